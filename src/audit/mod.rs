@@ -1,0 +1,1 @@
+//! The audit log: SQLite, append-only, safe against kill -9.

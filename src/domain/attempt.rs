@@ -1,0 +1,123 @@
+//! Iterations and tiers as they are recorded: the seeds' `TierAttemptRecord` and `TierRunResult`.
+
+use serde::{Deserialize, Serialize};
+
+use super::clock::Timestamp;
+use super::ladder::Mode;
+use super::units::MicroUsd;
+
+/// The seeds' three test states (S2-1); tampered counts as failed, broken as error.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum AttemptStatus {
+    /// Green.
+    Passed,
+    /// Red or tampered.
+    Failed,
+    /// No judgement: broken command, unusable reply, failed call, interrupt.
+    Error,
+}
+
+impl AttemptStatus {
+    /// The word in the database.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Passed => "passed",
+            Self::Failed => "failed",
+            Self::Error => "error",
+        }
+    }
+}
+
+/// One iteration's row in `tier_attempts`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Attempt {
+    /// Zero-based tier.
+    pub tier_index: u32,
+    /// The tier's name.
+    pub tier_name: String,
+    /// The tier's mode.
+    pub tier_mode: Mode,
+    /// The artisan's model that answered last, as `provider/model`.
+    pub model_artisan: String,
+    /// The librarian's; `None` in simple tiers.
+    pub model_librarian: Option<String>,
+    /// The critic's; `None` in simple tiers.
+    pub model_critic: Option<String>,
+    /// One-based iteration within the tier.
+    pub iteration: u32,
+    /// What was changed, in words, at most 200 characters (S0-29).
+    pub code_change_summary: String,
+    /// How the tests ended.
+    pub test_status: AttemptStatus,
+    /// Failing tests by the runner's names.
+    pub failed_tests: Vec<String>,
+    /// Their messages, trimmed.
+    pub error_messages: Vec<String>,
+    /// The cost of this iteration alone (S2-5).
+    pub cost: MicroUsd,
+    /// Wall-clock time of this iteration in milliseconds.
+    pub duration_ms: u64,
+    /// When it ended.
+    pub timestamp: Timestamp,
+}
+
+/// Why a tier ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TierExit {
+    /// Green.
+    Success,
+    /// Its iteration cap was reached.
+    IterationsExhausted,
+    /// The run's or the tier's budget ended it.
+    BudgetExhausted,
+    /// No target of a role could be used.
+    ProviderError,
+    /// The same error three times in a row.
+    EntropyDetected,
+    /// The same patch twice.
+    NoProgress,
+    /// The model said that a person is needed.
+    Blocked,
+    /// Green, but the critic objected to the end.
+    Objected,
+    /// A signal.
+    Interrupted,
+}
+
+impl TierExit {
+    /// The word in events and the database.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Success => "success",
+            Self::IterationsExhausted => "iterations_exhausted",
+            Self::BudgetExhausted => "budget_exhausted",
+            Self::ProviderError => "provider_error",
+            Self::EntropyDetected => "entropy_detected",
+            Self::NoProgress => "no_progress",
+            Self::Blocked => "blocked",
+            Self::Objected => "objected",
+            Self::Interrupted => "interrupted",
+        }
+    }
+}
+
+/// One tier that ran to its end (S0-20).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TierResult {
+    /// Zero-based tier.
+    pub tier_index: u32,
+    /// The tier's name.
+    pub tier_name: String,
+    /// Why it ended.
+    pub exit: TierExit,
+    /// Iterations that ran, errors included.
+    pub iterations: u32,
+    /// What they cost together.
+    pub cost: MicroUsd,
+    /// One record per iteration, in order.
+    pub attempts: Vec<Attempt>,
+}

@@ -1,0 +1,101 @@
+//! What is known of models: prices, windows, limits. The arithmetic of a call's cost.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use super::chat::Usage;
+use super::model_id::ModelId;
+use super::units::{MICROS_PER_USD, MicroUsd};
+
+/// The window assumed for a model that nobody knows (S0-13); comes with a warning.
+pub const UNKNOWN_CONTEXT_WINDOW: u64 = 8_000;
+
+/// Prices in micro-dollars per million tokens (equally: dollars per million tokens, in millionths).
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Price {
+    /// Uncached prompt tokens.
+    pub input: u64,
+    /// Reply tokens, reasoning included.
+    pub output: u64,
+    /// Prompt tokens read from the vendor's cache.
+    pub cache_read: u64,
+    /// Prompt tokens written to the vendor's cache.
+    pub cache_write: u64,
+}
+
+impl Price {
+    /// The cost of one call: summed over the kinds of tokens, rounded up once to a micro-dollar (S1-16).
+    #[must_use]
+    pub fn cost(&self, usage: &Usage) -> MicroUsd {
+        let per_million = [
+            (usage.input, self.input),
+            (usage.output, self.output),
+            (usage.cache_read, self.cache_read),
+            (usage.cache_write, self.cache_write),
+        ];
+        let total: u128 = per_million.iter().map(|&(tokens, price)| u128::from(tokens) * u128::from(price)).sum();
+        MicroUsd(u64::try_from(total.div_ceil(u128::from(MICROS_PER_USD))).unwrap_or(u64::MAX))
+    }
+
+    /// The dearest price a prompt token can have: uncached, read from or written to a cache.
+    #[must_use]
+    pub fn dearest_input(&self) -> u64 {
+        self.input.max(self.cache_read).max(self.cache_write)
+    }
+}
+
+/// Everything known about one model.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ModelInfo {
+    /// Tokens that prompt and reply may take together.
+    pub context_window: u64,
+    /// Tokens that a reply may take at most.
+    pub max_output_tokens: u64,
+    /// What it costs; `None` when nobody said.
+    pub price: Option<Price>,
+    /// Whether the vendor's tool calling works; without it the text protocol is used.
+    pub tools: bool,
+    /// Where these numbers come from: a vendor page and date, `configuration`, or `unknown model`.
+    pub source: String,
+}
+
+impl ModelInfo {
+    /// The stand-in for a model that is in no catalogue: small window, no price.
+    #[must_use]
+    pub fn unknown() -> Self {
+        Self {
+            context_window: UNKNOWN_CONTEXT_WINDOW,
+            max_output_tokens: UNKNOWN_CONTEXT_WINDOW / 4,
+            price: None,
+            tools: true,
+            source: "unknown model".to_owned(),
+        }
+    }
+}
+
+/// The effective facts for each target of a plan, by [`ModelId`]; overrides are applied already.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ModelFacts(pub BTreeMap<ModelId, ModelInfo>);
+
+impl ModelFacts {
+    /// The facts of a target; an unlisted one is unknown.
+    #[must_use]
+    pub fn of(&self, id: &ModelId) -> ModelInfo {
+        self.0.get(id).cloned().unwrap_or_else(ModelInfo::unknown)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_call_is_rounded_up_once_over_all_kinds_of_tokens() {
+        let price = Price { input: 1_000_000, output: 5_000_000, cache_read: 100_000, cache_write: 1_250_000 };
+        let usage = Usage { input: 1, output: 0, cache_read: 1, cache_write: 0, reasoning: 0 };
+        assert_eq!(price.cost(&usage), MicroUsd(2), "1.0 + 0.1 micro-dollars, rounded up once");
+        assert_eq!(price.dearest_input(), 1_250_000);
+        assert_eq!(Price::default().cost(&usage), MicroUsd::ZERO);
+    }
+}

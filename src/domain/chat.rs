@@ -1,0 +1,133 @@
+//! A conversation with a model in vendor-neutral words.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::model_id::ModelId;
+use super::tool::{ToolCall, ToolResult, ToolSpec};
+
+/// One entry of a conversation, oldest first.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "role", rename_all = "snake_case")]
+pub enum Message {
+    /// Text from us.
+    User {
+        /// The text.
+        text: String,
+    },
+    /// A model's reply.
+    Assistant {
+        /// Its visible text; may be empty.
+        text: String,
+        /// The tools it called, in order.
+        tool_calls: Vec<ToolCall>,
+        /// Vendor blocks that must be sent back unchanged (thinking with signatures); only to the same provider.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        opaque: Option<Opaque>,
+    },
+    /// The answers to every tool call of the reply before, in the same order.
+    Tools {
+        /// One result per call.
+        results: Vec<ToolResult>,
+        /// Text from us that goes with them (feedback), if any.
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        note: String,
+    },
+}
+
+/// Vendor-specific reply content, kept to be replayed to the provider that made it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Opaque {
+    /// The provider whose wire format this is.
+    pub provider: String,
+    /// The content as it came.
+    pub content: Value,
+}
+
+/// How hard a reasoning model should think, where the vendor has such a setting.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Effort {
+    /// Little.
+    Low,
+    /// The middle.
+    Medium,
+    /// Much.
+    High,
+}
+
+/// One request for one reply.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ChatRequest {
+    /// Which model to ask.
+    pub target: ModelId,
+    /// The instructions: stable over a session, so that vendors can cache them.
+    pub system: String,
+    /// The tools on offer; stable over a session but for the final turn.
+    pub tools: Vec<ToolSpec>,
+    /// The conversation so far.
+    pub messages: Vec<Message>,
+    /// The most tokens the reply may have.
+    pub max_output_tokens: u64,
+    /// Reasoning effort, where set.
+    pub effort: Option<Effort>,
+    /// Sampling temperature, where set.
+    pub temperature: Option<f64>,
+}
+
+/// Tokens of one call. The kinds do not overlap, but for `reasoning`, which is part of `output`.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Usage {
+    /// Prompt tokens billed at the full price.
+    pub input: u64,
+    /// Reply tokens, reasoning included.
+    pub output: u64,
+    /// Prompt tokens read from a cache.
+    pub cache_read: u64,
+    /// Prompt tokens written to a cache.
+    pub cache_write: u64,
+    /// The part of `output` that was reasoning; for information.
+    pub reasoning: u64,
+}
+
+impl Usage {
+    /// How much of the window the conversation now takes: prompt and reply together (contradiction 14).
+    #[must_use]
+    pub fn occupancy(&self) -> u64 {
+        self.input + self.cache_read + self.cache_write + self.output
+    }
+}
+
+/// Why a reply ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum StopReason {
+    /// The model was done speaking.
+    EndTurn,
+    /// It wants tools run.
+    ToolUse,
+    /// `max_output_tokens` cut it.
+    Length,
+    /// The vendor's filter cut or withheld it.
+    ContentFilter,
+    /// The model or vendor refused.
+    Refusal,
+    /// Anything else.
+    Other,
+}
+
+/// One complete reply.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Reply {
+    /// The visible text; may be empty.
+    pub text: String,
+    /// The tools called, in order; broken arguments are kept as [`ToolCall::arguments`] says.
+    pub tool_calls: Vec<ToolCall>,
+    /// Why it ended.
+    pub stop: StopReason,
+    /// What it used; `None` when the vendor did not say.
+    pub usage: Option<Usage>,
+    /// Vendor blocks to be sent back.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub opaque: Option<Opaque>,
+}

@@ -1,0 +1,269 @@
+//! The one event stream: log, audit, progress and report all read these, so they cannot disagree (DESIGN §3).
+
+use std::fmt::Debug;
+
+use serde::{Deserialize, Serialize};
+
+use super::attempt::{Attempt, TierExit};
+use super::budget::Budget;
+use super::clock::Timestamp;
+use super::ladder::{Role, Tier};
+use super::outcome::Outcome;
+use super::receipt::{CallScope, Receipt};
+use super::test_report::RunKind;
+use super::units::{MicroUsd, RunId, TreeId};
+use super::verdict::{Exit, Verdict};
+
+/// Everything that happens in a run, in order. Text in it is redacted before it is made durable.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "event", rename_all = "snake_case")]
+pub enum Event {
+    /// The run begins; once per run.
+    RunStarted(RunStarted),
+    /// A process begins or continues the run.
+    InvocationStarted {
+        /// One-based count within the run.
+        invocation: u32,
+        /// The process id.
+        pid: u32,
+    },
+    /// The baseline was judged.
+    BaselineFinished(BaselineFinished),
+    /// A tier begins.
+    TierStarted {
+        /// Zero-based tier.
+        tier_index: u32,
+        /// Characters of failure history handed over; 0 on the first tier.
+        handover_chars: u32,
+        /// Prior tiers that the 4,000-character cap left out of it.
+        dropped_tiers: u32,
+        /// The tree this tier starts from.
+        tree: TreeId,
+    },
+    /// An iteration begins.
+    IterationStarted {
+        /// Zero-based tier.
+        tier_index: u32,
+        /// One-based iteration within the tier.
+        iteration: u32,
+        /// One-based iteration within the run.
+        run_iteration: u32,
+    },
+    /// A role's session begins.
+    SessionStarted {
+        /// Who speaks.
+        role: Role,
+        /// The session's id.
+        session_id: String,
+        /// The first target, `provider/model`.
+        target: String,
+    },
+    /// The worst case of a call was set aside; it is about to be sent.
+    CallReserved {
+        /// The call's id.
+        call_id: String,
+        /// Where it belongs.
+        scope: CallScope,
+        /// What was set aside.
+        reserved: MicroUsd,
+    },
+    /// A call was settled.
+    CallSettled(Receipt),
+    /// A tool ran for a model.
+    ToolFinished {
+        /// Who called it.
+        role: Role,
+        /// One-based turn of the session.
+        turn: u32,
+        /// The tool's name.
+        name: String,
+        /// What it was about, in a few words (a path, a pattern).
+        subject: String,
+        /// Whether it worked.
+        ok: bool,
+        /// How long it took, in milliseconds.
+        duration_ms: u64,
+    },
+    /// Part of the window is in use: 30 % info, 40 % warning, 50 % critical (S0-12).
+    ContextThreshold {
+        /// Whose session.
+        role: Role,
+        /// `info`, `warning` or `critical`.
+        level: String,
+        /// Percent of the window.
+        percent: u32,
+    },
+    /// A role's session ended with a report, real or synthetic (S1-12).
+    SessionFinished {
+        /// Who spoke.
+        role: Role,
+        /// The session's id.
+        session_id: String,
+        /// The target that answered last.
+        target: String,
+        /// Turns taken.
+        turns: u32,
+        /// How it ended: `done`, `blocked`, or the reason of a synthetic report.
+        result: String,
+        /// The summary in the report.
+        summary: String,
+    },
+    /// The tests were run and judged.
+    TestsFinished {
+        /// How the command ended.
+        exit: Exit,
+        /// What sort of output it was.
+        kind: RunKind,
+        /// Our judgement.
+        verdict: Verdict,
+        /// Counts: seen passing and failing by name, or as the framework counted.
+        passed: u64,
+        /// Failing tests.
+        failed: u64,
+        /// How long the command ran, in milliseconds.
+        duration_ms: u64,
+    },
+    /// An iteration ended; its row is durable.
+    IterationFinished(Attempt),
+    /// The same normalised error again and again (S0-4).
+    EntropyDetected {
+        /// The normalised signature.
+        signature: String,
+        /// How often in a row.
+        count: u32,
+        /// The threshold.
+        threshold: u32,
+    },
+    /// The working state between iterations was reset (S0-17).
+    ContextReset {
+        /// One-based iteration within the run.
+        run_iteration: u32,
+        /// Sessions that were closed.
+        sessions_closed: u32,
+    },
+    /// 80 % of a cap is used (S0-11); once per cap.
+    BudgetWarning {
+        /// `cost`, `iterations` or `duration`.
+        dimension: String,
+        /// Percent of the cap.
+        percent: u32,
+    },
+    /// A tier ended.
+    TierFinished {
+        /// Zero-based tier.
+        tier_index: u32,
+        /// Why.
+        exit: TierExit,
+        /// Why, in words, where the exit alone does not say it.
+        reason: Option<String>,
+        /// Iterations that ran.
+        iterations: u32,
+        /// What they cost.
+        cost: MicroUsd,
+    },
+    /// The next tier takes over.
+    Escalated {
+        /// Zero-based tier left.
+        from: u32,
+        /// Zero-based tier entered.
+        to: u32,
+        /// Iterations of failure history carried forward.
+        iterations_carried: u32,
+    },
+    /// Something a person should know; the run goes on.
+    Warning {
+        /// What, and what to do.
+        message: String,
+    },
+    /// The run ended.
+    RunFinished(RunFinished),
+}
+
+/// What a run is about and what it may use.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RunStarted {
+    /// The run.
+    pub run_id: RunId,
+    /// What is to be done.
+    pub objective: String,
+    /// Where.
+    pub working_directory: String,
+    /// How it is verified.
+    pub test_command: String,
+    /// Where the tiers came from: a path, `(inline)`, `(none)`.
+    pub tier_config_path: String,
+    /// The whole ladder.
+    pub tiers: Vec<Tier>,
+    /// The caps.
+    pub budget: Budget,
+    /// The audit log as the user named it; `None` when it is off.
+    pub audit_db: Option<String>,
+    /// When.
+    pub started_at: Timestamp,
+}
+
+/// What the tests said before any model was asked.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct BaselineFinished {
+    /// The framework that was recognised.
+    pub framework: String,
+    /// How the command ended.
+    pub exit: Exit,
+    /// What sort of output it was.
+    pub kind: RunKind,
+    /// Our judgement.
+    pub verdict: Verdict,
+    /// F0: the failing tests that must be seen passing.
+    pub failing: Vec<String>,
+    /// Tests that failed once and passed once: set aside.
+    pub flaky: Vec<String>,
+    /// Tests seen passing.
+    pub passed: u64,
+    /// How long it took, in milliseconds, re-runs included.
+    pub duration_ms: u64,
+}
+
+/// How a run ended.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RunFinished {
+    /// How.
+    pub outcome: Outcome,
+    /// Which cap, signal or condition, in words.
+    pub stop_reason: String,
+    /// The most recent errors, for the report.
+    pub recent_errors: Vec<String>,
+    /// Failing tests at the end.
+    pub still_failing: Vec<String>,
+    /// Files changed, lines added, lines removed.
+    pub diff_stat: DiffStat,
+    /// Where the best patch was kept when the run failed.
+    pub best_patch: Option<String>,
+    /// Active milliseconds over all invocations.
+    pub active_ms: u64,
+    /// When.
+    pub finished_at: Timestamp,
+}
+
+/// The size of a change.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DiffStat {
+    /// Per file: path, lines added, lines removed.
+    pub files: Vec<FileStat>,
+}
+
+/// One file's share of a change.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FileStat {
+    /// The path in the repository.
+    pub path: String,
+    /// Lines added; `None` for a binary file.
+    pub added: Option<u64>,
+    /// Lines removed; `None` for a binary file.
+    pub removed: Option<u64>,
+}
+
+/// Where events go. A trait so that the audit log, the terminal and tests can all listen.
+pub trait EventSink: Debug {
+    /// Takes one event. Must not fail: a listener's trouble never changes the run (S3-13).
+    fn emit(&mut self, event: &Event);
+}

@@ -1,0 +1,23 @@
+//! The nouns of upshift: what every other module speaks about.
+//!
+//! Owns plain data and the arithmetic that belongs to it (money, names, counts).
+//! Invariant: imports nothing from the rest of the crate, starts no process, opens no file, reads no clock
+//! but through [`clock::Clock`].
+//!
+//! Start reading at [`event::Event`]: a run *is* its events.
+
+pub mod attempt;
+pub mod budget;
+pub mod catalogue;
+pub mod chat;
+pub mod clock;
+pub mod event;
+pub mod ladder;
+pub mod model_id;
+pub mod outcome;
+pub mod receipt;
+pub mod stop;
+pub mod test_report;
+pub mod tool;
+pub mod units;
+pub mod verdict;

@@ -1,0 +1,155 @@
+//! How a run ends, and what the caller's shell learns of it.
+
+use serde::{Deserialize, Serialize};
+
+/// Every way a run can end (DESIGN §2.1).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "name", rename_all = "snake_case")]
+pub enum Outcome {
+    /// Green after an iteration.
+    Fixed {
+        /// Zero-based tier that did it.
+        tier_index: u32,
+        /// One-based iteration within that tier.
+        iteration: u32,
+    },
+    /// Green before any model was asked.
+    AlreadyGreen,
+    /// Every tier used its iterations.
+    Exhausted,
+    /// No more progress, and the configuration says to stop.
+    Stalled,
+    /// A model says that a person is needed.
+    Blocked {
+        /// The model's reason.
+        reason: String,
+    },
+    /// Green, but the critic still rejects.
+    Objected,
+    /// A cap of the budget was reached.
+    Budget,
+    /// No model could be used.
+    NoModel,
+    /// Refused before any work: gate, fork, unsafe.
+    Refused {
+        /// Why.
+        reason: String,
+    },
+    /// The test command itself does not work.
+    Broken {
+        /// Why.
+        reason: String,
+    },
+    /// A signal ended it.
+    Interrupted {
+        /// SIGINT (2) or SIGTERM (15).
+        signal: i32,
+    },
+    /// Waiting outside the runner; `upshift resume` goes on.
+    Parked,
+}
+
+/// Fixed or already green.
+pub const EXIT_SUCCESS: u8 = 0;
+/// Not fixed: exhausted, stalled, blocked, objected.
+pub const EXIT_NOT_FIXED: u8 = 1;
+/// Usage or configuration.
+pub const EXIT_USAGE: u8 = 2;
+/// Budget exhausted.
+pub const EXIT_BUDGET: u8 = 3;
+/// Parked: waiting, resumable.
+pub const EXIT_PARKED: u8 = 4;
+/// No model could be used.
+pub const EXIT_NO_MODEL: u8 = 5;
+/// Refused: gate, fork, unsafe.
+pub const EXIT_REFUSED: u8 = 6;
+/// The test command is broken.
+pub const EXIT_BROKEN: u8 = 7;
+/// An error of upshift's own.
+pub const EXIT_INTERNAL: u8 = 70;
+/// Added to the number of the signal that ended the run.
+pub const EXIT_SIGNAL_BASE: u8 = 128;
+
+impl Outcome {
+    /// The process exit code; exhaustive.
+    #[must_use]
+    pub fn exit_code(&self) -> u8 {
+        match self {
+            Self::Fixed { .. } | Self::AlreadyGreen => EXIT_SUCCESS,
+            Self::Exhausted | Self::Stalled | Self::Blocked { .. } | Self::Objected => EXIT_NOT_FIXED,
+            Self::Budget => EXIT_BUDGET,
+            Self::NoModel => EXIT_NO_MODEL,
+            Self::Refused { .. } => EXIT_REFUSED,
+            Self::Broken { .. } => EXIT_BROKEN,
+            Self::Interrupted { signal } => {
+                u8::try_from(*signal).map_or(EXIT_INTERNAL, |n| EXIT_SIGNAL_BASE.saturating_add(n))
+            }
+            Self::Parked => EXIT_PARKED,
+        }
+    }
+
+    /// The exact word in `run_state.outcome`, JSON and the Action's output.
+    #[must_use]
+    pub const fn as_str(&self) -> &'static str {
+        match self {
+            Self::Fixed { .. } => "fixed",
+            Self::AlreadyGreen => "already_green",
+            Self::Exhausted => "exhausted",
+            Self::Stalled => "stalled",
+            Self::Blocked { .. } => "blocked",
+            Self::Objected => "objected",
+            Self::Budget => "budget",
+            Self::NoModel => "no_model",
+            Self::Refused { .. } => "refused",
+            Self::Broken { .. } => "broken",
+            Self::Interrupted { .. } => "interrupted",
+            Self::Parked => "parked",
+        }
+    }
+
+    /// The seeds' word in `run_metadata.outcome` (DESIGN §2.1).
+    #[must_use]
+    pub const fn seed_outcome(&self) -> &'static str {
+        match self {
+            Self::Fixed { .. } | Self::AlreadyGreen => "success",
+            Self::Exhausted
+            | Self::Stalled
+            | Self::Blocked { .. }
+            | Self::Objected
+            | Self::NoModel
+            | Self::Refused { .. }
+            | Self::Broken { .. }
+            | Self::Interrupted { .. } => "failed",
+            Self::Budget => "budget_exhausted",
+            Self::Parked => "in_progress",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn exit_codes_are_the_published_ones() {
+        let reason = String::new;
+        let table = [
+            (Outcome::Fixed { tier_index: 0, iteration: 1 }, 0, "success"),
+            (Outcome::AlreadyGreen, 0, "success"),
+            (Outcome::Exhausted, 1, "failed"),
+            (Outcome::Stalled, 1, "failed"),
+            (Outcome::Blocked { reason: reason() }, 1, "failed"),
+            (Outcome::Objected, 1, "failed"),
+            (Outcome::Budget, 3, "budget_exhausted"),
+            (Outcome::Parked, 4, "in_progress"),
+            (Outcome::NoModel, 5, "failed"),
+            (Outcome::Refused { reason: reason() }, 6, "failed"),
+            (Outcome::Broken { reason: reason() }, 7, "failed"),
+            (Outcome::Interrupted { signal: 2 }, 130, "failed"),
+            (Outcome::Interrupted { signal: 15 }, 143, "failed"),
+        ];
+        for (outcome, code, seed) in table {
+            assert_eq!((outcome.exit_code(), outcome.seed_outcome()), (code, seed), "{outcome:?}");
+        }
+    }
+}

@@ -1,0 +1,103 @@
+//! Receipts: one per model call, whatever became of it.
+
+use serde::{Deserialize, Serialize};
+
+use super::chat::Usage;
+use super::clock::Timestamp;
+use super::ladder::Role;
+use super::model_id::ModelId;
+use super::units::MicroUsd;
+
+/// Where in a run a call belongs. Iterations are counted within the tier.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CallScope {
+    /// Zero-based tier.
+    pub tier_index: u32,
+    /// One-based iteration within the tier.
+    pub iteration: u32,
+    /// Who asked.
+    pub role: Role,
+    /// The session's id.
+    pub session_id: String,
+    /// The session that started this one, if any.
+    pub parent_session_id: Option<String>,
+    /// The first session of the tree; its own id for a root.
+    pub root_session_id: String,
+    /// One-based turn within the session.
+    pub turn: u32,
+    /// One-based attempt within the turn.
+    pub attempt: u32,
+}
+
+/// What became of a call, as the vendor or the network told it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CallStatus {
+    /// A reply arrived.
+    Ok,
+    /// Too many requests.
+    RateLimited,
+    /// The key was refused.
+    AuthError,
+    /// Quota or credit is used up.
+    QuotaExceeded,
+    /// The vendor refused or failed on this request.
+    ModelError,
+    /// The prompt was too long for the model.
+    ContextOverflow,
+    /// No connection, or a cut one.
+    NetworkError,
+    /// No answer in time.
+    Timeout,
+    /// An answer that could not be read.
+    InvalidResponse,
+    /// We ended the call (interrupt, abort).
+    Aborted,
+    /// The process died while the call was under way; found on resume.
+    Lost,
+}
+
+impl CallStatus {
+    /// The word in the audit log.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Ok => "ok",
+            Self::RateLimited => "rate_limited",
+            Self::AuthError => "auth_error",
+            Self::QuotaExceeded => "quota_exceeded",
+            Self::ModelError => "model_error",
+            Self::ContextOverflow => "context_overflow",
+            Self::NetworkError => "network_error",
+            Self::Timeout => "timeout",
+            Self::InvalidResponse => "invalid_response",
+            Self::Aborted => "aborted",
+            Self::Lost => "lost",
+        }
+    }
+}
+
+/// One model call's audit row.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Receipt {
+    /// Unique id of the call; the reservation has the same.
+    pub call_id: String,
+    /// Where it belongs.
+    pub scope: CallScope,
+    /// Who was asked.
+    pub target: ModelId,
+    /// What became of it.
+    pub status: CallStatus,
+    /// Tokens as the vendor counted them; `None` when it did not say.
+    pub usage: Option<Usage>,
+    /// What had been set aside for the call.
+    pub reserved: MicroUsd,
+    /// What it is settled at: by usage, or the reservation when usage is unknown and money may have gone.
+    pub cost: MicroUsd,
+    /// From sending to the last byte, in milliseconds.
+    pub latency_ms: u64,
+    /// A short, redacted reason when it failed.
+    pub error: Option<String>,
+    /// When it was settled.
+    pub timestamp: Timestamp,
+}

@@ -1,0 +1,85 @@
+//! What our verifier says about a working tree.
+
+use serde::{Deserialize, Serialize};
+
+/// How the test command's process ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(tag = "how", rename_all = "snake_case")]
+pub enum Exit {
+    /// It exited by itself.
+    Code {
+        /// Its exit code.
+        code: i32,
+    },
+    /// A signal ended it.
+    Signal {
+        /// The signal's number.
+        signal: i32,
+    },
+    /// We ended it when its time was up.
+    Timeout,
+}
+
+impl Exit {
+    /// Whether it exited by itself with 0.
+    #[must_use]
+    pub const fn is_success(self) -> bool {
+        matches!(self, Self::Code { code: 0 })
+    }
+}
+
+impl std::fmt::Display for Exit {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Code { code } => write!(f, "exit code {code}"),
+            Self::Signal { signal } => write!(f, "killed by signal {signal}"),
+            Self::Timeout => f.write_str("timed out"),
+        }
+    }
+}
+
+/// The judgement over one test run, compared with the baseline.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "verdict", rename_all = "snake_case")]
+pub enum Verdict {
+    /// The tests that count were seen passing.
+    Green,
+    /// Tests fail, or what must be seen passing was not.
+    Red {
+        /// Why, when the failing tests alone do not say it.
+        reason: Option<String>,
+    },
+    /// The tests could not be run or not be read: no judgement.
+    Broken {
+        /// Why.
+        reason: String,
+    },
+    /// It looks green, but what judges was changed.
+    Tampered {
+        /// What was changed.
+        reason: String,
+    },
+}
+
+impl Verdict {
+    /// The word in events and reports.
+    #[must_use]
+    pub const fn as_str(&self) -> &'static str {
+        match self {
+            Self::Green => "green",
+            Self::Red { .. } => "red",
+            Self::Broken { .. } => "broken",
+            Self::Tampered { .. } => "tampered",
+        }
+    }
+
+    /// Why, where there is something to say.
+    #[must_use]
+    pub fn reason(&self) -> Option<&str> {
+        match self {
+            Self::Green => None,
+            Self::Red { reason } => reason.as_deref(),
+            Self::Broken { reason } | Self::Tampered { reason } => Some(reason),
+        }
+    }
+}

@@ -1,0 +1,1 @@
+//! The one HTTP client: TLS, proxies, CAs, time limits.

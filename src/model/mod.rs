@@ -1,0 +1,45 @@
+//! Models: one request in, one folded reply out, whatever the vendor's wire.
+
+use std::collections::BTreeMap;
+use std::fmt::Debug;
+use std::future::Future;
+use std::pin::Pin;
+
+use crate::domain::chat::{ChatRequest, Reply, Usage};
+use crate::domain::receipt::CallStatus;
+
+/// A future of a provider's reply.
+pub type ReplyFuture<'a> = Pin<Box<dyn Future<Output = Result<Reply, CallFailure>> + Send + 'a>>;
+
+/// One vendor endpoint. Dropping the future ends the call.
+pub trait Provider: Debug + Send + Sync {
+    /// Sends one request and folds the stream of reply events into one reply.
+    fn ask<'a>(&'a self, request: &'a ChatRequest) -> ReplyFuture<'a>;
+
+    /// The size in bytes of the request as it would be sent: what a reservation counts.
+    fn request_bytes(&self, request: &ChatRequest) -> u64;
+}
+
+/// Why a call brought no reply: one typed space for all vendors (S1-5).
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{message}")]
+pub struct CallFailure {
+    /// The class; never [`CallStatus::Ok`].
+    pub status: CallStatus,
+    /// What happened, for people: no secrets.
+    pub message: String,
+    /// The HTTP status, if one came.
+    pub http_status: Option<u16>,
+    /// How long the vendor wants us to wait, in milliseconds.
+    pub retry_after_ms: Option<u64>,
+    /// Whether the same request may succeed later on the same target.
+    pub retryable: bool,
+    /// What was used nevertheless, when the vendor said so.
+    pub usage: Option<Usage>,
+    /// Whether the vendor may have billed it: false only when the request surely was not processed.
+    pub may_be_billed: bool,
+}
+
+/// The endpoints of a run, by provider name.
+#[derive(Debug, Default)]
+pub struct Providers(pub BTreeMap<String, Box<dyn Provider>>);

@@ -1,0 +1,83 @@
+//! Test runs: detect the framework, run the command, read the output, choose what a model sees.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use crate::domain::stop::{Stop, StopCause};
+use crate::domain::test_report::TestReport;
+use crate::domain::verdict::Exit;
+use crate::process::ProcessError;
+
+/// How the repository's tests are run.
+#[derive(Debug, Clone)]
+pub struct TestCommand {
+    /// The shell command.
+    pub command: String,
+    /// Where.
+    pub cwd: PathBuf,
+    /// The whole environment.
+    pub env: BTreeMap<OsString, OsString>,
+    /// The most time one run may take.
+    pub timeout: Duration,
+    /// The framework, when configured.
+    pub framework: Option<String>,
+    /// A JUnit file the command writes, when configured.
+    pub junit: Option<PathBuf>,
+}
+
+/// One run of the tests.
+#[derive(Debug, Clone)]
+pub struct TestRun {
+    /// How the command ended.
+    pub exit: Exit,
+    /// What its output says.
+    pub report: TestReport,
+    /// The output's head and tail, colours removed, for people and for models.
+    pub output: String,
+    /// How long it took, in milliseconds.
+    pub duration_ms: u64,
+    /// Set when it was stopped.
+    pub stopped: Option<StopCause>,
+}
+
+/// A detected test command.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Detected {
+    /// The command.
+    pub command: String,
+    /// The framework's name.
+    pub framework: String,
+    /// What gave it away.
+    pub why: String,
+}
+
+/// Finds out how a repository's tests are run (S0-42).
+#[must_use]
+pub fn detect(_root: &Path) -> Option<Detected> {
+    todo!()
+}
+
+/// Runs the tests and reads their output.
+///
+/// # Errors
+/// When the process could not be started or read.
+pub async fn run(_command: &TestCommand, _filter: Option<&str>, _stop: &Stop) -> Result<TestRun, ProcessError> {
+    todo!()
+}
+
+/// Reads a log of any size in bounded memory.
+///
+/// # Errors
+/// Those of the reader.
+pub fn read(_log: &mut dyn Read, _exit: Option<Exit>, _framework: Option<&str>) -> std::io::Result<TestReport> {
+    todo!()
+}
+
+/// What a model is shown of a red run: the failures that matter, in at most `budget` characters.
+#[must_use]
+pub fn describe(_run: &TestRun, _root: &Path, _budget: usize) -> String {
+    todo!()
+}
