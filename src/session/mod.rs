@@ -7,6 +7,7 @@
 //!
 //! Start reading at [`converse`].
 
+mod completeness;
 mod end;
 mod ports;
 mod spec;
