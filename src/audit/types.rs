@@ -65,7 +65,9 @@ impl CallReservation {
 
 /// A cap that a call could have passed: the call must not be made.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{scope} has used {spent} of {max} and {reserved_elsewhere} is set aside for calls under way; {asked} more could pass the cap")]
+#[error(
+    "{scope} has used {spent} of {max} and {reserved_elsewhere} is set aside for calls under way; {asked} more could pass the cap"
+)]
 pub struct Refused {
     /// Whose cap.
     pub scope: Scope,

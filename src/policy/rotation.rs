@@ -284,9 +284,7 @@ impl Rotation {
     /// The next target after the current one, round robin; the current one comes last.
     fn next_where(&self, wanted: impl Fn(&Target) -> bool) -> Option<usize> {
         let count = self.targets.len();
-        (1..=count)
-            .map(|step| (self.cursor + step) % count)
-            .find(|&index| self.targets.get(index).is_some_and(&wanted))
+        (1..=count).map(|step| (self.cursor + step) % count).find(|&index| self.targets.get(index).is_some_and(&wanted))
     }
 
     fn current(&self) -> Target {

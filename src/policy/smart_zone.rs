@@ -235,7 +235,8 @@ mod tests {
     fn each_level_is_reported_once_on_the_way_up() {
         let mut monitor = ContextMonitor::default();
         assert_eq!(monitor.register("artisan", "anthropic/claude", Some(1_000)), Registered::Known);
-        let mut track = |tokens| monitor.track("artisan", tokens).unwrap().map(|warning| (warning.level, warning.percentage));
+        let mut track =
+            |tokens| monitor.track("artisan", tokens).unwrap().map(|warning| (warning.level, warning.percentage));
         assert_eq!(track(299), None);
         assert_eq!(track(300), Some((Level::Info, 30)));
         assert_eq!(track(350), None);

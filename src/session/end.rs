@@ -2,10 +2,12 @@
 
 use std::fmt;
 
+use crate::audit::Scope;
 use crate::domain::chat::Usage;
 use crate::domain::model_id::ModelId;
 use crate::domain::stop::StopCause;
 use crate::domain::units::MicroUsd;
+use crate::policy::rotation::GiveUp;
 
 /// What a session came to.
 #[derive(Debug, Clone, PartialEq)]
@@ -26,8 +28,11 @@ pub struct SessionEnd {
     pub usage: Usage,
     /// The largest share of a model's window that was in use, in percent (contradiction 14).
     pub peak_context_percent: u32,
-    /// Paths that were written or deleted, in order of first change, as the model named them.
+    /// Files that were written or deleted, relative to the workspace's root, in order of first change; replayed tool
+    /// calls included.
     pub wrote: Vec<String>,
+    /// How often an allowed command was run; such a command may have changed any file.
+    pub commands_ran: u32,
     /// How often the tests were run for the model.
     pub tests_ran: u32,
 }
@@ -92,25 +97,20 @@ impl FinalReport {
     }
 }
 
-/// Which cap refused a call.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum BudgetCap {
-    /// The run's: the run ends.
-    Run,
-    /// The tier's own: the tier ends.
-    Tier,
-}
-
 /// Why there is no report from the model. What a caller branches on.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum FailureReason {
     /// A cap does not allow one more call; none was made.
     Budget {
-        /// Whose.
-        cap: BudgetCap,
+        /// Whose cap; a tier's own ends the tier, any other the run.
+        scope: Scope,
+        /// The amounts, in words.
+        detail: String,
     },
-    /// No target could be used: not configured, key refused, quota used up, unreachable, limited for too long.
+    /// No target could be used: the tier ends as `provider_error` (contradictions 18, 19).
     NoUsableTarget {
+        /// What stands in the way; `Limited` is a reason to park.
+        why: GiveUp,
         /// What the last one said.
         last: String,
     },
@@ -133,11 +133,6 @@ pub enum FailureReason {
         /// Which.
         cause: StopCause,
     },
-    /// The audit log could not record a reservation, so no call was made.
-    Audit {
-        /// What it said.
-        message: String,
-    },
 }
 
 impl FailureReason {
@@ -152,7 +147,6 @@ impl FailureReason {
             Self::NoReport => "no_report",
             Self::ToolFailed { .. } => "tool_failed",
             Self::Stopped { .. } => "stopped",
-            Self::Audit { .. } => "audit",
         }
     }
 }
@@ -160,16 +154,14 @@ impl FailureReason {
 impl fmt::Display for FailureReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Budget { cap: BudgetCap::Run } => f.write_str("the run's budget does not allow another call"),
-            Self::Budget { cap: BudgetCap::Tier } => f.write_str("the tier's budget does not allow another call"),
-            Self::NoUsableTarget { last } => write!(f, "no model could be used: {last}"),
+            Self::Budget { detail, .. } => write!(f, "the budget does not allow another call: {detail}"),
+            Self::NoUsableTarget { last, .. } => write!(f, "no model could be used: {last}"),
             Self::UnusableReplies { last } => write!(f, "no usable reply: {last}"),
             Self::ContextFull => f.write_str("the conversation no longer fits into the model's context window"),
             Self::NoReport => f.write_str("the turns were used up without a final report"),
             Self::ToolFailed { message } => write!(f, "a tool failed: {message}"),
             Self::Stopped { cause: StopCause::Signal(number) } => write!(f, "stopped by signal {number}"),
             Self::Stopped { cause: StopCause::TimeUp } => f.write_str("stopped: the run's time is up"),
-            Self::Audit { message } => write!(f, "the audit log failed: {message}"),
         }
     }
 }
@@ -209,8 +201,6 @@ pub enum SessionExit {
     TimeUp,
     /// A cap refused the call; ours.
     BudgetExhausted,
-    /// The audit log failed.
-    Unknown,
 }
 
 impl SessionExit {
@@ -234,7 +224,6 @@ impl SessionExit {
             Self::SignalReceived => "EXIT-SIGNAL-RECEIVED",
             Self::TimeUp => "EXIT-TIME-UP",
             Self::BudgetExhausted => "EXIT-BUDGET-EXHAUSTED",
-            Self::Unknown => "EXIT-UNKNOWN",
         }
     }
 }

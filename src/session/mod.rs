@@ -12,8 +12,8 @@ mod end;
 mod ports;
 mod spec;
 
-pub use end::{BudgetCap, FailureReason, FinalReport, SessionEnd, SessionExit};
-pub use ports::{Ports, Replay, ToolFuture, Toolbox};
+pub use end::{FailureReason, FinalReport, SessionEnd, SessionExit};
+pub use ports::{Memory, Ports, Replay, RunCommand, RunTests, ToolFuture, Toolbox};
 pub use spec::{Limits, Lineage, SessionSpec};
 
 /// Holds one role's conversation to its end.

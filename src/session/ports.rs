@@ -1,33 +1,36 @@
 //! What a session needs of the world.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
 
+use crate::audit::{Cap, Journal};
 use crate::domain::catalogue::ModelFacts;
 use crate::domain::chat::Reply;
 use crate::domain::clock::Clock;
-use crate::domain::event::EventSink;
 use crate::domain::ladder::Role;
 use crate::domain::model_id::ModelId;
+use crate::domain::receipt::Receipt;
 use crate::domain::stop::Stop;
 use crate::model::Providers;
 use crate::redact::Redactor;
 use crate::workspace::{ToolError, Workspace};
 
-/// The world around a session.
+/// The world around a session; may serve many sessions, one after the other.
 #[derive(Debug)]
 pub struct Ports<'a> {
     /// The endpoints.
     pub providers: &'a Providers,
     /// What is known of the models.
     pub facts: &'a ModelFacts,
+    /// Where events and money go.
+    pub journal: &'a mut Journal,
+    /// The caps that each call must fit under: the run's, the tier's, ….
+    pub caps: Vec<Cap>,
     /// The tools' world.
     pub toolbox: Toolbox<'a>,
-    /// Where events go.
-    pub sink: &'a mut dyn EventSink,
     /// Ends everything at once, without a final turn (S1-14 `abort`, `shutdown`).
     pub stop: Stop,
     /// Asks for the final turn next (S1-14 `stop`).
@@ -38,20 +41,37 @@ pub struct Ports<'a> {
     pub redactor: &'a Redactor,
     /// Replies that were paid for before the run was killed.
     pub replay: Replay,
+    /// What the run has learnt of its targets.
+    pub memory: &'a mut Memory,
+}
+
+/// What a run has learnt of its targets; outlives single sessions.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Memory {
+    /// Targets whose key or quota was refused: not asked again.
+    pub refused: BTreeSet<ModelId>,
+    /// Targets about whose assumed window or missing provider a person was warned.
+    pub warned: BTreeSet<ModelId>,
 }
 
 /// A tool's answer that is on its way.
 pub type ToolFuture<'a> = Pin<Box<dyn Future<Output = Result<String, ToolError>> + 'a>>;
 
+/// Runs the tests with an optional filter and describes the result to the model.
+pub type RunTests<'a> = Box<dyn Fn(Option<String>) -> ToolFuture<'a> + 'a>;
+
+/// Runs a command, given as its words, and returns what it printed.
+pub type RunCommand<'a> = Box<dyn Fn(Vec<String>) -> ToolFuture<'a> + 'a>;
+
 /// The world of the tools of DESIGN §2.3.
 pub struct Toolbox<'a> {
     /// The tree; shared, so that searches can run beside the session.
     pub workspace: Arc<Workspace>,
-    /// Runs the tests with an optional filter and describes the result to the model; `None` takes `run_tests` away.
-    pub run_tests: Option<Box<dyn Fn(Option<String>) -> ToolFuture<'a> + 'a>>,
-    /// Runs an allowed command, split into words; used only with [`Self::allow_commands`].
-    pub run_command: Option<Box<dyn Fn(Vec<String>) -> ToolFuture<'a> + 'a>>,
-    /// Commands that the artisan may run: each allows itself and itself with more arguments.
+    /// `None` takes `run_tests` away.
+    pub run_tests: Option<RunTests<'a>>,
+    /// Used only with [`Self::allow_commands`].
+    pub run_command: Option<RunCommand<'a>>,
+    /// Commands that the artisan may run: each allows itself, and itself with more arguments.
     pub allow_commands: Vec<String>,
 }
 
@@ -66,7 +86,7 @@ impl fmt::Debug for Toolbox<'_> {
 
 /// Replies of an interrupted iteration, consumed in order instead of calling: free of charge, no new receipt.
 #[derive(Debug, Default)]
-pub struct Replay(VecDeque<(Role, ModelId, Reply)>);
+pub struct Replay(VecDeque<(Receipt, Option<Reply>)>);
 
 impl Replay {
     /// Nothing to replay.
@@ -75,15 +95,25 @@ impl Replay {
         Self::default()
     }
 
-    /// The recorded replies of an iteration, oldest first, with who asked and which target answered.
+    /// The settled calls of an iteration, oldest first, as the store hands them out.
     #[must_use]
-    pub fn of(replies: impl IntoIterator<Item = (Role, ModelId, Reply)>) -> Self {
-        Self(replies.into_iter().collect())
+    pub fn of(calls: Vec<(Receipt, Option<Reply>)>) -> Self {
+        Self(calls.into())
     }
 
-    /// The next recorded reply, if it is this role's.
-    pub fn next(&mut self, role: Role) -> Option<(ModelId, Reply)> {
-        let (_, target, reply) = self.0.pop_front_if(|(recorded, _, _)| *recorded == role)?;
-        Some((target, reply))
+    /// Whether nothing is left.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// The next recorded reply if it is this role's; failed calls before it are skipped, not repeated.
+    pub(super) fn next(&mut self, role: Role) -> Option<(ModelId, Reply)> {
+        while let Some((receipt, reply)) = self.0.pop_front_if(|(receipt, _)| receipt.scope.role == role) {
+            if let Some(reply) = reply {
+                return Some((receipt.target, reply));
+            }
+        }
+        None
     }
 }

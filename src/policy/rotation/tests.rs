@@ -62,7 +62,8 @@ fn without_advice_the_waits_are_five_fifteen_and_forty_five_seconds() {
     let mut now = 0;
     let mut waits = vec![];
     for _ in 0..4 {
-        let Next::SleepAll { ms, .. } = rotation.after_failure(failure(CallStatus::RateLimited), now, Jitter::NONE) else {
+        let Next::SleepAll { ms, .. } = rotation.after_failure(failure(CallStatus::RateLimited), now, Jitter::NONE)
+        else {
             panic!("no sleep")
         };
         waits.push(ms);

@@ -81,7 +81,8 @@ fn parts_in_languages_with_braces_are_refused() {
     let part = "import { a } from 'x';\n\nexport class Cart {\n  total() {\n    return 2;\n  }\n}\n";
     assert!(objection("a.js", js, part, Intent::Shown).unwrap().contains("`add`"));
 
-    let go = "package cart\n\nfunc (c *Cart) Add(n int) {\n\tc.n += n\n}\n\nfunc (c *Cart) Total() int {\n\treturn 0\n}\n";
+    let go =
+        "package cart\n\nfunc (c *Cart) Add(n int) {\n\tc.n += n\n}\n\nfunc (c *Cart) Total() int {\n\treturn 0\n}\n";
     let part = "package cart\n\nfunc (c *Cart) Total() int {\n\treturn c.n\n}\n";
     assert!(objection("a.go", go, part, Intent::Shown).unwrap().contains("`Add`"));
 
