@@ -9,12 +9,14 @@
 //! Start reading at [`Store`] (writing) and [`Reader`] (reading); [`locate`] decides where a log lives.
 
 mod error;
+mod journal;
 mod location;
 mod query;
 mod store;
 mod types;
 
 pub use error::AuditError;
+pub use journal::Journal;
 pub use location::{Location, locate};
 pub use query::{Reader, verify};
 pub use store::{Settings, Store};

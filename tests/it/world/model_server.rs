@@ -392,10 +392,7 @@ impl ModelServer {
     }
 
     /// Starts a server with options and a script.
-    pub(crate) fn start_with(
-        options: Options,
-        script: impl FnMut(&Request) -> Scripted + Send + 'static,
-    ) -> Self {
+    pub(crate) fn start_with(options: Options, script: impl FnMut(&Request) -> Scripted + Send + 'static) -> Self {
         let shared = Arc::new(Shared {
             options,
             state: Mutex::new(State {
