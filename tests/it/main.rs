@@ -1,1 +1,3 @@
-fn main() {}
+//! Integration tests: the crate as a stranger uses it.
+
+mod outputs;
