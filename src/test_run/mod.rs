@@ -1,5 +1,7 @@
 //! Test runs: detect the framework, run the command, read the output, choose what a model sees.
 
+mod parse;
+
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::io::Read;
@@ -72,8 +74,8 @@ pub async fn run(_command: &TestCommand, _filter: Option<&str>, _stop: &Stop) ->
 ///
 /// # Errors
 /// Those of the reader.
-pub fn read(_log: &mut dyn Read, _exit: Option<Exit>, _framework: Option<&str>) -> std::io::Result<TestReport> {
-    todo!()
+pub fn read(log: &mut dyn Read, exit: Option<Exit>, framework: Option<&str>) -> std::io::Result<TestReport> {
+    parse::read(log, exit, framework)
 }
 
 /// What a model is shown of a red run: the failures that matter, in at most `budget` characters.
