@@ -10,6 +10,7 @@ pub mod foreign;
 pub mod rank;
 
 use foreign::{Foreign, Mark};
+use serde::{Deserialize, Serialize};
 
 /// The artisan's instructions.
 const ARTISAN: &str = include_str!("prompts/artisan.v1.md");
@@ -37,7 +38,7 @@ pub struct Excerpt {
 }
 
 /// What the last iteration of the tier left behind.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LastIteration {
     /// The change since the tier began; it is in the tree.
     pub diff: Foreign,

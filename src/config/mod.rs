@@ -12,12 +12,14 @@ mod plan;
 mod sources;
 
 pub use error::{CLOSING, ConfigErrors, Problem, SourceErrors};
+pub use ladder::{TiersSource, classify_tiers};
 pub use plan::{
     AgentPlan, Comment, EffectiveValue, EndpointPlan, Format, GithubPlan, Network, Origin, Plan, Push, SafetyPlan,
     Sandbox, TestPlan, WaitFor, Wire,
 };
-pub use ladder::{TiersSource, classify_tiers};
-pub use sources::{Build, BuiltInEndpoint, Catalogue, DEFAULT_CONFIG_PATH, FileContent, NamedFile, Setting, Settings, Sources};
+pub use sources::{
+    Build, BuiltInEndpoint, Catalogue, DEFAULT_CONFIG_PATH, FileContent, NamedFile, Setting, Settings, Sources,
+};
 
 /// Resolves a run's configuration.
 ///

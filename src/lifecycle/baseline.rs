@@ -24,7 +24,9 @@ pub(super) async fn run(engine: &mut Engine<'_>) -> Result<(), LifecycleError> {
     let explicit = engine.state.plan.test.command.is_some();
     let verdict = verdict::judge_baseline(first.exit, &first.report, explicit);
     let (verdict, flaky) = match verdict {
-        Verdict::Red { .. } if may_be_flaky(&first) && first.stopped.is_none() => second_look(engine, &first, verdict).await?,
+        Verdict::Red { .. } if may_be_flaky(&first) && first.stopped.is_none() => {
+            second_look(engine, &first, verdict).await?
+        }
         other @ (Verdict::Green | Verdict::Red { .. } | Verdict::Broken { .. } | Verdict::Tampered { .. }) => {
             (other, Vec::new())
         }
@@ -79,14 +81,7 @@ async fn second_look(
     Ok((if green { Verdict::Green } else { verdict }, flaky))
 }
 
-fn decide(
-    engine: &mut Engine<'_>,
-    start: TreeId,
-    first: TestRun,
-    verdict: Verdict,
-    baseline: Baseline,
-    event: Event,
-) {
+fn decide(engine: &mut Engine<'_>, start: TreeId, first: TestRun, verdict: Verdict, baseline: Baseline, event: Event) {
     let flaky = baseline.flaky.clone();
     let described = judge::describe(&first, engine.world.workspace.root());
     let candidate = Candidate { failing: baseline.failing.clone(), ..judge::candidate(start, &first, described) };
@@ -119,7 +114,9 @@ fn decide(
 fn stopped_or(engine: &mut Engine<'_>, outcome: Outcome, reason: String) {
     let (outcome, reason) = match (engine.signal(), engine.world.stop.raised()) {
         (Some(signal), _) => interrupted(signal),
-        (None, Some(_)) => (Outcome::Budget, engine.over_budget().unwrap_or_else(|| "the active time is up".to_owned())),
+        (None, Some(_)) => {
+            (Outcome::Budget, engine.over_budget().unwrap_or_else(|| "the active time is up".to_owned()))
+        }
         (None, None) => (outcome, reason),
     };
     engine.end_with(outcome, reason, &[]);

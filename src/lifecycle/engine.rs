@@ -15,7 +15,7 @@ use crate::model::Providers;
 use crate::policy::budget;
 use crate::process::{ProcessError, Spec};
 use crate::redact::Redactor;
-use crate::session::Replay;
+use crate::session::{Memory, Replay};
 use crate::test_run::TestCommand;
 use crate::workspace::{Workspace, WorkspaceError};
 
@@ -31,9 +31,6 @@ pub enum LifecycleError {
     /// The audit log does not allow going on.
     #[error("the audit log: {0}")]
     Audit(#[from] AuditError),
-    /// The audit log refused a reservation for a reason other than a cap.
-    #[error("the audit log could not record a model call, so none was made: {0}")]
-    Ledger(String),
     /// The saved state cannot be continued.
     #[error("the saved state of the run cannot be continued: {0}")]
     State(String),
@@ -79,6 +76,8 @@ pub struct Engine<'a> {
     pub state: RunState,
     /// Replies of an iteration that a killed process had under way.
     pub(super) replay: Replay,
+    /// What the run has learnt of its targets.
+    pub(super) memory: Memory,
     /// Whether the files on disk are those of the tier's tree; unknown after a resume.
     pub(super) tree_is_current: bool,
     started_ms: u64,
@@ -91,7 +90,8 @@ impl<'a> Engine<'a> {
     pub fn new(world: World<'a>, journal: Journal, state: RunState, replay: Replay) -> Self {
         let started_ms = world.clock.monotonic_ms();
         let active_before_ms = state.active_ms;
-        Self { world, journal, state, replay, tree_is_current: false, started_ms, active_before_ms }
+        let memory = Memory::default();
+        Self { world, journal, state, replay, memory, tree_is_current: false, started_ms, active_before_ms }
     }
 
     /// Active milliseconds so far, over all invocations.
@@ -109,7 +109,14 @@ impl<'a> Engine<'a> {
     /// What the receipts of the run add up to.
     #[must_use]
     pub fn cost(&self) -> MicroUsd {
-        self.journal.spent(&Scope::Run(self.state.run_id.clone()))
+        self.journal.store().spent(&Scope::Run(self.state.run_id.clone()))
+    }
+
+    /// What the receipts of the iteration under way add up to, lost calls included.
+    #[must_use]
+    pub fn iteration_cost(&self) -> MicroUsd {
+        let state = &self.state;
+        self.journal.store().iteration_cost(&state.run_id, state.position.tier_index, state.iteration())
     }
 
     /// The caps that hold for a call of this tier.

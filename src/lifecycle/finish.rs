@@ -14,15 +14,15 @@ use crate::workspace::Diff;
 const RECENT_ERRORS: usize = 5;
 
 /// Leaves a fixed tree as it is; restores the start of any other and keeps its best patch beside the audit log.
-pub(super) async fn run(
-    engine: &mut Engine<'_>,
-    outcome: Outcome,
-    stop_reason: String,
-) -> Result<(), LifecycleError> {
+pub(super) async fn run(engine: &mut Engine<'_>, outcome: Outcome, stop_reason: String) -> Result<(), LifecycleError> {
     let fixed = matches!(outcome, Outcome::Fixed { .. });
     let diff = best_diff(engine).await?;
     let best_patch = if fixed || diff.text.is_empty() { None } else { Some(keep_patch(engine, &diff.text)?) };
-    let tree = if fixed { engine.state.current.as_ref().map(|current| current.tree.clone()) } else { engine.state.start.clone() };
+    let tree = if fixed {
+        engine.state.current.as_ref().map(|current| current.tree.clone())
+    } else {
+        engine.state.start.clone()
+    };
     put(engine, tree).await?;
     let still_failing = if fixed { Vec::new() } else { still_failing(engine) };
     let finished = RunFinished {
@@ -49,7 +49,8 @@ async fn put(engine: &Engine<'_>, tree: Option<TreeId>) -> Result<(), LifecycleE
 
 /// The change of the best tree; of the last one when none was better than the start.
 async fn best_diff(engine: &Engine<'_>) -> Result<Diff, LifecycleError> {
-    let (Some(start), Some(best), Some(current)) = (&engine.state.start, &engine.state.best, &engine.state.current) else {
+    let (Some(start), Some(best), Some(current)) = (&engine.state.start, &engine.state.best, &engine.state.current)
+    else {
         return Ok(Diff::default());
     };
     let ended_green = matches!(&engine.state.phase, Phase::Ending { outcome: Outcome::Fixed { .. }, .. });

@@ -6,20 +6,20 @@ use std::path::PathBuf;
 use super::engine::{Engine, LifecycleError, interrupted};
 use super::judge::{self, Judged};
 use super::material;
-use super::roles::{self, Halt, RolesEnd};
+use super::roles::{self, Cap, Halt, RolesEnd};
 use super::state::{Candidate, Phase};
 use crate::agent::foreign::Foreign;
 use crate::agent::{LastIteration, Material};
 use crate::domain::attempt::{Attempt, AttemptStatus, TierExit};
 use crate::domain::event::Event;
-use crate::domain::ladder::{Mode, Tier};
+use crate::domain::ladder::{Mode, Role, Tier};
 use crate::domain::outcome::Outcome;
 use crate::domain::stop::StopCause;
 use crate::domain::units::TreeId;
 use crate::domain::verdict::Verdict;
 use crate::policy::escalation::{self, Decision, Observation};
 use crate::policy::handover;
-use crate::session::{BudgetCap, SessionEnd};
+use crate::session::SessionEnd;
 use crate::workspace::{Diff, patch_hash};
 
 /// The longest summary of a change in the log (S0-29).
@@ -95,9 +95,6 @@ pub(super) async fn run(engine: &mut Engine<'_>) -> Result<(), LifecycleError> {
     let current = current.ok_or_else(|| LifecycleError::State("there is no tree to build on".to_owned()))?;
     put_tree(engine, &current.tree).await?;
     let work = work(engine, &tier, &current).await?;
-    if let Some(Halt::Ledger(message)) = &work.halt {
-        return Err(LifecycleError::Ledger(message.clone()));
-    }
     conclude(engine, &tier, work, began);
     Ok(())
 }
@@ -132,7 +129,9 @@ async fn work(engine: &mut Engine<'_>, tier: &Tier, current: &Candidate) -> Resu
     let mut critic = None;
     if changed && tier.mode == Mode::Full && may_go_on(halt.as_ref()) {
         let end = review(engine, tier, &material, &diff, &ends).await;
-        halt = halt.or_else(|| roles::halt_of(&end.report).filter(|halt| !matches!(halt, Halt::Blocked(_) | Halt::Unusable(_))));
+        halt = halt.or_else(|| {
+            roles::halt_of(&end.report).filter(|halt| !matches!(halt, Halt::Blocked(_) | Halt::Unusable(_)))
+        });
         critic = Some(end);
     }
     let stopped = matches!(halt, Some(Halt::Stopped(_)));
@@ -258,7 +257,10 @@ fn remember(engine: &mut Engine<'_>, work: &Work, objections: Vec<Foreign>) {
 fn verdict_line(verdict: &Verdict, judged: &Judged) -> String {
     let (fixed, failing) = (judged.judgement.fixed.len(), judged.candidate.failing.len());
     let reason = verdict.reason().map(|reason| format!(": {reason}")).unwrap_or_default();
-    format!("{}{reason}; {failing} tests fail, {fixed} of the tests that failed at the start were seen passing", verdict.as_str())
+    format!(
+        "{}{reason}; {failing} tests fail, {fixed} of the tests that failed at the start were seen passing",
+        verdict.as_str()
+    )
 }
 
 fn observe(work: &Work, objections: &[Foreign]) -> Observation {
@@ -276,9 +278,9 @@ fn observe(work: &Work, objections: &[Foreign]) -> Observation {
     match &work.halt {
         Some(Halt::Blocked(reason)) => Observation::Blocked { reason: reason.clone() },
         Some(Halt::NoModel(_)) => Observation::NoModel,
-        Some(Halt::Budget(BudgetCap::Tier)) => Observation::TierBudget,
-        Some(Halt::Budget(BudgetCap::Run) | Halt::Stopped(StopCause::TimeUp)) => Observation::RunBudget,
-        Some(Halt::Stopped(StopCause::Signal(_)) | Halt::Ledger(_) | Halt::Unusable(_)) | None => not_green(work),
+        Some(Halt::Budget(Cap::Tier, _)) => Observation::TierBudget,
+        Some(Halt::Budget(Cap::Run, _) | Halt::Stopped(StopCause::TimeUp)) => Observation::RunBudget,
+        Some(Halt::Stopped(StopCause::Signal(_)) | Halt::Unusable(_)) | None => not_green(work),
     }
 }
 
@@ -307,7 +309,6 @@ fn attempt(
         let planned = tier.targets(role).first().map(ToString::to_string).unwrap_or_default();
         end.map_or(planned, |end| end.target.to_string())
     };
-    use crate::domain::ladder::Role;
     let (failed_tests, error_messages) = errors(work, objections);
     let redact = |text: String| engine.world.redactor.redact(&text).into_owned();
     Attempt {
@@ -322,7 +323,7 @@ fn attempt(
         test_status: status(work, observation),
         failed_tests,
         error_messages: error_messages.into_iter().map(redact).collect(),
-        cost: engine.journal.iteration_cost(engine.state.position.tier_index, engine.state.iteration()),
+        cost: engine.iteration_cost(),
         duration_ms: engine.world.clock.monotonic_ms().saturating_sub(began),
         timestamp: engine.world.clock.timestamp(),
     }
@@ -356,7 +357,8 @@ fn errors(work: &Work, objections: &[Foreign]) -> (Vec<String>, Vec<String>) {
     if let Some(judged) = &work.judged {
         let report = &judged.run.report;
         failing.clone_from(&judged.candidate.failing);
-        let reason = judged.judgement.verdict.reason().map(|reason| format!("{}: {reason}", judged.judgement.verdict.as_str()));
+        let reason =
+            judged.judgement.verdict.reason().map(|reason| format!("{}: {reason}", judged.judgement.verdict.as_str()));
         messages.extend(reason);
         messages.extend(report.problems.iter().map(|problem| problem.message.trim().to_owned()));
         messages.extend(report.failing().map(|test| format!("{}: {}", test.name, test.message.trim())));
@@ -374,10 +376,10 @@ fn halt_words(halt: Option<&Halt>) -> Option<String> {
     halt.map(|halt| match halt {
         Halt::Blocked(reason) => format!("blocked: {reason}"),
         Halt::NoModel(last) => format!("no model could be used: {last}"),
-        Halt::Budget(BudgetCap::Run) => "the run's cost cap does not allow another call".to_owned(),
-        Halt::Budget(BudgetCap::Tier) => "the tier's cost cap does not allow another call".to_owned(),
+        Halt::Budget(Cap::Run, detail) => format!("the budget does not allow another call: {detail}"),
+        Halt::Budget(Cap::Tier, detail) => format!("the tier's own cap does not allow another call: {detail}"),
         Halt::Stopped(StopCause::Signal(signal)) => interrupted(*signal).1,
         Halt::Stopped(StopCause::TimeUp) => "the active time is up".to_owned(),
-        Halt::Ledger(message) | Halt::Unusable(message) => message.clone(),
+        Halt::Unusable(message) => message.clone(),
     })
 }

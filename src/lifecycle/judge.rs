@@ -45,7 +45,9 @@ pub(super) async fn run(engine: &mut Engine<'_>, tree: TreeId) -> Result<Judged,
     }
     if let (false, Verdict::Red { .. }) = (rewritten.is_empty(), &judgement.verdict) {
         let names = rewritten.join(", ");
-        engine.journal.emit(&Event::Warning { message: format!("code under test had rewritten test files, put back: {names}") });
+        engine
+            .journal
+            .emit(&Event::Warning { message: format!("code under test had rewritten test files, put back: {names}") });
     }
     engine.journal.emit(&Event::TestsFinished {
         exit: run.exit,

@@ -28,7 +28,9 @@ pub fn load(run: &LoadedRun) -> Result<RunState, LifecycleError> {
         Phase::Ended { outcome: Outcome::Interrupted { .. } } => reopen(&mut state),
         Phase::Ended { outcome } => {
             let name = outcome.as_str();
-            return Err(LifecycleError::State(format!("the run has ended ({name}); start a new one with `upshift run`")));
+            return Err(LifecycleError::State(format!(
+                "the run has ended ({name}); start a new one with `upshift run`"
+            )));
         }
     }
     Ok(state)
@@ -93,7 +95,5 @@ pub fn replay_of(journal: &Journal, state: &RunState) -> Result<Replay, AuditErr
         return Ok(Replay::none());
     }
     let store = journal.store();
-    let recorded = store.recorded_replies(&state.run_id, state.position.tier_index, state.iteration())?;
-    let replies = recorded.into_iter().filter_map(|(receipt, reply)| Some((receipt.scope.role, receipt.target, reply?)));
-    Ok(Replay::of(replies))
+    Ok(Replay::of(store.recorded_replies(&state.run_id, state.position.tier_index, state.iteration())?))
 }

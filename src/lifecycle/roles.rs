@@ -4,11 +4,12 @@ use super::engine::Engine;
 use super::judge;
 use crate::agent::foreign::{Foreign, Mark};
 use crate::agent::{self, Material, Prompt};
+use crate::audit::Scope;
 use crate::domain::ladder::{Mode, Role, Tier};
 use crate::domain::stop::{Stop, StopCause};
 use crate::process::ProcessError;
 use crate::session::{
-    self, BudgetCap, Caps, FailureReason, FinalReport, Lineage, Limits, Ports, Replay, SessionEnd, SessionSpec, Toolbox,
+    self, FailureReason, FinalReport, Limits, Lineage, Ports, Replay, SessionEnd, SessionSpec, Toolbox,
 };
 use crate::test_run;
 use crate::workspace::ToolError;
@@ -18,6 +19,15 @@ const BRIEF_CHARS: usize = 4_000;
 /// What `run_tests` tells a model, in characters at most.
 const RUN_TESTS_CHARS: usize = 3_000;
 
+/// Whose cap does not allow another call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Cap {
+    /// The tier's own: the next tier may have more.
+    Tier,
+    /// The run's, or one that runs share.
+    Run,
+}
+
 /// What keeps an iteration from being judged on its tests alone.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Halt {
@@ -25,12 +35,10 @@ pub(super) enum Halt {
     Blocked(String),
     /// No target could be used.
     NoModel(String),
-    /// A cap: the run's or the tier's.
-    Budget(BudgetCap),
+    /// A cap: the tier's own or a wider one, in words.
+    Budget(Cap, String),
     /// A signal, or the time is up.
     Stopped(StopCause),
-    /// The audit log could not set money aside.
-    Ledger(String),
     /// Nothing usable came: the iteration counts as an error.
     Unusable(String),
 }
@@ -101,10 +109,10 @@ pub(super) fn halt_of(report: &FinalReport) -> Option<Halt> {
         FinalReport::Done { .. } | FinalReport::Approve { .. } | FinalReport::Reject { .. } => None,
         FinalReport::Blocked { reason, .. } => Some(Halt::Blocked(reason.clone())),
         FinalReport::Synthetic { reason } => Some(match reason {
-            FailureReason::Budget { cap } => Halt::Budget(*cap),
-            FailureReason::NoUsableTarget { last } => Halt::NoModel(last.clone()),
+            FailureReason::Budget { scope: Scope::Tier(..), detail } => Halt::Budget(Cap::Tier, detail.clone()),
+            FailureReason::Budget { detail, .. } => Halt::Budget(Cap::Run, detail.clone()),
+            FailureReason::NoUsableTarget { last, .. } => Halt::NoModel(last.clone()),
             FailureReason::Stopped { cause } => Halt::Stopped(*cause),
-            FailureReason::Audit { message } => Halt::Ledger(message.clone()),
             FailureReason::UnusableReplies { .. }
             | FailureReason::ContextFull
             | FailureReason::NoReport
@@ -137,7 +145,7 @@ async fn hold(
         effort: plan.agent.effort,
         temperature: plan.agent.temperature,
     };
-    let caps = Caps { run: plan.budget.max_cost, tier: tier.max_cost };
+    let caps = engine.caps();
     let world = &engine.world;
     let run_tests = (role == Role::Artisan).then(|| tests_for_a_model(engine));
     let mut ports = Ports {
@@ -150,13 +158,13 @@ async fn hold(
             allow_commands: Vec::new(),
         },
         journal: &mut engine.journal,
-        run: engine.state.run_id.clone(),
         caps,
         stop: world.stop.clone(),
         wrap_up: Stop::never(),
         clock: world.clock,
         redactor: &world.redactor,
         replay: std::mem::replace(&mut engine.replay, Replay::none()),
+        memory: &mut engine.memory,
     };
     let end = session::converse(spec, &mut ports).await;
     engine.replay = std::mem::replace(&mut ports.replay, Replay::none());
@@ -164,7 +172,7 @@ async fn hold(
 }
 
 /// The `run_tests` tool: the whole command or a part of it, told as a model reads it best.
-fn tests_for_a_model(engine: &Engine<'_>) -> Box<dyn Fn(Option<String>) -> session::ToolFuture<'static>> {
+fn tests_for_a_model<'t>(engine: &Engine<'_>) -> session::RunTests<'t> {
     let (tests, stop) = (engine.world.tests.clone(), engine.world.stop.clone());
     let root = engine.world.workspace.root().to_owned();
     Box::new(move |filter| {

@@ -40,7 +40,12 @@ impl Position {
     /// The foot of a tier.
     #[must_use]
     pub fn at(tier_index: u32, rules: &Rules) -> Self {
-        Self { tier_index, iterations: 0, entropy: EntropyState::new(rules.entropy_threshold), patches: BTreeSet::new() }
+        Self {
+            tier_index,
+            iterations: 0,
+            entropy: EntropyState::new(rules.entropy_threshold),
+            patches: BTreeSet::new(),
+        }
     }
 }
 
@@ -123,9 +128,7 @@ pub fn step(rules: &Rules, position: &mut Position, observation: &Observation) -
         Observation::Blocked { reason } => {
             plain(Decision::End { exit: TierExit::Blocked, outcome: Outcome::Blocked { reason: reason.clone() } })
         }
-        Observation::RunBudget => {
-            plain(Decision::End { exit: TierExit::BudgetExhausted, outcome: Outcome::Budget })
-        }
+        Observation::RunBudget => plain(Decision::End { exit: TierExit::BudgetExhausted, outcome: Outcome::Budget }),
         Observation::NoModel => plain(leave(rules, position, TierExit::ProviderError, Outcome::NoModel)),
         Observation::TierBudget => plain(leave(rules, position, TierExit::BudgetExhausted, Outcome::Budget)),
         Observation::Rejected => plain(next(rules, position, TierExit::Objected, Outcome::Objected)),

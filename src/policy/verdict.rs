@@ -73,8 +73,7 @@ pub fn judge_baseline(exit: Exit, report: &TestReport, explicit_command: bool) -
 #[must_use]
 pub fn judge(baseline: &Baseline, exit: Exit, report: &TestReport) -> Judgement {
     let seen = Seen::new(report);
-    let fixed: BTreeSet<String> =
-        baseline.failing.iter().filter(|name| seen.passes(baseline, name)).cloned().collect();
+    let fixed: BTreeSet<String> = baseline.failing.iter().filter(|name| seen.passes(baseline, name)).cloned().collect();
     let known: BTreeSet<&str> = baseline.failing.iter().chain(&baseline.flaky).map(String::as_str).collect();
     let new_failures: Vec<String> =
         report.failing().map(|test| test.name.clone()).filter(|name| !known.contains(name.as_str())).collect();
@@ -104,7 +103,11 @@ fn verdict_of(
     let verdict = if only_flaky_fail {
         Verdict::Green
     } else {
-        judge_readable(exit, report, report.kind == RunKind::Unreadable && baseline.unreadable && baseline.explicit_command)
+        judge_readable(
+            exit,
+            report,
+            report.kind == RunKind::Unreadable && baseline.unreadable && baseline.explicit_command,
+        )
     };
     match verdict {
         Verdict::Green => proven_green(baseline, report, seen, fixed),
@@ -173,11 +176,7 @@ fn proven_green(baseline: &Baseline, report: &TestReport, seen: &Seen<'_>, fixed
     }
     let unproven: Vec<&str> =
         baseline.failing.iter().filter(|name| !fixed.contains(*name)).map(String::as_str).collect();
-    if unproven.is_empty() {
-        Verdict::Green
-    } else {
-        red(&format!("not seen passing: {}", some_names(&unproven)))
-    }
+    if unproven.is_empty() { Verdict::Green } else { red(&format!("not seen passing: {}", some_names(&unproven))) }
 }
 
 impl Baseline {
