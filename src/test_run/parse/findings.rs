@@ -318,14 +318,18 @@ impl Block {
         self.left_out = 0;
     }
 
+    /// The text so far.
+    pub(super) fn text(&self) -> String {
+        if self.left_out == 0 {
+            return format!("{}{}", self.head, self.tail);
+        }
+        format!("{}[… {} bytes left out …]\n{}", self.head, self.left_out, self.tail)
+    }
+
     /// The text so far, and an empty block again.
     pub(super) fn take(&mut self) -> String {
-        let mut text = std::mem::take(&mut self.head);
-        if self.left_out > 0 {
-            text.push_str(&format!("[… {} bytes left out …]\n", self.left_out));
-        }
-        text.push_str(&std::mem::take(&mut self.tail));
-        self.left_out = 0;
+        let text = self.text();
+        self.clear();
         text
     }
 }

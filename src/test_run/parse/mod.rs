@@ -39,8 +39,10 @@ mod frames;
 mod lines;
 mod merge;
 mod place;
+mod python;
 
 mod cargo_test;
+mod pytest;
 
 use std::collections::VecDeque;
 use std::io::Read;
@@ -104,6 +106,7 @@ macro_rules! readers {
 
 readers! {
     cargo_test: ["cargo-test"],
+    pytest: ["pytest"],
 }
 
 /// All marks in one automaton, and which readers each wakes.
