@@ -191,7 +191,8 @@ impl Reader {
                 return true;
             }
         };
-        if title != "test session starts" && self.numbers.is_some() && self.part == Part::Progress {
+        let between = self.numbers.is_some() && self.part == Part::Progress && self.blocks.is_empty();
+        if title != "test session starts" && between {
             // The numbers before were another session's: a quiet session has no header.
             self.session_ends();
         }
@@ -235,6 +236,8 @@ impl Reader {
             self.quiet_numbers(line);
         } else if let Some(entry) = Entry::parse(line) {
             self.entries.push(entry);
+        } else if let Some(reason) = line.strip_prefix("SKIPPED [") {
+            self.problems.push(RunKind::Tests, &format!("SKIPPED [{reason}"), None);
         } else if line.starts_with("Results (") && line.ends_with("s):") {
             self.part = Part::Results;
             self.numbers = Some(Numbers::default());
@@ -281,6 +284,8 @@ impl Reader {
                 self.blocks.line(line, false);
             } else if let Some(at) = line.find("Fatal Python error: ") {
                 self.open_trouble(RunKind::Crash, line.get(at..).unwrap_or(line));
+            } else if line.ends_with("++++") && line.contains("+ Timeout +") && self.seen {
+                self.open_trouble(RunKind::Timeout, line);
             }
         }
     }
@@ -347,15 +352,16 @@ impl Reader {
         let ends = match kind {
             RunKind::CollectionError => !line.starts_with("INTERNALERROR>"),
             RunKind::BadCommand => line.is_empty() || line.starts_with("==="),
-            RunKind::Timeout => numbers::title(line, '+').is_some(),
+            RunKind::Timeout => numbers::title(line, '+').is_some() || line.ends_with("%]") || line.starts_with("==="),
             _ => line.starts_with("===") || line.starts_with("____"),
         };
-        if ends {
-            self.close_trouble();
-            return false;
+        if !ends {
+            block.push(line);
+            return true;
         }
-        block.push(line);
-        true
+        let closing = *kind == RunKind::Timeout && line.starts_with('+');
+        self.close_trouble();
+        closing
     }
 
     fn close_trouble(&mut self) {
@@ -404,8 +410,8 @@ impl Reader {
         }
         let mut findings = Findings::new(FRAMEWORK);
         findings.finished = self.sessions > 0 && self.unfinished == 0;
-        let usage = self.fatal == Some(RunKind::BadCommand);
-        if findings.finished && !self.repeated && !usage {
+        let nothing_ran = self.fatal.is_some_and(|kind| kind != RunKind::Crash);
+        if findings.finished && !self.repeated && !nothing_ran {
             findings.counts = self.sum;
         }
         findings.tests = self.cases.into_list();

@@ -5,6 +5,11 @@ use super::place;
 /// The place a Python text points at: the last frame in the repository, in pytest's form (`path.py:12: AssertionError`)
 /// or Python's (`File "path.py", line 12`).
 pub(super) fn place_of(text: &str) -> Option<(String, u32)> {
+    if let Some((_, newest_first)) = text.split_once("most recent call first") {
+        // faulthandler prints the innermost frame first; the thread that died comes last, as "Current thread".
+        let current = newest_first.rsplit_once("Current thread").map_or(newest_first, |(_, text)| text);
+        return current.lines().filter_map(frame).find(|(file, _)| is_in_repository(file));
+    }
     let mut found = None;
     let mut fallback = None;
     for line in text.lines() {
