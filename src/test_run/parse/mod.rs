@@ -36,11 +36,14 @@
 mod document;
 mod findings;
 mod frames;
+mod junit;
 mod lines;
 mod merge;
 mod place;
+mod python;
 
 mod cargo_test;
+mod pytest;
 
 use std::collections::VecDeque;
 use std::io::Read;
@@ -49,6 +52,7 @@ use std::sync::LazyLock;
 use aho_corasick::{AhoCorasick, AhoCorasickKind};
 
 use self::findings::{Budget, Findings, STORED_BYTES};
+use self::junit::Junit;
 use self::lines::Lines;
 use crate::domain::test_report::TestReport;
 use crate::domain::verdict::Exit;
@@ -104,6 +108,7 @@ macro_rules! readers {
 
 readers! {
     cargo_test: ["cargo-test"],
+    pytest: ["pytest"],
 }
 
 /// All marks in one automaton, and which readers each wakes.
@@ -142,6 +147,7 @@ pub(super) struct Parser {
 /// What stands behind the lines: the readers and what they were shown.
 #[derive(Debug)]
 struct Shown {
+    junit: Junit,
     readers: Readers,
     awake: Mask,
     /// The last lines; the strings are used again.
@@ -162,7 +168,12 @@ impl Parser {
         let awake = if MARKS.automaton.is_some() { hinted } else { (1 << READERS.len()) - 1 };
         Self {
             lines: Lines::new(),
-            shown: Shown { readers: Readers::new(&budget), awake, recent: VecDeque::with_capacity(LOOK_BACK) },
+            shown: Shown {
+                junit: Junit::new(&budget),
+                readers: Readers::new(&budget),
+                awake,
+                recent: VecDeque::with_capacity(LOOK_BACK),
+            },
         }
     }
 
@@ -176,13 +187,18 @@ impl Parser {
     pub(super) fn finish(mut self, exit: Option<Exit>, framework: Option<&str>) -> TestReport {
         let shown = &mut self.shown;
         self.lines.finish(&mut |line| shown.line(line));
-        let Shown { readers, awake, recent } = self.shown;
-        merge::merge(readers.finish(awake, exit), &recent, exit, framework)
+        let Shown { junit, readers, awake, recent } = self.shown;
+        let mut found = readers.finish(awake, exit);
+        found.extend(junit.finish());
+        merge::merge(found, &recent, exit, framework)
     }
 }
 
 impl Shown {
     fn line(&mut self, line: &str) {
+        if self.junit.wants(line) {
+            return;
+        }
         let woken = wakes(line) & !self.awake;
         if woken != 0 {
             for earlier in &self.recent {
