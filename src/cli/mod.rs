@@ -1,1 +1,5 @@
 //! To be written.
+
+pub mod check;
+pub mod init;
+pub mod schema;
