@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use super::read::Faults;
+
 /// The line that closes every list of faults (S0-24).
 pub const CLOSING: &str = "Fix the errors above and re-run. No LLM calls were made.";
 
@@ -27,13 +29,19 @@ pub struct SourceErrors {
     pub fix: Option<String>,
 }
 
+impl SourceErrors {
+    /// The faults under a heading; `None` when there are none.
+    pub(super) fn of(heading: String, faults: Faults) -> Option<Self> {
+        let problems = faults.into_problems();
+        (!problems.is_empty()).then_some(Self { heading, problems, fix: None })
+    }
+}
+
 /// Every fault of a configuration; exit code 2.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ConfigErrors {
     /// By source, in order of precedence; never empty in an `Err`.
     pub sources: Vec<SourceErrors>,
-    /// Warnings gathered on the way.
-    pub warnings: Vec<String>,
 }
 
 impl std::error::Error for ConfigErrors {}

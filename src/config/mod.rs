@@ -6,28 +6,33 @@
 //!
 //! Start reading at [`resolve`].
 
+mod document;
 mod error;
+mod estimate;
+mod file;
 mod ladder;
+mod models;
+mod node;
+mod pick;
 mod plan;
+mod read;
+mod reference;
+mod resolve;
+mod schema;
+mod sections;
 mod sources;
+mod suggest;
+mod values;
 
 pub use error::{CLOSING, ConfigErrors, Problem, SourceErrors};
 pub use ladder::{TiersSource, classify_tiers};
 pub use plan::{
-    AgentPlan, Comment, EffectiveValue, EndpointPlan, Format, GithubPlan, Network, Origin, Plan, Push, SafetyPlan,
+    AgentPlan, Comment, EffectiveValue, EndpointPlan, FailOn, Format, GithubPlan, Network, Origin, Plan, Push, SafetyPlan,
     Sandbox, TestPlan, WaitFor, Wire,
 };
+pub use reference::{Entry, reference};
+pub use resolve::resolve;
+pub use schema::schema;
 pub use sources::{
     Build, BuiltInEndpoint, Catalogue, DEFAULT_CONFIG_PATH, FileContent, NamedFile, Setting, Settings, Sources,
 };
-
-/// Resolves a run's configuration.
-///
-/// Precedence (contradiction 9): flag, `UPSHIFT_*` variable, the text given as `tiers`, the configuration file, default.
-///
-/// # Errors
-/// [`ConfigErrors`] with every fault of every source.
-pub fn resolve(sources: &Sources, catalogue: &Catalogue) -> Result<Plan, ConfigErrors> {
-    let _ = (sources, catalogue);
-    Err(ConfigErrors::default())
-}

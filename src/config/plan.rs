@@ -120,7 +120,7 @@ pub struct GithubPlan {
     /// When the pull request is commented.
     pub comment: Comment,
     /// The outcomes that fail the step; `None` is every outcome but exit 0 and 4.
-    pub fail_on: Option<Vec<String>>,
+    pub fail_on: Option<Vec<FailOn>>,
     /// The most runs for one pull request.
     pub max_attempts_per_pr: u32,
     /// The label that keeps upshift away.
@@ -169,6 +169,17 @@ pub enum Origin {
     Default,
 }
 
+impl Origin {
+    /// The bare name: a flag, a variable, a path; `default` for none.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        match self {
+            Self::Flag(name) | Self::Env(name) | Self::Tiers(name) | Self::File(name) => name,
+            Self::Default => "default",
+        }
+    }
+}
+
 impl fmt::Display for Origin {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -203,6 +214,16 @@ macro_rules! words {
             #[must_use]
             pub fn from_word(word: &str) -> Option<Self> {
                 match word { $($word => Some(Self::$variant),)+ _ => None }
+            }
+        }
+
+        impl super::read::Readable for $name {
+            fn kind() -> String {
+                Self::WORDS.join(", ")
+            }
+
+            fn read(at: &super::read::Place<'_>) -> Option<Self> {
+                super::values::word_here(at, Self::WORDS, Self::from_word)
             }
         }
 
@@ -271,6 +292,31 @@ words! {
         OnFailure "on-failure",
         /// Never.
         Off "off",
+    }
+}
+words! {
+    /// An outcome that can fail the step of a workflow.
+    FailOn {
+        /// Every tier used its iterations.
+        Exhausted "exhausted",
+        /// No more progress.
+        Stalled "stalled",
+        /// A person is needed.
+        Blocked "blocked",
+        /// Green, but the critic objects.
+        Objected "objected",
+        /// A cap was reached.
+        Budget "budget",
+        /// Waiting, resumable.
+        Parked "parked",
+        /// No model could be used.
+        NoModel "no_model",
+        /// Refused before any work.
+        Refused "refused",
+        /// The test command does not work.
+        Broken "broken",
+        /// A signal ended it.
+        Interrupted "interrupted",
     }
 }
 words! {

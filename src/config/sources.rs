@@ -6,10 +6,11 @@
 use std::collections::BTreeMap;
 
 use crate::domain::catalogue::ModelInfo;
-use crate::domain::ladder::Tier;
-use crate::domain::model_id::ModelId;
+use crate::domain::model_id::{BUILT_IN_PROVIDERS, ModelId};
 
-use super::plan::Wire;
+use super::ladder::{Chosen, TiersSource, chosen, classify_tiers};
+use super::node::Node;
+use super::plan::{Origin, Wire};
 
 /// Where the configuration file is looked for when nothing names another.
 pub const DEFAULT_CONFIG_PATH: &str = ".github/upshift.yml";
@@ -152,12 +153,12 @@ pub struct Build {
 impl Sources {
     /// A setting and where it came from: flag, then environment. An empty text counts as unset (DESIGN §2.1).
     #[must_use]
-    pub fn setting(&self, setting: Setting) -> Option<(&str, super::plan::Origin)> {
+    pub fn setting(&self, setting: Setting) -> Option<(&str, Origin)> {
         let flag = self.flags.get(setting).filter(|text| !text.trim().is_empty());
         if let Some(text) = flag {
-            return Some((text, super::plan::Origin::Flag(setting.flag().to_owned())));
+            return Some((text, Origin::Flag(setting.flag().to_owned())));
         }
-        self.variable(setting.env()).map(|text| (text, super::plan::Origin::Env(setting.env().to_owned())))
+        self.variable(setting.env()).map(|text| (text, Origin::Env(setting.env().to_owned())))
     }
 
     /// A variable of the environment; an empty one counts as unset.
@@ -171,20 +172,48 @@ impl Sources {
     pub fn config_path(&self) -> &str {
         self.setting(Setting::Config).map_or(DEFAULT_CONFIG_PATH, |(text, _)| text)
     }
+
+    /// The file that `cli` should read into [`Sources::tiers_file`]; `None` when `tiers` is absent or no path.
+    ///
+    /// Asks [`Sources::config_file`] for the names of providers: set that first.
+    #[must_use]
+    pub fn tiers_path(&self) -> Option<&str> {
+        let Chosen::Tiers { text, .. } = chosen(self) else { return None };
+        match classify_tiers(text, |name| self.is_provider(name)) {
+            TiersSource::Path(path) => Some(path),
+            TiersSource::Inline(_) | TiersSource::Shorthand(_) => None,
+        }
+    }
+
+    /// Whether a name is a built-in provider's or one that the configuration file declares.
+    pub(super) fn is_provider(&self, name: &str) -> bool {
+        BUILT_IN_PROVIDERS.contains(&name) || self.declares_provider(name)
+    }
+
+    fn declares_provider(&self, name: &str) -> bool {
+        let Some(NamedFile { content: FileContent::Text(text), .. }) = &self.config_file else { return false };
+        // The whole file is read again here, but only for a `tiers` text such as `my/model`.
+        let Ok(Node::Map(entries)) = Node::parse(text) else { return false };
+        let declared = entries.iter().filter(|(key, _)| key == "providers");
+        declared.into_iter().any(|(_, node)| match node {
+            Node::Map(providers) => providers.iter().any(|(provider, _)| provider == name),
+            Node::Null | Node::Bool(_) | Node::Int(_) | Node::Float(_) | Node::Text(_) | Node::List(_) => false,
+        })
+    }
 }
 
 /// A built-in provider's endpoint, as the catalogue knows it.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BuiltInEndpoint {
     /// The wire format.
     pub wire: Wire,
-    /// The base URL; empty when only a variable can give it (azure).
-    pub base_url: String,
-    /// The variables that may hold the base URL, the first present one wins.
-    pub base_url_vars: Vec<String>,
+    /// The base URL; empty when only a variable or the configuration can give it (azure).
+    pub default_base_url: &'static str,
+    /// The variables that may hold another base URL, the first present one wins.
+    pub base_url_vars: &'static [&'static str],
     /// The variables that may hold the key, the first present one wins; empty when no key is needed.
-    pub key_vars: Vec<String>,
-    /// Whether it runs on this machine and costs nothing.
+    pub key_vars: &'static [&'static str],
+    /// Whether it runs on the user's own machine and costs nothing.
     pub local: bool,
 }
 
@@ -192,12 +221,10 @@ pub struct BuiltInEndpoint {
 /// `cli` hands it in.
 #[derive(Debug, Clone, Copy)]
 pub struct Catalogue {
-    /// The vendor's own name of a model, where a user's name is an alias (the seeds' `claude-haiku-4`).
-    pub canonical: fn(&ModelId) -> ModelId,
-    /// Price, window and limits; `None` when the catalogue does not know the model.
+    /// Price, window and limits, aliases followed; `None` when the catalogue does not know the model.
     pub lookup: fn(&ModelId) -> Option<ModelInfo>,
-    /// The endpoint of a built-in provider; `None` for any other name.
+    /// The endpoint of a built-in provider; `None` for any other name and for `cassette`, which has none.
     pub endpoint: fn(&str) -> Option<BuiltInEndpoint>,
-    /// The ladder of a provider when nothing is configured; empty when it has none.
-    pub default_ladder: fn(&str) -> Vec<Tier>,
+    /// The ladder of a provider when nothing is configured, in shorthand; `None` when it has none.
+    pub default_ladder: fn(&str) -> Option<&'static str>,
 }
