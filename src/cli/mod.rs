@@ -3,16 +3,17 @@
 //! Owns how a person meets upshift: flags, exit codes, what goes to which stream. Wires the layers below and decides nothing
 //! about a run. Start reading at [`main`].
 
-mod check;
+pub mod check;
 mod demo;
 mod environment;
-mod init;
+pub mod init;
+mod models;
 mod plan;
-mod read;
+pub mod read;
 mod report;
 mod resume;
 mod run;
-mod schema;
+pub mod schema;
 mod setup;
 mod signals;
 mod terminal;
@@ -23,6 +24,7 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand};
 
 use crate::domain::outcome::{EXIT_INTERNAL, EXIT_USAGE};
+use crate::test_run;
 use environment::Environment;
 
 /// Gets a red repository green: the cheapest model first, a stronger one only when that stalls, never over budget.
@@ -44,9 +46,13 @@ enum Command {
     /// Render a run from the audit log.
     Report(report::Args),
     /// Write a workflow file and a starter configuration.
-    Init(init::Args),
+    Init {
+        /// Overwrite files that are already there
+        #[arg(long)]
+        force: bool,
+    },
     /// Watch a broken project being fixed by a recorded model: no key, no network.
-    Demo(demo::Args),
+    Demo,
     /// Print the JSON Schema of the configuration file.
     Schema,
     /// Show what upshift reads from a test log.
@@ -93,16 +99,28 @@ fn dispatch(command: Command, environment: &Environment) -> anyhow::Result<u8> {
         Command::Resume(args) => resume::run(args, environment),
         Command::Check(flags) => check_plan(*flags, environment),
         Command::Report(args) => report::run(&args, environment),
-        Command::Init(args) => init::run(&args),
-        Command::Demo(args) => demo::run(&args, environment),
+        Command::Init { force } => write_starters(force),
+        Command::Demo => demo::run(environment),
         Command::Schema => print(&schema::render()),
         Command::Read(args) => read::run(args),
     }
 }
 
 fn check_plan(flags: plan::Flags, environment: &Environment) -> anyhow::Result<u8> {
-    let resolved = plan::resolve(flags, environment)?;
-    print(&check::render(&resolved.plan))
+    let plan::Resolved { plan, checkout } = plan::resolve(flags, environment)?;
+    let folder = setup::working_directory(&checkout, &plan)?;
+    let detected = test_run::detect(&folder).map(|found| check::Detected {
+        command: found.command,
+        framework: found.framework,
+        why: found.why,
+    });
+    print(&check::render(&plan, detected.as_ref()))
+}
+
+fn write_starters(force: bool) -> anyhow::Result<u8> {
+    let overwrite = if force { init::Overwrite::Yes } else { init::Overwrite::No };
+    let said = init::write(&environment::current_dir()?, overwrite).map_err(|error| Failure::usage(error.to_string()))?;
+    print(&said)
 }
 
 /// Writes a result to standard output; a closed pipe (`upshift report | head`) is no error.
