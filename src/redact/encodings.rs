@@ -2,7 +2,6 @@
 
 use std::fmt::Write as _;
 
-
 use base64::engine::general_purpose::{STANDARD_NO_PAD, URL_SAFE_NO_PAD};
 
 /// Adds every spelling of a secret that has at least `min_chars` characters, and of each such line of it.
