@@ -1,8 +1,7 @@
 //! The descendants of one child: found, counted, signalled, ended and reaped (Linux).
 //!
 //! A descendant may leave the process group (`setsid`), let its parent die (a daemon), and throw its environment away. Two
-//! things it keeps: a *brand*, a random hard limit on `RLIMIT_LOCKS`, which Linux has ignored since 2.4.25 and which no
-//! unprivileged process can raise again; and us as its adoptive parent, since this process is a subreaper.
+//! things it keeps: a [`Brand`], and us as its adoptive parent, since this process is a subreaper.
 //!
 //! Invariant: only processes with a brand are signalled or reaped here, so that other children of this process are safe. A
 //! privileged descendant could remove its brand; keeping it from that is the confinement's task.
@@ -11,10 +10,14 @@ use std::io;
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
+use rustix::io::Errno;
 use rustix::process::{
     Pid, PidfdFlags, Resource, Rlimit, Signal, WaitId, WaitIdOptions, WaitOptions, getrlimit, kill_process,
     kill_process_group, pidfd_open, pidfd_send_signal, prlimit, set_child_subreaper, waitid, waitpid,
 };
+use tokio::time::Instant;
+
+use super::brand::Brand;
 
 /// How many processes a child's tree may add to what ran when it was started; a browser test farm needs hundreds, a fork bomb any number.
 const MAX_PROCESSES: u64 = 4096;
@@ -25,10 +28,17 @@ const FIRST_PAUSE: Duration = Duration::from_millis(1);
 /// The longest pause between two rounds of killing.
 const LONGEST_PAUSE: Duration = Duration::from_millis(32);
 
+/// How many rounds in a row must find nobody, where strangers' children keep us from being sure after one.
+const CLEAR_AFTER: u32 = 3;
+/// How often the newest process ids are looked at between two rounds.
+const CHASES: u32 = 32;
+/// How far around the newest process id the next one is expected.
+const CHASE_REACH: i32 = 4;
+
 /// One living child of [`Family::found`].
 #[derive(Debug, Clone, Copy)]
 struct Member {
-    brand: u64,
+    brand: Brand,
     /// The child itself, until it was reaped.
     head: Option<Pid>,
 }
@@ -49,7 +59,7 @@ fn is_subreaper() -> bool {
 /// A child and all its descendants. Dropping it ends them.
 #[derive(Debug)]
 pub(super) struct Family {
-    brand: u64,
+    brand: Brand,
     /// All tasks on the machine when it was founded.
     tasks_before: u64,
     extinct: bool,
@@ -61,11 +71,12 @@ impl Family {
         is_subreaper();
         let tasks_before = count_tasks();
         let mut families = families();
-        let (child, id) = spawn()?;
+        let brand = Brand::fresh();
+        let (child, id) = brand.lend(spawn)?;
         let head = id.and_then(|id| i32::try_from(id).ok()).and_then(Pid::from_raw);
-        let brand = fresh_brand();
         if let Some(pid) = head {
-            limit(pid, brand, tasks_before);
+            brand.burn(pid);
+            restrain(pid, tasks_before);
         }
         families.push(Member { brand, head });
         Ok((Self { brand, tasks_before, extinct: false }, child))
@@ -86,22 +97,43 @@ impl Family {
         self.signal(&families, Signal::CONT);
     }
 
-    /// Kills every descendant that can be found now and reaps the dead; whether any was found.
+    /// Kills every descendant that can be found now and reaps the dead; whether any was found alive.
     pub(super) fn kill_once(&self) -> bool {
         let families = families();
-        reap_orphans(&families);
         self.signal(&families, Signal::KILL)
     }
 
     /// Ends whatever is left, and waits until it is gone.
     pub(super) async fn extinguish(&mut self) {
-        let started = tokio::time::Instant::now();
+        let started = Instant::now();
         let mut pause = FIRST_PAUSE;
-        while self.may_have_left_something() && self.kill_once() && started.elapsed() < EXTINCTION_LIMIT {
-            tokio::time::sleep(pause).await;
-            pause = (pause * 2).min(LONGEST_PAUSE);
+        let mut empty_rounds = 0;
+        while self.may_have_left_something() && empty_rounds < CLEAR_AFTER && started.elapsed() < EXTINCTION_LIMIT {
+            if self.kill_once() {
+                empty_rounds = 0;
+                tokio::time::sleep(pause).await;
+                pause = (pause * 2).min(LONGEST_PAUSE);
+            } else {
+                empty_rounds += 1;
+                self.chase();
+                tokio::task::yield_now().await;
+            }
         }
         self.extinct = true;
+    }
+
+    /// Looks at the newest process ids alone: one that forks and dies at once is gone before a whole round has come to it.
+    fn chase(&self) {
+        let families = families();
+        for _ in 0..CHASES {
+            let newest = load_average(4).and_then(|text| text.parse::<i32>().ok()).unwrap_or(0);
+            for pid in (newest.saturating_sub(CHASE_REACH)..=newest.saturating_add(CHASE_REACH))
+                .rev()
+                .filter_map(Pid::from_raw)
+            {
+                self.signal_one(&families, pid, Signal::KILL);
+            }
+        }
     }
 
     /// Reaps orphans that died meanwhile, and tells whether the tree has outgrown [`MAX_PROCESSES`].
@@ -119,7 +151,7 @@ impl Family {
     /// One system call in the usual case: without any child there can be no orphan.
     fn may_have_left_something(&self) -> bool {
         let probe = waitid(WaitId::All, WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT);
-        !(is_subreaper() && probe.is_err_and(|error| error == rustix::io::Errno::CHILD))
+        !(is_subreaper() && probe.is_err_and(|error| error == Errno::CHILD))
     }
 
     fn signal(&self, families: &[Member], signal: Signal) -> bool {
@@ -128,23 +160,27 @@ impl Family {
             // At once for the whole group: no member can fork away from it.
             ignore(kill_process_group(head, signal));
         }
-        let mut found = false;
-        for pid in processes().filter(|&pid| self.owns(families, pid)) {
-            found = true;
-            // The handle is taken before the second look, so that a reused process id is never hit.
-            match pidfd_open(pid, PidfdFlags::empty()) {
-                Ok(handle) if self.owns(families, pid) => ignore(pidfd_send_signal(handle, signal)),
-                Ok(_reused) => {}
-                Err(error) if error == rustix::io::Errno::NOSYS => ignore(kill_process(pid, signal)),
-                Err(_gone) => {}
-            }
-        }
-        found
+        processes().filter(|&pid| self.signal_one(families, pid, signal)).count() > 0
     }
 
-    /// Whether a process descends from this child. A lowered brand names nobody: the last family takes it.
+    /// Signals a process if it descends from this child, or reaps it if it is dead; whether it is alive and ours.
+    fn signal_one(&self, families: &[Member], pid: Pid, signal: Signal) -> bool {
+        if !self.owns(families, pid) || reap(families, pid) {
+            return false;
+        }
+        // The handle is taken before the second look, so that a reused process id is never hit.
+        match pidfd_open(pid, PidfdFlags::empty()) {
+            Ok(handle) if self.owns(families, pid) => ignore(pidfd_send_signal(handle, signal)),
+            Ok(_reused) => {}
+            Err(Errno::NOSYS) => ignore(kill_process(pid, signal)),
+            Err(_gone) => {}
+        }
+        true
+    }
+
+    /// Whether a process descends from this child. A brand that was changed names nobody: the last family takes it.
     fn owns(&self, families: &[Member], pid: Pid) -> bool {
-        match brand_of(pid) {
+        match Brand::of(pid) {
             None => false,
             Some(brand) if brand == self.brand => true,
             Some(brand) => families.len() == 1 && families.iter().all(|member| member.brand != brand),
@@ -170,38 +206,13 @@ pub(super) enum Growth {
     Bomb,
 }
 
-/// Our own limit, which unbranded children of this process inherit.
-fn own_limit() -> Option<u64> {
-    static OWN: OnceLock<Option<u64>> = OnceLock::new();
-    *OWN.get_or_init(|| getrlimit(Resource::Locks).maximum)
-}
-
-/// A random number below our own limit, in its upper half: room for upshift inside upshift.
-fn fresh_brand() -> u64 {
-    let ceiling = own_limit().unwrap_or(u64::MAX >> 1);
-    let half = (ceiling / 2).max(1);
-    let (random, _) = uuid::Uuid::new_v4().as_u64_pair();
-    // The version bits of the first half are constant; folding keeps the rest uniform enough for a name.
-    half.saturating_add((random ^ (random >> 32)) % half).saturating_sub(1)
-}
-
-/// Sets the brand, forbids core dumps (a crashing test must not fill the disk), and bounds fork bombs where the user is not root.
-fn limit(pid: Pid, brand: u64, tasks: u64) {
-    let brand = Rlimit { current: Some(brand), maximum: Some(brand) };
-    ignore(prlimit(Some(pid), Resource::Locks, brand).map(drop));
+/// Forbids core dumps (a crashing test must not fill the disk), and bounds fork bombs where the user is not root.
+fn restrain(pid: Pid, tasks: u64) {
     ignore(prlimit(Some(pid), Resource::Core, Rlimit { current: Some(0), maximum: Some(0) }).map(drop));
     let own = getrlimit(Resource::Nproc);
     let most = tasks.saturating_add(MAX_PROCESSES);
     let most = own.current.map_or(most, |current| current.min(most));
     ignore(prlimit(Some(pid), Resource::Nproc, Rlimit { current: Some(most), maximum: Some(most) }).map(drop));
-}
-
-/// The brand of a process; `None` for one that descends from no family, or that is gone.
-fn brand_of(pid: Pid) -> Option<u64> {
-    let limits = std::fs::read_to_string(format!("/proc/{}/limits", pid.as_raw_nonzero())).ok()?;
-    let line = limits.lines().find_map(|line| line.strip_prefix("Max file locks"))?;
-    let hard = line.split_whitespace().nth(1)?.parse().ok();
-    if hard == own_limit() { None } else { hard }
 }
 
 /// Every process on the machine but this one.
@@ -218,21 +229,28 @@ fn processes() -> impl Iterator<Item = Pid> {
 /// Waits for dead orphans, never for a child that its own family waits for.
 fn reap_orphans(families: &[Member]) {
     let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
-    if !matches!(waitid(WaitId::All, options), Ok(Some(_))) {
-        return;
-    }
-    // Waiting for one that is alive, or no child of ours, does nothing.
-    for pid in processes() {
-        if families.iter().all(|member| member.head != Some(pid)) && brand_of(pid).is_some() {
-            ignore(waitpid(Some(pid), WaitOptions::NOHANG).map(drop));
+    if matches!(waitid(WaitId::All, options), Ok(Some(_))) {
+        for pid in processes().filter(|&pid| Brand::of(pid).is_some()) {
+            reap(families, pid);
         }
     }
 }
 
+/// Waits for an orphan if it is dead; whether it was. Of one that is alive, or no child of ours, nothing comes of it.
+fn reap(families: &[Member], pid: Pid) -> bool {
+    let is_head = families.iter().any(|member| member.head == Some(pid));
+    !is_head && matches!(waitpid(Some(pid), WaitOptions::NOHANG), Ok(Some(_)))
+}
+
 /// All tasks on the machine: the number behind the slash in `/proc/loadavg`.
 fn count_tasks() -> u64 {
-    let text = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
-    text.split_whitespace().nth(3).and_then(|pair| pair.split_once('/')?.1.parse().ok()).unwrap_or(0)
+    load_average(3).and_then(|pair| pair.split_once('/')?.1.parse().ok()).unwrap_or(0)
+}
+
+/// A word of `/proc/loadavg`: the fourth counts tasks, the fifth is the newest process id.
+fn load_average(word: usize) -> Option<String> {
+    let text = std::fs::read_to_string("/proc/loadavg").ok()?;
+    text.split_whitespace().nth(word).map(str::to_owned)
 }
 
 /// A signal to, or a wait for, a process that has just gone fails: that is what was wanted.

@@ -17,6 +17,8 @@ use std::time::Duration;
 use crate::domain::stop::{Stop, StopCause};
 use crate::domain::verdict::Exit;
 
+#[cfg(target_os = "linux")]
+mod brand;
 mod capture;
 pub mod environment;
 #[cfg_attr(not(target_os = "linux"), path = "family_portable.rs")]
