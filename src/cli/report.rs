@@ -11,6 +11,7 @@ use crate::audit::{AuditError, LoadedRun, Reader, RunStatus, VerifyError};
 use crate::config::Format;
 use crate::domain::event::Event;
 use crate::domain::outcome::{EXIT_NOT_FIXED, EXIT_SUCCESS};
+use crate::report::markdown::Surface;
 use crate::report::style::Style;
 use crate::report::view::{Liveness, RunView};
 use crate::report::{json, markdown, text};
@@ -74,7 +75,7 @@ fn render(loaded: &LoadedRun, form: Form) -> String {
     let view = RunView::from_events(&loaded.events, liveness(loaded.status));
     match form {
         Form::Text => text::render(&view, stdout_style()),
-        Form::Md => markdown::render(&view, LOCAL_KEY, markdown::SUMMARY_LIMIT),
+        Form::Md => markdown::render(&view, Surface::Summary, LOCAL_KEY),
         Form::Json => json::render(&view),
     }
 }
@@ -90,8 +91,8 @@ pub(super) fn render_ended(events: &[Event], format: Format) -> String {
 
 fn liveness(status: RunStatus) -> Liveness {
     match status {
-        RunStatus::Alive => Liveness::Alive,
-        RunStatus::Dead => Liveness::Dead,
+        RunStatus::Running => Liveness::Alive,
+        RunStatus::Interrupted => Liveness::Dead,
         RunStatus::Ended(_) => Liveness::Ended,
     }
 }
@@ -104,8 +105,8 @@ fn list(reader: &Reader) -> anyhow::Result<String> {
     let mut out = String::new();
     for run in reader.list_runs()? {
         let state = match run.status {
-            RunStatus::Alive => "running",
-            RunStatus::Dead => "interrupted",
+            RunStatus::Running => "running",
+            RunStatus::Interrupted => "interrupted",
             RunStatus::Ended(Some(ref outcome)) => outcome.as_str(),
             RunStatus::Ended(None) => &run.seed_outcome,
         };

@@ -33,7 +33,7 @@ pub(super) fn run(args: Args, environment: &Environment) -> anyhow::Result<u8> {
     };
     let run_id = run_id.map_err(|error| setup::audit_failure(&error))?;
     let loaded = store.load_run(&run_id).map_err(|error| setup::audit_failure(&error))?;
-    if loaded.status == RunStatus::Alive {
+    if loaded.status == RunStatus::Running {
         return Err(Failure::usage(format!("run {run_id} is still going on in another process; nothing was done")));
     }
     let mut state = lifecycle::load(&loaded).map_err(|error| Failure::usage(error.to_string()))?;

@@ -17,7 +17,7 @@ use crate::lifecycle::state::RunState;
 use crate::lifecycle::{self, Engine, World};
 use crate::model::Providers;
 use crate::process::environment::child_environment;
-use crate::process::{Program, Spec};
+use crate::process::{Confinement, Program, Spec};
 use crate::redact::Redactor;
 use crate::session::Replay;
 use crate::test_run::TestCommand;
@@ -145,9 +145,14 @@ impl<'a> Setup<'a> {
         };
         let trees = self.environment.state_home().join(TREES).join(folder_name(self.checkout));
         let setup = plan.test.setup_command.as_ref().map(|command| Spec {
+            program: Program::Shell(command.clone()),
+            cwd: folder.clone(),
+            env: env.clone(),
+            stdin: Vec::new(),
             timeout: SETUP_TIMEOUT,
             keep: SETUP_KEEP,
-            ..Spec::shell(command, &folder, env.clone())
+            merge_stderr: true,
+            confinement: Confinement::None,
         });
         Ok(World {
             workspace: Arc::new(Workspace::open(self.checkout, &trees, rules).await?),

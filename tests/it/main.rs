@@ -6,6 +6,10 @@
 #[cfg(test)]
 mod outputs;
 #[cfg(test)]
+mod runs;
+#[cfg(test)]
+mod tidy;
+#[cfg(test)]
 mod wires;
 #[cfg(test)]
 mod world;
