@@ -42,8 +42,11 @@ mod merge;
 mod place;
 mod python;
 
+mod behave;
 mod cargo_test;
 mod pytest;
+mod robot;
+mod unittest;
 
 use std::collections::VecDeque;
 use std::io::Read;
@@ -109,6 +112,9 @@ macro_rules! readers {
 readers! {
     cargo_test: ["cargo-test"],
     pytest: ["pytest"],
+    unittest: ["unittest", "nose2"],
+    behave: ["behave"],
+    robot: ["robot"],
 }
 
 /// All marks in one automaton, and which readers each wakes.
