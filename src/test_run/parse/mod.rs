@@ -232,6 +232,19 @@ fn wakes(line: &str) -> Mask {
         .fold(0, |mask, wakes| mask | wakes)
 }
 
+/// A log as plain text: colours, control characters and CI frames gone.
+pub(super) fn plain_text(bytes: &[u8]) -> String {
+    let mut text = String::with_capacity(bytes.len());
+    let mut add = |line: &str| {
+        text.push_str(line);
+        text.push('\n');
+    };
+    let mut lines = Lines::new();
+    lines.push(bytes, &mut add);
+    lines.finish(&mut add);
+    text
+}
+
 /// Reads a whole log.
 pub(super) fn read(log: &mut dyn Read, exit: Option<Exit>, framework: Option<&str>) -> std::io::Result<TestReport> {
     let mut parser = Parser::new(framework);
