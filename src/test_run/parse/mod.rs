@@ -42,8 +42,11 @@ mod merge;
 mod place;
 mod python;
 
+mod behave;
 mod cargo_test;
 mod pytest;
+mod robot;
+mod unittest;
 
 use std::collections::VecDeque;
 use std::io::Read;
@@ -109,6 +112,9 @@ macro_rules! readers {
 readers! {
     cargo_test: ["cargo-test"],
     pytest: ["pytest"],
+    unittest: ["unittest", "nose2"],
+    behave: ["behave"],
+    robot: ["robot"],
 }
 
 /// All marks in one automaton, and which readers each wakes.
@@ -224,6 +230,19 @@ fn wakes(line: &str) -> Mask {
         .find_overlapping_iter(window)
         .filter_map(|found| MARKS.wakes.get(found.pattern().as_usize()))
         .fold(0, |mask, wakes| mask | wakes)
+}
+
+/// A log as plain text: colours, control characters and CI frames gone.
+pub(super) fn plain_text(bytes: &[u8]) -> String {
+    let mut text = String::with_capacity(bytes.len());
+    let mut add = |line: &str| {
+        text.push_str(line);
+        text.push('\n');
+    };
+    let mut lines = Lines::new();
+    lines.push(bytes, &mut add);
+    lines.finish(&mut add);
+    text
 }
 
 /// Reads a whole log.

@@ -26,6 +26,19 @@ pub(super) fn place_of(text: &str) -> Option<(String, u32)> {
     found.or(fallback)
 }
 
+/// The frame of the test itself: the last one in a file that is named like a test, else what [`place_of`] finds.
+pub(super) fn test_frame(text: &str) -> Option<(String, u32)> {
+    let is_test = |file: &str| {
+        let name = file.rsplit(['/', '\\']).next().unwrap_or(file);
+        name.starts_with("test") || name.ends_with("_test.py") || name.ends_with("tests.py")
+    };
+    text.lines()
+        .filter_map(frame)
+        .filter(|(file, _)| is_in_repository(file) && is_test(file))
+        .last()
+        .or_else(|| place_of(text))
+}
+
 /// The place that one line of a traceback names.
 fn frame(line: &str) -> Option<(String, u32)> {
     let text = line.strip_prefix("INTERNALERROR>").unwrap_or(line);
