@@ -4,6 +4,8 @@
 //! about a run. Start reading at [`main`].
 
 pub mod check;
+#[cfg(debug_assertions)]
+mod crash;
 mod demo;
 mod environment;
 pub mod init;

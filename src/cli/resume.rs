@@ -44,10 +44,9 @@ pub(super) fn run(args: Args, environment: &Environment) -> anyhow::Result<u8> {
     let mut journal = Journal::new(store, Vec::new());
     let lost = lifecycle::settle_lost(&mut journal, &state, setup.clock())?;
     let replay = lifecycle::replay_of(&journal, &state)?;
-    // What happened before is for the progress to know, not to be shown again.
-    let mut terminal = setup.terminal();
-    terminal.catch_up(&loaded.events);
-    journal.listen(terminal);
+    for listener in setup.listeners(&loaded.events) {
+        journal.listen(listener);
+    }
     journal.tell(&invocation);
     if lost > 0 {
         super::say(&format!("⚠ {lost} model call(s) were under way when the run was killed: counted at their worst case"));

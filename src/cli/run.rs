@@ -34,7 +34,7 @@ pub(super) fn start(resolved: Resolved, environment: &Environment) -> anyhow::Re
     let state = RunState::new(RunId::random(), plan, test_command, framework);
     let started = started(&state, &folder, &setup);
     let invocation = store.begin_run(&started, std::process::id()).map_err(|error| setup::audit_failure(&error))?;
-    let mut journal = Journal::new(store, vec![setup.terminal()]);
+    let mut journal = Journal::new(store, setup.listeners(&[]));
     journal.tell(&Event::RunStarted(started));
     journal.tell(&invocation);
     setup::block_on(setup.carry(journal, state, Replay::none()))

@@ -13,9 +13,13 @@ pub(super) struct Terminal {
 }
 
 impl Terminal {
-    /// Colour on a terminal, groups in Actions, plain elsewhere.
-    pub(super) fn new(in_actions: bool) -> Self {
-        Self { progress: Progress::new(style(in_actions)) }
+    /// Colour on a terminal, groups in Actions, plain elsewhere. What happened `before` is known, not shown again.
+    pub(super) fn new(in_actions: bool, before: &[Event]) -> Self {
+        let mut progress = Progress::new(style(in_actions));
+        for event in before {
+            progress.lines(event);
+        }
+        Self { progress }
     }
 }
 
