@@ -250,13 +250,19 @@ pub fn budget_left(view: &RunView) -> String {
     let spent = &view.spent;
     format!(
         "{} of {}, {} of {}, {} of {}",
-        caps.max_cost.saturating_sub(spent.cost),
+        round_money(caps.max_cost.saturating_sub(spent.cost)),
         caps.max_cost.to_cents(),
         caps.max_iterations.saturating_sub(spent.iterations),
         count(u64::from(caps.max_iterations), "iteration"),
         human_duration(caps.max_active_ms.saturating_sub(spent.active_ms)),
         human_duration(caps.max_active_ms),
     )
+}
+
+/// Whole cents with two decimals, as caps are written; anything finer with four.
+fn round_money(amount: MicroUsd) -> String {
+    const MICROS_PER_CENT: u64 = 10_000;
+    if amount.0.is_multiple_of(MICROS_PER_CENT) { amount.to_cents() } else { amount.to_string() }
 }
 
 /// Says that money may have gone beyond the total; `None` when every call was settled.
