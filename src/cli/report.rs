@@ -121,11 +121,11 @@ fn verify(reader: &Reader, run: &crate::domain::units::RunId) -> anyhow::Result<
             super::print(&format!("✔ {run}: {} links, unbroken\n  head {}\n", verified.links, verified.head))?;
             Ok(EXIT_SUCCESS)
         }
-        Err(error @ (VerifyError::Broken(_) | VerifyError::NoChain)) => {
+        Err(error @ (VerifyError::Broken(_) | VerifyError::Unchained(_))) => {
             super::print(&format!("✖ {run}: {error}\n"))?;
             Ok(EXIT_NOT_FIXED)
         }
-        Err(error @ VerifyError::Audit(_)) => Err(Failure::usage(error.to_string())),
+        Err(error @ VerifyError::Log(_)) => Err(Failure::usage(error.to_string())),
     }
 }
 
