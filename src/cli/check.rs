@@ -68,7 +68,8 @@ fn line(out: &mut String, text: &str) {
 
 fn ladder(out: &mut String, plan: &Plan) {
     heading(out, &format!("Ladder, from {}", plan.tier_config_path));
-    let mut rows = vec![["", "tier", "mode", "iterations", "role", "model", "in/1M", "out/1M", "window"].map(str::to_owned)];
+    let mut rows =
+        vec![["", "tier", "mode", "iterations", "role", "model", "in/1M", "out/1M", "window"].map(str::to_owned)];
     for (index, tier) in plan.tiers.iter().enumerate() {
         rows.extend(tier_rows(plan, index, tier));
     }
@@ -138,11 +139,7 @@ fn budget(out: &mut String, plan: &Plan) {
             human_duration(plan.budget.max_active_ms),
             origin_of(plan, "global.maxTotalDurationMinutes"),
         ],
-        [
-            "iterations".to_owned(),
-            plan.budget.max_iterations.to_string(),
-            origin_of(plan, "global.maxTotalIterations"),
-        ],
+        ["iterations".to_owned(), plan.budget.max_iterations.to_string(), origin_of(plan, "global.maxTotalIterations")],
         ["worst case".to_owned(), dollars(plan.worst_case), worst_case_reason(plan)],
     ];
     table(out, &rows);
@@ -157,7 +154,8 @@ fn worst_case_reason(plan: &Plan) -> String {
     if plan.worst_case < plan.budget.max_cost {
         return "less than the cap, whatever happens".to_owned();
     }
-    let of_tiers = plan.tiers.iter().zip(&plan.uncapped).map(|(tier, most)| format!("{} {}", tier.name, most.to_cents()));
+    let of_tiers =
+        plan.tiers.iter().zip(&plan.uncapped).map(|(tier, most)| format!("{} {}", tier.name, most.to_cents()));
     format!("the cap: no call is made that could pass it (without one: {})", of_tiers.collect::<Vec<_>>().join(", "))
 }
 
@@ -186,7 +184,10 @@ fn tests(out: &mut String, plan: &Plan, detected: Option<&Detected>) {
     if let Some(setup) = &plan.test.setup_command {
         line(out, &format!("  set up once by: {setup}"));
     }
-    line(out, &format!("  each run is ended after {}", human_duration(plan.test.timeout_seconds.saturating_mul(1_000))));
+    line(
+        out,
+        &format!("  each run is ended after {}", human_duration(plan.test.timeout_seconds.saturating_mul(1_000))),
+    );
 }
 
 fn audit_line(plan: &Plan) -> String {

@@ -2,10 +2,10 @@
 
 use std::path::Path;
 
+use super::Failure;
 use super::environment::Environment;
 use super::plan::{self, Flags, Resolved};
 use super::setup::{self, Setup};
-use super::Failure;
 use crate::audit::Journal;
 use crate::config::Plan;
 use crate::domain::event::{Event, RunStarted};

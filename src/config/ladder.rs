@@ -4,7 +4,7 @@ use crate::domain::ladder::Mode;
 use crate::domain::model_id::{BUILT_IN_PROVIDERS, ModelId};
 use crate::domain::units::MicroUsd;
 
-use super::file::{Tiers, TierSection};
+use super::file::{TierSection, Tiers};
 use super::plan::Origin;
 use super::read::Faults;
 use super::sources::{Catalogue, Setting, Sources};
@@ -18,7 +18,8 @@ const FULL_ITERATIONS: u32 = 10;
 /// The most iterations of one tier (S0-22).
 const MAX_ITERATIONS: u32 = 100;
 
-const GRAMMAR: &str = "Write `model x5 > model x3 full`: a model, then optionally `xN` (1 to 100) and `simple` or `full`.";
+const GRAMMAR: &str =
+    "Write `model x5 > model x3 full`: a model, then optionally `xN` (1 to 100) and `simple` or `full`.";
 
 /// How a `tiers` text gives the ladder (DESIGN §2.2).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

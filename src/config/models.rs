@@ -91,7 +91,11 @@ impl<'d> Registry<'d> {
                 declared.faults.add(&path, "is built in and has no endpoint", fix);
             } else if (self.catalogue.endpoint)(name).is_none() {
                 let required = |key: &str, fix: &str| {
-                    declared.faults.add(&format!("{path}.{key}"), "is required for a provider that is not built in", fix);
+                    declared.faults.add(
+                        &format!("{path}.{key}"),
+                        "is required for a provider that is not built in",
+                        fix,
+                    );
                 };
                 if declared.section.wire.is_none() {
                     required("wire", "Use anthropic, openai or gemini: the format that the endpoint speaks.");
@@ -238,7 +242,8 @@ impl<'d> Registry<'d> {
 
     /// The address that a customary variable gives; `Err` after a fault was noted.
     fn url_of_variable(&self, built_in: &BuiltInEndpoint, provider: &str) -> Option<Result<(String, Origin), ()>> {
-        let present = |name: &&str| self.sources.variable(name).map(|text| ((*name).to_owned(), text.trim().to_owned()));
+        let present =
+            |name: &&str| self.sources.variable(name).map(|text| ((*name).to_owned(), text.trim().to_owned()));
         let (name, text) = built_in.base_url_vars.iter().find_map(present)?;
         let text = if provider == "ollama" { ollama_url(&text) } else { text };
         let node = Node::Text(text);
@@ -358,8 +363,12 @@ fn price(section: &ModelSection, known: Option<Price>, path: &str, faults: &Faul
         return known;
     }
     let half_known = |key: &str| {
-        faults.add(&format!("{path}.{key}"), "is required: the catalogue has no price for this model", "Give both \
-            `inputPer1M` and `outputPer1M`; 0 if it costs nothing.");
+        faults.add(
+            &format!("{path}.{key}"),
+            "is required: the catalogue has no price for this model",
+            "Give both \
+            `inputPer1M` and `outputPer1M`; 0 if it costs nothing.",
+        );
         None
     };
     let input = match section.input_per_1m.map(|price| price.0).or(known.map(|price| price.input)) {

@@ -25,8 +25,7 @@ const MS_PER_MINUTE: f64 = 60_000.0;
 const MAX_NAME_CHARS: usize = 100;
 
 /// How keys of the known vendors begin.
-const KEY_PREFIXES: [&str; 9] =
-    ["sk-", "sk_", "ghp_", "ghs_", "gho_", "github_pat_", "AIza", "gsk_", "xai-"];
+const KEY_PREFIXES: [&str; 9] = ["sk-", "sk_", "ghp_", "ghs_", "gho_", "github_pat_", "AIza", "gsk_", "xai-"];
 
 /// The shortest text with such a beginning that is taken for a key.
 const MIN_KEY_CHARS: usize = 20;
