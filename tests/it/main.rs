@@ -1,1 +1,19 @@
-fn main() {}
+//! The integration tests: the whole program and its larger pieces against real processes, files and sockets.
+//!
+//! `world` holds what stands in for the outside (model vendors, …); every other module is one subject.
+//! Modules are `cfg(test)` so that clippy grants them what it grants tests.
+
+#[cfg(test)]
+mod audit;
+#[cfg(test)]
+mod crashes;
+#[cfg(test)]
+mod outputs;
+#[cfg(test)]
+mod runs;
+#[cfg(test)]
+mod tidy;
+#[cfg(test)]
+mod wires;
+#[cfg(test)]
+mod world;
