@@ -11,6 +11,7 @@
 mod batch;
 mod budget;
 mod error;
+mod journal;
 mod location;
 mod lock;
 mod place;
@@ -28,6 +29,7 @@ mod verify;
 use std::path::Path;
 
 pub use error::AuditError;
+pub use journal::Journal;
 pub use location::{Location, locate};
 pub use reader::Reader;
 pub use store::{Settings, Store};
