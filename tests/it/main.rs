@@ -4,6 +4,8 @@
 //! Modules are `cfg(test)` so that clippy grants them what it grants tests.
 
 #[cfg(test)]
+mod audit;
+#[cfg(test)]
 mod crashes;
 #[cfg(test)]
 mod outputs;
