@@ -34,7 +34,9 @@ pub enum InitError {
     #[error("{} already: nothing was written\n→ Fix: remove {}, or run `upshift init --force` to replace {}", there(.0), it(.0), it(.0))]
     Exists(Vec<&'static str>),
     /// A file could not be written.
-    #[error("failed to write {path}: {source}\n→ Fix: make sure that the directory can be written, then run `upshift init` again")]
+    #[error(
+        "failed to write {path}: {source}\n→ Fix: make sure that the directory can be written, then run `upshift init` again"
+    )]
     Write {
         /// Which one.
         path: &'static str,

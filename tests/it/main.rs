@@ -4,6 +4,8 @@
 //! Modules are `cfg(test)` so that clippy grants them what it grants tests.
 
 #[cfg(test)]
+mod config;
+#[cfg(test)]
 mod outputs;
 #[cfg(test)]
 mod wires;
