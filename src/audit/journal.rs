@@ -41,10 +41,7 @@ impl Journal {
 
     /// Makes several events durable, with the lifecycle's serialised state, then tells them.
     pub fn record(&mut self, events: &[Event], state: Option<&str>) {
-        let last = events.len().saturating_sub(1);
-        for (index, event) in events.iter().enumerate() {
-            self.store.append(event, state.filter(|_| index == last));
-        }
+        self.store.append_all(events, state);
         for event in events {
             self.tell(event);
         }

@@ -56,6 +56,8 @@ pub enum FinalReport {
     Approve {
         /// Why.
         summary: String,
+        /// What could be better, one entry per issue; a critical one overrules the verdict (S0-33), which the caller decides.
+        issues: Vec<String>,
     },
     /// Critic: the change must not stand.
     Reject {
@@ -90,7 +92,7 @@ impl FinalReport {
         match self {
             Self::Done { summary }
             | Self::Blocked { summary, .. }
-            | Self::Approve { summary }
+            | Self::Approve { summary, .. }
             | Self::Reject { summary, .. } => summary.clone(),
             Self::Synthetic { reason } => reason.to_string(),
         }

@@ -7,10 +7,14 @@
 //!
 //! Start reading at [`converse`].
 
+mod action;
 mod completeness;
 mod end;
+mod outputs;
 mod ports;
 mod spec;
+mod text_protocol;
+mod tool;
 
 pub use end::{FailureReason, FinalReport, SessionEnd, SessionExit};
 pub use ports::{Memory, Ports, Replay, RunCommand, RunTests, ToolFuture, Toolbox};

@@ -1,6 +1,8 @@
 //! Test runs: detect the framework, run the command, read the output, choose what a model sees.
 
+mod filter;
 mod parse;
+mod run;
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -66,8 +68,8 @@ pub fn detect(_root: &Path) -> Option<Detected> {
 ///
 /// # Errors
 /// When the process could not be started or read.
-pub async fn run(_command: &TestCommand, _filter: Option<&str>, _stop: &Stop) -> Result<TestRun, ProcessError> {
-    todo!()
+pub async fn run(command: &TestCommand, filter: Option<&str>, stop: &Stop) -> Result<TestRun, ProcessError> {
+    run::run(command, filter, stop).await
 }
 
 /// Reads a log of any size in bounded memory.

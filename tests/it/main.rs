@@ -5,8 +5,13 @@
 
 #[cfg(test)]
 mod config;
+mod crashes;
 #[cfg(test)]
 mod outputs;
+#[cfg(test)]
+mod runs;
+#[cfg(test)]
+mod tidy;
 #[cfg(test)]
 mod wires;
 #[cfg(test)]

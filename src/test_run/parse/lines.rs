@@ -13,7 +13,7 @@ use super::frames::Frames;
 /// The most of an ordinary line that is kept: no message of a test is longer, and noise without line ends costs no more.
 pub(super) const MAX_LINE: usize = 64 * 1024;
 /// The most of a line that starts like XML or JSON: reporters print whole documents as one line.
-pub(super) const MAX_DOCUMENT_LINE: usize = 16 * 1024 * 1024;
+pub(super) const MAX_DOCUMENT_LINE: usize = 8 * 1024 * 1024;
 /// A buffer that once held a document is given back above this size.
 const KEEP_CAPACITY: usize = 256 * 1024;
 /// How many bytes are looked at to recognise UTF-16 without a byte order mark.

@@ -36,11 +36,17 @@
 mod document;
 mod findings;
 mod frames;
+mod junit;
 mod lines;
 mod merge;
 mod place;
+mod python;
 
+mod behave;
 mod cargo_test;
+mod pytest;
+mod robot;
+mod unittest;
 
 use std::collections::VecDeque;
 use std::io::Read;
@@ -49,6 +55,7 @@ use std::sync::LazyLock;
 use aho_corasick::{AhoCorasick, AhoCorasickKind};
 
 use self::findings::{Budget, Findings, STORED_BYTES};
+use self::junit::Junit;
 use self::lines::Lines;
 use crate::domain::test_report::TestReport;
 use crate::domain::verdict::Exit;
@@ -104,6 +111,10 @@ macro_rules! readers {
 
 readers! {
     cargo_test: ["cargo-test"],
+    pytest: ["pytest"],
+    unittest: ["unittest", "nose2"],
+    behave: ["behave"],
+    robot: ["robot"],
 }
 
 /// All marks in one automaton, and which readers each wakes.
@@ -142,6 +153,7 @@ pub(super) struct Parser {
 /// What stands behind the lines: the readers and what they were shown.
 #[derive(Debug)]
 struct Shown {
+    junit: Junit,
     readers: Readers,
     awake: Mask,
     /// The last lines; the strings are used again.
@@ -162,7 +174,12 @@ impl Parser {
         let awake = if MARKS.automaton.is_some() { hinted } else { (1 << READERS.len()) - 1 };
         Self {
             lines: Lines::new(),
-            shown: Shown { readers: Readers::new(&budget), awake, recent: VecDeque::with_capacity(LOOK_BACK) },
+            shown: Shown {
+                junit: Junit::new(&budget),
+                readers: Readers::new(&budget),
+                awake,
+                recent: VecDeque::with_capacity(LOOK_BACK),
+            },
         }
     }
 
@@ -176,13 +193,18 @@ impl Parser {
     pub(super) fn finish(mut self, exit: Option<Exit>, framework: Option<&str>) -> TestReport {
         let shown = &mut self.shown;
         self.lines.finish(&mut |line| shown.line(line));
-        let Shown { readers, awake, recent } = self.shown;
-        merge::merge(readers.finish(awake, exit), &recent, exit, framework)
+        let Shown { junit, readers, awake, recent } = self.shown;
+        let mut found = readers.finish(awake, exit);
+        found.extend(junit.finish());
+        merge::merge(found, &recent, exit, framework)
     }
 }
 
 impl Shown {
     fn line(&mut self, line: &str) {
+        if self.junit.wants(line) {
+            return;
+        }
         let woken = wakes(line) & !self.awake;
         if woken != 0 {
             for earlier in &self.recent {
@@ -208,6 +230,19 @@ fn wakes(line: &str) -> Mask {
         .find_overlapping_iter(window)
         .filter_map(|found| MARKS.wakes.get(found.pattern().as_usize()))
         .fold(0, |mask, wakes| mask | wakes)
+}
+
+/// A log as plain text: colours, control characters and CI frames gone.
+pub(super) fn plain_text(bytes: &[u8]) -> String {
+    let mut text = String::with_capacity(bytes.len());
+    let mut add = |line: &str| {
+        text.push_str(line);
+        text.push('\n');
+    };
+    let mut lines = Lines::new();
+    lines.push(bytes, &mut add);
+    lines.finish(&mut add);
+    text
 }
 
 /// Reads a whole log.
