@@ -5,6 +5,7 @@
 
 #[cfg(test)]
 mod config;
+#[cfg(test)]
 mod crashes;
 #[cfg(test)]
 mod outputs;

@@ -53,7 +53,7 @@ fn check_shows_control_characters_and_does_not_send_them() {
 #[test]
 fn init_writes_two_files_that_load_and_says_what_is_next() {
     let root = tempfile::tempdir().unwrap();
-    let said = init::write(root.path(), Overwrite::Refuse).unwrap();
+    let said = init::write(root.path(), Overwrite::No).unwrap();
     insta::assert_snapshot!(said);
     let config = fs::read_to_string(root.path().join(init::CONFIG_PATH)).unwrap();
     plan(&Sources { config_file: Some(file(init::CONFIG_PATH, &config)), ..keys() });
@@ -71,14 +71,14 @@ fn init_never_overwrites_unless_told_to() {
     let config = root.path().join(init::CONFIG_PATH);
     fs::create_dir_all(config.parent().unwrap()).unwrap();
     fs::write(&config, "mine").unwrap();
-    let refused = init::write(root.path(), Overwrite::Refuse).unwrap_err();
+    let refused = init::write(root.path(), Overwrite::No).unwrap_err();
     assert_eq!(
         refused.to_string(),
         ".github/upshift.yml is there already: nothing was written\n→ Fix: remove it, or run `upshift init --force` to replace it"
     );
     assert_eq!(fs::read_to_string(&config).unwrap(), "mine");
     assert!(!root.path().join(init::WORKFLOW_PATH).exists(), "nothing at all was written");
-    init::write(root.path(), Overwrite::Force).unwrap();
+    init::write(root.path(), Overwrite::Yes).unwrap();
     assert_eq!(fs::read_to_string(&config).unwrap(), init::CONFIG);
 }
 
@@ -91,8 +91,8 @@ fn init_replaces_a_link_and_does_not_write_through_it() {
     fs::write(&target, "kept").unwrap();
     fs::create_dir(root.path().join(".github")).unwrap();
     std::os::unix::fs::symlink(&target, root.path().join(init::CONFIG_PATH)).unwrap();
-    assert!(matches!(init::write(root.path(), Overwrite::Refuse), Err(init::InitError::Exists(_))));
-    init::write(root.path(), Overwrite::Force).unwrap();
+    assert!(matches!(init::write(root.path(), Overwrite::No), Err(init::InitError::Exists(_))));
+    init::write(root.path(), Overwrite::Yes).unwrap();
     assert_eq!(fs::read_to_string(&target).unwrap(), "kept");
     assert_eq!(fs::read_to_string(root.path().join(init::CONFIG_PATH)).unwrap(), init::CONFIG);
 }
