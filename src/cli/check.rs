@@ -2,8 +2,6 @@
 //!
 //! Invariant: pure text from a plan; what comes from files or the environment cannot move the cursor.
 
-use std::fmt::Write as _;
-
 use crate::config::{EffectiveValue, Origin, Plan};
 use crate::domain::catalogue::{ModelInfo, Price};
 use crate::domain::ladder::{Mode, Tier};
@@ -156,7 +154,10 @@ fn worst_case_reason(plan: &Plan) -> String {
     }
     let of_tiers =
         plan.tiers.iter().zip(&plan.uncapped).map(|(tier, most)| format!("{} {}", tier.name, most.to_cents()));
-    format!("the cap: no call is made that could pass it (without one: {})", of_tiers.collect::<Vec<_>>().join(", "))
+    format!(
+        "the cap: no call is made that could pass it (without it, at the very most: {})",
+        of_tiers.collect::<Vec<_>>().join(", ")
+    )
 }
 
 fn origin_of(plan: &Plan, key: &str) -> String {
@@ -216,8 +217,7 @@ fn table<const N: usize>(out: &mut String, rows: &[[String; N]]) {
     for row in rows {
         let mut text = " ".to_owned();
         for (width, cell) in widths.iter().zip(row).filter(|(width, _)| **width > 0) {
-            // Writing to a string cannot fail.
-            let _ = write!(text, " {cell:<width$} ");
+            text.push_str(&format!(" {cell:<width$} "));
         }
         line(out, &text);
     }

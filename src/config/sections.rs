@@ -255,7 +255,7 @@ pub(super) fn github(picker: &Picker<'_>, warnings: &mut Vec<String>) -> GithubP
                 "ciTimeoutMinutes",
                 Some(Setting::CiTimeoutMinutes),
                 of(|g| g.ci_timeout_minutes),
-                super::values::Whole(30),
+                super::numbers::Whole(30),
                 |n| n.0.to_string(),
             )
             .0,
@@ -264,7 +264,7 @@ pub(super) fn github(picker: &Picker<'_>, warnings: &mut Vec<String>) -> GithubP
                 "mergeTimeoutMinutes",
                 Some(Setting::MergeTimeoutMinutes),
                 of(|g| g.merge_timeout_minutes),
-                super::values::Whole(60),
+                super::numbers::Whole(60),
                 |n| n.0.to_string(),
             )
             .0,
@@ -281,7 +281,7 @@ pub(super) fn github(picker: &Picker<'_>, warnings: &mut Vec<String>) -> GithubP
                 "maxAttemptsPerPr",
                 Some(Setting::MaxAttemptsPerPr),
                 of(|g| g.max_attempts_per_pr),
-                super::values::Whole(3),
+                super::numbers::Whole(3),
                 |n| n.0.to_string(),
             )
             .0,
@@ -318,6 +318,15 @@ struct GithubRest<'p, 's> {
 }
 
 impl GithubRest<'_, '_> {
+    /// A value with a word that it has no effect yet, where it has none.
+    fn marked(&self, value: &str) -> String {
+        if self.picker.sources.build.github {
+            value.to_owned()
+        } else {
+            format!("{value} (for the Action: no effect in this version)")
+        }
+    }
+
     fn pick<T: super::read::Readable>(
         &self,
         key: &str,
@@ -344,7 +353,7 @@ impl GithubRest<'_, '_> {
     ) -> T {
         let key = format!("github.{key}");
         let picked = self.pick(&key, setting, get);
-        self.picker.take(&key, picked, default, show)
+        self.picker.take(&key, picked, default, |value| self.marked(&show(value)))
     }
 
     fn take_optional<T: super::read::Readable>(
@@ -357,7 +366,7 @@ impl GithubRest<'_, '_> {
     ) -> Option<T> {
         let key = format!("github.{key}");
         let picked = self.pick(&key, setting, get);
-        self.picker.take_optional(&key, picked, absent, show)
+        self.picker.take_optional(&key, picked, &self.marked(absent), |value| self.marked(&show(value)))
     }
 }
 

@@ -5,6 +5,7 @@
 
 #[cfg(test)]
 mod audit;
+mod config;
 #[cfg(test)]
 mod crashes;
 #[cfg(test)]
