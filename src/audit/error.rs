@@ -1,6 +1,9 @@
 //! What can be wrong with an audit log, said so that its owner can mend it.
 
-use std::path::PathBuf;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use rusqlite::ErrorCode;
 
 use crate::domain::units::RunId;
 
@@ -106,4 +109,34 @@ pub enum AuditError {
 
 fn ids(runs: &[RunId]) -> String {
     runs.iter().map(|run| run.0.as_str()).collect::<Vec<_>>().join(", ")
+}
+
+/// Sorts SQLite's errors by what their reader can do about them.
+pub(super) fn explain(path: &Path, error: &rusqlite::Error) -> AuditError {
+    let path = path.to_owned();
+    let why = error.to_string();
+    let Some(code) = error.sqlite_error_code() else { return AuditError::Sql { path, why } };
+    if code == ErrorCode::NotADatabase {
+        AuditError::NotADatabase { path }
+    } else if matches!(code, ErrorCode::ReadOnly | ErrorCode::PermissionDenied | ErrorCode::CannotOpen) {
+        AuditError::Unwritable { path, why }
+    } else if code == ErrorCode::DiskFull {
+        AuditError::Full { path }
+    } else if matches!(code, ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) {
+        AuditError::Locked { path }
+    } else if code == ErrorCode::DatabaseCorrupt {
+        AuditError::Damaged { path, why }
+    } else {
+        AuditError::Sql { path, why }
+    }
+}
+
+/// The same for errors of the file system.
+pub(super) fn explain_io(path: &Path, error: &io::Error) -> AuditError {
+    let path = path.to_owned();
+    if matches!(error.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded) {
+        AuditError::Full { path }
+    } else {
+        AuditError::Unwritable { path, why: error.to_string() }
+    }
 }

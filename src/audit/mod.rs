@@ -8,18 +8,44 @@
 //!
 //! Start reading at [`Store`] (writing) and [`Reader`] (reading); [`locate`] decides where a log lives.
 
+mod batch;
+mod budget;
 mod error;
 mod journal;
 mod location;
+mod lock;
+mod place;
+mod publish;
 mod query;
+mod reader;
+mod rows;
+mod schema;
+mod scrub;
+mod spool;
 mod store;
 mod types;
+mod verify;
+
+use std::path::Path;
 
 pub use error::AuditError;
 pub use journal::Journal;
 pub use location::{Location, locate};
-pub use query::{Reader, verify};
+pub use reader::Reader;
 pub use store::{Settings, Store};
 pub use types::{
     BrokenLink, CallReservation, Cap, LoadedRun, Refused, RunStatus, RunSummary, Scope, Snapshot, Verified, VerifyError,
 };
+
+use crate::domain::units::RunId;
+
+/// Walks the hash chain of a run in the database file at `path`.
+///
+/// # Errors
+/// See [`Reader::verify`].
+pub fn verify(path: &Path, run: &RunId) -> Result<Verified, VerifyError> {
+    Reader::open(&Location::file(path))?.verify(run)
+}
+
+#[cfg(test)]
+mod tests;
