@@ -43,7 +43,8 @@ impl EntropyState {
             self.count = 1;
             self.signature = Some(signature.clone());
         }
-        (self.count >= self.threshold).then(|| Entropy { signature, count: self.count, threshold: self.threshold })
+        let fired = Entropy { signature, count: self.count, threshold: self.threshold };
+        (self.count >= self.threshold).then_some(fired)
     }
 
     /// Forgets everything: there was genuine progress (S0-10).

@@ -212,6 +212,7 @@ impl Rotation {
             return Next::GiveUp { reason: GiveUp::Refused };
         }
         if reason == GiveUp::Aborted || self.attempts >= self.max_attempts {
+            self.leave_spent_target(now_ms);
             return Next::GiveUp { reason };
         }
         let here = self.current();
@@ -219,14 +220,18 @@ impl Rotation {
         if usable_here && here.failures_in_a_row < PATIENCE {
             return self.retry(failure, jitter);
         }
-        if let Some(target) = self.next_where(|target| target.alive() && target.limited_until_ms <= now_ms) {
-            self.cursor = target;
-            return Next::Switch { target };
+        match self.next_where(|target| target.alive() && target.limited_until_ms <= now_ms) {
+            Some(target) if target != self.cursor => {
+                self.cursor = target;
+                return Next::Switch { target };
+            }
+            Some(_only_this_one) => return self.retry(failure, jitter),
+            None => {}
         }
-        if usable_here {
-            return self.retry(failure, jitter);
-        }
-        self.sleep_all(now_ms, jitter).unwrap_or(Next::GiveUp { reason })
+        self.sleep_all(now_ms, jitter).unwrap_or_else(|| {
+            self.leave_spent_target(now_ms);
+            Next::GiveUp { reason }
+        })
     }
 
     fn note(&mut self, failure: FailureClass, now_ms: u64) {
@@ -249,6 +254,19 @@ impl Rotation {
             }
             CallStatus::Aborted | CallStatus::Lost => {}
         });
+    }
+
+    /// Moves the cursor so that a later turn does not begin at a target that is known not to answer.
+    fn leave_spent_target(&mut self, now_ms: u64) {
+        let here = self.current();
+        if here.alive() && here.limited_until_ms <= now_ms {
+            return;
+        }
+        let free = self.next_where(|target| target.alive() && target.limited_until_ms <= now_ms);
+        self.cursor = free.or_else(|| self.next_where(Target::alive)).unwrap_or(self.cursor);
+        if self.current().refused {
+            self.cursor = self.next_where(|target| !target.refused).unwrap_or(self.cursor);
+        }
     }
 
     fn retry(&self, failure: FailureClass, jitter: Jitter) -> Next {

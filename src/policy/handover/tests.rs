@@ -107,14 +107,15 @@ fn a_last_block_that_does_not_fit_alone_is_cut_at_3946_characters_and_marked() {
 }
 
 #[test]
-fn exactly_four_thousand_characters_fit() {
-    let empty = build(&[tier("t", 1, vec![attempt(1, "s", &[], &[])])]).summary.chars().count();
-    for (extra, cut) in [(0, false), (1, true)] {
-        let summary = "s".repeat(MAX_CHARS - empty + 1 + extra);
-        let handover = build(&[tier("t", 1, vec![attempt(1, &summary, &[], &[])])]);
-        assert_eq!(handover.summary.chars().count(), MAX_CHARS);
-        assert_eq!(handover.summary.ends_with(TRUNCATION_MARKER), cut);
-    }
+fn exactly_four_thousand_characters_fit_and_one_more_does_not() {
+    let with_summary = |length: usize| build(&[tier("t", 1, vec![attempt(1, &"s".repeat(length), &[], &[])])]).summary;
+    let around = with_summary(1).chars().count() - 1;
+    let full = with_summary(MAX_CHARS - around);
+    assert_eq!(full.chars().count(), MAX_CHARS);
+    assert!(full.ends_with("tier(s): 1 iterations, $0.0000]"), "{full}");
+    let over = with_summary(MAX_CHARS - around + 1);
+    assert!(over.chars().count() <= MAX_CHARS);
+    assert!(over.ends_with(&format!("Unique error patterns: none{TRUNCATION_MARKER}")), "the footer gives way first");
 }
 
 proptest! {
