@@ -1,5 +1,6 @@
 //! Test runs: detect the framework, run the command, read the output, choose what a model sees.
 
+mod describe;
 mod filter;
 mod parse;
 mod run;
@@ -82,6 +83,6 @@ pub fn read(log: &mut dyn Read, exit: Option<Exit>, framework: Option<&str>) -> 
 
 /// What a model is shown of a red run: the failures that matter, in at most `budget` characters.
 #[must_use]
-pub fn describe(_run: &TestRun, _root: &Path, _budget: usize) -> String {
-    todo!()
+pub fn describe(run: &TestRun, root: &Path, budget: usize) -> String {
+    describe::describe(run, root, budget)
 }
