@@ -1,6 +1,7 @@
 //! Test runs: detect the framework, run the command, read the output, choose what a model sees.
 
 mod describe;
+mod detect;
 mod filter;
 mod parse;
 mod run;
@@ -61,8 +62,8 @@ pub struct Detected {
 
 /// Finds out how a repository's tests are run (S0-42).
 #[must_use]
-pub fn detect(_root: &Path) -> Option<Detected> {
-    todo!()
+pub fn detect(root: &Path) -> Option<Detected> {
+    detect::detect(root)
 }
 
 /// Runs the tests and reads their output.
