@@ -267,7 +267,7 @@ fn b12_every_tiers_model_is_measured_by_its_own_window() {
         0 => Say::call("edit_file", json!({ "path": source, "old_text": wrong, "new_text": "    return 1" })).usage(9_000, 50).into(),
         _ => Say::call("final_report", json!({ "summary": "x", "status": "done" })).usage(9_100, 20).into(),
     });
-    let levels = ran.log.rows("SELECT json_extract(payload, '$.level') FROM events WHERE kind = 'context_threshold'");
+    let levels = ran.log.rows("SELECT json_extract(body, '$.level') FROM events WHERE kind = 'context_threshold'");
     assert_eq!(levels, [["warning"]], "9,000 of 20,000 is a warning, of 200,000 nothing: {}", ran.said.all());
 }
 
