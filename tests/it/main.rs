@@ -13,6 +13,8 @@ mod faults;
 #[cfg(test)]
 mod outputs;
 #[cfg(test)]
+mod readme;
+#[cfg(test)]
 mod runs;
 #[cfg(test)]
 mod tidy;
