@@ -1,6 +1,6 @@
 //! One role's conversation with a model, from the first message to a final report: always.
 //!
-//! Owns the turn loop (`turns`), one attempt at a reply and its accounting (`exchange`), what replies come to (`reading`,
+//! Owns the turn loop (`turns`), the search for a usable reply (`seeking`), one attempt and its accounting (`exchange`), what replies come to (`reading`,
 //! `text_protocol`), the tools (`tool`, `action`, `toolroom`), the context guard (`gauge`) and the report (`end`). It knows
 //! nothing of tasks, tiers or prompts beyond the text protocol's.
 //! Invariant: no call is made without a reservation, no call that was made is left without its receipt, and no session ends
@@ -18,6 +18,7 @@ mod gauge;
 mod outputs;
 mod ports;
 mod reading;
+mod seeking;
 mod spec;
 mod text_protocol;
 mod tool;

@@ -9,6 +9,8 @@ mod config;
 #[cfg(test)]
 mod crashes;
 #[cfg(test)]
+mod faults;
+#[cfg(test)]
 mod outputs;
 #[cfg(test)]
 mod runs;
