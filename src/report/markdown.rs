@@ -308,7 +308,7 @@ fn audit(view: &RunView) -> Option<String> {
         return Some(format!("Run {id}; the audit log was off."));
     };
     let path = words::shell_quote(db);
-    let again = format!("upshift report {} --audit-db {path}", run.run_id.short());
+    let again = format!("upshift report {} --audit-db {path}", words::plain_id(run.run_id.short()));
     let mut commands = vec![again.clone(), format!("{again} --verify")];
     commands.extend(words::history_command(view));
     Some(format!(

@@ -16,15 +16,6 @@ use super::style::{Style, Tone};
 use super::words::{count, u64_of};
 use super::workflow_command;
 
-/// Where progress is shown.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Output {
-    /// A terminal or a plain log.
-    Terminal(Style),
-    /// The Actions runner's log: plain, with foldable groups.
-    Actions,
-}
-
 /// The rule above and below a tier's banner, as the contract draws it.
 const RULE: &str = "━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━";
 const MAX_NAME: usize = 40;
@@ -45,7 +36,7 @@ enum Group {
 /// Turns events into lines; feed it every event in order.
 #[derive(Debug)]
 pub struct Progress {
-    output: Output,
+    style: Style,
     tiers: Vec<Tier>,
     failing_before: u64,
     carried: u32,
@@ -53,27 +44,19 @@ pub struct Progress {
 }
 
 impl Progress {
-    /// A follower of a new or resumed run.
+    /// A follower of a run. For one that another process began, feed it the past events and drop their lines.
     #[must_use]
-    pub fn new(output: Output) -> Self {
-        Self { output, tiers: Vec::new(), failing_before: 0, carried: 0, group: Group::Closed }
-    }
-
-    /// Takes in what happened before, without a line: for a run that another process began.
-    pub fn catch_up(&mut self, past: &[Event]) {
-        for event in past {
-            let _said_by_then = self.lines(event);
-        }
-        self.group = Group::Closed;
+    pub fn new(style: Style) -> Self {
+        Self { style, tiers: Vec::new(), failing_before: 0, carried: 0, group: Group::Closed }
     }
 
     /// The lines for one event; most events have one or none.
     pub fn lines(&mut self, event: &Event) -> Vec<String> {
         let mut lines = self.commands_before(event);
         let said = self.say(event);
-        lines.extend(match self.output {
-            Output::Terminal(_) => said,
-            Output::Actions => said.iter().map(|line| plain::inert(line)).collect(),
+        lines.extend(match self.style {
+            Style::Plain | Style::Colour => said,
+            Style::Actions => said.iter().map(|line| plain::inert(line)).collect(),
         });
         lines.extend(self.commands_after(event));
         lines
@@ -90,6 +73,10 @@ impl Progress {
     }
 
     fn commands_before(&mut self, event: &Event) -> Vec<String> {
+        if matches!(event, Event::InvocationStarted { .. }) {
+            // A group that another process left open ended with its step.
+            self.group = Group::Closed;
+        }
         let closes = matches!(
             event,
             Event::IterationStarted { .. }
@@ -97,13 +84,12 @@ impl Progress {
                 | Event::TierStarted { .. }
                 | Event::TierFinished { .. }
                 | Event::RunFinished(_)
-                | Event::InvocationStarted { .. }
         );
         if closes { self.close_group().into_iter().collect() } else { Vec::new() }
     }
 
     fn commands_after(&mut self, event: &Event) -> Vec<String> {
-        let (Output::Actions, Event::IterationStarted { tier_index, iteration, .. }) = (self.output, event) else {
+        let (Style::Actions, Event::IterationStarted { tier_index, iteration, .. }) = (self.style, event) else {
             return Vec::new();
         };
         self.group = Group::Open;
@@ -302,10 +288,7 @@ impl Progress {
     }
 
     fn paint(&self, tone: Tone, line: &str) -> String {
-        match self.output {
-            Output::Terminal(style) => style.paint(tone, line),
-            Output::Actions => line.to_owned(),
-        }
+        self.style.paint(tone, line)
     }
 }
 

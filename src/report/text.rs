@@ -51,12 +51,14 @@ pub fn verdict(view: &RunView, style: Style) -> String {
     style.paint(tone, &format!("{} {}", mark.sign(), say(&sentence)))
 }
 
-/// A sentence for a terminal.
+/// A sentence for a terminal. A command in its middle stands in backticks; at its end it is ready to be copied.
 pub(super) fn say(sentence: &Sentence) -> String {
+    let last = sentence.0.last();
     sentence.render(|piece| match piece {
         Piece::Ours(text) => text.clone(),
         Piece::Name(name) => plain::clipped_line(name, MAX_NAME),
-        Piece::Code(code) => plain::command(code),
+        Piece::Code(code) if last.is_some_and(|last| std::ptr::eq(last, piece)) => plain::command(code),
+        Piece::Code(code) => format!("`{}`", plain::command(code)),
         Piece::Speech(speech) => plain::clipped_line(speech, MAX_SPEECH),
     })
 }

@@ -9,6 +9,9 @@ use crate::domain::units::{MicroUsd, human_duration};
 
 use super::view::{Ending, RunView, TierState, TierView};
 
+/// Where commands look for the audit log when nothing names it (DESIGN §2.4); it need not be named in advice.
+const DEFAULT_AUDIT_DB: &str = ".upshift/audit.db";
+
 /// A part of a sentence.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Piece {
@@ -312,7 +315,7 @@ pub fn next_steps(view: &RunView) -> Vec<Sentence> {
     let one = |sentence: Sentence| vec![sentence];
     let mut steps = match &view.ending {
         Ending::Running => return Vec::new(),
-        Ending::Died => one(resume("to go on after the last finished iteration; nothing is paid twice.")),
+        Ending::Died => one(resume(view, "to go on after the last finished iteration; nothing is paid twice.")),
         Ending::Finished(finished) => match &finished.outcome {
             Outcome::Fixed { .. } => one(Sentence::plain(
                 "Review the change before you merge it: that the tests pass is all that upshift vouches for.",
@@ -350,8 +353,10 @@ pub fn next_steps(view: &RunView) -> Vec<Sentence> {
                     "If it is the wrong one, set --test-command; what it needs beforehand goes into setupCommand.",
                 ),
             ],
-            Outcome::Interrupted { .. } => one(resume("to go on where it stopped; nothing is paid twice.")),
-            Outcome::Parked => one(resume("when what it waits for has happened (the workflow does so by itself).")),
+            Outcome::Interrupted { .. } => one(resume(view, "to go on where it stopped; nothing is paid twice.")),
+            Outcome::Parked => {
+                one(resume(view, "when what it waits for has happened (the workflow does so by itself)."))
+            }
         },
     };
     if let Some(patch) = view.best_patch() {
@@ -361,8 +366,15 @@ pub fn next_steps(view: &RunView) -> Vec<Sentence> {
     steps
 }
 
-fn resume(rest: &str) -> Sentence {
-    Sentence::plain(format!("Run `upshift resume` {rest}"))
+fn resume(view: &RunView, rest: &str) -> Sentence {
+    let mut command = "upshift resume".to_owned();
+    if let Some(run) = &view.run {
+        command.push_str(&format!(" {}", plain_id(run.run_id.short())));
+        if let Some(db) = run.audit_db.as_deref().filter(|db| *db != DEFAULT_AUDIT_DB) {
+            command.push_str(&format!(" --audit-db {}", shell_quote(db)));
+        }
+    }
+    Sentence::plain("Run ").code(command).ours(format!(" {rest}"))
 }
 
 fn test_command(view: &RunView) -> String {
@@ -384,8 +396,13 @@ pub fn shell_quote(word: &str) -> String {
 pub fn history_command(view: &RunView) -> Option<String> {
     let run = view.run.as_ref().filter(|_| view.spent.iterations > 0)?;
     let db = shell_quote(run.audit_db.as_deref()?);
-    let id: String = run.run_id.0.chars().filter(|c| c.is_ascii_alphanumeric() || *c == '-').collect();
+    let id = plain_id(&run.run_id.0);
     Some(format!("sqlite3 {db} \"SELECT * FROM tier_attempts WHERE run_id='{id}' ORDER BY tier_index, iteration;\""))
+}
+
+/// A run id as it may stand in a command: a log that was tampered with must not make one of its own.
+pub(super) fn plain_id(id: &str) -> String {
+    id.chars().filter(|c| c.is_ascii_alphanumeric() || *c == '-').collect()
 }
 
 #[cfg(test)]

@@ -7,8 +7,8 @@ use crate::domain::units::MicroUsd;
 use crate::domain::verdict::Exit;
 use crate::report::fixtures::{self, F0, Script};
 
-fn follow(script: &Script, output: Output) -> String {
-    let mut progress = Progress::new(output);
+fn follow(script: &Script, style: Style) -> String {
+    let mut progress = Progress::new(style);
     let mut lines: Vec<String> = script.events.iter().flat_map(|event| progress.lines(event)).collect();
     lines.extend(progress.finish());
     lines.join("\n")
@@ -88,7 +88,7 @@ fn eventful(theirs: &str) -> Script {
 
 #[test]
 fn the_startup_table_and_the_escalation_read_as_the_contract_prints_them() {
-    let text = follow(&eventful(""), Output::Terminal(Style::Plain));
+    let text = follow(&eventful(""), Style::Plain);
     for part in [
         "◆ Tiered escalation mode enabled (3 tiers configured)\n  Tier 1: local-free   [simple]  ollama/codellama",
         "\n▶ Tier 1/3: local-free  [simple, ollama/codellama]\n",
@@ -103,12 +103,12 @@ fn the_startup_table_and_the_escalation_read_as_the_contract_prints_them() {
 
 #[test]
 fn an_eventful_run_reads_well_on_a_terminal() {
-    insta::assert_snapshot!(follow(&eventful(""), Output::Terminal(Style::Plain)));
+    insta::assert_snapshot!(follow(&eventful(""), Style::Plain));
 }
 
 #[test]
 fn in_actions_the_steps_of_an_iteration_fold_and_every_group_is_closed() {
-    insta::assert_snapshot!(follow(&eventful(""), Output::Actions));
+    insta::assert_snapshot!(follow(&eventful(""), Style::Actions));
 }
 
 #[test]
@@ -126,16 +126,16 @@ fn every_way_a_tier_ends_has_its_own_line() {
     for exit in exits {
         script.end_tier(1, exit, Some("the reason given"), 2);
     }
-    let text = follow(&script, Output::Terminal(Style::Plain));
+    let text = follow(&script, Style::Plain);
     insta::assert_snapshot!(text.lines().skip(7).collect::<Vec<_>>().join("\n"));
 }
 
 #[test]
 fn colours_change_nothing_but_colour() {
     let script = eventful("");
-    let coloured = follow(&script, Output::Terminal(Style::Colour));
+    let coloured = follow(&script, Style::Colour);
     let stripped = anstream::adapter::strip_str(&coloured).to_string();
-    assert_eq!(stripped, follow(&script, Output::Terminal(Style::Plain)));
+    assert_eq!(stripped, follow(&script, Style::Plain));
     assert_ne!(stripped, coloured);
 }
 
@@ -143,7 +143,7 @@ fn colours_change_nothing_but_colour() {
 fn a_run_that_dies_inside_an_iteration_leaves_no_group_open() {
     let mut script = Script::new();
     script.red().tier(0).begin(0, 1);
-    let text = follow(&script, Output::Actions);
+    let text = follow(&script, Style::Actions);
     assert!(text.ends_with("::endgroup::"), "{text}");
 }
 
@@ -151,8 +151,10 @@ fn a_run_that_dies_inside_an_iteration_leaves_no_group_open() {
 fn a_resumed_run_goes_on_with_what_was_said_before() {
     let mut past = Script::new();
     past.red().tier(0).begin(0, 1);
-    let mut progress = Progress::new(Output::Actions);
-    progress.catch_up(&past.events);
+    let mut progress = Progress::new(Style::Actions);
+    for event in &past.events {
+        progress.lines(event);
+    }
     let resumed = progress.lines(&Event::InvocationStarted { invocation: 2, pid: 7 });
     assert_eq!(resumed, ["◆ Resumed: invocation 2 of this run"], "the group of the dead process is not ours to close");
     let next = progress.lines(&Event::IterationStarted { tier_index: 0, iteration: 2, run_iteration: 2 });
@@ -161,7 +163,7 @@ fn a_resumed_run_goes_on_with_what_was_said_before() {
 
 #[test]
 fn a_reservation_is_no_step_of_its_own() {
-    let mut progress = Progress::new(Output::Terminal(Style::Plain));
+    let mut progress = Progress::new(Style::Plain);
     let scope = fixtures::scope(0, 1, Role::Artisan);
     let event = Event::CallReserved { call_id: "c".into(), scope, reserved: MicroUsd(1) };
     assert!(progress.lines(&event).is_empty());
@@ -173,8 +175,8 @@ proptest! {
         parts in prop::collection::vec("(::|##\\[|error|group|endgroup|\\]|\n|\r|\u{2028}|\t| |\u{1b}\\[2J|\u{202e}|\u{200b}|\\PC)", 0..25)
     ) {
         let theirs = parts.concat();
-        for output in [Output::Actions, Output::Terminal(Style::Plain)] {
-            for line in follow(&eventful(&theirs), output).lines() {
+        for style in [Style::Actions, Style::Plain] {
+            for line in follow(&eventful(&theirs), style).lines() {
                 let ours = line.starts_with("::group::Steps of ") || line == "::endgroup::";
                 prop_assert!(ours || !line.trim_start().starts_with("::"), "{:?}", line);
                 prop_assert!(!line.contains("##["), "{:?}", line);

@@ -61,6 +61,9 @@ impl Fold {
             Event::IterationStarted { tier_index, iteration, .. } => {
                 let tier = self.tiers.entry(*tier_index).or_default();
                 tier.begun = tier.begun.max(*iteration);
+                // An interrupted tier that goes on has not ended.
+                tier.exit = None;
+                tier.reason = None;
                 self.position = Some(Position { tier_index: *tier_index, iteration: *iteration });
             }
             Event::CallReserved { call_id, reserved, .. } => {
