@@ -104,7 +104,7 @@ impl Rest<'_, '_> {
 
     /// A value with a word that it has no effect yet, where it has none.
     fn marked(&self, value: &str) -> String {
-        let note = if self.picker.sources.build.github { "" } else { " (for the Action: no effect in this version)" };
+        let note = if self.picker.sources.build.github { "" } else { " (not in this version)" };
         format!("{value}{note}")
     }
 
