@@ -5,6 +5,7 @@
 
 #[cfg(test)]
 mod audit;
+#[cfg(test)]
 mod config;
 #[cfg(test)]
 mod crashes;
