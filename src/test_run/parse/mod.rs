@@ -43,6 +43,7 @@ pub(super) mod place;
 mod python;
 
 mod behave;
+mod cargo_nextest;
 mod cargo_test;
 mod pytest;
 mod robot;
@@ -111,6 +112,7 @@ macro_rules! readers {
 
 readers! {
     cargo_test: ["cargo-test"],
+    cargo_nextest: ["cargo-nextest"],
     pytest: ["pytest"],
     unittest: ["unittest", "nose2"],
     behave: ["behave"],
