@@ -39,8 +39,11 @@ mod frames;
 mod lines;
 mod merge;
 mod place;
+mod stack;
 
 mod cargo_test;
+mod node_test;
+mod tap;
 
 use std::collections::VecDeque;
 use std::io::Read;
@@ -104,6 +107,8 @@ macro_rules! readers {
 
 readers! {
     cargo_test: ["cargo-test"],
+    node_test: ["node-test"],
+    tap: ["tap", "bats", "prove"],
 }
 
 /// All marks in one automaton, and which readers each wakes.
