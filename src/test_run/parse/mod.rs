@@ -42,8 +42,10 @@ mod place;
 mod stack;
 
 mod cargo_test;
+mod jest;
 mod node_test;
 mod tap;
+mod vitest;
 
 use std::collections::VecDeque;
 use std::io::Read;
@@ -107,6 +109,8 @@ macro_rules! readers {
 
 readers! {
     cargo_test: ["cargo-test"],
+    jest: ["jest"],
+    vitest: ["vitest"],
     node_test: ["node-test"],
     tap: ["tap", "bats", "prove"],
 }

@@ -21,7 +21,12 @@ const FOREIGN: &[&str] = &[
 /// The first place of a message that is in the repository, or else its first place.
 pub(super) fn place_of(message: &str) -> Option<(String, u32)> {
     let mut first = None;
-    for line in message.lines() {
+    let is_frame = |line: &&str| {
+        let text = line.trim_start();
+        text.starts_with("at ") || text.starts_with("❯ ") || text.starts_with("# ")
+    };
+    // What a test printed or compared may look like a place too; frames go first.
+    for line in message.lines().filter(is_frame).chain(message.lines()) {
         for found in place::places(line) {
             if !is_foreign(&found.0) {
                 return Some(found);
