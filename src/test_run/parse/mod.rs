@@ -43,6 +43,7 @@ mod stack;
 
 mod cargo_test;
 mod jest;
+mod mocha;
 mod node_test;
 mod tap;
 mod vitest;
@@ -111,6 +112,7 @@ readers! {
     cargo_test: ["cargo-test"],
     jest: ["jest"],
     vitest: ["vitest"],
+    mocha: ["mocha"],
     node_test: ["node-test"],
     tap: ["tap", "bats", "prove"],
 }
