@@ -42,6 +42,7 @@ mod place;
 mod stack;
 
 mod cargo_test;
+mod go_test;
 mod jest;
 mod mocha;
 mod node_test;
@@ -114,6 +115,7 @@ readers! {
     vitest: ["vitest"],
     mocha: ["mocha"],
     node_test: ["node-test"],
+    go_test: ["go-test", "go"],
     tap: ["tap", "bats", "prove"],
 }
 

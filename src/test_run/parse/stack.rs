@@ -14,6 +14,7 @@ const FOREIGN: &[&str] = &[
     "/usr/local/",
     "/usr/share/",
     "<internal",
+    "_testmain.go",
     "webpack/",
     "/ava/lib/",
 ];
