@@ -44,9 +44,12 @@ mod stack;
 mod cargo_test;
 mod go_test;
 mod jest;
+mod minitest;
 mod mocha;
 mod node_test;
+mod rspec;
 mod tap;
+mod test_unit;
 mod vitest;
 
 use std::collections::VecDeque;
@@ -116,6 +119,9 @@ readers! {
     mocha: ["mocha"],
     node_test: ["node-test"],
     go_test: ["go-test", "go"],
+    rspec: ["rspec"],
+    minitest: ["minitest", "rails"],
+    test_unit: ["test-unit"],
     tap: ["tap", "bats", "prove"],
 }
 
