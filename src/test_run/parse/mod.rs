@@ -47,6 +47,7 @@ mod jest;
 mod minitest;
 mod mocha;
 mod node_test;
+mod phpunit;
 mod rspec;
 mod tap;
 mod test_unit;
@@ -122,6 +123,7 @@ readers! {
     rspec: ["rspec"],
     minitest: ["minitest", "rails"],
     test_unit: ["test-unit"],
+    phpunit: ["phpunit"],
     tap: ["tap", "bats", "prove"],
 }
 
