@@ -42,8 +42,14 @@ mod place;
 mod stack;
 
 mod cargo_test;
+mod boost_test;
+mod catch2;
+mod ctest;
+mod doctest_cpp;
 mod go_test;
+mod googletest;
 mod jest;
+mod meson_test;
 mod minitest;
 mod mocha;
 mod node_test;
@@ -124,6 +130,12 @@ readers! {
     minitest: ["minitest", "rails"],
     test_unit: ["test-unit"],
     phpunit: ["phpunit"],
+    ctest: ["ctest"],
+    googletest: ["googletest", "gtest"],
+    catch2: ["catch2"],
+    doctest_cpp: ["doctest-cpp"],
+    boost_test: ["boost-test"],
+    meson_test: ["meson-test"],
     tap: ["tap", "bats", "prove"],
 }
 
