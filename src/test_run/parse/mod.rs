@@ -42,12 +42,16 @@ mod place;
 mod stack;
 
 mod cargo_test;
+mod ava;
 mod boost_test;
+mod bun_test;
 mod catch2;
 mod ctest;
+mod deno_test;
 mod doctest_cpp;
 mod go_test;
 mod googletest;
+mod jasmine;
 mod jest;
 mod meson_test;
 mod minitest;
@@ -136,6 +140,10 @@ readers! {
     doctest_cpp: ["doctest-cpp"],
     boost_test: ["boost-test"],
     meson_test: ["meson-test"],
+    ava: ["ava"],
+    jasmine: ["jasmine"],
+    bun_test: ["bun-test", "bun"],
+    deno_test: ["deno-test", "deno"],
     tap: ["tap", "bats", "prove"],
 }
 
