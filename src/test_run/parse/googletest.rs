@@ -30,6 +30,9 @@ pub(super) struct Reader {
     skipped: u64,
     disabled: u64,
     recognised: bool,
+    /// Busted writes as GoogleTest does, names tests by file and line, and tells errors apart.
+    busted: bool,
+    errors: u64,
     repeating: bool,
 }
 
@@ -84,6 +87,8 @@ impl Reader {
             skipped: 0,
             disabled: 0,
             recognised: false,
+            busted: false,
+            errors: 0,
             repeating: false,
         }
     }
@@ -127,6 +132,7 @@ impl Reader {
         match mark {
             "==========" => {
                 self.recognised = true;
+                self.busted |= rest.starts_with("Running tests from scanned files");
                 if rest.contains(" ran.") {
                     self.ended = true;
                     self.ran = Some(self.ran.unwrap_or(0) + place::leading_number::<u64>(rest).unwrap_or(0));
@@ -142,11 +148,16 @@ impl Reader {
                 self.running = Some(rest.trim_end().to_owned());
             }
             "OK" => self.result(rest, TestStatus::Passed),
-            "FAILED" | "SKIPPED" if self.ended => {
+            "FAILED" | "SKIPPED" | "ERROR" if self.ended => {
                 if let Some(number) = listed(rest) {
-                    *(if mark == "FAILED" { &mut self.failed } else { &mut self.skipped }) += number;
+                    match mark {
+                        "FAILED" => self.failed += number,
+                        "SKIPPED" => self.skipped += number,
+                        _ => self.errors += number,
+                    }
                 }
             }
+            "ERROR" if self.busted => self.result(rest, TestStatus::Error),
             "FAILED" => self.result(rest, TestStatus::Failed),
             "SKIPPED" => self.result(rest, TestStatus::Skipped),
             "PASSED" if self.ended => {
@@ -170,8 +181,9 @@ impl Reader {
         self.running = None;
         self.recognised = true;
         let text = self.block.take();
+        let name = if self.busted { name.split_once(": ").map_or(name, |(_, name)| name) } else { name };
         let at = self.cases.push(name, status);
-        if status == TestStatus::Failed {
+        if matches!(status, TestStatus::Failed | TestStatus::Error) {
             self.cases.explain(at, &text, stack::place_of(&text));
         }
     }
@@ -183,7 +195,7 @@ impl Reader {
         if !self.recognised {
             return None;
         }
-        let mut findings = Findings::new(FRAMEWORK);
+        let mut findings = Findings::new(if self.busted { "busted" } else { FRAMEWORK });
         findings.finished = self.ran.is_some() && self.running.is_none() && self.ended;
         if let Some(name) = &self.running {
             let text = format!("{name} did not end\n{}", self.block.take());
@@ -196,7 +208,7 @@ impl Reader {
             // `--gtest_brief` lists nothing at the end.
             let failed = self.failed.max(self.cases.count(TestStatus::Failed));
             let skipped = match self.passed {
-                Some(passed) => ran.saturating_sub(passed + failed) + self.disabled,
+                Some(passed) => ran.saturating_sub(passed + failed + self.errors) + self.disabled,
                 None => self.skipped + self.disabled,
             };
             findings.counts = Counts {
@@ -204,7 +216,7 @@ impl Reader {
                 passed: self.passed.or_else(|| Some(ran.saturating_sub(failed + self.skipped))),
                 failed: Some(failed),
                 skipped: Some(skipped),
-                errors: Some(0),
+                errors: Some(self.errors),
             };
         }
         findings.tests = self.cases.into_list();

@@ -45,14 +45,18 @@ mod cargo_test;
 mod ava;
 mod boost_test;
 mod bun_test;
+mod busted;
 mod catch2;
 mod ctest;
 mod deno_test;
 mod doctest_cpp;
+mod exunit;
 mod go_test;
 mod googletest;
 mod jasmine;
 mod jest;
+mod junit4;
+mod maven_surefire;
 mod meson_test;
 mod minitest;
 mod mocha;
@@ -144,6 +148,10 @@ readers! {
     jasmine: ["jasmine"],
     bun_test: ["bun-test", "bun"],
     deno_test: ["deno-test", "deno"],
+    maven_surefire: ["maven-surefire", "maven"],
+    junit4: ["junit4"],
+    exunit: ["exunit"],
+    busted: ["busted"],
     tap: ["tap", "bats", "prove"],
 }
 

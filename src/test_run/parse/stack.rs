@@ -19,6 +19,9 @@ const FOREIGN: &[&str] = &[
     "/ava/lib/",
 ];
 
+/// How the frames of Java's own and of JUnit's classes begin.
+const FOREIGN_FRAMES: &[&str] = &["at org.junit.", "at junit.", "at java.", "at jdk.", "at sun.", "at app//org.junit."];
+
 /// The first place of a message that is in the repository, or else its first place.
 pub(super) fn place_of(message: &str) -> Option<(String, u32)> {
     let mut first = None;
@@ -29,7 +32,7 @@ pub(super) fn place_of(message: &str) -> Option<(String, u32)> {
     // What a test printed or compared may look like a place too; frames go first.
     for line in message.lines().filter(is_frame).chain(message.lines()) {
         for found in place::places(line) {
-            if !is_foreign(&found.0) {
+            if !is_foreign(&found.0) && !FOREIGN_FRAMES.iter().any(|start| line.trim_start().starts_with(start)) {
                 return Some(found);
             }
             first.get_or_insert(found);
