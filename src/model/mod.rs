@@ -1,4 +1,25 @@
 //! Models: one request in, one folded reply out, whatever the vendor's wire.
+//!
+//! Owns the vendors' protocols, their error words, prices and windows, and recorded replies. Decides nothing about retries,
+//! budgets or conversations: that is `session`'s.
+//!
+//! Start reading at [`Provider`]; [`endpoint`] makes one from configuration, [`cassette`] from a recording. Each wire is one
+//! file (`anthropic`, `openai`, `gemini`): it writes requests and reads messages; `channel` carries the bytes, `failure`
+//! turns refusals into [`CallFailure`]s.
+//!
+//! Invariant: a key leaves this module only in a request's header.
+
+mod anthropic;
+pub mod cassette;
+pub mod catalogue;
+mod channel;
+pub mod endpoint;
+mod failure;
+mod gemini;
+mod openai;
+mod retry_after;
+mod sse;
+mod turn;
 
 use std::collections::BTreeMap;
 use std::fmt::Debug;
@@ -34,7 +55,8 @@ pub struct CallFailure {
     pub retry_after_ms: Option<u64>,
     /// Whether the same request may succeed later on the same target.
     pub retryable: bool,
-    /// What was used nevertheless, when the vendor said so.
+    /// What was used nevertheless, when the vendor said so: exact when the answer had been counted, else a bound (the prompt
+    /// as counted, the reply as if it had reached `max_output_tokens`), so that settling by it never bills too little.
     pub usage: Option<Usage>,
     /// Whether the vendor may have billed it: false only when the request surely was not processed.
     pub may_be_billed: bool,

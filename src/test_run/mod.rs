@@ -1,6 +1,10 @@
 //! Test runs: detect the framework, run the command, read the output, choose what a model sees.
 
+mod describe;
+mod detect;
+mod filter;
 mod parse;
+mod run;
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -58,16 +62,16 @@ pub struct Detected {
 
 /// Finds out how a repository's tests are run (S0-42).
 #[must_use]
-pub fn detect(_root: &Path) -> Option<Detected> {
-    todo!()
+pub fn detect(root: &Path) -> Option<Detected> {
+    detect::detect(root)
 }
 
 /// Runs the tests and reads their output.
 ///
 /// # Errors
 /// When the process could not be started or read.
-pub async fn run(_command: &TestCommand, _filter: Option<&str>, _stop: &Stop) -> Result<TestRun, ProcessError> {
-    todo!()
+pub async fn run(command: &TestCommand, filter: Option<&str>, stop: &Stop) -> Result<TestRun, ProcessError> {
+    run::run(command, filter, stop).await
 }
 
 /// Reads a log of any size in bounded memory.
@@ -80,6 +84,6 @@ pub fn read(log: &mut dyn Read, exit: Option<Exit>, framework: Option<&str>) -> 
 
 /// What a model is shown of a red run: the failures that matter, in at most `budget` characters.
 #[must_use]
-pub fn describe(_run: &TestRun, _root: &Path, _budget: usize) -> String {
-    todo!()
+pub fn describe(run: &TestRun, root: &Path, budget: usize) -> String {
+    describe::describe(run, root, budget)
 }

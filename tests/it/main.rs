@@ -1,3 +1,11 @@
-//! Integration tests: the crate as a stranger uses it.
+//! The integration tests: the whole program and its larger pieces against real processes, files and sockets.
+//!
+//! `world` holds what stands in for the outside (model vendors, …); every other module is one subject.
+//! Modules are `cfg(test)` so that clippy grants them what it grants tests.
 
+#[cfg(test)]
 mod outputs;
+#[cfg(test)]
+mod wires;
+#[cfg(test)]
+mod world;

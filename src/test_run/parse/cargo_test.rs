@@ -19,6 +19,9 @@ use crate::domain::verdict::Exit;
 /// The name in reports.
 const FRAMEWORK: &str = "cargo-test";
 
+/// More slow tests than this are not remembered.
+const MOST_SLOW: usize = 100;
+
 /// Where in a binary's output the reader is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Part {
@@ -58,6 +61,8 @@ pub(super) struct Reader {
     pending: Option<String>,
     block_of: Option<String>,
     block: Block,
+    /// Announcements of slow tests, with their names.
+    slow: Vec<(String, String)>,
     /// What the running binary printed outside of results: its last words if it dies.
     words: Block,
 }
@@ -95,6 +100,7 @@ impl Reader {
             pending: None,
             block_of: None,
             block: Block::default(),
+            slow: Vec::new(),
             words: Block::default(),
         }
     }
@@ -187,6 +193,10 @@ impl Reader {
             match result(rest) {
                 Some(status) => self.ended(name, status),
                 None => self.pending = Some(bare_name(name).to_owned()),
+            }
+        } else if let Some(name) = slow_test(line) {
+            if self.slow.len() < MOST_SLOW {
+                self.slow.push((name.to_owned(), line.to_owned()));
             }
         } else if let Some(name) = line.strip_suffix(" --- FAILED") {
             self.ended(name, TestStatus::Failed);
@@ -294,13 +304,14 @@ impl Reader {
             let known = self.cases.find(name).filter(|at| *at >= self.binary_start);
             match known.and_then(|at| self.cases.get_mut(at)) {
                 Some(test) => test.status = TestStatus::Failed,
-                None => drop(self.cases.push(name, TestStatus::Failed)),
+                None => {
+                    self.cases.push(name, TestStatus::Failed);
+                }
             }
         }
         if !names.is_empty() || failed == 0 {
-            self.cases.retain_from(self.binary_start, |test| {
-                test.status != TestStatus::Failed || names.iter().any(|name| *name == test.name)
-            });
+            self.cases
+                .retain_from(self.binary_start, |test| test.status != TestStatus::Failed || names.contains(&test.name));
         }
     }
 
@@ -318,6 +329,10 @@ impl Reader {
     }
 
     pub(super) fn finish(mut self, _exit: Option<Exit>) -> Option<Findings> {
+        for (name, line) in std::mem::take(&mut self.slow) {
+            let at = self.cases.find(&name);
+            self.cases.explain(at, &line, None);
+        }
         let cut = matches!(self.part, Part::Results | Part::Names | Part::Outputs);
         self.binary_ends();
         let deaths = self.diagnostics.finish(&mut self.problems);
@@ -345,6 +360,12 @@ impl Reader {
         }
         Some(findings)
     }
+}
+
+/// `test x has been running for over 60 seconds`.
+fn slow_test(line: &str) -> Option<&str> {
+    let (name, rest) = line.strip_prefix("test ")?.split_once(" has been running for over ")?;
+    rest.ends_with(" seconds").then_some(name)
 }
 
 /// A test's name without what libtest puts behind it.

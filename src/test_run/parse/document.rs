@@ -1,7 +1,7 @@
 //! Collects JSON documents out of a log: one line that is a whole object, or one printed over many lines.
 
 /// The longest document that is kept; it is parsed in one piece.
-const LONGEST: usize = 16 * 1024 * 1024;
+const LONGEST: usize = 8 * 1024 * 1024;
 
 /// A collector for one reader.
 #[derive(Debug, Default)]

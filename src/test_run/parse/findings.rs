@@ -286,6 +286,8 @@ impl Problems {
 pub(super) struct Block {
     head: String,
     tail: String,
+    /// A line that is not ended yet.
+    part: String,
     left_out: usize,
 }
 
@@ -308,6 +310,26 @@ impl Block {
         }
     }
 
+    /// Adds text that may hold parts of lines.
+    pub(super) fn add(&mut self, text: &str) {
+        for (at, line) in text.split('\n').enumerate() {
+            if at > 0 {
+                let part = std::mem::take(&mut self.part);
+                self.push(&part);
+            }
+            let room = MESSAGE_HEAD.saturating_sub(self.part.len());
+            self.part.push_str(line.get(..line.floor_char_boundary(room)).unwrap_or(line));
+        }
+    }
+
+    /// Ends a line that [`Self::add`] left open.
+    pub(super) fn end_line(&mut self) {
+        if !self.part.is_empty() {
+            let part = std::mem::take(&mut self.part);
+            self.push(&part);
+        }
+    }
+
     pub(super) fn is_empty(&self) -> bool {
         self.head.is_empty() && self.tail.is_empty()
     }
@@ -315,17 +337,22 @@ impl Block {
     pub(super) fn clear(&mut self) {
         self.head.clear();
         self.tail.clear();
+        self.part.clear();
         self.left_out = 0;
+    }
+
+    /// The text so far.
+    pub(super) fn text(&self) -> String {
+        if self.left_out == 0 {
+            return format!("{}{}", self.head, self.tail);
+        }
+        format!("{}[… {} bytes left out …]\n{}", self.head, self.left_out, self.tail)
     }
 
     /// The text so far, and an empty block again.
     pub(super) fn take(&mut self) -> String {
-        let mut text = std::mem::take(&mut self.head);
-        if self.left_out > 0 {
-            text.push_str(&format!("[… {} bytes left out …]\n", self.left_out));
-        }
-        text.push_str(&std::mem::take(&mut self.tail));
-        self.left_out = 0;
+        let text = self.text();
+        self.clear();
         text
     }
 }

@@ -13,7 +13,7 @@ use super::frames::Frames;
 /// The most of an ordinary line that is kept: no message of a test is longer, and noise without line ends costs no more.
 pub(super) const MAX_LINE: usize = 64 * 1024;
 /// The most of a line that starts like XML or JSON: reporters print whole documents as one line.
-pub(super) const MAX_DOCUMENT_LINE: usize = 16 * 1024 * 1024;
+pub(super) const MAX_DOCUMENT_LINE: usize = 8 * 1024 * 1024;
 /// A buffer that once held a document is given back above this size.
 const KEEP_CAPACITY: usize = 256 * 1024;
 /// How many bytes are looked at to recognise UTF-16 without a byte order mark.
@@ -224,10 +224,10 @@ fn sniff(first: &[u8]) -> (Encoding, usize) {
     let zeros = |offset: usize| first.iter().skip(offset).step_by(2).filter(|&&byte| byte == 0).count();
     let half = first.len() / 2;
     // Text in a Latin script has a NUL in nearly every second byte of UTF-16 and in none of UTF-8.
-    if half >= 8 && zeros(1) * 10 >= half * 9 && zeros(0) == 0 {
+    if half >= 8 && zeros(1) * 10 >= half * 9 && zeros(0) * 10 < half {
         return (Encoding::Utf16Le, 0);
     }
-    if half >= 8 && zeros(0) * 10 >= half * 9 && zeros(1) == 0 {
+    if half >= 8 && zeros(0) * 10 >= half * 9 && zeros(1) * 10 < half {
         return (Encoding::Utf16Be, 0);
     }
     (Encoding::Utf8, 0)

@@ -5,7 +5,7 @@
 use std::collections::VecDeque;
 
 use super::findings::Findings;
-use crate::domain::test_report::{Problem, RunKind, RunStatus, TestReport};
+use crate::domain::test_report::{Problem, RunKind, RunStatus, TestCase, TestReport, TestStatus};
 use crate::domain::verdict::Exit;
 
 /// The framework's name when none, or more than one, was recognised.
@@ -134,7 +134,7 @@ fn judge(kept: &[Findings], exit: Option<Exit>, ended: Option<RunKind>) -> (RunS
     if own.contains(&RunStatus::Error) || (trouble.is_some() && !(success && finished)) {
         return (RunStatus::Error, trouble.unwrap_or(RunKind::Unreadable));
     }
-    let none_ran = ran.iter().all(|one| one.counts.total.unwrap_or(0) == 0 && one.tests.is_empty());
+    let none_ran = ran.iter().all(|one| one.counts.total.unwrap_or(0) == 0 && nothing_ran(&one.tests));
     if !success {
         let kind = match exit {
             Some(Exit::Code { code: EXIT_NOT_FOUND }) => RunKind::MissingTool,
@@ -157,6 +157,11 @@ fn judge(kept: &[Findings], exit: Option<Exit>, ended: Option<RunKind>) -> (RunS
         return (RunStatus::Error, RunKind::Unreadable);
     }
     (RunStatus::Passed, if none_ran { RunKind::NoTests } else { RunKind::Tests })
+}
+
+/// Whether no test got as far as a result.
+fn nothing_ran(tests: &[TestCase]) -> bool {
+    tests.iter().all(|test| test.status == TestStatus::Skipped)
 }
 
 /// The end of the log, when nothing else says what went wrong.

@@ -36,16 +36,20 @@
 mod document;
 mod findings;
 mod frames;
+mod junit;
 mod lines;
 mod merge;
-mod place;
+pub(super) mod place;
+mod python;
 mod stack;
 
-mod cargo_test;
 mod ava;
+mod behave;
 mod boost_test;
 mod bun_test;
 mod busted;
+mod cargo_nextest;
+mod cargo_test;
 mod catch2;
 mod ctest;
 mod deno_test;
@@ -62,9 +66,12 @@ mod minitest;
 mod mocha;
 mod node_test;
 mod phpunit;
+mod pytest;
+mod robot;
 mod rspec;
 mod tap;
 mod test_unit;
+mod unittest;
 mod vitest;
 
 use std::collections::VecDeque;
@@ -74,6 +81,7 @@ use std::sync::LazyLock;
 use aho_corasick::{AhoCorasick, AhoCorasickKind};
 
 use self::findings::{Budget, Findings, STORED_BYTES};
+use self::junit::Junit;
 use self::lines::Lines;
 use crate::domain::test_report::TestReport;
 use crate::domain::verdict::Exit;
@@ -153,6 +161,11 @@ readers! {
     exunit: ["exunit"],
     busted: ["busted"],
     tap: ["tap", "bats", "prove"],
+    cargo_nextest: ["cargo-nextest"],
+    pytest: ["pytest"],
+    unittest: ["unittest", "nose2"],
+    behave: ["behave"],
+    robot: ["robot"],
 }
 
 /// All marks in one automaton, and which readers each wakes.
@@ -191,6 +204,7 @@ pub(super) struct Parser {
 /// What stands behind the lines: the readers and what they were shown.
 #[derive(Debug)]
 struct Shown {
+    junit: Junit,
     readers: Readers,
     awake: Mask,
     /// The last lines; the strings are used again.
@@ -211,7 +225,12 @@ impl Parser {
         let awake = if MARKS.automaton.is_some() { hinted } else { (1 << READERS.len()) - 1 };
         Self {
             lines: Lines::new(),
-            shown: Shown { readers: Readers::new(&budget), awake, recent: VecDeque::with_capacity(LOOK_BACK) },
+            shown: Shown {
+                junit: Junit::new(&budget),
+                readers: Readers::new(&budget),
+                awake,
+                recent: VecDeque::with_capacity(LOOK_BACK),
+            },
         }
     }
 
@@ -225,13 +244,18 @@ impl Parser {
     pub(super) fn finish(mut self, exit: Option<Exit>, framework: Option<&str>) -> TestReport {
         let shown = &mut self.shown;
         self.lines.finish(&mut |line| shown.line(line));
-        let Shown { readers, awake, recent } = self.shown;
-        merge::merge(readers.finish(awake, exit), &recent, exit, framework)
+        let Shown { junit, readers, awake, recent } = self.shown;
+        let mut found = readers.finish(awake, exit);
+        found.extend(junit.finish());
+        merge::merge(found, &recent, exit, framework)
     }
 }
 
 impl Shown {
     fn line(&mut self, line: &str) {
+        if self.junit.wants(line) {
+            return;
+        }
         let woken = wakes(line) & !self.awake;
         if woken != 0 {
             for earlier in &self.recent {
@@ -257,6 +281,19 @@ fn wakes(line: &str) -> Mask {
         .find_overlapping_iter(window)
         .filter_map(|found| MARKS.wakes.get(found.pattern().as_usize()))
         .fold(0, |mask, wakes| mask | wakes)
+}
+
+/// A log as plain text: colours, control characters and CI frames gone.
+pub(super) fn plain_text(bytes: &[u8]) -> String {
+    let mut text = String::with_capacity(bytes.len());
+    let mut add = |line: &str| {
+        text.push_str(line);
+        text.push('\n');
+    };
+    let mut lines = Lines::new();
+    lines.push(bytes, &mut add);
+    lines.finish(&mut add);
+    text
 }
 
 /// Reads a whole log.

@@ -1,7 +1,7 @@
 //! Finds places in source files (`src/cart.rs:12:5`) in what frameworks print.
 
 /// The first `path:line` or `path:line:column` of a text, where the path has a file extension.
-pub(super) fn find(text: &str) -> Option<(String, u32)> {
+pub(in crate::test_run) fn find(text: &str) -> Option<(String, u32)> {
     places(text).next()
 }
 
@@ -10,8 +10,34 @@ pub(super) fn find_last(text: &str) -> Option<(String, u32)> {
     places(text).last()
 }
 
+/// The first place of a text that is not in a dependency or in the language's own library; else the first of all.
+pub(super) fn in_repository(text: &str) -> Option<(String, u32)> {
+    places(text).find(|(file, _)| is_own(file)).or_else(|| find(text))
+}
+
+/// Whether a path is not one of an installed package or of a language's own library.
+pub(in crate::test_run) fn is_own(file: &str) -> bool {
+    const FOREIGN: [&str; 14] = [
+        "node_modules/",
+        "node:",
+        "site-packages/",
+        "dist-packages/",
+        "/lib/python3",
+        "/rustc/",
+        "/.cargo/registry/",
+        "/rustlib/src/",
+        "/gems/",
+        "/usr/lib/",
+        "/usr/include/",
+        "/go/pkg/mod/",
+        "vendor/",
+        "internal/",
+    ];
+    !FOREIGN.iter().any(|part| file.contains(part)) && !file.starts_with('<')
+}
+
 /// Every `path:line` of a text.
-pub(super) fn places(text: &str) -> impl Iterator<Item = (String, u32)> + '_ {
+pub(in crate::test_run) fn places(text: &str) -> impl Iterator<Item = (String, u32)> + '_ {
     memchr::memchr_iter(b':', text.as_bytes()).filter_map(|colon| at_colon(text, colon))
 }
 

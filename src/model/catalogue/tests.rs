@@ -1,0 +1,130 @@
+//! The catalogue's names, prices and promises.
+
+use super::*;
+use crate::domain::chat::Usage;
+use crate::domain::model_id::BUILT_IN_PROVIDERS;
+
+fn known(text: &str) -> Option<ModelInfo> {
+    lookup(&ModelId::parse(text).unwrap())
+}
+
+fn usd(text: &str) -> (f64, f64) {
+    let price = known(text).unwrap().price.unwrap();
+    (MicroUsd(price.input).as_usd(), MicroUsd(price.output).as_usd())
+}
+
+#[test]
+fn the_file_parses_and_every_priced_vendor_has_only_priced_models() {
+    let parsed: Catalogue = serde_json::from_str(TEXT).unwrap();
+    assert!(parsed.vendors.len() >= 8);
+    for (name, vendor) in &parsed.vendors {
+        assert!(vendor.source.starts_with("https://"), "{name}");
+        for entry in &vendor.models {
+            assert_eq!(entry.price().is_some(), name != "ollama", "{name}/{}", entry.name);
+            assert!(entry.max_output_tokens <= entry.context_window / 2, "{name}/{}", entry.name);
+            if let Some(price) = entry.price() {
+                assert!(price.output >= price.input && price.input >= price.cache_read, "{name}/{}", entry.name);
+            }
+        }
+    }
+}
+
+#[test]
+fn the_seeds_model_names_are_known() {
+    for name in [
+        "claude-haiku-4",
+        "claude-sonnet-4-20250514",
+        "claude-opus-4-6",
+        "gemini-2.5-flash",
+        "gpt-4o-mini",
+        "claude-haiku-4-5",
+        "claude-haiku-4-5-20251001",
+        "claude-sonnet-4-5",
+        "ollama/codellama",
+    ] {
+        assert!(known(name).is_some_and(|info| info.price.is_some()), "{name}");
+    }
+    assert_eq!(usd("claude-sonnet-4-20250514"), (3.0, 15.0));
+    assert_eq!(usd("claude-haiku-4"), (1.0, 5.0));
+}
+
+#[test]
+fn aliases_are_sent_as_the_name_they_stand_for() {
+    for (asked, sent) in [
+        ("claude-haiku-4", "claude-haiku-4-5"),
+        ("claude-sonnet-4-20250514", "claude-sonnet-4-6"),
+        ("claude-haiku-4-5-20251001", "claude-haiku-4-5-20251001"),
+        ("my-proxy/claude-haiku-4", "claude-haiku-4"),
+        ("openai/unheard-of", "unheard-of"),
+    ] {
+        assert_eq!(vendor_spelling(&ModelId::parse(asked).unwrap()), sent);
+    }
+}
+
+#[test]
+fn dated_names_share_the_price_of_the_undated_one() {
+    assert_eq!(usd("claude-sonnet-4-5-20250929"), usd("claude-sonnet-4-5"));
+    assert_eq!(usd("gpt-4.1-2025-04-14"), usd("gpt-4.1"));
+    assert_eq!(usd("gpt-4o-mini-2024-07-18"), (0.15, 0.6));
+    assert_eq!(usd("claude-haiku-4-5@20251001"), usd("claude-haiku-4-5"));
+    assert_eq!(usd("gemini-2.5-flash-001"), usd("gemini-2.5-flash"));
+}
+
+#[test]
+fn a_sibling_or_a_successor_is_never_priced_by_its_prefix() {
+    for name in ["gpt-5-pro", "gpt-4", "gpt-4.15", "claude-sonnet-4-9", "gpt-6", "gemini-2.5-flash-image", "o3-pro"] {
+        assert_eq!(known(name), None, "{name}");
+    }
+}
+
+#[test]
+fn models_served_by_others_are_priced_as_their_vendors() {
+    assert_eq!(usd("openrouter/anthropic/claude-sonnet-4.6"), usd("claude-sonnet-4-6"));
+    assert_eq!(usd("azure/gpt-4o"), usd("gpt-4o"));
+    assert_eq!(usd("github/openai/gpt-4.1-mini"), usd("gpt-4.1-mini"));
+    assert_eq!(known("github/openai/gpt-4.1-mini").unwrap().context_window, 12_000);
+    assert_eq!(known("azure/our-deployment"), None);
+}
+
+#[test]
+fn local_models_cost_nothing_and_have_their_familys_window() {
+    let info = known("ollama/qwen2.5-coder:7b-instruct-q4").unwrap();
+    assert_eq!((info.price, info.context_window, info.tools), (Some(Price::default()), 32_768, true));
+    assert!(!known("ollama/codellama:13b").unwrap().tools);
+    let unheard = known("ollama/unheard-of").unwrap();
+    assert_eq!((unheard.price, unheard.context_window), (Some(Price::default()), 8_000));
+}
+
+#[test]
+fn a_long_context_surcharge_is_out_of_reach() {
+    // gemini-2.5-pro costs twice as much above 200,000 prompt tokens.
+    assert_eq!(known("gemini-2.5-pro").unwrap().context_window, 200_000);
+    assert_eq!(known("claude-opus-4-6").unwrap().context_window, 1_000_000);
+}
+
+#[test]
+fn cached_tokens_are_priced_by_kind() {
+    let price = known("claude-sonnet-4-5").unwrap().price.unwrap();
+    let usage = Usage { input: 1_000, output: 100, cache_read: 10_000, cache_write: 2_000, reasoning: 50 };
+    assert_eq!(price.cost(&usage), MicroUsd(3_000 + 1_500 + 3_000 + 7_500));
+}
+
+#[test]
+fn every_default_ladder_names_priced_models_only() {
+    for provider in BUILT_IN_PROVIDERS {
+        let Some(ladder) = default_ladder(provider) else { continue };
+        for step in ladder.split(" > ") {
+            let name = step.split(' ').next().unwrap();
+            let id = ModelId::parse(name).unwrap();
+            assert_eq!(id.provider, provider);
+            assert!(lookup(&id).is_some_and(|info| info.price.is_some() && info.tools), "{name}");
+        }
+    }
+}
+
+#[test]
+fn every_built_in_provider_but_the_recorded_one_has_an_endpoint() {
+    for provider in BUILT_IN_PROVIDERS {
+        assert_eq!(built_in_endpoint(provider).is_some(), provider != "cassette", "{provider}");
+    }
+}

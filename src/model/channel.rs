@@ -1,0 +1,305 @@
+//! One request to one vendor and the bytes of its answer: headers, time limits, size limits, content type.
+//!
+//! Owns everything about a call that does not depend on the wire. What the bytes mean is the wire's affair, through [`Fold`].
+//!
+//! Invariant: after the first byte of an answer, every failure carries the most that the call can have cost, if the vendor
+//! said anything about it ([`Fold::usage_bound`]).
+
+use std::future::Future;
+use std::sync::Arc;
+use std::time::Duration;
+
+use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
+use reqwest::{Response, StatusCode};
+use secrecy::ExposeSecret;
+use serde_json::Value;
+use tokio::time::Instant;
+use url::Url;
+
+use crate::domain::chat::Usage;
+use crate::domain::clock::Clock;
+use crate::http::{Http, innermost};
+
+use super::CallFailure;
+use super::endpoint::{CallLimits, Endpoint, EndpointError};
+use super::failure::{Blamed, Complaint, Scrubber, announces_limit};
+use super::sse;
+
+/// How much of an error answer is read.
+const MAX_ERROR_BYTES: usize = 64 * 1024;
+
+/// Joins the events of a stream into what the same answer would have been without streaming.
+pub(super) trait Fold: Send {
+    /// Takes one event's data.
+    ///
+    /// # Errors
+    /// [`Broken`] when it is no event of this wire or tells of an error.
+    fn event(&mut self, data: Value) -> Result<(), Broken>;
+
+    /// Whether the vendor said that the answer is complete.
+    fn is_complete(&self) -> bool;
+
+    /// The whole message.
+    fn into_message(self) -> Value;
+
+    /// The most that this call can have used, as far as the vendor told: what it counted, and `max_output_tokens` where it
+    /// has not counted the reply yet.
+    fn usage_bound(&self) -> Option<Usage>;
+}
+
+/// Why a stream cannot be folded on.
+#[derive(Debug)]
+pub(super) enum Broken {
+    /// The vendor reports an error in the middle.
+    Error(Value),
+}
+
+/// A way to one endpoint.
+#[derive(Debug, Clone)]
+pub(super) struct Channel {
+    pub(super) blamed: Blamed,
+    http: Http,
+    clock: Arc<dyn Clock>,
+    limits: CallLimits,
+    key: Option<HeaderValue>,
+    bearer: Option<HeaderValue>,
+}
+
+impl Channel {
+    pub(super) fn new(endpoint: &Endpoint, http: &Http, clock: Arc<dyn Clock>) -> Result<Self, EndpointError> {
+        let key = endpoint.api_key.as_ref().map(|key| key.expose_secret().trim()).filter(|key| !key.is_empty());
+        let refuse = || EndpointError::Key {
+            provider: endpoint.name.clone(),
+            from: endpoint.key_variable.as_ref().map(|name| format!(" in {name}")).unwrap_or_default(),
+        };
+        let header = |text: &str| {
+            let mut value = HeaderValue::from_str(text).ok()?;
+            value.set_sensitive(true);
+            Some(value)
+        };
+        Ok(Self {
+            blamed: Blamed {
+                provider: endpoint.name.clone(),
+                key_variable: endpoint.key_variable.clone(),
+                scrubber: Scrubber::new(endpoint.api_key.clone()),
+            },
+            http: http.clone(),
+            clock,
+            limits: endpoint.limits,
+            key: key.map(|key| header(key).ok_or_else(refuse)).transpose()?,
+            bearer: key.map(|key| header(&format!("Bearer {key}")).ok_or_else(refuse)).transpose()?,
+        })
+    }
+
+    /// The key under a header of this name, if there is a key.
+    pub(super) fn key_header(&self, name: &'static str) -> HeaderMap {
+        let found = self.key.iter().map(|key| (HeaderName::from_static(name), key.clone()));
+        found.collect()
+    }
+
+    /// The key as a bearer token, if there is a key.
+    pub(super) fn bearer_header(&self) -> HeaderMap {
+        self.bearer.iter().map(|token| (reqwest::header::AUTHORIZATION, token.clone())).collect()
+    }
+
+    /// Sends one request and brings the whole message, streamed or not.
+    ///
+    /// # Errors
+    /// Any [`CallFailure`] but those that lie in the message itself.
+    pub(super) async fn converse(
+        &self,
+        url: Url,
+        headers: HeaderMap,
+        body: Vec<u8>,
+        fold: impl Fold,
+    ) -> Result<Value, CallFailure> {
+        let deadline = Instant::now() + self.limits.overall;
+        let client = self.http.client_for(&url).map_err(|error| CallFailure {
+            retryable: false,
+            ..self.blamed.network(&error.to_string(), false)
+        })?;
+        let request = client.post(url).headers(headers).header(CONTENT_TYPE, "application/json").body(body);
+        let response = match self.within(deadline, request.send()).await? {
+            Ok(response) => response,
+            Err(error) => return Err(self.not_sent(&error)),
+        };
+        let answer = Answer { channel: self, response, deadline, read: 0 };
+        if answer.response.status() != StatusCode::OK {
+            return Err(answer.refusal().await);
+        }
+        if answer.is_event_stream() { answer.fold(fold).await } else { answer.whole(fold).await }
+    }
+
+    /// Waits for the network, but no longer than the idle limit and the call's deadline.
+    async fn within<T>(&self, deadline: Instant, what: impl Future<Output = T>) -> Result<T, CallFailure> {
+        let limit = deadline.min(Instant::now() + self.limits.idle);
+        tokio::time::timeout_at(limit, what).await.map_err(|_elapsed| {
+            let what = if limit == deadline {
+                format!("no complete answer within {}", seconds(self.limits.overall))
+            } else {
+                format!("silent for {}", seconds(self.limits.idle))
+            };
+            self.blamed.timed_out(&what, true)
+        })
+    }
+
+    fn not_sent(&self, error: &reqwest::Error) -> CallFailure {
+        let reason = innermost(error);
+        match (error.is_connect(), error.is_timeout()) {
+            (true, true) => self.blamed.timed_out("no connection in time", false),
+            (true, false) => self.blamed.network(&format!("cannot connect: {reason}"), false),
+            (false, true) => self.blamed.timed_out("no answer in time", true),
+            (false, false) => self.blamed.network(&format!("the connection broke: {reason}"), true),
+        }
+    }
+
+    /// The failure that an error object inside an answer with status 200 stands for.
+    pub(super) fn error_inside(&self, error: &Value) -> CallFailure {
+        self.blamed.refused(200, &HeaderMap::new(), self.clock.unix_ms(), &Complaint::of_json(error))
+    }
+}
+
+fn seconds(duration: Duration) -> String {
+    if duration.as_secs() == 0 { format!("{} ms", duration.as_millis()) } else { format!("{} s", duration.as_secs()) }
+}
+
+/// An answer whose head has come.
+struct Answer<'a> {
+    channel: &'a Channel,
+    response: Response,
+    deadline: Instant,
+    read: usize,
+}
+
+impl Answer<'_> {
+    fn is_event_stream(&self) -> bool {
+        let content_type = self.response.headers().get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
+        content_type.is_some_and(|text| text.trim_start().to_ascii_lowercase().starts_with("text/event-stream"))
+    }
+
+    /// The next piece of the body; `None` at its proper end.
+    async fn chunk(&mut self) -> Result<Option<Vec<u8>>, CallFailure> {
+        let channel = self.channel;
+        let chunk = match channel.within(self.deadline, self.response.chunk()).await? {
+            Ok(chunk) => chunk,
+            Err(error) if error.is_timeout() => return Err(channel.blamed.timed_out("the answer stopped coming", true)),
+            Err(error) => {
+                let what = format!("the connection was cut inside the answer: {}", innermost(&error));
+                return Err(channel.blamed.network(&what, true));
+            }
+        };
+        let Some(chunk) = chunk else { return Ok(None) };
+        self.read += chunk.len();
+        if self.read > channel.limits.answer_bytes {
+            let what = format!("the answer is larger than {} bytes", channel.limits.answer_bytes);
+            return Err(channel.blamed.unreadable(&what));
+        }
+        Ok(Some(chunk.into()))
+    }
+
+    /// The failure behind a status other than 200; reads what is said about it, as far as it comes.
+    async fn refusal(mut self) -> CallFailure {
+        let mut body = Vec::new();
+        while body.len() < MAX_ERROR_BYTES {
+            let Ok(Some(chunk)) = self.chunk().await else { break };
+            body.extend_from_slice(&chunk);
+        }
+        let (status, headers) = (self.response.status().as_u16(), self.response.headers());
+        self.channel.blamed.refused(status, headers, self.channel.clock.unix_ms(), &Complaint::of_body(&body))
+    }
+
+    /// A plain JSON answer; an event stream under a wrong content type is read all the same.
+    async fn whole(mut self, fold: impl Fold) -> Result<Value, CallFailure> {
+        let mut body = Vec::new();
+        while let Some(chunk) = self.chunk().await? {
+            body.extend_from_slice(&chunk);
+        }
+        if let Ok(value) = serde_json::from_slice(&body) {
+            return Ok(value);
+        }
+        let text = body.trim_ascii_start();
+        if [&b"data:"[..], b"event:", b": "].iter().any(|start| text.starts_with(start)) {
+            let mut folding = Folding { channel: self.channel, decoder: sse::Decoder::default(), fold };
+            folding.take(&body).map_err(|failure| folding.with_usage(failure))?;
+            return folding.finish();
+        }
+        let said = String::from_utf8_lossy(&body);
+        if announces_limit(&said) {
+            return Err(self.channel.error_inside(&Value::String(said.into_owned())));
+        }
+        let start: String = said.chars().take(80).collect();
+        let what = if body.is_empty() { "an empty answer".to_owned() } else { format!("an answer that is no JSON: {start}") };
+        Err(self.channel.blamed.unreadable(&what))
+    }
+
+    async fn fold(mut self, fold: impl Fold) -> Result<Value, CallFailure> {
+        let mut folding = Folding { channel: self.channel, decoder: sse::Decoder::default(), fold };
+        loop {
+            let step = match self.chunk().await {
+                Ok(Some(bytes)) => folding.take(&bytes),
+                Ok(None) => return folding.finish(),
+                // The reply is all there; how the connection ends does not matter.
+                Err(_) if folding.fold.is_complete() => return folding.finish(),
+                Err(failure) => Err(failure),
+            };
+            step.map_err(|failure| folding.with_usage(failure))?;
+        }
+    }
+}
+
+struct Folding<'a, F> {
+    channel: &'a Channel,
+    decoder: sse::Decoder,
+    fold: F,
+}
+
+impl<F: Fold> Folding<'_, F> {
+    fn take(&mut self, bytes: &[u8]) -> Result<(), CallFailure> {
+        for event in self.decoder.push(bytes) {
+            self.event(&event)?;
+        }
+        Ok(())
+    }
+
+    fn event(&mut self, event: &sse::Event) -> Result<(), CallFailure> {
+        let data = event.data.trim();
+        if data.is_empty() || data == "[DONE]" {
+            return Ok(());
+        }
+        let Ok(value) = serde_json::from_str::<Value>(data) else {
+            if event.name == "error" || announces_limit(data) {
+                return Err(self.channel.error_inside(&Value::String(data.to_owned())));
+            }
+            return Err(self.channel.blamed.unreadable("an event that is no JSON inside the answer"));
+        };
+        match self.fold.event(value) {
+            Ok(()) => Ok(()),
+            Err(Broken::Error(error)) => Err(CallFailure { may_be_billed: true, ..self.channel.error_inside(&error) }),
+        }
+    }
+
+    fn finish(mut self) -> Result<Value, CallFailure> {
+        let last = self.decoder.finish();
+        let cut = |this: &Self| {
+            let what = "the answer ended before it was complete";
+            this.with_usage(this.channel.blamed.network(what, true))
+        };
+        if let Some(event) = last {
+            if let Err(failure) = self.event(&event) {
+                let torn = failure.status == crate::domain::receipt::CallStatus::InvalidResponse;
+                if !torn {
+                    return Err(self.with_usage(failure));
+                }
+            }
+        }
+        if !self.fold.is_complete() {
+            return Err(cut(&self));
+        }
+        Ok(self.fold.into_message())
+    }
+
+    fn with_usage(&self, failure: CallFailure) -> CallFailure {
+        let usage = self.fold.usage_bound();
+        CallFailure { may_be_billed: failure.may_be_billed || usage.is_some(), usage, ..failure }
+    }
+}

@@ -1,0 +1,261 @@
+//! Endpoints: which wire, where, with which key; and the way from there to a [`Provider`].
+//!
+//! Owns the reading of base URLs as people write them (with or without a slash or `/v1`, `OLLAMA_HOST` without a scheme).
+//! Reads no environment: the values come in as data.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use secrecy::SecretString;
+use serde::{Deserialize, Serialize};
+use url::Url;
+
+use crate::domain::clock::Clock;
+use crate::http::Http;
+
+use super::Provider;
+use super::anthropic::Anthropic;
+use super::channel::Channel;
+use super::gemini::Gemini;
+use super::openai::OpenAi;
+
+/// The longest a whole call may take (S1-3).
+pub const OVERALL_TIMEOUT: Duration = Duration::from_secs(600);
+/// The longest silence before or inside an answer: reasoning models are known to be silent for minutes.
+pub const IDLE_TIMEOUT: Duration = Duration::from_secs(300);
+/// The most bytes of an answer that are read: far above any reply, far below what would hurt.
+pub const MAX_ANSWER_BYTES: usize = 16 * 1024 * 1024;
+
+/// Which vendor's protocol an endpoint speaks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Wire {
+    /// Anthropic Messages.
+    Anthropic,
+    /// OpenAI chat completions, as most vendors offer them.
+    OpenAi,
+    /// Gemini `generateContent`.
+    Gemini,
+}
+
+impl Wire {
+    /// The word of the configuration's `wire`.
+    #[must_use]
+    pub fn parse(word: &str) -> Option<Self> {
+        match word {
+            "anthropic" => Some(Self::Anthropic),
+            "openai" => Some(Self::OpenAi),
+            "gemini" => Some(Self::Gemini),
+            _ => None,
+        }
+    }
+}
+
+/// How long and how much one call may take.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CallLimits {
+    /// From sending to the last byte.
+    pub overall: Duration,
+    /// The longest silence.
+    pub idle: Duration,
+    /// The longest answer in bytes.
+    pub answer_bytes: usize,
+}
+
+impl Default for CallLimits {
+    fn default() -> Self {
+        Self { overall: OVERALL_TIMEOUT, idle: IDLE_TIMEOUT, answer_bytes: MAX_ANSWER_BYTES }
+    }
+}
+
+/// Everything that makes one provider.
+#[derive(Clone)]
+pub struct Endpoint {
+    /// The provider's name: a built-in one (its peculiarities follow from it) or one of the configuration's.
+    pub name: String,
+    /// What it speaks.
+    pub wire: Wire,
+    /// Where it is; with or without a trailing slash, with or without the version segment.
+    pub base_url: String,
+    /// The key; none for local servers.
+    pub api_key: Option<SecretString>,
+    /// The variable the key came from, for error messages.
+    pub key_variable: Option<String>,
+    /// Azure's `api-version`, if not the default.
+    pub api_version: Option<String>,
+    /// Time and size limits of each call.
+    pub limits: CallLimits,
+}
+
+impl fmt::Debug for Endpoint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Endpoint")
+            .field("name", &self.name)
+            .field("wire", &self.wire)
+            .field("base_url", &self.base_url)
+            .field("api_key", &self.api_key.is_some())
+            .field("key_variable", &self.key_variable)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Why an endpoint cannot be used: a fault of the configuration.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum EndpointError {
+    /// The base URL is none.
+    #[error("provider `{provider}`: base URL `{url}` cannot be used: {reason} → Fix: write it as https://HOST[:PORT][/PATH]")]
+    BaseUrl {
+        /// The provider.
+        provider: String,
+        /// The URL as given.
+        url: String,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// The key has characters that no header can carry.
+    #[error("provider `{provider}`: the key{from} holds a line break or another control character → Fix: store it again without")]
+    Key {
+        /// The provider.
+        provider: String,
+        /// ` in VARIABLE`, or nothing.
+        from: String,
+    },
+}
+
+impl Endpoint {
+    /// An endpoint without a key and with the default limits.
+    #[must_use]
+    pub fn new(name: impl Into<String>, wire: Wire, base_url: impl Into<String>) -> Self {
+        Self {
+            name: name.into(),
+            wire,
+            base_url: base_url.into(),
+            api_key: None,
+            key_variable: None,
+            api_version: None,
+            limits: CallLimits::default(),
+        }
+    }
+
+    /// The same endpoint with a key and where it came from.
+    #[must_use]
+    pub fn with_key(mut self, key: SecretString, variable: impl Into<String>) -> Self {
+        self.api_key = Some(key);
+        self.key_variable = Some(variable.into());
+        self
+    }
+
+    /// Makes the provider; nothing is sent, and no certificate is loaded before the first call.
+    ///
+    /// The clock serves `Retry-After` dates.
+    ///
+    /// # Errors
+    /// [`EndpointError`] when the URL or the key cannot be used.
+    pub fn connect(self, http: &Http, clock: Arc<dyn Clock>) -> Result<Box<dyn Provider>, EndpointError> {
+        let base = self.parsed_base()?;
+        Ok(match self.wire {
+            Wire::Anthropic => Box::new(Anthropic::new(Channel::new(&self, http, clock)?, &base)),
+            Wire::OpenAi => Box::new(OpenAi::new(Channel::new(&self, http, clock)?, &self, base)),
+            Wire::Gemini => Box::new(Gemini::new(Channel::new(&self, http, clock)?, base)),
+        })
+    }
+
+    /// The base URL without a trailing slash; `OLLAMA_HOST` forms are completed.
+    fn parsed_base(&self) -> Result<Url, EndpointError> {
+        let refuse = |reason: &str| EndpointError::BaseUrl {
+            provider: self.name.clone(),
+            url: self.base_url.clone(),
+            reason: reason.to_owned(),
+        };
+        let text = self.base_url.trim();
+        let text = if self.name == "ollama" { ollama_host(text) } else { text.to_owned() };
+        let mut url = Url::parse(&text).map_err(|error| refuse(&error.to_string()))?;
+        if !matches!(url.scheme(), "http" | "https") {
+            return Err(refuse("it is neither http nor https"));
+        }
+        if !url.username().is_empty() || url.password().is_some() {
+            return Err(EndpointError::BaseUrl {
+                provider: self.name.clone(),
+                url: "(hidden)".to_owned(),
+                reason: "it holds a user name or password".to_owned(),
+            });
+        }
+        url.set_fragment(None);
+        let path = url.path().trim_end_matches('/').to_owned();
+        url.set_path(&path);
+        Ok(url)
+    }
+}
+
+/// Reads `OLLAMA_HOST` as Ollama does: the scheme defaults to http, the port to 11434; an address to listen on everywhere
+/// (`0.0.0.0`) is reached on loopback.
+fn ollama_host(text: &str) -> String {
+    const PORT: u16 = 11_434;
+    if text.contains("://") {
+        return text.replacen("//0.0.0.0", "//127.0.0.1", 1);
+    }
+    let host = text.trim_end_matches('/').replacen("0.0.0.0", "127.0.0.1", 1);
+    let host = if host.starts_with(':') { format!("127.0.0.1{host}") } else { host };
+    let has_port = host.rsplit_once(':').is_some_and(|(_, port)| port.chars().all(|c| c.is_ascii_digit()));
+    if has_port { format!("http://{host}") } else { format!("http://{host}:{PORT}") }
+}
+
+/// Appends a path, after the version segment if the base has none yet.
+pub(super) fn join(base: &Url, version: &str, path: &str) -> Url {
+    let mut url = base.clone();
+    let stem = url.path().trim_end_matches('/').to_owned();
+    let versioned = version.is_empty() || stem.split('/').any(is_version_segment);
+    let joined = if versioned { format!("{stem}/{path}") } else { format!("{stem}/{version}/{path}") };
+    url.set_path(&joined);
+    url
+}
+
+/// Whether a path segment names an API version: `v1`, `v1beta`, `v4`.
+fn is_version_segment(segment: &str) -> bool {
+    let mut rest = segment.chars();
+    rest.next() == Some('v') && rest.next().is_some_and(|c| c.is_ascii_digit())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn base_urls_join_with_and_without_slash_and_version() {
+        for (base, joined) in [
+            ("https://api.anthropic.com", "https://api.anthropic.com/v1/messages"),
+            ("https://api.anthropic.com/", "https://api.anthropic.com/v1/messages"),
+            ("https://api.anthropic.com/v1", "https://api.anthropic.com/v1/messages"),
+            ("https://api.anthropic.com/v1/", "https://api.anthropic.com/v1/messages"),
+            ("http://127.0.0.1:4300/proxy/x/", "http://127.0.0.1:4300/proxy/x/v1/messages"),
+            ("https://host/v1beta/openai/", "https://host/v1beta/openai/messages"),
+        ] {
+            let base = Endpoint::new("custom", Wire::Anthropic, base).parsed_base().unwrap();
+            assert_eq!(join(&base, "v1", "messages").as_str(), joined);
+        }
+    }
+
+    #[test]
+    fn ollama_host_is_read_as_ollama_reads_it() {
+        for (host, url) in [
+            ("localhost", "http://localhost:11434/"),
+            ("0.0.0.0", "http://127.0.0.1:11434/"),
+            ("0.0.0.0:8080", "http://127.0.0.1:8080/"),
+            (":8080", "http://127.0.0.1:8080/"),
+            ("https://models.example.test/", "https://models.example.test/"),
+            ("http://0.0.0.0:11434", "http://127.0.0.1:11434/"),
+        ] {
+            assert_eq!(Endpoint::new("ollama", Wire::OpenAi, host).parsed_base().unwrap().as_str(), url);
+        }
+    }
+
+    #[test]
+    fn unusable_base_urls_are_refused_without_showing_a_password() {
+        for url in ["", "api.example.test/v1", "ftp://host", "https://"] {
+            assert!(Endpoint::new("custom", Wire::OpenAi, url).parsed_base().is_err(), "{url}");
+        }
+        let error = Endpoint::new("custom", Wire::OpenAi, "https://me:hunter22@host").parsed_base().unwrap_err();
+        assert!(!error.to_string().contains("hunter22"));
+    }
+}

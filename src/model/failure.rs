@@ -1,0 +1,325 @@
+//! From what a vendor or the network says to one typed [`CallFailure`] (S1-5), for all wires.
+//!
+//! Judges by the HTTP status and the error object's own codes first, by known phrases of its message second, and never by
+//! text that a model wrote. Every message says what happened and what to do, and no message holds a key.
+
+use reqwest::header::HeaderMap;
+use secrecy::{ExposeSecret, SecretString};
+use serde_json::Value;
+
+use crate::domain::receipt::CallStatus;
+
+use super::{CallFailure, retry_after};
+
+/// How much of a vendor's error text is passed on.
+const MAX_VENDOR_TEXT_CHARS: usize = 300;
+/// So many characters of a key in a word make it a piece of the key: vendors echo masked keys.
+const KEY_WINDOW: usize = 6;
+
+/// Takes a key, and pieces of it, out of texts.
+#[derive(Clone, Default)]
+pub(super) struct Scrubber(Option<SecretString>);
+
+impl std::fmt::Debug for Scrubber {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Scrubber")
+    }
+}
+
+impl Scrubber {
+    pub(super) fn new(key: Option<SecretString>) -> Self {
+        Self(key)
+    }
+
+    /// One line of at most [`MAX_VENDOR_TEXT_CHARS`], with every word that holds six or more consecutive characters of the
+    /// key, or that looks like a masked key, replaced.
+    pub(super) fn clean(&self, text: &str) -> String {
+        let key = self.0.as_ref().map(ExposeSecret::expose_secret).unwrap_or_default();
+        let characters: Vec<char> = key.trim().chars().collect();
+        let window = KEY_WINDOW.min(characters.len()).max(1);
+        let windows: Vec<String> = characters.windows(window).map(|window| window.iter().collect()).collect();
+        let hides = |word: &&str| word.contains("***") || windows.iter().any(|window| word.contains(window.as_str()));
+        let words = text.split(|c: char| c.is_whitespace() || c.is_control()).filter(|word| !word.is_empty());
+        let line = words.map(|word| if hides(&word) { "***" } else { word }).collect::<Vec<_>>().join(" ");
+        if line.chars().count() <= MAX_VENDOR_TEXT_CHARS {
+            return line;
+        }
+        line.chars().take(MAX_VENDOR_TEXT_CHARS).chain(['…']).collect()
+    }
+}
+
+/// Who failed, for messages.
+#[derive(Debug, Clone)]
+pub(super) struct Blamed {
+    pub(super) provider: String,
+    pub(super) key_variable: Option<String>,
+    pub(super) scrubber: Scrubber,
+}
+
+/// What a vendor's error says, whatever its shape.
+#[derive(Debug, Default)]
+pub(super) struct Complaint {
+    /// Codes, types and statuses, in lower case, separated by spaces.
+    kinds: String,
+    /// The sentence.
+    message: String,
+    /// An HTTP status inside the body.
+    code: Option<u16>,
+    /// The whole error object in lower case, for structured details.
+    details: String,
+}
+
+impl Complaint {
+    /// Reads an error body: an `error` object or string, a list of such (Gemini), a bare `message` (Mistral), or plain text.
+    pub(super) fn of_body(body: &[u8]) -> Self {
+        match serde_json::from_slice::<Value>(body) {
+            Ok(value) => Self::of_json(&value),
+            Err(_) => Self { message: String::from_utf8_lossy(body).into_owned(), ..Self::default() },
+        }
+    }
+
+    /// The same for a parsed body.
+    pub(super) fn of_json(value: &Value) -> Self {
+        let first = value.get(0).unwrap_or(value);
+        let error = first.get("error").filter(|error| !error.is_null()).unwrap_or(first);
+        let word = |key: &str| match error.get(key) {
+            Some(Value::String(text)) => text.to_ascii_lowercase(),
+            Some(Value::Number(number)) => number.to_string(),
+            _ => String::new(),
+        };
+        let metadata = error.pointer("/metadata/raw").and_then(Value::as_str).unwrap_or_default();
+        let message = match error {
+            Value::String(text) => text.clone(),
+            _ => ["message", "detail", "msg"].iter().find_map(|key| error.get(*key)).map_or_else(String::new, readable),
+        };
+        let code = error.get("code").or_else(|| error.get("status"));
+        Self {
+            kinds: ["type", "code", "status", "reason"].map(word).join(" "),
+            message: if metadata.is_empty() { message } else { format!("{message} {metadata}") },
+            code: code.and_then(Value::as_u64).and_then(|code| u16::try_from(code).ok()),
+            details: error.to_string().to_ascii_lowercase(),
+        }
+    }
+
+    fn is(&self, kinds: &[&str]) -> bool {
+        kinds.iter().any(|kind| self.kinds.contains(kind))
+    }
+
+    fn says(&self, phrases: &[&str]) -> bool {
+        let lower = self.message.to_ascii_lowercase();
+        phrases.iter().any(|phrase| lower.contains(phrase))
+    }
+}
+
+fn readable(value: &Value) -> String {
+    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+}
+
+/// A class of failure with what follows from it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Class {
+    status: CallStatus,
+    retryable: bool,
+    may_be_billed: bool,
+    what: &'static str,
+    fix: Fix,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Fix {
+    Key,
+    Access,
+    Credit,
+    Shorten,
+    Wait,
+    Name,
+    BaseUrl,
+    Request,
+}
+
+const fn class(status: CallStatus, retryable: bool, may_be_billed: bool, what: &'static str, fix: Fix) -> Class {
+    Class { status, retryable, may_be_billed, what, fix }
+}
+
+const AUTH: Class = class(CallStatus::AuthError, false, false, "the key was refused", Fix::Key);
+const FORBIDDEN: Class = class(CallStatus::AuthError, false, false, "access was refused", Fix::Access);
+const QUOTA: Class = class(CallStatus::QuotaExceeded, false, false, "the account's quota or credit is used up", Fix::Credit);
+const OVERFLOW: Class =
+    class(CallStatus::ContextOverflow, false, false, "the request is too long for the model", Fix::Shorten);
+const LIMITED: Class = class(CallStatus::RateLimited, true, false, "too many requests", Fix::Wait);
+const OVERLOADED: Class = class(CallStatus::RateLimited, true, false, "the vendor is overloaded", Fix::Wait);
+const NOT_FOUND: Class = class(CallStatus::ModelError, false, false, "no such model or path", Fix::Name);
+const TIMED_OUT: Class = class(CallStatus::Timeout, true, true, "the vendor ran out of time", Fix::Wait);
+const BROKEN: Class = class(CallStatus::ModelError, true, true, "the vendor failed", Fix::Wait);
+const UNAVAILABLE: Class = class(CallStatus::ModelError, true, false, "the vendor is not available", Fix::Wait);
+const FILTERED: Class =
+    class(CallStatus::ModelError, false, true, "the vendor's content filter refused the prompt", Fix::Request);
+const REFUSED: Class = class(CallStatus::ModelError, false, false, "the vendor refused the request", Fix::Request);
+const REDIRECTED: Class = class(CallStatus::ModelError, false, false, "redirected to another address", Fix::BaseUrl);
+
+/// Codes for a prompt that does not fit.
+const OVERFLOW_KINDS: [&str; 4] =
+    ["context_length_exceeded", "exceed_context_size", "tokens_limit_reached", "request_too_large"];
+/// The vendors' sentences for the same, where they have no code of their own.
+const OVERFLOW_PHRASES: [&str; 12] = [
+    "prompt is too long",
+    "maximum context length",
+    "maximum prompt length",
+    "exceed context limit",
+    "exceeds the maximum number of tokens",
+    "exceeds the available context size",
+    "exceeds the context window",
+    "context window exceeds",
+    "reduce the length of the messages",
+    "input is too long",
+    "too large for model",
+    "request too large",
+];
+const QUOTA_KINDS: [&str; 4] = ["insufficient_quota", "billing", "insufficient_balance", "payment_required"];
+const QUOTA_PHRASES: [&str; 6] = [
+    "credit balance is too low",
+    "insufficient balance",
+    "insufficient credits",
+    "requires more credits",
+    "doesn't have any credits",
+    "used all available credits",
+];
+const LIMIT_KINDS: [&str; 5] = ["rate_limit", "rate-limit", "resource_exhausted", "too_many_requests", "throttl"];
+const KEY_KINDS: [&str; 4] = ["authentication_error", "invalid_api_key", "unauthenticated", "unauthorized"];
+const KEY_PHRASES: [&str; 3] = ["api key not valid", "api_key_invalid", "invalid api key"];
+
+/// Sentences by which a limit announces itself in a text with status 200 (S3-8); looked for in envelopes and in replies that
+/// nobody was billed for, never in what a model said.
+const LIMIT_PHRASES: [&str; 8] = [
+    "rate limit",
+    "rate-limit",
+    "too many requests",
+    "quota exceeded",
+    "usage limit reached",
+    "is overloaded",
+    "currently overloaded",
+    "error 429",
+];
+
+/// Whether a short text with no tokens behind it announces a limit.
+pub(super) fn announces_limit(text: &str) -> bool {
+    const LONGEST_ANNOUNCEMENT: usize = 400;
+    let lower = text.to_ascii_lowercase();
+    text.len() <= LONGEST_ANNOUNCEMENT && LIMIT_PHRASES.iter().any(|phrase| lower.contains(phrase))
+}
+
+fn classify(status: u16, complaint: &Complaint) -> Class {
+    // Errors inside an answer with status 200 carry their own code, if any.
+    let code = if status == 200 { complaint.code.unwrap_or(status) } else { status };
+    let daily = code == 429 && complaint.details.contains("perday");
+    let too_long = complaint.is(&OVERFLOW_KINDS) || complaint.says(&OVERFLOW_PHRASES);
+    match code {
+        300..=399 => REDIRECTED,
+        401 => AUTH,
+        402 => QUOTA,
+        _ if complaint.is(&QUOTA_KINDS) || complaint.says(&QUOTA_PHRASES) || daily => QUOTA,
+        400 if complaint.says(&KEY_PHRASES) || complaint.details.contains("api_key_invalid") => AUTH,
+        400 | 413 | 422 | 429 | 200 | 500 if too_long => OVERFLOW,
+        413 => OVERFLOW,
+        429 => LIMITED,
+        403 => FORBIDDEN,
+        404 => NOT_FOUND,
+        408 | 504 | 524 => TIMED_OUT,
+        529 => OVERLOADED,
+        _ if complaint.is(&["overloaded"]) || (code != 400 && complaint.says(&["overloaded"])) => OVERLOADED,
+        _ if complaint.is(&LIMIT_KINDS) => LIMITED,
+        200 if complaint.is(&KEY_KINDS) => AUTH,
+        200 if complaint.is(&["not_found"]) => NOT_FOUND,
+        200 if complaint.is(&["permission"]) => FORBIDDEN,
+        200 if complaint.is(&["invalid_request"]) => REFUSED,
+        200 if announces_limit(&complaint.message) => LIMITED,
+        503 => UNAVAILABLE,
+        400 if complaint.is(&["content_filter"]) => FILTERED,
+        400..=499 => REFUSED,
+        _ => BROKEN,
+    }
+}
+
+impl Blamed {
+    /// The failure that an error answer, or an error inside an answer, stands for.
+    pub(super) fn refused(&self, status: u16, headers: &HeaderMap, now: i64, complaint: &Complaint) -> CallFailure {
+        let class = classify(status, complaint);
+        let wait = retry_after::from_headers(headers, now)
+            .or_else(|| retry_after::from_text(&complaint.message))
+            .or_else(|| retry_after::from_text(&complaint.details));
+        let said = self.scrubber.clean(&complaint.message);
+        let said = if said.is_empty() { String::new() } else { format!(": {said}") };
+        let message =
+            format!("{}: {} (HTTP {status}){said} → Fix: {}", self.provider, class.what, self.remedy(class.fix));
+        CallFailure {
+            status: class.status,
+            message,
+            http_status: Some(status),
+            retry_after_ms: wait.filter(|_| class.retryable),
+            retryable: class.retryable,
+            usage: None,
+            may_be_billed: class.may_be_billed,
+        }
+    }
+
+    fn remedy(&self, fix: Fix) -> String {
+        match fix {
+            Fix::Key => match &self.key_variable {
+                Some(variable) => format!("check the key in {variable}"),
+                None => "this endpoint wants a key: name its variable as apiKeyEnv".to_owned(),
+            },
+            Fix::Access => "check that this key may use this model, and that the address is right".to_owned(),
+            Fix::Credit => "add credit or raise the limit at the vendor, or name a model of another provider".to_owned(),
+            Fix::Shorten => "name a model with a larger window, or set its contextWindow under `models`".to_owned(),
+            Fix::Wait => "wait and run again, or name a second target for this tier".to_owned(),
+            Fix::Name => "check the model's name and the base URL".to_owned(),
+            Fix::BaseUrl => "set the base URL to the final address; redirects to other hosts are not followed".to_owned(),
+            Fix::Request => "see the vendor's words; `upshift check` shows the effective settings".to_owned(),
+        }
+    }
+
+    /// No connection, or one that broke.
+    pub(super) fn network(&self, what: &str, may_be_billed: bool) -> CallFailure {
+        let what = self.scrubber.clean(what);
+        CallFailure {
+            status: CallStatus::NetworkError,
+            message: format!("{}: {what} → Fix: check the base URL, the network and the proxy settings", self.provider),
+            http_status: None,
+            retry_after_ms: None,
+            retryable: true,
+            usage: None,
+            may_be_billed,
+        }
+    }
+
+    /// No answer in time.
+    pub(super) fn timed_out(&self, what: &str, may_be_billed: bool) -> CallFailure {
+        CallFailure {
+            status: CallStatus::Timeout,
+            message: format!("{}: {what} → Fix: {}", self.provider, self.remedy(Fix::Wait)),
+            http_status: None,
+            retry_after_ms: None,
+            retryable: true,
+            usage: None,
+            may_be_billed,
+        }
+    }
+
+    /// An answer that makes no sense; it was paid for.
+    pub(super) fn unreadable(&self, what: &str) -> CallFailure {
+        let what = self.scrubber.clean(what);
+        let fix = "run again; if it stays, check that the base URL speaks this provider's wire";
+        CallFailure {
+            status: CallStatus::InvalidResponse,
+            message: format!("{}: {what} → Fix: {fix}", self.provider),
+            http_status: Some(200),
+            retry_after_ms: None,
+            retryable: true,
+            usage: None,
+            may_be_billed: true,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,138 @@
+//! JSON Schema cut down to what Gemini's `Schema` object knows (ai.google.dev, "Schema").
+
+use serde_json::{Map, Value, json};
+
+/// Keys that mean the same there and are copied.
+const COPIED: [&str; 11] = [
+    "format", "title", "description", "minItems", "maxItems", "required", "minimum", "maximum", "minLength", "maxLength",
+    "nullable",
+];
+/// Formats that the vendor accepts; others are refused.
+const FORMATS: [&str; 7] = ["float", "double", "int32", "int64", "enum", "date-time", "byte"];
+/// How deep references are followed: a schema that contains itself has no end.
+const MAX_DEPTH: usize = 8;
+
+/// A tool's parameters as the vendor takes them; `None` for an object without properties, which it refuses.
+pub(super) fn subset(parameters: &Value) -> Option<Value> {
+    let schema = cut(parameters, parameters, 0);
+    let has_properties = schema.get("properties").and_then(Value::as_object).is_some_and(|map| !map.is_empty());
+    has_properties.then_some(schema)
+}
+
+fn cut(schema: &Value, root: &Value, depth: usize) -> Value {
+    let Some(source) = schema.as_object().filter(|_| depth < MAX_DEPTH) else { return json!({"type": "object"}) };
+    if let Some(target) = source.get("$ref").and_then(Value::as_str).and_then(|path| path.strip_prefix('#')) {
+        return root.pointer(target).map_or_else(|| json!({"type": "object"}), |found| cut(found, root, depth + 1));
+    }
+    let mut out = Map::new();
+    set_type(&mut out, source);
+    for key in COPIED {
+        if let Some(value) = source.get(key).filter(|value| key != "format" || is_known_format(value)) {
+            out.insert(key.to_owned(), value.clone());
+        }
+    }
+    let constant = source.get("const").map(|value| vec![value.clone()]);
+    if let Some(values) = source.get("enum").and_then(Value::as_array).cloned().or(constant) {
+        // Only strings can be enumerated there.
+        let words: Vec<&Value> = values.iter().filter(|value| value.is_string()).collect();
+        if !words.is_empty() {
+            out.insert("type".to_owned(), json!("string"));
+            out.insert("enum".to_owned(), json!(words));
+        }
+    }
+    if let Some(properties) = source.get("properties").and_then(Value::as_object) {
+        let cut_down = properties.iter().map(|(name, inner)| (name.clone(), cut(inner, root, depth + 1)));
+        out.insert("properties".to_owned(), Value::Object(cut_down.collect()));
+    }
+    if let Some(items) = source.get("items") {
+        out.insert("items".to_owned(), cut(items, root, depth + 1));
+    }
+    if let Some(choices) = source.get("anyOf").or_else(|| source.get("oneOf")).and_then(Value::as_array) {
+        set_choices(&mut out, choices, root, depth);
+    }
+    Value::Object(out)
+}
+
+fn is_known_format(value: &Value) -> bool {
+    value.as_str().is_some_and(|format| FORMATS.contains(&format))
+}
+
+/// One type; a list with null becomes nullable, a list of several the first.
+fn set_type(out: &mut Map<String, Value>, source: &Map<String, Value>) {
+    match source.get("type") {
+        Some(Value::Array(types)) => {
+            if types.iter().any(|kind| kind == "null") {
+                out.insert("nullable".to_owned(), json!(true));
+            }
+            if let Some(first) = types.iter().find(|kind| *kind != "null") {
+                out.insert("type".to_owned(), first.clone());
+            }
+        }
+        Some(kind) => drop(out.insert("type".to_owned(), kind.clone())),
+        None if source.contains_key("properties") => drop(out.insert("type".to_owned(), json!("object"))),
+        None => {}
+    }
+}
+
+fn set_choices(out: &mut Map<String, Value>, choices: &[Value], root: &Value, depth: usize) {
+    let is_null = |choice: &&Value| choice.get("type").is_some_and(|kind| kind == "null");
+    if choices.iter().any(|choice| is_null(&choice)) {
+        out.insert("nullable".to_owned(), json!(true));
+    }
+    let mut kept: Vec<Value> =
+        choices.iter().filter(|choice| !is_null(choice)).map(|choice| cut(choice, root, depth + 1)).collect();
+    if let (1, Some(Value::Object(only))) = (kept.len(), kept.last_mut()) {
+        out.extend(std::mem::take(only));
+    } else {
+        out.insert("anyOf".to_owned(), Value::Array(kept));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_the_vendor_refuses_is_gone_and_the_rest_is_kept() {
+        let schema = json!({
+            "$schema": "https://json-schema.org/draft/2020-12/schema", "type": "object", "additionalProperties": false,
+            "properties": {
+                "path": {"type": "string", "description": "where", "pattern": "^/", "format": "uri"},
+                "line": {"type": ["integer", "null"], "format": "uint32", "minimum": 1},
+                "status": {"enum": ["done", "blocked"]},
+                "kind": {"const": "x"},
+                "deep": {"$ref": "#/$defs/deep"},
+                "maybe": {"anyOf": [{"type": "string"}, {"type": "null"}], "default": null},
+                "list": {"type": "array", "items": {"type": "object", "properties": {"a": {"type": "number"}}, "additionalProperties": true}},
+            },
+            "required": ["path"],
+            "$defs": {"deep": {"type": "boolean", "examples": [true]}},
+        });
+        let expected = json!({
+            "type": "object",
+            "required": ["path"],
+            "properties": {
+                "path": {"type": "string", "description": "where"},
+                "line": {"nullable": true, "type": "integer", "minimum": 1},
+                "status": {"type": "string", "enum": ["done", "blocked"]},
+                "kind": {"type": "string", "enum": ["x"]},
+                "deep": {"type": "boolean"},
+                "maybe": {"nullable": true, "type": "string"},
+                "list": {"type": "array", "items": {"type": "object", "properties": {"a": {"type": "number"}}}},
+            },
+        });
+        assert_eq!(subset(&schema), Some(expected));
+    }
+
+    #[test]
+    fn a_tool_without_parameters_declares_none() {
+        assert_eq!(subset(&json!({"type": "object", "properties": {}})), None);
+        assert_eq!(subset(&json!({"type": "object"})), None);
+    }
+
+    #[test]
+    fn a_schema_that_contains_itself_ends() {
+        let schema = json!({"type": "object", "properties": {"next": {"$ref": "#"}}});
+        assert!(subset(&schema).unwrap().to_string().len() < 2_000);
+    }
+}

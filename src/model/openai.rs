@@ -1,0 +1,341 @@
+//! The OpenAI wire: chat completions, as OpenAI, Azure, Ollama, GitHub Models, OpenRouter, Groq, Mistral, DeepSeek, xAI and
+//! most others offer them (platform.openai.com, "Chat completions"; the vendors' own pages for what differs).
+//!
+//! What differs between vendors is in [`Dialect`] and nowhere else. Requests put what is stable first, so that the prefix is
+//! the same bytes in every turn.
+
+mod stream;
+
+use reqwest::header::HeaderMap;
+use serde_json::{Map, Value, json};
+use url::Url;
+
+use crate::domain::chat::{ChatRequest, Opaque, Reply, StopReason, Usage};
+use crate::domain::model_id::ModelId;
+use crate::domain::tool::ToolCall;
+
+use super::catalogue::{self, EffortSetting};
+use super::channel::Channel;
+use super::endpoint::{Endpoint, join};
+use super::failure::announces_limit;
+use super::turn::{
+    IdRule, NO_OUTPUT, NO_TEXT, Turn, arguments_object, arguments_of_text, turns, visible, with_unique_ids,
+};
+use super::{CallFailure, Provider, ReplyFuture};
+
+/// The Azure API version used unless another is configured: the latest that is generally available.
+const AZURE_API_VERSION: &str = "2024-10-21";
+/// Fields of a reply that must come back with it: DeepSeek's thinking inside a tool loop, OpenRouter's signed blocks.
+const KEPT_FIELDS: [&str; 2] = ["reasoning_content", "reasoning_details"];
+
+/// Whose peculiarities an endpoint has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Dialect {
+    OpenAi,
+    Azure,
+    GitHub,
+    Groq,
+    Mistral,
+    OpenRouter,
+    XAi,
+    /// Ollama, DeepSeek and everything else that is compatible.
+    Compatible,
+}
+
+impl Dialect {
+    fn of(name: &str, base: &Url) -> Self {
+        let host = base.host_str().unwrap_or_default();
+        let azure = [".openai.azure.com", ".cognitiveservices.azure.com", ".services.ai.azure.com"];
+        match name {
+            "openai" => Self::OpenAi,
+            "azure" => Self::Azure,
+            "github" => Self::GitHub,
+            "groq" => Self::Groq,
+            "mistral" => Self::Mistral,
+            "openrouter" => Self::OpenRouter,
+            "xai" => Self::XAi,
+            "ollama" | "deepseek" => Self::Compatible,
+            _ if azure.iter().any(|end| host.ends_with(end)) => Self::Azure,
+            _ if host == "models.github.ai" => Self::GitHub,
+            _ if host == "api.openai.com" => Self::OpenAi,
+            _ if host == "api.mistral.ai" => Self::Mistral,
+            _ => Self::Compatible,
+        }
+    }
+
+    /// OpenAI's reasoning models refuse `max_tokens`; most others know nothing else.
+    fn limit_field(self, target: &ModelId) -> &'static str {
+        let reasons = catalogue::wire_hints(target).effort != EffortSetting::None;
+        match self {
+            Self::OpenAi | Self::Azure | Self::Groq | Self::XAi => "max_completion_tokens",
+            Self::GitHub if reasons => "max_completion_tokens",
+            Self::GitHub | Self::Mistral | Self::OpenRouter | Self::Compatible => "max_tokens",
+        }
+    }
+
+    fn id_rule(self) -> IdRule {
+        if self == Self::Mistral { IdRule::Nine } else { IdRule::Forty }
+    }
+
+    /// Mistral refuses a user's message after a tool's, and fields it does not know.
+    fn strict(self) -> bool {
+        self == Self::Mistral
+    }
+}
+
+/// A provider that speaks the OpenAI wire.
+#[derive(Debug)]
+pub(super) struct OpenAi {
+    channel: Channel,
+    base: Url,
+    dialect: Dialect,
+    api_version: String,
+}
+
+impl OpenAi {
+    pub(super) fn new(channel: Channel, endpoint: &Endpoint, base: Url) -> Self {
+        let dialect = Dialect::of(&endpoint.name, &base);
+        let api_version = endpoint.api_version.clone().filter(|version| !version.trim().is_empty());
+        let api_version = api_version.unwrap_or_else(|| AZURE_API_VERSION.to_owned());
+        Self { channel, base: without_method(base), dialect, api_version }
+    }
+
+    fn provider(&self) -> &str {
+        &self.channel.blamed.provider
+    }
+
+    /// Where a model is asked. Azure names its deployment in the path, unless the base is its newer `/openai/v1`.
+    fn url(&self, target: &ModelId) -> Url {
+        const METHOD: &str = "chat/completions";
+        match self.dialect {
+            Dialect::Azure if !self.base.path().contains("/v1") => {
+                let stem = self.base.path().trim_end_matches('/').trim_end_matches("/openai").to_owned();
+                let mut url = self.base.clone();
+                url.set_path(&format!("{stem}/openai/deployments/"));
+                if let Ok(mut segments) = url.path_segments_mut() {
+                    segments.pop_if_empty().push(&target.model).push("chat").push("completions");
+                }
+                if !url.query_pairs().any(|(key, _)| key == "api-version") {
+                    url.query_pairs_mut().append_pair("api-version", &self.api_version);
+                }
+                url
+            }
+            Dialect::GitHub => join(&self.base, "", METHOD),
+            _ => join(&self.base, "v1", METHOD),
+        }
+    }
+
+    async fn call(&self, request: &ChatRequest) -> Result<Reply, CallFailure> {
+        let headers: HeaderMap = match self.dialect {
+            Dialect::Azure => self.channel.key_header("api-key"),
+            _ => self.channel.bearer_header(),
+        };
+        let body = self.encode(request).to_string().into_bytes();
+        let answer = self.channel.converse(self.url(&request.target), headers, body, stream::Stream::default()).await?;
+        self.decode(&answer, request)
+    }
+
+    fn encode(&self, request: &ChatRequest) -> Value {
+        let mut body = Map::new();
+        let mut set = |key: &str, value: Value| drop(body.insert(key.to_owned(), value));
+        set("model", json!(catalogue::vendor_spelling(&request.target)));
+        if !request.tools.is_empty() {
+            let tools = request.tools.iter().map(|tool| {
+                let function =
+                    json!({"name": tool.name, "description": tool.description, "parameters": tool.parameters});
+                json!({"type": "function", "function": function})
+            });
+            set("tools", tools.collect());
+        }
+        set("messages", encode_messages(request, self.provider(), self.dialect));
+        set(self.dialect.limit_field(&request.target), json!(request.max_output_tokens));
+        set("stream", json!(true));
+        if !self.dialect.strict() {
+            set("stream_options", json!({"include_usage": true}));
+        }
+        let hints = catalogue::wire_hints(&request.target);
+        match (request.effort, self.dialect) {
+            (Some(effort), Dialect::OpenRouter) => set("reasoning", json!({"effort": effort})),
+            (Some(effort), _) if hints.effort == EffortSetting::Named => set("reasoning_effort", json!(effort)),
+            _ => {}
+        }
+        if let Some(temperature) = request.temperature.filter(|_| hints.temperature) {
+            set("temperature", json!(temperature));
+        }
+        Value::Object(body)
+    }
+
+    fn decode(&self, answer: &Value, request: &ChatRequest) -> Result<Reply, CallFailure> {
+        let usage = usage_of(answer);
+        let with_usage = |failure: CallFailure| CallFailure { usage, ..failure };
+        let error = answer.get("error").or_else(|| answer.pointer("/choices/0/error"));
+        if let Some(error) = error.filter(|error| !error.is_null()) {
+            return Err(with_usage(self.channel.error_inside(error)));
+        }
+        let Some(message) = answer.pointer("/choices/0/message").filter(|message| message.is_object()) else {
+            return Err(with_usage(self.channel.blamed.unreadable("an answer without `choices`")));
+        };
+        let refusal = message.get("refusal").and_then(Value::as_str).filter(|text| !text.is_empty());
+        let text = refusal.map_or_else(|| content_text(message.get("content")), str::to_owned);
+        let calls = message.get("tool_calls").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
+        let tool_calls = with_unique_ids(calls.iter().map(decode_call).collect(), request.messages.len());
+        let unbilled = usage.is_none_or(|usage| usage.output == 0);
+        if tool_calls.is_empty() && unbilled && announces_limit(&text) {
+            return Err(with_usage(self.channel.error_inside(&Value::String(text))));
+        }
+        let finish = answer.pointer("/choices/0/finish_reason").and_then(Value::as_str);
+        let stop = if refusal.is_some() { StopReason::Refusal } else { stop_reason(finish, &tool_calls) };
+        Ok(Reply { text, tool_calls, stop, usage, opaque: kept_fields(message, calls, self.provider()) })
+    }
+}
+
+impl Provider for OpenAi {
+    fn ask<'a>(&'a self, request: &'a ChatRequest) -> ReplyFuture<'a> {
+        Box::pin(self.call(request))
+    }
+
+    fn request_bytes(&self, request: &ChatRequest) -> u64 {
+        self.encode(request).to_string().len() as u64
+    }
+}
+
+/// Some people give the whole address of the method as the base URL.
+fn without_method(mut base: Url) -> Url {
+    if let Some(stem) = base.path().strip_suffix("/chat/completions").map(str::to_owned) {
+        base.set_path(&stem);
+    }
+    base
+}
+
+fn encode_messages(request: &ChatRequest, provider: &str, dialect: Dialect) -> Value {
+    let mut messages = Vec::new();
+    if !request.system.trim().is_empty() {
+        messages.push(json!({"role": "system", "content": request.system}));
+    }
+    for turn in turns(&request.messages, provider) {
+        match turn {
+            Turn::Ours { results, texts } => {
+                let mut said = texts.join("\n\n");
+                let last = results.len().saturating_sub(1);
+                for (index, result) in results.iter().enumerate() {
+                    let mut content = visible(&result.content, NO_OUTPUT).to_owned();
+                    if result.is_error {
+                        content.insert_str(0, "Error: ");
+                    }
+                    if dialect.strict() && index == last && !said.is_empty() {
+                        content.push_str("\n\n");
+                        content.push_str(&std::mem::take(&mut said));
+                    }
+                    let id = dialect.id_rule().portable(&result.call_id);
+                    messages.push(json!({"role": "tool", "tool_call_id": id, "content": content}));
+                }
+                if results.is_empty() || !said.is_empty() {
+                    messages.push(json!({"role": "user", "content": visible(&said, NO_TEXT)}));
+                }
+            }
+            Turn::Theirs { text, calls, opaque } => messages.push(encode_reply(text, calls, opaque, dialect)),
+        }
+    }
+    Value::Array(messages)
+}
+
+fn encode_reply(text: &str, calls: &[ToolCall], opaque: Option<&Value>, dialect: Dialect) -> Value {
+    let mut message = Map::new();
+    message.insert("role".to_owned(), json!("assistant"));
+    let content = match (text.trim().is_empty(), calls.is_empty()) {
+        (true, true) => json!(NO_TEXT),
+        (true, false) => Value::Null,
+        (false, _) => json!(text),
+    };
+    message.insert("content".to_owned(), content);
+    if !calls.is_empty() {
+        let extras = opaque.and_then(|kept| kept.get("tool_calls")).and_then(Value::as_array);
+        let calls = calls.iter().enumerate().map(|(index, call)| {
+            let function =
+                json!({"name": call.name, "arguments": arguments_object(&call.arguments).to_string()});
+            let id = dialect.id_rule().portable(&call.id);
+            let mut encoded = json!({"id": id, "type": "function", "function": function});
+            let extra = extras.and_then(|extras| extras.get(index)).filter(|extra| !extra.is_null());
+            if let (Some(extra), Some(map)) = (extra, encoded.as_object_mut()) {
+                map.insert("extra_content".to_owned(), extra.clone());
+            }
+            encoded
+        });
+        message.insert("tool_calls".to_owned(), calls.collect());
+    }
+    for key in KEPT_FIELDS {
+        if let Some(value) = opaque.and_then(|kept| kept.get(key)) {
+            message.insert(key.to_owned(), value.clone());
+        }
+    }
+    Value::Object(message)
+}
+
+/// What of a reply has to go back besides text and calls; `extra_content` of calls is how Gemini's compatible endpoint
+/// carries signatures.
+fn kept_fields(message: &Value, calls: &[Value], provider: &str) -> Option<Opaque> {
+    let mut kept = Map::new();
+    for key in KEPT_FIELDS {
+        if let Some(value) = message.get(key).filter(|value| !value.is_null() && *value != "") {
+            kept.insert(key.to_owned(), value.clone());
+        }
+    }
+    if calls.iter().any(|call| call.get("extra_content").is_some()) {
+        let extras = calls.iter().map(|call| call.get("extra_content").cloned().unwrap_or_default());
+        kept.insert("tool_calls".to_owned(), extras.collect());
+    }
+    (!kept.is_empty()).then(|| Opaque { provider: provider.to_owned(), content: Value::Object(kept) })
+}
+
+/// Text, null, or a list of parts of which only the texts are for reading.
+fn content_text(content: Option<&Value>) -> String {
+    match content {
+        Some(Value::String(text)) => text.clone(),
+        Some(Value::Array(parts)) => parts.iter().filter_map(|part| part.get("text")?.as_str()).collect(),
+        _ => String::new(),
+    }
+}
+
+fn decode_call(call: &Value) -> ToolCall {
+    let text = |pointer: &str| call.pointer(pointer).and_then(Value::as_str).unwrap_or_default().to_owned();
+    let arguments = match call.pointer("/function/arguments") {
+        Some(object @ Value::Object(_)) => object.clone(),
+        Some(Value::String(text)) => arguments_of_text(text),
+        Some(Value::Null) | None => json!({}),
+        Some(other) => Value::String(other.to_string()),
+    };
+    ToolCall { id: text("/id"), name: text("/function/name"), arguments }
+}
+
+fn stop_reason(word: Option<&str>, calls: &[ToolCall]) -> StopReason {
+    match word {
+        Some("length" | "model_length") => StopReason::Length,
+        Some("content_filter") => StopReason::ContentFilter,
+        // Several vendors say `stop` beside tool calls.
+        _ if !calls.is_empty() => StopReason::ToolUse,
+        Some("stop" | "eos" | "tool_calls" | "function_call") => StopReason::EndTurn,
+        _ => StopReason::Other,
+    }
+}
+
+/// The vendor's counts. `prompt_tokens` includes what a cache served or took in; DeepSeek says the first in a field of its
+/// own, Groq puts the counts of a stream elsewhere.
+fn usage_of(answer: &Value) -> Option<Usage> {
+    let usage = answer.get("usage").filter(|usage| usage.is_object()).or_else(|| answer.pointer("/x_groq/usage"))?;
+    let count = |pointer: &str| usage.pointer(pointer).and_then(Value::as_u64);
+    let prompt = count("/prompt_tokens")?;
+    let cache_read =
+        count("/prompt_tokens_details/cached_tokens").or_else(|| count("/prompt_cache_hit_tokens")).unwrap_or(0).min(prompt);
+    let cache_write = count("/prompt_tokens_details/cache_write_tokens").unwrap_or(0).min(prompt - cache_read);
+    let completion = count("/completion_tokens").unwrap_or(0);
+    let reasoning = count("/completion_tokens_details/reasoning_tokens").unwrap_or(0);
+    // xAI counts reasoning beside the completion: only the total tells.
+    let beside = count("/total_tokens").is_some_and(|total| total == prompt + completion + reasoning);
+    Some(Usage {
+        input: prompt - cache_read - cache_write,
+        output: if beside { completion + reasoning } else { completion },
+        cache_read,
+        cache_write,
+        reasoning,
+    })
+}

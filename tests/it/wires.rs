@@ -1,0 +1,1 @@
+//! The wires against the scripted vendor.

@@ -1,0 +1,291 @@
+//! Replies in the vendors' shapes: plain JSON and server-sent events.
+
+use serde_json::{Value, json};
+use upshift::domain::chat::{StopReason, Usage};
+
+use super::{Say, SayCall, Vendor};
+
+/// Streams are cut into deltas of this many characters, so that a client has to join them.
+const DELTA_CHARS: usize = 7;
+
+/// The signature of the thinking in the answer to request `number`.
+pub(super) fn signature(number: usize) -> String {
+    format!("c2lnbmF0dXJl{number}")
+}
+
+/// The content type and body of a reply.
+pub(super) fn render(vendor: Vendor, streamed: bool, number: usize, model: &str, say: &Say) -> (&'static str, Vec<u8>) {
+    let text = match (vendor, streamed) {
+        (Vendor::Anthropic, false) => anthropic(number, model, say).to_string(),
+        (Vendor::OpenAi, false) => openai(number, model, say).to_string(),
+        (Vendor::Gemini, _) => gemini(number, model, say).to_string(),
+        (Vendor::Anthropic, true) => return ("text/event-stream; charset=utf-8", anthropic_events(number, model, say)),
+        (Vendor::OpenAi, true) => return ("text/event-stream", openai_events(number, model, say)),
+    };
+    ("application/json", text.into_bytes())
+}
+
+/// The vendor's error body.
+pub(super) fn error_body(vendor: Vendor, code: u16, kind: &str, message: &str) -> Value {
+    match vendor {
+        Vendor::Anthropic => json!({"type": "error", "error": {"type": kind, "message": message}}),
+        Vendor::OpenAi => json!({"error": {"message": message, "type": kind, "param": null, "code": kind}}),
+        Vendor::Gemini => json!({"error": {"code": code, "message": message, "status": kind}}),
+    }
+}
+
+fn call_id(number: usize, index: usize, call: &SayCall, prefix: &str) -> String {
+    call.id.clone().unwrap_or_else(|| format!("{prefix}{number}x{index}"))
+}
+
+fn arguments(call: &SayCall) -> Value {
+    serde_json::from_str(&call.arguments).unwrap_or_else(|_| json!({}))
+}
+
+fn stop(say: &Say) -> StopReason {
+    say.stop.unwrap_or(if say.calls.is_empty() { StopReason::EndTurn } else { StopReason::ToolUse })
+}
+
+// ---- Anthropic
+
+fn anthropic_stop(say: &Say) -> &'static str {
+    match stop(say) {
+        StopReason::EndTurn => "end_turn",
+        StopReason::ToolUse => "tool_use",
+        StopReason::Length => "max_tokens",
+        StopReason::ContentFilter | StopReason::Refusal => "refusal",
+        StopReason::Other => "pause_turn",
+    }
+}
+
+fn anthropic_usage(usage: &Usage) -> Value {
+    json!({
+        "input_tokens": usage.input, "output_tokens": usage.output,
+        "cache_read_input_tokens": usage.cache_read, "cache_creation_input_tokens": usage.cache_write,
+        "cache_creation": {"ephemeral_5m_input_tokens": usage.cache_write, "ephemeral_1h_input_tokens": 0},
+        "service_tier": "standard",
+    })
+}
+
+fn anthropic_blocks(number: usize, say: &Say) -> Vec<Value> {
+    let mut blocks = Vec::new();
+    if let Some(thinking) = &say.thinking {
+        blocks.push(json!({"type": "thinking", "thinking": thinking, "signature": signature(number)}));
+    }
+    if !say.text.is_empty() {
+        blocks.push(json!({"type": "text", "text": say.text}));
+    }
+    for (index, call) in say.calls.iter().enumerate() {
+        let id = call_id(number, index, call, "toolu_");
+        blocks.push(json!({"type": "tool_use", "id": id, "name": call.name, "input": arguments(call)}));
+    }
+    blocks
+}
+
+fn anthropic(number: usize, model: &str, say: &Say) -> Value {
+    let mut message = json!({
+        "id": format!("msg_{number}"), "type": "message", "role": "assistant", "model": model,
+        "content": anthropic_blocks(number, say), "stop_reason": anthropic_stop(say), "stop_sequence": null,
+    });
+    if let Some(usage) = &say.usage {
+        message["usage"] = anthropic_usage(usage);
+    }
+    message
+}
+
+fn event(out: &mut Vec<u8>, name: &str, data: &Value) {
+    out.extend_from_slice(format!("event: {name}\ndata: {data}\n\n").as_bytes());
+}
+
+fn pieces(text: &str) -> Vec<String> {
+    text.chars().collect::<Vec<_>>().chunks(DELTA_CHARS).map(|piece| piece.iter().collect()).collect()
+}
+
+fn anthropic_events(number: usize, model: &str, say: &Say) -> Vec<u8> {
+    let mut out = Vec::new();
+    let mut start = anthropic(number, model, &Say { usage: None, ..Say::default() });
+    start["stop_reason"] = Value::Null;
+    start["content"] = json!([]);
+    if let Some(usage) = &say.usage {
+        start["usage"] = anthropic_usage(&Usage { output: 1, ..*usage });
+    }
+    event(&mut out, "message_start", &json!({"type": "message_start", "message": start}));
+    event(&mut out, "ping", &json!({"type": "ping"}));
+    for (index, block) in anthropic_blocks(number, say).into_iter().enumerate() {
+        let delta = |kind: &str, key: &str, text: &str| json!({"type": "content_block_delta", "index": index, "delta": {"type": kind, key: text}});
+        let mut opening = block.clone();
+        let mut deltas = Vec::new();
+        match block["type"].as_str() {
+            Some("text") => {
+                opening["text"] = json!("");
+                deltas.extend(
+                    pieces(block["text"].as_str().unwrap_or_default()).iter().map(|p| delta("text_delta", "text", p)),
+                );
+            }
+            Some("thinking") => {
+                opening["thinking"] = json!("");
+                opening["signature"] = json!("");
+                let text = block["thinking"].as_str().unwrap_or_default();
+                deltas.extend(pieces(text).iter().map(|p| delta("thinking_delta", "thinking", p)));
+                deltas.push(delta("signature_delta", "signature", block["signature"].as_str().unwrap_or_default()));
+            }
+            _ => {
+                opening["input"] = json!({});
+                let nth = say
+                    .calls
+                    .iter()
+                    .enumerate()
+                    .find(|(nth, call)| block["id"] == call_id(number, *nth, call, "toolu_"));
+                let raw = nth.map_or("", |(_, call)| call.arguments.as_str());
+                deltas.extend(pieces(raw).iter().map(|p| delta("input_json_delta", "partial_json", p)));
+            }
+        }
+        let opened = json!({"type": "content_block_start", "index": index, "content_block": opening});
+        event(&mut out, "content_block_start", &opened);
+        for delta in deltas {
+            event(&mut out, "content_block_delta", &delta);
+        }
+        event(&mut out, "content_block_stop", &json!({"type": "content_block_stop", "index": index}));
+    }
+    let mut end =
+        json!({"type": "message_delta", "delta": {"stop_reason": anthropic_stop(say), "stop_sequence": null}});
+    if let Some(usage) = &say.usage {
+        end["usage"] = json!({"output_tokens": usage.output});
+    }
+    event(&mut out, "message_delta", &end);
+    event(&mut out, "message_stop", &json!({"type": "message_stop"}));
+    out
+}
+
+// ---- OpenAI
+
+fn openai_stop(say: &Say) -> &'static str {
+    match stop(say) {
+        StopReason::EndTurn | StopReason::Other | StopReason::Refusal => "stop",
+        StopReason::ToolUse => "tool_calls",
+        StopReason::Length => "length",
+        StopReason::ContentFilter => "content_filter",
+    }
+}
+
+fn openai_usage(usage: &Usage) -> Value {
+    let prompt = usage.input + usage.cache_read + usage.cache_write;
+    json!({
+        "prompt_tokens": prompt, "completion_tokens": usage.output, "total_tokens": prompt + usage.output,
+        "prompt_tokens_details": {
+            "cached_tokens": usage.cache_read, "cache_write_tokens": usage.cache_write, "audio_tokens": 0,
+        },
+        "completion_tokens_details": {"reasoning_tokens": usage.reasoning},
+    })
+}
+
+fn openai_call(number: usize, index: usize, call: &SayCall) -> Value {
+    let function = json!({"name": call.name, "arguments": call.arguments});
+    json!({"id": call_id(number, index, call, "call_"), "type": "function", "function": function})
+}
+
+fn openai(number: usize, model: &str, say: &Say) -> Value {
+    let refused = stop(say) == StopReason::Refusal;
+    let said = if say.text.is_empty() { Value::Null } else { json!(say.text) };
+    let mut message = json!({"role": "assistant", "content": said, "refusal": null});
+    if refused {
+        message["content"] = Value::Null;
+        message["refusal"] = json!(say.text);
+    }
+    if !say.calls.is_empty() {
+        message["tool_calls"] =
+            say.calls.iter().enumerate().map(|(index, call)| openai_call(number, index, call)).collect();
+    }
+    if let Some(thinking) = &say.thinking {
+        message["reasoning_content"] = json!(thinking);
+    }
+    let mut body = json!({
+        "id": format!("chatcmpl-{number}"), "object": "chat.completion", "created": 1, "model": model,
+        "choices": [{"index": 0, "message": message, "logprobs": null, "finish_reason": openai_stop(say)}],
+    });
+    if let Some(usage) = &say.usage {
+        body["usage"] = openai_usage(usage);
+    }
+    body
+}
+
+fn openai_events(number: usize, model: &str, say: &Say) -> Vec<u8> {
+    let mut out = b": a comment\n\n".to_vec();
+    let head =
+        json!({"id": format!("chatcmpl-{number}"), "object": "chat.completion.chunk", "created": 1, "model": model});
+    let mut chunk = |delta: Value, finish: Value| {
+        let mut data = head.clone();
+        data["choices"] = json!([{"index": 0, "delta": delta, "finish_reason": finish}]);
+        data["usage"] = Value::Null;
+        out.extend_from_slice(format!("data: {data}\n\n").as_bytes());
+    };
+    chunk(json!({"role": "assistant", "content": ""}), Value::Null);
+    for piece in pieces(say.thinking.as_deref().unwrap_or_default()) {
+        chunk(json!({"reasoning_content": piece}), Value::Null);
+    }
+    let key = if stop(say) == StopReason::Refusal { "refusal" } else { "content" };
+    for piece in pieces(&say.text) {
+        chunk(json!({key: piece}), Value::Null);
+    }
+    for (index, call) in say.calls.iter().enumerate() {
+        let mut opening = openai_call(number, index, call);
+        opening["index"] = json!(index);
+        opening["function"]["arguments"] = json!("");
+        chunk(json!({"tool_calls": [opening]}), Value::Null);
+        for piece in pieces(&call.arguments) {
+            chunk(json!({"tool_calls": [{"index": index, "function": {"arguments": piece}}]}), Value::Null);
+        }
+    }
+    chunk(json!({}), json!(openai_stop(say)));
+    if let Some(usage) = &say.usage {
+        let mut last = head;
+        last["choices"] = json!([]);
+        last["usage"] = openai_usage(usage);
+        out.extend_from_slice(format!("data: {last}\n\n").as_bytes());
+    }
+    out.extend_from_slice(b"data: [DONE]\n\n");
+    out
+}
+
+// ---- Gemini
+
+fn gemini(number: usize, model: &str, say: &Say) -> Value {
+    let mut parts = Vec::new();
+    if let Some(thinking) = &say.thinking {
+        parts.push(json!({"text": thinking, "thought": true}));
+    }
+    if !say.text.is_empty() {
+        parts.push(json!({"text": say.text}));
+    }
+    for (index, call) in say.calls.iter().enumerate() {
+        let mut part = json!({"functionCall": {"name": call.name, "args": arguments(call)}});
+        if let Some(id) = &call.id {
+            part["functionCall"]["id"] = json!(id);
+        }
+        if index == 0 && say.thinking.is_some() {
+            part["thoughtSignature"] = json!(signature(number));
+        }
+        parts.push(part);
+    }
+    let finish = match stop(say) {
+        StopReason::EndTurn | StopReason::ToolUse => "STOP",
+        StopReason::Length => "MAX_TOKENS",
+        StopReason::ContentFilter => "SAFETY",
+        StopReason::Refusal => "PROHIBITED_CONTENT",
+        StopReason::Other => "OTHER",
+    };
+    let mut candidate = json!({"index": 0, "finishReason": finish});
+    if !parts.is_empty() {
+        candidate["content"] = json!({"role": "model", "parts": parts});
+    }
+    let mut body = json!({"candidates": [candidate], "modelVersion": model, "responseId": format!("r{number}")});
+    if let Some(usage) = &say.usage {
+        let prompt = usage.input + usage.cache_read + usage.cache_write;
+        body["usageMetadata"] = json!({
+            "promptTokenCount": prompt, "cachedContentTokenCount": usage.cache_read,
+            "candidatesTokenCount": usage.output - usage.reasoning, "thoughtsTokenCount": usage.reasoning,
+            "totalTokenCount": prompt + usage.output,
+        });
+    }
+    body
+}
