@@ -68,7 +68,9 @@ pub struct HttpSettings {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum HttpError {
     /// The extra certificate file cannot be read or holds no certificate.
-    #[error("cannot use the certificate file `{path}`: {reason} → Fix: point SSL_CERT_FILE or NODE_EXTRA_CA_CERTS at a PEM file, or unset it")]
+    #[error(
+        "cannot use the certificate file `{path}`: {reason} → Fix: point SSL_CERT_FILE or NODE_EXTRA_CA_CERTS at a PEM file, or unset it"
+    )]
     Certificates {
         /// The file.
         path: PathBuf,
@@ -84,7 +86,9 @@ pub enum HttpError {
         reason: String,
     },
     /// The TLS stack refused to start, mostly because the system has no certificates.
-    #[error("cannot set up TLS: {reason} → Fix: install the system's CA certificates (package ca-certificates) or set SSL_CERT_FILE")]
+    #[error(
+        "cannot set up TLS: {reason} → Fix: install the system's CA certificates (package ca-certificates) or set SSL_CERT_FILE"
+    )]
     Tls {
         /// Why.
         reason: String,
@@ -207,9 +211,8 @@ fn with_proxies(builder: ClientBuilder, proxy: &ProxySettings) -> Result<ClientB
         if !matches!(url.scheme(), "http" | "https") {
             return Err(refuse(format!("a proxy that speaks {} is not supported", url.scheme())));
         }
-        let proxy = Proxy::custom(move |target| {
-            (target.scheme() == scheme && !is_loopback(target)).then(|| url.clone())
-        });
+        let proxy =
+            Proxy::custom(move |target| (target.scheme() == scheme && !is_loopback(target)).then(|| url.clone()));
         builder = builder.proxy(proxy.no_proxy(no_proxy.clone()));
     }
     Ok(builder)
@@ -252,7 +255,10 @@ mod tests {
         let http = Http::new(HttpSettings { extra_ca: Some("/nowhere/ca.pem".into()), ..HttpSettings::default() });
         let error = http.client_for(&Url::parse("https://example.test").unwrap()).unwrap_err().to_string();
         assert!(error.contains("/nowhere/ca.pem") && error.contains("Fix:"), "{error}");
-        assert!(http.client_for(&Url::parse("http://example.test").unwrap()).is_ok(), "plain http needs no certificates");
+        assert!(
+            http.client_for(&Url::parse("http://example.test").unwrap()).is_ok(),
+            "plain http needs no certificates"
+        );
     }
 
     #[test]

@@ -64,7 +64,9 @@ pub enum CassetteError {
         source: serde_json::Error,
     },
     /// Written by a version that this one does not know.
-    #[error("the cassette `{name}` has format {found}, this upshift reads {FORMAT} → Fix: record it anew with --record")]
+    #[error(
+        "the cassette `{name}` has format {found}, this upshift reads {FORMAT} → Fix: record it anew with --record"
+    )]
     Format {
         /// The cassette's name.
         name: String,
@@ -178,7 +180,8 @@ impl RequestPrint {
             let is_new = last_reply.is_none_or(|last| index > last);
             MessagePrint { role: role.to_owned(), digest: digest(&text), text: is_new.then_some(text) }
         });
-        let tools = request.tools.iter().map(|tool| format!("{} {} {}\n", tool.name, tool.description, tool.parameters));
+        let tools =
+            request.tools.iter().map(|tool| format!("{} {} {}\n", tool.name, tool.description, tool.parameters));
         Self {
             system: Some(digest(&normalised(&redact(&request.system)))),
             tools: Some(digest(&normalised(&tools.collect::<String>()))),
@@ -233,8 +236,8 @@ impl Cassette {
     /// # Errors
     /// [`CassetteError`] when it is none.
     pub fn from_text(name: &str, text: &str) -> Result<Self, CassetteError> {
-        let recording: Recording = serde_json::from_str(text)
-            .map_err(|source| CassetteError::Parse { name: name.to_owned(), source })?;
+        let recording: Recording =
+            serde_json::from_str(text).map_err(|source| CassetteError::Parse { name: name.to_owned(), source })?;
         if recording.cassette != FORMAT {
             return Err(CassetteError::Format { name: name.to_owned(), found: recording.cassette });
         }
@@ -282,7 +285,9 @@ impl Cassette {
         });
         match priced {
             None => catalogue::lookup(&free),
-            Some(like) => catalogue::lookup(like).map(|info| ModelInfo { source: format!("recorded, priced as {like}"), ..info }),
+            Some(like) => {
+                catalogue::lookup(like).map(|info| ModelInfo { source: format!("recorded, priced as {like}"), ..info })
+            }
         }
     }
 

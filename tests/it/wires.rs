@@ -40,7 +40,8 @@ fn all_manners() -> [Options; 4] {
 }
 
 fn endpoint(wire: Wire, url: &str) -> Endpoint {
-    let name = WIRES.iter().find(|(known, _)| *known == wire).map(|(_, model)| model.split('/').next().unwrap()).unwrap();
+    let name =
+        WIRES.iter().find(|(known, _)| *known == wire).map(|(_, model)| model.split('/').next().unwrap()).unwrap();
     Endpoint::new(name, wire, url).with_key(SecretString::from(KEY), "TEST_API_KEY")
 }
 

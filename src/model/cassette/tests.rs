@@ -31,7 +31,11 @@ impl Provider for Counting {
             usage: None,
             may_be_billed: false,
         };
-        Box::pin(std::future::ready(if number == 1 { Err(failed) } else { Ok(reply(&format!("reply {number}"), vec![])) }))
+        Box::pin(std::future::ready(if number == 1 {
+            Err(failed)
+        } else {
+            Ok(reply(&format!("reply {number}"), vec![]))
+        }))
     }
 
     fn request_bytes(&self, _request: &ChatRequest) -> u64 {
@@ -58,7 +62,12 @@ fn user(text: &str) -> Message {
 /// A conversation: a question, then the reply and a tool's result.
 fn conversation(output: &str) -> Vec<Message> {
     let call = ToolCall { id: "x1".to_owned(), name: "run_tests".to_owned(), arguments: json!({}) };
-    let result = ToolResult { call_id: "x1".to_owned(), name: "run_tests".to_owned(), content: output.to_owned(), is_error: false };
+    let result = ToolResult {
+        call_id: "x1".to_owned(),
+        name: "run_tests".to_owned(),
+        content: output.to_owned(),
+        is_error: false,
+    };
     vec![
         user("mend it"),
         Message::Assistant { text: String::new(), tool_calls: vec![call], opaque: None },
@@ -151,7 +160,8 @@ async fn a_cassette_written_by_hand_may_leave_requests_out_and_show_prices() {
 
 #[test]
 fn a_file_that_is_no_cassette_is_refused_with_the_place() {
-    let error = Cassette::from_text("x.json", "{\"cassette\": 1, \"calls\": [{\"model\": 5}]}").unwrap_err().to_string();
+    let error =
+        Cassette::from_text("x.json", "{\"cassette\": 1, \"calls\": [{\"model\": 5}]}").unwrap_err().to_string();
     assert!(error.contains("x.json") && error.contains("line 1") && error.contains("→ Fix:"), "{error}");
     let error = Cassette::from_text("x.json", "{\"cassette\": 9, \"calls\": []}").unwrap_err().to_string();
     assert!(error.contains("format 9"), "{error}");

@@ -76,7 +76,8 @@ async fn thinking_and_its_signature_come_back_unchanged() {
             let body = &second.body;
             match wire {
                 Wire::Anthropic => {
-                    let thought = json!({"type": "thinking", "thinking": "Hm, let me look.", "signature": "c2lnbmF0dXJl0"});
+                    let thought =
+                        json!({"type": "thinking", "thinking": "Hm, let me look.", "signature": "c2lnbmF0dXJl0"});
                     assert_eq!(body["messages"][1]["content"][0], thought);
                 }
                 Wire::OpenAi => assert_eq!(body["messages"][2]["reasoning_content"], "Hm, let me look."),
@@ -90,7 +91,8 @@ async fn thinking_and_its_signature_come_back_unchanged() {
 /// The request as a cache sees it: in bytes, without the markers that say where to cache and without the end of the list.
 fn cached_part(body: &Value, wire: Wire) -> String {
     let mut text = body.to_string().replace(",\"cache_control\":{\"type\":\"ephemeral\"}", "");
-    let (list, tail) = if wire == Wire::Gemini { ("contents", "],\"generationConfig\"") } else { ("messages", "],\"max_") };
+    let (list, tail) =
+        if wire == Wire::Gemini { ("contents", "],\"generationConfig\"") } else { ("messages", "],\"max_") };
     assert!(text.find("\"tools\"").unwrap() < text.find(&format!("\"{list}\"")).unwrap(), "tools come before messages");
     text.truncate(text.rfind(tail).unwrap());
     text
@@ -130,7 +132,12 @@ async fn anthropic_gets_cache_points_at_tools_system_and_the_last_two_turns() {
     let last = server.requests().pop().unwrap().body;
     assert!(last["tools"][1]["cache_control"].is_object() && last["tools"][0]["cache_control"].is_null());
     assert!(last["system"][0]["cache_control"].is_object());
-    let marked: Vec<_> = last["messages"].as_array().unwrap().iter().map(|message| message["content"][0]["cache_control"].is_object()).collect();
+    let marked: Vec<_> = last["messages"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|message| message["content"][0]["cache_control"].is_object())
+        .collect();
     assert_eq!(marked, [false, false, false, false, true, false, true]);
     server.finish();
 }
@@ -140,7 +147,11 @@ async fn a_conversation_may_move_from_vendor_to_vendor() {
     let (anthropic, openai, gemini) = (WIRES[0], WIRES[1], WIRES[2]);
     for order in [[anthropic, openai, gemini], [gemini, anthropic, openai], [openai, gemini, anthropic]] {
         let server = ModelServer::start(|request| match request.turn() {
-            0 | 1 => Say::text("").thinking("hm").and_call("read_file", json!({"path": "a"})).and_call("list_files", json!({})).into(),
+            0 | 1 => Say::text("")
+                .thinking("hm")
+                .and_call("read_file", json!({"path": "a"}))
+                .and_call("list_files", json!({}))
+                .into(),
             _ => Say::text("done").into(),
         });
         let mut messages = vec![user("mend it")];
@@ -160,7 +171,11 @@ async fn a_conversation_may_move_from_vendor_to_vendor() {
 #[tokio::test]
 async fn ids_of_other_vendors_are_made_to_fit_mistral() {
     let server = ModelServer::serving([Say::text("done").into()]);
-    let call = ToolCall { id: "toolu_01A09q90qw90lq917835lq9".to_owned(), name: "list_files".to_owned(), arguments: json!({}) };
+    let call = ToolCall {
+        id: "toolu_01A09q90qw90lq917835lq9".to_owned(),
+        name: "list_files".to_owned(),
+        arguments: json!({}),
+    };
     let messages = vec![
         user("mend it"),
         Message::Assistant { text: String::new(), tool_calls: vec![call.clone()], opaque: None },
@@ -181,7 +196,12 @@ async fn empty_texts_outputs_and_replies_are_never_sent_empty() {
     for (wire, model) in WIRES {
         let server = ModelServer::serving([Say::text("done").into()]);
         let call = ToolCall { id: "c1".to_owned(), name: "list_files".to_owned(), arguments: json!("{broken") };
-        let empty = ToolResult { call_id: "c1".to_owned(), name: "list_files".to_owned(), content: String::new(), is_error: true };
+        let empty = ToolResult {
+            call_id: "c1".to_owned(),
+            name: "list_files".to_owned(),
+            content: String::new(),
+            is_error: true,
+        };
         let messages = vec![
             user("mend it"),
             Message::Assistant { text: " \n".to_owned(), tool_calls: Vec::new(), opaque: None },
@@ -229,7 +249,13 @@ async fn what_the_vendor_bills_is_what_the_usage_says_on_three_wires() {
         let mut turn = 0;
         let server = ModelServer::start_with(options, move |_| {
             turn += 1;
-            let used = Usage { input: 101 * turn, output: 7 * turn, cache_read: 33 * turn, cache_write: 11 * turn, reasoning: turn };
+            let used = Usage {
+                input: 101 * turn,
+                output: 7 * turn,
+                cache_read: 33 * turn,
+                cache_write: 11 * turn,
+                reasoning: turn,
+            };
             Say::text("ok").full_usage(used).into()
         });
         let mut receipts = MicroUsd::ZERO;

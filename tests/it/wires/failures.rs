@@ -55,7 +55,8 @@ async fn status_401_is_an_auth_error_without_the_key() {
     let words = ["authentication_error", "invalid_api_key", "UNAUTHENTICATED"];
     let echo = format!("Incorrect API key provided: {KEY}. Or sk-test-0***cdef.");
     status_becomes(401, words, &echo, (CallStatus::AuthError, false, false)).await;
-    let failure = failure_of(Wire::OpenAi, WIRES[1].1, Scripted::error(Vendor::OpenAi, 401, "invalid_api_key", &echo)).await;
+    let failure =
+        failure_of(Wire::OpenAi, WIRES[1].1, Scripted::error(Vendor::OpenAi, 401, "invalid_api_key", &echo)).await;
     assert!(failure.message.contains("TEST_API_KEY") && !failure.message.contains("cdef"), "{failure}");
 }
 
@@ -79,7 +80,13 @@ async fn status_404_is_a_model_error_that_stays() {
 
 #[tokio::test]
 async fn status_408_is_a_timeout_that_may_have_cost() {
-    status_becomes(408, ["timeout_error", "timeout", "DEADLINE_EXCEEDED"], "too slow", (CallStatus::Timeout, true, true)).await;
+    status_becomes(
+        408,
+        ["timeout_error", "timeout", "DEADLINE_EXCEEDED"],
+        "too slow",
+        (CallStatus::Timeout, true, true),
+    )
+    .await;
 }
 
 #[tokio::test]
@@ -124,7 +131,11 @@ async fn status_500_may_pass_and_may_have_cost() {
 async fn status_502_from_a_gateway_with_a_page_may_pass() {
     for (wire, model) in WIRES {
         let failure = failure_of(wire, model, Scripted::status(502, "<html><h1>502 Bad Gateway</h1></html>")).await;
-        assert_eq!((failure.status, failure.retryable, failure.may_be_billed), (CallStatus::ModelError, true, true), "{wire:?}");
+        assert_eq!(
+            (failure.status, failure.retryable, failure.may_be_billed),
+            (CallStatus::ModelError, true, true),
+            "{wire:?}"
+        );
     }
 }
 
@@ -154,7 +165,8 @@ async fn an_error_event_inside_a_stream_ends_the_call() {
     let start = json!({"type": "message_start", "message": {"role": "assistant", "usage": {"input_tokens": 90, "output_tokens": 1}}});
     let overloaded = json!({"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}});
     let body = format!("data: {start}\n\n{}", events(overloaded));
-    let failure = failure_of(Wire::Anthropic, WIRES[0].1, Scripted::Body { content_type: "text/event-stream", body }).await;
+    let failure =
+        failure_of(Wire::Anthropic, WIRES[0].1, Scripted::Body { content_type: "text/event-stream", body }).await;
     assert_eq!((failure.status, failure.retryable, failure.may_be_billed), (CallStatus::RateLimited, true, true));
     // The prompt was counted, the reply was not: the most it can be stands in.
     assert_eq!(failure.usage.map(|usage| (usage.input, usage.output)), Some((90, 4_096)));
@@ -176,7 +188,11 @@ async fn a_limit_told_as_text_with_status_200_is_a_limit() {
         ] {
             let answer = Scripted::Body { content_type, body: body.to_owned() };
             let failure = failure_of(wire, model, answer).await;
-            assert_eq!((failure.status, failure.retry_after_ms), (CallStatus::RateLimited, Some(20_000)), "{wire:?} {body}");
+            assert_eq!(
+                (failure.status, failure.retry_after_ms),
+                (CallStatus::RateLimited, Some(20_000)),
+                "{wire:?} {body}"
+            );
         }
     }
 }
@@ -214,7 +230,11 @@ async fn malformed_answers_are_invalid_responses_that_may_have_cost() {
 async fn a_connection_cut_before_the_answer_may_have_cost() {
     for (wire, model) in WIRES {
         let failure = failure_of(wire, model, Scripted::Drop).await;
-        assert_eq!((failure.status, failure.retryable, failure.may_be_billed), (CallStatus::NetworkError, true, true), "{wire:?}");
+        assert_eq!(
+            (failure.status, failure.retryable, failure.may_be_billed),
+            (CallStatus::NetworkError, true, true),
+            "{wire:?}"
+        );
     }
 }
 
@@ -228,7 +248,11 @@ async fn a_reply_cut_at_any_byte_is_whole_or_a_network_error_and_never_half() {
                 let result = provider(wire, &server).ask(&ask(model, vec![user("mend it")])).await;
                 match result {
                     Ok(reply) => {
-                        assert_eq!((reply.text.as_str(), reply.tool_calls.len()), ("Grüße", 1), "{wire:?} cut after {after}");
+                        assert_eq!(
+                            (reply.text.as_str(), reply.tool_calls.len()),
+                            ("Grüße", 1),
+                            "{wire:?} cut after {after}"
+                        );
                         assert_eq!(reply.tool_calls[0].arguments, json!({"path": "a.rs"}));
                     }
                     Err(failure) => {

@@ -17,7 +17,11 @@ async fn a_silent_vendor_is_a_timeout_that_may_have_cost() {
         let server = ModelServer::serving([Scripted::Hang]);
         let provider = with_limits(wire, &server, CallLimits { idle: SHORT, ..CallLimits::default() });
         let failure = provider.ask(&ask(model, vec![user("mend it")])).await.unwrap_err();
-        assert_eq!((failure.status, failure.retryable, failure.may_be_billed), (CallStatus::Timeout, true, true), "{wire:?}");
+        assert_eq!(
+            (failure.status, failure.retryable, failure.may_be_billed),
+            (CallStatus::Timeout, true, true),
+            "{wire:?}"
+        );
         assert!(failure.message.contains("silent for 80 ms"), "{failure}");
         server.finish();
     }

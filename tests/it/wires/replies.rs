@@ -135,9 +135,11 @@ async fn a_call_without_arguments_has_an_empty_object() {
 
 #[tokio::test]
 async fn calls_that_share_an_id_are_told_apart() {
-    let server = ModelServer::serving([
-        Say::call("read_file", json!({"path": "a"})).with_id("same").and_call("list_files", json!({})).with_id("same").into(),
-    ]);
+    let server = ModelServer::serving([Say::call("read_file", json!({"path": "a"}))
+        .with_id("same")
+        .and_call("list_files", json!({}))
+        .with_id("same")
+        .into()]);
     let reply = provider(Wire::OpenAi, &server).ask(&ask("openai/gpt-4.1", vec![user("mend it")])).await.unwrap();
     assert_ne!(reply.tool_calls[0].id, reply.tool_calls[1].id);
     server.finish();
@@ -153,7 +155,8 @@ async fn an_event_stream_under_a_wrong_content_type_is_read_all_the_same() {
 
 #[tokio::test]
 async fn gemini_says_why_it_blocked_a_prompt() {
-    let body = json!({"promptFeedback": {"blockReason": "SAFETY"}, "usageMetadata": {"promptTokenCount": 7}}).to_string();
+    let body =
+        json!({"promptFeedback": {"blockReason": "SAFETY"}, "usageMetadata": {"promptTokenCount": 7}}).to_string();
     let server = ModelServer::serving([Scripted::Body { content_type: "application/json", body }]);
     let reply = provider(Wire::Gemini, &server).ask(&ask("gemini-2.5-flash", vec![user("hello")])).await.unwrap();
     assert_eq!((reply.stop, reply.usage.unwrap().input), (StopReason::ContentFilter, 7));
@@ -196,7 +199,12 @@ async fn each_vendor_of_the_openai_wire_gets_what_it_wants() {
         ("github", "openai/gpt-4.1", "/chat/completions", "max_tokens"),
         ("github", "openai/gpt-5-mini", "/chat/completions", "max_completion_tokens"),
         ("my-vllm", "qwen", "/v1/chat/completions", "max_tokens"),
-        ("azure", "our model", "/openai/deployments/our%20model/chat/completions?api-version=2024-10-21", "max_completion_tokens"),
+        (
+            "azure",
+            "our model",
+            "/openai/deployments/our%20model/chat/completions?api-version=2024-10-21",
+            "max_completion_tokens",
+        ),
     ] {
         let server = ModelServer::serving([Say::text("ok").into()]);
         let endpoint = Endpoint { name: name.to_owned(), ..endpoint(Wire::OpenAi, &server.url()) };
@@ -214,13 +222,20 @@ async fn each_vendor_of_the_openai_wire_gets_what_it_wants() {
 async fn azure_takes_a_version_and_its_newer_path() {
     let server = ModelServer::serving([Say::text("ok").into(), Say::text("ok").into()]);
     let azure = |url: String, version: Option<&str>| {
-        connect(Endpoint { name: "azure".to_owned(), api_version: version.map(str::to_owned), ..endpoint(Wire::OpenAi, &url) })
+        connect(Endpoint {
+            name: "azure".to_owned(),
+            api_version: version.map(str::to_owned),
+            ..endpoint(Wire::OpenAi, &url)
+        })
     };
     let request = ask("azure/dep", vec![user("hello")]);
     azure(format!("{}/openai/", server.url()), Some("2025-01-01")).ask(&request).await.unwrap();
     azure(format!("{}/openai/v1/", server.url()), None).ask(&request).await.unwrap();
     let paths: Vec<_> = server.requests().into_iter().map(|request| request.path).collect();
-    assert_eq!(paths, ["/openai/deployments/dep/chat/completions?api-version=2025-01-01", "/openai/v1/chat/completions"]);
+    assert_eq!(
+        paths,
+        ["/openai/deployments/dep/chat/completions?api-version=2025-01-01", "/openai/v1/chat/completions"]
+    );
     server.finish();
 }
 

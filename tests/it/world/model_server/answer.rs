@@ -112,15 +112,15 @@ fn anthropic_events(number: usize, model: &str, say: &Say) -> Vec<u8> {
     event(&mut out, "message_start", &json!({"type": "message_start", "message": start}));
     event(&mut out, "ping", &json!({"type": "ping"}));
     for (index, block) in anthropic_blocks(number, say).into_iter().enumerate() {
-        let delta = |kind: &str, key: &str, text: &str| {
-            json!({"type": "content_block_delta", "index": index, "delta": {"type": kind, key: text}})
-        };
+        let delta = |kind: &str, key: &str, text: &str| json!({"type": "content_block_delta", "index": index, "delta": {"type": kind, key: text}});
         let mut opening = block.clone();
         let mut deltas = Vec::new();
         match block["type"].as_str() {
             Some("text") => {
                 opening["text"] = json!("");
-                deltas.extend(pieces(block["text"].as_str().unwrap_or_default()).iter().map(|p| delta("text_delta", "text", p)));
+                deltas.extend(
+                    pieces(block["text"].as_str().unwrap_or_default()).iter().map(|p| delta("text_delta", "text", p)),
+                );
             }
             Some("thinking") => {
                 opening["thinking"] = json!("");
@@ -131,7 +131,11 @@ fn anthropic_events(number: usize, model: &str, say: &Say) -> Vec<u8> {
             }
             _ => {
                 opening["input"] = json!({});
-                let nth = say.calls.iter().enumerate().find(|(nth, call)| block["id"] == call_id(number, *nth, call, "toolu_"));
+                let nth = say
+                    .calls
+                    .iter()
+                    .enumerate()
+                    .find(|(nth, call)| block["id"] == call_id(number, *nth, call, "toolu_"));
                 let raw = nth.map_or("", |(_, call)| call.arguments.as_str());
                 deltas.extend(pieces(raw).iter().map(|p| delta("input_json_delta", "partial_json", p)));
             }
@@ -143,7 +147,8 @@ fn anthropic_events(number: usize, model: &str, say: &Say) -> Vec<u8> {
         }
         event(&mut out, "content_block_stop", &json!({"type": "content_block_stop", "index": index}));
     }
-    let mut end = json!({"type": "message_delta", "delta": {"stop_reason": anthropic_stop(say), "stop_sequence": null}});
+    let mut end =
+        json!({"type": "message_delta", "delta": {"stop_reason": anthropic_stop(say), "stop_sequence": null}});
     if let Some(usage) = &say.usage {
         end["usage"] = json!({"output_tokens": usage.output});
     }
@@ -188,7 +193,8 @@ fn openai(number: usize, model: &str, say: &Say) -> Value {
         message["refusal"] = json!(say.text);
     }
     if !say.calls.is_empty() {
-        message["tool_calls"] = say.calls.iter().enumerate().map(|(index, call)| openai_call(number, index, call)).collect();
+        message["tool_calls"] =
+            say.calls.iter().enumerate().map(|(index, call)| openai_call(number, index, call)).collect();
     }
     if let Some(thinking) = &say.thinking {
         message["reasoning_content"] = json!(thinking);
@@ -205,7 +211,8 @@ fn openai(number: usize, model: &str, say: &Say) -> Value {
 
 fn openai_events(number: usize, model: &str, say: &Say) -> Vec<u8> {
     let mut out = b": a comment\n\n".to_vec();
-    let head = json!({"id": format!("chatcmpl-{number}"), "object": "chat.completion.chunk", "created": 1, "model": model});
+    let head =
+        json!({"id": format!("chatcmpl-{number}"), "object": "chat.completion.chunk", "created": 1, "model": model});
     let mut chunk = |delta: Value, finish: Value| {
         let mut data = head.clone();
         data["choices"] = json!([{"index": 0, "delta": delta, "finish_reason": finish}]);

@@ -13,8 +13,22 @@ const ANTHROPIC_MAX_CACHE_POINTS: usize = 4;
 const OPENAI_MAX_CALL_ID: usize = 40;
 /// The keys of Gemini's `Schema` object that upshift may use.
 const GEMINI_SCHEMA_KEYS: [&str; 16] = [
-    "type", "format", "title", "description", "nullable", "enum", "items", "minItems", "maxItems", "properties",
-    "required", "anyOf", "minimum", "maximum", "minLength", "maxLength",
+    "type",
+    "format",
+    "title",
+    "description",
+    "nullable",
+    "enum",
+    "items",
+    "minItems",
+    "maxItems",
+    "properties",
+    "required",
+    "anyOf",
+    "minimum",
+    "maximum",
+    "minLength",
+    "maxLength",
 ];
 
 struct Checker {
@@ -108,12 +122,15 @@ fn anthropic_messages(checker: &mut Checker, messages: &[Value], signatures: &Ha
         let expected = if index % 2 == 0 { "user" } else { "assistant" };
         checker.demand(message["role"] == expected, format!("message {index} is not the {expected}'s"));
         let blocks = list(&message["content"]);
-        checker.demand(!blocks.is_empty() || !word(&message["content"]).is_empty(), format!("message {index} is empty"));
+        checker
+            .demand(!blocks.is_empty() || !word(&message["content"]).is_empty(), format!("message {index} is empty"));
         let mut answered = Vec::new();
         let mut calls = Vec::new();
         for (at, block) in blocks.iter().enumerate() {
             match word(&block["type"]) {
-                "text" => checker.demand(!word(&block["text"]).trim().is_empty(), format!("message {index}: empty text")),
+                "text" => {
+                    checker.demand(!word(&block["text"]).trim().is_empty(), format!("message {index}: empty text"))
+                }
                 "tool_use" => {
                     let id = word(&block["id"]);
                     checker.demand(is_name(id, "_-", 200), format!("tool_use id `{id}`"));
@@ -175,14 +192,19 @@ fn openai_messages(checker: &mut Checker, messages: &[Value]) {
         if role == "tool" {
             let id = word(&message["tool_call_id"]);
             checker.demand(open.first() == Some(&id), format!("message {index} answers `{id}`, open are {open:?}"));
-            checker.demand(content.is_string() || content.is_array(), format!("message {index}: a result without content"));
+            checker.demand(
+                content.is_string() || content.is_array(),
+                format!("message {index}: a result without content"),
+            );
             open.retain(|call| *call != id);
         } else {
             checker.demand(open.is_empty(), format!("message {index} ({role}) comes before the results of {open:?}"));
             checker.demand(role != before || role == "tool", format!("message {index}: two {role} messages in a row"));
         }
         match role {
-            "system" | "developer" => checker.demand(index == 0 && has_text, format!("message {index}: a late or empty system")),
+            "system" | "developer" => {
+                checker.demand(index == 0 && has_text, format!("message {index}: a late or empty system"))
+            }
             "user" => checker.demand(has_text, format!("message {index}: the user says nothing")),
             "assistant" => {
                 let calls = list(&message["tool_calls"]);
@@ -202,11 +224,15 @@ fn openai_calls<'a>(checker: &mut Checker, calls: &'a [Value]) -> Vec<&'a str> {
     let mut ids = Vec::new();
     for call in calls {
         let id = word(&call["id"]);
-        checker.demand(!id.is_empty() && id.len() <= OPENAI_MAX_CALL_ID && !ids.contains(&id), format!("call id `{id}`"));
+        checker
+            .demand(!id.is_empty() && id.len() <= OPENAI_MAX_CALL_ID && !ids.contains(&id), format!("call id `{id}`"));
         checker.demand(call["type"] == "function", format!("{id}: no function"));
         checker.demand(!word(&call["function"]["name"]).is_empty(), format!("{id}: no name"));
         let arguments: Result<Value, _> = serde_json::from_str(word(&call["function"]["arguments"]));
-        checker.demand(arguments.is_ok_and(|parsed| parsed.is_object()), format!("{id}: arguments are no JSON object text"));
+        checker.demand(
+            arguments.is_ok_and(|parsed| parsed.is_object()),
+            format!("{id}: arguments are no JSON object text"),
+        );
         ids.push(id);
     }
     ids
@@ -241,7 +267,9 @@ fn gemini_schema(checker: &mut Checker, name: &str, schema: &Value) {
     for (key, value) in map {
         checker.demand(GEMINI_SCHEMA_KEYS.contains(&key.as_str()), format!("{name}: schema key `{key}`"));
         match key.as_str() {
-            "properties" => value.as_object().into_iter().flatten().for_each(|(_, inner)| gemini_schema(checker, name, inner)),
+            "properties" => {
+                value.as_object().into_iter().flatten().for_each(|(_, inner)| gemini_schema(checker, name, inner))
+            }
             "items" => gemini_schema(checker, name, value),
             "anyOf" => list(value).iter().for_each(|inner| gemini_schema(checker, name, inner)),
             "type" => checker.demand(value.is_string(), format!("{name}: type is {value}")),
