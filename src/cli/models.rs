@@ -28,7 +28,11 @@ pub(super) fn connect(plan: &Plan, setup: &Setup<'_>) -> anyhow::Result<Provider
     let mut providers: BTreeMap<String, Box<dyn Provider>> = BTreeMap::new();
     for (name, endpoint) in &plan.endpoints {
         let provider = provider(name, endpoint, plan, &http, setup)?;
-        providers.insert(name.clone(), tape.as_ref().map_or(provider, |tape| tape.wrap(provider)));
+        let provider = match &tape {
+            Some(tape) => tape.wrap(provider),
+            None => provider,
+        };
+        providers.insert(name.clone(), provider);
     }
     Ok(Providers(providers))
 }

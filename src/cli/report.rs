@@ -72,7 +72,7 @@ pub(super) fn run(args: &Args, environment: &Environment) -> anyhow::Result<u8> 
 }
 
 fn render(loaded: &LoadedRun, form: Form) -> String {
-    let view = RunView::from_events(&loaded.events, liveness(loaded.status));
+    let view = RunView::from_events(&loaded.events, liveness(&loaded.status));
     match form {
         Form::Text => text::render(&view, stdout_style()),
         Form::Md => markdown::render(&view, Surface::Summary, LOCAL_KEY),
@@ -89,7 +89,7 @@ pub(super) fn render_ended(events: &[Event], format: Format) -> String {
     }
 }
 
-fn liveness(status: RunStatus) -> Liveness {
+fn liveness(status: &RunStatus) -> Liveness {
     match status {
         RunStatus::Running => Liveness::Alive,
         RunStatus::Interrupted => Liveness::Dead,

@@ -7,11 +7,3 @@ use crate::config;
 pub fn render() -> String {
     format!("{:#}\n", config::schema())
 }
-
-#[cfg(test)]
-mod tests {
-    #[test]
-    fn gen_temp() {
-        std::fs::write("schema/upshift.schema.json", super::render()).unwrap();
-    }
-}

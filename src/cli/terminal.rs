@@ -7,7 +7,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 
 use crate::domain::event::{Event, EventSink};
 use crate::domain::ladder::Role;
-use crate::report::progress::{Output, Progress};
+use crate::report::progress::Progress;
 use crate::report::style::Style;
 
 /// How often the spinner moves.
@@ -25,13 +25,14 @@ impl Terminal {
     /// shown again.
     pub(super) fn new(in_actions: bool, before: &[Event]) -> Self {
         let is_terminal = std::io::stderr().is_terminal() && !in_actions;
-        let output = match (in_actions, is_terminal) {
-            (true, _) => Output::Actions,
-            (false, true) => Output::Terminal(Style::Colour),
-            (false, false) => Output::Terminal(Style::Plain),
-        };
-        let mut progress = Progress::new(output);
-        progress.catch_up(before);
+        let mut progress = Progress::new(match (in_actions, is_terminal) {
+            (true, _) => Style::Actions,
+            (false, true) => Style::Colour,
+            (false, false) => Style::Plain,
+        });
+        for event in before {
+            let _shown_then = progress.lines(event);
+        }
         Self { progress, spinner: is_terminal.then(spinner) }
     }
 }

@@ -7,6 +7,7 @@ mod ladders;
 mod precedence;
 mod providers;
 mod schema;
+mod shipped;
 
 use upshift::config::{ConfigErrors, FileContent, NamedFile, Plan, Setting, Sources, resolve};
 

@@ -9,7 +9,11 @@ mod config;
 #[cfg(test)]
 mod crashes;
 #[cfg(test)]
+mod faults;
+#[cfg(test)]
 mod outputs;
+#[cfg(test)]
+mod readme;
 #[cfg(test)]
 mod runs;
 #[cfg(test)]

@@ -10,7 +10,7 @@ use super::{configured, errors, keys, plan};
 
 const COMMITTED: &str = include_str!("../../../schema/upshift.schema.json");
 
-const EXAMPLES: [(&str, &str); 4] = [
+pub(super) const EXAMPLES: [(&str, &str); 4] = [
     ("local-mid-strong.yml", include_str!("../../../examples/local-mid-strong.yml")),
     ("one-local-tier.yml", include_str!("../../../examples/one-local-tier.yml")),
     ("monorepo.yml", include_str!("../../../examples/monorepo.yml")),
