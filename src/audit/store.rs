@@ -1,6 +1,6 @@
 //! Writing a log: one transaction per write, and what happens when one fails.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -58,7 +58,7 @@ pub struct Store {
     degraded: bool,
     pub(super) totals: Totals,
     /// Calls settled by this process; their receipts may be in the spool.
-    settled: BTreeSet<String>,
+    pub(super) settled: BTreeMap<String, Receipt>,
     warnings: Vec<String>,
     copy_failed: bool,
     /// Shows others that the log is open.
@@ -118,26 +118,28 @@ impl Store {
             held_back: Vec::new(),
             degraded: false,
             totals: Totals(BTreeMap::new()),
-            settled: BTreeSet::new(),
+            settled: BTreeMap::new(),
             warnings: Vec::new(),
             copy_failed: false,
             _presence: presence,
         }
     }
 
-    /// Records the start of a run and takes the lock that shows it alive. `RunStarted` and the returned
-    /// `InvocationStarted` are recorded by this; other listeners still want them, and [`Self::append`] ignores them.
+    /// Records the start of a run with the lifecycle's first state, and takes the lock that shows it alive. `RunStarted`
+    /// and the returned `InvocationStarted` are recorded by this; other listeners still want them, and
+    /// [`Self::append`] ignores them.
     ///
     /// # Errors
     /// When the log cannot be written: the run must not start. [`AuditError::Alive`] for a run that another process
     /// has begun.
-    pub fn begin_run(&mut self, started: &RunStarted, pid: u32) -> Result<Event, AuditError> {
+    pub fn begin_run(&mut self, started: &RunStarted, pid: u32, state: &str) -> Result<Event, AuditError> {
         let invocation = Event::InvocationStarted { invocation: 1, pid };
         let lock = self.lock_run(&started.run_id)?;
         let at = started.started_at.clone();
         let events =
             vec![(Event::RunStarted(started.clone()), Extra::None), (invocation.clone(), Extra::Invocation { at })];
-        self.begin(Chain::new(started.run_id.clone()), lock, events)?;
+        self.settled.clear();
+        self.begin(Chain::new(started.run_id.clone()), lock, events, Some(state))?;
         Ok(invocation)
     }
 
@@ -155,17 +157,24 @@ impl Store {
         let invocations = self.load_run(run)?.invocations;
         self.recall(run).map_err(|error| explain(self.path(), &error))?;
         let invocation = Event::InvocationStarted { invocation: invocations + 1, pid };
-        self.begin(chain, lock, vec![(invocation.clone(), Extra::Invocation { at: at.clone() })])?;
+        self.begin(chain, lock, vec![(invocation.clone(), Extra::Invocation { at: at.clone() })], None)?;
         Ok(invocation)
     }
 
-    fn begin(&mut self, mut chain: Chain, lock: Option<Held>, events: Vec<(Event, Extra)>) -> Result<(), AuditError> {
+    fn begin(
+        &mut self,
+        mut chain: Chain,
+        lock: Option<Held>,
+        events: Vec<(Event, Extra)>,
+        state: Option<&str>,
+    ) -> Result<(), AuditError> {
         // The run before, if any, is no longer ours.
         self.current = None;
         let mut batch = Batch::new(chain.run_id.clone());
         for (event, extra) in events {
             self.link(&mut chain, &mut batch, &event, extra);
         }
+        batch.state = state.map(|state| scrub::document(&self.redactor, state));
         self.commit(Some(&batch)).map_err(|error| explain(self.path(), &error))?;
         self.current = Some(Current { chain, _lock: lock });
         self.publish();
@@ -269,12 +278,12 @@ impl Store {
 
     /// Notes that a call is being settled; false if it was before.
     fn settles(&mut self, receipt: &Receipt) -> bool {
-        let known =
-            self.settled.contains(&receipt.call_id) || query::is_settled(&self.db, &receipt.call_id).unwrap_or(false);
+        let known = self.settled.contains_key(&receipt.call_id)
+            || query::is_settled(&self.db, &receipt.call_id).unwrap_or(false);
         if known {
             return false;
         }
-        self.settled.insert(receipt.call_id.clone());
+        self.settled.insert(receipt.call_id.clone(), receipt.clone());
         self.totals.settle(receipt);
         true
     }

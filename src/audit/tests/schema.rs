@@ -110,8 +110,8 @@ fn each_migration_keeps_the_rows_of_the_one_before() {
 
 #[test]
 fn what_cannot_be_a_log_is_refused_and_left_alone() {
-    type Prepare = fn(&Path);
-    let cases: [(&str, Prepare, fn(&AuditError) -> bool); 5] = [
+    type Case = (&'static str, fn(&Path), fn(&AuditError) -> bool);
+    let cases: [Case; 5] = [
         (
             "text",
             |path| std::fs::write(path, "this is no database at all, but a longish text\n".repeat(40)).unwrap(),
