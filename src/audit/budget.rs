@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use super::batch::{Batch, Extra};
 use super::query;
 use super::rows;
-use super::store::Store;
+use super::store::{Store, Sync};
 use super::types::{CallReservation, Cap, Refused, Scope};
 use crate::domain::receipt::Receipt;
 use crate::domain::units::{MicroUsd, RunId};
@@ -117,7 +117,7 @@ impl Store {
         caps: &[Cap],
         call: &CallReservation,
     ) -> rusqlite::Result<Result<(), Refused>> {
-        let (transaction, replayed) = self.transaction()?;
+        let (transaction, replayed) = self.transaction(Sync::Now)?;
         let mut known = Vec::with_capacity(scopes.len());
         for scope in scopes {
             known.push((scope.as_str(), query::sums(&transaction, scope)?));
