@@ -50,3 +50,6 @@ pub async fn converse(spec: SessionSpec, ports: &mut Ports<'_>) -> SessionEnd {
     let ending = session.run().await;
     session.finish(ending)
 }
+
+#[cfg(test)]
+mod tests;
