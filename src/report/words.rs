@@ -156,8 +156,6 @@ fn verdict_of(outcome: &Outcome, view: &RunView) -> (Mark, Sentence) {
             start("Interrupted by ").ours(signal_name(*signal)).at(view, " during ", ".")
         }
     };
-    let sentence =
-        if *outcome == Outcome::Objected && view.position.is_some() { sentence.ours(").") } else { sentence };
     (Mark::Bad, sentence)
 }
 
@@ -315,7 +313,9 @@ pub fn next_steps(view: &RunView) -> Vec<Sentence> {
     let one = |sentence: Sentence| vec![sentence];
     let mut steps = match &view.ending {
         Ending::Running => return Vec::new(),
-        Ending::Died => one(resume(view, "to go on after the last finished iteration; nothing is paid twice.")),
+        Ending::Died => {
+            one(resume(view, "to go on after the last finished iteration; what is finished is not paid for again."))
+        }
         Ending::Finished(finished) => match &finished.outcome {
             Outcome::Fixed { .. } => one(Sentence::plain(
                 "Review the change before you merge it: that the tests pass is all that upshift vouches for.",
@@ -353,7 +353,9 @@ pub fn next_steps(view: &RunView) -> Vec<Sentence> {
                     "If it is the wrong one, set --test-command; what it needs beforehand goes into setupCommand.",
                 ),
             ],
-            Outcome::Interrupted { .. } => one(resume(view, "to go on where it stopped; nothing is paid twice.")),
+            Outcome::Interrupted { .. } => {
+                one(resume(view, "to go on where it stopped; what is finished is not paid for again."))
+            }
             Outcome::Parked => {
                 one(resume(view, "when what it waits for has happened (the workflow does so by itself)."))
             }
