@@ -350,7 +350,7 @@ pub fn next_steps(view: &RunView) -> Vec<Sentence> {
             Outcome::Broken { .. } => vec![
                 Sentence::plain("Run the command yourself until it runs the tests: ").code(test_command(view)),
                 Sentence::plain(
-                    "If it is the wrong one, set --test-command; what it needs beforehand goes into setupCommand.",
+                    "If it is the wrong one, set --test-command; what it needs beforehand goes into test.setupCommand.",
                 ),
             ],
             Outcome::Interrupted { .. } => {
@@ -369,12 +369,12 @@ pub fn next_steps(view: &RunView) -> Vec<Sentence> {
 }
 
 fn resume(view: &RunView, rest: &str) -> Sentence {
-    let mut command = "upshift resume".to_owned();
-    if let Some(run) = &view.run {
-        command.push_str(&format!(" {}", plain_id(run.run_id.short())));
-        if let Some(db) = run.audit_db.as_deref().filter(|db| *db != DEFAULT_AUDIT_DB) {
-            command.push_str(&format!(" --audit-db {}", shell_quote(db)));
-        }
+    let Some((run, db)) = view.run.as_ref().and_then(|run| Some((run, run.audit_db.as_deref()?))) else {
+        return Sentence::plain("Run upshift again: the audit log was off, and a run without one cannot be resumed.");
+    };
+    let mut command = format!("upshift resume {}", plain_id(run.run_id.short()));
+    if db != DEFAULT_AUDIT_DB {
+        command.push_str(&format!(" --audit-db {}", shell_quote(db)));
     }
     Sentence::plain("Run ").code(command).ours(format!(" {rest}"))
 }
