@@ -33,6 +33,11 @@ impl Totals {
         (total.settled, total.open) = (settled, open);
     }
 
+    /// Takes over a call under way whose amount is in the sums already.
+    fn adopt(&mut self, scope: &str, call_id: String, reserved: MicroUsd) {
+        self.0.entry(scope.to_owned()).or_default().calls.insert(call_id, reserved);
+    }
+
     fn reserve(&mut self, scopes: &[String], call: &CallReservation) {
         for scope in scopes {
             let total = self.0.entry(scope.clone()).or_default();
@@ -53,6 +58,18 @@ impl Totals {
 }
 
 impl Store {
+    /// Reads what a run that is taken up again has spent and set aside, for times when the database cannot be read.
+    pub(super) fn recall(&mut self, run: &RunId) -> rusqlite::Result<()> {
+        for scope in query::scopes(&self.db, run)? {
+            let sums = query::sums(&self.db, &scope)?;
+            self.totals.note(&scope, sums);
+        }
+        for (scope, call_id, reserved) in query::open_calls(&self.db, run)? {
+            self.totals.adopt(&scope, call_id, reserved);
+        }
+        Ok(())
+    }
+
     /// Sets aside the worst case of a call if no cap can be passed by it, and records the `CallReserved` event.
     ///
     /// # Errors
@@ -131,6 +148,16 @@ impl Store {
             check(cap, known, call.reserved)?;
         }
         Ok(())
+    }
+
+    /// What the settled calls of a scope come to.
+    #[must_use]
+    pub fn spent(&self, scope: &Scope) -> MicroUsd {
+        let key = scope.to_string();
+        let known = || self.totals.0.get(&key).map(|total| total.settled);
+        let read = || query::sums(&self.db, &key).ok().map(|(settled, _)| settled);
+        let spent = if self.is_degraded() { known().or_else(read) } else { read().or_else(known) };
+        spent.unwrap_or_default()
     }
 
     /// The least that is left over all caps, for planning the size of a call.

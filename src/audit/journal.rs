@@ -39,7 +39,7 @@ impl Journal {
         self.tell(event);
     }
 
-    /// Makes several events durable, with the lifecycle's serialised state, then tells them.
+    /// Makes the events of one decision durable together, with the lifecycle's serialised state, then tells them.
     pub fn record(&mut self, events: &[Event], state: Option<&str>) {
         self.store.append_all(events, state);
         for event in events {

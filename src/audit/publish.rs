@@ -19,7 +19,7 @@ use super::location::Published;
 use super::{AuditError, lock};
 
 /// Pages copied at a time; all of them, for the log is small and a copy in one step is consistent.
-const ALL_PAGES: i32 = -1;
+const ALL_PAGES: i32 = i32::MAX;
 
 /// Folders that we make, and the default folder when a person made it, are kept out of git.
 const OUR_FOLDER: &str = ".upshift";

@@ -146,14 +146,14 @@ impl Store {
     /// # Errors
     /// [`AuditError::Alive`] while another process works on it; [`AuditError::NoSuchRun`].
     pub fn continue_run(&mut self, run: &RunId, pid: u32, at: &Timestamp) -> Result<Event, AuditError> {
+        if self.chain().is_some_and(|chain| chain.run_id == *run) {
+            // Our own, parked and taken up again.
+            self.current = None;
+        }
         let lock = self.lock_run(run)?;
         let chain = self.asked(&run.0, query::chain(&self.db, run))?;
         let invocations = self.load_run(run)?.invocations;
-        let scopes = query::scopes(&self.db, run).map_err(|error| explain(self.path(), &error))?;
-        for scope in scopes {
-            let sums = query::sums(&self.db, &scope).map_err(|error| explain(self.path(), &error))?;
-            self.totals.note(&scope, sums);
-        }
+        self.recall(run).map_err(|error| explain(self.path(), &error))?;
         let invocation = Event::InvocationStarted { invocation: invocations + 1, pid };
         self.begin(chain, lock, vec![(invocation.clone(), Extra::Invocation { at: at.clone() })])?;
         Ok(invocation)
@@ -397,8 +397,11 @@ impl Store {
     /// Replays what is spooled, folds the WAL into the database, publishes it and gives up the run's lock.
     /// Returns the last warnings.
     pub fn close(mut self) -> Vec<String> {
-        if let Err(error) = self.commit(None) {
-            self.warnings.push(format!("the audit log is incomplete until it is opened again: {error}"));
+        match self.commit(None) {
+            Ok(()) => self.recovered(),
+            Err(error) => {
+                self.warnings.push(format!("the audit log is incomplete until it is opened again: {error}"));
+            }
         }
         // Another process may be reading; then the WAL stays, and nothing is lost by it.
         drop(self.db.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(())));

@@ -121,7 +121,8 @@ fn check_plan(flags: plan::Flags, environment: &Environment) -> anyhow::Result<u
 
 fn write_starters(force: bool) -> anyhow::Result<u8> {
     let overwrite = if force { init::Overwrite::Yes } else { init::Overwrite::No };
-    let said = init::write(&environment::current_dir()?, overwrite).map_err(|error| Failure::usage(error.to_string()))?;
+    let said =
+        init::write(&environment::current_dir()?, overwrite).map_err(|error| Failure::usage(error.to_string()))?;
     print(&said)
 }
 

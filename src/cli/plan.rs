@@ -4,10 +4,11 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 
-use super::Failure;
 use super::environment::{Environment, current_dir, from_here};
+use super::{Failure, models};
 use crate::config::{
-    self, Build, BuiltInEndpoint, Catalogue, FileContent, NamedFile, Plan, Setting, Settings, Sources, TiersSource, Wire,
+    self, Build, BuiltInEndpoint, Catalogue, FileContent, NamedFile, Plan, Setting, Settings, Sources, TiersSource,
+    Wire,
 };
 use crate::domain::model_id::BUILT_IN_PROVIDERS;
 use crate::domain::outcome::EXIT_REFUSED;
@@ -142,7 +143,9 @@ pub(super) fn resolve_settings(
     if let Some(TiersSource::Path(path)) = tiers {
         sources.tiers_file = Some(read_named(&checkout, path));
     }
-    let plan = config::resolve(&sources, &catalogue_for_config()).map_err(|errors| Failure::usage(errors.to_string()))?;
+    let mut plan =
+        config::resolve(&sources, &catalogue_for_config()).map_err(|errors| Failure::usage(errors.to_string()))?;
+    models::learn_cassettes(&mut plan, &checkout)?;
     Ok(Resolved { plan, checkout })
 }
 

@@ -53,11 +53,11 @@ pub fn run(args: ReadArgs) -> anyhow::Result<u8> {
     let mut log: Box<dyn Read> = if args.file.as_os_str() == "-" {
         Box::new(std::io::stdin().lock())
     } else {
-        let file = File::open(&args.file).with_context(|| {
-            format!(
-                "failed to open the log {}\n  → Fix: name an existing file, or - for standard input",
-                args.file.display()
-            )
+        let file = File::open(&args.file).map_err(|error| {
+            let path = args.file.display();
+            Failure::usage(format!(
+                "failed to open the log {path}: {error}\n  → Fix: name an existing file, or - for standard input"
+            ))
         })?;
         Box::new(file)
     };
@@ -144,7 +144,8 @@ pub fn render_text(report: &TestReport) -> String {
 fn push_message(text: &mut String, message: &str) {
     let mut lines = message.lines();
     for line in lines.by_ref().take(MESSAGE_LINES) {
-        text.push_str(&format!("    {line}\n"));
+        text.push_str(format!("    {line}").trim_end());
+        text.push('\n');
     }
     let rest = lines.count();
     if rest > 0 {
@@ -196,7 +197,6 @@ mod tests {
         total 2, passed 1, failed 1, skipped 0, errors 0
 
         FAILED tests/a.py::test_b  (tests/a.py:4)
-
             >   assert 1 == 2
             E   assert 1 == 2
 

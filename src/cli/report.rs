@@ -72,7 +72,7 @@ pub(super) fn run(args: &Args, environment: &Environment) -> anyhow::Result<u8> 
 }
 
 fn render(loaded: &LoadedRun, form: Form) -> String {
-    let view = RunView::from_events(&loaded.events, liveness(loaded.status));
+    let view = RunView::from_events(&loaded.events, liveness(&loaded.status));
     match form {
         Form::Text => text::render(&view, stdout_style()),
         Form::Md => markdown::render(&view, Surface::Summary, LOCAL_KEY),
@@ -89,7 +89,7 @@ pub(super) fn render_ended(events: &[Event], format: Format) -> String {
     }
 }
 
-fn liveness(status: RunStatus) -> Liveness {
+fn liveness(status: &RunStatus) -> Liveness {
     match status {
         RunStatus::Running => Liveness::Alive,
         RunStatus::Interrupted => Liveness::Dead,
@@ -121,11 +121,11 @@ fn verify(reader: &Reader, run: &crate::domain::units::RunId) -> anyhow::Result<
             super::print(&format!("✔ {run}: {} links, unbroken\n  head {}\n", verified.links, verified.head))?;
             Ok(EXIT_SUCCESS)
         }
-        Err(error @ (VerifyError::Broken(_) | VerifyError::NoChain)) => {
+        Err(error @ (VerifyError::Broken(_) | VerifyError::Unchained(_))) => {
             super::print(&format!("✖ {run}: {error}\n"))?;
             Ok(EXIT_NOT_FIXED)
         }
-        Err(error @ VerifyError::Audit(_)) => Err(Failure::usage(error.to_string())),
+        Err(error @ VerifyError::Log(_)) => Err(Failure::usage(error.to_string())),
     }
 }
 

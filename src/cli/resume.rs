@@ -49,7 +49,9 @@ pub(super) fn run(args: Args, environment: &Environment) -> anyhow::Result<u8> {
     }
     journal.tell(&invocation);
     if lost > 0 {
-        super::say(&format!("⚠ {lost} model call(s) were under way when the run was killed: counted at their worst case"));
+        super::say(&format!(
+            "⚠ {lost} model call(s) were under way when the run was killed: counted at their worst case"
+        ));
     }
     setup::block_on(setup.carry(journal, state, replay))
 }

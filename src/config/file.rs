@@ -7,13 +7,11 @@ use std::collections::BTreeMap;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 
 use super::node::Node;
+use super::numbers::{Dollars, Minutes, PerMillion, Temperature, Whole};
 use super::plan::{Comment, FailOn, Network, Push, Sandbox, WaitFor, Wire};
 use super::read::{Place, Readable, object};
 use super::reference::Entry;
-use super::values::{
-    AuditPath, Dollars, EffortWord, Glob, HttpUrl, Minutes, ModeWord, Name, OnEntropyWord, PerMillion, Targets,
-    Temperature, VarName, Whole,
-};
+use super::values::{AuditPath, EffortWord, Glob, HttpUrl, ModeWord, Name, OnEntropyWord, Targets, VarName};
 
 /// The most tiers a ladder may have.
 const MAX_TIERS: usize = 100;
@@ -34,7 +32,7 @@ object! {
         /// How many equal errors in a row are a stall.
         "entropyThreshold" entropy_threshold: Whole<1, 1000> = "3";
         /// What is to be done.
-        "objective" objective: String = "Make the failing tests pass.";
+        "objective" objective: String = "make the failing tests pass";
         /// Own endpoints by name, or settings of a built-in provider.
         "providers" providers: BTreeMap<String, ProviderSection> = "";
         /// Prices and limits by `provider/model`; what is given wins over the catalogue.

@@ -68,7 +68,8 @@ pub(super) fn entropy(picker: &Picker<'_>) -> (OnEntropy, u32) {
     for document in picker.documents() {
         let Some(global) = &document.file.global else { continue };
         let fix = "Say it once: beside `tiers`, or under `global`.";
-        let differ = |here: bool| if here { Some("says something else than the same key beside `tiers`") } else { None };
+        let differ =
+            |here: bool| if here { Some("says something else than the same key beside `tiers`") } else { None };
         let on = document.file.on_entropy.is_some() && global.on_entropy.is_some();
         if let Some(message) = differ(on && document.file.on_entropy != global.on_entropy) {
             document.faults.add("global.onEntropy", message, fix);
@@ -84,7 +85,8 @@ pub(super) fn entropy(picker: &Picker<'_>) -> (OnEntropy, u32) {
         OnEntropy::Continue => "continue",
         OnEntropy::Halt => "halt",
     });
-    let threshold = picker.in_documents(|file| file.entropy_threshold.or_else(|| file.global.as_ref()?.entropy_threshold));
+    let threshold =
+        picker.in_documents(|file| file.entropy_threshold.or_else(|| file.global.as_ref()?.entropy_threshold));
     let threshold = picker.take(
         "entropyThreshold",
         threshold.map(|p| p.map(|count| count.0)),
@@ -132,7 +134,9 @@ pub(super) fn test(picker: &Picker<'_>) -> TestPlan {
         framework: picker.take_optional("test.framework", framework, "recognised", String::clone),
         timeout_seconds: picker.take("test.timeoutSeconds", timeout, 300, u64::to_string),
         junit: picker
-            .take_optional("test.junit", picker.in_documents(of(|test| test.junit.clone())), "none", |glob| glob.0.clone())
+            .take_optional("test.junit", picker.in_documents(of(|test| test.junit.clone())), "none", |glob| {
+                glob.0.clone()
+            })
             .map(|Glob(glob)| glob),
     }
 }
@@ -190,7 +194,9 @@ pub(super) fn safety(picker: &Picker<'_>, key_vars: &[&str], refusals: &mut Vec<
         Network::Auto | Network::Off | Network::Loopback | Network::On => word.to_string(),
     });
     if !confines && sandbox == Sandbox::Required {
-        refusals.push("sandbox is `required`, and this version cannot confine child processes: use `auto` or `off`".to_owned());
+        refusals.push(
+            "sandbox is `required`, and this version cannot confine child processes: use `auto` or `off`".to_owned(),
+        );
     }
     if !confines && matches!(network, Network::Off | Network::Loopback) {
         refusals.push(format!("network is `{network}`, and this version cannot cut it off: use `auto` or `on`"));
@@ -245,18 +251,54 @@ pub(super) fn github(picker: &Picker<'_>, warnings: &mut Vec<String>) -> GithubP
         push,
         wait_for: rest.take("waitFor", Some(Setting::WaitFor), of(|g| g.wait_for), WaitFor::Ci, WaitFor::to_string),
         ci_timeout_minutes: rest
-            .take("ciTimeoutMinutes", Some(Setting::CiTimeoutMinutes), of(|g| g.ci_timeout_minutes), super::values::Whole(30), |n| n.0.to_string())
+            .take(
+                "ciTimeoutMinutes",
+                Some(Setting::CiTimeoutMinutes),
+                of(|g| g.ci_timeout_minutes),
+                super::numbers::Whole(30),
+                |n| n.0.to_string(),
+            )
             .0,
         merge_timeout_minutes: rest
-            .take("mergeTimeoutMinutes", Some(Setting::MergeTimeoutMinutes), of(|g| g.merge_timeout_minutes), super::values::Whole(60), |n| n.0.to_string())
+            .take(
+                "mergeTimeoutMinutes",
+                Some(Setting::MergeTimeoutMinutes),
+                of(|g| g.merge_timeout_minutes),
+                super::numbers::Whole(60),
+                |n| n.0.to_string(),
+            )
             .0,
         comment: rest.take("comment", Some(Setting::Comment), of(|g| g.comment), Comment::Always, Comment::to_string),
-        fail_on: rest.take_optional("failOn", Some(Setting::FailOn), of(|g| g.fail_on.clone()), "every outcome but exit 0 and 4", |list: &Vec<FailOn>| joined(list, |word| word.as_str())),
+        fail_on: rest.take_optional(
+            "failOn",
+            Some(Setting::FailOn),
+            of(|g| g.fail_on.clone()),
+            "every outcome but exit 0 and 4",
+            |list: &Vec<FailOn>| joined(list, |word| word.as_str()),
+        ),
         max_attempts_per_pr: rest
-            .take("maxAttemptsPerPr", Some(Setting::MaxAttemptsPerPr), of(|g| g.max_attempts_per_pr), super::values::Whole(3), |n| n.0.to_string())
+            .take(
+                "maxAttemptsPerPr",
+                Some(Setting::MaxAttemptsPerPr),
+                of(|g| g.max_attempts_per_pr),
+                super::numbers::Whole(3),
+                |n| n.0.to_string(),
+            )
             .0,
-        skip_label: rest.take("skipLabel", Some(Setting::SkipLabel), of(|g| g.skip_label.clone()), "upshift:skip".to_owned(), String::clone),
-        commit_message: rest.take_optional("commitMessage", None, of(|g| g.commit_message.clone()), "built in", String::clone),
+        skip_label: rest.take(
+            "skipLabel",
+            Some(Setting::SkipLabel),
+            of(|g| g.skip_label.clone()),
+            "upshift:skip".to_owned(),
+            String::clone,
+        ),
+        commit_message: rest.take_optional(
+            "commitMessage",
+            None,
+            of(|g| g.commit_message.clone()),
+            "built in",
+            String::clone,
+        ),
     };
     let given = rest.given.into_inner();
     if !given.is_empty() && !picker.sources.build.github {
@@ -276,6 +318,15 @@ struct GithubRest<'p, 's> {
 }
 
 impl GithubRest<'_, '_> {
+    /// A value with a word that it has no effect yet, where it has none.
+    fn marked(&self, value: &str) -> String {
+        if self.picker.sources.build.github {
+            value.to_owned()
+        } else {
+            format!("{value} (for the Action: no effect in this version)")
+        }
+    }
+
     fn pick<T: super::read::Readable>(
         &self,
         key: &str,
@@ -302,7 +353,7 @@ impl GithubRest<'_, '_> {
     ) -> T {
         let key = format!("github.{key}");
         let picked = self.pick(&key, setting, get);
-        self.picker.take(&key, picked, default, show)
+        self.picker.take(&key, picked, default, |value| self.marked(&show(value)))
     }
 
     fn take_optional<T: super::read::Readable>(
@@ -315,7 +366,7 @@ impl GithubRest<'_, '_> {
     ) -> Option<T> {
         let key = format!("github.{key}");
         let picked = self.pick(&key, setting, get);
-        self.picker.take_optional(&key, picked, absent, show)
+        self.picker.take_optional(&key, picked, &self.marked(absent), |value| self.marked(&show(value)))
     }
 }
 

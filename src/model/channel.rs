@@ -114,10 +114,10 @@ impl Channel {
         fold: impl Fold,
     ) -> Result<Value, CallFailure> {
         let deadline = Instant::now() + self.limits.overall;
-        let client = self.http.client_for(&url).map_err(|error| CallFailure {
-            retryable: false,
-            ..self.blamed.network(&error.to_string(), false)
-        })?;
+        let client = self
+            .http
+            .client_for(&url)
+            .map_err(|error| CallFailure { retryable: false, ..self.blamed.network(&error.to_string(), false) })?;
         let request = client.post(url).headers(headers).header(CONTENT_TYPE, "application/json").body(body);
         let response = match self.within(deadline, request.send()).await? {
             Ok(response) => response,
@@ -182,7 +182,9 @@ impl Answer<'_> {
         let channel = self.channel;
         let chunk = match channel.within(self.deadline, self.response.chunk()).await? {
             Ok(chunk) => chunk,
-            Err(error) if error.is_timeout() => return Err(channel.blamed.timed_out("the answer stopped coming", true)),
+            Err(error) if error.is_timeout() => {
+                return Err(channel.blamed.timed_out("the answer stopped coming", true));
+            }
             Err(error) => {
                 let what = format!("the connection was cut inside the answer: {}", innermost(&error));
                 return Err(channel.blamed.network(&what, true));
@@ -228,7 +230,8 @@ impl Answer<'_> {
             return Err(self.channel.error_inside(&Value::String(said.into_owned())));
         }
         let start: String = said.chars().take(80).collect();
-        let what = if body.is_empty() { "an empty answer".to_owned() } else { format!("an answer that is no JSON: {start}") };
+        let what =
+            if body.is_empty() { "an empty answer".to_owned() } else { format!("an answer that is no JSON: {start}") };
         Err(self.channel.blamed.unreadable(&what))
     }
 

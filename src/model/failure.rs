@@ -143,7 +143,8 @@ const fn class(status: CallStatus, retryable: bool, may_be_billed: bool, what: &
 
 const AUTH: Class = class(CallStatus::AuthError, false, false, "the key was refused", Fix::Key);
 const FORBIDDEN: Class = class(CallStatus::AuthError, false, false, "access was refused", Fix::Access);
-const QUOTA: Class = class(CallStatus::QuotaExceeded, false, false, "the account's quota or credit is used up", Fix::Credit);
+const QUOTA: Class =
+    class(CallStatus::QuotaExceeded, false, false, "the account's quota or credit is used up", Fix::Credit);
 const OVERFLOW: Class =
     class(CallStatus::ContextOverflow, false, false, "the request is too long for the model", Fix::Shorten);
 const LIMITED: Class = class(CallStatus::RateLimited, true, false, "too many requests", Fix::Wait);
@@ -269,11 +270,15 @@ impl Blamed {
                 None => "this endpoint wants a key: name its variable as apiKeyEnv".to_owned(),
             },
             Fix::Access => "check that this key may use this model, and that the address is right".to_owned(),
-            Fix::Credit => "add credit or raise the limit at the vendor, or name a model of another provider".to_owned(),
+            Fix::Credit => {
+                "add credit or raise the limit at the vendor, or name a model of another provider".to_owned()
+            }
             Fix::Shorten => "name a model with a larger window, or set its contextWindow under `models`".to_owned(),
             Fix::Wait => "wait and run again, or name a second target for this tier".to_owned(),
             Fix::Name => "check the model's name and the base URL".to_owned(),
-            Fix::BaseUrl => "set the base URL to the final address; redirects to other hosts are not followed".to_owned(),
+            Fix::BaseUrl => {
+                "set the base URL to the final address; redirects to other hosts are not followed".to_owned()
+            }
             Fix::Request => "see the vendor's words; `upshift check` shows the effective settings".to_owned(),
         }
     }

@@ -251,8 +251,7 @@ fn encode_reply(text: &str, calls: &[ToolCall], opaque: Option<&Value>, dialect:
     if !calls.is_empty() {
         let extras = opaque.and_then(|kept| kept.get("tool_calls")).and_then(Value::as_array);
         let calls = calls.iter().enumerate().map(|(index, call)| {
-            let function =
-                json!({"name": call.name, "arguments": arguments_object(&call.arguments).to_string()});
+            let function = json!({"name": call.name, "arguments": arguments_object(&call.arguments).to_string()});
             let id = dialect.id_rule().portable(&call.id);
             let mut encoded = json!({"id": id, "type": "function", "function": function});
             let extra = extras.and_then(|extras| extras.get(index)).filter(|extra| !extra.is_null());
@@ -324,8 +323,10 @@ fn usage_of(answer: &Value) -> Option<Usage> {
     let usage = answer.get("usage").filter(|usage| usage.is_object()).or_else(|| answer.pointer("/x_groq/usage"))?;
     let count = |pointer: &str| usage.pointer(pointer).and_then(Value::as_u64);
     let prompt = count("/prompt_tokens")?;
-    let cache_read =
-        count("/prompt_tokens_details/cached_tokens").or_else(|| count("/prompt_cache_hit_tokens")).unwrap_or(0).min(prompt);
+    let cache_read = count("/prompt_tokens_details/cached_tokens")
+        .or_else(|| count("/prompt_cache_hit_tokens"))
+        .unwrap_or(0)
+        .min(prompt);
     let cache_write = count("/prompt_tokens_details/cache_write_tokens").unwrap_or(0).min(prompt - cache_read);
     let completion = count("/completion_tokens").unwrap_or(0);
     let reasoning = count("/completion_tokens_details/reasoning_tokens").unwrap_or(0);

@@ -1,5 +1,7 @@
 //! Test runs: detect the framework, run the command, read the output, choose what a model sees.
 
+mod describe;
+mod detect;
 mod filter;
 mod parse;
 mod run;
@@ -60,8 +62,8 @@ pub struct Detected {
 
 /// Finds out how a repository's tests are run (S0-42).
 #[must_use]
-pub fn detect(_root: &Path) -> Option<Detected> {
-    todo!()
+pub fn detect(root: &Path) -> Option<Detected> {
+    detect::detect(root)
 }
 
 /// Runs the tests and reads their output.
@@ -82,6 +84,6 @@ pub fn read(log: &mut dyn Read, exit: Option<Exit>, framework: Option<&str>) -> 
 
 /// What a model is shown of a red run: the failures that matter, in at most `budget` characters.
 #[must_use]
-pub fn describe(_run: &TestRun, _root: &Path, _budget: usize) -> String {
-    todo!()
+pub fn describe(run: &TestRun, root: &Path, budget: usize) -> String {
+    describe::describe(run, root, budget)
 }

@@ -34,7 +34,10 @@ fn script(request: &Request) -> Scripted {
     match request.turn() {
         0 => Say::call("read_file", json!({ "path": "shop/cart.py" })).usage(900, 40).into(),
         1 => {
-            assert!(request.tool_results()[0].content.contains("sum(prices) - 1"), "each tier starts from the best tree");
+            assert!(
+                request.tool_results()[0].content.contains("sum(prices) - 1"),
+                "each tier starts from the best tree"
+            );
             let new = if right { "sum(prices)" } else { "sum(prices) - 2" };
             let edit = json!({ "path": "shop/cart.py", "old_text": "sum(prices) - 1", "new_text": new });
             Say::call("edit_file", edit).usage(1_200, 60).into()
@@ -70,7 +73,12 @@ fn killed_after_any_event_a_run_is_continued_to_the_same_end() {
         let shown = calm.run(project.path(), &["report", "--audit-db", &path]);
         assert_eq!(shown.code, 0, "{crash}: {}", shown.all());
         let ended = crash.starts_with("run_finished");
-        assert_eq!(shown.out.contains("interrupted"), !ended, "{crash}: a dead run is not shown as running: {}", shown.out);
+        assert_eq!(
+            shown.out.contains("interrupted"),
+            !ended,
+            "{crash}: a dead run is not shown as running: {}",
+            shown.out
+        );
 
         let resumed = calm.run(project.path(), &["resume", "--audit-db", &path]);
         if ended {
@@ -115,7 +123,8 @@ fn a_signal_ends_the_run_with_a_row_a_report_and_the_start_restored() {
         });
         let program = Program::with_anthropic(&server.url());
         let path = database.to_str().expect("text").to_owned();
-        let args = ["run", "--audit-db", &path, "--tiers", "claude-haiku-4-5 x2", "--test-command", project.test_command];
+        let args =
+            ["run", "--audit-db", &path, "--tiers", "claude-haiku-4-5 x2", "--test-command", project.test_command];
         let mut command = program.command(project.path(), &args);
         let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("started");
         was_asked.recv_timeout(std::time::Duration::from_secs(60)).expect("the third turn is asked for");

@@ -4,9 +4,16 @@
 //! Modules are `cfg(test)` so that clippy grants them what it grants tests.
 
 #[cfg(test)]
+mod audit;
+mod config;
+#[cfg(test)]
 mod crashes;
 #[cfg(test)]
+mod faults;
+#[cfg(test)]
 mod outputs;
+#[cfg(test)]
+mod readme;
 #[cfg(test)]
 mod runs;
 #[cfg(test)]

@@ -21,7 +21,9 @@ fn artisan(request: &Request, source: &str, replacement: impl FnOnce(&str) -> (S
             let (old, new) = replacement(&seen);
             Say::call("edit_file", json!({ "path": source, "old_text": old, "new_text": new })).usage(1_200, 60).into()
         }
-        _ => Say::call("final_report", json!({ "summary": "changed the line", "status": "done" })).usage(1_400, 30).into(),
+        _ => Say::call("final_report", json!({ "summary": "changed the line", "status": "done" }))
+            .usage(1_400, 30)
+            .into(),
     }
 }
 
@@ -37,10 +39,14 @@ fn wrong_lines(project: &Project) -> Vec<String> {
     let indent: String = project.wrong.chars().take_while(|c| c.is_whitespace()).collect();
     match project.source {
         "src/lib.rs" => ["a * b", "a + b + 1", "b - a"].iter().map(|line| format!("{indent}{line}")).collect(),
-        "shop/cart.py" => {
-            ["return max(prices)", "return sum(prices) + 7", "return len(prices)"].iter().map(|line| format!("{indent}{line}")).collect()
-        }
-        _ => ["return 'Hi, ' + name;", "return name;", "return 'Hello! ' + name;"].iter().map(|line| format!("{indent}{line}")).collect(),
+        "shop/cart.py" => ["return max(prices)", "return sum(prices) + 7", "return len(prices)"]
+            .iter()
+            .map(|line| format!("{indent}{line}"))
+            .collect(),
+        _ => ["return 'Hi, ' + name;", "return name;", "return 'Hello! ' + name;"]
+            .iter()
+            .map(|line| format!("{indent}{line}"))
+            .collect(),
     }
 }
 
@@ -66,10 +72,11 @@ fn wrong_then_right(project: &Project) -> impl FnMut(&Request) -> Scripted + Sen
 
 fn run(project: &Project, server: &ModelServer, args: &[&str]) -> (Said, PathBuf) {
     let program = Program::with_anthropic(&server.url());
-    let database = project.path().parent().expect("a parent").join(format!(
-        "{}.audit.db",
-        project.path().file_name().expect("a name").to_string_lossy()
-    ));
+    let database = project
+        .path()
+        .parent()
+        .expect("a parent")
+        .join(format!("{}.audit.db", project.path().file_name().expect("a name").to_string_lossy()));
     let path = database.to_str().expect("text").to_owned();
     let mut all = vec!["run", "--audit-db", &path];
     all.extend_from_slice(args);
@@ -134,16 +141,21 @@ fn a_full_tier_asks_librarian_artisan_and_critic_in_that_order() {
     let server = ModelServer::start(move |request| {
         let system = request.system();
         if system.contains("You brief") {
-            return Say::call("final_report", json!({ "summary": "cart.py line 2 subtracts one", "status": "done" })).usage(500, 50).into();
+            return Say::call("final_report", json!({ "summary": "cart.py line 2 subtracts one", "status": "done" }))
+                .usage(500, 50)
+                .into();
         }
         if system.contains("You review") {
             assert!(request.all_text().contains("+    return sum(prices)"), "the critic sees the diff");
-            return Say::call("final_report", json!({ "verdict": "approve", "summary": "right", "issues": [] })).usage(500, 50).into();
+            return Say::call("final_report", json!({ "verdict": "approve", "summary": "right", "issues": [] }))
+                .usage(500, 50)
+                .into();
         }
         assert!(request.all_text().contains("cart.py line 2 subtracts one"), "the artisan has the brief");
         artisan(request, source, |_| (wrong.to_owned(), right.to_owned()))
     });
-    let (said, database) = run(&project, &server, &["--tiers", "claude-haiku-4-5 x2 full", "--test-command", project.test_command]);
+    let (said, database) =
+        run(&project, &server, &["--tiers", "claude-haiku-4-5 x2 full", "--test-command", project.test_command]);
     assert_eq!(said.code, 0, "{}", said.all());
     let log = Log::open(&database);
     let roles = log.rows("SELECT DISTINCT role FROM model_calls ORDER BY rowid");
@@ -161,7 +173,9 @@ fn a_rejected_change_costs_an_iteration_and_its_issues_reach_the_next() {
     let server = ModelServer::start(move |request| {
         let system = request.system();
         if system.contains("You brief") {
-            return Say::call("final_report", json!({ "summary": "look at cart.py", "status": "done" })).usage(500, 50).into();
+            return Say::call("final_report", json!({ "summary": "look at cart.py", "status": "done" }))
+                .usage(500, 50)
+                .into();
         }
         if system.contains("You review") {
             reviews += 1;
@@ -171,11 +185,14 @@ fn a_rejected_change_costs_an_iteration_and_its_issues_reach_the_next() {
         }
         if reviews == 1 {
             assert!(request.all_text().contains("the rounding is not handled"));
-            return artisan(request, source, |_| (right.to_owned(), format!("{right}  # no rounding needed: whole cents")));
+            return artisan(request, source, |_| {
+                (right.to_owned(), format!("{right}  # no rounding needed: whole cents"))
+            });
         }
         artisan(request, source, |_| (wrong.to_owned(), right.to_owned()))
     });
-    let (said, database) = run(&project, &server, &["--tiers", "claude-haiku-4-5 x3 full", "--test-command", project.test_command]);
+    let (said, database) =
+        run(&project, &server, &["--tiers", "claude-haiku-4-5 x3 full", "--test-command", project.test_command]);
     assert_eq!(said.code, 0, "{}", said.all());
     let rows = Log::open(&database).rows("SELECT iteration, test_status FROM tier_attempts ORDER BY id");
     assert_eq!(rows, [["1", "failed"], ["2", "passed"]]);
@@ -185,11 +202,19 @@ fn a_rejected_change_costs_an_iteration_and_its_issues_reach_the_next() {
 #[test]
 fn the_sum_of_receipts_attempts_and_the_vendors_bill_agree() {
     let project = Project::python();
-    let haiku = upshift::domain::catalogue::Price { input: 1_000_000, output: 5_000_000, cache_read: 100_000, cache_write: 1_250_000 };
+    let haiku = upshift::domain::catalogue::Price {
+        input: 1_000_000,
+        output: 5_000_000,
+        cache_read: 100_000,
+        cache_write: 1_250_000,
+    };
     let options = crate::world::model_server::Options::default().price("claude-haiku-4-5", haiku);
     let (source, wrong, right) = (project.source, project.wrong, project.right);
-    let server = ModelServer::start_with(options, move |request| artisan(request, source, |_| (wrong.to_owned(), right.to_owned())));
-    let (said, database) = run(&project, &server, &["--tiers", "claude-haiku-4-5 x1", "--test-command", project.test_command]);
+    let server = ModelServer::start_with(options, move |request| {
+        artisan(request, source, |_| (wrong.to_owned(), right.to_owned()))
+    });
+    let (said, database) =
+        run(&project, &server, &["--tiers", "claude-haiku-4-5 x1", "--test-command", project.test_command]);
     assert_eq!(said.code, 0, "{}", said.all());
     let log = Log::open(&database);
     let receipts = log.number("SELECT SUM(cost_micro_usd) FROM model_calls");
@@ -229,7 +254,9 @@ fn a_broken_test_command_is_not_paid_for() {
 #[test]
 fn a_cap_is_never_passed_not_even_by_one_call() {
     let project = Project::python();
-    let server = ModelServer::start(move |request| artisan(request, "shop/cart.py", |_| ("nothing".to_owned(), "else".to_owned())));
+    let server = ModelServer::start(move |request| {
+        artisan(request, "shop/cart.py", |_| ("nothing".to_owned(), "else".to_owned()))
+    });
     let args = ["--tiers", "claude-haiku-4-5 x9", "--test-command", project.test_command, "--max-cost-usd", "0.012"];
     let (said, database) = run(&project, &server, &args);
     assert_eq!(said.code, 3, "{}", said.all());

@@ -105,7 +105,8 @@ fn foreign_crates_are_named_at_home_only() {
         for (name, homes) in AT_HOME {
             let named = text.lines().any(|line| {
                 let line = line.trim_start();
-                !line.starts_with("//") && (line.contains(&format!("{name}::")) || line.starts_with(&format!("use {name}")))
+                !line.starts_with("//")
+                    && (line.contains(&format!("{name}::")) || line.starts_with(&format!("use {name}")))
             });
             if named && !homes.contains(&module.as_str()) {
                 wrong.push(format!("{} names {name}", path.display()));

@@ -11,7 +11,6 @@ use quick_xml::events::{BytesStart, Event};
 
 use self::dialect::Dialect;
 use super::findings::{Block, Budget, Cases, Counts, Findings, Problems};
-use super::place;
 use crate::domain::test_report::{RunKind, RunStatus, TestStatus};
 
 /// How much text is collected before it is parsed.

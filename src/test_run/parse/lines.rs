@@ -224,10 +224,10 @@ fn sniff(first: &[u8]) -> (Encoding, usize) {
     let zeros = |offset: usize| first.iter().skip(offset).step_by(2).filter(|&&byte| byte == 0).count();
     let half = first.len() / 2;
     // Text in a Latin script has a NUL in nearly every second byte of UTF-16 and in none of UTF-8.
-    if half >= 8 && zeros(1) * 10 >= half * 9 && zeros(0) == 0 {
+    if half >= 8 && zeros(1) * 10 >= half * 9 && zeros(0) * 10 < half {
         return (Encoding::Utf16Le, 0);
     }
-    if half >= 8 && zeros(0) * 10 >= half * 9 && zeros(1) == 0 {
+    if half >= 8 && zeros(0) * 10 >= half * 9 && zeros(1) * 10 < half {
         return (Encoding::Utf16Be, 0);
     }
     (Encoding::Utf8, 0)

@@ -39,7 +39,7 @@ mod frames;
 mod junit;
 mod lines;
 mod merge;
-mod place;
+pub(super) mod place;
 mod python;
 
 mod behave;

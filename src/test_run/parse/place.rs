@@ -1,7 +1,7 @@
 //! Finds places in source files (`src/cart.rs:12:5`) in what frameworks print.
 
 /// The first `path:line` or `path:line:column` of a text, where the path has a file extension.
-pub(super) fn find(text: &str) -> Option<(String, u32)> {
+pub(in crate::test_run) fn find(text: &str) -> Option<(String, u32)> {
     places(text).next()
 }
 
@@ -16,7 +16,7 @@ pub(super) fn in_repository(text: &str) -> Option<(String, u32)> {
 }
 
 /// Whether a path is not one of an installed package or of a language's own library.
-pub(super) fn is_own(file: &str) -> bool {
+pub(in crate::test_run) fn is_own(file: &str) -> bool {
     const FOREIGN: [&str; 14] = [
         "node_modules/",
         "node:",
@@ -37,7 +37,7 @@ pub(super) fn is_own(file: &str) -> bool {
 }
 
 /// Every `path:line` of a text.
-pub(super) fn places(text: &str) -> impl Iterator<Item = (String, u32)> + '_ {
+pub(in crate::test_run) fn places(text: &str) -> impl Iterator<Item = (String, u32)> + '_ {
     memchr::memchr_iter(b':', text.as_bytes()).filter_map(|colon| at_colon(text, colon))
 }
 

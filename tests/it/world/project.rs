@@ -25,7 +25,10 @@ impl Project {
     pub(crate) fn rust() -> Self {
         let files = [
             ("Cargo.toml", "[package]\nname = \"calc\"\nversion = \"0.1.0\"\nedition = \"2021\"\n\n[workspace]\n"),
-            ("src/lib.rs", "pub fn add(a: i64, b: i64) -> i64 {\n    a - b\n}\n\npub fn double(a: i64) -> i64 {\n    a * 2\n}\n"),
+            (
+                "src/lib.rs",
+                "pub fn add(a: i64, b: i64) -> i64 {\n    a - b\n}\n\npub fn double(a: i64) -> i64 {\n    a * 2\n}\n",
+            ),
             (
                 "tests/adds.rs",
                 "#[test]\nfn adds() {\n    assert_eq!(calc::add(20, 22), 42, \"the sum\");\n}\n\n#[test]\nfn doubles() {\n    \
@@ -69,7 +72,10 @@ impl Project {
     /// A JavaScript module with node's own runner.
     pub(crate) fn javascript() -> Self {
         let files = [
-            ("package.json", "{ \"name\": \"greet\", \"type\": \"module\", \"scripts\": { \"test\": \"node --test\" } }\n"),
+            (
+                "package.json",
+                "{ \"name\": \"greet\", \"type\": \"module\", \"scripts\": { \"test\": \"node --test\" } }\n",
+            ),
             ("src/greet.js", "export function greet(name) {\n  return 'Hello ' + name;\n}\n"),
             (
                 "test/greet.test.js",

@@ -1,0 +1,1 @@
+//! Independent mock servers from package registries, driven end to end.
