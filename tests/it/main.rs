@@ -13,10 +13,14 @@ mod faults;
 #[cfg(test)]
 mod outputs;
 #[cfg(test)]
+mod process;
+#[cfg(test)]
 mod runs;
 #[cfg(test)]
 mod tidy;
 #[cfg(test)]
 mod wires;
+#[cfg(test)]
+mod workspace;
 #[cfg(test)]
 mod world;
