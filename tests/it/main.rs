@@ -15,11 +15,14 @@ mod faults;
 mod outputs;
 #[cfg(test)]
 mod readme;
+mod process;
 #[cfg(test)]
 mod runs;
 #[cfg(test)]
 mod tidy;
 #[cfg(test)]
 mod wires;
+#[cfg(test)]
+mod workspace;
 #[cfg(test)]
 mod world;

@@ -11,7 +11,7 @@ const MAX_LOOKED_AT: usize = 20_000;
 /// How many paths are suggested.
 const MAX_SUGGESTED: usize = 3;
 /// How alike two names must be, in hundredths of shared letter pairs.
-const ALIKE: usize = 60;
+const ALIKE: usize = 50;
 
 /// `; did you mean …?`, or that the folder is empty of such; begins so that it continues a sentence.
 pub(super) fn near(root: &Beneath, wanted: &RelPath) -> String {
