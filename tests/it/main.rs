@@ -14,8 +14,9 @@ mod faults;
 #[cfg(test)]
 mod outputs;
 #[cfg(test)]
-mod readme;
 mod process;
+#[cfg(test)]
+mod readme;
 #[cfg(test)]
 mod runs;
 #[cfg(test)]
