@@ -209,7 +209,7 @@ mod descendants {
         let spec = shell(&format!("{}; echo ready; exec sleep 1000", daemon(&pid)));
         let (ready, mut is_ready) = tokio::sync::mpsc::unbounded_channel();
         let stop = Stop::never();
-        let mut sink = |_: &[u8]| drop(ready.send(()));
+        let mut sink = |_: &[u8]| ready.send(()).unwrap_or_default();
         tokio::select! {
             _ = run(&spec, &stop, &mut sink) => panic!("it must not end by itself"),
             _ = is_ready.recv() => {}
@@ -276,10 +276,20 @@ mod descendants {
             finish(&shell_within(&format!("setsid sh {} >/dev/null 2>&1; sleep 0.2", script.display()), PATIENCE))
                 .await;
         assert_eq!(finished.exit, Exit::Code { code: 0 });
-        let length = || std::fs::metadata(&beat).unwrap().len();
-        let before = length();
-        finish(&shell("sleep 0.1")).await;
-        assert_eq!(length(), before);
+        let script = script.display().to_string();
+        let links = || {
+            let processes = std::fs::read_dir("/proc").unwrap().flatten();
+            processes
+                .filter(|entry| {
+                    std::fs::read_to_string(entry.path().join("cmdline")).is_ok_and(|line| line.contains(&script))
+                })
+                .count()
+        };
+        assert_eq!(
+            (0..20).map(|_| links()).sum::<usize>(),
+            0,
+            "looked for twenty times, since a link lives a moment only"
+        );
     }
 
     #[tokio::test]
