@@ -293,6 +293,34 @@ mod descendants {
     }
 
     #[tokio::test]
+    async fn children_of_another_upshift_are_strangers() {
+        // Branded as by another upshift: a limit of its own, and not adopted by us.
+        let line = "exec prlimit --locks=77:77 sleep 1000";
+        #[expect(clippy::disallowed_methods, reason = "the other upshift's child was not started here")]
+        let mut other = std::process::Command::new("sh")
+            .args(["-c", &format!("{line} & echo $!; wait")])
+            .stdout(std::process::Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut pid = String::new();
+        std::io::BufRead::read_line(&mut std::io::BufReader::new(other.stdout.take().unwrap()), &mut pid).unwrap();
+        let limits = format!("/proc/{}/limits", pid.trim());
+        let started = Instant::now();
+        while !std::fs::read_to_string(&limits)
+            .unwrap()
+            .lines()
+            .any(|line| line.contains("locks") && line.contains("77"))
+        {
+            assert!(started.elapsed() < PATIENCE);
+        }
+        finish(&shell_within("trap '' TERM; while :; do sleep 1; done", Duration::from_millis(50))).await;
+        assert!(std::fs::read_to_string(format!("/proc/{}/stat", pid.trim())).unwrap().contains(") S "));
+        let pid = pid.trim().parse().ok().and_then(rustix::process::Pid::from_raw).unwrap();
+        rustix::process::kill_process(pid, rustix::process::Signal::KILL).unwrap();
+        other.wait().unwrap();
+    }
+
+    #[tokio::test]
     async fn a_dead_orphan_is_not_left_as_a_corpse() {
         let folder = tempfile::tempdir().unwrap();
         let pid = folder.path().join("pid");
