@@ -10,6 +10,8 @@ mod config;
 #[cfg(test)]
 mod crashes;
 #[cfg(test)]
+mod demo;
+#[cfg(test)]
 mod faults;
 #[cfg(test)]
 mod outputs;
