@@ -67,6 +67,8 @@ pub(super) fn merge(
     if kept.iter().all(|one| !one.has_failures() && one.problems.is_empty() && one.status.is_none()) && !success {
         // The frameworks that were recognised do not say why the command failed.
         kept.push(fallback(generic, &kept));
+    } else if !success {
+        wrapper_words(generic, &mut kept);
     }
     let ended = how_ended(exit);
     let mut report = TestReport::unreadable(&name_of(&kept, hint));
@@ -91,6 +93,16 @@ pub(super) fn merge(
         report.problems.extend(last_words(recent, kind));
     }
     report
+}
+
+/// What npm says around a failing script; it names the workspace, but is no trouble of its own.
+fn wrapper_words(generic: Findings, kept: &mut [Findings]) {
+    let Some(last) = kept.last_mut() else { return };
+    let is_wrapper =
+        |problem: &Problem| problem.message.starts_with("npm error") || problem.message.starts_with("npm ERR!");
+    let words =
+        generic.problems.into_iter().filter(is_wrapper).map(|problem| Problem { kind: RunKind::Tests, ..problem });
+    last.problems.extend(words);
 }
 
 /// What the fallback adds where the frameworks are silent: tests only when no framework ran any.
