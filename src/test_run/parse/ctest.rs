@@ -186,7 +186,7 @@ impl Reader {
         true
     }
 
-    /// `	  1 - sums (Failed)`.
+    /// `\t  1 - sums (Failed)`.
     fn listed(&mut self, line: &str, text: &str) {
         if !line.starts_with(['\t', ' ']) {
             self.listing = false;

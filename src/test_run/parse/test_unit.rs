@@ -92,7 +92,7 @@ impl Reader {
         true
     }
 
-    /// `  test_data[one]:	.: (0.000153)` below `CartTU: `.
+    /// `  test_data[one]:\t.: (0.000153)` below `CartTU: `.
     fn verbose_line(&mut self, line: &str) {
         if let Some(class) = line.strip_suffix(": ") {
             class.trim().clone_into(&mut self.class);
