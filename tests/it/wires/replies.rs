@@ -154,6 +154,15 @@ async fn an_event_stream_under_a_wrong_content_type_is_read_all_the_same() {
 }
 
 #[tokio::test]
+async fn plain_json_under_a_wrong_content_type_is_read_all_the_same() {
+    let body = r#"{"choices":[{"message":{"role":"assistant","content":"hi"},"finish_reason":"stop"}]}"#;
+    let answer = Scripted::Body { content_type: "text/event-stream", body: body.to_owned() };
+    let server = ModelServer::serving_with(Options::default().chunk_bytes(1), [answer]);
+    let reply = provider(Wire::OpenAi, &server).ask(&ask("openai/gpt-4.1", vec![user("hello")])).await.unwrap();
+    assert_eq!(reply.text, "hi");
+}
+
+#[tokio::test]
 async fn gemini_says_why_it_blocked_a_prompt() {
     let body =
         json!({"promptFeedback": {"blockReason": "SAFETY"}, "usageMetadata": {"promptTokenCount": 7}}).to_string();
