@@ -1,4 +1,52 @@
-//! upshift gets a red repository green in CI.
+//! upshift gets a red repository green in CI. This page is its architecture.
+//!
+//! It runs the repository's own tests, lets the cheapest model try first, shifts up to a stronger model only when the cheap one
+//! stalls, never passes a budget, writes every attempt to a SQLite audit log, and reports what happened.
+//!
+//! # The path of a run
+//!
+//! [`cli`] reads flags, environment and files and has [`config`] resolve them into a plan; it opens the [`audit`] log and hands
+//! both to [`lifecycle`], which acts out one phase after the other: baseline, iterations, ending. An iteration holds
+//! one [`session`] per role ([`agent`] says what a role is told), has the change judged by [`test_run`] and
+//! [`policy::verdict`], and asks [`policy::escalation`] what comes next. [`report`] turns the events into text.
+//!
+//! # Layers
+//!
+//! A module imports only what stands left of it; modules inside braces do not know each other. `tests/it/tidy.rs` enforces it.
+//!
+//! ```text
+//! domain < {config, policy, report, redact} < {process, http} < {workspace, test_run, model, audit}
+//!        < session < agent < lifecycle < cli
+//! ```
+//!
+//! | module | owns |
+//! |---|---|
+//! | [`domain`] | the nouns: money, models, reports, verdicts, receipts, events, outcomes |
+//! | [`config`] | text and maps in, a plan or every error out |
+//! | [`policy`] | pure decisions: budget, entropy, escalation, handover, context, rotation, verdict |
+//! | [`report`] | events to terminal text, Markdown, JSON, progress lines (pure) |
+//! | [`redact`] | secrets out of text (pure) |
+//! | [`process`] | the one place that starts a process |
+//! | [`http`] | the one HTTP client |
+//! | [`workspace`] | recorded trees, diffs, every way a model may read or write files |
+//! | [`test_run`] | detect, run and read tests; what a model is shown of them |
+//! | [`model`] | the vendors' wires, the catalogue, cassettes |
+//! | [`audit`] | the SQLite log: reservations, receipts, events, hash chain, spool |
+//! | [`session`] | one role's conversation with a model, to a final report |
+//! | [`agent`] | the roles: prompts and what goes into them |
+//! | [`lifecycle`] | carries decisions out, phase by phase |
+//! | [`cli`] | commands, environment, terminal |
+//!
+//! # Invariants
+//!
+//! - **Decide apart from doing.** `policy` is pure; `lifecycle` and `session` have no policy of their own.
+//! - **One event stream.** Log, progress and report read the same [`domain::event::Event`]s, so they cannot disagree.
+//! - **Durable before acted on.** Every decision is recorded with the state that follows from it in one transaction; a process
+//!   killed anywhere is continued from its last decision, and replies that were paid for are replayed, not bought again.
+//! - **No call without a reservation**, and no reservation left without a receipt.
+//! - **Foreign text is data.** What the repository, its tests or a model wrote reaches a prompt fenced, a report escaped, and
+//!   every exit redacted.
+//! - Foreign types stay home: only `audit` names rusqlite, only `http` and `model` reqwest.
 
 pub mod agent;
 pub mod audit;
@@ -14,5 +62,4 @@ pub mod redact;
 pub mod report;
 pub mod session;
 pub mod test_run;
-pub mod tracker;
 pub mod workspace;

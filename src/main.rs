@@ -1,1 +1,11 @@
-fn main() {}
+//! The `upshift` program: the TLS provider, and out.
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    // reqwest is built without a provider of its own and panics unless one is installed first.
+    if rustls::crypto::ring::default_provider().install_default().is_err() {
+        return ExitCode::from(upshift::domain::outcome::EXIT_INTERNAL);
+    }
+    upshift::cli::main()
+}

@@ -1,1 +1,186 @@
-//! To be written.
+//! The roles: what each is told, and what it is given to work with.
+//!
+//! Owns the prompts (`prompts/*.md`, one version per file) and the composition of a role's first message.
+//! Invariant: text from the repository, its tests or another model reaches a prompt only as [`foreign::Foreign`],
+//! fenced by a mark that it cannot know. Starts no session itself: that is `lifecycle`'s.
+//!
+//! Start reading at [`artisan`].
+
+pub mod foreign;
+pub mod rank;
+
+use foreign::{Foreign, Mark};
+use serde::{Deserialize, Serialize};
+
+/// The artisan's instructions.
+const ARTISAN: &str = include_str!("prompts/artisan.v1.md");
+/// The librarian's instructions.
+const LIBRARIAN: &str = include_str!("prompts/librarian.v1.md");
+/// The critic's instructions.
+const CRITIC: &str = include_str!("prompts/critic.v1.md");
+
+/// A role's instructions (the stable, cacheable part) and its first message.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Prompt {
+    /// The same for every session of the role.
+    pub system: &'static str,
+    /// This session's task.
+    pub first_message: String,
+}
+
+/// A file, or the part of one around the lines that matter.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Excerpt {
+    /// The path in the repository, with the lines if not whole: `src/lib.rs:10-60`.
+    pub label: String,
+    /// The text.
+    pub text: Foreign,
+}
+
+/// What the last iteration of the tier left behind.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LastIteration {
+    /// The change since the tier began; it is in the tree.
+    pub diff: Foreign,
+    /// How it was judged.
+    pub result: Foreign,
+    /// What the critic objected to; empty when it did not.
+    pub objections: Vec<Foreign>,
+}
+
+/// Everything a role may be given. Never the whole repository (DESIGN §4).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Material {
+    /// What is to be done, in the user's words.
+    pub objective: String,
+    /// The command that verifies it.
+    pub test_command: String,
+    /// The failing tests and their messages.
+    pub failures: Foreign,
+    /// The files they name and what those import.
+    pub excerpts: Vec<Excerpt>,
+    /// Likely files by rank that are not excerpted; how many more there are is in the last entry.
+    pub likely: Foreign,
+    /// The librarian's brief, in full mode.
+    pub brief: Option<Foreign>,
+    /// The compressed failure history of the tiers below (at most 4,000 characters).
+    pub handover: Foreign,
+    /// The iteration before, in the same tier.
+    pub last: Option<LastIteration>,
+}
+
+/// The artisan's prompt.
+#[must_use]
+pub fn artisan(material: &Material, mark: &Mark) -> Prompt {
+    let mut message = task(material);
+    message.history(material, mark);
+    message.fenced(mark, "FAILING TESTS", &material.failures);
+    if let Some(brief) = &material.brief {
+        message.fenced(mark, "BRIEF", brief);
+    }
+    message.files(material, mark);
+    Prompt { system: ARTISAN, first_message: message.0 }
+}
+
+/// The librarian's prompt; prior attempts come first (S0-27).
+#[must_use]
+pub fn librarian(material: &Material, mark: &Mark) -> Prompt {
+    let mut message = task(material);
+    message.history(material, mark);
+    message.fenced(mark, "FAILING TESTS", &material.failures);
+    message.files(material, mark);
+    Prompt { system: LIBRARIAN, first_message: message.0 }
+}
+
+/// The critic's prompt: diff, failing tests, brief (S0-33).
+#[must_use]
+pub fn critic(material: &Material, diff: &Foreign, mark: &Mark) -> Prompt {
+    let mut message = task(material);
+    message.fenced(mark, "THE CHANGE", diff);
+    message.fenced(mark, "TESTS THAT FAILED BEFORE IT", &material.failures);
+    if let Some(brief) = &material.brief {
+        message.fenced(mark, "BRIEF", brief);
+    }
+    Prompt { system: CRITIC, first_message: message.0 }
+}
+
+/// A message under construction.
+struct Message(String);
+
+fn task(material: &Material) -> Message {
+    let Material { objective, test_command, .. } = material;
+    Message(format!("OBJECTIVE: {objective}\nTEST COMMAND: {test_command}\n"))
+}
+
+impl Message {
+    fn fenced(&mut self, mark: &Mark, label: &str, text: &Foreign) {
+        if !text.is_empty() {
+            self.0.push('\n');
+            self.0.push_str(&mark.fence(label, text));
+        }
+    }
+
+    fn history(&mut self, material: &Material, mark: &Mark) {
+        self.fenced(mark, "PRIOR ATTEMPTS", &material.handover);
+        if let Some(last) = &material.last {
+            self.fenced(mark, "YOUR CHANGE SO FAR (already in the files)", &last.diff);
+            self.fenced(mark, "HOW IT WAS JUDGED", &last.result);
+            for objection in &last.objections {
+                self.fenced(mark, "THE REVIEWER OBJECTS", objection);
+            }
+        }
+    }
+
+    fn files(&mut self, material: &Material, mark: &Mark) {
+        for excerpt in &material.excerpts {
+            self.fenced(mark, &excerpt.label, &excerpt.text);
+        }
+        self.fenced(mark, "OTHER FILES, likeliest first", &material.likely);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What each prompt may cost in every session; raise it only with a reason.
+    const LIMITS: [(&str, &str, usize); 3] =
+        [("artisan", ARTISAN, 1_300), ("librarian", LIBRARIAN, 1_100), ("critic", CRITIC, 1_100)];
+
+    fn material() -> Material {
+        Material {
+            objective: "make the failing tests pass".to_owned(),
+            test_command: "cargo test".to_owned(),
+            failures: Foreign::new("adds ... FAILED"),
+            excerpts: vec![Excerpt { label: "src/lib.rs".to_owned(), text: Foreign::new("fn add() {}") }],
+            likely: Foreign::new("src/other.rs"),
+            brief: Some(Foreign::new("the sign is wrong")),
+            handover: Foreign::new("=== TIER 1 FAILURES"),
+            last: Some(LastIteration {
+                diff: Foreign::new("-a\n+b"),
+                result: Foreign::new("still red"),
+                objections: vec![Foreign::new("only hides it")],
+            }),
+        }
+    }
+
+    #[test]
+    fn prompts_stay_within_their_sizes() {
+        for (name, text, limit) in LIMITS {
+            assert!(text.len() <= limit, "{name} is {} bytes, more than {limit}", text.len());
+        }
+    }
+
+    #[test]
+    fn the_artisan_is_given_everything_in_reading_order() {
+        let mark = Mark::fixed("m1");
+        insta::assert_snapshot!(artisan(&material(), &mark).first_message);
+    }
+
+    #[test]
+    fn the_critic_sees_the_diff_the_failures_and_the_brief_but_no_history() {
+        let message = critic(&material(), &Foreign::new("+fixed"), &Mark::fixed("m1")).first_message;
+        assert!(message.contains("+fixed") && message.contains("adds ... FAILED"));
+        assert!(message.contains("the sign is wrong") && !message.contains("PRIOR ATTEMPTS"));
+    }
+}

@@ -1,1 +1,51 @@
-//! The audit log: SQLite, append-only, safe against kill -9.
+//! The audit log: SQLite, append-only, safe against `kill -9`.
+//!
+//! Owns the database: its schema and migrations, the hash chain, reservations of money, the spool for times when the
+//! database cannot be written, the OS lock that tells a living run from a dead one, and the copy that is published
+//! inside a checkout. Everything is redacted before it is written.
+//! Invariant: no clock and no environment is read here; timestamps come with the events. Only this module names
+//! `rusqlite`, and none of its types leave it. Once a run has begun, no trouble with the log changes its outcome.
+//!
+//! Start reading at [`Store`] (writing) and [`Reader`] (reading); [`locate`] decides where a log lives.
+
+mod batch;
+mod budget;
+mod error;
+mod journal;
+mod location;
+mod lock;
+mod place;
+mod publish;
+mod query;
+mod reader;
+mod rows;
+mod schema;
+mod scrub;
+mod spool;
+mod store;
+mod types;
+mod verify;
+
+use std::path::Path;
+
+pub use error::AuditError;
+pub use journal::Journal;
+pub use location::{Location, locate};
+pub use reader::Reader;
+pub use store::{Settings, Store};
+pub use types::{
+    BrokenLink, CallReservation, Cap, LoadedRun, Refused, RunStatus, RunSummary, Scope, Snapshot, Verified, VerifyError,
+};
+
+use crate::domain::units::RunId;
+
+/// Walks the hash chain of a run in the database file at `path`.
+///
+/// # Errors
+/// See [`Reader::verify`].
+pub fn verify(path: &Path, run: &RunId) -> Result<Verified, VerifyError> {
+    Reader::open(&Location::file(path))?.verify(run)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,1 +1,141 @@
-//! To be written.
+//! The command line: one file per command, the environment, the terminal.
+//!
+//! Owns how a person meets upshift: flags, exit codes, what goes to which stream. Wires the layers below and decides nothing
+//! about a run. Start reading at [`main`].
+
+pub mod check;
+#[cfg(debug_assertions)]
+mod crash;
+mod demo;
+mod environment;
+pub mod init;
+mod models;
+mod plan;
+pub mod read;
+mod report;
+mod resume;
+mod run;
+pub mod schema;
+mod setup;
+mod signals;
+mod terminal;
+
+use std::io::Write as _;
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+use crate::domain::outcome::{EXIT_INTERNAL, EXIT_USAGE};
+use crate::test_run;
+use environment::Environment;
+
+/// Gets a red repository green: the cheapest model first, a stronger one only when that stalls, never over budget.
+#[derive(Debug, Parser)]
+#[command(name = "upshift", version, about, max_term_width = 100)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Fix the repository in this folder.
+    Run(Box<plan::Flags>),
+    /// Continue a run that was killed, interrupted or parked.
+    Resume(resume::Args),
+    /// Validate the configuration and print every effective value; makes no model call.
+    Check(Box<plan::Flags>),
+    /// Render a run from the audit log.
+    Report(report::Args),
+    /// Write a workflow file and a starter configuration.
+    Init {
+        /// Overwrite files that are already there
+        #[arg(long)]
+        force: bool,
+    },
+    /// Watch a broken project being fixed by a recorded model: no key, no network.
+    Demo,
+    /// Print the JSON Schema of the configuration file.
+    Schema,
+    /// Show what upshift reads from a test log.
+    Read(read::ReadArgs),
+}
+
+/// What a command came to when it could not do its work: a sentence for the user and the exit code.
+#[derive(Debug, thiserror::Error)]
+#[error("{message}")]
+struct Failure {
+    message: String,
+    code: u8,
+}
+
+impl Failure {
+    /// The user's to mend: exit 2.
+    fn usage(message: impl Into<String>) -> anyhow::Error {
+        Self { message: message.into(), code: EXIT_USAGE }.into()
+    }
+
+    /// Any other.
+    fn with_code(code: u8, message: impl Into<String>) -> anyhow::Error {
+        Self { message: message.into(), code }.into()
+    }
+}
+
+/// Runs the command and turns what came of it into an exit code (DESIGN §2.1).
+#[must_use]
+pub fn main() -> ExitCode {
+    let cli = Cli::parse();
+    let environment = Environment::read();
+    let code = dispatch(cli.command, &environment).unwrap_or_else(|error| {
+        let code = error.downcast_ref::<Failure>().map_or(EXIT_INTERNAL, |failure| failure.code);
+        let prefix = if code == EXIT_INTERNAL { "upshift: internal error: " } else { "" };
+        say(&format!("{prefix}{error:#}"));
+        code
+    });
+    ExitCode::from(code)
+}
+
+fn dispatch(command: Command, environment: &Environment) -> anyhow::Result<u8> {
+    match command {
+        Command::Run(flags) => run::run(*flags, environment),
+        Command::Resume(args) => resume::run(args, environment),
+        Command::Check(flags) => check_plan(*flags, environment),
+        Command::Report(args) => report::run(&args, environment),
+        Command::Init { force } => write_starters(force),
+        Command::Demo => demo::run(environment),
+        Command::Schema => print(&schema::render()),
+        Command::Read(args) => read::run(args),
+    }
+}
+
+fn check_plan(flags: plan::Flags, environment: &Environment) -> anyhow::Result<u8> {
+    let plan::Resolved { plan, checkout } = plan::resolve(flags, environment)?;
+    let folder = setup::working_directory(&checkout, &plan)?;
+    let detected = test_run::detect(&folder).map(|found| check::Detected {
+        command: found.command,
+        framework: found.framework,
+        why: found.why,
+    });
+    print(&check::render(&plan, detected.as_ref()))
+}
+
+fn write_starters(force: bool) -> anyhow::Result<u8> {
+    let overwrite = if force { init::Overwrite::Yes } else { init::Overwrite::No };
+    let said =
+        init::write(&environment::current_dir()?, overwrite).map_err(|error| Failure::usage(error.to_string()))?;
+    print(&said)
+}
+
+/// Writes a result to standard output; a closed pipe (`upshift report | head`) is no error.
+fn print(text: &str) -> anyhow::Result<u8> {
+    let mut out = std::io::stdout().lock();
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => Err(error.into()),
+        Ok(()) | Err(_) => Ok(crate::domain::outcome::EXIT_SUCCESS),
+    }
+}
+
+/// Writes a line to standard error; there is nobody to tell when that fails.
+fn say(line: &str) {
+    let _closed = writeln!(std::io::stderr().lock(), "{line}");
+}

@@ -1,1 +1,41 @@
-//! To be written.
+//! Configuration: flags, environment and files in, a [`Plan`] or every fault out.
+//!
+//! Owns the shape of the configuration file, precedence, defaults, validation and the JSON Schema.
+//! Must not read files, the environment or the network, and must not know the catalogue: `cli` hands all that in.
+//! Invariant: pure. Nothing given is ignored in silence: it is honoured, warned about, or refused.
+//!
+//! Start reading at [`resolve`].
+
+mod document;
+mod error;
+mod estimate;
+mod file;
+mod github;
+mod ladder;
+mod models;
+mod node;
+mod numbers;
+mod pick;
+mod plan;
+mod prices;
+mod read;
+mod reference;
+mod resolve;
+mod schema;
+mod sections;
+mod sources;
+mod suggest;
+mod values;
+
+pub use error::{CLOSING, ConfigErrors, Problem, SourceErrors};
+pub use ladder::{TiersSource, classify_tiers};
+pub use plan::{
+    AgentPlan, Comment, EffectiveValue, EndpointPlan, FailOn, Format, GithubPlan, Network, Origin, Plan, Push,
+    SafetyPlan, Sandbox, TestPlan, WaitFor, Wire,
+};
+pub use reference::{Entry, reference};
+pub use resolve::resolve;
+pub use schema::schema;
+pub use sources::{
+    Build, BuiltInEndpoint, Catalogue, DEFAULT_CONFIG_PATH, FileContent, NamedFile, Setting, Settings, Sources,
+};

@@ -51,7 +51,7 @@ impl MicroUsd {
     /// With two decimals, as budgets are spoken of: `$2.00`.
     #[must_use]
     pub fn to_cents(self) -> String {
-        let cents = (self.0 + 5_000) / 10_000;
+        let cents = self.0.saturating_add(5_000) / 10_000;
         format!("${}.{:02}", cents / 100, cents % 100)
     }
 }
@@ -62,7 +62,7 @@ impl fmt::Display for MicroUsd {
         if self.0 == 0 {
             return f.write_str("$0.00");
         }
-        let tenths_of_milli = (self.0 + 50) / 100;
+        let tenths_of_milli = self.0.saturating_add(50) / 100;
         write!(f, "${}.{:04}", tenths_of_milli / 10_000, tenths_of_milli % 10_000)
     }
 }
@@ -111,7 +111,7 @@ impl fmt::Display for RunId {
     }
 }
 
-/// Names a recorded state of the working tree: a git tree object id.
+/// Names a recorded state of the working tree; made by `workspace`, opaque to everyone else.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct TreeId(pub String);

@@ -1,1 +1,39 @@
-//! To be written.
+//! The lifecycle: carries a run from its first test to its report.
+//!
+//! Owns the phases of a run ([`state::Phase`]) and their effects. Invariant: it has no policy of its own (what comes
+//! next is decided by `policy::escalation` and `policy::budget`), and every decision is durable before it is acted on,
+//! so that a run killed anywhere goes on from its last decision.
+//!
+//! Start reading at [`run`].
+
+mod baseline;
+mod engine;
+mod finish;
+mod iteration;
+mod judge;
+mod material;
+mod resume;
+mod roles;
+pub mod state;
+
+pub use engine::{Engine, LifecycleError, World};
+pub use resume::{load, recall_touched, replay_of, settle_lost};
+
+use crate::domain::outcome::Outcome;
+use state::Phase;
+
+/// Carries a run to its end: acts out one phase after the other until one ends it.
+///
+/// # Errors
+/// [`LifecycleError`] when the tree, the tests or the log cannot be used; the state allows a resume.
+pub async fn run(engine: &mut Engine<'_>) -> Result<Outcome, LifecycleError> {
+    loop {
+        match engine.state.phase.clone() {
+            Phase::Baseline => baseline::run(engine).await?,
+            Phase::Ready => iteration::begin(engine)?,
+            Phase::Iterating => iteration::run(engine).await?,
+            Phase::Ending { outcome, stop_reason } => finish::run(engine, outcome, stop_reason).await?,
+            Phase::Ended { outcome } => return Ok(outcome),
+        }
+    }
+}

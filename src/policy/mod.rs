@@ -1,1 +1,15 @@
-//! To be written.
+//! Decisions, pure: state and observations in, decisions out.
+//!
+//! Owns no state but what is handed in, so that every rule can be property-tested and every state be saved. What the
+//! rules decide is carried out by `lifecycle` and `session`.
+//! Invariant: no file, clock, environment or randomness; imports `domain` only.
+//!
+//! Start reading at [`escalation::step`]: after every iteration it says what comes next.
+
+pub mod budget;
+pub mod entropy;
+pub mod escalation;
+pub mod handover;
+pub mod rotation;
+pub mod smart_zone;
+pub mod verdict;

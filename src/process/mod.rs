@@ -1,4 +1,13 @@
 //! The one place that starts a process.
+//!
+//! [`run`] takes a [`Spec`] to its end: in a process group of its own, with the environment exactly as given, its output read on
+//! at full speed in bounded memory, within a time limit. [`environment`] builds the environment that repository code may see.
+//!
+//! Start reading at [`run`]; `launch` starts the child, `family` finds and ends whatever it leaves behind, `capture` keeps the
+//! head and the tail of what it prints.
+//!
+//! Invariant: when [`run`] returns, or its future is dropped, no descendant of the child goes on living, also not one that left
+//! the group or was adopted (Linux; elsewhere the process group is ended). Nothing here decides what a result means.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -8,13 +17,32 @@ use std::time::Duration;
 use crate::domain::stop::{Stop, StopCause};
 use crate::domain::verdict::Exit;
 
+#[cfg(target_os = "linux")]
+mod brand;
+mod capture;
+pub mod environment;
+#[cfg_attr(not(target_os = "linux"), path = "family_portable.rs")]
+mod family;
+mod launch;
+mod supervise;
+#[cfg(test)]
+mod tests;
+
 /// What to run.
 #[derive(Debug, Clone)]
 pub enum Program {
     /// A shell command line, run by `sh -c`.
     Shell(String),
-    /// A program and its arguments.
+    /// A program and its arguments; a name without `/` is looked up in the `PATH` of [`Spec::env`].
     Argv(Vec<OsString>),
+}
+
+/// How a child is kept from harm beyond time, output and environment; the seam for Landlock and seccomp (DESIGN §5).
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Confinement {
+    /// Only what [`run`] always does.
+    #[default]
+    None,
 }
 
 /// One process to be run to its end.
@@ -34,12 +62,14 @@ pub struct Spec {
     pub keep: usize,
     /// Whether standard error is merged into the output in order (one pipe) or dropped into `stderr`.
     pub merge_stderr: bool,
+    /// What else it may not do.
+    pub confinement: Confinement,
 }
 
 /// How it went.
 #[derive(Debug, Clone)]
 pub struct Finished {
-    /// How it ended.
+    /// How it ended; [`Exit::Timeout`] when its time was up, whatever it said when told to end.
     pub exit: Exit,
     /// Standard output (and error, if merged): head and tail, with a line between that says what was left out.
     pub output: Vec<u8>,
@@ -76,10 +106,31 @@ pub enum ProcessError {
     },
 }
 
-/// Runs a process to its end, handing every chunk of output to `sink` as it comes.
+/// Runs a process to its end, handing every chunk of standard output to `sink` as it comes.
+///
+/// Its time up, or `stop` raised: SIGTERM to all its descendants, a short grace, SIGKILL to all that are left. What outlives
+/// the program itself is ended too. Needs a runtime with I/O and time enabled.
 ///
 /// # Errors
 /// [`ProcessError`]; a non-zero exit, a signal and a timeout are no errors.
-pub async fn run(_spec: &Spec, _stop: &Stop, _sink: &mut (dyn FnMut(&[u8]) + Send)) -> Result<Finished, ProcessError> {
-    todo!()
+pub async fn run(spec: &Spec, stop: &Stop, sink: &mut (dyn FnMut(&[u8]) + Send)) -> Result<Finished, ProcessError> {
+    let launched = launch::launch(spec)?;
+    supervise::supervise(spec, launched, stop, sink)
+        .await
+        .map_err(|source| ProcessError::Io { program: spec.program.to_string(), source })
+}
+
+impl std::fmt::Display for Program {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Shell(command) => f.write_str(command),
+            Self::Argv(words) => {
+                for (index, word) in words.iter().enumerate() {
+                    let space = if index == 0 { "" } else { " " };
+                    write!(f, "{space}{}", word.to_string_lossy())?;
+                }
+                Ok(())
+            }
+        }
+    }
 }

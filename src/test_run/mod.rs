@@ -1,5 +1,11 @@
 //! Test runs: detect the framework, run the command, read the output, choose what a model sees.
 
+mod describe;
+mod detect;
+mod filter;
+mod parse;
+mod run;
+
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::io::Read;
@@ -56,28 +62,28 @@ pub struct Detected {
 
 /// Finds out how a repository's tests are run (S0-42).
 #[must_use]
-pub fn detect(_root: &Path) -> Option<Detected> {
-    todo!()
+pub fn detect(root: &Path) -> Option<Detected> {
+    detect::detect(root)
 }
 
 /// Runs the tests and reads their output.
 ///
 /// # Errors
 /// When the process could not be started or read.
-pub async fn run(_command: &TestCommand, _filter: Option<&str>, _stop: &Stop) -> Result<TestRun, ProcessError> {
-    todo!()
+pub async fn run(command: &TestCommand, filter: Option<&str>, stop: &Stop) -> Result<TestRun, ProcessError> {
+    run::run(command, filter, stop).await
 }
 
 /// Reads a log of any size in bounded memory.
 ///
 /// # Errors
 /// Those of the reader.
-pub fn read(_log: &mut dyn Read, _exit: Option<Exit>, _framework: Option<&str>) -> std::io::Result<TestReport> {
-    todo!()
+pub fn read(log: &mut dyn Read, exit: Option<Exit>, framework: Option<&str>) -> std::io::Result<TestReport> {
+    parse::read(log, exit, framework)
 }
 
 /// What a model is shown of a red run: the failures that matter, in at most `budget` characters.
 #[must_use]
-pub fn describe(_run: &TestRun, _root: &Path, _budget: usize) -> String {
-    todo!()
+pub fn describe(run: &TestRun, root: &Path, budget: usize) -> String {
+    describe::describe(run, root, budget)
 }

@@ -1,0 +1,201 @@
+//! Reservations: a cap is checked and used up in one transaction, so that processes sharing a database share it.
+//!
+//! Invariant: what was granted for a scope, settled or not, never passes any cap that was asked about, whether the
+//! database can be written or not. What cannot be known counts as spent.
+
+use std::collections::BTreeMap;
+
+use super::batch::{Batch, Extra};
+use super::query;
+use super::rows;
+use super::store::{Store, Sync};
+use super::types::{CallReservation, Cap, Refused, Scope};
+use crate::domain::receipt::Receipt;
+use crate::domain::units::{MicroUsd, RunId};
+
+/// What this process knows of the sums of scopes: the database's last word and its own calls since.
+#[derive(Debug)]
+pub(super) struct Totals(pub(super) BTreeMap<String, Total>);
+
+/// One scope's sums.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Total {
+    settled: MicroUsd,
+    open: MicroUsd,
+    /// Own calls under way, with what is set aside for each.
+    calls: BTreeMap<String, MicroUsd>,
+}
+
+impl Totals {
+    /// Takes over what the database says.
+    pub(super) fn note(&mut self, scope: &str, (settled, open): (MicroUsd, MicroUsd)) {
+        let total = self.0.entry(scope.to_owned()).or_default();
+        (total.settled, total.open) = (settled, open);
+    }
+
+    /// Takes over a call under way whose amount is in the sums already.
+    fn adopt(&mut self, scope: &str, call_id: String, reserved: MicroUsd) {
+        self.0.entry(scope.to_owned()).or_default().calls.insert(call_id, reserved);
+    }
+
+    fn reserve(&mut self, scopes: &[String], call: &CallReservation) {
+        for scope in scopes {
+            let total = self.0.entry(scope.clone()).or_default();
+            total.open += call.reserved;
+            total.calls.insert(call.call_id.clone(), call.reserved);
+        }
+    }
+
+    /// Settles an own call in every scope that it was reserved for.
+    pub(super) fn settle(&mut self, receipt: &Receipt) {
+        for total in self.0.values_mut() {
+            if let Some(reserved) = total.calls.remove(&receipt.call_id) {
+                total.open = total.open.saturating_sub(reserved);
+                total.settled += receipt.cost;
+            }
+        }
+    }
+}
+
+impl Store {
+    /// Reads what a run that is taken up again has spent and set aside, for times when the database cannot be read.
+    pub(super) fn recall(&mut self, run: &RunId) -> rusqlite::Result<()> {
+        for scope in query::scopes(&self.db, run)? {
+            let sums = query::sums(&self.db, &scope)?;
+            self.totals.note(&scope, sums);
+        }
+        for (scope, call_id, reserved) in query::open_calls(&self.db, run)? {
+            self.totals.adopt(&scope, call_id, reserved);
+        }
+        Ok(())
+    }
+
+    /// Sets aside the worst case of a call if no cap can be passed by it, and records the `CallReserved` event.
+    ///
+    /// # Errors
+    /// The first cap in the order given that it could pass; nothing is recorded then.
+    pub fn reserve(&mut self, call: &CallReservation, caps: &[Cap]) -> Result<(), Refused> {
+        let Some(mut chain) = self.chain() else {
+            // No run, no budget.
+            let none = Cap { scope: Scope::Run(RunId("(none)".to_owned())), max: MicroUsd::ZERO };
+            return check(&none, None, call.reserved);
+        };
+        let mut scopes = vec![
+            Scope::Run(chain.run_id.clone()).to_string(),
+            Scope::Tier(chain.run_id.clone(), call.scope.tier_index).to_string(),
+        ];
+        for key in caps.iter().map(|cap| cap.scope.to_string()) {
+            if !scopes.contains(&key) {
+                scopes.push(key);
+            }
+        }
+        let mut batch = Batch::new(chain.run_id.clone());
+        let extra = Extra::Reservation { scopes: scopes.clone(), target: call.target.clone() };
+        self.link(&mut chain, &mut batch, &call.event(), extra);
+        match self.reserve_in_database(&batch, &scopes, caps, call) {
+            Ok(granted) => {
+                self.recovered();
+                granted?;
+                self.totals.reserve(&scopes, call);
+                self.advance(chain);
+            }
+            Err(error) => {
+                self.check_known(caps, call)?;
+                self.totals.reserve(&scopes, call);
+                self.advance(chain);
+                self.keep(batch, &error);
+            }
+        }
+        Ok(())
+    }
+
+    /// Checks and writes in one transaction; the outer error is the database's.
+    fn reserve_in_database(
+        &mut self,
+        batch: &Batch,
+        scopes: &[String],
+        caps: &[Cap],
+        call: &CallReservation,
+    ) -> rusqlite::Result<Result<(), Refused>> {
+        let (transaction, replayed) = self.transaction(Sync::Now)?;
+        let mut known = Vec::with_capacity(scopes.len());
+        for scope in scopes {
+            known.push((scope.as_str(), query::sums(&transaction, scope)?));
+        }
+        let of = |scope: &str| known.iter().find(|(key, _)| *key == scope).map(|(_, sums)| *sums);
+        let granted = caps.iter().try_for_each(|cap| check(cap, of(&cap.scope.to_string()), call.reserved));
+        if granted.is_ok() {
+            rows::apply(&transaction, batch)?;
+        }
+        transaction.commit()?;
+        self.replayed(replayed);
+        for (scope, sums) in known {
+            self.totals.note(scope, sums);
+        }
+        Ok(granted)
+    }
+
+    /// The caps while the database cannot be written: by what is known here, or can at least be read.
+    fn check_known(&mut self, caps: &[Cap], call: &CallReservation) -> Result<(), Refused> {
+        for cap in caps {
+            let key = cap.scope.to_string();
+            if !self.totals.0.contains_key(&key)
+                && let Ok(sums) = query::sums(&self.db, &key)
+            {
+                self.totals.note(&key, sums);
+            }
+            let known = self.totals.0.get(&key).map(|total| (total.settled, total.open));
+            check(cap, known, call.reserved)?;
+        }
+        Ok(())
+    }
+
+    /// The least that is left over all caps, for planning the size of a call.
+    #[must_use]
+    pub fn left(&self, caps: &[Cap]) -> MicroUsd {
+        let left = |cap: &Cap| {
+            let sums = self.sums(&cap.scope.to_string());
+            sums.map_or(MicroUsd::ZERO, |(settled, open)| cap.max.saturating_sub(settled + open))
+        };
+        caps.iter().map(left).min().unwrap_or(MicroUsd(u64::MAX))
+    }
+
+    /// What the settled calls of a scope cost; what is set aside for others does not count.
+    #[must_use]
+    pub fn spent(&self, scope: &Scope) -> MicroUsd {
+        self.sums(&scope.to_string()).map_or(MicroUsd::ZERO, |(settled, _)| settled)
+    }
+
+    /// What the settled calls of one iteration cost, lost ones included.
+    #[must_use]
+    pub fn iteration_cost(&self, run: &RunId, tier_index: u32, iteration: u32) -> MicroUsd {
+        let recorded = query::iteration_costs(&self.db, run, tier_index, iteration).unwrap_or_default();
+        let mut cost: MicroUsd = recorded.iter().map(|(_, cost)| *cost).sum();
+        if self.is_degraded() && self.chain().is_some_and(|chain| chain.run_id == *run) {
+            let waiting = self.settled.values().filter(|receipt| {
+                (receipt.scope.tier_index, receipt.scope.iteration) == (tier_index, iteration)
+                    && !recorded.iter().any(|(call, _)| *call == receipt.call_id)
+            });
+            cost += waiting.map(|receipt| receipt.cost).sum();
+        }
+        cost
+    }
+
+    /// A scope's sums, settled and open; `None` when they cannot be known.
+    fn sums(&self, key: &str) -> Option<(MicroUsd, MicroUsd)> {
+        let known = || self.totals.0.get(key).map(|total| (total.settled, total.open));
+        // While writes wait in the spool the database knows less than we do.
+        let waiting = if self.is_degraded() { known() } else { None };
+        waiting.or_else(|| query::sums(&self.db, key).ok()).or_else(known)
+    }
+}
+
+/// Whether a call fits under a cap whose scope has these sums, settled and open; unknown sums count as spent.
+fn check(cap: &Cap, sums: Option<(MicroUsd, MicroUsd)>, asked: MicroUsd) -> Result<(), Refused> {
+    let (spent, reserved_elsewhere) = sums.unwrap_or((cap.max, MicroUsd::ZERO));
+    let fits = sums.is_some() && spent + reserved_elsewhere + asked <= cap.max;
+    if fits {
+        return Ok(());
+    }
+    Err(Refused { scope: cap.scope.clone(), max: cap.max, spent, reserved_elsewhere, asked })
+}

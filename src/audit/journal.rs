@@ -1,0 +1,86 @@
+//! Where events and money go: the store first, then everyone who listens.
+//!
+//! Invariant: what a listener hears is durable already, so log, terminal and report cannot disagree (DESIGN §3).
+
+use super::{CallReservation, Cap, Refused, Snapshot, Store};
+use crate::domain::chat::Reply;
+use crate::domain::event::{Event, EventSink};
+use crate::domain::receipt::Receipt;
+
+/// The one object through which a run records what happens.
+#[derive(Debug)]
+pub struct Journal {
+    store: Store,
+    listeners: Vec<Box<dyn EventSink>>,
+}
+
+impl Journal {
+    /// A journal over an open store.
+    #[must_use]
+    pub fn new(store: Store, listeners: Vec<Box<dyn EventSink>>) -> Self {
+        Self { store, listeners }
+    }
+
+    /// Adds a listener; it hears what comes from now on.
+    pub fn listen(&mut self, listener: Box<dyn EventSink>) {
+        self.listeners.push(listener);
+    }
+
+    /// Tells the listeners of an event that the store has recorded by itself (`begin_run`, `continue_run`).
+    pub fn tell(&mut self, event: &Event) {
+        for listener in &mut self.listeners {
+            listener.emit(event);
+        }
+    }
+
+    /// Makes one event durable, then tells it.
+    pub fn emit(&mut self, event: &Event) {
+        self.store.append(event, None);
+        self.tell(event);
+    }
+
+    /// Makes the events of one decision durable together, with the lifecycle's serialised state, then tells them.
+    pub fn record(&mut self, events: &[Event], state: Option<&str>) {
+        self.store.append_all(events, state);
+        for event in events {
+            self.tell(event);
+        }
+    }
+
+    /// Sets aside the worst case of a call; see [`Store::reserve`].
+    ///
+    /// # Errors
+    /// The cap that the call could pass; nothing is recorded or told then.
+    pub fn reserve(&mut self, call: &CallReservation, caps: &[Cap]) -> Result<(), Refused> {
+        self.store.reserve(call, caps)?;
+        self.tell(&call.event());
+        Ok(())
+    }
+
+    /// Settles a reservation; see [`Store::settle`].
+    pub fn settle(&mut self, receipt: &Receipt, reply: Option<&Reply>) {
+        self.store.settle(receipt, reply);
+        self.tell(&Event::CallSettled(receipt.clone()));
+    }
+
+    /// Keeps a snapshot; see [`Store::save_snapshot`].
+    pub fn save_snapshot(&mut self, snapshot: &Snapshot<'_>) {
+        self.store.save_snapshot(snapshot);
+    }
+
+    /// The store, to read from.
+    #[must_use]
+    pub fn store(&self) -> &Store {
+        &self.store
+    }
+
+    /// The store, for what is not an event.
+    pub fn store_mut(&mut self) -> &mut Store {
+        &mut self.store
+    }
+
+    /// Closes the store; see [`Store::close`]. Returns its last warnings.
+    pub fn close(self) -> Vec<String> {
+        self.store.close()
+    }
+}

@@ -1,0 +1,85 @@
+//! OS locks: they end with the process that holds them, however it ends, and mean nothing on another machine.
+
+use std::fs::{File, OpenOptions, TryLockError};
+use std::io;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use crate::domain::units::RunId;
+
+/// A reader that looks whether a run lives holds its lock for a moment: so often is taking it tried again.
+const TRIES: u32 = 20;
+
+/// The pause between two such tries.
+const PAUSE: Duration = Duration::from_millis(2);
+
+/// A lock file that is held; removed when given up.
+#[derive(Debug)]
+pub(super) struct Held {
+    path: PathBuf,
+    /// Holds the lock by being open.
+    _file: File,
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        // Removed while it is still locked, so that nobody else's file is taken away.
+        drop(std::fs::remove_file(&self.path));
+    }
+}
+
+/// The lock file of a run beside its database.
+pub(super) fn of_run(db: &Path, run: &RunId) -> PathBuf {
+    beside(db, &format!(".run-{run}.lock"))
+}
+
+/// A file beside the database, named after it.
+pub(super) fn beside(db: &Path, suffix: &str) -> PathBuf {
+    let mut name = db.file_name().unwrap_or_default().to_owned();
+    name.push(suffix);
+    db.with_file_name(name)
+}
+
+/// Takes the lock alone; `None` while another process holds it.
+pub(super) fn take(path: &Path) -> io::Result<Option<Held>> {
+    for _ in 0..TRIES {
+        let file = open(path)?;
+        match file.try_lock() {
+            Ok(()) if is_still(&file, path) => return Ok(Some(Held { path: path.to_owned(), _file: file })),
+            // Its last holder removed the file in between.
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => std::thread::sleep(PAUSE),
+            Err(TryLockError::Error(error)) => return Err(error),
+        }
+    }
+    Ok(None)
+}
+
+/// Whether a process holds the lock.
+pub(super) fn is_held(path: &Path) -> bool {
+    let Ok(file) = File::open(path) else { return false };
+    matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock))
+}
+
+/// Opens a file and waits until it is ours alone and still the one at that path.
+pub(super) fn wait_for(path: &Path) -> io::Result<File> {
+    loop {
+        let file = open(path)?;
+        file.lock()?;
+        if is_still(&file, path) {
+            return Ok(file);
+        }
+    }
+}
+
+fn open(path: &Path) -> io::Result<File> {
+    OpenOptions::new().read(true).append(true).create(true).open(path)
+}
+
+fn is_still(file: &File, path: &Path) -> bool {
+    match (file.metadata(), std::fs::metadata(path)) {
+        (Ok(open), Ok(there)) => (open.dev(), open.ino()) == (there.dev(), there.ino()),
+        _ => false,
+    }
+}

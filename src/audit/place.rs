@@ -1,0 +1,110 @@
+//! Making the place of a log ready: folders, and the copy in the checkout weighed against the live file.
+//!
+//! Invariant: neither the live log nor its published copy is ever lost by it; what gives way is moved aside.
+
+use std::fs::{DirBuilder, File, TryLockError};
+use std::os::unix::fs::DirBuilderExt as _;
+use std::path::Path;
+
+use rusqlite::{Connection, OpenFlags};
+
+use super::error::{explain, explain_io};
+use super::location::{Location, Published};
+use super::publish::{CopyState, copy_state, fetch, set_aside};
+use super::{AuditError, lock, query};
+
+/// Whether another process has the log open.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Company {
+    Alone,
+    Others,
+}
+
+/// Makes the folders, takes in or sets aside what has to be. Returns the lock that shows others that the log is open,
+/// and what a person should know.
+pub(super) fn prepare(location: &Location) -> Result<(Option<File>, Vec<String>), AuditError> {
+    let live = &location.live;
+    let failed = |error: std::io::Error| explain_io(live, &error);
+    let Some(place) = &location.published else {
+        if let Some(folder) = live.parent() {
+            std::fs::create_dir_all(folder).map_err(failed)?;
+        }
+        return Ok((None, Vec::new()));
+    };
+    if let Some(folder) = live.parent() {
+        // Under the user's home or the runner's temporary folder: nobody else's business.
+        DirBuilder::new().recursive(true).mode(0o700).create(folder).map_err(failed)?;
+    }
+    let mut warnings = Vec::new();
+    let presence = File::options().append(true).create(true).open(lock::beside(live, ".lock")).map_err(failed)?;
+    let company = match presence.try_lock() {
+        Ok(()) => Company::Alone,
+        Err(TryLockError::WouldBlock) => Company::Others,
+        Err(TryLockError::Error(error)) => return Err(failed(error)),
+    };
+    if company == Company::Alone {
+        reconcile(live, place, &mut warnings)?;
+        presence.unlock().map_err(failed)?;
+    }
+    presence.lock_shared().map_err(failed)?;
+    Ok((Some(presence), warnings))
+}
+
+fn reconcile(live: &Path, place: &Published, warnings: &mut Vec<String>) -> Result<(), AuditError> {
+    let failed = |error: std::io::Error| explain_io(live, &error);
+    let incoming = lock::beside(live, ".incoming");
+    match (live.exists(), copy_state(live, place)) {
+        (false, CopyState::NeverMade | CopyState::Deleted) | (true, CopyState::Ours | CopyState::NeverMade) => {}
+        (false, CopyState::Ours | CopyState::Other) => {
+            fetch(place, &incoming)?;
+            std::fs::rename(&incoming, live).map_err(failed)?;
+        }
+        (true, CopyState::Deleted) => {
+            let aside = set_aside(live).map_err(failed)?;
+            warnings.push(format!(
+                "the audit log {} was deleted; a new one begins, and the old one is kept at {}",
+                place.path().display(),
+                aside.display()
+            ));
+        }
+        (true, CopyState::Other) => match fetch(place, &incoming).and_then(|()| has_news(&incoming, live)) {
+            Ok(true) => {
+                let aside = set_aside(live).map_err(failed)?;
+                std::fs::rename(&incoming, live).map_err(failed)?;
+                warnings.push(format!(
+                    "the audit log {} was put there by someone else; it is continued, and the one before is kept at {}",
+                    place.path().display(),
+                    aside.display()
+                ));
+            }
+            Ok(false) => drop(std::fs::remove_file(&incoming)),
+            Err(error) => {
+                drop(std::fs::remove_file(&incoming));
+                warnings.push(format!("the published audit log is replaced: {error}"));
+            }
+        },
+    }
+    Ok(())
+}
+
+/// Whether the incoming database holds runs that the live one does not know.
+fn has_news(incoming: &Path, live: &Path) -> Result<bool, AuditError> {
+    let known = ids(live)?;
+    Ok(ids(incoming)?.iter().any(|run| !known.contains(run)))
+}
+
+fn ids(path: &Path) -> Result<Vec<String>, AuditError> {
+    let failed = |error: rusqlite::Error| explain(path, &error);
+    let db = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_WRITE).map_err(failed)?;
+    super::schema::harden(&db).map_err(failed)?;
+    let any: bool = db
+        .query_row("SELECT count(*) > 0 FROM sqlite_schema WHERE name = 'run_metadata'", [], |row| row.get(0))
+        .map_err(failed)?;
+    if any { query::run_ids(&db).map_err(failed) } else { Ok(Vec::new()) }
+}
+
+/// Whether the copy in the checkout is there and the one that we put there last.
+pub(super) fn is_published(location: &Location) -> bool {
+    let Some(place) = &location.published else { return true };
+    copy_state(&location.live, place) == CopyState::Ours
+}

@@ -1,0 +1,204 @@
+//! The copy of a log inside a checkout: put there whole, by rename; taken in again when it is all there is.
+//!
+//! Invariant: the folders of a checkout may be a stranger's, so each is opened from the one before and no link is
+//! followed. The copy is one plain file (rollback journal, not WAL), readable from a read-only place.
+
+use std::ffi::{OsStr, OsString};
+use std::fs::File;
+use std::io::{self, Write as _};
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use rusqlite::backup::Backup;
+use rusqlite::{Connection, OpenFlags};
+use rustix::fs::{AtFlags, Mode, OFlags, mkdirat, openat, renameat, statat, unlinkat};
+
+use super::error::{explain, explain_io};
+use super::location::Published;
+use super::store::Sync;
+use super::{AuditError, lock};
+
+/// Pages copied at a time; all of them, for the log is small and a copy in one step is consistent.
+const ALL_PAGES: i32 = i32::MAX;
+
+/// Folders that we make, and the default folder when a person made it, are kept out of git.
+const OUR_FOLDER: &str = ".upshift";
+
+/// Copies the database, as it stands, to where its owner wants it. Only the last copy need wait for the disk: the live
+/// log is what has to be durable.
+pub(super) fn publish(db: &Connection, live: &Path, place: &Published, sync: Sync) -> Result<(), AuditError> {
+    let copy = lock::beside(live, ".copy");
+    let shown = place.path();
+    let _alone = lock::wait_for(&lock::beside(live, ".copy.lock")).map_err(|error| explain_io(live, &error))?;
+    let result = back_up(db, &copy)
+        .map_err(|error| explain(live, &error))
+        .and_then(|()| put(&copy, place, sync).map_err(|error| explain_io(&shown, &error)))
+        .and_then(|stamp| std::fs::write(stamp_path(live), stamp).map_err(|error| explain_io(live, &error)));
+    drop(std::fs::remove_file(&copy));
+    result
+}
+
+/// Copies a database into a fresh file that needs no other beside it.
+fn back_up(db: &Connection, copy: &Path) -> rusqlite::Result<()> {
+    drop(std::fs::remove_file(copy));
+    let mut target = Connection::open(copy)?;
+    target.pragma_update(None, "synchronous", "OFF")?;
+    run_backup(db, &mut target)?;
+    target.pragma_update_and_check(None, "journal_mode", "DELETE", |_| Ok(()))?;
+    target.close().map_err(|(_, error)| error)
+}
+
+/// Copies all pages from one database to another.
+pub(super) fn run_backup(from: &Connection, to: &mut Connection) -> rusqlite::Result<()> {
+    Backup::new(from, to)?.run_to_completion(ALL_PAGES, Duration::from_millis(5), None)
+}
+
+/// Puts the copy in its place; returns the stamp by which it is known again.
+fn put(copy: &Path, place: &Published, sync: Sync) -> io::Result<String> {
+    let (folder, name) = open_folder(place, Missing::Make)?;
+    let mut temporary = OsString::from(".");
+    temporary.push(&name);
+    temporary.push(".tmp");
+    // Left by a kill in the middle.
+    unlinkat(&folder, &temporary, AtFlags::empty()).ok();
+    let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let mut target = File::from(openat(&folder, &temporary, flags, Mode::from_raw_mode(0o644))?);
+    let written = io::copy(&mut File::open(copy)?, &mut target)
+        .and_then(|_| if sync == Sync::Now { target.sync_data() } else { Ok(()) })
+        .and_then(|()| renameat(&folder, &temporary, &folder, &name).map_err(io::Error::from));
+    if let Err(error) = written {
+        unlinkat(&folder, &temporary, AtFlags::empty()).ok();
+        return Err(error);
+    }
+    Ok(stamp(&target.metadata()?))
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Missing {
+    Make,
+    Fail,
+}
+
+/// Opens the folder that the copy lies in, and says the copy's name.
+fn open_folder(place: &Published, missing: Missing) -> io::Result<(File, OsString)> {
+    let mut folder = File::open(&place.root)?;
+    let mut names: Vec<&OsStr> = place.relative.iter().collect();
+    let name = names.pop().ok_or(io::ErrorKind::InvalidInput)?.to_owned();
+    let mut ignored = false;
+    for part in names {
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let mut made = false;
+        if missing == Missing::Make {
+            match mkdirat(&folder, part, Mode::from_raw_mode(0o755)) {
+                Ok(()) => made = true,
+                Err(rustix::io::Errno::EXIST) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+        folder = File::from(openat(&folder, part, flags, Mode::empty())?);
+        if missing == Missing::Make && !ignored && (made || part == OUR_FOLDER) {
+            ignore(&folder)?;
+            ignored = true;
+        }
+    }
+    Ok((folder, name))
+}
+
+/// Gives a folder an ignore file of its own, unless it has one.
+fn ignore(folder: &File) -> io::Result<()> {
+    let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    match openat(folder, ".gitignore", flags, Mode::from_raw_mode(0o644)) {
+        Ok(file) => File::from(file).write_all(b"*\n"),
+        Err(rustix::io::Errno::EXIST) => Ok(()),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// What became of the published copy since we put it there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum CopyState {
+    /// It is as we left it.
+    Ours,
+    /// There never was one, as far as we know, and there is none.
+    NeverMade,
+    /// It is gone: its owner deleted it.
+    Deleted,
+    /// There is one that we did not put there.
+    Other,
+}
+
+/// Looks at the published copy.
+pub(super) fn copy_state(live: &Path, place: &Published) -> CopyState {
+    let stamped = std::fs::read_to_string(stamp_path(live)).ok();
+    let there = open_copy(place).and_then(|file| file.metadata()).map(|found| stamp(&found)).ok();
+    match (stamped, there) {
+        (None, None) => CopyState::NeverMade,
+        (Some(_), None) => CopyState::Deleted,
+        (Some(ours), Some(found)) if ours == found => CopyState::Ours,
+        (_, Some(_)) => CopyState::Other,
+    }
+}
+
+fn open_copy(place: &Published) -> io::Result<File> {
+    let (folder, name) = open_folder(place, Missing::Fail)?;
+    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK;
+    let file = File::from(openat(&folder, &name, flags, Mode::empty())?);
+    if file.metadata()?.is_file() { Ok(file) } else { Err(io::ErrorKind::InvalidInput.into()) }
+}
+
+fn stamp(found: &std::fs::Metadata) -> String {
+    format!("{}:{}:{}:{}.{}", found.dev(), found.ino(), found.len(), found.mtime(), found.mtime_nsec())
+}
+
+fn stamp_path(live: &Path) -> PathBuf {
+    lock::beside(live, ".published")
+}
+
+/// Copies the published file to a private place, its WAL folded in, and checks that it is whole.
+pub(super) fn fetch(place: &Published, to: &Path) -> Result<(), AuditError> {
+    let shown = place.path();
+    let io_failed = |error: io::Error| explain_io(&shown, &error);
+    let sql_failed = |error: rusqlite::Error| explain(&shown, &error);
+    let wal = lock::beside(to, "-wal");
+    drop(std::fs::remove_file(&wal));
+    io::copy(&mut open_copy(place).map_err(io_failed)?, &mut File::create(to).map_err(io_failed)?)
+        .map_err(io_failed)?;
+    let (folder, mut name) = open_folder(place, Missing::Fail).map_err(io_failed)?;
+    name.push("-wal");
+    if statat(&folder, &name, AtFlags::SYMLINK_NOFOLLOW).is_ok() {
+        let beside = Published { root: place.root.clone(), relative: place.relative.with_file_name(&name) };
+        io::copy(&mut open_copy(&beside).map_err(io_failed)?, &mut File::create(&wal).map_err(io_failed)?)
+            .map_err(io_failed)?;
+    }
+    let db = Connection::open_with_flags(to, OpenFlags::SQLITE_OPEN_READ_WRITE).map_err(sql_failed)?;
+    super::schema::harden(&db).map_err(sql_failed)?;
+    super::schema::check_owner(&db, &shown)?;
+    let check: String = db.query_row("PRAGMA quick_check(1)", [], |row| row.get(0)).map_err(sql_failed)?;
+    if check != "ok" {
+        return Err(AuditError::Damaged { path: shown, why: check });
+    }
+    db.pragma_update_and_check(None, "journal_mode", "DELETE", |_| Ok(())).map_err(sql_failed)?;
+    db.close().map_err(|(_, error)| sql_failed(error))
+}
+
+/// Moves a live log with all that belongs to it out of the way; returns where it is now.
+pub(super) fn set_aside(live: &Path) -> io::Result<PathBuf> {
+    let mut number = 1_u32;
+    let aside = loop {
+        let aside = live.with_file_name(format!("audit-{number}.db"));
+        if !aside.exists() {
+            break aside;
+        }
+        number += 1;
+    };
+    for suffix in ["-wal", "-shm", ".spool.jsonl"] {
+        match std::fs::rename(lock::beside(live, suffix), lock::beside(&aside, suffix)) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+            _ => {}
+        }
+    }
+    std::fs::rename(live, &aside)?;
+    drop(std::fs::remove_file(stamp_path(live)));
+    Ok(aside)
+}

@@ -1,0 +1,228 @@
+//! Reading a log: through a [`Reader`], or through the [`Store`] that writes it.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use rusqlite::{Connection, OpenFlags};
+use tempfile::TempDir;
+
+use super::error::{explain, explain_io};
+use super::query::{self, QueryError};
+use super::spool::Spool;
+use super::store::Store;
+use super::types::{CallReservation, LoadedRun, RunSummary, Verified, VerifyError};
+use super::{AuditError, Location, lock, publish, rows, schema, verify};
+use crate::domain::chat::Reply;
+use crate::domain::receipt::Receipt;
+use crate::domain::units::RunId;
+
+/// How long a reader waits for a writer's lock.
+const BUSY_TIMEOUT: Duration = Duration::from_secs(2);
+
+/// A log opened for reading only: `upshift report`, or a database that came from elsewhere.
+#[derive(Debug)]
+pub struct Reader {
+    db: Connection,
+    path: PathBuf,
+    /// Holds the private copy of a log that cannot be opened where it is.
+    _copy: Option<TempDir>,
+}
+
+impl Reader {
+    /// Opens the live log, or the published copy where there is no live one. Rows and schema stay as they are; what
+    /// an older upshift wrote is brought up to date in memory, what is spooled is added there.
+    ///
+    /// # Errors
+    /// [`AuditError::Missing`], [`AuditError::NotADatabase`], [`AuditError::Newer`], [`AuditError::Damaged`] ….
+    pub fn open(location: &Location) -> Result<Self, AuditError> {
+        let spool = Spool::of(&location.live);
+        let path = match &location.published {
+            Some(place) if !location.live.exists() => place.path(),
+            _ => location.live.clone(),
+        };
+        if !path.exists() {
+            return Err(AuditError::Missing { path: location.shown.clone() });
+        }
+        let (mut db, copy) = connect(&path)?;
+        schema::check_owner(&db, &path)?;
+        let failed = |error: rusqlite::Error| explain(&path, &error);
+        if schema::version(&db).map_err(failed)? < schema::newest() || !spool.is_empty() {
+            let mut memory = Connection::open_in_memory().map_err(failed)?;
+            publish::run_backup(&db, &mut memory).map_err(failed)?;
+            schema::harden(&memory).map_err(failed)?;
+            schema::migrate(&mut memory, &path)?;
+            for batch in spool.peek() {
+                rows::apply(&memory, &batch).map_err(failed)?;
+            }
+            db = memory;
+        }
+        Ok(Self { db, path: location.live.clone(), _copy: copy })
+    }
+
+    /// Everything the log holds of one run.
+    ///
+    /// # Errors
+    /// [`AuditError::NoSuchRun`]; [`AuditError::Damaged`] when an event cannot be read.
+    pub fn load_run(&self, run: &RunId) -> Result<LoadedRun, AuditError> {
+        query::load(&self.db, run, |run| self.is_alive(run)).map_err(|error| told(&self.path, &run.0, error))
+    }
+
+    /// The run whose id is or begins with `prefix`.
+    ///
+    /// # Errors
+    /// [`AuditError::NoSuchRun`], [`AuditError::Ambiguous`].
+    pub fn find_run(&self, prefix: &str) -> Result<RunId, AuditError> {
+        find_run(&self.db, &self.path, prefix)
+    }
+
+    /// The run that began last.
+    ///
+    /// # Errors
+    /// [`AuditError::NoRuns`] when there is none.
+    pub fn latest_run(&self) -> Result<RunId, AuditError> {
+        query::latest(&self.db).map_err(|error| told(&self.path, "", error))?.ok_or(AuditError::NoRuns)
+    }
+
+    /// All runs, the latest first.
+    ///
+    /// # Errors
+    /// When the log cannot be read.
+    pub fn list_runs(&self) -> Result<Vec<RunSummary>, AuditError> {
+        query::list(&self.db, |run| self.is_alive(run)).map_err(|error| told(&self.path, "", error))
+    }
+
+    /// Walks a run's hash chain and compares every row that follows from it.
+    ///
+    /// # Errors
+    /// The first broken link, or why there is nothing to vouch for.
+    pub fn verify(&self, run: &RunId) -> Result<Verified, VerifyError> {
+        verify::verify(&self.db, &self.path, run)
+    }
+
+    fn is_alive(&self, run: &RunId) -> bool {
+        lock::is_held(&lock::of_run(&self.path, run))
+    }
+}
+
+impl Store {
+    /// Calls of a run that were reserved and never settled: under way when its process died.
+    ///
+    /// # Errors
+    /// When the log cannot be read.
+    pub fn open_reservations(&self, run: &RunId) -> Result<Vec<CallReservation>, AuditError> {
+        self.asked(&run.0, query::open_reservations(&self.db, run))
+    }
+
+    /// The settled calls of one iteration in order, with their replies: a resume replays these and pays nothing.
+    ///
+    /// # Errors
+    /// When the log cannot be read.
+    pub fn recorded_replies(
+        &self,
+        run: &RunId,
+        tier_index: u32,
+        iteration: u32,
+    ) -> Result<Vec<(Receipt, Option<Reply>)>, AuditError> {
+        self.asked(&run.0, query::replies(&self.db, run, tier_index, iteration))
+    }
+
+    /// Everything the log holds of one run.
+    ///
+    /// # Errors
+    /// [`AuditError::NoSuchRun`]; [`AuditError::Damaged`] when an event cannot be read.
+    pub fn load_run(&self, run: &RunId) -> Result<LoadedRun, AuditError> {
+        self.asked(&run.0, query::load(&self.db, run, |run| self.is_alive(run)))
+    }
+
+    /// The run whose id is or begins with `prefix`.
+    ///
+    /// # Errors
+    /// [`AuditError::NoSuchRun`], [`AuditError::Ambiguous`].
+    pub fn find_run(&self, prefix: &str) -> Result<RunId, AuditError> {
+        find_run(&self.db, self.path(), prefix)
+    }
+
+    /// The run that began last.
+    ///
+    /// # Errors
+    /// [`AuditError::NoRuns`] when there is none.
+    pub fn latest_run(&self) -> Result<RunId, AuditError> {
+        self.asked("", query::latest(&self.db))?.ok_or(AuditError::NoRuns)
+    }
+
+    /// All runs, the latest first.
+    ///
+    /// # Errors
+    /// When the log cannot be read.
+    pub fn list_runs(&self) -> Result<Vec<RunSummary>, AuditError> {
+        self.asked("", query::list(&self.db, |run| self.is_alive(run)))
+    }
+
+    /// The last snapshot of that kind and session in a run.
+    ///
+    /// # Errors
+    /// When the log cannot be read.
+    pub fn load_snapshot(&self, run: &RunId, kind: &str, session_id: &str) -> Result<Option<String>, AuditError> {
+        self.asked(&run.0, query::snapshot(&self.db, run, kind, session_id))
+    }
+
+    pub(super) fn asked<T>(&self, asked: &str, answer: Result<T, query::QueryError>) -> Result<T, AuditError> {
+        answer.map_err(|error| told(self.path(), asked, error))
+    }
+
+    fn is_alive(&self, run: &RunId) -> bool {
+        let ours = self.chain().is_some_and(|chain| chain.run_id == *run);
+        ours || self.live_path().is_some_and(|live| lock::is_held(&lock::of_run(&live, run)))
+    }
+}
+
+/// Opens a database that is there already. One in WAL mode needs to write beside itself even to be read; where that
+/// is not allowed, a private copy is read.
+fn connect(path: &Path) -> Result<(Connection, Option<TempDir>), AuditError> {
+    let attempt = |path: &Path| {
+        let db = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
+        db.busy_timeout(BUSY_TIMEOUT)?;
+        schema::harden(&db)?;
+        db.pragma_update(None, "query_only", "ON")?;
+        db.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(()))?;
+        Ok(db)
+    };
+    let error = match attempt(path) {
+        Ok(db) => return Ok((db, None)),
+        Err(error) => explain(path, &error),
+    };
+    if !matches!(error, AuditError::Unwritable { .. }) {
+        return Err(error);
+    }
+    let folder = tempfile::tempdir().map_err(|error| explain_io(path, &error))?;
+    let copy = folder.path().join("audit.db");
+    std::fs::copy(path, &copy).map_err(|error| explain_io(path, &error))?;
+    let wal = lock::beside(path, "-wal");
+    if wal.exists() {
+        std::fs::copy(&wal, lock::beside(&copy, "-wal")).map_err(|error| explain_io(path, &error))?;
+    }
+    let db = attempt(&copy).map_err(|error| explain(path, &error))?;
+    Ok((db, Some(folder)))
+}
+
+/// The run with an id or a unique beginning of one.
+pub(super) fn find_run(db: &Connection, path: &Path, prefix: &str) -> Result<RunId, AuditError> {
+    let mut found = query::with_prefix(db, prefix).map_err(|error| told(path, prefix, error))?;
+    match (found.pop(), found.is_empty()) {
+        (None, _) => Err(AuditError::NoSuchRun { prefix: prefix.to_owned() }),
+        (Some(run), true) => Ok(run),
+        (Some(run), false) => {
+            found.push(run);
+            Err(AuditError::Ambiguous { prefix: prefix.to_owned(), runs: found })
+        }
+    }
+}
+
+/// A query's trouble as the user is told of it.
+pub(super) fn told(path: &Path, asked: &str, error: QueryError) -> AuditError {
+    match error {
+        QueryError::Sql(error) => explain(path, &error),
+        QueryError::Unreadable(why) => AuditError::Damaged { path: path.to_owned(), why },
+        QueryError::NoSuchRun => AuditError::NoSuchRun { prefix: asked.to_owned() },
+    }
+}

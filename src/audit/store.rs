@@ -1,0 +1,476 @@
+//! Writing a log: one transaction per write, and what happens when one fails.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use rusqlite::{Connection, ErrorCode, Transaction, TransactionBehavior};
+
+use super::batch::{Batch, Chain, Extra, SnapshotRow};
+use super::budget::Totals;
+use super::error::{explain, explain_io};
+use super::lock::{self, Held};
+use super::spool::{Content, Spool};
+use super::{AuditError, Location, Snapshot, place, publish, query, rows, schema, scrub};
+use crate::domain::chat::Reply;
+use crate::domain::clock::Timestamp;
+use crate::domain::event::{Event, RunStarted};
+use crate::domain::receipt::Receipt;
+use crate::domain::units::RunId;
+use crate::redact::Redactor;
+
+/// While writes are spooled, each first tries the database, but waits no longer than this: a run goes on at its pace.
+const DEGRADED_BUSY_TIMEOUT: Duration = Duration::from_millis(5);
+
+/// The most that is kept of one snapshot.
+const MAX_SNAPSHOT_BYTES: usize = 1024 * 1024;
+
+/// Whether a write waits for the disk. A kill loses nothing either way; a power cut may take away the writes since the
+/// last one that waited, never their order. Waiting costs milliseconds on many disks, so a turn waits once: when its
+/// money is reserved.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Sync {
+    /// The disk has it before the write returns: reservations, finished iterations, beginning and end of a run.
+    Now,
+    /// With the next write that waits.
+    Later,
+}
+
+/// What may differ from the defaults, for tests above all.
+#[derive(Debug, Clone)]
+pub struct Settings {
+    /// How long a write waits for another program's lock before it is spooled. Short enough that an interrupted run
+    /// still ends within its 7 seconds.
+    pub busy_timeout: Duration,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self { busy_timeout: Duration::from_secs(2) }
+    }
+}
+
+/// The audit log of one process, open for writing.
+#[derive(Debug)]
+pub struct Store {
+    pub(super) db: Connection,
+    /// How `db` is set.
+    sync: Sync,
+    /// `None` in memory.
+    location: Option<Location>,
+    redactor: Arc<Redactor>,
+    settings: Settings,
+    current: Option<Current>,
+    /// Events that came before a run began.
+    early: Vec<Event>,
+    spool: Option<Spool>,
+    /// Batches that neither the database nor the spool took.
+    held_back: Vec<Batch>,
+    degraded: bool,
+    pub(super) totals: Totals,
+    /// Calls settled by this process; their receipts may be in the spool.
+    pub(super) settled: BTreeMap<String, Receipt>,
+    warnings: Vec<String>,
+    copy_failed: bool,
+    /// Shows others that the log is open.
+    _presence: Option<File>,
+}
+
+/// The run that is being recorded.
+#[derive(Debug)]
+struct Current {
+    chain: Chain,
+    /// Shows others that the run lives.
+    _lock: Option<Held>,
+}
+
+impl Store {
+    /// Opens or creates the log, brings its schema up to date, replays what was spooled and publishes a copy.
+    ///
+    /// # Errors
+    /// Says what is wrong with the file, its folder or its disk, and how to mend it; no money is spent yet.
+    pub fn open(location: &Location, redactor: Arc<Redactor>) -> Result<Self, AuditError> {
+        Self::open_with(location, redactor, &Settings::default())
+    }
+
+    /// As [`Self::open`], with other settings.
+    ///
+    /// # Errors
+    /// As [`Self::open`].
+    pub fn open_with(location: &Location, redactor: Arc<Redactor>, settings: &Settings) -> Result<Self, AuditError> {
+        let (presence, warnings) = place::prepare(location)?;
+        let db = schema::open(&location.live, settings.busy_timeout)?;
+        let mut store = Self::over(db, redactor, settings.clone(), presence);
+        store.spool = Some(Spool::of(&location.live));
+        store.location = Some(location.clone());
+        store.warnings = warnings;
+        store.commit(None, Sync::Later).map_err(|error| explain(&location.live, &error))?;
+        if !place::is_published(location) {
+            store.try_publish(Sync::Later)?;
+        }
+        Ok(store)
+    }
+
+    /// A log that is gone with the process: `--no-audit`. Caps hold all the same.
+    ///
+    /// # Errors
+    /// Only when memory runs out.
+    pub fn in_memory(redactor: Arc<Redactor>) -> Result<Self, AuditError> {
+        Ok(Self::over(schema::open_in_memory()?, redactor, Settings::default(), None))
+    }
+
+    fn over(db: Connection, redactor: Arc<Redactor>, settings: Settings, presence: Option<File>) -> Self {
+        Self {
+            db,
+            sync: Sync::Now,
+            location: None,
+            redactor,
+            settings,
+            current: None,
+            early: Vec::new(),
+            spool: None,
+            held_back: Vec::new(),
+            degraded: false,
+            totals: Totals(BTreeMap::new()),
+            settled: BTreeMap::new(),
+            warnings: Vec::new(),
+            copy_failed: false,
+            _presence: presence,
+        }
+    }
+
+    /// Records the start of a run with the lifecycle's first state, and takes the lock that shows it alive. `RunStarted`
+    /// and the returned `InvocationStarted` are recorded by this; other listeners still want them, and
+    /// [`Self::append`] ignores them.
+    ///
+    /// # Errors
+    /// When the log cannot be written: the run must not start. [`AuditError::Alive`] for a run that another process
+    /// has begun.
+    pub fn begin_run(&mut self, started: &RunStarted, pid: u32, state: &str) -> Result<Event, AuditError> {
+        let invocation = Event::InvocationStarted { invocation: 1, pid };
+        let lock = self.lock_run(&started.run_id)?;
+        let at = started.started_at.clone();
+        let events =
+            vec![(Event::RunStarted(started.clone()), Extra::None), (invocation.clone(), Extra::Invocation { at })];
+        self.settled.clear();
+        self.begin(Chain::new(started.run_id.clone()), lock, events, Some(state))?;
+        Ok(invocation)
+    }
+
+    /// Takes up a run that was killed or parked. The returned `InvocationStarted` is recorded by this.
+    ///
+    /// # Errors
+    /// [`AuditError::Alive`] while another process works on it; [`AuditError::NoSuchRun`].
+    pub fn continue_run(&mut self, run: &RunId, pid: u32, at: &Timestamp) -> Result<Event, AuditError> {
+        if self.chain().is_some_and(|chain| chain.run_id == *run) {
+            // Our own, parked and taken up again.
+            self.current = None;
+        }
+        let lock = self.lock_run(run)?;
+        let chain = self.asked(&run.0, query::chain(&self.db, run))?;
+        let invocations = self.load_run(run)?.invocations;
+        self.recall(run).map_err(|error| explain(self.path(), &error))?;
+        let invocation = Event::InvocationStarted { invocation: invocations + 1, pid };
+        self.begin(chain, lock, vec![(invocation.clone(), Extra::Invocation { at: at.clone() })], None)?;
+        Ok(invocation)
+    }
+
+    fn begin(
+        &mut self,
+        mut chain: Chain,
+        lock: Option<Held>,
+        events: Vec<(Event, Extra)>,
+        state: Option<&str>,
+    ) -> Result<(), AuditError> {
+        // The run before, if any, is no longer ours.
+        self.current = None;
+        let mut batch = Batch::new(chain.run_id.clone());
+        for (event, extra) in events {
+            self.link(&mut chain, &mut batch, &event, extra);
+        }
+        batch.state = state.map(|state| scrub::document(&self.redactor, state));
+        self.commit(Some(&batch), Sync::Now).map_err(|error| explain(self.path(), &error))?;
+        self.current = Some(Current { chain, _lock: lock });
+        self.publish(Sync::Later);
+        let early = std::mem::take(&mut self.early);
+        self.append_all(&early, None);
+        Ok(())
+    }
+
+    fn lock_run(&self, run: &RunId) -> Result<Option<Held>, AuditError> {
+        let Some(location) = &self.location else { return Ok(None) };
+        let path = lock::of_run(&location.live, run);
+        match lock::take(&path) {
+            Ok(Some(held)) => Ok(Some(held)),
+            Ok(None) => Err(AuditError::Alive { run: run.clone() }),
+            Err(error) => Err(explain_io(&path, &error)),
+        }
+    }
+
+    /// Makes one event durable with every row that follows from it, and the lifecycle's serialised state if given,
+    /// in one transaction. Never fails: what cannot be written is spooled and a warning noted.
+    ///
+    /// `RunStarted`, `InvocationStarted` and `CallReserved` are ignored: they are recorded where they come from. A
+    /// `CallSettled` is settled without a reply, unless [`Self::settle`] had it. Events before a run begins wait for it.
+    pub fn append(&mut self, event: &Event, state: Option<&str>) {
+        self.append_all(std::slice::from_ref(event), state);
+    }
+
+    /// As [`Self::append`] for events that one decision made: all of them in one transaction, with the state.
+    pub fn append_all(&mut self, events: &[Event], state: Option<&str>) {
+        let Some(current) = &self.current else {
+            self.early.extend_from_slice(events);
+            return;
+        };
+        let mut chain = current.chain.clone();
+        let mut batch = Batch::new(chain.run_id.clone());
+        let mut milestone = false;
+        for event in events {
+            if matches!(event, Event::RunStarted(_) | Event::InvocationStarted { .. } | Event::CallReserved { .. }) {
+                continue;
+            }
+            if let Event::CallSettled(receipt) = event
+                && !self.settles(receipt)
+            {
+                continue;
+            }
+            milestone |= matches!(event, Event::IterationFinished(_) | Event::RunFinished(_));
+            self.link(&mut chain, &mut batch, event, Extra::None);
+        }
+        batch.state = state.map(|state| scrub::document(&self.redactor, state));
+        if batch.links.is_empty() && batch.state.is_none() {
+            return;
+        }
+        self.write(chain, batch, if milestone { Sync::Now } else { Sync::Later });
+        if milestone {
+            self.publish(Sync::Later);
+        }
+    }
+
+    /// Adds an event to a batch and a chain.
+    pub(super) fn link(&mut self, chain: &mut Chain, batch: &mut Batch, event: &Event, extra: Extra) {
+        let Some((body, _)) = scrub::event(&self.redactor, event) else {
+            self.warnings.push("an event could not be written to the audit log".to_owned());
+            return;
+        };
+        let link = chain.next(body, extra);
+        chain.advance(&link);
+        batch.links.push(link);
+    }
+
+    /// Moves the current run's chain to its new end.
+    pub(super) fn advance(&mut self, chain: Chain) {
+        if let Some(current) = &mut self.current {
+            current.chain = chain;
+        }
+    }
+
+    /// Whether writes wait to be replayed.
+    pub(super) fn is_degraded(&self) -> bool {
+        self.degraded
+    }
+
+    /// The current run's chain; `None` before a run.
+    pub(super) fn chain(&self) -> Option<Chain> {
+        self.current.as_ref().map(|current| current.chain.clone())
+    }
+
+    /// Settles a reservation: receipt, event and sums in one transaction; the redacted reply is kept for
+    /// [`Self::recorded_replies`]. Settling the same call again changes nothing.
+    pub fn settle(&mut self, receipt: &Receipt, reply: Option<&Reply>) {
+        let Some(mut chain) = self.chain() else { return };
+        if !self.settles(receipt) {
+            return;
+        }
+        let reply = reply
+            .and_then(|reply| serde_json::to_string(reply).ok())
+            .map(|reply| scrub::document(&self.redactor, &reply));
+        let mut batch = Batch::new(chain.run_id.clone());
+        self.link(&mut chain, &mut batch, &Event::CallSettled(receipt.clone()), Extra::Reply { reply });
+        self.write(chain, batch, Sync::Later);
+    }
+
+    /// Notes that a call is being settled; false if it was before.
+    fn settles(&mut self, receipt: &Receipt) -> bool {
+        let known = self.settled.contains_key(&receipt.call_id)
+            || query::is_settled(&self.db, &receipt.call_id).unwrap_or(false);
+        if known {
+            return false;
+        }
+        self.settled.insert(receipt.call_id.clone(), receipt.clone());
+        self.totals.settle(receipt);
+        true
+    }
+
+    /// Keeps a redacted snapshot; one that is too large is kept as its beginning.
+    pub fn save_snapshot(&mut self, snapshot: &Snapshot<'_>) {
+        let Some(chain) = self.chain() else { return };
+        let mut body = scrub::document(&self.redactor, snapshot.body);
+        if body.len() > MAX_SNAPSHOT_BYTES {
+            let beginning = body.get(..body.floor_char_boundary(MAX_SNAPSHOT_BYTES / 2)).unwrap_or_default();
+            body = serde_json::json!({ "cut_from_bytes": body.len(), "beginning": beginning }).to_string();
+        }
+        let mut batch = Batch::new(chain.run_id.clone());
+        batch.snapshot =
+            Some(SnapshotRow { kind: snapshot.kind.to_owned(), session_id: snapshot.session_id.to_owned(), body });
+        self.write(chain, batch, Sync::Later);
+    }
+
+    /// Writes a batch now or spools it; the chain moves either way.
+    fn write(&mut self, chain: Chain, batch: Batch, sync: Sync) {
+        self.advance(chain);
+        match self.commit(Some(&batch), sync) {
+            Ok(()) => self.recovered(),
+            Err(error) => self.keep(batch, &error),
+        }
+    }
+
+    /// Replays what waits, then writes the batch, in one transaction.
+    fn commit(&mut self, batch: Option<&Batch>, sync: Sync) -> rusqlite::Result<()> {
+        let (transaction, replayed) = self.transaction(sync)?;
+        if let Some(batch) = batch {
+            rows::apply(&transaction, batch)?;
+        }
+        transaction.commit()?;
+        self.replayed(replayed);
+        Ok(())
+    }
+
+    /// After a commit: what was replayed need not wait any longer.
+    pub(super) fn replayed(&mut self, replayed: Replayed) {
+        self.held_back.clear();
+        self.warnings.extend(replayed.warnings);
+        if let Some(Err(error)) = replayed.content.map(Content::clear) {
+            self.warnings.push(format!("the audit log's spool could not be emptied: {error}"));
+        }
+    }
+
+    pub(super) fn recovered(&mut self) {
+        if std::mem::take(&mut self.degraded) {
+            drop(self.db.busy_timeout(self.settings.busy_timeout));
+            self.warnings.push("the audit log can be written again; nothing is missing".to_owned());
+        }
+    }
+
+    /// Keeps a batch that the database did not take.
+    pub(super) fn keep(&mut self, batch: Batch, why: &rusqlite::Error) {
+        self.held_back.push(batch);
+        let spooled = self.spool.as_ref().map(|spool| spool.add(&self.held_back));
+        if let Some(Ok(())) = spooled {
+            self.held_back.clear();
+        }
+        if std::mem::replace(&mut self.degraded, true) {
+            return;
+        }
+        drop(self.db.busy_timeout(DEGRADED_BUSY_TIMEOUT));
+        let held = match (spooled, &self.spool) {
+            (Some(Ok(())), Some(spool)) => format!("kept in {}", spool.path().display()),
+            (Some(Err(error)), _) => format!("kept in memory only, for its spool failed too ({error})"),
+            (_, _) => "kept in memory only".to_owned(),
+        };
+        self.warnings.push(format!(
+            "the audit log {} cannot be written ({why}); what happens is {held} until it can",
+            self.path().display()
+        ));
+    }
+
+    /// Begins a transaction and replays what waits; for callers that decide within it.
+    pub(super) fn transaction(&mut self, sync: Sync) -> rusqlite::Result<(Transaction<'_>, Replayed)> {
+        if self.sync != sync {
+            let synchronous = match sync {
+                Sync::Now => "FULL",
+                Sync::Later => "NORMAL",
+            };
+            self.db.pragma_update(None, "synchronous", synchronous)?;
+            self.sync = sync;
+        }
+        let transaction = self.db.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        let replayed = replay(&transaction, self.spool.as_ref(), &self.held_back)?;
+        Ok((transaction, replayed))
+    }
+
+    fn try_publish(&self, sync: Sync) -> Result<(), AuditError> {
+        match &self.location {
+            Some(Location { live, published: Some(place), .. }) => publish::publish(&self.db, live, place, sync),
+            _ => Ok(()),
+        }
+    }
+
+    fn publish(&mut self, sync: Sync) {
+        let Err(error) = self.try_publish(sync) else { return };
+        if !std::mem::replace(&mut self.copy_failed, true) {
+            self.warnings.push(format!("no copy of the audit log could be put in its place: {error}"));
+        }
+    }
+
+    pub(super) fn path(&self) -> &Path {
+        self.location.as_ref().map_or(Path::new(":memory:"), |location| &location.live)
+    }
+
+    /// Where this log is written; `None` in memory.
+    #[must_use]
+    pub fn live_path(&self) -> Option<PathBuf> {
+        self.location.as_ref().map(|location| location.live.clone())
+    }
+
+    /// The hash of the current run's last link; `None` before a run.
+    #[must_use]
+    pub fn chain_head(&self) -> Option<&str> {
+        self.current.as_ref().map(|current| current.chain.head.as_str())
+    }
+
+    /// What a person should know about the log since last asked: spooled writes, an unwritable copy.
+    pub fn take_warnings(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.warnings)
+    }
+
+    /// Replays what is spooled, folds the WAL into the database, publishes it and gives up the run's lock.
+    /// Returns the last warnings.
+    pub fn close(mut self) -> Vec<String> {
+        match self.commit(None, Sync::Now) {
+            Ok(()) => self.recovered(),
+            Err(error) => {
+                self.warnings.push(format!("the audit log is incomplete until it is opened again: {error}"));
+            }
+        }
+        // Another process may be reading; then the WAL stays, and nothing is lost by it.
+        drop(self.db.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(())));
+        self.publish(Sync::Now);
+        self.take_warnings()
+    }
+}
+
+/// What a replay took from where, to be cleared once it is committed.
+#[derive(Debug, Default)]
+pub(super) struct Replayed {
+    content: Option<Content>,
+    warnings: Vec<String>,
+}
+
+/// Applies what waits, in order: first the spool, then what not even the spool took.
+fn replay(db: &Connection, spool: Option<&Spool>, held_back: &[Batch]) -> rusqlite::Result<Replayed> {
+    let mut replayed = Replayed::default();
+    match spool.map(Spool::take).transpose() {
+        Ok(content) => replayed.content = content.flatten(),
+        Err(error) => replayed.warnings.push(format!("the audit log's spool cannot be read: {error}")),
+    }
+    let spooled = replayed.content.as_ref().map_or(&[][..], |content| &content.batches);
+    for batch in spooled.iter().chain(held_back) {
+        match rows::apply(db, batch) {
+            // It would fail for ever and keep all that follows from being written.
+            Err(error) if error.sqlite_error_code() == Some(ErrorCode::ConstraintViolation) => {
+                replayed
+                    .warnings
+                    .push(format!("a spooled part of run {} does not fit the audit log: {error}", batch.run_id));
+            }
+            applied => applied?,
+        }
+    }
+    let unreadable = replayed.content.as_ref().map_or(0, |content| content.unreadable);
+    if unreadable > 0 {
+        replayed.warnings.push(format!("{unreadable} torn line(s) in the audit log's spool were left out"));
+    }
+    Ok(replayed)
+}

@@ -1,0 +1,234 @@
+//! `upshift check`: the effective plan, each value's origin, and the most a run can cost. No model call.
+//!
+//! Invariant: pure text from a plan; what comes from files or the environment cannot move the cursor.
+
+use crate::config::{EffectiveValue, Origin, Plan};
+use crate::domain::catalogue::{ModelInfo, Price};
+use crate::domain::ladder::{Mode, Tier};
+use crate::domain::model_id::ModelId;
+use crate::domain::units::{MICROS_PER_USD, MicroUsd, human_duration};
+
+/// The test command as it was detected in the working directory.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Detected {
+    /// The command.
+    pub command: String,
+    /// The framework it runs.
+    pub framework: String,
+    /// What it was recognised by, e.g. `Cargo.toml`.
+    pub why: String,
+}
+
+/// Renders a plan. `detected` is what stands in for a test command that is not configured.
+#[must_use]
+pub fn render(plan: &Plan, detected: Option<&Detected>) -> String {
+    let mut out = String::new();
+    out.push_str(if plan.refusals.is_empty() {
+        "✔ The configuration is valid.\n"
+    } else {
+        "✖ The configuration is valid, but this version refuses to run with it.\n"
+    });
+    for refusal in &plan.refusals {
+        line(&mut out, &format!("  ✖ {refusal}"));
+    }
+    ladder(&mut out, plan);
+    budget(&mut out, plan);
+    tests(&mut out, plan, detected);
+    heading(&mut out, "Audit log");
+    line(&mut out, &format!("  {}", audit_line(plan)));
+    values(&mut out, plan);
+    if !plan.warnings.is_empty() {
+        heading(&mut out, "Warnings");
+        for warning in &plan.warnings {
+            line(&mut out, &format!("  ! {warning}"));
+        }
+    }
+    out.push_str("\nNo LLM calls were made.\n");
+    out
+}
+
+fn heading(out: &mut String, text: &str) {
+    line(out, "");
+    line(out, text);
+}
+
+/// One line of ours: control characters in what was given are shown, not sent.
+fn line(out: &mut String, text: &str) {
+    for c in text.trim_end().chars() {
+        if c.is_control() && c != '\n' {
+            out.extend(c.escape_default());
+        } else {
+            out.push(c);
+        }
+    }
+    out.push('\n');
+}
+
+fn ladder(out: &mut String, plan: &Plan) {
+    heading(out, &ladder_heading(&plan.tier_config_path));
+    let mut rows =
+        vec![["", "tier", "mode", "iterations", "role", "model", "in/1M", "out/1M", "window"].map(str::to_owned)];
+    for (index, tier) in plan.tiers.iter().enumerate() {
+        rows.extend(tier_rows(plan, index, tier));
+    }
+    table(out, &rows);
+}
+
+fn ladder_heading(path: &str) -> String {
+    match path {
+        "(none)" => "Ladder: first simple, then full, with one model".to_owned(),
+        "(built-in)" => "Ladder: the built-in one".to_owned(),
+        "(inline)" => "Ladder: given inline".to_owned(),
+        "(shorthand)" => "Ladder: given as a shorthand".to_owned(),
+        path => format!("Ladder: from {path}"),
+    }
+}
+
+/// A tier's rows: one per role that speaks and target, the tier's own cells on the first only.
+fn tier_rows(plan: &Plan, index: usize, tier: &Tier) -> Vec<[String; 9]> {
+    let mut rows = Vec::new();
+    for role in tier.roles() {
+        for (place, id) in tier.targets(*role).iter().enumerate() {
+            let [input, output, window] = facts(&plan.facts.of(id));
+            let role = match (tier.mode, place) {
+                (_, 1..) => "  or".to_owned(),
+                (Mode::Simple | Mode::Full, _) => role.as_str().to_owned(),
+            };
+            let own = if rows.is_empty() { own_cells(index, tier) } else { [const { String::new() }; 4] };
+            let [number, name, mode, iterations] = own;
+            rows.push([number, name, mode, iterations, role, model(id), input, output, window]);
+        }
+    }
+    rows
+}
+
+fn own_cells(index: usize, tier: &Tier) -> [String; 4] {
+    let cap = tier.max_cost.map(|cap| format!(", at most {}", dollars(cap))).unwrap_or_default();
+    let iterations = format!("x{}{cap}", tier.max_iterations);
+    [(index + 1).to_string(), tier.name.clone(), tier.mode.as_str().to_owned(), iterations]
+}
+
+fn model(id: &ModelId) -> String {
+    id.to_string()
+}
+
+fn facts(info: &ModelInfo) -> [String; 3] {
+    let [input, output] = match info.price {
+        None => ["?".to_owned(), "?".to_owned()],
+        Some(price) if price == Price::default() => ["free".to_owned(), "free".to_owned()],
+        Some(price) => [dollars(MicroUsd(price.input)), dollars(MicroUsd(price.output))],
+    };
+    [input, output, thousands(info.context_window)]
+}
+
+/// Two decimals where that is exact, else as many as there are.
+fn dollars(amount: MicroUsd) -> String {
+    if amount.0.is_multiple_of(MICROS_PER_USD / 100) { amount.to_cents() } else { format!("${}", amount.as_usd()) }
+}
+
+fn thousands(number: u64) -> String {
+    let digits = number.to_string();
+    let mut grouped = String::new();
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            grouped.push(',');
+        }
+        grouped.push(digit);
+    }
+    grouped
+}
+
+fn budget(out: &mut String, plan: &Plan) {
+    heading(out, "Budget");
+    let rows = [
+        ["cost".to_owned(), dollars(plan.budget.max_cost), origin_of(plan, "global.maxTotalCostUsd")],
+        [
+            "active time".to_owned(),
+            human_duration(plan.budget.max_active_ms),
+            origin_of(plan, "global.maxTotalDurationMinutes"),
+        ],
+        ["iterations".to_owned(), plan.budget.max_iterations.to_string(), origin_of(plan, "global.maxTotalIterations")],
+        ["worst case".to_owned(), dollars(plan.worst_case), worst_case_reason(plan)],
+    ];
+    table(out, &rows);
+}
+
+/// Why the worst case is what it is.
+fn worst_case_reason(plan: &Plan) -> String {
+    let uncapped: MicroUsd = plan.uncapped.iter().copied().sum();
+    if uncapped == MicroUsd::ZERO {
+        return "every model of the ladder is free".to_owned();
+    }
+    if plan.worst_case < plan.budget.max_cost {
+        return "less than the cap, whatever happens".to_owned();
+    }
+    let of_tiers =
+        plan.tiers.iter().zip(&plan.uncapped).map(|(tier, most)| format!("{} {}", tier.name, most.to_cents()));
+    format!(
+        "the cap: no call is made that could pass it (without it, at the very most: {})",
+        of_tiers.collect::<Vec<_>>().join(", ")
+    )
+}
+
+fn origin_of(plan: &Plan, key: &str) -> String {
+    let found = plan.values.iter().find(|value| value.key == key);
+    found.map_or_else(String::new, |value| origin(&value.origin))
+}
+
+fn origin(origin: &Origin) -> String {
+    match origin {
+        Origin::Default => "default".to_owned(),
+        Origin::Flag(_) | Origin::Env(_) | Origin::Tiers(_) | Origin::File(_) => format!("from {origin}"),
+    }
+}
+
+fn tests(out: &mut String, plan: &Plan, detected: Option<&Detected>) {
+    heading(out, "Tests");
+    let command = match (&plan.test.command, detected) {
+        (Some(command), _) => format!("  {command}  ({})", origin_of(plan, "test.command")),
+        (None, Some(found)) => {
+            format!("  {}  (detected: {}, by {})", found.command, found.framework, found.why)
+        }
+        (None, None) => "  none detected here: give one with --test-command or `test: {command: …}`".to_owned(),
+    };
+    line(out, &command);
+    if let Some(setup) = &plan.test.setup_command {
+        line(out, &format!("  set up once by: {setup}"));
+    }
+    line(
+        out,
+        &format!("  each run is ended after {}", human_duration(plan.test.timeout_seconds.saturating_mul(1_000))),
+    );
+}
+
+fn audit_line(plan: &Plan) -> String {
+    let from = origin_of(plan, "global.auditDbPath");
+    match &plan.audit {
+        Some(path) => format!("{path}  ({from})"),
+        None => format!("off: nothing is recorded, and a killed run cannot be resumed  ({from})"),
+    }
+}
+
+fn values(out: &mut String, plan: &Plan) {
+    heading(out, "Every value");
+    let row = |value: &EffectiveValue| [value.key.clone(), value.value.clone(), origin(&value.origin)];
+    let rows: Vec<[String; 3]> = plan.values.iter().map(row).collect();
+    table(out, &rows);
+}
+
+/// Lines columns up; the last one is left ragged.
+fn table<const N: usize>(out: &mut String, rows: &[[String; N]]) {
+    let mut widths = [0; N];
+    for row in rows {
+        for (width, cell) in widths.iter_mut().zip(row) {
+            *width = cell.chars().count().max(*width);
+        }
+    }
+    for row in rows {
+        let mut text = " ".to_owned();
+        for (width, cell) in widths.iter().zip(row).filter(|(width, _)| **width > 0) {
+            text.push_str(&format!(" {cell:<width$} "));
+        }
+        line(out, &text);
+    }
+}

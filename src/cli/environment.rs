@@ -1,0 +1,122 @@
+//! The sole reader of the process environment: everything else is handed what it needs as data.
+//!
+//! Invariant: keys leave here only as [`SecretString`].
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use secrecy::SecretString;
+
+/// Words in a variable's name that make its value a secret.
+const SECRET_WORDS: [&str; 6] = ["KEY", "TOKEN", "SECRET", "PASSWORD", "PASSWD", "CREDENTIAL"];
+/// Variables with such a word whose value is no secret.
+const NOT_SECRET: [&str; 2] = ["SSH_AUTH_SOCK", "GPG_TTY"];
+
+/// A copy of the process environment, taken once.
+#[derive(Debug, Clone, Default)]
+pub struct Environment {
+    raw: BTreeMap<OsString, OsString>,
+}
+
+impl Environment {
+    /// Reads the environment of this process.
+    #[must_use]
+    #[expect(clippy::disallowed_methods, reason = "this is the place that reads the environment")]
+    pub fn read() -> Self {
+        Self { raw: std::env::vars_os().collect() }
+    }
+
+    /// All variables as they are, to build a child's environment from.
+    #[must_use]
+    pub fn raw(&self) -> &BTreeMap<OsString, OsString> {
+        &self.raw
+    }
+
+    /// All variables that are valid text, for configuration.
+    #[must_use]
+    pub fn text(&self) -> BTreeMap<String, String> {
+        let pairs = self.raw.iter();
+        pairs.filter_map(|(name, value)| Some((name.to_str()?.to_owned(), value.to_str()?.to_owned()))).collect()
+    }
+
+    /// One variable's text; an empty one counts as unset (DESIGN §2.1).
+    #[must_use]
+    pub fn get(&self, name: &str) -> Option<&str> {
+        let value = self.raw.get(std::ffi::OsStr::new(name))?.to_str()?;
+        (!value.trim().is_empty()).then_some(value)
+    }
+
+    /// A key by the name of its variable.
+    #[must_use]
+    pub fn secret(&self, name: &str) -> Option<SecretString> {
+        self.get(name).map(SecretString::from)
+    }
+
+    /// The value of every variable whose name says that it is secret, for the redactor.
+    #[must_use]
+    pub fn secrets(&self) -> Vec<SecretString> {
+        let names = self.raw.keys().filter_map(|name| name.to_str());
+        names.filter(|name| is_secret_name(name)).filter_map(|name| self.secret(name)).collect()
+    }
+
+    /// Whether this is a GitHub Actions job.
+    #[must_use]
+    pub fn in_actions(&self) -> bool {
+        self.get("GITHUB_ACTIONS") == Some("true")
+    }
+
+    /// The folder for what must outlive the process but lies outside every checkout: `RUNNER_TEMP` in Actions, else the
+    /// user's state folder (XDG Base Directory), else the system's temporary folder.
+    #[must_use]
+    pub fn state_home(&self) -> PathBuf {
+        let absolute = |name: &str| self.get(name).map(PathBuf::from).filter(|path| path.is_absolute());
+        if let (true, Some(temp)) = (self.in_actions(), absolute("RUNNER_TEMP")) {
+            return temp.join("upshift");
+        }
+        let xdg = absolute("XDG_STATE_HOME");
+        let home = || absolute("HOME").map(|home| home.join(".local/state"));
+        xdg.or_else(home).unwrap_or_else(std::env::temp_dir).join("upshift")
+    }
+}
+
+fn is_secret_name(name: &str) -> bool {
+    let upper = name.to_ascii_uppercase();
+    SECRET_WORDS.iter().any(|word| upper.contains(word))
+        && !NOT_SECRET.contains(&name)
+        && !looks_like_a_path_name(&upper)
+}
+
+/// `SSH_KEY_PATH`, `TOKEN_FILE`: the value names a place.
+fn looks_like_a_path_name(upper: &str) -> bool {
+    ["_PATH", "_FILE", "_DIR", "_URL"].iter().any(|ending| upper.ends_with(ending))
+}
+
+/// The folder this process was started in.
+///
+/// # Errors
+/// When it is gone.
+pub(super) fn current_dir() -> anyhow::Result<PathBuf> {
+    Ok(std::env::current_dir()?)
+}
+
+/// A path as a person typed it, from the folder they typed it in.
+#[must_use]
+pub(super) fn from_here(here: &Path, typed: &str) -> PathBuf {
+    here.join(typed)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn secrets_are_known_by_their_names() {
+        for name in ["ANTHROPIC_API_KEY", "GITHUB_TOKEN", "db_password", "AWS_SECRET_ACCESS_KEY"] {
+            assert!(is_secret_name(name), "{name}");
+        }
+        for name in ["PATH", "HOME", "SSH_AUTH_SOCK", "TOKEN_FILE", "KEYS_DIR"] {
+            assert!(!is_secret_name(name), "{name}");
+        }
+    }
+}

@@ -1,0 +1,101 @@
+//! `upshift init`: a workflow file and a starter configuration.
+//!
+//! Invariant: never overwrites a file without being told to, and writes both files or says which one it could not.
+
+use std::fs;
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+
+/// The workflow that runs upshift after a red CI run.
+pub const WORKFLOW_PATH: &str = ".github/workflows/upshift.yml";
+
+/// The configuration file.
+pub const CONFIG_PATH: &str = crate::config::DEFAULT_CONFIG_PATH;
+
+/// What the workflow starts from.
+pub const WORKFLOW: &str = include_str!("init/workflow.yml");
+
+/// What the configuration starts from.
+pub const CONFIG: &str = include_str!("init/upshift.yml");
+
+/// Whether files that are there already may be replaced.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Overwrite {
+    /// They stay, and nothing is written.
+    No,
+    /// They are replaced (`--force`).
+    Yes,
+}
+
+/// Why nothing, or not everything, was written.
+#[derive(Debug, thiserror::Error)]
+pub enum InitError {
+    /// Files are there already; nothing was written. Exit code 2.
+    #[error("{} already: nothing was written\n→ Fix: remove {}, or run `upshift init --force` to replace {}", there(.0), it(.0), it(.0))]
+    Exists(Vec<&'static str>),
+    /// A file could not be written.
+    #[error(
+        "failed to write {path}: {source}\n→ Fix: make sure that the directory can be written, then run `upshift init` again"
+    )]
+    Write {
+        /// Which one.
+        path: &'static str,
+        /// Why.
+        source: io::Error,
+    },
+}
+
+fn there(paths: &[&str]) -> String {
+    format!("{} {} there", paths.join(" and "), if paths.len() == 1 { "is" } else { "are" })
+}
+
+fn it(paths: &[&str]) -> &'static str {
+    if paths.len() == 1 { "it" } else { "them" }
+}
+
+/// Writes both files below `root` and says what to do next.
+///
+/// # Errors
+/// [`InitError::Exists`] before anything is written; [`InitError::Write`] when the file system refuses.
+pub fn write(root: &Path, overwrite: Overwrite) -> Result<String, InitError> {
+    let files = [(WORKFLOW_PATH, WORKFLOW), (CONFIG_PATH, CONFIG)];
+    let paths = files.map(|(path, _)| path);
+    if overwrite == Overwrite::No {
+        // A dangling link counts as there: writing through it would land somewhere else.
+        let there: Vec<_> = paths.into_iter().filter(|path| fs::symlink_metadata(root.join(path)).is_ok()).collect();
+        if !there.is_empty() {
+            return Err(InitError::Exists(there));
+        }
+    }
+    for (path, text) in files {
+        put(&root.join(path), text).map_err(|source| InitError::Write { path, source })?;
+    }
+    Ok(next_steps())
+}
+
+/// Writes beside the target, then renames: a link is replaced, not followed, and a crash leaves no half file.
+fn put(target: &Path, text: &str) -> io::Result<()> {
+    let directory: PathBuf = target.parent().map(Path::to_path_buf).unwrap_or_default();
+    fs::create_dir_all(&directory)?;
+    let mut file = tempfile::Builder::new().permissions(readable_by_all()).tempfile_in(&directory)?;
+    file.write_all(text.as_bytes())?;
+    file.persist(target).map_err(|error| error.error)?;
+    Ok(())
+}
+
+#[cfg(unix)]
+fn readable_by_all() -> fs::Permissions {
+    std::os::unix::fs::PermissionsExt::from_mode(0o644)
+}
+
+fn next_steps() -> String {
+    format!(
+        "Wrote {WORKFLOW_PATH} and {CONFIG_PATH}.\n\
+         \n\
+         Next:\n  \
+         1. Put a key into the repository's secrets: gh secret set ANTHROPIC_API_KEY\n  \
+         2. In {WORKFLOW_PATH}, replace OWNER by the owner of the action, and name your CI workflow.\n  \
+         3. Look at what a run would do and cost: upshift check\n  \
+         4. Try it on this machine (nothing is committed or pushed): upshift run\n"
+    )
+}

@@ -1,0 +1,198 @@
+//! From flags, environment and files to a plan.
+
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+
+use super::environment::{Environment, current_dir, from_here};
+use super::{Failure, models};
+use crate::config::{
+    self, Build, BuiltInEndpoint, Catalogue, FileContent, NamedFile, Plan, Setting, Settings, Sources, TiersSource,
+    Wire,
+};
+use crate::domain::model_id::BUILT_IN_PROVIDERS;
+use crate::domain::outcome::EXIT_REFUSED;
+use crate::model::{catalogue, endpoint};
+
+/// The largest configuration file that is read.
+const MAX_CONFIG_BYTES: u64 = 1024 * 1024;
+
+/// The flags of `run` and `check`; each has an `UPSHIFT_*` variable of the same name (inputs of the Action arrive so).
+#[derive(Debug, Args)]
+pub(crate) struct Flags {
+    /// The configuration file [default: .github/upshift.yml]
+    #[arg(long, value_name = "FILE")]
+    config: Option<String>,
+    /// The ladder: a path, the file's text, or a shorthand such as `claude-haiku-4-5 x5 > claude-sonnet-4-5 x3`
+    #[arg(long, value_name = "PATH|TEXT|LADDER")]
+    tiers: Option<String>,
+    /// One model for the two-mode path: simple x5, then full x10
+    #[arg(long, value_name = "MODEL")]
+    model: Option<String>,
+    /// The command that runs the tests [default: detected]
+    #[arg(long, value_name = "CMD")]
+    test_command: Option<String>,
+    /// A command run once before the tests, with network and without keys
+    #[arg(long, value_name = "CMD")]
+    setup_command: Option<String>,
+    /// The folder to run the tests in, from the repository's root
+    #[arg(long, value_name = "DIR")]
+    working_directory: Option<String>,
+    /// What is to be done [default: make the failing tests pass]
+    #[arg(long, value_name = "TEXT")]
+    objective: Option<String>,
+    /// The most all model calls together may cost, in dollars [default: 2]
+    #[arg(long, value_name = "N")]
+    max_cost_usd: Option<String>,
+    /// The most active time, in minutes [default: 15]
+    #[arg(long, value_name = "N")]
+    max_duration_minutes: Option<String>,
+    /// The most iterations over all tiers
+    #[arg(long, value_name = "N")]
+    max_iterations: Option<String>,
+    /// Where the audit log is written [default: .upshift/audit.db]
+    #[arg(long, value_name = "PATH")]
+    audit_db: Option<String>,
+    /// Run without an audit log
+    #[arg(long, conflicts_with = "audit_db")]
+    no_audit: bool,
+    /// What happens with a fix: none, commit or pr
+    #[arg(long, value_name = "HOW")]
+    push: Option<String>,
+    /// Record the models' replies into a cassette
+    #[arg(long, value_name = "PATH")]
+    record: Option<String>,
+    /// The form of the final report: text or json
+    #[arg(long, value_name = "FORMAT")]
+    format: Option<String>,
+    /// Variables that the tests need, separated by commas
+    #[arg(long, value_name = "NAMES")]
+    pass_env: Option<String>,
+    /// Globs that models may not write, separated by commas
+    #[arg(long, value_name = "GLOBS")]
+    protected_paths: Option<String>,
+    /// Confinement of child processes: auto, required or off
+    #[arg(long, value_name = "HOW")]
+    sandbox: Option<String>,
+    /// Network of child processes: auto, off, loopback or on
+    #[arg(long, value_name = "HOW")]
+    network: Option<String>,
+}
+
+impl Flags {
+    fn settings(self) -> Settings {
+        let mut settings = Settings::default();
+        settings
+            .set(Setting::Config, self.config)
+            .set(Setting::Tiers, self.tiers)
+            .set(Setting::Model, self.model)
+            .set(Setting::TestCommand, self.test_command)
+            .set(Setting::SetupCommand, self.setup_command)
+            .set(Setting::WorkingDirectory, self.working_directory)
+            .set(Setting::Objective, self.objective)
+            .set(Setting::MaxCostUsd, self.max_cost_usd)
+            .set(Setting::MaxDurationMinutes, self.max_duration_minutes)
+            .set(Setting::MaxIterations, self.max_iterations)
+            .set(Setting::AuditDb, self.audit_db)
+            .set(Setting::NoAudit, self.no_audit.then(|| "true".to_owned()))
+            .set(Setting::Push, self.push)
+            .set(Setting::Record, self.record)
+            .set(Setting::Format, self.format)
+            .set(Setting::PassEnv, self.pass_env)
+            .set(Setting::ProtectedPaths, self.protected_paths)
+            .set(Setting::Sandbox, self.sandbox)
+            .set(Setting::Network, self.network);
+        settings
+    }
+}
+
+/// A plan and where it is to be carried out.
+#[derive(Debug)]
+pub(super) struct Resolved {
+    /// The plan.
+    pub(super) plan: Plan,
+    /// The checkout: the folder upshift was started in.
+    pub(super) checkout: PathBuf,
+}
+
+/// Reads what there is to read and resolves it.
+///
+/// # Errors
+/// Every configuration error at once (exit 2); what this build must refuse (exit 6).
+pub(super) fn resolve(flags: Flags, environment: &Environment) -> anyhow::Result<Resolved> {
+    resolve_settings(flags.settings(), environment, current_dir()?)
+}
+
+/// The same for settings that did not come from flags (the demo).
+pub(super) fn resolve_settings(
+    flags: Settings,
+    environment: &Environment,
+    checkout: PathBuf,
+) -> anyhow::Result<Resolved> {
+    let mut sources = Sources {
+        flags,
+        env: environment.text(),
+        config_file: None,
+        tiers_file: None,
+        build: Build { github: false, confinement: false, frameworks: &[] },
+    };
+    let path = sources.config_path().to_owned();
+    sources.config_file = Some(read_named(&checkout, &path));
+    let tiers = sources.setting(Setting::Tiers).map(|(text, _)| text.to_owned());
+    let tiers = tiers.as_deref().map(|text| config::classify_tiers(text, is_provider));
+    if let Some(TiersSource::Path(path)) = tiers {
+        sources.tiers_file = Some(read_named(&checkout, path));
+    }
+    let mut plan =
+        config::resolve(&sources, &catalogue_for_config()).map_err(|errors| Failure::usage(errors.to_string()))?;
+    models::learn_cassettes(&mut plan, &checkout)?;
+    Ok(Resolved { plan, checkout })
+}
+
+/// Refuses a plan that asks for what this build cannot do (exit 6).
+pub(super) fn refuse(plan: &Plan) -> anyhow::Result<()> {
+    if plan.refusals.is_empty() {
+        return Ok(());
+    }
+    Err(Failure::with_code(EXIT_REFUSED, format!("✖ Refused: {}", plan.refusals.join("\n✖ Refused: "))))
+}
+
+fn read_named(checkout: &Path, path: &str) -> NamedFile {
+    let file = from_here(checkout, path);
+    let content = match std::fs::metadata(&file) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => FileContent::Missing,
+        Err(error) => FileContent::Unreadable(error.to_string()),
+        Ok(meta) if meta.len() > MAX_CONFIG_BYTES => {
+            FileContent::Unreadable(format!("it has {} bytes, more than {MAX_CONFIG_BYTES}", meta.len()))
+        }
+        Ok(_) => match std::fs::read_to_string(&file) {
+            Ok(text) => FileContent::Text(text),
+            Err(error) => FileContent::Unreadable(error.to_string()),
+        },
+    };
+    NamedFile { path: path.to_owned(), content }
+}
+
+/// What configuration may ask of the catalogue, which stands right of it.
+fn catalogue_for_config() -> Catalogue {
+    Catalogue { lookup: catalogue::lookup, endpoint: built_in, default_ladder: catalogue::default_ladder }
+}
+
+fn built_in(provider: &str) -> Option<BuiltInEndpoint> {
+    let known = catalogue::built_in_endpoint(provider)?;
+    Some(BuiltInEndpoint {
+        wire: match known.wire {
+            endpoint::Wire::Anthropic => Wire::Anthropic,
+            endpoint::Wire::OpenAi => Wire::OpenAi,
+            endpoint::Wire::Gemini => Wire::Gemini,
+        },
+        default_base_url: known.default_base_url,
+        base_url_vars: known.base_url_vars,
+        key_vars: known.key_vars,
+        local: known.local,
+    })
+}
+
+fn is_provider(name: &str) -> bool {
+    BUILT_IN_PROVIDERS.contains(&name)
+}

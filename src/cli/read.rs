@@ -1,0 +1,206 @@
+//! `upshift read`: what upshift makes of a test log, for people who wonder why a run was judged so.
+
+use std::fs::File;
+use std::io::{Read, Write as _};
+use std::path::PathBuf;
+
+use anyhow::Context as _;
+use clap::{Args, ValueEnum};
+use serde::Serialize;
+
+use super::Failure;
+use crate::domain::test_report::{Problem, RunKind, RunStatus, TestCase, TestReport, TestStatus};
+use crate::domain::verdict::Exit;
+use crate::test_run;
+
+/// More failing tests than this are counted, not printed, for people.
+const MOST_SHOWN: usize = 200;
+/// How many lines of a message people are shown.
+const MESSAGE_LINES: usize = 30;
+
+/// How the report is printed.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+pub enum ReadFormat {
+    /// For people.
+    #[default]
+    Text,
+    /// For programs: `{framework, status, kind, total, passed, failed, skipped, errors, tests, problems}`.
+    Json,
+}
+
+/// Arguments of `upshift read`.
+#[derive(Debug, Args)]
+pub struct ReadArgs {
+    /// The log, or - for standard input
+    pub file: PathBuf,
+    /// The exit code of the command that printed it
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    pub exit_code: Option<i32>,
+    /// The framework, when you know it (cargo-test, pytest, jest, …); otherwise it is recognised
+    #[arg(long, value_name = "NAME")]
+    pub framework: Option<String>,
+    /// How to print the report
+    #[arg(long, value_enum, default_value_t)]
+    pub format: ReadFormat,
+}
+
+/// Reads the log and prints the report to standard output.
+///
+/// # Errors
+/// When the log cannot be read or the report cannot be written.
+pub fn run(args: ReadArgs) -> anyhow::Result<u8> {
+    let exit = args.exit_code.map(|code| Exit::Code { code });
+    let mut log: Box<dyn Read> = if args.file.as_os_str() == "-" {
+        Box::new(std::io::stdin().lock())
+    } else {
+        let file = File::open(&args.file).map_err(|error| {
+            let path = args.file.display();
+            Failure::usage(format!(
+                "failed to open the log {path}: {error}\n  → Fix: name an existing file, or - for standard input"
+            ))
+        })?;
+        Box::new(file)
+    };
+    let report = test_run::read(&mut *log, exit, args.framework.as_deref())
+        .with_context(|| format!("failed to read the log {}", args.file.display()))?;
+    let text = match args.format {
+        ReadFormat::Text => render_text(&report),
+        ReadFormat::Json => render_json(&report),
+    };
+    let mut out = std::io::stdout().lock();
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        // A reader like `head` may have seen enough.
+        Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
+            Err(error).context("failed to print the report")
+        }
+        _ => Ok(0),
+    }
+}
+
+/// The report as JSON: the shape of DESIGN §2.1, numbers null where the log gives none, `problems` always there.
+#[must_use]
+pub fn render_json(report: &TestReport) -> String {
+    #[derive(Serialize)]
+    struct Shape<'a> {
+        framework: &'a str,
+        status: RunStatus,
+        kind: RunKind,
+        total: Option<u64>,
+        passed: Option<u64>,
+        failed: Option<u64>,
+        skipped: Option<u64>,
+        errors: Option<u64>,
+        tests: &'a [TestCase],
+        problems: &'a [Problem],
+    }
+    let shape = Shape {
+        framework: &report.framework,
+        status: report.status,
+        kind: report.kind,
+        total: report.total,
+        passed: report.passed,
+        failed: report.failed,
+        skipped: report.skipped,
+        errors: report.errors,
+        tests: &report.tests,
+        problems: &report.problems,
+    };
+    // Plain data with string keys cannot fail to serialise.
+    let mut text = serde_json::to_string_pretty(&shape).unwrap_or_default();
+    text.push('\n');
+    text
+}
+
+/// The report for people.
+#[must_use]
+pub fn render_text(report: &TestReport) -> String {
+    let mut text = format!("{}: {} ({})\n", report.framework, word(&report.status), word(&report.kind));
+    let counts = [
+        ("total", report.total),
+        ("passed", report.passed),
+        ("failed", report.failed),
+        ("skipped", report.skipped),
+        ("errors", report.errors),
+    ];
+    let known: Vec<String> = counts.iter().filter_map(|(name, count)| Some(format!("{name} {}", (*count)?))).collect();
+    text.push_str(&if known.is_empty() { "counts: none given".to_owned() } else { known.join(", ") });
+    text.push('\n');
+    for problem in &report.problems {
+        text.push_str(&format!("\n{}{}\n", word(&problem.kind), place(problem.file.as_deref(), problem.line)));
+        push_message(&mut text, &problem.message);
+    }
+    let failing: Vec<&TestCase> = report.failing().collect();
+    for test in failing.iter().take(MOST_SHOWN) {
+        let mark = if test.status == TestStatus::Error { "ERROR" } else { "FAILED" };
+        text.push_str(&format!("\n{mark} {}{}\n", test.name, place(test.file.as_deref(), test.line)));
+        push_message(&mut text, &test.message);
+    }
+    if failing.len() > MOST_SHOWN {
+        text.push_str(&format!("\n… and {} more failing tests\n", failing.len() - MOST_SHOWN));
+    }
+    text
+}
+
+fn push_message(text: &mut String, message: &str) {
+    let mut lines = message.lines();
+    for line in lines.by_ref().take(MESSAGE_LINES) {
+        text.push_str(format!("    {line}").trim_end());
+        text.push('\n');
+    }
+    let rest = lines.count();
+    if rest > 0 {
+        text.push_str(&format!("    … {rest} more lines\n"));
+    }
+}
+
+fn place(file: Option<&str>, line: Option<u32>) -> String {
+    match (file, line) {
+        (Some(file), Some(line)) => format!("  ({file}:{line})"),
+        (Some(file), None) => format!("  ({file})"),
+        _ => String::new(),
+    }
+}
+
+/// The word that the JSON form uses too.
+fn word<T: Serialize>(value: &T) -> String {
+    serde_json::to_value(value).ok().and_then(|value| value.as_str().map(str::to_owned)).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LOG: &str = "collected 2 items\n\ntests/a.py .F   [100%]\n\n== FAILURES ==\n___ test_b ___\n\n>   assert 1 == 2\n\
+        E   assert 1 == 2\n\ntests/a.py:4: AssertionError\n== short test summary info ==\nFAILED tests/a.py::test_b - assert 1 == 2\n\
+        == 1 failed, 1 passed in 0.02s ==\n";
+
+    fn report() -> TestReport {
+        test_run::read(&mut LOG.as_bytes(), Some(Exit::Code { code: 1 }), None).unwrap()
+    }
+
+    #[test]
+    fn json_has_exactly_the_promised_keys() {
+        let value: serde_json::Value = serde_json::from_str(&render_json(&report())).unwrap();
+        let keys: Vec<&str> = value.as_object().unwrap().keys().map(String::as_str).collect();
+        let expected =
+            ["framework", "status", "kind", "total", "passed", "failed", "skipped", "errors", "tests", "problems"];
+        assert_eq!(keys, expected);
+        let keys: Vec<&str> = value["tests"][0].as_object().unwrap().keys().map(String::as_str).collect();
+        assert_eq!(keys, ["name", "status", "message", "file", "line"]);
+        assert_eq!((value["framework"].as_str(), value["status"].as_str()), (Some("pytest"), Some("failed")));
+    }
+
+    #[test]
+    fn people_read_counts_names_and_places() {
+        insta::assert_snapshot!(render_text(&report()), @r"
+        pytest: failed (tests)
+        total 2, passed 1, failed 1, skipped 0, errors 0
+
+        FAILED tests/a.py::test_b  (tests/a.py:4)
+            >   assert 1 == 2
+            E   assert 1 == 2
+
+            tests/a.py:4: AssertionError
+        ");
+    }
+}

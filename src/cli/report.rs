@@ -1,0 +1,151 @@
+//! `upshift report`: renders any run from the audit log alone.
+
+use std::io::IsTerminal as _;
+use std::path::Path;
+
+use clap::{Args as ClapArgs, ValueEnum};
+
+use super::environment::{Environment, current_dir};
+use super::{Failure, setup};
+use crate::audit::{AuditError, LoadedRun, Reader, RunStatus, VerifyError};
+use crate::config::Format;
+use crate::domain::event::Event;
+use crate::domain::outcome::{EXIT_NOT_FIXED, EXIT_SUCCESS};
+use crate::report::markdown::Surface;
+use crate::report::style::Style;
+use crate::report::view::{Liveness, RunView};
+use crate::report::{json, markdown, text};
+
+/// Where the log is when nothing names it, from the folder upshift is started in.
+const DEFAULT_AUDIT: &str = ".upshift/audit.db";
+/// The key of a report that belongs to no pull request.
+const LOCAL_KEY: &str = "local";
+
+/// What `report` takes.
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Args {
+    /// The run: its id or a unique beginning of it [default: the latest]
+    run: Option<String>,
+    /// The audit log to read
+    #[arg(long, value_name = "PATH")]
+    audit_db: Option<String>,
+    /// The form
+    #[arg(long, value_enum, default_value_t = Form::Text)]
+    format: Form,
+    /// List the runs in the log
+    #[arg(long, conflicts_with_all = ["run", "verify"])]
+    list: bool,
+    /// Check the log's hash chain for this run; exit 1 when it was changed
+    #[arg(long)]
+    verify: bool,
+}
+
+/// The forms of a report.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Form {
+    /// For a terminal.
+    Text,
+    /// Markdown.
+    Md,
+    /// For programs.
+    Json,
+}
+
+/// Reads the log and prints.
+pub(super) fn run(args: &Args, environment: &Environment) -> anyhow::Result<u8> {
+    let checkout = current_dir()?;
+    let path = audit_path(args.audit_db.as_deref(), environment);
+    let reader = Reader::open(&setup::locate(&path, &checkout, environment)).map_err(|error| failure(&path, error))?;
+    if args.list {
+        return super::print(&list(&reader)?);
+    }
+    let run_id = match &args.run {
+        Some(prefix) => reader.find_run(prefix),
+        None => reader.latest_run(),
+    };
+    let run_id = run_id.map_err(|error| failure(&path, error))?;
+    if args.verify {
+        return verify(&reader, &run_id);
+    }
+    let loaded = reader.load_run(&run_id).map_err(|error| failure(&path, error))?;
+    super::print(&render(&loaded, args.format))
+}
+
+fn render(loaded: &LoadedRun, form: Form) -> String {
+    let view = RunView::from_events(&loaded.events, liveness(&loaded.status));
+    match form {
+        Form::Text => text::render(&view, stdout_style()),
+        Form::Md => markdown::render(&view, Surface::Summary, LOCAL_KEY),
+        Form::Json => json::render(&view),
+    }
+}
+
+/// The report of a run that just ended, as `run` and `resume` print it.
+pub(super) fn render_ended(events: &[Event], format: Format) -> String {
+    let view = RunView::from_events(events, Liveness::Ended);
+    match format {
+        Format::Text => text::render(&view, stdout_style()),
+        Format::Json => json::render(&view),
+    }
+}
+
+fn liveness(status: &RunStatus) -> Liveness {
+    match status {
+        RunStatus::Running => Liveness::Alive,
+        RunStatus::Interrupted => Liveness::Dead,
+        RunStatus::Ended(_) => Liveness::Ended,
+    }
+}
+
+fn stdout_style() -> Style {
+    if std::io::stdout().is_terminal() { Style::Colour } else { Style::Plain }
+}
+
+fn list(reader: &Reader) -> anyhow::Result<String> {
+    let mut out = String::new();
+    for run in reader.list_runs()? {
+        let state = match run.status {
+            RunStatus::Running => "running",
+            RunStatus::Interrupted => "interrupted",
+            RunStatus::Ended(Some(ref outcome)) => outcome.as_str(),
+            RunStatus::Ended(None) => &run.seed_outcome,
+        };
+        out.push_str(&format!("{}  {}  {state}  {}\n", run.run_id, run.started_at, run.objective));
+    }
+    Ok(if out.is_empty() { "The log holds no runs.\n".to_owned() } else { out })
+}
+
+fn verify(reader: &Reader, run: &crate::domain::units::RunId) -> anyhow::Result<u8> {
+    match reader.verify(run) {
+        Ok(verified) => {
+            super::print(&format!("✔ {run}: {} links, unbroken\n  head {}\n", verified.links, verified.head))?;
+            Ok(EXIT_SUCCESS)
+        }
+        Err(error @ (VerifyError::Broken(_) | VerifyError::Unchained(_))) => {
+            super::print(&format!("✖ {run}: {error}\n"))?;
+            Ok(EXIT_NOT_FIXED)
+        }
+        Err(error @ VerifyError::Log(_)) => Err(Failure::usage(error.to_string())),
+    }
+}
+
+/// The log's path: the flag, `UPSHIFT_AUDIT_DB`, or the default.
+pub(super) fn audit_path(flag: Option<&str>, environment: &Environment) -> String {
+    let named = flag.filter(|path| !path.trim().is_empty()).or_else(|| environment.get("UPSHIFT_AUDIT_DB"));
+    named.unwrap_or(DEFAULT_AUDIT).to_owned()
+}
+
+/// Whether there is a log at that path, or a live one for it.
+pub(super) fn exists(path: &str, checkout: &Path, environment: &Environment) -> bool {
+    let location = setup::locate(path, checkout, environment);
+    location.shown.exists() || location.live.exists()
+}
+
+/// There is no log to read.
+pub(super) fn no_log(path: &str) -> anyhow::Error {
+    Failure::usage(format!("there is no audit log at {path}\n→ Fix: name it with --audit-db PATH"))
+}
+
+fn failure(path: &str, error: AuditError) -> anyhow::Error {
+    Failure::usage(format!("the audit log {path} cannot be read: {error}"))
+}

@@ -1,0 +1,74 @@
+//! `upshift run`: the Action's command and the laptop's.
+
+use std::path::Path;
+
+use super::Failure;
+use super::environment::Environment;
+use super::plan::{self, Flags, Resolved};
+use super::setup::{self, Setup};
+use crate::audit::Journal;
+use crate::config::Plan;
+use crate::domain::event::{Event, RunStarted};
+use crate::domain::units::RunId;
+use crate::lifecycle::state::RunState;
+use crate::session::Replay;
+use crate::test_run;
+
+/// Resolves the configuration, runs to the end, prints the report.
+pub(super) fn run(flags: Flags, environment: &Environment) -> anyhow::Result<u8> {
+    let resolved = plan::resolve(flags, environment)?;
+    plan::refuse(&resolved.plan)?;
+    start(resolved, environment)
+}
+
+/// Starts a fresh run of a resolved plan.
+pub(super) fn start(resolved: Resolved, environment: &Environment) -> anyhow::Result<u8> {
+    let Resolved { plan, checkout } = resolved;
+    for warning in &plan.warnings {
+        super::say(&format!("⚠ {warning}"));
+    }
+    let folder = setup::working_directory(&checkout, &plan)?;
+    let (test_command, framework) = test_command(&plan, &folder)?;
+    let setup = Setup::new(&checkout, environment);
+    let mut store = setup.open_store(plan.audit.as_deref())?;
+    let state = RunState::new(RunId::random(), plan, test_command, framework);
+    let started = started(&state, &folder, &setup);
+    let saved = serde_json::to_string(&state)?;
+    let invocation = store.begin_run(&started, std::process::id(), &saved);
+    let invocation = invocation.map_err(|error| setup::audit_failure(&error))?;
+    let mut journal = Journal::new(store, setup.listeners(&[]));
+    journal.tell(&Event::RunStarted(started));
+    journal.tell(&invocation);
+    setup::block_on(setup.carry(journal, state, Replay::none()))
+}
+
+/// The configured test command and framework, or the detected ones.
+pub(super) fn test_command(plan: &Plan, folder: &Path) -> anyhow::Result<(String, Option<String>)> {
+    if let Some(command) = &plan.test.command {
+        return Ok((command.clone(), plan.test.framework.clone()));
+    }
+    let detected = test_run::detect(folder).ok_or_else(|| {
+        let folder = folder.display();
+        Failure::usage(format!(
+            "no test command was given, and none was recognised in {folder}\n→ Fix: name it with --test-command, or as \
+             `test.command` in .github/upshift.yml"
+        ))
+    })?;
+    let framework = plan.test.framework.clone().or(Some(detected.framework));
+    Ok((detected.command, framework))
+}
+
+fn started(state: &RunState, folder: &Path, setup: &Setup<'_>) -> RunStarted {
+    let plan = &state.plan;
+    RunStarted {
+        run_id: state.run_id.clone(),
+        objective: plan.objective.clone(),
+        working_directory: folder.display().to_string(),
+        test_command: state.test_command.clone(),
+        tier_config_path: plan.tier_config_path.clone(),
+        tiers: plan.tiers.clone(),
+        budget: plan.budget.clone(),
+        audit_db: setup.shown_audit(plan),
+        started_at: setup.clock().timestamp(),
+    }
+}

@@ -1,0 +1,66 @@
+//! What is wrong with a configuration: every fault at once, each with a way to mend it.
+
+use std::fmt;
+
+use super::read::Faults;
+
+/// The line that closes every list of faults (S0-24).
+pub const CLOSING: &str = "Fix the errors above and re-run. No LLM calls were made.";
+
+/// One fault.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Problem {
+    /// Where in the source: a JSON path, a flag or a variable; empty when it concerns the whole.
+    pub path: String,
+    /// What is wrong.
+    pub message: String,
+    /// How to mend it.
+    pub fix: String,
+}
+
+/// The faults of one source.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SourceErrors {
+    /// What the list is headed by, e.g. `Tier config invalid: tiers.json`.
+    pub heading: String,
+    /// The faults, in order; empty when the heading says it all.
+    pub problems: Vec<Problem>,
+    /// How to mend what the heading says, when there are no single faults.
+    pub fix: Option<String>,
+}
+
+impl SourceErrors {
+    /// The faults under a heading; `None` when there are none.
+    pub(super) fn of(heading: String, faults: Faults) -> Option<Self> {
+        let problems = faults.into_problems();
+        (!problems.is_empty()).then_some(Self { heading, problems, fix: None })
+    }
+}
+
+/// Every fault of a configuration; exit code 2.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ConfigErrors {
+    /// By source, in order of precedence; never empty in an `Err`.
+    pub sources: Vec<SourceErrors>,
+}
+
+impl std::error::Error for ConfigErrors {}
+
+impl fmt::Display for ConfigErrors {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for source in &self.sources {
+            writeln!(f, "{}", source.heading)?;
+            if let Some(fix) = &source.fix {
+                writeln!(f, "→ Fix: {fix}")?;
+            }
+            for (index, problem) in source.problems.iter().enumerate() {
+                // S0-24 spells a fault that starts with the offending value without a dash.
+                let dash = if problem.path.is_empty() || problem.message.starts_with('\'') { "" } else { "— " };
+                let gap = if problem.path.is_empty() { "" } else { " " };
+                writeln!(f, "  Error {}: {}{gap}{dash}{}", index + 1, problem.path, problem.message)?;
+                writeln!(f, "    → Fix: {}", problem.fix)?;
+            }
+        }
+        f.write_str(CLOSING)
+    }
+}

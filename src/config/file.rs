@@ -1,0 +1,297 @@
+//! The shape of the configuration file: the seeds' `tiers` and `global`, and ours beside them (DESIGN §2.2).
+//!
+//! A tiers file is the same shape with fewer keys in use. Absent keys are `None`: defaults belong to [`super::resolve`].
+
+use std::collections::BTreeMap;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+
+use super::node::Node;
+use super::numbers::{Dollars, Minutes, PerMillion, Temperature, Whole};
+use super::plan::{Comment, FailOn, Network, Push, Sandbox, WaitFor, Wire};
+use super::read::{Place, Readable, object};
+use super::reference::Entry;
+use super::values::{AuditPath, EffortWord, Glob, HttpUrl, ModeWord, Name, OnEntropyWord, Targets, TestEdits, VarName};
+
+/// The most tiers a ladder may have.
+const MAX_TIERS: usize = 100;
+
+object! {
+    /// Configuration of upshift: `.github/upshift.yml`, or a tiers file.
+    #[schemars(title = "upshift configuration")]
+    ConfigFile {
+        /// The address of this schema, for editors; not read.
+        "$schema" schema: String = "";
+        /// The ladder, cheapest tier first; in the configuration file also a shorthand such as
+        /// `claude-haiku-4-5 x5 > claude-sonnet-4-5 x3`.
+        "tiers" tiers: Tiers = "built-in ladder by key";
+        /// Caps of the whole run and the audit log.
+        "global" global: GlobalSection = "";
+        /// What a stalled tier leads to: the next tier, its remaining iterations, or the end.
+        "onEntropy" on_entropy: OnEntropyWord = "escalate";
+        /// How many equal errors in a row are a stall.
+        "entropyThreshold" entropy_threshold: Whole<1, 1000> = "3";
+        /// What is to be done.
+        "objective" objective: String = "make the failing tests pass";
+        /// Own endpoints by name, or settings of a built-in provider.
+        "providers" providers: BTreeMap<String, ProviderSection> = "";
+        /// Prices and limits by `provider/model`; what is given wins over the catalogue.
+        "models" models: BTreeMap<String, ModelSection> = "";
+        /// How the tests are run.
+        "test" test: TestSection = "";
+        /// How the agent works.
+        "agent" agent: AgentSection = "";
+        /// What child processes may do and what models may not write.
+        "safety" safety: SafetySection = "";
+        /// What happens on GitHub; used by the Action.
+        "github" github: GithubSection = "";
+    }
+}
+
+object! {
+    /// One tier of the ladder.
+    TierSection {
+        /// The label in reports and the audit log; unique in a ladder.
+        #[schemars(required, example = &"cheap")]
+        "name" name: Name = "required", "Give the tier a name, such as `cheap`.";
+        /// `simple`: artisan and tests; `full`: librarian, artisan, critic, then tests.
+        #[schemars(required)]
+        "mode" mode: ModeWord = "required", "Use `simple` or `full`.";
+        /// How many iterations the tier may run before the next one takes over.
+        #[schemars(required, example = 5)]
+        "maxIterations" max_iterations: Whole<1, 100> = "required", "Use a whole number from 1 to 100.";
+        /// Who speaks in this tier.
+        #[schemars(required)]
+        "models" models: ModelsSection = "required", "Name at least the artisan's model: `models: {artisan: …}`.";
+        /// The most this tier may cost, in dollars.
+        #[schemars(example = 0.5)]
+        "maxCostUsd" max_cost_usd: Dollars = "the run's cap";
+    }
+}
+
+object! {
+    /// The models of a tier; where one stands a list may stand, tried in order.
+    ModelsSection {
+        /// Who edits the code.
+        #[schemars(required, example = &"anthropic/claude-haiku-4-5")]
+        "artisan" artisan: Targets = "required", "Name a model, such as `anthropic/claude-haiku-4-5`.";
+        /// Who reads the repository and briefs the artisan; `full` only.
+        "librarian" librarian: Targets = "the artisan's";
+        /// Who reviews the artisan's change; `full` only.
+        "critic" critic: Targets = "the artisan's";
+    }
+}
+
+object! {
+    /// Caps of the whole run and the audit log.
+    GlobalSection {
+        /// Where the audit log is written; `null` or `false` for none.
+        "auditDbPath" audit_db_path: AuditPath = "`.upshift/audit.db`; in Actions under `RUNNER_TEMP`";
+        /// The most all model calls together may cost, in dollars.
+        #[schemars(example = 2.0)]
+        "maxTotalCostUsd" max_total_cost_usd: Dollars = "2.00";
+        /// The most active time, in minutes.
+        #[schemars(example = 15)]
+        "maxTotalDurationMinutes" max_total_duration_minutes: Minutes = "15";
+        /// The most iterations over all tiers.
+        "maxTotalIterations" max_total_iterations: Whole<1, 10_000> = "30, or the sum of the tiers' if that is more";
+        /// What a stalled tier leads to; the same as `onEntropy` beside `tiers`.
+        "onEntropy" on_entropy: OnEntropyWord = "escalate";
+        /// How many equal errors in a row are a stall; the same as `entropyThreshold` beside `tiers`.
+        "entropyThreshold" entropy_threshold: Whole<1, 1000> = "3";
+        /// After how many iterations the context is reset.
+        "contextResetFrequency" context_reset_frequency: Whole<1, 1000> = "1";
+    }
+}
+
+object! {
+    /// One endpoint.
+    ProviderSection {
+        /// The wire format it speaks; required for a new name.
+        "wire" wire: EndpointWire = "of a built-in provider: its own";
+        /// Its address; required for a new name.
+        #[schemars(example = &"https://models.example.com/v1")]
+        "baseUrl" base_url: HttpUrl = "of a built-in provider: its own";
+        /// The variable that holds its key; none is sent without it.
+        #[schemars(example = &"MY_API_KEY")]
+        "apiKeyEnv" api_key_env: VarName = "of a built-in provider: its own";
+    }
+}
+
+object! {
+    /// Prices and limits of one model.
+    ModelSection {
+        /// Tokens that prompt and reply may take together.
+        "contextWindow" context_window: Whole<1, 100_000_000> = "catalogue, else 8000";
+        /// Tokens that a reply may take at most.
+        "maxOutputTokens" max_output_tokens: Whole<1, 10_000_000> = "catalogue, else a quarter of the window";
+        /// Price of prompt tokens.
+        "inputPer1M" input_per_1m: PerMillion = "catalogue";
+        /// Price of reply tokens, reasoning included.
+        "outputPer1M" output_per_1m: PerMillion = "catalogue";
+        /// Price of prompt tokens read from the vendor's cache.
+        "cacheReadPer1M" cache_read_per_1m: PerMillion = "catalogue, else `inputPer1M`";
+        /// Price of prompt tokens written to the vendor's cache.
+        "cacheWritePer1M" cache_write_per_1m: PerMillion = "catalogue, else `inputPer1M`";
+        /// Whether its tool calling works; without it the text protocol is used.
+        "tools" tools: bool = "catalogue, else true";
+    }
+}
+
+object! {
+    /// How the tests are run.
+    TestSection {
+        /// The command that runs the tests.
+        #[schemars(example = &"cargo test")]
+        "command" command: String = "detected";
+        /// A command run once before any model output, with network and without keys.
+        #[schemars(example = &"npm ci")]
+        "setupCommand" setup_command: String = "none";
+        /// The framework whose output is read.
+        #[schemars(example = &"pytest")]
+        "framework" framework: String = "recognised";
+        /// How long one test run may take, in seconds.
+        "timeoutSeconds" timeout_seconds: Whole<1, 86_400> = "300";
+        /// JUnit files that the command writes, as a glob.
+        #[schemars(example = &"target/junit/*.xml")]
+        "junit" junit: Glob = "none";
+    }
+}
+
+object! {
+    /// How the agent works.
+    AgentSection {
+        /// The most turns of one session.
+        "maxTurns" max_turns: Whole<1, 500> = "40";
+        /// The most attempts at one turn, the first included.
+        "maxAttempts" max_attempts: Whole<1, 10> = "3";
+        /// How hard a reasoning model should think, where its vendor has such a setting.
+        "effort" effort: EffortWord = "the vendor's";
+        /// Sampling temperature, where the model takes one.
+        "temperature" temperature: Temperature = "the vendor's";
+        /// Commands that the artisan may run.
+        "allowCommands" allow_commands: Vec<String> = "none";
+    }
+}
+
+object! {
+    /// What child processes may do and what models may not write.
+    SafetySection {
+        /// Confinement of child processes.
+        "sandbox" sandbox: Sandbox = "auto";
+        /// Network of child processes.
+        "network" network: Network = "auto";
+        /// Globs that models may not write, beside the built-in ones.
+        "protectedPaths" protected_paths: Vec<Glob> = "none";
+        /// Which test files the task may edit: all, none, or those of the globs.
+        "allowTestEdits" allow_test_edits: TestEdits = "none";
+        /// Variables that the tests need.
+        "passEnv" pass_env: Vec<VarName> = "none";
+    }
+}
+
+object! {
+    /// What happens on GitHub; used by the Action.
+    GithubSection {
+        /// What happens with a fix.
+        "push" push: Push = "none";
+        /// What is waited for after a push.
+        "waitFor" wait_for: WaitFor = "ci";
+        /// How long CI is waited for, in minutes.
+        "ciTimeoutMinutes" ci_timeout_minutes: Whole<1, 1440> = "30";
+        /// How long a merge is waited for, in minutes.
+        "mergeTimeoutMinutes" merge_timeout_minutes: Whole<1, 43_200> = "60";
+        /// When the pull request is commented.
+        "comment" comment: Comment = "always";
+        /// The outcomes that fail the step.
+        "failOn" fail_on: Vec<FailOn> = "every outcome but exit 0 and 4";
+        /// The most runs for one pull request.
+        "maxAttemptsPerPr" max_attempts_per_pr: Whole<1, 100> = "3";
+        /// The label that keeps upshift away from a pull request.
+        "skipLabel" skip_label: String = "upshift:skip";
+        /// The message of the commit that holds a fix.
+        "commitMessage" commit_message: String = "built in";
+    }
+}
+
+/// The wire of an endpoint; a cassette is a provider of its own and no wire.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct EndpointWire(pub(super) Wire);
+
+const ENDPOINT_WIRES: [&str; 3] = ["anthropic", "openai", "gemini"];
+
+impl JsonSchema for EndpointWire {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "wire".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        super::values::words_schema(&ENDPOINT_WIRES)
+    }
+}
+
+impl Readable for EndpointWire {
+    fn kind() -> String {
+        ENDPOINT_WIRES.join(", ")
+    }
+
+    fn read(at: &Place<'_>) -> Option<Self> {
+        let from_word = |word: &str| Wire::from_word(word).filter(|wire| *wire != Wire::Cassette).map(Self);
+        super::values::word_here(at, &ENDPOINT_WIRES, from_word)
+    }
+}
+
+/// What stands under `tiers`.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Tiers {
+    /// The tiers in order; `None` stands for one with a fault of its own.
+    List(Vec<Option<TierSection>>),
+    /// A shorthand ladder.
+    Shorthand(String),
+}
+
+impl JsonSchema for Tiers {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "tiers".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let tier = generator.subschema_for::<TierSection>();
+        json_schema!({"anyOf": [
+            {"type": "array", "items": tier, "minItems": 1, "maxItems": MAX_TIERS},
+            {"type": "string", "minLength": 1},
+        ]})
+    }
+}
+
+impl Readable for Tiers {
+    fn kind() -> String {
+        "list of objects, or shorthand".to_owned()
+    }
+
+    fn read(at: &Place<'_>) -> Option<Self> {
+        if matches!(at.node, Node::Text(_)) {
+            return String::read(at).map(Self::Shorthand);
+        }
+        let items = at.items()?;
+        if items.is_empty() {
+            return at.fault("must hold at least one tier", "Add a tier, or leave `tiers` out.");
+        }
+        if items.len() > MAX_TIERS {
+            return at.fault(format!("has {} tiers, {MAX_TIERS} are the most", items.len()), "Remove some tiers.");
+        }
+        Some(Self::List(items.iter().map(TierSection::read).collect()))
+    }
+
+    fn describe(path: &str, out: &mut Vec<Entry>) {
+        TierSection::describe(&format!("{path}[]"), out);
+    }
+}

@@ -1,0 +1,339 @@
+//! From names to models that can be called: providers, addresses, keys, prices, windows.
+//!
+//! Invariant: of a key only the name of its variable is kept.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::domain::catalogue::{ModelFacts, ModelInfo, Price, UNKNOWN_CONTEXT_WINDOW};
+use crate::domain::ladder::{Mode, Tier};
+use crate::domain::model_id::{BUILT_IN_PROVIDERS, ModelId};
+
+use super::file::{ModelSection, ProviderSection};
+use super::ladder::{Draft, DraftTargets};
+use super::node::Node;
+use super::plan::{EndpointPlan, Origin, Wire};
+use super::prices;
+use super::read::{Faults, Place, Readable};
+use super::sources::{BuiltInEndpoint, Catalogue, Sources};
+use super::suggest::nearest;
+use super::values::HttpUrl;
+
+/// Where Ollama listens when its variable names no port.
+const OLLAMA_PORT: u16 = 11_434;
+
+/// A provider's section and where it stands.
+#[derive(Debug)]
+pub(super) struct Declared<'d> {
+    /// What is said of it.
+    pub(super) section: &'d ProviderSection,
+    /// The document's faults.
+    pub(super) faults: &'d Faults,
+    /// The document.
+    pub(super) origin: Origin,
+}
+
+/// A model's section, its document's faults beside it.
+pub(super) type Override<'d> = (&'d ModelSection, &'d Faults);
+
+/// Everything that decides whether a target can be called.
+pub(super) struct Registry<'d> {
+    /// Flags and environment.
+    pub(super) sources: &'d Sources,
+    /// What is known of models and providers.
+    pub(super) catalogue: &'d Catalogue,
+    /// Faults of flags and variables.
+    pub(super) setting_faults: &'d Faults,
+    /// The sections under `providers`, by name.
+    pub(super) providers: BTreeMap<String, Declared<'d>>,
+    /// The sections under `models`, by model.
+    pub(super) overrides: BTreeMap<ModelId, Override<'d>>,
+    /// How each provider in use is reached, and where its address came from.
+    pub(super) endpoints: BTreeMap<String, (EndpointPlan, Origin)>,
+    /// What is known of each target.
+    pub(super) facts: ModelFacts,
+    /// What a person should know.
+    pub(super) warnings: Vec<String>,
+    failed_providers: BTreeSet<String>,
+}
+
+impl<'d> Registry<'d> {
+    /// A registry over what was declared.
+    pub(super) fn new(
+        sources: &'d Sources,
+        catalogue: &'d Catalogue,
+        setting_faults: &'d Faults,
+        providers: BTreeMap<String, Declared<'d>>,
+        overrides: BTreeMap<ModelId, Override<'d>>,
+    ) -> Self {
+        Self {
+            sources,
+            catalogue,
+            setting_faults,
+            providers,
+            overrides,
+            endpoints: BTreeMap::new(),
+            facts: ModelFacts::default(),
+            warnings: Vec::new(),
+            failed_providers: BTreeSet::new(),
+        }
+    }
+
+    /// Checks every declared provider, used or not.
+    pub(super) fn check_declared(&self) {
+        for (name, declared) in &self.providers {
+            let path = format!("providers.{name}");
+            let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
+            if name.is_empty() || !name.chars().all(plain) {
+                let fix = "Use letters, digits, `-`, `_` and `.`: the name stands before the `/` of a model.";
+                declared.faults.add(&path, "is no name for a provider", fix);
+            }
+            if name == "cassette" {
+                let fix = "Remove it: `cassette/PATH` reads a recorded file.";
+                declared.faults.add(&path, "is built in and has no endpoint", fix);
+            } else if (self.catalogue.endpoint)(name).is_none() {
+                let required = |key: &str, fix: &str| {
+                    let path = format!("{path}.{key}");
+                    if !declared.faults.told_of(&path) {
+                        declared.faults.add(&path, "is required for a provider that is not built in", fix);
+                    }
+                };
+                if declared.section.wire.is_none() {
+                    required("wire", "Use anthropic, openai or gemini: the format that the endpoint speaks.");
+                }
+                if declared.section.base_url.is_none() {
+                    required("baseUrl", "Give its address, such as https://models.example.com/v1.");
+                }
+            }
+        }
+    }
+
+    /// Resolves a tier. `None` after a fault was noted.
+    pub(super) fn tier(&mut self, draft: &Draft, faults: &Faults) -> Option<Tier> {
+        let spoken = draft.mode == Mode::Full;
+        let artisan = self.targets(&draft.artisan, faults, true);
+        let mut other = |given: &Option<DraftTargets>| match given {
+            None => artisan.clone(),
+            Some(targets) => {
+                if !spoken {
+                    self.warnings.push(format!("{} is not used: the tier's mode is `simple`", targets.path));
+                }
+                self.targets(targets, faults, spoken)
+            }
+        };
+        let (librarian, critic) = (other(&draft.librarian), other(&draft.critic));
+        Some(Tier {
+            name: draft.name.clone(),
+            mode: draft.mode,
+            max_iterations: draft.max_iterations,
+            artisan: artisan?,
+            librarian: librarian?,
+            critic: critic?,
+            max_cost: draft.max_cost,
+        })
+    }
+
+    /// Resolves a role's models; those of a role that never speaks only by name.
+    fn targets(&mut self, targets: &DraftTargets, faults: &Faults, spoken: bool) -> Option<Vec<ModelId>> {
+        let mut resolved = Vec::new();
+        let mut all = true;
+        for (path, text) in targets.placed() {
+            let Some(id) = self.model(&path, text, faults) else {
+                all = false;
+                continue;
+            };
+            if spoken {
+                self.endpoint(&path, &id.provider, faults);
+                self.learn(&path, &id, faults);
+            }
+            if resolved.contains(&id) {
+                self.warnings.push(format!("{path} names `{id}` a second time: once is enough"));
+            } else {
+                resolved.push(id);
+            }
+        }
+        all.then_some(resolved)
+    }
+
+    /// Reads a model's name and checks that its provider is known (S0-24).
+    fn model(&self, path: &str, text: &str, faults: &Faults) -> Option<ModelId> {
+        let known = |name: &str| BUILT_IN_PROVIDERS.contains(&name) || self.providers.contains_key(name);
+        // A cassette's name is a path: it may hold spaces.
+        let fits = |id: &ModelId| id.provider == "cassette" || !text.contains(char::is_whitespace);
+        let parsed = ModelId::parse(text).filter(|id| known(&id.provider) && fits(id));
+        if parsed.is_none() {
+            let shown = if super::values::looks_like_key(text) { "…" } else { text };
+            let message = format!("'{}' not found in provider registry", shown.escape_debug());
+            faults.add(path, message, self.unknown_model_fix(text));
+        }
+        parsed
+    }
+
+    fn unknown_model_fix(&self, text: &str) -> String {
+        let names = || BUILT_IN_PROVIDERS.iter().copied().chain(self.providers.keys().map(String::as_str));
+        let Some((provider, model)) = text.split_once('/') else {
+            return "Write `provider/model`, such as `ollama/llama3.3`; only names that begin with claude-, gpt-, o1 … \
+                    or gemini- may stand alone."
+                .to_owned();
+        };
+        match nearest(provider, names()) {
+            Some(near) => format!("Did you mean `{near}/{model}`?"),
+            None => format!(
+                "Use one of the providers {}, or declare `{}` under `providers`.",
+                names().collect::<Vec<_>>().join(", "),
+                provider.escape_debug()
+            ),
+        }
+    }
+
+    /// Finds out how a provider is reached; once per provider.
+    fn endpoint(&mut self, path: &str, provider: &str, faults: &Faults) {
+        if self.endpoints.contains_key(provider) || self.failed_providers.contains(provider) {
+            return;
+        }
+        match self.reach(path, provider, faults) {
+            Some(found) => {
+                self.warn_of_open_line(provider, &found.0);
+                self.endpoints.insert(provider.to_owned(), found);
+            }
+            None => {
+                self.failed_providers.insert(provider.to_owned());
+            }
+        }
+    }
+
+    fn reach(&self, path: &str, provider: &str, faults: &Faults) -> Option<(EndpointPlan, Origin)> {
+        let declared = self.providers.get(provider);
+        let section = declared.map(|declared| declared.section);
+        let own_url = section.and_then(|section| section.base_url.clone()).map(|url| url.0);
+        let own_key = section.and_then(|section| section.api_key_env.clone()).map(|name| name.0);
+        let own_wire = section.and_then(|section| section.wire).map(|wire| wire.0);
+        let file = declared.map_or(Origin::Default, |declared| declared.origin.clone());
+        if provider == "cassette" {
+            let plan = EndpointPlan { wire: Wire::Cassette, base_url: String::new(), key_var: None, local: true };
+            return Some((plan, Origin::Default));
+        }
+        let Some(built_in) = (self.catalogue.endpoint)(provider) else {
+            let key_var = match own_key {
+                Some(name) => Some(self.key(path, provider, &[&name], faults)?),
+                None => None,
+            };
+            return Some((EndpointPlan { wire: own_wire?, base_url: own_url?, key_var, local: false }, file));
+        };
+        let (base_url, origin) = match self.url_of_variable(&built_in, provider) {
+            Some(Ok(found)) => found,
+            Some(Err(())) => return None,
+            None => match own_url {
+                Some(url) => (url, file),
+                None => (built_in.default_base_url.to_owned(), Origin::Default),
+            },
+        };
+        if base_url.is_empty() {
+            let variable = built_in.base_url_vars.first().copied().unwrap_or_default();
+            let fix = format!("Set {variable}, or `baseUrl` under `providers.{provider}`, to the address of yours.");
+            faults.add(path, format!("provider `{provider}` has no common address"), fix);
+            return None;
+        }
+        let key_var = match (&own_key, built_in.key_vars) {
+            (Some(name), _) => Some(self.key(path, provider, &[name], faults)?),
+            (None, []) => None,
+            (None, names) => Some(self.key(path, provider, names, faults)?),
+        };
+        let wire = own_wire.unwrap_or(built_in.wire);
+        Some((EndpointPlan { wire, base_url, key_var, local: built_in.local }, origin))
+    }
+
+    /// The address that a customary variable gives; `Err` after a fault was noted.
+    fn url_of_variable(&self, built_in: &BuiltInEndpoint, provider: &str) -> Option<Result<(String, Origin), ()>> {
+        let present =
+            |name: &&str| self.sources.variable(name).map(|text| ((*name).to_owned(), text.trim().to_owned()));
+        let (name, text) = built_in.base_url_vars.iter().find_map(present)?;
+        let text = if provider == "ollama" { ollama_url(&text) } else { text };
+        let node = Node::Text(text);
+        let read = HttpUrl::read(&Place::new(&node, &name, self.setting_faults));
+        Some(read.map(|url| (url.0, Origin::Env(name))).ok_or(()))
+    }
+
+    /// The first of the variables that holds a key.
+    fn key(&self, path: &str, provider: &str, names: &[&str], faults: &Faults) -> Option<String> {
+        let held = names.iter().find_map(|name| Some((*name, self.sources.variable(name)?)));
+        let Some((name, key)) = held else {
+            let first = names.first().copied().unwrap_or_default();
+            let message = format!("provider `{provider}` needs a key: {} is not set", names.join(" or "));
+            let fix = format!(
+                "Set {first} in the environment; in a workflow, beside `run:` or `uses:`, \
+                 `env: {{ {first}: \"${{{{ secrets.{first} }}}}\" }}`."
+            );
+            faults.add(path, message, fix);
+            return None;
+        };
+        if key.trim().chars().any(|c| c.is_whitespace() || c.is_control()) {
+            let fix = format!("Set {name} to the key alone, as one line.");
+            self.setting_faults.add(name, "holds white space within the key", fix);
+            return None;
+        }
+        Some(name.to_owned())
+    }
+
+    fn warn_of_open_line(&mut self, provider: &str, endpoint: &EndpointPlan) {
+        let Some(key) = &endpoint.key_var else { return };
+        let open = url::Url::parse(&endpoint.base_url).is_ok_and(|url| {
+            let near = match url.host() {
+                Some(url::Host::Domain(name)) => name == "localhost",
+                Some(url::Host::Ipv4(address)) => address.is_loopback(),
+                Some(url::Host::Ipv6(address)) => address.is_loopback(),
+                None => false,
+            };
+            url.scheme() == "http" && !near
+        });
+        if open {
+            self.warnings.push(format!(
+                "{key} is sent to provider `{provider}` without encryption: {} is no https address",
+                endpoint.base_url
+            ));
+        }
+    }
+
+    /// Finds out what is known of a model; once per model.
+    fn learn(&mut self, path: &str, id: &ModelId, faults: &Faults) {
+        if self.facts.0.contains_key(id) {
+            return;
+        }
+        let known = (self.catalogue.lookup)(id);
+        let section = self.overrides.get(id).map(|(section, _)| *section);
+        let window_known = known.is_some() || section.is_some_and(|section| section.context_window.is_some());
+        let mut info = known.unwrap_or_else(ModelInfo::unknown);
+        let local = self.endpoints.get(&id.provider).is_some_and(|(endpoint, _)| endpoint.local);
+        if let Some((section, section_faults)) = self.overrides.get(id) {
+            prices::apply(section, &mut info, id, section_faults);
+        }
+        if local && info.price.is_none() {
+            info.price = Some(Price::default());
+        }
+        if !window_known {
+            self.warnings.push(format!(
+                "the context window of `{id}` is unknown: {UNKNOWN_CONTEXT_WINDOW} tokens are assumed; say it under \
+                 `models: {{\"{id}\": {{contextWindow: …}}}}`"
+            ));
+        }
+        // A half-priced model was told of already.
+        let half_priced = section.is_some_and(|section| section.input_per_1m.or(section.output_per_1m).is_some());
+        if info.price.is_none() && !half_priced && !self.failed_providers.contains(&id.provider) {
+            let fix = format!(
+                "Check the spelling, or price it in dollars per million tokens: \
+                 `models: {{\"{id}\": {{inputPer1M: 3, outputPer1M: 15}}}}` (0 and 0 if it costs nothing)."
+            );
+            faults.add(path, format!("`{id}` has no known price, and the run has a cost cap"), fix);
+        }
+        self.facts.0.insert(id.clone(), info);
+    }
+}
+
+/// `OLLAMA_HOST` as Ollama reads it: the scheme and the port may be missing, and an address to listen on is meant.
+fn ollama_url(text: &str) -> String {
+    let text = text.trim_end_matches('/');
+    let (scheme, rest) = text.split_once("://").unwrap_or(("http", text));
+    let rest = rest.replacen("0.0.0.0", "127.0.0.1", 1);
+    let rest = if rest.starts_with(':') { format!("127.0.0.1{rest}") } else { rest };
+    let has_port = rest.rsplit_once(':').is_some_and(|(_, port)| port.bytes().all(|b| b.is_ascii_digit()));
+    if has_port || text.contains("://") { format!("{scheme}://{rest}") } else { format!("http://{rest}:{OLLAMA_PORT}") }
+}

@@ -1,0 +1,343 @@
+//! The plan: every value a run needs, resolved, with where it came from.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::domain::budget::Budget;
+use crate::domain::catalogue::ModelFacts;
+use crate::domain::chat::Effort;
+use crate::domain::ladder::{OnEntropy, Tier};
+use crate::domain::units::MicroUsd;
+
+/// Everything `upshift run` needs to know before it starts; made by [`super::resolve`].
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Plan {
+    /// The ladder; never empty, names are unique.
+    pub tiers: Vec<Tier>,
+    /// Where the ladder came from: a path, `(inline)`, `(shorthand)`, `(built-in)` or `(none)` (the seeds' two-mode path).
+    pub tier_config_path: String,
+    /// The caps of the whole run.
+    pub budget: Budget,
+    /// What a stalled tier leads to.
+    pub on_entropy: OnEntropy,
+    /// How many equal errors in a row are a stall (S0-1).
+    pub entropy_threshold: u32,
+    /// After how many iterations the context is reset; the built-in agent starts every iteration fresh (S0-1, S0-2).
+    pub context_reset_frequency: u32,
+    /// What is to be done.
+    pub objective: String,
+    /// The directory to work in, as given; `None` is the current one.
+    pub working_directory: Option<String>,
+    /// How the tests are run.
+    pub test: TestPlan,
+    /// How the agent works.
+    pub agent: AgentPlan,
+    /// What children may do and what models may not write.
+    pub safety: SafetyPlan,
+    /// What happens on GitHub.
+    pub github: GithubPlan,
+    /// Where the audit log is written, as given; `None` is off.
+    pub audit: Option<String>,
+    /// Where replies are recorded.
+    pub record: Option<String>,
+    /// The form of the final report.
+    pub format: Format,
+    /// Price, window and limits of each target.
+    pub facts: ModelFacts,
+    /// How each provider in the ladder is reached.
+    pub endpoints: BTreeMap<String, EndpointPlan>,
+    /// Every effective value, in the order of the documentation.
+    pub values: Vec<EffectiveValue>,
+    /// What a person should know before the run.
+    pub warnings: Vec<String>,
+    /// Why a run must be refused (exit 6): what is asked for and this build cannot do. Empty in the ordinary case.
+    pub refusals: Vec<String>,
+    /// The most this run can cost: never above the cost cap.
+    pub worst_case: MicroUsd,
+    /// What each tier would cost at most if there were no caps; for information.
+    pub uncapped: Vec<MicroUsd>,
+}
+
+/// How the tests are run.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TestPlan {
+    /// The command; `None` means that it is detected.
+    pub command: Option<String>,
+    /// A command run once before any model output.
+    pub setup_command: Option<String>,
+    /// The framework whose output is read; `None` means that it is recognised.
+    pub framework: Option<String>,
+    /// How long one run may take, in seconds (contradiction 30).
+    pub timeout_seconds: u64,
+    /// JUnit files the command writes, as a glob.
+    pub junit: Option<String>,
+}
+
+/// How the agent works.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct AgentPlan {
+    /// The most turns of one session.
+    pub max_turns: u32,
+    /// The most attempts at one turn, the first included (contradiction 17).
+    pub max_attempts: u32,
+    /// How hard a model should think.
+    pub effort: Option<Effort>,
+    /// Sampling temperature.
+    pub temperature: Option<f64>,
+    /// Commands the artisan may run.
+    pub allow_commands: Vec<String>,
+}
+
+/// What children may do and what models may not write.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SafetyPlan {
+    /// Confinement of child processes.
+    pub sandbox: Sandbox,
+    /// Network of child processes.
+    pub network: Network,
+    /// Globs the model may not write, beside the built-in ones.
+    pub protected_paths: Vec<String>,
+    /// Globs of test files that the task may edit.
+    pub allow_test_edits: Vec<String>,
+    /// Variables handed to the tests.
+    pub pass_env: Vec<String>,
+}
+
+/// What happens on GitHub; used by the Action.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct GithubPlan {
+    /// What happens with a fix.
+    pub push: Push,
+    /// What is waited for after a push.
+    pub wait_for: WaitFor,
+    /// How long CI is waited for, in minutes.
+    pub ci_timeout_minutes: u32,
+    /// How long a merge is waited for, in minutes.
+    pub merge_timeout_minutes: u32,
+    /// When the pull request is commented.
+    pub comment: Comment,
+    /// The outcomes that fail the step; `None` is every outcome but exit 0 and 4.
+    pub fail_on: Option<Vec<FailOn>>,
+    /// The most runs for one pull request.
+    pub max_attempts_per_pr: u32,
+    /// The label that keeps upshift away.
+    pub skip_label: String,
+    /// The message of the commit that holds a fix; `None` is the built-in one.
+    pub commit_message: Option<String>,
+}
+
+/// How one provider is reached. Holds the name of the key's variable, never the key.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct EndpointPlan {
+    /// The wire format.
+    pub wire: Wire,
+    /// The base URL without a trailing slash; empty for a cassette.
+    pub base_url: String,
+    /// The variable that holds the key; `None` when no key is needed.
+    pub key_var: Option<String>,
+    /// Whether it costs nothing.
+    pub local: bool,
+}
+
+/// One effective value and where it came from.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct EffectiveValue {
+    /// The key as in the configuration file, e.g. `global.maxTotalCostUsd`.
+    pub key: String,
+    /// The value as a person reads it.
+    pub value: String,
+    /// Where it came from.
+    pub origin: Origin,
+}
+
+/// Where a value came from.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "from", content = "name", rename_all = "snake_case")]
+pub enum Origin {
+    /// A flag, with its dashes.
+    Flag(String),
+    /// A variable of the environment.
+    Env(String),
+    /// The ladder's own text, by path or `(inline)`.
+    Tiers(String),
+    /// The configuration file.
+    File(String),
+    /// Nothing said otherwise.
+    Default,
+}
+
+impl Origin {
+    /// The bare name: a flag, a variable, a path; `default` for none.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        match self {
+            Self::Flag(name) | Self::Env(name) | Self::Tiers(name) | Self::File(name) => name,
+            Self::Default => "default",
+        }
+    }
+}
+
+impl fmt::Display for Origin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Flag(name) => write!(f, "flag {name}"),
+            Self::Env(name) => write!(f, "variable {name}"),
+            Self::Tiers(name) => write!(f, "tiers {name}"),
+            Self::File(name) => f.write_str(name),
+            Self::Default => f.write_str("default"),
+        }
+    }
+}
+
+macro_rules! words {
+    ($(#[$meta:meta])* $name:ident { $($(#[$doc:meta])* $variant:ident $word:literal,)+ }) => {
+        $(#[$meta])*
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+        pub enum $name {
+            $($(#[$doc])* #[serde(rename = $word)] $variant,)+
+        }
+
+        impl $name {
+            /// Every word of configuration for this choice.
+            pub const WORDS: &[&str] = &[$($word,)+];
+
+            /// The word of configuration.
+            #[must_use]
+            pub const fn as_str(self) -> &'static str {
+                match self { $(Self::$variant => $word,)+ }
+            }
+
+            /// Reads a word of configuration.
+            #[must_use]
+            pub fn from_word(word: &str) -> Option<Self> {
+                match word { $($word => Some(Self::$variant),)+ _ => None }
+            }
+        }
+
+        impl super::read::Readable for $name {
+            fn kind() -> String {
+                Self::WORDS.join(", ")
+            }
+
+            fn read(at: &super::read::Place<'_>) -> Option<Self> {
+                super::values::word_here(at, Self::WORDS, Self::from_word)
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(self.as_str())
+            }
+        }
+    };
+}
+
+words! {
+    /// Confinement of child processes.
+    Sandbox {
+        /// As far as the kernel can.
+        Auto "auto",
+        /// Or the run is refused.
+        Required "required",
+        /// None.
+        Off "off",
+    }
+}
+words! {
+    /// Network of child processes.
+    Network {
+        /// The least that the baseline runs with.
+        Auto "auto",
+        /// None.
+        Off "off",
+        /// This machine alone.
+        Loopback "loopback",
+        /// All of it.
+        On "on",
+    }
+}
+words! {
+    /// What happens with a fix.
+    Push {
+        /// It stays in the working tree.
+        None "none",
+        /// It is committed to the pull request's branch.
+        Commit "commit",
+        /// A pull request is opened.
+        Pr "pr",
+    }
+}
+words! {
+    /// What is waited for after a push.
+    WaitFor {
+        /// Nothing.
+        None "none",
+        /// The checks of the pushed commit.
+        Ci "ci",
+        /// The merge of the pull request.
+        Merge "merge",
+    }
+}
+words! {
+    /// When the pull request is commented.
+    Comment {
+        /// After every run.
+        Always "always",
+        /// When there is something new.
+        OnChange "on-change",
+        /// When it was not fixed.
+        OnFailure "on-failure",
+        /// Never.
+        Off "off",
+    }
+}
+words! {
+    /// An outcome that can fail the step of a workflow.
+    FailOn {
+        /// Every tier used its iterations.
+        Exhausted "exhausted",
+        /// No more progress.
+        Stalled "stalled",
+        /// A person is needed.
+        Blocked "blocked",
+        /// Green, but the critic objects.
+        Objected "objected",
+        /// A cap was reached.
+        Budget "budget",
+        /// Waiting, resumable.
+        Parked "parked",
+        /// No model could be used.
+        NoModel "no_model",
+        /// Refused before any work.
+        Refused "refused",
+        /// The test command does not work.
+        Broken "broken",
+        /// A signal ended it.
+        Interrupted "interrupted",
+    }
+}
+words! {
+    /// The form of the final report.
+    Format {
+        /// For people.
+        Text "text",
+        /// For programs.
+        Json "json",
+    }
+}
+words! {
+    /// The wire format of an endpoint.
+    Wire {
+        /// Anthropic's Messages.
+        Anthropic "anthropic",
+        /// OpenAI's Chat Completions.
+        OpenAi "openai",
+        /// Google's generateContent.
+        Gemini "gemini",
+        /// A recorded cassette file.
+        Cassette "cassette",
+    }
+}

@@ -1,0 +1,262 @@
+//! From a tree to typed values, collecting every fault on the way.
+//!
+//! Owns the rules that hold for any object: unknown keys and keys that stand twice are refused, required keys are
+//! demanded, and a fault in one value never hides a fault in another. [`object`] declares an object once: its
+//! reader, its JSON Schema and its page in the reference all come from that declaration and cannot drift apart.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+
+use super::error::Problem;
+use super::node::Node;
+use super::suggest::{nearest, spelled_like};
+use super::values::looks_like_key;
+
+/// The faults found so far in one source.
+#[derive(Debug, Default)]
+pub(super) struct Faults(RefCell<Vec<Problem>>);
+
+impl Faults {
+    /// Notes one.
+    pub(super) fn add(&self, path: &str, message: impl Into<String>, fix: impl Into<String>) {
+        let problem = Problem { path: path.to_owned(), message: message.into(), fix: fix.into() };
+        self.0.borrow_mut().push(problem);
+    }
+
+    /// Whether something was noted at a path already.
+    pub(super) fn told_of(&self, path: &str) -> bool {
+        self.0.borrow().iter().any(|problem| problem.path == path)
+    }
+
+    /// Whether there are none.
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.borrow().is_empty()
+    }
+
+    /// Gives them up, in the order found.
+    pub(super) fn into_problems(self) -> Vec<Problem> {
+        self.0.into_inner()
+    }
+}
+
+/// A node, where it stands, and where its faults go.
+#[derive(Debug)]
+pub(super) struct Place<'n> {
+    /// The value.
+    pub(super) node: &'n Node,
+    /// Its JSON path, flag or variable.
+    pub(super) path: String,
+    faults: &'n Faults,
+}
+
+impl<'n> Place<'n> {
+    /// A place to start from.
+    pub(super) fn new(node: &'n Node, path: &str, faults: &'n Faults) -> Self {
+        Self { node, path: path.to_owned(), faults }
+    }
+
+    /// Notes a fault here.
+    pub(super) fn fault<T>(&self, message: impl Into<String>, fix: impl Into<String>) -> Option<T> {
+        self.faults.add(&self.path, message, fix);
+        None
+    }
+
+    /// Notes that another type was wanted here.
+    pub(super) fn mismatch<T>(&self, wanted: &str, fix: impl Into<String>) -> Option<T> {
+        self.fault(format!("expected {wanted}, found {}", self.node.describe()), fix)
+    }
+
+    /// Goes to a value under a key.
+    fn under(&self, key: &str, node: &'n Node) -> Self {
+        Self { node, path: join(&self.path, key), faults: self.faults }
+    }
+
+    /// Goes to the items of a list; `None` (with a fault) when it is none.
+    pub(super) fn items(&self) -> Option<Vec<Self>> {
+        let Node::List(items) = self.node else {
+            return self.mismatch("a list", "Write it as a list: [a, b], or one `- item` per line.");
+        };
+        let place = |(index, node)| Self { node, path: format!("{}[{index}]", self.path), faults: self.faults };
+        Some(items.iter().enumerate().map(place).collect())
+    }
+
+    /// Goes to the entries of a mapping with free keys, in order; a key that stands twice is a fault.
+    pub(super) fn entries(&self) -> Option<Vec<(&'n str, Self)>> {
+        let Node::Map(entries) = self.node else {
+            return self.mismatch("a mapping", "Write it as `key: value` lines.");
+        };
+        for key in repeated(entries) {
+            self.faults.add(&join(&self.path, key), "this key stands twice", "Keep one of them.");
+        }
+        Some(entries.iter().map(|(key, node)| (key.as_str(), self.under(key, node))).collect())
+    }
+
+    /// Goes to an object's known keys; every other key is a fault.
+    pub(super) fn known(&self, keys: &[&str]) -> Option<BTreeMap<&'n str, Self>> {
+        let mut found = BTreeMap::new();
+        for (key, place) in self.entries()? {
+            if !keys.contains(&key) {
+                let fix = unknown_key_fix(key, keys);
+                let _none: Option<()> = place.fault("unknown key", fix);
+            } else {
+                found.insert(key, place);
+            }
+        }
+        Some(found)
+    }
+}
+
+/// A JSON path one key deeper; keys that are no plain names are quoted.
+fn join(path: &str, key: &str) -> String {
+    let key = if looks_like_key(key) { "…" } else { key };
+    let plain = !key.is_empty() && key.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | '-' | '$'));
+    match (path.is_empty(), plain) {
+        (true, true) => key.to_owned(),
+        (false, true) => format!("{path}.{key}"),
+        (_, false) => format!("{path}[\"{}\"]", key.escape_debug()),
+    }
+}
+
+/// The keys that stand more than once, each named once.
+fn repeated(entries: &[(String, Node)]) -> Vec<&str> {
+    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+    for (key, _) in entries {
+        *counts.entry(key).or_default() += 1;
+    }
+    counts.into_iter().filter(|&(_, count)| count > 1).map(|(key, _)| key).collect()
+}
+
+fn unknown_key_fix(key: &str, keys: &[&str]) -> String {
+    if matches!(spelled_like(key).as_str(), "apikey" | "key" | "token" | "secret") {
+        return "Keys of providers never stand in a file: put the key into an environment variable (a secret of the \
+                repository in CI) and name that variable as `apiKeyEnv`."
+            .to_owned();
+    }
+    if let Some(near) = nearest(key, keys.iter().copied()) {
+        return format!("Did you mean `{near}`?");
+    }
+    let elsewhere = super::reference::paths_ending_in(key);
+    if let Some(path) = elsewhere.first() {
+        return format!("It belongs at `{path}`.");
+    }
+    format!("Remove it, or use one of: {}.", keys.join(", "))
+}
+
+/// A value that configuration can hold.
+pub(super) trait Readable: Sized {
+    /// Whether an explicit null is a value of its own; elsewhere it is the same as leaving the key out.
+    const READS_NULL: bool = false;
+
+    /// What parts the items of a list when it comes as one text.
+    const SEPARATORS: &'static [char] = &[',', '\n'];
+
+    /// The type in words, for the reference.
+    fn kind() -> String;
+
+    /// Reads it, noting every fault. `None` only after a fault was noted.
+    fn read(at: &Place<'_>) -> Option<Self>;
+
+    /// The tree of a flag's or variable's text.
+    fn node_of(text: &str) -> Node {
+        Node::Text(text.trim().to_owned())
+    }
+
+    /// The keys below it, for the reference; with the path that leads to them.
+    fn describe(_path: &str, _out: &mut Vec<super::reference::Entry>) {}
+}
+
+impl<T: Readable> Readable for Vec<T> {
+    fn kind() -> String {
+        format!("list of {}", T::kind())
+    }
+
+    fn read(at: &Place<'_>) -> Option<Self> {
+        Some(at.items()?.iter().filter_map(T::read).collect())
+    }
+
+    fn node_of(text: &str) -> Node {
+        Node::list(text, T::SEPARATORS)
+    }
+
+    fn describe(path: &str, out: &mut Vec<super::reference::Entry>) {
+        T::describe(&format!("{path}[]"), out);
+    }
+}
+
+impl<T: Readable> Readable for BTreeMap<String, T> {
+    fn kind() -> String {
+        "mapping".to_owned()
+    }
+
+    fn read(at: &Place<'_>) -> Option<Self> {
+        let entries = at.entries()?;
+        Some(entries.iter().filter_map(|(key, place)| Some(((*key).to_owned(), T::read(place)?))).collect())
+    }
+
+    fn describe(path: &str, out: &mut Vec<super::reference::Entry>) {
+        T::describe(&format!("{path}.*"), out);
+    }
+}
+
+/// Reads one field of an object.
+pub(super) fn field<T: Readable>(fields: &BTreeMap<&str, Place<'_>>, key: &str) -> Option<T> {
+    T::read(present::<T>(fields, key)?)
+}
+
+/// A field's place, if it holds a value.
+fn present<'f, 'n, T: Readable>(fields: &'f BTreeMap<&str, Place<'n>>, key: &str) -> Option<&'f Place<'n>> {
+    fields.get(key).filter(|place| T::READS_NULL || *place.node != Node::Null)
+}
+
+/// Reads one field of an object that must be there.
+pub(super) fn required<T: Readable>(
+    at: &Place<'_>,
+    fields: &BTreeMap<&str, Place<'_>>,
+    key: &str,
+    fix: &str,
+) -> Option<T> {
+    if let Some(place) = present::<T>(fields, key) {
+        return T::read(place);
+    }
+    at.faults.add(&join(&at.path, key), "is required", fix);
+    None
+}
+
+/// Declares an object of the configuration: `"key" field: Type = "default in words", "how to give a required one";`
+macro_rules! object {
+    ($(#[$meta:meta])* $name:ident {
+        $($(#[doc = $doc:literal])+ $(#[schemars $schema:tt])* $key:literal $field:ident: $ty:ty = $default:tt $(, $fix:literal)?;)+
+    }) => {
+        #[derive(Debug, Clone, Default, PartialEq, schemars::JsonSchema)]
+        $(#[$meta])*
+        #[schemars(deny_unknown_fields)]
+        pub(super) struct $name {
+            $($(#[doc = $doc])+ #[doc = $crate::config::read::object!(@default $default)] #[schemars(rename = $key)] $(#[schemars $schema])* pub(super) $field: Option<$ty>,)+
+        }
+
+        impl $crate::config::read::Readable for $name {
+            fn kind() -> String {
+                "object".to_owned()
+            }
+
+            fn read(at: &$crate::config::read::Place<'_>) -> Option<Self> {
+                let fields = at.known(&[$($key),+])?;
+                Some(Self {
+                    $($field: $crate::config::read::object!(@field at, fields, $key $(, $fix)?),)+
+                })
+            }
+
+            fn describe(path: &str, out: &mut Vec<$crate::config::reference::Entry>) {
+                $($crate::config::reference::Entry::push::<$ty>(out, path, $key, $default, concat!($($doc),+));)+
+            }
+        }
+    };
+    (@default "") => { "" };
+    (@default "required") => { "" };
+    (@default $default:literal) => { concat!("Default: ", $default, ".") };
+    (@field $at:ident, $fields:ident, $key:literal) => { $crate::config::read::field(&$fields, $key) };
+    (@field $at:ident, $fields:ident, $key:literal, $fix:literal) => {
+        $crate::config::read::required($at, &$fields, $key, $fix)
+    };
+}
+pub(super) use object;

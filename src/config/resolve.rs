@@ -1,0 +1,335 @@
+//! All sources together: a plan, or every fault of every source.
+
+use std::collections::BTreeMap;
+
+use crate::domain::ladder::Tier;
+use crate::domain::model_id::ModelId;
+use crate::domain::units::MicroUsd;
+
+use super::document::{Document, Kind};
+use super::error::{ConfigErrors, SourceErrors};
+use super::file::Tiers;
+use super::ladder::{self, Chosen, Draft, TiersSource, chosen, classify_tiers};
+use super::models::{Declared, Override, Registry};
+use super::pick::Picker;
+use super::plan::{Format, Origin, Plan};
+use super::read::Faults;
+use super::sections;
+use super::sources::{Catalogue, FileContent, Setting, Sources};
+use super::{estimate, github, suggest};
+
+/// Variables of ours that are no settings.
+const OTHER_VARIABLES: [&str; 6] = [
+    "UPSHIFT_BIN",
+    "UPSHIFT_LOG",
+    "UPSHIFT_GITHUB_TOKEN",
+    "UPSHIFT_PUSH_TOKEN",
+    "UPSHIFT_RUN_ID",
+    "UPSHIFT_CRASH_AFTER",
+];
+
+/// Resolves a run's configuration.
+///
+/// Precedence (contradiction 9): flag, `UPSHIFT_*` variable, the text given as `tiers`, the configuration file, default.
+/// A tiers text outranks the configuration file because a flag or variable gave it for this run; a flag or variable
+/// that names a value itself outranks both.
+///
+/// # Errors
+/// [`ConfigErrors`] with every fault of every source.
+pub fn resolve(sources: &Sources, catalogue: &Catalogue) -> Result<Plan, ConfigErrors> {
+    let setting_faults = Faults::default();
+    let config = config_document(sources);
+    let tiers = tiers_document(sources);
+    let assembled = assemble(sources, catalogue, tiers.as_ref(), config.as_ref(), &setting_faults);
+    let mut errors: Vec<SourceErrors> = Vec::new();
+    errors.extend(SourceErrors::of("Invalid flags or variables:".to_owned(), setting_faults));
+    errors.extend(tiers.and_then(Document::into_errors));
+    errors.extend(config.and_then(Document::into_errors));
+    match assembled {
+        Ok(plan) if errors.is_empty() && !plan.tiers.is_empty() => Ok(plan),
+        Ok(_) => Err(ConfigErrors { sources: errors }),
+        Err(nothing_to_run) => {
+            errors.push(nothing_to_run);
+            Err(ConfigErrors { sources: errors })
+        }
+    }
+}
+
+/// The configuration file; a missing one counts only when it was asked for.
+fn config_document(sources: &Sources) -> Option<Document> {
+    let file = sources.config_file.as_ref()?;
+    let asked_for = sources.setting(Setting::Config).is_some();
+    if file.content == FileContent::Missing && !asked_for {
+        return None;
+    }
+    Some(Document::read(Kind::Configuration, &file.path, &file.content))
+}
+
+/// The text that `tiers` holds or names.
+fn tiers_document(sources: &Sources) -> Option<Document> {
+    let Chosen::Tiers { text, .. } = chosen(sources) else { return None };
+    match classify_tiers(text, |name| sources.is_provider(name)) {
+        TiersSource::Inline(text) => Some(Document::read(Kind::Tiers, "(inline)", &FileContent::Text(text.to_owned()))),
+        TiersSource::Path(path) => {
+            let content = sources.tiers_file.as_ref().map_or(&FileContent::Missing, |file| &file.content);
+            Some(Document::read(Kind::Tiers, path, content))
+        }
+        TiersSource::Shorthand(_) => None,
+    }
+}
+
+/// A ladder whose models are not resolved yet, and where it came from.
+struct Drafted<'d> {
+    drafts: Vec<Draft>,
+    faults: &'d Faults,
+    /// For `run_metadata.tier_config_path`.
+    path: String,
+    origin: Origin,
+    /// Why a built-in ladder is used.
+    built_in: Option<String>,
+}
+
+fn assemble(
+    sources: &Sources,
+    catalogue: &Catalogue,
+    tiers: Option<&Document>,
+    config: Option<&Document>,
+    setting_faults: &Faults,
+) -> Result<Plan, SourceErrors> {
+    let picker = Picker::new(sources, tiers, config, setting_faults);
+    let mut warnings = strange_variables(sources);
+    let providers = declared_providers(&picker);
+    let drafted = draft(&picker, catalogue, &providers)?;
+    let mut registry = Registry::new(sources, catalogue, setting_faults, providers, overrides(&picker));
+    registry.check_declared();
+    let ladder: Vec<Tier> = drafted.drafts.iter().filter_map(|draft| registry.tier(draft, drafted.faults)).collect();
+    picker.note("tiers", &names_of(&ladder), drafted.origin);
+    note_endpoints(&picker, &registry);
+    let budget = sections::budget(&picker, &ladder);
+    let (on_entropy, entropy_threshold) = sections::entropy(&picker);
+    let context_reset_frequency = sections::context_reset_frequency(&picker, &mut warnings);
+    let audit = sections::audit(&picker);
+    let objective = sections::objective(&picker);
+    let working_directory = picker.setting::<String>(Setting::WorkingDirectory);
+    let working_directory =
+        picker.take_optional("workingDirectory", working_directory, "the current one", String::clone);
+    let test = sections::test(&picker);
+    let agent = sections::agent(&picker);
+    let mut refusals = Vec::new();
+    let key_vars: Vec<&str> =
+        registry.endpoints.values().filter_map(|(endpoint, _)| endpoint.key_var.as_deref()).collect();
+    let safety = sections::safety(&picker, &key_vars, &mut refusals);
+    let github = github::github(&picker, &mut warnings);
+    let record = picker.take_optional("record", picker.setting(Setting::Record), "none", String::clone);
+    let format = picker.take("format", picker.setting(Setting::Format), Format::Text, Format::to_string);
+    let uncapped: Vec<MicroUsd> = ladder.iter().map(|tier| estimate::uncapped(tier, &registry.facts, &agent)).collect();
+    let worst_case = estimate::worst_case(&ladder, &uncapped, &budget);
+    warnings.append(&mut registry.warnings);
+    warnings.extend(cap_warnings(&ladder, &budget));
+    if let Some(why) = drafted.built_in {
+        warnings.push(format!("no ladder is configured: {why}; the run costs at most {}", worst_case.to_cents()));
+    }
+    Ok(Plan {
+        tiers: ladder,
+        tier_config_path: drafted.path,
+        budget,
+        on_entropy,
+        entropy_threshold,
+        context_reset_frequency,
+        objective,
+        working_directory,
+        test,
+        agent,
+        safety,
+        github,
+        audit,
+        record,
+        format,
+        endpoints: registry.endpoints.into_iter().map(|(name, (endpoint, _))| (name, endpoint)).collect(),
+        facts: registry.facts,
+        values: picker.into_values(),
+        warnings,
+        refusals,
+        worst_case,
+        uncapped,
+    })
+}
+
+/// Notes where each provider is reached and which variable holds its key.
+fn note_endpoints(picker: &Picker<'_>, registry: &Registry<'_>) {
+    for (name, (endpoint, origin)) in &registry.endpoints {
+        if !endpoint.base_url.is_empty() {
+            picker.note(&format!("providers.{name}.baseUrl"), &endpoint.base_url, origin.clone());
+        }
+        if let Some(variable) = &endpoint.key_var {
+            let set = Origin::Env(variable.clone());
+            picker.note(&format!("providers.{name}.apiKeyEnv"), &format!("{variable} (set)"), set);
+        }
+    }
+}
+
+fn names_of(ladder: &[Tier]) -> String {
+    ladder.iter().map(|tier| tier.name.as_str()).collect::<Vec<_>>().join(" > ")
+}
+
+/// The sections under `providers`; a name in the tiers text outranks the same name in the configuration file.
+fn declared_providers<'d>(picker: &Picker<'d>) -> BTreeMap<String, Declared<'d>> {
+    let mut declared = BTreeMap::new();
+    for document in picker.documents() {
+        for (name, section) in document.file.providers.iter().flatten() {
+            let entry = Declared { section, faults: &document.faults, origin: document.origin() };
+            declared.entry(name.clone()).or_insert(entry);
+        }
+    }
+    declared
+}
+
+/// The sections under `models`, by the model they mean.
+fn overrides<'d>(picker: &Picker<'d>) -> BTreeMap<ModelId, Override<'d>> {
+    let mut overrides = BTreeMap::new();
+    for document in picker.documents() {
+        for (name, section) in document.file.models.iter().flatten() {
+            match ModelId::parse(name) {
+                Some(id) => {
+                    overrides.entry(id).or_insert((section, &document.faults));
+                }
+                None => document.faults.add(
+                    &format!("models[\"{}\"]", name.escape_debug()),
+                    "is no model's name",
+                    "Write `provider/model`, such as `ollama/llama3.3`.",
+                ),
+            }
+        }
+    }
+    overrides
+}
+
+/// The ladder that counts: `tiers` or `model` by flag or variable, the configuration file's, the built-in one.
+fn draft<'d>(
+    picker: &Picker<'d>,
+    catalogue: &Catalogue,
+    providers: &BTreeMap<String, Declared<'_>>,
+) -> Result<Drafted<'d>, SourceErrors> {
+    let faults = picker.setting_faults;
+    let drafted =
+        |drafts, faults, path: &str, origin| Drafted { drafts, faults, path: path.to_owned(), origin, built_in: None };
+    match chosen(picker.sources) {
+        Chosen::Both(origin) => {
+            let fix =
+                "Give one of them: `tiers` is a whole ladder, `model` is simple x5, then full x10 with one model.";
+            faults.add(origin.name(), "contradicts `tiers`", fix);
+            Ok(drafted(Vec::new(), faults, "(none)", origin))
+        }
+        Chosen::Model { text, origin } => {
+            let drafts = ladder::from_model(text, origin.name());
+            Ok(drafted(drafts, faults, "(none)", origin))
+        }
+        Chosen::Tiers { text, origin } => match picker.tiers {
+            Some(document) => Ok(drafted(
+                of_document(picker, document, origin.name()),
+                &document.faults,
+                document.label(),
+                document.origin(),
+            )),
+            None => {
+                let drafts = ladder::from_shorthand(text, origin.name(), faults);
+                Ok(drafted(drafts, faults, "(shorthand)", origin))
+            }
+        },
+        Chosen::Nothing => match picker.config {
+            Some(document) if document.file.tiers.is_some() || document.is_incomplete() => {
+                Ok(drafted(of_document(picker, document, ""), &document.faults, document.label(), document.origin()))
+            }
+            Some(_) | None => built_in(picker, catalogue, providers),
+        },
+    }
+}
+
+/// The tiers of a document; one that `tiers` names (`named_by`) must hold some.
+fn of_document(picker: &Picker<'_>, document: &Document, named_by: &str) -> Vec<Draft> {
+    let Some(tiers) = &document.file.tiers else {
+        if !named_by.is_empty() && !document.is_incomplete() {
+            document.faults.add("tiers", "is required", "List at least one tier under `tiers`.");
+        }
+        return Vec::new();
+    };
+    if let Tiers::Shorthand(text) = tiers {
+        let path = classify_tiers(text, |name| picker.sources.is_provider(name));
+        if let TiersSource::Path(path) = path {
+            let fix = "List the tiers here, write a shorthand such as `model x5 > model x3`, or name the file by the \
+                       flag `--tiers` or the variable UPSHIFT_TIERS.";
+            document.faults.add(
+                "tiers",
+                format!("'{}' is no ladder, and no file is followed from here", path.escape_debug()),
+                fix,
+            );
+            return Vec::new();
+        }
+    }
+    ladder::from_document(tiers, &document.faults)
+}
+
+fn built_in<'d>(
+    picker: &Picker<'d>,
+    catalogue: &Catalogue,
+    providers: &BTreeMap<String, Declared<'_>>,
+) -> Result<Drafted<'d>, SourceErrors> {
+    let own_key = |provider: &str| Some(providers.get(provider)?.section.api_key_env.as_ref()?.0.clone());
+    let Some(found) = ladder::built_in(picker.sources, catalogue, own_key) else {
+        return Err(nothing_to_run());
+    };
+    Ok(Drafted {
+        drafts: ladder::from_shorthand(found.text, "built-in ladder", picker.setting_faults),
+        faults: picker.setting_faults,
+        path: "(built-in)".to_owned(),
+        origin: Origin::Default,
+        built_in: Some(format!("the built-in one for `{}` is used, because {} is set", found.provider, found.because)),
+    })
+}
+
+fn nothing_to_run() -> SourceErrors {
+    SourceErrors {
+        heading: "No model to use: no ladder and no model is configured, and no provider's key is set.".to_owned(),
+        problems: Vec::new(),
+        fix: Some(
+            "Set ANTHROPIC_API_KEY, OPENAI_API_KEY or GEMINI_API_KEY (or OLLAMA_HOST for local models, \
+             OPENROUTER_API_KEY, GROQ_API_KEY, MISTRAL_API_KEY, DEEPSEEK_API_KEY, XAI_API_KEY, GITHUB_TOKEN) to use a \
+             built-in ladder, or name models with --tiers or --model. `upshift demo` needs no key."
+                .to_owned(),
+        ),
+    }
+}
+
+/// Variables that look like settings and are none: most likely slips.
+fn strange_variables(sources: &Sources) -> Vec<String> {
+    let known = || Setting::ALL.iter().map(|setting| setting.env()).chain(OTHER_VARIABLES);
+    let strange = sources.env.keys().filter(|name| name.starts_with("UPSHIFT_") && !known().any(|k| k == *name));
+    let told = strange.map(|name| match suggest::nearest(name, known()) {
+        Some(near) => format!("the variable {name} is not known and has no effect: did you mean {near}?"),
+        None => format!("the variable {name} is not known and has no effect"),
+    });
+    told.collect()
+}
+
+/// Caps that contradict each other: not wrong, but rarely meant.
+fn cap_warnings(ladder: &[Tier], budget: &crate::domain::budget::Budget) -> Vec<String> {
+    let mut warnings = Vec::new();
+    let iterations: u32 = ladder.iter().map(|tier| tier.max_iterations).sum();
+    if budget.max_iterations < iterations {
+        warnings.push(format!(
+            "the tiers have {iterations} iterations together, and the run ends after {}: raise maxTotalIterations to reach them all",
+            budget.max_iterations
+        ));
+    }
+    for tier in ladder {
+        if let Some(cap) = tier.max_cost.filter(|cap| *cap > budget.max_cost) {
+            warnings.push(format!(
+                "the cap of tier `{}`, {}, is above the run's, {}, and has no effect",
+                tier.name,
+                sections::exact_dollars(&cap),
+                sections::exact_dollars(&budget.max_cost)
+            ));
+        }
+    }
+    warnings
+}

@@ -1,0 +1,262 @@
+//! The sections of a plan that are plain values: budget, test, agent, safety, audit.
+
+use crate::domain::budget::Budget;
+use crate::domain::ladder::{OnEntropy, Tier};
+use crate::domain::units::{MicroUsd, human_duration};
+
+use super::file::{AgentSection, ConfigFile, GlobalSection, SafetySection, TestSection};
+use super::pick::{Picked, Picker};
+use super::plan::{AgentPlan, Network, Origin, SafetyPlan, Sandbox, TestPlan};
+use super::sources::Setting;
+use super::suggest::nearest;
+use super::values::{AuditPath, Glob, VarName};
+
+/// The defaults of the seeds (S0-1).
+const DEFAULT_MAX_COST: MicroUsd = MicroUsd(2_000_000);
+const DEFAULT_MAX_MINUTES_MS: u64 = 15 * 60_000;
+const DEFAULT_MAX_ITERATIONS: u32 = 30;
+const DEFAULT_ENTROPY_THRESHOLD: u32 = 3;
+const DEFAULT_OBJECTIVE: &str = "make the failing tests pass";
+
+/// Where the audit log goes on a person's machine (DESIGN §2.4).
+const LOCAL_AUDIT_PATH: &str = ".upshift/audit.db";
+
+/// Variables of a runner that the tests never get: they are secrets of the job.
+const RUNNER_SECRETS: [&str; 4] =
+    ["GITHUB_TOKEN", "ACTIONS_RUNTIME_TOKEN", "ACTIONS_ID_TOKEN_REQUEST_TOKEN", "ACTIONS_ID_TOKEN_REQUEST_URL"];
+
+fn global<T>(get: impl Fn(&GlobalSection) -> Option<T>) -> impl Fn(&ConfigFile) -> Option<T> {
+    move |file| get(file.global.as_ref()?)
+}
+
+/// A list in one line.
+pub(super) fn joined<T>(items: &[T], show: impl Fn(&T) -> &str) -> String {
+    if items.is_empty() { "none".to_owned() } else { items.iter().map(show).collect::<Vec<_>>().join(", ") }
+}
+
+/// The caps of the whole run (contradictions 8 and 9).
+pub(super) fn budget(picker: &Picker<'_>, tiers: &[Tier]) -> Budget {
+    let cost = picker.either(Setting::MaxCostUsd, global(|global| global.max_total_cost_usd));
+    let max_cost =
+        picker.take("global.maxTotalCostUsd", cost.map(|p| p.map(|cost| cost.0)), DEFAULT_MAX_COST, exact_dollars);
+    let duration = picker.either(Setting::MaxDurationMinutes, global(|global| global.max_total_duration_minutes));
+    let max_active_ms = picker.take(
+        "global.maxTotalDurationMinutes",
+        duration.map(|p| p.map(|minutes| minutes.0)),
+        DEFAULT_MAX_MINUTES_MS,
+        |&ms| human_duration(ms),
+    );
+    let of_tiers = tiers.iter().map(|tier| tier.max_iterations).sum::<u32>();
+    let iterations = picker.either(Setting::MaxIterations, global(|global| global.max_total_iterations));
+    let max_iterations = picker.take(
+        "global.maxTotalIterations",
+        iterations.map(|p| p.map(|count| count.0)),
+        DEFAULT_MAX_ITERATIONS.max(of_tiers),
+        u32::to_string,
+    );
+    Budget { max_cost, max_iterations, max_active_ms }
+}
+
+/// Two decimals where that is exact, else as many as there are.
+pub(super) fn exact_dollars(amount: &MicroUsd) -> String {
+    if amount.0.is_multiple_of(10_000) { amount.to_cents() } else { format!("${}", amount.as_usd()) }
+}
+
+/// What a stall is and what it leads to.
+pub(super) fn entropy(picker: &Picker<'_>) -> (OnEntropy, u32) {
+    for document in picker.documents() {
+        let Some(global) = &document.file.global else { continue };
+        let fix = "Say it once: beside `tiers`, or under `global`.";
+        let differ =
+            |here: bool| if here { Some("says something else than the same key beside `tiers`") } else { None };
+        let on = document.file.on_entropy.is_some() && global.on_entropy.is_some();
+        if let Some(message) = differ(on && document.file.on_entropy != global.on_entropy) {
+            document.faults.add("global.onEntropy", message, fix);
+        }
+        let threshold = document.file.entropy_threshold.is_some() && global.entropy_threshold.is_some();
+        if let Some(message) = differ(threshold && document.file.entropy_threshold != global.entropy_threshold) {
+            document.faults.add("global.entropyThreshold", message, fix);
+        }
+    }
+    let on = picker.in_documents(|file| file.on_entropy.or_else(|| file.global.as_ref()?.on_entropy));
+    let on = picker.take("onEntropy", on.map(|p| p.map(|word| word.0)), OnEntropy::Escalate, |&on| match on {
+        OnEntropy::Escalate => "escalate",
+        OnEntropy::Continue => "continue",
+        OnEntropy::Halt => "halt",
+    });
+    let threshold =
+        picker.in_documents(|file| file.entropy_threshold.or_else(|| file.global.as_ref()?.entropy_threshold));
+    let threshold = picker.take(
+        "entropyThreshold",
+        threshold.map(|p| p.map(|count| count.0)),
+        DEFAULT_ENTROPY_THRESHOLD,
+        u32::to_string,
+    );
+    (on, threshold)
+}
+
+/// After how many iterations the context is reset; other than 1 comes with the seeds' warning (S0-2).
+pub(super) fn context_reset_frequency(picker: &Picker<'_>, warnings: &mut Vec<String>) -> u32 {
+    let picked = picker.in_documents(global(|global| global.context_reset_frequency));
+    let frequency = picker.take("global.contextResetFrequency", picked.map(|p| p.map(|n| n.0)), 1, u32::to_string);
+    if frequency > 1 {
+        warnings.push(format!(
+            "contextResetFrequency is {frequency}: keeping the context over iterations degrades quality\n  \
+             1 is the gold standard: a fresh context in every iteration\n  \
+             the context is reset at 40 % of the window in any case; the built-in agent always starts fresh"
+        ));
+    }
+    frequency
+}
+
+/// What is to be done.
+pub(super) fn objective(picker: &Picker<'_>) -> String {
+    let picked = picker.either(Setting::Objective, |file| file.objective.clone());
+    picker.take("objective", picked, DEFAULT_OBJECTIVE.to_owned(), String::clone)
+}
+
+/// How the tests are run.
+pub(super) fn test(picker: &Picker<'_>) -> TestPlan {
+    fn of<T>(get: impl Fn(&TestSection) -> Option<T>) -> impl Fn(&ConfigFile) -> Option<T> {
+        move |file| get(file.test.as_ref()?)
+    }
+    let command = picker.either(Setting::TestCommand, of(|test| test.command.clone()));
+    let setup = picker.either(Setting::SetupCommand, of(|test| test.setup_command.clone()));
+    let framework = picker.in_documents(of(|test| test.framework.clone()));
+    if let Some(Picked { value, origin }) = &framework {
+        check_framework(picker, value, origin);
+    }
+    let timeout = picker.in_documents(of(|test| test.timeout_seconds)).map(|p| p.map(|seconds| u64::from(seconds.0)));
+    TestPlan {
+        command: picker.take_optional("test.command", command, "detected", String::clone),
+        setup_command: picker.take_optional("test.setupCommand", setup, "none", String::clone),
+        framework: picker.take_optional("test.framework", framework, "recognised", String::clone),
+        timeout_seconds: picker.take("test.timeoutSeconds", timeout, 300, u64::to_string),
+        junit: picker
+            .take_optional("test.junit", picker.in_documents(of(|test| test.junit.clone())), "none", |glob| {
+                glob.0.clone()
+            })
+            .map(|Glob(glob)| glob),
+    }
+}
+
+fn check_framework(picker: &Picker<'_>, name: &str, origin: &Origin) {
+    let known = picker.sources.build.frameworks;
+    if known.is_empty() || known.contains(&name) {
+        return;
+    }
+    let message = format!("no framework is called '{}'", name.escape_debug());
+    let fix = match nearest(name, known.iter().copied()) {
+        Some(near) => format!("Did you mean `{near}`?"),
+        None => format!("Use one of {}, or leave it out: it is recognised.", known.join(", ")),
+    };
+    picker.fault(origin, "test.framework", &message, &fix);
+}
+
+/// How the agent works.
+pub(super) fn agent(picker: &Picker<'_>) -> AgentPlan {
+    fn of<T>(get: impl Fn(&AgentSection) -> Option<T>) -> impl Fn(&ConfigFile) -> Option<T> {
+        move |file| get(file.agent.as_ref()?)
+    }
+    let turns = picker.in_documents(of(|agent| agent.max_turns)).map(|p| p.map(|turns| turns.0));
+    let attempts = picker.in_documents(of(|agent| agent.max_attempts)).map(|p| p.map(|attempts| attempts.0));
+    let effort = picker.in_documents(of(|agent| agent.effort));
+    let temperature = picker.in_documents(of(|agent| agent.temperature));
+    let allowed = picker.in_documents(of(|agent| agent.allow_commands.clone()));
+    AgentPlan {
+        max_turns: picker.take("agent.maxTurns", turns, 40, u32::to_string),
+        max_attempts: picker.take("agent.maxAttempts", attempts, 3, u32::to_string),
+        effort: picker
+            .take_optional("agent.effort", effort, "the vendor's", |word| format!("{:?}", word.0).to_lowercase())
+            .map(|word| word.0),
+        temperature: picker
+            .take_optional("agent.temperature", temperature, "the vendor's", |value| value.0.to_string())
+            .map(|value| value.0),
+        allow_commands: picker.take("agent.allowCommands", allowed, Vec::new(), |list| joined(list, String::as_str)),
+    }
+}
+
+/// What children may do and what models may not write; what this build cannot do lands in `refusals`.
+pub(super) fn safety(picker: &Picker<'_>, key_vars: &[&str], refusals: &mut Vec<String>) -> SafetyPlan {
+    fn of<T>(get: impl Fn(&SafetySection) -> Option<T>) -> impl Fn(&ConfigFile) -> Option<T> {
+        move |file| get(file.safety.as_ref()?)
+    }
+    let confines = picker.sources.build.confinement;
+    let sandbox = picker.either(Setting::Sandbox, of(|safety| safety.sandbox));
+    let network = picker.either(Setting::Network, of(|safety| safety.network));
+    let sandbox = picker.take("safety.sandbox", sandbox, Sandbox::Auto, |&word| match word {
+        Sandbox::Auto if !confines => "auto (this version confines nothing)".to_owned(),
+        Sandbox::Auto | Sandbox::Required | Sandbox::Off => word.to_string(),
+    });
+    let network = picker.take("safety.network", network, Network::Auto, |&word| match word {
+        Network::Auto if !confines => "auto (this version leaves it on)".to_owned(),
+        Network::Auto | Network::Off | Network::Loopback | Network::On => word.to_string(),
+    });
+    if !confines && sandbox == Sandbox::Required {
+        refusals.push(
+            "sandbox is `required`, and this version cannot confine child processes: use `auto` or `off`".to_owned(),
+        );
+    }
+    if !confines && matches!(network, Network::Off | Network::Loopback) {
+        refusals.push(format!("network is `{network}`, and this version cannot cut it off: use `auto` or `on`"));
+    }
+    let protected = picker.either(Setting::ProtectedPaths, of(|safety| safety.protected_paths.clone()));
+    let edits = picker.in_documents(of(|safety| safety.allow_test_edits.clone())).map(|p| p.map(|edits| edits.0));
+    let pass_env = picker.either(Setting::PassEnv, of(|safety| safety.pass_env.clone()));
+    if let Some(Picked { value, origin }) = &pass_env {
+        refuse_secrets(picker, value, origin, key_vars);
+    }
+    let globs = |globs: Vec<Glob>| globs.into_iter().map(|glob| glob.0).collect();
+    let show = |list: &Vec<Glob>| joined(list, |glob| &glob.0);
+    SafetyPlan {
+        sandbox,
+        network,
+        protected_paths: globs(picker.take("safety.protectedPaths", protected, Vec::new(), show)),
+        allow_test_edits: globs(picker.take("safety.allowTestEdits", edits, Vec::new(), show)),
+        pass_env: picker
+            .take("safety.passEnv", pass_env, Vec::new(), |list| joined(list, |name| &name.0))
+            .into_iter()
+            .map(|name| name.0)
+            .collect(),
+    }
+}
+
+/// The tests run code that a model wrote: they never get the key that pays for it, nor the job's own secrets.
+fn refuse_secrets(picker: &Picker<'_>, names: &[VarName], origin: &Origin, key_vars: &[&str]) {
+    for VarName(name) in names {
+        if key_vars.contains(&name.as_str()) || RUNNER_SECRETS.contains(&name.as_str()) {
+            let message = format!("{name} is a secret of this run: tests run code that a model wrote and never get it");
+            let fix = "Remove it; if the tests need such a key, give them one of their own under another name.";
+            picker.fault(origin, "safety.passEnv", &message, fix);
+        }
+    }
+}
+
+/// Where the audit log goes; `None` is off (contradiction 1).
+pub(super) fn audit(picker: &Picker<'_>) -> Option<String> {
+    let path = picker.setting::<String>(Setting::AuditDb).map(|p| p.map(AuditPath::At));
+    let off = picker.setting::<bool>(Setting::NoAudit).filter(|p| p.value).map(|p| p.map(|_| AuditPath::Off));
+    let level = |origin: &Origin| matches!(origin, Origin::Flag(_));
+    let by_setting = match (path, off) {
+        (Some(path), Some(off)) if level(&path.origin) == level(&off.origin) => {
+            let message = format!("contradicts {}", path.origin.name());
+            picker.fault(&off.origin, "", &message, "Name a path or switch the audit log off, not both.");
+            Some(path)
+        }
+        (Some(path), Some(off)) => Some(if level(&path.origin) { path } else { off }),
+        (path, off) => path.or(off),
+    };
+    let picked = by_setting.or_else(|| picker.in_documents(global(|global| global.audit_db_path.clone())));
+    let default = match (picker.sources.variable("GITHUB_ACTIONS"), picker.sources.variable("RUNNER_TEMP")) {
+        (Some(_), Some(temp)) => format!("{}/upshift/audit.db", temp.trim_end_matches(['/', '\\'])),
+        (_, _) => LOCAL_AUDIT_PATH.to_owned(),
+    };
+    let audit = picker.take("global.auditDbPath", picked, AuditPath::At(default), |audit| match audit {
+        AuditPath::At(path) => path.clone(),
+        AuditPath::Off => "off".to_owned(),
+    });
+    match audit {
+        AuditPath::At(path) => Some(path),
+        AuditPath::Off => None,
+    }
+}

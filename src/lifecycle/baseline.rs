@@ -1,0 +1,123 @@
+//! The baseline: what fails before any model is asked, and whether it is worth paying for.
+
+use super::engine::{Engine, LifecycleError, interrupted};
+use super::judge;
+use super::state::{Candidate, Phase};
+use crate::domain::event::{BaselineFinished, Event};
+use crate::domain::outcome::Outcome;
+use crate::domain::test_report::RunKind;
+use crate::domain::units::TreeId;
+use crate::domain::verdict::Verdict;
+use crate::policy::verdict::{self, Baseline};
+use crate::process;
+use crate::test_run::{self, TestRun};
+
+/// Runs the setup command and the tests, sets flaky tests aside, and decides whether there is something to fix.
+pub(super) async fn run(engine: &mut Engine<'_>) -> Result<(), LifecycleError> {
+    if let Some(reason) = set_up(engine).await? {
+        return Ok(stopped_or(engine, Outcome::Broken { reason: reason.clone() }, reason));
+    }
+    let start = engine.world.workspace.snapshot().await?;
+    engine.state.start = Some(start.clone());
+    let began = engine.world.clock.monotonic_ms();
+    let first = test_run::run(&engine.world.tests, None, &engine.world.stop).await?;
+    let explicit = engine.state.plan.test.command.is_some();
+    let verdict = verdict::judge_baseline(first.exit, &first.report, explicit);
+    let (verdict, flaky) = match verdict {
+        Verdict::Red { .. } if may_be_flaky(&first) && first.stopped.is_none() => {
+            second_look(engine, &first, verdict).await?
+        }
+        other @ (Verdict::Green | Verdict::Red { .. } | Verdict::Broken { .. } | Verdict::Tampered { .. }) => {
+            (other, Vec::new())
+        }
+    };
+    let baseline = Baseline::from_report(&first.report, flaky, explicit);
+    let event = Event::BaselineFinished(BaselineFinished {
+        framework: first.report.framework.clone(),
+        exit: first.exit,
+        kind: first.report.kind,
+        verdict: verdict.clone(),
+        failing: baseline.failing.clone(),
+        flaky: baseline.flaky.clone(),
+        passed: judge::passed(&first.report),
+        duration_ms: engine.world.clock.monotonic_ms().saturating_sub(began),
+    });
+    decide(engine, start, first, verdict, baseline, event);
+    Ok(())
+}
+
+/// Runs the setup command; returns why it failed, if it did.
+async fn set_up(engine: &Engine<'_>) -> Result<Option<String>, LifecycleError> {
+    let Some(spec) = &engine.world.setup else { return Ok(None) };
+    let finished = process::run(spec, &engine.world.stop, &mut |_chunk| {}).await?;
+    if finished.exit.is_success() {
+        return Ok(None);
+    }
+    let output = String::from_utf8_lossy(&finished.output);
+    let last = output.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or("it printed nothing");
+    Ok(Some(format!("the setup command failed ({}): {}", finished.exit, last.trim())))
+}
+
+/// A broken build fails the same way every time; only tests that ran can be flaky.
+fn may_be_flaky(run: &TestRun) -> bool {
+    run.report.kind == RunKind::Tests && run.report.failing().next().is_some()
+}
+
+/// Runs the failing tests once more: what passes now is flaky and set aside.
+async fn second_look(
+    engine: &Engine<'_>,
+    first: &TestRun,
+    verdict: Verdict,
+) -> Result<(Verdict, Vec<String>), LifecycleError> {
+    let second = test_run::run(&engine.world.tests, None, &engine.world.stop).await?;
+    if second.stopped.is_some() || second.report.kind != RunKind::Tests {
+        return Ok((verdict, Vec::new()));
+    }
+    let fails_again: Vec<&str> = second.report.failing().map(|test| test.name.as_str()).collect();
+    let failing = first.report.failing().map(|test| test.name.clone());
+    let flaky: Vec<String> = failing.filter(|name| !fails_again.contains(&name.as_str())).collect();
+    let all_flaky = first.report.failing().all(|test| flaky.contains(&test.name)) && fails_again.is_empty();
+    let green = all_flaky && second.exit.is_success();
+    Ok((if green { Verdict::Green } else { verdict }, flaky))
+}
+
+fn decide(engine: &mut Engine<'_>, start: TreeId, first: TestRun, verdict: Verdict, baseline: Baseline, event: Event) {
+    let flaky = baseline.flaky.clone();
+    let described = judge::describe(&first, engine.world.workspace.root());
+    let candidate = Candidate { failing: baseline.failing.clone(), ..judge::candidate(start, &first, described) };
+    engine.state.best = Some(candidate.clone());
+    engine.state.current = Some(candidate);
+    engine.state.baseline = Some(baseline);
+    engine.tree_is_current = true;
+    let mut events = vec![event];
+    if !flaky.is_empty() {
+        let names = flaky.join(", ");
+        events.push(Event::Warning { message: format!("flaky, set aside (failed, then passed unchanged): {names}") });
+    }
+    if engine.world.stop.raised().is_some() {
+        engine.record(&events);
+        return stopped_or(engine, Outcome::Budget, String::new());
+    }
+    match verdict {
+        Verdict::Green => engine.end_with(Outcome::AlreadyGreen, "the tests already pass".to_owned(), &events),
+        Verdict::Red { .. } => {
+            engine.state.phase = Phase::Ready;
+            engine.record(&events);
+        }
+        Verdict::Broken { reason } | Verdict::Tampered { reason } => {
+            engine.end_with(Outcome::Broken { reason: reason.clone() }, reason, &events);
+        }
+    }
+}
+
+/// Ends the run: by the signal or the clock if they stopped it, else as given.
+fn stopped_or(engine: &mut Engine<'_>, outcome: Outcome, reason: String) {
+    let (outcome, reason) = match (engine.signal(), engine.world.stop.raised()) {
+        (Some(signal), _) => interrupted(signal),
+        (None, Some(_)) => {
+            (Outcome::Budget, engine.over_budget().unwrap_or_else(|| "the active time is up".to_owned()))
+        }
+        (None, None) => (outcome, reason),
+    };
+    engine.end_with(outcome, reason, &[]);
+}

@@ -1,0 +1,180 @@
+//! The engine: the run's state, the journal it is recorded in, and the world it acts on.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use super::state::{Phase, RunState};
+use crate::audit::{AuditError, Cap, Journal, Scope};
+use crate::domain::budget::Spent;
+use crate::domain::clock::Clock;
+use crate::domain::event::Event;
+use crate::domain::outcome::Outcome;
+use crate::domain::stop::{Stop, StopCause};
+use crate::domain::units::MicroUsd;
+use crate::model::Providers;
+use crate::policy::budget;
+use crate::process::{ProcessError, Spec};
+use crate::redact::Redactor;
+use crate::session::{Memory, Replay};
+use crate::test_run::TestCommand;
+use crate::workspace::{Workspace, WorkspaceError};
+
+/// Why a run could not go on. Its state is durable: `upshift resume` tries again.
+#[derive(Debug, thiserror::Error)]
+pub enum LifecycleError {
+    /// The working tree cannot be read, recorded or restored.
+    #[error("the working tree: {0}")]
+    Workspace(#[from] WorkspaceError),
+    /// The tests could not be started.
+    #[error(transparent)]
+    Process(#[from] ProcessError),
+    /// The audit log does not allow going on.
+    #[error("the audit log: {0}")]
+    Audit(#[from] AuditError),
+    /// The saved state cannot be continued.
+    #[error("the saved state of the run cannot be continued: {0}")]
+    State(String),
+    /// A file beside the audit log could not be written.
+    #[error("failed to write {path}: {source}")]
+    Write {
+        /// Which.
+        path: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+}
+
+/// The world a run acts on.
+#[derive(Debug)]
+pub struct World<'a> {
+    /// The tree.
+    pub workspace: Arc<Workspace>,
+    /// The models.
+    pub providers: &'a Providers,
+    /// The tests.
+    pub tests: TestCommand,
+    /// The command that is run once before the baseline, if any.
+    pub setup: Option<Spec>,
+    /// Time.
+    pub clock: &'a dyn Clock,
+    /// Raised by signals and when the active time is up.
+    pub stop: Stop,
+    /// Takes secrets out.
+    pub redactor: Arc<Redactor>,
+    /// The folder for what a run leaves beside its audit log.
+    pub keep: PathBuf,
+}
+
+/// A run under way.
+#[derive(Debug)]
+pub struct Engine<'a> {
+    /// The world.
+    pub world: World<'a>,
+    /// Where everything is recorded.
+    pub journal: Journal,
+    /// What is durable of the run.
+    pub state: RunState,
+    /// Replies of an iteration that a killed process had under way.
+    pub(super) replay: Replay,
+    /// What the run has learnt of its targets.
+    pub(super) memory: Memory,
+    /// Whether the files on disk are those of the tier's tree; unknown after a resume.
+    pub(super) tree_is_current: bool,
+    started_ms: u64,
+    active_before_ms: u64,
+}
+
+impl<'a> Engine<'a> {
+    /// An engine at the beginning of a run, or where the state says.
+    #[must_use]
+    pub fn new(world: World<'a>, journal: Journal, state: RunState, replay: Replay) -> Self {
+        let started_ms = world.clock.monotonic_ms();
+        let active_before_ms = state.active_ms;
+        let memory = Memory::default();
+        Self { world, journal, state, replay, memory, tree_is_current: false, started_ms, active_before_ms }
+    }
+
+    /// Active milliseconds so far, over all invocations.
+    #[must_use]
+    pub fn active_ms(&self) -> u64 {
+        self.active_before_ms + self.world.clock.monotonic_ms().saturating_sub(self.started_ms)
+    }
+
+    /// What of the budget is used.
+    #[must_use]
+    pub fn spent(&self) -> Spent {
+        Spent { cost: self.cost(), iterations: self.state.run_iterations, active_ms: self.active_ms() }
+    }
+
+    /// What the receipts of the run add up to.
+    #[must_use]
+    pub fn cost(&self) -> MicroUsd {
+        self.journal.store().spent(&Scope::Run(self.state.run_id.clone()))
+    }
+
+    /// What the receipts of the iteration under way add up to, lost calls included.
+    #[must_use]
+    pub fn iteration_cost(&self) -> MicroUsd {
+        let state = &self.state;
+        self.journal.store().iteration_cost(&state.run_id, state.position.tier_index, state.iteration())
+    }
+
+    /// The caps that hold for a call of this tier.
+    #[must_use]
+    pub fn caps(&self) -> Vec<Cap> {
+        let run = &self.state.run_id;
+        let mut caps = vec![Cap { scope: Scope::Run(run.clone()), max: self.state.plan.budget.max_cost }];
+        if let Some(max) = self.state.tier().and_then(|tier| tier.max_cost) {
+            caps.push(Cap { scope: Scope::Tier(run.clone(), self.state.position.tier_index), max });
+        }
+        caps
+    }
+
+    /// Makes events and the state that follows from them durable, in one transaction.
+    pub(super) fn record(&mut self, events: &[Event]) {
+        self.state.active_ms = self.active_ms();
+        let state = serde_json::to_string(&self.state).unwrap_or_default();
+        self.journal.record(events, Some(&state));
+    }
+
+    /// Decides how the run ends; the ending itself is the next phase.
+    pub(super) fn end_with(&mut self, outcome: Outcome, stop_reason: String, events: &[Event]) {
+        self.state.phase = Phase::Ending { outcome, stop_reason };
+        self.record(events);
+    }
+
+    /// The cap that is reached, in words, if one is.
+    #[must_use]
+    pub fn over_budget(&self) -> Option<String> {
+        budget::check(&self.state.plan.budget, &self.spent()).reason
+    }
+
+    /// Events for caps of which 80 % are used; each once.
+    pub(super) fn budget_warnings(&mut self) -> Vec<Event> {
+        let spent = self.spent();
+        let warnings = self.state.warned.observe(&self.state.plan.budget, &spent);
+        let event = |warning: budget::Warning| Event::BudgetWarning {
+            dimension: warning.dimension.as_str().to_owned(),
+            percent: warning.percent,
+        };
+        warnings.into_iter().map(event).collect()
+    }
+
+    /// The signal that ends the run, if one came.
+    pub(super) fn signal(&self) -> Option<i32> {
+        match self.world.stop.raised() {
+            Some(StopCause::Signal(signal)) => Some(signal),
+            Some(StopCause::TimeUp) | None => None,
+        }
+    }
+}
+
+/// The end of a run that a signal stopped.
+pub(super) fn interrupted(signal: i32) -> (Outcome, String) {
+    let name = match signal {
+        2 => "SIGINT".to_owned(),
+        15 => "SIGTERM".to_owned(),
+        other => format!("signal {other}"),
+    };
+    (Outcome::Interrupted { signal }, format!("interrupted by {name}"))
+}

@@ -1,0 +1,91 @@
+//! The ending: the tree put in order, the best patch kept, the last event.
+
+use std::path::Path;
+
+use super::engine::{Engine, LifecycleError};
+use super::iteration::paths;
+use super::state::Phase;
+use crate::domain::event::{DiffStat, Event, RunFinished};
+use crate::domain::outcome::Outcome;
+use crate::domain::units::TreeId;
+use crate::workspace::Diff;
+
+/// How many errors the report repeats.
+const RECENT_ERRORS: usize = 5;
+
+/// Leaves a fixed tree as it is; restores the start of any other and keeps its best patch beside the audit log.
+pub(super) async fn run(engine: &mut Engine<'_>, outcome: Outcome, stop_reason: String) -> Result<(), LifecycleError> {
+    let fixed = matches!(outcome, Outcome::Fixed { .. });
+    let diff = best_diff(engine).await?;
+    let best_patch = if fixed || diff.text.is_empty() { None } else { Some(keep_patch(engine, &diff.text)?) };
+    let tree = if fixed {
+        engine.state.current.as_ref().map(|current| current.tree.clone())
+    } else {
+        engine.state.start.clone()
+    };
+    put(engine, tree).await?;
+    let still_failing = if fixed { Vec::new() } else { still_failing(engine) };
+    let finished = RunFinished {
+        outcome: outcome.clone(),
+        stop_reason,
+        recent_errors: if fixed { Vec::new() } else { recent_errors(engine) },
+        still_failing,
+        diff_stat: if fixed { diff.stat } else { DiffStat::default() },
+        best_patch,
+        active_ms: engine.active_ms(),
+        finished_at: engine.world.clock.timestamp(),
+    };
+    engine.state.phase = Phase::Ended { outcome };
+    engine.record(&[Event::RunFinished(finished)]);
+    Ok(())
+}
+
+async fn put(engine: &Engine<'_>, tree: Option<TreeId>) -> Result<(), LifecycleError> {
+    if let (Some(tree), false) = (tree, engine.state.touched.is_empty()) {
+        engine.world.workspace.restore_paths(&tree, &paths(&engine.state.touched)).await?;
+    }
+    Ok(())
+}
+
+/// The change of the best tree; of the last one when none was better than the start.
+async fn best_diff(engine: &Engine<'_>) -> Result<Diff, LifecycleError> {
+    let (Some(start), Some(best), Some(current)) = (&engine.state.start, &engine.state.best, &engine.state.current)
+    else {
+        return Ok(Diff::default());
+    };
+    let ended_green = matches!(&engine.state.phase, Phase::Ending { outcome: Outcome::Fixed { .. }, .. });
+    let tree = if ended_green || best.tree == *start { &current.tree } else { &best.tree };
+    if tree == start {
+        return Ok(Diff::default());
+    }
+    Ok(engine.world.workspace.diff(start, tree).await?)
+}
+
+/// Writes `best.patch` into the run's folder; redacted, because a person may share it.
+fn keep_patch(engine: &Engine<'_>, text: &str) -> Result<String, LifecycleError> {
+    let folder = engine.world.keep.join(engine.state.run_id.short());
+    let path = folder.join("best.patch");
+    let write = |path: &Path| {
+        std::fs::create_dir_all(&folder)?;
+        std::fs::write(path, engine.world.redactor.redact(text).as_bytes())
+    };
+    write(&path).map_err(|source| LifecycleError::Write { path: path.clone(), source })?;
+    Ok(path.display().to_string())
+}
+
+/// The errors of the last iterations, the latest first, each once.
+fn recent_errors(engine: &Engine<'_>) -> Vec<String> {
+    let rows = engine.state.prior.iter().flat_map(|tier| &tier.attempts).chain(&engine.state.attempts);
+    let mut errors: Vec<String> = Vec::new();
+    for message in rows.rev().flat_map(|row| &row.error_messages) {
+        if !errors.contains(message) && errors.len() < RECENT_ERRORS {
+            errors.push(message.clone());
+        }
+    }
+    errors
+}
+
+/// What fails in the tree that is left behind: the start's failures.
+fn still_failing(engine: &Engine<'_>) -> Vec<String> {
+    engine.state.baseline.as_ref().map(|baseline| baseline.failing.clone()).unwrap_or_default()
+}

@@ -1,0 +1,385 @@
+//! One iteration: fresh sessions, their change, the tests, the row, and what comes next.
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+
+use super::engine::{Engine, LifecycleError, interrupted};
+use super::judge::{self, Judged};
+use super::material;
+use super::roles::{self, Cap, Halt, RolesEnd};
+use super::state::{Candidate, Phase};
+use crate::agent::foreign::Foreign;
+use crate::agent::{LastIteration, Material};
+use crate::domain::attempt::{Attempt, AttemptStatus, TierExit};
+use crate::domain::event::Event;
+use crate::domain::ladder::{Mode, Role, Tier};
+use crate::domain::outcome::Outcome;
+use crate::domain::stop::StopCause;
+use crate::domain::units::TreeId;
+use crate::domain::verdict::Verdict;
+use crate::policy::escalation::{self, Decision, Observation};
+use crate::policy::handover;
+use crate::session::SessionEnd;
+use crate::workspace::{Diff, patch_hash};
+
+/// The longest summary of a change in the log (S0-29).
+const SUMMARY_CHARS: usize = 200;
+/// The longest single error message in the log.
+const MESSAGE_CHARS: usize = 600;
+/// How many error messages one row keeps.
+const MESSAGES: usize = 10;
+
+/// Begins the next iteration, or ends the run when a cap is reached.
+pub(super) fn begin(engine: &mut Engine<'_>) -> Result<(), LifecycleError> {
+    if let Some(signal) = engine.signal() {
+        let (outcome, reason) = interrupted(signal);
+        engine.end_with(outcome, reason, &[]);
+        return Ok(());
+    }
+    if let Some(reason) = engine.over_budget() {
+        let events = leave_tier(engine, TierExit::BudgetExhausted, Some(reason.clone()));
+        engine.end_with(Outcome::Budget, reason, &events);
+        return Ok(());
+    }
+    let mut events = Vec::new();
+    let tier_index = engine.state.position.tier_index;
+    if engine.state.position.iterations == 0 {
+        events.push(enter_tier(engine)?);
+    }
+    engine.state.run_iterations += 1;
+    engine.state.phase = Phase::Iterating;
+    events.push(Event::IterationStarted {
+        tier_index,
+        iteration: engine.state.iteration(),
+        run_iteration: engine.state.run_iterations,
+    });
+    events.extend(engine.budget_warnings());
+    engine.record(&events);
+    Ok(())
+}
+
+/// A tier starts from the best tree so far, with the history of the tiers below.
+fn enter_tier(engine: &mut Engine<'_>) -> Result<Event, LifecycleError> {
+    let best = engine.state.best.clone().ok_or_else(|| LifecycleError::State("there is no baseline".to_owned()))?;
+    if engine.state.current.as_ref().is_none_or(|current| current.tree != best.tree) {
+        engine.tree_is_current = false;
+    }
+    let handover = handover::build(&engine.state.prior);
+    let event = Event::TierStarted {
+        tier_index: engine.state.position.tier_index,
+        handover_chars: u32::try_from(handover.summary.chars().count()).unwrap_or(u32::MAX),
+        dropped_tiers: handover.dropped_tiers,
+        tree: best.tree.clone(),
+    };
+    engine.state.current = Some(best);
+    Ok(event)
+}
+
+/// What one iteration did, before it is judged by the ladder.
+struct Work {
+    ends: RolesEnd,
+    critic: Option<SessionEnd>,
+    halt: Option<Halt>,
+    judged: Option<Judged>,
+    /// The whole change since the start.
+    diff: Diff,
+    changed: bool,
+}
+
+/// Runs the iteration under way, writes its row and decides what comes next.
+pub(super) async fn run(engine: &mut Engine<'_>) -> Result<(), LifecycleError> {
+    let began = engine.world.clock.monotonic_ms();
+    let tier = engine.state.tier().cloned();
+    let tier = tier.ok_or_else(|| LifecycleError::State("the ladder has no such tier".to_owned()))?;
+    let current = engine.state.current.clone();
+    let current = current.ok_or_else(|| LifecycleError::State("there is no tree to build on".to_owned()))?;
+    put_tree(engine, &current.tree).await?;
+    let work = work(engine, &tier, &current).await?;
+    conclude(engine, &tier, work, began);
+    Ok(())
+}
+
+/// Makes the files those of the tier's tree, if they may not be.
+async fn put_tree(engine: &mut Engine<'_>, tree: &TreeId) -> Result<(), LifecycleError> {
+    if !engine.tree_is_current {
+        engine.world.workspace.restore_paths(tree, &paths(&engine.state.touched)).await?;
+        engine.tree_is_current = true;
+    }
+    Ok(())
+}
+
+pub(super) fn paths(touched: &BTreeSet<String>) -> Vec<PathBuf> {
+    touched.iter().map(PathBuf::from).collect()
+}
+
+async fn work(engine: &mut Engine<'_>, tier: &Tier, current: &Candidate) -> Result<Work, LifecycleError> {
+    let mut material = material::compose(engine, current);
+    let ends = roles::change(engine, tier, &mut material).await;
+    let wrote = ends.artisan.as_ref().map(|end| end.wrote.clone()).unwrap_or_default();
+    engine.state.touched.extend(wrote.iter().cloned());
+    let tree = if wrote.is_empty() {
+        current.tree.clone()
+    } else {
+        engine.world.workspace.snapshot_paths(&current.tree, &engine.state.touched).await?
+    };
+    let changed = tree != current.tree;
+    let start = engine.state.start.clone().unwrap_or_else(|| current.tree.clone());
+    let diff = engine.world.workspace.diff(&start, &tree).await?;
+    let mut halt = ends.halt.clone();
+    let mut critic = None;
+    if changed && tier.mode == Mode::Full && may_go_on(halt.as_ref()) {
+        let end = review(engine, tier, &material, &diff, &ends).await;
+        halt = halt.or_else(|| {
+            roles::halt_of(&end.report).filter(|halt| !matches!(halt, Halt::Blocked(_) | Halt::Unusable(_)))
+        });
+        critic = Some(end);
+    }
+    let stopped = matches!(halt, Some(Halt::Stopped(_)));
+    let judged = if changed && !stopped { Some(judge::run(engine, tree).await?) } else { None };
+    if let Some(cause) = judged.as_ref().and_then(|judged| judged.run.stopped) {
+        halt = Some(Halt::Stopped(cause));
+    }
+    Ok(Work { ends, critic, halt, judged, diff, changed })
+}
+
+/// Whether more money may be spent on an iteration that a session ended early.
+fn may_go_on(halt: Option<&Halt>) -> bool {
+    matches!(halt, None | Some(Halt::Unusable(_)))
+}
+
+async fn review(engine: &mut Engine<'_>, tier: &Tier, material: &Material, diff: &Diff, ends: &RolesEnd) -> SessionEnd {
+    let shown = Foreign::capped(&engine.world.redactor.redact(&diff.text), 4 * material::DIFF_CHARS);
+    roles::review(engine, tier, material, &shown, ends).await
+}
+
+/// The row, the decision and everything that follows from it, made durable at once.
+fn conclude(engine: &mut Engine<'_>, tier: &Tier, work: Work, began: u64) {
+    let objections = work.critic.as_ref().map(|end| roles::objections(&end.report)).unwrap_or_default();
+    let observation = observe(&work, &objections);
+    let attempt = attempt(engine, tier, &work, &observation, &objections, began);
+    let tier_index = engine.state.position.tier_index;
+    engine.state.attempts.push(attempt.clone());
+    remember(engine, &work, objections);
+    let rules = engine.state.rules();
+    let step = escalation::step(&rules, &mut engine.state.position, &observation);
+    let mut events = vec![Event::IterationFinished(attempt)];
+    if let Some(entropy) = step.entropy {
+        let escalation::Rules { entropy_threshold: threshold, .. } = rules;
+        events.push(Event::EntropyDetected { signature: entropy.signature, count: entropy.count, threshold });
+    }
+    let sessions = [&work.ends.librarian, &work.ends.artisan, &work.critic].into_iter().flatten().count();
+    events.push(Event::ContextReset {
+        run_iteration: engine.state.run_iterations,
+        sessions_closed: u32::try_from(sessions).unwrap_or(u32::MAX),
+    });
+    events.extend(engine.budget_warnings());
+    let reason = halt_words(work.halt.as_ref());
+    act(engine, step.decision, tier_index, reason, events);
+}
+
+/// Carries the ladder's decision into the state.
+fn act(engine: &mut Engine<'_>, decision: Decision, tier_index: u32, reason: Option<String>, mut events: Vec<Event>) {
+    match decision {
+        Decision::Iterate => {
+            engine.state.phase = Phase::Ready;
+            engine.record(&events);
+        }
+        Decision::Escalate { exit } => {
+            let result = engine.state.close_tier(tier_index, exit);
+            events.push(tier_finished(&result, reason));
+            let carried: u32 = engine.state.prior.iter().map(|tier| tier.iterations).sum();
+            events.push(Event::Escalated { from: tier_index, to: tier_index + 1, iterations_carried: carried });
+            engine.state.phase = Phase::Ready;
+            engine.record(&events);
+        }
+        Decision::End { exit, outcome } => {
+            let stop_reason = stop_reason(engine, &outcome, exit, reason.clone());
+            let result = engine.state.close_tier(tier_index, exit);
+            events.push(tier_finished(&result, reason));
+            engine.end_with(outcome, stop_reason, &events);
+        }
+    }
+}
+
+fn tier_finished(result: &crate::domain::attempt::TierResult, reason: Option<String>) -> Event {
+    Event::TierFinished {
+        tier_index: result.tier_index,
+        exit: result.exit,
+        reason,
+        iterations: result.iterations,
+        cost: result.cost,
+    }
+}
+
+/// Ends the tier under way for a reason that comes from outside it, if it ran at all.
+fn leave_tier(engine: &mut Engine<'_>, exit: TierExit, reason: Option<String>) -> Vec<Event> {
+    if engine.state.attempts.is_empty() {
+        return Vec::new();
+    }
+    let result = engine.state.close_tier(engine.state.position.tier_index, exit);
+    vec![tier_finished(&result, reason)]
+}
+
+fn stop_reason(engine: &Engine<'_>, outcome: &Outcome, exit: TierExit, reason: Option<String>) -> String {
+    let words = || exit.as_str().replace('_', " ");
+    match outcome {
+        Outcome::Fixed { .. } => "the tests pass".to_owned(),
+        Outcome::Budget => engine.over_budget().or(reason).unwrap_or_else(words),
+        Outcome::Interrupted { signal } => interrupted(*signal).1,
+        Outcome::Blocked { reason } => reason.clone(),
+        Outcome::AlreadyGreen
+        | Outcome::Exhausted
+        | Outcome::Stalled
+        | Outcome::Objected
+        | Outcome::NoModel
+        | Outcome::Refused { .. }
+        | Outcome::Broken { .. }
+        | Outcome::Parked => reason.unwrap_or_else(words),
+    }
+}
+
+/// What the next iteration of this tier, and the next tier, will build on.
+fn remember(engine: &mut Engine<'_>, work: &Work, objections: Vec<Foreign>) {
+    let Some(judged) = &work.judged else { return };
+    let candidate = judged.candidate.clone();
+    if engine.state.best.as_ref().is_none_or(|best| candidate.beats(best)) {
+        engine.state.best = Some(candidate.clone());
+    }
+    let redact = |text: &str| engine.world.redactor.redact(text).into_owned();
+    engine.state.last = Some(LastIteration {
+        diff: Foreign::capped(&redact(&work.diff.text), material::DIFF_CHARS),
+        result: Foreign::new(&redact(&verdict_line(&judged.judgement.verdict, judged))),
+        objections,
+    });
+    engine.state.current = Some(candidate);
+}
+
+fn verdict_line(verdict: &Verdict, judged: &Judged) -> String {
+    let (fixed, failing) = (judged.judgement.fixed.len(), judged.candidate.failing.len());
+    let reason = verdict.reason().map(|reason| format!(": {reason}")).unwrap_or_default();
+    format!(
+        "{}{reason}; {failing} tests fail, {fixed} of the tests that failed at the start were seen passing",
+        verdict.as_str()
+    )
+}
+
+fn observe(work: &Work, objections: &[Foreign]) -> Observation {
+    if let Some(Halt::Stopped(StopCause::Signal(signal))) = work.halt {
+        return Observation::Interrupted { signal };
+    }
+    let verdict = work.judged.as_ref().map(|judged| &judged.judgement.verdict);
+    if verdict == Some(&Verdict::Green) && work.halt.as_ref().is_none_or(|halt| matches!(halt, Halt::Unusable(_))) {
+        return if objections.is_empty() { Observation::Green } else { Observation::Rejected };
+    }
+    // Green although the artisan's session was cut short: nothing is left to pay for, unless a review is due.
+    if verdict == Some(&Verdict::Green) && work.critic.is_none() && work.ends.librarian.is_none() {
+        return Observation::Green;
+    }
+    match &work.halt {
+        Some(Halt::Blocked(reason)) => Observation::Blocked { reason: reason.clone() },
+        Some(Halt::NoModel(_)) => Observation::NoModel,
+        Some(Halt::Budget(Cap::Tier, _)) => Observation::TierBudget,
+        Some(Halt::Budget(Cap::Run, _) | Halt::Stopped(StopCause::TimeUp)) => Observation::RunBudget,
+        Some(Halt::Stopped(StopCause::Signal(_)) | Halt::Unusable(_)) | None => not_green(work),
+    }
+}
+
+fn not_green(work: &Work) -> Observation {
+    match &work.judged {
+        Some(judged) => Observation::NotGreen {
+            signature: Some(judge::signature(&judged.run.report, &judged.judgement.verdict)),
+            patch: Some(patch_hash(&work.diff)),
+        },
+        // A model that says it is done and changed nothing will do so again; one that said nothing may not.
+        None if work.halt.is_none() => Observation::NotGreen { signature: None, patch: Some(patch_hash(&work.diff)) },
+        None => Observation::NotGreen { signature: None, patch: None },
+    }
+}
+
+fn attempt(
+    engine: &Engine<'_>,
+    tier: &Tier,
+    work: &Work,
+    observation: &Observation,
+    objections: &[Foreign],
+    began: u64,
+) -> Attempt {
+    let full = tier.mode == Mode::Full;
+    let asked = |end: Option<&SessionEnd>, role| {
+        let planned = tier.targets(role).first().map(ToString::to_string).unwrap_or_default();
+        end.map_or(planned, |end| end.target.to_string())
+    };
+    let (failed_tests, error_messages) = errors(work, objections);
+    let redact = |text: String| engine.world.redactor.redact(&text).into_owned();
+    Attempt {
+        tier_index: engine.state.position.tier_index,
+        tier_name: tier.name.clone(),
+        tier_mode: tier.mode,
+        model_artisan: asked(work.ends.artisan.as_ref(), Role::Artisan),
+        model_librarian: full.then(|| asked(work.ends.librarian.as_ref(), Role::Librarian)),
+        model_critic: full.then(|| asked(work.critic.as_ref(), Role::Critic)),
+        iteration: engine.state.iteration(),
+        code_change_summary: redact(summary(work)),
+        test_status: status(work, observation),
+        failed_tests,
+        error_messages: error_messages.into_iter().map(redact).collect(),
+        cost: engine.iteration_cost(),
+        duration_ms: engine.world.clock.monotonic_ms().saturating_sub(began),
+        timestamp: engine.world.clock.timestamp(),
+    }
+}
+
+fn status(work: &Work, observation: &Observation) -> AttemptStatus {
+    match (observation, work.judged.as_ref().map(|judged| &judged.judgement.verdict)) {
+        (Observation::Green, _) => AttemptStatus::Passed,
+        (Observation::Interrupted { .. }, _) | (_, None | Some(Verdict::Broken { .. })) => AttemptStatus::Error,
+        (_, Some(Verdict::Green | Verdict::Red { .. } | Verdict::Tampered { .. })) => AttemptStatus::Failed,
+    }
+}
+
+/// The change in words: the model's own summary, else what was touched.
+fn summary(work: &Work) -> String {
+    let said = work.ends.artisan.as_ref().map(|end| end.report.summary()).unwrap_or_default();
+    let files: Vec<&str> = work.diff.stat.files.iter().map(|file| file.path.as_str()).collect();
+    let text = match (work.changed, said.trim().is_empty()) {
+        (true, false) => said,
+        (true, true) => format!("changed {}", files.join(", ")),
+        (false, _) => format!("no change. {said}"),
+    };
+    let one_line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    one_line.chars().take(SUMMARY_CHARS).collect()
+}
+
+/// Failing tests, and what went wrong in order of weight.
+fn errors(work: &Work, objections: &[Foreign]) -> (Vec<String>, Vec<String>) {
+    let mut messages: Vec<String> = Vec::new();
+    let mut failing = Vec::new();
+    if let Some(judged) = &work.judged {
+        let report = &judged.run.report;
+        failing.clone_from(&judged.candidate.failing);
+        let reason =
+            judged.judgement.verdict.reason().map(|reason| format!("{}: {reason}", judged.judgement.verdict.as_str()));
+        messages.extend(reason);
+        messages.extend(report.problems.iter().map(|problem| problem.message.trim().to_owned()));
+        messages.extend(report.failing().map(|test| format!("{}: {}", test.name, test.message.trim())));
+    }
+    messages.extend(objections.iter().map(|objection| format!("reviewer: {}", objection.as_str())));
+    messages.extend(halt_words(work.halt.as_ref()));
+    if messages.is_empty() && !work.changed {
+        messages.push("the artisan changed nothing".to_owned());
+    }
+    let cut = |text: String| text.chars().take(MESSAGE_CHARS).collect();
+    (failing, messages.into_iter().take(MESSAGES).map(cut).collect())
+}
+
+fn halt_words(halt: Option<&Halt>) -> Option<String> {
+    halt.map(|halt| match halt {
+        Halt::Blocked(reason) => format!("blocked: {reason}"),
+        Halt::NoModel(last) => format!("no model could be used: {last}"),
+        Halt::Budget(Cap::Run, detail) => format!("the budget does not allow another call: {detail}"),
+        Halt::Budget(Cap::Tier, detail) => format!("the tier's own cap does not allow another call: {detail}"),
+        Halt::Stopped(StopCause::Signal(signal)) => interrupted(*signal).1,
+        Halt::Stopped(StopCause::TimeUp) => "the active time is up".to_owned(),
+        Halt::Unusable(message) => message.clone(),
+    })
+}

@@ -1,0 +1,144 @@
+//! What the roles are given: composed from the state and the files as they are now.
+
+use super::engine::Engine;
+use super::state::Candidate;
+use crate::agent::foreign::Foreign;
+use crate::agent::rank::{self, Ranked};
+use crate::agent::{Excerpt, Material};
+use crate::policy::handover;
+use crate::workspace::Workspace;
+
+/// Characters of source that go with the first message; more is a tool call away.
+const EXCERPTS_CHARS: usize = 6_000;
+/// A file up to this size is shown whole.
+const WHOLE_FILE_CHARS: usize = 3_000;
+/// Lines shown before and after a named line of a longer file.
+const LINES_AROUND: usize = 25;
+/// Files of at most this distance from a failure are excerpted (S0-40: target and distance 1 always).
+const EXCERPT_DISTANCE: u32 = 1;
+/// In a repository of at most this many files the unreached ones count as near.
+const SMALL_REPOSITORY: usize = 40;
+/// How many more files are listed by name.
+const LISTED_FILES: usize = 30;
+/// The most characters of the last diff that are shown.
+pub(super) const DIFF_CHARS: usize = 4_000;
+
+/// Composes the material of one iteration; the handover of the tiers below comes with how many of them it left out.
+pub(super) fn compose(engine: &Engine<'_>, candidate: &Candidate) -> Material {
+    let state = &engine.state;
+    let workspace = &engine.world.workspace;
+    let clean = |text: &str| engine.world.redactor.redact(text).into_owned();
+    let files = workspace.files();
+    let ranked = ranked(&files, candidate, workspace);
+    let (excerpts, shown) = excerpts(&ranked, candidate, workspace, &clean);
+    let likely = list(&ranked, &files, &shown);
+    Material {
+        objective: state.plan.objective.clone(),
+        test_command: state.test_command.clone(),
+        failures: Foreign::new(&clean(&candidate.failures)),
+        excerpts,
+        likely: Foreign::new(&likely),
+        brief: None,
+        handover: Foreign::new(&clean(&handover::build(&state.prior).summary)),
+        last: state.last.clone(),
+    }
+}
+
+/// Files by distance from the failures; in a small repository the rest follows, code of the same kind first.
+fn ranked(files: &[String], candidate: &Candidate, workspace: &Workspace) -> Vec<Ranked> {
+    let named: Vec<String> = candidate.named.iter().filter_map(|(path, _)| in_tree(path, files)).collect();
+    let mut ranked = rank::rank(files, &named, &|path| workspace.read_text(path));
+    if files.len() <= SMALL_REPOSITORY {
+        let ending = |path: &str| path.rsplit_once('.').map(|(_, ending)| ending.to_owned());
+        let kinds: Vec<_> = named.iter().map(|path| ending(path)).collect();
+        for path in files {
+            let known = ranked.iter().any(|file| file.path == *path);
+            if !known && kinds.contains(&ending(path)) {
+                ranked.push(Ranked { path: path.clone(), distance: EXCERPT_DISTANCE });
+            }
+        }
+    }
+    ranked
+}
+
+/// A path as a runner prints it (absolute, from a sub-folder, with `./`), as the tree knows it.
+fn in_tree(path: &str, files: &[String]) -> Option<String> {
+    let path = path.trim_start_matches("./");
+    if let Some(exact) = files.iter().find(|file| *file == path) {
+        return Some(exact.clone());
+    }
+    let under = |file: &&String| path.ends_with(&format!("/{file}")) || file.ends_with(&format!("/{path}"));
+    files.iter().filter(under).max_by_key(|file| file.len()).cloned()
+}
+
+fn excerpts(
+    ranked: &[Ranked],
+    candidate: &Candidate,
+    workspace: &Workspace,
+    clean: &dyn Fn(&str) -> String,
+) -> (Vec<Excerpt>, Vec<String>) {
+    let (mut excerpts, mut shown, mut left) = (Vec::new(), Vec::new(), EXCERPTS_CHARS);
+    for file in ranked.iter().filter(|file| file.distance <= EXCERPT_DISTANCE) {
+        let Some(text) = workspace.read_text(&file.path) else { continue };
+        let lines = candidate.named.iter().filter(|(path, _)| path.ends_with(&file.path));
+        let lines: Vec<u32> = lines.filter_map(|(_, line)| *line).collect();
+        let Some(excerpt) = excerpt(&file.path, &text, &lines) else { continue };
+        let excerpt = (excerpt.0, clean(&excerpt.1));
+        let size = excerpt.1.chars().count();
+        if size > 0 && size <= left {
+            left -= size;
+            shown.push(file.path.clone());
+            excerpts.push(Excerpt { label: excerpt.0, text: Foreign::new(&excerpt.1) });
+        }
+    }
+    (excerpts, shown)
+}
+
+/// A short file whole, a longer one around the lines that the failures name; `None` for a long file without any.
+fn excerpt(path: &str, text: &str, lines: &[u32]) -> Option<(String, String)> {
+    if text.chars().count() <= WHOLE_FILE_CHARS {
+        return Some((path.to_owned(), text.to_owned()));
+    }
+    let line = usize::try_from(*lines.first()?).ok()?;
+    let first = line.saturating_sub(LINES_AROUND).max(1);
+    let body: Vec<&str> = text.lines().skip(first - 1).take(2 * LINES_AROUND + 1).collect();
+    let last = first + body.len().saturating_sub(1);
+    (!body.is_empty()).then(|| (format!("{path}:{first}-{last}"), body.join("\n")))
+}
+
+/// The files that are not shown, nearest first, and how many more there are.
+fn list(ranked: &[Ranked], files: &[String], shown: &[String]) -> String {
+    let near = ranked.iter().map(|file| &file.path);
+    let mut rest: Vec<&String> = near.filter(|path| !shown.contains(path)).collect();
+    let far = files.iter().filter(|path| !shown.contains(path) && !ranked.iter().any(|file| file.path == **path));
+    rest.extend(far);
+    let mut listed: Vec<String> = rest.iter().take(LISTED_FILES).map(|path| (*path).clone()).collect();
+    let more = rest.len().saturating_sub(LISTED_FILES);
+    if more > 0 {
+        listed.push(format!("and {more} more: see list_files"));
+    }
+    listed.join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn printed_paths_are_found_in_the_tree() {
+        let files = ["src/lib.rs", "crates/a/src/lib.rs", "app/cart.py"].map(str::to_owned);
+        assert_eq!(in_tree("./src/lib.rs", &files).as_deref(), Some("src/lib.rs"));
+        assert_eq!(in_tree("/home/me/p/app/cart.py", &files).as_deref(), Some("app/cart.py"));
+        assert_eq!(in_tree("a/src/lib.rs", &files).as_deref(), Some("crates/a/src/lib.rs"));
+        assert_eq!(in_tree("/usr/lib/python3/unittest/case.py", &files), None);
+    }
+
+    #[test]
+    fn long_files_are_shown_around_the_named_line() {
+        let text: String = (1..=500).map(|n| format!("line {n} of a file that is long\n")).collect();
+        let (label, shown) = excerpt("a.py", &text, &[100]).expect("an excerpt");
+        assert_eq!(label, "a.py:75-125");
+        assert!(shown.starts_with("line 75 ") && shown.contains("line 125 "));
+        assert_eq!(excerpt("a.py", &text, &[]), None);
+    }
+}

@@ -1,0 +1,129 @@
+//! Going on with a run that was killed, parked or interrupted.
+
+use super::engine::LifecycleError;
+use super::state::{Phase, RunState, STATE_VERSION};
+use crate::audit::{AuditError, CallReservation, Journal, LoadedRun};
+use crate::domain::clock::Clock;
+use crate::domain::event::Event;
+use crate::domain::outcome::Outcome;
+use crate::domain::receipt::{CallStatus, Receipt};
+use crate::policy::escalation::Position;
+use crate::session::{self, Replay};
+
+/// Reads a run's saved state and puts an interrupted one back before its next iteration.
+///
+/// # Errors
+/// [`LifecycleError::State`] when there is none, it is of another version, or the run ended for good.
+pub fn load(run: &LoadedRun) -> Result<RunState, LifecycleError> {
+    let text = run.state.as_deref().ok_or_else(|| LifecycleError::State("the log holds no state of it".to_owned()))?;
+    let mut state: RunState =
+        serde_json::from_str(text).map_err(|error| LifecycleError::State(format!("it cannot be read: {error}")))?;
+    if state.version != STATE_VERSION {
+        let version = state.version;
+        return Err(LifecycleError::State(format!(
+            "it has version {version}, this program writes version {STATE_VERSION}; use the version of upshift that began it"
+        )));
+    }
+    match &state.phase {
+        Phase::Baseline | Phase::Ready | Phase::Iterating | Phase::Ending { .. } => {}
+        Phase::Ended { outcome: Outcome::Interrupted { .. } } => reopen(&mut state),
+        Phase::Ended { outcome } => {
+            let name = outcome.as_str();
+            return Err(LifecycleError::State(format!(
+                "the run has ended ({name}); start a new one with `upshift run`"
+            )));
+        }
+    }
+    Ok(state)
+}
+
+/// Takes an interrupted run up again: the tier that was left goes on, or the next one begins.
+fn reopen(state: &mut RunState) {
+    if state.baseline.is_none() {
+        state.phase = Phase::Baseline;
+        return;
+    }
+    state.phase = Phase::Ready;
+    let Some(last) = state.prior.last() else { return };
+    if last.exit != crate::domain::attempt::TierExit::Interrupted {
+        return;
+    }
+    let has_iterations_left = state.tier().is_some_and(|tier| state.position.iterations < tier.max_iterations);
+    let is_last_tier = state.prior.len() >= state.plan.tiers.len();
+    if has_iterations_left || is_last_tier {
+        if let Some(tier) = state.prior.pop() {
+            state.attempts = tier.attempts;
+        }
+    } else {
+        let rules = state.rules();
+        state.position = Position::at(state.position.tier_index + 1, &rules);
+    }
+}
+
+/// Settles the calls that were under way when the process died: at their reservations, since nobody knows better.
+///
+/// # Errors
+/// When the log cannot be read.
+pub fn settle_lost(journal: &mut Journal, state: &RunState, clock: &dyn Clock) -> Result<u32, AuditError> {
+    let open = journal.store().open_reservations(&state.run_id)?;
+    for call in &open {
+        journal.settle(&lost(call, clock), None);
+    }
+    Ok(u32::try_from(open.len()).unwrap_or(u32::MAX))
+}
+
+fn lost(call: &CallReservation, clock: &dyn Clock) -> Receipt {
+    Receipt {
+        call_id: call.call_id.clone(),
+        scope: call.scope.clone(),
+        target: call.target.clone(),
+        status: CallStatus::Lost,
+        usage: None,
+        reserved: call.reserved,
+        cost: call.reserved,
+        latency_ms: 0,
+        error: Some("the process ended while the call was under way".to_owned()),
+        timestamp: clock.timestamp(),
+    }
+}
+
+/// Adds the paths that the killed process wrote in the iteration under way: every one that a tool reported, and every
+/// one that a recorded reply asked for, since the process may have died between the write and its event.
+///
+/// # Errors
+/// When the log cannot be read.
+pub fn recall_touched(journal: &Journal, state: &mut RunState, events: &[Event]) -> Result<(), AuditError> {
+    if state.phase != Phase::Iterating {
+        return Ok(());
+    }
+    let (tier_index, iteration) = (state.position.tier_index, state.iteration());
+    let began = events.iter().rposition(|event| matches!(event, Event::IterationStarted { .. })).unwrap_or(0);
+    let told = events.iter().skip(began).filter_map(|event| match event {
+        Event::ToolFinished { name, subject, .. } if session::writes(name) => Some(subject.clone()),
+        _other => None,
+    });
+    state.touched.extend(told.filter(|path| is_inside(path)));
+    let recorded = journal.store().recorded_replies(&state.run_id, tier_index, iteration)?;
+    let calls = recorded.iter().filter_map(|(_, reply)| reply.as_ref()).flat_map(|reply| &reply.tool_calls);
+    let asked = calls.filter(|call| session::writes(&call.name)).filter_map(|call| call.arguments.get("path")?.as_str());
+    state.touched.extend(asked.filter(|path| is_inside(path)).map(str::to_owned));
+    Ok(())
+}
+
+/// Whether a path as a model wrote it stays in the checkout by its words; the workspace checks the rest.
+fn is_inside(path: &str) -> bool {
+    let mut parts = std::path::Path::new(path).components();
+    !path.is_empty() && parts.all(|part| matches!(part, std::path::Component::Normal(_) | std::path::Component::CurDir))
+}
+
+/// The replies of the iteration that was under way, so that they are not paid for twice.
+///
+/// # Errors
+/// When the log cannot be read.
+pub fn replay_of(journal: &Journal, state: &RunState) -> Result<Replay, AuditError> {
+    if state.phase != Phase::Iterating {
+        return Ok(Replay::none());
+    }
+    let store = journal.store();
+    Ok(Replay::of(store.recorded_replies(&state.run_id, state.position.tier_index, state.iteration())?))
+}

@@ -1,0 +1,191 @@
+//! The sessions of one iteration: librarian, artisan, critic, each with fresh context.
+
+use super::engine::Engine;
+use super::judge;
+use crate::agent::foreign::{Foreign, Mark};
+use crate::agent::{self, Material, Prompt};
+use crate::audit::Scope;
+use crate::domain::ladder::{Mode, Role, Tier};
+use crate::domain::stop::{Stop, StopCause};
+use crate::process::ProcessError;
+use crate::session::{
+    self, FailureReason, FinalReport, Limits, Lineage, Ports, Replay, SessionEnd, SessionSpec, Toolbox,
+};
+use crate::test_run;
+use crate::workspace::ToolError;
+
+/// The longest brief that is passed on, in characters.
+const BRIEF_CHARS: usize = 4_000;
+/// What `run_tests` tells a model, in characters at most.
+const RUN_TESTS_CHARS: usize = 3_000;
+
+/// Whose cap does not allow another call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Cap {
+    /// The tier's own: the next tier may have more.
+    Tier,
+    /// The run's, or one that runs share.
+    Run,
+}
+
+/// What keeps an iteration from being judged on its tests alone.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Halt {
+    /// A person is needed.
+    Blocked(String),
+    /// No target could be used.
+    NoModel(String),
+    /// A cap: the tier's own or a wider one, in words.
+    Budget(Cap, String),
+    /// A signal, or the time is up.
+    Stopped(StopCause),
+    /// Nothing usable came: the iteration counts as an error.
+    Unusable(String),
+}
+
+/// What came of the roles before the tests are run.
+#[derive(Debug, Default)]
+pub(super) struct RolesEnd {
+    /// The librarian's end, in full mode.
+    pub(super) librarian: Option<SessionEnd>,
+    /// The artisan's end.
+    pub(super) artisan: Option<SessionEnd>,
+    /// Set when a session ended without doing its part.
+    pub(super) halt: Option<Halt>,
+}
+
+/// Runs the librarian (in full mode) and the artisan.
+pub(super) async fn change(engine: &mut Engine<'_>, tier: &Tier, material: &mut Material) -> RolesEnd {
+    let mut end = RolesEnd::default();
+    if tier.mode == Mode::Full {
+        let prompt = agent::librarian(material, &Mark::random());
+        let librarian = hold(engine, tier, Role::Librarian, prompt, None).await;
+        end.halt = halt_of(&librarian.report);
+        if let FinalReport::Done { summary } = &librarian.report {
+            material.brief = Some(Foreign::capped(summary, BRIEF_CHARS));
+        }
+        end.librarian = Some(librarian);
+        // A librarian without a brief is a loss, not a reason to give the iteration up.
+        if end.halt.as_ref().is_some_and(|halt| !matches!(halt, Halt::Unusable(_))) {
+            return end;
+        }
+    }
+    let lineage = end.librarian.as_ref().map(lineage_of);
+    let artisan = hold(engine, tier, Role::Artisan, agent::artisan(material, &Mark::random()), lineage).await;
+    end.halt = halt_of(&artisan.report);
+    end.artisan = Some(artisan);
+    end
+}
+
+/// Runs the critic over the whole change; returns its end.
+pub(super) async fn review(
+    engine: &mut Engine<'_>,
+    tier: &Tier,
+    material: &Material,
+    diff: &Foreign,
+    before: &RolesEnd,
+) -> SessionEnd {
+    let prompt = agent::critic(material, diff, &Mark::random());
+    let lineage = before.librarian.as_ref().or(before.artisan.as_ref()).map(lineage_of);
+    hold(engine, tier, Role::Critic, prompt, lineage).await
+}
+
+/// What the critic objects to; empty when it approves. Anything but an approval is a rejection (S0-33).
+pub(super) fn objections(report: &FinalReport) -> Vec<Foreign> {
+    let said = |text: &str| vec![Foreign::capped(text, BRIEF_CHARS)];
+    match report {
+        FinalReport::Approve { .. } => Vec::new(),
+        FinalReport::Reject { summary, issues } if issues.is_empty() => said(summary),
+        FinalReport::Reject { issues, .. } => issues.iter().map(|issue| Foreign::capped(issue, BRIEF_CHARS)).collect(),
+        FinalReport::Done { .. } | FinalReport::Blocked { .. } | FinalReport::Synthetic { .. } => {
+            said(&format!("no readable review: {}", report.summary()))
+        }
+    }
+}
+
+/// What a report means for the iteration beyond its tests.
+pub(super) fn halt_of(report: &FinalReport) -> Option<Halt> {
+    match report {
+        FinalReport::Done { .. } | FinalReport::Approve { .. } | FinalReport::Reject { .. } => None,
+        FinalReport::Blocked { reason, .. } => Some(Halt::Blocked(reason.clone())),
+        FinalReport::Synthetic { reason } => Some(match reason {
+            FailureReason::Budget { scope: Scope::Tier(..), detail } => Halt::Budget(Cap::Tier, detail.clone()),
+            FailureReason::Budget { detail, .. } => Halt::Budget(Cap::Run, detail.clone()),
+            FailureReason::NoUsableTarget { last, .. } => Halt::NoModel(last.clone()),
+            FailureReason::Stopped { cause } => Halt::Stopped(*cause),
+            FailureReason::UnusableReplies { .. }
+            | FailureReason::ContextFull
+            | FailureReason::NoReport
+            | FailureReason::ToolFailed { .. } => Halt::Unusable(reason.to_string()),
+        }),
+    }
+}
+
+fn lineage_of(end: &SessionEnd) -> Lineage {
+    Lineage { parent: end.session_id.clone(), root: end.session_id.clone() }
+}
+
+async fn hold(
+    engine: &mut Engine<'_>,
+    tier: &Tier,
+    role: Role,
+    prompt: Prompt,
+    lineage: Option<Lineage>,
+) -> SessionEnd {
+    let plan = &engine.state.plan;
+    let spec = SessionSpec {
+        role,
+        tier_index: engine.state.position.tier_index,
+        iteration: engine.state.iteration(),
+        targets: tier.targets(role).to_vec(),
+        system: prompt.system.to_owned(),
+        first_message: prompt.first_message,
+        lineage,
+        limits: Limits { max_turns: plan.agent.max_turns, max_attempts: plan.agent.max_attempts, ..Limits::default() },
+        effort: plan.agent.effort,
+        temperature: plan.agent.temperature,
+    };
+    let caps = engine.caps();
+    let world = &engine.world;
+    let run_tests = (role == Role::Artisan).then(|| tests_for_a_model(engine));
+    let mut ports = Ports {
+        providers: world.providers,
+        facts: &engine.state.plan.facts,
+        toolbox: Toolbox {
+            workspace: world.workspace.clone(),
+            run_tests,
+            run_command: None,
+            allow_commands: Vec::new(),
+        },
+        journal: &mut engine.journal,
+        caps,
+        stop: world.stop.clone(),
+        wrap_up: Stop::never(),
+        clock: world.clock,
+        redactor: &world.redactor,
+        replay: std::mem::replace(&mut engine.replay, Replay::none()),
+        memory: &mut engine.memory,
+    };
+    let end = session::converse(spec, &mut ports).await;
+    engine.replay = std::mem::replace(&mut ports.replay, Replay::none());
+    end
+}
+
+/// The `run_tests` tool: the whole command or a part of it, told as a model reads it best.
+fn tests_for_a_model<'t>(engine: &Engine<'_>) -> session::RunTests<'t> {
+    let (tests, stop) = (engine.world.tests.clone(), engine.world.stop.clone());
+    let root = engine.world.workspace.root().to_owned();
+    Box::new(move |filter| {
+        let (tests, stop, root) = (tests.clone(), stop.clone(), root.clone());
+        Box::pin(async move {
+            let run = test_run::run(&tests, filter.as_deref(), &stop).await;
+            let run = run.map_err(|error: ProcessError| ToolError::Fatal(error.to_string()))?;
+            let passed = judge::passed(&run.report);
+            if run.exit.is_success() && run.report.failing().next().is_none() && passed > 0 {
+                return Ok(format!("{passed} tests passed, none failed."));
+            }
+            let described = test_run::describe(&run, &root, RUN_TESTS_CHARS);
+            Ok(format!("{} ({passed} tests passed)\n{described}", run.exit))
+        })
+    })
+}

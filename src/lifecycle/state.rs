@@ -1,0 +1,179 @@
+//! The run's whole state, serialised after every decision, so that any process can go on from it.
+
+use std::collections::BTreeSet;
+
+use serde::{Deserialize, Serialize};
+
+use crate::agent::LastIteration;
+use crate::config::Plan;
+use crate::domain::attempt::{Attempt, TierExit, TierResult};
+use crate::domain::ladder::Tier;
+use crate::domain::outcome::Outcome;
+use crate::domain::units::{RunId, TreeId};
+use crate::policy::budget::Warnings;
+use crate::policy::escalation::{Position, Rules};
+use crate::policy::verdict::Baseline;
+
+/// The version of the serialised form; a state of another version is not continued.
+pub const STATE_VERSION: u32 = 1;
+
+/// What is to be done next. Each phase ends by recording the one that follows, in one transaction with its events.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "phase", rename_all = "snake_case")]
+pub enum Phase {
+    /// Find out what fails.
+    Baseline,
+    /// Begin the next iteration, if the budget allows it.
+    Ready,
+    /// An iteration is under way.
+    Iterating,
+    /// It is decided how the run ends; the tree is yet to be put in order.
+    Ending {
+        /// How.
+        outcome: Outcome,
+        /// Why, in words.
+        stop_reason: String,
+    },
+    /// The report can be written.
+    Ended {
+        /// How.
+        outcome: Outcome,
+    },
+}
+
+/// A judged tree: what the next iteration or tier can build on.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Candidate {
+    /// The recorded tree.
+    pub tree: TreeId,
+    /// Tests of F0 that were seen passing on it.
+    pub fixed: BTreeSet<String>,
+    /// Whether something that passed before fails or is gone on it.
+    pub lost: bool,
+    /// Its failing tests by name.
+    pub failing: Vec<String>,
+    /// Its failures as a model is shown them.
+    pub failures: String,
+    /// The places that its failures name: path and line.
+    pub named: Vec<(String, Option<u32>)>,
+}
+
+impl Candidate {
+    /// Whether this tree is further than the other: more of F0 seen passing and nothing lost (DESIGN §4).
+    #[must_use]
+    pub fn beats(&self, other: &Self) -> bool {
+        !self.lost && self.fixed.len() > other.fixed.len()
+    }
+}
+
+/// Everything a later process needs to go on.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RunState {
+    /// [`STATE_VERSION`].
+    pub version: u32,
+    /// The run.
+    pub run_id: RunId,
+    /// The plan it was started with; a resume uses this one, not the files of the day.
+    pub plan: Plan,
+    /// The test command in use.
+    pub test_command: String,
+    /// The framework, if it was configured or detected.
+    pub framework: Option<String>,
+    /// What is to be done next.
+    pub phase: Phase,
+    /// Where on the ladder.
+    pub position: Position,
+    /// Iterations begun in the whole run.
+    pub run_iterations: u32,
+    /// Active milliseconds up to the last record.
+    pub active_ms: u64,
+    /// Which budget warnings were given.
+    pub warned: Warnings,
+    /// The tree as the user had it.
+    pub start: Option<TreeId>,
+    /// Every path that models wrote so far.
+    pub touched: BTreeSet<String>,
+    /// What the tests said before any change.
+    pub baseline: Option<Baseline>,
+    /// The best tree so far.
+    pub best: Option<Candidate>,
+    /// The tier's tree.
+    pub current: Option<Candidate>,
+    /// The iteration before, in the same tier.
+    pub last: Option<LastIteration>,
+    /// The tiers that ended.
+    pub prior: Vec<TierResult>,
+    /// The rows of the tier under way.
+    pub attempts: Vec<Attempt>,
+}
+
+impl RunState {
+    /// The state of a run that has not begun.
+    #[must_use]
+    pub fn new(run_id: RunId, plan: Plan, test_command: String, framework: Option<String>) -> Self {
+        let position = Position::at(0, &rules(&plan));
+        Self {
+            version: STATE_VERSION,
+            run_id,
+            plan,
+            test_command,
+            framework,
+            phase: Phase::Baseline,
+            position,
+            run_iterations: 0,
+            active_ms: 0,
+            warned: Warnings::default(),
+            start: None,
+            touched: BTreeSet::new(),
+            baseline: None,
+            best: None,
+            current: None,
+            last: None,
+            prior: Vec::new(),
+            attempts: Vec::new(),
+        }
+    }
+
+    /// The ladder's rules.
+    #[must_use]
+    pub fn rules(&self) -> Rules {
+        rules(&self.plan)
+    }
+
+    /// The tier under way.
+    #[must_use]
+    pub fn tier(&self) -> Option<&Tier> {
+        self.plan.tiers.get(usize::try_from(self.position.tier_index).ok()?)
+    }
+
+    /// The one-based number of the iteration that is under way or comes next.
+    #[must_use]
+    pub fn iteration(&self) -> u32 {
+        self.position.iterations + 1
+    }
+
+    /// Puts the tier's rows into a result.
+    pub fn close_tier(&mut self, tier_index: u32, exit: TierExit) -> TierResult {
+        let attempts = std::mem::take(&mut self.attempts);
+        let name = usize::try_from(tier_index).ok().and_then(|index| self.plan.tiers.get(index));
+        let result = TierResult {
+            tier_index,
+            tier_name: name.map_or_else(String::new, |tier| tier.name.clone()),
+            exit,
+            iterations: u32::try_from(attempts.len()).unwrap_or(u32::MAX),
+            cost: attempts.iter().map(|attempt| attempt.cost).sum(),
+            attempts,
+        };
+        self.prior.push(result.clone());
+        self.last = None;
+        result
+    }
+}
+
+fn rules(plan: &Plan) -> Rules {
+    Rules {
+        tier_caps: plan.tiers.iter().map(|tier| tier.max_iterations).collect(),
+        on_entropy: plan.on_entropy,
+        entropy_threshold: plan.entropy_threshold,
+    }
+}

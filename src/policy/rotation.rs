@@ -1,0 +1,337 @@
+//! Rotation: which target a role asks next after a failed call, and how long it waits (S1-3 to S1-6, S3-7;
+//! contradictions 16 to 19).
+//!
+//! Invariants: no turn makes more than `max_attempts` calls; a target whose key or quota was refused is never asked
+//! again; it sleeps for a rate limit only when no other target could be asked; it never asks for a sleep after the
+//! last attempt. Time and jitter are handed in.
+
+use serde::{Deserialize, Serialize};
+
+use crate::domain::receipt::CallStatus;
+
+/// The shortest and the longest wait for a rate limit, in milliseconds (S1-6).
+pub const RATE_LIMIT_WAIT_MS: (u64, u64) = (1_000, 60_000);
+/// The longest wait after a network failure or timeout, in milliseconds (S1-6).
+pub const TRANSIENT_WAIT_MAX_MS: u64 = 30_000;
+/// The first wait for a rate limit without advice, in milliseconds; each further one is three times as long (S3-7).
+pub const BASE_BACKOFF_MS: u64 = 5_000;
+/// The factor of [`BASE_BACKOFF_MS`].
+const BACKOFF_FACTOR: u64 = 3;
+/// One step of the wait after network failures, in milliseconds (S1-6).
+const TRANSIENT_STEP_MS: u64 = 1_000;
+/// Failures in a row on one target before another one is tried: one hiccup is common, and staying keeps the vendor's
+/// prompt cache; a second failure speaks against the target.
+const PATIENCE: u32 = 2;
+/// The most that jitter adds, as a divisor of the wait: a quarter spreads parallel jobs and stays near the advice.
+const JITTER_DIVISOR: u64 = 4;
+/// What [`Jitter`] is out of.
+const JITTER_FULL: u64 = 1_000;
+
+/// A random number between 0 and 1,000, drawn by the caller; larger values count as 1,000.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Jitter(pub u16);
+
+impl Jitter {
+    /// No spread.
+    pub const NONE: Self = Self(0);
+
+    fn spread(self, wait_ms: u64) -> u64 {
+        wait_ms / JITTER_DIVISOR * u64::from(self.0).min(JITTER_FULL) / JITTER_FULL
+    }
+}
+
+/// A failed call, as far as rotation must know it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FailureClass {
+    /// The class of the failure.
+    pub status: CallStatus,
+    /// Whether the same request may succeed later on the same target.
+    pub retryable: bool,
+    /// How long the vendor wants us to wait, in milliseconds.
+    pub retry_after_ms: Option<u64>,
+}
+
+/// What to do after a failed call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Next {
+    /// Ask the same target again after a wait.
+    Retry {
+        /// Zero-based target.
+        target: usize,
+        /// The wait in milliseconds; 0 for none.
+        after_ms: u64,
+    },
+    /// Ask another target at once.
+    Switch {
+        /// Zero-based target.
+        target: usize,
+    },
+    /// Every usable target is rate-limited: wait, then ask.
+    SleepAll {
+        /// Zero-based target to ask after the wait.
+        target: usize,
+        /// The wait in milliseconds.
+        ms: u64,
+    },
+    /// No further call in this turn.
+    GiveUp {
+        /// Why.
+        reason: GiveUp,
+    },
+}
+
+/// Why a turn's attempts end without a reply.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum GiveUp {
+    /// The key or quota of every target was refused.
+    Refused,
+    /// The last answer was a rate limit (contradiction 18: on the last tier a reason to park).
+    Limited,
+    /// The last failure was the network's, a timeout or the vendor's own trouble.
+    Unreachable,
+    /// The model or vendor rejects this request.
+    Rejected,
+    /// Answers came, but none could be read (contradiction 19: an `error` row, not the tier's end).
+    Garbled,
+    /// We ended the call ourselves.
+    Aborted,
+}
+
+impl GiveUp {
+    /// Whether the tier ends as `provider_error` and the next one takes over; otherwise the iteration is recorded as
+    /// an error and the tier goes on (contradiction 19).
+    #[must_use]
+    pub const fn ends_tier(self) -> bool {
+        match self {
+            Self::Refused | Self::Limited | Self::Unreachable | Self::Rejected => true,
+            Self::Garbled | Self::Aborted => false,
+        }
+    }
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+struct Target {
+    /// The key or quota was refused: out for the whole run.
+    refused: bool,
+    /// This request will not work here: out for the turn.
+    rejected: bool,
+    /// Rate-limited until this monotonic time.
+    limited_until_ms: u64,
+    /// Rate limits in a row, for the backoff.
+    limits_in_a_row: u32,
+    /// Other failures in a row.
+    failures_in_a_row: u32,
+}
+
+impl Target {
+    fn alive(&self) -> bool {
+        !self.refused && !self.rejected
+    }
+}
+
+/// The targets of one role and what is known of them.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Rotation {
+    targets: Vec<Target>,
+    cursor: usize,
+    max_attempts: u32,
+    attempts: u32,
+}
+
+impl Rotation {
+    /// A rotation over `n_targets` targets with `max_attempts` calls per turn in total (contradiction 17); 0 of either
+    /// counts as 1.
+    #[must_use]
+    pub fn new(n_targets: usize, max_attempts: u32) -> Self {
+        Self {
+            targets: vec![Target::default(); n_targets.max(1)],
+            cursor: 0,
+            max_attempts: max_attempts.max(1),
+            attempts: 0,
+        }
+    }
+
+    /// The target to ask now.
+    #[must_use]
+    pub fn target(&self) -> usize {
+        self.cursor
+    }
+
+    /// The one-based attempt that the next call of this turn would be.
+    #[must_use]
+    pub fn attempt(&self) -> u32 {
+        self.attempts.saturating_add(1)
+    }
+
+    /// Whether this target's key or quota was refused.
+    #[must_use]
+    pub fn is_refused(&self, target: usize) -> bool {
+        self.targets.get(target).is_some_and(|target| target.refused)
+    }
+
+    /// Whether any target is left whose key and quota were not refused.
+    #[must_use]
+    pub fn has_usable(&self) -> bool {
+        self.targets.iter().any(|target| !target.refused)
+    }
+
+    /// Takes a target out for the whole run; for refusals that another role or tier met.
+    pub fn refuse(&mut self, target: usize) {
+        if let Some(target) = self.targets.get_mut(target) {
+            target.refused = true;
+        }
+        if !self.current().alive() {
+            self.cursor = self.next_where(Target::alive).unwrap_or(self.cursor);
+        }
+    }
+
+    /// Begins a turn: attempts count anew, and targets that rejected the last turn's request may be asked again.
+    pub fn begin_turn(&mut self) {
+        self.attempts = 0;
+        for target in &mut self.targets {
+            target.rejected = false;
+        }
+    }
+
+    /// Notes that the current target answered.
+    pub fn after_success(&mut self) {
+        self.update(|target| {
+            target.limits_in_a_row = 0;
+            target.failures_in_a_row = 0;
+            target.limited_until_ms = 0;
+        });
+    }
+
+    /// Decides what follows a failed call to the current target at the monotonic time `now_ms`.
+    pub fn after_failure(&mut self, failure: FailureClass, now_ms: u64, jitter: Jitter) -> Next {
+        self.attempts = self.attempts.saturating_add(1);
+        self.note(failure, now_ms);
+        let reason = give_up_reason(failure);
+        if !self.has_usable() {
+            return Next::GiveUp { reason: GiveUp::Refused };
+        }
+        if reason == GiveUp::Aborted || self.attempts >= self.max_attempts {
+            self.leave_spent_target(now_ms);
+            return Next::GiveUp { reason };
+        }
+        let here = self.current();
+        let usable_here = here.alive() && here.limited_until_ms <= now_ms;
+        if usable_here && here.failures_in_a_row < PATIENCE {
+            return self.retry(failure, jitter);
+        }
+        match self.next_where(|target| target.alive() && target.limited_until_ms <= now_ms) {
+            Some(target) if target != self.cursor => {
+                self.cursor = target;
+                return Next::Switch { target };
+            }
+            Some(_only_this_one) => return self.retry(failure, jitter),
+            None => {}
+        }
+        self.sleep_all(now_ms, jitter).unwrap_or_else(|| {
+            self.leave_spent_target(now_ms);
+            Next::GiveUp { reason }
+        })
+    }
+
+    fn note(&mut self, failure: FailureClass, now_ms: u64) {
+        let retryable = failure.retryable;
+        self.update(|target| match failure.status {
+            CallStatus::AuthError | CallStatus::QuotaExceeded => target.refused = true,
+            CallStatus::RateLimited => {
+                let wait = failure.retry_after_ms.unwrap_or_else(|| backoff(target.limits_in_a_row));
+                let (shortest, longest) = RATE_LIMIT_WAIT_MS;
+                target.limited_until_ms = now_ms.saturating_add(wait.clamp(shortest, longest));
+                target.limits_in_a_row = target.limits_in_a_row.saturating_add(1);
+            }
+            CallStatus::ContextOverflow => target.rejected = true,
+            CallStatus::ModelError | CallStatus::NetworkError | CallStatus::Timeout => {
+                target.rejected = !retryable;
+                target.failures_in_a_row = target.failures_in_a_row.saturating_add(1);
+            }
+            CallStatus::InvalidResponse | CallStatus::Ok => {
+                target.failures_in_a_row = target.failures_in_a_row.saturating_add(1);
+            }
+            CallStatus::Aborted | CallStatus::Lost => {}
+        });
+    }
+
+    /// Moves the cursor so that a later turn does not begin at a target that is known not to answer.
+    fn leave_spent_target(&mut self, now_ms: u64) {
+        let here = self.current();
+        if here.alive() && here.limited_until_ms <= now_ms {
+            return;
+        }
+        let free = self.next_where(|target| target.alive() && target.limited_until_ms <= now_ms);
+        self.cursor = free.or_else(|| self.next_where(Target::alive)).unwrap_or(self.cursor);
+        if self.current().refused {
+            self.cursor = self.next_where(|target| !target.refused).unwrap_or(self.cursor);
+        }
+    }
+
+    fn retry(&self, failure: FailureClass, jitter: Jitter) -> Next {
+        let wait = match failure.status {
+            CallStatus::NetworkError | CallStatus::Timeout | CallStatus::ModelError => {
+                let step = u64::from(self.attempts).saturating_mul(TRANSIENT_STEP_MS);
+                let wait = failure.retry_after_ms.unwrap_or(step).clamp(TRANSIENT_STEP_MS, TRANSIENT_WAIT_MAX_MS);
+                wait.saturating_add(jitter.spread(wait)).min(TRANSIENT_WAIT_MAX_MS)
+            }
+            CallStatus::Ok
+            | CallStatus::RateLimited
+            | CallStatus::AuthError
+            | CallStatus::QuotaExceeded
+            | CallStatus::ContextOverflow
+            | CallStatus::InvalidResponse
+            | CallStatus::Aborted
+            | CallStatus::Lost => 0,
+        };
+        Next::Retry { target: self.cursor, after_ms: wait }
+    }
+
+    /// Waits for the longest limit of the targets that are still alive (S1-6), then goes on with the next of them.
+    fn sleep_all(&mut self, now_ms: u64, jitter: Jitter) -> Option<Next> {
+        let until = self.targets.iter().filter(|target| target.alive()).map(|target| target.limited_until_ms).max()?;
+        let (shortest, longest) = RATE_LIMIT_WAIT_MS;
+        let wait = until.saturating_sub(now_ms).clamp(shortest, longest);
+        let ms = wait.saturating_add(jitter.spread(wait)).min(longest);
+        let target = self.next_where(Target::alive)?;
+        self.cursor = target;
+        Some(Next::SleepAll { target, ms })
+    }
+
+    /// The next target after the current one, round robin; the current one comes last.
+    fn next_where(&self, wanted: impl Fn(&Target) -> bool) -> Option<usize> {
+        let count = self.targets.len();
+        (1..=count).map(|step| (self.cursor + step) % count).find(|&index| self.targets.get(index).is_some_and(&wanted))
+    }
+
+    fn current(&self) -> Target {
+        self.targets.get(self.cursor).copied().unwrap_or_default()
+    }
+
+    fn update(&mut self, change: impl FnOnce(&mut Target)) {
+        if let Some(target) = self.targets.get_mut(self.cursor) {
+            change(target);
+        }
+    }
+}
+
+/// 5, 15, 45 … seconds (S3-7).
+fn backoff(limits_before: u32) -> u64 {
+    BASE_BACKOFF_MS.saturating_mul(BACKOFF_FACTOR.saturating_pow(limits_before))
+}
+
+fn give_up_reason(failure: FailureClass) -> GiveUp {
+    match failure.status {
+        CallStatus::AuthError | CallStatus::QuotaExceeded => GiveUp::Refused,
+        CallStatus::RateLimited => GiveUp::Limited,
+        CallStatus::NetworkError | CallStatus::Timeout => GiveUp::Unreachable,
+        CallStatus::ModelError if failure.retryable => GiveUp::Unreachable,
+        CallStatus::ModelError | CallStatus::ContextOverflow => GiveUp::Rejected,
+        CallStatus::InvalidResponse | CallStatus::Ok => GiveUp::Garbled,
+        CallStatus::Aborted | CallStatus::Lost => GiveUp::Aborted,
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,211 @@
+use proptest::prelude::*;
+
+use super::*;
+
+fn failure(status: CallStatus) -> FailureClass {
+    FailureClass { status, retryable: true, retry_after_ms: None }
+}
+
+fn final_failure(status: CallStatus) -> FailureClass {
+    FailureClass { retryable: false, ..failure(status) }
+}
+
+fn limited(retry_after_ms: u64) -> FailureClass {
+    FailureClass { retry_after_ms: Some(retry_after_ms), ..failure(CallStatus::RateLimited) }
+}
+
+#[test]
+fn three_attempts_are_three_calls_in_total() {
+    let mut rotation = Rotation::new(1, 3);
+    let mut fail = || rotation.after_failure(failure(CallStatus::NetworkError), 0, Jitter::NONE);
+    assert_eq!(fail(), Next::Retry { target: 0, after_ms: 1_000 });
+    assert_eq!(fail(), Next::Retry { target: 0, after_ms: 2_000 });
+    assert_eq!(fail(), Next::GiveUp { reason: GiveUp::Unreachable });
+    rotation.begin_turn();
+    assert_eq!(rotation.attempt(), 1, "a new turn counts anew");
+}
+
+#[test]
+fn a_rate_limit_moves_on_at_once_and_sleeps_only_when_every_target_is_limited() {
+    let mut rotation = Rotation::new(2, 5);
+    assert_eq!(rotation.after_failure(limited(20_000), 0, Jitter::NONE), Next::Switch { target: 1 });
+    let next = rotation.after_failure(limited(7_000), 1_000, Jitter::NONE);
+    assert_eq!(next, Next::SleepAll { target: 0, ms: 19_000 }, "the longest wait, less what has passed");
+    assert_eq!(rotation.target(), 0);
+}
+
+#[test]
+fn a_limit_that_has_passed_makes_a_target_usable_again() {
+    let mut rotation = Rotation::new(2, 5);
+    rotation.after_failure(limited(2_000), 0, Jitter::NONE);
+    let next = rotation.after_failure(limited(30_000), 2_000, Jitter::NONE);
+    assert_eq!(next, Next::Switch { target: 0 });
+}
+
+#[test]
+fn waits_for_a_rate_limit_stay_between_one_second_and_one_minute() {
+    for (advice, ms) in [(0, 1_000), (10, 1_000), (30_000, 30_000), (3_600_000, 60_000)] {
+        let mut rotation = Rotation::new(1, 3);
+        assert_eq!(rotation.after_failure(limited(advice), 0, Jitter::NONE), Next::SleepAll { target: 0, ms });
+    }
+    let mut rotation = Rotation::new(1, 3);
+    let jittered = rotation.after_failure(limited(20_000), 0, Jitter(1_000));
+    assert_eq!(jittered, Next::SleepAll { target: 0, ms: 25_000 });
+    let mut rotation = Rotation::new(1, 3);
+    let capped = rotation.after_failure(limited(60_000), 0, Jitter(1_000));
+    assert_eq!(capped, Next::SleepAll { target: 0, ms: 60_000 });
+}
+
+#[test]
+fn without_advice_the_waits_are_five_fifteen_and_forty_five_seconds() {
+    let mut rotation = Rotation::new(1, 9);
+    let mut now = 0;
+    let mut waits = vec![];
+    for _ in 0..4 {
+        let Next::SleepAll { ms, .. } = rotation.after_failure(failure(CallStatus::RateLimited), now, Jitter::NONE)
+        else {
+            panic!("no sleep")
+        };
+        waits.push(ms);
+        now += ms;
+    }
+    assert_eq!(waits, [5_000, 15_000, 45_000, 60_000]);
+    rotation.after_success();
+    let after_an_answer = rotation.after_failure(failure(CallStatus::RateLimited), now, Jitter::NONE);
+    assert_eq!(after_an_answer, Next::SleepAll { target: 0, ms: 5_000 });
+}
+
+#[test]
+fn no_sleep_is_asked_for_when_no_attempt_is_left() {
+    let mut rotation = Rotation::new(1, 1);
+    assert_eq!(rotation.after_failure(limited(5_000), 0, Jitter::NONE), Next::GiveUp { reason: GiveUp::Limited });
+}
+
+#[test]
+fn a_refused_key_or_quota_takes_its_target_out_for_the_whole_run() {
+    let mut rotation = Rotation::new(2, 3);
+    assert_eq!(rotation.after_failure(failure(CallStatus::AuthError), 0, Jitter::NONE), Next::Switch { target: 1 });
+    rotation.after_success();
+    rotation.begin_turn();
+    let alone = rotation.after_failure(limited(2_000), 0, Jitter::NONE);
+    assert_eq!(alone, Next::SleepAll { target: 1, ms: 2_000 }, "target 0 stays out in later turns");
+    assert!(rotation.is_refused(0));
+    let none_left = rotation.after_failure(failure(CallStatus::QuotaExceeded), 0, Jitter::NONE);
+    assert_eq!(none_left, Next::GiveUp { reason: GiveUp::Refused });
+    assert!(!rotation.has_usable());
+}
+
+#[test]
+fn refusals_met_elsewhere_are_taken_over() {
+    let mut rotation = Rotation::new(3, 3);
+    rotation.refuse(0);
+    assert_eq!(rotation.target(), 1);
+    rotation.refuse(7);
+    assert!(rotation.has_usable());
+}
+
+#[test]
+fn a_hiccup_stays_on_its_target_once_and_then_moves_on() {
+    for status in [CallStatus::Timeout, CallStatus::ModelError, CallStatus::InvalidResponse] {
+        let mut rotation = Rotation::new(2, 4);
+        let after_ms = if status == CallStatus::InvalidResponse { 0 } else { 1_000 };
+        assert_eq!(rotation.after_failure(failure(status), 0, Jitter::NONE), Next::Retry { target: 0, after_ms });
+        assert_eq!(rotation.after_failure(failure(status), 0, Jitter::NONE), Next::Switch { target: 1 });
+    }
+}
+
+#[test]
+fn what_will_not_work_on_a_target_is_not_sent_there_again_in_the_turn() {
+    for status in [CallStatus::ModelError, CallStatus::NetworkError, CallStatus::ContextOverflow] {
+        let mut rotation = Rotation::new(2, 9);
+        assert_eq!(rotation.after_failure(final_failure(status), 0, Jitter::NONE), Next::Switch { target: 1 });
+        let Next::GiveUp { reason } = rotation.after_failure(final_failure(status), 0, Jitter::NONE) else {
+            panic!("target 0 must not be asked again")
+        };
+        assert!(reason.ends_tier());
+    }
+}
+
+#[test]
+fn only_unreadable_answers_leave_the_tier_running() {
+    for (class, reason, ends) in [
+        (failure(CallStatus::InvalidResponse), GiveUp::Garbled, false),
+        (failure(CallStatus::Aborted), GiveUp::Aborted, false),
+        (failure(CallStatus::AuthError), GiveUp::Refused, true),
+        (failure(CallStatus::RateLimited), GiveUp::Limited, true),
+        (failure(CallStatus::ModelError), GiveUp::Unreachable, true),
+        (final_failure(CallStatus::ModelError), GiveUp::Rejected, true),
+    ] {
+        let next = Rotation::new(1, 1).after_failure(class, 0, Jitter::NONE);
+        assert_eq!(next, Next::GiveUp { reason });
+        assert_eq!(reason.ends_tier(), ends, "{reason:?}");
+    }
+}
+
+const STATUSES: [CallStatus; 8] = [
+    CallStatus::RateLimited,
+    CallStatus::AuthError,
+    CallStatus::QuotaExceeded,
+    CallStatus::ModelError,
+    CallStatus::ContextOverflow,
+    CallStatus::NetworkError,
+    CallStatus::Timeout,
+    CallStatus::InvalidResponse,
+];
+
+proptest! {
+    #[test]
+    fn no_script_of_failures_breaks_the_invariants(
+        targets in 1usize..5, max_attempts in 1u32..8, jitter in 0u16..2_000,
+        script in prop::collection::vec((0usize..STATUSES.len(), any::<bool>(), prop::option::of(0u64..200_000), any::<bool>()), 1..80)
+    ) {
+        let mut rotation = Rotation::new(targets, max_attempts);
+        let (mut now, mut calls) = (0u64, 0u32);
+        let mut refused = std::collections::HashSet::new();
+        let mut limited_until = vec![0u64; targets];
+        for (status, retryable, retry_after_ms, answers) in script {
+            let asked = rotation.target();
+            prop_assert!(asked < targets);
+            prop_assert!(!refused.contains(&asked), "a refused target was asked again");
+            calls += 1;
+            prop_assert!(calls <= max_attempts);
+            if answers {
+                rotation.after_success();
+                rotation.begin_turn();
+                limited_until[asked] = 0;
+                calls = 0;
+                continue;
+            }
+            let status = STATUSES[status];
+            if matches!(status, CallStatus::AuthError | CallStatus::QuotaExceeded) {
+                refused.insert(asked);
+            }
+            if status == CallStatus::RateLimited {
+                limited_until[asked] = now + retry_after_ms.unwrap_or(5_000).clamp(1_000, 60_000);
+            }
+            let next = rotation.after_failure(FailureClass { status, retryable, retry_after_ms }, now, Jitter(jitter));
+            match next {
+                Next::Retry { target, after_ms } => {
+                    prop_assert_eq!(target, asked);
+                    prop_assert!(after_ms <= TRANSIENT_WAIT_MAX_MS);
+                    now += after_ms;
+                }
+                Next::Switch { target } => prop_assert_ne!(target, asked),
+                Next::SleepAll { target, ms } => {
+                    prop_assert!((1_000..=60_000).contains(&ms));
+                    prop_assert!(limited_until[target] > now, "it slept although a target was free");
+                    now += ms;
+                }
+                Next::GiveUp { reason } => {
+                    prop_assert!(calls == max_attempts || reason.ends_tier());
+                    if refused.len() == targets {
+                        prop_assert_eq!(reason, GiveUp::Refused);
+                        return Ok(());
+                    }
+                    rotation.begin_turn();
+                    calls = 0;
+                }
+            }
+        }
+    }
+}

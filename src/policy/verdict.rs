@@ -1,0 +1,327 @@
+//! The verdict: what a test run proves about a tree, compared with the baseline (DESIGN §4).
+//!
+//! Green needs proof: every test that failed at the start was *seen passing*, and none that passed is gone,
+//! by name wherever the runner names them, else by its counts. An exit code alone proves nothing.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::{Deserialize, Serialize};
+
+use crate::domain::test_report::{RunKind, RunStatus, TestReport, TestStatus};
+use crate::domain::verdict::{Exit, Verdict};
+
+/// The shell's exit codes for a command that cannot be executed or is not found (POSIX).
+const EXIT_NOT_EXECUTABLE: i32 = 126;
+const EXIT_NOT_FOUND: i32 = 127;
+/// How many test names a reason spells out.
+const NAMES_IN_REASON: usize = 3;
+
+/// What the tests said before any change: the measure for every later run.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Baseline {
+    /// F0: tests that failed and must be seen passing.
+    pub failing: Vec<String>,
+    /// Those of F0 that could not even run (import, collection, setup): their names may be files or modules.
+    pub errored: Vec<String>,
+    /// Tests that failed once and passed once; their failures do not count.
+    pub flaky: Vec<String>,
+    /// Tests seen passing by name, with how often each name occurred.
+    pub passing: BTreeMap<String, u32>,
+    /// Tests skipped by name.
+    pub skipped: BTreeSet<String>,
+    /// How many passed by the framework's count.
+    pub passed: Option<u64>,
+    /// How many tests there were by the framework's count.
+    pub total: Option<u64>,
+    /// Whether the output could not be read at all.
+    pub unreadable: bool,
+    /// Whether a person named the test command (an unreadable one is only then believed).
+    pub explicit_command: bool,
+}
+
+/// A judged run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Judgement {
+    /// The verdict.
+    pub verdict: Verdict,
+    /// Tests of F0 that were seen passing.
+    pub fixed: BTreeSet<String>,
+    /// Failing tests that did not fail at the baseline.
+    pub new_failures: Vec<String>,
+    /// Whether a test that passed at the baseline fails or is gone.
+    pub lost: bool,
+}
+
+/// Judges the baseline run: red (worth paying for), green (nothing to do) or broken (exit 7).
+#[must_use]
+pub fn judge_baseline(exit: Exit, report: &TestReport, explicit_command: bool) -> Verdict {
+    match exit {
+        Exit::Timeout => return broken("the test command did not end within its time limit"),
+        Exit::Signal { signal } => return broken(&format!("the test command was killed by signal {signal}")),
+        Exit::Code { .. } => {}
+    }
+    if let Some(verdict) = broken_command(exit, report) {
+        return verdict;
+    }
+    if report.kind == RunKind::Infrastructure {
+        return broken(&format!("the infrastructure failed, not the code: {}", first_problem(report)));
+    }
+    judge_readable(exit, report, report.kind == RunKind::Unreadable && explicit_command)
+}
+
+/// Judges a later run against the baseline.
+#[must_use]
+pub fn judge(baseline: &Baseline, exit: Exit, report: &TestReport) -> Judgement {
+    let seen = Seen::new(report);
+    let fixed: BTreeSet<String> = baseline.failing.iter().filter(|name| seen.passes(baseline, name)).cloned().collect();
+    let known: BTreeSet<&str> = baseline.failing.iter().chain(&baseline.flaky).map(String::as_str).collect();
+    let new_failures: Vec<String> =
+        report.failing().map(|test| test.name.clone()).filter(|name| !known.contains(name.as_str())).collect();
+    let verdict = verdict_of(baseline, exit, report, &seen, &fixed);
+    let lost = !new_failures.is_empty() || seen.gone(baseline).next().is_some();
+    Judgement { verdict, fixed, new_failures, lost }
+}
+
+fn verdict_of(
+    baseline: &Baseline,
+    exit: Exit,
+    report: &TestReport,
+    seen: &Seen<'_>,
+    fixed: &BTreeSet<String>,
+) -> Verdict {
+    match exit {
+        Exit::Timeout => return red("the tests did not end within their time limit"),
+        Exit::Signal { signal } => return red(&format!("the tests were killed by signal {signal}")),
+        Exit::Code { .. } => {}
+    }
+    if let Some(verdict) = broken_command(exit, report) {
+        return verdict;
+    }
+    let only_flaky_fail = report.failing().next().is_some()
+        && report.problems.is_empty()
+        && report.failing().all(|test| baseline.flaky.contains(&test.name));
+    let verdict = if only_flaky_fail {
+        Verdict::Green
+    } else {
+        judge_readable(
+            exit,
+            report,
+            report.kind == RunKind::Unreadable && baseline.unreadable && baseline.explicit_command,
+        )
+    };
+    match verdict {
+        Verdict::Green => proven_green(baseline, report, seen, fixed),
+        other @ (Verdict::Red { .. } | Verdict::Broken { .. } | Verdict::Tampered { .. }) => other,
+    }
+}
+
+/// Exit code and report must agree; `believe_unreadable` lets exit 0 stand alone.
+fn judge_readable(exit: Exit, report: &TestReport, believe_unreadable: bool) -> Verdict {
+    let failing = report.failing().next().is_some() || report.failed.unwrap_or(0) > 0 || report.errors.unwrap_or(0) > 0;
+    let broken_code = matches!(
+        report.kind,
+        RunKind::CompileError | RunKind::CollectionError | RunKind::ImportError | RunKind::Crash | RunKind::Timeout
+    );
+    let ran = report.passed.unwrap_or(0) > 0 || report.tests.iter().any(|test| test.status == TestStatus::Passed);
+    match (exit.is_success(), report.kind) {
+        (false, RunKind::Unreadable) if report.problems.is_empty() => {
+            broken(&format!("the command failed ({exit}) without a word"))
+        }
+        (true, RunKind::Unreadable) if believe_unreadable => Verdict::Green,
+        (false, RunKind::Unreadable) if believe_unreadable => Verdict::Red { reason: Some(format!("{exit}")) },
+        (true, RunKind::Unreadable) => {
+            broken("the command exited with 0, but no test result can be read from its output")
+        }
+        (false, RunKind::Unreadable) => {
+            broken(&format!("the command failed ({exit}), but no test result can be read from its output"))
+        }
+        (true, _) if failing || broken_code => red("the command exited with 0 although tests failed"),
+        (true, _) if !ran => broken("the command exited with 0, but no test ran"),
+        (true, _) if report.status == RunStatus::Passed => Verdict::Green,
+        (true, _) => broken("the command exited with 0, but its output does not say that the tests passed"),
+        (false, _) if failing || broken_code => Verdict::Red { reason: None },
+        (false, _) if !ran => broken(&format!("no test ran ({exit}): {}", first_problem(report))),
+        (false, _) => broken(&format!("every test passed, yet the command failed ({exit})")),
+    }
+}
+
+fn broken_command(exit: Exit, report: &TestReport) -> Option<Verdict> {
+    if let Exit::Code { code: EXIT_NOT_EXECUTABLE | EXIT_NOT_FOUND } = exit {
+        let code = exit;
+        return Some(broken(&format!("the command cannot be executed ({code}): {}", first_problem(report))));
+    }
+    matches!(report.kind, RunKind::MissingTool | RunKind::BadCommand)
+        .then(|| broken(&format!("the command does not work: {}", first_problem(report))))
+}
+
+/// The last hurdle: all that failed was seen passing, and nothing that passed is gone or newly skipped.
+fn proven_green(baseline: &Baseline, report: &TestReport, seen: &Seen<'_>, fixed: &BTreeSet<String>) -> Verdict {
+    if report.kind == RunKind::Unreadable {
+        return Verdict::Green;
+    }
+    let skipped: Vec<&str> = seen
+        .skipped
+        .iter()
+        .copied()
+        .filter(|name| !baseline.skipped.contains(*name) && (baseline.was_passing(name) || baseline.fails(name)))
+        .collect();
+    if !skipped.is_empty() {
+        return tampered(&format!("newly skipped: {}", some_names(&skipped)));
+    }
+    let gone: Vec<&str> = seen.gone(baseline).collect();
+    if !gone.is_empty() {
+        return tampered(&format!("no longer run although they passed before: {}", some_names(&gone)));
+    }
+    if let (Some(before), Some(now)) = (baseline.total, report.total)
+        && now < before
+    {
+        return tampered(&format!("{now} tests were run, {before} before the change"));
+    }
+    let unproven: Vec<&str> =
+        baseline.failing.iter().filter(|name| !fixed.contains(*name)).map(String::as_str).collect();
+    if unproven.is_empty() { Verdict::Green } else { red(&format!("not seen passing: {}", some_names(&unproven))) }
+}
+
+impl Baseline {
+    /// Takes the measure from the baseline's report; `flaky` tests are set aside.
+    #[must_use]
+    pub fn from_report(report: &TestReport, flaky: Vec<String>, explicit_command: bool) -> Self {
+        let mut passing = BTreeMap::new();
+        for name in report.passing_names() {
+            *passing.entry(stable_name(name)).or_insert(0) += 1;
+        }
+        let failing: Vec<_> = report.failing().filter(|test| !flaky.contains(&test.name)).collect();
+        let errored = failing.iter().filter(|test| test.status == TestStatus::Error);
+        Self {
+            failing: unique(failing.iter().map(|test| test.name.clone())),
+            errored: unique(errored.map(|test| test.name.clone())),
+            passing,
+            skipped: names_with(report, TestStatus::Skipped).map(str::to_owned).collect(),
+            passed: report.passed,
+            total: report.total,
+            unreadable: report.kind == RunKind::Unreadable,
+            flaky,
+            explicit_command,
+        }
+    }
+
+    fn was_passing(&self, name: &str) -> bool {
+        self.passing.contains_key(&stable_name(name))
+    }
+
+    fn fails(&self, name: &str) -> bool {
+        self.failing.iter().any(|failing| failing == name)
+    }
+}
+
+/// What a run shows, prepared for comparison.
+struct Seen<'a> {
+    report: &'a TestReport,
+    passing: BTreeMap<String, u32>,
+    failing: BTreeSet<&'a str>,
+    skipped: BTreeSet<&'a str>,
+    /// Whether every passing test is named, so that a missing name means a missing test.
+    named: bool,
+    /// Whether the run got as far as running tests to its end.
+    complete: bool,
+}
+
+impl<'a> Seen<'a> {
+    fn new(report: &'a TestReport) -> Self {
+        let mut passing = BTreeMap::new();
+        for name in report.passing_names() {
+            *passing.entry(stable_name(name)).or_insert(0) += 1;
+        }
+        let listed = passing.values().copied().map(u64::from).sum::<u64>();
+        Self {
+            report,
+            named: listed > 0 && report.passed.is_none_or(|passed| passed <= listed),
+            passing,
+            failing: report.failing().map(|test| test.name.as_str()).collect(),
+            skipped: names_with(report, TestStatus::Skipped).collect(),
+            complete: matches!(report.kind, RunKind::Tests),
+        }
+    }
+
+    /// Whether a test of F0 was seen passing.
+    fn passes(&self, baseline: &Baseline, name: &str) -> bool {
+        if self.failing.contains(name) {
+            return false;
+        }
+        if self.passing.contains_key(&stable_name(name)) {
+            return true;
+        }
+        let counts_prove = self.complete && self.more_pass_than(baseline);
+        if baseline.errored.iter().any(|errored| errored == name) {
+            // A file or module that could not be loaded has no name of its own once its tests run.
+            return self.passing.keys().any(|passing| passing.starts_with(name)) || counts_prove;
+        }
+        !self.named && counts_prove
+    }
+
+    /// By the framework's counts: all of the baseline's passing tests and something more passed, none is missing.
+    fn more_pass_than(&self, baseline: &Baseline) -> bool {
+        let Some(passed) = self.report.passed else { return false };
+        let failed = self.report.failed.unwrap_or(0) + self.report.errors.unwrap_or(0);
+        let whole = |total: u64| self.report.total.is_none_or(|now| now >= total);
+        let missing = u64::try_from(baseline.failing.len()).unwrap_or(u64::MAX).saturating_sub(failed);
+        let needed = if baseline.errored.is_empty() { missing } else { missing.min(1) };
+        passed >= baseline.passed.unwrap_or(0) + needed && baseline.total.is_none_or(whole)
+    }
+
+    /// Tests that passed at the baseline and are neither passing, failing nor skipped now.
+    fn gone<'b>(&'b self, baseline: &'b Baseline) -> impl Iterator<Item = &'b str> {
+        let judged = self.named && self.complete;
+        baseline.passing.iter().filter_map(move |(name, &times)| {
+            let elsewhere = self.failing.iter().chain(&self.skipped).any(|other| stable_name(other) == *name);
+            let now = self.passing.get(name).copied().unwrap_or(0);
+            (judged && now < times && !elsewhere).then_some(name.as_str())
+        })
+    }
+}
+
+/// A test's name without what an edit elsewhere may change: a doctest's line number.
+fn stable_name(name: &str) -> String {
+    match name.rsplit_once(" (line ") {
+        Some((item, line)) if line.trim_end_matches(')').bytes().all(|byte| byte.is_ascii_digit()) => item.to_owned(),
+        Some(_) | None => name.to_owned(),
+    }
+}
+
+fn names_with(report: &TestReport, status: TestStatus) -> impl Iterator<Item = &str> {
+    report.tests.iter().filter(move |test| test.status == status).map(|test| test.name.as_str())
+}
+
+fn unique(names: impl Iterator<Item = String>) -> Vec<String> {
+    let mut seen = BTreeSet::new();
+    names.filter(|name| seen.insert(name.clone())).collect()
+}
+
+fn first_problem(report: &TestReport) -> String {
+    let text = report.problems.first().map(|problem| problem.message.as_str());
+    let line = text.and_then(|text| text.lines().find(|line| !line.trim().is_empty()));
+    line.unwrap_or("the output names no reason").trim().to_owned()
+}
+
+fn some_names(names: &[&str]) -> String {
+    let shown = names.iter().take(NAMES_IN_REASON).copied().collect::<Vec<_>>().join(", ");
+    match names.len().saturating_sub(NAMES_IN_REASON) {
+        0 => shown,
+        more => format!("{shown} and {more} more"),
+    }
+}
+
+fn broken(reason: &str) -> Verdict {
+    Verdict::Broken { reason: reason.to_owned() }
+}
+
+fn red(reason: &str) -> Verdict {
+    Verdict::Red { reason: Some(reason.to_owned()) }
+}
+
+fn tampered(reason: &str) -> Verdict {
+    Verdict::Tampered { reason: reason.to_owned() }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,174 @@
+use super::*;
+use crate::domain::test_report::{Problem, TestCase};
+
+const OK: Exit = Exit::Code { code: 0 };
+const FAILED: Exit = Exit::Code { code: 1 };
+
+fn case(name: &str, status: TestStatus) -> TestCase {
+    TestCase { name: name.to_owned(), status, message: String::new(), file: None, line: None }
+}
+
+fn report(kind: RunKind, passed: &[&str], failed: &[&str]) -> TestReport {
+    let count = |names: &[&str]| Some(names.len() as u64);
+    let status = match (kind, failed.is_empty()) {
+        (RunKind::Tests, true) => RunStatus::Passed,
+        (RunKind::Tests, false) => RunStatus::Failed,
+        _ => RunStatus::Error,
+    };
+    let passing = passed.iter().map(|name| case(name, TestStatus::Passed));
+    let failing = failed.iter().map(|name| case(name, TestStatus::Failed));
+    TestReport {
+        status,
+        kind,
+        total: Some((passed.len() + failed.len()) as u64),
+        passed: count(passed),
+        failed: count(failed),
+        skipped: Some(0),
+        errors: Some(0),
+        tests: passing.chain(failing).collect(),
+        ..TestReport::unreadable("x")
+    }
+}
+
+fn baseline() -> Baseline {
+    Baseline::from_report(&report(RunKind::Tests, &["a", "b"], &["c"]), Vec::new(), true)
+}
+
+fn word(baseline: &Baseline, exit: Exit, report: &TestReport) -> &'static str {
+    judge(baseline, exit, report).verdict.as_str()
+}
+
+/// Issue 6, must-show 4: exit code × report → verdict.
+#[test]
+fn the_truth_table_of_exit_codes_and_reports() {
+    let all = report(RunKind::Tests, &["a", "b", "c"], &[]);
+    let some = report(RunKind::Tests, &["a", "b"], &["c"]);
+    let none = report(RunKind::NoTests, &[], &[]);
+    let fewer = report(RunKind::Tests, &["b", "c"], &[]);
+    let unreadable = TestReport::unreadable("generic");
+    let signal = Exit::Signal { signal: 11 };
+    let rows = [
+        (OK, ["green", "red", "broken", "broken", "tampered"]),
+        (FAILED, ["broken", "red", "broken", "broken", "broken"]),
+        (signal, ["red"; 5]),
+        (Exit::Timeout, ["red"; 5]),
+    ];
+    for (exit, expected) in rows {
+        for (report, expected) in [&all, &some, &none, &unreadable, &fewer].into_iter().zip(expected) {
+            assert_eq!(word(&baseline(), exit, report), expected, "{exit} × {report:?}");
+        }
+    }
+}
+
+#[test]
+fn the_same_table_at_the_baseline() {
+    let all = report(RunKind::Tests, &["a"], &[]);
+    let some = report(RunKind::Tests, &["a"], &["c"]);
+    let none = report(RunKind::NoTests, &[], &[]);
+    let rows = [
+        (OK, ["green", "red", "broken"]),
+        (FAILED, ["broken", "red", "broken"]),
+        (Exit::Signal { signal: 9 }, ["broken"; 3]),
+        (Exit::Timeout, ["broken"; 3]),
+        (Exit::Code { code: 127 }, ["broken"; 3]),
+        (Exit::Code { code: 126 }, ["broken"; 3]),
+    ];
+    for (exit, expected) in rows {
+        for (report, expected) in [&all, &some, &none].into_iter().zip(expected) {
+            assert_eq!(judge_baseline(exit, report, true).as_str(), expected, "{exit} × {report:?}");
+        }
+    }
+    let mut unreadable = TestReport::unreadable("generic");
+    assert_eq!(judge_baseline(FAILED, &unreadable, true).as_str(), "broken", "it said nothing at all");
+    let message = "it went wrong somewhere".to_owned();
+    unreadable.problems.push(Problem { kind: RunKind::Unreadable, message, file: None, line: None });
+    assert_eq!(judge_baseline(OK, &unreadable, true).as_str(), "green");
+    assert_eq!(judge_baseline(FAILED, &unreadable, true).as_str(), "red");
+    assert_eq!(judge_baseline(OK, &unreadable, false).as_str(), "broken");
+    assert_eq!(judge_baseline(FAILED, &unreadable, false).as_str(), "broken");
+}
+
+#[test]
+fn compile_and_collection_errors_are_red() {
+    for kind in [RunKind::CompileError, RunKind::CollectionError, RunKind::ImportError] {
+        assert_eq!(word(&baseline(), FAILED, &report(kind, &[], &[])), "red");
+        assert_eq!(judge_baseline(FAILED, &report(kind, &[], &[]), true).as_str(), "red");
+        assert_eq!(word(&baseline(), OK, &report(kind, &[], &[])), "red", "exit 0 does not excuse it");
+    }
+}
+
+#[test]
+fn a_missing_tool_and_a_broken_service_are_not_paid_for() {
+    for kind in [RunKind::MissingTool, RunKind::BadCommand, RunKind::Infrastructure] {
+        let mut broken = report(kind, &[], &[]);
+        broken.problems.push(Problem { kind, message: "\nno such thing\nmore".to_owned(), file: None, line: None });
+        let verdict = judge_baseline(FAILED, &broken, true);
+        assert_eq!(verdict.as_str(), "broken");
+        assert!(verdict.reason().unwrap_or_default().contains("no such thing"));
+    }
+}
+
+#[test]
+fn an_exit_in_the_middle_of_the_suite_is_not_green() {
+    let cut = report(RunKind::Tests, &["a", "c"], &[]);
+    let judgement = judge(&baseline(), OK, &cut);
+    assert_eq!(judgement.verdict.as_str(), "tampered");
+    assert!(judgement.lost);
+    let hidden = report(RunKind::Tests, &["a", "b", "x"], &[]);
+    assert_eq!(word(&baseline(), OK, &hidden), "red", "c was not seen passing");
+}
+
+#[test]
+fn newly_skipped_tests_are_tampering() {
+    let mut skipping = report(RunKind::Tests, &["a", "b"], &[]);
+    skipping.tests.push(case("c", TestStatus::Skipped));
+    skipping.total = Some(3);
+    assert_eq!(word(&baseline(), OK, &skipping), "tampered");
+}
+
+#[test]
+fn runners_that_do_not_name_passing_tests_are_judged_by_their_counts() {
+    let quiet = |passed: u64, failed: &[&str]| {
+        let mut quiet = report(RunKind::Tests, &[], failed);
+        quiet.passed = Some(passed);
+        quiet.total = Some(passed + failed.len() as u64);
+        quiet.status = if failed.is_empty() { RunStatus::Passed } else { RunStatus::Failed };
+        quiet
+    };
+    let baseline = Baseline::from_report(&quiet(5, &["c", "d"]), Vec::new(), true);
+    assert_eq!(word(&baseline, OK, &quiet(7, &[])), "green");
+    assert_eq!(word(&baseline, OK, &quiet(6, &[])), "tampered", "one test is missing");
+    let halfway = judge(&baseline, FAILED, &quiet(6, &["d"]));
+    assert_eq!(halfway.verdict.as_str(), "red");
+    assert_eq!(halfway.fixed.into_iter().collect::<Vec<_>>(), ["c"]);
+}
+
+#[test]
+fn files_that_could_not_be_loaded_are_fixed_when_their_tests_run() {
+    let mut before = report(RunKind::CollectionError, &[], &[]);
+    before.tests.push(case("tests/test_a.py", TestStatus::Error));
+    before.errors = Some(1);
+    let baseline = Baseline::from_report(&before, Vec::new(), true);
+    let after = report(RunKind::Tests, &["tests/test_a.py::one", "tests/test_a.py::two"], &[]);
+    assert_eq!(word(&baseline, OK, &after), "green");
+    assert_eq!(word(&baseline, OK, &report(RunKind::NoTests, &[], &[])), "broken");
+}
+
+#[test]
+fn doctests_may_move_within_their_file() {
+    let before = report(RunKind::Tests, &["src/lib.rs - add (line 3)"], &["c"]);
+    let baseline = Baseline::from_report(&before, Vec::new(), true);
+    let after = report(RunKind::Tests, &["src/lib.rs - add (line 9)", "c"], &[]);
+    assert_eq!(word(&baseline, OK, &after), "green");
+}
+
+#[test]
+fn flaky_tests_do_not_keep_a_tree_red() {
+    let before = report(RunKind::Tests, &["a"], &["c", "sometimes"]);
+    let baseline = Baseline::from_report(&before, vec!["sometimes".to_owned()], true);
+    assert_eq!(baseline.failing, ["c"]);
+    let after = report(RunKind::Tests, &["a", "c"], &["sometimes"]);
+    let judgement = judge(&baseline, FAILED, &after);
+    assert_eq!(judgement.verdict, Verdict::Green);
+    assert!(judgement.new_failures.is_empty());
+}

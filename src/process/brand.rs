@@ -1,0 +1,65 @@
+//! A mark on a process that its descendants cannot shake off (Linux).
+//!
+//! A random limit on file locks (`RLIMIT_LOCKS`), which Linux has ignored since 2.4.25: inherited over fork and exec, readable
+//! by everyone in `/proc`, and its hard half can be raised by no unprivileged process.
+//!
+//! Invariant: our own soft limit is what it was whenever nobody is in [`Brand::lend`]; callers of it exclude each other.
+
+use std::sync::OnceLock;
+
+use rustix::process::{Pid, Resource, Rlimit, getpgid, getrlimit, prlimit, setrlimit};
+
+/// A random number that names one family of processes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Brand(u64);
+
+impl Brand {
+    /// A random number below our own limit, in the upper half: room for upshift inside upshift.
+    pub(super) fn fresh() -> Self {
+        let half = (own().1.unwrap_or(u64::MAX >> 1) / 2).max(1);
+        let (random, _) = uuid::Uuid::new_v4().as_u64_pair();
+        // Folded because the version bits in the middle are constant.
+        Self(half.saturating_add((random ^ (random >> 32)) % half).saturating_sub(1))
+    }
+
+    /// Carries the brand as our own soft limit while a child is started, so that it is born with it.
+    pub(super) fn lend<T>(self, start: impl FnOnce() -> T) -> T {
+        let (soft, hard) = own();
+        let lent = setrlimit(Resource::Locks, Rlimit { current: Some(self.0), maximum: hard }).is_ok();
+        let started = start();
+        if lent {
+            setrlimit(Resource::Locks, Rlimit { current: soft, maximum: hard }).unwrap_or_default();
+        }
+        started
+    }
+
+    /// Makes the brand of a process final, by its hard limit.
+    pub(super) fn burn(self, pid: Pid) {
+        // One that is dead already has no use for it.
+        let limit = Rlimit { current: Some(self.0), maximum: Some(self.0) };
+        prlimit(Some(pid), Resource::Locks, limit).map(drop).unwrap_or_default();
+    }
+
+    /// The brand of a process; `None` for one that has none, or that is gone.
+    pub(super) fn of(pid: Pid) -> Option<Self> {
+        let limits = std::fs::read_to_string(format!("/proc/{}/limits", pid.as_raw_nonzero())).ok()?;
+        let line = limits.lines().find_map(|line| line.strip_prefix("Max file locks"))?;
+        let mut halves = line.split_whitespace().map(|half| half.parse::<u64>().ok());
+        let (soft, hard) = (halves.next()?, halves.next()?);
+        let (own_soft, own_hard) = own();
+        if hard != own_hard {
+            return hard.map(Self);
+        }
+        // Only lent: a stranger that this process started in that very moment has it too, but stays in our group.
+        if soft == own_soft || getpgid(Some(pid)) == getpgid(None) { None } else { soft.map(Self) }
+    }
+}
+
+/// Our own soft and hard limit, which unbranded children of this process inherit.
+fn own() -> (Option<u64>, Option<u64>) {
+    static OWN: OnceLock<(Option<u64>, Option<u64>)> = OnceLock::new();
+    *OWN.get_or_init(|| {
+        let limit = getrlimit(Resource::Locks);
+        (limit.current, limit.maximum)
+    })
+}

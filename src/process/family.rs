@@ -1,0 +1,270 @@
+//! The descendants of one child: found, counted, signalled, ended and reaped (Linux).
+//!
+//! A descendant may leave the process group (`setsid`), let its parent die (a daemon), and throw its environment away. Two
+//! things it keeps: a [`Brand`], and us as its adoptive parent, since this process is a subreaper.
+//!
+//! Invariant: only processes with a brand are signalled or reaped here, so that other children of this process are safe. A
+//! privileged descendant could remove its brand; keeping it from that is the confinement's task.
+
+use std::io;
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::Duration;
+
+use rustix::io::Errno;
+use rustix::process::{
+    Pid, PidfdFlags, Resource, Rlimit, Signal, WaitId, WaitIdOptions, WaitOptions, getrlimit, kill_process,
+    kill_process_group, pidfd_open, pidfd_send_signal, prlimit, set_child_subreaper, waitid, waitpid,
+};
+use tokio::time::Instant;
+
+use super::brand::Brand;
+
+/// How many processes a child's tree may add to what ran when it was started; a browser test farm needs hundreds, a fork bomb any number.
+const MAX_PROCESSES: u64 = 4096;
+/// How long the end of killed processes is waited for; one in an uninterruptible call of the kernel may take longer, and is left to it.
+const EXTINCTION_LIMIT: Duration = Duration::from_millis(1000);
+/// The first pause between two rounds of killing; doubles each round.
+const FIRST_PAUSE: Duration = Duration::from_millis(1);
+/// The longest pause between two rounds of killing.
+const LONGEST_PAUSE: Duration = Duration::from_millis(32);
+
+/// How many rounds in a row must find nobody, where strangers' children keep us from being sure after one.
+const CLEAR_AFTER: u32 = 3;
+/// How often the newest process ids are looked at between two rounds.
+const CHASES: u32 = 32;
+/// How far around the newest process id the next one is expected.
+const CHASE_REACH: i32 = 4;
+
+/// One living child of [`Family::found`].
+#[derive(Debug, Clone, Copy)]
+struct Member {
+    brand: Brand,
+    /// The child itself, until it was reaped.
+    head: Option<Pid>,
+}
+
+/// All families that live now. Held while a child is started, so that nobody takes a newborn one for an orphan.
+static FAMILIES: Mutex<Vec<Member>> = Mutex::new(Vec::new());
+
+fn families() -> MutexGuard<'static, Vec<Member>> {
+    FAMILIES.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Whether orphans come to us; asked for once, kept until the process ends.
+fn is_subreaper() -> bool {
+    static DONE: OnceLock<bool> = OnceLock::new();
+    *DONE.get_or_init(|| set_child_subreaper(Some(rustix::process::getpid())).is_ok())
+}
+
+/// A child and all its descendants. Dropping it ends them.
+#[derive(Debug)]
+pub(super) struct Family {
+    brand: Brand,
+    /// All tasks on the machine when it was founded.
+    tasks_before: u64,
+    extinct: bool,
+}
+
+impl Family {
+    /// Starts a child by `spawn`, which also tells its process id, and brands it.
+    pub(super) fn found<T>(spawn: impl FnOnce() -> io::Result<(T, Option<u32>)>) -> io::Result<(Self, T)> {
+        is_subreaper();
+        let tasks_before = count_tasks();
+        let mut families = families();
+        let brand = Brand::fresh();
+        let (child, id) = brand.lend(spawn)?;
+        let head = id.and_then(|id| i32::try_from(id).ok()).and_then(Pid::from_raw);
+        if let Some(pid) = head {
+            brand.burn(pid);
+            restrain(pid, tasks_before);
+        }
+        families.push(Member { brand, head });
+        Ok((Self { brand, tasks_before, extinct: false }, child))
+    }
+
+    /// Notes that the child itself was waited for: its process id may belong to someone else from now on.
+    pub(super) fn head_reaped(&self) {
+        for member in families().iter_mut().filter(|member| member.brand == self.brand) {
+            member.head = None;
+        }
+    }
+
+    /// Asks every descendant to end.
+    pub(super) fn terminate(&self) {
+        let families = families();
+        self.signal(&families, Signal::TERM);
+        // A stopped process gets the request only when it goes on.
+        self.signal(&families, Signal::CONT);
+    }
+
+    /// Kills every descendant that can be found now and reaps the dead; whether any was found alive.
+    pub(super) fn kill_once(&self) -> bool {
+        let families = families();
+        self.signal(&families, Signal::KILL)
+    }
+
+    /// Ends whatever is left, and waits until it is gone.
+    pub(super) async fn extinguish(&mut self) {
+        let started = Instant::now();
+        let mut pause = FIRST_PAUSE;
+        let mut empty_rounds = 0;
+        while self.may_have_left_something() && empty_rounds < CLEAR_AFTER && started.elapsed() < EXTINCTION_LIMIT {
+            if self.kill_once() {
+                empty_rounds = 0;
+                tokio::time::sleep(pause).await;
+                pause = (pause * 2).min(LONGEST_PAUSE);
+            } else {
+                empty_rounds += 1;
+                self.chase();
+                tokio::task::yield_now().await;
+            }
+        }
+        self.extinct = true;
+    }
+
+    /// Looks at the newest process ids alone: one that forks and dies at once is gone before a whole round has come to it.
+    fn chase(&self) {
+        let families = families();
+        for _ in 0..CHASES {
+            let newest = load_average(4).and_then(|text| text.parse::<i32>().ok()).unwrap_or(0);
+            for pid in (newest.saturating_sub(CHASE_REACH)..=newest.saturating_add(CHASE_REACH))
+                .rev()
+                .filter_map(Pid::from_raw)
+            {
+                self.signal_one(&families, pid, Signal::KILL);
+            }
+        }
+    }
+
+    /// Reaps orphans that died meanwhile, and tells whether the tree has outgrown [`MAX_PROCESSES`].
+    pub(super) fn keep_house(&self) -> Growth {
+        let families = families();
+        reap_orphans(&families);
+        if count_tasks() <= self.tasks_before.saturating_add(MAX_PROCESSES) {
+            return Growth::Fine;
+        }
+        // The machine's count holds strangers' tasks and threads too: only now is it worth counting our own.
+        let own = processes().filter(|&pid| self.owns(&families, pid)).count() as u64;
+        if own > MAX_PROCESSES { Growth::Bomb } else { Growth::Fine }
+    }
+
+    /// One system call in the usual case: without any child there can be no orphan.
+    fn may_have_left_something(&self) -> bool {
+        let probe = waitid(WaitId::All, WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT);
+        !(is_subreaper() && probe.is_err_and(|error| error == Errno::CHILD))
+    }
+
+    fn signal(&self, families: &[Member], signal: Signal) -> bool {
+        let head = families.iter().find(|member| member.brand == self.brand).and_then(|member| member.head);
+        if let Some(head) = head {
+            // At once for the whole group: no member can fork away from it.
+            ignore(kill_process_group(head, signal));
+        }
+        processes().filter(|&pid| self.signal_one(families, pid, signal)).count() > 0
+    }
+
+    /// Signals a process if it descends from this child, or reaps it if it is dead; whether it is alive and ours.
+    fn signal_one(&self, families: &[Member], pid: Pid, signal: Signal) -> bool {
+        if !self.owns(families, pid) || reap(families, pid) {
+            return false;
+        }
+        // The handle is taken before the second look, so that a reused process id is never hit.
+        match pidfd_open(pid, PidfdFlags::empty()) {
+            Ok(handle) if self.owns(families, pid) => ignore(pidfd_send_signal(handle, signal)),
+            Ok(_reused) => {}
+            Err(Errno::NOSYS) => ignore(kill_process(pid, signal)),
+            Err(_gone) => {}
+        }
+        true
+    }
+
+    /// Whether a process descends from this child.
+    ///
+    /// A brand that nobody here has is another upshift's, or was changed: then it is ours only if we have adopted the process, and the
+    /// last family takes it.
+    fn owns(&self, families: &[Member], pid: Pid) -> bool {
+        match Brand::of(pid) {
+            None => false,
+            Some(brand) if brand == self.brand => true,
+            Some(brand) => {
+                families.len() == 1 && families.iter().all(|member| member.brand != brand) && is_adopted(pid)
+            }
+        }
+    }
+}
+
+impl Drop for Family {
+    fn drop(&mut self) {
+        if !self.extinct {
+            self.kill_once();
+        }
+        families().retain(|member| member.brand != self.brand);
+    }
+}
+
+/// Whether a tree of processes is of a bearable size.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Growth {
+    /// It is.
+    Fine,
+    /// It is not.
+    Bomb,
+}
+
+/// Forbids core dumps (a crashing test must not fill the disk), and bounds fork bombs where the user is not root.
+fn restrain(pid: Pid, tasks: u64) {
+    ignore(prlimit(Some(pid), Resource::Core, Rlimit { current: Some(0), maximum: Some(0) }).map(drop));
+    let own = getrlimit(Resource::Nproc);
+    let most = tasks.saturating_add(MAX_PROCESSES);
+    let most = own.current.map_or(most, |current| current.min(most));
+    ignore(prlimit(Some(pid), Resource::Nproc, Rlimit { current: Some(most), maximum: Some(most) }).map(drop));
+}
+
+/// Every process on the machine but this one.
+fn processes() -> impl Iterator<Item = Pid> {
+    let own = rustix::process::getpid();
+    std::fs::read_dir("/proc")
+        .into_iter()
+        .flatten()
+        .filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok())
+        .filter_map(Pid::from_raw)
+        .filter(move |&pid| pid != own)
+}
+
+/// Whether we are a process's parent.
+fn is_adopted(pid: Pid) -> bool {
+    let stat = std::fs::read_to_string(format!("/proc/{}/stat", pid.as_raw_nonzero())).unwrap_or_default();
+    // The name in parentheses may hold anything; behind it stand the state and the parent.
+    let parent = stat.rsplit(')').next().and_then(|rest| rest.split_whitespace().nth(1)?.parse().ok());
+    parent == Some(rustix::process::getpid().as_raw_nonzero().get())
+}
+
+/// Waits for dead orphans, never for a child that its own family waits for.
+fn reap_orphans(families: &[Member]) {
+    let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
+    if matches!(waitid(WaitId::All, options), Ok(Some(_))) {
+        for pid in processes().filter(|&pid| Brand::of(pid).is_some()) {
+            reap(families, pid);
+        }
+    }
+}
+
+/// Waits for an orphan if it is dead; whether it was. Of one that is alive, or no child of ours, nothing comes of it.
+fn reap(families: &[Member], pid: Pid) -> bool {
+    let is_head = families.iter().any(|member| member.head == Some(pid));
+    !is_head && matches!(waitpid(Some(pid), WaitOptions::NOHANG), Ok(Some(_)))
+}
+
+/// All tasks on the machine: the number behind the slash in `/proc/loadavg`.
+fn count_tasks() -> u64 {
+    load_average(3).and_then(|pair| pair.split_once('/')?.1.parse().ok()).unwrap_or(0)
+}
+
+/// A word of `/proc/loadavg`: the fourth counts tasks, the fifth is the newest process id.
+fn load_average(word: usize) -> Option<String> {
+    let text = std::fs::read_to_string("/proc/loadavg").ok()?;
+    text.split_whitespace().nth(word).map(str::to_owned)
+}
+
+/// A signal to, or a wait for, a process that has just gone fails: that is what was wanted.
+fn ignore(_result: rustix::io::Result<()>) {}

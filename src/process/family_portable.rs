@@ -1,0 +1,70 @@
+//! The descendants of one child where there is no `/proc`: its process group, and nothing beyond it.
+//!
+//! Invariant: same interface as on Linux; what left the group is out of reach here, which the report has to say.
+
+use std::io;
+
+use rustix::process::{Pid, Signal, kill_process_group};
+
+/// A child and its process group. Dropping it ends them.
+#[derive(Debug)]
+pub(super) struct Family {
+    group: Option<Pid>,
+    extinct: bool,
+}
+
+impl Family {
+    /// Starts a child by `spawn`, which also tells its process id.
+    pub(super) fn found<T>(spawn: impl FnOnce() -> io::Result<(T, Option<u32>)>) -> io::Result<(Self, T)> {
+        let (child, id) = spawn()?;
+        let group = id.and_then(|id| i32::try_from(id).ok()).and_then(Pid::from_raw);
+        Ok((Self { group, extinct: false }, child))
+    }
+
+    /// Does nothing: the group may outlive the child.
+    pub(super) fn head_reaped(&self) {}
+
+    /// Asks the group to end.
+    pub(super) fn terminate(&self) {
+        self.signal(Signal::TERM);
+        self.signal(Signal::CONT);
+    }
+
+    /// Kills the group.
+    pub(super) fn kill_once(&self) -> bool {
+        self.signal(Signal::KILL)
+    }
+
+    /// Kills the group.
+    pub(super) async fn extinguish(&mut self) {
+        self.kill_once();
+        self.extinct = true;
+    }
+
+    /// Does nothing.
+    pub(super) fn keep_house(&self) -> Growth {
+        Growth::Fine
+    }
+
+    fn signal(&self, signal: Signal) -> bool {
+        self.group.is_some_and(|group| kill_process_group(group, signal).is_ok())
+    }
+}
+
+impl Drop for Family {
+    fn drop(&mut self) {
+        if !self.extinct {
+            self.kill_once();
+        }
+    }
+}
+
+/// Whether a tree of processes is of a bearable size.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Growth {
+    /// It is.
+    Fine,
+    /// It is not; never found out here.
+    #[expect(dead_code, reason = "same interface as on Linux")]
+    Bomb,
+}

@@ -1,0 +1,120 @@
+//! Starts a child: finds the program, lays the pipes, hands over the environment.
+//!
+//! Invariant: nothing here needs code between fork and exec, so that the standard library can start the child without copying
+//! our page tables.
+
+use std::ffi::{OsStr, OsString};
+use std::io;
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+
+use tokio::net::unix::pipe::Receiver;
+use tokio::process::{Child, ChildStdin};
+
+use super::family::Family;
+use super::{Confinement, ProcessError, Program, Spec};
+
+/// Where programs are looked for when the environment names no `PATH`; what `execvp` takes on most systems.
+const DEFAULT_PATH: &str = "/usr/local/bin:/usr/bin:/bin";
+
+/// A child that runs.
+#[derive(Debug)]
+pub(super) struct Launched {
+    /// Its descendants; declared first, so that they are ended before the handle is dropped.
+    pub(super) family: Family,
+    /// Its handle.
+    pub(super) child: Child,
+    /// Standard output, and standard error if merged.
+    pub(super) output: Receiver,
+    /// Standard error if not merged.
+    pub(super) stderr: Option<Receiver>,
+    /// Standard input, if there is something to write.
+    pub(super) stdin: Option<ChildStdin>,
+}
+
+/// Starts what `spec` describes.
+pub(super) fn launch(spec: &Spec) -> Result<Launched, ProcessError> {
+    start(spec).map_err(|source| ProcessError::Start {
+        program: spec.program.to_string(),
+        cwd: spec.cwd.clone(),
+        source,
+    })
+}
+
+fn start(spec: &Spec) -> io::Result<Launched> {
+    if !std::fs::metadata(&spec.cwd)?.is_dir() {
+        return Err(io::Error::new(io::ErrorKind::NotADirectory, "the working directory is not a folder"));
+    }
+    let mut command = confined(spec)?;
+    command.current_dir(&spec.cwd).env_clear().envs(&spec.env).process_group(0);
+    command.stdin(if spec.stdin.is_empty() { Stdio::null() } else { Stdio::piped() });
+    let (output, writer) = io::pipe()?;
+    let stderr = if spec.merge_stderr {
+        command.stderr(writer.try_clone()?);
+        None
+    } else {
+        let (reader, error_writer) = io::pipe()?;
+        command.stderr(error_writer);
+        Some(reader)
+    };
+    command.stdout(writer);
+    let output = Receiver::from_owned_fd(output.into())?;
+    let stderr = stderr.map(|reader| Receiver::from_owned_fd(reader.into())).transpose()?;
+    let mut command = tokio::process::Command::from(command);
+    command.kill_on_drop(true);
+    let (family, mut child) = Family::found(|| {
+        let child = command.spawn()?;
+        let id = child.id();
+        Ok((child, id))
+    })?;
+    // The command holds our ends of the pipes' writers: as long as it lives there is no end of file.
+    drop(command);
+    let stdin = child.stdin.take();
+    Ok(Launched { family, child, output, stderr, stdin })
+}
+
+/// The command as it is really started; a confinement puts its helper before the program here.
+fn confined(spec: &Spec) -> io::Result<std::process::Command> {
+    match spec.confinement {
+        Confinement::None => plain(spec),
+    }
+}
+
+#[expect(clippy::disallowed_methods, reason = "this is the one place that starts a process")]
+fn plain(spec: &Spec) -> io::Result<std::process::Command> {
+    match &spec.program {
+        Program::Shell(line) => {
+            let mut command = std::process::Command::new("/bin/sh");
+            command.arg0("sh").arg("-c").arg(line);
+            Ok(command)
+        }
+        Program::Argv(words) => {
+            let (name, arguments) = words
+                .split_first()
+                .ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, "no program is named"))?;
+            let mut command = std::process::Command::new(locate(name, spec)?);
+            command.arg0(name).args(arguments);
+            Ok(command)
+        }
+    }
+}
+
+/// The path of a program, as the child's own `PATH` leads to it.
+///
+/// Looked up here because the standard library falls back to a slow fork when `PATH` is among the variables it is given.
+fn locate(name: &OsStr, spec: &Spec) -> io::Result<PathBuf> {
+    if name.as_encoded_bytes().contains(&b'/') {
+        return Ok(spec.cwd.join(name));
+    }
+    let search = spec.env.get(OsStr::new("PATH")).cloned().unwrap_or_else(|| OsString::from(DEFAULT_PATH));
+    std::env::split_paths(&search)
+        .map(|folder| spec.cwd.join(folder).join(name))
+        .find(|path| is_executable(path))
+        .ok_or_else(|| io::Error::new(io::ErrorKind::NotFound, "no such program in PATH"))
+}
+
+fn is_executable(path: &Path) -> bool {
+    std::fs::metadata(path).is_ok_and(|found| found.is_file() && found.permissions().mode() & 0o111 != 0)
+}

@@ -1,0 +1,224 @@
+//! Watches a child until it and all it left behind are gone and its output is read.
+//!
+//! One loop folds output, exit, time and stop into a [`Phase`]; each phase has one deadline, and what happens then is decided in
+//! one place, [`Watch::on_deadline`].
+
+use std::io;
+use std::os::unix::process::ExitStatusExt;
+use std::process::ExitStatus;
+use std::time::Duration;
+
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::unix::pipe::Receiver;
+use tokio::process::ChildStdin;
+use tokio::time::Instant;
+
+use super::capture::Capture;
+use super::family::{Family, Growth};
+use super::launch::Launched;
+use super::{Finished, Spec};
+use crate::domain::stop::{Stop, StopCause};
+use crate::domain::verdict::Exit;
+
+/// Between SIGTERM and SIGKILL when the time is up: test runners write their report in it.
+const TERM_GRACE: Duration = Duration::from_secs(2);
+/// The same when the run is stopped: with [`LAST_DRAIN`] and the end of killed processes it stays inside 2 s, and a runner's
+/// own deadline for us is 7.5 s (GITHUB.md 23).
+const STOP_GRACE: Duration = Duration::from_millis(300);
+/// How long descendants may hold the pipe open after the program itself is gone: a filter behind it (`npm` and a reporter, `tee`)
+/// is done in this time, a forgotten server never is.
+const LEFTOVER_GRACE: Duration = Duration::from_millis(500);
+/// How long the killed program may take to vanish; one in an uninterruptible call of the kernel cannot be waited for.
+const KILL_WAIT: Duration = Duration::from_millis(1000);
+/// How long bytes that are still in the pipe are read after everybody is dead: enough for a full pipe; a holder that is no
+/// descendant (it got the pipe through a socket) must not make us wait.
+const LAST_DRAIN: Duration = Duration::from_millis(100);
+/// How often dead orphans are reaped and the tree's size is looked at; a fork bomb makes some thousand processes in this time.
+const HOUSEKEEPING: Duration = Duration::from_millis(200);
+/// A pipe's usual capacity: one read empties it.
+const CHUNK: usize = 64 * 1024;
+/// Stands for "no deadline" when a time limit is too large to be added to the clock.
+const FAR_FUTURE: Duration = Duration::from_secs(86_400 * 365);
+/// What a killed process is taken to have died of when it cannot even be waited for.
+const SIGKILL: i32 = 9;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Phase {
+    /// Within its time.
+    Running,
+    /// Told to end.
+    Terminating,
+    /// Killed, not yet gone.
+    Killed,
+    /// Gone; the pipe is still open.
+    Exited,
+    /// Its descendants are gone too.
+    Cleared,
+    /// Nothing more to wait for.
+    Over,
+}
+
+#[derive(Debug)]
+struct Watch {
+    family: Family,
+    phase: Phase,
+    deadline: Instant,
+    exit: Option<ExitStatus>,
+    timed_out: bool,
+    stopped: Option<StopCause>,
+    bomb: bool,
+}
+
+/// Takes a launched child to its end.
+pub(super) async fn supervise(
+    spec: &Spec,
+    launched: Launched,
+    stop: &Stop,
+    sink: &mut (dyn FnMut(&[u8]) + Send),
+) -> io::Result<Finished> {
+    let started = Instant::now();
+    let Launched { family, mut child, output, stderr, stdin } = launched;
+    let deadline = started.checked_add(spec.timeout).unwrap_or(started + FAR_FUTURE);
+    let mut watch =
+        Watch { family, phase: Phase::Running, deadline, exit: None, timed_out: false, stopped: None, bomb: false };
+    let mut output = Stream::new(Some(output), spec.keep);
+    let mut stderr = Stream::new(stderr, spec.keep);
+    let mut feeding = stdin.is_some();
+    let feed = feed(stdin, &spec.stdin);
+    let stopping = stop.wait();
+    let sleep = tokio::time::sleep_until(deadline);
+    tokio::pin!(feed, stopping, sleep);
+    let mut housekeeping = tokio::time::interval_at(started + HOUSEKEEPING, HOUSEKEEPING);
+    while !(watch.phase == Phase::Over || watch.exit.is_some() && output.ended() && stderr.ended()) {
+        tokio::select! {
+            chunk = output.read(), if !output.ended() => sink(chunk?),
+            chunk = stderr.read(), if !stderr.ended() => drop(chunk?),
+            status = child.wait(), if watch.exit.is_none() => watch.on_exit(status?),
+            () = &mut feed, if feeding => feeding = false,
+            cause = &mut stopping, if watch.stopped.is_none() => watch.on_stop(cause),
+            () = &mut sleep => watch.on_deadline().await,
+            _ = housekeeping.tick() => watch.on_housekeeping(),
+        }
+        if sleep.deadline() != watch.deadline {
+            sleep.as_mut().reset(watch.deadline);
+        }
+    }
+    watch.family.extinguish().await;
+    if watch.bomb {
+        output.capture.push(b"\n[ended: it started too many processes]\n");
+    }
+    Ok(Finished {
+        exit: watch.verdict(),
+        output_bytes: output.capture.total() + stderr.capture.total(),
+        output: output.capture.finish(),
+        stderr: stderr.capture.finish(),
+        duration_ms: u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX),
+        stopped: watch.stopped,
+    })
+}
+
+impl Watch {
+    fn enter(&mut self, phase: Phase, patience: Duration) {
+        self.phase = phase;
+        self.deadline = Instant::now() + patience;
+    }
+
+    fn on_exit(&mut self, status: ExitStatus) {
+        self.exit = Some(status);
+        self.family.head_reaped();
+        let patience = if self.phase == Phase::Running { LEFTOVER_GRACE } else { Duration::ZERO };
+        self.enter(Phase::Exited, patience);
+    }
+
+    fn on_stop(&mut self, cause: StopCause) {
+        self.stopped = Some(cause);
+        match self.phase {
+            Phase::Running => {
+                self.family.terminate();
+                self.enter(Phase::Terminating, STOP_GRACE);
+            }
+            Phase::Terminating => self.deadline = self.deadline.min(Instant::now() + STOP_GRACE),
+            Phase::Exited => self.deadline = Instant::now(),
+            Phase::Killed | Phase::Cleared | Phase::Over => {}
+        }
+    }
+
+    async fn on_deadline(&mut self) {
+        match self.phase {
+            Phase::Running => {
+                self.timed_out = true;
+                self.family.terminate();
+                self.enter(Phase::Terminating, TERM_GRACE);
+            }
+            Phase::Terminating => self.kill(),
+            Phase::Exited => {
+                self.family.extinguish().await;
+                self.enter(Phase::Cleared, LAST_DRAIN);
+            }
+            Phase::Killed | Phase::Cleared | Phase::Over => self.phase = Phase::Over,
+        }
+    }
+
+    fn on_housekeeping(&mut self) {
+        if self.family.keep_house() == Growth::Bomb {
+            self.bomb = true;
+            if matches!(self.phase, Phase::Running | Phase::Terminating) {
+                self.kill();
+            }
+        }
+    }
+
+    fn kill(&mut self) {
+        self.family.kill_once();
+        self.enter(Phase::Killed, KILL_WAIT);
+    }
+
+    fn verdict(&self) -> Exit {
+        if self.timed_out {
+            return Exit::Timeout;
+        }
+        let Some(status) = self.exit else { return Exit::Signal { signal: SIGKILL } };
+        match (status.code(), status.signal()) {
+            (Some(code), _) => Exit::Code { code },
+            (None, signal) => Exit::Signal { signal: signal.unwrap_or(SIGKILL) },
+        }
+    }
+}
+
+/// One of the child's two outputs.
+#[derive(Debug)]
+struct Stream {
+    pipe: Option<Receiver>,
+    buffer: Vec<u8>,
+    capture: Capture,
+}
+
+impl Stream {
+    fn new(pipe: Option<Receiver>, keep: usize) -> Self {
+        let buffer = Vec::with_capacity(if pipe.is_some() { CHUNK } else { 0 });
+        Self { pipe, buffer, capture: Capture::new(keep) }
+    }
+
+    const fn ended(&self) -> bool {
+        self.pipe.is_none()
+    }
+
+    /// The next bytes; none at the end. Loses nothing when it is dropped before it is done.
+    async fn read(&mut self) -> io::Result<&[u8]> {
+        self.buffer.clear();
+        if let Some(pipe) = &mut self.pipe
+            && pipe.read_buf(&mut self.buffer).await? == 0
+        {
+            self.pipe = None;
+        }
+        self.capture.push(&self.buffer);
+        Ok(&self.buffer)
+    }
+}
+
+/// Writes a child's input and closes it; a child that does not read it is its own affair.
+async fn feed(stdin: Option<ChildStdin>, bytes: &[u8]) {
+    if let Some(mut stdin) = stdin {
+        drop(stdin.write_all(bytes).await);
+    }
+}

@@ -1,0 +1,110 @@
+//! How a secret may be spelled: as it is, backwards, JSON, URL, hexadecimal, base64.
+
+use std::fmt::Write as _;
+
+use base64::engine::general_purpose::{STANDARD_NO_PAD, URL_SAFE_NO_PAD};
+
+/// Adds every spelling of a secret that has at least `min_chars` characters, and of each such line of it.
+pub(super) fn spellings(secret: &str, min_chars: usize, into: &mut Vec<Vec<u8>>) {
+    let secret = secret.trim();
+    if secret.chars().count() < min_chars.max(1) || secret.chars().all(|c| c == '*') {
+        return;
+    }
+    encode(secret, into);
+    let lines: Vec<&str> = secret.lines().map(str::trim).collect();
+    if lines.len() > 1 {
+        // The frame of a PEM block is no secret.
+        let telling = |line: &&str| !line.starts_with("-----") && line.chars().count() >= min_chars;
+        for line in lines.into_iter().filter(telling) {
+            encode(line, into);
+        }
+    }
+}
+
+fn encode(secret: &str, into: &mut Vec<Vec<u8>>) {
+    let backwards: String = secret.chars().rev().collect();
+    for text in [secret, &backwards] {
+        into.push(text.as_bytes().to_vec());
+        into.push(json(text).into_bytes());
+    }
+    into.push(json(&json(secret)).into_bytes());
+    for keep in [&b"-_.~"[..], b"-_.!~*'()", b"*-._", b"/-_.~"] {
+        into.push(url(secret, keep, Space::Percent).into_bytes());
+        into.push(url(secret, keep, Space::Percent).to_ascii_lowercase_escapes().into_bytes());
+    }
+    into.push(url(secret, b"*-._", Space::Plus).into_bytes());
+    let hex = secret.bytes().fold(String::new(), |mut hex, byte| {
+        // Writing to a String cannot fail.
+        let _infallible = write!(hex, "{byte:02x}");
+        hex
+    });
+    into.push(hex.to_ascii_uppercase().into_bytes());
+    into.push(hex.into_bytes());
+    for offset in 0..3 {
+        into.extend(base64_core(secret.as_bytes(), offset, &STANDARD_NO_PAD));
+        into.extend(base64_core(secret.as_bytes(), offset, &URL_SAFE_NO_PAD));
+    }
+}
+
+/// As `serde_json` would write it inside a string.
+fn json(text: &str) -> String {
+    let quoted = serde_json::Value::from(text).to_string();
+    quoted.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')).unwrap_or_default().to_owned()
+}
+
+#[derive(Clone, Copy)]
+enum Space {
+    Percent,
+    Plus,
+}
+
+fn url(text: &str, keep: &[u8], space: Space) -> String {
+    let mut encoded = String::with_capacity(text.len());
+    for byte in text.bytes() {
+        match (byte, space) {
+            (b' ', Space::Plus) => encoded.push('+'),
+            _ if byte.is_ascii_alphanumeric() || keep.contains(&byte) => encoded.push(char::from(byte)),
+            _ => {
+                let _infallible = write!(encoded, "%{byte:02X}");
+            }
+        }
+    }
+    encoded
+}
+
+trait LowercaseEscapes {
+    /// `%2F` as `%2f`, the rest as it is.
+    fn to_ascii_lowercase_escapes(&self) -> String;
+}
+
+impl LowercaseEscapes for String {
+    fn to_ascii_lowercase_escapes(&self) -> String {
+        let mut left = 0_u8;
+        self.chars()
+            .map(|c| {
+                if c == '%' {
+                    left = 2;
+                    c
+                } else if left > 0 {
+                    left -= 1;
+                    c.to_ascii_lowercase()
+                } else {
+                    c
+                }
+            })
+            .collect()
+    }
+}
+
+/// The characters that the secret alone decides when it stands `offset` bytes (modulo 3) into base64-encoded text.
+fn base64_core(secret: &[u8], offset: usize, alphabet: &impl base64::Engine) -> Option<Vec<u8>> {
+    /// Bits that one character of base64 carries.
+    const BITS: usize = 6;
+    let mut padded = vec![0; offset];
+    padded.extend_from_slice(secret);
+    let encoded = alphabet.encode(&padded).into_bytes();
+    let first = (offset * 8).div_ceil(BITS);
+    let end = (offset + secret.len()) * 8 / BITS;
+    let core = encoded.get(first..end)?;
+    (core.len() >= 2).then(|| core.to_vec())
+}

@@ -1,0 +1,38 @@
+use super::*;
+use crate::domain::event::Event;
+use crate::report::fixtures;
+
+#[test]
+fn the_document_of_a_fix_is_stable() {
+    insta::assert_snapshot!(render(&fixtures::fixed().view()));
+}
+
+#[test]
+fn every_ending_says_its_outcome_and_exit_code() {
+    for (name, view) in fixtures::every_ending() {
+        let json: serde_json::Value = serde_json::from_str(&render(&view)).unwrap();
+        assert_eq!(json["version"], 1);
+        let outcome = if name == "died" { "interrupted" } else { name };
+        assert_eq!(json["outcome"], outcome);
+        match view.outcome() {
+            Some(outcome) => assert_eq!(json["exit_code"], outcome.exit_code()),
+            None => assert!(json["exit_code"].is_null()),
+        }
+        let tiers: u64 =
+            json["tiers"].as_array().unwrap().iter().map(|tier| tier["cost_micro_usd"].as_u64().unwrap()).sum();
+        assert_eq!(json["cost_micro_usd"], tiers);
+    }
+}
+
+#[test]
+fn hostile_text_is_printed_escaped_and_parsed_unchanged() {
+    let evil = "a\u{9b}31m\u{202e}\u{e0041} ##[error]x\n::error::y\u{1b}[2J ⏸ é";
+    let mut script = fixtures::fixed();
+    script.push(Event::Warning { message: evil.into() });
+    let text = render(&script.view());
+    assert!(!text.contains("##["));
+    assert!(text.chars().all(|c| c == '\n' || !plain::is_hidden(c)));
+    assert!(text.lines().all(|line| !line.trim_start().starts_with("::")));
+    let json: serde_json::Value = serde_json::from_str(&text).unwrap();
+    assert_eq!(json["warnings"][0], evil);
+}

@@ -1,0 +1,324 @@
+//! The pull-request comment and the job summary: one renderer, two caps (DESIGN §2.5; GITHUB 18, 27).
+//!
+//! Invariants: the first line is the hidden [`marker`]; the text never passes its surface's cap and is cut between
+//! blocks only, with a note of what was left out; what is not ours stands in a code span or a fence, where it can make
+//! no link, image, mention, HTML or marker.
+
+use std::fmt::Write as _;
+
+use crate::domain::units::human_duration;
+
+use super::plain::{self, ZERO_WIDTH_SPACE};
+use super::view::{RunView, TierView};
+use super::words::{self, Mark, Piece, Sentence};
+
+/// Where the Markdown is shown; decides how long it may be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Surface {
+    /// A comment on a pull request: 65,536 characters.
+    Comment,
+    /// A job summary: 1 MiB, above which GitHub drops all of it.
+    Summary,
+}
+
+impl Surface {
+    /// The cap in bytes. Bytes are never fewer than characters, however those are counted.
+    #[must_use]
+    pub const fn max_bytes(self) -> usize {
+        match self {
+            Self::Comment => 65_536,
+            Self::Summary => 1_048_576,
+        }
+    }
+
+    /// What one list may take, so that all blocks together usually fit and the note of what was cut stays exact.
+    const fn list_bytes(self) -> usize {
+        self.max_bytes() / 8
+    }
+}
+
+const MAX_NAME: usize = 60;
+const MAX_TEST_NAME: usize = 200;
+const MAX_REASON: usize = 160;
+const MAX_SPEECH: usize = 400;
+/// One error in the fence of recent errors.
+const MAX_ERROR: usize = 1_000;
+/// Lists up to this length are shown open.
+const OPEN_LIST: usize = 10;
+const MAX_ERRORS: usize = 5;
+const MAX_WARNINGS: usize = 10;
+/// The most characters of a marker's key.
+const MAX_KEY: usize = 100;
+
+/// The hidden first line by which a report finds its own comment again; other characters than letters, digits, `.`,
+/// `_`, `/` and single `-` in the key are written as `%` and their hexadecimal code.
+#[must_use]
+pub fn marker(key: &str) -> String {
+    let mut safe = String::new();
+    for c in key.chars().take(MAX_KEY) {
+        let dash_pair = c == '-' && safe.ends_with('-');
+        if (c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '/' | '-')) && !dash_pair {
+            safe.push(c);
+        } else {
+            // Writing to a String cannot fail.
+            write!(safe, "%{:X}", u32::from(c)).unwrap_or_default();
+        }
+    }
+    format!("<!-- upshift:report key={safe} -->")
+}
+
+/// A piece of the page that is shown whole or not at all.
+struct Block {
+    text: String,
+    /// How the note names it when it is left out; `None` for what always stays.
+    optional: Option<&'static str>,
+}
+
+/// Renders the report for a surface. `key` tells this report's comment from others on the same pull request.
+#[must_use]
+pub fn render(view: &RunView, surface: Surface, key: &str) -> String {
+    let must = |text: String| Some(Block { text, optional: None });
+    let may = |text: Option<String>, name| text.map(|text| Block { text, optional: Some(name) });
+    let blocks: Vec<Block> = [
+        must(format!("{}\n{}", marker(key), verdict(view))),
+        may(table(view, surface), "the ladder"),
+        may(tests(view, surface), "the tests"),
+        may(warnings(view), "the warnings"),
+        may(diff(view, surface), "the changed files"),
+        may(errors(view), "the most recent errors"),
+        may(money(view), "the budget"),
+        may(next(view), "what to do next"),
+        may(audit(view), "the audit log"),
+    ]
+    .into_iter()
+    .flatten()
+    .collect();
+    assemble(blocks, surface.max_bytes())
+}
+
+/// Joins the blocks; while they are too long, leaves out the longest optional one and says so at the end.
+fn assemble(mut blocks: Vec<Block>, max_bytes: usize) -> String {
+    let mut left_out: Vec<&'static str> = Vec::new();
+    loop {
+        let mut parts: Vec<&str> = blocks.iter().map(|block| block.text.as_str()).collect();
+        let note = format!("_Left out to stay within GitHub's size limit: {}._", left_out.join(", "));
+        if !left_out.is_empty() {
+            parts.push(&note);
+        }
+        let text = parts.join("\n\n") + "\n";
+        let longest = blocks.iter().enumerate().filter(|(_, block)| block.optional.is_some());
+        match longest.max_by_key(|(_, block)| block.text.len()).map(|(index, _)| index) {
+            Some(index) if text.len() > max_bytes => left_out.extend(blocks.remove(index).optional),
+            _ => return text,
+        }
+    }
+}
+
+fn verdict(view: &RunView) -> String {
+    let (mark, sentence) = words::verdict(view);
+    format!("### {} {}", mark.sign(), say(&sentence))
+}
+
+fn say(sentence: &Sentence) -> String {
+    sentence.render(|piece| match piece {
+        Piece::Ours(text) => text.clone(),
+        Piece::Name(name) => code(name, MAX_NAME),
+        Piece::Code(command) => code(command, MAX_SPEECH),
+        Piece::Speech(speech) => code(speech, MAX_SPEECH),
+    })
+}
+
+/// A code span on one line: the one form in which foreign text stands inside a sentence or a list.
+fn code(text: &str, max_width: usize) -> String {
+    let text = plain::clip(&plain::command(text), max_width);
+    if text.is_empty() {
+        return "—".to_owned();
+    }
+    let text = break_comments(&text);
+    let ticks = "`".repeat(longest_backtick_run(&text) + 1);
+    let space = if text.starts_with('`') || text.ends_with('`') { " " } else { "" };
+    format!("{ticks}{space}{text}{space}{ticks}")
+}
+
+/// A code span inside a table, where an unescaped `|` would end the cell.
+fn cell(text: &str, max_width: usize) -> String {
+    // A backslash before the pipe would, for some readers, escape the escape.
+    code(text, max_width).replace("\\|", &format!("\\{ZERO_WIDTH_SPACE}|")).replace('|', "\\|")
+}
+
+/// A fenced block: the one form in which foreign text stands on its own lines.
+fn fence(text: &str, language: &str) -> String {
+    let text = break_comments(&plain::block(text));
+    let ticks = "`".repeat(longest_backtick_run(&text).max(2) + 1);
+    format!("{ticks}{language}\n{text}\n{ticks}")
+}
+
+fn longest_backtick_run(text: &str) -> usize {
+    text.split(|c| c != '`').map(str::len).max().unwrap_or(0)
+}
+
+/// Keeps foreign text from looking like a marker to whoever searches the raw comment.
+fn break_comments(text: &str) -> String {
+    text.replace("<!--", &format!("<{ZERO_WIDTH_SPACE}!--")).replace("-->", &format!("--{ZERO_WIDTH_SPACE}>"))
+}
+
+fn table(view: &RunView, surface: Surface) -> Option<String> {
+    if view.tiers.is_empty() {
+        return None;
+    }
+    let mut table =
+        "| Tier | Model | Iterations | Cost | Outcome | Why it ended |\n|---|---|---:|---:|---|---|".to_owned();
+    for (index, tier) in view.tiers.iter().enumerate() {
+        let row = row(tier);
+        if table.len() + row.len() > surface.list_bytes() {
+            let more = words::u64_of(view.tiers.len() - index);
+            table.push_str(&format!("\n| {} | | | | | |", words::count(more, "more tier")));
+            break;
+        }
+        table.push('\n');
+        table.push_str(&row);
+    }
+    let spent = &view.spent;
+    let cap = if view.budget_cap_hit() { "budget cap hit" } else { "" };
+    let total = format!(
+        "\n| **Total** | | {} | {} | {} | {cap} |",
+        spent.iterations,
+        spent.cost,
+        human_duration(spent.active_ms)
+    );
+    Some(table + &total)
+}
+
+fn row(tier: &TierView) -> String {
+    let name = format!("{} {} ({})", tier.number, cell(&tier.tier.name, MAX_NAME), tier.tier.mode.as_str());
+    let models: Vec<String> = match tier.models().as_slice() {
+        [(_, _only)] => vec![cell(&tier.model(), MAX_NAME)],
+        several => several
+            .iter()
+            .map(|(roles, model)| {
+                let roles: Vec<&str> = roles.iter().map(|role| role.as_str()).collect();
+                format!("{}: {}", roles.join(", "), cell(model, MAX_NAME))
+            })
+            .collect(),
+    };
+    let models = models.join("<br>");
+    let Some(label) = words::state_label(tier.state) else {
+        return format!("| {name} | {models} | — | — | not reached | |");
+    };
+    let why = words::why_it_ended(tier).render(|piece| match piece {
+        Piece::Ours(text) => text.clone(),
+        Piece::Name(text) | Piece::Code(text) | Piece::Speech(text) => cell(text, MAX_REASON),
+    });
+    let iterations = format!("{} of {}", tier.iterations, tier.tier.max_iterations);
+    format!("| {name} | {models} | {iterations} | {} | {label} | {why} |", tier.cost)
+}
+
+fn tests(view: &RunView, surface: Surface) -> Option<String> {
+    let mut parts = vec![format!("**Tests:** {}", words::tests_change(view)?)];
+    let still = if view.failing_after.is_some() { "Still failing" } else { "Failing" };
+    parts.extend(list(still, &view.still_failing(), surface));
+    parts.extend(list("Newly failing", &view.newly_failing(), surface));
+    parts.extend(list("Fixed", &view.fixed_tests(), surface));
+    Some(parts.join("\n\n"))
+}
+
+/// A titled list of test names; `None` when there are none.
+fn list(title: &str, names: &[&str], surface: Surface) -> Option<String> {
+    if names.is_empty() {
+        return None;
+    }
+    let items = names.iter().map(|name| format!("- {}", code(name, MAX_TEST_NAME)));
+    Some(collapsible(&format!("{title} ({})", names.len()), names.len(), items, surface))
+}
+
+/// Items under a title, folded when they are many, cut between items when they are too long.
+fn collapsible(title: &str, total: usize, items: impl Iterator<Item = String>, surface: Surface) -> String {
+    let mut body = String::new();
+    let mut shown = 0;
+    for item in items {
+        if body.len() + item.len() > surface.list_bytes() {
+            break;
+        }
+        body.push_str(&item);
+        body.push('\n');
+        shown += 1;
+    }
+    if shown < total {
+        body.push_str(&format!("- … and {} more in the audit log\n", total - shown));
+    }
+    if total <= OPEN_LIST {
+        format!("{title}:\n\n{}", body.trim_end())
+    } else {
+        format!("<details>\n<summary>{title}</summary>\n\n{body}\n</details>")
+    }
+}
+
+fn warnings(view: &RunView) -> Option<String> {
+    let mut lines: Vec<String> =
+        view.warnings.iter().take(MAX_WARNINGS).map(|warning| format!("- {}", code(warning, MAX_SPEECH))).collect();
+    lines.extend(words::unsettled(view).map(|sentence| format!("- {sentence}")));
+    if view.warnings.len() > MAX_WARNINGS {
+        lines.push(format!("- … and {} more in the audit log", view.warnings.len() - MAX_WARNINGS));
+    }
+    (!lines.is_empty()).then(|| format!("**Warnings**\n\n{}", lines.join("\n")))
+}
+
+fn diff(view: &RunView, surface: Surface) -> Option<String> {
+    let size = words::diff_size(view)?;
+    let files = view.diff_stat().files;
+    let items = files.iter().map(|file| {
+        let size = match (file.added, file.removed) {
+            (None, None) => "binary".to_owned(),
+            (added, removed) => format!("+{} −{}", added.unwrap_or(0), removed.unwrap_or(0)),
+        };
+        format!("- {} {size}", code(&file.path, MAX_TEST_NAME))
+    });
+    let list = collapsible("Files", files.len(), items, surface);
+    Some(format!("**Change:** {size}\n\n{}", list.trim_start_matches("Files:\n\n")))
+}
+
+fn errors(view: &RunView) -> Option<String> {
+    if view.recent_errors.is_empty() || words::verdict(view).0 != Mark::Bad {
+        return None;
+    }
+    let errors: Vec<String> =
+        view.recent_errors.iter().take(MAX_ERRORS).map(|error| plain::clip(&plain::block(error), MAX_ERROR)).collect();
+    let fence = fence(&errors.join("\n\n"), "text");
+    Some(format!("<details>\n<summary>Most recent errors ({})</summary>\n\n{fence}\n\n</details>", errors.len()))
+}
+
+fn money(view: &RunView) -> Option<String> {
+    view.run.as_ref()?;
+    let left = format!("**Budget left:** {}", words::budget_left(view));
+    if !view.budget_cap_hit() || view.stop_reason().is_empty() {
+        return Some(left);
+    }
+    Some(format!("**Cap hit:** {}\n\n{left}", code(view.stop_reason(), MAX_SPEECH)))
+}
+
+fn next(view: &RunView) -> Option<String> {
+    let steps: Vec<String> = words::next_steps(view).iter().map(|step| format!("- {}", say(step))).collect();
+    (!steps.is_empty()).then(|| format!("**Next**\n\n{}", steps.join("\n")))
+}
+
+fn audit(view: &RunView) -> Option<String> {
+    let run = view.run.as_ref()?;
+    let id = code(&run.run_id.0, MAX_NAME);
+    let Some(db) = &run.audit_db else {
+        return Some(format!("Run {id}; the audit log was off."));
+    };
+    let path = words::shell_quote(db);
+    let again = format!("upshift report {} --audit-db {path}", words::plain_id(run.run_id.short()));
+    let mut commands = vec![again.clone(), format!("{again} --verify")];
+    commands.extend(words::history_command(view));
+    Some(format!(
+        "<details>\n<summary>Audit log</summary>\n\nRun {id}. Every attempt and every model call is in {}; in Actions it is \
+         an artifact of the workflow run. The first command prints this report again, the second checks that the log \
+         was not changed.\n\n{}\n\n</details>",
+        code(db, MAX_TEST_NAME),
+        fence(&commands.join("\n"), "sh")
+    ))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,216 @@
+//! The terminal report: FR-011's exact shape, then a few honest lines under it.
+//!
+//! Start reading at [`render`]. Columns are aligned by display width, so wide scripts do not break the table.
+
+use crate::domain::outcome::Outcome;
+use crate::domain::units::human_duration;
+
+use super::plain;
+use super::style::{Style, Tone};
+use super::view::{RunView, TierState, TierView};
+use super::words::{self, Mark, Piece, Sentence};
+
+/// The rule over the summary, as the contract draws it.
+const RULE: &str = "━━━ Run Summary ━━━━━━━━━━━━━━━━━━━━━━━━━━";
+/// The narrowest column for tier names: the contract's example has it.
+const MIN_NAME: usize = 12;
+/// Names wider than this are cut, so that a row fits on a line.
+const MAX_NAME: usize = 40;
+/// A mode in brackets: `[simple]`.
+const MODE_WIDTH: usize = 8;
+/// The widest usual cost: `$0.0008`.
+const MIN_COST: usize = 7;
+/// Speech of a model or a test is cut here: about three terminal lines.
+const MAX_SPEECH: usize = 400;
+/// An error bullet is cut here: about two terminal lines.
+const MAX_ERROR: usize = 160;
+/// Error bullets and warnings shown; the rest is in the audit log.
+const MAX_BULLETS: usize = 5;
+
+/// Renders the final report of a run; ends with a line break.
+#[must_use]
+pub fn render(view: &RunView, style: Style) -> String {
+    let mut lines = vec![verdict(view, style), String::new()];
+    lines.extend(summary(view, style));
+    lines.extend(errors(view));
+    lines.extend(extras(view));
+    let mut text = lines.join("\n");
+    text.push('\n');
+    text
+}
+
+/// The verdict line alone: sign and sentence.
+#[must_use]
+pub fn verdict(view: &RunView, style: Style) -> String {
+    let (mark, sentence) = words::verdict(view);
+    let tone = match mark {
+        Mark::Good => Tone::Good,
+        Mark::Bad => Tone::Bad,
+        Mark::Waiting | Mark::Running => Tone::Notice,
+    };
+    style.paint(tone, &format!("{} {}", mark.sign(), say(&sentence)))
+}
+
+/// A sentence for a terminal. A command in its middle stands in backticks; at its end it is ready to be copied.
+pub(super) fn say(sentence: &Sentence) -> String {
+    let last = sentence.0.last();
+    sentence.render(|piece| match piece {
+        Piece::Ours(text) => text.clone(),
+        Piece::Name(name) => plain::clipped_line(name, MAX_NAME),
+        Piece::Code(code) if last.is_some_and(|last| std::ptr::eq(last, piece)) => plain::command(code),
+        Piece::Code(code) => format!("`{}`", plain::command(code)),
+        Piece::Speech(speech) => plain::clipped_line(speech, MAX_SPEECH),
+    })
+}
+
+fn summary(view: &RunView, style: Style) -> Vec<String> {
+    let mode = format!("Tiered escalation ({} configured)", words::count(words::u64_of(view.tiers.len()), "tier"));
+    let mut lines = vec![
+        style.paint(Tone::Heading, RULE),
+        format!("  Mode:       {mode}"),
+        format!("  Resolved:   {}", resolved(view)),
+        String::new(),
+    ];
+    lines.extend(rows(&view.tiers, style));
+    if !view.tiers.is_empty() {
+        lines.push(String::new());
+    }
+    lines.push(format!("  Total:   {}", total(view)));
+    lines.push(format!("  Audit:   {}", audit(view)));
+    lines
+}
+
+fn resolved(view: &RunView) -> String {
+    let nothing = if view.outcome() == Some(&Outcome::AlreadyGreen) { "— (nothing to do)" } else { "— (none)" };
+    view.resolved().map_or_else(
+        || nothing.to_owned(),
+        |(tier, iteration)| {
+            format!("Tier {} — {} (iteration {iteration})", tier.number, plain::clipped_line(&tier.tier.name, MAX_NAME))
+        },
+    )
+}
+
+fn rows(tiers: &[TierView], style: Style) -> Vec<String> {
+    let names: Vec<String> = tiers.iter().map(|tier| plain::clipped_line(&tier.tier.name, MAX_NAME)).collect();
+    let iterations: Vec<String> =
+        tiers.iter().map(|tier| words::count(u64::from(tier.iterations), "iteration")).collect();
+    let costs: Vec<String> = tiers.iter().map(|tier| tier.cost.to_string()).collect();
+    let number_width = tiers.len().to_string().len();
+    let name_width = widest(&names).max(MIN_NAME);
+    let iterations_width = widest(&iterations);
+    let cost_width = widest(&costs).max(MIN_COST);
+    let mut rows = Vec::new();
+    for (((tier, name), iterations), cost) in tiers.iter().zip(&names).zip(&iterations).zip(&costs) {
+        let head = format!(
+            "  Tier {:<number_width$} {}  {}",
+            tier.number,
+            plain::pad(name, name_width),
+            plain::pad(&format!("[{}]", tier.tier.mode.as_str()), MODE_WIDTH)
+        );
+        rows.push(match words::state_label(tier.state) {
+            None => format!("{head}  — (not reached)"),
+            Some(label) => format!(
+                "{head}  {}  {}  {}",
+                plain::pad(iterations, iterations_width),
+                plain::pad(cost, cost_width),
+                style.paint(tone(tier.state), label)
+            ),
+        });
+    }
+    rows
+}
+
+fn widest(texts: &[String]) -> usize {
+    texts.iter().map(|text| plain::width(text)).max().unwrap_or(0)
+}
+
+fn tone(state: TierState) -> Tone {
+    match state {
+        TierState::Solved => Tone::Good,
+        TierState::Running | TierState::Parked => Tone::Notice,
+        TierState::NotReached => Tone::Faint,
+        TierState::Failed
+        | TierState::Stalled
+        | TierState::BudgetLimit
+        | TierState::NoModel
+        | TierState::Rejected
+        | TierState::Blocked
+        | TierState::Interrupted => Tone::Bad,
+    }
+}
+
+fn total(view: &RunView) -> String {
+    let mut parts = vec![
+        words::count(u64::from(view.spent.iterations), "iteration"),
+        view.spent.cost.to_string(),
+        human_duration(view.spent.active_ms),
+    ];
+    if view.budget_cap_hit() {
+        parts.push("budget cap hit".to_owned());
+    }
+    parts.join("  |  ")
+}
+
+fn audit(view: &RunView) -> String {
+    let Some(run) = &view.run else { return "off".to_owned() };
+    let place = run.audit_db.as_deref().map_or_else(|| "off".to_owned(), plain::command);
+    format!("{place}  (run: {})", plain::line(run.run_id.short()))
+}
+
+fn errors(view: &RunView) -> Vec<String> {
+    let mut lines = Vec::new();
+    let failed = words::verdict(view).0 == Mark::Bad;
+    if !view.recent_errors.is_empty() && failed {
+        lines.push(String::new());
+        lines.push("  Most recent errors:".to_owned());
+        let shown = view.recent_errors.iter().take(MAX_BULLETS);
+        lines.extend(shown.map(|error| format!("    - \"{}\"", plain::clipped_line(error, MAX_ERROR))));
+    }
+    if failed && let Some(command) = words::history_command(view) {
+        lines.push(String::new());
+        lines.push(format!("  Full history: {}", plain::command(&command)));
+    }
+    lines
+}
+
+fn extras(view: &RunView) -> Vec<String> {
+    let mut facts = Vec::new();
+    facts.extend(view.tiers.iter().filter_map(|tier| tier_reason(view, tier)));
+    facts.extend(words::tests_change(view).map(|change| format!("  Tests:   {change}")));
+    facts.extend(words::diff_size(view).map(|size| format!("  Change:  {size}")));
+    if view.budget_cap_hit() && !view.stop_reason().is_empty() {
+        facts.push(format!("  Cap:     {}", plain::clipped_line(view.stop_reason(), MAX_SPEECH)));
+    }
+    if view.run.is_some() && view.calls > 0 {
+        facts.push(format!("  Left:    {}", words::budget_left(view)));
+    }
+    let warnings = view.warnings.iter().take(MAX_BULLETS);
+    facts.extend(warnings.map(|warning| format!("  ! {}", plain::clipped_line(warning, MAX_SPEECH))));
+    if let Some(more) = view.warnings.len().checked_sub(MAX_BULLETS).filter(|&more| more > 0) {
+        facts.push(format!("  ! {} in the audit log", words::count(words::u64_of(more), "more warning")));
+    }
+    facts.extend(words::unsettled(view).map(|sentence| format!("  ! {sentence}")));
+    let steps: Vec<String> = words::next_steps(view).iter().map(|step| format!("    - {}", say(step))).collect();
+    let mut lines = Vec::new();
+    if !facts.is_empty() {
+        lines.push(String::new());
+        lines.append(&mut facts);
+    }
+    if !steps.is_empty() {
+        lines.push(String::new());
+        lines.push("  Next:".to_owned());
+        lines.extend(steps);
+    }
+    lines
+}
+
+/// Why a tier ended, where it gave a reason that the verdict does not say already.
+fn tier_reason(view: &RunView, tier: &TierView) -> Option<String> {
+    let reason = tier.reason.as_deref().filter(|reason| !reason.trim().is_empty())?;
+    let said = reason == view.stop_reason()
+        || matches!(view.outcome(), Some(Outcome::Blocked { reason: said }) if said == reason);
+    (!said).then(|| format!("  Tier {}:  {}", tier.number, say(&words::why_it_ended(tier))))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,255 @@
+//! The one fold: a run's events become what every surface shows.
+//!
+//! Money comes from receipts alone, so the report's totals are the audit log's (SPEC "Tests that prove us better").
+//! Invariant: total over any sequence of events, also a cut one, a resumed one or an empty one. Nothing is escaped here.
+
+use std::collections::HashSet;
+
+use crate::domain::attempt::{Attempt, TierExit};
+use crate::domain::budget::{Budget, Spent};
+use crate::domain::event::{BaselineFinished, DiffStat, Event, RunFinished, RunStarted};
+use crate::domain::ladder::{Role, Tier};
+use crate::domain::outcome::Outcome;
+use crate::domain::units::MicroUsd;
+
+/// Whether the process behind the events is still there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Liveness {
+    /// It runs.
+    Alive,
+    /// It is gone without having ended the run.
+    Dead,
+    /// It ended the run itself.
+    Ended,
+}
+
+/// How the run stands.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Ending {
+    /// Still under way.
+    Running,
+    /// The process died; `upshift resume` may go on.
+    Died,
+    /// It ended.
+    Finished(RunFinished),
+}
+
+impl Ending {
+    /// The outcome, when the run ended.
+    #[must_use]
+    pub fn outcome(&self) -> Option<&Outcome> {
+        match self {
+            Self::Finished(finished) => Some(&finished.outcome),
+            Self::Running | Self::Died => None,
+        }
+    }
+}
+
+/// What became of a tier.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TierState {
+    /// Its turn never came.
+    NotReached,
+    /// Under way.
+    Running,
+    /// It made the tests pass.
+    Solved,
+    /// Its iterations are used up.
+    Failed,
+    /// No more progress.
+    Stalled,
+    /// A cap ended it.
+    BudgetLimit,
+    /// No model of it could be used.
+    NoModel,
+    /// Green, but the critic rejected to the end.
+    Rejected,
+    /// A person is needed.
+    Blocked,
+    /// A signal or a crash ended it.
+    Interrupted,
+    /// Waiting outside the runner.
+    Parked,
+}
+
+/// One tier as the report shows it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TierView {
+    /// Its place in the ladder, from 1.
+    pub number: usize,
+    /// Its configuration.
+    pub tier: Tier,
+    /// What became of it.
+    pub state: TierState,
+    /// How it ended, if it did.
+    pub exit: Option<TierExit>,
+    /// Why, in words, where the exit alone does not say it. Text from outside.
+    pub reason: Option<String>,
+    /// Iterations begun.
+    pub iterations: u32,
+    /// What its calls were settled at.
+    pub cost: MicroUsd,
+    /// Its finished iterations, in order.
+    pub attempts: Vec<Attempt>,
+}
+
+impl TierView {
+    /// The artisan's model that answered last, else the first configured one; as `provider/model`.
+    #[must_use]
+    pub fn model(&self) -> String {
+        let answered = self.attempts.iter().rev().map(|attempt| attempt.model_artisan.clone()).find(|m| !m.is_empty());
+        answered.or_else(|| self.tier.artisan.first().map(ToString::to_string)).unwrap_or_default()
+    }
+
+    /// Every model of this tier with its roles, in the order of roles: one entry when all roles share it.
+    #[must_use]
+    pub fn models(&self) -> Vec<(Vec<Role>, String)> {
+        let mut models: Vec<(Vec<Role>, String)> = Vec::new();
+        for &role in self.tier.roles() {
+            let Some(target) = self.tier.targets(role).first().map(ToString::to_string) else { continue };
+            match models.iter_mut().find(|(_, model)| *model == target) {
+                Some((roles, _)) => roles.push(role),
+                None => models.push((vec![role], target)),
+            }
+        }
+        models
+    }
+}
+
+/// A place in the ladder: where the run stood when it ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Position {
+    /// Zero-based tier.
+    pub tier_index: u32,
+    /// One-based iteration within the tier.
+    pub iteration: u32,
+}
+
+/// Everything that a report says about a run.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RunView {
+    /// What the run is about; `None` when it was refused before it began.
+    pub run: Option<RunStarted>,
+    /// How it stands.
+    pub ending: Ending,
+    /// What the tests said before any model was asked.
+    pub baseline: Option<BaselineFinished>,
+    /// Every tier of the ladder, reached or not.
+    pub tiers: Vec<TierView>,
+    /// Where the last iteration began; `None` before the first.
+    pub position: Option<Position>,
+    /// What is used of the budget.
+    pub spent: Spent,
+    /// What was set aside for calls that were never settled: it may have been billed too.
+    pub unsettled: MicroUsd,
+    /// Model calls that were settled.
+    pub calls: u32,
+    /// Failing tests at the start.
+    pub failing_before: Vec<String>,
+    /// Failing tests at the end, or after the last finished iteration; `None` when the tests never ran again.
+    pub failing_after: Option<Vec<String>>,
+    /// The most recent errors.
+    pub recent_errors: Vec<String>,
+    /// Warnings in order, each once.
+    pub warnings: Vec<String>,
+    /// Processes that worked on the run.
+    pub invocations: u32,
+}
+
+impl RunView {
+    /// Folds a run's events; `liveness` decides what a missing end means.
+    #[must_use]
+    pub fn from_events(events: &[Event], liveness: Liveness) -> Self {
+        fold::fold(events, liveness)
+    }
+
+    /// The caps; all zero when the run never began.
+    #[must_use]
+    pub fn budget(&self) -> Budget {
+        let none = Budget { max_cost: MicroUsd::ZERO, max_iterations: 0, max_active_ms: 0 };
+        self.run.as_ref().map_or(none, |run| run.budget.clone())
+    }
+
+    /// The outcome, when the run ended.
+    #[must_use]
+    pub fn outcome(&self) -> Option<&Outcome> {
+        self.ending.outcome()
+    }
+
+    /// What was changed; empty while running.
+    #[must_use]
+    pub fn diff_stat(&self) -> DiffStat {
+        match &self.ending {
+            Ending::Finished(finished) => finished.diff_stat.clone(),
+            Ending::Running | Ending::Died => DiffStat::default(),
+        }
+    }
+
+    /// Which cap, signal or condition ended the run; empty while running.
+    #[must_use]
+    pub fn stop_reason(&self) -> &str {
+        match &self.ending {
+            Ending::Finished(finished) => &finished.stop_reason,
+            Ending::Running | Ending::Died => "",
+        }
+    }
+
+    /// Where the best patch of a failed run was kept.
+    #[must_use]
+    pub fn best_patch(&self) -> Option<&str> {
+        match &self.ending {
+            Ending::Finished(finished) => finished.best_patch.as_deref(),
+            Ending::Running | Ending::Died => None,
+        }
+    }
+
+    /// The tier at a zero-based place of the ladder.
+    #[must_use]
+    pub fn tier(&self, tier_index: u32) -> Option<&TierView> {
+        self.tiers.get(usize::try_from(tier_index).ok()?)
+    }
+
+    /// The tier and iteration that made the tests pass.
+    #[must_use]
+    pub fn resolved(&self) -> Option<(&TierView, u32)> {
+        match self.outcome() {
+            Some(&Outcome::Fixed { tier_index, iteration }) => Some((self.tier(tier_index)?, iteration)),
+            _ => None,
+        }
+    }
+
+    /// Tests that failed at the start and do not any more.
+    #[must_use]
+    pub fn fixed_tests(&self) -> Vec<&str> {
+        let Some(after) = &self.failing_after else { return Vec::new() };
+        without(&self.failing_before, after)
+    }
+
+    /// Tests that failed at the start and still do.
+    #[must_use]
+    pub fn still_failing(&self) -> Vec<&str> {
+        let fixed: HashSet<&str> = self.fixed_tests().into_iter().collect();
+        self.failing_before.iter().map(String::as_str).filter(|name| !fixed.contains(name)).collect()
+    }
+
+    /// Tests that fail now and did not at the start.
+    #[must_use]
+    pub fn newly_failing(&self) -> Vec<&str> {
+        without(self.failing_after.as_deref().unwrap_or_default(), &self.failing_before)
+    }
+
+    /// Whether a cap of the budget ended the run.
+    #[must_use]
+    pub fn budget_cap_hit(&self) -> bool {
+        matches!(self.outcome(), Some(Outcome::Budget))
+    }
+}
+
+fn without<'a>(names: &'a [String], others: &[String]) -> Vec<&'a str> {
+    let others: HashSet<&String> = others.iter().collect();
+    names.iter().filter(|name| !others.contains(name)).map(String::as_str).collect()
+}
+
+mod fold;
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,107 @@
+use proptest::prelude::*;
+
+use super::*;
+use crate::domain::event::Event;
+use crate::report::fixtures::{self, F0, Script};
+
+#[test]
+fn totals_come_from_receipts_and_equal_the_sum_of_attempts() {
+    let view = fixtures::fixed().view();
+    let attempts: MicroUsd = view.tiers.iter().flat_map(|tier| &tier.attempts).map(|attempt| attempt.cost).sum();
+    let tiers: MicroUsd = view.tiers.iter().map(|tier| tier.cost).sum();
+    assert_eq!((view.spent.cost, attempts, tiers), (MicroUsd(800), MicroUsd(800), MicroUsd(800)));
+    assert_eq!((view.spent.iterations, view.calls), (7, 7));
+}
+
+#[test]
+fn the_fold_tells_what_was_fixed_and_where() {
+    let view = fixtures::fixed().view();
+    let (tier, iteration) = view.resolved().unwrap();
+    assert_eq!((tier.number, iteration), (2, 2));
+    assert_eq!(view.fixed_tests(), F0);
+    assert_eq!(view.tiers[2].state, TierState::NotReached);
+    assert_eq!(view.position, Some(Position { tier_index: 1, iteration: 2 }));
+}
+
+#[test]
+fn the_same_events_mean_running_or_dead_by_the_process() {
+    let mut script = Script::new();
+    script.red().tier(0).begin(0, 1);
+    for (liveness, ending, state) in [
+        (Liveness::Alive, Ending::Running, TierState::Running),
+        (Liveness::Dead, Ending::Died, TierState::Interrupted),
+        (Liveness::Ended, Ending::Died, TierState::Interrupted),
+    ] {
+        let view = script.view_as(liveness);
+        assert_eq!((&view.ending, view.tiers[0].state), (&ending, state));
+    }
+}
+
+#[test]
+fn a_resumed_run_counts_nothing_twice_and_is_no_longer_parked() {
+    let mut script = Script::new();
+    script.red().tier(0).iteration(0, 1, 400, &F0).finish(Outcome::Parked, "waiting", &F0);
+    let parked = script.view();
+    assert_eq!(parked.tiers[0].state, TierState::Parked);
+    script.push(Event::InvocationStarted { invocation: 2, pid: 7 });
+    let receipt = script.events.iter().find(|event| matches!(event, Event::CallSettled(_))).cloned().unwrap();
+    script.push(receipt).tier(0);
+    script.begin(0, 1).iteration(0, 2, 100, &F0[..1]);
+    let view = script.view_as(Liveness::Alive);
+    assert_eq!(view.ending, Ending::Running);
+    assert_eq!((view.spent.cost, view.spent.iterations, view.invocations), (MicroUsd(500), 2, 2));
+    assert_eq!(view.failing_after.as_deref(), Some(&[F0[0].to_owned()][..]));
+}
+
+#[test]
+fn an_interrupted_tier_that_goes_on_is_running_again() {
+    let mut script = Script::new();
+    script.red().tier(0).iteration(0, 1, 400, &F0).end_tier(0, TierExit::Interrupted, None, 1);
+    script.finish(Outcome::Interrupted { signal: 15 }, "SIGTERM", &F0);
+    assert_eq!(script.view().tiers[0].state, TierState::Interrupted);
+    script.push(Event::InvocationStarted { invocation: 2, pid: 7 }).begin(0, 2);
+    assert_eq!(script.view_as(Liveness::Alive).tiers[0].state, TierState::Running);
+}
+
+#[test]
+fn a_reservation_that_was_never_settled_is_reported_and_not_counted() {
+    let (_, view) = fixtures::every_ending().into_iter().find(|(name, _)| *name == "died").unwrap();
+    assert_eq!((view.spent.cost, view.unsettled), (MicroUsd(400), MicroUsd(21_000)));
+}
+
+#[test]
+fn models_are_listed_once_with_their_roles() {
+    let view = fixtures::fixed().view();
+    assert_eq!(view.tiers[1].models(), [(vec![Role::Artisan], "anthropic/claude-haiku-4-5".to_owned())]);
+    assert_eq!(
+        view.tiers[2].models(),
+        [
+            (vec![Role::Librarian], "anthropic/claude-haiku-4-5".to_owned()),
+            (vec![Role::Artisan, Role::Critic], "anthropic/claude-sonnet-4-5".to_owned()),
+        ]
+    );
+}
+
+proptest! {
+    #[test]
+    fn any_cut_of_any_run_folds_and_its_money_is_its_receipts(which in 0usize..14, cut in 0usize..80, twice in any::<bool>()) {
+        let mut script = if which == 0 { fixtures::fixed() } else { Script::new() };
+        if which > 0 {
+            script.first_tier_fails().tier(1).iteration(1, 1, which as u64 * 100, &F0[..1]);
+        }
+        script.events.truncate(cut);
+        if twice {
+            let again = script.events.clone();
+            script.events.extend(again);
+        }
+        let view = script.view_as(Liveness::Dead);
+        let mut receipts = std::collections::BTreeMap::new();
+        for event in &script.events {
+            if let Event::CallSettled(receipt) = event {
+                receipts.insert(receipt.call_id.clone(), receipt.cost);
+            }
+        }
+        prop_assert_eq!(view.spent.cost, receipts.values().copied().sum());
+        prop_assert_eq!(view.spent.cost, view.tiers.iter().map(|tier| tier.cost).sum());
+    }
+}

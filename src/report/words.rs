@@ -1,0 +1,426 @@
+//! Every sentence about a run, in one place, for all surfaces.
+//!
+//! A [`Sentence`] keeps our words apart from text that came from a model, a repository or the configuration, so that
+//! each surface can escape the latter in its own way. Invariant: nothing is escaped or clipped here.
+
+use crate::domain::attempt::TierExit;
+use crate::domain::outcome::Outcome;
+use crate::domain::units::{MicroUsd, human_duration};
+
+use super::view::{Ending, RunView, TierState, TierView};
+
+/// Where commands look for the audit log when nothing names it (DESIGN §2.4); it need not be named in advice.
+const DEFAULT_AUDIT_DB: &str = ".upshift/audit.db";
+
+/// A part of a sentence.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Piece {
+    /// Our own words: shown as they are.
+    Ours(String),
+    /// A name that is not ours (a tier): to be escaped.
+    Name(String),
+    /// A path or command to be copied; it may hold names that are not ours: to be escaped.
+    Code(String),
+    /// Speech that is not ours (a model's reason, an error): to be escaped and clipped.
+    Speech(String),
+}
+
+/// A sentence made of pieces.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Sentence(pub Vec<Piece>);
+
+impl Sentence {
+    /// A sentence of our own words alone.
+    #[must_use]
+    pub fn plain(text: impl Into<String>) -> Self {
+        Self(vec![Piece::Ours(text.into())])
+    }
+
+    /// Adds words of our own.
+    #[must_use]
+    pub fn ours(self, text: impl Into<String>) -> Self {
+        self.with(Piece::Ours(text.into()))
+    }
+
+    /// Adds a name that is not ours.
+    #[must_use]
+    pub fn name(self, text: &str) -> Self {
+        self.with(Piece::Name(text.to_owned()))
+    }
+
+    /// Adds a path or a command.
+    #[must_use]
+    pub fn code(self, text: impl Into<String>) -> Self {
+        self.with(Piece::Code(text.into()))
+    }
+
+    /// Adds speech that is not ours; where there is none it says so.
+    #[must_use]
+    pub fn speech(self, text: &str) -> Self {
+        if text.trim().is_empty() { self.ours("no reason given") } else { self.with(Piece::Speech(text.to_owned())) }
+    }
+
+    fn with(mut self, piece: Piece) -> Self {
+        self.0.push(piece);
+        self
+    }
+
+    /// Adds where the run stood, after `joint`, if it stood anywhere; then `end` in any case.
+    fn at(self, view: &RunView, joint: &str, end: &str) -> Self {
+        let here = view.position.and_then(|position| Some((view.tier(position.tier_index)?, position.iteration)));
+        let Some((tier, iteration)) = here else { return self.ours(end) };
+        self.ours(format!("{joint}Tier {} (", tier.number))
+            .name(&tier.tier.name)
+            .ours(format!("), iteration {iteration}{end}"))
+    }
+
+    /// Renders the sentence; `escape` is given the pieces that are not ours.
+    pub fn render(&self, mut escape: impl FnMut(&Piece) -> String) -> String {
+        self.0
+            .iter()
+            .map(|piece| match piece {
+                Piece::Ours(text) => text.clone(),
+                Piece::Name(_) | Piece::Code(_) | Piece::Speech(_) => escape(piece),
+            })
+            .collect()
+    }
+}
+
+/// The sign before a verdict.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Mark {
+    /// The tests pass.
+    Good,
+    /// They do not, or nobody can say.
+    Bad,
+    /// The run waits.
+    Waiting,
+    /// The run is under way.
+    Running,
+}
+
+impl Mark {
+    /// The sign itself.
+    #[must_use]
+    pub const fn sign(self) -> &'static str {
+        match self {
+            Self::Good => "✔",
+            Self::Bad => "✖",
+            Self::Waiting => "⏸",
+            Self::Running => "▶",
+        }
+    }
+}
+
+/// `1 iteration`, `2 iterations`.
+#[must_use]
+pub fn count(n: u64, singular: &str) -> String {
+    let plural = if n == 1 { "" } else { "s" };
+    format!("{n} {singular}{plural}")
+}
+
+/// The verdict of a run in one line (FR-011).
+#[must_use]
+pub fn verdict(view: &RunView) -> (Mark, Sentence) {
+    match &view.ending {
+        Ending::Running => (Mark::Running, Sentence::plain("Still running").at(view, ": ", ".")),
+        Ending::Died => (Mark::Bad, Sentence::plain("This run did not end: interrupted").at(view, " during ", ".")),
+        Ending::Finished(finished) => verdict_of(&finished.outcome, view),
+    }
+}
+
+fn verdict_of(outcome: &Outcome, view: &RunView) -> (Mark, Sentence) {
+    let start = Sentence::plain;
+    let sentence = match outcome {
+        Outcome::Fixed { .. } => return (Mark::Good, fixed(view)),
+        Outcome::AlreadyGreen => return (Mark::Good, already_green(view)),
+        Outcome::Parked => {
+            return (Mark::Waiting, start("Parked").at(view, " in ", ": ").speech(view.stop_reason()));
+        }
+        Outcome::Exhausted => exhausted(view),
+        Outcome::Stalled => {
+            let last = view.position.and_then(|position| view.tier(position.tier_index));
+            match last.and_then(stall) {
+                Some(why) => start("Stalled").at(view, " in ", &format!(": {why}.")),
+                None => start("Stalled").at(view, " in ", ": ").speech(view.stop_reason()),
+            }
+        }
+        Outcome::Blocked { reason } => start("Blocked").at(view, " in ", ": a person is needed. ").speech(reason),
+        Outcome::Objected => start("The tests pass").at(view, " since ", ", but the critic still rejects the change."),
+        Outcome::Budget if view.position.is_none() => start("Global budget exhausted before the first iteration."),
+        Outcome::Budget => start("Global budget exhausted").at(view, " during ", "."),
+        Outcome::NoModel => start("No model could be used").at(view, " in ", ": ").speech(view.stop_reason()),
+        Outcome::Refused { reason } => start("Refused: ").speech(reason),
+        Outcome::Broken { reason } => start("The test command does not work: ").speech(reason),
+        Outcome::Interrupted { signal } => {
+            start("Interrupted by ").ours(signal_name(*signal)).at(view, " during ", ".")
+        }
+    };
+    (Mark::Bad, sentence)
+}
+
+fn fixed(view: &RunView) -> Sentence {
+    match view.resolved() {
+        Some((tier, iteration)) => Sentence::plain(format!("Fixed by Tier {} (", tier.number))
+            .name(&tier.tier.name)
+            .ours(format!(") in iteration {iteration}")),
+        None => Sentence::plain("Fixed"),
+    }
+}
+
+fn already_green(view: &RunView) -> Sentence {
+    let passed = view.baseline.as_ref().map_or(0, |baseline| baseline.passed);
+    if passed == 0 {
+        return Sentence::plain("Already green: the tests pass, so no model was asked.");
+    }
+    let verb = if passed == 1 { "passes" } else { "pass" };
+    Sentence::plain(format!("Already green: {} {verb}, so no model was asked.", count(passed, "test")))
+}
+
+fn exhausted(view: &RunView) -> Sentence {
+    match view.tiers.as_slice() {
+        [only] => Sentence::plain("Tier 1 (").name(&only.tier.name).ours(") exhausted without success."),
+        tiers => Sentence::plain(format!("All {} tiers exhausted without success.", tiers.len())),
+    }
+}
+
+fn stall(tier: &TierView) -> Option<&'static str> {
+    match tier.exit? {
+        TierExit::EntropyDetected => Some("the same error came back again and again"),
+        TierExit::NoProgress => Some("the same patch came twice"),
+        TierExit::Success
+        | TierExit::IterationsExhausted
+        | TierExit::BudgetExhausted
+        | TierExit::ProviderError
+        | TierExit::Blocked
+        | TierExit::Objected
+        | TierExit::Interrupted => None,
+    }
+}
+
+fn signal_name(signal: i32) -> String {
+    match signal {
+        2 => "SIGINT".to_owned(),
+        15 => "SIGTERM".to_owned(),
+        other => format!("signal {other}"),
+    }
+}
+
+/// How a tier's row ends; `None` for a tier that was not reached, whose row has no columns.
+#[must_use]
+pub const fn state_label(state: TierState) -> Option<&'static str> {
+    match state {
+        TierState::NotReached => None,
+        TierState::Running => Some("▶ running"),
+        TierState::Solved => Some("✔ solved"),
+        TierState::Failed => Some("✖ failed"),
+        TierState::Stalled => Some("✖ stalled"),
+        TierState::BudgetLimit => Some("✖ budget limit"),
+        TierState::NoModel => Some("✖ no model"),
+        TierState::Rejected => Some("✖ rejected"),
+        TierState::Blocked => Some("✖ blocked"),
+        TierState::Interrupted => Some("✖ interrupted"),
+        TierState::Parked => Some("⏸ parked"),
+    }
+}
+
+/// Why a tier did not end the run with green tests; empty where its state says enough.
+#[must_use]
+pub fn why_it_ended(tier: &TierView) -> Sentence {
+    let ours = match tier.state {
+        TierState::NotReached | TierState::Running | TierState::Solved => return Sentence::default(),
+        TierState::Failed => format!("tests still red after {}", count(u64::from(tier.iterations), "iteration")),
+        TierState::Stalled => stall(tier).unwrap_or("no more progress").to_owned(),
+        TierState::BudgetLimit => "the budget did not allow another call".to_owned(),
+        TierState::NoModel => "no model of this tier could be used".to_owned(),
+        TierState::Rejected => "tests pass, critic rejects".to_owned(),
+        TierState::Blocked => "a person is needed".to_owned(),
+        TierState::Interrupted => "the process was ended".to_owned(),
+        TierState::Parked => "waiting outside the runner".to_owned(),
+    };
+    match &tier.reason {
+        Some(reason) if !reason.trim().is_empty() => Sentence::plain(format!("{ours}: ")).speech(reason),
+        _ => Sentence::plain(ours),
+    }
+}
+
+/// What is left of the budget, in one line: `$1.9992 of $2.00, 23 of 30 iterations, 12m 46s of 15m 0s`.
+#[must_use]
+pub fn budget_left(view: &RunView) -> String {
+    let caps = view.budget();
+    let spent = &view.spent;
+    format!(
+        "{} of {}, {} of {}, {} of {}",
+        round_money(caps.max_cost.saturating_sub(spent.cost)),
+        caps.max_cost.to_cents(),
+        caps.max_iterations.saturating_sub(spent.iterations),
+        count(u64::from(caps.max_iterations), "iteration"),
+        human_duration(caps.max_active_ms.saturating_sub(spent.active_ms)),
+        human_duration(caps.max_active_ms),
+    )
+}
+
+/// Whole cents with two decimals, as caps are written; anything finer with four.
+fn round_money(amount: MicroUsd) -> String {
+    const MICROS_PER_CENT: u64 = 10_000;
+    if amount.0.is_multiple_of(MICROS_PER_CENT) { amount.to_cents() } else { amount.to_string() }
+}
+
+/// Says that money may have gone beyond the total; `None` when every call was settled.
+#[must_use]
+pub fn unsettled(view: &RunView) -> Option<String> {
+    (view.unsettled > MicroUsd::ZERO).then(|| {
+        format!("A call was under way when the process died: up to {} more may have been billed.", view.unsettled)
+    })
+}
+
+/// `3 failing → 0 failing (3 fixed)`; `None` when no test is known to have failed.
+#[must_use]
+pub fn tests_change(view: &RunView) -> Option<String> {
+    let baseline = view.baseline.as_ref()?;
+    if baseline.failing.is_empty() && view.failing_after.as_ref().is_none_or(Vec::is_empty) {
+        return None;
+    }
+    let before = baseline.failing.len();
+    let flaky = baseline.flaky.len();
+    let aside =
+        if flaky == 0 { String::new() } else { format!("; {} set aside as flaky", count(u64_of(flaky), "test")) };
+    let Some(after) = &view.failing_after else { return Some(format!("{before} failing{aside}")) };
+    let fixed = view.fixed_tests().len();
+    let fixed = if fixed == 0 { String::new() } else { format!(" ({fixed} fixed)") };
+    Some(format!("{before} failing → {} failing{fixed}{aside}", after.len()))
+}
+
+/// `2 files, +12 −3`; `None` when nothing was changed.
+#[must_use]
+pub fn diff_size(view: &RunView) -> Option<String> {
+    let stat = view.diff_stat();
+    if stat.files.is_empty() {
+        return None;
+    }
+    let added: u64 = stat.files.iter().filter_map(|file| file.added).sum();
+    let removed: u64 = stat.files.iter().filter_map(|file| file.removed).sum();
+    Some(format!("{}, +{added} −{removed}", count(u64_of(stat.files.len()), "file")))
+}
+
+pub(super) fn u64_of(n: usize) -> u64 {
+    u64::try_from(n).unwrap_or(u64::MAX)
+}
+
+/// What a person may do next (S0-32).
+#[must_use]
+pub fn next_steps(view: &RunView) -> Vec<Sentence> {
+    let one = |sentence: Sentence| vec![sentence];
+    let mut steps = match &view.ending {
+        Ending::Running => return Vec::new(),
+        Ending::Died => {
+            one(resume(view, "to go on after the last finished iteration; what is finished is not paid for again."))
+        }
+        Ending::Finished(finished) => match &finished.outcome {
+            Outcome::Fixed { .. } => one(Sentence::plain(
+                "Review the change before you merge it: that the tests pass is all that upshift vouches for.",
+            )),
+            Outcome::AlreadyGreen => one(Sentence::plain(
+                "Nothing to do. If you expected red tests, check that this is the command that fails for you: ",
+            )
+            .code(test_command(view))),
+            Outcome::Exhausted => one(Sentence::plain(
+                "Read the most recent errors, then add a stronger tier, raise a tier's maxIterations, or name the goal \
+                 with --objective.",
+            )),
+            Outcome::Stalled => one(Sentence::plain(
+                "Read the error that keeps coming back: if the code is not its cause (environment, the test itself), no \
+                 model will fix it. Else add a stronger tier.",
+            )),
+            Outcome::Blocked { .. } => one(Sentence::plain("Settle what the model asks for, then run upshift again.")),
+            Outcome::Objected => one(Sentence::plain(
+                "Read the critic's objections in the audit log and decide: take the change as it is, or reject it.",
+            )),
+            Outcome::Budget => one(Sentence::plain(
+                "Raise the cap that was hit (--max-cost-usd, --max-iterations, --max-duration-minutes) or put a cheaper \
+                 tier first, then run upshift again.",
+            )),
+            Outcome::NoModel => {
+                one(Sentence::plain("Check the keys and endpoints without spending anything: ").code("upshift doctor"))
+            }
+            Outcome::Refused { .. } => {
+                one(Sentence::plain("Nothing was run and nothing was spent. See what the gate requires: ")
+                    .code("upshift doctor"))
+            }
+            Outcome::Broken { .. } => vec![
+                Sentence::plain("Run the command yourself until it runs the tests: ").code(test_command(view)),
+                Sentence::plain(
+                    "If it is the wrong one, set --test-command; what it needs beforehand goes into test.setupCommand.",
+                ),
+            ],
+            Outcome::Interrupted { .. } => {
+                one(resume(view, "to go on where it stopped; what is finished is not paid for again."))
+            }
+            Outcome::Parked => {
+                one(resume(view, "when what it waits for has happened (the workflow does so by itself)."))
+            }
+        },
+    };
+    if let Some(patch) = view.best_patch() {
+        let path = shell_quote(patch);
+        steps.push(Sentence::plain("The best attempt was kept: ").code(format!("git apply {path}")));
+    }
+    steps
+}
+
+fn resume(view: &RunView, rest: &str) -> Sentence {
+    let Some((run, db)) = view.run.as_ref().and_then(|run| Some((run, run.audit_db.as_deref()?))) else {
+        return Sentence::plain("Run upshift again: the audit log was off, and a run without one cannot be resumed.");
+    };
+    let mut command = format!("upshift resume {}", plain_id(run.run_id.short()));
+    if db != DEFAULT_AUDIT_DB {
+        command.push_str(&format!(" --audit-db {}", shell_quote(db)));
+    }
+    Sentence::plain("Run ").code(command).ours(format!(" {rest}"))
+}
+
+fn test_command(view: &RunView) -> String {
+    view.run.as_ref().map(|run| run.test_command.clone()).unwrap_or_default()
+}
+
+/// Quotes a word for a POSIX shell; a word that could be taken for an option gets `./` in front.
+#[must_use]
+pub fn shell_quote(word: &str) -> String {
+    let word = if word.starts_with('-') { format!("./{word}") } else { word.to_owned() };
+    let safe = |c: char| c.is_ascii_alphanumeric() || matches!(c, '/' | '.' | '_' | '-' | '+' | ':' | '@' | '%' | ',');
+    if !word.is_empty() && word.chars().all(safe) { word } else { format!("'{}'", word.replace('\'', r"'\''")) }
+}
+
+/// The shell command that shows a run's whole history; `None` when the audit log is off or holds no
+/// iteration. The id is the full one
+/// (contradiction 25).
+#[must_use]
+pub fn history_command(view: &RunView) -> Option<String> {
+    let run = view.run.as_ref().filter(|_| view.spent.iterations > 0)?;
+    let db = shell_quote(run.audit_db.as_deref()?);
+    let id = plain_id(&run.run_id.0);
+    Some(format!("sqlite3 {db} \"SELECT * FROM tier_attempts WHERE run_id='{id}' ORDER BY tier_index, iteration;\""))
+}
+
+/// A run id as it may stand in a command: a log that was tampered with must not make one of its own.
+pub(super) fn plain_id(id: &str) -> String {
+    id.chars().filter(|c| c.is_ascii_alphanumeric() || *c == '-').collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_quoted_word_is_one_word_to_a_shell() {
+        for (word, quoted) in [
+            (".upshift/audit.db", ".upshift/audit.db"),
+            ("my audit.db", "'my audit.db'"),
+            ("it's; rm -rf $HOME `x`", r"'it'\''s; rm -rf $HOME `x`'"),
+            ("-init.db", "./-init.db"),
+            ("", "''"),
+        ] {
+            assert_eq!(shell_quote(word), quoted);
+        }
+    }
+}

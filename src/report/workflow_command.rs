@@ -1,0 +1,99 @@
+//! Workflow commands: the lines by which a step speaks to the Actions runner, escaped so that data stays data.
+//!
+//! Source: `actions/runner`, `ActionCommand.cs`: data escapes `%`, CR and LF; property values also `:` and `,`.
+
+use super::plain;
+
+/// The most characters of an annotation that the runner keeps.
+const MAX_ANNOTATION_CHARS: usize = 4_096;
+
+/// The kind of an annotation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Annotation {
+    /// Something failed.
+    Error,
+    /// Something to look at.
+    Warning,
+    /// Something to know.
+    Notice,
+}
+
+impl Annotation {
+    const fn as_str(self) -> &'static str {
+        match self {
+            Self::Error => "error",
+            Self::Warning => "warning",
+            Self::Notice => "notice",
+        }
+    }
+}
+
+/// Escapes the data of a command.
+#[must_use]
+pub fn escape_data(data: &str) -> String {
+    data.replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A")
+}
+
+/// Escapes a property's value.
+#[must_use]
+pub fn escape_property(value: &str) -> String {
+    escape_data(value).replace(':', "%3A").replace(',', "%2C")
+}
+
+/// Opens a foldable section; its title is made one harmless line.
+#[must_use]
+pub fn group(title: &str) -> String {
+    format!("::group::{}", escape_data(&plain::line(title)))
+}
+
+/// Closes the section that is open.
+#[must_use]
+pub fn end_group() -> String {
+    "::endgroup::".to_owned()
+}
+
+/// An annotation with a title; both are sanitised.
+#[must_use]
+pub fn annotation(kind: Annotation, title: &str, message: &str) -> String {
+    let message: String = plain::block(message).chars().take(MAX_ANNOTATION_CHARS).collect();
+    format!("::{} title={}::{}", kind.as_str(), escape_property(&plain::line(title)), escape_data(&message))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// What the runner does with data: it replaces the escapes, `%25` last.
+    fn unescape_data(data: &str) -> String {
+        data.replace("%0D", "\r").replace("%0A", "\n").replace("%25", "%")
+    }
+
+    fn unescape_property(value: &str) -> String {
+        value.replace("%0D", "\r").replace("%0A", "\n").replace("%3A", ":").replace("%2C", ",").replace("%25", "%")
+    }
+
+    #[test]
+    fn titles_and_messages_stay_on_their_line() {
+        assert_eq!(group("Tier 1\n::error::x 50%"), "::group::Tier 1 ::error::x 50%25");
+        assert_eq!(annotation(Annotation::Warning, "a:b,c", "one\r\ntwo"), "::warning title=a%3Ab%2Cc::one%0Atwo");
+    }
+
+    proptest! {
+        #[test]
+        fn what_the_runner_reads_is_what_was_meant(parts in prop::collection::vec("(%|\r|\n|:|,|0A|0D|25|3A|2C|::|\\PC)", 0..20)) {
+            let text = parts.concat();
+            prop_assert_eq!(&unescape_data(&escape_data(&text)), &text);
+            prop_assert_eq!(&unescape_property(&escape_property(&text)), &text);
+            prop_assert!(!escape_data(&text).contains(['\r', '\n']));
+            prop_assert!(!escape_property(&text).contains(['\r', '\n', ':', ',']));
+        }
+
+        #[test]
+        fn a_command_is_always_one_line(title in any::<String>(), message in any::<String>()) {
+            prop_assert_eq!(group(&title).lines().count(), 1);
+            prop_assert_eq!(annotation(Annotation::Error, &title, &message).lines().count(), 1);
+        }
+    }
+}

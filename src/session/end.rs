@@ -1,0 +1,231 @@
+//! How a session ends: the report, the reason, and what it cost.
+
+use std::fmt;
+
+use crate::audit::Scope;
+use crate::domain::chat::Usage;
+use crate::domain::model_id::ModelId;
+use crate::domain::stop::StopCause;
+use crate::domain::units::MicroUsd;
+use crate::policy::rotation::GiveUp;
+
+/// What a session came to.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SessionEnd {
+    /// The session's id, as in its receipts.
+    pub session_id: String,
+    /// The report: the model's, or a synthetic one with a reason.
+    pub report: FinalReport,
+    /// The fine-grained reason, by the seeds' names (S1-15).
+    pub exit: SessionExit,
+    /// The target that answered last; the first one when none did.
+    pub target: ModelId,
+    /// Turns begun.
+    pub turns: u32,
+    /// What its receipts add up to; replayed calls are not among them.
+    pub cost: MicroUsd,
+    /// What its replies used, as far as the vendors said.
+    pub usage: Usage,
+    /// The largest share of a model's window that was in use, in percent (contradiction 14).
+    pub peak_context_percent: u32,
+    /// Files that were written or deleted, relative to the workspace's root, in order of first change; replayed tool
+    /// calls included.
+    pub wrote: Vec<String>,
+    /// How often an allowed command was run; such a command may have changed any file.
+    pub commands_ran: u32,
+    /// How often the tests were run for the model.
+    pub tests_ran: u32,
+}
+
+/// The final report of a session.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum FinalReport {
+    /// Librarian or artisan: finished.
+    Done {
+        /// What was found or changed.
+        summary: String,
+    },
+    /// Librarian or artisan: a person is needed.
+    Blocked {
+        /// What was found.
+        summary: String,
+        /// Why a person is needed.
+        reason: String,
+    },
+    /// Critic: the change is good.
+    Approve {
+        /// Why.
+        summary: String,
+        /// What could be better, one entry per issue; a critical one overrules the verdict (S0-33), which the caller decides.
+        issues: Vec<String>,
+    },
+    /// Critic: the change must not stand.
+    Reject {
+        /// Why.
+        summary: String,
+        /// What is wrong, one entry per issue; may be empty.
+        issues: Vec<String>,
+    },
+    /// None came: written by us, with the reason (S1-13).
+    Synthetic {
+        /// Why.
+        reason: FailureReason,
+    },
+}
+
+impl FinalReport {
+    /// The word in events: `done`, `blocked`, `approve`, `reject`, or the reason of a synthetic report.
+    #[must_use]
+    pub const fn as_str(&self) -> &'static str {
+        match self {
+            Self::Done { .. } => "done",
+            Self::Blocked { .. } => "blocked",
+            Self::Approve { .. } => "approve",
+            Self::Reject { .. } => "reject",
+            Self::Synthetic { reason } => reason.as_str(),
+        }
+    }
+
+    /// The summary; for a synthetic report the reason in words.
+    #[must_use]
+    pub fn summary(&self) -> String {
+        match self {
+            Self::Done { summary }
+            | Self::Blocked { summary, .. }
+            | Self::Approve { summary, .. }
+            | Self::Reject { summary, .. } => summary.clone(),
+            Self::Synthetic { reason } => reason.to_string(),
+        }
+    }
+}
+
+/// Why there is no report from the model. What a caller branches on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum FailureReason {
+    /// A cap does not allow one more call; none was made.
+    Budget {
+        /// Whose cap; a tier's own ends the tier, any other the run.
+        scope: Scope,
+        /// The amounts, in words.
+        detail: String,
+    },
+    /// No target could be used: the tier ends as `provider_error` (contradictions 18, 19).
+    NoUsableTarget {
+        /// What stands in the way; `Limited` is a reason to park.
+        why: GiveUp,
+        /// What the last one said.
+        last: String,
+    },
+    /// A target answered, but never with anything usable: the iteration counts (contradiction 19).
+    UnusableReplies {
+        /// What was wrong with the last one.
+        last: String,
+    },
+    /// The conversation fits into no target's window any more.
+    ContextFull,
+    /// The last turn brought no report.
+    NoReport,
+    /// A tool failed in a way that no model can mend.
+    ToolFailed {
+        /// What failed.
+        message: String,
+    },
+    /// A signal, or the run's time is up.
+    Stopped {
+        /// Which.
+        cause: StopCause,
+    },
+}
+
+impl FailureReason {
+    /// The word in events.
+    #[must_use]
+    pub const fn as_str(&self) -> &'static str {
+        match self {
+            Self::Budget { .. } => "budget",
+            Self::NoUsableTarget { .. } => "no_usable_target",
+            Self::UnusableReplies { .. } => "unusable_replies",
+            Self::ContextFull => "context_full",
+            Self::NoReport => "no_report",
+            Self::ToolFailed { .. } => "tool_failed",
+            Self::Stopped { .. } => "stopped",
+        }
+    }
+}
+
+impl fmt::Display for FailureReason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Budget { detail, .. } => write!(f, "the budget does not allow another call: {detail}"),
+            Self::NoUsableTarget { last, .. } => write!(f, "no model could be used: {last}"),
+            Self::UnusableReplies { last } => write!(f, "no usable reply: {last}"),
+            Self::ContextFull => f.write_str("the conversation no longer fits into the model's context window"),
+            Self::NoReport => f.write_str("the turns were used up without a final report"),
+            Self::ToolFailed { message } => write!(f, "a tool failed: {message}"),
+            Self::Stopped { cause: StopCause::Signal(number) } => write!(f, "stopped by signal {number}"),
+            Self::Stopped { cause: StopCause::TimeUp } => f.write_str("stopped: the run's time is up"),
+        }
+    }
+}
+
+/// How a session ended, by the seeds' exit codes (S1-15), as far as they can occur here.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SessionExit {
+    /// A report came by itself.
+    FinalAnswer,
+    /// A report came on the last turn.
+    MaxTurnsWithResponse,
+    /// A report came after the session was asked to wrap up.
+    UserStop,
+    /// No attempt brought a reply.
+    NoLlmResponse,
+    /// Only empty replies came.
+    EmptyResponse,
+    /// The key was refused.
+    AuthFailure,
+    /// Quota or credit is used up.
+    QuotaExceeded,
+    /// The vendor failed on or refused the request.
+    ModelError,
+    /// A tool failed for good.
+    ToolFailure,
+    /// None of the targets is configured.
+    NoProviders,
+    /// Attempts were used up by unusable replies.
+    MaxRetries,
+    /// The window is full.
+    TokenLimit,
+    /// Turns were used up without a report.
+    MaxTurnsNoResponse,
+    /// A signal.
+    SignalReceived,
+    /// The run's time is up; ours.
+    TimeUp,
+    /// A cap refused the call; ours.
+    BudgetExhausted,
+}
+
+impl SessionExit {
+    /// The name in snapshots and logs.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::FinalAnswer => "EXIT-FINAL-ANSWER",
+            Self::MaxTurnsWithResponse => "EXIT-MAX-TURNS-WITH-RESPONSE",
+            Self::UserStop => "EXIT-USER-STOP",
+            Self::NoLlmResponse => "EXIT-NO-LLM-RESPONSE",
+            Self::EmptyResponse => "EXIT-EMPTY-RESPONSE",
+            Self::AuthFailure => "EXIT-AUTH-FAILURE",
+            Self::QuotaExceeded => "EXIT-QUOTA-EXCEEDED",
+            Self::ModelError => "EXIT-MODEL-ERROR",
+            Self::ToolFailure => "EXIT-TOOL-FAILURE",
+            Self::NoProviders => "EXIT-NO-PROVIDERS",
+            Self::MaxRetries => "EXIT-MAX-RETRIES",
+            Self::TokenLimit => "EXIT-TOKEN-LIMIT",
+            Self::MaxTurnsNoResponse => "EXIT-MAX-TURNS-NO-RESPONSE",
+            Self::SignalReceived => "EXIT-SIGNAL-RECEIVED",
+            Self::TimeUp => "EXIT-TIME-UP",
+            Self::BudgetExhausted => "EXIT-BUDGET-EXHAUSTED",
+        }
+    }
+}

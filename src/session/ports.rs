@@ -1,0 +1,119 @@
+//! What a session needs of the world.
+
+use std::collections::{BTreeSet, VecDeque};
+use std::fmt;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+
+use crate::audit::{Cap, Journal};
+use crate::domain::catalogue::ModelFacts;
+use crate::domain::chat::Reply;
+use crate::domain::clock::Clock;
+use crate::domain::ladder::Role;
+use crate::domain::model_id::ModelId;
+use crate::domain::receipt::Receipt;
+use crate::domain::stop::Stop;
+use crate::model::Providers;
+use crate::redact::Redactor;
+use crate::workspace::{ToolError, Workspace};
+
+/// The world around a session; may serve many sessions, one after the other.
+#[derive(Debug)]
+pub struct Ports<'a> {
+    /// The endpoints.
+    pub providers: &'a Providers,
+    /// What is known of the models.
+    pub facts: &'a ModelFacts,
+    /// Where events and money go.
+    pub journal: &'a mut Journal,
+    /// The caps that each call must fit under: the run's, the tier's, ….
+    pub caps: Vec<Cap>,
+    /// The tools' world.
+    pub toolbox: Toolbox<'a>,
+    /// Ends everything at once, without a final turn (S1-14 `abort`, `shutdown`).
+    pub stop: Stop,
+    /// Asks for the final turn next (S1-14 `stop`).
+    pub wrap_up: Stop,
+    /// Time.
+    pub clock: &'a dyn Clock,
+    /// Takes secrets out of everything that goes to a model.
+    pub redactor: &'a Redactor,
+    /// Replies that were paid for before the run was killed.
+    pub replay: Replay,
+    /// What the run has learnt of its targets.
+    pub memory: &'a mut Memory,
+}
+
+/// What a run has learnt of its targets; outlives single sessions.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Memory {
+    /// Targets whose key or quota was refused: not asked again.
+    pub refused: BTreeSet<ModelId>,
+    /// Targets about whose assumed window or missing provider a person was warned.
+    pub warned: BTreeSet<ModelId>,
+}
+
+/// A tool's answer that is on its way.
+pub type ToolFuture<'a> = Pin<Box<dyn Future<Output = Result<String, ToolError>> + 'a>>;
+
+/// Runs the tests with an optional filter and describes the result to the model.
+pub type RunTests<'a> = Box<dyn Fn(Option<String>) -> ToolFuture<'a> + 'a>;
+
+/// Runs a command, given as its words, and returns what it printed.
+pub type RunCommand<'a> = Box<dyn Fn(Vec<String>) -> ToolFuture<'a> + 'a>;
+
+/// The world of the tools of DESIGN §2.3.
+pub struct Toolbox<'a> {
+    /// The tree; shared, so that searches can run beside the session.
+    pub workspace: Arc<Workspace>,
+    /// `None` takes `run_tests` away.
+    pub run_tests: Option<RunTests<'a>>,
+    /// Used only with [`Self::allow_commands`].
+    pub run_command: Option<RunCommand<'a>>,
+    /// Commands that the artisan may run: each allows itself, and itself with more arguments.
+    pub allow_commands: Vec<String>,
+}
+
+impl fmt::Debug for Toolbox<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Toolbox")
+            .field("run_tests", &self.run_tests.is_some())
+            .field("allow_commands", &self.allow_commands)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Replies of an interrupted iteration, consumed in order instead of calling: free of charge, no new receipt.
+#[derive(Debug, Default)]
+pub struct Replay(VecDeque<(Receipt, Option<Reply>)>);
+
+impl Replay {
+    /// Nothing to replay.
+    #[must_use]
+    pub fn none() -> Self {
+        Self::default()
+    }
+
+    /// The settled calls of an iteration, oldest first, as the store hands them out.
+    #[must_use]
+    pub fn of(calls: Vec<(Receipt, Option<Reply>)>) -> Self {
+        Self(calls.into())
+    }
+
+    /// Whether nothing is left.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// The next recorded reply if it is this role's; failed calls before it are skipped, not repeated.
+    pub(super) fn next(&mut self, role: Role) -> Option<(ModelId, Reply)> {
+        while let Some((receipt, reply)) = self.0.pop_front_if(|(receipt, _)| receipt.scope.role == role) {
+            if let Some(reply) = reply {
+                return Some((receipt.target, reply));
+            }
+        }
+        None
+    }
+}

@@ -1,0 +1,74 @@
+//! What a session is asked to do, and within which limits.
+
+use std::time::Duration;
+
+use crate::domain::chat::Effort;
+use crate::domain::ladder::Role;
+use crate::domain::model_id::ModelId;
+
+/// One session to be held.
+#[derive(Debug, Clone)]
+pub struct SessionSpec {
+    /// Who speaks; decides the tools and the shape of the final report.
+    pub role: Role,
+    /// Zero-based tier, for the receipts.
+    pub tier_index: u32,
+    /// One-based iteration within the tier, for the receipts.
+    pub iteration: u32,
+    /// The models to ask, in order of preference.
+    pub targets: Vec<ModelId>,
+    /// The instructions of the role. The text protocol is appended here for models without tool calling.
+    pub system: String,
+    /// What the model is told first: the task, the failures, the files.
+    pub first_message: String,
+    /// The session that starts this one; `None` for a root.
+    pub lineage: Option<Lineage>,
+    /// The limits.
+    pub limits: Limits,
+    /// Reasoning effort, where set.
+    pub effort: Option<Effort>,
+    /// Sampling temperature, where set.
+    pub temperature: Option<f64>,
+}
+
+/// Where a session that is not a root hangs in the tree of sessions.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Lineage {
+    /// The session that started this one.
+    pub parent: String,
+    /// The first session of the tree.
+    pub root: String,
+}
+
+/// The limits of one session.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Limits {
+    /// The most turns; the last one may only report (S1-11).
+    pub max_turns: u32,
+    /// The most attempts per turn in total, over all targets (S1-3, contradiction 17).
+    pub max_attempts: u32,
+    /// The most time one reply may take.
+    pub reply_timeout: Duration,
+    /// The most tool calls of one reply that are run.
+    pub max_calls_per_reply: usize,
+    /// The most bytes one tool result may have before it is put behind a handle (S1-10).
+    pub max_result_bytes: usize,
+    /// The most bytes all tool results of the session may have together.
+    pub max_tool_bytes: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            max_turns: 40,
+            max_attempts: 3,
+            // S1-3: reasoning models may be silent for minutes.
+            reply_timeout: Duration::from_secs(600),
+            // More in one reply is a model in a loop; sixteen parallel reads are plenty.
+            max_calls_per_reply: 16,
+            max_result_bytes: 12_288,
+            // About 100,000 tokens: what a 200,000 window can hold beside everything else.
+            max_tool_bytes: 400_000,
+        }
+    }
+}

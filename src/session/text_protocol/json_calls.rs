@@ -1,0 +1,99 @@
+//! Tool calls that a model wrote into its text as JSON instead of calling.
+
+use serde_json::{Map, Value};
+
+use super::Item;
+use crate::domain::ladder::Role;
+use crate::session::action::Action;
+use crate::session::tool::Tool;
+
+/// Opening braces that are tried per text; a hostile text has millions.
+const MAX_TRIES: usize = 500;
+
+/// Finds the tool calls in a text: `{"name": …, "arguments": {…}}` and its common variants.
+pub(super) fn in_text(text: &str, role: Role) -> Vec<Item> {
+    let mut items = Vec::new();
+    let mut rest = text;
+    for _ in 0..MAX_TRIES {
+        let Some(tail) = rest.find('{').and_then(|at| rest.get(at..)) else { break };
+        let mut values = serde_json::Deserializer::from_str(tail).into_iter::<Value>();
+        let value = values.next();
+        let read = values.byte_offset();
+        rest = match value {
+            Some(Ok(value)) => {
+                calls_in(&value, role, &mut items);
+                tail.get(read..).unwrap_or_default()
+            }
+            Some(Err(_)) | None => tail.get(1..).unwrap_or_default(),
+        };
+    }
+    items
+}
+
+fn calls_in(value: &Value, role: Role, items: &mut Vec<Item>) {
+    let Value::Object(object) = value else { return };
+    if let Some((tool, arguments)) = call(object) {
+        items.push(match Action::of_call(tool, role, arguments) {
+            Ok((action, _)) => Item::Act(action),
+            Err(why) => Item::Refuse { subject: tool.name().to_owned(), why },
+        });
+    } else if let Some(Value::Array(calls)) = object.get("tool_calls") {
+        calls.iter().for_each(|call| calls_in(call, role, items));
+    }
+}
+
+fn call(object: &Map<String, Value>) -> Option<(Tool, &Value)> {
+    if let Some(inner) = object.get("function").and_then(Value::as_object) {
+        return call(inner);
+    }
+    let arguments = ["arguments", "parameters", "args", "input"].iter().find_map(|key| object.get(*key));
+    let name = ["name", "tool", "tool_name", "function"].iter().find_map(|key| object.get(*key)?.as_str());
+    if let (Some(tool), Some(arguments)) = (name.and_then(Tool::named), arguments) {
+        return Some((tool, arguments));
+    }
+    // `{"final_report": {"summary": …}}`
+    let mut entries = object.iter();
+    let (key, value) = entries.next().filter(|(_, value)| value.is_object())?;
+    let tool = Tool::named(key)?;
+    entries.next().is_none().then_some((tool, value))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn calls_in_prose_are_found_in_all_their_shapes() {
+        for text in [
+            "I'll look:\n{\"name\": \"read_file\", \"arguments\": {\"path\": \"a.rs\"}}\nand then fix it.",
+            "<tool_call>{\"name\": \"read_file\", \"parameters\": {\"path\": \"a.rs\"}}</tool_call>",
+            "{\"tool\": \"read_file\", \"args\": {\"path\": \"a.rs\"}}",
+            "{\"type\": \"function\", \"function\": {\"name\": \"read_file\", \"arguments\": \"{\\\"path\\\": \\\"a.rs\\\"}\"}}",
+            "{\"tool_calls\": [{\"function\": {\"name\": \"read_file\", \"arguments\": {\"path\": \"a.rs\"}}}]}",
+            "{\"read_file\": {\"path\": \"a.rs\"}}",
+            "{ not json } {\"name\": \"read_file\", \"arguments\": {\"path\": \"a.rs\"}}",
+        ] {
+            let found = in_text(text, Role::Artisan);
+            let wanted = Action::ReadFile { path: "a.rs".to_owned(), start: None, end: None };
+            assert_eq!(found, [Item::Act(wanted)], "{text}");
+        }
+    }
+
+    #[test]
+    fn other_json_is_left_alone() {
+        for text in [
+            "{\"name\": \"left-pad\", \"version\": \"1.0.0\"}",
+            "{\"name\": \"unknown_tool\", \"arguments\": {}}",
+            "{\"a\": {\"b\": 1}}",
+            "{{{{{{{{",
+        ] {
+            assert_eq!(in_text(text, Role::Artisan), [], "{text}");
+        }
+    }
+
+    #[test]
+    fn broken_arguments_are_refused_with_the_reason() {
+        let found = in_text("{\"name\": \"edit_file\", \"arguments\": {\"path\": \"a\"}}", Role::Artisan);
+        assert!(matches!(found.as_slice(), [Item::Refuse { why, .. }] if why.contains("`old_text` is missing")));
+    }
+}

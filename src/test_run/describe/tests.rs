@@ -1,0 +1,116 @@
+use super::*;
+use crate::domain::test_report::TestStatus;
+use crate::domain::verdict::Exit;
+
+fn run_of(report: TestReport) -> TestRun {
+    TestRun { exit: Exit::Code { code: 1 }, report, output: String::new(), duration_ms: 5, stopped: None }
+}
+
+fn failing(name: &str, message: &str, place: Option<(&str, u32)>) -> TestCase {
+    TestCase {
+        name: name.to_owned(),
+        status: TestStatus::Failed,
+        message: message.to_owned(),
+        file: place.map(|(file, _)| file.to_owned()),
+        line: place.map(|(_, line)| line),
+    }
+}
+
+fn report(tests: Vec<TestCase>) -> TestReport {
+    TestReport {
+        status: RunStatus::Failed,
+        kind: RunKind::Tests,
+        total: Some(tests.len() as u64),
+        tests,
+        ..TestReport::unreadable("pytest")
+    }
+}
+
+#[test]
+fn twenty_tests_with_one_cause_name_it_once_in_less_than_four_kilobytes() {
+    let tests = (0..20)
+        .map(|at| {
+            let message = format!(
+                "self = <tests.Cart object at 0x7f{at:04}>\n\n    def test_case_{at}(self):\n>       price = parse(\"{at},00\")\n\n\
+                 tests/test_shop.py:{}: \n_ _ _ _ _ _ _ _ _ _\n\ntext = '{at},00'\n\n    def parse(text):\n        m = PATTERN.match(text)\n\
+                 >       return int(m.group(1)) * 100\n                   ^^^^^^^\nE       AttributeError: 'NoneType' object has no attribute 'group'\n\n\
+                 shop/price.py:24: AttributeError\n",
+                at * 7
+            );
+            failing(&format!("tests/test_shop.py::TestPrices::test_case_{at}"), &message, Some(("shop/price.py", 24)))
+        })
+        .collect();
+    let text = describe(&run_of(report(tests)), Path::new("/nowhere"), 16_000);
+    assert!(text.len() < 4_000, "{} bytes:\n{text}", text.len());
+    assert_eq!(text.matches("AttributeError: 'NoneType'").count(), 1, "{text}");
+    for at in 0..20 {
+        assert!(text.contains(&format!("test_case_{at}\n")), "{text}");
+    }
+}
+
+#[test]
+fn different_causes_are_told_apart_and_compile_errors_come_first() {
+    let mut report = report(vec![
+        failing(
+            "a",
+            "thread 'a' panicked at src/lib.rs:5:9:\nassertion `left == right` failed\n  left: 1\n right: 2",
+            Some(("src/lib.rs", 5)),
+        ),
+        failing(
+            "b",
+            "thread 'b' panicked at src/lib.rs:9:9:\nassertion `left == right` failed\n  left: 3\n right: 4",
+            Some(("src/lib.rs", 9)),
+        ),
+    ]);
+    report.problems.push(Problem {
+        kind: RunKind::CompileError,
+        message: "error[E0308]: mismatched types\n --> src/other.rs:3:5".to_owned(),
+        file: Some("src/other.rs".to_owned()),
+        line: Some(3),
+    });
+    let text = describe(&run_of(report), Path::new("/nowhere"), 4_000);
+    assert!(text.find("E0308").unwrap() < text.find("FAIL a").unwrap(), "{text}");
+    assert!(text.contains("FAIL b") && text.contains("right: 4"), "{text}");
+}
+
+#[test]
+fn the_source_around_the_place_is_shown_and_nothing_outside_the_root() {
+    let folder = tempfile::tempdir().unwrap();
+    let outside = tempfile::tempdir().unwrap();
+    std::fs::write(outside.path().join("secret.py"), "one\ntwo = 'hidden'\n").unwrap();
+    std::fs::create_dir(folder.path().join("shop")).unwrap();
+    std::fs::write(folder.path().join("shop/cart.py"), "def total():\n    lines = []\n    return sum(lines) - 1\n")
+        .unwrap();
+    #[cfg(unix)]
+    std::os::unix::fs::symlink(outside.path().join("secret.py"), folder.path().join("link.py")).unwrap();
+    let secret = outside.path().join("secret.py").display().to_string();
+    let tests = vec![
+        failing("t1", "boom", Some(("shop/cart.py", 3))),
+        failing("t2", "bang", Some(("link.py", 2))),
+        failing("t3", "bong", Some((&secret, 2))),
+    ];
+    let text = describe(&run_of(report(tests)), folder.path(), 4_000);
+    assert!(text.contains(">   3     return sum(lines) - 1"), "{text}");
+    assert!(!text.contains("hidden"), "{text}");
+}
+
+#[test]
+fn the_budget_is_kept_and_names_go_on_beyond_the_causes() {
+    let tests: Vec<TestCase> = (0..300)
+        .map(|at| failing(&format!("test_number_{at}"), &format!("Error: cause {}", "x".repeat(at + 1)), None))
+        .collect();
+    for budget in [200, 1_000, 5_000] {
+        let text = describe(&run_of(report(tests.clone())), Path::new("/nowhere"), budget);
+        assert!(text.chars().count() <= budget, "{budget}");
+    }
+    let text = describe(&run_of(report(tests)), Path::new("/nowhere"), 5_000);
+    assert!(text.contains("300 tests fail") && text.contains("more)"), "{text}");
+}
+
+#[test]
+fn a_run_without_names_shows_the_end_of_its_output() {
+    let mut run = run_of(TestReport::unreadable("generic"));
+    run.output = "starting\nsomething odd happened\n".to_owned();
+    let text = describe(&run, Path::new("/nowhere"), 2_000);
+    assert!(text.contains("something odd happened"), "{text}");
+}

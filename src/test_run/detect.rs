@@ -1,0 +1,190 @@
+//! Finds out from a repository's files how its tests are run (S0-42).
+//!
+//! Looks at names and contents of files, runs nothing. One module per family of languages; each answers with a command,
+//! the framework and what gave it away.
+//!
+//! Invariant: reads only regular files of bounded size; a detected command is a suggestion that a given one overrides.
+
+mod compiled;
+mod javascript;
+mod python;
+mod scripting;
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use super::Detected;
+
+/// Configuration files that are larger than this are not configuration.
+const LARGEST_FILE: u64 = 1024 * 1024;
+/// More entries of one folder than this are not looked at.
+const MOST_ENTRIES: usize = 5_000;
+/// More projects side by side than this are a matter for a given command.
+const MOST_PROJECTS: usize = 4;
+
+/// See [`super::detect`].
+pub(super) fn detect(root: &Path) -> Option<Detected> {
+    one_project(root).or_else(|| projects_below(root))
+}
+
+fn one_project(root: &Path) -> Option<Detected> {
+    let folder = Folder::open(root)?;
+    // The order of S0-42; what it does not name comes after, and build files last.
+    javascript::package_json(&folder)
+        .or_else(|| python::detect(&folder))
+        .or_else(|| compiled::rust(&folder))
+        .or_else(|| scripting::ruby(&folder))
+        .or_else(|| compiled::java(&folder))
+        .or_else(|| compiled::go(&folder))
+        .or_else(|| compiled::dotnet(&folder))
+        .or_else(|| scripting::php(&folder))
+        .or_else(|| scripting::elixir(&folder))
+        .or_else(|| javascript::deno(&folder))
+        .or_else(|| compiled::c_family(&folder))
+        .or_else(|| scripting::small_ones(&folder))
+        .or_else(|| javascript::without_script(&folder))
+        .or_else(|| python::plain_unittest(&folder))
+        .or_else(|| build_files(&folder))
+}
+
+/// A monorepo without anything at its root: the projects one level below, all of them.
+fn projects_below(root: &Path) -> Option<Detected> {
+    let folder = Folder::open(root)?;
+    let mut found: Vec<(String, Detected)> = Vec::new();
+    for name in &folder.folders {
+        if name.starts_with('.')
+            || matches!(name.as_str(), "node_modules" | "vendor" | "target" | "dist" | "build" | "docs")
+        {
+            continue;
+        }
+        if let Some(detected) = one_project(&root.join(name)) {
+            found.push((name.clone(), detected));
+        }
+    }
+    if found.is_empty() || found.len() > MOST_PROJECTS {
+        return None;
+    }
+    let same = found.iter().all(|(_, one)| Some(&one.framework) == found.first().map(|(_, first)| &first.framework));
+    let framework =
+        found.first().filter(|_| same).map_or_else(|| "generic".to_owned(), |(_, one)| one.framework.clone());
+    let why = found.iter().map(|(name, one)| format!("{name}: {}", one.why)).collect::<Vec<_>>().join("; ");
+    let command = match found.as_slice() {
+        [(name, one)] => format!("cd {} && {}", shell_word(name), one.command),
+        // Every project is run, and one that fails makes the whole fail.
+        several => {
+            let parts: Vec<String> = several
+                .iter()
+                .map(|(name, one)| format!("(cd {} && {}) || code=$?", shell_word(name), one.command))
+                .collect();
+            format!("code=0; {}; exit $code", parts.join("; "))
+        }
+    };
+    Some(Detected { command, framework, why })
+}
+
+/// `make test`, `just test`, `task test`.
+fn build_files(folder: &Folder) -> Option<Detected> {
+    for name in ["GNUmakefile", "Makefile", "makefile"] {
+        let Some(text) = folder.read(name) else { continue };
+        for target in ["test", "tests", "check"] {
+            if text.lines().any(|line| line.strip_prefix(target).is_some_and(is_rule)) {
+                return found(&format!("make {target}"), "generic", format!("{name} has a target `{target}`"));
+            }
+        }
+    }
+    for name in ["justfile", "Justfile", ".justfile"] {
+        let Some(text) = folder.read(name) else { continue };
+        if text.lines().any(|line| line.strip_prefix("test").is_some_and(is_recipe)) {
+            return found("just test", "generic", format!("{name} has a recipe `test`"));
+        }
+    }
+    for name in ["Taskfile.yml", "Taskfile.yaml"] {
+        if folder.read(name).is_some_and(|text| text.lines().any(|line| line.trim_end() == "  test:")) {
+            return found("task test", "generic", format!("{name} has a task `test`"));
+        }
+    }
+    None
+}
+
+/// `test: deps` is a rule, `test := value` is not.
+fn is_rule(rest: &str) -> bool {
+    let rest = rest.trim_start();
+    rest.starts_with(':') && !rest.starts_with(":=") && !rest.starts_with("::=")
+}
+
+fn is_recipe(rest: &str) -> bool {
+    let Some((parameters, _)) = rest.split_once(':') else { return false };
+    (parameters.is_empty() || parameters.starts_with(' ')) && !rest.contains(":=")
+}
+
+/// An answer.
+fn found(command: &str, framework: &str, why: String) -> Option<Detected> {
+    Some(Detected { command: command.to_owned(), framework: framework.to_owned(), why })
+}
+
+/// Quotes a folder's name for the shell.
+fn shell_word(name: &str) -> String {
+    if name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_-.".contains(&byte)) && !name.starts_with('-') {
+        name.to_owned()
+    } else {
+        format!("'./{}'", name.replace('\'', r"'\''"))
+    }
+}
+
+/// One folder and what stands in it.
+#[derive(Debug)]
+struct Folder {
+    path: PathBuf,
+    files: BTreeSet<String>,
+    folders: BTreeSet<String>,
+}
+
+impl Folder {
+    fn open(path: &Path) -> Option<Self> {
+        let mut folder = Self { path: path.to_owned(), files: BTreeSet::new(), folders: BTreeSet::new() };
+        for entry in path.read_dir().ok()?.flatten().take(MOST_ENTRIES) {
+            let Ok(name) = entry.file_name().into_string() else { continue };
+            let Ok(kind) = entry.file_type() else { continue };
+            // A link to a file counts as what it points to; one to a folder is not followed.
+            let is_file = kind.is_file() || (kind.is_symlink() && entry.path().is_file());
+            if is_file {
+                folder.files.insert(name);
+            } else if kind.is_dir() {
+                folder.folders.insert(name);
+            }
+        }
+        Some(folder)
+    }
+
+    fn has(&self, name: &str) -> bool {
+        self.files.contains(name)
+    }
+
+    fn has_any(&self, names: &[&'static str]) -> Option<&'static str> {
+        names.iter().copied().find(|name| self.has(name))
+    }
+
+    /// The first file whose name passes.
+    fn file_where(&self, wanted: impl Fn(&str) -> bool) -> Option<&str> {
+        self.files.iter().map(String::as_str).find(|name| wanted(name))
+    }
+
+    fn sub(&self, name: &str) -> Option<Self> {
+        self.folders.contains(name).then(|| Self::open(&self.path.join(name)))?
+    }
+
+    /// A file's text; `None` when it is not there or too large.
+    fn read(&self, name: &str) -> Option<String> {
+        if !self.has(name) {
+            return None;
+        }
+        let path = self.path.join(name);
+        let metadata = path.metadata().ok()?;
+        if !metadata.is_file() || metadata.len() > LARGEST_FILE {
+            return None;
+        }
+        std::fs::read(path).ok().map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
+    }
+}

@@ -1,0 +1,154 @@
+//! JavaScript and TypeScript: `package.json`, its test script and the package manager; Deno; plain Node.
+
+use serde_json::Value;
+
+use super::{Detected, Folder, found};
+
+/// Frameworks in the order of S0-42, by the package that brings them.
+const FRAMEWORKS: [(&str, &str, &str); 6] = [
+    ("vitest", "vitest", "vitest run"),
+    ("jest", "jest", "jest"),
+    ("mocha", "mocha", "mocha"),
+    ("ava", "ava", "ava"),
+    ("jasmine", "jasmine", "jasmine"),
+    ("tap", "tap", "tap"),
+];
+
+/// How a package manager runs things.
+struct Manager {
+    test: &'static str,
+    exec: &'static str,
+    all: Option<&'static str>,
+    why: String,
+}
+
+/// `package.json`.
+pub(super) fn package_json(folder: &Folder) -> Option<Detected> {
+    let text = folder.read("package.json")?;
+    let package: Value = serde_json::from_str(&text).ok()?;
+    let manager = manager(folder, &package);
+    let script = package.pointer("/scripts/test").and_then(Value::as_str).filter(|script| !is_placeholder(script));
+    let dependency = FRAMEWORKS.iter().find_map(|(name, framework, run)| {
+        let kind = ["devDependencies", "dependencies", "peerDependencies"]
+            .into_iter()
+            .find(|kind| package.get(kind).is_some_and(|all| all.get(name).is_some()))?;
+        Some((*name, *framework, *run, kind))
+    });
+    if let Some(script) = script {
+        let from_script = framework_of(script);
+        let framework = dependency.map(|(_, framework, ..)| framework).or(from_script).unwrap_or("generic");
+        // A script that names another framework than the dependencies is right about itself.
+        let framework =
+            from_script.filter(|named| script.contains("node --test") || *named == framework).unwrap_or(framework);
+        let by = dependency.map_or_else(String::new, |(name, _, _, kind)| format!(" and {name} in {kind}"));
+        return found(
+            manager.test,
+            framework,
+            format!("package.json has the test script `{script}`{by}{}", manager.why),
+        );
+    }
+    if let Some((name, framework, run, kind)) = dependency {
+        return found(
+            &format!("{} {run}", manager.exec),
+            framework,
+            format!("package.json has {name} in {kind} and no test script{}", manager.why),
+        );
+    }
+    let stray =
+        [("vitest.config.", "vitest", "vitest run"), ("jest.config.", "jest", "jest"), (".mocharc.", "mocha", "mocha")];
+    for (start, framework, run) in stray {
+        if let Some(name) = folder.file_where(|name| name.starts_with(start)) {
+            return found(&format!("{} {run}", manager.exec), framework, format!("{name} is there{}", manager.why));
+        }
+    }
+    let is_workspace = package.get("workspaces").is_some() || folder.has("pnpm-workspace.yaml");
+    if let (true, Some(all)) = (is_workspace, manager.all) {
+        return found(
+            all,
+            "generic",
+            format!("package.json has workspaces and no test script of its own{}", manager.why),
+        );
+    }
+    None
+}
+
+/// npm writes this into every new package.
+fn is_placeholder(script: &str) -> bool {
+    script.trim().is_empty() || script.contains("no test specified")
+}
+
+fn framework_of(script: &str) -> Option<&'static str> {
+    const MARKS: [(&str, &str); 9] = [
+        ("vitest", "vitest"),
+        ("jest", "jest"),
+        ("react-scripts test", "jest"),
+        ("mocha", "mocha"),
+        ("node --test", "node-test"),
+        ("bun test", "bun-test"),
+        ("deno test", "deno-test"),
+        ("ava", "ava"),
+        ("jasmine", "jasmine"),
+    ];
+    let words: Vec<&str> = script.split(|one: char| !one.is_alphanumeric() && one != '-').collect();
+    MARKS
+        .iter()
+        .find(|(mark, _)| if mark.contains(' ') { script.contains(mark) } else { words.contains(mark) })
+        .map(|(_, name)| *name)
+}
+
+fn manager(folder: &Folder, package: &Value) -> Manager {
+    let declared = package.get("packageManager").and_then(Value::as_str).unwrap_or_default();
+    let by = |lock: &[&'static str], name: &str| -> Option<String> {
+        if declared.starts_with(&format!("{name}@")) {
+            return Some(format!("; packageManager is {name}"));
+        }
+        if !declared.is_empty() {
+            return None;
+        }
+        folder.has_any(lock).map(|file| format!("; {file} is there"))
+    };
+    if let Some(why) = by(&["pnpm-lock.yaml", "pnpm-workspace.yaml"], "pnpm") {
+        return Manager { test: "pnpm test", exec: "pnpm exec", all: Some("pnpm -r test"), why };
+    }
+    if let Some(why) = by(&["yarn.lock"], "yarn") {
+        return Manager { test: "yarn test", exec: "yarn", all: None, why };
+    }
+    if let Some(why) = by(&["bun.lock", "bun.lockb"], "bun") {
+        return Manager { test: "bun run test", exec: "bunx", all: None, why };
+    }
+    Manager { test: "npm test", exec: "npx", all: Some("npm test --workspaces --if-present"), why: String::new() }
+}
+
+/// Deno.
+pub(super) fn deno(folder: &Folder) -> Option<Detected> {
+    let file = folder.has_any(&["deno.json", "deno.jsonc"])?;
+    let has_task = folder.read(file).is_some_and(|text| {
+        serde_json::from_str::<Value>(&text).is_ok_and(|value| value.pointer("/tasks/test").is_some())
+    });
+    if has_task {
+        return found("deno task test", "deno-test", format!("{file} has the task `test`"));
+    }
+    found("deno test", "deno-test", format!("{file} is there"))
+}
+
+/// Test files beside a `package.json` without script or framework, or without any `package.json`.
+pub(super) fn without_script(folder: &Folder) -> Option<Detected> {
+    let is_test = |name: &str| {
+        let stem = [".js", ".mjs", ".cjs", ".ts", ".mts"].iter().find_map(|end| name.strip_suffix(end));
+        stem.is_some_and(|stem| {
+            [".test", "-test", "_test"].iter().any(|end| stem.ends_with(end))
+                || stem == "test"
+                || stem.starts_with("test-")
+        })
+    };
+    if let Some(lock) = folder.has_any(&["bun.lock", "bun.lockb", "bunfig.toml"]) {
+        return found("bun test", "bun-test", format!("{lock} is there and package.json has no test script"));
+    }
+    let own = folder.file_where(is_test).map(str::to_owned);
+    let below = ["test", "tests", "src"].iter().find_map(|sub| {
+        let name = folder.sub(sub)?.file_where(is_test)?.to_owned();
+        Some(format!("{sub}/{name}"))
+    });
+    let file = own.or(below)?;
+    found("node --test", "node-test", format!("{file} is there and no framework is named"))
+}

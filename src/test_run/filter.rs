@@ -1,0 +1,229 @@
+//! Adds a selection of tests to a test command, where its framework can select.
+//!
+//! The names may come from a model: they are quoted for the shell, and none that could be read as an option is passed.
+
+/// Commands with any of these are left alone: what is appended would not reach the runner.
+const SHELL_MARKS: [&str; 9] = ["|", ";", "<", ">", "\n", "`", "$(", "&\u{0}", "\\"];
+/// More names than this are a whole run.
+const MOST_NAMES: usize = 200;
+
+/// How a framework selects tests.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Style {
+    /// Names as arguments.
+    Arguments,
+    /// Names behind `--`.
+    BehindDashes,
+    /// One option per name.
+    Each(&'static str),
+    /// One option with a regular expression over all.
+    Pattern(&'static str),
+    /// Node's runner takes its options before the files.
+    NodePattern,
+}
+
+/// The command that runs only the named tests (one name per line), or `None` when it cannot be told to.
+pub(super) fn with_filter(command: &str, framework: Option<&str>, wanted: &str) -> Option<String> {
+    let names: Vec<&str> = wanted.lines().map(str::trim).filter(|name| !name.is_empty()).collect();
+    let usable = |name: &&str| !name.starts_with('-') && !name.contains('\0');
+    if names.is_empty() || names.len() > MOST_NAMES || !names.iter().all(usable) {
+        return None;
+    }
+    if SHELL_MARKS.iter().any(|mark| command.contains(mark))
+        || command.contains("||")
+        || command.trim_end().ends_with('&')
+    {
+        return None;
+    }
+    let last = command.rsplit("&&").next()?.trim();
+    let words: Vec<&str> = last.split_whitespace().collect();
+    let (style, through) = style_of(&words, framework)?;
+    append(command, last, style, through, &names)
+}
+
+/// What stands between the command and the runner.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Through {
+    Nothing,
+    /// `npm test` passes on what is behind `--`.
+    Dashes,
+}
+
+fn style_of(words: &[&str], framework: Option<&str>) -> Option<(Style, Through)> {
+    let has = |word: &str| words.iter().any(|one| *one == word || one.ends_with(&format!("/{word}")));
+    let pair =
+        |first: &str, second: &str| words.windows(2).any(|two| matches!(two, [a, b] if *a == first && *b == second));
+    let by_script = pair("npm", "test") || pair("npm", "t") || pair("npm", "run") || pair("npm", "run-script");
+    let by_runner = by_script
+        || pair("yarn", "test")
+        || pair("pnpm", "test")
+        || pair("yarn", "run")
+        || pair("pnpm", "run")
+        || pair("bun", "run");
+    let style = if pair("cargo", "nextest") {
+        Style::Arguments
+    } else if pair("cargo", "test") || pair("cargo", "t") {
+        Style::BehindDashes
+    } else if has("pytest") || has("py.test") {
+        Style::Arguments
+    } else if pair("-m", "unittest") || pair("manage.py", "test") {
+        Style::Each("-k")
+    } else if has("rspec") {
+        Style::Each("-e")
+    } else if has("phpunit") {
+        Style::Pattern("--filter")
+    } else if pair("go", "test") {
+        Style::Pattern("-run")
+    } else if pair("node", "--test") {
+        Style::NodePattern
+    } else if has("jest") || has("vitest") {
+        Style::Pattern("-t")
+    } else if has("mocha") {
+        Style::Pattern("--grep")
+    } else if has("ctest") {
+        Style::Pattern("-R")
+    } else if by_runner {
+        match framework? {
+            "jest" | "vitest" => Style::Pattern("-t"),
+            "mocha" => Style::Pattern("--grep"),
+            _ => return None,
+        }
+    } else {
+        return None;
+    };
+    Some((style, if by_script { Through::Dashes } else { Through::Nothing }))
+}
+
+fn append(command: &str, last: &str, style: Style, through: Through, names: &[&str]) -> Option<String> {
+    let mut line = command.trim_end().to_owned();
+    let has_dashes = last.split_whitespace().any(|word| word == "--");
+    if through == Through::Dashes && !has_dashes {
+        line.push_str(" --");
+    }
+    match style {
+        Style::Arguments => {
+            if has_dashes && through == Through::Nothing {
+                return None;
+            }
+            for name in names {
+                push_word(&mut line, name);
+            }
+        }
+        Style::BehindDashes => {
+            if !has_dashes {
+                line.push_str(" --");
+            }
+            for name in names {
+                push_word(&mut line, name);
+            }
+        }
+        Style::Each(option) => {
+            for name in names {
+                line.push(' ');
+                line.push_str(option);
+                push_word(&mut line, &dotted(name, option));
+            }
+        }
+        Style::Pattern(option) => {
+            line.push(' ');
+            line.push_str(option);
+            push_word(&mut line, &pattern(names, option));
+        }
+        Style::NodePattern => {
+            let patterns: Vec<String> = names
+                .iter()
+                .map(|name| {
+                    let leaf = name.rsplit(" > ").next().unwrap_or(name);
+                    format!("--test-name-pattern={}", quote(&regex::escape(leaf)))
+                })
+                .collect();
+            line = line.replacen("--test", &format!("--test {}", patterns.join(" ")), 1);
+        }
+    }
+    Some(line)
+}
+
+/// unittest's `test_x (tests.mod.Class.test_x)` is selected by the path in the parentheses.
+fn dotted(name: &str, option: &str) -> String {
+    if option != "-k" {
+        return name.to_owned();
+    }
+    let Some((method, rest)) = name.split_once(" (") else { return name.to_owned() };
+    let path = rest.split(')').next().unwrap_or(rest);
+    if path.ends_with(method) { path.to_owned() } else { format!("{path}.{method}") }
+}
+
+fn pattern(names: &[&str], option: &str) -> String {
+    if option == "-run" {
+        let mut tops: Vec<&str> = names.iter().map(|name| name.split('/').next().unwrap_or(name)).collect();
+        tops.sort_unstable();
+        tops.dedup();
+        let escaped: Vec<String> = tops.into_iter().map(regex::escape).collect();
+        return format!("^({})$", escaped.join("|"));
+    }
+    // Reports join the parts of a name with a mark; the runners' patterns see them joined by a blank.
+    let plain = |name: &str| regex::escape(&name.replace(" › ", " ").replace(" > ", " "));
+    let escaped: Vec<String> = names.iter().map(|name| plain(name)).collect();
+    escaped.join("|")
+}
+
+fn push_word(line: &mut String, word: &str) {
+    line.push(' ');
+    line.push_str(&quote(word));
+}
+
+/// Quotes one word for `sh`.
+fn quote(word: &str) -> String {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"_-./:=,@%+".contains(&byte);
+    if !word.is_empty() && word.bytes().all(plain) {
+        return word.to_owned();
+    }
+    format!("'{}'", word.replace('\'', r"'\''"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn runners_are_told_to_run_the_named_tests() {
+        let cases = [
+            ("pytest -q", None, "tests/a.py::test_b[x y]", "pytest -q 'tests/a.py::test_b[x y]'"),
+            ("cargo test --workspace", None, "tests::a\ntests::b", "cargo test --workspace -- tests::a tests::b"),
+            ("cargo test -- --nocapture", None, "tests::a", "cargo test -- --nocapture tests::a"),
+            ("cd web && npx jest", None, "Cart › adds (2)", r"cd web && npx jest -t 'Cart adds \(2\)'"),
+            ("npm test", Some("vitest"), "Cart > adds", "npm test -- -t 'Cart adds'"),
+            ("go test ./...", None, "TestA/sub\nTestB", "go test ./... -run '^(TestA|TestB)$'"),
+            (
+                "python -m unittest discover -s t",
+                None,
+                "test_x (t.m.C.test_x)",
+                "python -m unittest discover -s t -k t.m.C.test_x",
+            ),
+            ("node --test src", None, "Cart > adds", "node --test --test-name-pattern=adds src"),
+        ];
+        for (command, framework, wanted, expected) in cases {
+            assert_eq!(with_filter(command, framework, wanted).as_deref(), Some(expected));
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_filtered_safely_runs_whole() {
+        let cases = [
+            ("make test", None, "a"),
+            ("pytest | tee log", None, "a"),
+            ("pytest; true", None, "a"),
+            ("pytest", None, "--co"),
+            ("npm test", None, "a"),
+            ("pytest || true", None, "a"),
+        ];
+        for (command, framework, wanted) in cases {
+            assert_eq!(with_filter(command, framework, wanted), None, "{command} {wanted}");
+        }
+    }
+
+    #[test]
+    fn names_cannot_leave_their_quotes() {
+        assert_eq!(with_filter("pytest", None, "a'; touch x; '").as_deref(), Some(r"pytest 'a'\''; touch x; '\'''"));
+    }
+}

@@ -1,0 +1,374 @@
+//! JUnit XML of every dialect, alone or in the middle of a log.
+//!
+//! The document is parsed in pieces as it comes, cut behind a `</testcase>`, so its size does not matter. Counts are
+//! over `testcase` elements: the attributes of suites mean different things in every dialect. Names are
+//! `testcase/@name`.
+
+mod dialect;
+
+use quick_xml::Reader as XmlReader;
+use quick_xml::events::{BytesStart, Event};
+
+use self::dialect::Dialect;
+use super::findings::{Block, Budget, Cases, Counts, Findings, Problems};
+use crate::domain::test_report::{RunKind, RunStatus, TestStatus};
+
+/// How much text is collected before it is parsed.
+const PIECE: usize = 256 * 1024;
+/// How much one test case may be: an element that is longer is given up.
+const LONGEST_ELEMENT: usize = 8 * 1024 * 1024;
+/// Below this many bytes a failure's own text is thin, and what the test printed is shown with it.
+const THIN: usize = 300;
+
+/// Which text is being collected.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Text {
+    Nothing,
+    Failure,
+    Note,
+    Printed,
+}
+
+/// The test case whose element is open.
+#[derive(Debug, Default)]
+struct Case {
+    name: String,
+    file: Option<String>,
+    line: Option<u32>,
+    failed: bool,
+    error: bool,
+    skipped: bool,
+    failure: Block,
+    note: Block,
+    printed: Block,
+}
+
+/// Reads JUnit documents.
+#[derive(Debug)]
+pub(super) struct Junit {
+    cases: Cases,
+    problems: Problems,
+    counts: Counts,
+    dialect: Dialect,
+    open: bool,
+    seen: bool,
+    broken: bool,
+    buffer: String,
+    /// Open elements, by what they are.
+    depth: usize,
+    case: Option<Case>,
+    text: Text,
+}
+
+impl Junit {
+    pub(super) fn new(budget: &Budget) -> Self {
+        Self {
+            cases: Cases::new(budget),
+            problems: Problems::new(budget),
+            counts: Counts::default(),
+            dialect: Dialect::default(),
+            open: false,
+            seen: false,
+            broken: false,
+            buffer: String::new(),
+            depth: 0,
+            case: None,
+            text: Text::Nothing,
+        }
+    }
+
+    /// Takes a line if it belongs to a document; nobody else is to see it then.
+    pub(super) fn wants(&mut self, line: &str) -> bool {
+        if !self.open {
+            let text = line.trim_start();
+            if !text.starts_with('<') || !is_start(text) {
+                return false;
+            }
+            self.open = true;
+            self.seen = true;
+            self.depth = 0;
+        }
+        self.buffer.push_str(line);
+        self.buffer.push('\n');
+        if line.contains("</testsuite") || (self.depth == 0 && line.trim_end().ends_with("/>")) {
+            self.parse_all();
+        } else if self.buffer.len() > PIECE {
+            self.parse_piece();
+        }
+        true
+    }
+
+    fn parse_piece(&mut self) {
+        let Some(cut) = safe_cut(&self.buffer) else {
+            if self.buffer.len() > LONGEST_ELEMENT {
+                self.broken = true;
+                self.buffer.clear();
+            }
+            return;
+        };
+        let rest = self.buffer.split_off(cut);
+        let piece = std::mem::replace(&mut self.buffer, rest);
+        self.parse(&piece);
+    }
+
+    fn parse_all(&mut self) {
+        if safe_end(&self.buffer) {
+            let piece = std::mem::take(&mut self.buffer);
+            self.parse(&piece);
+        }
+    }
+
+    fn parse(&mut self, piece: &str) {
+        let mut reader = XmlReader::from_str(piece);
+        let config = reader.config_mut();
+        // A piece begins and ends in the middle of open suites.
+        config.check_end_names = false;
+        config.allow_unmatched_ends = true;
+        config.allow_dangling_amp = true;
+        loop {
+            match reader.read_event() {
+                Ok(Event::Eof) => return,
+                Ok(event) => self.event(&event),
+                Err(_) => {
+                    self.broken = true;
+                    self.open = false;
+                    self.case_ends();
+                    return;
+                }
+            }
+            if !self.open {
+                return;
+            }
+        }
+    }
+
+    fn event(&mut self, event: &Event<'_>) {
+        match event {
+            Event::Start(element) => {
+                self.depth += 1;
+                self.starts(element);
+            }
+            Event::Empty(element) => {
+                self.starts(element);
+                self.ends(element.name().as_ref());
+                if self.depth == 0 {
+                    self.open = false;
+                }
+            }
+            Event::End(element) => {
+                self.depth = self.depth.saturating_sub(1);
+                self.ends(element.name().as_ref());
+                if self.depth == 0 {
+                    self.open = false;
+                }
+            }
+            Event::Text(text) => self.add(text),
+            Event::CData(text) => self.add(text),
+            Event::GeneralRef(reference) => {
+                let name: &str = reference;
+                let text = quick_xml::escape::unescape(&format!("&{name};")).map(|text| text.into_owned());
+                self.add(text.as_deref().unwrap_or_default());
+            }
+            Event::Comment(_) | Event::Decl(_) | Event::PI(_) | Event::DocType(_) | Event::Eof => {}
+        }
+    }
+
+    fn starts(&mut self, element: &BytesStart<'_>) {
+        let attribute = |name: &str| {
+            let found = element.attributes().with_checks(false).flatten().find(|one| one.key.as_ref() == name)?;
+            let raw: &str = &found.value;
+            Some(quick_xml::escape::unescape(raw).map_or_else(|_| raw.to_owned(), std::borrow::Cow::into_owned))
+        };
+        match element.name().as_ref() {
+            "testsuites" | "testsuite" => self.dialect.suite(self.depth, &attribute),
+            "testcase" => {
+                self.case_ends();
+                let name = attribute("name").unwrap_or_default();
+                self.dialect.case(self.depth, &name, &attribute);
+                let status = attribute("status").unwrap_or_default();
+                let result = attribute("result").unwrap_or_default();
+                self.case = Some(Case {
+                    name,
+                    file: attribute("file"),
+                    line: attribute("line").and_then(|line| line.parse().ok()),
+                    skipped: matches!(status.as_str(), "notrun" | "disabled" | "skipped")
+                        || matches!(result.as_str(), "suppressed" | "skipped"),
+                    ..Case::default()
+                });
+            }
+            kind => {
+                let message = attribute("message");
+                let type_of = attribute("type");
+                if kind == "error" && message.as_deref() == Some("collection failure") {
+                    self.dialect.collection_failure();
+                }
+                self.dialect.detail(kind, type_of.as_deref().unwrap_or_default());
+                let Some(case) = &mut self.case else { return };
+                match kind {
+                    "failure" | "error" => {
+                        case.failed |= kind == "failure";
+                        case.error |= kind == "error";
+                        self.text = Text::Failure;
+                        if let Some(message) = message {
+                            case.failure.push(&message);
+                        }
+                    }
+                    "skipped" | "flakyFailure" | "flakyError" | "rerunFailure" | "rerunError" => {
+                        case.skipped |= kind == "skipped";
+                        self.text = Text::Note;
+                        if let Some(message) = message {
+                            case.note.push(&message);
+                        }
+                    }
+                    "system-out" | "system-err" => self.text = Text::Printed,
+                    _ => {}
+                }
+            }
+        }
+    }
+
+    fn add(&mut self, text: &str) {
+        let Some(case) = &mut self.case else { return };
+        let block = match self.text {
+            Text::Nothing => return,
+            Text::Failure => &mut case.failure,
+            Text::Note => &mut case.note,
+            Text::Printed => &mut case.printed,
+        };
+        block.add(text);
+    }
+
+    fn ends(&mut self, name: &str) {
+        match name {
+            "testcase" => self.case_ends(),
+            "failure" | "error" | "skipped" | "system-out" | "system-err" | "flakyFailure" | "flakyError"
+            | "rerunFailure" | "rerunError" => {
+                self.text = Text::Nothing;
+                if let Some(case) = &mut self.case {
+                    for block in [&mut case.failure, &mut case.note, &mut case.printed] {
+                        block.end_line();
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn case_ends(&mut self) {
+        self.text = Text::Nothing;
+        let Some(mut case) = self.case.take() else { return };
+        let status = if case.error && !case.failed {
+            TestStatus::Error
+        } else if case.failed {
+            TestStatus::Failed
+        } else if case.skipped {
+            TestStatus::Skipped
+        } else {
+            TestStatus::Passed
+        };
+        self.counts.add(&Counts {
+            total: Some(1),
+            passed: Some(u64::from(status == TestStatus::Passed)),
+            failed: Some(u64::from(status == TestStatus::Failed)),
+            skipped: Some(u64::from(status == TestStatus::Skipped)),
+            errors: Some(u64::from(status == TestStatus::Error)),
+        });
+        let mut text = without_repeated_message(&case.failure.take());
+        text.push_str(&case.note.take());
+        if text.len() < THIN && matches!(status, TestStatus::Failed | TestStatus::Error) {
+            text.push_str(&case.printed.take());
+        }
+        let found = dialect::place_of(&text, &case.name);
+        let place = found.or_else(|| Some((case.file.take()?, case.line?)));
+        let at = self.cases.push(&case.name, status);
+        self.cases.explain(at, &text, place);
+    }
+
+    /// The findings, if there was a document.
+    pub(super) fn finish(mut self) -> Option<Findings> {
+        if !self.seen {
+            return None;
+        }
+        if self.open && !self.buffer.is_empty() {
+            let piece = std::mem::take(&mut self.buffer);
+            self.parse(&piece);
+        }
+        let whole = !self.broken && !self.open;
+        let framework = self.dialect.framework();
+        let mut findings = Findings::new(framework);
+        findings.finished = whole;
+        if whole {
+            findings.counts = self.counts;
+            if findings.counts.total.is_none() {
+                findings.counts =
+                    Counts { total: Some(0), passed: Some(0), failed: Some(0), skipped: Some(0), errors: Some(0) };
+            }
+            self.dialect.adapt(&mut findings.counts);
+            findings.tests = self.cases.into_list();
+            self.dialect.unescape_names(&mut findings.tests);
+            if self.dialect.is_collection_failure() {
+                findings.status = Some(RunStatus::Error);
+                findings.kind = Some(RunKind::CollectionError);
+            }
+        } else {
+            // Half a document proves nothing about the tests it does not reach, so what it says is only shown.
+            self.problems.push(RunKind::Unreadable, "the JUnit document is not complete or not well formed", None);
+            for test in self.cases.into_list() {
+                if matches!(test.status, TestStatus::Failed | TestStatus::Error) {
+                    let place = test.file.zip(test.line);
+                    self.problems.push(RunKind::Unreadable, &format!("{}\n{}", test.name, test.message), place);
+                }
+            }
+            findings.status = Some(RunStatus::Error);
+            findings.kind = Some(RunKind::Unreadable);
+        }
+        findings.problems = self.problems.into_list();
+        Some(findings)
+    }
+}
+
+/// Whether a line opens a JUnit document.
+fn is_start(text: &str) -> bool {
+    let text = match text.strip_prefix("<?xml") {
+        Some(rest) => match rest.split_once("?>") {
+            Some((_, rest)) => rest.trim_start(),
+            None => return false,
+        },
+        None => text,
+    };
+    text.strip_prefix("<testsuite").is_some_and(|rest| rest.is_empty() || rest.starts_with(['>', ' ', 's', '\t', '/']))
+}
+
+/// Behind the last `</testcase>` that is not inside a CDATA section.
+fn safe_cut(text: &str) -> Option<usize> {
+    const END: &str = "</testcase>";
+    let mut end = text.len();
+    while let Some(at) = text.get(..end)?.rfind(END) {
+        let head = text.get(..at)?;
+        if safe_end(head) {
+            return Some(at + END.len());
+        }
+        end = at;
+    }
+    None
+}
+
+/// Whether no CDATA section or comment is open at the end.
+fn safe_end(text: &str) -> bool {
+    let open = text.rfind("<![CDATA[");
+    let close = text.rfind("]]>");
+    open.is_none() || close > open
+}
+
+/// Many dialects repeat the `message` attribute as the beginning of the text.
+fn without_repeated_message(text: &str) -> String {
+    let Some((first, rest)) = text.split_once('\n') else { return text.to_owned() };
+    if !first.trim().is_empty() && rest.contains(first.trim()) {
+        rest.trim_start_matches('\n').to_owned()
+    } else {
+        text.to_owned()
+    }
+}
+
+#[cfg(test)]
+mod tests;

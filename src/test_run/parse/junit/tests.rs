@@ -1,0 +1,43 @@
+use super::*;
+
+fn read(text: &str) -> Findings {
+    let mut junit = Junit::new(&Budget::new(1 << 20));
+    for line in text.lines() {
+        assert!(junit.wants(line), "{line}");
+    }
+    junit.finish().unwrap()
+}
+
+#[test]
+fn a_document_on_one_line_and_one_over_many_read_alike() {
+    let text = "<testsuites>\n<testsuite name=\"a\">\n<testcase name=\"x &amp; y\" classname=\"c\">\
+                <failure message=\"boom\">at src/a.rs:3</failure></testcase>\n<testcase name=\"z\"/>\n</testsuite>\n</testsuites>";
+    for text in [text.to_owned(), text.replace('\n', "")] {
+        let found = read(&text);
+        assert!(found.finished);
+        assert_eq!((found.counts.total, found.counts.passed, found.counts.failed), (Some(2), Some(1), Some(1)));
+        assert_eq!(found.tests[0].name, "x & y");
+        assert_eq!(found.tests[0].message, "boom\nat src/a.rs:3");
+        assert_eq!((found.tests[0].file.as_deref(), found.tests[0].line), (Some("src/a.rs"), Some(3)));
+    }
+}
+
+#[test]
+fn markup_in_cdata_ends_nothing() {
+    let found = read(
+        "<testsuite name=\"s\">\n<testcase name=\"a\"><failure><![CDATA[\n</testcase></testsuite>\n]]></failure></testcase>\n<testcase name=\"b\"/>\n</testsuite>",
+    );
+    assert!(found.finished);
+    assert_eq!(found.counts.total, Some(2));
+    assert_eq!(found.tests[0].message, "</testcase></testsuite>");
+}
+
+#[test]
+fn half_a_document_proves_nothing() {
+    let found = read(
+        "<testsuites>\n<testsuite name=\"s\">\n<testcase name=\"a\"><failure>boom</failure></testcase>\n<testcase name=\"b\"",
+    );
+    assert!(!found.finished);
+    assert!(found.tests.is_empty());
+    assert!(found.problems.iter().any(|problem| problem.message.contains("boom")));
+}

@@ -1,0 +1,372 @@
+//! Turns the raw bytes of a log into clean lines, in bounded memory.
+//!
+//! Owns everything about bytes: UTF-16 with or without a byte order mark, broken UTF-8, NULs and other control
+//! characters, ANSI escapes, carriage returns that overwrite, CRLF, and lines without end.
+//! Knows nothing of test frameworks; the wrappers that CI systems put around a line are taken off by
+//! [`super::frames`].
+//!
+//! Invariant: at most [`MAX_LINE`] bytes of one line are held ([`MAX_DOCUMENT_LINE`] where it starts like XML or
+//! JSON, whose documents often are one line), whatever the input.
+
+use super::frames::Frames;
+
+/// The most of an ordinary line that is kept: no message of a test is longer, and noise without line ends costs no more.
+pub(super) const MAX_LINE: usize = 64 * 1024;
+/// The most of a line that starts like XML or JSON: reporters print whole documents as one line.
+pub(super) const MAX_DOCUMENT_LINE: usize = 8 * 1024 * 1024;
+/// A buffer that once held a document is given back above this size.
+const KEEP_CAPACITY: usize = 256 * 1024;
+/// How many bytes are looked at to recognise UTF-16 without a byte order mark.
+const SNIFF: usize = 64;
+
+/// How the bytes of the log are encoded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Encoding {
+    Unknown,
+    Utf8,
+    Utf16Le,
+    Utf16Be,
+}
+
+/// A push parser from bytes to clean lines.
+#[derive(Debug)]
+pub(super) struct Lines {
+    encoding: Encoding,
+    /// The first bytes, until the encoding is known; later an odd byte or a lone surrogate of UTF-16.
+    pending: Vec<u8>,
+    /// The beginning of the line that is not ended yet.
+    carry: Vec<u8>,
+    /// Scratch for cleaned text.
+    clean: String,
+    frames: Frames,
+}
+
+impl Lines {
+    /// Starts at the beginning of a log.
+    pub(super) fn new() -> Self {
+        Self {
+            encoding: Encoding::Unknown,
+            pending: Vec::new(),
+            carry: Vec::new(),
+            clean: String::new(),
+            frames: Frames::default(),
+        }
+    }
+
+    /// Takes more bytes and gives every line that ends in them to `sink`.
+    pub(super) fn push(&mut self, bytes: &[u8], sink: &mut dyn FnMut(&str)) {
+        match self.encoding {
+            Encoding::Unknown => {
+                self.pending.extend_from_slice(bytes);
+                if self.pending.len() >= SNIFF {
+                    self.decide(sink);
+                }
+            }
+            Encoding::Utf8 => self.push_utf8(bytes, sink),
+            Encoding::Utf16Le | Encoding::Utf16Be => self.push_utf16(bytes, sink),
+        }
+    }
+
+    /// Ends the log: the last line may have no line end.
+    pub(super) fn finish(&mut self, sink: &mut dyn FnMut(&str)) {
+        if self.encoding == Encoding::Unknown {
+            self.decide(sink);
+        }
+        if !self.carry.is_empty() {
+            let line = std::mem::take(&mut self.carry);
+            self.emit(&line, sink);
+        }
+    }
+
+    fn decide(&mut self, sink: &mut dyn FnMut(&str)) {
+        let first = std::mem::take(&mut self.pending);
+        let (encoding, skip) = sniff(&first);
+        self.encoding = encoding;
+        let rest = first.get(skip..).unwrap_or_default();
+        if encoding == Encoding::Utf8 {
+            self.push_utf8(rest, sink);
+        } else {
+            self.push_utf16(rest, sink);
+        }
+    }
+
+    fn push_utf16(&mut self, bytes: &[u8], sink: &mut dyn FnMut(&str)) {
+        let mut joined = std::mem::take(&mut self.pending);
+        joined.extend_from_slice(bytes);
+        let little = self.encoding == Encoding::Utf16Le;
+        let mut units: Vec<u16> = joined
+            .chunks_exact(2)
+            .filter_map(|pair| <[u8; 2]>::try_from(pair).ok())
+            .map(|pair| if little { u16::from_le_bytes(pair) } else { u16::from_be_bytes(pair) })
+            .collect();
+        let mut keep = joined.len() % 2;
+        if units.last().is_some_and(|unit| (0xD800..0xDC00).contains(unit)) {
+            units.pop();
+            keep += 2;
+        }
+        self.pending = joined.split_off(joined.len() - keep);
+        let text = String::from_utf16_lossy(&units);
+        self.push_utf8(text.as_bytes(), sink);
+    }
+
+    fn push_utf8(&mut self, bytes: &[u8], sink: &mut dyn FnMut(&str)) {
+        let mut rest = bytes;
+        if !self.carry.is_empty() {
+            let Some(end) = memchr::memchr(b'\n', rest) else {
+                self.extend_carry(rest);
+                return;
+            };
+            let (head, tail) = rest.split_at(end);
+            self.extend_carry(head);
+            let line = std::mem::take(&mut self.carry);
+            self.emit(&line, sink);
+            self.carry = line;
+            self.carry.clear();
+            if self.carry.capacity() > KEEP_CAPACITY {
+                self.carry = Vec::new();
+            }
+            rest = tail.get(1..).unwrap_or_default();
+        }
+        let Some(last) = memchr::memrchr(b'\n', rest) else {
+            self.extend_carry(rest);
+            return;
+        };
+        let (whole, tail) = rest.split_at(last);
+        self.emit_all(whole, sink);
+        self.extend_carry(tail.get(1..).unwrap_or_default());
+    }
+
+    /// Emits a run of whole lines; a run without control characters needs no cleaning line by line.
+    fn emit_all(&mut self, whole: &[u8], sink: &mut dyn FnMut(&str)) {
+        let plain = memchr::memchr3(0x1b, b'\r', 0, whole).is_none();
+        if plain && let Ok(text) = std::str::from_utf8(whole) {
+            let ends = LineEnds { rest: Some(text) };
+            for line in ends {
+                self.frames.strip(cap_str(line), sink);
+            }
+            return;
+        }
+        let mut start = 0;
+        for end in memchr::memchr_iter(b'\n', whole).chain(std::iter::once(whole.len())) {
+            let line = whole.get(start..end).unwrap_or_default();
+            self.emit(line, sink);
+            start = end + 1;
+        }
+    }
+
+    fn emit(&mut self, line: &[u8], sink: &mut dyn FnMut(&str)) {
+        let line = match line.split_last() {
+            Some((b'\r', head)) => head,
+            _ => line,
+        };
+        let plain = !line.iter().any(|&byte| is_control(byte));
+        if plain && let Ok(text) = std::str::from_utf8(line) {
+            self.frames.strip(cap_str(text), sink);
+            return;
+        }
+        let mut clean = std::mem::take(&mut self.clean);
+        clean.clear();
+        clean_into(line, &mut clean);
+        self.frames.strip(cap_str(&clean), sink);
+        if clean.capacity() > KEEP_CAPACITY {
+            clean = String::new();
+        }
+        self.clean = clean;
+    }
+
+    fn extend_carry(&mut self, bytes: &[u8]) {
+        let limit = line_limit(if self.carry.is_empty() { bytes } else { &self.carry });
+        if self.carry.len() + bytes.len() > limit {
+            // A progress bar draws over itself for ever: what was overwritten is not kept.
+            if let Some(cut) = memchr::memrchr(b'\r', &self.carry) {
+                self.carry.drain(..=cut);
+            }
+        }
+        let room = limit.saturating_sub(self.carry.len()).min(bytes.len());
+        if room < bytes.len()
+            && let Some(cut) = memchr::memrchr(b'\r', bytes)
+        {
+            self.carry.clear();
+            let tail = bytes.get(cut + 1..).unwrap_or_default();
+            self.carry.extend(tail.iter().take(limit));
+            return;
+        }
+        self.carry.extend(bytes.iter().take(room));
+    }
+}
+
+/// Splits text at `\n` with memchr, which is several times faster than [`str::lines`].
+struct LineEnds<'a> {
+    rest: Option<&'a str>,
+}
+
+impl<'a> Iterator for LineEnds<'a> {
+    type Item = &'a str;
+
+    fn next(&mut self) -> Option<&'a str> {
+        let text = self.rest?;
+        if let Some((line, rest)) = memchr::memchr(b'\n', text.as_bytes()).and_then(|end| text.split_at_checked(end)) {
+            self.rest = rest.get(1..);
+            return Some(line);
+        }
+        self.rest = None;
+        Some(text)
+    }
+}
+
+fn sniff(first: &[u8]) -> (Encoding, usize) {
+    match first {
+        [0xFF, 0xFE, ..] => return (Encoding::Utf16Le, 2),
+        [0xFE, 0xFF, ..] => return (Encoding::Utf16Be, 2),
+        [0xEF, 0xBB, 0xBF, ..] => return (Encoding::Utf8, 3),
+        _ => {}
+    }
+    let zeros = |offset: usize| first.iter().skip(offset).step_by(2).filter(|&&byte| byte == 0).count();
+    let half = first.len() / 2;
+    // Text in a Latin script has a NUL in nearly every second byte of UTF-16 and in none of UTF-8.
+    if half >= 8 && zeros(1) * 10 >= half * 9 && zeros(0) * 10 < half {
+        return (Encoding::Utf16Le, 0);
+    }
+    if half >= 8 && zeros(0) * 10 >= half * 9 && zeros(1) * 10 < half {
+        return (Encoding::Utf16Be, 0);
+    }
+    (Encoding::Utf8, 0)
+}
+
+fn line_limit(start: &[u8]) -> usize {
+    match start.iter().find(|byte| !byte.is_ascii_whitespace()) {
+        Some(b'<' | b'{' | b'[') => MAX_DOCUMENT_LINE,
+        _ => MAX_LINE,
+    }
+}
+
+/// Cuts a line at its limit, on a character boundary.
+fn cap_str(line: &str) -> &str {
+    if line.len() <= MAX_LINE {
+        return line;
+    }
+    let limit = line_limit(line.as_bytes());
+    if line.len() <= limit {
+        return line;
+    }
+    line.get(..line.floor_char_boundary(limit)).unwrap_or_default()
+}
+
+const fn is_control(byte: u8) -> bool {
+    (byte < 0x20 && byte != b'\t') || byte == 0x7F
+}
+
+/// Cleans one line: escapes and control characters go, the last drawn text wins.
+fn clean_into(line: &[u8], out: &mut String) {
+    let mut bytes = Vec::with_capacity(line.len());
+    let mut at = 0;
+    // Where the text since the last carriage return starts; it replaces what came before once it has content.
+    let mut drawn = 0;
+    while let Some(&byte) = line.get(at) {
+        match byte {
+            0x1b => {
+                at += escape_length(line.get(at..).unwrap_or_default());
+                continue;
+            }
+            b'\r' => {
+                if bytes.len() > drawn {
+                    bytes.drain(..drawn);
+                    drawn = bytes.len();
+                }
+            }
+            _ if is_control(byte) => {}
+            _ => bytes.push(byte),
+        }
+        at += 1;
+    }
+    if bytes.len() > drawn {
+        bytes.drain(..drawn);
+    }
+    out.push_str(&String::from_utf8_lossy(&bytes));
+}
+
+/// The length of the escape sequence at the start of `bytes` (ECMA-48: CSI, OSC and other strings, two-byte escapes).
+fn escape_length(bytes: &[u8]) -> usize {
+    match bytes.get(1) {
+        None => 1,
+        Some(b'[') => {
+            let parameters = bytes.iter().skip(2).take_while(|byte| (0x20..0x40).contains(*byte)).count();
+            let end = 2 + parameters;
+            // Without its final byte the sequence is broken; what follows is text again.
+            end + usize::from(bytes.get(end).is_some_and(|byte| (0x40..0x7F).contains(byte)))
+        }
+        Some(b']' | b'P' | b'X' | b'^' | b'_') => {
+            let body = bytes.get(2..).unwrap_or_default();
+            match body.iter().position(|&byte| byte == 0x07 || byte == 0x1b) {
+                Some(end) if body.get(end) == Some(&0x07) => end + 3,
+                Some(end) if body.get(end + 1) == Some(&b'\\') => end + 4,
+                Some(end) => end + 2,
+                None => 2,
+            }
+        }
+        Some(b'(' | b')' | b'*' | b'+' | b'#' | b'%') => 3.min(bytes.len()),
+        Some(0x20..0x7F) => 2,
+        Some(_) => 1,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn lines(chunks: &[&[u8]]) -> Vec<String> {
+        let mut seen = Vec::new();
+        let mut lines = Lines::new();
+        for chunk in chunks {
+            lines.push(chunk, &mut |line| seen.push(line.to_owned()));
+        }
+        lines.finish(&mut |line| seen.push(line.to_owned()));
+        seen
+    }
+
+    #[test]
+    fn colours_and_crlf_are_removed() {
+        assert_eq!(lines(&[b"\x1b[31mFAILED\x1b[0m x\r\nnext\n"]), ["FAILED x", "next"]);
+    }
+
+    #[test]
+    fn a_carriage_return_overwrites_what_was_drawn() {
+        assert_eq!(lines(&[b"10%\r50%\r100% done\nlast\r\n"]), ["100% done", "last"]);
+    }
+
+    #[test]
+    fn lines_split_over_chunks_are_joined() {
+        assert_eq!(lines(&[b"one li", b"ne\ntw", b"o"]), ["one line", "two"]);
+    }
+
+    #[test]
+    fn utf16_with_and_without_a_mark_is_read() {
+        let text = "assert caf\u{e9} \u{1F600} failed, says the log of PowerShell\r\nsecond\n";
+        let mut with_mark = vec![0xFF, 0xFE];
+        with_mark.extend(text.encode_utf16().flat_map(u16::to_le_bytes));
+        let expected = ["assert caf\u{e9} \u{1F600} failed, says the log of PowerShell", "second"];
+        assert_eq!(lines(&[&with_mark]), expected);
+        let (first, second) = with_mark.split_at(27);
+        assert_eq!(lines(&[first, second]), expected);
+        let bare: Vec<u8> = text.encode_utf16().flat_map(u16::to_be_bytes).collect();
+        assert_eq!(lines(&[&bare]), expected);
+    }
+
+    #[test]
+    fn broken_bytes_do_not_hide_the_rest() {
+        assert_eq!(lines(&[b"a\xff\xfeb\0c\x07\n"]), ["a\u{fffd}\u{fffd}bc"]);
+    }
+
+    #[test]
+    fn a_line_without_end_is_capped() {
+        let long = vec![b'x'; 3 * MAX_LINE];
+        let seen = lines(&[&long, b"\nnext\n"]);
+        assert_eq!(seen.iter().map(String::len).collect::<Vec<_>>(), [MAX_LINE, 4]);
+    }
+
+    #[test]
+    fn an_endless_progress_bar_keeps_only_what_is_drawn_last() {
+        let bar = b"\rprogress 12345678".repeat(10_000);
+        assert_eq!(lines(&[&bar, b"\rdone\n"]), ["done"]);
+    }
+}

@@ -1,0 +1,175 @@
+//! Decides which frameworks a log belongs to and how the run ended.
+//!
+//! Invariant: a number that no framework gave stays unknown, and so does the total of several frameworks' runs.
+
+use std::collections::VecDeque;
+
+use super::findings::Findings;
+use crate::domain::test_report::{Problem, RunKind, RunStatus, TestCase, TestReport, TestStatus};
+use crate::domain::verdict::Exit;
+
+/// The framework's name when none, or more than one, was recognised.
+const GENERIC: &str = "generic";
+
+/// Runners that run others: when both were found, the second's output is a part of the first's.
+const ABSORBS: &[(&str, &str)] = &[
+    ("cargo-nextest", "cargo-test"),
+    ("ctest", "googletest"),
+    ("ctest", "catch2"),
+    ("ctest", "doctest-cpp"),
+    ("ctest", "boost-test"),
+    ("ctest", "tap"),
+    ("meson-test", "googletest"),
+    ("meson-test", "catch2"),
+    ("meson-test", "doctest-cpp"),
+    ("meson-test", "boost-test"),
+    ("meson-test", "tap"),
+    ("cargo-test", "tap"),
+    ("cargo-test", "bats"),
+    ("ctest", "bats"),
+    ("meson-test", "bats"),
+    ("go-test", "tap"),
+    ("pytest", "tap"),
+    ("jest", "tap"),
+    ("vitest", "tap"),
+    ("mocha", "tap"),
+];
+
+/// The exit code of `timeout(1)` when time was up.
+const EXIT_TIMEOUT: i32 = 124;
+/// The shell's exit code for a command that cannot be executed.
+const EXIT_NOT_EXECUTABLE: i32 = 126;
+/// The shell's exit code for a command that is not there.
+const EXIT_NOT_FOUND: i32 = 127;
+/// A shell reports a child ended by signal `n` as this plus `n`.
+const EXIT_SIGNAL_BASE: i32 = 128;
+/// The highest signal on Linux.
+const HIGHEST_SIGNAL: i32 = 64;
+const SIGKILL: i32 = 9;
+const SIGTERM: i32 = 15;
+
+/// Makes one report of what the readers found.
+pub(super) fn merge(
+    found: Vec<Findings>,
+    recent: &VecDeque<String>,
+    exit: Option<Exit>,
+    hint: Option<&str>,
+) -> TestReport {
+    let names: Vec<&str> = found.iter().filter(|one| one.has_tests()).map(|one| one.framework).collect();
+    let absorbed = |name: &str| ABSORBS.iter().any(|(winner, loser)| *loser == name && names.contains(winner));
+    let mut kept: Vec<Findings> = found.into_iter().filter(|one| !absorbed(one.framework)).collect();
+    if kept.iter().any(Findings::has_tests) {
+        // What a second framework only complains about belongs to the report; what it has nothing to say on does not.
+        kept.retain(|one| one.has_tests() || !one.problems.is_empty());
+    }
+    let ended = how_ended(exit);
+    let mut report = TestReport::unreadable(&name_of(&kept, hint));
+    let (status, kind) = judge(&kept, exit, ended);
+    report.status = status;
+    report.kind = kind;
+    let mut with_tests = kept.iter().filter(|one| one.has_tests());
+    if let (Some(only), None) = (with_tests.next(), with_tests.next()) {
+        report.total = only.counts.total;
+        report.passed = only.counts.passed;
+        report.failed = only.counts.failed;
+        report.skipped = only.counts.skipped;
+        report.errors = only.counts.errors;
+    }
+    for one in kept {
+        report.tests.extend(one.tests);
+        report.problems.extend(one.problems);
+    }
+    if status == RunStatus::Error && report.problems.is_empty() {
+        report.problems.extend(last_words(recent, kind));
+    }
+    report
+}
+
+fn name_of(kept: &[Findings], hint: Option<&str>) -> String {
+    let mut names: Vec<&str> = kept.iter().filter(|one| one.has_tests()).map(|one| one.framework).collect();
+    if names.is_empty() {
+        names = kept.iter().map(|one| one.framework).collect();
+    }
+    names.dedup();
+    match (names.as_slice(), hint) {
+        ([only], _) => (*only).to_owned(),
+        ([], Some(hint)) => hint.to_owned(),
+        (several, Some(hint)) if several.contains(&hint) => hint.to_owned(),
+        _ => GENERIC.to_owned(),
+    }
+}
+
+/// How the exit says that the run was ended from outside, if it does.
+fn how_ended(exit: Option<Exit>) -> Option<RunKind> {
+    match exit? {
+        Exit::Timeout | Exit::Code { code: EXIT_TIMEOUT } => Some(RunKind::Timeout),
+        Exit::Signal { signal } => Some(by_signal(signal)),
+        Exit::Code { code } if (EXIT_SIGNAL_BASE + 1..=EXIT_SIGNAL_BASE + HIGHEST_SIGNAL).contains(&code) => {
+            Some(by_signal(code - EXIT_SIGNAL_BASE))
+        }
+        Exit::Code { .. } => None,
+    }
+}
+
+const fn by_signal(signal: i32) -> RunKind {
+    if signal == SIGKILL || signal == SIGTERM { RunKind::Timeout } else { RunKind::Crash }
+}
+
+fn judge(kept: &[Findings], exit: Option<Exit>, ended: Option<RunKind>) -> (RunStatus, RunKind) {
+    let ran: Vec<&Findings> = kept.iter().filter(|one| one.has_tests()).collect();
+    let finished = !ran.is_empty() && ran.iter().all(|one| one.finished);
+    let own_kind = kept.iter().find_map(|one| one.kind);
+    let trouble = own_kind.or_else(|| kept.iter().flat_map(|one| &one.problems).map(|problem| problem.kind).next());
+    if let Some(kind) = ended
+        && !finished
+    {
+        return (RunStatus::Error, own_kind.unwrap_or(kind));
+    }
+    let own: Vec<RunStatus> = kept.iter().filter_map(|one| one.status).collect();
+    let failed = |one: &Findings| one.status == Some(RunStatus::Failed) || (one.status.is_none() && one.has_failures());
+    if kept.iter().any(failed) {
+        return (RunStatus::Failed, own_kind.unwrap_or(RunKind::Tests));
+    }
+    let success = exit.is_none_or(Exit::is_success);
+    if own.contains(&RunStatus::Error) || (trouble.is_some() && !(success && finished)) {
+        return (RunStatus::Error, trouble.unwrap_or(RunKind::Unreadable));
+    }
+    let none_ran = ran.iter().all(|one| one.counts.total.unwrap_or(0) == 0 && nothing_ran(&one.tests));
+    if !success {
+        let kind = match exit {
+            Some(Exit::Code { code: EXIT_NOT_FOUND }) => RunKind::MissingTool,
+            Some(Exit::Code { code: EXIT_NOT_EXECUTABLE }) => RunKind::BadCommand,
+            _ => ended.unwrap_or(if ran.is_empty() || !finished {
+                RunKind::Unreadable
+            } else if none_ran {
+                RunKind::NoTests
+            } else {
+                RunKind::Tests
+            }),
+        };
+        return (RunStatus::Error, kind);
+    }
+    if ran.is_empty() {
+        // Exit code 0 says that the command is content; that nothing was read is what the kind says.
+        return (if exit.is_some() { RunStatus::Passed } else { RunStatus::Error }, RunKind::Unreadable);
+    }
+    if !finished && exit.is_none() {
+        return (RunStatus::Error, RunKind::Unreadable);
+    }
+    (RunStatus::Passed, if none_ran { RunKind::NoTests } else { RunKind::Tests })
+}
+
+/// Whether no test got as far as a result.
+fn nothing_ran(tests: &[TestCase]) -> bool {
+    tests.iter().all(|test| test.status == TestStatus::Skipped)
+}
+
+/// The end of the log, when nothing else says what went wrong.
+fn last_words(recent: &VecDeque<String>, kind: RunKind) -> Option<Problem> {
+    let lines: Vec<&str> = recent.iter().map(String::as_str).filter(|line| !line.trim().is_empty()).collect();
+    let message = lines.join("\n");
+    (!message.is_empty()).then(|| {
+        let (file, line) = super::place::find_last(&message).unzip();
+        Problem { kind, message, file, line }
+    })
+}

@@ -1,0 +1,313 @@
+//! Reads what test runners print into one [`TestReport`].
+//!
+//! Bytes → [`lines`] (clean lines) → [`frames`] (CI wrappers off) → the readers, one per framework → [`merge`] (which
+//! frameworks the log belongs to, and how the run ended). Everything streams; what is kept is bounded by
+//! [`findings::STORED_BYTES`].
+//!
+//! Invariant: no input makes a reader panic, and memory does not grow with the log. A reader reads by the grammar of
+//! its framework, never by one example.
+//!
+//! # How to add a framework
+//!
+//! 1. Write `parse/<framework>.rs` with a `pub(super) struct Reader` and on it
+//!    - `const WAKE: &'static [&'static str]`: literals of which at least one stands in a line before anything that the
+//!      reader must see. A reader sleeps, and costs nothing, until one occurs; then it is given the last
+//!      [`LOOK_BACK`] lines and every line after. Choose marks of the framework that ordinary output does not have, and
+//!      do not forget those of its errors (compile errors, bad arguments, no tests found);
+//!    - `fn new(budget: &Budget) -> Self`: starts with nothing; what it stores goes into [`findings::Cases`] (tests),
+//!      [`findings::Problems`] (trouble outside tests) and [`findings::Block`] (a message being collected), which are
+//!      all bounded;
+//!    - `fn line(&mut self, line: &str)`: sees each clean line. It is the hot path: decide by the first byte or a
+//!      `starts_with` before anything dearer, no regular expressions, no allocation for lines that do not matter;
+//!    - `fn finish(self, exit: Option<Exit>) -> Option<Findings>`: `None` when it was not its log after all. Names are
+//!      exactly as the framework gives them; a message is the framework's own words, whole (expected, actual, the
+//!      frame); counts are those the framework prints, `None` for those it does not. Set `finished` only when the
+//!      framework's own end (summary) was seen. Leave `status` and `kind` at `None` unless the framework has a rule of
+//!      its own; [`merge`] knows the common ones.
+//! 2. Add one line to `readers!` below: the module and the names under which `--framework` knows it.
+//! 3. When its log contains another framework's output (a runner of runners), add the pair to `merge::ABSORBS`.
+//!    Documents: a JSON report is one line or many; [`document::JsonDocument`] collects it (libtest's JSON lines:
+//!    `cargo_test::json`). JUnit XML of every framework is read by `junit`, which also tells whose dialect it is.
+//! 4. Add really made outputs with sidecars to `tests/fixtures/outputs/`; `tests/it/outputs.rs` checks them all.
+//!
+//! Tests print things: a line that looks like a summary inside captured output must not be counted. Prefer state (where
+//! in the report are we) over the look of a line. `cargo_test` and `pytest` are the examples to follow.
+
+mod document;
+mod findings;
+mod frames;
+mod junit;
+mod lines;
+mod merge;
+pub(super) mod place;
+mod python;
+mod stack;
+
+mod ava;
+mod behave;
+mod boost_test;
+mod bun_test;
+mod busted;
+mod cargo_nextest;
+mod cargo_test;
+mod catch2;
+mod ctest;
+mod deno_test;
+mod doctest_cpp;
+mod exunit;
+mod go_test;
+mod googletest;
+mod jasmine;
+mod jest;
+mod junit4;
+mod maven_surefire;
+mod meson_test;
+mod minitest;
+mod mocha;
+mod node_test;
+mod phpunit;
+mod pytest;
+mod robot;
+mod rspec;
+mod tap;
+mod test_unit;
+mod unittest;
+mod vitest;
+
+use std::collections::VecDeque;
+use std::io::Read;
+use std::sync::LazyLock;
+
+use aho_corasick::{AhoCorasick, AhoCorasickKind};
+
+use self::findings::{Budget, Findings, STORED_BYTES};
+use self::junit::Junit;
+use self::lines::Lines;
+use crate::domain::test_report::TestReport;
+use crate::domain::verdict::Exit;
+
+/// How many lines before its first mark a reader is given.
+const LOOK_BACK: usize = 32;
+/// How much of a line is searched for marks: they stand at the beginning, and documents are one endless line.
+const MARK_WINDOW: usize = 4 * 1024;
+/// How much is read at once from a log.
+const CHUNK: usize = 128 * 1024;
+
+/// One bit per reader.
+type Mask = u64;
+
+macro_rules! readers {
+    ($($module:ident: [$($name:literal),+]),* $(,)?) => {
+        /// One reader per framework.
+        #[derive(Debug)]
+        struct Readers { $($module: $module::Reader,)* }
+
+        /// Each reader's names and marks, in the order of their bits.
+        const READERS: &[(&[&str], &[&str])] = &[$((&[$($name),+], $module::Reader::WAKE),)*];
+
+        impl Readers {
+            fn new(budget: &Budget) -> Self {
+                Self { $($module: $module::Reader::new(budget),)* }
+            }
+
+            /// Shows a line to the readers in `awake`.
+            fn line(&mut self, awake: Mask, line: &str) {
+                let mut left = awake;
+                $(
+                    if left & 1 == 1 { self.$module.line(line); }
+                    left >>= 1;
+                    if left == 0 { return; }
+                )*
+            }
+
+            /// Ends the readers in `awake`.
+            fn finish(self, awake: Mask, exit: Option<Exit>) -> Vec<Findings> {
+                let mut found = Vec::new();
+                let mut left = awake;
+                $(
+                    if left & 1 == 1 { found.extend(self.$module.finish(exit)); }
+                    left >>= 1;
+                )*
+                debug_assert_eq!(left, 0, "a bit without a reader");
+                found
+            }
+        }
+    };
+}
+
+readers! {
+    cargo_test: ["cargo-test"],
+    jest: ["jest"],
+    vitest: ["vitest"],
+    mocha: ["mocha"],
+    node_test: ["node-test"],
+    go_test: ["go-test", "go"],
+    rspec: ["rspec"],
+    minitest: ["minitest", "rails"],
+    test_unit: ["test-unit"],
+    phpunit: ["phpunit"],
+    ctest: ["ctest"],
+    googletest: ["googletest", "gtest"],
+    catch2: ["catch2"],
+    doctest_cpp: ["doctest-cpp"],
+    boost_test: ["boost-test"],
+    meson_test: ["meson-test"],
+    ava: ["ava"],
+    jasmine: ["jasmine"],
+    bun_test: ["bun-test", "bun"],
+    deno_test: ["deno-test", "deno"],
+    maven_surefire: ["maven-surefire", "maven"],
+    junit4: ["junit4"],
+    exunit: ["exunit"],
+    busted: ["busted"],
+    tap: ["tap", "bats", "prove"],
+    cargo_nextest: ["cargo-nextest"],
+    pytest: ["pytest"],
+    unittest: ["unittest", "nose2"],
+    behave: ["behave"],
+    robot: ["robot"],
+}
+
+/// All marks in one automaton, and which readers each wakes.
+struct Marks {
+    automaton: Option<AhoCorasick>,
+    wakes: Vec<Mask>,
+}
+
+static MARKS: LazyLock<Marks> = LazyLock::new(|| {
+    let mut literals: Vec<&str> = Vec::new();
+    let mut wakes: Vec<Mask> = Vec::new();
+    for (bit, (_, marks)) in READERS.iter().enumerate() {
+        for mark in *marks {
+            if let Some(at) = literals.iter().position(|literal| literal == mark) {
+                if let Some(mask) = wakes.get_mut(at) {
+                    *mask |= 1 << bit;
+                }
+            } else {
+                literals.push(mark);
+                wakes.push(1 << bit);
+            }
+        }
+    }
+    // The marks are constants, so building cannot fail; without the automaton every reader is awake from the start.
+    let automaton = AhoCorasick::builder().kind(Some(AhoCorasickKind::DFA)).build(&literals).ok();
+    Marks { automaton, wakes }
+});
+
+/// A push parser from the bytes of a log to a report.
+#[derive(Debug)]
+pub(super) struct Parser {
+    lines: Lines,
+    shown: Shown,
+}
+
+/// What stands behind the lines: the readers and what they were shown.
+#[derive(Debug)]
+struct Shown {
+    junit: Junit,
+    readers: Readers,
+    awake: Mask,
+    /// The last lines; the strings are used again.
+    recent: VecDeque<String>,
+}
+
+impl Parser {
+    /// Starts at the beginning of a log; `framework` is a hint, not an order.
+    pub(super) fn new(framework: Option<&str>) -> Self {
+        let budget = Budget::new(STORED_BYTES);
+        let hinted = framework.map_or(0, |wanted| {
+            READERS
+                .iter()
+                .enumerate()
+                .filter(|(_, (names, _))| names.contains(&wanted))
+                .fold(0, |mask, (bit, _)| mask | 1 << bit)
+        });
+        let awake = if MARKS.automaton.is_some() { hinted } else { (1 << READERS.len()) - 1 };
+        Self {
+            lines: Lines::new(),
+            shown: Shown {
+                junit: Junit::new(&budget),
+                readers: Readers::new(&budget),
+                awake,
+                recent: VecDeque::with_capacity(LOOK_BACK),
+            },
+        }
+    }
+
+    /// Takes more bytes of the log.
+    pub(super) fn push(&mut self, bytes: &[u8]) {
+        let shown = &mut self.shown;
+        self.lines.push(bytes, &mut |line| shown.line(line));
+    }
+
+    /// Ends the log.
+    pub(super) fn finish(mut self, exit: Option<Exit>, framework: Option<&str>) -> TestReport {
+        let shown = &mut self.shown;
+        self.lines.finish(&mut |line| shown.line(line));
+        let Shown { junit, readers, awake, recent } = self.shown;
+        let mut found = readers.finish(awake, exit);
+        found.extend(junit.finish());
+        merge::merge(found, &recent, exit, framework)
+    }
+}
+
+impl Shown {
+    fn line(&mut self, line: &str) {
+        if self.junit.wants(line) {
+            return;
+        }
+        let woken = wakes(line) & !self.awake;
+        if woken != 0 {
+            for earlier in &self.recent {
+                self.readers.line(woken, earlier);
+            }
+            self.awake |= woken;
+        }
+        if self.awake != 0 {
+            self.readers.line(self.awake, line);
+        }
+        let mut slot =
+            if self.recent.len() < LOOK_BACK { String::new() } else { self.recent.pop_front().unwrap_or_default() };
+        slot.clear();
+        slot.push_str(line.get(..line.floor_char_boundary(MARK_WINDOW)).unwrap_or(line));
+        self.recent.push_back(slot);
+    }
+}
+
+fn wakes(line: &str) -> Mask {
+    let Some(automaton) = &MARKS.automaton else { return 0 };
+    let window = line.as_bytes().get(..MARK_WINDOW.min(line.len())).unwrap_or_default();
+    automaton
+        .find_overlapping_iter(window)
+        .filter_map(|found| MARKS.wakes.get(found.pattern().as_usize()))
+        .fold(0, |mask, wakes| mask | wakes)
+}
+
+/// A log as plain text: colours, control characters and CI frames gone.
+pub(super) fn plain_text(bytes: &[u8]) -> String {
+    let mut text = String::with_capacity(bytes.len());
+    let mut add = |line: &str| {
+        text.push_str(line);
+        text.push('\n');
+    };
+    let mut lines = Lines::new();
+    lines.push(bytes, &mut add);
+    lines.finish(&mut add);
+    text
+}
+
+/// Reads a whole log.
+pub(super) fn read(log: &mut dyn Read, exit: Option<Exit>, framework: Option<&str>) -> std::io::Result<TestReport> {
+    let mut parser = Parser::new(framework);
+    let mut chunk = vec![0; CHUNK];
+    loop {
+        let count = match log.read(&mut chunk) {
+            Ok(0) => break,
+            Ok(count) => count,
+            Err(error) if error.kind() == std::io::ErrorKind::Interrupted => continue,
+            Err(error) => return Err(error),
+        };
+        parser.push(chunk.get(..count).unwrap_or_default());
+    }
+    Ok(parser.finish(exit, framework))
+}

@@ -1,0 +1,146 @@
+//! The architecture as a test: layers, foreign crates, module docs, file sizes, and no word of the workplace.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+/// The layers, lowest first; a module imports only from layers below its own (DESIGN §3).
+const LAYERS: &[&[&str]] = &[
+    &["domain"],
+    &["config", "policy", "report", "redact"],
+    &["process", "http"],
+    &["workspace", "test_run", "model", "github", "audit"],
+    &["session"],
+    &["agent"],
+    &["lifecycle"],
+    &["cli"],
+];
+/// Crates that only these modules may name.
+const AT_HOME: &[(&str, &[&str])] = &[
+    ("rusqlite", &["audit"]),
+    ("reqwest", &["http", "model"]),
+    ("octocrab", &["github"]),
+    ("clap", &["cli"]),
+    ("anyhow", &["cli"]),
+];
+/// A file of more lines should be taken apart.
+const MAX_LINES: usize = 500;
+
+fn sources() -> Vec<(PathBuf, String)> {
+    fn walk(folder: &Path, found: &mut Vec<(PathBuf, String)>) {
+        for entry in std::fs::read_dir(folder).expect("a folder") {
+            let path = entry.expect("an entry").path();
+            if path.is_dir() {
+                walk(&path, found);
+            } else if path.extension().is_some_and(|ending| ending == "rs") {
+                let text = std::fs::read_to_string(&path).expect("a text");
+                found.push((path, text));
+            }
+        }
+    }
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    let mut found = Vec::new();
+    walk(&root, &mut found);
+    found.into_iter().map(|(path, text)| (path.strip_prefix(&root).expect("below src").to_owned(), text)).collect()
+}
+
+fn module_of(path: &Path) -> String {
+    let first = path.components().next().expect("a name").as_os_str().to_string_lossy().into_owned();
+    first.trim_end_matches(".rs").to_owned()
+}
+
+fn layer_of(module: &str) -> Option<usize> {
+    LAYERS.iter().position(|layer| layer.contains(&module))
+}
+
+/// Every `crate::module` that a file names outside comments.
+fn imports(text: &str) -> Vec<String> {
+    let code = text.lines().filter(|line| !line.trim_start().starts_with("//"));
+    let mut found = Vec::new();
+    for line in code {
+        for part in line.split("crate::").skip(1) {
+            let names = part.strip_prefix('{').map_or(part, |group| group.split('}').next().unwrap_or(""));
+            let many = if part.starts_with('{') { names.split(',').collect() } else { vec![names] };
+            for name in many {
+                let name: String = name.trim().chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect();
+                found.push(name);
+            }
+        }
+    }
+    found
+}
+
+#[test]
+fn modules_import_only_from_layers_below() {
+    let mut wrong = Vec::new();
+    for (path, text) in sources() {
+        let module = module_of(&path);
+        let Some(own) = layer_of(&module) else { continue };
+        for import in imports(&text).into_iter().filter(|import| *import != module) {
+            match layer_of(&import) {
+                Some(layer) if layer < own => {}
+                Some(_) => wrong.push(format!("{}: {module} must not import {import}", path.display())),
+                None => {}
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn every_top_level_module_has_a_layer() {
+    let unknown: Vec<String> = sources()
+        .into_iter()
+        .map(|(path, _)| module_of(&path))
+        .filter(|module| !["lib", "main"].contains(&module.as_str()) && layer_of(module).is_none())
+        .collect();
+    assert!(unknown.is_empty(), "{unknown:?}");
+}
+
+#[test]
+fn foreign_crates_are_named_at_home_only() {
+    let mut wrong = Vec::new();
+    for (path, text) in sources() {
+        let module = module_of(&path);
+        for (name, homes) in AT_HOME {
+            let named = text.lines().any(|line| {
+                let line = line.trim_start();
+                !line.starts_with("//")
+                    && (line.contains(&format!("{name}::")) || line.starts_with(&format!("use {name}")))
+            });
+            if named && !homes.contains(&module.as_str()) {
+                wrong.push(format!("{} names {name}", path.display()));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn every_module_says_what_it_owns() {
+    let is_test = |path: &Path| path.file_name().is_some_and(|name| name == "tests.rs");
+    let silent: Vec<String> = sources()
+        .into_iter()
+        .filter(|(path, text)| !is_test(path) && !text.trim_start().starts_with("//!"))
+        .map(|(path, _)| path.display().to_string())
+        .collect();
+    assert!(silent.is_empty(), "no //! in {silent:?}");
+}
+
+#[test]
+fn files_stay_readable() {
+    let long: BTreeMap<String, usize> = sources()
+        .into_iter()
+        .map(|(path, text)| (path.display().to_string(), text.lines().count()))
+        .filter(|(_, lines)| *lines > MAX_LINES)
+        .collect();
+    assert!(long.is_empty(), "more than {MAX_LINES} lines: {long:?}");
+}
+
+#[test]
+fn the_architecture_page_names_every_module() {
+    let page = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("src/lib.rs")).expect("lib.rs");
+    for line in page.lines().filter_map(|line| line.strip_prefix("pub mod ")) {
+        let module = line.trim_end_matches(';');
+        assert!(page.contains(&format!("| [`{module}`] |")), "{module} is not on the page");
+    }
+}
