@@ -17,6 +17,8 @@ mod readme;
 #[cfg(test)]
 mod runs;
 #[cfg(test)]
+mod session;
+#[cfg(test)]
 mod tidy;
 #[cfg(test)]
 mod wires;
