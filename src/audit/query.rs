@@ -229,3 +229,17 @@ pub(super) fn open_calls(db: &Connection, run: &RunId) -> rusqlite::Result<Vec<(
     .query_map([&run.0], |row| Ok((row.get(0)?, row.get(1)?, micros(row.get(2)?))))?
     .collect()
 }
+
+/// The calls of one iteration that have their receipts, and what each cost.
+pub(super) fn iteration_costs(
+    db: &Connection,
+    run: &RunId,
+    tier_index: u32,
+    iteration: u32,
+) -> rusqlite::Result<Vec<(String, MicroUsd)>> {
+    db.prepare(
+        "SELECT call_id, cost_micro_usd FROM model_calls WHERE run_id = ?1 AND tier_index = ?2 AND iteration = ?3",
+    )?
+    .query_map(params![run.0, tier_index, iteration], |row| Ok((row.get(0)?, micros(row.get(1)?))))?
+    .collect()
+}

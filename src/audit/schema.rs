@@ -73,9 +73,12 @@ pub(super) fn open(path: &Path, busy_timeout: Duration) -> Result<Connection, Au
     harden(&db).map_err(failed)?;
     // Before anything is written: is it ours at all?
     check_owner(&db, path)?;
+    // A new file has nothing to lose: its making need not wait for the disk, a run's start will.
+    let is_new = tables(&db).map_err(failed)?.is_empty();
+    db.pragma_update(None, "synchronous", if is_new { "OFF" } else { "FULL" }).map_err(failed)?;
     use_wal(&db).map_err(failed)?;
-    db.pragma_update(None, "synchronous", "FULL").map_err(failed)?;
     migrate(&mut db, path)?;
+    db.pragma_update(None, "synchronous", "FULL").map_err(failed)?;
     Ok(db)
 }
 

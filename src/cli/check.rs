@@ -65,13 +65,23 @@ fn line(out: &mut String, text: &str) {
 }
 
 fn ladder(out: &mut String, plan: &Plan) {
-    heading(out, &format!("Ladder, from {}", plan.tier_config_path));
+    heading(out, &ladder_heading(&plan.tier_config_path));
     let mut rows =
         vec![["", "tier", "mode", "iterations", "role", "model", "in/1M", "out/1M", "window"].map(str::to_owned)];
     for (index, tier) in plan.tiers.iter().enumerate() {
         rows.extend(tier_rows(plan, index, tier));
     }
     table(out, &rows);
+}
+
+fn ladder_heading(path: &str) -> String {
+    match path {
+        "(none)" => "Ladder: first simple, then full, with one model".to_owned(),
+        "(built-in)" => "Ladder: the built-in one".to_owned(),
+        "(inline)" => "Ladder: given inline".to_owned(),
+        "(shorthand)" => "Ladder: given as a shorthand".to_owned(),
+        path => format!("Ladder: from {path}"),
+    }
 }
 
 /// A tier's rows: one per role that speaks and target, the tier's own cells on the first only.

@@ -10,6 +10,7 @@ mod document;
 mod error;
 mod estimate;
 mod file;
+mod github;
 mod ladder;
 mod models;
 mod node;

@@ -16,7 +16,7 @@ use super::plan::{Format, Origin, Plan};
 use super::read::Faults;
 use super::sections;
 use super::sources::{Catalogue, FileContent, Setting, Sources};
-use super::{estimate, suggest};
+use super::{estimate, github, suggest};
 
 /// Variables of ours that are no settings.
 const OTHER_VARIABLES: [&str; 6] = [
@@ -104,15 +104,7 @@ fn assemble(
     registry.check_declared();
     let ladder: Vec<Tier> = drafted.drafts.iter().filter_map(|draft| registry.tier(draft, drafted.faults)).collect();
     picker.note("tiers", &names_of(&ladder), drafted.origin);
-    for (name, (endpoint, origin)) in &registry.endpoints {
-        if !endpoint.base_url.is_empty() {
-            picker.note(&format!("providers.{name}.baseUrl"), &endpoint.base_url, origin.clone());
-        }
-        if let Some(variable) = &endpoint.key_var {
-            let set = Origin::Env(variable.clone());
-            picker.note(&format!("providers.{name}.apiKeyEnv"), &format!("{variable} (set)"), set);
-        }
-    }
+    note_endpoints(&picker, &registry);
     let budget = sections::budget(&picker, &ladder);
     let (on_entropy, entropy_threshold) = sections::entropy(&picker);
     let context_reset_frequency = sections::context_reset_frequency(&picker, &mut warnings);
@@ -127,7 +119,7 @@ fn assemble(
     let key_vars: Vec<&str> =
         registry.endpoints.values().filter_map(|(endpoint, _)| endpoint.key_var.as_deref()).collect();
     let safety = sections::safety(&picker, &key_vars, &mut refusals);
-    let github = sections::github(&picker, &mut warnings);
+    let github = github::github(&picker, &mut warnings);
     let record = picker.take_optional("record", picker.setting(Setting::Record), "none", String::clone);
     let format = picker.take("format", picker.setting(Setting::Format), Format::Text, Format::to_string);
     let uncapped: Vec<MicroUsd> = ladder.iter().map(|tier| estimate::uncapped(tier, &registry.facts, &agent)).collect();
@@ -161,6 +153,19 @@ fn assemble(
         worst_case,
         uncapped,
     })
+}
+
+/// Notes where each provider is reached and which variable holds its key.
+fn note_endpoints(picker: &Picker<'_>, registry: &Registry<'_>) {
+    for (name, (endpoint, origin)) in &registry.endpoints {
+        if !endpoint.base_url.is_empty() {
+            picker.note(&format!("providers.{name}.baseUrl"), &endpoint.base_url, origin.clone());
+        }
+        if let Some(variable) = &endpoint.key_var {
+            let set = Origin::Env(variable.clone());
+            picker.note(&format!("providers.{name}.apiKeyEnv"), &format!("{variable} (set)"), set);
+        }
+    }
 }
 
 fn names_of(ladder: &[Tier]) -> String {

@@ -227,6 +227,35 @@ impl Readable for Targets {
     }
 }
 
+/// Which test files the task may edit: none, all, or those of some globs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct TestEdits(pub(super) Vec<Glob>);
+
+/// The glob that `true` stands for.
+const EVERY_PATH: &str = "**";
+
+schema!(
+    [] TestEdits,
+    "test edits",
+    json_schema!({"anyOf": [{"type": "boolean"}, {"type": "array", "items": {"type": "string", "minLength": 1}}]})
+);
+
+impl Readable for TestEdits {
+    fn kind() -> String {
+        "true, false, or list of globs".to_owned()
+    }
+
+    fn read(at: &Place<'_>) -> Option<Self> {
+        match at.node {
+            Node::Bool(true) => Some(Self(vec![Glob(EVERY_PATH.to_owned())])),
+            Node::Bool(false) => Some(Self(Vec::new())),
+            Node::Null | Node::Int(_) | Node::Float(_) | Node::Text(_) | Node::List(_) | Node::Map(_) => {
+                Vec::read(at).map(Self)
+            }
+        }
+    }
+}
+
 /// Where the audit log goes, or that there is none (contradiction 1).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum AuditPath {

@@ -168,10 +168,9 @@ fn encode_messages(request: &ChatRequest, provider: &str) -> Value {
             if blocks.is_empty() {
                 blocks.push(json!({"type": "text", "text": NO_TEXT}));
             }
-            if seen + MOVING_CACHE_POINTS > ours {
-                if let Some(map) = blocks.last_mut().and_then(Value::as_object_mut) {
-                    map.insert("cache_control".to_owned(), cache_point());
-                }
+            let is_recent = seen + MOVING_CACHE_POINTS > ours;
+            if let Some(map) = blocks.last_mut().and_then(Value::as_object_mut).filter(|_| is_recent) {
+                map.insert("cache_control".to_owned(), cache_point());
             }
             json!({"role": "user", "content": blocks})
         }

@@ -18,6 +18,7 @@ use url::Url;
 
 use crate::domain::chat::Usage;
 use crate::domain::clock::Clock;
+use crate::domain::receipt::CallStatus;
 use crate::http::{Http, innermost};
 
 use super::CallFailure;
@@ -282,21 +283,16 @@ impl<F: Fold> Folding<'_, F> {
     }
 
     fn finish(mut self) -> Result<Value, CallFailure> {
-        let last = self.decoder.finish();
-        let cut = |this: &Self| {
-            let what = "the answer ended before it was complete";
-            this.with_usage(this.channel.blamed.network(what, true))
-        };
-        if let Some(event) = last {
-            if let Err(failure) = self.event(&event) {
-                let torn = failure.status == crate::domain::receipt::CallStatus::InvalidResponse;
-                if !torn {
-                    return Err(self.with_usage(failure));
-                }
-            }
+        if let Some(event) = self.decoder.finish()
+            && let Err(failure) = self.event(&event)
+            // A torn last event is no event; what it breaks shows below.
+            && failure.status != CallStatus::InvalidResponse
+        {
+            return Err(self.with_usage(failure));
         }
         if !self.fold.is_complete() {
-            return Err(cut(&self));
+            let cut = self.channel.blamed.network("the answer ended before it was complete", true);
+            return Err(self.with_usage(cut));
         }
         Ok(self.fold.into_message())
     }

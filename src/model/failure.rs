@@ -88,10 +88,8 @@ impl Complaint {
             _ => String::new(),
         };
         let metadata = error.pointer("/metadata/raw").and_then(Value::as_str).unwrap_or_default();
-        let message = match error {
-            Value::String(text) => text.clone(),
-            _ => ["message", "detail", "msg"].iter().find_map(|key| error.get(*key)).map_or_else(String::new, readable),
-        };
+        let sentence = || ["message", "detail", "msg"].iter().find_map(|key| error.get(*key)).map(readable);
+        let message = error.as_str().map(str::to_owned).or_else(sentence).unwrap_or_default();
         let code = error.get("code").or_else(|| error.get("status"));
         Self {
             kinds: ["type", "code", "status", "reason"].map(word).join(" "),
@@ -189,24 +187,31 @@ const LIMIT_KINDS: [&str; 5] = ["rate_limit", "rate-limit", "resource_exhausted"
 const KEY_KINDS: [&str; 4] = ["authentication_error", "invalid_api_key", "unauthenticated", "unauthorized"];
 const KEY_PHRASES: [&str; 3] = ["api key not valid", "api_key_invalid", "invalid api key"];
 
-/// Sentences by which a limit announces itself in a text with status 200 (S3-8); looked for in envelopes and in replies that
-/// nobody was billed for, never in what a model said.
-const LIMIT_PHRASES: [&str; 8] = [
+/// Words by which a limit announces itself in a text with status 200 (S3-8).
+const LIMIT_PHRASES: [&str; 7] = [
     "rate limit",
     "rate-limit",
     "too many requests",
     "quota exceeded",
     "usage limit reached",
-    "is overloaded",
-    "currently overloaded",
+    "overloaded",
     "error 429",
 ];
+/// A longer text is no announcement.
+const LONGEST_ANNOUNCEMENT: usize = 400;
 
-/// Whether a short text with no tokens behind it announces a limit.
+/// Whether a short text that stands where an answer should be (never a model's words) announces a limit.
 pub(super) fn announces_limit(text: &str) -> bool {
-    const LONGEST_ANNOUNCEMENT: usize = 400;
     let lower = text.to_ascii_lowercase();
     text.len() <= LONGEST_ANNOUNCEMENT && LIMIT_PHRASES.iter().any(|phrase| lower.contains(phrase))
+}
+
+/// Whether a reply that nobody was billed for is an announcement dressed up as a reply, as some gateways do: it must begin
+/// with one, since a model may well speak of rate limits.
+pub(super) fn opens_with_limit(reply: &str) -> bool {
+    let lower = reply.trim_start().to_ascii_lowercase();
+    let opening = lower.strip_prefix("error: ").unwrap_or(&lower);
+    reply.len() <= LONGEST_ANNOUNCEMENT && LIMIT_PHRASES.iter().any(|phrase| opening.starts_with(phrase))
 }
 
 fn classify(status: u16, complaint: &Complaint) -> Class {

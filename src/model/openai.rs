@@ -17,7 +17,7 @@ use crate::domain::tool::ToolCall;
 use super::catalogue::{self, EffortSetting};
 use super::channel::Channel;
 use super::endpoint::{Endpoint, join};
-use super::failure::announces_limit;
+use super::failure::opens_with_limit;
 use super::turn::{
     IdRule, NO_OUTPUT, NO_TEXT, Turn, arguments_object, arguments_of_text, turns, visible, with_unique_ids,
 };
@@ -121,15 +121,20 @@ impl OpenAi {
                 url
             }
             Dialect::GitHub => join(&self.base, "", METHOD),
-            _ => join(&self.base, "v1", METHOD),
+            Dialect::OpenAi
+            | Dialect::Azure
+            | Dialect::Groq
+            | Dialect::Mistral
+            | Dialect::OpenRouter
+            | Dialect::XAi
+            | Dialect::Compatible => join(&self.base, "v1", METHOD),
         }
     }
 
     async fn call(&self, request: &ChatRequest) -> Result<Reply, CallFailure> {
-        let headers: HeaderMap = match self.dialect {
-            Dialect::Azure => self.channel.key_header("api-key"),
-            _ => self.channel.bearer_header(),
-        };
+        let is_azure = self.dialect == Dialect::Azure;
+        let headers: HeaderMap =
+            if is_azure { self.channel.key_header("api-key") } else { self.channel.bearer_header() };
         let body = self.encode(request).to_string().into_bytes();
         let answer = self.channel.converse(self.url(&request.target), headers, body, stream::Stream::default()).await?;
         self.decode(&answer, request)
@@ -180,7 +185,7 @@ impl OpenAi {
         let calls = message.get("tool_calls").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
         let tool_calls = with_unique_ids(calls.iter().map(decode_call).collect(), request.messages.len());
         let unbilled = usage.is_none_or(|usage| usage.output == 0);
-        if tool_calls.is_empty() && unbilled && announces_limit(&text) {
+        if tool_calls.is_empty() && unbilled && opens_with_limit(&text) {
             return Err(with_usage(self.channel.error_inside(&Value::String(text))));
         }
         let finish = answer.pointer("/choices/0/finish_reason").and_then(Value::as_str);

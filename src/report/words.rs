@@ -156,8 +156,6 @@ fn verdict_of(outcome: &Outcome, view: &RunView) -> (Mark, Sentence) {
             start("Interrupted by ").ours(signal_name(*signal)).at(view, " during ", ".")
         }
     };
-    let sentence =
-        if *outcome == Outcome::Objected && view.position.is_some() { sentence.ours(").") } else { sentence };
     (Mark::Bad, sentence)
 }
 
@@ -315,7 +313,9 @@ pub fn next_steps(view: &RunView) -> Vec<Sentence> {
     let one = |sentence: Sentence| vec![sentence];
     let mut steps = match &view.ending {
         Ending::Running => return Vec::new(),
-        Ending::Died => one(resume(view, "to go on after the last finished iteration; nothing is paid twice.")),
+        Ending::Died => {
+            one(resume(view, "to go on after the last finished iteration; what is finished is not paid for again."))
+        }
         Ending::Finished(finished) => match &finished.outcome {
             Outcome::Fixed { .. } => one(Sentence::plain(
                 "Review the change before you merge it: that the tests pass is all that upshift vouches for.",
@@ -350,10 +350,12 @@ pub fn next_steps(view: &RunView) -> Vec<Sentence> {
             Outcome::Broken { .. } => vec![
                 Sentence::plain("Run the command yourself until it runs the tests: ").code(test_command(view)),
                 Sentence::plain(
-                    "If it is the wrong one, set --test-command; what it needs beforehand goes into setupCommand.",
+                    "If it is the wrong one, set --test-command; what it needs beforehand goes into test.setupCommand.",
                 ),
             ],
-            Outcome::Interrupted { .. } => one(resume(view, "to go on where it stopped; nothing is paid twice.")),
+            Outcome::Interrupted { .. } => {
+                one(resume(view, "to go on where it stopped; what is finished is not paid for again."))
+            }
             Outcome::Parked => {
                 one(resume(view, "when what it waits for has happened (the workflow does so by itself)."))
             }
@@ -367,12 +369,12 @@ pub fn next_steps(view: &RunView) -> Vec<Sentence> {
 }
 
 fn resume(view: &RunView, rest: &str) -> Sentence {
-    let mut command = "upshift resume".to_owned();
-    if let Some(run) = &view.run {
-        command.push_str(&format!(" {}", plain_id(run.run_id.short())));
-        if let Some(db) = run.audit_db.as_deref().filter(|db| *db != DEFAULT_AUDIT_DB) {
-            command.push_str(&format!(" --audit-db {}", shell_quote(db)));
-        }
+    let Some((run, db)) = view.run.as_ref().and_then(|run| Some((run, run.audit_db.as_deref()?))) else {
+        return Sentence::plain("Run upshift again: the audit log was off, and a run without one cannot be resumed.");
+    };
+    let mut command = format!("upshift resume {}", plain_id(run.run_id.short()));
+    if db != DEFAULT_AUDIT_DB {
+        command.push_str(&format!(" --audit-db {}", shell_quote(db)));
     }
     Sentence::plain("Run ").code(command).ours(format!(" {rest}"))
 }

@@ -155,7 +155,7 @@ impl Bench {
         let recorder = Recorder { events: Rc::clone(&events), trigger: Rc::clone(&trigger) };
         let run = RunId::random();
         let mut store = Store::in_memory(Arc::new(Redactor::default())).unwrap();
-        store.begin_run(&started(&run), 1).unwrap();
+        store.begin_run(&started(&run), 1, "{}").unwrap();
         let info = ModelInfo {
             context_window: 200_000,
             max_output_tokens: 8_000,

@@ -89,14 +89,14 @@ fn build_files(folder: &Folder) -> Option<Detected> {
     for name in ["GNUmakefile", "Makefile", "makefile"] {
         let Some(text) = folder.read(name) else { continue };
         for target in ["test", "tests", "check"] {
-            if text.lines().any(|line| line.strip_prefix(target).is_some_and(|rest| is_rule(rest))) {
+            if text.lines().any(|line| line.strip_prefix(target).is_some_and(is_rule)) {
                 return found(&format!("make {target}"), "generic", format!("{name} has a target `{target}`"));
             }
         }
     }
     for name in ["justfile", "Justfile", ".justfile"] {
         let Some(text) = folder.read(name) else { continue };
-        if text.lines().any(|line| line.strip_prefix("test").is_some_and(|rest| is_recipe(rest))) {
+        if text.lines().any(|line| line.strip_prefix("test").is_some_and(is_recipe)) {
             return found("just test", "generic", format!("{name} has a recipe `test`"));
         }
     }

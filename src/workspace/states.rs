@@ -135,12 +135,11 @@ impl States {
         let target = self.store.load(tree)?;
         self.memory().kept.extend(target.keys().cloned());
         let current = self.look(root)?;
-        self.remove_strangers(root, &target)?;
-        let mut rules_changed = false;
+        let mut rules_changed = self.remove_strangers(root, &target)?;
         for (path, entry) in &target {
             if current.get(path) != Some(entry) {
                 self.put(root, path, entry)?;
-                rules_changed |= path.as_path().file_name().is_some_and(|name| name == IGNORE_FILE);
+                rules_changed |= is_rules(path);
             }
         }
         if rules_changed {
@@ -169,15 +168,18 @@ impl States {
         Ok(())
     }
 
-    fn remove_strangers(&self, root: &Beneath, target: &Manifest) -> Result<(), WorkspaceError> {
+    /// Removes what the state does not have; whether ignore rules were among it.
+    fn remove_strangers(&self, root: &Beneath, target: &Manifest) -> Result<bool, WorkspaceError> {
         let paths = self.walk(root, &mut self.memory())?;
+        let mut rules_changed = false;
         for path in paths.iter().filter(|path| !target.contains_key(path)) {
             // Kept paths may be gone; what is a folder now is not ours to judge.
             if stat(root, path)?.is_some_and(|stat| kind(&stat) != Kind::Folder) {
                 remove(root, path)?;
+                rules_changed |= is_rules(path);
             }
         }
-        Ok(())
+        Ok(rules_changed)
     }
 
     fn put(&self, root: &Beneath, path: &RelPath, entry: &Entry) -> Result<(), WorkspaceError> {
@@ -288,8 +290,8 @@ impl Mark {
     fn of(stat: &Stat) -> Self {
         let nanoseconds = |seconds: i64, rest: i64| i128::from(seconds) * 1_000_000_000 + i128::from(rest);
         Self {
-            modified: nanoseconds(stat.st_mtime.into(), i64::try_from(stat.st_mtime_nsec).unwrap_or(0)),
-            changed: nanoseconds(stat.st_ctime.into(), i64::try_from(stat.st_ctime_nsec).unwrap_or(0)),
+            modified: nanoseconds(stat.st_mtime, i64::try_from(stat.st_mtime_nsec).unwrap_or(0)),
+            changed: nanoseconds(stat.st_ctime, i64::try_from(stat.st_ctime_nsec).unwrap_or(0)),
             size: stat.st_size,
             inode: stat.st_ino,
         }
@@ -326,6 +328,11 @@ fn stat(root: &Beneath, path: &RelPath) -> Result<Option<Stat>, WorkspaceError> 
         Err(TouchError::Link { .. }) => Ok(None),
         other => Ok(other?),
     }
+}
+
+/// Whether a file holds ignore rules.
+fn is_rules(path: &RelPath) -> bool {
+    path.as_path().file_name().is_some_and(|name| name == IGNORE_FILE)
 }
 
 fn remove(root: &Beneath, path: &RelPath) -> Result<(), WorkspaceError> {

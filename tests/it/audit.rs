@@ -103,7 +103,7 @@ fn process() {
     let parts: Vec<&str> = task.split('|').collect();
     let [task, home, run] = parts[..] else { panic!("{task}") };
     let mut store = open(Path::new(home));
-    store.begin_run(&started(run), std::process::id()).unwrap();
+    store.begin_run(&started(run), std::process::id(), "{}").unwrap();
     let shared = [Cap { scope: Scope::PullRequest("o/r#1".to_owned()), max: MicroUsd(SHARED_CAP) }];
     for n in 1.. {
         let call = call(format!("{run}-{n}"), n);

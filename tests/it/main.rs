@@ -5,6 +5,7 @@
 
 #[cfg(test)]
 mod audit;
+#[cfg(test)]
 mod config;
 #[cfg(test)]
 mod crashes;
@@ -12,6 +13,8 @@ mod crashes;
 mod faults;
 #[cfg(test)]
 mod outputs;
+#[cfg(test)]
+mod process;
 #[cfg(test)]
 mod readme;
 #[cfg(test)]
@@ -22,5 +25,7 @@ mod session;
 mod tidy;
 #[cfg(test)]
 mod wires;
+#[cfg(test)]
+mod workspace;
 #[cfg(test)]
 mod world;

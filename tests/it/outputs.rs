@@ -10,7 +10,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
-use upshift::domain::test_report::{RunStatus, TestReport};
+use upshift::domain::test_report::{RunKind, RunStatus, TestReport};
 use upshift::domain::verdict::Exit;
 
 #[derive(Debug, Deserialize)]
@@ -99,6 +99,8 @@ fn differences(report: &TestReport, sidecar: &Sidecar) -> Vec<String> {
     // A wrapped or mixed log may be named by the framework that was recognised in it.
     let same = report.framework == sidecar.framework
         || sidecar.framework == "generic"
+        // Before nextest has started, only cargo and rustc speak.
+        || (sidecar.framework == "cargo-nextest" && report.framework == "cargo-test" && report.kind == RunKind::CompileError)
         // nose2 prints what unittest prints.
         || (sidecar.framework == "nose2" && report.framework == "unittest");
     if !same {

@@ -29,6 +29,9 @@ fn a_bill_above_the_reservation_counts_in_full() {
     // One that nobody reserved counts as well.
     store.settle(&receipt(&call("c2", 0), 2), None);
     assert_eq!(store.left(&[run_cap("run-1", 100)]), MicroUsd(3));
+    let run = RunId("run-1".to_owned());
+    assert_eq!(store.spent(&Scope::Run(run.clone())), MicroUsd(97));
+    assert_eq!((store.iteration_cost(&run, 0, 1), store.iteration_cost(&run, 0, 2)), (MicroUsd(97), MicroUsd(0)));
     assert!(store.reserve(&call("c3", 4), &[run_cap("run-1", 100)]).is_err());
 }
 
@@ -107,7 +110,7 @@ proptest! {
         let run = RunId("run-1".to_owned());
         let caps = [run_cap("run-1", cap)];
         let mut store = Store::open_with(&place.location, redactor(), &settings).unwrap();
-        store.begin_run(&started("run-1"), 1).unwrap();
+        store.begin_run(&started("run-1"), 1, FIRST).unwrap();
         let other = place.sql();
         let mut locked = false;
         let mut open: Vec<CallReservation> = vec![];

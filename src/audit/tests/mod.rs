@@ -27,6 +27,9 @@ use crate::domain::receipt::{CallScope, CallStatus, Receipt};
 use crate::domain::units::{MicroUsd, RunId};
 use crate::redact::Redactor;
 
+/// The lifecycle's first state.
+const FIRST: &str = "{\"at\": 0}";
+
 const SECRET: &str = "canary-secret-0123456789";
 
 fn redactor() -> Arc<Redactor> {
@@ -156,7 +159,7 @@ impl Place {
     /// Opens the log and begins a run.
     fn begun(&self, run: &str) -> Store {
         let mut store = self.open();
-        store.begin_run(&started(run), 42).unwrap();
+        store.begin_run(&started(run), 42, FIRST).unwrap();
         store
     }
 

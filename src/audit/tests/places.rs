@@ -36,7 +36,7 @@ impl Checkout {
 
     fn record(&self, run: &str) {
         let mut store = self.open();
-        store.begin_run(&started(run), 1).unwrap();
+        store.begin_run(&started(run), 1, FIRST).unwrap();
         store.append(&attempt(0, 1, 5), None);
         assert_eq!(store.close(), Vec::<String>::new());
     }
@@ -47,7 +47,7 @@ fn the_copy_follows_every_attempt_and_is_one_plain_file() {
     let checkout = Checkout::new();
     let mut store = checkout.open();
     assert_eq!(checkout.copied("run_metadata"), 0);
-    store.begin_run(&started("run-1"), 1).unwrap();
+    store.begin_run(&started("run-1"), 1, FIRST).unwrap();
     assert_eq!(checkout.copied("run_metadata"), 1);
     for n in 1..=3 {
         store.append(&attempt(0, n, 5), None);
@@ -98,7 +98,7 @@ fn a_log_that_the_seeds_tool_left_in_wal_mode_is_taken_in_whole() {
     .unwrap();
     let mut store = checkout.open();
     drop(old);
-    store.begin_run(&started("run-1"), 1).unwrap();
+    store.begin_run(&started("run-1"), 1, FIRST).unwrap();
     assert_eq!(store.list_runs().unwrap().len(), 2);
 }
 
@@ -119,7 +119,7 @@ fn deleting_the_copy_begins_anew_and_loses_nothing() {
 fn a_log_in_use_is_not_moved_away() {
     let checkout = Checkout::new();
     let mut store = checkout.open();
-    store.begin_run(&started("run-1"), 1).unwrap();
+    store.begin_run(&started("run-1"), 1, FIRST).unwrap();
     std::fs::remove_dir_all(checkout.root().join(".upshift")).unwrap();
     let neighbour = checkout.open();
     assert_eq!(neighbour.list_runs().unwrap().len(), 1);
@@ -159,7 +159,7 @@ fn a_link_in_the_checkout_leads_nothing_out_of_it() {
     // Put there while we run, it costs the copy, not the run.
     std::fs::remove_file(checkout.root().join(".upshift")).unwrap();
     let mut store = checkout.open();
-    store.begin_run(&started("run-1"), 1).unwrap();
+    store.begin_run(&started("run-1"), 1, FIRST).unwrap();
     std::fs::remove_dir_all(checkout.root().join(".upshift")).unwrap();
     std::os::unix::fs::symlink(&victim, checkout.root().join(".upshift")).unwrap();
     store.append(&attempt(0, 1, 5), None);
@@ -182,7 +182,7 @@ fn lock_files_go_with_their_runs() {
     let mut store = place.begun("run-1");
     let file = beside(place.path(), ".run-run-1.lock");
     assert!(file.exists());
-    store.begin_run(&started("run-2"), 1).unwrap();
+    store.begin_run(&started("run-2"), 1, FIRST).unwrap();
     assert!(!file.exists());
     store.close();
     let left: Vec<_> = std::fs::read_dir(place.folder.path()).unwrap().map(|file| file.unwrap().file_name()).collect();
@@ -192,7 +192,7 @@ fn lock_files_go_with_their_runs() {
 impl Checkout {
     fn record_with_warning(&self, run: &str, expected: &str) {
         let mut store = self.open();
-        store.begin_run(&started(run), 1).unwrap();
+        store.begin_run(&started(run), 1, FIRST).unwrap();
         assert!(store.take_warnings().iter().any(|warning| warning.contains(expected)));
     }
 }

@@ -62,12 +62,21 @@ fn the_seeds_tables_are_theirs_to_the_letter() {
 }
 
 #[test]
-fn the_log_is_wal_and_fully_synchronous() {
+fn the_log_is_wal_and_waits_for_the_disk_where_money_or_an_attempt_is_at_stake() {
     let place = Place::new();
-    let store = place.open();
+    let mut store = place.begun("run-1");
     let mode: String = place.sql().query_row("PRAGMA journal_mode", [], |row| row.get(0)).unwrap();
-    let synchronous: i64 = store.db.query_row("PRAGMA synchronous", [], |row| row.get(0)).unwrap();
-    assert_eq!((mode.as_str(), synchronous), ("wal", 2));
+    assert_eq!(mode, "wal");
+    let waits = |store: &Store| store.db.query_row("PRAGMA synchronous", [], |row| row.get::<_, i64>(0)).unwrap() == 2;
+    assert!(waits(&store), "the start");
+    store.append(&warning("may come later"), None);
+    assert!(!waits(&store));
+    store.reserve(&call("c1", 1), &[]).unwrap();
+    assert!(waits(&store), "a reservation");
+    store.settle(&receipt(&call("c1", 1), 1), None);
+    assert!(!waits(&store));
+    store.append(&attempt(0, 1, 1), None);
+    assert!(waits(&store), "a finished iteration");
 }
 
 #[test]
@@ -110,8 +119,8 @@ fn each_migration_keeps_the_rows_of_the_one_before() {
 
 #[test]
 fn what_cannot_be_a_log_is_refused_and_left_alone() {
-    type Prepare = fn(&Path);
-    let cases: [(&str, Prepare, fn(&AuditError) -> bool); 5] = [
+    type Case = (&'static str, fn(&Path), fn(&AuditError) -> bool);
+    let cases: [Case; 5] = [
         (
             "text",
             |path| std::fs::write(path, "this is no database at all, but a longish text\n".repeat(40)).unwrap(),

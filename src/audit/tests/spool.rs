@@ -6,7 +6,7 @@ use crate::audit::lock::beside;
 fn impatient(place: &Place) -> Store {
     let settings = Settings { busy_timeout: Duration::from_millis(1) };
     let mut store = Store::open_with(&place.location, redactor(), &settings).unwrap();
-    store.begin_run(&started("run-1"), 1).unwrap();
+    store.begin_run(&started("run-1"), 1, FIRST).unwrap();
     store
 }
 
@@ -54,10 +54,14 @@ fn caps_hold_while_the_log_is_locked() {
     store.reserve(&call("c1", 60), &caps).unwrap();
     store.settle(&receipt(&call("c1", 60), 50), None);
     assert_eq!(store.left(&caps), MicroUsd(40));
+    let run = RunId("run-1".to_owned());
+    assert_eq!(store.spent(&Scope::Run(run.clone())), MicroUsd(50));
+    assert_eq!(store.iteration_cost(&run, 0, 1), MicroUsd(50));
     assert!(store.reserve(&call("c2", 41), &caps).is_err());
     store.reserve(&call("c3", 40), &caps).unwrap();
     other.execute_batch("COMMIT").unwrap();
     assert!(store.reserve(&call("c4", 1), &caps).is_err());
+    assert_eq!(store.iteration_cost(&run, 0, 1), MicroUsd(50));
     assert_eq!(place.count("model_calls"), 1, "a refusal replays as well");
     assert_eq!(place.count("reservations"), 9);
 }

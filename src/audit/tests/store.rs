@@ -9,6 +9,8 @@ fn a_run_is_in_progress_until_it_ends() {
     let outcome =
         || -> String { place.sql().query_row("SELECT outcome FROM run_metadata", [], |row| row.get(0)).unwrap() };
     assert_eq!(outcome(), "in_progress");
+    let state = store.load_run(&RunId("run-1".to_owned())).unwrap().state;
+    assert_eq!(state.as_deref(), Some(FIRST), "there from the first moment on");
     store.append(&attempt(0, 1, 5), None);
     store.append(&attempt(1, 1, 800), Some("{\"at\": 2}"));
     store.append(&finished(Outcome::Fixed { tier_index: 1, iteration: 1 }), Some("{\"at\": 3}"));
@@ -131,7 +133,7 @@ fn a_secret_that_is_one_of_our_words_does_not_break_the_log() {
     let place = Place::new();
     let words = Arc::new(Redactor::new(&["iteration_finished", "call_settled", "anthropic"].map(SecretString::from)));
     let mut store = Store::open(&place.location, words).unwrap();
-    store.begin_run(&started("run-1"), 1).unwrap();
+    store.begin_run(&started("run-1"), 1, FIRST).unwrap();
     store.append(&attempt(0, 1, 5), None);
     store.append(&warning("iteration_finished"), None);
     let run = store.load_run(&RunId("run-1".to_owned())).unwrap();
@@ -160,7 +162,7 @@ fn replies_are_kept_for_resume_in_order() {
     let replies = store.recorded_replies(&run, 0, 1).unwrap();
     assert_eq!(replies, [(receipt(&second, 7), Some(reply("two"))), (failed, None)]);
     assert_eq!(store.recorded_replies(&run, 0, 2).unwrap(), []);
-    assert_eq!(store.open_reservations(&run).unwrap(), [third.clone()]);
+    assert_eq!(store.open_reservations(&run).unwrap(), std::slice::from_ref(&third));
     // The call that was under way is settled at what was set aside for it.
     store.continue_run(&run, 43, &Timestamp("2026-02-18T00:00:00.000Z".to_owned())).unwrap();
     let mut lost = receipt(&third, 10);
@@ -202,7 +204,7 @@ fn runs_are_found_by_a_unique_beginning() {
     let mut store = place.open();
     assert_eq!(store.latest_run(), Err(AuditError::NoRuns));
     for run in ["f4a2c781-aa", "f4a2d000-bb", "f4"] {
-        store.begin_run(&started(run), 1).unwrap();
+        store.begin_run(&started(run), 1, FIRST).unwrap();
     }
     let id = |id: &str| RunId(id.to_owned());
     assert_eq!(store.find_run("F4A2C"), Ok(id("f4a2c781-aa")));
@@ -221,7 +223,7 @@ fn events_told_twice_are_recorded_once() {
     let mut store = place.open();
     store.append(&warning("before the run"), None);
     let started = started("run-1");
-    let invocation = store.begin_run(&started, 42).unwrap();
+    let invocation = store.begin_run(&started, 42, FIRST).unwrap();
     let call = call("c1", 10);
     store.reserve(&call, &[]).unwrap();
     store.settle(&receipt(&call, 3), None);
@@ -236,7 +238,7 @@ fn events_told_twice_are_recorded_once() {
 #[test]
 fn a_log_in_memory_does_all_the_same() {
     let mut store = Store::in_memory(redactor()).unwrap();
-    store.begin_run(&started("run-1"), 1).unwrap();
+    store.begin_run(&started("run-1"), 1, FIRST).unwrap();
     store.append(&attempt(0, 1, 5), None);
     store.reserve(&call("c1", 10), &[run_cap("run-1", 10)]).unwrap();
     assert!(store.reserve(&call("c2", 1), &[run_cap("run-1", 10)]).is_err());
@@ -263,7 +265,7 @@ proptest! {
     #[test]
     fn attempts_and_receipts_and_total_agree(costs in proptest::collection::vec(proptest::collection::vec(0_u64..3_000_000, 0..4), 1..5)) {
         let mut store = Store::in_memory(redactor()).unwrap();
-        store.begin_run(&started("run-1"), 1).unwrap();
+        store.begin_run(&started("run-1"), 1, FIRST).unwrap();
         let mut total = 0;
         for (iteration, calls) in costs.iter().enumerate() {
             for (n, cost) in calls.iter().enumerate() {

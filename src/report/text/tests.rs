@@ -85,6 +85,22 @@ fn a_ladder_of_one_tier_and_one_iteration_is_spoken_of_in_the_singular() {
 }
 
 #[test]
+fn resuming_is_not_promised_without_an_audit_log_and_names_another_log() {
+    for (audit_db, advice) in [
+        (None, "Run upshift again: the audit log was off"),
+        (Some("my logs/a.db"), "Run `upshift resume f4a2c781 --audit-db 'my logs/a.db'` to go on"),
+    ] {
+        let mut run = fixtures::started(fixtures::ladder());
+        run.audit_db = audit_db.map(str::to_owned);
+        let mut script = Script::with(run);
+        script.red().tier(0).begin(0, 1).finish(Outcome::Interrupted { signal: 2 }, "SIGINT", &["t"]);
+        let text = plain(&script.view());
+        assert!(text.contains(advice), "{text}");
+        assert_eq!(text.contains("sqlite3"), audit_db.is_some(), "{text}");
+    }
+}
+
+#[test]
 fn nothing_hostile_reaches_the_terminal_raw() {
     let evil = "\u{1b}[2J\u{1b}]0;owned\u{7}x\u{202e}\r\n::error::forged\n##[error]forged \u{9b}31m";
     let mut tiers = fixtures::ladder();

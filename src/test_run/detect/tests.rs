@@ -20,7 +20,8 @@ fn of(files: &[(&str, &str)]) -> (String, String) {
 
 #[test]
 fn each_ecosystem_is_detected_by_its_files() {
-    let cases: &[(&[(&str, &str)], &str, &str)] = &[
+    type Case<'a> = (&'a [(&'a str, &'a str)], &'a str, &'a str);
+    let cases: &[Case<'_>] = &[
         (
             &[("package.json", r#"{"scripts":{"test":"vitest"},"devDependencies":{"vitest":"3","jest":"30"}}"#)],
             "npm test",

@@ -304,13 +304,14 @@ impl Reader {
             let known = self.cases.find(name).filter(|at| *at >= self.binary_start);
             match known.and_then(|at| self.cases.get_mut(at)) {
                 Some(test) => test.status = TestStatus::Failed,
-                None => drop(self.cases.push(name, TestStatus::Failed)),
+                None => {
+                    self.cases.push(name, TestStatus::Failed);
+                }
             }
         }
         if !names.is_empty() || failed == 0 {
-            self.cases.retain_from(self.binary_start, |test| {
-                test.status != TestStatus::Failed || names.iter().any(|name| *name == test.name)
-            });
+            self.cases
+                .retain_from(self.binary_start, |test| test.status != TestStatus::Failed || names.contains(&test.name));
         }
     }
 

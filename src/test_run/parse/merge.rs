@@ -12,7 +12,28 @@ use crate::domain::verdict::Exit;
 const GENERIC: &str = "generic";
 
 /// Runners that run others: when both were found, the second's output is a part of the first's.
-const ABSORBS: &[(&str, &str)] = &[("cargo-nextest", "cargo-test")];
+const ABSORBS: &[(&str, &str)] = &[
+    ("cargo-nextest", "cargo-test"),
+    ("ctest", "googletest"),
+    ("ctest", "catch2"),
+    ("ctest", "doctest-cpp"),
+    ("ctest", "boost-test"),
+    ("ctest", "tap"),
+    ("meson-test", "googletest"),
+    ("meson-test", "catch2"),
+    ("meson-test", "doctest-cpp"),
+    ("meson-test", "boost-test"),
+    ("meson-test", "tap"),
+    ("cargo-test", "tap"),
+    ("cargo-test", "bats"),
+    ("ctest", "bats"),
+    ("meson-test", "bats"),
+    ("go-test", "tap"),
+    ("pytest", "tap"),
+    ("jest", "tap"),
+    ("vitest", "tap"),
+    ("mocha", "tap"),
+];
 
 /// The exit code of `timeout(1)` when time was up.
 const EXIT_TIMEOUT: i32 = 124;

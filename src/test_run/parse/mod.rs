@@ -41,12 +41,38 @@ mod lines;
 mod merge;
 pub(super) mod place;
 mod python;
+mod stack;
 
+mod ava;
 mod behave;
+mod boost_test;
+mod bun_test;
+mod busted;
+mod cargo_nextest;
 mod cargo_test;
+mod catch2;
+mod ctest;
+mod deno_test;
+mod doctest_cpp;
+mod exunit;
+mod go_test;
+mod googletest;
+mod jasmine;
+mod jest;
+mod junit4;
+mod maven_surefire;
+mod meson_test;
+mod minitest;
+mod mocha;
+mod node_test;
+mod phpunit;
 mod pytest;
 mod robot;
+mod rspec;
+mod tap;
+mod test_unit;
 mod unittest;
+mod vitest;
 
 use std::collections::VecDeque;
 use std::io::Read;
@@ -111,6 +137,31 @@ macro_rules! readers {
 
 readers! {
     cargo_test: ["cargo-test"],
+    jest: ["jest"],
+    vitest: ["vitest"],
+    mocha: ["mocha"],
+    node_test: ["node-test"],
+    go_test: ["go-test", "go"],
+    rspec: ["rspec"],
+    minitest: ["minitest", "rails"],
+    test_unit: ["test-unit"],
+    phpunit: ["phpunit"],
+    ctest: ["ctest"],
+    googletest: ["googletest", "gtest"],
+    catch2: ["catch2"],
+    doctest_cpp: ["doctest-cpp"],
+    boost_test: ["boost-test"],
+    meson_test: ["meson-test"],
+    ava: ["ava"],
+    jasmine: ["jasmine"],
+    bun_test: ["bun-test", "bun"],
+    deno_test: ["deno-test", "deno"],
+    maven_surefire: ["maven-surefire", "maven"],
+    junit4: ["junit4"],
+    exunit: ["exunit"],
+    busted: ["busted"],
+    tap: ["tap", "bats", "prove"],
+    cargo_nextest: ["cargo-nextest"],
     pytest: ["pytest"],
     unittest: ["unittest", "nose2"],
     behave: ["behave"],

@@ -129,23 +129,14 @@ impl Reader {
         if self.trouble.is_some() && self.trouble_line(line) {
             return;
         }
-        match line.as_bytes().first() {
-            Some(b'=') => {
-                if self.section_line(line) {
-                    return;
-                }
-            }
-            Some(b'!') => {
-                if self.stop_line(line) {
-                    return;
-                }
-            }
-            Some(b'I' | b'E' | b'F' | b'+' | b'p' | b'u') if self.part != Part::Short => {
-                if self.starts_trouble(line) {
-                    return;
-                }
-            }
-            _ => {}
+        let taken = match line.as_bytes().first() {
+            Some(b'=') => self.section_line(line),
+            Some(b'!') => self.stop_line(line),
+            Some(b'I' | b'E' | b'F' | b'+') if self.part != Part::Short => self.starts_trouble(line),
+            _ => false,
+        };
+        if taken {
+            return;
         }
         match self.part {
             Part::Progress => self.progress_line(line),
@@ -353,7 +344,14 @@ impl Reader {
             RunKind::CollectionError => !line.starts_with("INTERNALERROR>"),
             RunKind::BadCommand => line.is_empty() || line.starts_with("==="),
             RunKind::Timeout => numbers::title(line, '+').is_some() || line.ends_with("%]") || line.starts_with("==="),
-            _ => line.starts_with("===") || line.starts_with("____"),
+            RunKind::Tests
+            | RunKind::CompileError
+            | RunKind::ImportError
+            | RunKind::Crash
+            | RunKind::MissingTool
+            | RunKind::NoTests
+            | RunKind::Infrastructure
+            | RunKind::Unreadable => line.starts_with("===") || line.starts_with("____"),
         };
         if !ends {
             block.push(line);

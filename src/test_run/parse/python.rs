@@ -35,7 +35,7 @@ pub(super) fn test_frame(text: &str) -> Option<(String, u32)> {
     text.lines()
         .filter_map(frame)
         .filter(|(file, _)| is_in_repository(file) && is_test(file))
-        .last()
+        .next_back()
         .or_else(|| place_of(text))
 }
 

@@ -213,7 +213,7 @@ impl Reader {
 
     fn ended(&mut self, name: &str, status: TestStatus) {
         self.recognised = true;
-        drop(self.cases.set_worst(name, status));
+        self.cases.set_worst(name, status);
     }
 
     fn block_ends(&mut self) {

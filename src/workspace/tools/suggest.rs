@@ -11,7 +11,7 @@ const MAX_LOOKED_AT: usize = 20_000;
 /// How many paths are suggested.
 const MAX_SUGGESTED: usize = 3;
 /// How alike two names must be, in hundredths of shared letter pairs.
-const ALIKE: usize = 60;
+const ALIKE: usize = 50;
 
 /// `; did you mean …?`, or that the folder is empty of such; begins so that it continues a sentence.
 pub(super) fn near(root: &Beneath, wanted: &RelPath) -> String {
@@ -44,7 +44,7 @@ pub(in super::super) fn likeness(one: &str, other: &str) -> usize {
     }
     let (one, other) = (pairs(one), pairs(other));
     let all = one.len() + other.len();
-    if all == 0 { 0 } else { one.intersection(&other).count() * 200 / all }
+    (one.intersection(&other).count() * 200).checked_div(all).unwrap_or(0)
 }
 
 fn pairs(text: &str) -> BTreeSet<(char, char)> {

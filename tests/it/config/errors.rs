@@ -186,6 +186,16 @@ fn secrets_of_the_run_are_never_handed_to_the_tests() {
 }
 
 #[test]
+fn edits_of_tests_may_be_allowed_for_none_all_or_some() {
+    let allowed =
+        |value: &str| plan(&configured(&format!("safety: {{allowTestEdits: {value}}}\n"))).safety.allow_test_edits;
+    assert_eq!(allowed("false"), [""; 0]);
+    assert_eq!(allowed("true"), ["**"]);
+    assert_eq!(allowed("['tests/new_*.py']"), ["tests/new_*.py"]);
+    assert!(told(&configured("safety: {allowTestEdits: tests}\n")).contains("safety.allowTestEdits — expected a list"));
+}
+
+#[test]
 fn a_mistyped_variable_is_warned_about() {
     let mut sources = keys();
     sources.env.insert("UPSHIFT_MAX_COST_US".to_owned(), "1".to_owned());

@@ -69,6 +69,8 @@ pub(super) struct Seen {
 #[derive(Debug, Default)]
 pub(super) struct Json {
     total: Seen,
+    /// Counted over the events of tests.
+    events: Counts,
     running: u64,
 }
 
@@ -110,6 +112,18 @@ impl Json {
                     _ => return true,
                 };
                 let Some(name) = event.name else { return true };
+                // nextest writes `crate::binary$test`, and its suites' numbers do not add up when binaries interleave.
+                let name = match name.rsplit_once('$') {
+                    Some((_, test)) if self.total.nextest => test.to_owned(),
+                    _ => name,
+                };
+                self.events.add(&Counts {
+                    total: Some(1),
+                    passed: Some(u64::from(status == TestStatus::Passed)),
+                    failed: Some(u64::from(status == TestStatus::Failed)),
+                    skipped: Some(u64::from(status == TestStatus::Skipped)),
+                    errors: None,
+                });
                 let at = cases.push(&name, status);
                 if status == TestStatus::Failed {
                     let mut text = event.stdout.unwrap_or_default();
@@ -117,7 +131,7 @@ impl Json {
                         text.push('\n');
                         text.push_str(&message);
                     }
-                    let place = panics::place_of(&text, name.rsplit_once('$').map_or(name.as_str(), |(_, test)| test));
+                    let place = panics::place_of(&text, &name);
                     cases.explain(at, &text, place);
                 }
             }
@@ -144,6 +158,9 @@ impl Json {
     /// What was seen in all.
     pub(super) fn finish(&mut self) -> Seen {
         let mut seen = std::mem::take(&mut self.total);
+        if seen.nextest {
+            seen.counts = self.events;
+        }
         if self.running > 0 {
             seen.finished = false;
             seen.counts = Counts::default();

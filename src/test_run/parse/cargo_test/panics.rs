@@ -10,7 +10,7 @@ pub(in super::super) fn place_of(text: &str, test: &str) -> Option<(String, u32)
         let Some((thread, rest)) = line.split_once("panicked at ") else { continue };
         // Until Rust 1.73: `thread 'x' panicked at 'message', src/lib.rs:10:5`; the message may have several lines.
         let found = if rest.starts_with('\'') || rest.starts_with('"') {
-            text.lines().skip(at).take(40).find_map(|line| place::find_last(line))
+            text.lines().skip(at).take(40).find_map(place::find_last)
         } else {
             place::find(rest)
         };

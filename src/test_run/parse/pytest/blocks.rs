@@ -108,10 +108,12 @@ impl Blocks {
         problems: &mut Problems,
     ) -> Settled {
         let mut list = std::mem::take(&mut self.list);
-        let mut settled = Settled::default();
-        settled.untested_errors =
-            list.iter().filter(|one| one.error && one.title.starts_with("ERROR at setup of ")).count() as u64;
-        settled.collection_errors = list.iter().any(|one| one.title.starts_with("ERROR collecting "));
+        let titled = |start: &str| list.iter().filter(|one| one.error && one.title.starts_with(start)).count();
+        let mut settled = Settled {
+            repeated: false,
+            collection_errors: titled("ERROR collecting ") > 0,
+            untested_errors: titled("ERROR at setup of ").try_into().unwrap_or(u64::MAX),
+        };
         let titles: HashSet<String> = list.iter().map(|one| bare_title(&one.title).to_owned()).collect();
         let untitled = list.iter().filter(|one| one.title.is_empty()).count();
         let mut failed_before = HashSet::new();

@@ -104,7 +104,7 @@ impl Progress {
                 return false;
             }
             count(marks, status);
-            drop(cases.set_worst(&name, status));
+            cases.set_worst(&name, status);
             return true;
         }
         if let Some(percent) = percent {
@@ -142,7 +142,7 @@ impl Progress {
         if !is_node_id(name) {
             return false;
         }
-        drop(cases.set_worst(name, *status));
+        cases.set_worst(name, *status);
         true
     }
 }

@@ -1,0 +1,260 @@
+//! GoogleTest: its console output and its JSON report.
+//!
+//! What stands between `[ RUN      ]` and the result belongs to the test; with `--gtest_brief` the same lines stand
+//! without the first.
+
+use serde::Deserialize;
+
+use super::document::JsonDocument;
+use super::findings::{Block, Budget, Cases, Counts, Findings, Problems};
+use super::{place, stack};
+use crate::domain::test_report::{RunKind, TestStatus};
+use crate::domain::verdict::Exit;
+
+const FRAMEWORK: &str = "googletest";
+
+/// Reads GoogleTest.
+#[derive(Debug)]
+pub(super) struct Reader {
+    cases: Cases,
+    problems: Problems,
+    document: JsonDocument,
+    report: Option<Report>,
+    running: Option<String>,
+    block: Block,
+    /// Behind the last `[==========]`: lists of names.
+    ended: bool,
+    ran: Option<u64>,
+    passed: Option<u64>,
+    failed: u64,
+    skipped: u64,
+    disabled: u64,
+    recognised: bool,
+    /// Busted writes as GoogleTest does, names tests by file and line, and tells errors apart.
+    busted: bool,
+    errors: u64,
+    repeating: bool,
+}
+
+/// The JSON report.
+#[derive(Debug, Deserialize)]
+struct Report {
+    tests: u64,
+    failures: u64,
+    #[serde(default)]
+    errors: u64,
+    testsuites: Vec<Suite>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Suite {
+    #[serde(default)]
+    testsuite: Vec<Test>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Test {
+    name: String,
+    #[serde(default)]
+    status: String,
+    #[serde(default)]
+    result: String,
+    #[serde(default)]
+    failures: Vec<Failure>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Failure {
+    failure: String,
+}
+
+impl Reader {
+    pub(super) const WAKE: &'static [&'static str] =
+        &["[==========]", "[ RUN      ]", "[  FAILED  ]", "[  PASSED  ]", "Google Test ", "gtest_main.cc", "\"testsuites\": ["];
+
+    pub(super) fn new(budget: &Budget) -> Self {
+        Self {
+            cases: Cases::new(budget),
+            problems: Problems::new(budget),
+            document: JsonDocument::default(),
+            report: None,
+            running: None,
+            block: Block::default(),
+            ended: false,
+            ran: None,
+            passed: None,
+            failed: 0,
+            skipped: 0,
+            disabled: 0,
+            recognised: false,
+            busted: false,
+            errors: 0,
+            repeating: false,
+        }
+    }
+
+    pub(super) fn line(&mut self, line: &str) {
+        if line.starts_with('{') || self.document.is_open() {
+            if let Some(text) = self.document.line(line)
+                && text.contains("\"testsuites\"")
+            {
+                self.report = serde_json::from_str(text).ok();
+            }
+            return;
+        }
+        if let Some((mark, rest)) = line.strip_prefix('[').and_then(|rest| rest.split_once("] "))
+            && self.marked(mark.trim(), rest)
+        {
+            return;
+        }
+        if line.starts_with("Running main() from ") || line.starts_with("Note: Google Test ") {
+            self.recognised |= line.contains("gtest") || line.contains("Google");
+            return;
+        }
+        if line.starts_with("Repeating all tests (iteration ") {
+            self.repeating = true;
+            self.ended = false;
+            return;
+        }
+        if let Some(rest) = line.trim_start().strip_prefix("YOU HAVE ")
+            && rest.contains(" DISABLED TEST")
+        {
+            self.disabled += place::leading_number::<u64>(rest).unwrap_or(0);
+            return;
+        }
+        if !self.ended {
+            self.block.push(line);
+        }
+    }
+
+    /// A line with one of the marks in brackets.
+    fn marked(&mut self, mark: &str, rest: &str) -> bool {
+        match mark {
+            "==========" => {
+                self.recognised = true;
+                self.busted |= rest.starts_with("Running tests from scanned files");
+                if rest.contains(" ran.") {
+                    self.ended = true;
+                    self.ran = Some(self.ran.unwrap_or(0) + place::leading_number::<u64>(rest).unwrap_or(0));
+                } else {
+                    self.ended = false;
+                }
+                self.block.clear();
+            }
+            "----------" => self.block.clear(),
+            "RUN" => {
+                self.recognised = true;
+                self.block.clear();
+                self.running = Some(rest.trim_end().to_owned());
+            }
+            "OK" => self.result(rest, TestStatus::Passed),
+            "FAILED" | "SKIPPED" | "ERROR" if self.ended => {
+                if let Some(number) = listed(rest) {
+                    match mark {
+                        "FAILED" => self.failed += number,
+                        "SKIPPED" => self.skipped += number,
+                        _ => self.errors += number,
+                    }
+                }
+            }
+            "ERROR" if self.busted => self.result(rest, TestStatus::Error),
+            "FAILED" => self.result(rest, TestStatus::Failed),
+            "SKIPPED" => self.result(rest, TestStatus::Skipped),
+            "PASSED" if self.ended => {
+                self.passed = Some(self.passed.unwrap_or(0) + place::leading_number::<u64>(rest).unwrap_or(0));
+            }
+            "DISABLED" => {}
+            _ => return false,
+        }
+        true
+    }
+
+    /// `Typed/1.IsSmall, where TypeParam = int (0 ms)`.
+    fn result(&mut self, rest: &str, status: TestStatus) {
+        let name = rest.rsplit_once(" (").filter(|(_, time)| time.ends_with(" ms)")).map_or(rest, |(name, _)| name);
+        let name = name.split_once(", where ").map_or(name, |(name, _)| name).trim_end();
+        if self.running.as_ref().is_some_and(|running| running != name) {
+            // A test printed a line that looks like a result.
+            self.block.push(rest);
+            return;
+        }
+        self.running = None;
+        self.recognised = true;
+        let text = self.block.take();
+        let name = if self.busted { name.split_once(": ").map_or(name, |(_, name)| name) } else { name };
+        let at = self.cases.push(name, status);
+        if matches!(status, TestStatus::Failed | TestStatus::Error) {
+            self.cases.explain(at, &text, stack::place_of(&text));
+        }
+    }
+
+    pub(super) fn finish(mut self, _exit: Option<Exit>) -> Option<Findings> {
+        if let Some(report) = self.report {
+            return Some(from_report(report, self.cases));
+        }
+        if !self.recognised {
+            return None;
+        }
+        let mut findings = Findings::new(if self.busted { "busted" } else { FRAMEWORK });
+        findings.finished = self.ran.is_some() && self.running.is_none() && self.ended;
+        if let Some(name) = &self.running {
+            let text = format!("{name} did not end\n{}", self.block.take());
+            self.problems.push(RunKind::Crash, &text, stack::place_of(&text));
+        }
+        if findings.finished
+            && !self.repeating
+            && let Some(ran) = self.ran
+        {
+            // `--gtest_brief` lists nothing at the end.
+            let failed = self.failed.max(self.cases.count(TestStatus::Failed));
+            let skipped = match self.passed {
+                Some(passed) => ran.saturating_sub(passed + failed + self.errors) + self.disabled,
+                None => self.skipped + self.disabled,
+            };
+            findings.counts = Counts {
+                total: Some(ran + self.disabled),
+                passed: self.passed.or_else(|| Some(ran.saturating_sub(failed + self.skipped))),
+                failed: Some(failed),
+                skipped: Some(skipped),
+                errors: Some(self.errors),
+            };
+        }
+        findings.tests = self.cases.into_list();
+        findings.problems = self.problems.into_list();
+        Some(findings)
+    }
+}
+
+/// `6 tests, listed below:`.
+fn listed(rest: &str) -> Option<u64> {
+    (rest.ends_with("listed below:")).then(|| place::leading_number(rest)).flatten()
+}
+
+fn from_report(report: Report, mut cases: Cases) -> Findings {
+    let mut skipped = 0;
+    for test in report.testsuites.iter().flat_map(|suite| &suite.testsuite) {
+        let status = if !test.failures.is_empty() {
+            TestStatus::Failed
+        } else if test.status == "NOTRUN" || test.result == "SKIPPED" {
+            skipped += 1;
+            TestStatus::Skipped
+        } else {
+            TestStatus::Passed
+        };
+        let at = cases.push(&test.name, status);
+        for failure in &test.failures {
+            cases.explain(at, &failure.failure, stack::place_of(&failure.failure));
+        }
+    }
+    let mut findings = Findings::new(FRAMEWORK);
+    findings.counts = Counts {
+        total: Some(report.tests),
+        passed: Some(report.tests.saturating_sub(report.failures + report.errors + skipped)),
+        failed: Some(report.failures),
+        skipped: Some(skipped),
+        errors: Some(report.errors),
+    };
+    findings.finished = true;
+    findings.tests = cases.into_list();
+    findings
+}

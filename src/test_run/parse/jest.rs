@@ -1,0 +1,292 @@
+//! Jest: what its default, verbose and summary reporters print, and its JSON report (vitest's is the same).
+//!
+//! A file's part is its header (`FAIL path`), a tree of results up to a blank line, and blocks `  ● A › b` with the
+//! reasons. What tests print is indented deeper or stands before the header.
+
+mod json;
+
+use self::json::Report;
+use super::document::JsonDocument;
+use super::findings::{Block, Budget, Cases, Counts, Findings, Problems};
+use super::{place, stack};
+use crate::domain::test_report::{RunKind, TestStatus};
+use crate::domain::verdict::Exit;
+
+const FRAMEWORK: &str = "jest";
+/// What stands between the parts of a test's name.
+const ARROW: &str = " › ";
+/// The block of a file that could not be run.
+const SUITE_FAILED: &str = "Test suite failed to run";
+
+/// Reads Jest.
+#[derive(Debug)]
+pub(super) struct Reader {
+    cases: Cases,
+    problems: Problems,
+    document: JsonDocument,
+    report: Option<Report>,
+    file: String,
+    /// Where the tests of the file that is being read begin in `cases`.
+    file_start: usize,
+    /// In the tree of results below a header.
+    tree: bool,
+    path: Vec<String>,
+    open: Open,
+    block: Block,
+    counts: Counts,
+    suites_seen: bool,
+    tests_seen: bool,
+    suite_errors: u64,
+    /// In the repetition of all failures that follows when there are many files.
+    repeating: bool,
+    found_nothing: bool,
+}
+
+/// Whose block is being read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Open {
+    Nothing,
+    Test(Option<usize>),
+    Suite,
+    /// Console output and the like.
+    Ignored,
+    /// Wrong configuration, printed without indentation.
+    Config,
+}
+
+impl Reader {
+    pub(super) const WAKE: &'static [&'static str] = &[
+        "PASS ",
+        "FAIL ",
+        "Test Suites: ",
+        "No tests found, exiting with code",
+        "\"numFailedTestSuites\":",
+        "\"numTotalTestSuites\":",
+        "● ",
+    ];
+
+    pub(super) fn new(budget: &Budget) -> Self {
+        Self {
+            cases: Cases::new(budget),
+            problems: Problems::new(budget),
+            document: JsonDocument::default(),
+            report: None,
+            file: String::new(),
+            file_start: 0,
+            tree: false,
+            path: Vec::new(),
+            open: Open::Nothing,
+            block: Block::default(),
+            counts: Counts::default(),
+            suites_seen: false,
+            tests_seen: false,
+            suite_errors: 0,
+            repeating: false,
+            found_nothing: false,
+        }
+    }
+
+    pub(super) fn line(&mut self, line: &str) {
+        if line.starts_with('{') || self.document.is_open() {
+            if let Some(text) = self.document.line(line)
+                && text.contains("\"testResults\"")
+                && let Some(report) = json::parse(text)
+            {
+                self.report = Some(report);
+            }
+            return;
+        }
+        if self.tree && self.tree_line(line) {
+            return;
+        }
+        if let Some(title) = line.strip_prefix("  ● ") {
+            self.begin_block(title.trim_end());
+            return;
+        }
+        let flush = !line.starts_with("  ") && !line.is_empty();
+        if flush && self.flush_line(line) {
+            return;
+        }
+        if self.open != Open::Nothing {
+            self.block.push(line.strip_prefix("    ").unwrap_or(line));
+        }
+    }
+
+    /// A line without indentation.
+    fn flush_line(&mut self, line: &str) -> bool {
+        if let Some(file) = header(line) {
+            self.settle();
+            file.clone_into(&mut self.file);
+            self.file_start = self.cases.len();
+            self.tree = true;
+            self.path.clear();
+        } else if let Some(rest) = line.strip_prefix("Tests: ") {
+            self.settle();
+            self.numbers(rest);
+        } else if line.starts_with("Test Suites: ") {
+            self.settle();
+            self.suites_seen = true;
+            self.repeating = false;
+        } else if line == "Summary of all failing tests" {
+            self.settle();
+            self.repeating = true;
+        } else if line.starts_with("No tests found, exiting with code ") {
+            self.settle();
+            self.found_nothing = true;
+            if !line.ends_with(" 0") {
+                self.problems.push(RunKind::NoTests, line, None);
+            }
+        } else if let Some(title) = line.strip_prefix("● ") {
+            self.settle();
+            if title.ends_with("Validation Error:") || title.starts_with("Unrecognized CLI Parameter") {
+                self.open = Open::Config;
+                self.block.push(title);
+            }
+        } else {
+            return false;
+        }
+        true
+    }
+
+    /// A line of the tree: a result, or the name of a `describe`.
+    fn tree_line(&mut self, line: &str) -> bool {
+        let text = line.trim_start_matches(' ');
+        let indent = line.len() - text.len();
+        if indent < 2 || text.starts_with('●') {
+            self.tree = false;
+            return false;
+        }
+        let level = indent / 2 - 1;
+        let (mark, rest) = text.split_once(' ').unwrap_or((text, ""));
+        let status = match mark {
+            "✓" | "√" => TestStatus::Passed,
+            "✕" | "×" => TestStatus::Failed,
+            "○" | "✎" => TestStatus::Skipped,
+            _ => {
+                self.path.truncate(level);
+                self.path.push(text.trim_end().to_owned());
+                return true;
+            }
+        };
+        if mark == "○" && rest.starts_with("skipped ") && rest.ends_with(" tests") {
+            return true;
+        }
+        self.path.truncate(level);
+        let mut full = String::new();
+        for part in &self.path {
+            full.push_str(part);
+            full.push_str(ARROW);
+        }
+        full.push_str(without_time(rest));
+        if self.repeating { self.cases.set_worst(&full, status) } else { self.cases.push(&full, status) };
+        true
+    }
+
+    fn begin_block(&mut self, title: &str) {
+        self.settle();
+        self.tree = false;
+        self.open = match title {
+            "Console" => Open::Ignored,
+            SUITE_FAILED => Open::Suite,
+            _ if title.starts_with("Cannot log after tests are done") => Open::Ignored,
+            _ => {
+                let known = self.cases.find(title).filter(|at| self.repeating || *at >= self.file_start);
+                let at = known.or_else(|| self.cases.push(title, TestStatus::Failed));
+                if let Some(test) = at.and_then(|at| self.cases.get_mut(at)) {
+                    test.status = TestStatus::Failed;
+                }
+                Open::Test(at)
+            }
+        };
+    }
+
+    /// Ends the block that is open.
+    fn settle(&mut self) {
+        let text = self.block.take();
+        match std::mem::replace(&mut self.open, Open::Nothing) {
+            Open::Nothing | Open::Ignored => {}
+            Open::Config => self.problems.push(RunKind::BadCommand, &text, None),
+            Open::Suite => {
+                if self.repeating {
+                    return;
+                }
+                self.suite_errors += 1;
+                let name = if self.file.is_empty() { SUITE_FAILED } else { &self.file };
+                let at = self.cases.push(name, TestStatus::Error);
+                self.cases.explain(at, &text, stack::place_of(&text));
+            }
+            Open::Test(at) => {
+                let known = at.and_then(|at| self.cases.get(at)).is_some_and(|test| !test.message.is_empty());
+                if !(known && self.repeating) {
+                    self.cases.explain(at, &text, stack::place_of(&text));
+                }
+            }
+        }
+    }
+
+    /// `      9 failed, 1 skipped, 1 todo, 3 passed, 14 total`.
+    fn numbers(&mut self, rest: &str) {
+        let number = |word: &str| {
+            rest.split(',').find_map(|part| part.trim().strip_suffix(word)?.trim_end().parse::<u64>().ok())
+        };
+        let Some(total) = number(" total") else { return };
+        self.tests_seen = true;
+        self.counts.add(&Counts {
+            total: Some(total),
+            passed: Some(number(" passed").unwrap_or(0)),
+            failed: Some(number(" failed").unwrap_or(0)),
+            skipped: Some(number(" skipped").unwrap_or(0) + number(" todo").unwrap_or(0)),
+            errors: None,
+        });
+    }
+
+    pub(super) fn finish(mut self, exit: Option<Exit>) -> Option<Findings> {
+        self.settle();
+        let has_text = self.tests_seen || (!self.file.is_empty() && !self.cases.is_empty());
+        if !has_text && let Some(report) = self.report {
+            return Some(report.into_findings(self.cases));
+        }
+        if !has_text && !self.found_nothing && !self.suites_seen && self.problems.is_empty() {
+            return None;
+        }
+        let mut findings = Findings::new(FRAMEWORK);
+        if self.tests_seen {
+            findings.counts = self.counts;
+            findings.counts.errors = Some(self.suite_errors);
+        } else if self.found_nothing && exit.is_some_and(Exit::is_success) {
+            let none = Some(0);
+            findings.counts = Counts { total: none, passed: none, failed: none, skipped: none, errors: none };
+        }
+        findings.finished = self.tests_seen || (self.found_nothing && exit.is_some_and(Exit::is_success));
+        findings.tests = self.cases.into_list();
+        findings.problems = self.problems.into_list();
+        Some(findings)
+    }
+}
+
+/// `FAIL tests/cart.test.js (5.1 s)`, `PASS unit src/a.test.ts`: the file.
+fn header(line: &str) -> Option<&str> {
+    let line = line.trim_start_matches(' ');
+    let rest = line.strip_prefix("FAIL ").or_else(|| line.strip_prefix("PASS "))?.trim();
+    let path = match rest.rsplit_once(" (") {
+        Some((head, time)) if time.ends_with(')') => head,
+        _ => rest,
+    };
+    let path = path.rsplit(' ').next()?;
+    // vitest's headers look alike, and name the test behind the file.
+    (place::is_path(path) && !rest.contains(" > ")).then_some(path)
+}
+
+/// `two milks (35 ms)` → `two milks`.
+fn without_time(text: &str) -> &str {
+    let text = text.trim_end();
+    match text.rsplit_once(" (") {
+        Some((name, time)) if is_time(time.strip_suffix(')')) => name,
+        _ => text,
+    }
+}
+
+fn is_time(text: Option<&str>) -> bool {
+    text.and_then(|text| text.strip_suffix(" ms").or_else(|| text.strip_suffix(" s")))
+        .is_some_and(|digits| digits.parse::<f64>().is_ok())
+}

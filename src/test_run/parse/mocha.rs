@@ -1,0 +1,322 @@
+//! Mocha: its spec, dot, min, list, progress and landing reporters, its JSON and its JSON stream. Its TAP is read by
+//! [`super::tap`].
+//!
+//! Every text reporter ends with the same epilogue: numbers, then numbered failures with whole titles. Passing tests
+//! come from the tree above it.
+
+mod json;
+
+use self::json::Json;
+use super::document::JsonDocument;
+use super::findings::{Block, Budget, Cases, Counts, Findings, Problems};
+use super::{place, stack};
+use crate::domain::test_report::{RunKind, RunStatus, TestStatus};
+use crate::domain::verdict::Exit;
+
+const FRAMEWORK: &str = "mocha";
+/// What joins the titles of a test.
+const JOIN: &str = " > ";
+/// The indentation of a failure's second title.
+const SECOND_TITLE: usize = 7;
+/// How many failures of a log without epilogue are kept.
+const MOST_UNEXPLAINED: usize = 1000;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Part {
+    /// The tree, or dots.
+    Results,
+    /// The numbers of the epilogue.
+    Numbers,
+    /// The numbered failures.
+    Failures,
+    /// Mocha could not even start.
+    Exception,
+}
+
+/// Reads mocha.
+#[derive(Debug)]
+pub(super) struct Reader {
+    part: Part,
+    cases: Cases,
+    problems: Problems,
+    document: JsonDocument,
+    json: Json,
+    path: Vec<String>,
+    /// The failures of the tree, for logs that end before the epilogue.
+    unexplained: Vec<String>,
+    counts: Counts,
+    numbers: u64,
+    failure: u64,
+    title: Option<String>,
+    open: Option<usize>,
+    block: Block,
+    blank: u32,
+}
+
+impl Reader {
+    pub(super) const WAKE: &'static [&'static str] = &[
+        " passing (",
+        "✔ ",
+        "✓ ",
+        "  1) ",
+        " Exception during run: ",
+        "Error: No test files found",
+        "\"passes\": ",
+        "[\"start\",{",
+    ];
+
+    pub(super) fn new(budget: &Budget) -> Self {
+        Self {
+            part: Part::Results,
+            cases: Cases::new(budget),
+            problems: Problems::new(budget),
+            document: JsonDocument::default(),
+            json: Json::default(),
+            path: Vec::new(),
+            unexplained: Vec::new(),
+            counts: Counts::default(),
+            numbers: 0,
+            failure: 0,
+            title: None,
+            open: None,
+            block: Block::default(),
+            blank: 0,
+        }
+    }
+
+    pub(super) fn line(&mut self, line: &str) {
+        if self.part == Part::Results {
+            if (line.starts_with('{') || self.document.is_open())
+                && let Some(text) = self.document.line(line)
+            {
+                self.json.document(text, &mut self.cases);
+            }
+            if self.document.is_open() {
+                return;
+            }
+            if line.starts_with("[\"") && self.json.event(line, &mut self.cases) {
+                return;
+            }
+        }
+        let text = line.trim_start_matches(' ');
+        let indent = line.len() - text.len();
+        if text.starts_with("Exception during run: ") && indent <= 1 {
+            self.part = Part::Exception;
+        }
+        if indent == 0 && text.starts_with("Error: No test files found") {
+            self.problems.push(RunKind::NoTests, text, None);
+            return;
+        }
+        if indent == 2 && self.number(text) {
+            return;
+        }
+        match self.part {
+            Part::Results => self.tree_line(text, indent),
+            Part::Numbers | Part::Failures => self.failure_line(line, text, indent),
+            Part::Exception => self.block.push(line),
+        }
+    }
+
+    /// `2 passing (323ms)`, `2 pending`, `9 failing`.
+    fn number(&mut self, text: &str) -> bool {
+        let Some((digits, rest)) = text.split_once(' ') else { return false };
+        let Ok(number) = digits.parse::<u64>() else { return false };
+        if rest.starts_with("passing (") {
+            if self.part == Part::Failures {
+                self.settle();
+            }
+            self.part = Part::Numbers;
+            self.numbers += 1;
+            self.failure = 0;
+            let zero = Some(0);
+            let passed = Some(number);
+            self.counts.add(&Counts { total: passed, passed, failed: zero, skipped: zero, errors: None });
+        } else if self.part == Part::Numbers && rest.trim_end() == "pending" {
+            self.counts.add(&Counts { total: Some(number), skipped: Some(number), ..Counts::default() });
+        } else if self.part == Part::Numbers && rest.trim_end() == "failing" {
+            self.counts.add(&Counts { total: Some(number), failed: Some(number), ..Counts::default() });
+        } else {
+            return false;
+        }
+        true
+    }
+
+    fn tree_line(&mut self, text: &str, indent: usize) {
+        if indent < 2 || indent % 2 != 0 || text.is_empty() {
+            return;
+        }
+        let level = indent / 2 - 1;
+        let (mark, rest) = text.split_once(' ').unwrap_or((text, ""));
+        let numbered = mark.strip_suffix(')').is_some_and(|digits| digits.parse::<u64>().is_ok());
+        let status = match mark {
+            "✔" | "✓" | "√" => TestStatus::Passed,
+            "-" => TestStatus::Skipped,
+            _ if numbered => TestStatus::Failed,
+            _ => {
+                self.path.truncate(level);
+                if self.path.len() == level {
+                    self.path.push(text.trim_end().to_owned());
+                }
+                return;
+            }
+        };
+        let mut full = self.path.get(..level).unwrap_or(&self.path).join(JOIN);
+        if !full.is_empty() {
+            full.push_str(JOIN);
+        }
+        full.push_str(without_time(rest));
+        if status != TestStatus::Failed {
+            self.cases.push(&full, status);
+        } else if self.unexplained.len() < MOST_UNEXPLAINED {
+            self.unexplained.push(full);
+        }
+    }
+
+    /// A line of the numbered failures.
+    fn failure_line(&mut self, line: &str, text: &str, indent: usize) {
+        if indent == 2
+            && let Some((number, title)) = text.split_once(") ")
+            && number.parse() == Ok(self.failure + 1)
+        {
+            self.settle();
+            self.part = Part::Failures;
+            self.failure += 1;
+            self.blank = 0;
+            self.title = Some(String::new());
+            self.add_title(title);
+            return;
+        }
+        if self.part != Part::Failures {
+            return;
+        }
+        if self.title.is_some() {
+            if indent >= SECOND_TITLE {
+                self.add_title(text);
+                return;
+            }
+            self.end_title();
+        }
+        if text.is_empty() {
+            self.blank += 1;
+        } else {
+            if self.blank > 1 && indent == 0 {
+                // The epilogue is over.
+                self.settle();
+                self.part = Part::Results;
+                self.path.clear();
+                return;
+            }
+            self.blank = 0;
+        }
+        self.block.push(line.strip_prefix("     ").unwrap_or(line));
+    }
+
+    /// One of the lines with the titles of a failure; the last ends with a colon.
+    fn add_title(&mut self, text: &str) {
+        let Some(title) = &mut self.title else { return };
+        if !title.is_empty() {
+            title.push_str(JOIN);
+        }
+        match text.trim_end().strip_suffix(':') {
+            Some(last) => {
+                title.push_str(last);
+                self.end_title();
+            }
+            None => title.push_str(text.trim_end()),
+        }
+    }
+
+    fn end_title(&mut self) {
+        if let Some(title) = self.title.take() {
+            self.open = self.cases.push(&title, TestStatus::Failed);
+        }
+    }
+
+    fn settle(&mut self) {
+        self.end_title();
+        let text = self.block.take();
+        if let Some(at) = self.open.take() {
+            self.cases.explain(Some(at), text.trim_end(), stack::place_of(&text));
+        }
+    }
+
+    pub(super) fn finish(mut self, _exit: Option<Exit>) -> Option<Findings> {
+        let mut findings = Findings::new(FRAMEWORK);
+        if self.part == Part::Exception {
+            let text = self.block.take();
+            self.problems.push(exception_kind(&text), text.trim(), stack::place_of(&text));
+            // Mocha's exit code is 0 when a reporter cannot be made.
+            findings.status = Some(RunStatus::Error);
+        }
+        self.settle();
+        if self.numbers == 0 && !self.json.is_seen() && self.problems.is_empty() {
+            return None;
+        }
+        if self.numbers > 0 {
+            findings.counts = self.counts;
+            findings.finished = true;
+        } else if let Some(counts) = self.json.counts() {
+            findings.counts = counts;
+            findings.finished = true;
+        }
+        if self.numbers > 0 && self.failure == 0 {
+            for name in &self.unexplained {
+                self.cases.push(name, TestStatus::Failed);
+            }
+        }
+        findings.tests = self.cases.into_list();
+        findings.problems = self.problems.into_list();
+        Some(findings)
+    }
+}
+
+/// Why mocha could not start.
+fn exception_kind(text: &str) -> RunKind {
+    if text.contains("SyntaxError") || text.contains("TSError") {
+        RunKind::CompileError
+    } else if text.contains("Cannot find module")
+        || text.contains("Cannot find package")
+        || text.contains("does not provide an export")
+    {
+        RunKind::ImportError
+    } else {
+        RunKind::CollectionError
+    }
+}
+
+/// `name (323ms)` and the list reporter's `name: 0ms` → `name`.
+fn without_time(text: &str) -> &str {
+    let text = text.trim_end();
+    let is_time = |time: &str| {
+        let digits = time.strip_suffix("ms").or_else(|| time.strip_suffix('s'));
+        digits.is_some_and(|digits| digits.parse::<f64>().is_ok())
+    };
+    if let Some((name, time)) = text.rsplit_once(" (")
+        && time.strip_suffix(')').is_some_and(is_time)
+    {
+        return name;
+    }
+    match text.rsplit_once(": ") {
+        Some((name, time)) if is_time(time) => name,
+        _ => text,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_no_part_of_names() {
+        assert_eq!(without_time("adds (323ms)"), "adds");
+        assert_eq!(without_time("adds: 0ms"), "adds");
+        assert_eq!(without_time("adds (twice)"), "adds (twice)");
+    }
+
+    #[test]
+    fn places_are_those_of_the_repository() {
+        let text = "Error: x\n    at a (node_modules/chai/lib.js:3:1)\n    at b (test/a.js:4:2)";
+        assert_eq!(stack::place_of(text), Some(("test/a.js".to_owned(), 4)));
+        assert!(place::find(text).is_some());
+    }
+}

@@ -1,0 +1,118 @@
+//! Mocha's JSON report and its JSON stream (one `[event, data]` a line).
+
+use serde::Deserialize;
+
+use crate::domain::test_report::TestStatus;
+use crate::test_run::parse::findings::{Cases, Counts};
+use crate::test_run::parse::stack;
+
+/// What was read so far.
+#[derive(Debug, Default)]
+pub(super) struct Json {
+    seen: bool,
+    stats: Option<Stats>,
+}
+
+#[derive(Debug, Clone, Copy, Deserialize)]
+struct Stats {
+    passes: u64,
+    pending: u64,
+    failures: u64,
+}
+
+#[derive(Debug, Deserialize)]
+struct Report {
+    stats: Stats,
+    passes: Vec<Test>,
+    #[serde(default)]
+    pending: Vec<Test>,
+    failures: Vec<Test>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Test {
+    full_title: String,
+    #[serde(default)]
+    file: Option<String>,
+    /// An object in the report, a text in the stream.
+    #[serde(default)]
+    err: serde_json::Value,
+    #[serde(default)]
+    stack: Option<String>,
+}
+
+impl Json {
+    /// Reads a whole document.
+    pub(super) fn document(&mut self, text: &str, cases: &mut Cases) {
+        let Ok(report) = serde_json::from_str::<Report>(text) else { return };
+        self.seen = true;
+        self.stats = Some(report.stats);
+        for test in &report.passes {
+            cases.push(&test.full_title, TestStatus::Passed);
+        }
+        for test in &report.pending {
+            cases.push(&test.full_title, TestStatus::Skipped);
+        }
+        for test in &report.failures {
+            fail(test, cases);
+        }
+    }
+
+    /// Reads a line of the stream.
+    pub(super) fn event(&mut self, line: &str, cases: &mut Cases) -> bool {
+        let Ok((event, data)) = serde_json::from_str::<(String, serde_json::Value)>(line) else { return false };
+        match event.as_str() {
+            "start" => self.seen = true,
+            "end" => self.stats = serde_json::from_value(data).ok(),
+            "pass" | "fail" | "pending" => {
+                let Ok(test) = serde_json::from_value::<Test>(data) else { return false };
+                match event.as_str() {
+                    "pass" => drop(cases.push(&test.full_title, TestStatus::Passed)),
+                    "pending" => drop(cases.push(&test.full_title, TestStatus::Skipped)),
+                    _ => fail(&test, cases),
+                }
+            }
+            _ => return false,
+        }
+        true
+    }
+
+    pub(super) const fn is_seen(&self) -> bool {
+        self.seen
+    }
+
+    /// The numbers, when the end was seen.
+    pub(super) fn counts(&self) -> Option<Counts> {
+        let stats = self.stats?;
+        Some(Counts {
+            total: Some(stats.passes + stats.pending + stats.failures),
+            passed: Some(stats.passes),
+            failed: Some(stats.failures),
+            skipped: Some(stats.pending),
+            errors: None,
+        })
+    }
+}
+
+fn fail(test: &Test, cases: &mut Cases) {
+    let at = cases.push(&test.full_title, TestStatus::Failed);
+    let field = |name: &str| test.err.get(name).and_then(serde_json::Value::as_str).unwrap_or_default();
+    let (message, stack) = match &test.err {
+        serde_json::Value::String(message) => (message.as_str(), test.stack.as_deref().unwrap_or_default()),
+        _ => (field("message"), field("stack")),
+    };
+    let text = if stack.contains(message) { stack.to_owned() } else { format!("{message}\n{stack}") };
+    let mut text = text.trim().to_owned();
+    for (label, value) in [("actual", field("actual")), ("expected", field("expected"))] {
+        if !value.is_empty() {
+            text.push_str(&format!("\n{label}: {value}"));
+        }
+    }
+    if text.is_empty()
+        && let Some(file) = &test.file
+    {
+        text.clone_from(file);
+    }
+    cases.explain(at, &text, stack::place_of(stack));
+}

@@ -1,0 +1,444 @@
+//! TAP 12, 13 and 14 of any tool (Bats, Perl, node's, vitest's, AVA's, mocha's, Deno's and Busted's reporters), Bats'
+//! pretty output, and prove, the harness that sums TAP up.
+//!
+//! A log is a row of result lines; what explains a result (a YAML block, comments, mocha's indented text) stands below
+//! it. Whose dialect it is decides the framework's name and which nested results are tests of their own.
+//!
+//! Invariant: inside a YAML block no line is a result.
+
+mod dialect;
+mod pretty;
+mod prove;
+mod result;
+
+use self::dialect::{Clues, Dialect};
+use self::pretty::Pretty;
+use self::prove::Prove;
+use self::result::TapResult;
+use super::findings::{Block, Budget, Cases, Counts, Findings, Problems};
+use super::{place, stack};
+use crate::domain::test_report::{RunKind, RunStatus, TestStatus};
+use crate::domain::verdict::Exit;
+
+/// TAP indents a subtest by four columns.
+const LEVEL: usize = 4;
+/// The deepest nesting that is followed.
+const DEEPEST: usize = 64;
+
+/// Reads TAP.
+#[derive(Debug)]
+pub(super) struct Reader {
+    cases: Cases,
+    problems: Problems,
+    clues: Clues,
+    prove: Prove,
+    pretty: Pretty,
+    /// The names of the subtests that are open, by level.
+    path: Vec<String>,
+    /// The result whose explanation is being read: its place among the cases and its indentation.
+    last: Option<Last>,
+    block: Block,
+    /// The indentation of the YAML block that is open.
+    yaml: Option<usize>,
+    /// Comments and other output since the last result at the top level.
+    words: Block,
+    /// The messages of failing subtests, until their parent is known.
+    inner: Block,
+    planned: Option<u64>,
+    version: bool,
+    results: u64,
+    /// Vitest's files, whose results follow in braces.
+    opened: u64,
+    /// Results at the outermost level.
+    top: Counts,
+    trailer: Counts,
+    suites: Option<u64>,
+    bailed_out: bool,
+}
+
+/// The result that was read last.
+#[derive(Debug)]
+struct Last {
+    case: Option<usize>,
+    indent: usize,
+    status: TestStatus,
+    /// Whether subtests stood before it.
+    parent: bool,
+}
+
+impl Reader {
+    pub(super) const WAKE: &'static [&'static str] = &[
+        "TAP version ",
+        "1..",
+        "ok 1",
+        "not ok ",
+        "Bail out!",
+        "Error: Test file \"",
+        "# Failed test",
+        "Failed test ",
+        " tests, ",
+        "Cannot detect source of ",
+        "Test Summary Report",
+        "Files=",
+        " .. ",
+        " ✓ ",
+        " ✗ ",
+    ];
+
+    pub(super) fn new(budget: &Budget) -> Self {
+        Self {
+            cases: Cases::new(budget),
+            problems: Problems::new(budget),
+            clues: Clues::default(),
+            prove: Prove::new(budget),
+            pretty: Pretty::new(budget),
+            path: Vec::new(),
+            last: None,
+            block: Block::default(),
+            yaml: None,
+            words: Block::default(),
+            inner: Block::default(),
+            planned: None,
+            version: false,
+            results: 0,
+            opened: 0,
+            top: Counts::default(),
+            trailer: Counts::default(),
+            suites: None,
+            bailed_out: false,
+        }
+    }
+
+    pub(super) fn line(&mut self, line: &str) {
+        let text = line.trim_start_matches(' ');
+        let indent = line.len() - text.len();
+        if let Some(open) = self.yaml {
+            self.yaml_line(line, text, indent, open);
+            return;
+        }
+        if self.pretty.is_open() && self.pretty.line(line) {
+            return;
+        }
+        if indent == 0 && self.last.is_some() && prove::ends_file(line) {
+            self.settle();
+        }
+        if indent == 0 && self.prove.line(line) {
+            return;
+        }
+        match text.as_bytes().first() {
+            Some(b'o' | b'n') => {
+                if let Some(found) = result::parse(text) {
+                    self.result(&found, indent);
+                    return;
+                }
+            }
+            Some(b'#') => {
+                self.comment(text, indent);
+                return;
+            }
+            Some(b'-') if text == "---" && self.last.is_some() => {
+                self.yaml = Some(indent);
+                return;
+            }
+            Some(b'1') => {
+                if let Some(count) = result::plan(text) {
+                    if indent == 0 {
+                        self.planned = Some(self.planned.unwrap_or(0).saturating_add(count));
+                    }
+                    return;
+                }
+            }
+            Some(b'T') if indent == 0 && text.starts_with("TAP version ") => {
+                self.version = true;
+                self.clues.version(text);
+                return;
+            }
+            Some(b'B') if indent == 0 && text.starts_with("Bail out!") => {
+                self.bailed_out = true;
+                self.problems.push(RunKind::Crash, text, stack::place_of(text));
+                return;
+            }
+            Some(b'}') if text == "}" => {
+                self.path.truncate(indent / LEVEL);
+                self.settle();
+                return;
+            }
+            Some(b'E') if indent == 0 && text.starts_with("Error: Test file \"") => {
+                self.clues.bats = true;
+                self.problems.push(RunKind::BadCommand, text, None);
+                return;
+            }
+            _ => {}
+        }
+        if indent > 0 && self.prove.summary_detail(line) {
+            return;
+        }
+        if self.results == 0 && self.pretty.line(line) {
+            return;
+        }
+        self.other(line, indent);
+    }
+
+    fn yaml_line(&mut self, line: &str, text: &str, indent: usize, open: usize) {
+        if indent == open && text == "..." {
+            self.yaml = None;
+            if let Some(last) = &self.last
+                && last.parent
+                && self.clues.suite
+                && self.clues.is_nested()
+            {
+                self.drop_suite();
+            }
+            return;
+        }
+        self.clues.yaml(text);
+        self.block.push(line.get(open.min(indent)..).unwrap_or(line));
+    }
+
+    /// A suite of node fails only because of what is in it: its children are the tests.
+    fn drop_suite(&mut self) {
+        let text = self.block.take();
+        let Some(last) = self.last.take() else { return };
+        if last.status == TestStatus::Failed && !text.contains("'subtestsFailed'") {
+            self.problems.push(RunKind::Tests, &text, stack::place_of(&text));
+        }
+        if let Some(at) = last.case {
+            self.cases.retain_from(at, |_| false);
+        }
+    }
+
+    fn comment(&mut self, text: &str, indent: usize) {
+        let comment = text.trim_start_matches('#');
+        let comment = comment.strip_prefix(' ').unwrap_or(comment);
+        if let Some(name) = comment.strip_prefix("Subtest: ") {
+            self.settle();
+            self.clues.subtest = true;
+            self.enter(indent / LEVEL, name);
+            return;
+        }
+        if indent == 0 {
+            if let Some((word, number)) = comment.split_once(' ')
+                && let Ok(number) = number.trim().parse::<u64>()
+                && self.trailer(word, number)
+            {
+                return;
+            }
+            if let Some(rest) = comment.strip_prefix("bats warning: ") {
+                self.clues.bats = true;
+                if rest.starts_with("Executed ") {
+                    self.planned = Some(u64::MAX);
+                }
+            }
+        }
+        self.clues.comment(comment);
+        if self.clues.is_perl() {
+            self.prove.diagnostic(comment, indent, &mut self.problems);
+        }
+        let into = if self.last.is_some() { &mut self.block } else { &mut self.words };
+        into.push(comment);
+    }
+
+    /// `# tests 16`, `# pass 3`: what reporters written for node end with.
+    fn trailer(&mut self, word: &str, number: u64) -> bool {
+        let add = |slot: &mut Option<u64>| *slot = Some(slot.unwrap_or(0) + number);
+        match word {
+            "tests" => {
+                self.settle();
+                self.clues.saw_trailer();
+                self.trailer.total = Some(number);
+            }
+            "pass" => self.trailer.passed = Some(number),
+            "fail" | "cancelled" => add(&mut self.trailer.failed),
+            "skip" | "skipped" | "todo" => add(&mut self.trailer.skipped),
+            "suites" => self.suites = Some(number),
+            _ => return false,
+        }
+        true
+    }
+
+    fn other(&mut self, line: &str, indent: usize) {
+        if self.results == 0 && !self.version && self.planned.is_none() {
+            self.prove.output(line);
+            return;
+        }
+        match &self.last {
+            // mocha writes the message below the result, indented by two.
+            Some(last) if indent > last.indent && !self.clues.dash => {
+                self.block.push(line.get(last.indent + 2..).unwrap_or(line));
+            }
+            Some(_) if line.trim().is_empty() => self.block.push(""),
+            _ => {
+                self.clues.output(line);
+                self.words.push(line);
+                self.prove.output(line);
+            }
+        }
+    }
+
+    fn enter(&mut self, level: usize, name: &str) {
+        self.path.truncate(level.min(DEEPEST));
+        if level <= DEEPEST {
+            self.path.resize(level, String::new());
+            self.path.push(name.to_owned());
+        }
+    }
+
+    fn result(&mut self, found: &TapResult<'_>, indent: usize) {
+        let level = indent / LEVEL;
+        self.settle();
+        self.results += 1;
+        self.clues.result(found);
+        let parent = self.clues.deepest_since(level);
+        let name = if found.dash { found.name } else { dialect::without_timing(found.name) };
+        if found.opens {
+            self.opened += u64::from(level == 0);
+            self.enter(level, name);
+            return;
+        }
+        if level == 0 {
+            let one = Some(1);
+            self.top.add(&match found.status {
+                TestStatus::Passed => Counts { passed: one, ..Counts::default() },
+                TestStatus::Skipped => Counts { skipped: one, ..Counts::default() },
+                TestStatus::Failed | TestStatus::Error => Counts { failed: one, ..Counts::default() },
+            });
+        }
+        if found.status == TestStatus::Skipped && found.is_failing_todo && level == 0 {
+            self.prove.todo();
+        }
+        self.path.truncate(level);
+        let case = if level == 0 || self.clues.is_nested() {
+            let mut full = String::new();
+            for part in &self.path {
+                full.push_str(part);
+                full.push_str(" > ");
+            }
+            full.push_str(if name.is_empty() { "(unnamed test)" } else { name });
+            if self.prove.is_harness() { None } else { self.cases.push(&full, found.status) }
+        } else {
+            None
+        };
+        self.last = Some(Last { case, indent, status: found.status, parent });
+    }
+
+    /// Gives the last result its explanation.
+    fn settle(&mut self) {
+        let Some(last) = self.last.take() else { return };
+        let mut text = self.block.take();
+        if last.case.is_none() {
+            if last.status == TestStatus::Failed && last.indent > 0 {
+                self.inner.push(text.trim_end());
+            } else if last.status == TestStatus::Failed {
+                self.prove.output(text.trim_end());
+            }
+            return;
+        }
+        let bare = self.clues.dialect() == Dialect::Node && text.contains("error: 'test failed'");
+        if last.indent == 0 {
+            let words = self.words.take();
+            let inner = self.inner.take();
+            if bare {
+                // The file's own output says why it could not be run.
+                text = format!("{}\n{text}", words.replace("\\#", "#").trim_end());
+            }
+            if !inner.trim().is_empty() {
+                text = format!("{}\n{}", text.trim_end(), inner.trim_end());
+            }
+        }
+        if last.status == TestStatus::Failed {
+            let found = stack::place_in_words(&text).or_else(|| stack::place_of(&text));
+            self.cases.explain(last.case, &text, found);
+        }
+    }
+
+    /// Bats reports a file that bash cannot read as a failing `setup_file`.
+    fn move_unreadable_files(&mut self) {
+        let mut moved = Vec::new();
+        self.cases.retain_from(0, |test| {
+            let unreadable = test.status == TestStatus::Failed
+                && test.name == "setup_file failed"
+                && test.message.contains(": syntax error");
+            if unreadable {
+                moved.push(test.message.clone());
+            }
+            !unreadable
+        });
+        for message in moved {
+            self.problems.push(RunKind::CompileError, &message, stack::place_in_words(&message));
+            self.planned = Some(u64::MAX);
+        }
+    }
+
+    pub(super) fn finish(mut self, exit: Option<Exit>) -> Option<Findings> {
+        self.settle();
+        self.prove.settle(&mut self.problems);
+        if self.prove.is_harness() {
+            return Some(self.prove.finish(self.problems, exit));
+        }
+        if self.pretty.is_seen() && self.results == 0 {
+            return Some(self.pretty.finish());
+        }
+        let dialect = self.clues.dialect();
+        if dialect == Dialect::Bats {
+            self.move_unreadable_files();
+        }
+        let ended = self.planned.is_some() || self.trailer.total.is_some();
+        let recognised = (self.version || ended) && (self.results > 0 || self.version || self.planned == Some(0));
+        if !recognised && self.problems.is_empty() && !(self.results > 1) {
+            return None;
+        }
+        let mut findings = Findings::new(dialect.framework());
+        findings.finished = if self.trailer.total.is_some() {
+            true
+        } else {
+            self.planned.is_some_and(|planned| self.top_results() + self.opened == planned)
+        };
+        if findings.finished && !self.bailed_out {
+            findings.counts = self.counts(dialect);
+        }
+        if dialect == Dialect::Deno {
+            findings.finished = true;
+        }
+        findings.tests = self.cases.into_list();
+        findings.problems = self.problems.into_list();
+        if self.bailed_out && !findings.has_failures() {
+            findings.status = Some(RunStatus::Error);
+        }
+        Some(findings)
+    }
+
+    fn top_results(&self) -> u64 {
+        [self.top.passed, self.top.failed, self.top.skipped].into_iter().flatten().sum()
+    }
+
+    fn counts(&self, dialect: Dialect) -> Counts {
+        let trailed = self.trailer.total.is_some();
+        let mut counts = match dialect {
+            Dialect::Node if trailed => Counts { skipped: self.trailer.skipped.or(Some(0)), ..self.trailer },
+            // mocha counts what is skipped apart.
+            Dialect::Mocha if trailed => {
+                let skipped = self.top.skipped.unwrap_or(0);
+                let total = self.trailer.passed.unwrap_or(0) + self.trailer.failed.unwrap_or(0) + skipped;
+                Counts { total: Some(total), skipped: Some(skipped), ..self.trailer }
+            }
+            // vitest's outermost results are files.
+            Dialect::Vitest => {
+                let of = |status| Some(self.cases.count(status));
+                let (passed, failed) = (of(TestStatus::Passed), of(TestStatus::Failed));
+                let total = Some(u64::try_from(self.cases.len()).unwrap_or(u64::MAX));
+                Counts { total, passed, failed, skipped: of(TestStatus::Skipped), errors: None }
+            }
+            _ => Counts {
+                total: Some(self.top_results()),
+                passed: Some(self.top.passed.unwrap_or(0)),
+                failed: Some(self.top.failed.unwrap_or(0)),
+                skipped: Some(self.top.skipped.unwrap_or(0)),
+                errors: None,
+            },
+        };
+        if matches!(dialect, Dialect::Bats | Dialect::Vitest) && counts.total != Some(0) {
+            counts.errors = Some(0);
+        }
+        counts
+    }
+}

@@ -1,0 +1,150 @@
+//! Whose TAP it is, told by what only that tool writes.
+
+use super::result::TapResult;
+
+/// Who wrote the TAP.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Dialect {
+    Node,
+    Vitest,
+    Ava,
+    Mocha,
+    Deno,
+    Busted,
+    Bats,
+    Perl,
+    Unknown,
+}
+
+impl Dialect {
+    /// The name in reports.
+    pub(super) const fn framework(self) -> &'static str {
+        match self {
+            Self::Node => "node-test",
+            Self::Vitest => "vitest",
+            Self::Ava => "ava",
+            Self::Mocha => "mocha",
+            Self::Deno => "deno-test",
+            Self::Busted => "busted",
+            Self::Bats => "bats",
+            Self::Perl => "prove",
+            Self::Unknown => "tap",
+        }
+    }
+}
+
+/// What was seen that tells the dialects apart.
+#[derive(Debug, Default)]
+#[expect(clippy::struct_excessive_bools, reason = "each is one independent observation")]
+pub(super) struct Clues {
+    pub(super) bats: bool,
+    pub(super) subtest: bool,
+    /// A result with ` - ` before its name.
+    pub(super) dash: bool,
+    /// The YAML block that is open says that the result is a suite's.
+    pub(super) suite: bool,
+    plain: bool,
+    timed: bool,
+    version: Option<u64>,
+    duration: bool,
+    ava: bool,
+    deno: bool,
+    busted: bool,
+    perl: bool,
+    trailer: bool,
+    /// The level of the result before.
+    level: usize,
+}
+
+impl Clues {
+    pub(super) fn version(&mut self, line: &str) {
+        self.version = line.strip_prefix("TAP version ").and_then(|number| number.trim().parse().ok());
+    }
+
+    pub(super) fn yaml(&mut self, text: &str) {
+        match text.as_bytes().first() {
+            Some(b'd') => self.duration |= text.starts_with("duration_ms: "),
+            Some(b't') => self.suite |= text == "type: 'suite'",
+            Some(b'a') => self.ava |= text.starts_with("assertion: t."),
+            Some(b'(') => self.ava |= text.contains("/ava/lib/"),
+            Some(b'{') => self.deno |= text.starts_with("{\"message\":"),
+            _ => {}
+        }
+        self.ava |= text == "message: Error thrown in test";
+    }
+
+    pub(super) fn comment(&mut self, comment: &str) {
+        self.busted |= comment.starts_with("Failure message: ") || comment.contains("_spec.lua @ ");
+        self.bats |= comment.contains("in test file ") && comment.contains(", line ");
+        self.deno |= self.version == Some(14) && comment.starts_with("./");
+        self.perl |= comment.trim_start().starts_with("Failed test")
+            || comment.trim_start().starts_with("Failed (TODO) test")
+            || comment.starts_with("Looks like you")
+            || comment.starts_with("Looks like your test");
+    }
+
+    pub(super) fn output(&mut self, line: &str) {
+        self.deno |= line == "error: Test failed";
+    }
+
+    pub(super) fn result(&mut self, result: &TapResult<'_>) {
+        self.dash |= result.dash;
+        self.plain |= !result.dash && !result.name.is_empty();
+        self.timed |= result.timed;
+        self.suite = false;
+    }
+
+    /// Whether results deeper than `level` stood just before, which makes this one their parent; remembers `level`.
+    pub(super) fn deepest_since(&mut self, level: usize) -> bool {
+        std::mem::replace(&mut self.level, level) > level
+    }
+
+    pub(super) const fn saw_trailer(&mut self) {
+        self.trailer = true;
+    }
+
+    /// Whether nested results are tests of their own.
+    pub(super) const fn is_nested(&self) -> bool {
+        self.timed || self.duration
+    }
+
+    pub(super) const fn is_perl(&self) -> bool {
+        self.perl
+    }
+
+    pub(super) const fn dialect(&self) -> Dialect {
+        if self.duration && self.subtest {
+            Dialect::Node
+        } else if self.timed {
+            Dialect::Vitest
+        } else if self.deno {
+            Dialect::Deno
+        } else if self.ava {
+            Dialect::Ava
+        } else if self.busted {
+            Dialect::Busted
+        } else if self.perl {
+            Dialect::Perl
+        } else if self.plain && !self.dash && self.trailer {
+            Dialect::Mocha
+        } else if self.bats || !self.dash {
+            Dialect::Bats
+        } else {
+            Dialect::Unknown
+        }
+    }
+}
+
+/// `one is a hundred in 16ms` → `one is a hundred`: Bats' timing.
+pub(super) fn without_timing(name: &str) -> &str {
+    match name.rsplit_once(" in ") {
+        Some((head, time))
+            if time.strip_suffix("ms").is_some_and(|digits| {
+                !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit())
+            }) =>
+        {
+            head
+        }
+        _ => name,
+    }
+}

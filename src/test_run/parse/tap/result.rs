@@ -1,0 +1,83 @@
+//! One result line of TAP: `not ok 3 - name # TODO why`.
+
+use crate::domain::test_report::TestStatus;
+use crate::test_run::parse::place;
+
+/// What a result line says.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct TapResult<'a> {
+    /// The test's number, when it has one.
+    pub(super) number: Option<u64>,
+    /// Whether ` - ` stands before the name.
+    pub(super) dash: bool,
+    /// The name, without number, directive and timing.
+    pub(super) name: &'a str,
+    pub(super) status: TestStatus,
+    /// A TODO that fails as expected.
+    pub(super) is_failing_todo: bool,
+    /// Vitest's mark that the children follow in braces.
+    pub(super) opens: bool,
+    /// Vitest's ` # time=1.2ms`.
+    pub(super) timed: bool,
+}
+
+/// Reads a line without its indentation.
+pub(super) fn parse(line: &str) -> Option<TapResult<'_>> {
+    let (ok, rest) = match line.strip_prefix("ok") {
+        Some(rest) => (true, rest),
+        None => (false, line.strip_prefix("not ok")?),
+    };
+    if !(rest.is_empty() || rest.starts_with(' ')) {
+        return None;
+    }
+    let rest = rest.trim_start();
+    let number = place::leading_number::<u64>(rest);
+    let rest = if number.is_some() { rest.trim_start_matches(|digit: char| digit.is_ascii_digit()) } else { rest };
+    // Without a number it is TAP only with a dash: sentences start with "ok" too.
+    let (dash, text) = match rest.trim_start().strip_prefix('-') {
+        Some(text) if text.is_empty() || text.starts_with(' ') => (true, text.trim_start()),
+        _ => (false, rest.trim()),
+    };
+    if (number.is_none() && !dash) || !(rest.is_empty() || rest.starts_with([' ', '-'])) {
+        return None;
+    }
+    let (text, opens) = text.strip_suffix(" {").map_or((text, false), |text| (text, true));
+    let (text, timed) = match text.rsplit_once(" # time=") {
+        Some((text, time)) if time.ends_with('s') => (text, true),
+        _ => (text, false),
+    };
+    let (name, directive) = split_directive(text);
+    let status = match (directive, ok) {
+        (Some(_), _) => TestStatus::Skipped,
+        (None, true) => TestStatus::Passed,
+        (None, false) => TestStatus::Failed,
+    };
+    let is_failing_todo = !ok && directive.is_some_and(|word| !word.get(..4).is_some_and(|head| head.eq_ignore_ascii_case("skip")));
+    Some(TapResult { is_failing_todo, number, dash, name, status, opens, timed })
+}
+
+/// Splits ` # SKIP why` and ` # TODO why` off; any other `#` belongs to the name.
+fn split_directive(text: &str) -> (&str, Option<&str>) {
+    for (at, _) in text.rmatch_indices('#') {
+        let (before, after) = text.split_at_checked(at).unwrap_or((text, ""));
+        if !(before.is_empty() || before.ends_with(' ')) {
+            continue;
+        }
+        let word = after.trim_start_matches('#').trim_start();
+        let is = |wanted: &str| word.get(..wanted.len()).is_some_and(|head| head.eq_ignore_ascii_case(wanted));
+        if is("skip") || is("todo") {
+            // Busted puts the name behind the directive.
+            let name = if before.is_empty() { word.get(4..).unwrap_or_default().trim() } else { before.trim_end() };
+            return (name, Some(word));
+        }
+    }
+    (text.trim_end(), None)
+}
+
+/// `1..8`: how many tests are planned.
+pub(super) fn plan(line: &str) -> Option<u64> {
+    let rest = line.strip_prefix("1..")?;
+    let count = place::leading_number(rest)?;
+    let behind = rest.trim_start_matches(|digit: char| digit.is_ascii_digit()).trim_start();
+    (behind.is_empty() || behind.starts_with('#')).then_some(count)
+}
