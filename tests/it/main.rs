@@ -22,6 +22,8 @@ mod readme;
 #[cfg(test)]
 mod runs;
 #[cfg(test)]
+mod session;
+#[cfg(test)]
 mod tidy;
 #[cfg(test)]
 mod wires;
