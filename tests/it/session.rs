@@ -88,7 +88,7 @@ impl Bench {
         };
         let facts = ModelFacts(self.targets.iter().map(|target| (target.clone(), info.clone())).collect());
         let mut store = Store::in_memory(Arc::new(Redactor::default())).unwrap();
-        store.begin_run(&started(&self.run), 1).unwrap();
+        store.begin_run(&started(&self.run), 1, "{}").unwrap();
         let mut journal = Journal::new(store, Vec::new());
         let shadow = self.dir.path().join("shadow");
         let workspace = Workspace::open(&self.dir.path().join("repo"), &shadow, PathRules::default()).await.unwrap();
