@@ -61,7 +61,7 @@ fn script(request: &Request) -> Scripted {
             ),
         };
     }
-    match (request.turn(), request.all_text().contains("div_ceil")) {
+    match (request.turn(), request.all_text().contains("YOUR CHANGE SO FAR")) {
         (0, false) => edit(BUG, WRONG).usage(1_600, 120).into(),
         (0, true) => edit(WRONG, WRONG_AGAIN).usage(2_000, 140).into(),
         (_, false) => report("Shares are rounded up, so no cent is lost."),
@@ -85,7 +85,7 @@ fn record_the_demo() {
     let server = ModelServer::start(script);
     let tiers: Value =
         serde_json::from_str(&std::fs::read_to_string(root.join("tiers.json")).expect("tiers")).expect("JSON");
-    let tiers = tiers.to_string().replace("cassette/.upshift/demo-cassette.json#", "demo/");
+    let tiers = tiers.to_string().replace("cassette/.upshift/demo.json#", "demo/");
     let price = json!({ "inputPer1M": 1, "outputPer1M": 5, "contextWindow": 200_000, "maxOutputTokens": 64_000 });
     let config = json!({
         "providers": { "demo": { "wire": "anthropic", "baseUrl": server.url(), "apiKeyEnv": "DEMO_KEY" } },
