@@ -75,6 +75,9 @@ mod test_unit;
 mod unittest;
 mod vitest;
 
+#[cfg(test)]
+mod tests;
+
 use std::collections::VecDeque;
 use std::io::Read;
 use std::sync::LazyLock;
