@@ -54,7 +54,9 @@ impl Reader {
             self.ended = true;
             return;
         }
-        if let Some((head, message)) = line.split_once("error: in \"") {
+        if memchr::memchr(b'"', line.as_bytes()).is_some()
+            && let Some((head, message)) = line.split_once("error: in \"")
+        {
             self.error(head, message);
             return;
         }

@@ -85,10 +85,12 @@ impl Reader {
             self.listed(line, text);
             return;
         }
-        if self.verbose_line(line) {
-            return;
-        }
-        if self.summary_line(line) {
+        let known = match line.as_bytes().first() {
+            Some(b'0'..=b'9') => self.verbose_line(line) || self.percentage(line),
+            Some(b'N' | b'F' | b'T') => self.summary_line(line),
+            _ => false,
+        };
+        if known {
             return;
         }
         if text.starts_with("Start ") && text.contains(": ") && line.starts_with(' ') {
@@ -153,17 +155,22 @@ impl Reader {
         true
     }
 
+    /// `23% tests passed, 10 tests failed out of 13`.
+    fn percentage(&mut self, line: &str) -> bool {
+        let Some((percent, rest)) = line.split_once("% tests passed, ") else { return false };
+        let failed = place::leading_number::<u64>(rest);
+        let total = rest.rsplit_once(" out of ").and_then(|(_, total)| total.trim_end().parse::<u64>().ok());
+        let (Ok(_), Some(failed), Some(total)) = (percent.parse::<u64>(), failed, total) else { return false };
+        self.total = Some((total, failed));
+        // A test may have printed it: its output goes on.
+        if self.open.is_some() {
+            self.block.push(line);
+        }
+        true
+    }
+
     fn summary_line(&mut self, line: &str) -> bool {
-        if let Some((percent, rest)) = line.split_once("% tests passed, ") {
-            let failed = place::leading_number::<u64>(rest);
-            let total = rest.rsplit_once(" out of ").and_then(|(_, total)| total.trim_end().parse::<u64>().ok());
-            let (Ok(_), Some(failed), Some(total)) = (percent.parse::<u64>(), failed, total) else { return false };
-            self.total = Some((total, failed));
-            // A test may have printed it: its output goes on.
-            if self.open.is_some() {
-                self.block.push(line);
-            }
-        } else if line == "No tests were found!!!" {
+        if line == "No tests were found!!!" {
             self.none_found = true;
             self.problems.push(RunKind::NoTests, line, None);
         } else if line.starts_with("Failed to change working directory to ") {
@@ -187,7 +194,7 @@ impl Reader {
         true
     }
 
-    /// `	  1 - sums (Failed)`.
+    /// `\t  1 - sums (Failed)`.
     fn listed(&mut self, line: &str, text: &str) {
         if !line.starts_with(['\t', ' ']) {
             self.listing = false;

@@ -108,7 +108,8 @@ impl Reader {
             self.words.clear();
             return;
         }
-        let result = line.rsplit_once(" ... ").filter(|_| !line.starts_with(' '));
+        let candidate = line.ends_with(')') && !line.starts_with(' ');
+        let result = candidate.then(|| line.rsplit_once(" ... ")).flatten();
         match result {
             Some((name, rest)) if rest.starts_with("ok (") => drop(self.cases.push(name, TestStatus::Passed)),
             Some((name, rest)) if rest.starts_with("ignored (") => drop(self.cases.push(name, TestStatus::Skipped)),

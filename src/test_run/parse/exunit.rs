@@ -84,10 +84,10 @@ impl Reader {
             }
             self.settle();
         }
-        if line.contains("  * ") {
+        if line.starts_with("  * ") {
             self.traced(line);
-        } else if let Some((module, file)) = line.split_once(" [")
-            && file.ends_with(".exs]")
+        } else if line.ends_with(".exs]")
+            && let Some((module, _)) = line.split_once(" [")
         {
             module.clone_into(&mut self.module);
         }

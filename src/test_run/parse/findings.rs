@@ -211,14 +211,19 @@ impl Cases {
         self.list.get_mut(at)
     }
 
-    /// Drops the tests from a place on that `keep` refuses.
+    /// Drops the tests from a place on that `keep` refuses; an older test of a dropped name is not found by it any more.
     pub(super) fn retain_from(&mut self, start: usize, mut keep: impl FnMut(&TestCase) -> bool) {
         let tail = self.list.split_off(start.min(self.list.len()));
         let before = tail.len();
-        self.list.extend(tail.into_iter().filter(|test| keep(test)));
-        if self.list.len() != start + before {
-            self.index.clear();
-            for (at, test) in self.list.iter().enumerate() {
+        let (kept, dropped): (Vec<TestCase>, Vec<TestCase>) = tail.into_iter().partition(|test| keep(test));
+        let moved = kept.len() != before;
+        self.list.extend(kept);
+        if moved {
+            // Only the tail moved: logs of many runs call this often.
+            for test in &dropped {
+                self.index.remove(&self.hasher.hash_one(&test.name));
+            }
+            for (at, test) in self.list.iter().enumerate().skip(start) {
                 self.index.insert(self.hasher.hash_one(&test.name), at);
             }
         }

@@ -201,7 +201,7 @@ impl Reader {
         true
     }
 
-    /// `ok  	pkg	0.1s`, `FAIL	pkg [build failed]`, `?   	pkg	[no test files]`, and the `FAIL` of a test binary.
+    /// `ok  \tpkg\t0.1s`, `FAIL\tpkg [build failed]`, `?   \tpkg\t[no test files]`, and the `FAIL` of a test binary.
     fn package_line(&mut self, line: &str) -> bool {
         let mut words = line.split_whitespace();
         let (Some(word), Some(package)) = (words.next(), words.next()) else {

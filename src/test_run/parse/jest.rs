@@ -168,9 +168,11 @@ impl Reader {
                 return true;
             }
         };
-        if mark == "○" && rest.starts_with("skipped ") && rest.ends_with(" tests") {
-            return true;
-        }
+        let rest = match mark {
+            "○" => rest.strip_prefix("skipped ").unwrap_or(rest),
+            "✎" => rest.strip_prefix("todo ").unwrap_or(rest),
+            _ => rest,
+        };
         self.path.truncate(level);
         let mut full = String::new();
         for part in &self.path {

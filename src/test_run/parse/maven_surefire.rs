@@ -54,7 +54,7 @@ impl Reader {
         if level.is_some() {
             self.settle();
         }
-        if text.contains("<<< ") && self.failure(text) {
+        if memchr::memchr(b'<', text.as_bytes()).is_some() && text.contains("<<< ") && self.failure(text) {
             return;
         }
         if let Some(rest) = text.strip_prefix("Tests run: ") {

@@ -51,7 +51,8 @@ impl Reader {
             self.summary = true;
             return;
         }
-        if self.number(line) {
+        if line.as_bytes().first().is_some_and(u8::is_ascii_uppercase) {
+            self.number(line);
             return;
         }
         if let Some((name, status, detail)) = result_line(line)
@@ -107,7 +108,11 @@ impl Reader {
 
 /// `1/6 sums     FAIL            0.02s   exit status 1`.
 fn result_line(line: &str) -> Option<(&str, TestStatus, &str)> {
-    let (count, rest) = line.trim_start().split_once(' ')?;
+    let line = line.trim_start();
+    if !line.as_bytes().first()?.is_ascii_digit() {
+        return None;
+    }
+    let (count, rest) = line.split_once(' ')?;
     let (number, total) = count.split_once('/')?;
     number.parse::<u64>().ok()?;
     total.parse::<u64>().ok()?;

@@ -55,12 +55,16 @@ pub(super) struct Reader {
     suites: Option<u64>,
     timed: bool,
     results: u64,
+    /// Where the tests of this run begin in `cases`.
+    run_start: usize,
     /// In the list of failures after the numbers.
     listing: bool,
     /// In the dot reporter's list.
     dots: bool,
     /// Failing tests of the tree by their last name.
     unlisted: HashMap<String, VecDeque<usize>>,
+    /// Whether the list has entries: then it has every failure.
+    any_listed: bool,
     /// `test at file:line:column` above an entry of the list.
     listed_at: Option<(String, u32)>,
 }
@@ -83,9 +87,11 @@ impl Reader {
             suites: None,
             timed: false,
             results: 0,
+            run_start: 0,
             listing: false,
             dots: false,
             unlisted: HashMap::new(),
+            any_listed: false,
             listed_at: None,
         }
     }
@@ -141,6 +147,9 @@ impl Reader {
         }
         let level = indent / LEVEL;
         if let Some(rest) = text.strip_prefix("▶ ") {
+            if self.numbered() && !self.dots && indent == 0 {
+                self.end_run();
+            }
             if self.listing || level > self.path.len() || level > DEEPEST {
                 return false;
             }
@@ -161,6 +170,10 @@ impl Reader {
             Some(("﹣" | "⚠", rest)) => (TestStatus::Skipped, rest),
             _ => return false,
         };
+        // Entries of the list stand below their place; anything else is the first result of another run.
+        if self.numbered() && !self.dots && self.listed_at.is_none() && indent == 0 {
+            self.end_run();
+        }
         if self.listing {
             return indent == 0 && self.listed(&parse(rest, status));
         }
@@ -223,6 +236,7 @@ impl Reader {
     fn listed(&mut self, entry: &Entry<'_>) -> bool {
         self.settle();
         self.indent = 0;
+        self.any_listed = true;
         let known = self.unlisted.get_mut(entry.name).and_then(VecDeque::pop_front);
         let skipped_todo = known.is_none() && entry.status == TestStatus::Skipped && self.results == 0;
         let at = known.or_else(|| {
@@ -288,8 +302,43 @@ impl Reader {
         true
     }
 
+    /// Whether the numbers of the run were seen.
+    const fn numbered(&self) -> bool {
+        self.suites.is_some()
+    }
+
+    /// Several runs may stand in one log (workspaces): each has its own suites.
+    fn end_run(&mut self) {
+        self.settle();
+        self.drop_suites();
+        self.suites = None;
+        self.listing = false;
+        self.unlisted.clear();
+        self.path.clear();
+        self.words.clear();
+        self.run_start = self.cases.len();
+    }
+
+    /// Failures of the tree that are missing in the list: a test printed a line that looks like one.
+    ///
+    /// Parents that fail only because of their children are not in the list either.
+    fn printed(&mut self) -> Vec<usize> {
+        if !std::mem::take(&mut self.any_listed) || self.dots {
+            return Vec::new();
+        }
+        let mut printed: Vec<usize> = std::mem::take(&mut self.unlisted).into_values().flatten().collect();
+        printed.retain(|at| {
+            let silent = self.cases.get(*at).is_some_and(|test| {
+                test.status == TestStatus::Failed && test.message.is_empty() && test.file.is_none()
+            });
+            silent && !self.parents.iter().any(|parent| parent.case == *at)
+        });
+        printed
+    }
+
     /// Takes the suites out of the list: they are no tests. What only they failed for becomes a problem.
     fn drop_suites(&mut self) {
+        let printed = self.printed();
         let parents = std::mem::take(&mut self.parents);
         let count = u64::try_from(parents.len()).unwrap_or(u64::MAX);
         let mut ranked: Vec<(i32, usize)> = parents
@@ -307,16 +356,16 @@ impl Reader {
         };
         let mut suites: Vec<usize> = ranked.iter().skip(tests).map(|(_, case)| *case).collect();
         suites.sort_unstable();
-        let mut at = 0;
+        let mut at = self.run_start;
         let problems = &mut self.problems;
-        self.cases.retain_from(0, |test| {
+        self.cases.retain_from(self.run_start, |test| {
             let is_suite = suites.binary_search(&at).is_ok();
             at += 1;
             if is_suite && test.status == TestStatus::Failed && !is_only_children(&test.message) {
                 let place = test.file.clone().zip(test.line);
                 problems.push(RunKind::Tests, &format!("{}\n{}", test.name, test.message), place);
             }
-            !is_suite
+            !is_suite && !printed.contains(&(at - 1))
         });
     }
 

@@ -12,7 +12,9 @@ use crate::domain::verdict::Exit;
 
 const FRAMEWORK: &str = "rspec";
 /// The most lines of a documentation tree that are kept.
-const MOST_LINES: usize = 50_000;
+const MOST_LINES: usize = 20_000;
+/// The longest line of such a tree.
+const LONGEST_LINE: usize = 500;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Part {
@@ -80,7 +82,8 @@ impl Reader {
             Some(b'.' | b'/' | b's') if self.part == Part::Results && self.failure_list(line) => return,
             _ => {}
         }
-        if let Some(at) = line.find("{\"version\":\"")
+        if memchr::memchr(b'{', line.as_bytes()).is_some()
+            && let Some(at) = line.find("{\"version\":\"")
             && let Some(report) = line.get(at..).and_then(json::parse)
         {
             self.json = Some(report);
@@ -129,7 +132,8 @@ impl Reader {
     fn tree_line(&mut self, line: &str) {
         let text = line.trim_start_matches(' ');
         let indent = line.len() - text.len();
-        if text.is_empty() || indent % 2 != 0 || self.tree.len() >= MOST_LINES || !self.budget.take(text.len()) {
+        let skipped = text.is_empty() || indent % 2 != 0 || text.len() > LONGEST_LINE;
+        if skipped || self.tree.len() >= MOST_LINES || !self.budget.take(text.len()) {
             return;
         }
         self.tree.push((indent / 2, text.trim_end().to_owned()));

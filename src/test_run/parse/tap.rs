@@ -16,7 +16,7 @@ use self::pretty::Pretty;
 use self::prove::Prove;
 use self::result::TapResult;
 use super::findings::{Block, Budget, Cases, Counts, Findings, Problems};
-use super::{place, stack};
+use super::stack;
 use crate::domain::test_report::{RunKind, RunStatus, TestStatus};
 use crate::domain::verdict::Exit;
 

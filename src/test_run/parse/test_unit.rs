@@ -92,12 +92,12 @@ impl Reader {
         true
     }
 
-    /// `  test_data[one]:	.: (0.000153)` below `CartTU: `.
+    /// `  test_data[one]:\t.: (0.000153)` below `CartTU: `.
     fn verbose_line(&mut self, line: &str) {
         if let Some(class) = line.strip_suffix(": ") {
             class.trim().clone_into(&mut self.class);
-        } else if let Some((name, result)) = line.split_once(":\t")
-            && line.starts_with(' ')
+        } else if line.starts_with(' ')
+            && let Some((name, result)) = line.split_once(":\t")
             && result.trim_start_matches('\t').starts_with(".:")
         {
             self.cases.push(&format!("{}({})", name.trim(), self.class), TestStatus::Passed);

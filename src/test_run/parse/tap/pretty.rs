@@ -27,6 +27,11 @@ impl Pretty {
 
     /// Takes a line when it is Bats'.
     pub(super) fn line(&mut self, line: &str) -> bool {
+        // The marks begin with this byte; only a summary and what explains a failure have none.
+        let marked = memchr::memchr(0xE2, line.as_bytes()).is_some();
+        if !marked && self.cases.is_empty() {
+            return false;
+        }
         let Some(text) = drawn_last(line) else { return false };
         if let Some(name) = text.strip_prefix("✓ ") {
             self.settle();
