@@ -55,9 +55,11 @@ mod catch2;
 mod ctest;
 mod deno_test;
 mod doctest_cpp;
+mod dotnet;
 mod exunit;
 mod go_test;
 mod googletest;
+mod gradle;
 mod jasmine;
 mod jest;
 mod junit4;
@@ -174,6 +176,8 @@ readers! {
     unittest: ["unittest", "nose2"],
     behave: ["behave"],
     robot: ["robot"],
+    dotnet: ["dotnet"],
+    gradle: ["gradle"],
 }
 
 /// All marks in one automaton, and which readers each wakes.
