@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use super::batch::{Batch, Extra};
 use super::query;
 use super::rows;
-use super::store::Store;
+use super::store::{Store, Sync};
 use super::types::{CallReservation, Cap, Refused, Scope};
 use crate::domain::receipt::Receipt;
 use crate::domain::units::{MicroUsd, RunId};
@@ -33,6 +33,11 @@ impl Totals {
         (total.settled, total.open) = (settled, open);
     }
 
+    /// Takes over a call under way whose amount is in the sums already.
+    fn adopt(&mut self, scope: &str, call_id: String, reserved: MicroUsd) {
+        self.0.entry(scope.to_owned()).or_default().calls.insert(call_id, reserved);
+    }
+
     fn reserve(&mut self, scopes: &[String], call: &CallReservation) {
         for scope in scopes {
             let total = self.0.entry(scope.clone()).or_default();
@@ -53,6 +58,18 @@ impl Totals {
 }
 
 impl Store {
+    /// Reads what a run that is taken up again has spent and set aside, for times when the database cannot be read.
+    pub(super) fn recall(&mut self, run: &RunId) -> rusqlite::Result<()> {
+        for scope in query::scopes(&self.db, run)? {
+            let sums = query::sums(&self.db, &scope)?;
+            self.totals.note(&scope, sums);
+        }
+        for (scope, call_id, reserved) in query::open_calls(&self.db, run)? {
+            self.totals.adopt(&scope, call_id, reserved);
+        }
+        Ok(())
+    }
+
     /// Sets aside the worst case of a call if no cap can be passed by it, and records the `CallReserved` event.
     ///
     /// # Errors
@@ -100,7 +117,7 @@ impl Store {
         caps: &[Cap],
         call: &CallReservation,
     ) -> rusqlite::Result<Result<(), Refused>> {
-        let (transaction, replayed) = self.transaction()?;
+        let (transaction, replayed) = self.transaction(Sync::Now)?;
         let mut known = Vec::with_capacity(scopes.len());
         for scope in scopes {
             known.push((scope.as_str(), query::sums(&transaction, scope)?));
@@ -133,17 +150,53 @@ impl Store {
         Ok(())
     }
 
+    /// What the settled calls of a scope come to.
+    #[must_use]
+    pub fn spent(&self, scope: &Scope) -> MicroUsd {
+        let key = scope.to_string();
+        let known = || self.totals.0.get(&key).map(|total| total.settled);
+        let read = || query::sums(&self.db, &key).ok().map(|(settled, _)| settled);
+        let spent = if self.is_degraded() { known().or_else(read) } else { read().or_else(known) };
+        spent.unwrap_or_default()
+    }
+
     /// The least that is left over all caps, for planning the size of a call.
     #[must_use]
     pub fn left(&self, caps: &[Cap]) -> MicroUsd {
         let left = |cap: &Cap| {
-            let key = cap.scope.to_string();
-            let known = || self.totals.0.get(&key).map(|total| (total.settled, total.open));
-            // While writes wait in the spool the database knows less than we do.
-            let sums = if self.is_degraded() { known() } else { query::sums(&self.db, &key).ok().or_else(known) };
+            let sums = self.sums(&cap.scope.to_string());
             sums.map_or(MicroUsd::ZERO, |(settled, open)| cap.max.saturating_sub(settled + open))
         };
         caps.iter().map(left).min().unwrap_or(MicroUsd(u64::MAX))
+    }
+
+    /// What the settled calls of a scope cost; what is set aside for others does not count.
+    #[must_use]
+    pub fn spent(&self, scope: &Scope) -> MicroUsd {
+        self.sums(&scope.to_string()).map_or(MicroUsd::ZERO, |(settled, _)| settled)
+    }
+
+    /// What the settled calls of one iteration cost, lost ones included.
+    #[must_use]
+    pub fn iteration_cost(&self, run: &RunId, tier_index: u32, iteration: u32) -> MicroUsd {
+        let recorded = query::iteration_costs(&self.db, run, tier_index, iteration).unwrap_or_default();
+        let mut cost: MicroUsd = recorded.iter().map(|(_, cost)| *cost).sum();
+        if self.is_degraded() && self.chain().is_some_and(|chain| chain.run_id == *run) {
+            let waiting = self.settled.values().filter(|receipt| {
+                (receipt.scope.tier_index, receipt.scope.iteration) == (tier_index, iteration)
+                    && !recorded.iter().any(|(call, _)| *call == receipt.call_id)
+            });
+            cost += waiting.map(|receipt| receipt.cost).sum();
+        }
+        cost
+    }
+
+    /// A scope's sums, settled and open; `None` when they cannot be known.
+    fn sums(&self, key: &str) -> Option<(MicroUsd, MicroUsd)> {
+        let known = || self.totals.0.get(key).map(|total| (total.settled, total.open));
+        // While writes wait in the spool the database knows less than we do.
+        let waiting = if self.is_degraded() { known() } else { None };
+        waiting.or_else(|| query::sums(&self.db, key).ok()).or_else(known)
     }
 }
 

@@ -39,12 +39,9 @@ impl Journal {
         self.tell(event);
     }
 
-    /// Makes several events durable, with the lifecycle's serialised state, then tells them.
+    /// Makes the events of one decision durable together, with the lifecycle's serialised state, then tells them.
     pub fn record(&mut self, events: &[Event], state: Option<&str>) {
-        let last = events.len().saturating_sub(1);
-        for (index, event) in events.iter().enumerate() {
-            self.store.append(event, state.filter(|_| index == last));
-        }
+        self.store.append_all(events, state);
         for event in events {
             self.tell(event);
         }

@@ -102,3 +102,9 @@ fn ids(path: &Path) -> Result<Vec<String>, AuditError> {
         .map_err(failed)?;
     if any { query::run_ids(&db).map_err(failed) } else { Ok(Vec::new()) }
 }
+
+/// Whether the copy in the checkout is there and the one that we put there last.
+pub(super) fn is_published(location: &Location) -> bool {
+    let Some(place) = &location.published else { return true };
+    copy_state(&location.live, place) == CopyState::Ours
+}

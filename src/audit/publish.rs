@@ -16,22 +16,24 @@ use rustix::fs::{AtFlags, Mode, OFlags, mkdirat, openat, renameat, statat, unlin
 
 use super::error::{explain, explain_io};
 use super::location::Published;
+use super::store::Sync;
 use super::{AuditError, lock};
 
 /// Pages copied at a time; all of them, for the log is small and a copy in one step is consistent.
-const ALL_PAGES: i32 = -1;
+const ALL_PAGES: i32 = i32::MAX;
 
 /// Folders that we make, and the default folder when a person made it, are kept out of git.
 const OUR_FOLDER: &str = ".upshift";
 
-/// Copies the database, as it stands, to where its owner wants it.
-pub(super) fn publish(db: &Connection, live: &Path, place: &Published) -> Result<(), AuditError> {
+/// Copies the database, as it stands, to where its owner wants it. Only the last copy need wait for the disk: the live
+/// log is what has to be durable.
+pub(super) fn publish(db: &Connection, live: &Path, place: &Published, sync: Sync) -> Result<(), AuditError> {
     let copy = lock::beside(live, ".copy");
     let shown = place.path();
     let _alone = lock::wait_for(&lock::beside(live, ".copy.lock")).map_err(|error| explain_io(live, &error))?;
     let result = back_up(db, &copy)
         .map_err(|error| explain(live, &error))
-        .and_then(|()| put(&copy, place).map_err(|error| explain_io(&shown, &error)))
+        .and_then(|()| put(&copy, place, sync).map_err(|error| explain_io(&shown, &error)))
         .and_then(|stamp| std::fs::write(stamp_path(live), stamp).map_err(|error| explain_io(live, &error)));
     drop(std::fs::remove_file(&copy));
     result
@@ -53,7 +55,7 @@ pub(super) fn run_backup(from: &Connection, to: &mut Connection) -> rusqlite::Re
 }
 
 /// Puts the copy in its place; returns the stamp by which it is known again.
-fn put(copy: &Path, place: &Published) -> io::Result<String> {
+fn put(copy: &Path, place: &Published, sync: Sync) -> io::Result<String> {
     let (folder, name) = open_folder(place, Missing::Make)?;
     let mut temporary = OsString::from(".");
     temporary.push(&name);
@@ -63,7 +65,7 @@ fn put(copy: &Path, place: &Published) -> io::Result<String> {
     let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let mut target = File::from(openat(&folder, &temporary, flags, Mode::from_raw_mode(0o644))?);
     let written = io::copy(&mut File::open(copy)?, &mut target)
-        .and_then(|_| target.sync_data())
+        .and_then(|_| if sync == Sync::Now { target.sync_data() } else { Ok(()) })
         .and_then(|()| renameat(&folder, &temporary, &folder, &name).map_err(io::Error::from));
     if let Err(error) = written {
         unlinkat(&folder, &temporary, AtFlags::empty()).ok();

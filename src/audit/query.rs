@@ -146,7 +146,7 @@ pub(super) fn open_reservations(db: &Connection, run: &RunId) -> Result<Vec<Call
         let (scope, target): (String, String) = (row.get(1)?, row.get(2)?);
         let unreadable = |what: &str| QueryError::Unreadable(format!("the {what} of reservation {call_id}"));
         calls.push(CallReservation {
-            scope: serde_json::from_str(&scope).map_err(|_| unreadable("scope"))?,
+            scope: serde_json::from_str(&scope).map_err(|_serde| unreadable("scope"))?,
             target: ModelId::parse(&target).ok_or_else(|| unreadable("target"))?,
             reserved: micros(row.get(3)?),
             call_id,
@@ -173,7 +173,8 @@ pub(super) fn replies(
         let (call_id, body, reply): (String, String, Option<String>) = (row.get(0)?, row.get(1)?, row.get(2)?);
         let unreadable = |what: &str| QueryError::Unreadable(format!("the {what} of call {call_id}"));
         let Ok(Event::CallSettled(receipt)) = serde_json::from_str(&body) else { return Err(unreadable("receipt")) };
-        let reply = reply.map(|reply| serde_json::from_str(&reply).map_err(|_| unreadable("reply"))).transpose()?;
+        let reply =
+            reply.map(|reply| serde_json::from_str(&reply).map_err(|_serde| unreadable("reply"))).transpose()?;
         replies.push((receipt, reply));
     }
     Ok(replies)
@@ -218,4 +219,27 @@ pub(super) fn chain(db: &Connection, run: &RunId) -> Result<Chain, QueryError> {
         .optional()?;
     let (head, length) = end.ok_or(QueryError::NoSuchRun)?;
     Ok(Chain { run_id: run.clone(), head, length: u64::try_from(length).unwrap_or(0) })
+}
+
+/// Calls under way in a run: scope, call and what is set aside, once per scope.
+pub(super) fn open_calls(db: &Connection, run: &RunId) -> rusqlite::Result<Vec<(String, String, MicroUsd)>> {
+    db.prepare(
+        "SELECT scope, call_id, reserved_micro_usd FROM reservations WHERE run_id = ?1 AND settled_micro_usd IS NULL",
+    )?
+    .query_map([&run.0], |row| Ok((row.get(0)?, row.get(1)?, micros(row.get(2)?))))?
+    .collect()
+}
+
+/// The calls of one iteration that have their receipts, and what each cost.
+pub(super) fn iteration_costs(
+    db: &Connection,
+    run: &RunId,
+    tier_index: u32,
+    iteration: u32,
+) -> rusqlite::Result<Vec<(String, MicroUsd)>> {
+    db.prepare(
+        "SELECT call_id, cost_micro_usd FROM model_calls WHERE run_id = ?1 AND tier_index = ?2 AND iteration = ?3",
+    )?
+    .query_map(params![run.0, tier_index, iteration], |row| Ok((row.get(0)?, micros(row.get(1)?))))?
+    .collect()
 }

@@ -80,7 +80,7 @@ pub(super) fn kind_of(body: &str) -> String {
         .unwrap_or_default()
 }
 
-#[expect(clippy::wildcard_enum_match_arm, reason = "most events are rows of `events` alone; new ones too")]
+/// Most events are rows of `events` alone.
 fn derive(db: &Connection, run_id: &RunId, event: &Event, link: &Link) -> rusqlite::Result<()> {
     match (event, &link.extra) {
         (Event::RunStarted(started), _) => insert_run(db, run_id, started),

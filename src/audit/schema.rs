@@ -73,9 +73,12 @@ pub(super) fn open(path: &Path, busy_timeout: Duration) -> Result<Connection, Au
     harden(&db).map_err(failed)?;
     // Before anything is written: is it ours at all?
     check_owner(&db, path)?;
+    // A new file has nothing to lose: its making need not wait for the disk, a run's start will.
+    let is_new = tables(&db).map_err(failed)?.is_empty();
+    db.pragma_update(None, "synchronous", if is_new { "OFF" } else { "FULL" }).map_err(failed)?;
     use_wal(&db).map_err(failed)?;
-    db.pragma_update(None, "synchronous", "FULL").map_err(failed)?;
     migrate(&mut db, path)?;
+    db.pragma_update(None, "synchronous", "FULL").map_err(failed)?;
     Ok(db)
 }
 
@@ -132,12 +135,14 @@ pub(super) fn newest() -> i64 {
 /// Refuses a newer schema and databases of other programs.
 pub(super) fn check_owner(db: &Connection, path: &Path) -> Result<(), AuditError> {
     let failed = |error: rusqlite::Error| explain(path, &error);
-    let found = version(db).map_err(failed)?;
+    // One view of version and tables: another process may be migrating.
+    let db = db.unchecked_transaction().map_err(failed)?;
+    let found = version(&db).map_err(failed)?;
     if found > newest() {
         return Err(AuditError::Newer { path: path.to_owned(), found, known: newest() });
     }
     let foreign = |why: String| AuditError::Foreign { path: path.to_owned(), why };
-    let tables = tables(db).map_err(failed)?;
+    let tables = tables(&db).map_err(failed)?;
     if found <= 0 {
         if let Some(other) = tables.iter().find(|table| !SEED_TABLES.contains(&table.as_str())) {
             return Err(foreign(format!("it has a table {other} and no version of ours")));
@@ -149,7 +154,7 @@ pub(super) fn check_owner(db: &Connection, path: &Path) -> Result<(), AuditError
         if !tables.iter().any(|name| name == table) {
             continue;
         }
-        let columns = columns(db, table).map_err(failed)?;
+        let columns = columns(&db, table).map_err(failed)?;
         if let Some(missing) = wanted.iter().find(|name| !columns.iter().any(|column| column == *name)) {
             return Err(foreign(format!("its table {table} has no column {missing}")));
         }

@@ -88,10 +88,10 @@ fn set(value: &mut Value, pointer: &str, text: &str) {
 fn changed_words(original: &Value, masked: &Value, at: &mut String, into: &mut Vec<(String, String)>) {
     let depth = at.len();
     match (original, masked) {
-        (Value::String(word), Value::String(now)) if word != now => {
-            if word.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_') {
-                into.push((at.clone(), word.clone()));
-            }
+        (Value::String(word), Value::String(now))
+            if word != now && word.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_') =>
+        {
+            into.push((at.clone(), word.clone()));
         }
         (Value::Array(before), Value::Array(after)) => {
             for (index, (before, after)) in before.iter().zip(after).enumerate() {

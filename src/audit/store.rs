@@ -1,6 +1,6 @@
 //! Writing a log: one transaction per write, and what happens when one fails.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -27,6 +27,17 @@ const DEGRADED_BUSY_TIMEOUT: Duration = Duration::from_millis(5);
 /// The most that is kept of one snapshot.
 const MAX_SNAPSHOT_BYTES: usize = 1024 * 1024;
 
+/// Whether a write waits for the disk. A kill loses nothing either way; a power cut may take away the writes since the
+/// last one that waited, never their order. Waiting costs milliseconds on many disks, so a turn waits once: when its
+/// money is reserved.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Sync {
+    /// The disk has it before the write returns: reservations, finished iterations, beginning and end of a run.
+    Now,
+    /// With the next write that waits.
+    Later,
+}
+
 /// What may differ from the defaults, for tests above all.
 #[derive(Debug, Clone)]
 pub struct Settings {
@@ -45,6 +56,8 @@ impl Default for Settings {
 #[derive(Debug)]
 pub struct Store {
     pub(super) db: Connection,
+    /// How `db` is set.
+    sync: Sync,
     /// `None` in memory.
     location: Option<Location>,
     redactor: Arc<Redactor>,
@@ -58,7 +71,7 @@ pub struct Store {
     degraded: bool,
     pub(super) totals: Totals,
     /// Calls settled by this process; their receipts may be in the spool.
-    settled: BTreeSet<String>,
+    pub(super) settled: BTreeMap<String, Receipt>,
     warnings: Vec<String>,
     copy_failed: bool,
     /// Shows others that the log is open.
@@ -93,8 +106,10 @@ impl Store {
         store.spool = Some(Spool::of(&location.live));
         store.location = Some(location.clone());
         store.warnings = warnings;
-        store.commit(None).map_err(|error| explain(&location.live, &error))?;
-        store.try_publish()?;
+        store.commit(None, Sync::Later).map_err(|error| explain(&location.live, &error))?;
+        if !place::is_published(location) {
+            store.try_publish(Sync::Later)?;
+        }
         Ok(store)
     }
 
@@ -109,6 +124,7 @@ impl Store {
     fn over(db: Connection, redactor: Arc<Redactor>, settings: Settings, presence: Option<File>) -> Self {
         Self {
             db,
+            sync: Sync::Now,
             location: None,
             redactor,
             settings,
@@ -118,26 +134,28 @@ impl Store {
             held_back: Vec::new(),
             degraded: false,
             totals: Totals(BTreeMap::new()),
-            settled: BTreeSet::new(),
+            settled: BTreeMap::new(),
             warnings: Vec::new(),
             copy_failed: false,
             _presence: presence,
         }
     }
 
-    /// Records the start of a run and takes the lock that shows it alive. `RunStarted` and the returned
-    /// `InvocationStarted` are recorded by this; other listeners still want them, and [`Self::append`] ignores them.
+    /// Records the start of a run with the lifecycle's first state, and takes the lock that shows it alive. `RunStarted`
+    /// and the returned `InvocationStarted` are recorded by this; other listeners still want them, and
+    /// [`Self::append`] ignores them.
     ///
     /// # Errors
     /// When the log cannot be written: the run must not start. [`AuditError::Alive`] for a run that another process
     /// has begun.
-    pub fn begin_run(&mut self, started: &RunStarted, pid: u32) -> Result<Event, AuditError> {
+    pub fn begin_run(&mut self, started: &RunStarted, pid: u32, state: &str) -> Result<Event, AuditError> {
         let invocation = Event::InvocationStarted { invocation: 1, pid };
         let lock = self.lock_run(&started.run_id)?;
         let at = started.started_at.clone();
         let events =
             vec![(Event::RunStarted(started.clone()), Extra::None), (invocation.clone(), Extra::Invocation { at })];
-        self.begin(Chain::new(started.run_id.clone()), lock, events)?;
+        self.settled.clear();
+        self.begin(Chain::new(started.run_id.clone()), lock, events, Some(state))?;
         Ok(invocation)
     }
 
@@ -146,29 +164,36 @@ impl Store {
     /// # Errors
     /// [`AuditError::Alive`] while another process works on it; [`AuditError::NoSuchRun`].
     pub fn continue_run(&mut self, run: &RunId, pid: u32, at: &Timestamp) -> Result<Event, AuditError> {
+        if self.chain().is_some_and(|chain| chain.run_id == *run) {
+            // Our own, parked and taken up again.
+            self.current = None;
+        }
         let lock = self.lock_run(run)?;
         let chain = self.asked(&run.0, query::chain(&self.db, run))?;
         let invocations = self.load_run(run)?.invocations;
-        let scopes = query::scopes(&self.db, run).map_err(|error| explain(self.path(), &error))?;
-        for scope in scopes {
-            let sums = query::sums(&self.db, &scope).map_err(|error| explain(self.path(), &error))?;
-            self.totals.note(&scope, sums);
-        }
+        self.recall(run).map_err(|error| explain(self.path(), &error))?;
         let invocation = Event::InvocationStarted { invocation: invocations + 1, pid };
-        self.begin(chain, lock, vec![(invocation.clone(), Extra::Invocation { at: at.clone() })])?;
+        self.begin(chain, lock, vec![(invocation.clone(), Extra::Invocation { at: at.clone() })], None)?;
         Ok(invocation)
     }
 
-    fn begin(&mut self, mut chain: Chain, lock: Option<Held>, events: Vec<(Event, Extra)>) -> Result<(), AuditError> {
+    fn begin(
+        &mut self,
+        mut chain: Chain,
+        lock: Option<Held>,
+        events: Vec<(Event, Extra)>,
+        state: Option<&str>,
+    ) -> Result<(), AuditError> {
         // The run before, if any, is no longer ours.
         self.current = None;
         let mut batch = Batch::new(chain.run_id.clone());
         for (event, extra) in events {
             self.link(&mut chain, &mut batch, &event, extra);
         }
-        self.commit(Some(&batch)).map_err(|error| explain(self.path(), &error))?;
+        batch.state = state.map(|state| scrub::document(&self.redactor, state));
+        self.commit(Some(&batch), Sync::Now).map_err(|error| explain(self.path(), &error))?;
         self.current = Some(Current { chain, _lock: lock });
-        self.publish();
+        self.publish(Sync::Later);
         let early = std::mem::take(&mut self.early);
         self.append_all(&early, None);
         Ok(())
@@ -218,9 +243,9 @@ impl Store {
         if batch.links.is_empty() && batch.state.is_none() {
             return;
         }
-        self.write(chain, batch);
+        self.write(chain, batch, if milestone { Sync::Now } else { Sync::Later });
         if milestone {
-            self.publish();
+            self.publish(Sync::Later);
         }
     }
 
@@ -264,17 +289,17 @@ impl Store {
             .map(|reply| scrub::document(&self.redactor, &reply));
         let mut batch = Batch::new(chain.run_id.clone());
         self.link(&mut chain, &mut batch, &Event::CallSettled(receipt.clone()), Extra::Reply { reply });
-        self.write(chain, batch);
+        self.write(chain, batch, Sync::Later);
     }
 
     /// Notes that a call is being settled; false if it was before.
     fn settles(&mut self, receipt: &Receipt) -> bool {
-        let known =
-            self.settled.contains(&receipt.call_id) || query::is_settled(&self.db, &receipt.call_id).unwrap_or(false);
+        let known = self.settled.contains_key(&receipt.call_id)
+            || query::is_settled(&self.db, &receipt.call_id).unwrap_or(false);
         if known {
             return false;
         }
-        self.settled.insert(receipt.call_id.clone());
+        self.settled.insert(receipt.call_id.clone(), receipt.clone());
         self.totals.settle(receipt);
         true
     }
@@ -290,22 +315,21 @@ impl Store {
         let mut batch = Batch::new(chain.run_id.clone());
         batch.snapshot =
             Some(SnapshotRow { kind: snapshot.kind.to_owned(), session_id: snapshot.session_id.to_owned(), body });
-        self.write(chain, batch);
+        self.write(chain, batch, Sync::Later);
     }
 
     /// Writes a batch now or spools it; the chain moves either way.
-    pub(super) fn write(&mut self, chain: Chain, batch: Batch) {
+    fn write(&mut self, chain: Chain, batch: Batch, sync: Sync) {
         self.advance(chain);
-        match self.commit(Some(&batch)) {
+        match self.commit(Some(&batch), sync) {
             Ok(()) => self.recovered(),
             Err(error) => self.keep(batch, &error),
         }
     }
 
     /// Replays what waits, then writes the batch, in one transaction.
-    fn commit(&mut self, batch: Option<&Batch>) -> rusqlite::Result<()> {
-        let transaction = self.db.transaction_with_behavior(TransactionBehavior::Immediate)?;
-        let replayed = replay(&transaction, self.spool.as_ref(), &self.held_back)?;
+    fn commit(&mut self, batch: Option<&Batch>, sync: Sync) -> rusqlite::Result<()> {
+        let (transaction, replayed) = self.transaction(sync)?;
         if let Some(batch) = batch {
             rows::apply(&transaction, batch)?;
         }
@@ -353,21 +377,29 @@ impl Store {
     }
 
     /// Begins a transaction and replays what waits; for callers that decide within it.
-    pub(super) fn transaction(&mut self) -> rusqlite::Result<(Transaction<'_>, Replayed)> {
+    pub(super) fn transaction(&mut self, sync: Sync) -> rusqlite::Result<(Transaction<'_>, Replayed)> {
+        if self.sync != sync {
+            let synchronous = match sync {
+                Sync::Now => "FULL",
+                Sync::Later => "NORMAL",
+            };
+            self.db.pragma_update(None, "synchronous", synchronous)?;
+            self.sync = sync;
+        }
         let transaction = self.db.transaction_with_behavior(TransactionBehavior::Immediate)?;
         let replayed = replay(&transaction, self.spool.as_ref(), &self.held_back)?;
         Ok((transaction, replayed))
     }
 
-    fn try_publish(&self) -> Result<(), AuditError> {
+    fn try_publish(&self, sync: Sync) -> Result<(), AuditError> {
         match &self.location {
-            Some(Location { live, published: Some(place), .. }) => publish::publish(&self.db, live, place),
+            Some(Location { live, published: Some(place), .. }) => publish::publish(&self.db, live, place, sync),
             _ => Ok(()),
         }
     }
 
-    fn publish(&mut self) {
-        let Err(error) = self.try_publish() else { return };
+    fn publish(&mut self, sync: Sync) {
+        let Err(error) = self.try_publish(sync) else { return };
         if !std::mem::replace(&mut self.copy_failed, true) {
             self.warnings.push(format!("no copy of the audit log could be put in its place: {error}"));
         }
@@ -397,12 +429,15 @@ impl Store {
     /// Replays what is spooled, folds the WAL into the database, publishes it and gives up the run's lock.
     /// Returns the last warnings.
     pub fn close(mut self) -> Vec<String> {
-        if let Err(error) = self.commit(None) {
-            self.warnings.push(format!("the audit log is incomplete until it is opened again: {error}"));
+        match self.commit(None, Sync::Now) {
+            Ok(()) => self.recovered(),
+            Err(error) => {
+                self.warnings.push(format!("the audit log is incomplete until it is opened again: {error}"));
+            }
         }
         // Another process may be reading; then the WAL stays, and nothing is lost by it.
         drop(self.db.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(())));
-        self.publish();
+        self.publish(Sync::Now);
         self.take_warnings()
     }
 }

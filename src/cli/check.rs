@@ -2,8 +2,6 @@
 //!
 //! Invariant: pure text from a plan; what comes from files or the environment cannot move the cursor.
 
-use std::fmt::Write as _;
-
 use crate::config::{EffectiveValue, Origin, Plan};
 use crate::domain::catalogue::{ModelInfo, Price};
 use crate::domain::ladder::{Mode, Tier};
@@ -67,12 +65,23 @@ fn line(out: &mut String, text: &str) {
 }
 
 fn ladder(out: &mut String, plan: &Plan) {
-    heading(out, &format!("Ladder, from {}", plan.tier_config_path));
-    let mut rows = vec![["", "tier", "mode", "iterations", "role", "model", "in/1M", "out/1M", "window"].map(str::to_owned)];
+    heading(out, &ladder_heading(&plan.tier_config_path));
+    let mut rows =
+        vec![["", "tier", "mode", "iterations", "role", "model", "in/1M", "out/1M", "window"].map(str::to_owned)];
     for (index, tier) in plan.tiers.iter().enumerate() {
         rows.extend(tier_rows(plan, index, tier));
     }
     table(out, &rows);
+}
+
+fn ladder_heading(path: &str) -> String {
+    match path {
+        "(none)" => "Ladder: first simple, then full, with one model".to_owned(),
+        "(built-in)" => "Ladder: the built-in one".to_owned(),
+        "(inline)" => "Ladder: given inline".to_owned(),
+        "(shorthand)" => "Ladder: given as a shorthand".to_owned(),
+        path => format!("Ladder: from {path}"),
+    }
 }
 
 /// A tier's rows: one per role that speaks and target, the tier's own cells on the first only.
@@ -138,11 +147,7 @@ fn budget(out: &mut String, plan: &Plan) {
             human_duration(plan.budget.max_active_ms),
             origin_of(plan, "global.maxTotalDurationMinutes"),
         ],
-        [
-            "iterations".to_owned(),
-            plan.budget.max_iterations.to_string(),
-            origin_of(plan, "global.maxTotalIterations"),
-        ],
+        ["iterations".to_owned(), plan.budget.max_iterations.to_string(), origin_of(plan, "global.maxTotalIterations")],
         ["worst case".to_owned(), dollars(plan.worst_case), worst_case_reason(plan)],
     ];
     table(out, &rows);
@@ -157,8 +162,12 @@ fn worst_case_reason(plan: &Plan) -> String {
     if plan.worst_case < plan.budget.max_cost {
         return "less than the cap, whatever happens".to_owned();
     }
-    let of_tiers = plan.tiers.iter().zip(&plan.uncapped).map(|(tier, most)| format!("{} {}", tier.name, most.to_cents()));
-    format!("the cap: no call is made that could pass it (without one: {})", of_tiers.collect::<Vec<_>>().join(", "))
+    let of_tiers =
+        plan.tiers.iter().zip(&plan.uncapped).map(|(tier, most)| format!("{} {}", tier.name, most.to_cents()));
+    format!(
+        "the cap: no call is made that could pass it (without it, at the very most: {})",
+        of_tiers.collect::<Vec<_>>().join(", ")
+    )
 }
 
 fn origin_of(plan: &Plan, key: &str) -> String {
@@ -186,7 +195,10 @@ fn tests(out: &mut String, plan: &Plan, detected: Option<&Detected>) {
     if let Some(setup) = &plan.test.setup_command {
         line(out, &format!("  set up once by: {setup}"));
     }
-    line(out, &format!("  each run is ended after {}", human_duration(plan.test.timeout_seconds.saturating_mul(1_000))));
+    line(
+        out,
+        &format!("  each run is ended after {}", human_duration(plan.test.timeout_seconds.saturating_mul(1_000))),
+    );
 }
 
 fn audit_line(plan: &Plan) -> String {
@@ -215,8 +227,7 @@ fn table<const N: usize>(out: &mut String, rows: &[[String; N]]) {
     for row in rows {
         let mut text = " ".to_owned();
         for (width, cell) in widths.iter().zip(row).filter(|(width, _)| **width > 0) {
-            // Writing to a string cannot fail.
-            let _ = write!(text, " {cell:<width$} ");
+            text.push_str(&format!(" {cell:<width$} "));
         }
         line(out, &text);
     }

@@ -82,7 +82,9 @@ impl Environment {
 
 fn is_secret_name(name: &str) -> bool {
     let upper = name.to_ascii_uppercase();
-    SECRET_WORDS.iter().any(|word| upper.contains(word)) && !NOT_SECRET.contains(&name) && !looks_like_a_path_name(&upper)
+    SECRET_WORDS.iter().any(|word| upper.contains(word))
+        && !NOT_SECRET.contains(&name)
+        && !looks_like_a_path_name(&upper)
 }
 
 /// `SSH_KEY_PATH`, `TOKEN_FILE`: the value names a place.

@@ -22,9 +22,9 @@ pub const CONFIG: &str = include_str!("init/upshift.yml");
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Overwrite {
     /// They stay, and nothing is written.
-    Refuse,
+    No,
     /// They are replaced (`--force`).
-    Force,
+    Yes,
 }
 
 /// Why nothing, or not everything, was written.
@@ -34,7 +34,9 @@ pub enum InitError {
     #[error("{} already: nothing was written\n→ Fix: remove {}, or run `upshift init --force` to replace {}", there(.0), it(.0), it(.0))]
     Exists(Vec<&'static str>),
     /// A file could not be written.
-    #[error("failed to write {path}: {source}\n→ Fix: make sure that the directory can be written, then run `upshift init` again")]
+    #[error(
+        "failed to write {path}: {source}\n→ Fix: make sure that the directory can be written, then run `upshift init` again"
+    )]
     Write {
         /// Which one.
         path: &'static str,
@@ -58,7 +60,7 @@ fn it(paths: &[&str]) -> &'static str {
 pub fn write(root: &Path, overwrite: Overwrite) -> Result<String, InitError> {
     let files = [(WORKFLOW_PATH, WORKFLOW), (CONFIG_PATH, CONFIG)];
     let paths = files.map(|(path, _)| path);
-    if overwrite == Overwrite::Refuse {
+    if overwrite == Overwrite::No {
         // A dangling link counts as there: writing through it would land somewhere else.
         let there: Vec<_> = paths.into_iter().filter(|path| fs::symlink_metadata(root.join(path)).is_ok()).collect();
         if !there.is_empty() {

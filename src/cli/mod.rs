@@ -4,6 +4,8 @@
 //! about a run. Start reading at [`main`].
 
 pub mod check;
+#[cfg(debug_assertions)]
+mod crash;
 mod demo;
 mod environment;
 pub mod init;
@@ -119,7 +121,8 @@ fn check_plan(flags: plan::Flags, environment: &Environment) -> anyhow::Result<u
 
 fn write_starters(force: bool) -> anyhow::Result<u8> {
     let overwrite = if force { init::Overwrite::Yes } else { init::Overwrite::No };
-    let said = init::write(&environment::current_dir()?, overwrite).map_err(|error| Failure::usage(error.to_string()))?;
+    let said =
+        init::write(&environment::current_dir()?, overwrite).map_err(|error| Failure::usage(error.to_string()))?;
     print(&said)
 }
 

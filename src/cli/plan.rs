@@ -4,13 +4,15 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 
-use super::Failure;
 use super::environment::{Environment, current_dir, from_here};
+use super::{Failure, models};
 use crate::config::{
     self, Build, BuiltInEndpoint, Catalogue, FileContent, NamedFile, Plan, Setting, Settings, Sources, TiersSource,
+    Wire,
 };
+use crate::domain::model_id::BUILT_IN_PROVIDERS;
 use crate::domain::outcome::EXIT_REFUSED;
-use crate::model::catalogue;
+use crate::model::{catalogue, endpoint};
 
 /// The largest configuration file that is read.
 const MAX_CONFIG_BYTES: u64 = 1024 * 1024;
@@ -137,10 +139,13 @@ pub(super) fn resolve_settings(
     let path = sources.config_path().to_owned();
     sources.config_file = Some(read_named(&checkout, &path));
     let tiers = sources.setting(Setting::Tiers).map(|(text, _)| text.to_owned());
-    if let Some(TiersSource::Path(path)) = tiers.as_deref().map(config::classify_tiers) {
-        sources.tiers_file = Some(read_named(&checkout, &path.to_string_lossy()));
+    let tiers = tiers.as_deref().map(|text| config::classify_tiers(text, is_provider));
+    if let Some(TiersSource::Path(path)) = tiers {
+        sources.tiers_file = Some(read_named(&checkout, path));
     }
-    let plan = config::resolve(&sources, &catalogue_for_config()).map_err(|errors| Failure::usage(errors.to_string()))?;
+    let mut plan =
+        config::resolve(&sources, &catalogue_for_config()).map_err(|errors| Failure::usage(errors.to_string()))?;
+    models::learn_cassettes(&mut plan, &checkout)?;
     Ok(Resolved { plan, checkout })
 }
 
@@ -170,19 +175,24 @@ fn read_named(checkout: &Path, path: &str) -> NamedFile {
 
 /// What configuration may ask of the catalogue, which stands right of it.
 fn catalogue_for_config() -> Catalogue {
-    Catalogue {
-        canonical: catalogue::canonical,
-        lookup: catalogue::lookup,
-        endpoint: |name| {
-            let known = catalogue::built_in_endpoint(name)?;
-            Some(BuiltInEndpoint {
-                wire: known.wire,
-                base_url: known.default_base_url.to_owned(),
-                base_url_vars: known.base_url_vars.iter().map(|&name| name.to_owned()).collect(),
-                key_vars: known.key_vars.iter().map(|&name| name.to_owned()).collect(),
-                local: known.local,
-            })
+    Catalogue { lookup: catalogue::lookup, endpoint: built_in, default_ladder: catalogue::default_ladder }
+}
+
+fn built_in(provider: &str) -> Option<BuiltInEndpoint> {
+    let known = catalogue::built_in_endpoint(provider)?;
+    Some(BuiltInEndpoint {
+        wire: match known.wire {
+            endpoint::Wire::Anthropic => Wire::Anthropic,
+            endpoint::Wire::OpenAi => Wire::OpenAi,
+            endpoint::Wire::Gemini => Wire::Gemini,
         },
-        default_ladder: catalogue::default_ladder,
-    }
+        default_base_url: known.default_base_url,
+        base_url_vars: known.base_url_vars,
+        key_vars: known.key_vars,
+        local: known.local,
+    })
+}
+
+fn is_provider(name: &str) -> bool {
+    BUILT_IN_PROVIDERS.contains(&name)
 }

@@ -11,6 +11,7 @@ use crate::audit::{AuditError, LoadedRun, Reader, RunStatus, VerifyError};
 use crate::config::Format;
 use crate::domain::event::Event;
 use crate::domain::outcome::{EXIT_NOT_FIXED, EXIT_SUCCESS};
+use crate::report::markdown::Surface;
 use crate::report::style::Style;
 use crate::report::view::{Liveness, RunView};
 use crate::report::{json, markdown, text};
@@ -71,10 +72,10 @@ pub(super) fn run(args: &Args, environment: &Environment) -> anyhow::Result<u8> 
 }
 
 fn render(loaded: &LoadedRun, form: Form) -> String {
-    let view = RunView::from_events(&loaded.events, liveness(loaded.status));
+    let view = RunView::from_events(&loaded.events, liveness(&loaded.status));
     match form {
         Form::Text => text::render(&view, stdout_style()),
-        Form::Md => markdown::render(&view, LOCAL_KEY, markdown::SUMMARY_LIMIT),
+        Form::Md => markdown::render(&view, Surface::Summary, LOCAL_KEY),
         Form::Json => json::render(&view),
     }
 }
@@ -88,10 +89,10 @@ pub(super) fn render_ended(events: &[Event], format: Format) -> String {
     }
 }
 
-fn liveness(status: RunStatus) -> Liveness {
+fn liveness(status: &RunStatus) -> Liveness {
     match status {
-        RunStatus::Alive => Liveness::Alive,
-        RunStatus::Dead => Liveness::Dead,
+        RunStatus::Running => Liveness::Alive,
+        RunStatus::Interrupted => Liveness::Dead,
         RunStatus::Ended(_) => Liveness::Ended,
     }
 }
@@ -104,8 +105,8 @@ fn list(reader: &Reader) -> anyhow::Result<String> {
     let mut out = String::new();
     for run in reader.list_runs()? {
         let state = match run.status {
-            RunStatus::Alive => "running",
-            RunStatus::Dead => "interrupted",
+            RunStatus::Running => "running",
+            RunStatus::Interrupted => "interrupted",
             RunStatus::Ended(Some(ref outcome)) => outcome.as_str(),
             RunStatus::Ended(None) => &run.seed_outcome,
         };
@@ -120,11 +121,11 @@ fn verify(reader: &Reader, run: &crate::domain::units::RunId) -> anyhow::Result<
             super::print(&format!("✔ {run}: {} links, unbroken\n  head {}\n", verified.links, verified.head))?;
             Ok(EXIT_SUCCESS)
         }
-        Err(error @ (VerifyError::Broken(_) | VerifyError::NoChain)) => {
+        Err(error @ (VerifyError::Broken(_) | VerifyError::Unchained(_))) => {
             super::print(&format!("✖ {run}: {error}\n"))?;
             Ok(EXIT_NOT_FIXED)
         }
-        Err(error @ VerifyError::Audit(_)) => Err(Failure::usage(error.to_string())),
+        Err(error @ VerifyError::Log(_)) => Err(Failure::usage(error.to_string())),
     }
 }
 

@@ -33,7 +33,7 @@ pub(super) fn run(args: Args, environment: &Environment) -> anyhow::Result<u8> {
     };
     let run_id = run_id.map_err(|error| setup::audit_failure(&error))?;
     let loaded = store.load_run(&run_id).map_err(|error| setup::audit_failure(&error))?;
-    if loaded.status == RunStatus::Alive {
+    if loaded.status == RunStatus::Running {
         return Err(Failure::usage(format!("run {run_id} is still going on in another process; nothing was done")));
     }
     let mut state = lifecycle::load(&loaded).map_err(|error| Failure::usage(error.to_string()))?;
@@ -44,13 +44,14 @@ pub(super) fn run(args: Args, environment: &Environment) -> anyhow::Result<u8> {
     let mut journal = Journal::new(store, Vec::new());
     let lost = lifecycle::settle_lost(&mut journal, &state, setup.clock())?;
     let replay = lifecycle::replay_of(&journal, &state)?;
-    // What happened before is for the progress to know, not to be shown again.
-    let mut terminal = setup.terminal();
-    terminal.catch_up(&loaded.events);
-    journal.listen(terminal);
+    for listener in setup.listeners(&loaded.events) {
+        journal.listen(listener);
+    }
     journal.tell(&invocation);
     if lost > 0 {
-        super::say(&format!("⚠ {lost} model call(s) were under way when the run was killed: counted at their worst case"));
+        super::say(&format!(
+            "⚠ {lost} model call(s) were under way when the run was killed: counted at their worst case"
+        ));
     }
     setup::block_on(setup.carry(journal, state, replay))
 }

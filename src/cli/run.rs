@@ -2,10 +2,10 @@
 
 use std::path::Path;
 
+use super::Failure;
 use super::environment::Environment;
 use super::plan::{self, Flags, Resolved};
 use super::setup::{self, Setup};
-use super::Failure;
 use crate::audit::Journal;
 use crate::config::Plan;
 use crate::domain::event::{Event, RunStarted};
@@ -34,7 +34,9 @@ pub(super) fn start(resolved: Resolved, environment: &Environment) -> anyhow::Re
     let state = RunState::new(RunId::random(), plan, test_command, framework);
     let started = started(&state, &folder, &setup);
     let invocation = store.begin_run(&started, std::process::id()).map_err(|error| setup::audit_failure(&error))?;
-    let mut journal = Journal::new(store, vec![setup.terminal()]);
+    let mut journal = Journal::new(store, setup.listeners(&[]));
+    // Before anybody hears of the run, so that it can be taken up again from its very first event.
+    journal.record(&[], Some(&serde_json::to_string(&state)?));
     journal.tell(&Event::RunStarted(started));
     journal.tell(&invocation);
     setup::block_on(setup.carry(journal, state, Replay::none()))

@@ -11,13 +11,13 @@ use super::{Failure, models, report, signals, terminal};
 use crate::audit::{self, AuditError, Journal, Location, Store};
 use crate::config::Plan;
 use crate::domain::clock::{Clock, SystemClock};
-use crate::domain::event::EventSink;
+use crate::domain::event::{Event, EventSink};
 use crate::domain::stop::{Stop, StopCause, StopSource};
 use crate::lifecycle::state::RunState;
 use crate::lifecycle::{self, Engine, World};
 use crate::model::Providers;
 use crate::process::environment::child_environment;
-use crate::process::{Program, Spec};
+use crate::process::{Confinement, Program, Spec};
 use crate::redact::Redactor;
 use crate::session::Replay;
 use crate::test_run::TestCommand;
@@ -101,9 +101,13 @@ impl<'a> Setup<'a> {
         store.map_err(|error| audit_failure(&error))
     }
 
-    /// The listener for a person who follows the run.
-    pub(super) fn terminal(&self) -> Box<dyn EventSink> {
-        Box::new(terminal::Terminal::new(self.environment.in_actions()))
+    /// Those who listen to a run; `before` is what happened in it already, known but not shown again.
+    pub(super) fn listeners(&self, before: &[Event]) -> Vec<Box<dyn EventSink>> {
+        let listeners: Vec<Box<dyn EventSink>> =
+            vec![Box::new(terminal::Terminal::new(self.environment.in_actions(), before))];
+        #[cfg(debug_assertions)]
+        let listeners = with_crash(listeners, self.environment);
+        listeners
     }
 
     /// Carries a run to its end and prints its report.
@@ -145,9 +149,14 @@ impl<'a> Setup<'a> {
         };
         let trees = self.environment.state_home().join(TREES).join(folder_name(self.checkout));
         let setup = plan.test.setup_command.as_ref().map(|command| Spec {
+            program: Program::Shell(command.clone()),
+            cwd: folder.clone(),
+            env: env.clone(),
+            stdin: Vec::new(),
             timeout: SETUP_TIMEOUT,
             keep: SETUP_KEEP,
-            ..Spec::shell(command, &folder, env.clone())
+            merge_stderr: true,
+            confinement: Confinement::None,
         });
         Ok(World {
             workspace: Arc::new(Workspace::open(self.checkout, &trees, rules).await?),
@@ -202,4 +211,12 @@ fn folder_name(checkout: &Path) -> String {
     let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     let name: String = name.chars().filter(char::is_ascii_alphanumeric).take(24).collect();
     format!("{name}-{hash}")
+}
+
+#[cfg(debug_assertions)]
+fn with_crash(mut listeners: Vec<Box<dyn EventSink>>, environment: &Environment) -> Vec<Box<dyn EventSink>> {
+    if let Some(crash) = super::crash::CrashAfter::from(environment) {
+        listeners.push(Box::new(crash));
+    }
+    listeners
 }

@@ -1,42 +1,90 @@
-//! What a person sees while a run is under way: progress on standard error, as lines.
+//! What a person sees while a run is under way: progress on standard error, and on a terminal a spinner with the time.
 
 use std::io::{IsTerminal as _, Write as _};
+use std::time::Duration;
+
+use indicatif::{ProgressBar, ProgressStyle};
 
 use crate::domain::event::{Event, EventSink};
+use crate::domain::ladder::Role;
 use crate::report::progress::Progress;
 use crate::report::style::Style;
+
+/// How often the spinner moves.
+const TICK: Duration = Duration::from_millis(120);
 
 /// Writes progress lines to standard error as events come.
 #[derive(Debug)]
 pub(super) struct Terminal {
     progress: Progress,
+    spinner: Option<ProgressBar>,
 }
 
 impl Terminal {
-    /// Colour on a terminal, groups in Actions, plain elsewhere.
-    pub(super) fn new(in_actions: bool) -> Self {
-        Self { progress: Progress::new(style(in_actions)) }
+    /// Colour and a spinner on a terminal, groups in Actions, plain elsewhere. What happened `before` is known, not
+    /// shown again.
+    pub(super) fn new(in_actions: bool, before: &[Event]) -> Self {
+        let is_terminal = std::io::stderr().is_terminal() && !in_actions;
+        let mut progress = Progress::new(match (in_actions, is_terminal) {
+            (true, _) => Style::Actions,
+            (false, true) => Style::Colour,
+            (false, false) => Style::Plain,
+        });
+        for event in before {
+            let _shown_then = progress.lines(event);
+        }
+        Self { progress, spinner: is_terminal.then(spinner) }
     }
 }
 
-/// How standard error wants to be written to.
-pub(super) fn style(in_actions: bool) -> Style {
-    if in_actions {
-        Style::Actions
-    } else if std::io::stderr().is_terminal() {
-        Style::Colour
-    } else {
-        Style::Plain
+fn spinner() -> ProgressBar {
+    let spinner = ProgressBar::new_spinner();
+    let style = ProgressStyle::with_template("{spinner} {msg} ({elapsed})");
+    spinner.set_style(style.unwrap_or_else(|_template| ProgressStyle::default_spinner()));
+    spinner.enable_steady_tick(TICK);
+    spinner
+}
+
+/// What is being waited for after an event; `None` leaves it as it was.
+fn waiting_for(event: &Event) -> Option<&'static str> {
+    match event {
+        Event::RunStarted(_) => Some("running the tests for a baseline"),
+        Event::CallReserved { scope, .. } => Some(match scope.role {
+            Role::Librarian => "the librarian is thinking",
+            Role::Artisan => "the artisan is thinking",
+            Role::Critic => "the critic is thinking",
+        }),
+        Event::CallSettled(_) => Some("running its tools"),
+        Event::SessionFinished { role: Role::Artisan | Role::Critic, .. } => Some("running the tests"),
+        _other => None,
     }
 }
 
 impl EventSink for Terminal {
     fn emit(&mut self, event: &Event) {
         let lines = self.progress.lines(event);
+        if let Some(spinner) = &self.spinner {
+            lines.iter().for_each(|line| spinner.println(line));
+            if let Some(message) = waiting_for(event) {
+                spinner.set_message(message);
+            }
+            if matches!(event, Event::RunFinished(_)) {
+                spinner.finish_and_clear();
+            }
+            return;
+        }
         let mut err = std::io::stderr().lock();
         for line in lines {
             // A closed standard error must not end a run.
             let _closed = writeln!(err, "{line}");
+        }
+    }
+}
+
+impl Drop for Terminal {
+    fn drop(&mut self) {
+        for line in self.progress.finish() {
+            super::say(&line);
         }
     }
 }

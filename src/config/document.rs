@@ -42,8 +42,13 @@ pub(super) struct Document {
 impl Document {
     /// Reads a text under the name people know it by.
     pub(super) fn read(kind: Kind, label: &str, content: &FileContent) -> Self {
-        let mut document =
-            Self { kind, label: label.to_owned(), file: ConfigFile::default(), faults: Faults::default(), broken: None };
+        let mut document = Self {
+            kind,
+            label: label.to_owned(),
+            file: ConfigFile::default(),
+            faults: Faults::default(),
+            broken: None,
+        };
         match content {
             FileContent::Text(text) => document.read_text(text),
             FileContent::Missing => {

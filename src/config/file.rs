@@ -7,13 +7,11 @@ use std::collections::BTreeMap;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 
 use super::node::Node;
+use super::numbers::{Dollars, Minutes, PerMillion, Temperature, Whole};
 use super::plan::{Comment, FailOn, Network, Push, Sandbox, WaitFor, Wire};
 use super::read::{Place, Readable, object};
 use super::reference::Entry;
-use super::values::{
-    AuditPath, Dollars, EffortWord, Glob, HttpUrl, Minutes, ModeWord, Name, OnEntropyWord, PerMillion, Targets,
-    Temperature, VarName, Whole,
-};
+use super::values::{AuditPath, EffortWord, Glob, HttpUrl, ModeWord, Name, OnEntropyWord, Targets, TestEdits, VarName};
 
 /// The most tiers a ladder may have.
 const MAX_TIERS: usize = 100;
@@ -34,7 +32,7 @@ object! {
         /// How many equal errors in a row are a stall.
         "entropyThreshold" entropy_threshold: Whole<1, 1000> = "3";
         /// What is to be done.
-        "objective" objective: String = "Make the failing tests pass.";
+        "objective" objective: String = "make the failing tests pass";
         /// Own endpoints by name, or settings of a built-in provider.
         "providers" providers: BTreeMap<String, ProviderSection> = "";
         /// Prices and limits by `provider/model`; what is given wins over the catalogue.
@@ -124,9 +122,9 @@ object! {
     /// Prices and limits of one model.
     ModelSection {
         /// Tokens that prompt and reply may take together.
-        "contextWindow" context_window: Whole<1_000, 100_000_000> = "catalogue, else 8000";
+        "contextWindow" context_window: Whole<1, 100_000_000> = "catalogue, else 8000";
         /// Tokens that a reply may take at most.
-        "maxOutputTokens" max_output_tokens: Whole<256, 10_000_000> = "catalogue, else a quarter of the window";
+        "maxOutputTokens" max_output_tokens: Whole<1, 10_000_000> = "catalogue, else a quarter of the window";
         /// Price of prompt tokens.
         "inputPer1M" input_per_1m: PerMillion = "catalogue";
         /// Price of reply tokens, reasoning included.
@@ -185,8 +183,8 @@ object! {
         "network" network: Network = "auto";
         /// Globs that models may not write, beside the built-in ones.
         "protectedPaths" protected_paths: Vec<Glob> = "none";
-        /// Globs of test files that the task may edit.
-        "allowTestEdits" allow_test_edits: Vec<Glob> = "none";
+        /// Which test files the task may edit: all, none, or those of the globs.
+        "allowTestEdits" allow_test_edits: TestEdits = "none";
         /// Variables that the tests need.
         "passEnv" pass_env: Vec<VarName> = "none";
     }

@@ -4,7 +4,7 @@ use crate::domain::ladder::Mode;
 use crate::domain::model_id::{BUILT_IN_PROVIDERS, ModelId};
 use crate::domain::units::MicroUsd;
 
-use super::file::{Tiers, TierSection};
+use super::file::{TierSection, Tiers};
 use super::plan::Origin;
 use super::read::Faults;
 use super::sources::{Catalogue, Setting, Sources};
@@ -18,7 +18,8 @@ const FULL_ITERATIONS: u32 = 10;
 /// The most iterations of one tier (S0-22).
 const MAX_ITERATIONS: u32 = 100;
 
-const GRAMMAR: &str = "Write `model x5 > model x3 full`: a model, then optionally `xN` (1 to 100) and `simple` or `full`.";
+const GRAMMAR: &str =
+    "Write `model x5 > model x3 full`: a model, then optionally `xN` (1 to 100) and `simple` or `full`.";
 
 /// How a `tiers` text gives the ladder (DESIGN §2.2).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -168,34 +169,39 @@ pub(super) fn from_document(tiers: &Tiers, faults: &Faults) -> Vec<Draft> {
         Tiers::Shorthand(text) => from_shorthand(text, "tiers", faults),
         Tiers::List(sections) => {
             let placed = sections.iter().enumerate();
-            let drafts: Vec<Draft> = placed.filter_map(|(index, tier)| from_section(index, tier.as_ref()?)).collect();
+            let drafts: Vec<Draft> =
+                placed.filter_map(|(index, tier)| Some(from_section(index, tier.as_ref()?))).collect();
             refuse_equal_names(&drafts, faults);
             drafts
         }
     }
 }
 
-fn from_section(index: usize, tier: &TierSection) -> Option<Draft> {
+/// A tier as far as it can be read: a fault in one key must not keep those of its models from being told. What is
+/// missing gets a stand-in, which no plan ever shows: its fault was noted when the document was read.
+fn from_section(index: usize, tier: &TierSection) -> Draft {
     let path = format!("tiers[{index}]");
-    let models = tier.models.as_ref()?;
-    let targets = |role: &str, targets: &super::values::Targets| {
-        DraftTargets::new(format!("{path}.models.{role}"), targets.0.clone())
+    let of_role = |role: &str, targets: Option<&super::values::Targets>| {
+        let models = targets.map(|targets| targets.0.clone())?;
+        Some(DraftTargets::new(format!("{path}.models.{role}"), models))
     };
-    Some(Draft {
-        name: tier.name.as_ref()?.0.clone(),
-        mode: tier.mode?.0,
-        max_iterations: tier.max_iterations?.0,
-        artisan: targets("artisan", models.artisan.as_ref()?),
-        librarian: models.librarian.as_ref().map(|given| targets("librarian", given)),
-        critic: models.critic.as_ref().map(|given| targets("critic", given)),
+    let models = tier.models.as_ref();
+    let artisan = of_role("artisan", models.and_then(|models| models.artisan.as_ref()));
+    Draft {
+        name: tier.name.as_ref().map(|name| name.0.clone()).unwrap_or_default(),
+        mode: tier.mode.map_or(Mode::Simple, |mode| mode.0),
+        max_iterations: tier.max_iterations.map_or(1, |count| count.0),
+        artisan: artisan.unwrap_or_else(|| DraftTargets::new(path.clone(), Vec::new())),
+        librarian: of_role("librarian", models.and_then(|models| models.librarian.as_ref())),
+        critic: of_role("critic", models.and_then(|models| models.critic.as_ref())),
         max_cost: tier.max_cost_usd.map(|cap| cap.0),
         path,
-    })
+    }
 }
 
 /// Reports and the audit log key by name: it must be unique (contradiction 2).
 fn refuse_equal_names(drafts: &[Draft], faults: &Faults) {
-    for (index, draft) in drafts.iter().enumerate() {
+    for (index, draft) in drafts.iter().enumerate().filter(|(_, draft)| !draft.name.is_empty()) {
         let earlier = drafts.iter().take(index).find(|other| other.name == draft.name);
         if let Some(other) = earlier {
             faults.add(

@@ -10,11 +10,14 @@ mod document;
 mod error;
 mod estimate;
 mod file;
+mod github;
 mod ladder;
 mod models;
 mod node;
+mod numbers;
 mod pick;
 mod plan;
+mod prices;
 mod read;
 mod reference;
 mod resolve;
@@ -27,8 +30,8 @@ mod values;
 pub use error::{CLOSING, ConfigErrors, Problem, SourceErrors};
 pub use ladder::{TiersSource, classify_tiers};
 pub use plan::{
-    AgentPlan, Comment, EffectiveValue, EndpointPlan, FailOn, Format, GithubPlan, Network, Origin, Plan, Push, SafetyPlan,
-    Sandbox, TestPlan, WaitFor, Wire,
+    AgentPlan, Comment, EffectiveValue, EndpointPlan, FailOn, Format, GithubPlan, Network, Origin, Plan, Push,
+    SafetyPlan, Sandbox, TestPlan, WaitFor, Wire,
 };
 pub use reference::{Entry, reference};
 pub use resolve::resolve;

@@ -12,6 +12,7 @@ use super::file::{ModelSection, ProviderSection};
 use super::ladder::{Draft, DraftTargets};
 use super::node::Node;
 use super::plan::{EndpointPlan, Origin, Wire};
+use super::prices;
 use super::read::{Faults, Place, Readable};
 use super::sources::{BuiltInEndpoint, Catalogue, Sources};
 use super::suggest::nearest;
@@ -91,7 +92,10 @@ impl<'d> Registry<'d> {
                 declared.faults.add(&path, "is built in and has no endpoint", fix);
             } else if (self.catalogue.endpoint)(name).is_none() {
                 let required = |key: &str, fix: &str| {
-                    declared.faults.add(&format!("{path}.{key}"), "is required for a provider that is not built in", fix);
+                    let path = format!("{path}.{key}");
+                    if !declared.faults.told_of(&path) {
+                        declared.faults.add(&path, "is required for a provider that is not built in", fix);
+                    }
                 };
                 if declared.section.wire.is_none() {
                     required("wire", "Use anthropic, openai or gemini: the format that the endpoint speaks.");
@@ -153,7 +157,9 @@ impl<'d> Registry<'d> {
     /// Reads a model's name and checks that its provider is known (S0-24).
     fn model(&self, path: &str, text: &str, faults: &Faults) -> Option<ModelId> {
         let known = |name: &str| BUILT_IN_PROVIDERS.contains(&name) || self.providers.contains_key(name);
-        let parsed = ModelId::parse(text).filter(|id| known(&id.provider) && !text.contains(char::is_whitespace));
+        // A cassette's name is a path: it may hold spaces.
+        let fits = |id: &ModelId| id.provider == "cassette" || !text.contains(char::is_whitespace);
+        let parsed = ModelId::parse(text).filter(|id| known(&id.provider) && fits(id));
         if parsed.is_none() {
             let shown = if super::values::looks_like_key(text) { "…" } else { text };
             let message = format!("'{}' not found in provider registry", shown.escape_debug());
@@ -238,7 +244,8 @@ impl<'d> Registry<'d> {
 
     /// The address that a customary variable gives; `Err` after a fault was noted.
     fn url_of_variable(&self, built_in: &BuiltInEndpoint, provider: &str) -> Option<Result<(String, Origin), ()>> {
-        let present = |name: &&str| self.sources.variable(name).map(|text| ((*name).to_owned(), text.trim().to_owned()));
+        let present =
+            |name: &&str| self.sources.variable(name).map(|text| ((*name).to_owned(), text.trim().to_owned()));
         let (name, text) = built_in.base_url_vars.iter().find_map(present)?;
         let text = if provider == "ollama" { ollama_url(&text) } else { text };
         let node = Node::Text(text);
@@ -297,7 +304,7 @@ impl<'d> Registry<'d> {
         let mut info = known.unwrap_or_else(ModelInfo::unknown);
         let local = self.endpoints.get(&id.provider).is_some_and(|(endpoint, _)| endpoint.local);
         if let Some((section, section_faults)) = self.overrides.get(id) {
-            apply(section, &mut info, id, section_faults);
+            prices::apply(section, &mut info, id, section_faults);
         }
         if local && info.price.is_none() {
             info.price = Some(Price::default());
@@ -319,68 +326,6 @@ impl<'d> Registry<'d> {
         }
         self.facts.0.insert(id.clone(), info);
     }
-}
-
-/// Lays what configuration says over what the catalogue knows.
-fn apply(section: &ModelSection, info: &mut ModelInfo, id: &ModelId, faults: &Faults) {
-    if *section == ModelSection::default() {
-        return;
-    }
-    let path = format!("models[\"{id}\"]");
-    info.source = if info.source == ModelInfo::unknown().source {
-        "configuration".to_owned()
-    } else {
-        format!("configuration over {}", info.source)
-    };
-    if let Some(window) = section.context_window {
-        info.context_window = u64::from(window.0);
-        info.max_output_tokens = info.max_output_tokens.min((info.context_window / 4).max(1));
-    }
-    if let Some(limit) = section.max_output_tokens {
-        info.max_output_tokens = u64::from(limit.0);
-    }
-    if info.max_output_tokens >= info.context_window {
-        let message = format!(
-            "a reply of {} tokens leaves no room for a prompt in a window of {}",
-            info.max_output_tokens, info.context_window
-        );
-        faults.add(&format!("{path}.maxOutputTokens"), message, "Make it smaller than the context window.");
-    }
-    if let Some(tools) = section.tools {
-        info.tools = tools;
-    }
-    info.price = price(section, info.price, &path, faults);
-}
-
-fn price(section: &ModelSection, known: Option<Price>, path: &str, faults: &Faults) -> Option<Price> {
-    let given = [section.input_per_1m, section.output_per_1m, section.cache_read_per_1m, section.cache_write_per_1m];
-    if given.iter().all(Option::is_none) {
-        return known;
-    }
-    let half_known = |key: &str| {
-        faults.add(&format!("{path}.{key}"), "is required: the catalogue has no price for this model", "Give both \
-            `inputPer1M` and `outputPer1M`; 0 if it costs nothing.");
-        None
-    };
-    let input = match section.input_per_1m.map(|price| price.0).or(known.map(|price| price.input)) {
-        Some(input) => input,
-        None => return half_known("inputPer1M"),
-    };
-    let output = match section.output_per_1m.map(|price| price.0).or(known.map(|price| price.output)) {
-        Some(output) => output,
-        None => return half_known("outputPer1M"),
-    };
-    // Another input price makes the catalogue's cache prices meaningless: a cached token then costs what a plain one does.
-    let cached = |given: Option<super::values::PerMillion>, of_catalogue: fn(Price) -> u64| {
-        let kept = known.filter(|_| section.input_per_1m.is_none()).map(of_catalogue);
-        given.map(|price| price.0).or(kept).unwrap_or(input)
-    };
-    Some(Price {
-        input,
-        output,
-        cache_read: cached(section.cache_read_per_1m, |price| price.cache_read),
-        cache_write: cached(section.cache_write_per_1m, |price| price.cache_write),
-    })
 }
 
 /// `OLLAMA_HOST` as Ollama reads it: the scheme and the port may be missing, and an address to listen on is meant.

@@ -61,7 +61,9 @@ impl<'s> Picker<'s> {
     /// The value of a key in the documents: the tiers text, then the configuration file.
     pub(super) fn in_documents<T>(&self, get: impl Fn(&ConfigFile) -> Option<T>) -> Option<Picked<T>> {
         let documents = self.tiers.into_iter().chain(self.config);
-        documents.into_iter().find_map(|document| Some(Picked { value: get(&document.file)?, origin: document.origin() }))
+        documents
+            .into_iter()
+            .find_map(|document| Some(Picked { value: get(&document.file)?, origin: document.origin() }))
     }
 
     /// The value of a key that a setting may give too.

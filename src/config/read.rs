@@ -10,6 +10,7 @@ use std::collections::BTreeMap;
 use super::error::Problem;
 use super::node::Node;
 use super::suggest::{nearest, spelled_like};
+use super::values::looks_like_key;
 
 /// The faults found so far in one source.
 #[derive(Debug, Default)]
@@ -20,6 +21,11 @@ impl Faults {
     pub(super) fn add(&self, path: &str, message: impl Into<String>, fix: impl Into<String>) {
         let problem = Problem { path: path.to_owned(), message: message.into(), fix: fix.into() };
         self.0.borrow_mut().push(problem);
+    }
+
+    /// Whether something was noted at a path already.
+    pub(super) fn told_of(&self, path: &str) -> bool {
+        self.0.borrow().iter().any(|problem| problem.path == path)
     }
 
     /// Whether there are none.
@@ -102,6 +108,7 @@ impl<'n> Place<'n> {
 
 /// A JSON path one key deeper; keys that are no plain names are quoted.
 fn join(path: &str, key: &str) -> String {
+    let key = if looks_like_key(key) { "…" } else { key };
     let plain = !key.is_empty() && key.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | '-' | '$'));
     match (path.is_empty(), plain) {
         (true, true) => key.to_owned(),
@@ -218,13 +225,13 @@ pub(super) fn required<T: Readable>(
 /// Declares an object of the configuration: `"key" field: Type = "default in words", "how to give a required one";`
 macro_rules! object {
     ($(#[$meta:meta])* $name:ident {
-        $($(#[doc = $doc:literal])+ $(#[schemars $schema:tt])* $key:literal $field:ident: $ty:ty = $default:literal $(, $fix:literal)?;)+
+        $($(#[doc = $doc:literal])+ $(#[schemars $schema:tt])* $key:literal $field:ident: $ty:ty = $default:tt $(, $fix:literal)?;)+
     }) => {
         #[derive(Debug, Clone, Default, PartialEq, schemars::JsonSchema)]
         $(#[$meta])*
         #[schemars(deny_unknown_fields)]
         pub(super) struct $name {
-            $($(#[doc = $doc])+ #[schemars(rename = $key)] $(#[schemars $schema])* pub(super) $field: Option<$ty>,)+
+            $($(#[doc = $doc])+ #[doc = $crate::config::read::object!(@default $default)] #[schemars(rename = $key)] $(#[schemars $schema])* pub(super) $field: Option<$ty>,)+
         }
 
         impl $crate::config::read::Readable for $name {
@@ -244,6 +251,9 @@ macro_rules! object {
             }
         }
     };
+    (@default "") => { "" };
+    (@default "required") => { "" };
+    (@default $default:literal) => { concat!("Default: ", $default, ".") };
     (@field $at:ident, $fields:ident, $key:literal) => { $crate::config::read::field(&$fields, $key) };
     (@field $at:ident, $fields:ident, $key:literal, $fix:literal) => {
         $crate::config::read::required($at, &$fields, $key, $fix)

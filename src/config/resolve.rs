@@ -16,11 +16,17 @@ use super::plan::{Format, Origin, Plan};
 use super::read::Faults;
 use super::sections;
 use super::sources::{Catalogue, FileContent, Setting, Sources};
-use super::{estimate, suggest};
+use super::{estimate, github, suggest};
 
 /// Variables of ours that are no settings.
-const OTHER_VARIABLES: [&str; 5] =
-    ["UPSHIFT_BIN", "UPSHIFT_LOG", "UPSHIFT_GITHUB_TOKEN", "UPSHIFT_PUSH_TOKEN", "UPSHIFT_RUN_ID"];
+const OTHER_VARIABLES: [&str; 6] = [
+    "UPSHIFT_BIN",
+    "UPSHIFT_LOG",
+    "UPSHIFT_GITHUB_TOKEN",
+    "UPSHIFT_PUSH_TOKEN",
+    "UPSHIFT_RUN_ID",
+    "UPSHIFT_CRASH_AFTER",
+];
 
 /// Resolves a run's configuration.
 ///
@@ -63,9 +69,7 @@ fn config_document(sources: &Sources) -> Option<Document> {
 fn tiers_document(sources: &Sources) -> Option<Document> {
     let Chosen::Tiers { text, .. } = chosen(sources) else { return None };
     match classify_tiers(text, |name| sources.is_provider(name)) {
-        TiersSource::Inline(text) => {
-            Some(Document::read(Kind::Tiers, "(inline)", &FileContent::Text(text.to_owned())))
-        }
+        TiersSource::Inline(text) => Some(Document::read(Kind::Tiers, "(inline)", &FileContent::Text(text.to_owned()))),
         TiersSource::Path(path) => {
             let content = sources.tiers_file.as_ref().map_or(&FileContent::Missing, |file| &file.content);
             Some(Document::read(Kind::Tiers, path, content))
@@ -98,18 +102,9 @@ fn assemble(
     let drafted = draft(&picker, catalogue, &providers)?;
     let mut registry = Registry::new(sources, catalogue, setting_faults, providers, overrides(&picker));
     registry.check_declared();
-    let ladder: Vec<Tier> =
-        drafted.drafts.iter().filter_map(|draft| registry.tier(draft, drafted.faults)).collect();
+    let ladder: Vec<Tier> = drafted.drafts.iter().filter_map(|draft| registry.tier(draft, drafted.faults)).collect();
     picker.note("tiers", &names_of(&ladder), drafted.origin);
-    for (name, (endpoint, origin)) in &registry.endpoints {
-        if !endpoint.base_url.is_empty() {
-            picker.note(&format!("providers.{name}.baseUrl"), &endpoint.base_url, origin.clone());
-        }
-        if let Some(variable) = &endpoint.key_var {
-            let set = Origin::Env(variable.clone());
-            picker.note(&format!("providers.{name}.apiKeyEnv"), &format!("{variable} (set)"), set);
-        }
-    }
+    note_endpoints(&picker, &registry);
     let budget = sections::budget(&picker, &ladder);
     let (on_entropy, entropy_threshold) = sections::entropy(&picker);
     let context_reset_frequency = sections::context_reset_frequency(&picker, &mut warnings);
@@ -124,11 +119,10 @@ fn assemble(
     let key_vars: Vec<&str> =
         registry.endpoints.values().filter_map(|(endpoint, _)| endpoint.key_var.as_deref()).collect();
     let safety = sections::safety(&picker, &key_vars, &mut refusals);
-    let github = sections::github(&picker, &mut warnings);
+    let github = github::github(&picker, &mut warnings);
     let record = picker.take_optional("record", picker.setting(Setting::Record), "none", String::clone);
     let format = picker.take("format", picker.setting(Setting::Format), Format::Text, Format::to_string);
-    let uncapped: Vec<MicroUsd> =
-        ladder.iter().map(|tier| estimate::uncapped(tier, &registry.facts, &agent)).collect();
+    let uncapped: Vec<MicroUsd> = ladder.iter().map(|tier| estimate::uncapped(tier, &registry.facts, &agent)).collect();
     let worst_case = estimate::worst_case(&ladder, &uncapped, &budget);
     warnings.append(&mut registry.warnings);
     warnings.extend(cap_warnings(&ladder, &budget));
@@ -159,6 +153,19 @@ fn assemble(
         worst_case,
         uncapped,
     })
+}
+
+/// Notes where each provider is reached and which variable holds its key.
+fn note_endpoints(picker: &Picker<'_>, registry: &Registry<'_>) {
+    for (name, (endpoint, origin)) in &registry.endpoints {
+        if !endpoint.base_url.is_empty() {
+            picker.note(&format!("providers.{name}.baseUrl"), &endpoint.base_url, origin.clone());
+        }
+        if let Some(variable) = &endpoint.key_var {
+            let set = Origin::Env(variable.clone());
+            picker.note(&format!("providers.{name}.apiKeyEnv"), &format!("{variable} (set)"), set);
+        }
+    }
 }
 
 fn names_of(ladder: &[Tier]) -> String {
@@ -204,10 +211,12 @@ fn draft<'d>(
     providers: &BTreeMap<String, Declared<'_>>,
 ) -> Result<Drafted<'d>, SourceErrors> {
     let faults = picker.setting_faults;
-    let drafted = |drafts, faults, path: &str, origin| Drafted { drafts, faults, path: path.to_owned(), origin, built_in: None };
+    let drafted =
+        |drafts, faults, path: &str, origin| Drafted { drafts, faults, path: path.to_owned(), origin, built_in: None };
     match chosen(picker.sources) {
         Chosen::Both(origin) => {
-            let fix = "Give one of them: `tiers` is a whole ladder, `model` is simple x5, then full x10 with one model.";
+            let fix =
+                "Give one of them: `tiers` is a whole ladder, `model` is simple x5, then full x10 with one model.";
             faults.add(origin.name(), "contradicts `tiers`", fix);
             Ok(drafted(Vec::new(), faults, "(none)", origin))
         }
@@ -216,9 +225,12 @@ fn draft<'d>(
             Ok(drafted(drafts, faults, "(none)", origin))
         }
         Chosen::Tiers { text, origin } => match picker.tiers {
-            Some(document) => {
-                Ok(drafted(of_document(picker, document, origin.name()), &document.faults, document.label(), document.origin()))
-            }
+            Some(document) => Ok(drafted(
+                of_document(picker, document, origin.name()),
+                &document.faults,
+                document.label(),
+                document.origin(),
+            )),
             None => {
                 let drafts = ladder::from_shorthand(text, origin.name(), faults);
                 Ok(drafted(drafts, faults, "(shorthand)", origin))
@@ -246,7 +258,11 @@ fn of_document(picker: &Picker<'_>, document: &Document, named_by: &str) -> Vec<
         if let TiersSource::Path(path) = path {
             let fix = "List the tiers here, write a shorthand such as `model x5 > model x3`, or name the file by the \
                        flag `--tiers` or the variable UPSHIFT_TIERS.";
-            document.faults.add("tiers", format!("'{}' is no ladder, and no file is followed from here", path.escape_debug()), fix);
+            document.faults.add(
+                "tiers",
+                format!("'{}' is no ladder, and no file is followed from here", path.escape_debug()),
+                fix,
+            );
             return Vec::new();
         }
     }

@@ -1,14 +1,12 @@
-//! The sections of a plan that are plain values: budget, test, agent, safety, GitHub, audit.
+//! The sections of a plan that are plain values: budget, test, agent, safety, audit.
 
 use crate::domain::budget::Budget;
 use crate::domain::ladder::{OnEntropy, Tier};
 use crate::domain::units::{MicroUsd, human_duration};
 
-use super::file::{AgentSection, ConfigFile, GithubSection, GlobalSection, SafetySection, TestSection};
+use super::file::{AgentSection, ConfigFile, GlobalSection, SafetySection, TestSection};
 use super::pick::{Picked, Picker};
-use super::plan::{
-    AgentPlan, Comment, FailOn, GithubPlan, Network, Origin, Push, SafetyPlan, Sandbox, TestPlan, WaitFor,
-};
+use super::plan::{AgentPlan, Network, Origin, SafetyPlan, Sandbox, TestPlan};
 use super::sources::Setting;
 use super::suggest::nearest;
 use super::values::{AuditPath, Glob, VarName};
@@ -31,7 +29,8 @@ fn global<T>(get: impl Fn(&GlobalSection) -> Option<T>) -> impl Fn(&ConfigFile) 
     move |file| get(file.global.as_ref()?)
 }
 
-fn joined<T>(items: &[T], show: impl Fn(&T) -> &str) -> String {
+/// A list in one line.
+pub(super) fn joined<T>(items: &[T], show: impl Fn(&T) -> &str) -> String {
     if items.is_empty() { "none".to_owned() } else { items.iter().map(show).collect::<Vec<_>>().join(", ") }
 }
 
@@ -68,7 +67,8 @@ pub(super) fn entropy(picker: &Picker<'_>) -> (OnEntropy, u32) {
     for document in picker.documents() {
         let Some(global) = &document.file.global else { continue };
         let fix = "Say it once: beside `tiers`, or under `global`.";
-        let differ = |here: bool| if here { Some("says something else than the same key beside `tiers`") } else { None };
+        let differ =
+            |here: bool| if here { Some("says something else than the same key beside `tiers`") } else { None };
         let on = document.file.on_entropy.is_some() && global.on_entropy.is_some();
         if let Some(message) = differ(on && document.file.on_entropy != global.on_entropy) {
             document.faults.add("global.onEntropy", message, fix);
@@ -84,7 +84,8 @@ pub(super) fn entropy(picker: &Picker<'_>) -> (OnEntropy, u32) {
         OnEntropy::Continue => "continue",
         OnEntropy::Halt => "halt",
     });
-    let threshold = picker.in_documents(|file| file.entropy_threshold.or_else(|| file.global.as_ref()?.entropy_threshold));
+    let threshold =
+        picker.in_documents(|file| file.entropy_threshold.or_else(|| file.global.as_ref()?.entropy_threshold));
     let threshold = picker.take(
         "entropyThreshold",
         threshold.map(|p| p.map(|count| count.0)),
@@ -132,7 +133,9 @@ pub(super) fn test(picker: &Picker<'_>) -> TestPlan {
         framework: picker.take_optional("test.framework", framework, "recognised", String::clone),
         timeout_seconds: picker.take("test.timeoutSeconds", timeout, 300, u64::to_string),
         junit: picker
-            .take_optional("test.junit", picker.in_documents(of(|test| test.junit.clone())), "none", |glob| glob.0.clone())
+            .take_optional("test.junit", picker.in_documents(of(|test| test.junit.clone())), "none", |glob| {
+                glob.0.clone()
+            })
             .map(|Glob(glob)| glob),
     }
 }
@@ -190,13 +193,15 @@ pub(super) fn safety(picker: &Picker<'_>, key_vars: &[&str], refusals: &mut Vec<
         Network::Auto | Network::Off | Network::Loopback | Network::On => word.to_string(),
     });
     if !confines && sandbox == Sandbox::Required {
-        refusals.push("sandbox is `required`, and this version cannot confine child processes: use `auto` or `off`".to_owned());
+        refusals.push(
+            "sandbox is `required`, and this version cannot confine child processes: use `auto` or `off`".to_owned(),
+        );
     }
     if !confines && matches!(network, Network::Off | Network::Loopback) {
         refusals.push(format!("network is `{network}`, and this version cannot cut it off: use `auto` or `on`"));
     }
     let protected = picker.either(Setting::ProtectedPaths, of(|safety| safety.protected_paths.clone()));
-    let edits = picker.in_documents(of(|safety| safety.allow_test_edits.clone()));
+    let edits = picker.in_documents(of(|safety| safety.allow_test_edits.clone())).map(|p| p.map(|edits| edits.0));
     let pass_env = picker.either(Setting::PassEnv, of(|safety| safety.pass_env.clone()));
     if let Some(Picked { value, origin }) = &pass_env {
         refuse_secrets(picker, value, origin, key_vars);
@@ -224,98 +229,6 @@ fn refuse_secrets(picker: &Picker<'_>, names: &[VarName], origin: &Origin, key_v
             let fix = "Remove it; if the tests need such a key, give them one of their own under another name.";
             picker.fault(origin, "safety.passEnv", &message, fix);
         }
-    }
-}
-
-/// What happens on GitHub. Until that half is there a push is refused, and other keys come with a warning.
-pub(super) fn github(picker: &Picker<'_>, warnings: &mut Vec<String>) -> GithubPlan {
-    fn of<T>(get: impl Fn(&GithubSection) -> Option<T>) -> impl Fn(&ConfigFile) -> Option<T> {
-        move |file| get(file.github.as_ref()?)
-    }
-    let push = picker.either(Setting::Push, of(|github| github.push));
-    if let Some(Picked { value: Push::Commit | Push::Pr, origin }) = &push
-        && !picker.sources.build.github
-    {
-        let message = "is not in this version yet: a fix stays in the working tree";
-        picker.fault(origin, "github.push", message, "Use `none`, and commit or push in a step of your own.");
-    }
-    let push = picker.take("github.push", push, Push::None, Push::to_string);
-    let rest = GithubRest { picker, given: std::cell::RefCell::default() };
-    let plan = GithubPlan {
-        push,
-        wait_for: rest.take("waitFor", Some(Setting::WaitFor), of(|g| g.wait_for), WaitFor::Ci, WaitFor::to_string),
-        ci_timeout_minutes: rest
-            .take("ciTimeoutMinutes", Some(Setting::CiTimeoutMinutes), of(|g| g.ci_timeout_minutes), super::values::Whole(30), |n| n.0.to_string())
-            .0,
-        merge_timeout_minutes: rest
-            .take("mergeTimeoutMinutes", Some(Setting::MergeTimeoutMinutes), of(|g| g.merge_timeout_minutes), super::values::Whole(60), |n| n.0.to_string())
-            .0,
-        comment: rest.take("comment", Some(Setting::Comment), of(|g| g.comment), Comment::Always, Comment::to_string),
-        fail_on: rest.take_optional("failOn", Some(Setting::FailOn), of(|g| g.fail_on.clone()), "every outcome but exit 0 and 4", |list: &Vec<FailOn>| joined(list, |word| word.as_str())),
-        max_attempts_per_pr: rest
-            .take("maxAttemptsPerPr", Some(Setting::MaxAttemptsPerPr), of(|g| g.max_attempts_per_pr), super::values::Whole(3), |n| n.0.to_string())
-            .0,
-        skip_label: rest.take("skipLabel", Some(Setting::SkipLabel), of(|g| g.skip_label.clone()), "upshift:skip".to_owned(), String::clone),
-        commit_message: rest.take_optional("commitMessage", None, of(|g| g.commit_message.clone()), "built in", String::clone),
-    };
-    let given = rest.given.into_inner();
-    if !given.is_empty() && !picker.sources.build.github {
-        warnings.push(format!(
-            "{} {} for the Action and without effect in this version: only the working tree is changed",
-            given.join(", "),
-            if given.len() == 1 { "is" } else { "are" }
-        ));
-    }
-    plan
-}
-
-/// The keys of `github` but `push`: noted as given, so that the warning can name them.
-struct GithubRest<'p, 's> {
-    picker: &'p Picker<'s>,
-    given: std::cell::RefCell<Vec<String>>,
-}
-
-impl GithubRest<'_, '_> {
-    fn pick<T: super::read::Readable>(
-        &self,
-        key: &str,
-        setting: Option<Setting>,
-        get: impl Fn(&ConfigFile) -> Option<T>,
-    ) -> Option<Picked<T>> {
-        let picked = match setting {
-            Some(setting) => self.picker.either(setting, get),
-            None => self.picker.in_documents(get),
-        };
-        if picked.is_some() {
-            self.given.borrow_mut().push(key.to_owned());
-        }
-        picked
-    }
-
-    fn take<T: super::read::Readable>(
-        &self,
-        key: &str,
-        setting: Option<Setting>,
-        get: impl Fn(&ConfigFile) -> Option<T>,
-        default: T,
-        show: impl Fn(&T) -> String,
-    ) -> T {
-        let key = format!("github.{key}");
-        let picked = self.pick(&key, setting, get);
-        self.picker.take(&key, picked, default, show)
-    }
-
-    fn take_optional<T: super::read::Readable>(
-        &self,
-        key: &str,
-        setting: Option<Setting>,
-        get: impl Fn(&ConfigFile) -> Option<T>,
-        absent: &str,
-        show: impl Fn(&T) -> String,
-    ) -> Option<T> {
-        let key = format!("github.{key}");
-        let picked = self.pick(&key, setting, get);
-        self.picker.take_optional(&key, picked, absent, show)
     }
 }
 

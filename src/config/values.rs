@@ -6,27 +6,16 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 
 use crate::domain::chat::Effort;
 use crate::domain::ladder::{Mode, OnEntropy};
-use crate::domain::units::MicroUsd;
 
 use super::node::Node;
 use super::read::{Place, Readable};
 use super::suggest::nearest;
 
-/// The most dollars any cap may have: above it is a slip.
-const MAX_DOLLARS: f64 = 1_000_000.0;
-
-/// The most minutes any cap may have: ten weeks.
-const MAX_MINUTES: f64 = 100_000.0;
-
-/// Milliseconds in a minute.
-const MS_PER_MINUTE: f64 = 60_000.0;
-
 /// The longest name of a tier; it stands in tables and reports.
 const MAX_NAME_CHARS: usize = 100;
 
 /// How keys of the known vendors begin.
-const KEY_PREFIXES: [&str; 9] =
-    ["sk-", "sk_", "ghp_", "ghs_", "gho_", "github_pat_", "AIza", "gsk_", "xai-"];
+const KEY_PREFIXES: [&str; 9] = ["sk-", "sk_", "ghp_", "ghs_", "gho_", "github_pat_", "AIza", "gsk_", "xai-"];
 
 /// The shortest text with such a beginning that is taken for a key.
 const MIN_KEY_CHARS: usize = 20;
@@ -51,7 +40,7 @@ fn text_here<'n>(at: &Place<'n>, wanted: &str) -> Option<&'n str> {
         return at.fault("this looks like a secret key", KEY_FIX);
     }
     if text.trim().is_empty() {
-        return at.fault("must not be empty", "Give it a value, or leave the key out.");
+        return at.fault("must not be empty", "Give it a value; a key that is not required can be left out.");
     }
     if text.contains('\0') {
         return at.fault("holds a NUL character", "Remove it.");
@@ -108,146 +97,7 @@ macro_rules! schema {
         }
     };
 }
-
-/// A whole number within bounds, both included.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Whole<const MIN: u32, const MAX: u32>(pub(super) u32);
-
-schema!([<const MIN: u32, const MAX: u32>] Whole<MIN, MAX>, "whole",
-    json_schema!({"type": "integer", "minimum": MIN, "maximum": MAX}));
-
-impl<const MIN: u32, const MAX: u32> Readable for Whole<MIN, MAX> {
-    fn kind() -> String {
-        format!("whole number {MIN}–{MAX}")
-    }
-
-    fn read(at: &Place<'_>) -> Option<Self> {
-        let fix = || format!("Use a whole number from {MIN} to {MAX}.");
-        let value = match at.node {
-            Node::Int(value) => *value,
-            // The seeds' files come from JavaScript, where 5.0 is 5.
-            #[expect(clippy::cast_possible_truncation, reason = "the range is checked beside it")]
-            Node::Float(value) if value.fract() == 0.0 && value.abs() <= f64::from(u32::MAX) => *value as i128,
-            Node::Null | Node::Bool(_) | Node::Float(_) | Node::Text(_) | Node::List(_) | Node::Map(_) => {
-                return at.mismatch("a whole number", fix());
-            }
-        };
-        match u32::try_from(value) {
-            Ok(value) if (MIN..=MAX).contains(&value) => Some(Self(value)),
-            Ok(_) | Err(_) => at.fault(format!("must be from {MIN} to {MAX}, found {value}"), fix()),
-        }
-    }
-
-    fn node_of(text: &str) -> Node {
-        Node::scalar(text)
-    }
-}
-
-/// The number here, whole or not; infinite and undefined ones are faults.
-fn number_here(at: &Place<'_>, wanted: &str, fix: &str) -> Option<f64> {
-    match at.node {
-        #[expect(clippy::cast_precision_loss, reason = "amounts that large are refused anyway")]
-        Node::Int(value) => Some(*value as f64),
-        Node::Float(value) if value.is_finite() => Some(*value),
-        Node::Null | Node::Bool(_) | Node::Float(_) | Node::Text(_) | Node::List(_) | Node::Map(_) => {
-            at.mismatch(wanted, fix)
-        }
-    }
-}
-
-/// An amount of money above nothing.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Dollars(pub(super) MicroUsd);
-
-schema!([] Dollars, "dollars", json_schema!({"type": "number", "exclusiveMinimum": 0, "maximum": MAX_DOLLARS}));
-
-impl Readable for Dollars {
-    fn kind() -> String {
-        "number above 0 (USD)".to_owned()
-    }
-
-    fn read(at: &Place<'_>) -> Option<Self> {
-        let fix = "Use an amount in dollars above 0, such as 2.5; local models cost nothing whatever the cap.";
-        let usd = number_here(at, "an amount in dollars", fix)?;
-        let amount = MicroUsd::from_usd(usd).filter(|_| usd > 0.0 && usd <= MAX_DOLLARS);
-        amount.map(Self).or_else(|| at.fault(format!("must be above 0 and at most {MAX_DOLLARS}, found {usd}"), fix))
-    }
-
-    fn node_of(text: &str) -> Node {
-        Node::scalar(text.trim().trim_start_matches('$'))
-    }
-}
-
-/// A price in micro-dollars per million tokens; may be nothing.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct PerMillion(pub(super) u64);
-
-schema!([] PerMillion, "price", json_schema!({"type": "number", "minimum": 0, "maximum": MAX_DOLLARS}));
-
-impl Readable for PerMillion {
-    fn kind() -> String {
-        "number from 0 (USD per 1M tokens)".to_owned()
-    }
-
-    fn read(at: &Place<'_>) -> Option<Self> {
-        let fix = "Use dollars per million tokens, such as 3 or 0.25; 0 if it costs nothing.";
-        let usd = number_here(at, "a price in dollars", fix)?;
-        let price = MicroUsd::from_usd(usd).filter(|_| usd <= MAX_DOLLARS);
-        price
-            .map(|price| Self(price.0))
-            .or_else(|| at.fault(format!("must be from 0 to {MAX_DOLLARS}, found {usd}"), fix))
-    }
-
-    fn node_of(text: &str) -> Node {
-        Node::scalar(text)
-    }
-}
-
-/// A duration given in minutes, kept in milliseconds.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Minutes(pub(super) u64);
-
-schema!([] Minutes, "minutes", json_schema!({"type": "number", "exclusiveMinimum": 0, "maximum": MAX_MINUTES}));
-
-impl Readable for Minutes {
-    fn kind() -> String {
-        "number above 0 (minutes)".to_owned()
-    }
-
-    fn read(at: &Place<'_>) -> Option<Self> {
-        let fix = "Use minutes above 0, such as 15 or 0.5.";
-        let minutes = number_here(at, "a number of minutes", fix)?;
-        if !(minutes > 0.0 && minutes <= MAX_MINUTES) {
-            return at.fault(format!("must be above 0 and at most {MAX_MINUTES}, found {minutes}"), fix);
-        }
-        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "within 0 and 6e9")]
-        let ms = (minutes * MS_PER_MINUTE).ceil() as u64;
-        Some(Self(ms))
-    }
-
-    fn node_of(text: &str) -> Node {
-        Node::scalar(text)
-    }
-}
-
-/// A sampling temperature.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Temperature(pub(super) f64);
-
-schema!([] Temperature, "temperature", json_schema!({"type": "number", "minimum": 0, "maximum": 2}));
-
-impl Readable for Temperature {
-    fn kind() -> String {
-        "number 0–2".to_owned()
-    }
-
-    fn read(at: &Place<'_>) -> Option<Self> {
-        let fix = "Use a number from 0 to 2.";
-        let value = number_here(at, "a number", fix)?;
-        let inside = (0.0..=2.0).contains(&value);
-        if inside { Some(Self(value)) } else { at.fault(format!("must be from 0 to 2, found {value}"), fix) }
-    }
-}
+pub(super) use schema;
 
 /// The name of a tier: one short line.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -374,6 +224,35 @@ impl Readable for Targets {
         let models = items.iter().map(|item| text_here(item, "a model").map(|model| model.trim().to_owned()));
         let models: Vec<Option<String>> = models.collect();
         models.into_iter().collect::<Option<Vec<_>>>().map(Self)
+    }
+}
+
+/// Which test files the task may edit: none, all, or those of some globs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct TestEdits(pub(super) Vec<Glob>);
+
+/// The glob that `true` stands for.
+const EVERY_PATH: &str = "**";
+
+schema!(
+    [] TestEdits,
+    "test edits",
+    json_schema!({"anyOf": [{"type": "boolean"}, {"type": "array", "items": {"type": "string", "minLength": 1}}]})
+);
+
+impl Readable for TestEdits {
+    fn kind() -> String {
+        "true, false, or list of globs".to_owned()
+    }
+
+    fn read(at: &Place<'_>) -> Option<Self> {
+        match at.node {
+            Node::Bool(true) => Some(Self(vec![Glob(EVERY_PATH.to_owned())])),
+            Node::Bool(false) => Some(Self(Vec::new())),
+            Node::Null | Node::Int(_) | Node::Float(_) | Node::Text(_) | Node::List(_) | Node::Map(_) => {
+                Vec::read(at).map(Self)
+            }
+        }
     }
 }
 

@@ -111,7 +111,7 @@ impl fmt::Display for RunId {
     }
 }
 
-/// Names a recorded state of the working tree: a git tree object id.
+/// Names a recorded state of the working tree; made by `workspace`, opaque to everyone else.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct TreeId(pub String);

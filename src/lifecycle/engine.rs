@@ -115,8 +115,7 @@ impl<'a> Engine<'a> {
     /// What the receipts of the iteration under way add up to, lost calls included.
     #[must_use]
     pub fn iteration_cost(&self) -> MicroUsd {
-        let state = &self.state;
-        self.journal.store().iteration_cost(&state.run_id, state.position.tier_index, state.iteration())
+        self.cost().saturating_sub(self.state.cost_before)
     }
 
     /// The caps that hold for a call of this tier.

@@ -168,10 +168,9 @@ fn encode_messages(request: &ChatRequest, provider: &str) -> Value {
             if blocks.is_empty() {
                 blocks.push(json!({"type": "text", "text": NO_TEXT}));
             }
-            if seen + MOVING_CACHE_POINTS > ours {
-                if let Some(map) = blocks.last_mut().and_then(Value::as_object_mut) {
-                    map.insert("cache_control".to_owned(), cache_point());
-                }
+            let is_recent = seen + MOVING_CACHE_POINTS > ours;
+            if let Some(map) = blocks.last_mut().and_then(Value::as_object_mut).filter(|_| is_recent) {
+                map.insert("cache_control".to_owned(), cache_point());
             }
             json!({"role": "user", "content": blocks})
         }
@@ -203,13 +202,14 @@ fn encode_reply(text: &str, calls: &[ToolCall], opaque: Option<&Value>) -> Vec<V
         let kept: Vec<&Value> = blocks.iter().filter(|block| !is_blank(block)).collect();
         // Thinking alone (cut by the limit) is no message that the vendor takes back.
         if kept.iter().any(|block| is_said(block)) {
-            let resent = kept.into_iter().filter_map(|block| {
-                if is_call(&block) { calls.next().map(call_block) } else { Some(block.clone()) }
-            });
+            let resent = kept
+                .into_iter()
+                .filter_map(|block| if is_call(&block) { calls.next().map(call_block) } else { Some(block.clone()) });
             return resent.collect();
         }
     }
-    let shown = if calls.is_empty() { Some(visible(text, NO_TEXT)) } else { Some(text).filter(|t| !t.trim().is_empty()) };
+    let shown =
+        if calls.is_empty() { Some(visible(text, NO_TEXT)) } else { Some(text).filter(|t| !t.trim().is_empty()) };
     shown.map(|text| json!({"type": "text", "text": text})).into_iter().chain(calls.iter().map(call_block)).collect()
 }
 
@@ -342,7 +342,8 @@ impl Fold for Stream {
 
     fn into_message(mut self) -> Value {
         for (block, input) in self.blocks.iter_mut().zip(&self.inputs) {
-            let Some(map) = block.as_object_mut().filter(|map| map.get("type").is_some_and(|kind| kind == "tool_use")) else {
+            let Some(map) = block.as_object_mut().filter(|map| map.get("type").is_some_and(|kind| kind == "tool_use"))
+            else {
                 continue;
             };
             // A server may send the whole input at the start instead of in pieces.

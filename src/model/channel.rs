@@ -18,6 +18,7 @@ use url::Url;
 
 use crate::domain::chat::Usage;
 use crate::domain::clock::Clock;
+use crate::domain::receipt::CallStatus;
 use crate::http::{Http, innermost};
 
 use super::CallFailure;
@@ -114,10 +115,10 @@ impl Channel {
         fold: impl Fold,
     ) -> Result<Value, CallFailure> {
         let deadline = Instant::now() + self.limits.overall;
-        let client = self.http.client_for(&url).map_err(|error| CallFailure {
-            retryable: false,
-            ..self.blamed.network(&error.to_string(), false)
-        })?;
+        let client = self
+            .http
+            .client_for(&url)
+            .map_err(|error| CallFailure { retryable: false, ..self.blamed.network(&error.to_string(), false) })?;
         let request = client.post(url).headers(headers).header(CONTENT_TYPE, "application/json").body(body);
         let response = match self.within(deadline, request.send()).await? {
             Ok(response) => response,
@@ -182,7 +183,9 @@ impl Answer<'_> {
         let channel = self.channel;
         let chunk = match channel.within(self.deadline, self.response.chunk()).await? {
             Ok(chunk) => chunk,
-            Err(error) if error.is_timeout() => return Err(channel.blamed.timed_out("the answer stopped coming", true)),
+            Err(error) if error.is_timeout() => {
+                return Err(channel.blamed.timed_out("the answer stopped coming", true));
+            }
             Err(error) => {
                 let what = format!("the connection was cut inside the answer: {}", innermost(&error));
                 return Err(channel.blamed.network(&what, true));
@@ -228,7 +231,8 @@ impl Answer<'_> {
             return Err(self.channel.error_inside(&Value::String(said.into_owned())));
         }
         let start: String = said.chars().take(80).collect();
-        let what = if body.is_empty() { "an empty answer".to_owned() } else { format!("an answer that is no JSON: {start}") };
+        let what =
+            if body.is_empty() { "an empty answer".to_owned() } else { format!("an answer that is no JSON: {start}") };
         Err(self.channel.blamed.unreadable(&what))
     }
 
@@ -279,21 +283,16 @@ impl<F: Fold> Folding<'_, F> {
     }
 
     fn finish(mut self) -> Result<Value, CallFailure> {
-        let last = self.decoder.finish();
-        let cut = |this: &Self| {
-            let what = "the answer ended before it was complete";
-            this.with_usage(this.channel.blamed.network(what, true))
-        };
-        if let Some(event) = last {
-            if let Err(failure) = self.event(&event) {
-                let torn = failure.status == crate::domain::receipt::CallStatus::InvalidResponse;
-                if !torn {
-                    return Err(self.with_usage(failure));
-                }
-            }
+        if let Some(event) = self.decoder.finish()
+            && let Err(failure) = self.event(&event)
+            // A torn last event is no event; what it breaks shows below.
+            && failure.status != CallStatus::InvalidResponse
+        {
+            return Err(self.with_usage(failure));
         }
         if !self.fold.is_complete() {
-            return Err(cut(&self));
+            let cut = self.channel.blamed.network("the answer ended before it was complete", true);
+            return Err(self.with_usage(cut));
         }
         Ok(self.fold.into_message())
     }

@@ -104,7 +104,9 @@ impl fmt::Debug for Endpoint {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum EndpointError {
     /// The base URL is none.
-    #[error("provider `{provider}`: base URL `{url}` cannot be used: {reason} → Fix: write it as https://HOST[:PORT][/PATH]")]
+    #[error(
+        "provider `{provider}`: base URL `{url}` cannot be used: {reason} → Fix: write it as https://HOST[:PORT][/PATH]"
+    )]
     BaseUrl {
         /// The provider.
         provider: String,
@@ -114,7 +116,9 @@ pub enum EndpointError {
         reason: String,
     },
     /// The key has characters that no header can carry.
-    #[error("provider `{provider}`: the key{from} holds a line break or another control character → Fix: store it again without")]
+    #[error(
+        "provider `{provider}`: the key{from} holds a line break or another control character → Fix: store it again without"
+    )]
     Key {
         /// The provider.
         provider: String,

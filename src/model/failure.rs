@@ -88,10 +88,8 @@ impl Complaint {
             _ => String::new(),
         };
         let metadata = error.pointer("/metadata/raw").and_then(Value::as_str).unwrap_or_default();
-        let message = match error {
-            Value::String(text) => text.clone(),
-            _ => ["message", "detail", "msg"].iter().find_map(|key| error.get(*key)).map_or_else(String::new, readable),
-        };
+        let sentence = || ["message", "detail", "msg"].iter().find_map(|key| error.get(*key)).map(readable);
+        let message = error.as_str().map(str::to_owned).or_else(sentence).unwrap_or_default();
         let code = error.get("code").or_else(|| error.get("status"));
         Self {
             kinds: ["type", "code", "status", "reason"].map(word).join(" "),
@@ -143,7 +141,8 @@ const fn class(status: CallStatus, retryable: bool, may_be_billed: bool, what: &
 
 const AUTH: Class = class(CallStatus::AuthError, false, false, "the key was refused", Fix::Key);
 const FORBIDDEN: Class = class(CallStatus::AuthError, false, false, "access was refused", Fix::Access);
-const QUOTA: Class = class(CallStatus::QuotaExceeded, false, false, "the account's quota or credit is used up", Fix::Credit);
+const QUOTA: Class =
+    class(CallStatus::QuotaExceeded, false, false, "the account's quota or credit is used up", Fix::Credit);
 const OVERFLOW: Class =
     class(CallStatus::ContextOverflow, false, false, "the request is too long for the model", Fix::Shorten);
 const LIMITED: Class = class(CallStatus::RateLimited, true, false, "too many requests", Fix::Wait);
@@ -188,24 +187,31 @@ const LIMIT_KINDS: [&str; 5] = ["rate_limit", "rate-limit", "resource_exhausted"
 const KEY_KINDS: [&str; 4] = ["authentication_error", "invalid_api_key", "unauthenticated", "unauthorized"];
 const KEY_PHRASES: [&str; 3] = ["api key not valid", "api_key_invalid", "invalid api key"];
 
-/// Sentences by which a limit announces itself in a text with status 200 (S3-8); looked for in envelopes and in replies that
-/// nobody was billed for, never in what a model said.
-const LIMIT_PHRASES: [&str; 8] = [
+/// Words by which a limit announces itself in a text with status 200 (S3-8).
+const LIMIT_PHRASES: [&str; 7] = [
     "rate limit",
     "rate-limit",
     "too many requests",
     "quota exceeded",
     "usage limit reached",
-    "is overloaded",
-    "currently overloaded",
+    "overloaded",
     "error 429",
 ];
+/// A longer text is no announcement.
+const LONGEST_ANNOUNCEMENT: usize = 400;
 
-/// Whether a short text with no tokens behind it announces a limit.
+/// Whether a short text that stands where an answer should be (never a model's words) announces a limit.
 pub(super) fn announces_limit(text: &str) -> bool {
-    const LONGEST_ANNOUNCEMENT: usize = 400;
     let lower = text.to_ascii_lowercase();
     text.len() <= LONGEST_ANNOUNCEMENT && LIMIT_PHRASES.iter().any(|phrase| lower.contains(phrase))
+}
+
+/// Whether a reply that nobody was billed for is an announcement dressed up as a reply, as some gateways do: it must begin
+/// with one, since a model may well speak of rate limits.
+pub(super) fn opens_with_limit(reply: &str) -> bool {
+    let lower = reply.trim_start().to_ascii_lowercase();
+    let opening = lower.strip_prefix("error: ").unwrap_or(&lower);
+    reply.len() <= LONGEST_ANNOUNCEMENT && LIMIT_PHRASES.iter().any(|phrase| opening.starts_with(phrase))
 }
 
 fn classify(status: u16, complaint: &Complaint) -> Class {
@@ -269,11 +275,15 @@ impl Blamed {
                 None => "this endpoint wants a key: name its variable as apiKeyEnv".to_owned(),
             },
             Fix::Access => "check that this key may use this model, and that the address is right".to_owned(),
-            Fix::Credit => "add credit or raise the limit at the vendor, or name a model of another provider".to_owned(),
+            Fix::Credit => {
+                "add credit or raise the limit at the vendor, or name a model of another provider".to_owned()
+            }
             Fix::Shorten => "name a model with a larger window, or set its contextWindow under `models`".to_owned(),
             Fix::Wait => "wait and run again, or name a second target for this tier".to_owned(),
             Fix::Name => "check the model's name and the base URL".to_owned(),
-            Fix::BaseUrl => "set the base URL to the final address; redirects to other hosts are not followed".to_owned(),
+            Fix::BaseUrl => {
+                "set the base URL to the final address; redirects to other hosts are not followed".to_owned()
+            }
             Fix::Request => "see the vendor's words; `upshift check` shows the effective settings".to_owned(),
         }
     }

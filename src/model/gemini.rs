@@ -63,7 +63,8 @@ impl Gemini {
     fn decode(&self, answer: &Value, request: &ChatRequest) -> Result<Reply, CallFailure> {
         let usage = answer.get("usageMetadata").and_then(usage);
         let with_usage = |failure: CallFailure| CallFailure { usage, ..failure };
-        if let Some(error) = answer.get("error").or_else(|| answer.pointer("/0/error")).filter(|error| !error.is_null()) {
+        if let Some(error) = answer.get("error").or_else(|| answer.pointer("/0/error")).filter(|error| !error.is_null())
+        {
             return Err(with_usage(self.channel.error_inside(error)));
         }
         let blocked = answer.pointer("/promptFeedback/blockReason").and_then(Value::as_str);
@@ -82,9 +83,12 @@ impl Gemini {
         let finish = candidate.get("finishReason").and_then(Value::as_str);
         if let Some(reason @ ("MALFORMED_FUNCTION_CALL" | "UNEXPECTED_TOOL_CALL" | "MALFORMED_RESPONSE")) = finish {
             let said = candidate.get("finishMessage").and_then(Value::as_str).unwrap_or_default();
-            return Err(with_usage(self.channel.blamed.unreadable(&format!("a tool call gone wrong ({reason}) {said}"))));
+            return Err(with_usage(
+                self.channel.blamed.unreadable(&format!("a tool call gone wrong ({reason}) {said}")),
+            ));
         }
-        let parts = candidate.pointer("/content/parts").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
+        let parts =
+            candidate.pointer("/content/parts").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
         let tool_calls = with_unique_ids(parts.iter().filter_map(decode_call).collect(), request.messages.len());
         let keeps = parts.iter().any(|part| part.get("thoughtSignature").is_some() || is_thought(part));
         Ok(Reply {
@@ -233,7 +237,8 @@ fn encode_reply(text: &str, calls: &[ToolCall], opaque: Option<&Value>, target: 
     if let Some(parts) = opaque.and_then(Value::as_array)
         && parts.iter().filter(is_call).count() == calls.len()
     {
-        let is_blank = |part: &Value| part.get("text").is_some_and(|text| text == "") && part.get("thoughtSignature").is_none();
+        let is_blank =
+            |part: &Value| part.get("text").is_some_and(|text| text == "") && part.get("thoughtSignature").is_none();
         let kept: Vec<Value> = parts.iter().filter(|part| !is_blank(part)).cloned().collect();
         if !kept.is_empty() {
             return kept;
@@ -247,7 +252,9 @@ fn encode_reply(text: &str, calls: &[ToolCall], opaque: Option<&Value>, target: 
     for (index, call) in calls.iter().enumerate() {
         let mut part = json!({"functionCall": {"name": call.name, "args": arguments_object(&call.arguments)}});
         if let Some(map) = part.as_object_mut() {
-            if let (false, Some(function)) = (is_made_up(&call.id), map.get_mut("functionCall").and_then(Value::as_object_mut)) {
+            if let (false, Some(function)) =
+                (is_made_up(&call.id), map.get_mut("functionCall").and_then(Value::as_object_mut))
+            {
                 function.insert("id".to_owned(), json!(call.id));
             }
             if wants_signature && index == 0 {
@@ -272,7 +279,9 @@ impl Fold for Pieces {
         if let Some(error) = data.get("error").filter(|error| !error.is_null()) {
             return Err(Broken::Error(error.clone()));
         }
-        self.parts.extend(data.pointer("/candidates/0/content/parts").and_then(Value::as_array).into_iter().flatten().cloned());
+        self.parts.extend(
+            data.pointer("/candidates/0/content/parts").and_then(Value::as_array).into_iter().flatten().cloned(),
+        );
         if let Some(reason) = data.pointer("/candidates/0/finishReason") {
             self.finish = Some(reason.clone());
         }

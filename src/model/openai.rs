@@ -17,7 +17,7 @@ use crate::domain::tool::ToolCall;
 use super::catalogue::{self, EffortSetting};
 use super::channel::Channel;
 use super::endpoint::{Endpoint, join};
-use super::failure::announces_limit;
+use super::failure::opens_with_limit;
 use super::turn::{
     IdRule, NO_OUTPUT, NO_TEXT, Turn, arguments_object, arguments_of_text, turns, visible, with_unique_ids,
 };
@@ -121,15 +121,20 @@ impl OpenAi {
                 url
             }
             Dialect::GitHub => join(&self.base, "", METHOD),
-            _ => join(&self.base, "v1", METHOD),
+            Dialect::OpenAi
+            | Dialect::Azure
+            | Dialect::Groq
+            | Dialect::Mistral
+            | Dialect::OpenRouter
+            | Dialect::XAi
+            | Dialect::Compatible => join(&self.base, "v1", METHOD),
         }
     }
 
     async fn call(&self, request: &ChatRequest) -> Result<Reply, CallFailure> {
-        let headers: HeaderMap = match self.dialect {
-            Dialect::Azure => self.channel.key_header("api-key"),
-            _ => self.channel.bearer_header(),
-        };
+        let is_azure = self.dialect == Dialect::Azure;
+        let headers: HeaderMap =
+            if is_azure { self.channel.key_header("api-key") } else { self.channel.bearer_header() };
         let body = self.encode(request).to_string().into_bytes();
         let answer = self.channel.converse(self.url(&request.target), headers, body, stream::Stream::default()).await?;
         self.decode(&answer, request)
@@ -180,7 +185,7 @@ impl OpenAi {
         let calls = message.get("tool_calls").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
         let tool_calls = with_unique_ids(calls.iter().map(decode_call).collect(), request.messages.len());
         let unbilled = usage.is_none_or(|usage| usage.output == 0);
-        if tool_calls.is_empty() && unbilled && announces_limit(&text) {
+        if tool_calls.is_empty() && unbilled && opens_with_limit(&text) {
             return Err(with_usage(self.channel.error_inside(&Value::String(text))));
         }
         let finish = answer.pointer("/choices/0/finish_reason").and_then(Value::as_str);
@@ -251,8 +256,7 @@ fn encode_reply(text: &str, calls: &[ToolCall], opaque: Option<&Value>, dialect:
     if !calls.is_empty() {
         let extras = opaque.and_then(|kept| kept.get("tool_calls")).and_then(Value::as_array);
         let calls = calls.iter().enumerate().map(|(index, call)| {
-            let function =
-                json!({"name": call.name, "arguments": arguments_object(&call.arguments).to_string()});
+            let function = json!({"name": call.name, "arguments": arguments_object(&call.arguments).to_string()});
             let id = dialect.id_rule().portable(&call.id);
             let mut encoded = json!({"id": id, "type": "function", "function": function});
             let extra = extras.and_then(|extras| extras.get(index)).filter(|extra| !extra.is_null());
@@ -324,8 +328,10 @@ fn usage_of(answer: &Value) -> Option<Usage> {
     let usage = answer.get("usage").filter(|usage| usage.is_object()).or_else(|| answer.pointer("/x_groq/usage"))?;
     let count = |pointer: &str| usage.pointer(pointer).and_then(Value::as_u64);
     let prompt = count("/prompt_tokens")?;
-    let cache_read =
-        count("/prompt_tokens_details/cached_tokens").or_else(|| count("/prompt_cache_hit_tokens")).unwrap_or(0).min(prompt);
+    let cache_read = count("/prompt_tokens_details/cached_tokens")
+        .or_else(|| count("/prompt_cache_hit_tokens"))
+        .unwrap_or(0)
+        .min(prompt);
     let cache_write = count("/prompt_tokens_details/cache_write_tokens").unwrap_or(0).min(prompt - cache_read);
     let completion = count("/completion_tokens").unwrap_or(0);
     let reasoning = count("/completion_tokens_details/reasoning_tokens").unwrap_or(0);

@@ -22,11 +22,11 @@ pub(super) fn visible<'a>(text: &'a str, stand_in: &'a str) -> &'a str {
 
 /// A call's arguments as an object, whatever the model wrote.
 pub(super) fn arguments_object(arguments: &Value) -> Value {
-    match arguments {
-        Value::Object(_) => arguments.clone(),
-        Value::String(raw) => json!({ UNREADABLE_ARGUMENTS: raw }),
-        other => json!({ UNREADABLE_ARGUMENTS: other.to_string() }),
+    if arguments.is_object() {
+        return arguments.clone();
     }
+    let raw = arguments.as_str().map_or_else(|| arguments.to_string(), str::to_owned);
+    json!({ UNREADABLE_ARGUMENTS: raw })
 }
 
 /// Arguments out of the text that a model wrote: an object, or the raw text as a string value. Nothing counts as `{}`.

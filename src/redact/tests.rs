@@ -128,6 +128,8 @@ fn debug_shows_no_secret() {
 }
 
 proptest! {
+    #![proptest_config(ProptestConfig::with_cases(96))]
+
     /// Whatever stands around it and however it is spelled, the secret is gone.
     #[test]
     fn no_encoding_of_any_secret_survives(
@@ -139,7 +141,7 @@ proptest! {
         let redactor = redactor(&[&secret]);
         let core = secret.trim();
         let json = serde_json::Value::from(core).to_string();
-        let json = &json[1..json.len() - 1];
+        let json = json.strip_prefix('"').unwrap().strip_suffix('"').unwrap();
         let spelled = [
             core.to_owned(),
             json.to_owned(),

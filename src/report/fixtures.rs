@@ -21,6 +21,7 @@ pub(super) const RUN_ID: &str = "f4a2c781-9d1e-4c35-8a57-1c2d3e4f5a6b";
 #[derive(Debug, Default)]
 pub(super) struct Script {
     pub(super) events: Vec<Event>,
+    tiers: Vec<Tier>,
     run_iterations: u32,
     calls: u32,
 }
@@ -50,6 +51,19 @@ pub(super) fn ladder() -> Vec<Tier> {
         tier("mid-grade", Mode::Simple, "anthropic/claude-haiku-4-5", 3),
         power,
     ]
+}
+
+pub(super) fn scope(tier_index: u32, iteration: u32, role: Role) -> CallScope {
+    CallScope {
+        tier_index,
+        iteration,
+        role,
+        session_id: "s".into(),
+        parent_session_id: None,
+        root_session_id: "s".into(),
+        turn: 1,
+        attempt: 1,
+    }
 }
 
 fn strings(texts: &[&str]) -> Vec<String> {
@@ -82,7 +96,7 @@ impl Script {
     }
 
     pub(super) fn with(run: RunStarted) -> Self {
-        let mut script = Self::default();
+        let mut script = Self { tiers: run.tiers.clone(), ..Self::default() };
         script.push(Event::RunStarted(run));
         script.push(Event::InvocationStarted { invocation: 1, pid: 4242 });
         script
@@ -125,16 +139,7 @@ impl Script {
     pub(super) fn call(&mut self, tier_index: u32, iteration: u32, role: Role, cost: u64) -> &mut Self {
         self.calls += 1;
         let call_id = format!("call-{}", self.calls);
-        let scope = CallScope {
-            tier_index,
-            iteration,
-            role,
-            session_id: "s".into(),
-            parent_session_id: None,
-            root_session_id: "s".into(),
-            turn: 1,
-            attempt: 1,
-        };
+        let scope = scope(tier_index, iteration, role);
         let reserved = MicroUsd(cost * 3);
         self.push(Event::CallReserved { call_id: call_id.clone(), scope: scope.clone(), reserved });
         self.push(Event::CallSettled(Receipt {
@@ -159,15 +164,7 @@ impl Script {
         failing: &[&str],
         errors: &[&str],
     ) -> Attempt {
-        let tiers = ladder();
-        let tier = self
-            .events
-            .iter()
-            .find_map(|event| match event {
-                Event::RunStarted(run) => run.tiers.get(tier_index as usize).cloned(),
-                _ => None,
-            })
-            .unwrap_or_else(|| tiers[0].clone());
+        let tier = self.tiers[tier_index as usize].clone();
         Attempt {
             tier_index,
             tier_name: tier.name.clone(),
@@ -267,160 +264,6 @@ pub(super) fn fixed() -> Script {
     script
 }
 
-/// Every way a run can end, by name.
-pub(super) fn every_ending() -> Vec<(&'static str, RunView)> {
-    let mut endings = vec![("fixed", fixed().view())];
-    let mut add = |name, build: &dyn Fn(&mut Script), liveness| {
-        let mut script = Script::new();
-        build(&mut script);
-        endings.push((name, script.view_as(liveness)));
-    };
-    let ended = Liveness::Ended;
-    add(
-        "already_green",
-        &|s| _ = s.baseline(&[], Verdict::Green).finish(Outcome::AlreadyGreen, "already green", &[]),
-        ended,
-    );
-    add("exhausted", &exhausted, ended);
-    add(
-        "stalled",
-        &|s| {
-            s.first_tier_fails().tier(1).iteration(1, 1, 300, &F0[..1]).iteration(1, 2, 300, &F0[..1]);
-            s.end_tier(1, TierExit::NoProgress, None, 2).finish(Outcome::Stalled, "same patch twice", &F0[..1]);
-        },
-        ended,
-    );
-    add(
-        "blocked",
-        &|s| {
-            let reason = "`parse::reads_empty` contradicts docs/format.md: which one is right?".to_owned();
-            s.red().tier(0).iteration(0, 1, 400, &F0).end_tier(0, TierExit::Blocked, Some(&reason), 1);
-            s.finish(Outcome::Blocked { reason }, "blocked", &F0);
-        },
-        ended,
-    );
-    add(
-        "objected",
-        &|s| {
-            s.red().tier(0).iteration(0, 1, 400, &[]).end_tier(0, TierExit::Objected, None, 1);
-            s.finish(Outcome::Objected, "the critic rejected", &[]);
-        },
-        ended,
-    );
-    add(
-        "budget",
-        &|s| {
-            s.first_tier_fails().tier(1).iteration(1, 1, 1_200_000, &F0[..1]).begin(1, 2).call(
-                1,
-                2,
-                Role::Artisan,
-                790_000,
-            );
-            let attempt = s.attempt(1, 2, 790_000, &F0[..1], &["Expected 12, received NaN"]);
-            s.push(Event::IterationFinished(attempt)).end_tier(1, TierExit::BudgetExhausted, None, 2);
-            s.finish(
-                Outcome::Budget,
-                "the next call may cost up to $0.0240, and $0.0100 is left of the cost cap",
-                &F0[..1],
-            );
-        },
-        ended,
-    );
-    add(
-        "no_model",
-        &|s| {
-            s.red().tier(0).begin(0, 1).end_tier(
-                0,
-                TierExit::ProviderError,
-                Some("connection refused (localhost:11434)"),
-                1,
-            );
-            s.escalate(0, 1).tier(1).begin(1, 1).end_tier(
-                1,
-                TierExit::ProviderError,
-                Some("the key was refused (401)"),
-                1,
-            );
-            s.escalate(1, 2).tier(2).begin(2, 1).end_tier(
-                2,
-                TierExit::ProviderError,
-                Some("the key was refused (401)"),
-                1,
-            );
-            s.finish(Outcome::NoModel, "the key was refused (401); set ANTHROPIC_API_KEY", &F0);
-        },
-        ended,
-    );
-    add(
-        "refused",
-        &|s| {
-            let reason = "the pull request comes from a fork".to_owned();
-            s.finish(Outcome::Refused { reason }, "fork", &[]);
-        },
-        ended,
-    );
-    add(
-        "broken",
-        &|s| {
-            let reason = "`cargo test` exited with 127: cargo: command not found".to_owned();
-            s.baseline(&[], Verdict::Broken { reason: reason.clone() }).finish(
-                Outcome::Broken { reason },
-                "broken",
-                &[],
-            );
-        },
-        ended,
-    );
-    add(
-        "interrupted",
-        &|s| {
-            s.red().tier(0).iteration(0, 1, 400, &F0).begin(0, 2).end_tier(0, TierExit::Interrupted, None, 2);
-            s.finish(Outcome::Interrupted { signal: 15 }, "SIGTERM", &F0);
-        },
-        ended,
-    );
-    add(
-        "parked",
-        &|s| {
-            s.red().tier(0).iteration(0, 1, 400, &[]).finish(Outcome::Parked, "waiting for the checks of 3f9c2ab", &[]);
-        },
-        ended,
-    );
-    add(
-        "died",
-        &|s| {
-            s.red().tier(0).iteration(0, 1, 400, &F0[..2]).begin(0, 2);
-            let scope = CallScope {
-                tier_index: 0,
-                iteration: 2,
-                role: Role::Artisan,
-                session_id: "s".into(),
-                parent_session_id: None,
-                root_session_id: "s".into(),
-                turn: 1,
-                attempt: 1,
-            };
-            s.push(Event::CallReserved { call_id: "open".into(), scope, reserved: MicroUsd(21_000) });
-        },
-        Liveness::Dead,
-    );
-    add("running", &|s| _ = s.red().tier(0).iteration(0, 1, 400, &F0[..2]).begin(0, 2), Liveness::Alive);
-    endings
-}
+mod endings;
 
-fn exhausted(s: &mut Script) {
-    s.first_tier_fails().tier(1);
-    for iteration in 1..=3 {
-        s.iteration(1, iteration, if iteration == 3 { 300 } else { 400 }, &F0[..1]);
-    }
-    s.end_tier(1, TierExit::EntropyDetected, None, 3).escalate(1, 8).tier(2);
-    for iteration in 1..=5 {
-        s.iteration(2, iteration, 9_400, &F0[..1]);
-    }
-    s.end_tier(2, TierExit::IterationsExhausted, None, 5).push(Event::Warning {
-        message:
-            "ollama/codellama: window unknown, 8,000 tokens assumed; set models.\"ollama/codellama\".contextWindow"
-                .into(),
-    });
-    s.finish(Outcome::Exhausted, "every tier used its iterations", &F0[..1]);
-}
+pub(super) use endings::every_ending;

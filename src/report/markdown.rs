@@ -215,22 +215,15 @@ fn row(tier: &TierView) -> String {
 
 fn tests(view: &RunView, surface: Surface) -> Option<String> {
     let mut parts = vec![format!("**Tests:** {}", words::tests_change(view)?)];
-    let before = &view.failing_before;
-    match &view.failing_after {
-        None => parts.extend(list("Failing", before.iter().map(String::as_str).collect(), surface)),
-        Some(after) => {
-            let still = after.iter().filter(|name| before.contains(name)).map(String::as_str).collect();
-            let new = after.iter().filter(|name| !before.contains(name)).map(String::as_str).collect();
-            parts.extend(list("Still failing", still, surface));
-            parts.extend(list("Newly failing", new, surface));
-            parts.extend(list("Fixed", view.fixed_tests(), surface));
-        }
-    }
+    let still = if view.failing_after.is_some() { "Still failing" } else { "Failing" };
+    parts.extend(list(still, &view.still_failing(), surface));
+    parts.extend(list("Newly failing", &view.newly_failing(), surface));
+    parts.extend(list("Fixed", &view.fixed_tests(), surface));
     Some(parts.join("\n\n"))
 }
 
 /// A titled list of test names; `None` when there are none.
-fn list(title: &str, names: Vec<&str>, surface: Surface) -> Option<String> {
+fn list(title: &str, names: &[&str], surface: Surface) -> Option<String> {
     if names.is_empty() {
         return None;
     }
@@ -262,12 +255,12 @@ fn collapsible(title: &str, total: usize, items: impl Iterator<Item = String>, s
 
 fn warnings(view: &RunView) -> Option<String> {
     let mut lines: Vec<String> =
-        view.warnings.iter().take(MAX_WARNINGS).map(|warning| format!("- ⚠ {}", code(warning, MAX_SPEECH))).collect();
-    lines.extend(words::unsettled(view).map(|sentence| format!("- ⚠ {sentence}")));
+        view.warnings.iter().take(MAX_WARNINGS).map(|warning| format!("- {}", code(warning, MAX_SPEECH))).collect();
+    lines.extend(words::unsettled(view).map(|sentence| format!("- {sentence}")));
     if view.warnings.len() > MAX_WARNINGS {
         lines.push(format!("- … and {} more in the audit log", view.warnings.len() - MAX_WARNINGS));
     }
-    (!lines.is_empty()).then(|| lines.join("\n"))
+    (!lines.is_empty()).then(|| format!("**Warnings**\n\n{}", lines.join("\n")))
 }
 
 fn diff(view: &RunView, surface: Surface) -> Option<String> {
@@ -280,7 +273,8 @@ fn diff(view: &RunView, surface: Surface) -> Option<String> {
         };
         format!("- {} {size}", code(&file.path, MAX_TEST_NAME))
     });
-    Some(format!("**Change:** {size}\n\n{}", collapsible("Files", files.len(), items, surface)))
+    let list = collapsible("Files", files.len(), items, surface);
+    Some(format!("**Change:** {size}\n\n{}", list.trim_start_matches("Files:\n\n")))
 }
 
 fn errors(view: &RunView) -> Option<String> {
@@ -295,14 +289,11 @@ fn errors(view: &RunView) -> Option<String> {
 
 fn money(view: &RunView) -> Option<String> {
     view.run.as_ref()?;
-    let caps = view.budget();
-    let used = format!("**Budget:** {} of {} used", view.spent.cost, caps.max_cost.to_cents());
-    let cap = if view.budget_cap_hit() && !view.stop_reason().is_empty() {
-        format!(" ({})", code(view.stop_reason(), MAX_SPEECH))
-    } else {
-        String::new()
-    };
-    Some(format!("{used}{cap}; left: {}.", words::budget_left(view)))
+    let left = format!("**Budget left:** {}", words::budget_left(view));
+    if !view.budget_cap_hit() || view.stop_reason().is_empty() {
+        return Some(left);
+    }
+    Some(format!("**Cap hit:** {}\n\n{left}", code(view.stop_reason(), MAX_SPEECH)))
 }
 
 fn next(view: &RunView) -> Option<String> {
@@ -317,7 +308,7 @@ fn audit(view: &RunView) -> Option<String> {
         return Some(format!("Run {id}; the audit log was off."));
     };
     let path = words::shell_quote(db);
-    let again = format!("upshift report {} --audit-db {path}", run.run_id.short());
+    let again = format!("upshift report {} --audit-db {path}", words::plain_id(run.run_id.short()));
     let mut commands = vec![again.clone(), format!("{again} --verify")];
     commands.extend(words::history_command(view));
     Some(format!(

@@ -1,1 +1,393 @@
-//! To be written.
+//! Progress: one event becomes the lines that a person following the run reads (stderr).
+//!
+//! Holds what it needs from earlier events, nothing else. Invariant: in Actions no line but our own `::group::` and
+//! `::endgroup::` is a workflow command, and at most one group is open.
+
+use crate::domain::attempt::{Attempt, AttemptStatus, TierExit};
+use crate::domain::event::{BaselineFinished, Event, RunStarted};
+use crate::domain::ladder::{Role, Tier};
+use crate::domain::receipt::{CallStatus, Receipt};
+use crate::domain::test_report::RunKind;
+use crate::domain::units::human_duration;
+use crate::domain::verdict::Verdict;
+
+use super::plain;
+use super::style::{Style, Tone};
+use super::words::{count, u64_of};
+use super::workflow_command;
+
+/// The rule above and below a tier's banner, as the contract draws it.
+const RULE: &str = "━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━";
+const MAX_NAME: usize = 40;
+const MAX_SPEECH: usize = 200;
+/// Warnings say what to do at their end, so they get more room.
+const MAX_WARNING: usize = 400;
+/// Failing tests named at the baseline; the report names them all.
+const MAX_TESTS: usize = 5;
+/// Tools that ran at least this long have their time shown.
+const SLOW_TOOL_MS: u64 = 1_000;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Group {
+    Open,
+    Closed,
+}
+
+/// Turns events into lines; feed it every event in order.
+#[derive(Debug)]
+pub struct Progress {
+    style: Style,
+    tiers: Vec<Tier>,
+    failing_before: u64,
+    carried: u32,
+    group: Group,
+}
+
+impl Progress {
+    /// A follower of a run. For one that another process began, feed it the past events and drop their lines.
+    #[must_use]
+    pub fn new(style: Style) -> Self {
+        Self { style, tiers: Vec::new(), failing_before: 0, carried: 0, group: Group::Closed }
+    }
+
+    /// The lines for one event; most events have one or none.
+    pub fn lines(&mut self, event: &Event) -> Vec<String> {
+        let mut lines = self.commands_before(event);
+        let said = self.say(event);
+        lines.extend(match self.style {
+            Style::Plain | Style::Colour => said,
+            Style::Actions => said.iter().map(|line| plain::inert(line)).collect(),
+        });
+        lines.extend(self.commands_after(event));
+        lines
+    }
+
+    /// The lines that close what is still open; for an end without [`Event::RunFinished`].
+    pub fn finish(&mut self) -> Vec<String> {
+        self.close_group().into_iter().collect()
+    }
+
+    fn close_group(&mut self) -> Option<String> {
+        let was = std::mem::replace(&mut self.group, Group::Closed);
+        (was == Group::Open).then(workflow_command::end_group)
+    }
+
+    fn commands_before(&mut self, event: &Event) -> Vec<String> {
+        if matches!(event, Event::InvocationStarted { .. }) {
+            // A group that another process left open ended with its step.
+            self.group = Group::Closed;
+        }
+        let closes = matches!(
+            event,
+            Event::IterationStarted { .. }
+                | Event::IterationFinished(_)
+                | Event::TierStarted { .. }
+                | Event::TierFinished { .. }
+                | Event::RunFinished(_)
+        );
+        if closes { self.close_group().into_iter().collect() } else { Vec::new() }
+    }
+
+    fn commands_after(&mut self, event: &Event) -> Vec<String> {
+        let (Style::Actions, Event::IterationStarted { tier_index, iteration, .. }) = (self.style, event) else {
+            return Vec::new();
+        };
+        self.group = Group::Open;
+        let title = match self.tier(*tier_index) {
+            Some((number, tier)) => format!("Steps of tier {number}, iteration {iteration}: {}", name(&tier.name)),
+            None => format!("Steps of iteration {iteration}"),
+        };
+        vec![workflow_command::group(&title)]
+    }
+
+    fn say(&mut self, event: &Event) -> Vec<String> {
+        match event {
+            Event::RunStarted(run) => self.run_started(run),
+            Event::InvocationStarted { invocation: 0 | 1, .. } => Vec::new(),
+            Event::InvocationStarted { invocation, .. } => {
+                vec![self.paint(Tone::Heading, &format!("◆ Resumed: invocation {invocation} of this run"))]
+            }
+            Event::BaselineFinished(baseline) => self.baseline(baseline),
+            Event::TierStarted { tier_index, dropped_tiers, .. } => self.tier_started(*tier_index, *dropped_tiers),
+            Event::IterationStarted { tier_index, iteration, .. } => {
+                vec![self.iteration_started(*tier_index, *iteration)]
+            }
+            Event::SessionStarted { role, target, .. } => {
+                vec![self.paint(Tone::Faint, &format!("    {}: {}", role.as_str(), name(target)))]
+            }
+            Event::CallSettled(receipt) => {
+                failed_call(receipt).map(|line| self.paint(Tone::Notice, &line)).into_iter().collect()
+            }
+            Event::ToolFinished { role, name, subject, ok, duration_ms, .. } => {
+                vec![self.tool(*role, name, subject, *ok, *duration_ms)]
+            }
+            Event::ContextThreshold { role, level, percent } if level != "info" => {
+                let line = format!("    ! {}: {percent} % of the window is in use", role.as_str());
+                vec![self.paint(Tone::Notice, &line)]
+            }
+            Event::SessionFinished { role, turns, result, summary, .. } => {
+                vec![session_finished(*role, *turns, result, summary)]
+            }
+            Event::TestsFinished { kind, verdict, passed, failed, duration_ms, .. } => {
+                vec![self.tests(*kind, verdict, *passed, *failed, *duration_ms)]
+            }
+            Event::IterationFinished(attempt) => vec![self.iteration_finished(attempt)],
+            Event::EntropyDetected { signature, count, .. } => {
+                let line = format!("  ! The same error {count} times in a row: {}", speech(signature));
+                vec![self.paint(Tone::Notice, &line)]
+            }
+            Event::BudgetWarning { dimension, percent } => {
+                vec![self.paint(Tone::Notice, &format!("  ! {percent} % of the {} is used", cap_name(dimension)))]
+            }
+            Event::TierFinished { tier_index, exit, reason, iterations, .. } => {
+                vec![self.tier_finished(*tier_index, *exit, reason.as_deref(), *iterations)]
+            }
+            Event::Escalated { to, iterations_carried, .. } => self.escalated(*to, *iterations_carried),
+            Event::Warning { message } => {
+                vec![self.paint(Tone::Notice, &format!("! {}", plain::clipped_line(message, MAX_WARNING)))]
+            }
+            Event::ContextThreshold { .. }
+            | Event::CallReserved { .. }
+            | Event::ContextReset { .. }
+            | Event::RunFinished(_) => Vec::new(),
+        }
+    }
+
+    fn run_started(&mut self, run: &RunStarted) -> Vec<String> {
+        self.tiers.clone_from(&run.tiers);
+        let configured = count(u64_of(run.tiers.len()), "tier");
+        let mut lines =
+            vec![self.paint(Tone::Heading, &format!("◆ Tiered escalation mode enabled ({configured} configured)"))];
+        lines.extend(table(&run.tiers));
+        let budget = &run.budget;
+        lines.push(format!(
+            "◆ Budget: {}, {}, {}",
+            budget.max_cost.to_cents(),
+            count(u64::from(budget.max_iterations), "iteration"),
+            human_duration(budget.max_active_ms)
+        ));
+        lines.push(format!("◆ Test command: {}", plain::command(&run.test_command)));
+        let db = run.audit_db.as_deref().map_or_else(|| "off".to_owned(), plain::command);
+        lines.push(format!("◆ Audit log: {db}  (run: {})", plain::line(run.run_id.short())));
+        lines
+    }
+
+    fn baseline(&mut self, baseline: &BaselineFinished) -> Vec<String> {
+        self.failing_before = u64_of(baseline.failing.len());
+        let counts = counts(baseline.kind, self.failing_before, None, baseline.passed);
+        let time = human_duration(baseline.duration_ms);
+        let word = baseline.verdict.as_str();
+        let head = format!("◆ Baseline: {word}{counts}  ({}, {time})", plain::line(&baseline.framework));
+        let mut lines = vec![self.paint(verdict_tone(&baseline.verdict), &head)];
+        lines.extend(baseline.verdict.reason().map(|reason| format!("    {}", speech(reason))));
+        lines.extend(baseline.failing.iter().take(MAX_TESTS).map(|test| format!("    ✖ {}", speech(test))));
+        if baseline.failing.len() > MAX_TESTS {
+            lines.push(format!("    … and {} more", baseline.failing.len() - MAX_TESTS));
+        }
+        if !baseline.flaky.is_empty() {
+            let flaky = count(u64_of(baseline.flaky.len()), "test");
+            lines.push(format!("    {flaky} set aside as flaky: failed once, passed once"));
+        }
+        lines
+    }
+
+    fn tier_started(&self, tier_index: u32, dropped_tiers: u32) -> Vec<String> {
+        let Some((number, tier)) = self.tier(tier_index) else { return Vec::new() };
+        let banner = format!("▶ Tier {number}/{}: {}", self.tiers.len(), headline(tier));
+        let mut lines = vec![String::new(), RULE.to_owned(), self.paint(Tone::Heading, &banner), RULE.to_owned()];
+        if dropped_tiers > 0 {
+            let dropped = count(u64::from(dropped_tiers), "older tier");
+            lines.push(format!("  {dropped} did not fit into the history that is handed over"));
+        }
+        lines
+    }
+
+    fn iteration_started(&self, tier_index: u32, iteration: u32) -> String {
+        let Some((_, tier)) = self.tier(tier_index) else { return format!("  Iteration {iteration}") };
+        let informed = match (iteration, self.carried) {
+            (1, carried) if carried > 0 => format!("  (informed by {})", count(u64::from(carried), "prior failure")),
+            _ => String::new(),
+        };
+        format!("  Iteration {iteration}/{} [{}]{informed}", tier.max_iterations, name(&tier.name))
+    }
+
+    fn tool(&self, role: Role, tool: &str, subject: &str, ok: bool, duration_ms: u64) -> String {
+        let time =
+            if duration_ms >= SLOW_TOOL_MS { format!("  ({})", human_duration(duration_ms)) } else { String::new() };
+        let line = format!("    {}: {} {}", role.as_str(), plain::line(tool), speech(subject));
+        let line = format!("{}{time}", line.trim_end());
+        if ok { line } else { self.paint(Tone::Notice, &format!("{line}  ✖ failed")) }
+    }
+
+    fn tests(&self, kind: RunKind, verdict: &Verdict, passed: u64, failed: u64, duration_ms: u64) -> String {
+        let fixed = self.failing_before.checked_sub(failed).filter(|&fixed| fixed > 0);
+        let counts = counts(kind, failed, fixed, passed);
+        let reason = verdict.reason().map(|reason| format!(": {}", speech(reason))).unwrap_or_default();
+        let time = human_duration(duration_ms);
+        let line = format!("    tests: {}{counts}{reason}  ({time})", verdict.as_str());
+        self.paint(verdict_tone(verdict), &line)
+    }
+
+    fn iteration_finished(&self, attempt: &Attempt) -> String {
+        let result = match attempt.test_status {
+            AttemptStatus::Passed => self.paint(Tone::Good, "✔ passed"),
+            AttemptStatus::Failed if attempt.failed_tests.is_empty() => self.paint(Tone::Bad, "✖ failed"),
+            AttemptStatus::Failed => {
+                let failing = format!("✖ {} failing", u64_of(attempt.failed_tests.len()));
+                self.paint(Tone::Bad, &failing)
+            }
+            AttemptStatus::Error => {
+                let error =
+                    attempt.error_messages.first().map_or_else(String::new, |error| format!(": {}", speech(error)));
+                self.paint(Tone::Bad, &format!("✖ error{error}"))
+            }
+        };
+        let time = human_duration(attempt.duration_ms);
+        format!("  Iteration {}: {result}  |  {}  |  {time}", attempt.iteration, attempt.cost)
+    }
+
+    fn tier_finished(&self, tier_index: u32, exit: TierExit, reason: Option<&str>, iterations: u32) -> String {
+        let who = match self.tier(tier_index) {
+            Some((number, tier)) => format!("Tier {number} ({})", name(&tier.name)),
+            None => format!("Tier {}", tier_index.saturating_add(1)),
+        };
+        let after = count(u64::from(iterations), "iteration");
+        let because = reason.filter(|reason| !reason.trim().is_empty());
+        let because = because.map(|reason| format!(": {}", speech(reason))).unwrap_or_default();
+        let (tone, line) = match exit {
+            TierExit::Success => (Tone::Good, format!("✔ {who} solved it in iteration {iterations}.")),
+            TierExit::IterationsExhausted => (Tone::Bad, format!("✖ {who} exhausted {after} without success.")),
+            TierExit::BudgetExhausted => (Tone::Bad, format!("✖ {who} ran out of budget after {after}{because}")),
+            TierExit::ProviderError => (Tone::Bad, format!("✖ {who} has no model that can be used{because}")),
+            TierExit::EntropyDetected => {
+                (Tone::Bad, format!("✖ {who} stalled after {after}: the same error came back again and again."))
+            }
+            TierExit::NoProgress => (Tone::Bad, format!("✖ {who} stalled after {after}: the same patch came twice.")),
+            TierExit::Blocked => (Tone::Bad, format!("✖ {who} says that a person is needed{because}")),
+            TierExit::Objected => {
+                (Tone::Bad, format!("✖ {who}: the tests pass, but the critic rejects the change{because}"))
+            }
+            TierExit::Interrupted => (Tone::Bad, format!("✖ {who} was interrupted after {after}.")),
+        };
+        self.paint(tone, &line)
+    }
+
+    fn escalated(&mut self, to: u32, carried: u32) -> Vec<String> {
+        self.carried = carried;
+        let Some((number, tier)) = self.tier(to) else { return Vec::new() };
+        let line = format!("◆ Escalating to Tier {number}: {}", headline(tier));
+        vec![
+            self.paint(Tone::Heading, &line),
+            format!("  Carrying forward: {} of failure history", count(u64::from(carried), "iteration")),
+        ]
+    }
+
+    fn tier(&self, tier_index: u32) -> Option<(u64, &Tier)> {
+        let tier = self.tiers.get(usize::try_from(tier_index).ok()?)?;
+        Some((u64::from(tier_index).saturating_add(1), tier))
+    }
+
+    fn paint(&self, tone: Tone, line: &str) -> String {
+        self.style.paint(tone, line)
+    }
+}
+
+/// The ladder as the contract prints it: `  Tier 1: local-free   [simple]  ollama/codellama  max 5 iterations`.
+fn table(tiers: &[Tier]) -> Vec<String> {
+    /// The contract's narrowest name column.
+    const MIN_NAME: usize = 11;
+    const MODE_WIDTH: usize = 8;
+    let names: Vec<String> = tiers.iter().map(|tier| name(&tier.name)).collect();
+    let models: Vec<String> = tiers.iter().map(first_model).collect();
+    let widest = |texts: &[String]| texts.iter().map(|text| plain::width(text)).max().unwrap_or(0);
+    let (name_width, model_width) = (widest(&names).max(MIN_NAME), widest(&models));
+    let number_width = tiers.len().to_string().len();
+    let rows = tiers.iter().zip(&names).zip(&models).zip(1_u32..);
+    rows.map(|(((tier, name), model), number)| {
+        format!(
+            "  Tier {number:>number_width$}: {}  {}  {}  max {}",
+            plain::pad(name, name_width),
+            plain::pad(&format!("[{}]", tier.mode.as_str()), MODE_WIDTH),
+            plain::pad(model, model_width),
+            count(u64::from(tier.max_iterations), "iteration")
+        )
+    })
+    .collect()
+}
+
+/// `mid-grade  [simple, anthropic/claude-haiku-4-5]`.
+fn headline(tier: &Tier) -> String {
+    format!("{}  [{}, {}]", name(&tier.name), tier.mode.as_str(), first_model(tier))
+}
+
+fn first_model(tier: &Tier) -> String {
+    tier.artisan.first().map(|model| name(&model.to_string())).unwrap_or_default()
+}
+
+fn name(text: &str) -> String {
+    plain::clipped_line(text, MAX_NAME)
+}
+
+fn speech(text: &str) -> String {
+    plain::clipped_line(text, MAX_SPEECH)
+}
+
+fn failed_call(receipt: &Receipt) -> Option<String> {
+    if receipt.status == CallStatus::Ok {
+        return None;
+    }
+    let why = receipt.error.as_deref().map(|error| format!(": {}", speech(error))).unwrap_or_default();
+    let role = receipt.scope.role.as_str();
+    let target = name(&receipt.target.to_string());
+    Some(format!("    {role}: call to {target} failed ({}){why}", receipt.status.as_str().replace('_', " ")))
+}
+
+fn session_finished(role: Role, turns: u32, result: &str, summary: &str) -> String {
+    let summary = if summary.trim().is_empty() { String::new() } else { format!(": {}", speech(summary)) };
+    format!("    {}: {} after {}{summary}", role.as_str(), speech(result), count(u64::from(turns), "turn"))
+}
+
+fn cap_name(dimension: &str) -> &str {
+    match dimension {
+        "cost" => "cost cap",
+        "iterations" => "iteration cap",
+        "duration" => "time cap",
+        _ => "budget",
+    }
+}
+
+fn verdict_tone(verdict: &Verdict) -> Tone {
+    match verdict {
+        Verdict::Green => Tone::Good,
+        Verdict::Red { .. } | Verdict::Broken { .. } | Verdict::Tampered { .. } => Tone::Bad,
+    }
+}
+
+/// `, 1 failing (2 fixed), 39 passing`, or why there are no counts.
+fn counts(kind: RunKind, failed: u64, fixed: Option<u64>, passed: u64) -> String {
+    let trouble = match kind {
+        RunKind::Tests => {
+            let failing = match (failed, fixed) {
+                (0, None) => String::new(),
+                (0, Some(fixed)) => format!(", {fixed} fixed"),
+                (failed, None) => format!(", {failed} failing"),
+                (failed, Some(fixed)) => format!(", {failed} failing ({fixed} fixed)"),
+            };
+            return format!("{failing}, {passed} passing");
+        }
+        RunKind::CompileError => "it does not compile",
+        RunKind::CollectionError => "the tests could not be loaded",
+        RunKind::ImportError => "a module could not be imported",
+        RunKind::Crash => "the test process crashed",
+        RunKind::Timeout => "time ran out",
+        RunKind::MissingTool => "a program is not installed",
+        RunKind::BadCommand => "the test command is wrong",
+        RunKind::NoTests => "no test ran",
+        RunKind::Infrastructure => "the environment failed, not the code",
+        RunKind::Unreadable => "the output could not be read",
+    };
+    format!(", {trouble}")
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,14 +1,16 @@
-//! Colour or none: the only place that writes escape sequences of our own.
+//! How text is decorated: the only place that writes escape sequences of our own.
 
 use anstyle::{AnsiColor, Color, Effects};
 
-/// Whether text is coloured. The caller decides: colour belongs on a terminal only.
+/// How text is decorated. The caller decides: colour belongs on a terminal only.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Style {
     /// Text alone.
     Plain,
     /// With ANSI colours.
     Colour,
+    /// Text for the Actions runner's log: plain, and progress in foldable groups.
+    Actions,
 }
 
 /// What a piece of text is, for colouring.
@@ -25,7 +27,7 @@ impl Style {
     /// Puts a tone on text.
     pub(super) fn paint(self, tone: Tone, text: &str) -> String {
         let style = match (self, tone) {
-            (Self::Plain, _) => return text.to_owned(),
+            (Self::Plain | Self::Actions, _) => return text.to_owned(),
             (Self::Colour, Tone::Good) => foreground(AnsiColor::Green),
             (Self::Colour, Tone::Bad) => foreground(AnsiColor::Red),
             (Self::Colour, Tone::Notice) => foreground(AnsiColor::Yellow),

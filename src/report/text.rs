@@ -51,12 +51,14 @@ pub fn verdict(view: &RunView, style: Style) -> String {
     style.paint(tone, &format!("{} {}", mark.sign(), say(&sentence)))
 }
 
-/// A sentence for a terminal.
+/// A sentence for a terminal. A command in its middle stands in backticks; at its end it is ready to be copied.
 pub(super) fn say(sentence: &Sentence) -> String {
+    let last = sentence.0.last();
     sentence.render(|piece| match piece {
         Piece::Ours(text) => text.clone(),
         Piece::Name(name) => plain::clipped_line(name, MAX_NAME),
-        Piece::Code(code) => plain::command(code),
+        Piece::Code(code) if last.is_some_and(|last| std::ptr::eq(last, piece)) => plain::command(code),
+        Piece::Code(code) => format!("`{}`", plain::command(code)),
         Piece::Speech(speech) => plain::clipped_line(speech, MAX_SPEECH),
     })
 }
@@ -173,6 +175,7 @@ fn errors(view: &RunView) -> Vec<String> {
 
 fn extras(view: &RunView) -> Vec<String> {
     let mut facts = Vec::new();
+    facts.extend(view.tiers.iter().filter_map(|tier| tier_reason(view, tier)));
     facts.extend(words::tests_change(view).map(|change| format!("  Tests:   {change}")));
     facts.extend(words::diff_size(view).map(|size| format!("  Change:  {size}")));
     if view.budget_cap_hit() && !view.stop_reason().is_empty() {
@@ -199,6 +202,14 @@ fn extras(view: &RunView) -> Vec<String> {
         lines.extend(steps);
     }
     lines
+}
+
+/// Why a tier ended, where it gave a reason that the verdict does not say already.
+fn tier_reason(view: &RunView, tier: &TierView) -> Option<String> {
+    let reason = tier.reason.as_deref().filter(|reason| !reason.trim().is_empty())?;
+    let said = reason == view.stop_reason()
+        || matches!(view.outcome(), Some(Outcome::Blocked { reason: said }) if said == reason);
+    (!said).then(|| format!("  Tier {}:  {}", tier.number, say(&words::why_it_ended(tier))))
 }
 
 #[cfg(test)]

@@ -9,6 +9,9 @@ use crate::domain::units::{MicroUsd, human_duration};
 
 use super::view::{Ending, RunView, TierState, TierView};
 
+/// Where commands look for the audit log when nothing names it (DESIGN §2.4); it need not be named in advice.
+const DEFAULT_AUDIT_DB: &str = ".upshift/audit.db";
+
 /// A part of a sentence.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Piece {
@@ -153,8 +156,6 @@ fn verdict_of(outcome: &Outcome, view: &RunView) -> (Mark, Sentence) {
             start("Interrupted by ").ours(signal_name(*signal)).at(view, " during ", ".")
         }
     };
-    let sentence =
-        if *outcome == Outcome::Objected && view.position.is_some() { sentence.ours(").") } else { sentence };
     (Mark::Bad, sentence)
 }
 
@@ -250,13 +251,19 @@ pub fn budget_left(view: &RunView) -> String {
     let spent = &view.spent;
     format!(
         "{} of {}, {} of {}, {} of {}",
-        caps.max_cost.saturating_sub(spent.cost),
+        round_money(caps.max_cost.saturating_sub(spent.cost)),
         caps.max_cost.to_cents(),
         caps.max_iterations.saturating_sub(spent.iterations),
         count(u64::from(caps.max_iterations), "iteration"),
         human_duration(caps.max_active_ms.saturating_sub(spent.active_ms)),
         human_duration(caps.max_active_ms),
     )
+}
+
+/// Whole cents with two decimals, as caps are written; anything finer with four.
+fn round_money(amount: MicroUsd) -> String {
+    const MICROS_PER_CENT: u64 = 10_000;
+    if amount.0.is_multiple_of(MICROS_PER_CENT) { amount.to_cents() } else { amount.to_string() }
 }
 
 /// Says that money may have gone beyond the total; `None` when every call was settled.
@@ -306,7 +313,9 @@ pub fn next_steps(view: &RunView) -> Vec<Sentence> {
     let one = |sentence: Sentence| vec![sentence];
     let mut steps = match &view.ending {
         Ending::Running => return Vec::new(),
-        Ending::Died => one(resume("to go on after the last finished iteration; nothing is paid twice.")),
+        Ending::Died => {
+            one(resume(view, "to go on after the last finished iteration; what is finished is not paid for again."))
+        }
         Ending::Finished(finished) => match &finished.outcome {
             Outcome::Fixed { .. } => one(Sentence::plain(
                 "Review the change before you merge it: that the tests pass is all that upshift vouches for.",
@@ -341,11 +350,15 @@ pub fn next_steps(view: &RunView) -> Vec<Sentence> {
             Outcome::Broken { .. } => vec![
                 Sentence::plain("Run the command yourself until it runs the tests: ").code(test_command(view)),
                 Sentence::plain(
-                    "If it is the wrong one, set --test-command; what it needs beforehand goes into setupCommand.",
+                    "If it is the wrong one, set --test-command; what it needs beforehand goes into test.setupCommand.",
                 ),
             ],
-            Outcome::Interrupted { .. } => one(resume("to go on where it stopped; nothing is paid twice.")),
-            Outcome::Parked => one(resume("when what it waits for has happened (the workflow does so by itself).")),
+            Outcome::Interrupted { .. } => {
+                one(resume(view, "to go on where it stopped; what is finished is not paid for again."))
+            }
+            Outcome::Parked => {
+                one(resume(view, "when what it waits for has happened (the workflow does so by itself)."))
+            }
         },
     };
     if let Some(patch) = view.best_patch() {
@@ -355,8 +368,15 @@ pub fn next_steps(view: &RunView) -> Vec<Sentence> {
     steps
 }
 
-fn resume(rest: &str) -> Sentence {
-    Sentence::plain(format!("Run `upshift resume` {rest}"))
+fn resume(view: &RunView, rest: &str) -> Sentence {
+    let Some((run, db)) = view.run.as_ref().and_then(|run| Some((run, run.audit_db.as_deref()?))) else {
+        return Sentence::plain("Run upshift again: the audit log was off, and a run without one cannot be resumed.");
+    };
+    let mut command = format!("upshift resume {}", plain_id(run.run_id.short()));
+    if db != DEFAULT_AUDIT_DB {
+        command.push_str(&format!(" --audit-db {}", shell_quote(db)));
+    }
+    Sentence::plain("Run ").code(command).ours(format!(" {rest}"))
 }
 
 fn test_command(view: &RunView) -> String {
@@ -378,8 +398,13 @@ pub fn shell_quote(word: &str) -> String {
 pub fn history_command(view: &RunView) -> Option<String> {
     let run = view.run.as_ref().filter(|_| view.spent.iterations > 0)?;
     let db = shell_quote(run.audit_db.as_deref()?);
-    let id: String = run.run_id.0.chars().filter(|c| c.is_ascii_alphanumeric() || *c == '-').collect();
+    let id = plain_id(&run.run_id.0);
     Some(format!("sqlite3 {db} \"SELECT * FROM tier_attempts WHERE run_id='{id}' ORDER BY tier_index, iteration;\""))
+}
+
+/// A run id as it may stand in a command: a log that was tampered with must not make one of its own.
+pub(super) fn plain_id(id: &str) -> String {
+    id.chars().filter(|c| c.is_ascii_alphanumeric() || *c == '-').collect()
 }
 
 #[cfg(test)]

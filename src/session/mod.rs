@@ -1,28 +1,55 @@
 //! One role's conversation with a model, from the first message to a final report: always.
 //!
-//! Owns the turn loop, retries over targets, the context guard, tool dispatch, the text protocol for models without tool
-//! calling, the final report, and the accounting of every call. It does not know what a task, a tier or a prompt is.
-//! Invariant: no call is made without a reservation, no reservation of a call is left without its receipt, and no session
-//! ends without a report (S1-12).
+//! Owns the turn loop (`turns`), the search for a usable reply (`seeking`), one attempt and its accounting (`exchange`), what replies come to (`reading`,
+//! `text_protocol`), the tools (`tool`, `action`, `toolroom`), the context guard (`gauge`) and the report (`end`). It knows
+//! nothing of tasks, tiers or prompts beyond the text protocol's.
+//! Invariant: no call is made without a reservation, no call that was made is left without its receipt, and no session ends
+//! without a report (S1-12).
 //!
-//! Start reading at [`converse`].
+//! Start reading at [`converse`], then `turns::Session::run`.
 
 mod action;
 mod completeness;
+mod conversation;
 mod end;
+mod exchange;
+mod files;
+mod gauge;
 mod outputs;
 mod ports;
+mod reading;
+mod seeking;
 mod spec;
 mod text_protocol;
 mod tool;
+mod toolroom;
+mod turns;
+mod words;
 
 pub use end::{FailureReason, FinalReport, SessionEnd, SessionExit};
 pub use ports::{Memory, Ports, Replay, RunCommand, RunTests, ToolFuture, Toolbox};
 pub use spec::{Limits, Lineage, SessionSpec};
+pub use turns::SNAPSHOT_KIND;
+
+use crate::domain::event::Event;
+use turns::Session;
 
 /// Holds one role's conversation to its end.
 ///
-/// To be written: the contract is that of [`SessionEnd`].
-pub async fn converse(_spec: SessionSpec, _ports: &mut Ports<'_>) -> SessionEnd {
-    todo!()
+/// It never fails: whatever happens, there is a [`SessionEnd`] with a report, the model's own or a synthetic one with its
+/// reason. `SessionStarted` and `SessionFinished` are emitted around it; every call is reserved before it is sent and
+/// settled with a receipt; the conversation is kept as a snapshot.
+pub async fn converse(spec: SessionSpec, ports: &mut Ports<'_>) -> SessionEnd {
+    let mut session = Session::begin(spec, ports);
+    let first = session.spec.targets.first().map_or_else(String::new, ToString::to_string);
+    session.ports.journal.emit(&Event::SessionStarted {
+        role: session.spec.role,
+        session_id: session.id.clone(),
+        target: first,
+    });
+    let ending = session.run().await;
+    session.finish(ending)
 }
+
+#[cfg(test)]
+mod tests;

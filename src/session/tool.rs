@@ -124,11 +124,6 @@ impl Tool {
         Self::ALL.into_iter().find(|tool| tool.name() == name)
     }
 
-    /// Whether it changes nothing and may run beside others.
-    pub(super) const fn reads_only(self) -> bool {
-        matches!(self, Self::ListFiles | Self::ReadFile | Self::Search | Self::ReadOutput)
-    }
-
     /// Its parameters in the order in which they are told.
     pub(super) const fn params(self, role: Role) -> &'static [Param] {
         match self {

@@ -11,7 +11,7 @@ use std::time::SystemTime;
 use super::parse::{self, Parser};
 use super::{TestCommand, TestRun, filter};
 use crate::domain::stop::Stop;
-use crate::domain::test_report::{RunKind, RunStatus, TestReport};
+use crate::domain::test_report::{RunKind, RunStatus, TestReport, TestStatus};
 use crate::domain::verdict::Exit;
 use crate::process::{self, ProcessError, Program, Spec};
 
@@ -128,17 +128,21 @@ fn choose(printed: TestReport, written: Option<TestReport>) -> TestReport {
         written.framework = printed.framework;
     }
     // A file cannot take back what the output shows: a crash after it was written, failures it does not hold.
-    if written.status == RunStatus::Passed && printed.status != RunStatus::Passed && printed.kind != RunKind::Unreadable
-    {
+    let worse = match printed.status {
+        RunStatus::Passed => false,
+        RunStatus::Failed => written.status != RunStatus::Failed,
+        RunStatus::Error => written.status == RunStatus::Passed && printed.kind != RunKind::Unreadable,
+    };
+    if worse {
         written.status = printed.status;
         written.kind = printed.kind;
         written.tests.extend(printed.tests.into_iter().filter(|test| {
-            matches!(
-                test.status,
-                crate::domain::test_report::TestStatus::Failed | crate::domain::test_report::TestStatus::Error
-            )
+            matches!(test.status, TestStatus::Failed | TestStatus::Error)
         }));
     }
     written.problems.extend(printed.problems);
     written
 }
+
+#[cfg(test)]
+mod tests;

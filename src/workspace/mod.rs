@@ -1,13 +1,47 @@
 //! The working tree: recorded states, diffs, and every way a model may read or write it.
+//!
+//! A [`Workspace`] is a checkout and a private folder outside it. Start reading at its methods: the states (`states`, kept by
+//! `store`, compared by `diff`), and the tools for models (`tools`). What stands between them and harm: `rel_path` (names),
+//! `beneath` (handles), `protected` (what judges, what runs with rights).
+//!
+//! Invariant: nothing outside the checkout and the private folder is written, no link is followed, and no process is started: no hook,
+//! filter or setting of a repository ever runs. Whether a change is good is not decided here.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use crate::domain::event::DiffStat;
 use crate::domain::units::TreeId;
 
-/// A checkout and the private git directory that records its states.
+mod beneath;
+mod diff;
+mod git_index;
+mod mismatch;
+mod protected;
+mod rel_path;
+mod states;
+mod store;
+#[cfg(test)]
+mod tests;
+mod text;
+mod tools;
+mod walk;
+
+pub use diff::patch_hash;
+pub use protected::is_test_path;
+
+use beneath::{Beneath, TouchError};
+use protected::Protection;
+use states::States;
+use store::Store;
+
+/// A checkout and the private folder that keeps its recorded states.
 #[derive(Debug)]
-pub struct Workspace {}
+pub struct Workspace {
+    root: Beneath,
+    states: States,
+    protection: Protection,
+}
 
 /// Which paths a model may write.
 #[derive(Debug, Clone, Default)]
@@ -21,7 +55,7 @@ pub struct PathRules {
 /// A change between two recorded states.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Diff {
-    /// Unified diff; binary files only named.
+    /// Unified diff as `git apply` takes it; binary files only named.
     pub text: String,
     /// Its size.
     pub stat: DiffStat,
@@ -30,9 +64,66 @@ pub struct Diff {
 /// Why the workspace itself (not a model's request) failed.
 #[derive(Debug, thiserror::Error)]
 pub enum WorkspaceError {
-    /// To be completed.
-    #[error("{0}")]
-    Other(String),
+    /// The checkout cannot be opened.
+    #[error("failed to open the checkout {path}: {source}")]
+    Root {
+        /// Which.
+        path: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// The private folder lies in the checkout, where the tests could change it.
+    #[error("the folder for recorded states {path} lies inside the checkout → Fix: name one outside it")]
+    Inside {
+        /// Which.
+        path: PathBuf,
+    },
+    /// Another process works with these states.
+    #[error("another upshift is using {path} → Fix: wait for it to end, or stop it")]
+    InUse {
+        /// Which folder.
+        path: PathBuf,
+    },
+    /// The private folder cannot be read or written.
+    #[error("failed to keep a recorded state at {path}: {source}")]
+    Store {
+        /// Where.
+        path: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// No such state was recorded here.
+    #[error("no state {tree} was recorded here")]
+    UnknownTree {
+        /// Which.
+        tree: TreeId,
+    },
+    /// A file of the checkout cannot be read or written.
+    #[error("failed to read or write the checkout: {reason}")]
+    File {
+        /// Which and why.
+        reason: String,
+    },
+    /// A path is none of the checkout's.
+    #[error("{reason}")]
+    Path {
+        /// Which and why.
+        reason: String,
+    },
+    /// A configured glob cannot be read.
+    #[error("the path pattern `{pattern}` cannot be read: {reason}")]
+    Glob {
+        /// Which.
+        pattern: String,
+        /// Why.
+        reason: String,
+    },
+}
+
+impl From<TouchError> for WorkspaceError {
+    fn from(error: TouchError) -> Self {
+        Self::File { reason: error.to_string() }
+    }
 }
 
 /// A tool's failure: told to the model, or the end of the iteration (DESIGN §2.3).
@@ -46,62 +137,112 @@ pub enum ToolError {
     Fatal(String),
 }
 
+#[expect(
+    clippy::unused_async,
+    reason = "the states may be recorded by processes or threads one day; callers need not know"
+)]
 impl Workspace {
     /// Opens a checkout; `shadow` is a private folder outside it for recorded states, made if missing.
     ///
     /// # Errors
-    /// When the checkout or the folder cannot be used, or git is missing.
-    pub async fn open(_root: &Path, _shadow: &Path, _rules: PathRules) -> Result<Self, WorkspaceError> {
-        todo!()
+    /// When the checkout or the folder cannot be used, another process uses it, or a glob cannot be read.
+    pub async fn open(root: &Path, shadow: &Path, rules: PathRules) -> Result<Self, WorkspaceError> {
+        let root = Beneath::open(root).map_err(|source| WorkspaceError::Root { path: root.to_owned(), source })?;
+        let protection = Protection::new(&rules)?;
+        let store = Store::open(shadow)?;
+        if store.folder().starts_with(root.path()) {
+            return Err(WorkspaceError::Inside { path: store.folder().to_owned() });
+        }
+        let states = States::new(store, root.path());
+        Ok(Self { root, states, protection })
     }
+
     /// The checkout's canonical path.
     #[must_use]
     pub fn root(&self) -> &Path {
-        todo!()
+        self.root.path()
     }
-    /// Records the state of the tree: every file that is not ignored, uncommitted and untracked ones too.
+
+    /// Records the state of the tree: every file that is not ignored, uncommitted and untracked ones too, and every tracked one.
+    ///
+    /// Equal states have equal names. Costs one walk over the tree, and reading what has changed since the last time.
+    ///
+    /// # Errors
+    /// When a file cannot be read or the private folder cannot be written.
     pub async fn snapshot(&self) -> Result<TreeId, WorkspaceError> {
-        todo!()
+        self.states.record(&self.root)
     }
-    /// Makes the tree equal to a recorded state; ignored files stay.
-    pub async fn restore(&self, _tree: &TreeId) -> Result<(), WorkspaceError> {
-        todo!()
+
+    /// Makes the tree equal to a recorded state; ignored files stay. Mends what an interrupted restore left.
+    ///
+    /// # Errors
+    /// When no such state is recorded, or a file cannot be written.
+    pub async fn restore(&self, tree: &TreeId) -> Result<(), WorkspaceError> {
+        self.states.restore(&self.root, tree)
     }
-    /// Puts single files back as they are in a recorded state (deletes those it does not have).
-    pub async fn restore_paths(&self, _tree: &TreeId, _paths: &[PathBuf]) -> Result<(), WorkspaceError> {
-        todo!()
+
+    /// Puts single files, or all in single folders, back as they are in a recorded state (deletes those it does not have).
+    ///
+    /// # Errors
+    /// As [`Self::restore`]; also for paths outside the checkout.
+    pub async fn restore_paths(&self, tree: &TreeId, paths: &[PathBuf]) -> Result<(), WorkspaceError> {
+        self.states.restore_paths(&self.root, tree, paths)
     }
+
     /// What changed between two recorded states.
-    pub async fn diff(&self, _from: &TreeId, _to: &TreeId) -> Result<Diff, WorkspaceError> {
-        todo!()
+    ///
+    /// # Errors
+    /// When one of them is not recorded.
+    pub async fn diff(&self, from: &TreeId, to: &TreeId) -> Result<Diff, WorkspaceError> {
+        let store = self.states.store();
+        diff::diff(store, &store.load(from)?, &store.load(to)?)
     }
+
+    /// Whether the tree is still as recorded.
+    ///
+    /// # Errors
+    /// As [`Self::snapshot`].
+    pub async fn is_clean_since(&self, tree: &TreeId) -> Result<bool, WorkspaceError> {
+        Ok(self.states.look(&self.root)? == self.states.store().load(tree)?)
+    }
+
+    /// Records a state that is `base` but for single files (or all in single folders), which are taken as they are now.
+    ///
+    /// Far cheaper than [`Self::snapshot`]: nothing else is looked at.
+    ///
+    /// # Errors
+    /// As [`Self::snapshot`]; also when `base` is not recorded or a path is none of the checkout's.
+    pub async fn snapshot_paths(&self, base: &TreeId, paths: &BTreeSet<String>) -> Result<TreeId, WorkspaceError> {
+        self.states.record_paths(&self.root, base, paths)
+    }
+
+    /// The paths that are there now and were not, are gone, or are different; sorted. Names that are no UTF-8 are shown as well as can be.
+    ///
+    /// # Errors
+    /// As [`Self::snapshot`]; also when the state is not recorded.
+    pub async fn changed_since(&self, tree: &TreeId) -> Result<Vec<String>, WorkspaceError> {
+        let (then, now) = (self.states.store().load(tree)?, self.states.look(&self.root)?);
+        let paths: BTreeSet<_> = then.keys().chain(now.keys()).filter(|path| then.get(path) != now.get(path)).collect();
+        Ok(paths.into_iter().map(ToString::to_string).collect())
+    }
+
+    /// The files that are there now and not ignored, by their paths from the root, sorted; links and names that are no UTF-8 left out.
+    #[must_use]
+    pub fn files(&self) -> Vec<String> {
+        let files = walk::files_below(self.root.path(), Path::new(""), usize::MAX);
+        let regular = files.into_iter().filter(|(_, form)| form.is_file());
+        regular.filter_map(|(path, _)| path.into_os_string().into_string().ok()).collect()
+    }
+
+    /// A file's text as a tool would read it, with LF line ends; `None` for what is no text file of the checkout.
+    #[must_use]
+    pub fn read_text(&self, path: &str) -> Option<String> {
+        self.text_of(path).ok()
+    }
+
     /// Whether a model may not write this path (relative to the root), and why.
     #[must_use]
-    pub fn protected(&self, _path: &Path) -> Option<String> {
-        todo!()
-    }
-    /// `list_files`.
-    pub fn list_files(&self, _path: Option<&str>, _glob: Option<&str>) -> Result<String, ToolError> {
-        todo!()
-    }
-    /// `read_file`.
-    pub fn read_file(&self, _path: &str, _start: Option<u64>, _end: Option<u64>) -> Result<String, ToolError> {
-        todo!()
-    }
-    /// `search`.
-    pub fn search(&self, _pattern: &str, _path: Option<&str>, _glob: Option<&str>) -> Result<String, ToolError> {
-        todo!()
-    }
-    /// `edit_file`.
-    pub fn edit_file(&self, _path: &str, _old: &str, _new: &str) -> Result<String, ToolError> {
-        todo!()
-    }
-    /// `write_file`.
-    pub fn write_file(&self, _path: &str, _content: &str) -> Result<String, ToolError> {
-        todo!()
-    }
-    /// `delete_file`.
-    pub fn delete_file(&self, _path: &str) -> Result<String, ToolError> {
-        todo!()
+    pub fn protected(&self, path: &Path) -> Option<String> {
+        self.protection.reason(path)
     }
 }

@@ -4,8 +4,25 @@
 //! Modules are `cfg(test)` so that clippy grants them what it grants tests.
 
 #[cfg(test)]
+mod audit;
+#[cfg(test)]
+mod config;
+#[cfg(test)]
+mod crashes;
+#[cfg(test)]
+mod faults;
+#[cfg(test)]
 mod outputs;
 #[cfg(test)]
+mod readme;
+mod process;
+#[cfg(test)]
+mod runs;
+#[cfg(test)]
+mod tidy;
+#[cfg(test)]
 mod wires;
+#[cfg(test)]
+mod workspace;
 #[cfg(test)]
 mod world;

@@ -18,34 +18,66 @@ fn refused(status: u16, body: &Value) -> CallFailure {
 #[test]
 fn vendors_words_for_a_prompt_that_does_not_fit_are_recognised() {
     let anthropic = |text: &str| json!({"type": "error", "error": {"type": "invalid_request_error", "message": text}});
-    let openai = |code: &str, text: &str| json!({"error": {"message": text, "type": "invalid_request_error", "code": code}});
+    let openai =
+        |code: &str, text: &str| json!({"error": {"message": text, "type": "invalid_request_error", "code": code}});
     for (status, body) in [
         (400, anthropic("prompt is too long: 210000 tokens > 200000 maximum")),
         (400, anthropic("input length and `max_tokens` exceed context limit: 190000 + 16384 > 200000")),
-        (413, json!({"type": "error", "error": {"type": "request_too_large", "message": "Request exceeds the maximum size"}})),
+        (
+            413,
+            json!({"type": "error", "error": {"type": "request_too_large", "message": "Request exceeds the maximum size"}}),
+        ),
         (400, openai("context_length_exceeded", "This model's maximum context length is 128000 tokens.")),
         (413, openai("tokens_limit_reached", "Request body too large for gpt-4.1 model. Max size: 8000 tokens.")),
-        (429, openai("rate_limit_exceeded", "Request too large for gpt-4o on tokens per min (TPM): Limit 30000, Requested 43000.")),
-        (400, json!({"error": {"code": 400, "status": "INVALID_ARGUMENT", "message": "The input token count (1200000) exceeds the maximum number of tokens allowed (1048576)."}})),
-        (400, json!({"object": "error", "message": "Prompt contains 40000 tokens, too large for model with 32768 maximum context length", "code": "3051"})),
+        (
+            429,
+            openai(
+                "rate_limit_exceeded",
+                "Request too large for gpt-4o on tokens per min (TPM): Limit 30000, Requested 43000.",
+            ),
+        ),
+        (
+            400,
+            json!({"error": {"code": 400, "status": "INVALID_ARGUMENT", "message": "The input token count (1200000) exceeds the maximum number of tokens allowed (1048576)."}}),
+        ),
+        (
+            400,
+            json!({"object": "error", "message": "Prompt contains 40000 tokens, too large for model with 32768 maximum context length", "code": "3051"}),
+        ),
         (400, json!({"error": "This model's maximum prompt length is 131072 but the request contains 140000 tokens."})),
-        (400, json!({"error": {"code": 400, "type": "exceed_context_size_error", "message": "the request exceeds the available context size"}})),
+        (
+            400,
+            json!({"error": {"code": 400, "type": "exceed_context_size_error", "message": "the request exceeds the available context size"}}),
+        ),
         (413, json!(null)),
     ] {
         let failure = refused(status, &body);
-        assert_eq!((failure.status, failure.retryable, failure.may_be_billed), (CallStatus::ContextOverflow, false, false), "{body}");
+        assert_eq!(
+            (failure.status, failure.retryable, failure.may_be_billed),
+            (CallStatus::ContextOverflow, false, false),
+            "{body}"
+        );
     }
 }
 
 #[test]
 fn used_up_quota_is_no_passing_limit() {
     for (status, body) in [
-        (429, json!({"error": {"message": "You exceeded your current quota", "type": "insufficient_quota", "code": "insufficient_quota"}})),
-        (400, json!({"error": {"type": "invalid_request_error", "message": "Your credit balance is too low to access the Anthropic API."}})),
+        (
+            429,
+            json!({"error": {"message": "You exceeded your current quota", "type": "insufficient_quota", "code": "insufficient_quota"}}),
+        ),
+        (
+            400,
+            json!({"error": {"type": "invalid_request_error", "message": "Your credit balance is too low to access the Anthropic API."}}),
+        ),
         (402, json!({"error": {"message": "Insufficient Balance", "type": "unknown_error"}})),
         (402, json!({"error": {"code": 402, "message": "This request requires more credits, or fewer max_tokens."}})),
-        (429, json!({"error": {"code": 429, "status": "RESOURCE_EXHAUSTED", "message": "You exceeded your current quota",
-            "details": [{"violations": [{"quotaId": "GenerateRequestsPerDayPerProjectPerModel-FreeTier"}]}]}})),
+        (
+            429,
+            json!({"error": {"code": 429, "status": "RESOURCE_EXHAUSTED", "message": "You exceeded your current quota",
+            "details": [{"violations": [{"quotaId": "GenerateRequestsPerDayPerProjectPerModel-FreeTier"}]}]}}),
+        ),
     ] {
         let failure = refused(status, &body);
         assert_eq!((failure.status, failure.retryable), (CallStatus::QuotaExceeded, false), "{body}");
@@ -59,7 +91,10 @@ fn geminis_minute_limit_is_a_rate_limit_with_its_delay() {
         "details": [{"violations": [{"quotaId": "GenerateRequestsPerMinutePerProjectPerModel"}]},
                     {"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": "37s"}]}});
     let failure = refused(429, &body);
-    assert_eq!((failure.status, failure.retryable, failure.retry_after_ms), (CallStatus::RateLimited, true, Some(37_000)));
+    assert_eq!(
+        (failure.status, failure.retryable, failure.retry_after_ms),
+        (CallStatus::RateLimited, true, Some(37_000))
+    );
 }
 
 #[test]
@@ -90,9 +125,14 @@ fn a_bad_gemini_key_is_an_auth_error_although_400() {
 #[test]
 fn no_key_and_no_piece_of_one_survives() {
     for echo in ["sk-live-0123456789abcdef", "sk-live-01***cdef", "key=sk-live-0123456789abcdef;", "…6789abcdef."] {
-        let failure = refused(401, &json!({"error": {"message": format!("Incorrect API key provided: {echo} (see docs)")}}));
+        let failure =
+            refused(401, &json!({"error": {"message": format!("Incorrect API key provided: {echo} (see docs)")}}));
         assert!(!failure.message.contains("0123") && !failure.message.contains("abcdef"), "{}", failure.message);
-        assert!(failure.message.contains("ACME_API_KEY") && failure.message.contains("see docs"), "{}", failure.message);
+        assert!(
+            failure.message.contains("ACME_API_KEY") && failure.message.contains("see docs"),
+            "{}",
+            failure.message
+        );
     }
 }
 

@@ -4,7 +4,16 @@ use serde_json::{Map, Value, json};
 
 /// Keys that mean the same there and are copied.
 const COPIED: [&str; 11] = [
-    "format", "title", "description", "minItems", "maxItems", "required", "minimum", "maximum", "minLength", "maxLength",
+    "format",
+    "title",
+    "description",
+    "minItems",
+    "maxItems",
+    "required",
+    "minimum",
+    "maximum",
+    "minLength",
+    "maxLength",
     "nullable",
 ];
 /// Formats that the vendor accepts; others are refused.

@@ -51,7 +51,8 @@ impl Stream {
         let text = |pointer: &str| piece.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
         let (id, name) = (text("/id"), text("/function/name"));
         let index = piece.get("index").and_then(Value::as_u64).and_then(|index| usize::try_from(index).ok());
-        let known = |calls: &[Value], at: usize| calls.get(at).and_then(|call| call.get("id")?.as_str()).map(str::to_owned);
+        let known =
+            |calls: &[Value], at: usize| calls.get(at).and_then(|call| call.get("id")?.as_str()).map(str::to_owned);
         let last = self.calls.len().saturating_sub(1);
         let at = index.unwrap_or(if id.is_empty() { last } else { self.calls.len() }).min(self.calls.len());
         let is_other = !id.is_empty() && known(&self.calls, at).is_some_and(|known| !known.is_empty() && known != id);
@@ -92,7 +93,8 @@ impl Fold for Stream {
             return Err(Broken::Error(error.clone()));
         }
         if usage_of(&data).is_some() {
-            self.usage = data.get("usage").filter(|usage| usage.is_object()).or_else(|| data.pointer("/x_groq/usage")).cloned();
+            self.usage =
+                data.get("usage").filter(|usage| usage.is_object()).or_else(|| data.pointer("/x_groq/usage")).cloned();
         }
         let Some(choice) = data.pointer("/choices/0") else { return Ok(()) };
         if let Some(delta) = choice.get("delta").or_else(|| choice.get("message")) {

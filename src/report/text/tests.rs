@@ -1,6 +1,9 @@
 use super::*;
+use crate::domain::attempt::TierExit;
 use crate::domain::event::Event;
 use crate::domain::ladder::Mode;
+use crate::domain::outcome::Outcome;
+use crate::domain::verdict::Verdict;
 use crate::report::fixtures::{self, Script};
 
 fn plain(view: &RunView) -> String {
@@ -66,6 +69,38 @@ fn columns_stay_aligned_with_wide_and_long_names_and_many_tiers() {
 }
 
 #[test]
+fn a_ladder_of_one_tier_and_one_iteration_is_spoken_of_in_the_singular() {
+    let mut script = Script::with(fixtures::started(vec![fixtures::tier("solo", Mode::Simple, "ollama/m", 1)]));
+    script.red().tier(0).iteration(0, 1, 7, &["t"]).end_tier(0, TierExit::IterationsExhausted, None, 1);
+    script.finish(Outcome::Exhausted, "all used", &["t"]);
+    let text = plain(&script.view());
+    for part in [
+        "✖ Tier 1 (solo) exhausted without success.\n",
+        "  Mode:       Tiered escalation (1 tier configured)\n",
+        "  Tier 1 solo          [simple]  1 iteration  $0.0000  ✖ failed\n",
+        "  Total:   1 iteration  |  $0.0000  |  2m 14s\n",
+    ] {
+        assert!(text.contains(part), "{part}\n{text}");
+    }
+}
+
+#[test]
+fn resuming_is_not_promised_without_an_audit_log_and_names_another_log() {
+    for (audit_db, advice) in [
+        (None, "Run upshift again: the audit log was off"),
+        (Some("my logs/a.db"), "Run `upshift resume f4a2c781 --audit-db 'my logs/a.db'` to go on"),
+    ] {
+        let mut run = fixtures::started(fixtures::ladder());
+        run.audit_db = audit_db.map(str::to_owned);
+        let mut script = Script::with(run);
+        script.red().tier(0).begin(0, 1).finish(Outcome::Interrupted { signal: 2 }, "SIGINT", &["t"]);
+        let text = plain(&script.view());
+        assert!(text.contains(advice), "{text}");
+        assert_eq!(text.contains("sqlite3"), audit_db.is_some(), "{text}");
+    }
+}
+
+#[test]
 fn nothing_hostile_reaches_the_terminal_raw() {
     let evil = "\u{1b}[2J\u{1b}]0;owned\u{7}x\u{202e}\r\n::error::forged\n##[error]forged \u{9b}31m";
     let mut tiers = fixtures::ladder();
@@ -74,10 +109,10 @@ fn nothing_hostile_reaches_the_terminal_raw() {
     run.audit_db = Some(evil.into());
     run.test_command = evil.into();
     let mut script = Script::with(run);
-    script.baseline(&[evil], crate::domain::verdict::Verdict::Red { reason: None }).tier(0).iteration(0, 1, 5, &[evil]);
+    script.baseline(&[evil], Verdict::Red { reason: None }).tier(0).iteration(0, 1, 5, &[evil]);
     script.push(Event::Warning { message: evil.into() });
-    script.end_tier(0, crate::domain::attempt::TierExit::Blocked, Some(evil), 1);
-    script.finish(crate::domain::outcome::Outcome::Blocked { reason: evil.into() }, evil, &[evil]);
+    script.end_tier(0, TierExit::Blocked, Some(evil), 1);
+    script.finish(Outcome::Blocked { reason: evil.into() }, evil, &[evil]);
     let text = plain(&script.view());
     for line in text.lines() {
         assert!(!line.trim_start().starts_with("::"), "{line:?}");

@@ -54,6 +54,16 @@ fn a_resumed_run_counts_nothing_twice_and_is_no_longer_parked() {
 }
 
 #[test]
+fn an_interrupted_tier_that_goes_on_is_running_again() {
+    let mut script = Script::new();
+    script.red().tier(0).iteration(0, 1, 400, &F0).end_tier(0, TierExit::Interrupted, None, 1);
+    script.finish(Outcome::Interrupted { signal: 15 }, "SIGTERM", &F0);
+    assert_eq!(script.view().tiers[0].state, TierState::Interrupted);
+    script.push(Event::InvocationStarted { invocation: 2, pid: 7 }).begin(0, 2);
+    assert_eq!(script.view_as(Liveness::Alive).tiers[0].state, TierState::Running);
+}
+
+#[test]
 fn a_reservation_that_was_never_settled_is_reported_and_not_counted() {
     let (_, view) = fixtures::every_ending().into_iter().find(|(name, _)| *name == "died").unwrap();
     assert_eq!((view.spent.cost, view.unsettled), (MicroUsd(400), MicroUsd(21_000)));

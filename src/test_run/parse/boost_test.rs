@@ -20,8 +20,14 @@ pub(super) struct Reader {
 }
 
 impl Reader {
-    pub(super) const WAKE: &'static [&'static str] =
-        &[" test case...", " test cases...", "error: in \"", "*** No errors detected", "Entering test module \"", "Test module \""];
+    pub(super) const WAKE: &'static [&'static str] = &[
+        " test case...",
+        " test cases...",
+        "error: in \"",
+        "*** No errors detected",
+        "Entering test module \"",
+        "Test module \"",
+    ];
 
     pub(super) fn new(budget: &Budget) -> Self {
         Self {

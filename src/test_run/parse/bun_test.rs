@@ -22,7 +22,8 @@ pub(super) struct Reader {
 }
 
 impl Reader {
-    pub(super) const WAKE: &'static [&'static str] = &["bun test v", "(pass) ", "(fail) ", " tests across ", " test across "];
+    pub(super) const WAKE: &'static [&'static str] =
+        &["bun test v", "(pass) ", "(fail) ", " tests across ", " test across "];
 
     pub(super) fn new(budget: &Budget) -> Self {
         Self {
@@ -114,7 +115,8 @@ impl Reader {
         let text = text.trim_matches(['-', '\n', ' ']);
         let kind = if text.contains("Cannot find module") || text.contains("Cannot find package") {
             RunKind::ImportError
-        } else if text.contains("SyntaxError") || text.contains("error: Unexpected") || text.contains("error: Expected") {
+        } else if text.contains("SyntaxError") || text.contains("error: Unexpected") || text.contains("error: Expected")
+        {
             RunKind::CompileError
         } else {
             RunKind::CollectionError
@@ -139,7 +141,8 @@ impl Reader {
             findings.counts = self.counts;
             findings.counts.add(&Counts { total: None, passed: zero, failed: zero, skipped: zero, errors: zero });
             let counts = findings.counts;
-            findings.counts.total = [counts.passed, counts.failed, counts.skipped].into_iter().flatten().reduce(|a, b| a + b);
+            findings.counts.total =
+                [counts.passed, counts.failed, counts.skipped].into_iter().flatten().reduce(|a, b| a + b);
         }
         Some(findings)
     }
@@ -155,6 +158,9 @@ fn result(line: &str) -> Option<(TestStatus, &str)> {
         _ => return None,
     };
     let rest = rest.trim_end();
-    let name = rest.rsplit_once(" [").filter(|(_, time)| time.ends_with("ms]") || time.ends_with("s]")).map_or(rest, |(name, _)| name);
+    let name = rest
+        .rsplit_once(" [")
+        .filter(|(_, time)| time.ends_with("ms]") || time.ends_with("s]"))
+        .map_or(rest, |(name, _)| name);
     Some((status, name))
 }

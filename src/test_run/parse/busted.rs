@@ -76,10 +76,11 @@ impl Reader {
 
     /// `1 success / 2 failures / 1 error / 1 pending : 0.001467 seconds`.
     fn numbers(&mut self, line: &str) -> bool {
-        let Some((parts, _)) = line.split_once(" : ").filter(|(_, time)| time.ends_with(" seconds")) else { return false };
-        let number = |word: &str| {
-            parts.split(" / ").find(|part| part.contains(word)).and_then(place::leading_number::<u64>)
+        let Some((parts, _)) = line.split_once(" : ").filter(|(_, time)| time.ends_with(" seconds")) else {
+            return false;
         };
+        let number =
+            |word: &str| parts.split(" / ").find(|part| part.contains(word)).and_then(place::leading_number::<u64>);
         let (Some(passed), Some(failed), Some(errors), Some(skipped)) =
             (number(" success"), number(" failure"), number(" error"), number(" pending"))
         else {

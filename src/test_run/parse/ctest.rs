@@ -141,7 +141,8 @@ impl Reader {
     fn verbose_line(&mut self, line: &str) -> bool {
         let Some((number, text)) = line.split_once(": ") else { return false };
         let Ok(number) = number.parse::<u64>() else { return false };
-        const FRAME: [&str; 4] = ["Test command: ", "Working Directory: ", "Test timeout computed", "Environment variables"];
+        const FRAME: [&str; 4] =
+            ["Test command: ", "Working Directory: ", "Test timeout computed", "Environment variables"];
         if FRAME.iter().any(|start| text.starts_with(start)) {
             self.running.entry(number).or_default();
             return true;

@@ -153,7 +153,9 @@ impl Reader {
     /// `1 passed (1 step) | 2 failed (1 step) | 1 ignored (24ms)`.
     fn numbers(&mut self, rest: &str) -> bool {
         let number = |word: &str| {
-            let part = rest.split(" | ").find(|part| part.trim_start_matches(|digit: char| digit.is_ascii_digit()).starts_with(word))?;
+            let part = rest
+                .split(" | ")
+                .find(|part| part.trim_start_matches(|digit: char| digit.is_ascii_digit()).starts_with(word))?;
             place::leading_number::<u64>(part)
         };
         let (Some(passed), Some(failed)) = (number(" passed"), number(" failed")) else { return false };

@@ -187,9 +187,13 @@ fn trouble(line: &str) -> Option<RunKind> {
     }
     let (class, _) = line.strip_prefix("** (")?.split_once(')')?;
     match class {
-        "CompileError" | "SyntaxError" | "TokenMissingError" | "MismatchedDelimiterError" => Some(RunKind::CompileError),
+        "CompileError" | "SyntaxError" | "TokenMissingError" | "MismatchedDelimiterError" => {
+            Some(RunKind::CompileError)
+        }
         "Mix" => Some(RunKind::BadCommand),
-        "UndefinedFunctionError" | "ArgumentError" | "RuntimeError" | "Code.LoadError" => Some(RunKind::CollectionError),
+        "UndefinedFunctionError" | "ArgumentError" | "RuntimeError" | "Code.LoadError" => {
+            Some(RunKind::CollectionError)
+        }
         _ => None,
     }
 }

@@ -124,7 +124,9 @@ impl Reader {
                 self.fuzzing = true;
                 true
             }
-            Some(b'g') if line.starts_with("go: cannot find main module") || line.starts_with("go: go.mod file not") => {
+            Some(b'g')
+                if line.starts_with("go: cannot find main module") || line.starts_with("go: go.mod file not") =>
+            {
                 self.problems.push(RunKind::BadCommand, line, None);
                 true
             }

@@ -69,8 +69,15 @@ struct Failure {
 }
 
 impl Reader {
-    pub(super) const WAKE: &'static [&'static str] =
-        &["[==========]", "[ RUN      ]", "[  FAILED  ]", "[  PASSED  ]", "Google Test ", "gtest_main.cc", "\"testsuites\": ["];
+    pub(super) const WAKE: &'static [&'static str] = &[
+        "[==========]",
+        "[ RUN      ]",
+        "[  FAILED  ]",
+        "[  PASSED  ]",
+        "Google Test ",
+        "gtest_main.cc",
+        "\"testsuites\": [",
+    ];
 
     pub(super) fn new(budget: &Budget) -> Self {
         Self {

@@ -180,7 +180,11 @@ impl Reader {
             full.push_str(ARROW);
         }
         full.push_str(without_time(rest));
-        if self.repeating { self.cases.set_worst(&full, status) } else { self.cases.push(&full, status) };
+        if self.repeating {
+            self.cases.set_worst(&full, status)
+        } else {
+            self.cases.push(&full, status)
+        };
         true
     }
 

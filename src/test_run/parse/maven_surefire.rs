@@ -106,8 +106,9 @@ impl Reader {
         if !has_level && !self.results {
             return;
         }
-        let number =
-            |word: &str| rest.split(", ").find_map(|part| place::leading_number::<u64>(part.trim().strip_prefix(word)?));
+        let number = |word: &str| {
+            rest.split(", ").find_map(|part| place::leading_number::<u64>(part.trim().strip_prefix(word)?))
+        };
         let Some(total) = place::leading_number::<u64>(rest) else { return };
         let (failed, errors) = (number("Failures: ").unwrap_or(0), number("Errors: ").unwrap_or(0));
         let skipped = number("Skipped: ").unwrap_or(0);

@@ -51,17 +51,24 @@ const SIGTERM: i32 = 15;
 /// Makes one report of what the readers found.
 pub(super) fn merge(
     found: Vec<Findings>,
+    generic: Findings,
     recent: &VecDeque<String>,
     exit: Option<Exit>,
     hint: Option<&str>,
 ) -> TestReport {
-    let speaks = |one: &&Findings| one.has_tests() || one.status.is_some();
-    let names: Vec<&str> = found.iter().filter(speaks).map(|one| one.framework).collect();
+    let names: Vec<&str> = found.iter().map(|one| one.framework).collect();
     let absorbed = |name: &str| ABSORBS.iter().any(|(winner, loser)| *loser == name && names.contains(winner));
     let mut kept: Vec<Findings> = found.into_iter().filter(|one| !absorbed(one.framework)).collect();
     if kept.iter().any(Findings::has_tests) {
         // What a second framework only complains about belongs to the report; what it has nothing to say on does not.
         kept.retain(|one| one.has_tests() || !one.problems.is_empty());
+    }
+    let success = exit.is_none_or(Exit::is_success);
+    if kept.iter().all(|one| !one.has_failures() && one.problems.is_empty() && one.status.is_none()) && !success {
+        // The frameworks that were recognised do not say why the command failed.
+        kept.push(fallback(generic, &kept));
+    } else if !success {
+        wrapper_words(generic, &mut kept);
     }
     let ended = how_ended(exit);
     let mut report = TestReport::unreadable(&name_of(&kept, hint));
@@ -69,7 +76,9 @@ pub(super) fn merge(
     report.status = status;
     report.kind = kind;
     let mut with_tests = kept.iter().filter(|one| one.has_tests());
-    if let (Some(only), None) = (with_tests.next(), with_tests.next()) {
+    // A run that was killed did not end, so its numbers are not those of the whole.
+    let killed = status == RunStatus::Error && ended.is_some();
+    if let (Some(only), None, false) = (with_tests.next(), with_tests.next(), killed) {
         report.total = only.counts.total;
         report.passed = only.counts.passed;
         report.failed = only.counts.failed;
@@ -86,10 +95,37 @@ pub(super) fn merge(
     report
 }
 
+/// What npm says around a failing script; it names the workspace, but is no trouble of its own.
+fn wrapper_words(generic: Findings, kept: &mut [Findings]) {
+    let Some(last) = kept.last_mut() else { return };
+    let is_wrapper =
+        |problem: &Problem| problem.message.starts_with("npm error") || problem.message.starts_with("npm ERR!");
+    let words =
+        generic.problems.into_iter().filter(is_wrapper).map(|problem| Problem { kind: RunKind::Tests, ..problem });
+    last.problems.extend(words);
+}
+
+/// What the fallback adds where the frameworks are silent: tests only when no framework ran any.
+fn fallback(mut generic: Findings, kept: &[Findings]) -> Findings {
+    /// More than these hide the cause.
+    const MOST: usize = 12;
+    if kept.iter().any(Findings::has_tests) {
+        generic.tests.clear();
+    }
+    // Stable: within one kind the first is the cause. What is certain goes before what is likely.
+    generic.problems.sort_by_key(|problem| match problem.kind {
+        RunKind::MissingTool | RunKind::Infrastructure => 0,
+        RunKind::CompileError | RunKind::ImportError | RunKind::BadCommand => 1,
+        _ => 2,
+    });
+    generic.problems.truncate(MOST);
+    generic
+}
+
 fn name_of(kept: &[Findings], hint: Option<&str>) -> String {
     let mut names: Vec<&str> = kept.iter().filter(|one| one.has_tests()).map(|one| one.framework).collect();
     if names.is_empty() {
-        names = kept.iter().map(|one| one.framework).collect();
+        names = kept.iter().map(|one| one.framework).filter(|name| *name != GENERIC).collect();
     }
     names.dedup();
     match (names.as_slice(), hint) {
@@ -132,22 +168,23 @@ fn judge(kept: &[Findings], exit: Option<Exit>, ended: Option<RunKind>) -> (RunS
         return (RunStatus::Failed, own_kind.unwrap_or(RunKind::Tests));
     }
     let success = exit.is_none_or(Exit::is_success);
+    let by_code = match exit {
+        Some(Exit::Code { code: EXIT_NOT_FOUND }) if ran.is_empty() => Some(RunKind::MissingTool),
+        Some(Exit::Code { code: EXIT_NOT_EXECUTABLE }) if ran.is_empty() => Some(RunKind::BadCommand),
+        _ => None,
+    };
     if own.contains(&RunStatus::Error) || (trouble.is_some() && !(success && finished)) {
-        return (RunStatus::Error, trouble.unwrap_or(RunKind::Unreadable));
+        return (RunStatus::Error, by_code.or(trouble).unwrap_or(RunKind::Unreadable));
     }
     let none_ran = ran.iter().all(|one| one.counts.total.unwrap_or(0) == 0 && nothing_ran(&one.tests));
     if !success {
-        let kind = match exit {
-            Some(Exit::Code { code: EXIT_NOT_FOUND }) => RunKind::MissingTool,
-            Some(Exit::Code { code: EXIT_NOT_EXECUTABLE }) => RunKind::BadCommand,
-            _ => ended.unwrap_or(if ran.is_empty() || !finished {
-                RunKind::Unreadable
-            } else if none_ran {
-                RunKind::NoTests
-            } else {
-                RunKind::Tests
-            }),
-        };
+        let kind = by_code.or(ended).unwrap_or(if ran.is_empty() || !finished {
+            RunKind::Unreadable
+        } else if none_ran {
+            RunKind::NoTests
+        } else {
+            RunKind::Tests
+        });
         return (RunStatus::Error, kind);
     }
     if ran.is_empty() {

@@ -27,8 +27,16 @@ pub(super) struct Reader {
 }
 
 impl Reader {
-    pub(super) const WAKE: &'static [&'static str] =
-        &["# Running:", "Run options: ", " runs, ", ") Failure:", ") Error:", "(LoadError)", "(SyntaxError)", "(NameError)"];
+    pub(super) const WAKE: &'static [&'static str] = &[
+        "# Running:",
+        "Run options: ",
+        " runs, ",
+        ") Failure:",
+        ") Error:",
+        "(LoadError)",
+        "(SyntaxError)",
+        "(NameError)",
+    ];
 
     pub(super) fn new(budget: &Budget) -> Self {
         Self {

@@ -36,6 +36,7 @@
 mod document;
 mod findings;
 mod frames;
+mod generic;
 mod junit;
 mod lines;
 mod merge;
@@ -81,6 +82,7 @@ use std::sync::LazyLock;
 use aho_corasick::{AhoCorasick, AhoCorasickKind};
 
 use self::findings::{Budget, Findings, STORED_BYTES};
+use self::generic::Generic;
 use self::junit::Junit;
 use self::lines::Lines;
 use crate::domain::test_report::TestReport;
@@ -95,6 +97,9 @@ const CHUNK: usize = 128 * 1024;
 
 /// One bit per reader.
 type Mask = u64;
+
+/// The bit of [`Generic`], which is woken for single lines.
+const GENERIC: Mask = 1 << 63;
 
 macro_rules! readers {
     ($($module:ident: [$($name:literal),+]),* $(,)?) => {
@@ -189,6 +194,16 @@ static MARKS: LazyLock<Marks> = LazyLock::new(|| {
             }
         }
     }
+    for mark in Generic::marks() {
+        if let Some(at) = literals.iter().position(|literal| *literal == mark) {
+            if let Some(mask) = wakes.get_mut(at) {
+                *mask |= GENERIC;
+            }
+        } else {
+            literals.push(mark);
+            wakes.push(GENERIC);
+        }
+    }
     // The marks are constants, so building cannot fail; without the automaton every reader is awake from the start.
     let automaton = AhoCorasick::builder().kind(Some(AhoCorasickKind::DFA)).build(&literals).ok();
     Marks { automaton, wakes }
@@ -205,6 +220,7 @@ pub(super) struct Parser {
 #[derive(Debug)]
 struct Shown {
     junit: Junit,
+    generic: Generic,
     readers: Readers,
     awake: Mask,
     /// The last lines; the strings are used again.
@@ -227,6 +243,7 @@ impl Parser {
             lines: Lines::new(),
             shown: Shown {
                 junit: Junit::new(&budget),
+                generic: Generic::new(&budget),
                 readers: Readers::new(&budget),
                 awake,
                 recent: VecDeque::with_capacity(LOOK_BACK),
@@ -244,10 +261,10 @@ impl Parser {
     pub(super) fn finish(mut self, exit: Option<Exit>, framework: Option<&str>) -> TestReport {
         let shown = &mut self.shown;
         self.lines.finish(&mut |line| shown.line(line));
-        let Shown { junit, readers, awake, recent } = self.shown;
+        let Shown { junit, generic, readers, awake, recent } = self.shown;
         let mut found = readers.finish(awake, exit);
         found.extend(junit.finish());
-        merge::merge(found, &recent, exit, framework)
+        merge::merge(found, generic.finish(), &recent, exit, framework)
     }
 }
 
@@ -256,7 +273,13 @@ impl Shown {
         if self.junit.wants(line) {
             return;
         }
-        let woken = wakes(line) & !self.awake;
+        let hits = wakes(line);
+        if hits & GENERIC != 0 {
+            self.generic.hit(line);
+        } else if self.generic.wants_more() {
+            self.generic.more(line);
+        }
+        let woken = hits & !self.awake & !GENERIC;
         if woken != 0 {
             for earlier in &self.recent {
                 self.readers.line(woken, earlier);

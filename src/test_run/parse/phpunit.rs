@@ -164,7 +164,8 @@ impl Reader {
         };
         let (failed, errors) = (number("Failures: "), number("Errors: "));
         let skipped = number("Skipped: ") + number("Incomplete: ");
-        let warnings = if self.version.is_some_and(|version| version >= WARNINGS_APART) { 0 } else { number("Warnings: ") };
+        let warnings =
+            if self.version.is_some_and(|version| version >= WARNINGS_APART) { 0 } else { number("Warnings: ") };
         let other = number("Risky: ") + warnings;
         self.finish_numbers(Counts {
             total: Some(total),
@@ -264,7 +265,9 @@ impl Reader {
         } else if !named {
             findings.tests.extend(self.testdox.into_list());
         } else {
-            findings.tests.extend(self.testdox.into_list().into_iter().filter(|test| test.status == TestStatus::Passed));
+            findings
+                .tests
+                .extend(self.testdox.into_list().into_iter().filter(|test| test.status == TestStatus::Passed));
         }
         findings.problems = self.problems.into_list();
         if self.none_ran && findings.tests.is_empty() {

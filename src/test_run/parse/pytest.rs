@@ -155,6 +155,9 @@ impl Reader {
         let Some(title) = numbers::title(line, '=') else { return false };
         let part = match title {
             "test session starts" => {
+                if !self.seen {
+                    self.entries.clear();
+                }
                 self.session_ends();
                 self.started = true;
                 self.seen = true;
@@ -269,6 +272,11 @@ impl Reader {
             self.seen = true;
         } else if line.starts_with("――") && self.seen {
             self.blocks.sugar(line);
+        } else if !self.seen
+            && let Some(entry) = Entry::parse(line).filter(Entry::has_id)
+        {
+            // The head of the log is cut off in the middle of the short summary.
+            self.entries.push(entry);
         } else {
             self.quiet_numbers(line);
             if self.blocks.is_sugar() {

@@ -192,9 +192,8 @@ impl Reader {
         if !line.contains(" example") {
             return;
         }
-        let number = |word: &str| {
-            line.split(", ").find(|part| part.contains(word)).and_then(place::leading_number::<u64>)
-        };
+        let number =
+            |word: &str| line.split(", ").find(|part| part.contains(word)).and_then(place::leading_number::<u64>);
         let (Some(total), Some(failed)) = (number(" example"), number(" failure")) else { return };
         let skipped = number(" pending").unwrap_or(0);
         self.finished = true;
@@ -239,7 +238,9 @@ impl Reader {
 
     pub(super) fn finish(mut self, _exit: Option<Exit>) -> Option<Findings> {
         self.settle();
-        if !self.finished && let Some(report) = self.json {
+        if !self.finished
+            && let Some(report) = self.json
+        {
             return Some(report.into_findings(self.cases, self.problems));
         }
         if !self.finished && self.problems.is_empty() && self.cases.is_empty() {
@@ -293,8 +294,12 @@ mod tests {
         let log = "\nCart\n  has a total\n  #add\n    returns itself\n    breaks (FAILED - 1)\n\nFailures:\n\n  1) Cart#add breaks\n     no\n\nFinished in 0.1 seconds (files took 0.1 seconds to load)\n3 examples, 1 failure\n";
         log.lines().for_each(|line| reader.line(line));
         let found = reader.finish(None).unwrap();
-        let passing: Vec<&str> =
-            found.tests.iter().filter(|test| test.status == TestStatus::Passed).map(|test| test.name.as_str()).collect();
+        let passing: Vec<&str> = found
+            .tests
+            .iter()
+            .filter(|test| test.status == TestStatus::Passed)
+            .map(|test| test.name.as_str())
+            .collect();
         assert_eq!(passing, ["Cart has a total", "Cart#add returns itself"]);
     }
 }

@@ -130,7 +130,8 @@ impl Reader {
     }
 
     fn numbers(&mut self, rest: &str) {
-        let total = rest.rsplit_once('(').and_then(|(_, total)| total.trim_end().strip_suffix(')')?.parse::<u64>().ok());
+        let total =
+            rest.rsplit_once('(').and_then(|(_, total)| total.trim_end().strip_suffix(')')?.parse::<u64>().ok());
         let parts = rest.rsplit_once('(').map_or(rest, |(parts, _)| parts);
         let number = |word: &str| {
             parts.split('|').find_map(|part| part.trim().strip_suffix(word)?.trim_end().parse::<u64>().ok())
@@ -210,7 +211,8 @@ impl Reader {
                 self.settle();
             }
             let title = title.trim();
-            let name = title.rsplit_once(" [ ").filter(|(_, path)| path.ends_with(" ]")).map_or(title, |(name, _)| name);
+            let name =
+                title.rsplit_once(" [ ").filter(|(_, path)| path.ends_with(" ]")).map_or(title, |(name, _)| name);
             // A suite's hook that fails, fails its file: that is what vitest counts.
             let name = match name.split_once(ARROW) {
                 Some((file, _)) if self.part == Part::FailedSuites => {
@@ -244,7 +246,9 @@ impl Reader {
 
     /// `::error file=/x/a.test.ts,title=a.test.ts > A > b,line=1,column=2::message%0A…`.
     fn annotation(&mut self, line: &str) {
-        let Some((head, message)) = line.strip_prefix("::error ").and_then(|rest| rest.split_once("::")) else { return };
+        let Some((head, message)) = line.strip_prefix("::error ").and_then(|rest| rest.split_once("::")) else {
+            return;
+        };
         let Some((file, rest)) = head.strip_prefix("file=").and_then(|rest| rest.split_once(",title=")) else { return };
         let Some((title, line)) = rest.rsplit_once(",line=") else { return };
         if !title.split(ARROW).next().is_some_and(place::is_path) {

@@ -22,6 +22,7 @@
 mod answer;
 mod check;
 mod listen;
+mod tests;
 
 use std::collections::HashSet;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
@@ -160,11 +161,8 @@ fn string(value: &Value) -> String {
 }
 
 fn texts(value: &Value) -> String {
-    match value {
-        Value::String(text) => text.clone(),
-        Value::Array(blocks) => blocks.iter().filter_map(|block| block["text"].as_str()).collect(),
-        _ => String::new(),
-    }
+    let blocks = value.as_array().into_iter().flatten().filter_map(|block| block["text"].as_str());
+    value.as_str().map_or_else(|| blocks.collect(), str::to_owned)
 }
 
 /// What the server does with one request.

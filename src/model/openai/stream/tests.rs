@@ -14,7 +14,10 @@ fn calls(chunks: &[Value]) -> Vec<(String, String, String)> {
     let text = |value: &Value| value.as_str().unwrap().to_owned();
     let message = fold(chunks);
     let calls = message["tool_calls"].as_array().unwrap().clone();
-    calls.iter().map(|call| (text(&call["id"]), text(&call["function"]["name"]), text(&call["function"]["arguments"]))).collect()
+    calls
+        .iter()
+        .map(|call| (text(&call["id"]), text(&call["function"]["name"]), text(&call["function"]["arguments"])))
+        .collect()
 }
 
 fn expected() -> Vec<(String, String, String)> {
@@ -69,6 +72,9 @@ fn an_absurd_index_makes_no_absurd_list() {
 
 #[test]
 fn thinking_parts_in_a_content_list_are_no_text() {
-    let message = fold(&[json!({"content": [{"type": "thinking", "thinking": [{"type": "text", "text": "hm"}]}]}), json!({"content": [{"type": "text", "text": "hi"}]})]);
+    let message = fold(&[
+        json!({"content": [{"type": "thinking", "thinking": [{"type": "text", "text": "hm"}]}]}),
+        json!({"content": [{"type": "text", "text": "hi"}]}),
+    ]);
     assert_eq!(message["content"], "hi");
 }

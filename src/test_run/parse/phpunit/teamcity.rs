@@ -27,7 +27,8 @@ impl TeamCity {
             "testStarted" => {
                 let place = value(rest, "locationHint");
                 let name = place.as_deref().and_then(|place| place.split_once("::\\")).map(|(_, name)| name.to_owned());
-                self.running = name.or_else(|| value(rest, "name")).map(|name| (name, TestStatus::Passed, String::new()));
+                self.running =
+                    name.or_else(|| value(rest, "name")).map(|name| (name, TestStatus::Passed, String::new()));
             }
             // Risky tests are reported so, too.
             "testFailed" if rest.contains("message='This test did not perform any assertions") => {}

@@ -227,6 +227,11 @@ impl Entry {
         None
     }
 
+    /// Whether it names a test of a Python file.
+    pub(super) fn has_id(&self) -> bool {
+        self.text.split_once(".py::").is_some_and(|(file, _)| !file.contains(' '))
+    }
+
     /// A line that is no entry of its own belongs to the last one's message.
     pub(super) fn goes_on(&mut self, line: &str) {
         const OTHERS: [&str; 6] = ["PASSED ", "XFAIL ", "XPASS ", "SKIPPED ", "SUBPASSED", "RERUN "];

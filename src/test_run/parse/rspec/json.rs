@@ -59,8 +59,7 @@ impl Report {
             let at = cases.push(&example.full_description, status);
             let Some(exception) = example.exception.filter(|_| status == TestStatus::Failed) else { continue };
             let frames = exception.backtrace.unwrap_or_default();
-            let own: Vec<&str> =
-                frames.iter().map(String::as_str).filter(|frame| !stack::is_foreign(frame)).collect();
+            let own: Vec<&str> = frames.iter().map(String::as_str).filter(|frame| !stack::is_foreign(frame)).collect();
             let text = format!("{}: {}\n{}", exception.class, exception.message.trim(), own.join("\n"));
             let found = own.iter().find_map(|frame| stack::place_of(frame));
             cases.explain(at, &text, found.or_else(|| Some((example.file_path, example.line_number?))));

@@ -139,9 +139,9 @@ impl Clues {
 pub(super) fn without_timing(name: &str) -> &str {
     match name.rsplit_once(" in ") {
         Some((head, time))
-            if time.strip_suffix("ms").is_some_and(|digits| {
-                !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit())
-            }) =>
+            if time
+                .strip_suffix("ms")
+                .is_some_and(|digits| !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit())) =>
         {
             head
         }

@@ -52,7 +52,8 @@ pub(super) fn parse(line: &str) -> Option<TapResult<'_>> {
         (None, true) => TestStatus::Passed,
         (None, false) => TestStatus::Failed,
     };
-    let is_failing_todo = !ok && directive.is_some_and(|word| !word.get(..4).is_some_and(|head| head.eq_ignore_ascii_case("skip")));
+    let is_failing_todo =
+        !ok && directive.is_some_and(|word| !word.get(..4).is_some_and(|head| head.eq_ignore_ascii_case("skip")));
     Some(TapResult { is_failing_todo, number, dash, name, status, opens, timed })
 }
 

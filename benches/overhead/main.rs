@@ -1,0 +1,120 @@
+//! What upshift itself adds to a run, measured on the built program with a model that answers at once.
+//!
+//! `cargo bench --bench overhead`. Each figure stands beside its limit (issue: the loop) and, where there is one, beside the
+//! floor: what the same work costs without upshift in the same run. CPU is user + system time of the program and all
+//! its children, less what the tests alone take. Medians over [`RUNS`] runs.
+
+mod machine;
+mod model;
+
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use machine::{children_cpu, median};
+use model::Model;
+
+/// How often each thing is measured.
+const RUNS: usize = 15;
+/// Turns of the long conversation, beyond those of the short one.
+const MORE_TURNS: u32 = 30;
+
+fn main() {
+    let program = Path::new(env!("CARGO_BIN_EXE_upshift"));
+    println!("what upshift adds to a run (medians of {RUNS})\n");
+    start_up(program);
+    turns(program);
+    binary(program);
+}
+
+fn line(what: &str, value: f64, unit: &str, limit: f64, floor: Option<String>) {
+    let verdict = if value <= limit { "ok  " } else { "OVER" };
+    let floor = floor.map(|floor| format!("   floor: {floor}")).unwrap_or_default();
+    println!("{verdict}  {what:<44} {value:>9.2} {unit:<5} limit {limit:>5} {unit}{floor}");
+}
+
+fn milliseconds(duration: Duration) -> f64 {
+    duration.as_secs_f64() * 1_000.0
+}
+
+fn timed(mut command: Command) -> f64 {
+    let began = Instant::now();
+    let status = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).status().expect("it starts");
+    assert!(status.success(), "{command:?}");
+    milliseconds(began.elapsed())
+}
+
+/// From exec to exit of a command that reads its configuration and does nothing else.
+fn start_up(program: &Path) {
+    let project = model::project();
+    let spawn = || timed(Command::new("true"));
+    let check = || {
+        let mut command = model::upshift(program, project.path(), "http://127.0.0.1:9");
+        command.args(["check", "--tiers", "claude-haiku-4-5 x5 > claude-sonnet-4-5 x3", "--test-command", "true"]);
+        timed(command)
+    };
+    let (floor, value) = (median((0..RUNS).map(|_| spawn()).collect()), median((0..RUNS).map(|_| check()).collect()));
+    line("start-up (check: config, catalogue, plan)", value, "ms", 5.0, Some(format!("{floor:.2} ms for `true`")));
+}
+
+/// A four-turn fix and one with more turns: time per turn, CPU, memory, bytes.
+fn turns(program: &Path) {
+    let (mut short, mut long, mut cpu, mut memory, mut bytes) = (vec![], vec![], vec![], vec![], vec![]);
+    for _ in 0..RUNS {
+        let fix = fix(program, 0);
+        short.push(fix.wall_ms);
+        cpu.push(fix.cpu_ms);
+        memory.push(fix.memory_mb);
+        bytes.push(fix.uncached_bytes);
+        long.push(self::fix(program, MORE_TURNS).wall_ms);
+    }
+    let per_turn = (median(long) - median(short.clone())) / f64::from(MORE_TURNS);
+    let http = model::http_floor_ms();
+    line("time per model turn, durable rows", per_turn, "ms", 5.0, Some(format!("{http:.2} ms for the HTTP exchange")));
+    let tests = model::tests_cpu_ms();
+    let own = median(cpu) - tests;
+    line("CPU of a four-turn fix beyond its tests", own, "ms", 30.0, Some(format!("{tests:.2} ms for four runs of the tests")));
+    println!("      {:<44} {:>9.2} ms", "a four-turn fix, wall clock, tests included", median(short));
+    line("resident memory", median(memory), "MB", 20.0, None);
+    line("uncached bytes sent in four turns", median(bytes) / 1_000.0, "kB", 12.0, None);
+}
+
+struct Fix {
+    wall_ms: f64,
+    cpu_ms: f64,
+    memory_mb: f64,
+    uncached_bytes: f64,
+}
+
+fn fix(program: &Path, more_turns: u32) -> Fix {
+    let project = model::project();
+    let model = Model::start(more_turns);
+    let database = tempfile::tempdir().expect("a folder");
+    let before = children_cpu();
+    let began = Instant::now();
+    let mut child = model::upshift(program, project.path(), &model.url())
+        .args(["run", "--tiers", "claude-haiku-4-5 x1", "--test-command", model::TEST_COMMAND, "--audit-db"])
+        .arg(database.path().join("audit.db"))
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("it starts");
+    model.watch(child.id());
+    let status = child.wait().expect("it ends");
+    let wall_ms = milliseconds(began.elapsed());
+    assert!(status.success(), "the fix must succeed: {status}");
+    let seen = model.seen();
+    Fix {
+        wall_ms,
+        cpu_ms: milliseconds(children_cpu().saturating_sub(before)),
+        memory_mb: seen.peak_kb / 1_000.0,
+        uncached_bytes: seen.uncached_bytes,
+    }
+}
+
+fn binary(program: &Path) {
+    let bytes = std::fs::metadata(program).expect("the program").len();
+    let megabytes = f64::from(u32::try_from(bytes / 1_000).expect("small")) / 1_000.0;
+    line("the program, stripped", megabytes, "MB", 12.0, None);
+}

@@ -1,0 +1,88 @@
+use super::*;
+
+/// A finished run of each sort of event with rows, beside another run.
+fn recorded() -> (Place, RunId) {
+    let place = Place::new();
+    let mut other = place.begun("other");
+    other.append(&attempt(0, 1, 1), None);
+    let mut store = place.begun("run-1");
+    for (n, id) in ["c1", "c2"].into_iter().enumerate() {
+        store.reserve(&call(id, 10), &[]).unwrap();
+        store.settle(&receipt(&call(id, 10), 7), Some(&reply(id)));
+        store.append(&attempt(0, u32::try_from(n).unwrap() + 1, 7), None);
+    }
+    store.append(&finished(Outcome::Exhausted), None);
+    (place, RunId("run-1".to_owned()))
+}
+
+#[test]
+fn an_untouched_log_is_vouched_for() {
+    let (place, run) = recorded();
+    let head: String =
+        place.sql().query_row("SELECT chain_head FROM run_state WHERE run_id = 'run-1'", [], |row| row.get(0)).unwrap();
+    assert_eq!(verify(place.path(), &run).unwrap(), Verified { head, links: 9 });
+    assert!(matches!(
+        verify(place.path(), &RunId("none".to_owned())),
+        Err(VerifyError::Log(AuditError::NoSuchRun { .. }))
+    ));
+}
+
+#[test]
+fn every_change_is_found_where_it_was_made() {
+    for (tamper, table) in [
+        ("UPDATE tier_attempts SET test_status = 'passed' WHERE run_id = 'run-1' AND iteration = 2", "tier_attempts"),
+        ("UPDATE tier_attempts SET cost_usd = 0 WHERE run_id = 'run-1' AND iteration = 1", "tier_attempts"),
+        ("DELETE FROM tier_attempts WHERE run_id = 'run-1' AND iteration = 1", "tier_attempts"),
+        ("DELETE FROM tier_attempts WHERE run_id = 'run-1' AND iteration = 2", "tier_attempts"),
+        ("INSERT INTO tier_attempts (run_id, tier_index, tier_name, tier_mode, model_artisan, iteration, test_status, timestamp)
+            VALUES ('run-1', 0, 'local', 'simple', 'm', 3, 'passed', 't')", "tier_attempts"),
+        ("UPDATE tier_attempts SET run_id = 'run-1' WHERE run_id = 'other'", "tier_attempts"),
+        ("UPDATE model_calls SET cost_micro_usd = 0 WHERE call_id = 'c2'", "model_calls"),
+        ("UPDATE model_calls SET reply = replace(reply, 'c1', 'cX') WHERE call_id = 'c1'", "model_calls"),
+        ("UPDATE model_calls SET reply = NULL WHERE call_id = 'c1'", "model_calls"),
+        ("DELETE FROM model_calls WHERE call_id = 'c2'", "model_calls"),
+        ("UPDATE events SET body = replace(body, 'tried 2', 'tried 9') WHERE run_id = 'run-1'", "events"),
+        ("UPDATE events SET kind = 'warning' WHERE run_id = 'run-1' AND seq = 5", "events"),
+        ("UPDATE events SET attached = '' WHERE run_id = 'run-1' AND seq = 4", "events"),
+        ("DELETE FROM events WHERE run_id = 'run-1' AND seq = 3", "events"),
+        ("DELETE FROM events WHERE run_id = 'run-1' AND seq = 1", "events"),
+        ("DELETE FROM events WHERE run_id = 'run-1' AND seq = 9", "run_state"),
+        ("DELETE FROM events WHERE run_id = 'run-1' AND seq > 2;
+          DELETE FROM tier_attempts WHERE run_id = 'run-1'; DELETE FROM model_calls WHERE run_id = 'run-1'", "run_state"),
+        ("DELETE FROM run_state WHERE run_id = 'run-1'", "run_state"),
+        ("UPDATE run_state SET chain_head = '' WHERE run_id = 'run-1'", "run_state"),
+        ("UPDATE run_state SET exit_code = 0, outcome = 'fixed' WHERE run_id = 'run-1'", "run_state"),
+        ("UPDATE run_metadata SET outcome = 'success' WHERE run_id = 'run-1'", "run_metadata"),
+        ("UPDATE run_metadata SET objective = 'other' WHERE run_id = 'run-1'", "run_metadata"),
+        ("DELETE FROM run_metadata WHERE run_id = 'run-1'", "run_metadata"),
+    ] {
+        let (place, run) = recorded();
+        verify(place.path(), &run).unwrap();
+        place.sql().execute_batch(tamper).unwrap();
+        match verify(place.path(), &run) {
+            Err(VerifyError::Broken(link)) => assert_eq!(link.table, table, "{tamper}: {link}"),
+            other => panic!("{tamper}: {other:?}"),
+        }
+    }
+}
+
+#[test]
+fn the_first_broken_link_is_named() {
+    let (place, run) = recorded();
+    place.sql().execute_batch("UPDATE tier_attempts SET cost_usd = 1 WHERE run_id = 'run-1'").unwrap();
+    let first: i64 = place
+        .sql()
+        .query_row("SELECT min(id) FROM tier_attempts WHERE run_id = 'run-1'", [], |row| row.get(0))
+        .unwrap();
+    let Err(VerifyError::Broken(link)) = verify(place.path(), &run) else { panic!("not broken") };
+    assert_eq!((link.table, link.rowid), ("tier_attempts", first));
+    assert!(link.to_string().contains("iteration 1 of tier 1"), "{link}");
+}
+
+#[test]
+fn one_run_that_was_changed_does_not_discredit_another() {
+    let (place, run) = recorded();
+    place.sql().execute_batch("UPDATE tier_attempts SET cost_usd = 1 WHERE run_id = 'other'").unwrap();
+    verify(place.path(), &run).unwrap();
+    assert!(verify(place.path(), &RunId("other".to_owned())).is_err());
+}

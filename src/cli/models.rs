@@ -1,0 +1,114 @@
+//! From the plan's endpoints to providers: keys come from the environment here and go nowhere else.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::Failure;
+use super::environment::{Environment, from_here};
+use super::setup::Setup;
+use crate::config::{EndpointPlan, Plan, Wire};
+use crate::domain::clock::Clock;
+use crate::domain::model_id::ModelId;
+use crate::http::{Http, HttpSettings, ProxySettings};
+use crate::model::cassette::{self, Cassette, Cassettes, Tape};
+use crate::model::endpoint::{self, Endpoint};
+use crate::model::{Provider, Providers};
+
+/// The provider whose models are files.
+const CASSETTE: &str = "cassette";
+
+/// Makes a provider for every endpoint of the plan. Nothing is sent.
+///
+/// # Errors
+/// An address, key or cassette that cannot be used (exit 2).
+pub(super) fn connect(plan: &Plan, setup: &Setup<'_>) -> anyhow::Result<Providers> {
+    let http = Http::new(http_settings(setup.environment));
+    let tape = tape(plan, setup)?;
+    let mut providers: BTreeMap<String, Box<dyn Provider>> = BTreeMap::new();
+    for (name, endpoint) in &plan.endpoints {
+        let provider = provider(name, endpoint, plan, &http, setup)?;
+        let provider = match &tape {
+            Some(tape) => tape.wrap(provider),
+            None => provider,
+        };
+        providers.insert(name.clone(), provider);
+    }
+    Ok(Providers(providers))
+}
+
+fn tape(plan: &Plan, setup: &Setup<'_>) -> anyhow::Result<Option<Tape>> {
+    let Some(path) = &plan.record else { return Ok(None) };
+    let tape = Tape::create(&from_here(setup.checkout, path), Arc::clone(&setup.redactor));
+    tape.map(Some).map_err(|error| Failure::usage(error.to_string()))
+}
+
+fn provider(
+    name: &str,
+    plan: &EndpointPlan,
+    whole: &Plan,
+    http: &Http,
+    setup: &Setup<'_>,
+) -> anyhow::Result<Box<dyn Provider>> {
+    let wire = match plan.wire {
+        Wire::Anthropic => endpoint::Wire::Anthropic,
+        Wire::OpenAi => endpoint::Wire::OpenAi,
+        Wire::Gemini => endpoint::Wire::Gemini,
+        Wire::Cassette => return Ok(Box::new(cassettes(whole, setup.checkout)?)),
+    };
+    let mut endpoint = Endpoint::new(name, wire, plan.base_url.clone());
+    if let Some(variable) = &plan.key_var {
+        let key = setup.environment.secret(variable);
+        let missing = || {
+            Failure::usage(format!(
+                "{name}: no key in {variable}\n→ Fix: set {variable}, e.g. under `env:` of the step"
+            ))
+        };
+        endpoint = endpoint.with_key(key.ok_or_else(missing)?, variable.clone());
+    }
+    let clock: Arc<dyn Clock> = setup.clock.clone();
+    endpoint.connect(http, clock).map_err(|error| Failure::usage(error.to_string()))
+}
+
+/// The recorded models that a plan names, with their files read from the checkout.
+///
+/// # Errors
+/// A cassette that cannot be used (exit 2).
+pub(super) fn cassettes(plan: &Plan, checkout: &Path) -> anyhow::Result<Cassettes> {
+    let mut cassettes = Cassettes::default();
+    for target in targets(plan).filter(|target| target.provider == CASSETTE) {
+        let (path, _) = cassette::split_target(&target.model);
+        let cassette = Cassette::open(&from_here(checkout, path)).map_err(|error| Failure::usage(error.to_string()))?;
+        cassettes.insert(path, cassette);
+    }
+    Ok(cassettes)
+}
+
+/// Puts what cassettes know of their models (prices, above all) into the plan.
+pub(super) fn learn_cassettes(plan: &mut Plan, checkout: &Path) -> anyhow::Result<()> {
+    let cassettes = cassettes(plan, checkout)?;
+    let known: Vec<_> =
+        targets(plan).filter_map(|target| Some((target.clone(), cassettes.model_info(target)?))).collect();
+    plan.facts.0.extend(known);
+    Ok(())
+}
+
+fn targets(plan: &Plan) -> impl Iterator<Item = &ModelId> {
+    plan.tiers.iter().flat_map(|tier| tier.artisan.iter().chain(&tier.librarian).chain(&tier.critic))
+}
+
+/// Proxies and extra certificates by their customary variables; upper case wins.
+fn http_settings(environment: &Environment) -> HttpSettings {
+    let either = |upper: &str, lower: &str| environment.secret(upper).or_else(|| environment.secret(lower));
+    let extra_ca = environment.get("SSL_CERT_FILE").or_else(|| environment.get("NODE_EXTRA_CA_CERTS"));
+    HttpSettings {
+        proxy: ProxySettings {
+            http: either("HTTP_PROXY", "http_proxy"),
+            https: either("HTTPS_PROXY", "https_proxy"),
+            all: either("ALL_PROXY", "all_proxy"),
+            no_proxy: environment.get("NO_PROXY").or_else(|| environment.get("no_proxy")).map(str::to_owned),
+        },
+        extra_ca: extra_ca.map(PathBuf::from),
+        connect_timeout: None,
+    }
+}

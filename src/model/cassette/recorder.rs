@@ -1,0 +1,126 @@
+//! Recording: a [`Tape`] wraps every provider of a run and writes each finished call to one file.
+
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use serde_json::Value;
+
+use super::{Call, CassetteError, FORMAT, RecordedFailure, Recording, RequestPrint};
+use crate::domain::chat::{ChatRequest, Reply};
+use crate::model::{CallFailure, Provider, ReplyFuture};
+use crate::redact::Redactor;
+
+/// A cassette in the making; cheap to clone, all clones write to one file.
+#[derive(Debug, Clone)]
+pub struct Tape(Arc<Inner>);
+
+#[derive(Debug)]
+struct Inner {
+    path: PathBuf,
+    redactor: Arc<Redactor>,
+    state: Mutex<State>,
+}
+
+#[derive(Debug)]
+struct State {
+    recording: Recording,
+    problem: Option<String>,
+}
+
+impl Tape {
+    /// Starts an empty cassette at a path where nothing stands yet.
+    ///
+    /// # Errors
+    /// [`CassetteError::Write`] when the file exists or cannot be made.
+    pub fn create(path: &Path, redactor: Arc<Redactor>) -> Result<Self, CassetteError> {
+        let refuse = |source| CassetteError::Write { path: path.to_owned(), source };
+        drop(std::fs::OpenOptions::new().write(true).create_new(true).open(path).map_err(refuse)?);
+        let recording = Recording { cassette: FORMAT, models: std::collections::BTreeMap::new(), calls: Vec::new() };
+        write(path, &recording).map_err(refuse)?;
+        let state = Mutex::new(State { recording, problem: None });
+        Ok(Self(Arc::new(Inner { path: path.to_owned(), redactor, state })))
+    }
+
+    /// The same provider, recorded.
+    #[must_use]
+    pub fn wrap(&self, inner: Box<dyn Provider>) -> Box<dyn Provider> {
+        Box::new(Recorder { inner, tape: self.clone() })
+    }
+
+    /// Why the file does not hold everything, if it does not: a recording that fails never fails the run.
+    #[must_use]
+    pub fn problem(&self) -> Option<String> {
+        self.0.state.lock().unwrap_or_else(PoisonError::into_inner).problem.clone()
+    }
+
+    fn add(&self, request: &ChatRequest, result: &Result<Reply, CallFailure>) {
+        let redact = |text: &str| self.0.redactor.redact(text).into_owned();
+        let reply = result.as_ref().ok().and_then(|reply| redacted(reply, &redact));
+        let failure = result.as_ref().err().map(|failure| RecordedFailure {
+            status: failure.status,
+            message: redact(&failure.message),
+            http_status: failure.http_status,
+            retry_after_ms: failure.retry_after_ms,
+            retryable: failure.retryable,
+            usage: failure.usage,
+            may_be_billed: failure.may_be_billed,
+        });
+        let print = RequestPrint::of(request, redact);
+        let call = Call { model: request.target.to_string(), request: Some(print), reply, failure };
+        let mut state = self.0.state.lock().unwrap_or_else(PoisonError::into_inner);
+        state.recording.calls.push(call);
+        if let Err(error) = write(&self.0.path, &state.recording) {
+            let problem = format!("cannot write the cassette `{}`: {error}", self.0.path.display());
+            tracing::warn!("{problem}");
+            state.problem = Some(problem);
+        }
+    }
+}
+
+/// A reply without secrets, also inside arguments and vendor blocks.
+fn redacted(reply: &Reply, redact: &impl Fn(&str) -> String) -> Option<Reply> {
+    let mut value = serde_json::to_value(reply).ok()?;
+    redact_strings(&mut value, redact);
+    serde_json::from_value(value).ok()
+}
+
+fn redact_strings(value: &mut Value, redact: &impl Fn(&str) -> String) {
+    match value {
+        Value::String(text) => *text = redact(text),
+        Value::Array(items) => items.iter_mut().for_each(|item| redact_strings(item, redact)),
+        Value::Object(map) => map.values_mut().for_each(|item| redact_strings(item, redact)),
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    }
+}
+
+/// Writes beside the file and renames, so that a kill leaves the old one or the new one.
+fn write(path: &Path, recording: &Recording) -> std::io::Result<()> {
+    let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let mut file = tempfile::NamedTempFile::new_in(directory)?;
+    let mut text = serde_json::to_vec_pretty(recording)?;
+    text.push(b'\n');
+    file.write_all(&text)?;
+    file.persist(path).map_err(|error| error.error)?;
+    Ok(())
+}
+
+#[derive(Debug)]
+struct Recorder {
+    inner: Box<dyn Provider>,
+    tape: Tape,
+}
+
+impl Provider for Recorder {
+    fn ask<'a>(&'a self, request: &'a ChatRequest) -> ReplyFuture<'a> {
+        Box::pin(async move {
+            let result = self.inner.ask(request).await;
+            self.tape.add(request, &result);
+            result
+        })
+    }
+
+    fn request_bytes(&self, request: &ChatRequest) -> u64 {
+        self.inner.request_bytes(request)
+    }
+}

@@ -1,0 +1,240 @@
+//! The fold itself: every event in order, then what they add up to.
+
+use std::collections::BTreeMap;
+
+use super::{Ending, Liveness, Position, RunView, TierState, TierView};
+use crate::domain::attempt::{Attempt, AttemptStatus, TierExit};
+use crate::domain::budget::Spent;
+use crate::domain::event::{BaselineFinished, Event, RunFinished, RunStarted};
+use crate::domain::outcome::Outcome;
+use crate::domain::units::MicroUsd;
+
+/// Errors shown when the run did not say itself which were the most recent ones.
+const RECENT_ERRORS: usize = 5;
+
+/// Folds a run's events.
+pub(super) fn fold(events: &[Event], liveness: Liveness) -> RunView {
+    let mut fold = Fold::default();
+    for event in events {
+        fold.take(event);
+    }
+    fold.finish(liveness)
+}
+
+/// What is gathered on the way.
+#[derive(Debug, Default)]
+struct Fold {
+    run: Option<RunStarted>,
+    finished: Option<RunFinished>,
+    baseline: Option<BaselineFinished>,
+    tiers: BTreeMap<u32, TierFold>,
+    position: Option<Position>,
+    reserved: BTreeMap<String, MicroUsd>,
+    settled: BTreeMap<String, (u32, MicroUsd)>,
+    warnings: Vec<String>,
+    invocations: u32,
+}
+
+#[derive(Debug, Default)]
+struct TierFold {
+    exit: Option<TierExit>,
+    reason: Option<String>,
+    begun: u32,
+    attempts: BTreeMap<u32, Attempt>,
+}
+
+impl Fold {
+    fn take(&mut self, event: &Event) {
+        match event {
+            Event::RunStarted(run) => self.run = Some(run.clone()),
+            Event::InvocationStarted { .. } => {
+                self.invocations += 1;
+                // A parked run that goes on has not ended.
+                self.finished = None;
+            }
+            Event::BaselineFinished(baseline) => self.baseline = Some(baseline.clone()),
+            Event::TierStarted { tier_index, .. } => {
+                let tier = self.tiers.entry(*tier_index).or_default();
+                tier.exit = None;
+                tier.reason = None;
+            }
+            Event::IterationStarted { tier_index, iteration, .. } => {
+                let tier = self.tiers.entry(*tier_index).or_default();
+                tier.begun = tier.begun.max(*iteration);
+                // An interrupted tier that goes on has not ended.
+                tier.exit = None;
+                tier.reason = None;
+                self.position = Some(Position { tier_index: *tier_index, iteration: *iteration });
+            }
+            Event::CallReserved { call_id, reserved, .. } => {
+                self.reserved.insert(call_id.clone(), *reserved);
+            }
+            Event::CallSettled(receipt) => {
+                self.reserved.remove(&receipt.call_id);
+                self.settled.insert(receipt.call_id.clone(), (receipt.scope.tier_index, receipt.cost));
+            }
+            Event::IterationFinished(attempt) => {
+                let tier = self.tiers.entry(attempt.tier_index).or_default();
+                tier.begun = tier.begun.max(attempt.iteration);
+                tier.attempts.insert(attempt.iteration, attempt.clone());
+            }
+            Event::TierFinished { tier_index, exit, reason, iterations, .. } => {
+                let tier = self.tiers.entry(*tier_index).or_default();
+                tier.exit = Some(*exit);
+                tier.reason.clone_from(reason);
+                tier.begun = tier.begun.max(*iterations);
+            }
+            Event::Warning { message } => {
+                if !self.warnings.contains(message) {
+                    self.warnings.push(message.clone());
+                }
+            }
+            Event::RunFinished(finished) => self.finished = Some(finished.clone()),
+            Event::SessionStarted { .. }
+            | Event::ToolFinished { .. }
+            | Event::ContextThreshold { .. }
+            | Event::SessionFinished { .. }
+            | Event::TestsFinished { .. }
+            | Event::EntropyDetected { .. }
+            | Event::ContextReset { .. }
+            | Event::BudgetWarning { .. }
+            | Event::Escalated { .. } => {}
+        }
+    }
+
+    fn finish(self, liveness: Liveness) -> RunView {
+        let ending = match (&self.finished, liveness) {
+            (Some(finished), _) => Ending::Finished(finished.clone()),
+            (None, Liveness::Alive) => Ending::Running,
+            (None, Liveness::Dead | Liveness::Ended) => Ending::Died,
+        };
+        let tiers = self.tier_views(&ending);
+        let attempts: Vec<&Attempt> = tiers.iter().flat_map(|tier| &tier.attempts).collect();
+        let spent = Spent {
+            cost: self.settled.values().map(|&(_, cost)| cost).sum(),
+            iterations: tiers.iter().fold(0, |sum, tier| sum.saturating_add(tier.iterations)),
+            active_ms: self.active_ms(&attempts),
+        };
+        let last_seen = attempts.last().map(|attempt| attempt.failed_tests.clone());
+        let failing_after = match &ending {
+            Ending::Finished(finished) if tests_ran(&finished.outcome) => Some(finished.still_failing.clone()),
+            Ending::Finished(_) | Ending::Running | Ending::Died => last_seen,
+        };
+        let recent_errors = match &ending {
+            Ending::Finished(finished) => finished.recent_errors.clone(),
+            Ending::Running | Ending::Died => recent_errors(&attempts),
+        };
+        RunView {
+            ending,
+            position: self.position,
+            spent,
+            unsettled: self.reserved.values().copied().sum(),
+            calls: u32::try_from(self.settled.len()).unwrap_or(u32::MAX),
+            failing_before: self.baseline.as_ref().map(|baseline| baseline.failing.clone()).unwrap_or_default(),
+            failing_after,
+            recent_errors,
+            warnings: self.warnings,
+            invocations: self.invocations,
+            tiers,
+            run: self.run,
+            baseline: self.baseline,
+        }
+    }
+
+    fn active_ms(&self, attempts: &[&Attempt]) -> u64 {
+        match &self.finished {
+            Some(finished) => finished.active_ms,
+            None => {
+                let baseline = self.baseline.as_ref().map_or(0, |baseline| baseline.duration_ms);
+                attempts.iter().fold(baseline, |sum, attempt| sum.saturating_add(attempt.duration_ms))
+            }
+        }
+    }
+
+    fn tier_views(&self, ending: &Ending) -> Vec<TierView> {
+        let configured = self.run.as_ref().map(|run| run.tiers.as_slice()).unwrap_or_default();
+        let reached = self.tiers.keys().max().copied();
+        (0_u32..)
+            .zip(configured)
+            .map(|(index, tier)| {
+                let fold = self.tiers.get(&index);
+                TierView {
+                    number: usize::try_from(index).unwrap_or(usize::MAX).saturating_add(1),
+                    tier: tier.clone(),
+                    state: fold.map_or(TierState::NotReached, |fold| state(index, fold, reached, ending)),
+                    exit: fold.and_then(|fold| fold.exit),
+                    reason: fold.and_then(|fold| fold.reason.clone()),
+                    iterations: fold.map_or(0, |fold| fold.begun),
+                    cost: self.settled.values().filter(|(tier, _)| *tier == index).map(|&(_, cost)| cost).sum(),
+                    attempts: fold.map(|fold| fold.attempts.values().cloned().collect()).unwrap_or_default(),
+                }
+            })
+            .collect()
+    }
+}
+
+/// What became of a tier that was begun: its own end, overruled by how the run ended where the run stood in it.
+fn state(index: u32, fold: &TierFold, last: Option<u32>, ending: &Ending) -> TierState {
+    let outcome = ending.outcome();
+    if last == Some(index) {
+        match outcome {
+            Some(Outcome::Fixed { tier_index, .. }) if *tier_index == index => return TierState::Solved,
+            Some(Outcome::Parked) => return TierState::Parked,
+            Some(Outcome::Interrupted { .. }) => return TierState::Interrupted,
+            _ => {}
+        }
+    }
+    match (fold.exit, outcome) {
+        (Some(exit), _) => state_of_exit(exit),
+        (None, Some(Outcome::Budget)) => TierState::BudgetLimit,
+        (None, Some(Outcome::Blocked { .. })) => TierState::Blocked,
+        (None, Some(Outcome::Stalled)) => TierState::Stalled,
+        (None, Some(Outcome::Objected)) => TierState::Rejected,
+        (None, Some(Outcome::NoModel)) => TierState::NoModel,
+        (None, Some(_)) => TierState::Failed,
+        (None, None) if *ending == Ending::Running => TierState::Running,
+        (None, None) => TierState::Interrupted,
+    }
+}
+
+fn state_of_exit(exit: TierExit) -> TierState {
+    match exit {
+        TierExit::Success => TierState::Solved,
+        TierExit::IterationsExhausted => TierState::Failed,
+        TierExit::BudgetExhausted => TierState::BudgetLimit,
+        TierExit::ProviderError => TierState::NoModel,
+        TierExit::EntropyDetected | TierExit::NoProgress => TierState::Stalled,
+        TierExit::Blocked => TierState::Blocked,
+        TierExit::Objected => TierState::Rejected,
+        TierExit::Interrupted => TierState::Interrupted,
+    }
+}
+
+/// Whether the tests were judged at all before a run ended like this.
+fn tests_ran(outcome: &Outcome) -> bool {
+    match outcome {
+        Outcome::Refused { .. } | Outcome::Broken { .. } => false,
+        Outcome::Fixed { .. }
+        | Outcome::AlreadyGreen
+        | Outcome::Exhausted
+        | Outcome::Stalled
+        | Outcome::Blocked { .. }
+        | Outcome::Objected
+        | Outcome::Budget
+        | Outcome::NoModel
+        | Outcome::Interrupted { .. }
+        | Outcome::Parked => true,
+    }
+}
+
+fn recent_errors(attempts: &[&Attempt]) -> Vec<String> {
+    let mut recent: Vec<String> = Vec::new();
+    for attempt in attempts.iter().rev().filter(|attempt| attempt.test_status != AttemptStatus::Passed) {
+        for message in &attempt.error_messages {
+            if recent.len() < RECENT_ERRORS && !recent.contains(message) {
+                recent.push(message.clone());
+            }
+        }
+    }
+    recent
+}

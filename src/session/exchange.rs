@@ -1,0 +1,283 @@
+//! One attempt at a reply: guard, quote, reservation, call, receipt.
+//!
+//! Invariant: a call is sent only after its worst case was set aside, and every call that was sent is settled with a receipt
+//! before anything else happens: also when it failed, was cut, or was ended by us.
+
+use std::time::Duration;
+
+use super::conversation::Protocol;
+use super::gauge::{self, Fit, Last};
+use super::reading::{self, Reading};
+use super::turns::Session;
+use crate::audit::{CallReservation, Scope};
+use crate::domain::catalogue::ModelInfo;
+use crate::domain::chat::{ChatRequest, Reply, Usage};
+use crate::domain::model_id::ModelId;
+use crate::domain::receipt::{CallScope, CallStatus, Receipt};
+use crate::domain::stop::StopCause;
+use crate::domain::units::MicroUsd;
+use crate::model::{CallFailure, Provider};
+use crate::policy::budget::{self, Billing, MAX_REPLY_TOKENS, Quote};
+
+/// Characters of a failure's reason that a receipt keeps.
+const MAX_ERROR_CHARS: usize = 300;
+
+/// What came of one attempt.
+#[derive(Debug)]
+pub(super) enum Attempt {
+    /// A reply, settled and read.
+    Heard { target: ModelId, protocol: Protocol, reply: Box<Reply>, reading: Reading },
+    /// No reply; settled.
+    Failed(CallFailure),
+    /// The call does not fit into the target's window; not sent.
+    TooLarge(Fit),
+    /// No cap allows the call; not sent.
+    Unaffordable { scope: Scope, detail: String },
+    /// We ended it; settled if it was under way.
+    Stopped(StopCause),
+}
+
+/// A call that is about to be sent.
+struct Call {
+    id: String,
+    target: ModelId,
+    info: ModelInfo,
+    scope: CallScope,
+    reserved: MicroUsd,
+}
+
+/// What a call is settled with.
+struct Settlement<'r> {
+    status: CallStatus,
+    usage: Option<Usage>,
+    billing: Billing,
+    error: Option<String>,
+    reply: Option<&'r Reply>,
+}
+
+impl Session<'_, '_> {
+    /// Makes one attempt with a target.
+    pub(super) async fn attempt(&mut self, target: &ModelId, attempt: u32) -> Attempt {
+        let providers = self.ports.providers;
+        let Some(provider) = providers.0.get(&target.provider) else {
+            return Attempt::Failed(unknown_provider(target));
+        };
+        let info = self.ports.facts.of(target);
+        let mut request = self.request(target, &info);
+        let bytes = provider.request_bytes(&request);
+        let last = if self.is_final() { Last::Yes } else { Last::No };
+        let max_output = match gauge::fit(&info, self.gauge.project(bytes), last) {
+            Fit::Call { max_output } => max_output,
+            misfit @ (Fit::FinalOnly | Fit::Full) => return Attempt::TooLarge(misfit),
+        };
+        if let Some(cause) = self.ports.stop.raised() {
+            return Attempt::Stopped(cause);
+        }
+        let info = ModelInfo { max_output_tokens: max_output, ..info };
+        let scope = self.scope(attempt);
+        let (call, quote) = match self.reserve(target, info, scope, bytes) {
+            Ok(reserved) => reserved,
+            Err((scope, detail)) => return Attempt::Unaffordable { scope, detail },
+        };
+        request.max_output_tokens = quote.max_output_tokens;
+        self.send(provider.as_ref(), &request, &call, bytes).await
+    }
+
+    /// The request as this target is to get it; the same beginning, byte for byte, on every turn.
+    fn request(&self, target: &ModelId, info: &ModelInfo) -> ChatRequest {
+        let protocol = protocol_of(info);
+        let tools = match protocol {
+            Protocol::Text => Vec::new(),
+            Protocol::Tools if self.is_final() => self.report_spec.clone(),
+            Protocol::Tools => self.tool_specs.clone(),
+        };
+        let system = match protocol {
+            Protocol::Tools => self.spec.system.clone(),
+            Protocol::Text => format!("{}\n\n{}", self.spec.system, super::text_protocol::prompt(self.spec.role)),
+        };
+        ChatRequest {
+            target: target.clone(),
+            system,
+            tools,
+            messages: self.told(protocol).messages(target, protocol),
+            // The largest that will be asked for, so that the bytes counted are no fewer than the bytes sent.
+            max_output_tokens: MAX_REPLY_TOKENS,
+            effort: self.spec.effort,
+            temperature: self.spec.temperature,
+        }
+    }
+
+    fn scope(&self, attempt: u32) -> CallScope {
+        CallScope {
+            tier_index: self.spec.tier_index,
+            iteration: self.spec.iteration,
+            role: self.spec.role,
+            session_id: self.id.clone(),
+            parent_session_id: self.spec.lineage.as_ref().map(|lineage| lineage.parent.clone()),
+            root_session_id: self.spec.lineage.as_ref().map_or_else(|| self.id.clone(), |lineage| lineage.root.clone()),
+            turn: self.turn,
+            attempt,
+        }
+    }
+
+    /// Plans the call against what is left and sets its worst case aside.
+    ///
+    /// Another run may take from a shared cap between planning and reserving; then it is planned anew with what that cap
+    /// has left, which only shrinks.
+    fn reserve(
+        &mut self,
+        target: &ModelId,
+        info: ModelInfo,
+        scope: CallScope,
+        bytes: u64,
+    ) -> Result<(Call, Quote), (Scope, String)> {
+        let id = uuid::Uuid::new_v4().hyphenated().to_string();
+        let caps = &self.ports.caps;
+        let mut left = self.ports.journal.store().left(caps);
+        let mut refused_by = self.tightest_cap();
+        for _ in 0..=caps.len().saturating_add(1) {
+            let quote = budget::quote(&info, bytes, left).map_err(|error| (refused_by.clone(), error.reason))?;
+            let reservation = CallReservation {
+                call_id: id.clone(),
+                scope: scope.clone(),
+                target: target.clone(),
+                reserved: quote.reserve,
+            };
+            match self.ports.journal.reserve(&reservation, &self.ports.caps) {
+                Ok(()) => {
+                    let target = target.clone();
+                    return Ok((Call { id, target, info, scope, reserved: quote.reserve }, quote));
+                }
+                Err(refused) => {
+                    left = left.min(refused.left());
+                    refused_by = refused.scope;
+                }
+            }
+        }
+        Err((refused_by, "the cap is being used up by others".to_owned()))
+    }
+
+    /// The cap that has least left.
+    fn tightest_cap(&self) -> Scope {
+        let store = self.ports.journal.store();
+        let tightest = self.ports.caps.iter().min_by_key(|cap| store.left(std::slice::from_ref(cap)));
+        tightest.map_or_else(|| Scope::Day("none".to_owned()), |cap| cap.scope.clone())
+    }
+
+    async fn send(&mut self, provider: &dyn Provider, request: &ChatRequest, call: &Call, bytes: u64) -> Attempt {
+        let started = self.ports.clock.monotonic_ms();
+        let stop = self.ports.stop.clone();
+        let limit = self.spec.limits.reply_timeout;
+        let answer = tokio::select! {
+            biased;
+            cause = stop.wait() => Err(cause),
+            answer = tokio::time::timeout(limit, provider.ask(request)) => Ok(answer),
+        };
+        let latency = self.ports.clock.monotonic_ms().saturating_sub(started);
+        match answer {
+            Err(cause) => {
+                let settlement = Settlement {
+                    status: CallStatus::Aborted,
+                    usage: None,
+                    billing: Billing::Possible,
+                    error: Some("ended by us before the reply was there".to_owned()),
+                    reply: None,
+                };
+                self.settle(call, &settlement, latency);
+                Attempt::Stopped(cause)
+            }
+            Ok(Err(_elapsed)) => self.failed(call, timed_out(limit), latency),
+            Ok(Ok(Err(failure))) => self.failed(call, failure, latency),
+            Ok(Ok(Ok(reply))) => self.heard(call, reply, latency, bytes),
+        }
+    }
+
+    fn failed(&mut self, call: &Call, failure: CallFailure, latency: u64) -> Attempt {
+        let settlement = Settlement {
+            status: failure.status,
+            usage: failure.usage,
+            billing: if failure.may_be_billed { Billing::Possible } else { Billing::Impossible },
+            error: Some(failure.message.clone()),
+            reply: None,
+        };
+        self.settle(call, &settlement, latency);
+        Attempt::Failed(failure)
+    }
+
+    fn heard(&mut self, call: &Call, reply: Reply, latency: u64, bytes: u64) -> Attempt {
+        let protocol = protocol_of(&call.info);
+        let reading = reading::read(&reply, &self.rules(protocol));
+        let (status, error) = match &reading {
+            Reading::Usable { .. } => (CallStatus::Ok, None),
+            Reading::Unusable(unusable) => (unusable.status, Some(unusable.what.clone())),
+        };
+        let settlement =
+            Settlement { status, usage: reply.usage, billing: Billing::Possible, error, reply: Some(&reply) };
+        self.settle(call, &settlement, latency);
+        self.measure(&call.target, &reply, bytes);
+        Attempt::Heard { target: call.target.clone(), protocol, reply: Box::new(reply), reading }
+    }
+
+    fn settle(&mut self, call: &Call, settlement: &Settlement<'_>, latency_ms: u64) {
+        let cost = budget::settle(&call.info, settlement.usage.as_ref(), call.reserved, settlement.billing);
+        let error = settlement.error.as_ref().map(|error| {
+            let redacted = self.ports.redactor.redact(error);
+            redacted.split_whitespace().collect::<Vec<_>>().join(" ").chars().take(MAX_ERROR_CHARS).collect()
+        });
+        let receipt = Receipt {
+            call_id: call.id.clone(),
+            scope: call.scope.clone(),
+            target: call.target.clone(),
+            status: settlement.status,
+            usage: settlement.usage,
+            reserved: call.reserved,
+            cost,
+            latency_ms,
+            error,
+            timestamp: self.ports.clock.timestamp(),
+        };
+        self.ports.journal.settle(&receipt, settlement.reply);
+        self.cost += cost;
+        if let Some(usage) = &settlement.usage {
+            add(&mut self.usage, usage);
+        }
+    }
+}
+
+/// How a model is spoken with.
+pub(super) const fn protocol_of(info: &ModelInfo) -> Protocol {
+    if info.tools { Protocol::Tools } else { Protocol::Text }
+}
+
+fn add(total: &mut Usage, usage: &Usage) {
+    total.input = total.input.saturating_add(usage.input);
+    total.output = total.output.saturating_add(usage.output);
+    total.cache_read = total.cache_read.saturating_add(usage.cache_read);
+    total.cache_write = total.cache_write.saturating_add(usage.cache_write);
+    total.reasoning = total.reasoning.saturating_add(usage.reasoning);
+}
+
+fn timed_out(limit: Duration) -> CallFailure {
+    CallFailure {
+        status: CallStatus::Timeout,
+        message: format!("no reply within {} s", limit.as_secs()),
+        http_status: None,
+        retry_after_ms: None,
+        retryable: true,
+        usage: None,
+        may_be_billed: true,
+    }
+}
+
+/// A target whose provider is not configured is out like one whose key is refused.
+fn unknown_provider(target: &ModelId) -> CallFailure {
+    CallFailure {
+        status: CallStatus::AuthError,
+        message: format!("the provider `{}` is not configured", target.provider),
+        http_status: None,
+        retry_after_ms: None,
+        retryable: false,
+        usage: None,
+        may_be_billed: false,
+    }
+}

@@ -1,0 +1,162 @@
+//! Every session ends in a report.
+
+use super::*;
+
+#[tokio::test(start_paused = true)]
+async fn a_fix_in_four_turns_ends_with_the_models_report() {
+    let mut bench = Bench::new(vec![read_calc(), calls(&[edit_calc()]), calls(&[("run_tests", json!({}))]), done()]);
+    bench.test_answers.borrow_mut().push_back(TestAnswer::Says("all 3 tests passed"));
+    let end = bench.run().await;
+    assert!(is_done(&end), "{end:?}");
+    assert_eq!((end.exit, end.turns, end.tests_ran, end.cost), (SessionExit::FinalAnswer, 4, 1, MicroUsd(560)));
+    assert_eq!(end.wrote, ["calc.py"]);
+    assert!(bench.file("calc.py").contains("a + b"));
+    assert!(bench.told(1).contains("return a - b") && bench.told(3).contains("all 3 tests passed"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_beginning_of_a_request_stays_as_it_was_sent() {
+    let mut bench = Bench::new(vec![
+        read_calc(),
+        says("Let me think."),
+        calls(&[("search", json!({"pattern": "add"})), ("read_file", json!({"path": "none"}))]),
+        says(""),
+        calls(&[edit_calc()]),
+        done(),
+    ]);
+    assert!(is_done(&bench.run().await));
+    let requests = bench.requests();
+    for (before, after) in requests.iter().zip(requests.iter().skip(1)) {
+        assert_eq!((&before.system, &before.tools), (&after.system, &after.tools));
+        let (last, kept) = before.messages.split_last().unwrap();
+        assert_eq!(after.messages.get(..kept.len()), Some(kept));
+        // A note may be added to what was said last when nothing was replied to it.
+        let now = serde_json::to_string(&after.messages[kept.len()]).unwrap();
+        let then = serde_json::to_string(last).unwrap();
+        let common = now.chars().zip(then.chars()).take_while(|(a, b)| a == b).count();
+        assert!(common + 3 >= then.chars().count() - 12, "{then}\n{now}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_last_turn_offers_only_the_report() {
+    let mut bench = Bench::new(vec![read_calc(), done()]);
+    bench.limits.max_turns = 2;
+    let end = bench.run().await;
+    assert!(is_done(&end));
+    assert_eq!(end.exit, SessionExit::MaxTurnsWithResponse);
+    let last = &bench.requests()[1];
+    let names: Vec<&str> = last.tools.iter().map(|tool| tool.name.as_str()).collect();
+    assert_eq!(names, ["final_report"]);
+    assert!(bench.told(1).contains("last turn"), "{}", bench.told(1));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_last_turn_without_a_report_ends_in_a_synthetic_one_and_carries_nothing_out() {
+    let edit = || calls(&[edit_calc()]);
+    let mut bench = Bench::new(vec![read_calc(), edit(), edit(), edit()]);
+    bench.limits.max_turns = 2;
+    let end = bench.run().await;
+    assert_eq!(failed(&end), &FailureReason::NoReport);
+    assert_eq!(end.exit, SessionExit::MaxTurnsNoResponse);
+    assert_eq!(bench.file("calc.py"), CALC);
+    assert_eq!(bench.requests().len(), 4, "one turn of one attempt, one of three");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_report_that_is_not_sound_makes_the_next_turn_the_last() {
+    let mut bench = Bench::new(vec![calls(&[("final_report", json!({"summary": "x"}))]), done()]);
+    let end = bench.run().await;
+    assert!(is_done(&end));
+    assert_eq!((end.exit, end.turns), (SessionExit::FinalAnswer, 2));
+    assert!(bench.told(1).contains("`status` is missing"), "{}", bench.told(1));
+    assert_eq!(bench.requests()[1].tools.len(), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_report_beside_other_calls_comes_last() {
+    let mut bench = Bench::new(vec![calls(&[report(), edit_calc()])]);
+    assert!(is_done(&bench.run().await));
+    assert!(bench.file("calc.py").contains("a + b"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_report_beside_a_failed_edit_is_not_accepted() {
+    let wrong = ("edit_file", json!({"path": "calc.py", "old_text": "nowhere", "new_text": "x"}));
+    let mut bench = Bench::new(vec![calls(&[wrong, report()]), calls(&[edit_calc(), report()])]);
+    assert!(is_done(&bench.run().await));
+    assert!(bench.told(1).contains("not accepted: edit_file failed"), "{}", bench.told(1));
+    assert!(bench.requests()[1].tools.len() > 1, "and the session goes on");
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_critics_report_is_a_verdict() {
+    let verdict = json!({"summary": "Breaks b.", "verdict": "reject", "issues": ["b is lost"]});
+    let mut bench = Bench::new(vec![calls(&[("final_report", verdict)])]);
+    bench.role = Role::Critic;
+    let end = bench.run().await;
+    assert_eq!(
+        end.report,
+        FinalReport::Reject { summary: "Breaks b.".to_owned(), issues: vec!["b is lost".to_owned()] }
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_blocked_model_says_why() {
+    let blocked = json!({"summary": "s", "status": "blocked", "reason": "needs a key"});
+    let end = Bench::new(vec![calls(&[("final_report", blocked)])]).run().await;
+    assert_eq!(end.report, FinalReport::Blocked { summary: "s".to_owned(), reason: "needs a key".to_owned() });
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_conversation_is_kept_as_a_snapshot() {
+    let mut bench = Bench::new(vec![read_calc(), done()]);
+    let end = bench.run().await;
+    let kept = bench.journal.store().load_snapshot(&bench.run, SNAPSHOT_KIND, &end.session_id).unwrap().unwrap();
+    let kept: Value = serde_json::from_str(&kept).unwrap();
+    assert_eq!(kept["exit"], "EXIT-FINAL-ANSWER");
+    assert!(kept["entries"].to_string().contains("return a - b"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_nearly_full_window_forces_the_report() {
+    let mut bench = Bench::new(vec![read_calc(), done()]);
+    bench.info("a/big").context_window = 8_000;
+    bench.info("a/big").max_output_tokens = 2_000;
+    bench.scripts[0].1[0] = {
+        let mut first = reply("", &[("read_file", json!({"path": "calc.py"}))]);
+        first.usage = Some(Usage { input: 6_000, output: 20, ..USAGE });
+        Step::Reply(first)
+    };
+    let end = bench.run().await;
+    assert!(is_done(&end));
+    assert_eq!(end.peak_context_percent, 75);
+    let request = &bench.requests()[1];
+    assert_eq!(request.tools.len(), 1);
+    assert!(request.max_output_tokens < 2_000, "a shorter reply fits");
+    let levels: Vec<String> = bench
+        .events
+        .borrow()
+        .iter()
+        .filter_map(|event| if let Event::ContextThreshold { level, .. } = event { Some(level.clone()) } else { None })
+        .collect();
+    assert_eq!(levels, ["critical"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_full_window_ends_the_session_without_a_call() {
+    let mut bench = Bench::new(vec![]);
+    bench.info("a/big").context_window = 900;
+    let end = bench.run().await;
+    assert_eq!((failed(&end), end.exit), (&FailureReason::ContextFull, SessionExit::TokenLimit));
+    assert_eq!(bench.asked(), Vec::<String>::new());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_target_that_is_too_small_is_skipped() {
+    let mut bench = Bench::with_targets(vec![("a/small", vec![]), ("b/big", vec![done()])]);
+    bench.info("a/small").context_window = 900;
+    let end = bench.run().await;
+    assert!(is_done(&end));
+    assert_eq!((end.target.to_string(), bench.asked()), ("b/big".to_owned(), vec!["b/big".to_owned()]));
+}

@@ -1,0 +1,103 @@
+//! Tools in a session.
+
+use super::*;
+
+#[tokio::test(start_paused = true)]
+async fn parallel_reads_are_answered_in_the_order_of_their_calls() {
+    let mut bench = Bench::new(vec![
+        calls(&[
+            ("read_file", json!({"path": "calc.py"})),
+            ("read_file", json!({"path": "missing.py"})),
+            ("list_files", json!({})),
+            edit_calc(),
+            ("read_file", json!({"path": "calc.py"})),
+        ]),
+        done(),
+    ]);
+    assert!(is_done(&bench.run().await));
+    let last = bench.requests()[1].messages.last().cloned().unwrap();
+    let Message::Tools { results, .. } = last else { panic!("{last:?}") };
+    let asked = match &bench.requests()[1].messages[1] {
+        Message::Assistant { tool_calls, .. } => tool_calls.iter().map(|call| call.id.clone()).collect::<Vec<_>>(),
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(results.iter().map(|result| result.call_id.clone()).collect::<Vec<_>>(), asked);
+    let errors: Vec<bool> = results.iter().map(|result| result.is_error).collect();
+    assert_eq!(errors, [false, true, false, false, false]);
+    assert!(results[0].content.contains("a - b") && results[4].content.contains("a + b"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_fatal_tool_ends_the_session_with_its_reason() {
+    let mut bench = Bench::new(vec![calls(&[("run_tests", json!({}))])]);
+    bench.test_answers.borrow_mut().push_back(TestAnswer::Fails("no shell"));
+    let end = bench.run().await;
+    assert_eq!(failed(&end), &FailureReason::ToolFailed { message: "no shell".to_owned() });
+    assert_eq!(end.exit, SessionExit::ToolFailure);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_long_output_stands_behind_a_handle() {
+    static LONG: std::sync::LazyLock<String> =
+        std::sync::LazyLock::new(|| (1..=3_000).map(|line| format!("line {line}\n")).collect());
+    let mut bench = Bench::new(vec![
+        calls(&[("run_tests", json!({}))]),
+        calls(&[("read_output", json!({"handle": "out-1", "start_line": 1500, "end_line": 1500}))]),
+        done(),
+    ]);
+    bench.test_answers.borrow_mut().push_back(TestAnswer::Says(LONG.as_str()));
+    assert!(is_done(&bench.run().await));
+    assert!(bench.told(1).len() < 12_288 && bench.told(1).contains("out-1"));
+    assert!(bench.told(2).contains("\nline 1500\n"), "{}", bench.told(2));
+}
+
+#[tokio::test(start_paused = true)]
+async fn librarian_and_critic_cannot_write() {
+    for role in [Role::Librarian, Role::Critic] {
+        let end = if role == Role::Critic {
+            calls(&[("final_report", json!({"summary": "s", "verdict": "approve"}))])
+        } else {
+            done()
+        };
+        let mut bench = Bench::new(vec![calls(&[edit_calc(), ("run_tests", json!({}))]), end]);
+        bench.role = role;
+        bench.run().await;
+        assert_eq!(bench.file("calc.py"), CALC);
+        assert!(bench.told(1).contains("no tool `edit_file`") && bench.told(1).contains("no tool `run_tests`"));
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_write_that_leaves_out_code_is_refused() {
+    let lazy = json!({"path": "calc.py", "content": "def add(a, b):\n    # ... rest of the code ...\n"});
+    let mut bench = Bench::new(vec![calls(&[("write_file", lazy)]), done()]);
+    assert!(is_done(&bench.run().await));
+    assert_eq!(bench.file("calc.py"), CALC);
+    assert!(bench.told(1).contains("stands for code that is not there"), "{}", bench.told(1));
+}
+
+#[tokio::test(start_paused = true)]
+async fn secrets_in_tool_output_do_not_reach_the_model() {
+    let mut bench = Bench::new(vec![read_calc(), done()]);
+    std::fs::write(bench.repo().join("calc.py"), "KEY = 'sk-very-secret-0123456789'\n").unwrap();
+    bench.redactor = Redactor::new(&[secrecy::SecretString::from("sk-very-secret-0123456789")]);
+    assert!(is_done(&bench.run().await));
+    assert!(bench.told(1).contains("***") && !bench.told(1).contains("very-secret"), "{}", bench.told(1));
+}
+
+#[tokio::test(start_paused = true)]
+async fn every_tool_that_ran_is_told() {
+    let mut bench = Bench::new(vec![calls(&[("read_file", json!({"path": "calc.py"})), ("shell", json!({}))]), done()]);
+    bench.run().await;
+    let told: Vec<(String, String, bool)> = bench
+        .events
+        .borrow()
+        .iter()
+        .filter_map(|event| match event {
+            Event::ToolFinished { name, subject, ok, .. } => Some((name.clone(), subject.clone(), *ok)),
+            _ => None,
+        })
+        .collect();
+    let entry = |name: &str, subject: &str, ok| (name.to_owned(), subject.to_owned(), ok);
+    assert_eq!(told, [entry("read_file", "calc.py", true), entry("shell", "", false)]);
+}

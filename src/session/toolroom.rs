@@ -1,0 +1,372 @@
+//! Carries out what a reply asks for, in order, and gathers the answers.
+//!
+//! Neighbouring reads run side by side on blocking threads; everything that may change something runs alone and in
+//! order; the report comes last. Every wish gets an answer, whatever happens, so that no vendor misses one.
+//! Invariant: ends within [`STOP_GRACE`] of a stop.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::future::join_all;
+
+use super::action::{Action, Matching, Source};
+use super::completeness;
+use super::end::FinalReport;
+use super::files;
+use super::outputs::Outputs;
+use super::ports::{Ports, ToolFuture};
+use super::reading::Wish;
+use super::spec::Limits;
+use super::tool::Tool;
+use super::words;
+use crate::domain::event::Event;
+use crate::domain::ladder::Role;
+use crate::domain::stop::StopCause;
+use crate::workspace::{ToolError, Workspace};
+
+/// A running tool that sees the stop by itself gets this long to end its processes in order; less than the 100 ms within
+/// which a session must end (issue 3, must-show 4).
+const STOP_GRACE: Duration = Duration::from_millis(60);
+/// Characters of a subject in an event: enough for a path.
+const MAX_SUBJECT_CHARS: usize = 120;
+
+/// The answer to one wish.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Answer {
+    /// The call it answers; `None` for text.
+    pub(super) call_id: Option<String>,
+    /// The tool's name.
+    pub(super) name: String,
+    /// What it was about.
+    pub(super) subject: String,
+    /// What the model reads.
+    pub(super) content: String,
+    /// Whether it worked.
+    pub(super) ok: bool,
+}
+
+/// What a round of wishes came to.
+#[derive(Debug, Default)]
+pub(super) struct Round {
+    /// One answer per wish, in order.
+    pub(super) answers: Vec<Answer>,
+    /// The accepted report.
+    pub(super) report: Option<FinalReport>,
+    /// Whether a report was tried that is not sound: the next turn is the last (S1-12).
+    pub(super) unsound_report: bool,
+    /// Why the session cannot go on.
+    pub(super) halt: Option<Halt>,
+}
+
+/// Why a session cannot go on after its tools.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Halt {
+    /// A tool failed for good.
+    Fatal(String),
+    /// Everything is to end.
+    Stopped(StopCause),
+}
+
+/// A session's tools and what they did so far.
+#[derive(Debug)]
+pub(super) struct Toolroom {
+    role: Role,
+    outputs: Outputs,
+    /// Files changed, in order of first change.
+    pub(super) wrote: Vec<String>,
+    /// Runs of the tests.
+    pub(super) tests_ran: u32,
+    /// Runs of commands.
+    pub(super) commands_ran: u32,
+}
+
+/// What one action came to: text for the model, or the end.
+type Done = Result<Result<String, String>, Halt>;
+
+impl Toolroom {
+    /// The tools of a session that begins.
+    pub(super) fn new(role: Role, limits: &Limits) -> Self {
+        let outputs = Outputs::new(limits.max_result_bytes, limits.max_tool_bytes);
+        Self { role, outputs, wrote: Vec::new(), tests_ran: 0, commands_ran: 0 }
+    }
+
+    /// Carries out the wishes of a reply; on the final turn only the report.
+    pub(super) async fn carry_out(&mut self, wishes: Vec<Wish>, turn: Turn, ports: &mut Ports<'_>) -> Round {
+        let mut round = Round::default();
+        let mut failed_write = None;
+        let mut rest = wishes.as_slice();
+        while let Some((wish, after)) = rest.split_first() {
+            if let Some(halt) = ports.stop.raised().filter(|_| round.halt.is_none()).map(Halt::Stopped) {
+                round.halt = Some(halt);
+            }
+            let reads = if round.halt.is_none() && !turn.is_final { leading_reads(rest) } else { Vec::new() };
+            if reads.len() > 1 {
+                let (together, later) = rest.split_at(reads.len());
+                self.read_together(together, reads, turn, ports, &mut round).await;
+                rest = later;
+                continue;
+            }
+            rest = after;
+            if let Ok(Action::Report(report)) = &wish.action {
+                let accepted = round.report.is_none() && round.halt.is_none();
+                let refusal = failed_write.as_ref().filter(|_| !turn.is_final && accepted);
+                round.answers.push(report_answer(wish, refusal));
+                if accepted && refusal.is_none() {
+                    round.report = Some(report.clone());
+                }
+                continue;
+            }
+            round.unsound_report |= wish.name == Tool::FinalReport.name();
+            let started = ports.clock.monotonic_ms();
+            let done = self.one(wish, turn, round.halt.as_ref(), ports).await;
+            let writes = wish.action.as_ref().is_ok_and(|action| writes(action.tool())) || wish.call_id.is_none();
+            if writes && matches!(done, Ok(Err(_))) && wish.name != Tool::FinalReport.name() {
+                failed_write = Some(wish.name.clone());
+            }
+            self.answer(wish, done, ports.clock.monotonic_ms().saturating_sub(started), turn, ports, &mut round);
+        }
+        if round.halt.is_some() {
+            round.report = None;
+        }
+        round
+    }
+
+    /// Runs neighbouring reads side by side.
+    async fn read_together(
+        &mut self,
+        wishes: &[Wish],
+        reads: Vec<Action>,
+        turn: Turn,
+        ports: &mut Ports<'_>,
+        round: &mut Round,
+    ) {
+        let started = ports.clock.monotonic_ms();
+        let tasks = reads.into_iter().map(|action| {
+            let workspace = Arc::clone(&ports.toolbox.workspace);
+            tokio::task::spawn_blocking(move || read(&workspace, &action))
+        });
+        let stop = ports.stop.clone();
+        let all = tokio::select! {
+            biased;
+            cause = stop.wait() => Err(Halt::Stopped(cause)),
+            results = join_all(tasks) => Ok(results),
+        };
+        let took = ports.clock.monotonic_ms().saturating_sub(started);
+        match all {
+            Err(halt) => {
+                for wish in wishes {
+                    self.answer(wish, Err(halt.clone()), took, turn, ports, round);
+                }
+            }
+            Ok(results) => {
+                for (wish, result) in wishes.iter().zip(results) {
+                    let done = sorted(result.unwrap_or_else(|error| Err(ToolError::Fatal(error.to_string()))));
+                    self.answer(wish, done, took, turn, ports, round);
+                }
+            }
+        }
+    }
+
+    /// Carries out one wish.
+    async fn one(&mut self, wish: &Wish, turn: Turn, halted: Option<&Halt>, ports: &mut Ports<'_>) -> Done {
+        if halted.is_some() {
+            return Ok(Err("not carried out: the session ends.".to_owned()));
+        }
+        let action = match &wish.action {
+            Err(why) => return Ok(Err(why.clone())),
+            Ok(_) if turn.is_final => {
+                return Ok(Err("not carried out: on the last turn only the report counts.".to_owned()));
+            }
+            Ok(action) => action,
+        };
+        let root = ports.toolbox.workspace.root().to_owned();
+        let workspace = Arc::clone(&ports.toolbox.workspace);
+        match action {
+            Action::ListFiles { .. } | Action::ReadFile { .. } | Action::Search { .. } => {
+                let action = action.clone();
+                let task = tokio::task::spawn_blocking(move || read(&workspace, &action));
+                let stop = ports.stop.clone();
+                tokio::select! {
+                    biased;
+                    cause = stop.wait() => Err(Halt::Stopped(cause)),
+                    result = task => sorted(result.unwrap_or_else(|error| Err(ToolError::Fatal(error.to_string())))),
+                }
+            }
+            Action::EditFile { path, old, new, matching } => {
+                let done = edit(&workspace, &root, path, (old, new), *matching);
+                self.wrote(&root, path, done)
+            }
+            Action::WriteFile { path, content, source } => {
+                let done = write(&workspace, &root, path, content, source);
+                self.wrote(&root, path, done)
+            }
+            Action::DeleteFile { path } => {
+                let recorded = files::recorded(&root, path);
+                let done = workspace.delete_file(path);
+                self.wrote(&root, &recorded, done)
+            }
+            Action::RunTests { filter } => {
+                let Some(run) = &ports.toolbox.run_tests else {
+                    return Ok(Err("there are no tests to run here.".to_owned()));
+                };
+                self.tests_ran += 1;
+                within_stop(run(filter.clone()), ports).await
+            }
+            Action::RunCommand { command } => {
+                let (Some(run), Ok(argv)) =
+                    (&ports.toolbox.run_command, words::allowed(command, &ports.toolbox.allow_commands))
+                else {
+                    return Ok(Err(words::refusal(command, &ports.toolbox.allow_commands)));
+                };
+                self.commands_ran += 1;
+                within_stop(run(argv), ports).await
+            }
+            Action::ReadOutput { handle, start, end } => Ok(self.outputs.read(handle, *start, *end)),
+            Action::Report(_) => Ok(Err("the report comes last.".to_owned())),
+        }
+    }
+
+    fn wrote(&mut self, root: &Path, path: &str, done: Result<String, ToolError>) -> Done {
+        if done.is_ok() {
+            let path = files::recorded(root, path);
+            if !self.wrote.contains(&path) {
+                self.wrote.push(path);
+            }
+        }
+        sorted(done)
+    }
+
+    /// Turns what a wish came to into its answer and its event.
+    fn answer(&mut self, wish: &Wish, done: Done, took: u64, turn: Turn, ports: &mut Ports<'_>, round: &mut Round) {
+        let (ok, text) = match done {
+            Ok(Ok(text)) => (true, text),
+            Ok(Err(text)) => (false, text),
+            Err(halt) => {
+                let text = match &halt {
+                    Halt::Fatal(message) => message.clone(),
+                    Halt::Stopped(_) => "stopped.".to_owned(),
+                };
+                round.halt.get_or_insert(halt);
+                (false, text)
+            }
+        };
+        let mut text = ports.redactor.redact(&text).into_owned();
+        if let Some(note) = &wish.note {
+            text.push('\n');
+            text.push_str(note);
+        }
+        let subject = wish.action.as_ref().map_or("", |action| action.subject());
+        let subject: String = subject.split_whitespace().collect::<Vec<_>>().join(" ");
+        let subject: String = subject.chars().take(MAX_SUBJECT_CHARS).collect();
+        ports.journal.emit(&Event::ToolFinished {
+            role: self.role,
+            turn: turn.number,
+            name: wish.name.clone(),
+            subject: subject.clone(),
+            ok,
+            duration_ms: took,
+        });
+        let content = self.outputs.admit(text);
+        round.answers.push(Answer { call_id: wish.call_id.clone(), name: wish.name.clone(), subject, content, ok });
+    }
+}
+
+/// Which turn tools run in.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Turn {
+    /// One-based.
+    pub(super) number: u32,
+    /// Whether only the report counts.
+    pub(super) is_final: bool,
+}
+
+const fn writes(tool: Tool) -> bool {
+    matches!(tool, Tool::EditFile | Tool::WriteFile | Tool::DeleteFile)
+}
+
+/// The reads of files at the beginning of a list of wishes.
+fn leading_reads(wishes: &[Wish]) -> Vec<Action> {
+    let reads = |wish: &Wish| wish.action.clone().ok().filter(|action| on_threads(action.tool()));
+    wishes.iter().map_while(reads).collect()
+}
+
+/// Whether a tool only reads files, and may run on a thread of its own.
+const fn on_threads(tool: Tool) -> bool {
+    matches!(tool, Tool::ListFiles | Tool::ReadFile | Tool::Search)
+}
+
+fn report_answer(wish: &Wish, failed_write: Option<&String>) -> Answer {
+    let content = failed_write.map_or_else(
+        || "accepted".to_owned(),
+        |name| format!("not accepted: {name} failed in the same reply. See to it, then report again."),
+    );
+    let subject = String::new();
+    Answer { call_id: wish.call_id.clone(), name: wish.name.clone(), subject, content, ok: failed_write.is_none() }
+}
+
+fn sorted(result: Result<String, ToolError>) -> Done {
+    match result {
+        Ok(text) => Ok(Ok(text)),
+        Err(ToolError::ForModel(text)) => Ok(Err(text)),
+        Err(ToolError::Fatal(text)) => Err(Halt::Fatal(text)),
+    }
+}
+
+/// Waits for a tool, but not longer than a moment after a stop.
+async fn within_stop(mut tool: ToolFuture<'_>, ports: &Ports<'_>) -> Done {
+    tokio::select! {
+        biased;
+        result = &mut tool => sorted(result),
+        cause = ports.stop.wait() => {
+            // It watches the same stop and ends its processes; past the grace it is dropped. What it says no longer counts.
+            let _ended = tokio::time::timeout(STOP_GRACE, tool).await.is_ok();
+            Err(Halt::Stopped(cause))
+        }
+    }
+}
+
+fn read(workspace: &Workspace, action: &Action) -> Result<String, ToolError> {
+    match action {
+        Action::ListFiles { path, glob } => workspace.list_files(path.as_deref(), glob.as_deref()),
+        Action::ReadFile { path, start, end } => workspace.read_file(path, *start, *end),
+        Action::Search { pattern, path, glob } => workspace.search(pattern, path.as_deref(), glob.as_deref()),
+        Action::EditFile { .. }
+        | Action::WriteFile { .. }
+        | Action::DeleteFile { .. }
+        | Action::RunTests { .. }
+        | Action::RunCommand { .. }
+        | Action::ReadOutput { .. }
+        | Action::Report(_) => Err(ToolError::Fatal("not a read".to_owned())),
+    }
+}
+
+fn edit(
+    workspace: &Workspace,
+    root: &Path,
+    path: &str,
+    (old, new): (&str, &str),
+    matching: Matching,
+) -> Result<String, ToolError> {
+    if let Some(line) = completeness::stand_in(path, old, new) {
+        let line = line.trim();
+        return Err(ToolError::ForModel(format!(
+            "`{line}` stands for code that is not there. Nothing was changed. Write out every line."
+        )));
+    }
+    match matching {
+        Matching::Text => workspace.edit_file(path, old, new),
+        Matching::Lines => {
+            let present = files::look(root, path);
+            let (old, new) =
+                files::lines(&present, path, old.to_owned(), new.to_owned()).map_err(ToolError::ForModel)?;
+            workspace.edit_file(path, &old, &new)
+        }
+    }
+}
+
+fn write(workspace: &Workspace, root: &Path, path: &str, content: &str, source: &Source) -> Result<String, ToolError> {
+    let present = files::look(root, path);
+    let content = files::whole(&present, path, content.to_owned(), source).map_err(ToolError::ForModel)?;
+    workspace.write_file(path, &content)
+}

@@ -1,0 +1,327 @@
+//! The turn loop: from the first message to the report.
+
+use super::conversation::{Conversation, Protocol, told_result};
+use super::end::{FailureReason, FinalReport, SessionEnd, SessionExit};
+use super::gauge::Gauge;
+use super::ports::Ports;
+use super::reading::{self, Rules, Wish};
+use super::spec::SessionSpec;
+use super::tool::{Offer, Tool};
+use super::toolroom::{Answer, Halt, Round, Toolroom, Turn};
+use crate::audit::Snapshot;
+use crate::domain::chat::{Reply, Usage};
+use crate::domain::event::Event;
+use crate::domain::model_id::ModelId;
+use crate::domain::stop::StopCause;
+use crate::domain::tool::{ToolCall, ToolResult, ToolSpec};
+use crate::domain::units::MicroUsd;
+use crate::policy::rotation::Rotation;
+use crate::policy::smart_zone::ContextMonitor;
+
+/// The kind under which conversations are kept in the audit log.
+pub const SNAPSHOT_KIND: &str = "conversation";
+
+/// One session under way.
+pub(super) struct Session<'s, 'a> {
+    pub(super) spec: SessionSpec,
+    pub(super) ports: &'s mut Ports<'a>,
+    pub(super) id: String,
+    /// One-based; 0 before the first.
+    pub(super) turn: u32,
+    pub(super) cost: MicroUsd,
+    pub(super) usage: Usage,
+    pub(super) gauge: Gauge,
+    /// The tools on offer, and the report alone: made once, so that requests keep their beginning.
+    pub(super) tool_specs: Vec<ToolSpec>,
+    pub(super) report_spec: Vec<ToolSpec>,
+    offer: Offer,
+    conversation: Conversation,
+    pub(super) rotation: Rotation,
+    monitor: ContextMonitor,
+    monitored: Option<ModelId>,
+    toolroom: Toolroom,
+    /// The last failed attempt of this turn: told with its advice, replaced by the next (S1-8).
+    pub(super) failed: Option<Failed>,
+    /// Calls sent in this turn.
+    pub(super) calls: u32,
+    pub(super) forced: Option<Forced>,
+    answered: Option<ModelId>,
+    peak_percent: u32,
+}
+
+/// A reply that was of no use, and what the model is told about it.
+pub(super) struct Failed {
+    pub(super) target: ModelId,
+    pub(super) text: String,
+    pub(super) advice: String,
+}
+
+/// Why this turn is the last.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Forced {
+    /// The turns are used up.
+    MaxTurns,
+    /// The window is nearly full.
+    Context,
+    /// We were asked to come to an end.
+    WrapUp,
+    /// A report was tried that was not sound.
+    Report,
+}
+
+/// How a session came to its end.
+pub(super) struct Ending {
+    report: FinalReport,
+    exit: SessionExit,
+}
+
+/// A usable reply, with what it asks for.
+pub(super) struct Heard {
+    pub(super) target: ModelId,
+    pub(super) protocol: Protocol,
+    pub(super) reply: Reply,
+    pub(super) wishes: Vec<Wish>,
+    pub(super) calls: Vec<ToolCall>,
+}
+
+impl<'s, 'a> Session<'s, 'a> {
+    pub(super) fn begin(spec: SessionSpec, ports: &'s mut Ports<'a>) -> Self {
+        let commands = &ports.toolbox.allow_commands;
+        let offer = Offer {
+            role: spec.role,
+            tests: ports.toolbox.run_tests.is_some(),
+            commands: !commands.is_empty() && ports.toolbox.run_command.is_some(),
+        };
+        let tool_specs = offer.tools().into_iter().map(|tool| tool.spec(spec.role, commands)).collect();
+        let report_spec = vec![Tool::FinalReport.spec(spec.role, commands)];
+        let first = ports.redactor.redact(&spec.first_message).into_owned();
+        Self {
+            id: uuid::Uuid::new_v4().hyphenated().to_string(),
+            turn: 0,
+            cost: MicroUsd::ZERO,
+            usage: Usage::default(),
+            gauge: Gauge::default(),
+            tool_specs,
+            report_spec,
+            offer,
+            conversation: Conversation::begin(&first),
+            rotation: Rotation::new(spec.targets.len(), spec.limits.max_attempts),
+            monitor: ContextMonitor::default(),
+            monitored: None,
+            toolroom: Toolroom::new(spec.role, &spec.limits),
+            failed: None,
+            calls: 0,
+            forced: None,
+            answered: None,
+            peak_percent: 0,
+            spec,
+            ports,
+        }
+    }
+
+    /// Takes turns until there is a report.
+    ///
+    /// A turn is one usable reply and its tool calls. Before it: a stop ends the session at once; the last turn, a nearly
+    /// full window, a wish to wrap up or an unsound report make it the final one, which may only report. The reply is
+    /// sought in at most `max_attempts` calls over all targets ([`Self::reply`]). Then its tool calls are carried out in
+    /// order and answered, every one; a report among them is taken last and ends the session. What cannot go on ends it
+    /// with a synthetic report: no usable target, no usable reply, no money, no room, a fatal tool, a stop.
+    pub(super) async fn run(&mut self) -> Ending {
+        if let Some(ending) = self.prepare() {
+            return ending;
+        }
+        let max_turns = self.spec.limits.max_turns.max(1);
+        for turn in 1..=max_turns {
+            if let Some(cause) = self.ports.stop.raised() {
+                return Ending::stopped(cause);
+            }
+            self.turn = turn;
+            if self.ports.wrap_up.raised().is_some() {
+                self.forced.get_or_insert(Forced::WrapUp);
+            }
+            if turn == max_turns {
+                self.forced.get_or_insert(Forced::MaxTurns);
+            }
+            let heard = match self.reply().await {
+                Ok(heard) => heard,
+                Err(ending) => return ending,
+            };
+            let in_text = heard.calls.is_empty();
+            self.accept(&heard);
+            let turn = Turn { number: self.turn, is_final: self.is_final() };
+            let round = self.toolroom.carry_out(heard.wishes, turn, self.ports).await;
+            if let Some(ending) = self.conclude(round, in_text) {
+                return ending;
+            }
+        }
+        Ending::synthetic(FailureReason::NoReport, SessionExit::MaxTurnsNoResponse)
+    }
+
+    /// Makes a usable reply part of the conversation.
+    fn accept(&mut self, heard: &Heard) {
+        self.conversation = self.told(heard.protocol);
+        self.failed = None;
+        self.conversation.reply(&heard.target, &heard.reply, heard.calls.clone());
+        self.answered = Some(heard.target.clone());
+    }
+
+    /// Tells the model what its wishes came to, or ends the session.
+    fn conclude(&mut self, round: Round, in_text: bool) -> Option<Ending> {
+        self.tell(round.answers, in_text);
+        match round.halt {
+            Some(Halt::Stopped(cause)) => return Some(Ending::stopped(cause)),
+            Some(Halt::Fatal(message)) => {
+                return Some(Ending::synthetic(FailureReason::ToolFailed { message }, SessionExit::ToolFailure));
+            }
+            None => {}
+        }
+        if let Some(report) = round.report {
+            let exit = match self.forced {
+                Some(Forced::MaxTurns) => SessionExit::MaxTurnsWithResponse,
+                Some(Forced::WrapUp) => SessionExit::UserStop,
+                Some(Forced::Context | Forced::Report) | None => SessionExit::FinalAnswer,
+            };
+            return Some(Ending { report, exit });
+        }
+        if round.unsound_report {
+            self.forced.get_or_insert(Forced::Report);
+        }
+        None
+    }
+
+    fn tell(&mut self, answers: Vec<Answer>, in_text: bool) {
+        if in_text {
+            let told: Vec<String> = answers
+                .iter()
+                .map(|answer| {
+                    let ended = if answer.ok { "ok" } else { "failed" };
+                    told_result(&answer.name, &answer.subject, ended, &answer.content)
+                })
+                .collect();
+            self.conversation.say(&told.join("\n\n"));
+            return;
+        }
+        let results = answers.into_iter().map(|answer| ToolResult {
+            call_id: answer.call_id.unwrap_or_default(),
+            name: answer.name,
+            content: answer.content,
+            is_error: !answer.ok,
+        });
+        self.conversation.results(results.collect());
+    }
+
+    /// Whether this turn may only report.
+    pub(super) fn is_final(&self) -> bool {
+        self.forced.is_some()
+    }
+
+    /// The conversation with what the model must be told before its next reply, in one message (S1-8).
+    pub(super) fn told(&self, protocol: Protocol) -> Conversation {
+        let mut told = self.conversation.clone();
+        let mut notices: Vec<String> = Vec::new();
+        if let Some(failed) = &self.failed {
+            told.failed_reply(&failed.target, &failed.text);
+            notices.push(failed.advice.clone());
+        }
+        if self.is_final() {
+            let notice = reading::final_turn_notice(protocol, self.spec.role);
+            notices.extend((!notices.contains(&notice)).then_some(notice));
+        }
+        if !notices.is_empty() {
+            told.say(&notices.join("\n"));
+        }
+        told
+    }
+
+    /// What replies are read against now.
+    pub(super) fn rules(&self, protocol: Protocol) -> Rules<'_> {
+        Rules {
+            offer: self.offer,
+            protocol,
+            final_turn: self.is_final(),
+            max_calls: self.spec.limits.max_calls_per_reply,
+            turn: self.turn,
+            conversation: &self.conversation,
+        }
+    }
+
+    /// Learns from a reply how full the window is; tells when a threshold is passed (S0-12, S0-15).
+    pub(super) fn measure(&mut self, target: &ModelId, reply: &Reply, request_bytes: u64) {
+        let Some(usage) = &reply.usage else { return };
+        if request_bytes > 0 {
+            let calls: usize = reply.tool_calls.iter().map(|call| call.arguments.to_string().len()).sum();
+            let reply_bytes = u64::try_from(reply.text.len() + calls).unwrap_or(u64::MAX);
+            self.gauge.note(request_bytes, reply_bytes, usage);
+        }
+        let role = self.spec.role;
+        if self.monitored.as_ref() != Some(target) {
+            let window = self.ports.facts.of(target).context_window;
+            self.monitor.register(role.as_str(), &target.to_string(), Some(window));
+            self.monitored = Some(target.clone());
+        }
+        if let Ok(Some(warning)) = self.monitor.track(role.as_str(), usage.occupancy()) {
+            self.ports.journal.emit(&Event::ContextThreshold {
+                role,
+                level: warning.level.as_str().to_owned(),
+                percent: warning.percentage,
+            });
+        }
+        let percent = self.monitor.usage(role.as_str()).map_or(0, |usage| usage.percentage);
+        self.peak_percent = self.peak_percent.max(percent);
+    }
+
+    /// Keeps the conversation, tells the end, and hands it back.
+    pub(super) fn finish(self, ending: Ending) -> SessionEnd {
+        let first = self.spec.targets.first().cloned();
+        let unknown = || ModelId { provider: "none".to_owned(), model: "none".to_owned() };
+        let target = self.answered.clone().or(first).unwrap_or_else(unknown);
+        let body = serde_json::json!({
+            "session_id": self.id,
+            "role": self.spec.role,
+            "lineage": self.spec.lineage.as_ref().map(|lineage| [&lineage.parent, &lineage.root]),
+            "targets": self.spec.targets,
+            "exit": ending.exit.as_str(),
+            "result": ending.report.as_str(),
+            "summary": ending.report.summary(),
+            "system": self.spec.system,
+            "entries": self.conversation,
+        });
+        let body = body.to_string();
+        self.ports.journal.save_snapshot(&Snapshot { kind: SNAPSHOT_KIND, session_id: &self.id, body: &body });
+        self.ports.journal.emit(&Event::SessionFinished {
+            role: self.spec.role,
+            session_id: self.id.clone(),
+            target: target.to_string(),
+            turns: self.turn,
+            result: ending.report.as_str().to_owned(),
+            summary: ending.report.summary(),
+        });
+        SessionEnd {
+            session_id: self.id,
+            report: ending.report,
+            exit: ending.exit,
+            target,
+            turns: self.turn,
+            cost: self.cost,
+            usage: self.usage,
+            peak_context_percent: self.peak_percent,
+            wrote: self.toolroom.wrote,
+            commands_ran: self.toolroom.commands_ran,
+            tests_ran: self.toolroom.tests_ran,
+        }
+    }
+}
+
+impl Ending {
+    pub(super) const fn synthetic(reason: FailureReason, exit: SessionExit) -> Self {
+        Self { report: FinalReport::Synthetic { reason }, exit }
+    }
+
+    pub(super) const fn stopped(cause: StopCause) -> Self {
+        let exit = match cause {
+            StopCause::Signal(_) => SessionExit::SignalReceived,
+            StopCause::TimeUp => SessionExit::TimeUp,
+        };
+        Self::synthetic(FailureReason::Stopped { cause }, exit)
+    }
+}

@@ -1,0 +1,318 @@
+//! The fallback: what can be read of a log that no framework's reader recognises.
+//!
+//! Finds missing programs, wrong commands, failures of network and disk, compile errors of many compilers, crashes,
+//! and lines that say which test failed. It is shown only the lines that hold one of its marks and the few after
+//! each, so it costs nothing in a quiet log.
+//!
+//! Invariant: it speaks only where the frameworks' readers have nothing better to say ([`super::merge`] decides).
+
+use super::findings::{Block, Budget, Cases, Findings, Problems};
+use super::place;
+use crate::domain::test_report::{RunKind, TestStatus};
+
+/// How many lines after a mark belong to it.
+const CONTEXT: usize = 12;
+/// More hits than this are noise: the first ones are the cause.
+const MOST_HITS: usize = 20_000;
+
+/// Marks, and the kind of trouble each is; the first that fits a line decides.
+const TROUBLES: &[(&str, RunKind)] = &[
+    // Missing programs.
+    ("command not found", RunKind::MissingTool),
+    (": not found", RunKind::MissingTool),
+    (": No such file or directory", RunKind::MissingTool),
+    ("is not recognized as an internal or external command", RunKind::MissingTool),
+    ("No module named ", RunKind::MissingTool),
+    ("Cannot find module '", RunKind::ImportError),
+    ("ERR_MODULE_NOT_FOUND", RunKind::ImportError),
+    ("MODULE_NOT_FOUND", RunKind::ImportError),
+    ("error: toolchain '", RunKind::MissingTool),
+    ("executable file not found in", RunKind::MissingTool),
+    ("Could not find gem ", RunKind::MissingTool),
+    ("Unable to locate a Java Runtime", RunKind::MissingTool),
+    ("JAVA_HOME is not ", RunKind::MissingTool),
+    ("You must install .NET", RunKind::MissingTool),
+    // Wrong commands.
+    ("*** No rule to make target", RunKind::BadCommand),
+    ("*** No targets specified", RunKind::BadCommand),
+    ("missing separator.  Stop.", RunKind::BadCommand),
+    ("Missing script: ", RunKind::BadCommand),
+    ("missing script: ", RunKind::BadCommand),
+    ("ERR_PNPM_NO_SCRIPT", RunKind::BadCommand),
+    ("Could not read package.json", RunKind::BadCommand),
+    ("error Couldn't find a package.json", RunKind::BadCommand),
+    (": Permission denied", RunKind::BadCommand),
+    ("syntax error near unexpected token", RunKind::BadCommand),
+    ("syntax error: unexpected end of file", RunKind::BadCommand),
+    ("Syntax error: ", RunKind::BadCommand),
+    ("unbound variable", RunKind::BadCommand),
+    ("bad interpreter", RunKind::BadCommand),
+    ("error: no such command", RunKind::BadCommand),
+    ("unrecognized arguments", RunKind::BadCommand),
+    ("unknown option", RunKind::BadCommand),
+    ("Unknown option", RunKind::BadCommand),
+    ("does not contain recipe", RunKind::BadCommand),
+    ("MSB1003", RunKind::BadCommand),
+    // What is not the code's fault.
+    ("Could not resolve host", RunKind::Infrastructure),
+    ("Temporary failure in name resolution", RunKind::Infrastructure),
+    ("EAI_AGAIN", RunKind::Infrastructure),
+    ("ENOTFOUND", RunKind::Infrastructure),
+    ("ECONNREFUSED", RunKind::Infrastructure),
+    ("ECONNRESET", RunKind::Infrastructure),
+    ("ETIMEDOUT", RunKind::Infrastructure),
+    ("Connection refused", RunKind::Infrastructure),
+    ("Connection timed out", RunKind::Infrastructure),
+    ("Network is unreachable", RunKind::Infrastructure),
+    ("No route to host", RunKind::Infrastructure),
+    ("TLS handshake timeout", RunKind::Infrastructure),
+    ("No space left on device", RunKind::Infrastructure),
+    ("ENOSPC", RunKind::Infrastructure),
+    ("Disk quota exceeded", RunKind::Infrastructure),
+    ("Cannot connect to the Docker daemon", RunKind::Infrastructure),
+    ("toomanyrequests: ", RunKind::Infrastructure),
+    ("503 Service Unavailable", RunKind::Infrastructure),
+    ("Read-only file system", RunKind::Infrastructure),
+    ("Could not transfer artifact", RunKind::Infrastructure),
+    // Deaths.
+    ("Segmentation fault", RunKind::Crash),
+    ("Bus error", RunKind::Crash),
+    ("Illegal instruction", RunKind::Crash),
+    ("Aborted (core dumped)", RunKind::Crash),
+    ("core dumped", RunKind::Crash),
+    ("Out of memory: Killed", RunKind::Crash),
+    ("JavaScript heap out of memory", RunKind::Crash),
+    ("java.lang.OutOfMemoryError", RunKind::Crash),
+    ("Fatal Python error: ", RunKind::Crash),
+    ("fatal error: all goroutines are asleep", RunKind::Crash),
+    ("panicked at ", RunKind::Crash),
+    ("Exception in thread \"main\"", RunKind::Crash),
+    ("Traceback (most recent call last)", RunKind::Crash),
+    ("Uncaught ", RunKind::Crash),
+    ("npm error", RunKind::BadCommand),
+    ("npm ERR!", RunKind::BadCommand),
+    // Compilers: `path:line: error: …`, TypeScript, C#, Kotlin, Scala, Swift, linkers.
+    (": error: ", RunKind::CompileError),
+    (": fatal error: ", RunKind::CompileError),
+    (": error TS", RunKind::CompileError),
+    (": error CS", RunKind::CompileError),
+    (": error FS", RunKind::CompileError),
+    ("undefined reference to ", RunKind::CompileError),
+    ("ld: symbol(s) not found", RunKind::CompileError),
+    ("BUILD FAILED", RunKind::CompileError),
+    ("COMPILATION ERROR", RunKind::CompileError),
+    ("SyntaxError: ", RunKind::CompileError),
+    ("error: ", RunKind::CompileError),
+    ("Error: ", RunKind::Crash),
+];
+
+/// Beginnings of lines that name a failing test.
+const FAILURES: &[&str] = &[
+    "FAILED: ",
+    "FAILED ",
+    "FAIL: ",
+    "FAIL ",
+    "FAILURE: ",
+    "[FAIL] ",
+    "[FAILED] ",
+    "[  FAILED  ] ",
+    "not ok ",
+    "✗ ",
+    "✘ ",
+    "✖ ",
+    "× ",
+    "❌ ",
+    "--- FAIL: ",
+    "Failed: ",
+    "Failure: ",
+    "TEST FAILED: ",
+];
+
+/// Reads what no framework claims.
+#[derive(Debug)]
+pub(super) struct Generic {
+    cases: Cases,
+    problems: Problems,
+    open: Option<(RunKind, Block, usize)>,
+    failing: Option<(usize, Block, usize)>,
+    hits: usize,
+}
+
+impl Generic {
+    /// All marks: the parser wakes this reader line by line.
+    pub(super) fn marks() -> impl Iterator<Item = &'static str> {
+        TROUBLES.iter().map(|(mark, _)| *mark).chain(FAILURES.iter().copied())
+    }
+
+    pub(super) fn new(budget: &Budget) -> Self {
+        Self { cases: Cases::new(budget), problems: Problems::new(budget), open: None, failing: None, hits: 0 }
+    }
+
+    /// Whether the next line belongs to what is being collected.
+    pub(super) const fn wants_more(&self) -> bool {
+        self.open.is_some() || self.failing.is_some()
+    }
+
+    /// A line without a mark, after one with.
+    pub(super) fn more(&mut self, line: &str) {
+        if line.trim().is_empty() {
+            self.close();
+            return;
+        }
+        let full = |left: &mut usize| {
+            *left = left.saturating_sub(1);
+            *left == 0
+        };
+        let mut done = false;
+        if let Some((_, block, left)) = &mut self.failing {
+            block.push(line);
+            done = full(left);
+        } else if let Some((_, block, left)) = &mut self.open {
+            block.push(line);
+            done = full(left);
+        }
+        if done {
+            self.close();
+        }
+    }
+
+    /// A line that holds one of the marks.
+    pub(super) fn hit(&mut self, line: &str) {
+        self.hits += 1;
+        if self.hits > MOST_HITS {
+            return;
+        }
+        if let Some(name) = failing_name(line) {
+            self.close();
+            if let Some(at) = self.cases.set(name, TestStatus::Failed) {
+                let mut block = Block::default();
+                block.push(line);
+                self.failing = Some((at, block, CONTEXT));
+            }
+            return;
+        }
+        let Some((_, kind)) = TROUBLES.iter().find(|(mark, _)| line.contains(mark)) else {
+            self.more(line);
+            return;
+        };
+        // A mark inside the lines of another belongs to that one.
+        if self.wants_more() && (line.starts_with([' ', '\t']) || self.same_kind(*kind)) {
+            self.more(line);
+            return;
+        }
+        self.close();
+        let mut block = Block::default();
+        block.push(line);
+        self.open = Some((*kind, block, CONTEXT));
+    }
+
+    fn same_kind(&self, kind: RunKind) -> bool {
+        self.open.as_ref().is_some_and(|(open, ..)| *open == kind && kind != RunKind::CompileError)
+    }
+
+    fn close(&mut self) {
+        if let Some((at, mut block, _)) = self.failing.take() {
+            let text = block.take();
+            self.cases.explain(Some(at), &text, place::in_repository(&text));
+        }
+        if let Some((kind, mut block, _)) = self.open.take() {
+            let text = block.take();
+            self.problems.push(kind, &text, compiler_place(&text).or_else(|| place::in_repository(&text)));
+        }
+    }
+
+    /// What was found, the likeliest cause first.
+    pub(super) fn finish(mut self) -> Findings {
+        self.close();
+        let mut findings = Findings::new("generic");
+        findings.tests = self.cases.into_list();
+        findings.problems = self.problems.into_list();
+        findings
+    }
+}
+
+/// The name in a line that says that a test failed.
+fn failing_name(line: &str) -> Option<&str> {
+    let text = line.trim_start();
+    let rest = FAILURES.iter().find_map(|start| text.strip_prefix(start))?;
+    let name = without_duration(rest.trim()).trim_end_matches(" FAILED").trim_end_matches([':', '-']).trim_end();
+    // `FAILED (errors=3)` and `FAIL in 3s` name nothing.
+    let first = name.chars().next()?;
+    let is_name = first.is_alphanumeric() || matches!(first, '_' | '/' | '"' | '\'' | '@' | '.' | '[');
+    let sentence = name.len() > 200 || name.starts_with("in ") || name.starts_with("to ") || name.contains(" passed");
+    (is_name && !sentence).then_some(name)
+}
+
+/// `two milks (1.41ms)`, `hangs 401ms` → the name alone.
+fn without_duration(name: &str) -> &str {
+    let Some((head, last)) = name.rsplit_once(' ') else { return name };
+    let bare = last.trim_start_matches(['(', '[']).trim_end_matches([')', ']']);
+    let number = bare.strip_suffix("ms").or_else(|| bare.strip_suffix('s')).unwrap_or_default();
+    let is_duration = !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
+    if is_duration { head.trim_end() } else { name }
+}
+
+/// `src/App.tsx(12,5): error TS2322`, the form of TypeScript and MSBuild.
+fn compiler_place(text: &str) -> Option<(String, u32)> {
+    let first = text.lines().next()?.trim_start();
+    let (file, rest) = first.split_once('(')?;
+    let (line, _) = rest.split_once(',')?;
+    (place::is_path(file) && !file.contains(' ')).then(|| Some((file.to_owned(), line.parse().ok()?)))?
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::test_report::{RunStatus, TestReport};
+    use crate::domain::verdict::Exit;
+
+    fn read(log: &str, code: i32) -> TestReport {
+        super::super::read(&mut log.as_bytes(), Some(Exit::Code { code }), None).unwrap()
+    }
+
+    #[test]
+    fn what_kept_a_run_from_running_has_its_own_kind() {
+        let cases = [
+            ("sh: 1: pytset: not found\n", 127, RunKind::MissingTool),
+            ("/usr/bin/python3: No module named pytest\n", 1, RunKind::MissingTool),
+            ("make: *** No rule to make target 'tset'.  Stop.\n", 2, RunKind::BadCommand),
+            ("npm error Missing script: \"test\"\n", 1, RunKind::BadCommand),
+            ("bash: line 1: ./run.sh: Permission denied\n", 126, RunKind::BadCommand),
+            ("Error: connect ECONNREFUSED 127.0.0.1:5432\n    at TCP\n", 1, RunKind::Infrastructure),
+            ("cc: error: write failed: No space left on device\n", 1, RunKind::Infrastructure),
+            (
+                "src/a.ts(3,5): error TS2322: Type 'string' is not assignable to type 'number'.\n",
+                2,
+                RunKind::CompileError,
+            ),
+            ("main.c:4:3: error: expected ';' before '}' token\n", 2, RunKind::CompileError),
+            ("run: line 3: 123 Segmentation fault (core dumped) ./suite\n", 139, RunKind::Crash),
+        ];
+        for (log, code, kind) in cases {
+            let report = read(log, code);
+            assert_eq!((report.status, report.kind), (RunStatus::Error, kind), "{log}");
+            assert!(
+                report.problems.iter().any(|problem| problem.message.contains(log.trim_end().lines().next().unwrap())),
+                "{log}"
+            );
+        }
+    }
+
+    #[test]
+    fn places_of_compilers_are_found() {
+        let report = read("src/a.ts(3,5): error TS2322: no\n\nmain.c:4:3: error: no\n", 2);
+        let places: Vec<_> = report.problems.iter().map(|one| (one.file.as_deref(), one.line)).collect();
+        assert_eq!(places, [(Some("src/a.ts"), Some(3)), (Some("main.c"), Some(4))]);
+    }
+
+    #[test]
+    fn an_unknown_runner_still_names_its_failing_tests() {
+        let report = read(
+            "running checks\nFAIL: colours/blue\n  wanted 3, got 4 at lib/colours.zz:14\n\n1 of 3 checks failed\n",
+            1,
+        );
+        assert_eq!((report.framework.as_str(), report.status), ("generic", RunStatus::Failed));
+        assert_eq!(report.tests[0].name, "colours/blue");
+        assert_eq!((report.tests[0].file.as_deref(), report.tests[0].line), (Some("lib/colours.zz"), Some(14)));
+    }
+}

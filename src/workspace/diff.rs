@@ -1,0 +1,184 @@
+//! The difference of two recorded states as a patch that `git apply` takes, and a hash of a patch that line numbers do not change.
+//!
+//! Pure over stored contents. Renames are shown as a removal and an addition.
+
+use std::collections::BTreeSet;
+use std::os::unix::ffi::OsStrExt;
+use std::time::{Duration, Instant};
+
+use bstr::ByteSlice;
+use sha2::{Digest as _, Sha256};
+use similar::{Algorithm, DiffOp, DiffTag, capture_diff_slices_deadline, group_diff_ops};
+
+use super::rel_path::RelPath;
+use super::store::{Entry, Form, Manifest, Store};
+use super::{Diff, WorkspaceError};
+use crate::domain::event::FileStat;
+
+/// Unchanged lines around a change; git's own number.
+const CONTEXT: usize = 3;
+/// How long the smallest difference of one file is searched for; then a larger one is taken.
+const DEADLINE: Duration = Duration::from_millis(500);
+/// Where git looks for a NUL to call a file binary.
+const BINARY_REACH: usize = 8000;
+
+/// Compares two recorded states.
+pub(super) fn diff(store: &Store, from: &Manifest, to: &Manifest) -> Result<Diff, WorkspaceError> {
+    let mut diff = Diff::default();
+    let paths: BTreeSet<&RelPath> = from.keys().chain(to.keys()).collect();
+    for path in paths {
+        let (old, new) = (from.get(path), to.get(path));
+        if old == new {
+            continue;
+        }
+        match (old, new) {
+            // git has no patch that turns a file into a link: it goes, and another comes.
+            (Some(old), Some(new)) if old.form != new.form => {
+                file(store, path, Some(old), None, &mut diff)?;
+                file(store, path, None, Some(new), &mut diff)?;
+            }
+            (old, new) => file(store, path, old, new, &mut diff)?,
+        }
+    }
+    Ok(diff)
+}
+
+fn file(
+    store: &Store,
+    path: &RelPath,
+    old: Option<&Entry>,
+    new: Option<&Entry>,
+    diff: &mut Diff,
+) -> Result<(), WorkspaceError> {
+    let load = |entry: Option<&Entry>| entry.map_or(Ok(Vec::new()), |entry| store.content(&entry.content));
+    let (old_bytes, new_bytes) = (load(old)?, load(new)?);
+    let (old_mode, new_mode) = (old.map(git_mode), new.map(git_mode));
+    if old_mode == new_mode && old_bytes == new_bytes {
+        // Permissions that git does not know.
+        return Ok(());
+    }
+    let (a, b) = (quoted("a/", path), quoted("b/", path));
+    let text = &mut diff.text;
+    text.push_str(&format!("diff --git {a} {b}\n"));
+    match (old_mode, new_mode) {
+        (None, Some(mode)) => text.push_str(&format!("new file mode {mode}\n")),
+        (Some(mode), None) => text.push_str(&format!("deleted file mode {mode}\n")),
+        (Some(from), Some(to)) if from != to => text.push_str(&format!("old mode {from}\nnew mode {to}\n")),
+        _ => {}
+    }
+    let a = if old.is_some() { a } else { "/dev/null".to_owned() };
+    let b = if new.is_some() { b } else { "/dev/null".to_owned() };
+    let shown = path.to_string();
+    if is_binary(&old_bytes) || is_binary(&new_bytes) {
+        text.push_str(&format!("Binary files {a} and {b} differ\n"));
+        diff.stat.files.push(FileStat { path: shown, added: None, removed: None });
+        return Ok(());
+    }
+    if old_bytes != new_bytes {
+        text.push_str(&format!("--- {a}\n+++ {b}\n"));
+    }
+    let (added, removed) = hunks(&old_bytes, &new_bytes, text);
+    diff.stat.files.push(FileStat { path: shown, added: Some(added), removed: Some(removed) });
+    Ok(())
+}
+
+/// Writes the hunks; how many lines came and went.
+fn hunks(old: &[u8], new: &[u8], text: &mut String) -> (u64, u64) {
+    let (old, new): (Vec<&[u8]>, Vec<&[u8]>) =
+        (old.lines_with_terminator().collect(), new.lines_with_terminator().collect());
+    let ops = capture_diff_slices_deadline(Algorithm::Myers, &old, &new, Some(Instant::now() + DEADLINE));
+    let (mut added, mut removed) = (0, 0);
+    for group in group_diff_ops(ops, CONTEXT) {
+        let (Some(first), Some(last)) = (group.first(), group.last()) else { continue };
+        let span = |start: usize, end: usize| match end - start {
+            0 => format!("{start},0"),
+            1 => format!("{}", start + 1),
+            length => format!("{},{length}", start + 1),
+        };
+        let old_span = span(first.old_range().start, last.old_range().end);
+        let new_span = span(first.new_range().start, last.new_range().end);
+        text.push_str(&format!("@@ -{old_span} +{new_span} @@\n"));
+        for op in &group {
+            let (gone, come) = op_lines(op, &old, &new, text);
+            removed += gone;
+            added += come;
+        }
+    }
+    (added, removed)
+}
+
+fn op_lines(op: &DiffOp, old: &[&[u8]], new: &[&[u8]], text: &mut String) -> (u64, u64) {
+    let before = old.get(op.old_range()).unwrap_or_default();
+    let after = new.get(op.new_range()).unwrap_or_default();
+    if op.tag() == DiffTag::Equal {
+        before.iter().for_each(|line| push_line(' ', line, text));
+        return (0, 0);
+    }
+    before.iter().for_each(|line| push_line('-', line, text));
+    after.iter().for_each(|line| push_line('+', line, text));
+    (before.len() as u64, after.len() as u64)
+}
+
+fn push_line(sign: char, line: &[u8], text: &mut String) {
+    text.push(sign);
+    text.push_str(&line.to_str_lossy());
+    if !line.ends_with(b"\n") {
+        text.push_str("\n\\ No newline at end of file\n");
+    }
+}
+
+/// The mode as git has it: it knows of permissions only whether the owner may execute.
+const fn git_mode(entry: &Entry) -> &'static str {
+    match entry.form {
+        Form::Link => "120000",
+        Form::File if entry.permissions & 0o100 != 0 => "100755",
+        Form::File => "100644",
+    }
+}
+
+fn is_binary(bytes: &[u8]) -> bool {
+    bytes.get(..BINARY_REACH).unwrap_or(bytes).contains(&0)
+}
+
+/// A path as git writes it: in quotes if it holds anything unusual.
+fn quoted(prefix: &str, path: &RelPath) -> String {
+    let bytes = path.as_path().as_os_str().as_bytes();
+    let plain = |byte: &u8| (b' '..0x7f).contains(byte) && !matches!(byte, b'"' | b'\\');
+    if bytes.iter().all(plain) {
+        return format!("{prefix}{path}");
+    }
+    let mut text = format!("\"{prefix}");
+    for &byte in bytes {
+        match byte {
+            b'"' | b'\\' => text.extend(['\\', char::from(byte)]),
+            _ if plain(&byte) => text.push(char::from(byte)),
+            _ => text.push_str(&format!("\\{byte:03o}")),
+        }
+    }
+    text.push('"');
+    text
+}
+
+/// Names a patch by what it changes, not where: equal for the same change at moved lines (no-progress detection).
+///
+/// Hunk headers, context lines and trailing white space do not count.
+#[must_use]
+pub fn patch_hash(diff: &Diff) -> String {
+    let mut hasher = Sha256::new();
+    for line in diff.text.lines() {
+        let counts = match line.as_bytes().first() {
+            Some(b'+' | b'-' | b'B') => true,
+            _ => {
+                line.starts_with("diff ")
+                    || line.starts_with("new ")
+                    || line.starts_with("old ")
+                    || line.starts_with("deleted ")
+            }
+        };
+        if counts {
+            hasher.update(line.trim_end());
+            hasher.update("\n");
+        }
+    }
+    hasher.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
+}

@@ -1,0 +1,288 @@
+//! What a model may not write: what judges it (tests and their configuration), what runs with rights (CI), git's own.
+//!
+//! Pure over paths. By name only: files that hold test configuration beside other things (`Cargo.toml`, `package.json`,
+//! `pyproject.toml`, `setup.cfg`, `vite.config.*`, `Makefile`, `build.rs`) stay writable, because fixes need them; comparing their test part with the
+//! starting commit's is the verdict's task. Lock files are writable unless [`PathRules::protected`] names them.
+//!
+//! Invariant: a path is judged in the spelling of the most forgiving file system (case, invisible characters, trailing dots).
+
+use std::path::Path;
+
+use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
+
+use super::rel_path::{fold, is_private};
+use super::{PathRules, WorkspaceError};
+
+/// Folders whose files run with the rights of CI or of a developer's machine.
+const CI_FOLDERS: &str =
+    ".github .gitlab .circleci .buildkite .woodpecker .teamcity .azure-pipelines .husky .githooks .forgejo .gitea";
+/// Files of that kind.
+const CI_FILES: &str = ".gitlab-ci.yml .gitlab-ci.yaml jenkinsfile .travis.yml appveyor.yml .appveyor.yml bitbucket-pipelines.yml .drone.yml \
+    .woodpecker.yml .cirrus.yml cloudbuild.yaml cloudbuild.yml lefthook.yml .lefthook.yml .pre-commit-config.yaml .gitmodules .gitattributes";
+/// Folders that hold tests, or what tests compare with.
+const TEST_FOLDERS: &str = "test tests __tests__ __test__ spec specs __snapshots__ __mocks__ __fixtures__ testdata test-data test_data e2e cypress \
+    goldens golden integration-tests integration_tests unit-tests androidtest integrationtest functionaltest testfixtures";
+/// Files that tests need whole, or that say how they are run.
+const TEST_FILES: &str = "conftest.py pytest.ini .pytest.ini tox.ini noxfile.py .coveragerc sitecustomize.py usercustomize.py tests.py test.py tests.rs \
+    test.rs .rspec .rspec-local spec_helper.rb rails_helper.rb test_helper.rb test_helper.exs nextest.toml phpunit.xml phpunit.xml.dist phpunit.dist.xml \
+    testng.xml behat.yml behat.yml.dist codeception.yml .mocharc .c8rc .nycrc ctesttestfile.cmake ctestcustom.cmake pest.php wallaby.js";
+/// Beginnings of the names of such files.
+const TEST_FILE_PREFIXES: &str = "jest.config. jest.setup. jest-setup. setuptests. vitest.config. vitest.workspace. vitest.setup. .mocharc. .c8rc. \
+    .nycrc. karma.conf. playwright.config. cypress.config. ava.config. nyc.config. wdio.conf. protractor.conf.";
+/// Endings of the names of such files.
+const TEST_FILE_SUFFIXES: &str = ".snap .golden .bats .runsettings .feature .approved.txt .expected";
+/// Folder and file of cargo's own configuration, which can replace the runner of tests.
+const CARGO_CONFIG: &str = ".cargo/config .cargo/config.toml";
+/// Endings of files that are no code: a mark in their name says little (`api-spec.json`).
+const PROSE_AND_DATA: &str = "md rst adoc txt json yaml yml toml lock html css svg xml csv";
+/// Languages in which `spec` at the end of a name means a test (`job_spec.rs` is none).
+const SPEC_LANGUAGES: &str = "rb js jsx mjs cjs ts tsx mts cts lua cr coffee vue svelte php";
+/// Languages whose test files carry a mark at the end of a class's name.
+const CLASS_LANGUAGES: &str = "java kt kts scala groovy cs vb fs php swift m mm";
+/// The marks.
+const CLASS_MARKS: [&str; 7] = ["Test", "Tests", "TestCase", "Spec", "Specs", "IT", "ITCase"];
+
+/// Built-in and configured protection.
+#[derive(Debug)]
+pub(super) struct Protection {
+    configured: GlobSet,
+    allowed_tests: GlobSet,
+}
+
+impl Protection {
+    /// Compiles the rules.
+    pub(super) fn new(rules: &PathRules) -> Result<Self, WorkspaceError> {
+        Ok(Self { configured: globs(&rules.protected)?, allowed_tests: globs(&rules.allow_test_edits)? })
+    }
+
+    /// Why a path may not be written; `None` if it may.
+    pub(super) fn reason(&self, path: &Path) -> Option<String> {
+        let parts = folded(path);
+        let folders = parts.split_last().map_or(&[][..], |(_, folders)| folders);
+        let name = parts.last().map_or("", String::as_str);
+        let shown = path.display();
+        if path.iter().any(is_private) {
+            return Some(format!("`{shown}` belongs to git or to upshift and can never be changed"));
+        }
+        if parts.first().is_some_and(|first| lists(CI_FOLDERS, first))
+            || lists(CI_FILES, name)
+            || name.starts_with("azure-pipelines")
+        {
+            return Some(format!("`{shown}` configures CI or git and can never be changed; change the code instead"));
+        }
+        if self.configured.is_match(path) || self.configured.is_match(parts.join("/")) {
+            return Some(format!(
+                "`{shown}` is protected by this repository's configuration; change other files instead"
+            ));
+        }
+        let is_test = is_test_file(&parts, folders, name) || has_class_mark(path);
+        let is_allowed = self.allowed_tests.is_match(path);
+        (is_test && !is_allowed)
+            .then(|| format!("`{shown}` is a test or configures the tests and can not be changed; make the code pass the tests as they are"))
+    }
+}
+
+/// Whether a path is a test, test data or test configuration, by its name alone.
+#[must_use]
+pub fn is_test_path(path: &Path) -> bool {
+    let parts = folded(path);
+    let folders = parts.split_last().map_or(&[][..], |(_, folders)| folders);
+    is_test_file(&parts, folders, parts.last().map_or("", String::as_str)) || has_class_mark(path)
+}
+
+fn is_test_file(parts: &[String], folders: &[String], name: &str) -> bool {
+    let (stem, extension) = name.rsplit_once('.').unwrap_or((name, ""));
+    let is_code = !extension.is_empty() && !lists(PROSE_AND_DATA, extension);
+    let tail = parts.get(parts.len().saturating_sub(2)..).unwrap_or_default().join("/");
+    let in_test_folder = folders
+        .iter()
+        .any(|folder| lists(TEST_FOLDERS, folder) || folder.ends_with(".tests") || folder.ends_with(".test"));
+    let words: Vec<&str> = stem.split(['.', '-', '_']).collect();
+    let marked = |word: Option<&&str>| {
+        word.is_some_and(|word| match *word {
+            "test" | "tests" => true,
+            "spec" | "specs" => lists(SPEC_LANGUAGES, extension),
+            _ => false,
+        })
+    };
+    in_test_folder
+        || lists(TEST_FILES, name)
+        || lists(CARGO_CONFIG, &tail)
+        || TEST_FILE_PREFIXES.split_ascii_whitespace().any(|prefix| name.starts_with(prefix))
+        || TEST_FILE_SUFFIXES.split_ascii_whitespace().any(|suffix| name.ends_with(suffix))
+        || is_code
+            && (marked(words.last())
+                || words.first() == Some(&"test") && words.len() > 1
+                || matches!(stem, "test" | "tests"))
+        || extension == "t" && folders.iter().any(|folder| folder == "t")
+}
+
+/// `UserServiceTest.java`, `TestUser.java`: the mark is a word of its own, so that `Latest.java` is none.
+fn has_class_mark(path: &Path) -> bool {
+    let (Some(stem), Some(extension)) =
+        (path.file_stem().and_then(|stem| stem.to_str()), path.extension().and_then(|end| end.to_str()))
+    else {
+        return false;
+    };
+    let begins = stem.strip_prefix("Test").is_some_and(|rest| rest.starts_with(char::is_uppercase));
+    let ends = CLASS_MARKS.iter().any(|mark| {
+        stem.strip_suffix(mark)
+            .is_some_and(|rest| rest.ends_with(|c: char| c.is_lowercase() || c.is_ascii_digit() || c == '_'))
+    });
+    lists(CLASS_LANGUAGES, &extension.to_ascii_lowercase()) && (begins || ends)
+}
+
+fn folded(path: &Path) -> Vec<String> {
+    path.iter().map(|part| fold(&part.to_string_lossy())).collect()
+}
+
+fn lists(words: &str, word: &str) -> bool {
+    words.split_ascii_whitespace().any(|listed| listed == word)
+}
+
+/// Globs over paths from the root; one without `/` matches at any depth, one that names a folder all that is in it.
+pub(super) fn globs(patterns: &[String]) -> Result<GlobSet, WorkspaceError> {
+    let mut set = GlobSetBuilder::new();
+    for pattern in patterns {
+        let bad = |source: globset::Error| WorkspaceError::Glob {
+            pattern: pattern.clone(),
+            reason: source.kind().to_string(),
+        };
+        let trimmed = pattern.trim_start_matches("./").trim_start_matches('/').trim_end_matches('/');
+        let anchored = if trimmed.contains('/') || pattern.starts_with('/') {
+            trimmed.to_owned()
+        } else {
+            format!("**/{trimmed}")
+        };
+        for glob in [anchored.clone(), format!("{anchored}/**")] {
+            set.add(GlobBuilder::new(&glob).literal_separator(true).case_insensitive(true).build().map_err(bad)?);
+        }
+    }
+    set.build()
+        .map_err(|source| WorkspaceError::Glob { pattern: patterns.join(", "), reason: source.kind().to_string() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn protection(protected: &[&str], allowed: &[&str]) -> Protection {
+        let owned = |globs: &[&str]| globs.iter().map(|glob| (*glob).to_owned()).collect();
+        Protection::new(&PathRules { protected: owned(protected), allow_test_edits: owned(allowed) }).unwrap()
+    }
+
+    #[test]
+    fn tests_of_every_language_are_recognised() {
+        for path in [
+            "tests/it/main.rs",
+            "src/foo/tests.rs",
+            "crates/a/tests/b.rs",
+            "pkg/a_test.go",
+            "test_a.py",
+            "a/test_b.py",
+            "a_test.py",
+            "conftest.py",
+            "src/a.spec.ts",
+            "src/a.test.tsx",
+            "__tests__/a.js",
+            "test.js",
+            "a-test.mjs",
+            "spec/a_spec.rb",
+            "test/a_test.rb",
+            "pytest.ini",
+            "tox.ini",
+            "jest.config.ts",
+            "vitest.config.mts",
+            ".mocharc.json",
+            "phpunit.xml.dist",
+            ".rspec",
+            ".config/nextest.toml",
+            ".cargo/config.toml",
+            "a/__snapshots__/b.snap",
+            "x.golden",
+            "src/test/java/A.java",
+            "src/FooTest.java",
+            "TestFoo.java",
+            "FooTests.cs",
+            "FooSpec.scala",
+            "My.Tests/Helper.cs",
+            "test/a.bats",
+            "t/basic.t",
+            "sitecustomize.py",
+            "TESTS/a.py",
+            "CONFTEST.PY",
+            "conftest.py.",
+            "fixtures/tests/a.json",
+        ] {
+            assert!(is_test_path(Path::new(path)), "{path}");
+        }
+    }
+
+    #[test]
+    fn code_that_only_sounds_like_a_test_is_none() {
+        for path in [
+            "src/main.rs",
+            "src/latest.py",
+            "src/contest.rs",
+            "Latest.java",
+            "Testimony.java",
+            "src/attestation.go",
+            "inspect.ts",
+            "README.md",
+            "specification.rs",
+            "Cargo.toml",
+            "package.json",
+            "pyproject.toml",
+            "src/testing_ground.rs",
+            "BIT.java",
+            "docs/test.md",
+            "src/protest.js",
+            "src/features/login.ts",
+            "src/job_spec.rs",
+            "api-spec.json",
+            "spec.rs",
+        ] {
+            assert!(!is_test_path(Path::new(path)), "{path}");
+            assert_eq!(protection(&[], &[]).reason(Path::new(path)), None, "{path}");
+        }
+    }
+
+    #[test]
+    fn ci_and_git_are_protected_in_every_spelling_even_when_test_edits_are_allowed() {
+        let all = protection(&[], &["**"]);
+        for path in [
+            ".git/config",
+            "a/.git/config",
+            ".github/workflows/ci.yml",
+            ".GitHub/x",
+            ".gith\u{200c}ub/x",
+            ".gitlab-ci.yml",
+            "Jenkinsfile",
+            "azure-pipelines.yml",
+            ".circleci/config.yml",
+            ".husky/pre-commit",
+            ".gitattributes",
+        ] {
+            assert!(all.reason(Path::new(path)).is_some(), "{path}");
+        }
+        assert_eq!(all.reason(Path::new("tests/a.rs")), None);
+    }
+
+    #[test]
+    fn configured_globs_protect_and_allow() {
+        let rules = protection(&["Cargo.lock", "migrations/", "/config/*.toml"], &["tests/new_*.rs"]);
+        for path in ["Cargo.lock", "a/Cargo.lock", "cargo.LOCK", "migrations/1/up.sql", "config/a.toml", "tests/old.rs"]
+        {
+            assert!(rules.reason(Path::new(path)).is_some(), "{path}");
+        }
+        for path in ["config/b/a.toml", "a/config/x.toml", "tests/new_a.rs", "src/a.rs"] {
+            assert_eq!(rules.reason(Path::new(path)), None, "{path}");
+        }
+    }
+
+    #[test]
+    fn a_bad_glob_is_named() {
+        let rules = PathRules { protected: vec!["a[".to_owned()], allow_test_edits: Vec::new() };
+        assert!(Protection::new(&rules).unwrap_err().to_string().contains("a["));
+    }
+}

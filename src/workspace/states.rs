@@ -1,0 +1,342 @@
+//! Recording the state of the tree and making it so again.
+//!
+//! A state holds every regular file and symbolic link that no ignore rule of the tree names, with its permissions and its bytes
+//! as they are; beside them what git tracks, what a tool wrote, and what was recorded before, although ignored. It holds no
+//! `.git`, no `.upshift`, and nothing of a nested repository that was there at the start: those are left alone.
+//!
+//! Invariant: restoring touches only what differs, file by file, each at once; a crash in between is mended by restoring again.
+
+use std::collections::{BTreeSet, HashMap};
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use rustix::fs::Stat;
+
+use super::WorkspaceError;
+use super::beneath::{Beneath, Kind, TouchError, UNFINISHED, kind, permissions};
+use super::git_index;
+use super::rel_path::{RelPath, is_private};
+use super::store::{Digest, Entry, Form, Manifest, Store};
+use super::walk::{files_below, walker};
+use crate::domain::clock::{Clock, SystemClock};
+use crate::domain::units::TreeId;
+
+/// A file changed so recently may change again without its times telling: kernels stamp them a few milliseconds coarse.
+const RACY_NANOSECONDS: i128 = 50_000_000;
+/// The file that holds ignore rules.
+const IGNORE_FILE: &str = ".gitignore";
+
+/// What is remembered between two recordings.
+#[derive(Debug, Default)]
+struct Memory {
+    /// Paths that belong to the state although a rule may name them.
+    kept: BTreeSet<RelPath>,
+    /// Folders of other repositories, as found first.
+    nested: Option<BTreeSet<PathBuf>>,
+    /// Contents of files whose status has not changed since.
+    known: HashMap<RelPath, (Mark, Digest)>,
+}
+
+/// What of a status changes when a file does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Mark {
+    modified: i128,
+    changed: i128,
+    size: i64,
+    inode: u64,
+}
+
+/// Records and restores states.
+#[derive(Debug)]
+pub(super) struct States {
+    store: Store,
+    memory: Mutex<Memory>,
+}
+
+impl States {
+    /// Prepares recording a tree.
+    pub(super) fn new(store: Store, root: &Path) -> Self {
+        let kept = git_index::tracked(root).iter().filter_map(|path| RelPath::from_path(path).ok()).collect();
+        Self { store, memory: Mutex::new(Memory { kept, ..Memory::default() }) }
+    }
+
+    fn memory(&self) -> MutexGuard<'_, Memory> {
+        self.memory.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The contents and manifests.
+    pub(super) const fn store(&self) -> &Store {
+        &self.store
+    }
+
+    /// Lets a file belong to every later state, whatever an ignore rule says.
+    pub(super) fn keep(&self, path: &RelPath) {
+        self.memory().kept.insert(path.clone());
+    }
+
+    /// Records the tree as it is.
+    pub(super) fn record(&self, root: &Beneath) -> Result<TreeId, WorkspaceError> {
+        let manifest = self.look(root)?;
+        self.memory().kept.extend(manifest.keys().cloned());
+        self.store.save(&manifest)
+    }
+
+    /// Records `base` with single files as they are now; a folder stands for all that is in it.
+    pub(super) fn record_paths(
+        &self,
+        root: &Beneath,
+        base: &TreeId,
+        paths: &BTreeSet<String>,
+    ) -> Result<TreeId, WorkspaceError> {
+        let mut manifest = self.store.load(base)?;
+        for path in paths {
+            let path = RelPath::from_path(Path::new(path))
+                .map_err(|error| WorkspaceError::Path { reason: error.to_string() })?;
+            manifest.retain(|recorded, _| !recorded.as_path().starts_with(path.as_path()));
+            let below = match stat(root, &path)?.map(|stat| kind(&stat)) {
+                Some(Kind::Folder) => {
+                    files_below(root.path(), path.as_path(), usize::MAX).into_iter().map(|(path, _)| path).collect()
+                }
+                Some(Kind::File | Kind::Link) => vec![path.as_path().to_owned()],
+                Some(Kind::Special) | None => Vec::new(),
+            };
+            for file in below.iter().filter_map(|file| RelPath::from_path(file).ok()) {
+                self.add_current(root, file, &mut manifest)?;
+            }
+        }
+        self.memory().kept.extend(manifest.keys().cloned());
+        self.store.save(&manifest)
+    }
+
+    fn add_current(&self, root: &Beneath, path: RelPath, manifest: &mut Manifest) -> Result<(), WorkspaceError> {
+        let Some(stat) = stat(root, &path)? else { return Ok(()) };
+        if let Some(entry) = self.entry(root, &path, &stat, &mut self.memory().known, now())? {
+            manifest.insert(path, entry);
+        }
+        Ok(())
+    }
+
+    /// Reads the tree as it is; contents are stored.
+    pub(super) fn look(&self, root: &Beneath) -> Result<Manifest, WorkspaceError> {
+        let mut memory = self.memory();
+        let now = now();
+        let mut manifest = Manifest::new();
+        for path in self.walk(root, &mut memory)? {
+            let Some(stat) = stat(root, &path)? else { continue };
+            if let Some(entry) = self.entry(root, &path, &stat, &mut memory.known, now)? {
+                manifest.insert(path, entry);
+            }
+        }
+        Ok(manifest)
+    }
+
+    /// Makes the tree equal to a recorded state.
+    pub(super) fn restore(&self, root: &Beneath, tree: &TreeId) -> Result<(), WorkspaceError> {
+        let target = self.store.load(tree)?;
+        self.memory().kept.extend(target.keys().cloned());
+        let current = self.look(root)?;
+        let mut rules_changed = self.remove_strangers(root, &target)?;
+        for (path, entry) in &target {
+            if current.get(path) != Some(entry) {
+                self.put(root, path, entry)?;
+                rules_changed |= is_rules(path);
+            }
+        }
+        if rules_changed {
+            // Files that the other rules hid come to light only now.
+            self.remove_strangers(root, &target)?;
+        }
+        Ok(())
+    }
+
+    /// Puts single files back; those that the state does not have are removed. A folder stands for all that is in it.
+    pub(super) fn restore_paths(&self, root: &Beneath, tree: &TreeId, paths: &[PathBuf]) -> Result<(), WorkspaceError> {
+        let target = self.store.load(tree)?;
+        let current = self.look(root)?;
+        let wanted = |path: &RelPath| paths.iter().any(|wanted| path.as_path().starts_with(wanted));
+        for path in paths {
+            RelPath::from_path(path).map_err(|error| WorkspaceError::Path { reason: error.to_string() })?;
+        }
+        for path in current.keys().filter(|path| wanted(path) && !target.contains_key(path)) {
+            remove(root, path)?;
+        }
+        for (path, entry) in target.iter().filter(|(path, _)| wanted(path)) {
+            if current.get(path) != Some(entry) {
+                self.put(root, path, entry)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Removes what the state does not have; whether ignore rules were among it.
+    fn remove_strangers(&self, root: &Beneath, target: &Manifest) -> Result<bool, WorkspaceError> {
+        let paths = self.walk(root, &mut self.memory())?;
+        let mut rules_changed = false;
+        for path in paths.iter().filter(|path| !target.contains_key(path)) {
+            // Kept paths may be gone; what is a folder now is not ours to judge.
+            if stat(root, path)?.is_some_and(|stat| kind(&stat) != Kind::Folder) {
+                remove(root, path)?;
+                rules_changed |= is_rules(path);
+            }
+        }
+        Ok(rules_changed)
+    }
+
+    fn put(&self, root: &Beneath, path: &RelPath, entry: &Entry) -> Result<(), WorkspaceError> {
+        root.clear_way(path)?;
+        match entry.form {
+            Form::Link => root.write_link(path, &self.store.content(&entry.content)?)?,
+            Form::File => {
+                let same_bytes = self.memory().known.get(path).is_some_and(|(_, known)| *known == entry.content);
+                if same_bytes && stat(root, path)?.is_some_and(|stat| kind(&stat) == Kind::File && stat.st_nlink == 1) {
+                    root.set_permissions(path, entry.permissions)?;
+                } else {
+                    root.write(path, &self.store.content(&entry.content)?, Some(entry.permissions))?;
+                }
+            }
+        }
+        self.memory().known.remove(path);
+        Ok(())
+    }
+
+    /// Everything that belongs to the state by the rules, and what is kept beside; not whether it is there.
+    fn walk(&self, root: &Beneath, memory: &mut Memory) -> Result<BTreeSet<RelPath>, WorkspaceError> {
+        let nested = match &memory.nested {
+            Some(nested) => nested.clone(),
+            None => find_nested(root.path()),
+        };
+        let top = root.path().to_owned();
+        let own = self.store.folder().to_owned();
+        let skipped = nested.clone();
+        let walker = walker(root.path())
+            .filter_entry(move |entry| {
+                !is_private(entry.file_name())
+                    && entry.path() != own
+                    && entry.path().strip_prefix(&top).is_ok_and(|path| !skipped.contains(path))
+            })
+            .build();
+        let mut found = BTreeSet::new();
+        for entry in walker {
+            let Ok(entry) = entry else { continue };
+            if entry.file_type().is_some_and(|form| form.is_dir()) {
+                continue;
+            }
+            if let Ok(path) = entry
+                .path()
+                .strip_prefix(root.path())
+                .map_err(drop)
+                .and_then(|path| RelPath::from_path(path).map_err(drop))
+            {
+                found.insert(path);
+            }
+        }
+        let inside = |path: &RelPath| path.as_path().ancestors().any(|ancestor| nested.contains(ancestor));
+        found.extend(memory.kept.iter().filter(|path| !inside(path)).cloned());
+        memory.nested = Some(nested);
+        Ok(found)
+    }
+
+    fn entry(
+        &self,
+        root: &Beneath,
+        path: &RelPath,
+        stat: &Stat,
+        known: &mut HashMap<RelPath, (Mark, Digest)>,
+        now: i128,
+    ) -> Result<Option<Entry>, WorkspaceError> {
+        let unfinished =
+            path.as_path().file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(UNFINISHED.as_bytes()));
+        match kind(stat) {
+            Kind::File if !unfinished => {}
+            Kind::Link => {
+                let target = root.read_link(path)?;
+                let content = self.stored(path, self.store.take_bytes(&target))?;
+                return Ok(Some(Entry { form: Form::Link, permissions: 0, content }));
+            }
+            Kind::File | Kind::Folder | Kind::Special => return Ok(None),
+        }
+        let mark = Mark::of(stat);
+        let content = match known.get(path) {
+            Some((marked, digest)) if *marked == mark => *digest,
+            _ => {
+                let (mut file, stat) = match root.open_file(path) {
+                    Ok(opened) => opened,
+                    // Gone meanwhile, or not for us to read.
+                    Err(TouchError::Missing(_)) => return Ok(None),
+                    Err(TouchError::Io { source, .. }) if source.kind() == std::io::ErrorKind::PermissionDenied => {
+                        return Ok(None);
+                    }
+                    Err(error) => return Err(error.into()),
+                };
+                let digest = self.stored(path, self.store.take(&mut file))?;
+                let mark = Mark::of(&stat);
+                if mark.changed.max(mark.modified) + RACY_NANOSECONDS < now {
+                    known.insert(path.clone(), (mark, digest));
+                } else {
+                    known.remove(path);
+                }
+                digest
+            }
+        };
+        Ok(Some(Entry { form: Form::File, permissions: permissions(stat), content }))
+    }
+
+    fn stored(&self, path: &RelPath, result: std::io::Result<Digest>) -> Result<Digest, WorkspaceError> {
+        result.map_err(|source| WorkspaceError::Store { path: self.store.folder().join(path.as_path()), source })
+    }
+}
+
+impl Mark {
+    fn of(stat: &Stat) -> Self {
+        let nanoseconds = |seconds: i64, rest: i64| i128::from(seconds) * 1_000_000_000 + i128::from(rest);
+        Self {
+            modified: nanoseconds(stat.st_mtime.into(), i64::try_from(stat.st_mtime_nsec).unwrap_or(0)),
+            changed: nanoseconds(stat.st_ctime.into(), i64::try_from(stat.st_ctime_nsec).unwrap_or(0)),
+            size: stat.st_size,
+            inode: stat.st_ino,
+        }
+    }
+}
+
+/// The folders below the root that are repositories of their own.
+fn find_nested(root: &Path) -> BTreeSet<PathBuf> {
+    let (sender, receiver) = std::sync::mpsc::channel();
+    let top = root.to_owned();
+    let walker = walker(root)
+        .filter_entry(move |entry| {
+            let is_nested = entry.depth() > 0
+                && entry.file_type().is_some_and(|form| form.is_dir())
+                && std::fs::symlink_metadata(entry.path().join(".git")).is_ok();
+            if let (true, Ok(path)) = (is_nested, entry.path().strip_prefix(&top)) {
+                drop(sender.send(path.to_owned()));
+            }
+            !is_nested && !is_private(entry.file_name())
+        })
+        .build();
+    walker.for_each(drop);
+    receiver.try_iter().collect()
+}
+
+/// Nanoseconds since the epoch, as files' times are.
+fn now() -> i128 {
+    i128::from(SystemClock::new().unix_ms()) * 1_000_000
+}
+
+fn stat(root: &Beneath, path: &RelPath) -> Result<Option<Stat>, WorkspaceError> {
+    match root.stat(path) {
+        // A link in a folder's place: nothing of ours is behind it.
+        Err(TouchError::Link { .. }) => Ok(None),
+        other => Ok(other?),
+    }
+}
+
+/// Whether a file holds ignore rules.
+fn is_rules(path: &RelPath) -> bool {
+    path.as_path().file_name().is_some_and(|name| name == IGNORE_FILE)
+}
+
+fn remove(root: &Beneath, path: &RelPath) -> Result<(), WorkspaceError> {
+    root.remove(path)?;
+    root.remove_empty_parents(path);
+    Ok(())
+}

@@ -1,0 +1,241 @@
+//! The private folder of recorded states: contents by their SHA-256, and manifests that list a state's files.
+//!
+//! Why not git: its own rules for what a byte is (attributes, filters, line ends), programs that a repository can make it run
+//! (hooks, `core.fsmonitor`, filters), and two processes for every state. Nothing here starts a process, reads configuration, or
+//! looks into the user's git directory beyond the list of tracked names ([`super::git_index`]).
+//!
+//! Invariant: what stands under a name never changes; a name appears by rename, so that a crash leaves nothing half written.
+
+use std::collections::BTreeMap;
+use std::fs::{DirBuilder, File};
+use std::io::{self, Read, Write};
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+use rustix::fs::FlockOperation;
+use sha2::{Digest as _, Sha256};
+
+use super::WorkspaceError;
+use super::rel_path::RelPath;
+use crate::domain::units::TreeId;
+
+/// How much of a file is held in memory while it is hashed and copied.
+const CHUNK: usize = 64 * 1024;
+
+/// The SHA-256 of a content.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(super) struct Digest([u8; 32]);
+
+impl Digest {
+    fn hex(&self) -> String {
+        self.0.iter().map(|byte| format!("{byte:02x}")).collect()
+    }
+
+    fn from_hex(text: &str) -> Option<Self> {
+        let mut bytes = [0; 32];
+        if text.len() != 64 {
+            return None;
+        }
+        for (index, byte) in bytes.iter_mut().enumerate() {
+            *byte = u8::from_str_radix(text.get(index * 2..index * 2 + 2)?, 16).ok()?;
+        }
+        Some(Self(bytes))
+    }
+}
+
+/// One file of a recorded state.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Entry {
+    /// Whether it is a link; then the content is its target.
+    pub(super) form: Form,
+    /// Permission bits; 0 for a link.
+    pub(super) permissions: u32,
+    /// Its content.
+    pub(super) content: Digest,
+}
+
+/// What a recorded file is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Form {
+    /// A regular file.
+    File,
+    /// A symbolic link.
+    Link,
+}
+
+/// A recorded state: every file by its path.
+pub(super) type Manifest = BTreeMap<RelPath, Entry>;
+
+/// The private folder.
+#[derive(Debug)]
+pub(super) struct Store {
+    folder: PathBuf,
+    /// Held as long as the store is open.
+    _lock: File,
+}
+
+impl Store {
+    /// Opens the folder, made if missing, and locks it against other processes; the lock dies with the process.
+    pub(super) fn open(folder: &Path) -> Result<Self, WorkspaceError> {
+        let failed = |source| WorkspaceError::Store { path: folder.to_owned(), source };
+        DirBuilder::new().recursive(true).mode(0o700).create(folder.join("contents")).map_err(failed)?;
+        DirBuilder::new().recursive(true).mode(0o700).create(folder.join("trees")).map_err(failed)?;
+        let folder = folder.canonicalize().map_err(failed)?;
+        let lock =
+            File::options().create(true).truncate(false).write(true).open(folder.join("lock")).map_err(failed)?;
+        match rustix::fs::flock(&lock, FlockOperation::NonBlockingLockExclusive) {
+            Ok(()) => {}
+            Err(rustix::io::Errno::WOULDBLOCK) => return Err(WorkspaceError::InUse { path: folder }),
+            Err(error) => return Err(failed(error.into())),
+        }
+        Ok(Self { folder, _lock: lock })
+    }
+
+    /// The folder's canonical path.
+    pub(super) fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// Takes in a content from a reader, in bounded memory.
+    pub(super) fn take(&self, reader: &mut dyn Read) -> io::Result<Digest> {
+        let mut hasher = Sha256::new();
+        let mut buffer = vec![0; CHUNK];
+        let first = fill(reader, &mut buffer)?;
+        let chunk = buffer.get(..first).unwrap_or_default();
+        if first < CHUNK {
+            // The usual file fits: known contents cost no write.
+            return self.take_bytes(chunk);
+        }
+        let mut temporary = self.temporary()?;
+        hasher.update(chunk);
+        temporary.write_all(chunk)?;
+        loop {
+            let read = fill(reader, &mut buffer)?;
+            let chunk = buffer.get(..read).unwrap_or_default();
+            hasher.update(chunk);
+            temporary.write_all(chunk)?;
+            if read < CHUNK {
+                break;
+            }
+        }
+        let digest = Digest(hasher.finalize().into());
+        self.settle(temporary, &self.content_path(&digest))?;
+        Ok(digest)
+    }
+
+    /// Takes in a content from memory.
+    pub(super) fn take_bytes(&self, bytes: &[u8]) -> io::Result<Digest> {
+        let digest = Digest(Sha256::digest(bytes).into());
+        self.write_once(&self.content_path(&digest), bytes)?;
+        Ok(digest)
+    }
+
+    /// Gives a content back.
+    pub(super) fn content(&self, digest: &Digest) -> Result<Vec<u8>, WorkspaceError> {
+        let path = self.content_path(digest);
+        std::fs::read(&path).map_err(|source| WorkspaceError::Store { path, source })
+    }
+
+    /// Writes a manifest down and names it.
+    pub(super) fn save(&self, manifest: &Manifest) -> Result<TreeId, WorkspaceError> {
+        let mut bytes = Vec::new();
+        for (path, entry) in manifest {
+            let form = match entry.form {
+                Form::File => 'f',
+                Form::Link => 'l',
+            };
+            bytes.extend_from_slice(format!("{form} {:o} {} ", entry.permissions, entry.content.hex()).as_bytes());
+            bytes.extend_from_slice(path.as_path().as_os_str().as_bytes());
+            bytes.push(0);
+        }
+        let name = Digest(Sha256::digest(&bytes).into()).hex();
+        let path = self.folder.join("trees").join(&name);
+        self.write_once(&path, &bytes).map_err(|source| WorkspaceError::Store { path, source })?;
+        Ok(TreeId(name))
+    }
+
+    /// Reads a manifest.
+    pub(super) fn load(&self, tree: &TreeId) -> Result<Manifest, WorkspaceError> {
+        let unknown = || WorkspaceError::UnknownTree { tree: tree.clone() };
+        let name = Digest::from_hex(&tree.0).ok_or_else(unknown)?.hex();
+        let path = self.folder.join("trees").join(name);
+        let bytes = match std::fs::read(&path) {
+            Ok(bytes) => bytes,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Err(unknown()),
+            Err(source) => return Err(WorkspaceError::Store { path, source }),
+        };
+        let mut manifest = Manifest::new();
+        for line in bytes.split(|&byte| byte == 0).filter(|line| !line.is_empty()) {
+            let (file, entry) = parse_line(line).ok_or_else(unknown)?;
+            manifest.insert(file, entry);
+        }
+        Ok(manifest)
+    }
+
+    fn content_path(&self, digest: &Digest) -> PathBuf {
+        self.folder.join("contents").join(digest.hex())
+    }
+
+    fn write_once(&self, path: &Path, bytes: &[u8]) -> io::Result<()> {
+        if path.try_exists()? {
+            return Ok(());
+        }
+        let mut temporary = self.temporary()?;
+        temporary.write_all(bytes)?;
+        self.settle(temporary, path)
+    }
+
+    fn temporary(&self) -> io::Result<Temporary> {
+        let path = self.folder.join(format!("new-{}", uuid::Uuid::new_v4().simple()));
+        let file = File::options().write(true).create_new(true).mode(0o600).open(&path)?;
+        Ok(Temporary { file, path })
+    }
+
+    #[expect(clippy::unused_self, reason = "belongs to the store's files")]
+    fn settle(&self, temporary: Temporary, path: &Path) -> io::Result<()> {
+        std::fs::rename(&temporary.path, path)
+    }
+}
+
+struct Temporary {
+    file: File,
+    path: PathBuf,
+}
+
+impl Write for Temporary {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.file.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.file.flush()
+    }
+}
+
+/// Reads until the buffer is full or the end is reached.
+fn fill(reader: &mut dyn Read, buffer: &mut [u8]) -> io::Result<usize> {
+    let mut filled = 0;
+    while let Some(rest) = buffer.get_mut(filled..).filter(|rest| !rest.is_empty()) {
+        match reader.read(rest) {
+            Ok(0) => break,
+            Ok(read) => filled += read,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(filled)
+}
+
+fn parse_line(line: &[u8]) -> Option<(RelPath, Entry)> {
+    let mut parts = line.splitn(4, |&byte| byte == b' ');
+    let form = match parts.next()? {
+        b"f" => Form::File,
+        b"l" => Form::Link,
+        _ => return None,
+    };
+    let permissions = u32::from_str_radix(std::str::from_utf8(parts.next()?).ok()?, 8).ok()?;
+    let content = Digest::from_hex(std::str::from_utf8(parts.next()?).ok()?)?;
+    let path = RelPath::from_path(Path::new(&std::ffi::OsString::from_vec(parts.next()?.to_vec()))).ok()?;
+    Some((path, Entry { form, permissions, content }))
+}

@@ -1,0 +1,341 @@
+//! States of real trees in temporary folders; git itself is the judge of patches.
+
+use std::fs;
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::{Path, PathBuf};
+
+use super::{PathRules, Workspace, WorkspaceError, patch_hash};
+use crate::domain::units::TreeId;
+
+/// A checkout, its private folder, and a canary outside.
+struct Place {
+    folder: tempfile::TempDir,
+    workspace: Option<Workspace>,
+}
+
+impl Place {
+    async fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        fs::create_dir(folder.path().join("root")).unwrap();
+        fs::write(folder.path().join("canary"), "sings").unwrap();
+        let mut place = Self { folder, workspace: None };
+        place.reopen().await;
+        place
+    }
+
+    async fn reopen(&mut self) {
+        self.workspace = None;
+        let (root, shadow) = (self.root(), self.folder.path().join("shadow"));
+        self.workspace = Some(Workspace::open(&root, &shadow, PathRules::default()).await.unwrap());
+    }
+
+    fn root(&self) -> PathBuf {
+        self.folder.path().join("root")
+    }
+
+    fn ws(&self) -> &Workspace {
+        self.workspace.as_ref().unwrap()
+    }
+
+    fn put(&self, path: &str, content: impl AsRef<[u8]>) {
+        let path = self.root().join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, content).unwrap();
+    }
+
+    fn has(&self, path: &str) -> bool {
+        self.root().join(path).symlink_metadata().is_ok()
+    }
+
+    fn read(&self, path: &str) -> Vec<u8> {
+        fs::read(self.root().join(path)).unwrap()
+    }
+
+    fn mode(&self, path: &str) -> u32 {
+        fs::symlink_metadata(self.root().join(path)).unwrap().permissions().mode() & 0o7777
+    }
+
+    fn set_mode(&self, path: &str, mode: u32) {
+        fs::set_permissions(self.root().join(path), fs::Permissions::from_mode(mode)).unwrap();
+    }
+
+    async fn snapshot(&self) -> TreeId {
+        self.ws().snapshot().await.unwrap()
+    }
+
+    async fn restore(&self, tree: &TreeId) {
+        self.ws().restore(tree).await.unwrap();
+        assert!(self.ws().is_clean_since(tree).await.unwrap());
+    }
+}
+
+/// Runs git on a folder of the test's own.
+fn git(folder: &Path, arguments: &[&str]) -> String {
+    #[expect(clippy::disallowed_methods, reason = "the judge is not part of the program")]
+    let output = std::process::Command::new("git")
+        .current_dir(folder)
+        .args(["-c", "user.name=t", "-c", "user.email=t@t.invalid", "-c", "core.autocrlf=false"])
+        .args(arguments)
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "git {arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).unwrap()
+}
+
+#[tokio::test]
+async fn a_restored_state_is_the_recorded_one_to_the_bit() {
+    let place = Place::new().await;
+    place.put("crlf.txt", "a\r\nb\r\n");
+    place.put("no-newline", "x");
+    place.put("bin/data", [0, 159, 146, 150]);
+    place.put("run.sh", "#!/bin/sh\n");
+    place.set_mode("run.sh", 0o755);
+    place.put("secret", "s");
+    place.set_mode("secret", 0o600);
+    symlink("run.sh", place.root().join("link")).unwrap();
+    symlink("../canary", place.root().join("out")).unwrap();
+    let start = place.snapshot().await;
+    assert_eq!(place.snapshot().await, start, "equal states have equal names");
+
+    place.put("crlf.txt", "a\nb\n");
+    place.set_mode("run.sh", 0o644);
+    place.set_mode("secret", 0o666);
+    fs::remove_file(place.root().join("bin/data")).unwrap();
+    fs::remove_dir(place.root().join("bin")).unwrap();
+    fs::remove_file(place.root().join("link")).unwrap();
+    place.put("link/inside", "a folder where a link was");
+    place.put("bin", "a file where a folder was");
+    place.put("new/deep/file", "n");
+    assert!(!place.ws().is_clean_since(&start).await.unwrap());
+
+    place.restore(&start).await;
+    assert_eq!(place.read("crlf.txt"), b"a\r\nb\r\n");
+    assert_eq!(place.read("bin/data"), [0, 159, 146, 150]);
+    assert_eq!((place.mode("run.sh"), place.mode("secret")), (0o755, 0o600));
+    assert_eq!(fs::read_link(place.root().join("link")).unwrap(), Path::new("run.sh"));
+    assert!(!place.has("new"), "folders that became empty go too");
+    assert_eq!(fs::read(place.folder.path().join("canary")).unwrap(), b"sings");
+}
+
+#[tokio::test]
+async fn a_state_outlives_the_process_and_a_restore_mends_a_half_done_one() {
+    let mut place = Place::new().await;
+    place.put("a", "1");
+    place.put("b", "2");
+    let start = place.snapshot().await;
+    place.put("a", "x");
+    place.put(".upshift-new-left-by-a-crash", "half");
+    fs::remove_file(place.root().join("b")).unwrap();
+    place.reopen().await;
+    place.restore(&start).await;
+    assert_eq!((place.read("a"), place.read("b")), (b"1".to_vec(), b"2".to_vec()));
+    assert!(!place.has(".upshift-new-left-by-a-crash"));
+}
+
+#[tokio::test]
+async fn a_change_of_the_same_length_at_once_is_seen() {
+    let place = Place::new().await;
+    place.put("a", "1");
+    let first = place.snapshot().await;
+    place.put("a", "2");
+    let second = place.snapshot().await;
+    assert_ne!(first, second);
+    assert_eq!(place.ws().changed_since(&first).await.unwrap(), ["a"]);
+}
+
+#[tokio::test]
+async fn ignored_files_stay_unless_git_tracks_them() {
+    let mut place = Place::new().await;
+    place.put(".gitignore", "target/\n*.log\n");
+    place.put("target/out", "1");
+    place.put("kept.log", "1");
+    place.put("with space/ä.log", "1");
+    place.put("src/a", "1");
+    for version in ["2", "4"] {
+        git(&place.root(), &["init", "-q"]);
+        git(
+            &place.root(),
+            &["-c", &format!("index.version={version}"), "add", "-f", "kept.log", "with space/ä.log", "src/a"],
+        );
+        place.reopen().await;
+        let start = place.snapshot().await;
+        place.put("target/out", "2");
+        place.put("kept.log", "2");
+        place.put("with space/ä.log", "2");
+        place.put("other.log", "2");
+        place.restore(&start).await;
+        assert_eq!(place.read("target/out"), b"2");
+        assert_eq!(place.read("kept.log"), b"1", "index version {version}");
+        assert_eq!(place.read("with space/ä.log"), b"1", "index version {version}");
+        assert!(place.has("other.log"));
+        fs::remove_file(place.root().join("other.log")).unwrap();
+        fs::remove_dir_all(place.root().join(".git")).unwrap();
+    }
+}
+
+#[tokio::test]
+async fn what_a_tool_wrote_cannot_be_hidden_by_an_ignore_rule() {
+    let place = Place::new().await;
+    place.put("src/a", "1");
+    let start = place.snapshot().await;
+    place.ws().write_file(".gitignore", "*\n").unwrap();
+    place.ws().write_file("src/evil", "x").unwrap();
+    let tree = place.snapshot().await;
+    let diff = place.ws().diff(&start, &tree).await.unwrap();
+    assert!(diff.text.contains("src/evil"), "{}", diff.text);
+    place.put("src/by-a-test", "hidden by the new rule alone");
+    place.restore(&start).await;
+    assert!(!place.has("src/evil") && !place.has(".gitignore") && !place.has("src/by-a-test"));
+}
+
+#[tokio::test]
+async fn git_and_nested_repositories_are_left_alone() {
+    let place = Place::new().await;
+    git(&place.root(), &["init", "-q"]);
+    place.put("sub/file", "1");
+    git(&place.root().join("sub"), &["init", "-q"]);
+    place.put("module/.git", "gitdir: ../elsewhere");
+    place.put("module/file", "1");
+    place.put("a", "1");
+    let start = place.snapshot().await;
+    let head = place.read(".git/HEAD");
+    place.put("sub/file", "2");
+    place.put("module/file", "2");
+    place.put(".git/hooks/post-checkout", "#!/bin/sh\ntouch ran\n");
+    place.put("a", "2");
+    place.restore(&start).await;
+    assert_eq!(
+        (place.read("sub/file"), place.read("module/file"), place.read("a")),
+        (b"2".to_vec(), b"2".to_vec(), b"1".to_vec())
+    );
+    assert_eq!(place.read(".git/HEAD"), head);
+    assert!(place.has(".git/hooks/post-checkout") && !place.has("ran"));
+    // A repository that appears later hides nothing.
+    place.put("late/.git", "gitdir: x");
+    place.put("late/file", "1");
+    assert_eq!(place.ws().changed_since(&start).await.unwrap(), ["late/file"]);
+}
+
+#[tokio::test]
+async fn no_program_that_a_repository_names_is_run() {
+    let mut place = Place::new().await;
+    git(&place.root(), &["init", "-q"]);
+    let touch = format!("touch {}", place.folder.path().join("ran").display());
+    for key in ["core.fsmonitor", "filter.x.clean", "filter.x.smudge", "diff.x.textconv", "core.editor"] {
+        git(&place.root(), &["config", key, &touch]);
+    }
+    place.put(".gitattributes", "* filter=x diff=x text eol=crlf\n");
+    place.put("a", "1\n");
+    place.reopen().await;
+    let start = place.snapshot().await;
+    place.put("a", "2\n");
+    let next = place.snapshot().await;
+    place.ws().diff(&start, &next).await.unwrap();
+    place.restore(&start).await;
+    assert_eq!(place.read("a"), b"1\n", "no line end was changed either");
+    assert!(!place.folder.path().join("ran").exists());
+}
+
+#[tokio::test]
+async fn single_paths_are_put_back_and_recorded() {
+    let place = Place::new().await;
+    for path in ["src/a", "tests/a", "tests/b"] {
+        place.put(path, "1");
+    }
+    let start = place.snapshot().await;
+    for path in ["src/a", "tests/a", "tests/new"] {
+        place.put(path, "2");
+    }
+    let only = place.ws().snapshot_paths(&start, &["src/a".to_owned()].into()).await.unwrap();
+    assert_eq!(place.ws().diff(&start, &only).await.unwrap().stat.files.len(), 1);
+    place.ws().restore_paths(&start, &[PathBuf::from("tests")]).await.unwrap();
+    assert_eq!(place.snapshot().await, only);
+    let error = place.ws().restore_paths(&start, &[PathBuf::from("../canary")]).await.unwrap_err();
+    assert!(matches!(error, WorkspaceError::Path { .. }));
+}
+
+#[tokio::test]
+async fn a_patch_is_one_that_git_applies() {
+    let place = Place::new().await;
+    let long: String = (0..60).map(|number| format!("line {number}\n")).collect();
+    place.put("long", &long);
+    place.put("gone", "x\n");
+    place.put("no-newline", "a");
+    place.put("crlf", "a\r\nb\r\n");
+    place.put("mode", "m\n");
+    place.put("emptied", "e\n");
+    place.put("sp ace/ü \"q\"", "1\n");
+    symlink("long", place.root().join("link")).unwrap();
+    place.put("to-link", "t\n");
+    let start = place.snapshot().await;
+    git(&place.root(), &["init", "-q"]);
+    git(&place.root(), &["add", "-A"]);
+    git(&place.root(), &["commit", "-qm", "start"]);
+    place.put("long", long.replace("line 3\n", "line three\n").replace("line 50\n", ""));
+    fs::remove_file(place.root().join("gone")).unwrap();
+    place.put("no-newline", "b");
+    place.put("crlf", "a\r\nc\r\n");
+    place.set_mode("mode", 0o755);
+    place.put("emptied", "");
+    place.put("new", "n");
+    place.put("new-empty", "");
+    place.put("sp ace/ü \"q\"", "2\n");
+    fs::remove_file(place.root().join("link")).unwrap();
+    symlink("new", place.root().join("link")).unwrap();
+    fs::remove_file(place.root().join("to-link")).unwrap();
+    symlink("new", place.root().join("to-link")).unwrap();
+    let end = place.snapshot().await;
+    let diff = place.ws().diff(&start, &end).await.unwrap();
+    let patch = place.folder.path().join("patch");
+    fs::write(&patch, &diff.text).unwrap();
+    place.restore(&start).await;
+    git(&place.root(), &["apply", "--check", patch.to_str().unwrap()]);
+    git(&place.root(), &["apply", patch.to_str().unwrap()]);
+    assert_eq!(place.snapshot().await, end, "{}", diff.text);
+    let stat =
+        |path: &str| diff.stat.files.iter().find(|file| file.path == path).map(|file| (file.added, file.removed));
+    assert_eq!(stat("long"), Some((Some(1), Some(2))));
+    assert_eq!(stat("new"), Some((Some(1), Some(0))));
+}
+
+#[tokio::test]
+async fn binary_files_are_only_named() {
+    let place = Place::new().await;
+    let start = place.snapshot().await;
+    place.put("b", [1, 0, 2]);
+    let end = place.snapshot().await;
+    let diff = place.ws().diff(&start, &end).await.unwrap();
+    assert!(diff.text.ends_with("Binary files /dev/null and b/b differ\n"), "{}", diff.text);
+    assert_eq!((diff.stat.files[0].added, diff.stat.files[0].removed), (None, None));
+}
+
+#[tokio::test]
+async fn the_same_change_at_another_place_has_the_same_hash() {
+    let place = Place::new().await;
+    let body: String = (0..30).map(|number| format!("{number}\n")).collect();
+    place.put("a", &body);
+    let one = place.snapshot().await;
+    place.put("a", body.replace("15\n", "fifteen\n"));
+    let two = place.snapshot().await;
+    place.put("a", format!("top\n{body}"));
+    let three = place.snapshot().await;
+    place.put("a", format!("top\n{}", body.replace("15\n", "fifteen\n")));
+    let four = place.snapshot().await;
+    place.put("a", format!("top\n{}", body.replace("15\n", "quince\n")));
+    let five = place.snapshot().await;
+    let hash = async |from, to| patch_hash(&place.ws().diff(from, to).await.unwrap());
+    assert_eq!(hash(&one, &two).await, hash(&three, &four).await);
+    assert_ne!(hash(&three, &four).await, hash(&three, &five).await);
+}
+
+#[tokio::test]
+async fn a_private_folder_is_used_by_one_and_lies_outside() {
+    let place = Place::new().await;
+    let shadow = place.folder.path().join("shadow");
+    let error = Workspace::open(&place.root(), &shadow, PathRules::default()).await.unwrap_err();
+    assert!(matches!(error, WorkspaceError::InUse { .. }));
+    let error = Workspace::open(&place.root(), &place.root().join("shadow"), PathRules::default()).await.unwrap_err();
+    assert!(matches!(error, WorkspaceError::Inside { .. }));
+    let unknown = TreeId("0".repeat(64));
+    assert!(matches!(place.ws().restore(&unknown).await, Err(WorkspaceError::UnknownTree { .. })));
+}

@@ -1,0 +1,124 @@
+//! The tools that read and write files for a model (DESIGN §2.3): their answers are short, since every byte is paid for, and a
+//! failure says what to do instead.
+//!
+//! Invariant: every path goes through [`RelPath`] and [`Beneath`], every write through the protection; a tool that reports a
+//! failure has changed nothing.
+
+use super::beneath::{Beneath, TouchError};
+use super::rel_path::{PathError, RelPath};
+use super::text::{Encoding, Text, Unencodable, without_cr};
+use super::{ToolError, Workspace};
+
+mod edit;
+mod list;
+mod read;
+mod search;
+mod suggest;
+#[cfg(test)]
+mod tests;
+
+pub(super) use suggest::likeness;
+
+/// The most bytes a tool answers with; above the limit for tool output (S1-10) it would be hidden behind a handle.
+const MAX_ANSWER: usize = 12_000;
+/// The largest file that is shown, searched or edited: no hand-written source is larger.
+const MAX_FILE: usize = 4 * 1024 * 1024;
+
+impl From<PathError> for ToolError {
+    fn from(error: PathError) -> Self {
+        Self::ForModel(error.to_string())
+    }
+}
+
+impl Workspace {
+    fn parse(&self, path: &str) -> Result<RelPath, ToolError> {
+        Ok(RelPath::parse(path, self.root.path())?)
+    }
+
+    /// A file's text with LF line ends.
+    pub(super) fn text_of(&self, path: &str) -> Result<String, ToolError> {
+        let text = self.text(&self.parse(path)?)?;
+        Ok(without_cr(&text.content).0.into_owned())
+    }
+
+    /// A path that may be written.
+    fn writable(&self, path: &str) -> Result<RelPath, ToolError> {
+        let path = self.parse(path)?;
+        match self.protection.reason(path.as_path()) {
+            Some(reason) => Err(ToolError::ForModel(reason)),
+            None => Ok(path),
+        }
+    }
+
+    /// The text of an existing file.
+    fn text(&self, path: &RelPath) -> Result<Text, ToolError> {
+        let (file, stat) = self.root.open_file(path).map_err(|error| self.touch_error(error))?;
+        drop(file);
+        if usize::try_from(stat.st_size).is_ok_and(|size| size > MAX_FILE) {
+            return Err(ToolError::ForModel(format!(
+                "`{path}` has {} bytes; files above {MAX_FILE} cannot be read or edited",
+                stat.st_size
+            )));
+        }
+        let bytes = self.root.read(path).map_err(|error| self.touch_error(error))?;
+        let size = bytes.len();
+        Text::decode(bytes).map_err(|_binary| {
+            ToolError::ForModel(format!("`{path}` is a binary file of {size} bytes; it cannot be read or edited"))
+        })
+    }
+
+    /// What went wrong with a file, for the model; a missing one with what it may have meant.
+    fn touch_error(&self, error: TouchError) -> ToolError {
+        match error {
+            TouchError::Missing(path) => {
+                let near = suggest::near(&self.root, &path);
+                ToolError::ForModel(format!("`{path}` does not exist{near}"))
+            }
+            TouchError::Link { .. } | TouchError::Wrong { .. } | TouchError::Io { .. } => {
+                ToolError::ForModel(error.to_string())
+            }
+        }
+    }
+
+    fn write_text(&self, path: &RelPath, text: &Text, permissions: Option<u32>) -> Result<(), ToolError> {
+        let bytes = text.encode().map_err(|error| unencodable(path, text.encoding, error))?;
+        write(&self.root, path, &bytes, permissions)?;
+        self.states.keep(path);
+        Ok(())
+    }
+}
+
+fn write(root: &Beneath, path: &RelPath, bytes: &[u8], permissions: Option<u32>) -> Result<(), ToolError> {
+    root.write(path, bytes, permissions).map_err(|error| match error {
+        TouchError::Missing(path) => {
+            ToolError::ForModel(format!("`{path}` cannot be made: a part of the path is a file"))
+        }
+        TouchError::Io { source, .. } if source.kind() == std::io::ErrorKind::StorageFull => {
+            ToolError::Fatal(format!("the disk is full: {source}"))
+        }
+        TouchError::Link { .. } | TouchError::Wrong { .. } | TouchError::Io { .. } => {
+            ToolError::ForModel(error.to_string())
+        }
+    })
+}
+
+fn unencodable(path: &RelPath, encoding: Encoding, Unencodable(c): Unencodable) -> ToolError {
+    ToolError::ForModel(format!(
+        "`{path}` is stored as {}, which has no `{c}`; nothing was changed. Use other characters or an escape",
+        encoding.name()
+    ))
+}
+
+/// `1 line`, `2 lines`.
+fn count(number: usize, noun: &str) -> String {
+    let plural = if number == 1 { "" } else { "s" };
+    format!("{number} {noun}{plural}")
+}
+
+/// A line cut to `most` characters, with a mark.
+fn cut(line: &str, most: usize) -> String {
+    match line.char_indices().nth(most) {
+        None => line.to_owned(),
+        Some((at, _)) => format!("{}[... {} more bytes]", line.get(..at).unwrap_or_default(), line.len() - at),
+    }
+}

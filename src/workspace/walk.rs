@@ -1,0 +1,60 @@
+//! Walks over the checkout by its ignore rules.
+//!
+//! Invariant: the rules are those inside the tree and in its `.git/info/exclude`; the user's and the machine's own do not count, so that the
+//! same tree is seen the same everywhere. No link is followed.
+
+use std::fs::FileType;
+use std::path::{Path, PathBuf};
+
+use ignore::WalkBuilder;
+
+use super::rel_path::is_private;
+
+/// A walk over all that the ignore rules leave over.
+pub(super) fn walker(from: &Path) -> WalkBuilder {
+    let mut builder = WalkBuilder::new(from);
+    builder
+        .hidden(false)
+        .ignore(false)
+        .git_ignore(true)
+        .git_exclude(true)
+        .git_global(false)
+        .require_git(false)
+        .parents(false)
+        .follow_links(false);
+    builder
+}
+
+/// The files and links below a folder, by their paths from the root, sorted; at most `most`.
+///
+/// Nothing that is ignored, but if the folder itself is: who asks for `node_modules/x` wants to see it.
+pub(super) fn files_below(root: &Path, base: &Path, most: usize) -> Vec<(PathBuf, FileType)> {
+    let whole = root.join(base);
+    let pruned = whole.clone();
+    let from_root = collect(root, most, move |path| path.starts_with(&pruned) || pruned.starts_with(path));
+    if !from_root.is_empty() || base.as_os_str().is_empty() {
+        return from_root;
+    }
+    let below = collect(&whole, most, |_| true);
+    below.into_iter().map(|(path, form)| (base.join(path), form)).collect()
+}
+
+fn collect(
+    from: &Path,
+    most: usize,
+    wanted: impl Fn(&Path) -> bool + Send + Sync + 'static,
+) -> Vec<(PathBuf, FileType)> {
+    let entries = walker(from)
+        .filter_entry(move |entry| entry.depth() == 0 || !is_private(entry.file_name()) && wanted(entry.path()))
+        .build();
+    let mut files: Vec<(PathBuf, FileType)> = entries
+        .flatten()
+        .filter_map(|entry| {
+            let form = entry.file_type().filter(|form| !form.is_dir())?;
+            Some((entry.path().strip_prefix(from).ok()?.to_owned(), form))
+        })
+        .take(most)
+        .collect();
+    files.sort_unstable_by(|(one, _), (other, _)| one.cmp(other));
+    files
+}

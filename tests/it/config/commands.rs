@@ -1,0 +1,98 @@
+//! `check`, `init` and `schema`: what a person reads.
+
+use std::fs;
+
+use upshift::cli::check::{Detected, render};
+use upshift::cli::init::{self, Overwrite};
+use upshift::config::{Setting, Sources};
+
+use super::{configured, file, flagged, keys, plan};
+
+fn detected() -> Detected {
+    Detected { command: "cargo test".to_owned(), framework: "cargo-test".to_owned(), why: "Cargo.toml".to_owned() }
+}
+
+#[test]
+fn check_shows_the_ladder_its_prices_the_worst_case_and_every_origin() {
+    let mut sources = configured(include_str!("../../../examples/local-mid-strong.yml"));
+    sources.flags = sources.flags.with(Setting::MaxDurationMinutes, "30");
+    sources.env.insert("UPSHIFT_OBJECTIVE".to_owned(), "Fix the parser.".to_owned());
+    insta::assert_snapshot!(render(&plan(&sources), Some(&detected())));
+}
+
+#[test]
+fn check_of_nothing_but_a_key_shows_the_built_in_ladder() {
+    let mut sources = Sources::default();
+    sources.env.insert("OPENAI_API_KEY".to_owned(), "k".to_owned());
+    insta::assert_snapshot!(render(&plan(&sources), None));
+}
+
+#[test]
+fn check_says_what_would_be_refused_and_what_has_no_effect() {
+    let text = "tiers: ollama/unheard-of x2\nsafety: {sandbox: required}\ngithub: {waitFor: merge}\nglobal: {auditDbPath: null}\n";
+    let shown = render(&plan(&configured(text)), Some(&detected()));
+    for part in [
+        "refuses to run",
+        "sandbox is `required`",
+        "github.waitFor",
+        "8,000",
+        "free",
+        "off: nothing is recorded",
+        "every model of the ladder is free",
+    ] {
+        assert!(shown.contains(part), "{part}: {shown}");
+    }
+}
+
+#[test]
+fn check_shows_control_characters_and_does_not_send_them() {
+    let shown = render(&plan(&flagged(Setting::Objective, "a\u{1b}[2Jb\u{7}")), None);
+    assert!(!shown.contains('\u{1b}') && !shown.contains('\u{7}'), "{shown:?}");
+}
+
+#[test]
+fn init_writes_two_files_that_load_and_says_what_is_next() {
+    let root = tempfile::tempdir().unwrap();
+    let said = init::write(root.path(), Overwrite::No).unwrap();
+    insta::assert_snapshot!(said);
+    let config = fs::read_to_string(root.path().join(init::CONFIG_PATH)).unwrap();
+    plan(&Sources { config_file: Some(file(init::CONFIG_PATH, &config)), ..keys() });
+    let workflow = fs::read_to_string(root.path().join(init::WORKFLOW_PATH)).unwrap();
+    let workflow: serde_json::Value = serde_yaml::from_str(&workflow).unwrap();
+    assert_eq!(workflow["permissions"], serde_json::json!({"contents": "read"}), "no more than it needs");
+    let steps = workflow["jobs"]["fix"]["steps"].as_array().unwrap();
+    assert!(steps.iter().any(|step| step["uses"] == "OWNER/upshift@v1"));
+    assert!(steps.iter().all(|step| step.get("run").is_none()), "nothing of the event reaches a shell");
+}
+
+#[test]
+fn init_never_overwrites_unless_told_to() {
+    let root = tempfile::tempdir().unwrap();
+    let config = root.path().join(init::CONFIG_PATH);
+    fs::create_dir_all(config.parent().unwrap()).unwrap();
+    fs::write(&config, "mine").unwrap();
+    let refused = init::write(root.path(), Overwrite::No).unwrap_err();
+    assert_eq!(
+        refused.to_string(),
+        ".github/upshift.yml is there already: nothing was written\n→ Fix: remove it, or run `upshift init --force` to replace it"
+    );
+    assert_eq!(fs::read_to_string(&config).unwrap(), "mine");
+    assert!(!root.path().join(init::WORKFLOW_PATH).exists(), "nothing at all was written");
+    init::write(root.path(), Overwrite::Yes).unwrap();
+    assert_eq!(fs::read_to_string(&config).unwrap(), init::CONFIG);
+}
+
+#[cfg(unix)]
+#[test]
+fn init_replaces_a_link_and_does_not_write_through_it() {
+    let root = tempfile::tempdir().unwrap();
+    let elsewhere = tempfile::tempdir().unwrap();
+    let target = elsewhere.path().join("kept");
+    fs::write(&target, "kept").unwrap();
+    fs::create_dir(root.path().join(".github")).unwrap();
+    std::os::unix::fs::symlink(&target, root.path().join(init::CONFIG_PATH)).unwrap();
+    assert!(matches!(init::write(root.path(), Overwrite::No), Err(init::InitError::Exists(_))));
+    init::write(root.path(), Overwrite::Yes).unwrap();
+    assert_eq!(fs::read_to_string(&target).unwrap(), "kept");
+    assert_eq!(fs::read_to_string(root.path().join(init::CONFIG_PATH)).unwrap(), init::CONFIG);
+}

@@ -1,0 +1,290 @@
+//! What is wrong is told: all of it, where it stands, and how to mend it.
+
+use proptest::prelude::*;
+use upshift::config::{FileContent, NamedFile, Setting, Sources, resolve};
+
+use super::catalogue::CATALOGUE;
+use super::{ONE_TIER, configured, flagged, keys, plan, tiered, told};
+
+#[test]
+fn every_error_of_every_source_is_told_at_once() {
+    let tiers = r#"{
+        "tiers": [
+            {"name": "a", "mode": "simpel", "maxIterations": 0, "models": {"artisan": "claude-haiku-4-5"}},
+            {"name": "", "mode": "full", "maxIteration": 5, "models": {"librarian": "gpt-5"}},
+            {"name": "c", "mode": "full", "maxIterations": 2.5, "models": {"artisan": "x", "critic": ["antropic/y", 7]}},
+            {"name": "d", "mode": "full", "maxIterations": 2, "models": {"artisan": "x"}, "maxCostUsd": -1},
+            {"name": "e", "mode": "simple", "maxIterations": 2, "models": {"artisan": []}},
+            "f"
+        ],
+        "global": {"maxTotalCostUsd": 0, "auditDbPath": 7}
+    }"#;
+    let config =
+        "maxTotalCostUsd: 3\nsafety:\n  sandbox: on\n  passEnv: [1, 'A B']\nproviders:\n  own: {baseUrl: 'ftp://x'}\n";
+    let mut sources = tiered("tiers.json", tiers);
+    sources.config_file = Some(NamedFile { path: "u.yml".to_owned(), content: FileContent::Text(config.to_owned()) });
+    sources.flags = sources.flags.with(Setting::MaxCostUsd, "much").with(Setting::Push, "pr");
+    insta::assert_snapshot!(told(&sources));
+}
+
+#[test]
+fn a_file_that_is_not_there_is_named() {
+    insta::assert_snapshot!(told(&flagged(Setting::Tiers, "nowhere.json")));
+    let mut sources = flagged(Setting::Config, "nowhere.yml");
+    sources.config_file = Some(NamedFile { path: "nowhere.yml".to_owned(), content: FileContent::Missing });
+    assert!(told(&sources).contains("Configuration not found: nowhere.yml"));
+    let unasked = NamedFile { path: ".github/upshift.yml".to_owned(), content: FileContent::Missing };
+    plan(&Sources { config_file: Some(unasked), ..keys() });
+}
+
+#[test]
+fn a_file_that_cannot_be_read_is_named() {
+    let content = FileContent::Unreadable("permission denied".to_owned());
+    let sources = Sources { config_file: Some(NamedFile { path: "u.yml".to_owned(), content }), ..keys() };
+    assert!(told(&sources).contains("Configuration cannot be read: u.yml: permission denied\n→ Fix:"));
+}
+
+#[test]
+fn a_file_that_is_neither_yaml_nor_json_says_where() {
+    insta::assert_snapshot!(told(&tiered("tiers.json", "{\n  \"tiers\": [,]\n}")));
+    let tabs = told(&configured("global:\n\tmaxTotalCostUsd: 2\n"));
+    assert!(tabs.contains("Configuration parse error in .github/upshift.yml"), "{tabs}");
+    assert!(tabs.contains("YAML allows no tabs"), "{tabs}");
+}
+
+#[test]
+fn unknown_keys_are_refused_with_what_was_meant() {
+    for (text, fix) in [
+        ("tier: []\n", "Did you mean `tiers`?"),
+        ("maxTotalCostUsd: 2\n", "It belongs at `global.maxTotalCostUsd`."),
+        ("global: {maxTotalCostUSD: 2}\n", "Did you mean `maxTotalCostUsd`?"),
+        ("test: {colour: red}\n", "use one of: command, setupCommand, framework, timeoutSeconds, junit"),
+        ("providers: {own: {wire: openai, baseUrl: 'http://x', apiKey: y}}\n", "name that variable as `apiKeyEnv`"),
+    ] {
+        let told = told(&configured(text));
+        assert!(told.contains("unknown key") && told.contains(fix), "{text}: {told}");
+    }
+}
+
+#[test]
+fn a_key_that_stands_twice_is_refused() {
+    for text in [
+        "{\"global\": {\"maxTotalCostUsd\": 1, \"maxTotalCostUsd\": 9}}",
+        "global: {maxTotalCostUsd: 1, maxTotalCostUsd: 9}\n",
+    ] {
+        assert!(told(&configured(text)).contains("global.maxTotalCostUsd — this key stands twice"));
+    }
+}
+
+#[test]
+fn equal_names_of_tiers_are_refused() {
+    let twice = format!("{ONE_TIER}  - {{name: a, mode: full, maxIterations: 1, models: {{artisan: gpt-5}}}}\n");
+    assert!(told(&configured(&twice)).contains("tiers[1].name — the name `a` stands for tiers[0] already"));
+}
+
+#[test]
+fn numbers_out_of_range_are_refused_wherever_they_stand() {
+    for (setting, value) in [
+        (Setting::MaxCostUsd, "0"),
+        (Setting::MaxCostUsd, "-1"),
+        (Setting::MaxCostUsd, "nan"),
+        (Setting::MaxCostUsd, "inf"),
+        (Setting::MaxCostUsd, "1e300"),
+        (Setting::MaxCostUsd, "two"),
+        (Setting::MaxDurationMinutes, "0"),
+        (Setting::MaxDurationMinutes, "1e9"),
+        (Setting::MaxIterations, "0"),
+        (Setting::MaxIterations, "1.5"),
+        (Setting::MaxIterations, "99999999999999999999999999"),
+        (Setting::NoAudit, "perhaps"),
+        (Setting::Format, "yaml"),
+        (Setting::Sandbox, "maybe"),
+        (Setting::PassEnv, "A-B"),
+        (Setting::ProtectedPaths, "a/[b"),
+        (Setting::FailOn, "everything"),
+    ] {
+        let told = told(&flagged(setting, value));
+        assert!(told.contains(&format!("Error 1: {}", setting.flag())), "{value}: {told}");
+    }
+    for text in [
+        "global: {maxTotalCostUsd: .nan}",
+        "global: {maxTotalCostUsd: .inf}",
+        "global: {maxTotalCostUsd: '2'}",
+        "global: {maxTotalDurationMinutes: -3}",
+        "global: {maxTotalIterations: 0}",
+        "agent: {maxTurns: 0}",
+        "agent: {temperature: 3}",
+        "test: {timeoutSeconds: 0}",
+        "test: {command: ''}",
+        "test: {command: [a]}",
+        "entropyThreshold: true",
+        "- a",
+        "just text",
+        "5",
+    ] {
+        assert!(told(&configured(text)).contains("→ Fix:"), "{text}");
+    }
+}
+
+#[test]
+fn a_whole_number_may_be_written_as_javascript_writes_it() {
+    let text = ONE_TIER.replace("maxIterations: 3", "maxIterations: 3.0");
+    assert_eq!(plan(&configured(&text)).tiers[0].max_iterations, 3);
+}
+
+#[test]
+fn a_literal_key_is_refused_and_never_shown() {
+    let key = format!("sk-{}", "abcdefghij".repeat(3));
+    for text in [
+        format!("providers: {{own: {{wire: openai, baseUrl: 'https://x', apiKeyEnv: {key}}}}}\n"),
+        format!("providers: {{own: {{wire: openai, baseUrl: 'https://user:{key}@x/v1'}}}}\n"),
+        format!("objective: {key}\n"),
+        format!("tiers: [{{name: a, mode: simple, maxIterations: 1, models: {{artisan: {key}}}}}]\n"),
+        format!("tiers: {key} x5\n"),
+        format!("agent: {{maxTurns: {key}}}\n"),
+        format!("safety: {{sandbox: {key}}}\n"),
+        format!("test: {{command: [{key}]}}\n{key}: 1\n"),
+    ] {
+        let told = told(&configured(&text));
+        assert!(!told.contains("abcdefghij"), "{told}");
+    }
+}
+
+#[test]
+fn what_this_version_cannot_do_is_refused_or_said() {
+    assert!(told(&flagged(Setting::Push, "commit")).contains("--push — is not in this version yet"));
+    assert!(told(&configured("github: {push: pr}\n")).contains("github.push — is not in this version yet"));
+    let plan =
+        plan(&configured("github: {push: none, waitFor: merge}\nsafety: {sandbox: required, network: loopback}\n"));
+    assert_eq!(plan.refusals.len(), 2, "{:?}", plan.refusals);
+    assert!(plan.warnings.iter().any(|warning| warning.contains("github.waitFor is for the Action")));
+    let mut able = configured("github: {push: pr, waitFor: merge}\nsafety: {sandbox: required, network: off}\n");
+    able.build.github = true;
+    able.build.confinement = true;
+    let plan = super::plan(&able);
+    assert!(plan.refusals.is_empty());
+    assert!(!plan.warnings.iter().any(|warning| warning.contains("Action")));
+}
+
+#[test]
+fn the_frameworks_of_the_build_are_the_ones_that_can_be_named() {
+    let mut sources = configured("test: {framework: pytst}\n");
+    plan(&sources);
+    sources.build.frameworks = &["pytest", "cargo-test"];
+    assert!(
+        told(&sources).contains("test.framework — no framework is called 'pytst'\n    → Fix: Did you mean `pytest`?")
+    );
+}
+
+#[test]
+fn secrets_of_the_run_are_never_handed_to_the_tests() {
+    for name in ["ANTHROPIC_API_KEY", "GITHUB_TOKEN"] {
+        let told = told(&configured(&format!("{ONE_TIER}safety: {{passEnv: [HOME, {name}]}}\n")));
+        assert!(told.contains(&format!("safety.passEnv — {name} is a secret of this run")), "{told}");
+    }
+    assert_eq!(plan(&flagged(Setting::PassEnv, "A, B\nC D")).safety.pass_env, ["A", "B", "C", "D"]);
+}
+
+#[test]
+fn edits_of_tests_may_be_allowed_for_none_all_or_some() {
+    let allowed =
+        |value: &str| plan(&configured(&format!("safety: {{allowTestEdits: {value}}}\n"))).safety.allow_test_edits;
+    assert_eq!(allowed("false"), [""; 0]);
+    assert_eq!(allowed("true"), ["**"]);
+    assert_eq!(allowed("['tests/new_*.py']"), ["tests/new_*.py"]);
+    assert!(told(&configured("safety: {allowTestEdits: tests}\n")).contains("safety.allowTestEdits — expected a list"));
+}
+
+#[test]
+fn a_mistyped_variable_is_warned_about() {
+    let mut sources = keys();
+    sources.env.insert("UPSHIFT_MAX_COST_US".to_owned(), "1".to_owned());
+    let warnings = plan(&sources).warnings;
+    assert!(warnings.iter().any(|w| w.contains("did you mean UPSHIFT_MAX_COST_USD?")), "{warnings:?}");
+}
+
+#[test]
+fn more_than_one_iteration_of_context_comes_with_the_seeds_warning() {
+    let warnings = plan(&configured("global: {contextResetFrequency: 3}\n")).warnings;
+    let warning = warnings.iter().find(|warning| warning.contains("contextResetFrequency")).unwrap();
+    assert_eq!(warning.lines().count(), 3);
+    assert!(
+        plan(&configured("global: {contextResetFrequency: 1}\n")).warnings.iter().all(|w| !w.contains("Frequency"))
+    );
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn no_text_makes_resolving_panic(text in "\\PC{0,80}", flag in "\\PC{0,40}", index in 0..Setting::ALL.len()) {
+        let mut sources = configured(&text);
+        sources.flags = sources.flags.with(Setting::ALL[index], flag);
+        let _plan = resolve(&sources, &CATALOGUE);
+    }
+
+    #[test]
+    fn no_yaml_of_known_words_makes_resolving_panic(words in prop::collection::vec(word(), 0..40)) {
+        let text = words.concat();
+        if let Err(errors) = resolve(&configured(&text), &CATALOGUE) {
+            prop_assert!(!errors.sources.is_empty());
+            prop_assert!(errors.to_string().contains("→ Fix:"));
+        }
+        let _plan = resolve(&flagged(Setting::Tiers, &text), &CATALOGUE);
+    }
+}
+
+/// A scrap of a configuration: mostly well-formed pieces, so that the reader is reached.
+fn word() -> impl Strategy<Value = &'static str> {
+    prop::sample::select(vec![
+        "tiers",
+        "global",
+        "models",
+        "providers",
+        "test",
+        "agent",
+        "safety",
+        "github",
+        "name",
+        "mode",
+        "artisan",
+        "maxIterations",
+        "maxTotalCostUsd",
+        ": ",
+        ":\n",
+        "\n",
+        "\n  ",
+        "\n    ",
+        "- ",
+        "- {",
+        "}",
+        "[",
+        "]",
+        ", ",
+        "simple",
+        "full",
+        "claude-haiku-4-5",
+        "own/x",
+        "5",
+        "-1",
+        "1e400",
+        "null",
+        "true",
+        "\"",
+        "'",
+        "&a ",
+        "*a",
+        "<<: ",
+        "!t ",
+        "|\n",
+        "# ",
+        "\t",
+        "{",
+        "\u{feff}",
+        " > ",
+        " x5",
+        "auto",
+        "é",
+        "---\n",
+    ])
+}

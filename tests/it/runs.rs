@@ -1,0 +1,265 @@
+//! Whole runs: the built program on real broken projects, with a scripted model that answers only from what it is sent.
+
+use std::path::PathBuf;
+
+use serde_json::json;
+
+use crate::world::log::Log;
+use crate::world::model_server::{ModelServer, Request, Say, Scripted};
+use crate::world::program::{Program, Said};
+use crate::world::project::Project;
+
+/// Two tiers of one vendor, three iterations each.
+const LADDER: &str = "claude-haiku-4-5 x3 > claude-sonnet-4-5 x3";
+
+/// What a scripted artisan does in one session: looks at the file, replaces a line, reports.
+fn artisan(request: &Request, source: &str, replacement: impl FnOnce(&str) -> (String, String)) -> Scripted {
+    match request.turn() {
+        0 => Say::call("read_file", json!({ "path": source })).usage(900, 40).into(),
+        1 => {
+            let seen = request.tool_results().last().expect("the file").content.clone();
+            let (old, new) = replacement(&seen);
+            Say::call("edit_file", json!({ "path": source, "old_text": old, "new_text": new })).usage(1_200, 60).into()
+        }
+        _ => Say::call("final_report", json!({ "summary": "changed the line", "status": "done" }))
+            .usage(1_400, 30)
+            .into(),
+    }
+}
+
+/// The line of the file, as `read_file` showed it, that holds one of the fragments; without the line number.
+fn line_with(seen: &str, fragments: &[&str]) -> String {
+    let line = seen.lines().find(|line| fragments.iter().any(|fragment| line.contains(fragment)));
+    let line = line.unwrap_or_else(|| panic!("none of {fragments:?} in\n{seen}"));
+    fragments.iter().find(|fragment| line.contains(**fragment)).expect("the fragment").to_string()
+}
+
+/// The wrong patches of tier 1, each different; what follows the bug is what is replaced next.
+fn wrong_lines(project: &Project) -> Vec<String> {
+    let indent: String = project.wrong.chars().take_while(|c| c.is_whitespace()).collect();
+    match project.source {
+        "src/lib.rs" => ["a * b", "a + b + 1", "b - a"].iter().map(|line| format!("{indent}{line}")).collect(),
+        "shop/cart.py" => ["return max(prices)", "return sum(prices) + 7", "return len(prices)"]
+            .iter()
+            .map(|line| format!("{indent}{line}"))
+            .collect(),
+        _ => ["return 'Hi, ' + name;", "return name;", "return 'Hello! ' + name;"]
+            .iter()
+            .map(|line| format!("{indent}{line}"))
+            .collect(),
+    }
+}
+
+/// Tier 1 is wrong in a new way each time, tier 2 is right.
+fn wrong_then_right(project: &Project) -> impl FnMut(&Request) -> Scripted + Send + 'static {
+    let (source, wrong, right) = (project.source, project.wrong.to_owned(), project.right.to_owned());
+    let wrongs = wrong_lines(project);
+    let mut sessions = 0_usize;
+    move |request: &Request| {
+        if request.turn() == 0 {
+            sessions += 1;
+        }
+        let cheap = request.model.contains("haiku");
+        let iteration = sessions;
+        artisan(request, source, |seen| {
+            let known: Vec<&str> = std::iter::once(wrong.as_str()).chain(wrongs.iter().map(String::as_str)).collect();
+            let old = line_with(seen, &known);
+            let new = if cheap { wrongs[iteration - 1].clone() } else { right.clone() };
+            (old, new)
+        })
+    }
+}
+
+fn run(project: &Project, server: &ModelServer, args: &[&str]) -> (Said, PathBuf) {
+    let program = Program::with_anthropic(&server.url());
+    let database = project
+        .path()
+        .parent()
+        .expect("a parent")
+        .join(format!("{}.audit.db", project.path().file_name().expect("a name").to_string_lossy()));
+    let path = database.to_str().expect("text").to_owned();
+    let mut all = vec!["run", "--audit-db", &path];
+    all.extend_from_slice(args);
+    (program.run(project.path(), &all), database)
+}
+
+#[test]
+fn tier_one_is_wrong_in_new_ways_and_tier_two_is_right() {
+    for project in Project::all() {
+        let server = ModelServer::start(wrong_then_right(&project));
+        let (said, database) = run(&project, &server, &["--tiers", LADDER, "--test-command", project.test_command]);
+        assert_eq!(said.code, 0, "{}", said.all());
+        assert!(said.out.starts_with("✔ Fixed by Tier 2 (claude-sonnet-4-5) in iteration 1"), "{}", said.all());
+        assert!(project.read(project.source).contains(project.right));
+        let log = Log::open(&database);
+        let rows = log.rows("SELECT tier_index, iteration, test_status FROM tier_attempts ORDER BY id");
+        let expected = [["0", "1", "failed"], ["0", "2", "failed"], ["0", "3", "failed"], ["1", "1", "passed"]];
+        assert_eq!(rows, expected, "{}", said.all());
+        let end = log.rows("SELECT outcome, resolved_tier_name, resolved_iteration FROM run_metadata");
+        assert_eq!(end, [["success", "claude-sonnet-4-5", "1"]]);
+        let requests = server.requests();
+        assert_eq!(requests.len(), 12, "three turns in each of four sessions and none after green");
+        let first_of_tier_two = requests.iter().find(|request| request.model.contains("sonnet")).expect("tier 2");
+        for name in project.failing {
+            assert!(first_of_tier_two.all_text().contains(name), "{name} in {}", first_of_tier_two.all_text());
+        }
+        assert!(first_of_tier_two.all_text().contains("TIER 1 FAILURES"));
+        assert_eq!(log.number("SELECT COUNT(*) FROM model_calls"), 12);
+        server.finish();
+    }
+}
+
+#[test]
+fn a_project_that_is_never_right_ends_exhausted_and_whole() {
+    let project = Project::python();
+    let before = project.commit();
+    let mut number = 0;
+    let server = ModelServer::start(move |request| {
+        number += usize::from(request.turn() == 1);
+        let attempt = number;
+        artisan(request, "shop/cart.py", |seen| {
+            let line = seen.lines().find(|line| line.contains("return ")).expect("the line");
+            let old = &line[line.find("return ").expect("found")..];
+            (old.to_owned(), format!("return '{}'", "x".repeat(attempt)))
+        })
+    });
+    let ladder = "claude-haiku-4-5 x2 > claude-sonnet-4-5 x2";
+    let (said, database) = run(&project, &server, &["--tiers", ladder, "--test-command", project.test_command]);
+    assert_eq!(said.code, 1, "{}", said.all());
+    assert!(said.out.starts_with("✖ All 2 tiers exhausted without success."), "{}", said.out);
+    let log = Log::open(&database);
+    assert_eq!(log.number("SELECT COUNT(*) FROM tier_attempts WHERE test_status = 'failed'"), 4, "{}", said.all());
+    assert!(project.read("shop/cart.py").contains(project.wrong), "the start is restored");
+    assert_eq!(project.git_digest(), before, "the git directory is not touched");
+    server.finish();
+}
+
+#[test]
+fn a_full_tier_asks_librarian_artisan_and_critic_in_that_order() {
+    let project = Project::python();
+    let (source, wrong, right) = (project.source, project.wrong, project.right);
+    let server = ModelServer::start(move |request| {
+        let system = request.system();
+        if system.contains("You brief") {
+            return Say::call("final_report", json!({ "summary": "cart.py line 2 subtracts one", "status": "done" }))
+                .usage(500, 50)
+                .into();
+        }
+        if system.contains("You review") {
+            assert!(request.all_text().contains("+    return sum(prices)"), "the critic sees the diff");
+            return Say::call("final_report", json!({ "verdict": "approve", "summary": "right", "issues": [] }))
+                .usage(500, 50)
+                .into();
+        }
+        assert!(request.all_text().contains("cart.py line 2 subtracts one"), "the artisan has the brief");
+        artisan(request, source, |_| (wrong.to_owned(), right.to_owned()))
+    });
+    let (said, database) =
+        run(&project, &server, &["--tiers", "claude-haiku-4-5 x2 full", "--test-command", project.test_command]);
+    assert_eq!(said.code, 0, "{}", said.all());
+    let log = Log::open(&database);
+    let roles = log.rows("SELECT DISTINCT role FROM model_calls ORDER BY rowid");
+    assert_eq!(roles, [["librarian"], ["artisan"], ["critic"]]);
+    let models = log.rows("SELECT model_librarian, model_critic FROM tier_attempts");
+    assert_eq!(models, [["anthropic/claude-haiku-4-5", "anthropic/claude-haiku-4-5"]]);
+    server.finish();
+}
+
+#[test]
+fn a_rejected_change_costs_an_iteration_and_its_issues_reach_the_next() {
+    let project = Project::python();
+    let (source, wrong, right) = (project.source, project.wrong, project.right);
+    let mut reviews = 0;
+    let server = ModelServer::start(move |request| {
+        let system = request.system();
+        if system.contains("You brief") {
+            return Say::call("final_report", json!({ "summary": "look at cart.py", "status": "done" }))
+                .usage(500, 50)
+                .into();
+        }
+        if system.contains("You review") {
+            reviews += 1;
+            let report = json!({ "verdict": "reject", "summary": "no", "issues": ["the rounding is not handled"] });
+            let approve = json!({ "verdict": "approve", "summary": "fine now", "issues": [] });
+            return Say::call("final_report", if reviews == 1 { report } else { approve }).usage(500, 50).into();
+        }
+        if reviews == 1 {
+            assert!(request.all_text().contains("the rounding is not handled"));
+            return artisan(request, source, |_| {
+                (right.to_owned(), format!("{right}  # no rounding needed: whole cents"))
+            });
+        }
+        artisan(request, source, |_| (wrong.to_owned(), right.to_owned()))
+    });
+    let (said, database) =
+        run(&project, &server, &["--tiers", "claude-haiku-4-5 x3 full", "--test-command", project.test_command]);
+    assert_eq!(said.code, 0, "{}", said.all());
+    let rows = Log::open(&database).rows("SELECT iteration, test_status FROM tier_attempts ORDER BY id");
+    assert_eq!(rows, [["1", "failed"], ["2", "passed"]]);
+    server.finish();
+}
+
+#[test]
+fn the_sum_of_receipts_attempts_and_the_vendors_bill_agree() {
+    let project = Project::python();
+    let haiku = upshift::domain::catalogue::Price {
+        input: 1_000_000,
+        output: 5_000_000,
+        cache_read: 100_000,
+        cache_write: 1_250_000,
+    };
+    let options = crate::world::model_server::Options::default().price("claude-haiku-4-5", haiku);
+    let (source, wrong, right) = (project.source, project.wrong, project.right);
+    let server = ModelServer::start_with(options, move |request| {
+        artisan(request, source, |_| (wrong.to_owned(), right.to_owned()))
+    });
+    let (said, database) =
+        run(&project, &server, &["--tiers", "claude-haiku-4-5 x1", "--test-command", project.test_command]);
+    assert_eq!(said.code, 0, "{}", said.all());
+    let log = Log::open(&database);
+    let receipts = log.number("SELECT SUM(cost_micro_usd) FROM model_calls");
+    let attempts = log.number("SELECT CAST(ROUND(SUM(cost_usd) * 1000000) AS INTEGER) FROM tier_attempts");
+    let billed = i64::try_from(server.finish().0).expect("small");
+    assert_eq!((receipts, attempts), (billed, billed));
+    assert!(billed > 0);
+}
+
+#[test]
+fn what_already_passes_costs_nothing() {
+    let project = Project::python();
+    project.write(project.source, "def total(prices):\n    return sum(prices)\n");
+    let server = ModelServer::start(|_| panic!("no model is asked"));
+    let (said, database) = run(&project, &server, &["--tiers", LADDER, "--test-command", project.test_command]);
+    assert_eq!(said.code, 0, "{}", said.all());
+    let log = Log::open(&database);
+    assert_eq!(log.value("SELECT outcome FROM run_metadata"), "success");
+    assert_eq!(log.value("SELECT outcome FROM run_state"), "already_green");
+    server.finish();
+}
+
+#[test]
+fn a_broken_test_command_is_not_paid_for() {
+    let project = Project::python();
+    for command in ["no-such-program --test", "python3 -m no_such_module", "python3 -m unittest no_such_option --frobnicate"] {
+        let server = ModelServer::start(|_| panic!("no model is asked"));
+        let (said, _) = run(&project, &server, &["--tiers", LADDER, "--test-command", command]);
+        assert_eq!(said.code, 7, "{command}: {}", said.all());
+        server.finish();
+    }
+}
+
+#[test]
+fn a_cap_is_never_passed_not_even_by_one_call() {
+    let project = Project::python();
+    let server = ModelServer::start(move |request| {
+        artisan(request, "shop/cart.py", |_| ("nothing".to_owned(), "else".to_owned()))
+    });
+    let args = ["--tiers", "claude-haiku-4-5 x9", "--test-command", project.test_command, "--max-cost-usd", "0.012"];
+    let (said, database) = run(&project, &server, &args);
+    assert_eq!(said.code, 3, "{}", said.all());
+    let log = Log::open(&database);
+    let spent = log.number("SELECT COALESCE(SUM(cost_micro_usd), 0) FROM model_calls");
+    assert!(spent <= 12_000, "{spent}");
+    assert_eq!(log.value("SELECT outcome FROM run_metadata"), "budget_exhausted");
+    assert_eq!(log.number("SELECT COUNT(*) FROM model_calls"), i64::try_from(server.requests().len()).expect("small"));
+}

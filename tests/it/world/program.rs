@@ -1,0 +1,88 @@
+//! The built program, run as a stranger's shell would: with a scrubbed environment.
+
+use std::path::Path;
+use std::process::{Command, Output};
+
+use tempfile::TempDir;
+
+/// A home of its own for the program, and what is to be set in its environment.
+pub(crate) struct Program {
+    home: TempDir,
+    variables: Vec<(String, String)>,
+}
+
+/// What a finished program said.
+#[derive(Debug)]
+pub(crate) struct Said {
+    /// The exit code; negative for a signal.
+    pub(crate) code: i32,
+    /// Standard output.
+    pub(crate) out: String,
+    /// Standard error.
+    pub(crate) err: String,
+}
+
+impl Program {
+    /// With nothing set but `PATH` and a home that is empty.
+    pub(crate) fn new() -> Self {
+        Self { home: tempfile::tempdir().expect("a folder"), variables: Vec::new() }
+    }
+
+    /// With Anthropic's key and base URL set.
+    pub(crate) fn with_anthropic(url: &str) -> Self {
+        Self::new().with("ANTHROPIC_API_KEY", KEY).with("ANTHROPIC_BASE_URL", url)
+    }
+
+    /// With one more variable.
+    pub(crate) fn with(mut self, name: &str, value: &str) -> Self {
+        self.variables.push((name.to_owned(), value.to_owned()));
+        self
+    }
+
+    /// The command in a folder, not started.
+    pub(crate) fn command(&self, folder: &Path, args: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_upshift"));
+        command.args(args).current_dir(folder).env_clear();
+        for name in ["PATH", "CARGO_HOME", "RUSTUP_HOME", "RUSTUP_TOOLCHAIN"] {
+            if let Some(value) = std::env::var_os(name) {
+                command.env(name, value);
+            }
+        }
+        if std::env::var_os("RUSTUP_HOME").is_none() {
+            // rustup and cargo look below the home, which is not the caller's here.
+            let home = std::env::var_os("HOME").expect("HOME").to_string_lossy().into_owned();
+            command.env("RUSTUP_HOME", format!("{home}/.rustup")).env("CARGO_HOME", format!("{home}/.cargo"));
+        }
+        command.env("HOME", self.home.path()).envs(self.variables.iter().map(|(name, value)| (name, value)));
+        command
+    }
+
+    /// Runs it to its end.
+    pub(crate) fn run(&self, folder: &Path, args: &[&str]) -> Said {
+        Said::from(self.command(folder, args).output().expect("the program starts"))
+    }
+
+    /// The home.
+    pub(crate) fn home(&self) -> &Path {
+        self.home.path()
+    }
+}
+
+/// The key in every test; must never turn up anywhere but in a request's header.
+pub(crate) const KEY: &str = "sk-ant-canary-7f3a9b1c5d2e8f60";
+
+impl From<Output> for Said {
+    fn from(output: Output) -> Self {
+        use std::os::unix::process::ExitStatusExt as _;
+        let code = output.status.code().unwrap_or_else(|| -output.status.signal().unwrap_or(0));
+        let text = |bytes: Vec<u8>| String::from_utf8(bytes).expect("text");
+        Self { code, out: text(output.stdout), err: text(output.stderr) }
+    }
+}
+
+impl Said {
+    /// Everything it said, for messages of assertions.
+    pub(crate) fn all(&self) -> String {
+        format!("exit {}\n--- stdout\n{}\n--- stderr\n{}", self.code, self.out, self.err)
+    }
+}
