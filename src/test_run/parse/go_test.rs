@@ -142,7 +142,7 @@ impl Reader {
         let text = line.trim_start_matches(' ');
         let indent = line.len() - text.len();
         let Some(rest) = text.strip_prefix("--- ") else { return false };
-        if indent % LEVEL != 0 {
+        if !indent.is_multiple_of(LEVEL) {
             return false;
         }
         let (status, rest) = match rest.split_once(": ") {

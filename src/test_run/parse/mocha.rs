@@ -142,7 +142,7 @@ impl Reader {
     }
 
     fn tree_line(&mut self, text: &str, indent: usize) {
-        if indent < 2 || indent % 2 != 0 || text.is_empty() {
+        if indent < 2 || !indent.is_multiple_of(2) || text.is_empty() {
             return;
         }
         let level = indent / 2 - 1;

@@ -101,11 +101,7 @@ impl Reader {
         let indent = line.len() - text.len();
         match text.as_bytes().first() {
             // The marks are all beyond ASCII.
-            Some(0xE2 | 0xEF) => {
-                if self.mark(text, indent) {
-                    return;
-                }
-            }
+            Some(0xE2 | 0xEF) if self.mark(text, indent) => return,
             Some(b't') if self.listing && indent == 0 && text.starts_with("test at ") => {
                 self.settle();
                 self.listed_at = place::find(text);
@@ -373,7 +369,9 @@ impl Reader {
         self.settle();
         let numbered = self.counts.total.is_some() && self.counts.passed.is_some();
         let has_dots = self.dots && !self.cases.is_empty();
-        if !numbered && !has_dots && !(self.timed && self.results > 0) && self.problems.is_empty() {
+        let has_tree = self.timed && self.results > 0;
+        let recognised = numbered || has_dots || has_tree || !self.problems.is_empty();
+        if !recognised {
             return None;
         }
         if has_dots {

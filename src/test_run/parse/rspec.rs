@@ -132,7 +132,7 @@ impl Reader {
     fn tree_line(&mut self, line: &str) {
         let text = line.trim_start_matches(' ');
         let indent = line.len() - text.len();
-        let skipped = text.is_empty() || indent % 2 != 0 || text.len() > LONGEST_LINE;
+        let skipped = text.is_empty() || !indent.is_multiple_of(2) || text.len() > LONGEST_LINE;
         if skipped || self.tree.len() >= MOST_LINES || !self.budget.take(text.len()) {
             return;
         }

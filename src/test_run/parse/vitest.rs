@@ -167,7 +167,7 @@ impl Reader {
         }
         let text = line.trim_start_matches(' ');
         let indent = line.len() - text.len();
-        if indent == 0 || indent % 2 == 0 {
+        if indent.is_multiple_of(2) {
             return;
         }
         let Some((mark, rest)) = text.split_once(' ') else { return };
@@ -179,15 +179,15 @@ impl Reader {
         };
         let level = indent / 2;
         let name = without_time(rest);
-        if mark == "❯" || level == 0 {
-            if let Some(group) = without_count(name) {
-                self.path.truncate(level);
-                // Where a level is left out the names below are not whole.
-                if self.path.len() == level {
-                    self.path.push(group.to_owned());
-                }
-                return;
+        if (mark == "❯" || level == 0)
+            && let Some(group) = without_count(name)
+        {
+            self.path.truncate(level);
+            // Where a level is left out the names below are not whole.
+            if self.path.len() == level {
+                self.path.push(group.to_owned());
             }
+            return;
         }
         if mark == "❯" {
             return;

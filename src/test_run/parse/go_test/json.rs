@@ -85,10 +85,8 @@ impl Json {
         self.seen = true;
         match event.action {
             "output" => self.output(event),
-            "build-output" => {
-                if self.builds.len() < MOST_OPEN {
-                    self.builds.entry(event.import_path).or_default().push(&event.output);
-                }
+            "build-output" if self.builds.len() < MOST_OPEN => {
+                self.builds.entry(event.import_path).or_default().push(&event.output);
             }
             "run" => {
                 if let Some(test) = event.test
