@@ -56,6 +56,9 @@ impl Reader {
     }
 
     pub(super) fn line(&mut self, line: &str) {
+        if self.ending && line.is_empty() {
+            return;
+        }
         if std::mem::take(&mut self.ending) && self.numbers(line) {
             return;
         }
