@@ -312,10 +312,4 @@ mod tests {
         assert_eq!(without_time("adds: 0ms"), "adds");
         assert_eq!(without_time("adds (twice)"), "adds (twice)");
     }
-
-    #[test]
-    fn places_are_those_of_the_repository() {
-        let text = "Error: x\n    at a (node_modules/chai/lib.js:3:1)\n    at b (test/a.js:4:2)";
-        assert_eq!(stack::place_of(text), Some(("test/a.js".to_owned(), 4)));
-    }
 }

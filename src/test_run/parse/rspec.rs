@@ -14,7 +14,7 @@ const FRAMEWORK: &str = "rspec";
 /// The most lines of a documentation tree that are kept.
 const MOST_LINES: usize = 20_000;
 /// The longest line of such a tree.
-const LONGEST_LINE: usize = 500;
+const LONGEST_LINE: usize = 200;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Part {
