@@ -14,6 +14,9 @@ const GENERIC: &str = "generic";
 /// Runners that run others: when both were found, the second's output is a part of the first's.
 const ABSORBS: &[(&str, &str)] = &[
     ("cargo-nextest", "cargo-test"),
+    ("cargo-nextest", "tap"),
+    ("cargo-nextest", "bats"),
+    ("cargo-nextest", "prove"),
     ("ctest", "googletest"),
     ("ctest", "catch2"),
     ("ctest", "doctest-cpp"),
