@@ -4,6 +4,14 @@
 //! floor: what the same work costs without upshift in the same run. CPU is user + system time of the program and all
 //! its children, less what the tests alone take. Medians over [`RUNS`] runs.
 
+#![expect(
+    clippy::expect_used,
+    clippy::disallowed_methods,
+    clippy::print_stdout,
+    clippy::indexing_slicing,
+    reason = "a benchmark stops at the first surprise, starts the program and prints"
+)]
+
 mod machine;
 mod model;
 
@@ -73,7 +81,13 @@ fn turns(program: &Path) {
     line("time per model turn, durable rows", per_turn, "ms", 5.0, Some(format!("{http:.2} ms for the HTTP exchange")));
     let tests = model::tests_cpu_ms();
     let own = median(cpu) - tests;
-    line("CPU of a four-turn fix beyond its tests", own, "ms", 30.0, Some(format!("{tests:.2} ms for four runs of the tests")));
+    line(
+        "CPU of a four-turn fix beyond its tests",
+        own,
+        "ms",
+        30.0,
+        Some(format!("{tests:.2} ms for four runs of the tests")),
+    );
     println!("      {:<44} {:>9.2} ms", "a four-turn fix, wall clock, tests included", median(short));
     line("resident memory", median(memory), "MB", 20.0, None);
     line("uncached bytes sent in four turns", median(bytes) / 1_000.0, "kB", 12.0, None);

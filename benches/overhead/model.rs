@@ -36,7 +36,10 @@ pub(crate) fn project() -> TempDir {
 pub(crate) fn upshift(program: &Path, folder: &Path, url: &str) -> Command {
     let mut command = Command::new(program);
     command.current_dir(folder).env_clear().env("PATH", "/usr/local/bin:/usr/bin:/bin").env("HOME", folder);
-    command.env("XDG_STATE_HOME", folder.join(".state")).env("ANTHROPIC_BASE_URL", url).env("ANTHROPIC_API_KEY", "sk-none-of-value");
+    command
+        .env("XDG_STATE_HOME", folder.join(".state"))
+        .env("ANTHROPIC_BASE_URL", url)
+        .env("ANTHROPIC_API_KEY", "sk-none-of-value");
     command
 }
 
@@ -150,7 +153,8 @@ pub(crate) fn http_floor_ms() -> f64 {
     let mut stream = TcpStream::connect(model.url().trim_start_matches("http://")).expect("connected");
     stream.set_nodelay(true).expect("no delay");
     let body = "x".repeat(6_000);
-    let request = format!("POST /v1/messages HTTP/1.1\r\nhost: localhost\r\ncontent-length: {}\r\n\r\n{body}", body.len());
+    let request =
+        format!("POST /v1/messages HTTP/1.1\r\nhost: localhost\r\ncontent-length: {}\r\n\r\n{body}", body.len());
     let mut times = Vec::new();
     for _ in 0..50 {
         let began = Instant::now();

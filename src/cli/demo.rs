@@ -15,7 +15,7 @@ const PROJECT: [(&str, &str); 5] = [
     (CASSETTE, include_str!("demo/cassette.json")),
 ];
 /// Where the recorded model's replies lie in the demo's folder.
-const CASSETTE: &str = ".upshift/demo-cassette.json";
+const CASSETTE: &str = ".upshift/demo.json";
 /// The demo's ladder: a small recorded model that gets it wrong twice, and a larger one that gets it right.
 const TIERS: &str = include_str!("demo/tiers.json");
 /// The demo's test command.
@@ -34,7 +34,7 @@ pub(super) fn run(environment: &Environment) -> anyhow::Result<u8> {
     let code = run::start(resolved, environment)?;
     let folder = folder.display();
     super::say(&format!(
-        "\nThe models were recorded: no key was used and nothing was paid.\n  the fixed project   {folder}\n  the audit log       \
+        "\nThe models were recorded: no key was used and nothing was paid; the costs are what their tokens would have cost.\n  the fixed project   {folder}\n  the audit log       \
          {folder}/.upshift/audit.db\n  read it again       cd {folder} && upshift report --format md"
     ));
     Ok(code)

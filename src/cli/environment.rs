@@ -15,7 +15,7 @@ const NOT_SECRET: [&str; 2] = ["SSH_AUTH_SOCK", "GPG_TTY"];
 
 /// A copy of the process environment, taken once.
 #[derive(Debug, Clone, Default)]
-pub struct Environment {
+pub(super) struct Environment {
     raw: BTreeMap<OsString, OsString>,
 }
 
@@ -23,53 +23,53 @@ impl Environment {
     /// Reads the environment of this process.
     #[must_use]
     #[expect(clippy::disallowed_methods, reason = "this is the place that reads the environment")]
-    pub fn read() -> Self {
+    pub(super) fn read() -> Self {
         Self { raw: std::env::vars_os().collect() }
     }
 
     /// All variables as they are, to build a child's environment from.
     #[must_use]
-    pub fn raw(&self) -> &BTreeMap<OsString, OsString> {
+    pub(super) fn raw(&self) -> &BTreeMap<OsString, OsString> {
         &self.raw
     }
 
     /// All variables that are valid text, for configuration.
     #[must_use]
-    pub fn text(&self) -> BTreeMap<String, String> {
+    pub(super) fn text(&self) -> BTreeMap<String, String> {
         let pairs = self.raw.iter();
         pairs.filter_map(|(name, value)| Some((name.to_str()?.to_owned(), value.to_str()?.to_owned()))).collect()
     }
 
     /// One variable's text; an empty one counts as unset (DESIGN §2.1).
     #[must_use]
-    pub fn get(&self, name: &str) -> Option<&str> {
+    pub(super) fn get(&self, name: &str) -> Option<&str> {
         let value = self.raw.get(std::ffi::OsStr::new(name))?.to_str()?;
         (!value.trim().is_empty()).then_some(value)
     }
 
     /// A key by the name of its variable.
     #[must_use]
-    pub fn secret(&self, name: &str) -> Option<SecretString> {
+    pub(super) fn secret(&self, name: &str) -> Option<SecretString> {
         self.get(name).map(SecretString::from)
     }
 
     /// The value of every variable whose name says that it is secret, for the redactor.
     #[must_use]
-    pub fn secrets(&self) -> Vec<SecretString> {
+    pub(super) fn secrets(&self) -> Vec<SecretString> {
         let names = self.raw.keys().filter_map(|name| name.to_str());
         names.filter(|name| is_secret_name(name)).filter_map(|name| self.secret(name)).collect()
     }
 
     /// Whether this is a GitHub Actions job.
     #[must_use]
-    pub fn in_actions(&self) -> bool {
+    pub(super) fn in_actions(&self) -> bool {
         self.get("GITHUB_ACTIONS") == Some("true")
     }
 
     /// The folder for what must outlive the process but lies outside every checkout: `RUNNER_TEMP` in Actions, else the
     /// user's state folder (XDG Base Directory), else the system's temporary folder.
     #[must_use]
-    pub fn state_home(&self) -> PathBuf {
+    pub(super) fn state_home(&self) -> PathBuf {
         let absolute = |name: &str| self.get(name).map(PathBuf::from).filter(|path| path.is_absolute());
         if let (true, Some(temp)) = (self.in_actions(), absolute("RUNNER_TEMP")) {
             return temp.join("upshift");

@@ -47,17 +47,20 @@ fn spinner() -> ProgressBar {
 
 /// What is being waited for after an event; `None` leaves it as it was.
 fn waiting_for(event: &Event) -> Option<&'static str> {
-    match event {
-        Event::RunStarted(_) => Some("running the tests for a baseline"),
-        Event::CallReserved { scope, .. } => Some(match scope.role {
+    if let Event::CallReserved { scope, .. } = event {
+        return Some(match scope.role {
             Role::Librarian => "the librarian is thinking",
             Role::Artisan => "the artisan is thinking",
             Role::Critic => "the critic is thinking",
-        }),
-        Event::CallSettled(_) => Some("running its tools"),
-        Event::SessionFinished { role: Role::Artisan | Role::Critic, .. } => Some("running the tests"),
-        _other => None,
+        });
     }
+    if matches!(event, Event::RunStarted(_)) {
+        return Some("running the tests for a baseline");
+    }
+    if matches!(event, Event::SessionFinished { role: Role::Artisan | Role::Critic, .. }) {
+        return Some("running the tests");
+    }
+    matches!(event, Event::CallSettled(_)).then_some("running its tools")
 }
 
 impl EventSink for Terminal {

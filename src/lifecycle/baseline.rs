@@ -15,7 +15,8 @@ use crate::test_run::{self, TestRun};
 /// Runs the setup command and the tests, sets flaky tests aside, and decides whether there is something to fix.
 pub(super) async fn run(engine: &mut Engine<'_>) -> Result<(), LifecycleError> {
     if let Some(reason) = set_up(engine).await? {
-        return Ok(stopped_or(engine, Outcome::Broken { reason: reason.clone() }, reason));
+        stopped_or(engine, Outcome::Broken { reason: reason.clone() }, reason);
+        return Ok(());
     }
     let start = engine.world.workspace.snapshot().await?;
     engine.state.start = Some(start.clone());

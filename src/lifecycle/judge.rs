@@ -144,8 +144,3 @@ pub(super) fn signature(report: &TestReport, verdict: &Verdict) -> String {
     }
     parts.join("\n")
 }
-
-/// The first line that says something.
-pub(super) fn first_line(text: &str) -> &str {
-    text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or("")
-}

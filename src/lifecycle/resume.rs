@@ -98,14 +98,15 @@ pub fn recall_touched(journal: &Journal, state: &mut RunState, events: &[Event])
     }
     let (tier_index, iteration) = (state.position.tier_index, state.iteration());
     let began = events.iter().rposition(|event| matches!(event, Event::IterationStarted { .. })).unwrap_or(0);
-    let told = events.iter().skip(began).filter_map(|event| match event {
-        Event::ToolFinished { name, subject, .. } if session::writes(name) => Some(subject.clone()),
-        _other => None,
+    let told = events.iter().skip(began).filter_map(|event| {
+        let Event::ToolFinished { name, subject, .. } = event else { return None };
+        session::writes(name).then(|| subject.clone())
     });
     state.touched.extend(told.filter(|path| is_inside(path)));
     let recorded = journal.store().recorded_replies(&state.run_id, tier_index, iteration)?;
     let calls = recorded.iter().filter_map(|(_, reply)| reply.as_ref()).flat_map(|reply| &reply.tool_calls);
-    let asked = calls.filter(|call| session::writes(&call.name)).filter_map(|call| call.arguments.get("path")?.as_str());
+    let asked =
+        calls.filter(|call| session::writes(&call.name)).filter_map(|call| call.arguments.get("path")?.as_str());
     state.touched.extend(asked.filter(|path| is_inside(path)).map(str::to_owned));
     Ok(())
 }

@@ -237,7 +237,7 @@ mod tests {
         }
         let halt = rules(&[5, 1], OnEntropy::Halt);
         let mut position = Position::at(0, &halt);
-        step(&halt, &mut position, &red("a", "1"));
+        assert_eq!(step(&halt, &mut position, &red("a", "1")).decision, Decision::Iterate);
         let end = Decision::End { exit: TierExit::NoProgress, outcome: Outcome::Stalled };
         assert_eq!(step(&halt, &mut position, &red("a", "1")).decision, end);
     }

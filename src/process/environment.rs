@@ -164,7 +164,10 @@ mod tests {
             ("CI", "false"),
         ]);
         let child = child_environment(&caller, &[], &[]).unwrap();
-        assert_eq!(names_in(&child), ["CARGO_HOME", "CI", "HTTP_PROXY", "LC_ALL", "NO_COLOR", "PATH", "PYTHONDONTWRITEBYTECODE"]);
+        assert_eq!(
+            names_in(&child),
+            ["CARGO_HOME", "CI", "HTTP_PROXY", "LC_ALL", "NO_COLOR", "PATH", "PYTHONDONTWRITEBYTECODE"]
+        );
         assert_eq!(child.get(OsStr::new("CI")), Some(&OsString::from("true")));
     }
 

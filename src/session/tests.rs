@@ -1,6 +1,7 @@
 //! Whole sessions against a scripted provider, in paused time: waits cost nothing, and every test ends by checking that
 //! each reservation has exactly one receipt.
 
+mod anything;
 mod ending;
 mod failures;
 mod money;

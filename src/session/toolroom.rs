@@ -19,6 +19,7 @@ use super::ports::{Ports, ToolFuture};
 use super::reading::Wish;
 use super::spec::Limits;
 use super::tool::Tool;
+use super::visible;
 use super::words;
 use crate::domain::event::Event;
 use crate::domain::ladder::Role;
@@ -251,7 +252,7 @@ impl Toolroom {
                 (false, text)
             }
         };
-        let mut text = ports.redactor.redact(&text).into_owned();
+        let mut text = visible::reveal(&ports.redactor.redact(&text)).into_owned();
         if let Some(note) = &wish.note {
             text.push('\n');
             text.push_str(note);

@@ -152,7 +152,10 @@ fn runs_beside_each_other_do_not_end_each_others_tests() {
     let running: Vec<_> = projects
         .iter()
         .map(|project| {
-            project.write("slow.sh", "i=0; while [ $i -lt 40 ]; do /bin/true; i=$((i+1)); done; exec python3 -m unittest -v\n");
+            project.write(
+                "slow.sh",
+                "i=0; while [ $i -lt 40 ]; do /bin/true; i=$((i+1)); done; exec python3 -m unittest -v\n",
+            );
             let args = ["run", "--no-audit", "--tiers", "claude-sonnet-4-5 x1", "--test-command", "sh slow.sh"];
             let mut command = program.command(project.path(), &args);
             command.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped()).spawn().expect("started")

@@ -12,7 +12,8 @@ const BUG: &str = "    (0..people).map(|_| cents / people).collect()";
 /// Rounds up: no cent is lost, but too many are found.
 const WRONG: &str = "    (0..people).map(|_| cents.div_ceil(people)).collect()";
 /// The whole remainder for the first: the sum is right, the shares are not fair.
-const WRONG_AGAIN: &str = "    (0..people).map(|i| if i == 0 { cents - cents / people * (people - 1) } else { cents / people }).collect()";
+const WRONG_AGAIN: &str =
+    "    (0..people).map(|i| if i == 0 { cents - cents / people * (people - 1) } else { cents / people }).collect()";
 /// One more cent for as many people as there are cents left over.
 const RIGHT: &str = "    (0..people).map(|i| cents / people + u64::from(i < cents % people)).collect()";
 
@@ -55,10 +56,12 @@ fn script(request: &Request) -> Scripted {
         return match request.turn() {
             0 => edit(WRONG_AGAIN, RIGHT).usage(2_100, 150).into(),
             1 => Say::call("run_tests", json!({})).usage(2_300, 30).into(),
-            _ => report("The first cents % people people get one more cent, so that nothing is lost and shares differ by one at most."),
+            _ => report(
+                "The first cents % people people get one more cent, so that nothing is lost and shares differ by one at most.",
+            ),
         };
     }
-    match (request.turn(), request.all_text().contains("div_ceil")) {
+    match (request.turn(), request.all_text().contains("YOUR CHANGE SO FAR")) {
         (0, false) => edit(BUG, WRONG).usage(1_600, 120).into(),
         (0, true) => edit(WRONG, WRONG_AGAIN).usage(2_000, 140).into(),
         (_, false) => report("Shares are rounded up, so no cent is lost."),
@@ -80,8 +83,9 @@ fn record_the_demo() {
     }
     std::fs::write(project.path().join(".gitignore"), "/target\n/Cargo.lock\n/.upshift\n").expect("written");
     let server = ModelServer::start(script);
-    let tiers: Value = serde_json::from_str(&std::fs::read_to_string(root.join("tiers.json")).expect("tiers")).expect("JSON");
-    let tiers = tiers.to_string().replace("cassette/.upshift/demo-cassette.json#", "demo/");
+    let tiers: Value =
+        serde_json::from_str(&std::fs::read_to_string(root.join("tiers.json")).expect("tiers")).expect("JSON");
+    let tiers = tiers.to_string().replace("cassette/.upshift/demo.json#", "demo/");
     let price = json!({ "inputPer1M": 1, "outputPer1M": 5, "contextWindow": 200_000, "maxOutputTokens": 64_000 });
     let config = json!({
         "providers": { "demo": { "wire": "anthropic", "baseUrl": server.url(), "apiKeyEnv": "DEMO_KEY" } },
@@ -93,7 +97,15 @@ fn record_the_demo() {
     let _absent = std::fs::remove_file(&tape);
     let program = Program::new().with("DEMO_KEY", "no-key-of-value");
     let args = [
-        "run", "--config", "../demo-config.json", "--tiers", &tiers, "--test-command", "cargo test --offline", "--record", "../demo-tape.json",
+        "run",
+        "--config",
+        "../demo-config.json",
+        "--tiers",
+        &tiers,
+        "--test-command",
+        "cargo test --offline",
+        "--record",
+        "../demo-tape.json",
     ];
     let said = program.run(project.path(), &args);
     assert!(said.out.starts_with("✔ Fixed by Tier 2"), "{}", said.all());

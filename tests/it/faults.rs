@@ -94,7 +94,9 @@ fn b2_a_full_tier_runs_three_roles() {
             return Say::call("final_report", json!({ "verdict": "approve", "summary": "ok" })).usage(10, 10).into();
         }
         match request.turn() {
-            0 => Say::call("edit_file", json!({ "path": source, "old_text": wrong, "new_text": right })).usage(10, 10).into(),
+            0 => Say::call("edit_file", json!({ "path": source, "old_text": wrong, "new_text": right }))
+                .usage(10, 10)
+                .into(),
             _ => done(),
         }
     });
@@ -179,7 +181,9 @@ fn b8_a_failed_call_that_may_have_been_billed_is_counted_and_local_models_are_fr
                 return Scripted::status(500, r#"{"type":"error","error":{"type":"api_error","message":"oops"}}"#);
             }
             match request.turn() {
-                0 => Say::call("edit_file", json!({ "path": source, "old_text": wrong, "new_text": right })).usage(10, 10).into(),
+                0 => Say::call("edit_file", json!({ "path": source, "old_text": wrong, "new_text": right }))
+                    .usage(10, 10)
+                    .into(),
                 _ => done(),
             }
         }
@@ -218,7 +222,9 @@ fn b9_bare_names_go_to_their_vendor_and_overrides_stay_in_their_tier() {
         if system.contains("You brief") || request.turn() > 0 {
             return done();
         }
-        Say::call("edit_file", json!({ "path": source, "old_text": wrong, "new_text": "    return 0" })).usage(10, 10).into()
+        Say::call("edit_file", json!({ "path": source, "old_text": wrong, "new_text": "    return 0" }))
+            .usage(10, 10)
+            .into()
     });
     let critics = ran.log.rows("SELECT model_critic FROM tier_attempts ORDER BY id");
     assert_eq!(critics, [["anthropic/claude-opus-4-6"], ["anthropic/claude-sonnet-4-5"]], "{}", ran.said.all());
@@ -234,7 +240,9 @@ fn b10_a_garbled_reply_costs_a_row_and_the_tier_goes_on() {
             return Say::text("").usage(10, 10).into();
         }
         match request.turn() {
-            0 => Say::call("edit_file", json!({ "path": source, "old_text": wrong, "new_text": right })).usage(10, 10).into(),
+            0 => Say::call("edit_file", json!({ "path": source, "old_text": wrong, "new_text": right }))
+                .usage(10, 10)
+                .into(),
             _ => done(),
         }
     });
@@ -262,9 +270,13 @@ fn b12_every_tiers_model_is_measured_by_its_own_window() {
     project.write(".github/upshift.yml", config);
     let wrong = project.wrong;
     let source = project.source;
-    let ran = run(&project, &["--tiers", "claude-haiku-4-5 x1 > claude-sonnet-4-5 x1"], move |request| match request.turn() {
-        0 => Say::call("edit_file", json!({ "path": source, "old_text": wrong, "new_text": "    return 1" })).usage(9_000, 50).into(),
-        _ => Say::call("final_report", json!({ "summary": "x", "status": "done" })).usage(9_100, 20).into(),
+    let ran = run(&project, &["--tiers", "claude-haiku-4-5 x1 > claude-sonnet-4-5 x1"], move |request| {
+        match request.turn() {
+            0 => Say::call("edit_file", json!({ "path": source, "old_text": wrong, "new_text": "    return 1" }))
+                .usage(9_000, 50)
+                .into(),
+            _ => Say::call("final_report", json!({ "summary": "x", "status": "done" })).usage(9_100, 20).into(),
+        }
     });
     let levels = ran.log.rows("SELECT json_extract(body, '$.level') FROM events WHERE kind = 'context_threshold'");
     assert_eq!(levels, [["warning"]], "9,000 of 20,000 is a warning, of 200,000 nothing: {}", ran.said.all());

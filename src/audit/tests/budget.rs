@@ -1,3 +1,5 @@
+//! Caps and reservations.
+
 use proptest::prelude::*;
 
 use super::*;

@@ -1,3 +1,5 @@
+//! Where a log lives, and its copy in a checkout.
+
 use super::*;
 use crate::audit::lock::beside;
 

@@ -1,3 +1,5 @@
+//! Tables, migrations, and what is refused.
+
 use super::*;
 use crate::audit::schema::{MIGRATIONS, newest, version};
 

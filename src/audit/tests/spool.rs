@@ -1,3 +1,5 @@
+//! What the database does not take, and how it comes back.
+
 use std::time::Duration;
 
 use super::*;

@@ -1,3 +1,5 @@
+//! What a run leaves in its log.
+
 use proptest::prelude::*;
 
 use super::*;

@@ -1,3 +1,5 @@
+//! Every change to a recorded run is found.
+
 use super::*;
 
 /// A finished run of each sort of event with rows, beside another run.

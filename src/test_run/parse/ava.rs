@@ -70,7 +70,7 @@ impl Reader {
             && let Some(at) = self.failing.iter().position(|failure| is_title(failure, text))
         {
             self.settle();
-            self.failing.swap_remove(at);
+            self.failing.remove(at);
             self.open = self.cases.push(text.trim_end(), TestStatus::Failed);
             return;
         }

@@ -1,8 +1,11 @@
-//! Catch2 (v2 and v3): its console and compact reporters.
+//! Catch2 (v2 and v3): its console, compact and XML reporters.
 //!
 //! The console reporter prints a head (test case and sections between lines of `-`) before the first thing that it has
 //! to say of a section.
 
+mod xml;
+
+use self::xml::Xml;
 use super::findings::{Block, Budget, Cases, Counts, Findings, Problems};
 use super::{place, stack};
 use crate::domain::test_report::{RunKind, TestStatus};
@@ -30,6 +33,7 @@ pub(super) struct Reader {
     name: String,
     failed: bool,
     block: Block,
+    xml: Xml,
     recognised: bool,
     finished: bool,
     counts: Counts,
@@ -46,6 +50,8 @@ impl Reader {
         " test cases, failed ",
         ": FAILED:",
         ": failed: ",
+        "<Catch name=",
+        "<Catch2TestRun ",
     ];
 
     pub(super) fn new(budget: &Budget) -> Self {
@@ -56,6 +62,7 @@ impl Reader {
             name: String::new(),
             failed: false,
             block: Block::default(),
+            xml: Xml::default(),
             recognised: false,
             finished: false,
             counts: Counts::default(),
@@ -63,6 +70,9 @@ impl Reader {
     }
 
     pub(super) fn line(&mut self, line: &str) {
+        if self.xml.line(line, &mut self.cases) {
+            return;
+        }
         if is_rule(line, b'-') {
             if self.part == Part::Head && !self.name.is_empty() {
                 self.part = Part::Body;
@@ -155,6 +165,9 @@ impl Reader {
 
     pub(super) fn finish(mut self, exit: Option<Exit>) -> Option<Findings> {
         self.settle();
+        if let Some(counts) = self.xml.counts() {
+            self.end(counts);
+        }
         if !self.recognised {
             return None;
         }

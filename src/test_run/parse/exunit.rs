@@ -56,6 +56,9 @@ impl Reader {
     }
 
     pub(super) fn line(&mut self, line: &str) {
+        if self.ending && line.is_empty() {
+            return;
+        }
         if std::mem::take(&mut self.ending) && self.numbers(line) {
             return;
         }
@@ -165,8 +168,9 @@ impl Reader {
 
     pub(super) fn finish(mut self, _exit: Option<Exit>) -> Option<Findings> {
         self.settle();
-        let compiled = self.problems.iter().any(|problem| problem.message.contains(".ex"));
-        if !self.finished && !(compiled || self.problems.iter().any(|problem| problem.message.contains("(Mix)"))) {
+        let is_own = |message: &str| message.contains(".ex") || message.contains("(Mix)");
+        let recognised = self.finished || self.problems.iter().any(|problem| is_own(&problem.message));
+        if !recognised {
             return None;
         }
         let mut findings = Findings::new(FRAMEWORK);

@@ -296,3 +296,27 @@ fn is_time(text: Option<&str>) -> bool {
     text.and_then(|text| text.strip_suffix(" ms").or_else(|| text.strip_suffix(" s")))
         .is_some_and(|digits| digits.parse::<f64>().is_ok())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::test_run::parse::findings::STORED_BYTES;
+
+    fn read(log: &str) -> Findings {
+        let mut reader = Reader::new(&Budget::new(STORED_BYTES));
+        log.lines().for_each(|line| reader.line(line));
+        reader.finish(None).unwrap()
+    }
+
+    #[test]
+    fn the_repetition_of_all_failures_counts_once() {
+        let file = "FAIL a.test.js\n  A\n    ✕ b (3 ms)\n\n  ● A › b\n\n    no\n\n";
+        let suite = "FAIL c.test.js\n  ● Test suite failed to run\n\n    broken\n\n";
+        let end = "Test Suites: 2 failed, 2 total\nTests:       1 failed, 1 total\n";
+        let found = read(&format!("{file}{suite}Summary of all failing tests\n{file}{suite}{end}"));
+        let seen: Vec<(&str, &str)> =
+            found.tests.iter().map(|test| (test.name.as_str(), test.message.as_str())).collect();
+        assert_eq!(seen, [("A › b", "no"), ("c.test.js", "broken")]);
+        assert_eq!(found.counts.errors, Some(1));
+    }
+}

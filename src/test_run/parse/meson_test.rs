@@ -126,16 +126,16 @@ fn result_line(line: &str) -> Option<(&str, TestStatus, &str)> {
     number.parse::<u64>().ok()?;
     total.parse::<u64>().ok()?;
     const WORDS: [(&str, TestStatus); 7] = [
-        ("OK", TestStatus::Passed),
-        ("EXPECTEDFAIL", TestStatus::Passed),
-        ("SKIP", TestStatus::Skipped),
-        ("FAIL", TestStatus::Failed),
-        ("TIMEOUT", TestStatus::Failed),
-        ("ERROR", TestStatus::Failed),
-        ("UNEXPECTEDPASS", TestStatus::Failed),
+        (" OK ", TestStatus::Passed),
+        (" EXPECTEDFAIL ", TestStatus::Passed),
+        (" SKIP ", TestStatus::Skipped),
+        (" FAIL ", TestStatus::Failed),
+        (" TIMEOUT ", TestStatus::Failed),
+        (" ERROR ", TestStatus::Failed),
+        (" UNEXPECTEDPASS ", TestStatus::Failed),
     ];
     WORDS.iter().find_map(|(word, status)| {
-        let at = rest.rfind(&format!(" {word} "))?;
+        let at = rest.rfind(word)?;
         let (name, detail) = rest.split_at_checked(at)?;
         Some((name.trim(), *status, detail.trim()))
     })

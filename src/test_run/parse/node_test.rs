@@ -101,11 +101,7 @@ impl Reader {
         let indent = line.len() - text.len();
         match text.as_bytes().first() {
             // The marks are all beyond ASCII.
-            Some(0xE2 | 0xEF) => {
-                if self.mark(text, indent) {
-                    return;
-                }
-            }
+            Some(0xE2 | 0xEF) if self.mark(text, indent) => return,
             Some(b't') if self.listing && indent == 0 && text.starts_with("test at ") => {
                 self.settle();
                 self.listed_at = place::find(text);
@@ -373,7 +369,9 @@ impl Reader {
         self.settle();
         let numbered = self.counts.total.is_some() && self.counts.passed.is_some();
         let has_dots = self.dots && !self.cases.is_empty();
-        if !numbered && !has_dots && !(self.timed && self.results > 0) && self.problems.is_empty() {
+        let has_tree = self.timed && self.results > 0;
+        let recognised = numbered || has_dots || has_tree || !self.problems.is_empty();
+        if !recognised {
             return None;
         }
         if has_dots {
@@ -423,4 +421,42 @@ fn parse(text: &str, status: TestStatus) -> Entry<'_> {
     let status = if status == TestStatus::Passed || directive.is_empty() { status } else { TestStatus::Skipped };
     let status = if directive.starts_with(" # TODO") { TestStatus::Skipped } else { status };
     Entry { name, status, timed }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::test_run::parse::findings::STORED_BYTES;
+
+    fn read(log: &str) -> Findings {
+        let mut reader = Reader::new(&Budget::new(STORED_BYTES));
+        log.lines().for_each(|line| reader.line(line));
+        reader.finish(None).unwrap()
+    }
+
+    fn numbers(tests: u64, suites: u64, fail: u64) -> String {
+        format!("ℹ tests {tests}\nℹ suites {suites}\nℹ pass {}\nℹ fail {fail}\nℹ cancelled 0\n", tests - fail)
+    }
+
+    #[test]
+    fn runs_of_several_workspaces_are_summed_and_each_has_its_own_suites() {
+        let one = format!("▶ suite\n  ✔ a (0.5ms)\n✔ suite (1.5ms)\n{}", numbers(1, 1, 0));
+        let two = format!(
+            "▶ test\n  ✖ b (0.5ms)\n✖ test (1.5ms)\n{}\n✖ failing tests:\n\ntest at x.js:3:1\n✖ b (0.5ms)\n  Error: no\n",
+            numbers(2, 0, 2)
+        );
+        let found = read(&format!("{one}{two}{one}"));
+        assert_eq!(found.counts.total, Some(4));
+        let names: Vec<&str> = found.tests.iter().map(|test| test.name.as_str()).collect();
+        assert_eq!(names, ["suite > a", "test > b", "test", "suite > a"]);
+        assert_eq!(found.tests.iter().find(|test| test.name == "test > b").unwrap().message, "Error: no");
+    }
+
+    #[test]
+    fn todo_and_cancelled_tests_are_told_apart() {
+        let found = read("✖ later (0.1ms) # TODO\n  Error: not yet\n\n✖ cut\n  'cancelled'\n\n✔ one (0.1ms)\n");
+        let status: Vec<TestStatus> = found.tests.iter().map(|test| test.status).collect();
+        assert_eq!(status, [TestStatus::Skipped, TestStatus::Failed, TestStatus::Passed]);
+        assert!(!found.finished);
+    }
 }

@@ -14,7 +14,7 @@ const FRAMEWORK: &str = "rspec";
 /// The most lines of a documentation tree that are kept.
 const MOST_LINES: usize = 20_000;
 /// The longest line of such a tree.
-const LONGEST_LINE: usize = 500;
+const LONGEST_LINE: usize = 200;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Part {
@@ -132,7 +132,7 @@ impl Reader {
     fn tree_line(&mut self, line: &str) {
         let text = line.trim_start_matches(' ');
         let indent = line.len() - text.len();
-        let skipped = text.is_empty() || indent % 2 != 0 || text.len() > LONGEST_LINE;
+        let skipped = text.is_empty() || !indent.is_multiple_of(2) || text.len() > LONGEST_LINE;
         if skipped || self.tree.len() >= MOST_LINES || !self.budget.take(text.len()) {
             return;
         }

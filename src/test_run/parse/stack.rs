@@ -57,3 +57,25 @@ pub(super) fn place_in_words(text: &str) -> Option<(String, u32)> {
         place::is_path(file).then(|| (file.to_owned(), number))
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_frame_of_the_repository_is_chosen() {
+        let text = "Expected: lib/other.js:9\n    at a (node_modules/chai/lib.js:3:1)\n    at b (test/a.js:4:2)";
+        assert_eq!(place_of(text), Some(("test/a.js".to_owned(), 4)));
+        assert_eq!(place_of("    at a (node_modules/x.js:3:1)"), Some(("node_modules/x.js".to_owned(), 3)));
+        let java = "    at org.junit.Assert.fail(Assert.java:89)\n    at a.CartTest.x(CartTest.java:16)";
+        assert_eq!(place_of(java), Some(("CartTest.java".to_owned(), 16)));
+    }
+
+    #[test]
+    fn places_in_words_are_found() {
+        assert_eq!(place_in_words("  at t/basic.t line 8."), Some(("t/basic.t".to_owned(), 8)));
+        let bats = "(from function `f' in file a.sh, line 1,\n in test file b.bats, line 19)";
+        assert_eq!(place_in_words(bats), Some(("b.bats".to_owned(), 19)));
+        assert_eq!(place_in_words("on line 3"), None);
+    }
+}

@@ -383,8 +383,10 @@ impl Reader {
             self.move_unreadable_files();
         }
         let ended = self.planned.is_some() || self.trailer.total.is_some();
-        let recognised = (self.version || ended) && (self.results > 0 || self.version || self.planned == Some(0));
-        if !recognised && self.problems.is_empty() && !(self.results > 1) {
+        // Without a plan or a version it is TAP only when something that a known tool writes was seen, too.
+        let evident = self.clues.is_evident() && self.results > 1;
+        let planned = ended && (self.results > 0 || self.planned == Some(0));
+        if !(self.version || planned || evident) && self.problems.is_empty() {
             return None;
         }
         let mut findings = Findings::new(dialect.framework());
@@ -428,7 +430,14 @@ impl Reader {
                 let total = Some(u64::try_from(self.cases.len()).unwrap_or(u64::MAX));
                 Counts { total, passed, failed, skipped: of(TestStatus::Skipped), errors: None }
             }
-            _ => Counts {
+            Dialect::Node
+            | Dialect::Mocha
+            | Dialect::Ava
+            | Dialect::Deno
+            | Dialect::Busted
+            | Dialect::Bats
+            | Dialect::Perl
+            | Dialect::Unknown => Counts {
                 total: Some(self.top_results()),
                 passed: Some(self.top.passed.unwrap_or(0)),
                 failed: Some(self.top.failed.unwrap_or(0)),

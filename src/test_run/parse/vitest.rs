@@ -167,7 +167,7 @@ impl Reader {
         }
         let text = line.trim_start_matches(' ');
         let indent = line.len() - text.len();
-        if indent == 0 || indent % 2 == 0 {
+        if indent.is_multiple_of(2) {
             return;
         }
         let Some((mark, rest)) = text.split_once(' ') else { return };
@@ -179,15 +179,15 @@ impl Reader {
         };
         let level = indent / 2;
         let name = without_time(rest);
-        if mark == "❯" || level == 0 {
-            if let Some(group) = without_count(name) {
-                self.path.truncate(level);
-                // Where a level is left out the names below are not whole.
-                if self.path.len() == level {
-                    self.path.push(group.to_owned());
-                }
-                return;
+        if (mark == "❯" || level == 0)
+            && let Some(group) = without_count(name)
+        {
+            self.path.truncate(level);
+            // Where a level is left out the names below are not whole.
+            if self.path.len() == level {
+                self.path.push(group.to_owned());
             }
+            return;
         }
         if mark == "❯" {
             return;
@@ -303,4 +303,34 @@ fn without_count(text: &str) -> Option<&str> {
     let count = count.strip_suffix(')')?;
     let number = count.split(' ').next()?;
     (!number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit())).then_some(name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::test_run::parse::findings::STORED_BYTES;
+
+    fn read(log: &str) -> Findings {
+        let mut reader = Reader::new(&Budget::new(STORED_BYTES));
+        log.lines().for_each(|line| reader.line(line));
+        reader.finish(None).unwrap()
+    }
+
+    #[test]
+    fn equal_reasons_are_printed_once_for_several_tests() {
+        let found = read(
+            "⎯⎯⎯⎯⎯ Failed Tests 2 ⎯⎯⎯⎯⎯\n\n FAIL  a.test.ts > x\n FAIL  a.test.ts > y\nError: no\n ❯ a.test.ts:3:1\n\n⎯⎯⎯⎯⎯⎯[1/2]⎯\n\n Test Files  1 failed (1)\n      Tests  2 failed (2)\n",
+        );
+        assert_eq!(found.tests.len(), 2);
+        assert!(found.tests.iter().all(|test| test.message.starts_with("Error: no") && test.line == Some(3)));
+    }
+
+    #[test]
+    fn names_of_version_3_are_whole_in_one_line() {
+        let found = read(
+            " ❯ a.test.ts (2 tests | 1 failed) 5ms\n   × Cart > adds 3ms\n     → no\n   ✓ Cart > is empty 1ms\n\n Test Files  1 failed (1)\n      Tests  1 failed | 1 passed (2)\n",
+        );
+        let names: Vec<&str> = found.tests.iter().map(|test| test.name.as_str()).collect();
+        assert_eq!(names, ["a.test.ts > Cart > adds", "a.test.ts > Cart > is empty"]);
+    }
 }

@@ -11,6 +11,10 @@ use crate::test_run::parse::{place, stack};
 
 /// How many tests and packages may be open at once whose output is kept.
 const MOST_OPEN: usize = 4096;
+/// The most output of open tests that is kept, in bytes.
+const MOST_OUTPUT: usize = 8 * 1024 * 1024;
+/// What one test's output costs at most: [`Block`] keeps no more.
+const MOST_OF_ONE: usize = 24 * 1024;
 
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "PascalCase")]
@@ -35,6 +39,8 @@ struct Open {
     output: Block,
     line: String,
     failed: bool,
+    /// What is kept, in bytes.
+    kept: usize,
 }
 
 impl Open {
@@ -60,6 +66,8 @@ impl Open {
 pub(super) struct Json {
     seen: bool,
     open: HashMap<(String, String), Open>,
+    /// The output that is kept of all open tests, in bytes.
+    kept: usize,
     builds: HashMap<String, Open>,
     counts: Counts,
     packages: u64,
@@ -85,10 +93,8 @@ impl Json {
         self.seen = true;
         match event.action {
             "output" => self.output(event),
-            "build-output" => {
-                if self.builds.len() < MOST_OPEN {
-                    self.builds.entry(event.import_path).or_default().push(&event.output);
-                }
+            "build-output" if self.builds.len() < MOST_OPEN => {
+                self.builds.entry(event.import_path).or_default().push(&event.output);
             }
             "run" => {
                 if let Some(test) = event.test
@@ -112,8 +118,12 @@ impl Json {
             return;
         }
         let key = (event.package, test);
-        if self.open.len() < MOST_OPEN || self.open.contains_key(&key) {
-            self.open.entry(key).or_default().push(&event.output);
+        if self.kept < MOST_OUTPUT && (self.open.len() < MOST_OPEN || self.open.contains_key(&key)) {
+            let open = self.open.entry(key).or_default();
+            let cost = event.output.len().min(MOST_OF_ONE.saturating_sub(open.kept));
+            open.kept += cost;
+            self.kept += cost;
+            open.push(&event.output);
         }
     }
 
@@ -130,6 +140,7 @@ impl Json {
         });
         let at = cases.push(&test, status);
         let output = self.open.remove(&(event.package.clone(), test));
+        self.kept -= output.as_ref().map_or(0, |open| open.kept).min(self.kept);
         if status == TestStatus::Failed {
             let text = output.map(|mut open| open.take()).unwrap_or_default();
             cases.explain(at, &text, stack::place_of(&text));
@@ -142,6 +153,7 @@ impl Json {
     fn package_ended(&mut self, event: Event<'_>, status: TestStatus, problems: &mut Problems) {
         self.packages += 1;
         let mut own = self.open.remove(&(event.package, String::new())).unwrap_or_default();
+        self.kept -= own.kept.min(self.kept);
         if status != TestStatus::Failed || own.failed {
             return;
         }

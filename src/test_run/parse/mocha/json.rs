@@ -98,9 +98,9 @@ impl Json {
 fn fail(test: &Test, cases: &mut Cases) {
     let at = cases.push(&test.full_title, TestStatus::Failed);
     let field = |name: &str| test.err.get(name).and_then(serde_json::Value::as_str).unwrap_or_default();
-    let (message, stack) = match &test.err {
-        serde_json::Value::String(message) => (message.as_str(), test.stack.as_deref().unwrap_or_default()),
-        _ => (field("message"), field("stack")),
+    let (message, stack) = match test.err.as_str() {
+        Some(message) => (message, test.stack.as_deref().unwrap_or_default()),
+        None => (field("message"), field("stack")),
     };
     let text = if stack.contains(message) { stack.to_owned() } else { format!("{message}\n{stack}") };
     let mut text = text.trim().to_owned();

@@ -108,6 +108,11 @@ impl Clues {
         self.timed || self.duration
     }
 
+    /// Whether something was seen that only one of the known tools writes.
+    pub(super) const fn is_evident(&self) -> bool {
+        self.bats || self.perl || self.busted || self.ava || self.deno || self.timed || (self.duration && self.subtest)
+    }
+
     pub(super) const fn is_perl(&self) -> bool {
         self.perl
     }

@@ -29,8 +29,16 @@ impl Pretty {
     pub(super) fn line(&mut self, line: &str) -> bool {
         // The marks begin with this byte; only a summary and what explains a failure have none.
         let marked = memchr::memchr(0xE2, line.as_bytes()).is_some();
-        if !marked && self.cases.is_empty() {
-            return false;
+        if !marked {
+            let numbers = line.as_bytes().first().is_some_and(u8::is_ascii_digit);
+            let skipped = line.ends_with(')') && line.contains(" (skipped");
+            if self.open.is_some() && line.starts_with("   ") && !skipped {
+                self.block.push(line.get(3..).unwrap_or_default());
+                return true;
+            }
+            if !(numbers || skipped) {
+                return false;
+            }
         }
         let Some(text) = drawn_last(line) else { return false };
         if let Some(name) = text.strip_prefix("✓ ") {

@@ -82,3 +82,22 @@ pub(super) fn plan(line: &str) -> Option<u64> {
     let behind = rest.trim_start_matches(|digit: char| digit.is_ascii_digit()).trim_start();
     (behind.is_empty() || behind.starts_with('#')).then_some(count)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_directives_and_sentences_are_told_apart() {
+        let name = |line| parse(line).map(|found| (found.name, found.status));
+        assert_eq!(name("ok 1 - has # 3 pears"), Some(("has # 3 pears", TestStatus::Passed)));
+        assert_eq!(name("not ok 2 - later # TODO soon"), Some(("later", TestStatus::Skipped)));
+        assert_eq!(name("ok 3 one # skip"), Some(("one", TestStatus::Skipped)));
+        assert_eq!(name("not ok - without number"), Some(("without number", TestStatus::Failed)));
+        assert_eq!(name("ok then, let us start"), None);
+        assert_eq!(name("okay"), None);
+        assert_eq!(plan("1..8"), Some(8));
+        assert_eq!(plan("1..0 # SKIP no perl"), Some(0));
+        assert_eq!(plan("1..8 of them"), None);
+    }
+}

@@ -1,8 +1,8 @@
 //! The HTTP/1.1 end of the scripted model server: reads requests, asks the script, writes, cuts or stalls answers.
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, PoisonError};
 use std::thread::JoinHandle;
 
