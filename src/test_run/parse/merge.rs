@@ -120,7 +120,12 @@ fn fallback(mut generic: Findings, kept: &[Findings]) -> Findings {
     generic.problems.sort_by_key(|problem| match problem.kind {
         RunKind::MissingTool | RunKind::Infrastructure => 0,
         RunKind::CompileError | RunKind::ImportError | RunKind::BadCommand => 1,
-        _ => 2,
+        RunKind::Tests
+        | RunKind::CollectionError
+        | RunKind::Crash
+        | RunKind::Timeout
+        | RunKind::NoTests
+        | RunKind::Unreadable => 2,
     });
     generic.problems.truncate(MOST);
     generic
