@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use reqwest::{Certificate, Client, ClientBuilder, NoProxy, Proxy, redirect};
 use secrecy::{ExposeSecret, SecretString};
-use url::{Host, Url};
+use url::Url;
 
 /// How long a connection may take to be made: name, TCP and TLS together.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(15);
@@ -26,6 +26,8 @@ const IDLE_TIMEOUT: Duration = Duration::from_secs(600);
 const POOL_IDLE_TIMEOUT: Duration = Duration::from_secs(50);
 /// Redirects followed within one origin.
 const MAX_REDIRECTS: usize = 5;
+/// Loopback is never sent through a proxy (as in Go and in browsers): a local model is not reachable from there.
+const LOOPBACK: &str = "localhost,127.0.0.0/8,::1";
 /// What we call ourselves.
 const USER_AGENT: &str = concat!("upshift/", env!("CARGO_PKG_VERSION"));
 
@@ -197,39 +199,28 @@ fn with_extra_ca(builder: ClientBuilder, settings: &HttpSettings) -> Result<Clie
 }
 
 /// Applies the proxies that were handed in, and none that the environment names behind our back.
-fn with_proxies(builder: ClientBuilder, proxy: &ProxySettings) -> Result<ClientBuilder, HttpError> {
-    let candidates = [
-        ("HTTP_PROXY", proxy.http.as_ref().or(proxy.all.as_ref()), "http"),
-        ("HTTPS_PROXY", proxy.https.as_ref().or(proxy.all.as_ref()), "https"),
-    ];
-    let no_proxy = NoProxy::from_string(proxy.no_proxy.as_deref().unwrap_or_default());
+fn with_proxies(builder: ClientBuilder, settings: &ProxySettings) -> Result<ClientBuilder, HttpError> {
+    let exempt = settings.no_proxy.as_deref().unwrap_or_default();
+    let exempt = NoProxy::from_string(&format!("{LOOPBACK},{exempt}"));
     let mut builder = builder.no_proxy();
-    for (variable, address, scheme) in candidates {
+    let http = settings.http.as_ref().or(settings.all.as_ref());
+    let https = settings.https.as_ref().or(settings.all.as_ref());
+    for (variable, address) in [("HTTP_PROXY", http), ("HTTPS_PROXY", https)] {
         let Some(address) = address.filter(|address| !address.expose_secret().trim().is_empty()) else { continue };
         let refuse = |reason: String| HttpError::Proxy { variable, reason };
         let url = proxy_url(address.expose_secret().trim()).map_err(|error| refuse(error.to_string()))?;
         if !matches!(url.scheme(), "http" | "https") {
             return Err(refuse(format!("a proxy that speaks {} is not supported", url.scheme())));
         }
-        let proxy =
-            Proxy::custom(move |target| (target.scheme() == scheme && !is_loopback(target)).then(|| url.clone()));
-        builder = builder.proxy(proxy.no_proxy(no_proxy.clone()));
+        let proxy = if variable == "HTTP_PROXY" { Proxy::http(url) } else { Proxy::https(url) };
+        let proxy = proxy.map_err(|error| refuse(innermost(&error)))?;
+        builder = builder.proxy(proxy.no_proxy(exempt.clone()));
     }
     Ok(builder)
 }
 
 fn proxy_url(address: &str) -> Result<Url, url::ParseError> {
     if address.contains("://") { Url::parse(address) } else { Url::parse(&format!("http://{address}")) }
-}
-
-/// Loopback is never sent through a proxy (as in Go and in browsers): a local model is not reachable from there.
-fn is_loopback(url: &Url) -> bool {
-    match url.host() {
-        Some(Host::Domain(name)) => name.eq_ignore_ascii_case("localhost"),
-        Some(Host::Ipv4(address)) => address.is_loopback(),
-        Some(Host::Ipv6(address)) => address.is_loopback(),
-        None => false,
-    }
 }
 
 /// The message at the bottom of an error's chain: reqwest's own outer ones say only "builder error".
@@ -267,18 +258,5 @@ mod tests {
         assert!(!format!("{proxy:?}").contains("hunter22"));
         let error = Http::new(settings(proxy)).client_for(&Url::parse("https://example.test").unwrap()).unwrap_err();
         assert!(!error.to_string().contains("hunter22") && error.to_string().contains("HTTPS_PROXY"), "{error}");
-    }
-
-    #[test]
-    fn loopback_is_recognised_in_all_its_spellings() {
-        for (url, loopback) in [
-            ("http://localhost:1/", true),
-            ("http://127.8.9.1/", true),
-            ("http://[::1]:11434/", true),
-            ("http://10.0.0.1/", false),
-            ("http://localhost.example.test/", false),
-        ] {
-            assert_eq!(is_loopback(&Url::parse(url).unwrap()), loopback, "{url}");
-        }
     }
 }

@@ -16,7 +16,7 @@
 //!
 //! ```text
 //! domain < {config, policy, report, redact} < {process, http} < {workspace, test_run, model, audit}
-//!        < session < agent < tracker < lifecycle < cli
+//!        < session < agent < lifecycle < cli
 //! ```
 //!
 //! | module | owns |
@@ -34,7 +34,6 @@
 //! | [`audit`] | the SQLite log: reservations, receipts, events, hash chain, spool |
 //! | [`session`] | one role's conversation with a model, to a final report |
 //! | [`agent`] | the roles: prompts and what goes into them |
-//! | [`tracker`] | the task of a run |
 //! | [`lifecycle`] | carries decisions out, phase by phase |
 //! | [`cli`] | commands, environment, terminal |
 //!
@@ -63,5 +62,4 @@ pub mod redact;
 pub mod report;
 pub mod session;
 pub mod test_run;
-pub mod tracker;
 pub mod workspace;

@@ -150,16 +150,6 @@ impl Store {
         Ok(())
     }
 
-    /// What the settled calls of a scope come to.
-    #[must_use]
-    pub fn spent(&self, scope: &Scope) -> MicroUsd {
-        let key = scope.to_string();
-        let known = || self.totals.0.get(&key).map(|total| total.settled);
-        let read = || query::sums(&self.db, &key).ok().map(|(settled, _)| settled);
-        let spent = if self.is_degraded() { known().or_else(read) } else { read().or_else(known) };
-        spent.unwrap_or_default()
-    }
-
     /// The least that is left over all caps, for planning the size of a call.
     #[must_use]
     pub fn left(&self, caps: &[Cap]) -> MicroUsd {

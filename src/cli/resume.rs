@@ -43,6 +43,7 @@ pub(super) fn run(args: Args, environment: &Environment) -> anyhow::Result<u8> {
         .map_err(|error| setup::audit_failure(&error))?;
     let mut journal = Journal::new(store, Vec::new());
     let lost = lifecycle::settle_lost(&mut journal, &state, setup.clock())?;
+    lifecycle::recall_touched(&journal, &mut state, &loaded.events)?;
     let replay = lifecycle::replay_of(&journal, &state)?;
     for listener in setup.listeners(&loaded.events) {
         journal.listen(listener);

@@ -33,10 +33,10 @@ pub(super) fn start(resolved: Resolved, environment: &Environment) -> anyhow::Re
     let mut store = setup.open_store(plan.audit.as_deref())?;
     let state = RunState::new(RunId::random(), plan, test_command, framework);
     let started = started(&state, &folder, &setup);
-    let invocation = store.begin_run(&started, std::process::id()).map_err(|error| setup::audit_failure(&error))?;
+    let saved = serde_json::to_string(&state)?;
+    let invocation = store.begin_run(&started, std::process::id(), &saved);
+    let invocation = invocation.map_err(|error| setup::audit_failure(&error))?;
     let mut journal = Journal::new(store, setup.listeners(&[]));
-    // Before anybody hears of the run, so that it can be taken up again from its very first event.
-    journal.record(&[], Some(&serde_json::to_string(&state)?));
     journal.tell(&Event::RunStarted(started));
     journal.tell(&invocation);
     setup::block_on(setup.carry(journal, state, Replay::none()))

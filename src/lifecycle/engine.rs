@@ -115,7 +115,8 @@ impl<'a> Engine<'a> {
     /// What the receipts of the iteration under way add up to, lost calls included.
     #[must_use]
     pub fn iteration_cost(&self) -> MicroUsd {
-        self.cost().saturating_sub(self.state.cost_before)
+        let state = &self.state;
+        self.journal.store().iteration_cost(&state.run_id, state.position.tier_index, state.iteration())
     }
 
     /// The caps that hold for a call of this tier.

@@ -47,7 +47,6 @@ pub(super) fn begin(engine: &mut Engine<'_>) -> Result<(), LifecycleError> {
         events.push(enter_tier(engine)?);
     }
     engine.state.run_iterations += 1;
-    engine.state.cost_before = engine.cost();
     engine.state.phase = Phase::Iterating;
     events.push(Event::IterationStarted {
         tier_index,

@@ -17,7 +17,7 @@ mod roles;
 pub mod state;
 
 pub use engine::{Engine, LifecycleError, World};
-pub use resume::{load, replay_of, settle_lost};
+pub use resume::{load, recall_touched, replay_of, settle_lost};
 
 use crate::domain::outcome::Outcome;
 use state::Phase;

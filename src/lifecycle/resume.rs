@@ -4,10 +4,11 @@ use super::engine::LifecycleError;
 use super::state::{Phase, RunState, STATE_VERSION};
 use crate::audit::{AuditError, CallReservation, Journal, LoadedRun};
 use crate::domain::clock::Clock;
+use crate::domain::event::Event;
 use crate::domain::outcome::Outcome;
 use crate::domain::receipt::{CallStatus, Receipt};
 use crate::policy::escalation::Position;
-use crate::session::Replay;
+use crate::session::{self, Replay};
 
 /// Reads a run's saved state and puts an interrupted one back before its next iteration.
 ///
@@ -84,6 +85,35 @@ fn lost(call: &CallReservation, clock: &dyn Clock) -> Receipt {
         error: Some("the process ended while the call was under way".to_owned()),
         timestamp: clock.timestamp(),
     }
+}
+
+/// Adds the paths that the killed process wrote in the iteration under way: every one that a tool reported, and every
+/// one that a recorded reply asked for, since the process may have died between the write and its event.
+///
+/// # Errors
+/// When the log cannot be read.
+pub fn recall_touched(journal: &Journal, state: &mut RunState, events: &[Event]) -> Result<(), AuditError> {
+    if state.phase != Phase::Iterating {
+        return Ok(());
+    }
+    let (tier_index, iteration) = (state.position.tier_index, state.iteration());
+    let began = events.iter().rposition(|event| matches!(event, Event::IterationStarted { .. })).unwrap_or(0);
+    let told = events.iter().skip(began).filter_map(|event| match event {
+        Event::ToolFinished { name, subject, .. } if session::writes(name) => Some(subject.clone()),
+        _other => None,
+    });
+    state.touched.extend(told.filter(|path| is_inside(path)));
+    let recorded = journal.store().recorded_replies(&state.run_id, tier_index, iteration)?;
+    let calls = recorded.iter().filter_map(|(_, reply)| reply.as_ref()).flat_map(|reply| &reply.tool_calls);
+    let asked = calls.filter(|call| session::writes(&call.name)).filter_map(|call| call.arguments.get("path")?.as_str());
+    state.touched.extend(asked.filter(|path| is_inside(path)).map(str::to_owned));
+    Ok(())
+}
+
+/// Whether a path as a model wrote it stays in the checkout by its words; the workspace checks the rest.
+fn is_inside(path: &str) -> bool {
+    let mut parts = std::path::Path::new(path).components();
+    !path.is_empty() && parts.all(|part| matches!(part, std::path::Component::Normal(_) | std::path::Component::CurDir))
 }
 
 /// The replies of the iteration that was under way, so that they are not paid for twice.

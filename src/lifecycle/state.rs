@@ -9,7 +9,7 @@ use crate::config::Plan;
 use crate::domain::attempt::{Attempt, TierExit, TierResult};
 use crate::domain::ladder::Tier;
 use crate::domain::outcome::Outcome;
-use crate::domain::units::{MicroUsd, RunId, TreeId};
+use crate::domain::units::{RunId, TreeId};
 use crate::policy::budget::Warnings;
 use crate::policy::escalation::{Position, Rules};
 use crate::policy::verdict::Baseline;
@@ -85,8 +85,6 @@ pub struct RunState {
     pub position: Position,
     /// Iterations begun in the whole run.
     pub run_iterations: u32,
-    /// What the run had cost when the iteration under way began.
-    pub cost_before: MicroUsd,
     /// Active milliseconds up to the last record.
     pub active_ms: u64,
     /// Which budget warnings were given.
@@ -123,7 +121,6 @@ impl RunState {
             phase: Phase::Baseline,
             position,
             run_iterations: 0,
-            cost_before: MicroUsd::ZERO,
             active_ms: 0,
             warned: Warnings::default(),
             start: None,

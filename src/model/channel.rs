@@ -92,6 +92,12 @@ impl Channel {
         })
     }
 
+    /// The same for a wire without streams: the vendor is silent until the whole answer is made.
+    pub(super) fn unstreamed(mut self) -> Self {
+        self.limits.idle = self.limits.overall;
+        self
+    }
+
     /// The key under a header of this name, if there is a key.
     pub(super) fn key_header(&self, name: &'static str) -> HeaderMap {
         let found = self.key.iter().map(|key| (HeaderName::from_static(name), key.clone()));
@@ -128,7 +134,7 @@ impl Channel {
         if answer.response.status() != StatusCode::OK {
             return Err(answer.refusal().await);
         }
-        if answer.is_event_stream() { answer.fold(fold).await } else { answer.whole(fold).await }
+        if answer.is_event_stream() { answer.fold(fold).await } else { answer.whole(Vec::new(), fold).await }
     }
 
     /// Waits for the network, but no longer than the idle limit and the call's deadline.
@@ -211,9 +217,8 @@ impl Answer<'_> {
         self.channel.blamed.refused(status, headers, self.channel.clock.unix_ms(), &Complaint::of_body(&body))
     }
 
-    /// A plain JSON answer; an event stream under a wrong content type is read all the same.
-    async fn whole(mut self, fold: impl Fold) -> Result<Value, CallFailure> {
-        let mut body = Vec::new();
+    /// A plain JSON answer, of which `body` has been read; an event stream under a wrong content type is read all the same.
+    async fn whole(mut self, mut body: Vec<u8>, fold: impl Fold) -> Result<Value, CallFailure> {
         while let Some(chunk) = self.chunk().await? {
             body.extend_from_slice(&chunk);
         }
@@ -236,10 +241,15 @@ impl Answer<'_> {
         Err(self.channel.blamed.unreadable(&what))
     }
 
+    /// An event stream; plain JSON under a wrong content type is read all the same.
     async fn fold(mut self, fold: impl Fold) -> Result<Value, CallFailure> {
         let mut folding = Folding { channel: self.channel, decoder: sse::Decoder::default(), fold };
+        let mut begun = false;
         loop {
             let step = match self.chunk().await {
+                Ok(Some(bytes)) if !begun && matches!(bytes.trim_ascii_start().first(), Some(b'{' | b'[')) => {
+                    return self.whole(bytes, folding.fold).await;
+                }
                 Ok(Some(bytes)) => folding.take(&bytes),
                 Ok(None) => return folding.finish(),
                 // The reply is all there; how the connection ends does not matter.
@@ -247,6 +257,7 @@ impl Answer<'_> {
                 Err(failure) => Err(failure),
             };
             step.map_err(|failure| folding.with_usage(failure))?;
+            begun = true;
         }
     }
 }

@@ -30,7 +30,7 @@ pub(super) struct Gemini {
 
 impl Gemini {
     pub(super) fn new(channel: Channel, base: Url) -> Self {
-        Self { channel, base }
+        Self { channel: channel.unstreamed(), base }
     }
 
     fn provider(&self) -> &str {

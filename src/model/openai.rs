@@ -4,6 +4,7 @@
 //! What differs between vendors is in [`Dialect`] and nowhere else. Requests put what is stable first, so that the prefix is
 //! the same bytes in every turn.
 
+mod quirks;
 mod stream;
 
 use reqwest::header::HeaderMap;
@@ -90,6 +91,7 @@ pub(super) struct OpenAi {
     base: Url,
     dialect: Dialect,
     api_version: String,
+    quirks: quirks::Quirks,
 }
 
 impl OpenAi {
@@ -97,7 +99,7 @@ impl OpenAi {
         let dialect = Dialect::of(&endpoint.name, &base);
         let api_version = endpoint.api_version.clone().filter(|version| !version.trim().is_empty());
         let api_version = api_version.unwrap_or_else(|| AZURE_API_VERSION.to_owned());
-        Self { channel, base: without_method(base), dialect, api_version }
+        Self { channel, base: without_method(base), dialect, api_version, quirks: quirks::Quirks::default() }
     }
 
     fn provider(&self) -> &str {
@@ -132,6 +134,14 @@ impl OpenAi {
     }
 
     async fn call(&self, request: &ChatRequest) -> Result<Reply, CallFailure> {
+        match self.call_once(request).await {
+            // Refused for an optional field: unprocessed and unbilled, so that asking again is free.
+            Err(failure) if self.quirks.learn(&failure) => self.call_once(request).await,
+            result => result,
+        }
+    }
+
+    async fn call_once(&self, request: &ChatRequest) -> Result<Reply, CallFailure> {
         let is_azure = self.dialect == Dialect::Azure;
         let headers: HeaderMap =
             if is_azure { self.channel.key_header("api-key") } else { self.channel.bearer_header() };
@@ -153,18 +163,21 @@ impl OpenAi {
             set("tools", tools.collect());
         }
         set("messages", encode_messages(request, self.provider(), self.dialect));
-        set(self.dialect.limit_field(&request.target), json!(request.max_output_tokens));
+        set(self.quirks.limit_field(self.dialect.limit_field(&request.target)), json!(request.max_output_tokens));
         set("stream", json!(true));
-        if !self.dialect.strict() {
+        if !self.dialect.strict() && self.quirks.takes_stream_options() {
             set("stream_options", json!({"include_usage": true}));
         }
         let hints = catalogue::wire_hints(&request.target);
         match (request.effort, self.dialect) {
             (Some(effort), Dialect::OpenRouter) => set("reasoning", json!({"effort": effort})),
-            (Some(effort), _) if hints.effort == EffortSetting::Named => set("reasoning_effort", json!(effort)),
+            (Some(effort), _) if hints.effort == EffortSetting::Named && self.quirks.takes_effort() => {
+                set("reasoning_effort", json!(effort))
+            }
             _ => {}
         }
-        if let Some(temperature) = request.temperature.filter(|_| hints.temperature) {
+        if let Some(temperature) = request.temperature.filter(|_| hints.temperature && self.quirks.takes_temperature())
+        {
             set("temperature", json!(temperature));
         }
         Value::Object(body)

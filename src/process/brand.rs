@@ -28,7 +28,7 @@ impl Brand {
         let lent = setrlimit(Resource::Locks, Rlimit { current: Some(self.0), maximum: hard }).is_ok();
         let started = start();
         if lent {
-            drop(setrlimit(Resource::Locks, Rlimit { current: soft, maximum: hard }).is_ok());
+            setrlimit(Resource::Locks, Rlimit { current: soft, maximum: hard }).unwrap_or_default();
         }
         started
     }
@@ -36,7 +36,8 @@ impl Brand {
     /// Makes the brand of a process final, by its hard limit.
     pub(super) fn burn(self, pid: Pid) {
         // One that is dead already has no use for it.
-        drop(prlimit(Some(pid), Resource::Locks, Rlimit { current: Some(self.0), maximum: Some(self.0) }).is_ok());
+        let limit = Rlimit { current: Some(self.0), maximum: Some(self.0) };
+        prlimit(Some(pid), Resource::Locks, limit).map(drop).unwrap_or_default();
     }
 
     /// The brand of a process; `None` for one that has none, or that is gone.

@@ -178,12 +178,17 @@ impl Family {
         true
     }
 
-    /// Whether a process descends from this child. A brand that was changed names nobody: the last family takes it.
+    /// Whether a process descends from this child.
+    ///
+    /// A brand that nobody here has is another upshift's, or was changed: then it is ours only if we have adopted the process, and the
+    /// last family takes it.
     fn owns(&self, families: &[Member], pid: Pid) -> bool {
         match Brand::of(pid) {
             None => false,
             Some(brand) if brand == self.brand => true,
-            Some(brand) => families.len() == 1 && families.iter().all(|member| member.brand != brand),
+            Some(brand) => {
+                families.len() == 1 && families.iter().all(|member| member.brand != brand) && is_adopted(pid)
+            }
         }
     }
 }
@@ -224,6 +229,14 @@ fn processes() -> impl Iterator<Item = Pid> {
         .filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok())
         .filter_map(Pid::from_raw)
         .filter(move |&pid| pid != own)
+}
+
+/// Whether we are a process's parent.
+fn is_adopted(pid: Pid) -> bool {
+    let stat = std::fs::read_to_string(format!("/proc/{}/stat", pid.as_raw_nonzero())).unwrap_or_default();
+    // The name in parentheses may hold anything; behind it stand the state and the parent.
+    let parent = stat.rsplit(')').next().and_then(|rest| rest.split_whitespace().nth(1)?.parse().ok());
+    parent == Some(rustix::process::getpid().as_raw_nonzero().get())
 }
 
 /// Waits for dead orphans, never for a child that its own family waits for.

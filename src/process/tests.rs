@@ -209,7 +209,7 @@ mod descendants {
         let spec = shell(&format!("{}; echo ready; exec sleep 1000", daemon(&pid)));
         let (ready, mut is_ready) = tokio::sync::mpsc::unbounded_channel();
         let stop = Stop::never();
-        let mut sink = |_: &[u8]| drop(ready.send(()));
+        let mut sink = |_: &[u8]| ready.send(()).unwrap_or_default();
         tokio::select! {
             _ = run(&spec, &stop, &mut sink) => panic!("it must not end by itself"),
             _ = is_ready.recv() => {}
@@ -276,10 +276,48 @@ mod descendants {
             finish(&shell_within(&format!("setsid sh {} >/dev/null 2>&1; sleep 0.2", script.display()), PATIENCE))
                 .await;
         assert_eq!(finished.exit, Exit::Code { code: 0 });
-        let length = || std::fs::metadata(&beat).unwrap().len();
-        let before = length();
-        finish(&shell("sleep 0.1")).await;
-        assert_eq!(length(), before);
+        let script = script.display().to_string();
+        let links = || {
+            let processes = std::fs::read_dir("/proc").unwrap().flatten();
+            processes
+                .filter(|entry| {
+                    std::fs::read_to_string(entry.path().join("cmdline")).is_ok_and(|line| line.contains(&script))
+                })
+                .count()
+        };
+        assert_eq!(
+            (0..20).map(|_| links()).sum::<usize>(),
+            0,
+            "looked for twenty times, since a link lives a moment only"
+        );
+    }
+
+    #[tokio::test]
+    async fn children_of_another_upshift_are_strangers() {
+        // Branded as by another upshift: a limit of its own, and not adopted by us.
+        let line = "exec prlimit --locks=77:77 sleep 1000";
+        #[expect(clippy::disallowed_methods, reason = "the other upshift's child was not started here")]
+        let mut other = std::process::Command::new("sh")
+            .args(["-c", &format!("{line} & echo $!; wait")])
+            .stdout(std::process::Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut pid = String::new();
+        std::io::BufRead::read_line(&mut std::io::BufReader::new(other.stdout.take().unwrap()), &mut pid).unwrap();
+        let limits = format!("/proc/{}/limits", pid.trim());
+        let started = Instant::now();
+        while !std::fs::read_to_string(&limits)
+            .unwrap()
+            .lines()
+            .any(|line| line.contains("locks") && line.contains("77"))
+        {
+            assert!(started.elapsed() < PATIENCE);
+        }
+        finish(&shell_within("trap '' TERM; while :; do sleep 1; done", Duration::from_millis(50))).await;
+        assert!(std::fs::read_to_string(format!("/proc/{}/stat", pid.trim())).unwrap().contains(") S "));
+        let pid = pid.trim().parse().ok().and_then(rustix::process::Pid::from_raw).unwrap();
+        rustix::process::kill_process(pid, rustix::process::Signal::KILL).unwrap();
+        other.wait().unwrap();
     }
 
     #[tokio::test]

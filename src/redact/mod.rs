@@ -168,6 +168,8 @@ impl Matcher {
         }
         let detector = AhoCorasick::builder()
             .match_kind(MatchKind::LeftmostFirst)
+            // A DFA would take longer to build than the text of a whole run takes to search.
+            .kind(Some(AhoCorasickKind::ContiguousNFA))
             .build(patterns.iter().map(|pattern| &pattern.bytes))
             .ok()?;
         let like_escapes = |secret: &SecretString| secret.expose_secret().contains(['\\', '%']);

@@ -34,6 +34,12 @@ pub use turns::SNAPSHOT_KIND;
 use crate::domain::event::Event;
 use turns::Session;
 
+/// Whether the tool of that name changes files.
+#[must_use]
+pub fn writes(tool_name: &str) -> bool {
+    tool::Tool::named(tool_name).is_some_and(toolroom::writes)
+}
+
 /// Holds one role's conversation to its end.
 ///
 /// It never fails: whatever happens, there is a [`SessionEnd`] with a report, the model's own or a synthetic one with its

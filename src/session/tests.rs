@@ -83,7 +83,7 @@ impl Clock for Paused {
     }
 
     fn monotonic_ms(&self) -> u64 {
-        self.0.elapsed().as_millis() as u64
+        u64::try_from(self.0.elapsed().as_millis()).unwrap()
     }
 }
 
@@ -129,6 +129,7 @@ struct Bench {
     limits: Limits,
     test_answers: RefCell<VecDeque<TestAnswer>>,
     redactor: Redactor,
+    commands: Vec<String>,
 }
 
 /// What the scripted test run says.
@@ -154,7 +155,7 @@ impl Bench {
         let recorder = Recorder { events: Rc::clone(&events), trigger: Rc::clone(&trigger) };
         let run = RunId::random();
         let mut store = Store::in_memory(Arc::new(Redactor::default())).unwrap();
-        store.begin_run(&started(&run), 1).unwrap();
+        store.begin_run(&started(&run), 1, "{}").unwrap();
         let info = ModelInfo {
             context_window: 200_000,
             max_output_tokens: 8_000,
@@ -187,6 +188,7 @@ impl Bench {
             limits: Limits::default(),
             test_answers: RefCell::default(),
             redactor: Redactor::default(),
+            commands: Vec::new(),
         }
     }
 
@@ -242,8 +244,8 @@ impl Bench {
             toolbox: Toolbox {
                 workspace: Arc::new(workspace),
                 run_tests: Some(run_tests),
-                run_command: None,
-                allow_commands: Vec::new(),
+                run_command: Some(Box::new(|argv| Box::pin(async move { Ok(format!("ran {argv:?}")) }))),
+                allow_commands: self.commands.clone(),
             },
             stop: self.stop.1.clone(),
             wrap_up: self.wrap_up.1.clone(),
@@ -394,10 +396,8 @@ fn is_done(end: &SessionEnd) -> bool {
 }
 
 fn failed(end: &SessionEnd) -> &FailureReason {
-    match &end.report {
-        FinalReport::Synthetic { reason } => reason,
-        other => panic!("{other:?}"),
-    }
+    let FinalReport::Synthetic { reason } = &end.report else { panic!("{end:?}") };
+    reason
 }
 
 fn exists(path: &Path) -> bool {

@@ -281,7 +281,7 @@ pub(super) struct Turn {
     pub(super) is_final: bool,
 }
 
-const fn writes(tool: Tool) -> bool {
+pub(super) const fn writes(tool: Tool) -> bool {
     matches!(tool, Tool::EditFile | Tool::WriteFile | Tool::DeleteFile)
 }
 

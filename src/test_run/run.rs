@@ -136,9 +136,9 @@ fn choose(printed: TestReport, written: Option<TestReport>) -> TestReport {
     if worse {
         written.status = printed.status;
         written.kind = printed.kind;
-        written.tests.extend(printed.tests.into_iter().filter(|test| {
-            matches!(test.status, TestStatus::Failed | TestStatus::Error)
-        }));
+        written.tests.extend(
+            printed.tests.into_iter().filter(|test| matches!(test.status, TestStatus::Failed | TestStatus::Error)),
+        );
     }
     written.problems.extend(printed.problems);
     written

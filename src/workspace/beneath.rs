@@ -107,7 +107,9 @@ impl Beneath {
         let stat = rustix::fs::fstat(&handle).map_err(|error| failed(path, error))?;
         match kind(&stat) {
             Kind::File => Ok((File::from(handle), stat)),
-            other => Err(TouchError::Wrong { path: path.clone(), found: other.words(), wanted: Kind::File.words() }),
+            other @ (Kind::Folder | Kind::Link | Kind::Special) => {
+                Err(TouchError::Wrong { path: path.clone(), found: other.words(), wanted: Kind::File.words() })
+            }
         }
     }
 
@@ -206,7 +208,7 @@ impl Beneath {
             .and_then(|()| Ok(rustix::fs::renameat(&place.folder, &temporary, &place.folder, &place.name)?));
         made.map_err(|source| {
             // The error is what counts; a leftover is cleared by the next restore.
-            drop(rustix::fs::unlinkat(&place.folder, &temporary, AtFlags::empty()).is_ok());
+            rustix::fs::unlinkat(&place.folder, &temporary, AtFlags::empty()).unwrap_or_default();
             TouchError::Io { path: path.clone(), source }
         })
     }

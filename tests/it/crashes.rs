@@ -143,3 +143,24 @@ fn a_signal_ends_the_run_with_a_row_a_report_and_the_start_restored() {
         assert!(log.number("SELECT cost_micro_usd FROM model_calls WHERE status = 'aborted'") > 0);
     }
 }
+
+#[test]
+fn runs_beside_each_other_do_not_end_each_others_tests() {
+    let projects: Vec<Project> = (0..4).map(|_| Project::python()).collect();
+    let server = ModelServer::start(script);
+    let program = Program::with_anthropic(&server.url());
+    let running: Vec<_> = projects
+        .iter()
+        .map(|project| {
+            project.write("slow.sh", "i=0; while [ $i -lt 40 ]; do /bin/true; i=$((i+1)); done; exec python3 -m unittest -v\n");
+            let args = ["run", "--no-audit", "--tiers", "claude-sonnet-4-5 x1", "--test-command", "sh slow.sh"];
+            let mut command = program.command(project.path(), &args);
+            command.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped()).spawn().expect("started")
+        })
+        .collect();
+    for child in running {
+        let said = Said::from(child.wait_with_output().expect("ended"));
+        assert_eq!(said.code, 0, "{}", said.all());
+    }
+    server.finish();
+}

@@ -10,14 +10,19 @@ mod config;
 #[cfg(test)]
 mod crashes;
 #[cfg(test)]
+mod demo;
+#[cfg(test)]
 mod faults;
 #[cfg(test)]
 mod outputs;
 #[cfg(test)]
-mod readme;
 mod process;
 #[cfg(test)]
+mod readme;
+#[cfg(test)]
 mod runs;
+#[cfg(test)]
+mod session;
 #[cfg(test)]
 mod tidy;
 #[cfg(test)]

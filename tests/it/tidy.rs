@@ -11,7 +11,6 @@ const LAYERS: &[&[&str]] = &[
     &["workspace", "test_run", "model", "github", "audit"],
     &["session"],
     &["agent"],
-    &["tracker"],
     &["lifecycle"],
     &["cli"],
 ];

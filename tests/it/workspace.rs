@@ -157,7 +157,7 @@ proptest! {
 
     #[test]
     fn a_failed_edit_changes_nothing_and_a_good_one_what_it_says(
-        content in "[ab\r\n\t ]{0,40}", old in "[ab\n\t ]{0,4}", new in "[abc\n]{0,4}",
+        content in "([ab\t \n]|\r\n){0,40}", old in "[ab\n\t ]{0,4}", new in "[abc\n]{0,4}",
     ) {
         runtime().block_on(async {
             let trap = Trap::set().await;

@@ -31,8 +31,13 @@ const RULES: [(&str, &str); 11] = [
 const HASH: &str = r"\b[0-9a-f]{7,64}\b";
 
 static COMPILED: LazyLock<Vec<(Regex, &'static str)>> =
-    LazyLock::new(|| RULES.iter().filter_map(|(pattern, to)| Some((Regex::new(pattern).ok()?, *to))).collect());
-static COMPILED_HASH: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(HASH).ok());
+    LazyLock::new(|| RULES.iter().filter_map(|(pattern, to)| Some((compiled(pattern)?, *to))).collect());
+static COMPILED_HASH: LazyLock<Option<Regex>> = LazyLock::new(|| compiled(HASH));
+
+/// Word boundaries by ASCII: by Unicode's tables they take several milliseconds to compile.
+fn compiled(pattern: &str) -> Option<Regex> {
+    Regex::new(&pattern.replace(r"\b", r"(?-u:\b)")).ok()
+}
 
 /// The text with everything volatile replaced (see the module's page).
 #[must_use]

@@ -78,7 +78,10 @@ fn the_same_table_at_the_baseline() {
             assert_eq!(judge_baseline(exit, report, true).as_str(), expected, "{exit} × {report:?}");
         }
     }
-    let unreadable = TestReport::unreadable("generic");
+    let mut unreadable = TestReport::unreadable("generic");
+    assert_eq!(judge_baseline(FAILED, &unreadable, true).as_str(), "broken", "it said nothing at all");
+    let message = "it went wrong somewhere".to_owned();
+    unreadable.problems.push(Problem { kind: RunKind::Unreadable, message, file: None, line: None });
     assert_eq!(judge_baseline(OK, &unreadable, true).as_str(), "green");
     assert_eq!(judge_baseline(FAILED, &unreadable, true).as_str(), "red");
     assert_eq!(judge_baseline(OK, &unreadable, false).as_str(), "broken");

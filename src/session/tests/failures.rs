@@ -8,10 +8,8 @@ fn two(a: Vec<Step>, b: Vec<Step>) -> Bench {
 }
 
 fn why(end: &SessionEnd) -> GiveUp {
-    match failed(end) {
-        FailureReason::NoUsableTarget { why, .. } => *why,
-        other => panic!("{other:?}"),
-    }
+    let FailureReason::NoUsableTarget { why, .. } = failed(end) else { panic!("{end:?}") };
+    *why
 }
 
 #[tokio::test(start_paused = true)]

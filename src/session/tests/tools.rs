@@ -17,10 +17,9 @@ async fn parallel_reads_are_answered_in_the_order_of_their_calls() {
     assert!(is_done(&bench.run().await));
     let last = bench.requests()[1].messages.last().cloned().unwrap();
     let Message::Tools { results, .. } = last else { panic!("{last:?}") };
-    let asked = match &bench.requests()[1].messages[1] {
-        Message::Assistant { tool_calls, .. } => tool_calls.iter().map(|call| call.id.clone()).collect::<Vec<_>>(),
-        other => panic!("{other:?}"),
-    };
+    let replied = bench.requests()[1].messages[1].clone();
+    let Message::Assistant { tool_calls, .. } = replied else { panic!("{replied:?}") };
+    let asked: Vec<String> = tool_calls.into_iter().map(|call| call.id).collect();
     assert_eq!(results.iter().map(|result| result.call_id.clone()).collect::<Vec<_>>(), asked);
     let errors: Vec<bool> = results.iter().map(|result| result.is_error).collect();
     assert_eq!(errors, [false, true, false, false, false]);
@@ -93,11 +92,26 @@ async fn every_tool_that_ran_is_told() {
         .events
         .borrow()
         .iter()
-        .filter_map(|event| match event {
-            Event::ToolFinished { name, subject, ok, .. } => Some((name.clone(), subject.clone(), *ok)),
-            _ => None,
+        .filter_map(|event| {
+            let Event::ToolFinished { name, subject, ok, .. } = event else { return None };
+            Some((name.clone(), subject.clone(), *ok))
         })
         .collect();
     let entry = |name: &str, subject: &str, ok| (name.to_owned(), subject.to_owned(), ok);
     assert_eq!(told, [entry("read_file", "calc.py", true), entry("shell", "", false)]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn only_allowed_commands_run_and_never_through_a_shell() {
+    let run = |command: &str| ("run_command", json!({"command": command}));
+    let mut bench = Bench::new(vec![calls(&[run("cargo fmt --all"), run("cargo fmt; rm -rf ."), run("ls")]), done()]);
+    bench.commands = vec!["cargo fmt".to_owned()];
+    let end = bench.run().await;
+    assert_eq!(end.commands_ran, 1);
+    let told = bench.told(1);
+    assert!(told.contains("ran [\"cargo\", \"fmt\", \"--all\"]"), "{told}");
+    assert_eq!(told.matches("is not allowed").count(), 2, "{told}");
+    let mut bench = Bench::new(vec![calls(&[run("ls")]), done()]);
+    bench.run().await;
+    assert!(bench.told(1).contains("no tool `run_command`"), "nothing allowed, nothing offered");
 }

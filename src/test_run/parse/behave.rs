@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::findings::{Block, Budget, Cases, Counts, Findings};
+use super::findings::{Block, Budget, Cases, Counts, Findings, sum};
 use super::place;
 use crate::domain::test_report::TestStatus;
 use crate::domain::verdict::Exit;
@@ -120,7 +120,7 @@ impl Reader {
         let errors = number("error").or(number("errors")).unwrap_or(0);
         let skipped = number("skipped").unwrap_or(0);
         self.counts.add(&Counts {
-            total: Some(passed + failed + errors + skipped),
+            total: Some(sum(&[passed, failed, errors, skipped])),
             passed: Some(passed),
             failed: Some(failed),
             skipped: Some(skipped),

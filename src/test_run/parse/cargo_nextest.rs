@@ -4,7 +4,7 @@
 //! binary's id, a blank, and the test's name, as printed.
 
 use super::cargo_test::panics;
-use super::findings::{Block, Budget, Cases, Counts, Findings, Problems};
+use super::findings::{Block, Budget, Cases, Counts, Findings, Problems, sum};
 use super::place;
 use crate::domain::test_report::{RunKind, RunStatus, TestStatus};
 use crate::domain::verdict::Exit;
@@ -166,9 +166,9 @@ impl Reader {
             } else {
                 continue;
             };
-            *slot = slot.map(|known| known + number);
+            *slot = slot.map(|known| known.saturating_add(number));
         }
-        counts.total = Some(counts.passed.unwrap_or(0) + counts.failed.unwrap_or(0) + counts.skipped.unwrap_or(0));
+        counts.total = Some(sum(&[counts.passed, counts.failed, counts.skipped].map(Option::unwrap_or_default)));
         self.counts.add(&counts);
         self.finished = true;
         self.recognised = true;

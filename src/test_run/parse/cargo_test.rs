@@ -11,7 +11,7 @@ pub(super) mod panics;
 
 use self::diagnostics::Diagnostics;
 use self::json::Json;
-use super::findings::{Block, Budget, Cases, Counts, Findings, Problems};
+use super::findings::{Block, Budget, Cases, Counts, Findings, Problems, sum};
 use super::place;
 use crate::domain::test_report::{RunKind, RunStatus, TestStatus};
 use crate::domain::verdict::Exit;
@@ -280,9 +280,9 @@ impl Reader {
         };
         let (Some(passed), Some(failed)) = (number("passed"), number("failed")) else { return };
         let skipped = number("ignored").unwrap_or(0);
-        let passed = passed + number("measured").unwrap_or(0);
+        let passed = sum(&[passed, number("measured").unwrap_or(0)]);
         self.counts.add(&Counts {
-            total: Some(passed + failed + skipped),
+            total: Some(sum(&[passed, failed, skipped])),
             passed: Some(passed),
             failed: Some(failed),
             skipped: Some(skipped),

@@ -66,6 +66,11 @@ impl Counts {
     }
 }
 
+/// Adds numbers from a log, which may be anything.
+pub(super) fn sum(numbers: &[u64]) -> u64 {
+    numbers.iter().fold(0, |sum, number| sum.saturating_add(*number))
+}
+
 /// What one framework's reader found in a log.
 #[derive(Debug, Clone)]
 pub(super) struct Findings {

@@ -56,7 +56,8 @@ pub(super) fn merge(
     exit: Option<Exit>,
     hint: Option<&str>,
 ) -> TestReport {
-    let names: Vec<&str> = found.iter().map(|one| one.framework).collect();
+    let speaks = |one: &&Findings| one.has_tests() || one.status.is_some();
+    let names: Vec<&str> = found.iter().filter(speaks).map(|one| one.framework).collect();
     let absorbed = |name: &str| ABSORBS.iter().any(|(winner, loser)| *loser == name && names.contains(winner));
     let mut kept: Vec<Findings> = found.into_iter().filter(|one| !absorbed(one.framework)).collect();
     if kept.iter().any(Findings::has_tests) {

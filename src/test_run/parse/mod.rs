@@ -55,9 +55,11 @@ mod catch2;
 mod ctest;
 mod deno_test;
 mod doctest_cpp;
+mod dotnet;
 mod exunit;
 mod go_test;
 mod googletest;
+mod gradle;
 mod jasmine;
 mod jest;
 mod junit4;
@@ -74,6 +76,9 @@ mod tap;
 mod test_unit;
 mod unittest;
 mod vitest;
+
+#[cfg(test)]
+mod tests;
 
 use std::collections::VecDeque;
 use std::io::Read;
@@ -171,6 +176,8 @@ readers! {
     unittest: ["unittest", "nose2"],
     behave: ["behave"],
     robot: ["robot"],
+    dotnet: ["dotnet"],
+    gradle: ["gradle"],
 }
 
 /// All marks in one automaton, and which readers each wakes.

@@ -3,7 +3,7 @@
 //! A run is: marks or one line per test, a block per failure between a rule of `=` and a rule of `-`, then a rule of
 //! `-`, `Ran N tests`, and `OK` or `FAILED (…)`. A `FAIL:` line counts only below a rule of `=`: tests print such lines.
 
-use super::findings::{Block, Budget, Cases, Counts, Findings, Problems};
+use super::findings::{Block, Budget, Cases, Counts, Findings, Problems, sum};
 use super::{place, python};
 use crate::domain::test_report::{RunKind, RunStatus, TestStatus};
 use crate::domain::verdict::Exit;
@@ -173,8 +173,8 @@ impl Reader {
         self.counts.add(&Counts {
             total: Some(total),
             passed: clean.then_some(total),
-            failed: Some(number("failures") + number("unexpected successes")),
-            skipped: Some(number("skipped") + number("expected failures")),
+            failed: Some(sum(&[number("failures"), number("unexpected successes")])),
+            skipped: Some(sum(&[number("skipped"), number("expected failures")])),
             errors: Some(number("errors")),
         });
         if !clean {

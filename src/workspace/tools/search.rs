@@ -75,7 +75,7 @@ impl Workspace {
             Ok(hits.total < MAX_COUNTED)
         });
         // An unreadable rest of one file is no reason to hide what was found.
-        drop(searcher.search_file(matcher, &file, sink).is_ok());
+        searcher.search_file(matcher, &file, sink).unwrap_or_default();
     }
 }
 

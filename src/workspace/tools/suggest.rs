@@ -44,7 +44,7 @@ pub(in super::super) fn likeness(one: &str, other: &str) -> usize {
     }
     let (one, other) = (pairs(one), pairs(other));
     let all = one.len() + other.len();
-    if all == 0 { 0 } else { one.intersection(&other).count() * 200 / all }
+    (one.intersection(&other).count() * 200).checked_div(all).unwrap_or(0)
 }
 
 fn pairs(text: &str) -> BTreeSet<(char, char)> {

@@ -13,7 +13,8 @@ const SHORT: Duration = Duration::from_millis(80);
 
 #[tokio::test]
 async fn a_silent_vendor_is_a_timeout_that_may_have_cost() {
-    for (wire, model) in WIRES {
+    // Gemini is not streamed and has no limit of silence but the whole call's.
+    for (wire, model) in [WIRES[0], WIRES[1]] {
         let server = ModelServer::serving([Scripted::Hang]);
         let provider = with_limits(wire, &server, CallLimits { idle: SHORT, ..CallLimits::default() });
         let failure = provider.ask(&ask(model, vec![user("mend it")])).await.unwrap_err();

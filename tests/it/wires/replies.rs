@@ -6,7 +6,7 @@ use upshift::domain::receipt::CallStatus;
 use upshift::model::endpoint::{Endpoint, Wire};
 
 use super::{WIRES, ask, connect, endpoint, on_every_wire, provider, user};
-use crate::world::model_server::{ModelServer, Options, Say, Scripted};
+use crate::world::model_server::{ModelServer, Options, Say, Scripted, Vendor};
 
 #[tokio::test]
 async fn text_arrives_whole_however_it_is_cut() {
@@ -154,6 +154,15 @@ async fn an_event_stream_under_a_wrong_content_type_is_read_all_the_same() {
 }
 
 #[tokio::test]
+async fn plain_json_under_a_wrong_content_type_is_read_all_the_same() {
+    let body = r#"{"choices":[{"message":{"role":"assistant","content":"hi"},"finish_reason":"stop"}]}"#;
+    let answer = Scripted::Body { content_type: "text/event-stream", body: body.to_owned() };
+    let server = ModelServer::serving_with(Options::default().chunk_bytes(1), [answer]);
+    let reply = provider(Wire::OpenAi, &server).ask(&ask("openai/gpt-4.1", vec![user("hello")])).await.unwrap();
+    assert_eq!(reply.text, "hi");
+}
+
+#[tokio::test]
 async fn gemini_says_why_it_blocked_a_prompt() {
     let body =
         json!({"promptFeedback": {"blockReason": "SAFETY"}, "usageMetadata": {"promptTokenCount": 7}}).to_string();
@@ -268,4 +277,32 @@ async fn the_size_counted_is_the_size_sent() {
         assert_eq!(server.requests()[0].raw.len() as u64, provider.request_bytes(&request), "{wire:?}");
         server.finish();
     }
+}
+
+#[tokio::test]
+async fn a_field_that_a_compatible_server_refuses_is_left_out_from_then_on() {
+    let server = ModelServer::start(|request| {
+        let refuse = |field: &str| {
+            let message = format!("Unsupported parameter: '{field}' is not supported with this model.");
+            Scripted::error(Vendor::OpenAi, 400, "unsupported_parameter", &message)
+        };
+        match request.number {
+            0 => refuse("max_tokens"),
+            1 => Say::text("ok").into(),
+            2 => refuse("stream_options"),
+            3 => Say::text("ok").into(),
+            _ => refuse("max_completion_tokens"),
+        }
+    });
+    let provider = connect(Endpoint { name: "my-proxy".to_owned(), ..endpoint(Wire::OpenAi, &server.url()) });
+    let request = ask("my-proxy/model", vec![user("hello")]);
+    provider.ask(&request).await.unwrap();
+    provider.ask(&request).await.unwrap();
+    let requests = server.requests();
+    assert_eq!(requests.len(), 4);
+    assert!(requests[3].body["max_completion_tokens"].is_number() && requests[3].body["stream_options"].is_null());
+    // Refused again for the same field: that is an answer, not something to try.
+    assert_eq!(provider.ask(&request).await.unwrap_err().status, CallStatus::ModelError);
+    assert_eq!(server.requests().len(), 5);
+    server.finish();
 }

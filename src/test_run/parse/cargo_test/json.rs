@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-use super::super::findings::{Cases, Counts, Problems};
+use super::super::findings::{Cases, Counts, Problems, sum};
 use super::panics;
 use crate::domain::test_report::{RunKind, TestStatus};
 
@@ -97,7 +97,7 @@ impl Json {
                 let (passed, failed) = (event.passed.unwrap_or(0), event.failed.unwrap_or(0));
                 let skipped = event.ignored.unwrap_or(0);
                 self.total.counts.add(&Counts {
-                    total: Some(passed + failed + skipped),
+                    total: Some(sum(&[passed, failed, skipped])),
                     passed: Some(passed),
                     failed: Some(failed),
                     skipped: Some(skipped),

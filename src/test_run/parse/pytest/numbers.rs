@@ -1,6 +1,6 @@
 //! pytest's last line: `2 failed, 1 passed, 1 skipped, 3 warnings, 1 error in 0.79s`.
 
-use super::super::findings::Counts;
+use super::super::findings::{Counts, sum};
 
 /// The title in a line drawn with `fill`: `==== FAILURES ====`.
 pub(super) fn title(line: &str, fill: char) -> Option<&str> {
@@ -46,15 +46,15 @@ impl Numbers {
         let Some((number, word)) = part.trim().split_once(' ') else { return part.trim() == "no tests ran" };
         let Ok(number) = number.parse::<u64>() else { return false };
         match word {
-            "failed" => self.failed += number,
-            "passed" => self.passed += number,
-            "skipped" => self.skipped += number,
-            "xfailed" => self.xfailed += number,
-            "xpassed" => self.xpassed += number,
-            "error" | "errors" => self.errors += number,
+            "failed" => self.failed = self.failed.saturating_add(number),
+            "passed" => self.passed = self.passed.saturating_add(number),
+            "skipped" => self.skipped = self.skipped.saturating_add(number),
+            "xfailed" => self.xfailed = self.xfailed.saturating_add(number),
+            "xpassed" => self.xpassed = self.xpassed.saturating_add(number),
+            "error" | "errors" => self.errors = self.errors.saturating_add(number),
             "warning" | "warnings" | "deselected" | "rerun" | "reruns" | "subtests passed" | "subtest passed"
             | "subtests skipped" | "snapshots passed" | "snapshot passed" => {}
-            "subtests failed" | "subtest failed" => self.failed += number,
+            "subtests failed" | "subtest failed" => self.failed = self.failed.saturating_add(number),
             _ => return false,
         }
         true
@@ -62,12 +62,12 @@ impl Numbers {
 
     /// The counts; `collected` is what the session said it found, `untested` how many errors hide a test's result.
     pub(super) fn counts(&self, collected: Option<u64>, untested: u64) -> Counts {
-        let results = self.failed + self.passed + self.skipped + self.xfailed + self.xpassed;
+        let results = sum(&[self.failed, self.passed, self.skipped, self.xfailed, self.xpassed]);
         Counts {
-            total: Some(collected.unwrap_or(results + untested)),
-            passed: Some(self.passed + self.xpassed),
+            total: Some(collected.unwrap_or_else(|| results.saturating_add(untested))),
+            passed: Some(sum(&[self.passed, self.xpassed])),
             failed: Some(self.failed),
-            skipped: Some(self.skipped + self.xfailed),
+            skipped: Some(sum(&[self.skipped, self.xfailed])),
             errors: Some(self.errors),
         }
     }

@@ -1,5 +1,6 @@
 //! The HTTP/1.1 end of the scripted model server: reads requests, asks the script, writes, cuts or stalls answers.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
 use std::sync::{Arc, PoisonError};
@@ -108,7 +109,13 @@ fn ask_script(shared: &Shared, head: &Head, raw: Vec<u8>) -> Option<(usize, Requ
     let found = check::violations(&head.method, &request, &state.signatures);
     state.violations.extend(found.into_iter().map(|text| format!("request {number} ({vendor:?}): {text}")));
     state.requests.push(request.clone());
-    let scripted = (state.script)(&request);
+    // A panic of the script is a failed assertion of the test: it is reported by `finish`, and the asker is not left hanging.
+    let scripted = catch_unwind(AssertUnwindSafe(|| (state.script)(&request))).unwrap_or_else(|panic| {
+        let text = panic.downcast_ref::<String>().cloned();
+        let text = text.or_else(|| panic.downcast_ref::<&str>().map(|text| (*text).to_owned())).unwrap_or_default();
+        state.violations.push(format!("request {number}: the script panicked: {text}"));
+        Scripted::status(400, "{}")
+    });
     if matches!(scripted, Scripted::Unexpected) {
         let said: String = request.last_user_text().chars().take(200).collect();
         state.unexpected.push(format!("request {number} ({vendor:?}, {}) was not foreseen: {said}", request.model));

@@ -1,0 +1,362 @@
+//! Sessions over HTTP: the real wires, a scripted vendor that checks the protocol, a real workspace, a real audit log.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use secrecy::SecretString;
+use serde_json::{Value, json};
+use upshift::audit::{Cap, Journal, Scope, Store};
+use upshift::domain::budget::Budget;
+use upshift::domain::catalogue::{ModelFacts, ModelInfo, Price};
+use upshift::domain::chat::{StopReason, Usage};
+use upshift::domain::clock::{SystemClock, Timestamp};
+use upshift::domain::event::RunStarted;
+use upshift::domain::ladder::Role;
+use upshift::domain::model_id::ModelId;
+use upshift::domain::receipt::{CallStatus, Receipt};
+use upshift::domain::stop::{Stop, StopCause, StopSource};
+use upshift::domain::units::{MicroUsd, RunId};
+use upshift::http::{Http, HttpSettings};
+use upshift::model::Providers;
+use upshift::model::endpoint::{Endpoint, Wire};
+use upshift::redact::Redactor;
+use upshift::session::{
+    FailureReason, FinalReport, Limits, Memory, Ports, Replay, SessionEnd, SessionExit, SessionSpec, Toolbox, converse,
+};
+use upshift::workspace::{PathRules, Workspace};
+
+use crate::world::model_server::{ModelServer, Options, Request, Say, Scripted};
+
+const PRICE: Price = Price { input: 3_000_000, output: 15_000_000, cache_read: 300_000, cache_write: 3_750_000 };
+const CLAUDE: &str = "anthropic/claude-sonnet-4-5";
+const GPT: &str = "openai/gpt-4.1";
+const GEMINI: &str = "gemini/gemini-2.5-flash";
+const CALC: &str = "def add(a, b):\n    return a - b\n";
+/// What the first message of a small case has: the failing test, its message, the file that it names.
+const FIRST: &str = "Make the failing tests pass.\n\nFailing: test_calc.py::test_add\n    assert add(1, 2) == 3\nE   assert -1 == 3\n\ncalc.py:\n```\n1 def add(a, b):\n2     return a - b\n```\n";
+
+fn id(text: &str) -> ModelId {
+    ModelId::parse(text).unwrap()
+}
+
+/// One session's world; everything in it is real but the vendor.
+struct Bench {
+    dir: tempfile::TempDir,
+    targets: Vec<ModelId>,
+    cap: MicroUsd,
+    limits: Limits,
+    stop: Stop,
+    run: RunId,
+}
+
+impl Bench {
+    fn new(targets: &[&str]) -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::create_dir(dir.path().join("repo")).unwrap();
+        std::fs::write(dir.path().join("repo/calc.py"), CALC).unwrap();
+        Self {
+            dir,
+            targets: targets.iter().map(|target| id(target)).collect(),
+            cap: MicroUsd(20_000_000),
+            limits: Limits::default(),
+            stop: Stop::never(),
+            run: RunId::random(),
+        }
+    }
+
+    fn calc(&self) -> PathBuf {
+        self.dir.path().join("repo/calc.py")
+    }
+
+    async fn converse(&self, server: &ModelServer) -> (SessionEnd, Vec<Receipt>) {
+        let http = Http::new(HttpSettings::default());
+        let wires = [("anthropic", Wire::Anthropic), ("openai", Wire::OpenAi), ("gemini", Wire::Gemini)];
+        let providers = wires.map(|(name, wire)| {
+            let endpoint =
+                Endpoint::new(name, wire, server.url()).with_key(SecretString::from("sk-test-0123456789"), "K");
+            (name.to_owned(), endpoint.connect(&http, Arc::new(SystemClock::new())).unwrap())
+        });
+        let providers = Providers(BTreeMap::from(providers));
+        let info = ModelInfo {
+            context_window: 200_000,
+            max_output_tokens: 8_000,
+            price: Some(PRICE),
+            tools: true,
+            source: "test".to_owned(),
+        };
+        let facts = ModelFacts(self.targets.iter().map(|target| (target.clone(), info.clone())).collect());
+        let mut store = Store::in_memory(Arc::new(Redactor::default())).unwrap();
+        store.begin_run(&started(&self.run), 1).unwrap();
+        let mut journal = Journal::new(store, Vec::new());
+        let shadow = self.dir.path().join("shadow");
+        let workspace = Workspace::open(&self.dir.path().join("repo"), &shadow, PathRules::default()).await.unwrap();
+        let (redactor, clock, mut memory) = (Redactor::default(), SystemClock::new(), Memory::default());
+        let mut ports = Ports {
+            providers: &providers,
+            facts: &facts,
+            journal: &mut journal,
+            caps: vec![Cap { scope: Scope::Run(self.run.clone()), max: self.cap }],
+            toolbox: Toolbox {
+                workspace: Arc::new(workspace),
+                run_tests: Some(Box::new(|_| Box::pin(async { Ok("1 passed".to_owned()) }))),
+                run_command: None,
+                allow_commands: Vec::new(),
+            },
+            stop: self.stop.clone(),
+            wrap_up: Stop::never(),
+            clock: &clock,
+            redactor: &redactor,
+            replay: Replay::none(),
+            memory: &mut memory,
+        };
+        let spec = SessionSpec {
+            role: Role::Artisan,
+            tier_index: 0,
+            iteration: 1,
+            targets: self.targets.clone(),
+            system: include_str!("../../src/agent/prompts/artisan.v1.md").to_owned(),
+            first_message: FIRST.to_owned(),
+            lineage: None,
+            limits: self.limits.clone(),
+            effort: None,
+            temperature: None,
+        };
+        let end = converse(spec, &mut ports).await;
+        drop(ports);
+        let recorded = journal.store().recorded_replies(&self.run, 0, 1).unwrap();
+        let receipts: Vec<Receipt> = recorded.into_iter().map(|(receipt, _)| receipt).collect();
+        assert_eq!(receipts.iter().map(|receipt| receipt.cost).sum::<MicroUsd>(), end.cost);
+        assert!(journal.store().open_reservations(&self.run).unwrap().is_empty(), "nothing stays set aside");
+        (end, receipts)
+    }
+}
+
+fn started(run: &RunId) -> RunStarted {
+    RunStarted {
+        run_id: run.clone(),
+        objective: "make it green".to_owned(),
+        working_directory: ".".to_owned(),
+        test_command: "true".to_owned(),
+        tier_config_path: "(none)".to_owned(),
+        tiers: Vec::new(),
+        budget: Budget { max_cost: MicroUsd(1), max_iterations: 1, max_active_ms: 1 },
+        audit_db: None,
+        started_at: Timestamp::from_unix_ms(0),
+    }
+}
+
+fn priced() -> Options {
+    Options::default().price("claude", PRICE).price("gpt", PRICE).price("gemini", PRICE)
+}
+
+fn edit() -> (&'static str, Value) {
+    ("edit_file", json!({"path": "calc.py", "old_text": "a - b", "new_text": "a + b"}))
+}
+
+fn report() -> Say {
+    Say::call("final_report", json!({"summary": "Fixed the sign.", "status": "done"}))
+}
+
+/// Reads twice at once, edits, runs the tests, reports.
+fn four_turns(request: &Request) -> Scripted {
+    let (name, arguments) = edit();
+    match request.turn() {
+        0 => Say::call("read_file", json!({"path": "calc.py"}))
+            .and_call("search", json!({"pattern": "add"}))
+            .thinking("Where is it?")
+            .full_usage(Usage { input: 900, output: 40, cache_read: 0, cache_write: 0, reasoning: 0 }),
+        1 => Say::call(name, arguments).full_usage(Usage {
+            input: 50,
+            output: 60,
+            cache_read: 900,
+            cache_write: 0,
+            reasoning: 0,
+        }),
+        2 => Say::call("run_tests", json!({})).usage(1_100, 15),
+        _ => report().usage(1_200, 30),
+    }
+    .into()
+}
+
+#[tokio::test]
+async fn a_fix_in_four_turns_works_on_every_wire_and_costs_what_was_billed() {
+    for target in [CLAUDE, GPT, GEMINI] {
+        let server = ModelServer::start_with(priced(), four_turns);
+        let bench = Bench::new(&[target]);
+        let (end, receipts) = bench.converse(&server).await;
+        assert_eq!(end.report, FinalReport::Done { summary: "Fixed the sign.".to_owned() }, "{target}: {end:?}");
+        assert_eq!((end.turns, end.wrote.as_slice(), end.tests_ran), (4, ["calc.py".to_owned()].as_slice(), 1));
+        assert_eq!(std::fs::read_to_string(bench.calc()).unwrap(), CALC.replace('-', "+"));
+        assert!(receipts.iter().all(|receipt| receipt.status == CallStatus::Ok && receipt.cost <= receipt.reserved));
+        assert_eq!(server.finish(), end.cost, "{target}");
+    }
+}
+
+/// A message without the marks that say where a vendor's cache is to end: they move on with the conversation.
+fn without_cache_marks(value: &Value) -> Value {
+    match value {
+        Value::Object(map) => map
+            .iter()
+            .filter(|(key, _)| *key != "cache_control")
+            .map(|(key, value)| (key.clone(), without_cache_marks(value)))
+            .collect(),
+        Value::Array(values) => values.iter().map(without_cache_marks).collect(),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => value.clone(),
+    }
+}
+
+#[tokio::test]
+async fn requests_begin_with_the_bytes_of_the_one_before_and_a_fix_stays_small() {
+    for (target, messages) in [(CLAUDE, "messages"), (GPT, "messages"), (GEMINI, "contents")] {
+        let server = ModelServer::start_with(priced(), four_turns);
+        Bench::new(&[target]).converse(&server).await;
+        let requests = server.requests();
+        let bodies: Vec<Value> = requests.iter().map(|request| without_cache_marks(&request.body)).collect();
+        for pair in bodies.windows(2) {
+            let parts = |body: &Value| body[messages].as_array().unwrap().clone();
+            let (before, after) = (parts(&pair[0]), parts(&pair[1]));
+            assert_eq!(after.get(..before.len()), Some(before.as_slice()), "{target}");
+            for key in ["system", "systemInstruction", "tools", "model"] {
+                assert_eq!(pair[0][key], pair[1][key], "{target}: {key}");
+            }
+        }
+        let first = &bodies[0];
+        let prefix = [&first["system"], &first["systemInstruction"], &first["tools"]];
+        let prefix: usize = prefix.iter().filter(|part| !part.is_null()).map(|part| part.to_string().len()).sum();
+        assert!(prefix <= 4_096, "{target}: {prefix} bytes of prompt and tools");
+        // Uncached bytes: what is new in each request, the common beginning counted once, is the last request.
+        let last = requests.last().unwrap().raw.len();
+        assert!(last <= 12_000, "{target}: {last} bytes for a fix");
+        server.finish();
+    }
+}
+
+#[tokio::test]
+async fn receipts_add_up_to_the_bill_with_failures_and_three_wires_in_one_session() {
+    let (name, arguments) = edit();
+    let calls = move |request: &Request| match request.number {
+        0 => Say::call("read_file", json!({"path": "calc.py"})).thinking("Hm.").usage(800, 50).into(),
+        // useless, but billed
+        1 => Say::text("I would change the sign.").usage(900, 25).into(),
+        2 => Say::text("").stop(StopReason::Refusal).usage(950, 3).into(),
+        // the second target: its key is refused, nothing is billed
+        3 => Scripted::error(request.vendor, 401, "invalid_api_key", "Incorrect API key provided"),
+        4 => Say::text("").and_raw_call("edit_file", "{}").and_call(name, arguments.clone()).usage(1_000, 80).into(),
+        5 => Say::call("read_file", json!({"path": "calc.py"}))
+            .full_usage(Usage { input: 10, output: 20, cache_read: 1_000, cache_write: 0, reasoning: 5 })
+            .into(),
+        _ => report().usage(1_111, 33).into(),
+    };
+    let server = ModelServer::start_with(priced(), calls);
+    let mut bench = Bench::new(&[CLAUDE, GPT, GEMINI]);
+    bench.limits.max_attempts = 4;
+    let (end, receipts) = bench.converse(&server).await;
+    assert_eq!(end.report.as_str(), "done", "{end:?}");
+    let seen: Vec<(String, CallStatus)> =
+        receipts.iter().map(|receipt| (receipt.target.provider.clone(), receipt.status)).collect();
+    let entry = |provider: &str, status| (provider.to_owned(), status);
+    assert_eq!(
+        seen,
+        [
+            entry("anthropic", CallStatus::Ok),
+            entry("anthropic", CallStatus::InvalidResponse),
+            entry("anthropic", CallStatus::ModelError),
+            entry("openai", CallStatus::AuthError),
+            entry("gemini", CallStatus::Ok),
+            entry("gemini", CallStatus::Ok),
+            entry("gemini", CallStatus::Ok),
+        ]
+    );
+    assert_eq!(server.finish(), end.cost);
+}
+
+#[tokio::test]
+async fn money_that_may_have_gone_is_booked_when_a_reply_is_cut_or_its_usage_missing() {
+    for (case, answer) in [
+        ("cut", Scripted::Cut { reply: report().usage(700, 40), after: 60 }),
+        ("dropped", Scripted::Drop),
+        ("no usage", report().without_usage().into()),
+        ("garbled", Scripted::Body { content_type: "application/json", body: "{\"id\": ".to_owned() }),
+    ] {
+        let server = ModelServer::serving_with(priced(), [answer]);
+        let mut bench = Bench::new(&[GPT]);
+        bench.limits.max_attempts = 1;
+        let (end, receipts) = bench.converse(&server).await;
+        assert_eq!(receipts.len(), 1, "{case}");
+        assert!(
+            end.cost > MicroUsd::ZERO && end.cost >= server.billed(),
+            "{case}: {} of {}",
+            end.cost,
+            server.billed()
+        );
+        server.finish();
+    }
+}
+
+#[tokio::test]
+async fn failures_lead_to_the_state_that_the_table_gives() {
+    let table: [(u16, &str, SessionExit, CallStatus); 7] = [
+        (400, "invalid_request_error", SessionExit::ModelError, CallStatus::ModelError),
+        (401, "invalid_api_key", SessionExit::AuthFailure, CallStatus::AuthError),
+        (402, "insufficient_quota", SessionExit::QuotaExceeded, CallStatus::QuotaExceeded),
+        (403, "permission_denied", SessionExit::AuthFailure, CallStatus::AuthError),
+        (404, "model_not_found", SessionExit::ModelError, CallStatus::ModelError),
+        (429, "rate_limit_exceeded", SessionExit::NoLlmResponse, CallStatus::RateLimited),
+        (500, "server_error", SessionExit::ModelError, CallStatus::ModelError),
+    ];
+    for (code, kind, exit, status) in table {
+        let server = ModelServer::start(move |request| Scripted::error(request.vendor, code, kind, "no"));
+        let mut bench = Bench::new(&[GPT]);
+        bench.limits.max_attempts = 1;
+        let (end, receipts) = bench.converse(&server).await;
+        assert!(
+            matches!(end.report, FinalReport::Synthetic { reason: FailureReason::NoUsableTarget { .. } }),
+            "{code}: {end:?}"
+        );
+        assert_eq!((end.exit, receipts[0].status), (exit, status), "{code}");
+        server.finish();
+    }
+}
+
+#[tokio::test]
+async fn a_stop_during_a_call_ends_the_session_within_100_ms_with_its_receipt() {
+    let (source, stop) = StopSource::new();
+    let arrived = Arc::new(tokio::sync::Notify::new());
+    let notify = Arc::clone(&arrived);
+    let server = ModelServer::start_with(priced(), move |_| {
+        notify.notify_one();
+        Scripted::Hang
+    });
+    let mut bench = Bench::new(&[CLAUDE]);
+    bench.stop = stop;
+    let raise = async {
+        arrived.notified().await;
+        let raised = Instant::now();
+        source.raise(StopCause::Signal(15));
+        raised
+    };
+    let ((end, receipts, ended), raised) = tokio::join!(
+        async {
+            let (end, receipts) = bench.converse(&server).await;
+            (end, receipts, Instant::now())
+        },
+        raise
+    );
+    assert!(ended - raised < Duration::from_millis(100), "{:?}", ended - raised);
+    assert_eq!(end.exit, SessionExit::SignalReceived);
+    assert_eq!((receipts.len(), receipts[0].status), (1, CallStatus::Aborted));
+    assert_eq!(receipts[0].cost, receipts[0].reserved);
+    server.finish();
+}
+
+#[tokio::test]
+async fn a_budget_that_does_not_allow_a_call_makes_none() {
+    let server = ModelServer::serving([]);
+    let mut bench = Bench::new(&[CLAUDE]);
+    bench.cap = MicroUsd(10_000);
+    let (end, receipts) = bench.converse(&server).await;
+    assert_eq!((end.exit, receipts.len()), (SessionExit::BudgetExhausted, 0));
+    assert!(server.requests().is_empty());
+}

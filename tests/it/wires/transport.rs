@@ -1,0 +1,103 @@
+//! Proxies and certificate authorities: what `http` was told to use is used, and nothing else.
+
+use std::io::{Read as _, Write as _};
+use std::net::TcpListener;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use rustls::pki_types::pem::PemObject as _;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use upshift::domain::chat::Reply;
+use upshift::domain::clock::SystemClock;
+use upshift::domain::receipt::CallStatus;
+use upshift::http::{Http, HttpSettings, ProxySettings, install_tls_provider};
+use upshift::model::CallFailure;
+use upshift::model::endpoint::{Endpoint, Wire};
+
+use super::{ask, user};
+use crate::world::model_server::{ModelServer, Say, Scripted};
+
+async fn call(url: &str, settings: HttpSettings) -> Result<Reply, CallFailure> {
+    let endpoint = Endpoint::new("custom", Wire::OpenAi, url);
+    let provider = endpoint.connect(&Http::new(settings), Arc::new(SystemClock::new())).unwrap();
+    provider.ask(&ask("custom/model", vec![user("hello")])).await
+}
+
+fn through(proxy: ProxySettings) -> HttpSettings {
+    HttpSettings { proxy, ..HttpSettings::default() }
+}
+
+#[tokio::test]
+async fn a_proxy_is_asked_for_the_vendors_address() {
+    let proxy = ModelServer::serving([Say::text("through the proxy").into()]);
+    let address = proxy.url().replace("http://", "http://me:pa%20ss@");
+    let settings = through(ProxySettings { http: Some(address.into()), ..ProxySettings::default() });
+    let reply = call("http://vendor.invalid/v1", settings).await.unwrap();
+    assert_eq!(reply.text, "through the proxy");
+    assert_eq!(proxy.requests()[0].path, "http://vendor.invalid/v1/chat/completions");
+    assert_eq!(proxy.requests()[0].header("proxy-authorization"), Some("Basic bWU6cGEgc3M="));
+    proxy.finish();
+}
+
+#[tokio::test]
+async fn hosts_under_no_proxy_and_loopback_are_reached_directly() {
+    let proxy = ModelServer::start(|_| Scripted::Unexpected);
+    let listed = ProxySettings {
+        all: Some(proxy.url().into()),
+        no_proxy: Some("other.test,.invalid".to_owned()),
+        ..ProxySettings::default()
+    };
+    let failure = call("http://vendor.invalid/v1", through(listed.clone())).await.unwrap_err();
+    assert_eq!(failure.status, CallStatus::NetworkError, "no such host: {failure}");
+    for host in ["127.0.0.1", "localhost"] {
+        let local = ModelServer::serving([Say::text("direct").into()]);
+        let url = local.url().replace("127.0.0.1", host);
+        assert_eq!(call(&url, through(listed.clone())).await.unwrap().text, "direct", "{host}");
+        local.finish();
+    }
+    assert_eq!(proxy.requests().len(), 0);
+    proxy.finish();
+}
+
+fn fixture(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/tls").join(name)
+}
+
+/// A TLS server for one connection whose certificate only our test authority vouches for.
+fn tls_server(connections: usize) -> (String, std::thread::JoinHandle<()>) {
+    install_tls_provider();
+    let chain = CertificateDer::pem_file_iter(fixture("localhost.pem")).unwrap().map(Result::unwrap).collect();
+    let key = PrivateKeyDer::from_pem_file(fixture("localhost.key")).unwrap();
+    let config = rustls::ServerConfig::builder().with_no_client_auth().with_single_cert(chain, key).unwrap();
+    let config = Arc::new(config);
+    let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
+    let url = format!("https://127.0.0.1:{}/v1", listener.local_addr().unwrap().port());
+    let thread = std::thread::spawn(move || {
+        for _ in 0..connections {
+            let (socket, _) = listener.accept().unwrap();
+            let connection = rustls::ServerConnection::new(Arc::clone(&config)).unwrap();
+            let mut stream = rustls::StreamOwned::new(connection, socket);
+            let mut head = [0; 16_384];
+            // A client that does not trust us ends the handshake here.
+            if stream.read(&mut head).is_err() {
+                continue;
+            }
+            let body = r#"{"choices":[{"message":{"role":"assistant","content":"safe"},"finish_reason":"stop"}]}"#;
+            let head = format!("content-type: application/json\r\ncontent-length: {}\r\nconnection: close", body.len());
+            write!(stream, "HTTP/1.1 200 OK\r\n{head}\r\n\r\n{body}").unwrap();
+            stream.conn.send_close_notify();
+            stream.flush().unwrap();
+        }
+    });
+    (url, thread)
+}
+
+#[tokio::test]
+async fn an_extra_authority_is_trusted_only_where_it_was_named() {
+    let (url, server) = tls_server(2);
+    let refused = call(&url, HttpSettings::default()).await.unwrap_err();
+    assert_eq!((refused.status, refused.may_be_billed), (CallStatus::NetworkError, false), "{refused}");
+    let settings = HttpSettings { extra_ca: Some(fixture("ca.pem")), ..HttpSettings::default() };
+    assert_eq!(call(&url, settings).await.unwrap().text, "safe");
+    server.join().unwrap();
+}
