@@ -33,7 +33,11 @@ pub(super) fn describe(run: &TestRun, root: &Path, budget: usize) -> String {
     let report = &run.report;
     let mut text = Text { text: String::new(), budget };
     text.push(&headline(run));
-    let problems: Vec<&Problem> = report.problems.iter().filter(|problem| problem.kind != RunKind::Tests).collect();
+    let mut problems: Vec<&Problem> = report.problems.iter().filter(|problem| problem.kind != RunKind::Tests).collect();
+    if problems.len() > 1 {
+        // Cargo's last word adds nothing to the errors above it.
+        problems.retain(|problem| !problem.message.starts_with("error: could not compile `"));
+    }
     let failing: Vec<&TestCase> = report.failing().collect();
     let causes = causes_of(&failing);
     let parts = problems.len().min(MOST_CAUSES) + causes.len().min(MOST_CAUSES);

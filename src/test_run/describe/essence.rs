@@ -15,6 +15,8 @@ pub(super) struct Essence<'a> {
 
 /// How many places of one message are worth showing source for.
 const MOST_PLACES: usize = 2;
+/// Two places of one file this close share the source shown around them.
+const NEAR: u32 = 3;
 /// How many lines make up the error when nothing marks it.
 const UNMARKED_LINES: usize = 4;
 /// How many lines of an error tell causes apart.
@@ -75,7 +77,8 @@ impl<'a> Essence<'a> {
         let mut places: Vec<(String, u32)> = self.place.iter().cloned().collect();
         for line in &self.lines {
             for found in place::places(line) {
-                if places.len() < MOST_PLACES && place::is_own(&found.0) && !places.contains(&found) {
+                let near = |known: &(String, u32)| known.0 == found.0 && known.1.abs_diff(found.1) <= NEAR;
+                if places.len() < MOST_PLACES && place::is_own(&found.0) && !places.iter().any(near) {
                     places.push(found);
                 }
             }
@@ -87,12 +90,16 @@ impl<'a> Essence<'a> {
 /// Lines until `room` characters are used; a line too long for the rest is cut.
 fn joined<'a>(lines: impl Iterator<Item = &'a str>, room: usize) -> String {
     const LONGEST_LINE: usize = 400;
+    /// A line cut shorter than this says nothing.
+    const LEAST_LINE: usize = 12;
     let mut text = String::new();
     let mut left = room;
     for line in lines {
         let length = line.chars().count().min(LONGEST_LINE) + 1;
-        if left < 12 {
-            text.push_str("…\n");
+        if left < LEAST_LINE {
+            if !text.is_empty() && !text.ends_with("…\n") {
+                text.push_str("…\n");
+            }
             break;
         }
         let take = length.min(left) - 1;

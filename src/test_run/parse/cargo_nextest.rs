@@ -63,11 +63,7 @@ impl Reader {
                     return;
                 }
             }
-            Some(b'e') if line.starts_with("error: ") => {
-                if self.error(line) {
-                    return;
-                }
-            }
+            Some(b'e') if line.starts_with("error: ") && self.error(line) => return,
             Some(0xE2) if line.starts_with("────") => {
                 self.text_ends();
                 return;

@@ -216,6 +216,9 @@ impl Reader {
     fn ended(&mut self, name: &str, status: TestStatus) {
         self.pending = None;
         let at = self.cases.push(bare_name(name), status);
+        if self.words.is_empty() {
+            return;
+        }
         let words = self.words.take();
         if status == TestStatus::Failed && words.contains("panicked at") {
             let place = panics::place_of(&words, bare_name(name));

@@ -14,6 +14,9 @@ const GENERIC: &str = "generic";
 /// Runners that run others: when both were found, the second's output is a part of the first's.
 const ABSORBS: &[(&str, &str)] = &[
     ("cargo-nextest", "cargo-test"),
+    ("cargo-nextest", "tap"),
+    ("cargo-nextest", "bats"),
+    ("cargo-nextest", "prove"),
     ("ctest", "googletest"),
     ("ctest", "catch2"),
     ("ctest", "doctest-cpp"),
@@ -117,7 +120,12 @@ fn fallback(mut generic: Findings, kept: &[Findings]) -> Findings {
     generic.problems.sort_by_key(|problem| match problem.kind {
         RunKind::MissingTool | RunKind::Infrastructure => 0,
         RunKind::CompileError | RunKind::ImportError | RunKind::BadCommand => 1,
-        _ => 2,
+        RunKind::Tests
+        | RunKind::CollectionError
+        | RunKind::Crash
+        | RunKind::Timeout
+        | RunKind::NoTests
+        | RunKind::Unreadable => 2,
     });
     generic.problems.truncate(MOST);
     generic

@@ -22,8 +22,17 @@ pub(super) struct Reader {
 }
 
 impl Reader {
-    pub(super) const WAKE: &'static [&'static str] =
-        &["Expected Fail: ", "Unexpected Pass: ", "/meson-logs/", " FAIL  ", " OK  ", "1/", "Summary of Failures:"];
+    pub(super) const WAKE: &'static [&'static str] = &[
+        "Expected Fail: ",
+        "Unexpected Pass: ",
+        "/meson-logs/",
+        " FAIL  ",
+        " OK  ",
+        " SKIP  ",
+        " TIMEOUT  ",
+        " ERROR  ",
+        "Summary of Failures:",
+    ];
 
     pub(super) fn new(budget: &Budget) -> Self {
         Self {

@@ -10,10 +10,10 @@
 //! # How to add a framework
 //!
 //! 1. Write `parse/<framework>.rs` with a `pub(super) struct Reader` and on it
-//!    - `const WAKE: &'static [&'static str]`: literals of which at least one stands in a line before anything that the
-//!      reader must see. A reader sleeps, and costs nothing, until one occurs; then it is given the last
-//!      [`LOOK_BACK`] lines and every line after. Choose marks of the framework that ordinary output does not have, and
-//!      do not forget those of its errors (compile errors, bad arguments, no tests found);
+//!    - `const WAKE: &'static [&'static str]`: literals of three bytes or more, of which at least one stands in a line
+//!      before anything that the reader must see. A reader sleeps, and costs nothing, until one occurs; then it is given
+//!      the last [`LOOK_BACK`] lines and every line after. Choose marks of the framework that ordinary output does not
+//!      have, and do not forget those of its errors (compile errors, bad arguments, no tests found);
 //!    - `fn new(budget: &Budget) -> Self`: starts with nothing; what it stores goes into [`findings::Cases`] (tests),
 //!      [`findings::Problems`] (trouble outside tests) and [`findings::Block`] (a message being collected), which are
 //!      all bounded;
@@ -39,6 +39,7 @@ mod frames;
 mod generic;
 mod junit;
 mod lines;
+mod marks;
 mod merge;
 pub(super) mod place;
 mod python;
@@ -82,9 +83,6 @@ mod tests;
 
 use std::collections::VecDeque;
 use std::io::Read;
-use std::sync::LazyLock;
-
-use aho_corasick::{AhoCorasick, AhoCorasickKind};
 
 use self::findings::{Budget, Findings, STORED_BYTES};
 use self::generic::Generic;
@@ -95,8 +93,8 @@ use crate::domain::verdict::Exit;
 
 /// How many lines before its first mark a reader is given.
 const LOOK_BACK: usize = 32;
-/// How much of a line is searched for marks: they stand at the beginning, and documents are one endless line.
-const MARK_WINDOW: usize = 4 * 1024;
+/// How much of a line is kept for those that wake later.
+const KEPT_OF_LINE: usize = 4 * 1024;
 /// How much is read at once from a log.
 const CHUNK: usize = 128 * 1024;
 
@@ -180,42 +178,6 @@ readers! {
     gradle: ["gradle"],
 }
 
-/// All marks in one automaton, and which readers each wakes.
-struct Marks {
-    automaton: Option<AhoCorasick>,
-    wakes: Vec<Mask>,
-}
-
-static MARKS: LazyLock<Marks> = LazyLock::new(|| {
-    let mut literals: Vec<&str> = Vec::new();
-    let mut wakes: Vec<Mask> = Vec::new();
-    for (bit, (_, marks)) in READERS.iter().enumerate() {
-        for mark in *marks {
-            if let Some(at) = literals.iter().position(|literal| literal == mark) {
-                if let Some(mask) = wakes.get_mut(at) {
-                    *mask |= 1 << bit;
-                }
-            } else {
-                literals.push(mark);
-                wakes.push(1 << bit);
-            }
-        }
-    }
-    for mark in Generic::marks() {
-        if let Some(at) = literals.iter().position(|literal| *literal == mark) {
-            if let Some(mask) = wakes.get_mut(at) {
-                *mask |= GENERIC;
-            }
-        } else {
-            literals.push(mark);
-            wakes.push(GENERIC);
-        }
-    }
-    // The marks are constants, so building cannot fail; without the automaton every reader is awake from the start.
-    let automaton = AhoCorasick::builder().kind(Some(AhoCorasickKind::DFA)).build(&literals).ok();
-    Marks { automaton, wakes }
-});
-
 /// A push parser from the bytes of a log to a report.
 #[derive(Debug)]
 pub(super) struct Parser {
@@ -245,7 +207,7 @@ impl Parser {
                 .filter(|(_, (names, _))| names.contains(&wanted))
                 .fold(0, |mask, (bit, _)| mask | 1 << bit)
         });
-        let awake = if MARKS.automaton.is_some() { hinted } else { (1 << READERS.len()) - 1 };
+        let awake = if marks::work() { hinted } else { (1 << READERS.len()) - 1 };
         Self {
             lines: Lines::new(),
             shown: Shown {
@@ -280,7 +242,7 @@ impl Shown {
         if self.junit.wants(line) {
             return;
         }
-        let hits = wakes(line);
+        let hits = marks::of(line);
         if hits & GENERIC != 0 {
             self.generic.hit(line);
         } else if self.generic.wants_more() {
@@ -299,18 +261,9 @@ impl Shown {
         let mut slot =
             if self.recent.len() < LOOK_BACK { String::new() } else { self.recent.pop_front().unwrap_or_default() };
         slot.clear();
-        slot.push_str(line.get(..line.floor_char_boundary(MARK_WINDOW)).unwrap_or(line));
+        slot.push_str(line.get(..line.floor_char_boundary(KEPT_OF_LINE)).unwrap_or(line));
         self.recent.push_back(slot);
     }
-}
-
-fn wakes(line: &str) -> Mask {
-    let Some(automaton) = &MARKS.automaton else { return 0 };
-    let window = line.as_bytes().get(..MARK_WINDOW.min(line.len())).unwrap_or_default();
-    automaton
-        .find_overlapping_iter(window)
-        .filter_map(|found| MARKS.wakes.get(found.pattern().as_usize()))
-        .fold(0, |mask, wakes| mask | wakes)
 }
 
 /// A log as plain text: colours, control characters and CI frames gone.

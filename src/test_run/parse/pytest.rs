@@ -71,7 +71,9 @@ impl Reader {
         "= FAILURES =",
         "= ERRORS =",
         "= short test summary info =",
-        "%]",
+        "[100%]",
+        ".py::",
+        ".py .",
         " passed in ",
         " failed in ",
         " error in ",
@@ -95,7 +97,6 @@ impl Reader {
         "No module named pytest",
         "\"exitcode\": ",
         "\"exitcode\":",
-        " passed\u{1b}",
     ];
 
     pub(super) fn new(budget: &Budget) -> Self {

@@ -32,11 +32,7 @@ pub(super) fn test_frame(text: &str) -> Option<(String, u32)> {
         let name = file.rsplit(['/', '\\']).next().unwrap_or(file);
         name.starts_with("test") || name.ends_with("_test.py") || name.ends_with("tests.py")
     };
-    text.lines()
-        .filter_map(frame)
-        .filter(|(file, _)| is_in_repository(file) && is_test(file))
-        .next_back()
-        .or_else(|| place_of(text))
+    text.lines().filter_map(frame).rfind(|(file, _)| is_in_repository(file) && is_test(file)).or_else(|| place_of(text))
 }
 
 /// The place that one line of a traceback names.

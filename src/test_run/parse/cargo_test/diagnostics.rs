@@ -230,7 +230,8 @@ fn kind_of(text: &str) -> RunKind {
         return RunKind::BadCommand;
     }
     if first.contains(" targets failed:") {
-        return RunKind::Crash;
+        // It only counts what is told one by one.
+        return RunKind::Tests;
     }
     RunKind::CompileError
 }

@@ -35,7 +35,7 @@ impl Xml {
         }
         let (tag, rest) = text
             .strip_prefix('<')
-            .map_or(("", text), |rest| rest.split_once(|end: char| end == ' ' || end == '>').unwrap_or((rest, "")));
+            .map_or(("", text), |rest| rest.split_once([' ', '>']).unwrap_or((rest, "")));
         match tag {
             "TestCase" => {
                 self.path.clear();
