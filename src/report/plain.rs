@@ -31,13 +31,13 @@ pub fn line(text: &str) -> String {
     break_old_commands(&out)
 }
 
-/// Makes one harmless line to be copied (a command, a path): as [`line`], but runs of spaces stay as they are.
+/// Makes one harmless line to be copied (a command, a path): as [`line()`], but runs of spaces stay as they are.
 #[must_use]
 pub fn command(text: &str) -> String {
     break_old_commands(visible(text).replace('\n', " ").trim())
 }
 
-/// Makes harmless lines: as [`line`], but line breaks and indentation stay, and no line begins with `::`.
+/// Makes harmless lines: as [`line()`], but line breaks and indentation stay, and no line begins with `::`.
 #[must_use]
 pub fn block(text: &str) -> String {
     let visible = visible(text);
@@ -120,7 +120,7 @@ pub fn clip(text: &str, max_width: usize) -> String {
     out
 }
 
-/// [`line`], then [`clip`].
+/// [`line()`], then [`clip`].
 #[must_use]
 pub fn clipped_line(text: &str, max_width: usize) -> String {
     clip(&line(text), max_width)

@@ -119,8 +119,8 @@ fn a_project_that_is_never_right_ends_exhausted_and_whole() {
         let attempt = number;
         artisan(request, "shop/cart.py", |seen| {
             let line = seen.lines().find(|line| line.contains("return ")).expect("the line");
-            let old = &line[line.find("return ").expect("found")..];
-            (old.to_owned(), format!("return '{}'", "x".repeat(attempt)))
+            let (_, expression) = line.split_once("return ").expect("found");
+            (format!("return {expression}"), format!("return '{}'", "x".repeat(attempt)))
         })
     });
     let ladder = "claude-haiku-4-5 x2 > claude-sonnet-4-5 x2";
