@@ -33,9 +33,8 @@ impl Xml {
             self.seen = false;
             return true;
         }
-        let (tag, rest) = text
-            .strip_prefix('<')
-            .map_or(("", text), |rest| rest.split_once([' ', '>']).unwrap_or((rest, "")));
+        let (tag, rest) =
+            text.strip_prefix('<').map_or(("", text), |rest| rest.split_once([' ', '>']).unwrap_or((rest, "")));
         match tag {
             "TestCase" => {
                 self.path.clear();
