@@ -20,7 +20,7 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use machine::{children_cpu, median};
-use model::Model;
+use model::{CASES, Case, Model, SHELL};
 
 /// How often each thing is measured.
 const RUNS: usize = 15;
@@ -33,6 +33,7 @@ fn main() {
     start_up(program);
     turns(program);
     binary(program);
+    sizes(program);
 }
 
 fn line(what: &str, value: f64, unit: &str, limit: f64, floor: Option<String>) {
@@ -54,7 +55,7 @@ fn timed(mut command: Command) -> f64 {
 
 /// From exec to exit of a command that reads its configuration and does nothing else.
 fn start_up(program: &Path) {
-    let project = model::project();
+    let project = SHELL.unpack();
     let spawn = || timed(Command::new("true"));
     let check = || {
         let mut command = model::upshift(program, project.path(), "http://127.0.0.1:9");
@@ -69,12 +70,12 @@ fn start_up(program: &Path) {
 fn turns(program: &Path) {
     let (mut short, mut long, mut cpu, mut memory, mut bytes) = (vec![], vec![], vec![], vec![], vec![]);
     for _ in 0..RUNS {
-        let fix = fix(program, 0);
+        let fix = fix(program, &SHELL, 0);
         short.push(fix.wall_ms);
         cpu.push(fix.cpu_ms);
         memory.push(fix.memory_mb);
         bytes.push(fix.uncached_bytes);
-        long.push(self::fix(program, MORE_TURNS).wall_ms);
+        long.push(self::fix(program, &SHELL, MORE_TURNS).wall_ms);
     }
     let per_turn = (median(long) - median(short.clone())) / f64::from(MORE_TURNS);
     let http = model::http_floor_ms();
@@ -100,14 +101,14 @@ struct Fix {
     uncached_bytes: f64,
 }
 
-fn fix(program: &Path, more_turns: u32) -> Fix {
-    let project = model::project();
-    let model = Model::start(more_turns);
+fn fix(program: &Path, case: &'static Case, more_turns: u32) -> Fix {
+    let project = case.unpack();
+    let model = Model::start(case, more_turns);
     let database = tempfile::tempdir().expect("a folder");
     let before = children_cpu();
     let began = Instant::now();
     let mut child = model::upshift(program, project.path(), &model.url())
-        .args(["run", "--tiers", "claude-haiku-4-5 x1", "--test-command", model::TEST_COMMAND, "--audit-db"])
+        .args(["run", "--tiers", "claude-haiku-4-5 x1", "--test-command", case.test_command, "--audit-db"])
         .arg(database.path().join("audit.db"))
         .stdin(Stdio::null())
         .stdout(Stdio::null())
@@ -124,6 +125,15 @@ fn fix(program: &Path, more_turns: u32) -> Fix {
         cpu_ms: milliseconds(children_cpu().saturating_sub(before)),
         memory_mb: seen.peak_kb / 1_000.0,
         uncached_bytes: seen.uncached_bytes,
+    }
+}
+
+/// Bytes per fix for a fixed set of cases, so that a prompt that grows is seen; about four bytes are a token.
+fn sizes(program: &Path) {
+    println!("\nsent to the model in a four-turn fix, what a request shares with the one before counted once");
+    for case in &CASES {
+        let bytes = fix(program, case, 0).uncached_bytes;
+        println!("      {:<44} {bytes:>9} bytes, about {:.0} tokens", case.name, bytes / 4.0);
     }
 }
 

@@ -10,13 +10,23 @@ use std::time::Instant;
 
 use tempfile::TempDir;
 
-/// Prints TAP; needs nothing but a shell.
-pub(crate) const TEST_COMMAND: &str = "sh tests/run.sh";
+/// A small broken project and the four turns that mend it.
+pub(crate) struct Case {
+    /// For the table.
+    pub(crate) name: &'static str,
+    /// How it is tested.
+    pub(crate) test_command: &'static str,
+    files: &'static [(&'static str, &'static str)],
+    source: &'static str,
+    wrong: &'static str,
+    right: &'static str,
+}
 
-/// A project with one bug.
-pub(crate) fn project() -> TempDir {
-    let folder = tempfile::tempdir().expect("a folder");
-    for (name, text) in [
+/// Prints TAP; needs nothing but a shell. Everything that is timed is timed with this one.
+pub(crate) const SHELL: Case = Case {
+    name: "shell, TAP",
+    test_command: "sh tests/run.sh",
+    files: &[
         ("price.sh", "# Prints the price of a number of cakes at 3 each.\nprice() {\n  echo $(($1 + 3))\n}\n"),
         (
             "tests/run.sh",
@@ -24,12 +34,82 @@ pub(crate) fn project() -> TempDir {
              [ \"$(price 4)\" = 12 ] && echo 'ok 1 - four cakes' || echo \"not ok 1 - four cakes # got $(price 4), expected 12\"\n\
              [ \"$(price 0)\" -ge 0 ] && echo 'ok 2 - no cake' || echo 'not ok 2 - no cake'\n[ \"$(price 4)\" = 12 ]\n",
         ),
-    ] {
-        let path = folder.path().join(name);
-        std::fs::create_dir_all(path.parent().expect("a parent")).expect("folders");
-        std::fs::write(path, text).expect("written");
+    ],
+    source: "price.sh",
+    wrong: "$1 + 3",
+    right: "$1 * 3",
+};
+
+/// The fixed set of small cases whose size is watched.
+pub(crate) const CASES: [Case; 3] = [
+    SHELL,
+    Case {
+        name: "Python, unittest",
+        test_command: "python3 -m unittest",
+        files: &[
+            ("shop/__init__.py", ""),
+            (
+                "shop/cart.py",
+                "def total(prices):\n    \"\"\"The sum of all prices.\"\"\"\n    return sum(prices) - 1\n",
+            ),
+            ("tests/__init__.py", ""),
+            (
+                "tests/test_cart.py",
+                "import unittest\n\nfrom shop.cart import total\n\n\nclass CartTest(unittest.TestCase):\n    def test_total(self):\n        \
+                 self.assertEqual(total([1, 2, 3]), 6)\n\n    def test_one(self):\n        self.assertEqual(total([5]), 5)\n",
+            ),
+        ],
+        source: "shop/cart.py",
+        wrong: "sum(prices) - 1",
+        right: "sum(prices)",
+    },
+    Case {
+        name: "JavaScript, node --test",
+        test_command: "node --test",
+        files: &[
+            ("package.json", "{ \"name\": \"greet\", \"type\": \"module\" }\n"),
+            ("src/greet.js", "export function greet(name) {\n  return 'Hello ' + name;\n}\n"),
+            (
+                "test/greet.test.js",
+                "import test from 'node:test';\nimport assert from 'node:assert';\nimport { greet } from '../src/greet.js';\n\n\
+                 test('greets with a comma', () => {\n  assert.strictEqual(greet('Ada'), 'Hello, Ada');\n});\n",
+            ),
+        ],
+        source: "src/greet.js",
+        wrong: "'Hello '",
+        right: "'Hello, '",
+    },
+];
+
+impl Case {
+    /// Unpacks it.
+    pub(crate) fn unpack(&self) -> TempDir {
+        let folder = tempfile::tempdir().expect("a folder");
+        for (name, text) in self.files {
+            let path = folder.path().join(name);
+            std::fs::create_dir_all(path.parent().expect("a parent")).expect("folders");
+            std::fs::write(path, text).expect("written");
+        }
+        folder
     }
-    folder
+
+    fn reply(&self, turn: u32, more_turns: u32) -> String {
+        let (name, input) = match turn.saturating_sub(more_turns) {
+            0 => ("read_file", serde_json::json!({ "path": self.source })),
+            1 => (
+                "edit_file",
+                serde_json::json!({ "path": self.source, "old_text": self.wrong, "new_text": self.right }),
+            ),
+            2 => ("run_tests", serde_json::json!({})),
+            _ => ("final_report", serde_json::json!({ "summary": "corrected the expression", "status": "done" })),
+        };
+        serde_json::json!({
+            "id": format!("msg_{turn}"), "type": "message", "role": "assistant", "model": "claude-haiku-4-5",
+            "content": [{ "type": "tool_use", "id": format!("toolu_{turn}"), "name": name, "input": input }],
+            "stop_reason": "tool_use", "stop_sequence": null, "usage": { "input_tokens": 900, "output_tokens": 40 }
+        })
+        .to_string()
+    }
 }
 
 /// The program in a folder with an environment of its own.
@@ -61,7 +141,7 @@ pub(crate) struct Model {
 
 impl Model {
     /// Reads `more_turns` times before it does the fix in four turns.
-    pub(crate) fn start(more_turns: u32) -> Self {
+    pub(crate) fn start(case: &'static Case, more_turns: u32) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
         let address = format!("http://{}", listener.local_addr().expect("an address"));
         let (watched, seen) = (Arc::new(AtomicU32::new(0)), Arc::new(Mutex::new(Seen::default())));
@@ -75,7 +155,7 @@ impl Model {
                 while let Some(body) = request(&mut reader) {
                     note(&notes, pid.load(Ordering::Relaxed), &before, &body);
                     before = body;
-                    answer(reader.get_mut(), &reply(turn, more_turns));
+                    answer(reader.get_mut(), &case.reply(turn, more_turns));
                     turn += 1;
                 }
             }
@@ -135,21 +215,9 @@ fn answer(stream: &mut TcpStream, body: &str) {
     stream.write_all(text.as_bytes()).expect("written");
 }
 
-fn reply(turn: u32, more_turns: u32) -> String {
-    let (name, input) = match turn.saturating_sub(more_turns) {
-        0 => ("read_file", r#"{"path":"price.sh"}"#),
-        1 => ("edit_file", r#"{"path":"price.sh","old_text":"$1 + 3","new_text":"$1 * 3"}"#),
-        2 => ("run_tests", "{}"),
-        _ => ("final_report", r#"{"summary":"multiplied instead of added","status":"done"}"#),
-    };
-    format!(
-        r#"{{"id":"msg_{turn}","type":"message","role":"assistant","model":"claude-haiku-4-5","content":[{{"type":"tool_use","id":"toolu_{turn}","name":"{name}","input":{input}}}],"stop_reason":"tool_use","stop_sequence":null,"usage":{{"input_tokens":900,"output_tokens":40}}}}"#
-    )
-}
-
 /// One exchange of about the size of a turn over a kept connection: what no client can be faster than.
 pub(crate) fn http_floor_ms() -> f64 {
-    let model = Model::start(1_000);
+    let model = Model::start(&SHELL, 1_000);
     let mut stream = TcpStream::connect(model.url().trim_start_matches("http://")).expect("connected");
     stream.set_nodelay(true).expect("no delay");
     let body = "x".repeat(6_000);
@@ -170,11 +238,15 @@ pub(crate) fn http_floor_ms() -> f64 {
 /// The CPU of the tests as a four-turn fix runs them: twice at the start, once for the model, once to judge.
 pub(crate) fn tests_cpu_ms() -> f64 {
     const ROUNDS: u32 = 20;
-    let project = project();
+    let project = SHELL.unpack();
     let before = crate::machine::children_cpu();
     for _ in 0..4 * ROUNDS {
         let mut command = Command::new("sh");
-        command.args(["-c", TEST_COMMAND]).current_dir(project.path()).stdout(Stdio::null()).stderr(Stdio::null());
+        command
+            .args(["-c", SHELL.test_command])
+            .current_dir(project.path())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null());
         command.status().expect("it starts");
     }
     let spent = crate::machine::children_cpu().saturating_sub(before);

@@ -16,8 +16,6 @@ mod faults;
 #[cfg(test)]
 mod outputs;
 #[cfg(test)]
-mod process;
-#[cfg(test)]
 mod readme;
 #[cfg(test)]
 mod runs;
