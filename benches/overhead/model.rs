@@ -117,7 +117,7 @@ pub(crate) fn upshift(program: &Path, folder: &Path, url: &str) -> Command {
     let mut command = Command::new(program);
     command.current_dir(folder).env_clear().env("PATH", "/usr/local/bin:/usr/bin:/bin").env("HOME", folder);
     command
-        .env("XDG_STATE_HOME", folder.join(".state"))
+        .env("XDG_STATE_HOME", std::env::temp_dir().join("upshift-bench-state"))
         .env("ANTHROPIC_BASE_URL", url)
         .env("ANTHROPIC_API_KEY", "sk-none-of-value");
     command

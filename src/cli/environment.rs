@@ -66,17 +66,19 @@ impl Environment {
         self.get("GITHUB_ACTIONS") == Some("true")
     }
 
-    /// The folder for what must outlive the process but lies outside every checkout: `RUNNER_TEMP` in Actions, else the
-    /// user's state folder (XDG Base Directory), else the system's temporary folder.
+    /// The folder for what must outlive the process but may not lie in the checkout: `RUNNER_TEMP` in Actions, else the user's
+    /// state folder (XDG Base Directory), else one in the system's temporary folder; the first of them that is outside.
     #[must_use]
-    pub(super) fn state_home(&self) -> PathBuf {
+    pub(super) fn state_home(&self, checkout: &Path) -> PathBuf {
         let absolute = |name: &str| self.get(name).map(PathBuf::from).filter(|path| path.is_absolute());
-        if let (true, Some(temp)) = (self.in_actions(), absolute("RUNNER_TEMP")) {
-            return temp.join("upshift");
-        }
-        let xdg = absolute("XDG_STATE_HOME");
-        let home = || absolute("HOME").map(|home| home.join(".local/state"));
-        xdg.or_else(home).unwrap_or_else(std::env::temp_dir).join("upshift")
+        let runner = self.in_actions().then(|| absolute("RUNNER_TEMP")).flatten();
+        let home = absolute("HOME").map(|home| home.join(".local/state"));
+        let homes = [runner, absolute("XDG_STATE_HOME"), home].into_iter().flatten().map(|home| home.join("upshift"));
+        let checkout = checkout.canonicalize().unwrap_or_else(|_gone| checkout.to_owned());
+        let outside = |home: &PathBuf| !home.starts_with(&checkout);
+        // Other users of the machine have a folder of their own there.
+        let temporary = || std::env::temp_dir().join(format!("upshift-{}", rustix::process::getuid().as_raw()));
+        homes.into_iter().find(outside).unwrap_or_else(temporary)
     }
 }
 

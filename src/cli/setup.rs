@@ -76,7 +76,7 @@ pub(super) fn working_directory(checkout: &Path, plan: &Plan) -> anyhow::Result<
 
 /// Where a configured audit log lies.
 pub(super) fn locate(configured: &str, checkout: &Path, environment: &Environment) -> Location {
-    audit::locate(&from_here(checkout, configured), checkout, &environment.state_home())
+    audit::locate(&from_here(checkout, configured), checkout, &environment.state_home(checkout))
 }
 
 impl<'a> Setup<'a> {
@@ -147,7 +147,7 @@ impl<'a> Setup<'a> {
             protected: plan.safety.protected_paths.clone(),
             allow_test_edits: plan.safety.allow_test_edits.clone(),
         };
-        let trees = self.environment.state_home().join(TREES).join(folder_name(self.checkout));
+        let trees = self.environment.state_home(self.checkout).join(TREES).join(folder_name(self.checkout));
         let setup = plan.test.setup_command.as_ref().map(|command| Spec {
             program: Program::Shell(command.clone()),
             cwd: folder.clone(),
@@ -159,7 +159,7 @@ impl<'a> Setup<'a> {
             confinement: Confinement::None,
         });
         Ok(World {
-            workspace: Arc::new(Workspace::open(self.checkout, &trees, rules).await?),
+            workspace: Arc::new(self.workspace(&trees, rules).await?),
             providers,
             tests: TestCommand {
                 command: state.test_command.clone(),
@@ -175,6 +175,10 @@ impl<'a> Setup<'a> {
             redactor: Arc::clone(&self.redactor),
             keep: self.keep_folder(plan),
         })
+    }
+
+    async fn workspace(&self, trees: &Path, rules: PathRules) -> anyhow::Result<Workspace> {
+        Workspace::open(self.checkout, trees, rules).await.map_err(|error| Failure::usage(error.to_string()))
     }
 
     fn child_environment(&self, plan: &Plan) -> anyhow::Result<BTreeMap<OsString, OsString>> {
