@@ -107,18 +107,19 @@ fn fix(program: &Path, case: &'static Case, more_turns: u32) -> Fix {
     let database = tempfile::tempdir().expect("a folder");
     let before = children_cpu();
     let began = Instant::now();
-    let mut child = model::upshift(program, project.path(), &model.url())
+    let child = model::upshift(program, project.path(), &model.url())
         .args(["run", "--tiers", "claude-haiku-4-5 x1", "--test-command", case.test_command, "--audit-db"])
         .arg(database.path().join("audit.db"))
         .stdin(Stdio::null())
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
         .spawn()
         .expect("it starts");
     model.watch(child.id());
-    let status = child.wait().expect("it ends");
+    let output = child.wait_with_output().expect("it ends");
     let wall_ms = milliseconds(began.elapsed());
-    assert!(status.success(), "the fix must succeed: {status}");
+    let said = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    assert!(output.status.success(), "the fix must succeed: {}{}", said(&output.stdout), said(&output.stderr));
     let seen = model.seen();
     Fix {
         wall_ms,

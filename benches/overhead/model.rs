@@ -31,7 +31,7 @@ pub(crate) const SHELL: Case = Case {
         (
             "tests/run.sh",
             "cd \"$(dirname \"$0\")/..\" && . ./price.sh\necho 1..2\n\
-             [ \"$(price 4)\" = 12 ] && echo 'ok 1 - four cakes' || echo \"not ok 1 - four cakes # got $(price 4), expected 12\"\n\
+             [ \"$(price 4)\" = 12 ] && echo 'ok 1 - four cakes' || echo \"not ok 1 - four cakes\n# got $(price 4), expected 12\"\n\
              [ \"$(price 0)\" -ge 0 ] && echo 'ok 2 - no cake' || echo 'not ok 2 - no cake'\n[ \"$(price 4)\" = 12 ]\n",
         ),
     ],
