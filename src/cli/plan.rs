@@ -5,13 +5,14 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 
 use super::environment::{Environment, current_dir, from_here};
-use super::{Failure, models};
+use super::{Failure, context, models};
 use crate::config::{
     self, Build, BuiltInEndpoint, Catalogue, FileContent, NamedFile, Plan, Setting, Settings, Sources, TiersSource,
     Wire,
 };
 use crate::domain::model_id::BUILT_IN_PROVIDERS;
 use crate::domain::outcome::EXIT_REFUSED;
+use crate::lifecycle::gate;
 use crate::model::{catalogue, endpoint};
 
 /// The largest configuration file that is read.
@@ -136,15 +137,25 @@ pub(super) fn resolve_settings(
         tiers_file: None,
         build: Build { github: false, confinement: false, frameworks: &[] },
     };
+    let trigger = context::trigger(environment);
+    if let Some(why) = gate::refusal(&trigger) {
+        return Err(Failure::with_code(EXIT_REFUSED, format!("✖ Refused: {why}")));
+    }
+    let distrusted = gate::distrusts_checkout(&trigger);
     let path = sources.config_path().to_owned();
-    sources.config_file = Some(read_named(&checkout, &path));
+    sources.config_file = Some(if distrusted { missing(&path) } else { read_named(&checkout, &path) });
     let tiers = sources.setting(Setting::Tiers).map(|(text, _)| text.to_owned());
     let tiers = tiers.as_deref().map(|text| config::classify_tiers(text, is_provider));
     if let Some(TiersSource::Path(path)) = tiers {
-        sources.tiers_file = Some(read_named(&checkout, path));
+        sources.tiers_file = Some(if distrusted { unread(path) } else { read_named(&checkout, path) });
     }
     let mut plan =
         config::resolve(&sources, &catalogue_for_config()).map_err(|errors| Failure::usage(errors.to_string()))?;
+    if distrusted && from_here(&checkout, &path).exists() {
+        plan.warnings.push(format!(
+            "{path} was not read: in a pull request it could be the sender's; give the settings as inputs or UPSHIFT_* variables"
+        ));
+    }
     models::learn_cassettes(&mut plan, &checkout)?;
     Ok(Resolved { plan, checkout })
 }
@@ -155,6 +166,16 @@ pub(super) fn refuse(plan: &Plan) -> anyhow::Result<()> {
         return Ok(());
     }
     Err(Failure::with_code(EXIT_REFUSED, format!("✖ Refused: {}", plan.refusals.join("\n✖ Refused: "))))
+}
+
+fn missing(path: &str) -> NamedFile {
+    NamedFile { path: path.to_owned(), content: FileContent::Missing }
+}
+
+/// A tiers file of a pull request's checkout.
+fn unread(path: &str) -> NamedFile {
+    let why = "in a pull request it could be the sender's, so it is not read; give the ladder inline or as a shorthand";
+    NamedFile { path: path.to_owned(), content: FileContent::Unreadable(why.to_owned()) }
 }
 
 fn read_named(checkout: &Path, path: &str) -> NamedFile {

@@ -9,6 +9,7 @@
 mod baseline;
 mod engine;
 mod finish;
+pub mod gate;
 mod iteration;
 mod judge;
 mod material;

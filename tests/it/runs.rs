@@ -263,3 +263,24 @@ fn a_cap_is_never_passed_not_even_by_one_call() {
     assert_eq!(log.value("SELECT outcome FROM run_metadata"), "budget_exhausted");
     assert_eq!(log.number("SELECT COUNT(*) FROM model_calls"), i64::try_from(server.requests().len()).expect("small"));
 }
+
+#[test]
+fn a_pull_request_of_a_fork_is_refused_and_ones_own_does_not_configure_anything() {
+    let project = Project::python();
+    project.write(".github/upshift.yml", "providers: { anthropic: { baseUrl: \"http://127.0.0.1:1/hostile\" } }\n");
+    let server = ModelServer::start(wrong_then_right(&project));
+    let event = |head: &str| {
+        let repo = |name: &str| json!({ "repo": { "full_name": name } });
+        let payload = json!({ "pull_request": { "head": repo(head), "base": repo("acme/shop") } });
+        let path = project.path().join("../event.json");
+        std::fs::write(&path, payload.to_string()).expect("written");
+        let program = Program::with_anthropic(&server.url()).with("GITHUB_ACTIONS", "true");
+        program.with("GITHUB_EVENT_NAME", "pull_request").with("GITHUB_EVENT_PATH", path.to_str().expect("text"))
+    };
+    let args = ["run", "--no-audit", "--tiers", "claude-sonnet-4-5 x1", "--test-command", project.test_command];
+    let refused = event("mallory/shop").run(project.path(), &args);
+    assert_eq!(refused.code, 6, "{}", refused.all());
+    let own = event("acme/shop").run(project.path(), &args);
+    assert_eq!(own.code, 0, "the hostile base URL is not used: {}", own.all());
+    assert!(own.err.contains(".github/upshift.yml was not read"), "{}", own.all());
+}
