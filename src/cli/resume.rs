@@ -38,6 +38,7 @@ pub(super) fn run(args: Args, environment: &Environment) -> anyhow::Result<u8> {
     }
     let mut state = lifecycle::load(&loaded).map_err(|error| Failure::usage(error.to_string()))?;
     state.plan.audit = Some(path);
+    let workspace = setup.open_workspace(&state.plan)?;
     let invocation = store
         .continue_run(&run_id, std::process::id(), &setup.clock().timestamp())
         .map_err(|error| setup::audit_failure(&error))?;
@@ -54,5 +55,5 @@ pub(super) fn run(args: Args, environment: &Environment) -> anyhow::Result<u8> {
             "⚠ {lost} model call(s) were under way when the run was killed: counted at their worst case"
         ));
     }
-    setup::block_on(setup.carry(journal, state, replay))
+    setup::block_on(setup.carry(workspace, journal, state, replay))
 }

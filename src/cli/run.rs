@@ -30,6 +30,7 @@ pub(super) fn start(resolved: Resolved, environment: &Environment) -> anyhow::Re
     let folder = setup::working_directory(&checkout, &plan)?;
     let (test_command, framework) = test_command(&plan, &folder)?;
     let setup = Setup::new(&checkout, environment);
+    let workspace = setup.open_workspace(&plan)?;
     let mut store = setup.open_store(plan.audit.as_deref())?;
     let state = RunState::new(RunId::random(), plan, test_command, framework);
     let started = started(&state, &folder, &setup);
@@ -39,7 +40,7 @@ pub(super) fn start(resolved: Resolved, environment: &Environment) -> anyhow::Re
     let mut journal = Journal::new(store, setup.listeners(&[]));
     journal.tell(&Event::RunStarted(started));
     journal.tell(&invocation);
-    setup::block_on(setup.carry(journal, state, Replay::none()))
+    setup::block_on(setup.carry(workspace, journal, state, Replay::none()))
 }
 
 /// The configured test command and framework, or the detected ones.

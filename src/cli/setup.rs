@@ -21,7 +21,7 @@ use crate::process::{Confinement, Program, Spec};
 use crate::redact::Redactor;
 use crate::session::Replay;
 use crate::test_run::TestCommand;
-use crate::workspace::{PathRules, Workspace};
+use crate::workspace::{PathRules, Workspace, WorkspaceError};
 
 /// The folder under the state home that holds the recorded trees of each checkout.
 const TREES: &str = "trees";
@@ -111,10 +111,16 @@ impl<'a> Setup<'a> {
     }
 
     /// Carries a run to its end and prints its report.
-    pub(super) async fn carry(&self, journal: Journal, state: RunState, replay: Replay) -> anyhow::Result<u8> {
+    pub(super) async fn carry(
+        &self,
+        workspace: Arc<Workspace>,
+        journal: Journal,
+        state: RunState,
+        replay: Replay,
+    ) -> anyhow::Result<u8> {
         let stop = self.listen(&state)?;
         let providers = models::connect(&state.plan, self)?;
-        let world = self.world(&state, &providers, stop).await?;
+        let world = self.world(&state, workspace, &providers, stop)?;
         let (format, run_id) = (state.plan.format, state.run_id.clone());
         let mut engine = Engine::new(world, journal, state, replay);
         let outcome = lifecycle::run(&mut engine).await?;
@@ -139,15 +145,36 @@ impl<'a> Setup<'a> {
         Ok(stop)
     }
 
-    async fn world<'w>(&'w self, state: &RunState, providers: &'w Providers, stop: Stop) -> anyhow::Result<World<'w>> {
-        let plan = &state.plan;
-        let folder = working_directory(self.checkout, plan)?;
-        let env = self.child_environment(plan)?;
+    /// Opens the tree and keeps it for this process alone; before a run is recorded, so that none begins that cannot go on.
+    ///
+    /// # Errors
+    /// When another upshift works on the same checkout (exit 2), and when the tree cannot be read.
+    pub(super) fn open_workspace(&self, plan: &Plan) -> anyhow::Result<Arc<Workspace>> {
         let rules = PathRules {
             protected: plan.safety.protected_paths.clone(),
             allow_test_edits: plan.safety.allow_test_edits.clone(),
         };
         let trees = self.environment.state_home(self.checkout).join(TREES).join(folder_name(self.checkout));
+        match block_on(async { Ok(Workspace::open(self.checkout, &trees, rules).await) })? {
+            Ok(workspace) => Ok(Arc::new(workspace)),
+            Err(WorkspaceError::InUse { .. }) => Err(Failure::usage(format!(
+                "another upshift is at work in {}\n→ Fix: wait for it to end, or stop it. No LLM calls were made.",
+                self.checkout.display()
+            ))),
+            Err(other) => Err(Failure::usage(other.to_string())),
+        }
+    }
+
+    fn world<'w>(
+        &'w self,
+        state: &RunState,
+        workspace: Arc<Workspace>,
+        providers: &'w Providers,
+        stop: Stop,
+    ) -> anyhow::Result<World<'w>> {
+        let plan = &state.plan;
+        let folder = working_directory(self.checkout, plan)?;
+        let env = self.child_environment(plan)?;
         let setup = plan.test.setup_command.as_ref().map(|command| Spec {
             program: Program::Shell(command.clone()),
             cwd: folder.clone(),
@@ -159,7 +186,7 @@ impl<'a> Setup<'a> {
             confinement: Confinement::None,
         });
         Ok(World {
-            workspace: Arc::new(self.workspace(&trees, rules).await?),
+            workspace,
             providers,
             tests: TestCommand {
                 command: state.test_command.clone(),
@@ -175,10 +202,6 @@ impl<'a> Setup<'a> {
             redactor: Arc::clone(&self.redactor),
             keep: self.keep_folder(plan),
         })
-    }
-
-    async fn workspace(&self, trees: &Path, rules: PathRules) -> anyhow::Result<Workspace> {
-        Workspace::open(self.checkout, trees, rules).await.map_err(|error| Failure::usage(error.to_string()))
     }
 
     fn child_environment(&self, plan: &Plan) -> anyhow::Result<BTreeMap<OsString, OsString>> {

@@ -173,7 +173,7 @@ fn conclude(engine: &mut Engine<'_>, tier: &Tier, work: Work, began: u64) {
         sessions_closed: u32::try_from(sessions).unwrap_or(u32::MAX),
     });
     events.extend(engine.budget_warnings());
-    let reason = halt_words(work.halt.as_ref());
+    let reason = tier_reason(work.halt.as_ref());
     act(engine, step.decision, tier_index, reason, events);
 }
 
@@ -240,7 +240,9 @@ fn stop_reason(engine: &Engine<'_>, outcome: &Outcome, exit: TierExit, reason: O
 
 /// What the next iteration of this tier, and the next tier, will build on.
 fn remember(engine: &mut Engine<'_>, work: &Work, objections: Vec<Foreign>) {
-    let Some(judged) = &work.judged else { return };
+    // A judging run that was cut short says nothing: a resumed run does the iteration's work anew, from where it began,
+    // or the next artisan would find its change already made and leave it unjudged.
+    let Some(judged) = work.judged.as_ref().filter(|judged| judged.run.stopped.is_none()) else { return };
     let candidate = judged.candidate.clone();
     if engine.state.best.as_ref().is_none_or(|best| candidate.beats(best)) {
         engine.state.best = Some(candidate.clone());
@@ -370,6 +372,15 @@ fn errors(work: &Work, objections: &[Foreign]) -> (Vec<String>, Vec<String>) {
     }
     let cut = |text: String| text.chars().take(MESSAGE_CHARS).collect();
     (failing, messages.into_iter().take(MESSAGES).map(cut).collect())
+}
+
+/// Why a tier ended, for whoever names the kind of end already ("no model could be used", "a person is needed").
+fn tier_reason(halt: Option<&Halt>) -> Option<String> {
+    match halt {
+        Some(Halt::Blocked(reason)) => Some(reason.clone()),
+        Some(Halt::NoModel(last)) => Some(last.clone()),
+        other => halt_words(other),
+    }
 }
 
 fn halt_words(halt: Option<&Halt>) -> Option<String> {

@@ -1,5 +1,7 @@
 //! What the roles are given: composed from the state and the files as they are now.
 
+use std::collections::BTreeSet;
+
 use super::engine::Engine;
 use super::state::Candidate;
 use crate::agent::foreign::Foreign;
@@ -18,6 +20,8 @@ const LINES_AROUND: usize = 25;
 const EXCERPT_DISTANCE: u32 = 1;
 /// In a repository of at most this many files the unreached ones count as near.
 const SMALL_REPOSITORY: usize = 40;
+/// How many words of the failures' text may name a file.
+const MAX_WORDS: usize = 1_000;
 /// How many more files are listed by name.
 const LISTED_FILES: usize = 30;
 /// The most characters of the last diff that are shown.
@@ -29,7 +33,8 @@ pub(super) fn compose(engine: &Engine<'_>, candidate: &Candidate) -> Material {
     let workspace = &engine.world.workspace;
     let clean = |text: &str| engine.world.redactor.redact(text).into_owned();
     let files = workspace.files();
-    let ranked = ranked(&files, candidate, workspace);
+    let pointers = pointers(&files, candidate, &state.touched, &state.test_command);
+    let ranked = ranked(&files, &pointers, workspace);
     let (excerpts, shown) = excerpts(&ranked, candidate, workspace, &clean);
     let likely = list(&ranked, &files, &shown);
     Material {
@@ -44,21 +49,40 @@ pub(super) fn compose(engine: &Engine<'_>, candidate: &Candidate) -> Material {
     }
 }
 
-/// Files by distance from the failures; in a small repository the rest follows, code of the same kind first.
-fn ranked(files: &[String], candidate: &Candidate, workspace: &Workspace) -> Vec<Ranked> {
-    let named: Vec<String> = candidate.named.iter().filter_map(|(path, _)| in_tree(path, files)).collect();
-    let mut ranked = rank::rank(files, &named, &|path| workspace.read_text(path));
+/// Files by distance from what points at them; in a small repository the rest follows, code of the same kind alone if
+/// anything is known of the kind.
+fn ranked(files: &[String], pointers: &[String], workspace: &Workspace) -> Vec<Ranked> {
+    let mut ranked = rank::rank(files, pointers, &|path| workspace.read_text(path));
     if files.len() <= SMALL_REPOSITORY {
+        // What imports reach beyond the usual distance is no farther than what they do not reach at all.
+        for file in &mut ranked {
+            file.distance = file.distance.min(EXCERPT_DISTANCE);
+        }
         let ending = |path: &str| path.rsplit_once('.').map(|(_, ending)| ending.to_owned());
-        let kinds: Vec<_> = named.iter().map(|path| ending(path)).collect();
+        let kinds: Vec<_> = pointers.iter().map(|path| ending(path)).collect();
         for path in files {
             let known = ranked.iter().any(|file| file.path == *path);
-            if !known && kinds.contains(&ending(path)) {
+            let hidden = path.split('/').any(|part| part.starts_with('.'));
+            if !known && (kinds.contains(&ending(path)) || (kinds.is_empty() && !hidden)) {
                 ranked.push(Ranked { path: path.clone(), distance: EXCERPT_DISTANCE });
             }
         }
     }
     ranked
+}
+
+/// The files that something points at: the places of the failures, the tier's own changes, the words of the failures' text
+/// and of the test command (custom scripts, shell, reports without places).
+fn pointers(files: &[String], candidate: &Candidate, touched: &BTreeSet<String>, command: &str) -> Vec<String> {
+    let mut found: Vec<String> = candidate.named.iter().filter_map(|(path, _)| in_tree(path, files)).collect();
+    found.extend(touched.iter().filter(|path| files.contains(path)).cloned());
+    let parts = |c: char| c.is_whitespace() || "()[]{}<>'\"`,;:=".contains(c);
+    let words = candidate.failures.split(parts).take(MAX_WORDS).chain(command.split(parts));
+    let paths = words.map(|word| word.trim_end_matches('.')).filter(|word| word.contains('.'));
+    found.extend(paths.filter_map(|word| in_tree(word, files)));
+    let mut seen = BTreeSet::new();
+    found.retain(|path| seen.insert(path.clone()));
+    found
 }
 
 /// A path as a runner prints it (absolute, from a sub-folder, with `./`), as the tree knows it.
@@ -131,6 +155,22 @@ mod tests {
         assert_eq!(in_tree("/home/me/p/app/cart.py", &files).as_deref(), Some("app/cart.py"));
         assert_eq!(in_tree("a/src/lib.rs", &files).as_deref(), Some("crates/a/src/lib.rs"));
         assert_eq!(in_tree("/usr/lib/python3/unittest/case.py", &files), None);
+    }
+
+    #[test]
+    fn files_are_pointed_at_by_changes_messages_and_the_test_command_too() {
+        let files = ["mod.py", "t/run.sh", "lib/add.sh", "other.py"].map(str::to_owned);
+        let candidate = Candidate {
+            tree: crate::domain::units::TreeId("t".to_owned()),
+            fixed: BTreeSet::new(),
+            lost: false,
+            failing: Vec::new(),
+            failures: "case_one: f(1) gave 3, want 2 (at mod.py).".to_owned(),
+            named: Vec::new(),
+        };
+        let touched = BTreeSet::from(["lib/add.sh".to_owned(), "gone.sh".to_owned()]);
+        let found = pointers(&files, &candidate, &touched, "sh -e ./t/run.sh --quiet");
+        assert_eq!(found, ["lib/add.sh", "mod.py", "t/run.sh"]);
     }
 
     #[test]

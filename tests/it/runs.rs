@@ -284,3 +284,37 @@ fn a_pull_request_of_a_fork_is_refused_and_ones_own_does_not_configure_anything(
     assert_eq!(own.code, 0, "the hostile base URL is not used: {}", own.all());
     assert!(own.err.contains(".github/upshift.yml was not read"), "{}", own.all());
 }
+
+#[test]
+fn a_model_without_a_search_sees_the_code_that_imports_reach_in_a_small_repository() {
+    let project = Project::python();
+    project.write("shop/till.py", "from shop.cart import total\n\n\ndef pay(prices):\n    return total(prices)\n");
+    project.write("shop/cart.py", "from shop.sums import add\n\n\ndef total(prices):\n    return add(prices)\n");
+    project.write("shop/sums.py", "from shop.deep import less\n\n\ndef add(prices):\n    return less(sum(prices))\n");
+    project.write("shop/deep.py", "def less(cents):\n    return cents - 1\n");
+    let server = ModelServer::start(|request| {
+        if request.turn() == 0 {
+            assert!(request.all_text().contains("return cents - 1"), "{}", request.all_text());
+            let edit = json!({ "path": "shop/deep.py", "old_text": "cents - 1", "new_text": "cents" });
+            return Say::call("edit_file", edit).usage(900, 40).into();
+        }
+        Say::call("final_report", json!({ "summary": "done", "status": "done" })).usage(1_400, 30).into()
+    });
+    let (said, _) = run(&project, &server, &["--tiers", LADDER, "--test-command", project.test_command]);
+    assert_eq!(said.code, 0, "{}", said.all());
+    server.finish();
+}
+
+#[test]
+fn the_report_says_once_why_a_person_is_needed() {
+    let project = Project::python();
+    let server = ModelServer::start(|_| {
+        let report = json!({ "summary": "no", "status": "blocked", "reason": "the secret FOO is missing" });
+        Say::call("final_report", report).usage(900, 40).into()
+    });
+    let (said, _) = run(&project, &server, &["--tiers", LADDER, "--test-command", project.test_command]);
+    assert_eq!(said.code, 1, "{}", said.all());
+    assert!(said.out.contains("a person is needed. the secret FOO is missing"), "{}", said.out);
+    assert!(!said.out.contains("a person is needed: blocked"), "{}", said.out);
+    server.finish();
+}

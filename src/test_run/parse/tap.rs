@@ -64,6 +64,8 @@ struct Last {
     status: TestStatus,
     /// Whether subtests stood before it.
     parent: bool,
+    /// The full name of a nested result while nothing tells yet whether such results are tests of their own.
+    undecided: Option<String>,
 }
 
 impl Reader {
@@ -192,6 +194,13 @@ impl Reader {
             return;
         }
         self.clues.yaml(text);
+        // Node is known by the block below a result, so that of the first one decides about the result above it.
+        if self.clues.is_nested()
+            && let Some(last) = &mut self.last
+            && let Some(name) = last.undecided.take()
+        {
+            last.case = self.cases.push(&name, last.status);
+        }
         self.block.push(line.get(open.min(indent)..).unwrap_or(line));
     }
 
@@ -307,18 +316,15 @@ impl Reader {
             self.prove.todo();
         }
         self.path.truncate(level);
-        let case = if level == 0 || self.clues.is_nested() {
-            let mut full = String::new();
-            for part in &self.path {
-                full.push_str(part);
-                full.push_str(" > ");
-            }
-            full.push_str(if name.is_empty() { "(unnamed test)" } else { name });
-            if self.prove.is_harness() { None } else { self.cases.push(&full, found.status) }
-        } else {
-            None
+        let mut full: String = self.path.iter().map(|part| format!("{part} > ")).collect();
+        full.push_str(if name.is_empty() { "(unnamed test)" } else { name });
+        let counts = level == 0 || self.clues.is_nested();
+        let (case, undecided) = match (self.prove.is_harness(), counts) {
+            (true, _) => (None, None),
+            (false, true) => (self.cases.push(&full, found.status), None),
+            (false, false) => (None, Some(full)),
         };
-        self.last = Some(Last { case, indent, status: found.status, parent });
+        self.last = Some(Last { case, indent, status: found.status, parent, undecided });
     }
 
     /// Gives the last result its explanation.
