@@ -12,6 +12,8 @@ use crate::workspace::Diff;
 
 /// How many errors the report repeats.
 const RECENT_ERRORS: usize = 5;
+/// How many lines from the end of an error it repeats.
+const GIST_LINES: usize = 3;
 
 /// Leaves a fixed tree as it is; restores the start of any other and keeps its best patch beside the audit log.
 pub(super) async fn run(engine: &mut Engine<'_>, outcome: Outcome, stop_reason: String) -> Result<(), LifecycleError> {
@@ -77,15 +79,44 @@ fn keep_patch(engine: &Engine<'_>, text: &str) -> Result<String, LifecycleError>
 fn recent_errors(engine: &Engine<'_>) -> Vec<String> {
     let rows = engine.state.prior.iter().flat_map(|tier| &tier.attempts).chain(&engine.state.attempts);
     let mut errors: Vec<String> = Vec::new();
-    for message in rows.rev().flat_map(|row| &row.error_messages) {
-        if !errors.contains(message) && errors.len() < RECENT_ERRORS {
-            errors.push(message.clone());
+    for message in rows.rev().flat_map(|row| &row.error_messages).map(|message| gist(message)) {
+        if !errors.contains(&message) && errors.len() < RECENT_ERRORS {
+            errors.push(message);
         }
     }
     errors
 }
 
+/// A long message's beginning (the test's name) and end: what an assertion says stands last, below its traceback.
+fn gist(message: &str) -> String {
+    let says_something = |line: &&str| !line.is_empty() && !line.starts_with("note: run with");
+    let lines: Vec<&str> = message.lines().map(str::trim).filter(says_something).collect();
+    let Some((first, _)) = lines.split_first().filter(|_| lines.len() > GIST_LINES) else { return lines.join(" ") };
+    let name = first.split_once(": ").map_or(*first, |(name, _)| name);
+    let end = lines.iter().skip(lines.len() - GIST_LINES).copied().collect::<Vec<_>>().join(" ");
+    format!("{name}: {end}")
+}
+
 /// What fails in the tree that is left behind: the start's failures.
 fn still_failing(engine: &Engine<'_>) -> Vec<String> {
     engine.state.baseline.as_ref().map(|baseline| baseline.failing.clone()).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::gist;
+
+    #[test]
+    fn the_gist_of_a_traceback_is_its_assertion() {
+        let python = "test_total (t.T): Traceback (most recent call last):\n  File \"t.py\", line 3\n    self.assertEqual(5, 6)\n\
+                      AssertionError: 5 != 6\n";
+        assert_eq!(
+            gist(python),
+            "test_total (t.T): File \"t.py\", line 3 self.assertEqual(5, 6) AssertionError: 5 != 6"
+        );
+        let rust = "adds: thread 'adds' panicked at a.rs:3:5:\nassertion `left == right` failed\n  left: 1\n right: 2\n\
+                    note: run with `RUST_BACKTRACE=1`";
+        assert_eq!(gist(rust), "adds: assertion `left == right` failed left: 1 right: 2");
+        assert_eq!(gist("no model could be used"), "no model could be used");
+    }
 }

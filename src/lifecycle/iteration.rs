@@ -26,6 +26,8 @@ use crate::workspace::{Diff, patch_hash};
 const SUMMARY_CHARS: usize = 200;
 /// The longest single error message in the log.
 const MESSAGE_CHARS: usize = 600;
+/// How much of a longer one is its beginning.
+const MESSAGE_HEAD_CHARS: usize = 200;
 /// How many error messages one row keeps.
 const MESSAGES: usize = 10;
 
@@ -370,8 +372,18 @@ fn errors(work: &Work, objections: &[Foreign]) -> (Vec<String>, Vec<String>) {
     if messages.is_empty() && !work.changed {
         messages.push("the artisan changed nothing".to_owned());
     }
-    let cut = |text: String| text.chars().take(MESSAGE_CHARS).collect();
-    (failing, messages.into_iter().take(MESSAGES).map(cut).collect())
+    (failing, messages.into_iter().take(MESSAGES).map(|text| shorten(&text)).collect())
+}
+
+/// A long message's beginning, which names the test, and its end, where most runners say what was expected.
+fn shorten(message: &str) -> String {
+    let length = message.chars().count();
+    if length <= MESSAGE_CHARS {
+        return message.to_owned();
+    }
+    let head: String = message.chars().take(MESSAGE_HEAD_CHARS).collect();
+    let tail: String = message.chars().skip(length - (MESSAGE_CHARS - MESSAGE_HEAD_CHARS)).collect();
+    format!("{head} […] {tail}")
 }
 
 /// Why a tier ended, for whoever names the kind of end already ("no model could be used", "a person is needed").

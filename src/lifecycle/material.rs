@@ -20,6 +20,8 @@ const LINES_AROUND: usize = 25;
 const EXCERPT_DISTANCE: u32 = 1;
 /// In a repository of at most this many files the unreached ones count as near.
 const SMALL_REPOSITORY: usize = 40;
+/// The file by which a folder is marked as a cache (Cache Directory Tagging Specification); the root is none.
+const CACHE_TAG: &str = "/CACHEDIR.TAG";
 /// How many words of the failures' text may name a file.
 const MAX_WORDS: usize = 1_000;
 /// How many more files are listed by name.
@@ -32,7 +34,7 @@ pub(super) fn compose(engine: &Engine<'_>, candidate: &Candidate) -> Material {
     let state = &engine.state;
     let workspace = &engine.world.workspace;
     let clean = |text: &str| engine.world.redactor.redact(text).into_owned();
-    let files = workspace.files();
+    let files = without_caches(workspace.files());
     let pointers = pointers(&files, candidate, &state.touched, &state.test_command);
     let ranked = ranked(&files, &pointers, workspace);
     let (excerpts, shown) = excerpts(&ranked, candidate, workspace, &clean);
@@ -47,6 +49,13 @@ pub(super) fn compose(engine: &Engine<'_>, candidate: &Candidate) -> Material {
         handover: Foreign::new(&clean(&handover::build(&state.prior).summary)),
         last: state.last.clone(),
     }
+}
+
+/// The files that are not below a folder which its maker marked as a cache (`target/` without a `.gitignore`).
+fn without_caches(files: Vec<String>) -> Vec<String> {
+    let caches: Vec<String> = files.iter().filter_map(|path| path.strip_suffix(CACHE_TAG)).map(str::to_owned).collect();
+    let is_cached = |path: &String| caches.iter().any(|cache| path.starts_with(cache));
+    files.into_iter().filter(|path| !is_cached(path)).collect()
 }
 
 /// Files by distance from what points at them; in a small repository the rest follows, code of the same kind alone if
@@ -147,6 +156,13 @@ fn list(ranked: &[Ranked], files: &[String], shown: &[String]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn build_output_is_not_shown_as_code() {
+        let files =
+            ["CACHEDIR.TAG", "src/lib.rs", "target/CACHEDIR.TAG", "target/debug/x.d"].map(str::to_owned).to_vec();
+        assert_eq!(without_caches(files), ["CACHEDIR.TAG", "src/lib.rs"]);
+    }
 
     #[test]
     fn printed_paths_are_found_in_the_tree() {
