@@ -73,11 +73,13 @@ impl EventSink for Terminal {
             }
             if matches!(event, Event::RunFinished(_)) {
                 spinner.finish_and_clear();
+                super::say("");
             }
             return;
         }
         let mut err = std::io::stderr().lock();
-        for line in lines {
+        let gap = matches!(event, Event::RunFinished(_)).then(String::new);
+        for line in lines.into_iter().chain(gap) {
             // A closed standard error must not end a run.
             let _closed = writeln!(err, "{line}");
         }
