@@ -318,3 +318,17 @@ fn the_report_says_once_why_a_person_is_needed() {
     assert!(!said.out.contains("a person is needed: blocked"), "{}", said.out);
     server.finish();
 }
+
+#[test]
+fn the_active_time_ends_a_run_also_while_a_model_is_silent() {
+    let project = Project::python();
+    let server = ModelServer::start(|_| Scripted::Hang);
+    let args = ["--tiers", LADDER, "--test-command", project.test_command, "--max-duration-minutes", "0.04"];
+    let (said, database) = run(&project, &server, &args);
+    assert_eq!(said.code, 3, "{}", said.all());
+    let log = Log::open(&database);
+    let reason = log.value("SELECT stop_reason FROM run_state");
+    assert!(reason.starts_with("max_duration_minutes exceeded"), "{reason}");
+    assert_eq!(log.rows("SELECT status FROM model_calls"), [["aborted"]], "and the call is settled");
+    assert_eq!(log.rows("SELECT test_status FROM tier_attempts"), [["error"]]);
+}
