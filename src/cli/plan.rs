@@ -43,13 +43,13 @@ pub(crate) struct Flags {
     #[arg(long, value_name = "TEXT")]
     objective: Option<String>,
     /// The most all model calls together may cost, in dollars [default: 2]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
     max_cost_usd: Option<String>,
     /// The most active time, in minutes [default: 15]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
     max_duration_minutes: Option<String>,
     /// The most iterations over all tiers
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
     max_iterations: Option<String>,
     /// Where the audit log is written [default: .upshift/audit.db]
     #[arg(long, value_name = "PATH")]

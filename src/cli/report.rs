@@ -8,7 +8,7 @@ use clap::{Args as ClapArgs, ValueEnum};
 use super::environment::{Environment, current_dir};
 use super::{Failure, setup};
 use crate::audit::{AuditError, LoadedRun, Reader, RunStatus, VerifyError};
-use crate::config::Format;
+use crate::config::{Format, default_audit_path};
 use crate::domain::event::Event;
 use crate::domain::outcome::{EXIT_NOT_FIXED, EXIT_SUCCESS};
 use crate::report::markdown::Surface;
@@ -16,8 +16,6 @@ use crate::report::style::Style;
 use crate::report::view::{Liveness, RunView};
 use crate::report::{json, markdown, text};
 
-/// Where the log is when nothing names it, from the folder upshift is started in.
-const DEFAULT_AUDIT: &str = ".upshift/audit.db";
 /// The key of a report that belongs to no pull request.
 const LOCAL_KEY: &str = "local";
 
@@ -132,7 +130,8 @@ fn verify(reader: &Reader, run: &crate::domain::units::RunId) -> anyhow::Result<
 /// The log's path: the flag, `UPSHIFT_AUDIT_DB`, or the default.
 pub(super) fn audit_path(flag: Option<&str>, environment: &Environment) -> String {
     let named = flag.filter(|path| !path.trim().is_empty()).or_else(|| environment.get("UPSHIFT_AUDIT_DB"));
-    named.unwrap_or(DEFAULT_AUDIT).to_owned()
+    let default = || default_audit_path(environment.get("GITHUB_ACTIONS"), environment.get("RUNNER_TEMP"));
+    named.map_or_else(default, str::to_owned)
 }
 
 /// Whether there is a log at that path, or a live one for it.

@@ -36,6 +36,7 @@ pub use plan::{
 pub use reference::{Entry, reference};
 pub use resolve::resolve;
 pub use schema::schema;
+pub use sections::default_audit_path;
 pub use sources::{
     Build, BuiltInEndpoint, Catalogue, DEFAULT_CONFIG_PATH, FileContent, NamedFile, Setting, Settings, Sources,
 };
