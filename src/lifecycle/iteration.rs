@@ -137,7 +137,7 @@ async fn work(engine: &mut Engine<'_>, tier: &Tier, current: &Candidate) -> Resu
         critic = Some(end);
     }
     let stopped = matches!(halt, Some(Halt::Stopped(_)));
-    let judged = if changed && !stopped { Some(judge::run(engine, tree).await?) } else { None };
+    let judged = if changed && !stopped { Some(judge::run(engine, tree, &diff).await?) } else { None };
     if let Some(cause) = judged.as_ref().and_then(|judged| judged.run.stopped) {
         halt = Some(Halt::Stopped(cause));
     }

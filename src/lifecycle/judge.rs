@@ -9,8 +9,10 @@ use crate::domain::event::Event;
 use crate::domain::test_report::{RunKind, TestReport, TestStatus};
 use crate::domain::units::TreeId;
 use crate::domain::verdict::Verdict;
+use crate::policy::tamper;
 use crate::policy::verdict::{self, Judgement};
 use crate::test_run::{self, TestRun};
+use crate::workspace::Diff;
 
 /// What a model is shown of a red run, in characters at most.
 const FAILURES_CHARS: usize = 4_000;
@@ -30,8 +32,9 @@ pub(super) struct Judged {
 
 /// Puts test files and test configuration back to the start, runs the whole suite and judges it.
 ///
-/// Failures of tests that did not fail at the start are looked at once more before they count.
-pub(super) async fn run(engine: &mut Engine<'_>, tree: TreeId) -> Result<Judged, LifecycleError> {
+/// Failures of tests that did not fail at the start are looked at once more before they count, and a change that ends the
+/// process with success is not believed.
+pub(super) async fn run(engine: &mut Engine<'_>, tree: TreeId, diff: &Diff) -> Result<Judged, LifecycleError> {
     let rewritten = restore_tests(engine).await?;
     let mut run = test_run::run(&engine.world.tests, None, &engine.world.stop).await?;
     let baseline = engine.state.baseline.clone().unwrap_or_default();
@@ -43,7 +46,10 @@ pub(super) async fn run(engine: &mut Engine<'_>, tree: TreeId) -> Result<Judged,
             run = again;
         }
     }
-    if let (false, Verdict::Red { .. }) = (rewritten.is_empty(), &judgement.verdict) {
+    if let (Verdict::Green, Some(reason)) = (&judgement.verdict, tamper::forced_success(&diff.text)) {
+        judgement.verdict = Verdict::Tampered { reason };
+    }
+    if !rewritten.is_empty() {
         let names = rewritten.join(", ");
         engine
             .journal

@@ -12,4 +12,5 @@ pub mod escalation;
 pub mod handover;
 pub mod rotation;
 pub mod smart_zone;
+pub mod tamper;
 pub mod verdict;

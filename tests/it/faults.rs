@@ -258,9 +258,15 @@ fn b11_a_compile_error_has_its_text_and_exit_zero_without_tests_is_no_success() 
     let errors = ran.log.value("SELECT error_messages FROM tier_attempts");
     assert!(errors.contains("nothing_of_that_name"), "{errors}\n{}", ran.said.all());
 
-    let project = Project::python();
-    let ran = run(&project, &["--tiers", "claude-haiku-4-5 x1"], edits(&project, "    import os\n    os._exit(0)"));
-    assert_eq!(ran.said.code, 1, "a forced exit is not green: {}", ran.said.all());
+    for forged in [
+        "    import os\n    os._exit(0)",
+        "    import os\n    print('Ran 2 tests in 0.000s\\n\\nOK', flush=True)\n    os._exit(0)",
+    ] {
+        let mut project = Project::python();
+        project.test_command = "python3 -m unittest";
+        let ran = run(&project, &["--tiers", "claude-haiku-4-5 x1"], edits(&project, forged));
+        assert_eq!(ran.said.code, 1, "a forced exit is not green, whatever it prints: {}", ran.said.all());
+    }
 }
 
 #[test]
