@@ -117,7 +117,12 @@ pub(super) fn paths(touched: &BTreeSet<String>) -> Vec<PathBuf> {
 async fn work(engine: &mut Engine<'_>, tier: &Tier, current: &Candidate) -> Result<Work, LifecycleError> {
     let mut material = material::compose(engine, current);
     let ends = roles::change(engine, tier, &mut material).await;
-    let wrote = ends.artisan.as_ref().map(|end| end.wrote.clone()).unwrap_or_default();
+    let mut wrote = ends.artisan.as_ref().map(|end| end.wrote.clone()).unwrap_or_default();
+    if ends.artisan.as_ref().is_some_and(|end| end.commands_ran > 0) {
+        // What an allowed command (a formatter, a generator) did to files that were there belongs to the change.
+        let changed = engine.world.workspace.changed_since(&current.tree).await?;
+        wrote.extend(changed.into_iter().filter(|path| engine.world.workspace.protected(path.as_ref()).is_none()));
+    }
     engine.state.touched.extend(wrote.iter().cloned());
     let tree = if wrote.is_empty() {
         current.tree.clone()

@@ -1,5 +1,7 @@
 //! The sessions of one iteration: librarian, artisan, critic, each with fresh context.
 
+use std::ffi::OsString;
+
 use super::engine::Engine;
 use super::judge;
 use crate::agent::foreign::{Foreign, Mark};
@@ -7,7 +9,7 @@ use crate::agent::{self, Material, Prompt};
 use crate::audit::Scope;
 use crate::domain::ladder::{Mode, Role, Tier};
 use crate::domain::stop::{Stop, StopCause};
-use crate::process::ProcessError;
+use crate::process::{self, Confinement, ProcessError, Program, Spec};
 use crate::session::{
     self, FailureReason, FinalReport, Limits, Lineage, Ports, Replay, SessionEnd, SessionSpec, Toolbox,
 };
@@ -18,6 +20,8 @@ use crate::workspace::ToolError;
 const BRIEF_CHARS: usize = 4_000;
 /// What `run_tests` tells a model, in characters at most.
 const RUN_TESTS_CHARS: usize = 3_000;
+/// How much of an allowed command's output is kept from each end, in bytes; the session shortens it further.
+const COMMAND_KEEP: usize = 64 * 1024;
 
 /// Whose cap does not allow another call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -148,15 +152,12 @@ async fn hold(
     let caps = engine.caps();
     let world = &engine.world;
     let run_tests = (role == Role::Artisan).then(|| tests_for_a_model(engine));
+    let allow_commands = if role == Role::Artisan { plan.agent.allow_commands.clone() } else { Vec::new() };
+    let run_command = (!allow_commands.is_empty()).then(|| commands_for_a_model(engine));
     let mut ports = Ports {
         providers: world.providers,
         facts: &engine.state.plan.facts,
-        toolbox: Toolbox {
-            workspace: world.workspace.clone(),
-            run_tests,
-            run_command: None,
-            allow_commands: Vec::new(),
-        },
+        toolbox: Toolbox { workspace: world.workspace.clone(), run_tests, run_command, allow_commands },
         journal: &mut engine.journal,
         caps,
         stop: world.stop.clone(),
@@ -186,6 +187,30 @@ fn tests_for_a_model<'t>(engine: &Engine<'_>) -> session::RunTests<'t> {
             }
             let described = test_run::describe(&run, &root, RUN_TESTS_CHARS);
             Ok(format!("{} ({passed} tests passed)\n{described}", run.exit))
+        })
+    })
+}
+
+/// The `run_command` tool: a program that the configuration allows, without a shell, where the tests run and as they run.
+fn commands_for_a_model<'t>(engine: &Engine<'_>) -> session::RunCommand<'t> {
+    let (tests, stop) = (engine.world.tests.clone(), engine.world.stop.clone());
+    Box::new(move |words| {
+        let spec = Spec {
+            program: Program::Argv(words.into_iter().map(OsString::from).collect()),
+            cwd: tests.cwd.clone(),
+            env: tests.env.clone(),
+            stdin: Vec::new(),
+            timeout: tests.timeout,
+            keep: COMMAND_KEEP,
+            merge_stderr: true,
+            confinement: Confinement::None,
+        };
+        let stop = stop.clone();
+        Box::pin(async move {
+            let finished = process::run(&spec, &stop, &mut |_chunk| {}).await;
+            // A program that does not exist is the model's to mend: it may name another that is allowed.
+            let finished = finished.map_err(|error| ToolError::ForModel(error.to_string()))?;
+            Ok(format!("{}\n{}", finished.exit, String::from_utf8_lossy(&finished.output)))
         })
     })
 }

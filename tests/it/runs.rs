@@ -332,3 +332,22 @@ fn the_active_time_ends_a_run_also_while_a_model_is_silent() {
     assert_eq!(log.rows("SELECT status FROM model_calls"), [["aborted"]], "and the call is settled");
     assert_eq!(log.rows("SELECT test_status FROM tier_attempts"), [["error"]]);
 }
+
+#[test]
+fn an_allowed_command_may_change_files_and_others_are_refused() {
+    let project = Project::python();
+    project.write("fix.sh", "sed -i 's/ - 1$//' shop/cart.py\n");
+    project.write(".github/upshift.yml", "agent:\n  allowCommands: [sh fix.sh]\n");
+    let server = ModelServer::start(|request| match request.turn() {
+        0 => Say::call("run_command", json!({ "command": "rm -rf /" })).usage(900, 40).into(),
+        1 => {
+            assert!(request.tool_results()[0].content.contains("not allowed"), "{:?}", request.tool_results());
+            Say::call("run_command", json!({ "command": "sh fix.sh" })).usage(900, 40).into()
+        }
+        _ => Say::call("final_report", json!({ "summary": "ran the fixer", "status": "done" })).usage(1_400, 30).into(),
+    });
+    let (said, _) = run(&project, &server, &["--tiers", "claude-haiku-4-5 x1", "--test-command", project.test_command]);
+    assert_eq!(said.code, 0, "{}", said.all());
+    assert!(said.out.contains("Change:  1 file"), "{}", said.all());
+    server.finish();
+}
