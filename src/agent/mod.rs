@@ -55,6 +55,8 @@ pub struct Material {
     pub objective: String,
     /// The command that verifies it.
     pub test_command: String,
+    /// The folder it runs in, from the repository's root; `None` for the root itself.
+    pub working_directory: Option<String>,
     /// The failing tests and their messages.
     pub failures: Foreign,
     /// The files they name and what those import.
@@ -108,8 +110,10 @@ pub fn critic(material: &Material, diff: &Foreign, mark: &Mark) -> Prompt {
 struct Message(String);
 
 fn task(material: &Material) -> Message {
-    let Material { objective, test_command, .. } = material;
-    Message(format!("OBJECTIVE: {objective}\nTEST COMMAND: {test_command}\n"))
+    let Material { objective, test_command, working_directory, .. } = material;
+    let folder =
+        working_directory.as_ref().map(|folder| format!(" (run in {folder}; tools' paths start at the root above it)"));
+    Message(format!("OBJECTIVE: {objective}\nTEST COMMAND: {test_command}{}\n", folder.unwrap_or_default()))
 }
 
 impl Message {
@@ -151,6 +155,7 @@ mod tests {
         Material {
             objective: "make the failing tests pass".to_owned(),
             test_command: "cargo test".to_owned(),
+            working_directory: None,
             failures: Foreign::new("adds ... FAILED"),
             excerpts: vec![Excerpt { label: "src/lib.rs".to_owned(), text: Foreign::new("fn add() {}") }],
             likely: Foreign::new("src/other.rs"),

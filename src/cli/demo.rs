@@ -25,6 +25,7 @@ const TEST_COMMAND: &str = "cargo test --offline";
 pub(super) fn run(environment: &Environment) -> anyhow::Result<u8> {
     let folder = tempfile::Builder::new().prefix("upshift-demo-").tempdir()?.keep();
     unpack(&folder)?;
+    let environment = &environment.without_settings();
     super::say(&format!("A project with a bug was unpacked into {}\n", folder.display()));
     let settings = Settings::default()
         .with(Setting::Tiers, TIERS)

@@ -9,7 +9,8 @@ use std::path::{Path, PathBuf};
 use secrecy::SecretString;
 
 /// Words in a variable's name that make its value a secret.
-const SECRET_WORDS: [&str; 6] = ["KEY", "TOKEN", "SECRET", "PASSWORD", "PASSWD", "CREDENTIAL"];
+const SECRET_WORDS: [&str; 9] =
+    ["KEY", "TOKEN", "SECRET", "PASSWORD", "PASSWD", "PASSPHRASE", "CREDENTIAL", "_AUTH", "COOKIE"];
 /// Variables with such a word whose value is no secret.
 const NOT_SECRET: [&str; 2] = ["SSH_AUTH_SOCK", "GPG_TTY"];
 
@@ -58,6 +59,15 @@ impl Environment {
     pub(super) fn secrets(&self) -> Vec<SecretString> {
         let names = self.raw.keys().filter_map(|name| name.to_str());
         names.filter(|name| is_secret_name(name)).filter_map(|name| self.secret(name)).collect()
+    }
+
+    /// The same environment without what configures upshift or tells of a GitHub event: for the demo.
+    #[must_use]
+    pub(super) fn without_settings(&self) -> Self {
+        let ours = |name: &OsString| {
+            name.to_str().is_some_and(|name| name.starts_with("UPSHIFT_") || name.starts_with("GITHUB_"))
+        };
+        Self { raw: self.raw.iter().filter(|(name, _)| !ours(name)).map(|(n, v)| (n.clone(), v.clone())).collect() }
     }
 
     /// Whether this is a GitHub Actions job.

@@ -87,11 +87,15 @@ impl Failure {
 pub fn main() -> ExitCode {
     let cli = Cli::parse();
     let environment = Environment::read();
-    let code = dispatch(cli.command, &environment).unwrap_or_else(|error| {
-        let code = error.downcast_ref::<Failure>().map_or(EXIT_INTERNAL, |failure| failure.code);
-        let prefix = if code == EXIT_INTERNAL { "upshift: internal error: " } else { "" };
-        say(&format!("{prefix}{error:#}"));
-        code
+    let code = dispatch(cli.command, &environment).unwrap_or_else(|error| match error.downcast_ref::<Failure>() {
+        Some(failure) => {
+            say(&failure.message);
+            failure.code
+        }
+        None => {
+            say(&format!("upshift: internal error: {error}"));
+            EXIT_INTERNAL
+        }
     });
     ExitCode::from(code)
 }

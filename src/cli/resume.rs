@@ -1,11 +1,15 @@
 //! `upshift resume`: goes on with a run that was killed, interrupted or parked, without paying twice.
 
+use std::path::Path;
+
 use clap::Args as ClapArgs;
 
 use super::environment::{Environment, current_dir};
 use super::setup::{self, Setup};
 use super::{Failure, report};
-use crate::audit::{Journal, RunStatus};
+use crate::audit::{AuditError, Journal, LoadedRun, Reader, RunStatus};
+use crate::config::Plan;
+use crate::domain::event::Event;
 use crate::lifecycle;
 
 /// What `resume` takes.
@@ -21,23 +25,21 @@ pub(crate) struct Args {
 /// Takes the run up where its last decision left it.
 pub(super) fn run(args: Args, environment: &Environment) -> anyhow::Result<u8> {
     let checkout = current_dir()?;
-    let setup = Setup::new(&checkout, environment);
     let path = report::audit_path(args.audit_db.as_deref(), environment);
     if !report::exists(&path, &checkout, environment) {
         return Err(report::no_log(&path));
     }
-    let mut store = setup.open_store(Some(&path))?;
-    let run_id = match &args.run {
-        Some(prefix) => store.find_run(prefix),
-        None => store.latest_run(),
-    };
-    let run_id = run_id.map_err(|error| setup::audit_failure(&error))?;
-    let loaded = store.load_run(&run_id).map_err(|error| setup::audit_failure(&error))?;
+    let loaded = look(&args, &path, &checkout, environment).map_err(|error| setup::audit_failure(&error))?;
+    let run_id = loaded.run_id.clone();
     if loaded.status == RunStatus::Running {
         return Err(Failure::usage(format!("run {run_id} is still going on in another process; nothing was done")));
     }
     let mut state = lifecycle::load(&loaded).map_err(|error| Failure::usage(error.to_string()))?;
-    state.plan.audit = Some(path);
+    at_home(&loaded, &state.plan, &checkout)?;
+    state.plan.audit = Some(path.clone());
+    let plan = state.plan.clone();
+    let setup = Setup::new(&checkout, environment, Some(&plan));
+    let mut store = setup.open_store(Some(&path))?;
     let workspace = setup.open_workspace(&state.plan)?;
     let invocation = store
         .continue_run(&run_id, std::process::id(), &setup.clock().timestamp())
@@ -56,4 +58,32 @@ pub(super) fn run(args: Args, environment: &Environment) -> anyhow::Result<u8> {
         ));
     }
     setup::block_on(setup.carry(workspace, journal, state, replay))
+}
+
+/// Reads the run that is meant; changes nothing.
+fn look(args: &Args, path: &str, checkout: &Path, environment: &Environment) -> Result<LoadedRun, AuditError> {
+    let reader = Reader::open(&setup::locate(path, checkout, environment))?;
+    let run_id = match &args.run {
+        Some(prefix) => reader.find_run(prefix)?,
+        None => reader.latest_run()?,
+    };
+    reader.load_run(&run_id)
+}
+
+/// A run goes on in the folder that it was started in: its trees are recorded for that one.
+fn at_home(loaded: &LoadedRun, plan: &Plan, checkout: &Path) -> anyhow::Result<()> {
+    let started = loaded.events.iter().find_map(|event| {
+        let Event::RunStarted(started) = event else { return None };
+        Some(started.working_directory.as_str())
+    });
+    let here = setup::working_directory(checkout, plan).ok();
+    match started {
+        Some(folder) if here.as_deref() != Some(Path::new(folder)) => {
+            let run = &loaded.run_id;
+            Err(Failure::usage(format!(
+                "run {run} belongs to {folder}\n→ Fix: call `upshift resume {run}` in the folder that it was started in"
+            )))
+        }
+        Some(_) | None => Ok(()),
+    }
 }

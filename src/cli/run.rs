@@ -29,7 +29,7 @@ pub(super) fn start(resolved: Resolved, environment: &Environment) -> anyhow::Re
     }
     let folder = setup::working_directory(&checkout, &plan)?;
     let (test_command, framework) = test_command(&plan, &folder)?;
-    let setup = Setup::new(&checkout, environment);
+    let setup = Setup::new(&checkout, environment, Some(&plan));
     let workspace = setup.open_workspace(&plan)?;
     let mut store = setup.open_store(plan.audit.as_deref())?;
     let state = RunState::new(RunId::random(), plan, test_command, framework);

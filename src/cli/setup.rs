@@ -8,10 +8,13 @@ use std::time::Duration;
 
 use super::environment::{Environment, from_here};
 use super::{Failure, models, report, signals, terminal};
+use secrecy::SecretString;
+
 use crate::audit::{self, AuditError, Journal, Location, Store};
 use crate::config::Plan;
 use crate::domain::clock::{Clock, SystemClock};
 use crate::domain::event::{Event, EventSink};
+use crate::domain::outcome::EXIT_INTERNAL;
 use crate::domain::stop::{Stop, StopCause, StopSource};
 use crate::lifecycle::state::RunState;
 use crate::lifecycle::{self, Engine, World};
@@ -65,13 +68,16 @@ pub(super) fn audit_failure(error: &AuditError) -> anyhow::Error {
 /// When it does not exist (exit 2).
 pub(super) fn working_directory(checkout: &Path, plan: &Plan) -> anyhow::Result<PathBuf> {
     let folder = plan.working_directory.as_ref().map_or_else(|| checkout.to_owned(), |dir| from_here(checkout, dir));
-    folder.canonicalize().map_err(|error| {
+    let refuse = |why: &str| {
         let shown = folder.display();
         Failure::usage(format!(
-            "the working directory {shown} cannot be used: {error}\n→ Fix: name an existing folder of the repository with \
+            "the working directory {shown} cannot be used: {why}\n→ Fix: name an existing folder of the repository with \
              --working-directory"
         ))
-    })
+    };
+    let real = folder.canonicalize().map_err(|error| refuse(&error.to_string()))?;
+    let root = checkout.canonicalize().map_err(|error| refuse(&error.to_string()))?;
+    if real.starts_with(root) { Ok(real) } else { Err(refuse("it lies outside the checkout")) }
 }
 
 /// Where a configured audit log lies.
@@ -81,12 +87,12 @@ pub(super) fn locate(configured: &str, checkout: &Path, environment: &Environmen
 
 impl<'a> Setup<'a> {
     /// Learns the secrets and starts the clock.
-    pub(super) fn new(checkout: &'a Path, environment: &'a Environment) -> Self {
+    pub(super) fn new(checkout: &'a Path, environment: &'a Environment, plan: Option<&Plan>) -> Self {
         Self {
             checkout,
             environment,
             clock: Arc::new(SystemClock::new()),
-            redactor: Arc::new(Redactor::new(&environment.secrets())),
+            redactor: Arc::new(Redactor::new(&secrets(environment, plan))),
         }
     }
 
@@ -123,7 +129,19 @@ impl<'a> Setup<'a> {
         let world = self.world(&state, workspace, &providers, stop)?;
         let (format, run_id) = (state.plan.format, state.run_id.clone());
         let mut engine = Engine::new(world, journal, state, replay);
-        let outcome = lifecycle::run(&mut engine).await?;
+        let ran = lifecycle::run(&mut engine).await;
+        let outcome = match ran {
+            Ok(outcome) => outcome,
+            Err(error) => {
+                engine.journal.close().iter().for_each(|warning| super::say(&format!("⚠ {warning}")));
+                return Err(Failure::with_code(
+                    EXIT_INTERNAL,
+                    format!(
+                        "✖ upshift could not go on: {error}\n→ Fix: mend that, then `upshift resume {run_id}` in this folder"
+                    ),
+                ));
+            }
+        };
         let events = engine.journal.store().load_run(&run_id)?.events;
         for warning in engine.journal.close() {
             super::say(&format!("⚠ {warning}"));
@@ -150,10 +168,8 @@ impl<'a> Setup<'a> {
     /// # Errors
     /// When another upshift works on the same checkout (exit 2), and when the tree cannot be read.
     pub(super) fn open_workspace(&self, plan: &Plan) -> anyhow::Result<Arc<Workspace>> {
-        let rules = PathRules {
-            protected: plan.safety.protected_paths.clone(),
-            allow_test_edits: plan.safety.allow_test_edits.clone(),
-        };
+        let rules =
+            PathRules { protected: self.protected(plan), allow_test_edits: plan.safety.allow_test_edits.clone() };
         let trees = self.environment.state_home(self.checkout).join(TREES).join(folder_name(self.checkout));
         match block_on(async { Ok(Workspace::open(self.checkout, &trees, rules).await) })? {
             Ok(workspace) => Ok(Arc::new(workspace)),
@@ -204,6 +220,18 @@ impl<'a> Setup<'a> {
         })
     }
 
+    /// What the configuration protects, and the scripts that decide what the test command runs.
+    fn protected(&self, plan: &Plan) -> Vec<String> {
+        let folder = plan.working_directory.as_deref().unwrap_or("");
+        let scripts = plan.test.command.as_deref().map(scripts_of).unwrap_or_default();
+        let scripts = scripts.into_iter().map(|name| Path::new(folder).join(name)).filter(|path| {
+            let path = self.checkout.join(path);
+            path.is_file()
+        });
+        let literal = |path: PathBuf| globset::escape(&path.to_string_lossy());
+        plan.safety.protected_paths.iter().cloned().chain(scripts.map(literal)).collect()
+    }
+
     fn child_environment(&self, plan: &Plan) -> anyhow::Result<BTreeMap<OsString, OsString>> {
         let keys: Vec<String> = plan.endpoints.values().filter_map(|endpoint| endpoint.key_var.clone()).collect();
         child_environment(self.environment.raw(), &plan.safety.pass_env, &keys)
@@ -229,6 +257,30 @@ impl<'a> Setup<'a> {
     }
 }
 
+/// The files that a test command executes as scripts: the program itself, an interpreter's first file, make's rules.
+fn scripts_of(command: &str) -> Vec<String> {
+    let mut words = command.split_whitespace().map(|word| word.trim_matches(['"', '\'']).trim_start_matches("./"));
+    let Some(program) = words.next() else { return Vec::new() };
+    let name = program.rsplit('/').next().unwrap_or(program);
+    let rules = |names: &[&str]| names.iter().map(|&name| name.to_owned()).collect();
+    match name {
+        "make" | "gmake" => rules(&["Makefile", "makefile", "GNUmakefile"]),
+        "just" => rules(&["justfile", "Justfile", ".justfile"]),
+        "sh" | "bash" | "dash" | "zsh" | "python" | "python3" | "node" | "ruby" | "perl" | "php" => {
+            // `-m module` and `-c text` run no file of that name.
+            words.next().filter(|word| !word.starts_with('-')).map(str::to_owned).into_iter().collect()
+        }
+        _ => vec![program.to_owned()],
+    }
+}
+
+/// What is secret by its name, and every key that the plan takes from the environment, whatever its name.
+fn secrets(environment: &Environment, plan: Option<&Plan>) -> Vec<SecretString> {
+    let keys =
+        plan.into_iter().flat_map(|plan| plan.endpoints.values()).filter_map(|endpoint| endpoint.key_var.as_deref());
+    environment.secrets().into_iter().chain(keys.filter_map(|name| environment.secret(name))).collect()
+}
+
 /// A name for a checkout's folder of trees: its own name for people, a hash of its path against collisions.
 fn folder_name(checkout: &Path) -> String {
     use sha2::{Digest as _, Sha256};
@@ -246,4 +298,18 @@ fn with_crash(mut listeners: Vec<Box<dyn EventSink>>, environment: &Environment)
         listeners.push(Box::new(crash));
     }
     listeners
+}
+
+#[cfg(test)]
+mod tests {
+    use super::scripts_of;
+
+    #[test]
+    fn the_scripts_of_a_test_command_are_its_program_or_its_first_file() {
+        assert_eq!(scripts_of("./ci/check.sh --all"), ["ci/check.sh"]);
+        assert_eq!(scripts_of("bash 'tests/run.sh' x"), ["tests/run.sh"]);
+        assert!(scripts_of("python3 -m doctest shop/cart.py").is_empty());
+        assert!(scripts_of("make test").contains(&"Makefile".to_owned()));
+        assert_eq!(scripts_of("cargo test"), ["cargo"]);
+    }
 }

@@ -32,6 +32,7 @@ pub(super) async fn run(engine: &mut Engine<'_>) -> Result<(), LifecycleError> {
             (other, Vec::new())
         }
     };
+    engine.state.by_products = engine.world.workspace.changed_since(&start).await?.into_iter().collect();
     let baseline = Baseline::from_report(&first.report, flaky, explicit);
     let event = Event::BaselineFinished(BaselineFinished {
         framework: first.report.framework.clone(),
@@ -77,13 +78,21 @@ async fn second_look(
     let fails_again: Vec<&str> = second.report.failing().map(|test| test.name.as_str()).collect();
     let failing = first.report.failing().map(|test| test.name.clone());
     let flaky: Vec<String> = failing.filter(|name| !fails_again.contains(&name.as_str())).collect();
-    let all_flaky = first.report.failing().all(|test| flaky.contains(&test.name)) && fails_again.is_empty();
-    let green = all_flaky && second.exit.is_success();
-    Ok((if green { Verdict::Green } else { verdict }, flaky))
+    let steady = first.report.failing().any(|test| !flaky.contains(&test.name));
+    let failed_first: Vec<&str> = first.report.failing().map(|test| test.name.as_str()).collect();
+    let fails_only_now = fails_again.iter().filter(|name| !failed_first.contains(name)).map(|&name| name.to_owned());
+    let flaky: Vec<String> = flaky.into_iter().chain(fails_only_now).collect();
+    // Nothing failed twice: there is nothing to mend.
+    Ok((if steady { verdict } else { Verdict::Green }, flaky))
 }
 
 fn decide(engine: &mut Engine<'_>, start: TreeId, first: TestRun, verdict: Verdict, baseline: Baseline, event: Event) {
     let flaky = baseline.flaky.clone();
+    if engine.world.stop.raised().is_some() {
+        // A run that was cut short measures nothing: a resume takes the baseline anew.
+        engine.record(&[event]);
+        return stopped_or(engine, Outcome::Budget, String::new());
+    }
     let described = judge::describe(&first, engine.world.workspace.root());
     let candidate = Candidate { failing: baseline.failing.clone(), ..judge::candidate(start, &first, described) };
     engine.state.best = Some(candidate.clone());
@@ -94,10 +103,6 @@ fn decide(engine: &mut Engine<'_>, start: TreeId, first: TestRun, verdict: Verdi
     if !flaky.is_empty() {
         let names = flaky.join(", ");
         events.push(Event::Warning { message: format!("flaky, set aside (failed, then passed unchanged): {names}") });
-    }
-    if engine.world.stop.raised().is_some() {
-        engine.record(&events);
-        return stopped_or(engine, Outcome::Budget, String::new());
     }
     match verdict {
         Verdict::Green => engine.end_with(Outcome::AlreadyGreen, "the tests already pass".to_owned(), &events),

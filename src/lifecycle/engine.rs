@@ -34,14 +34,6 @@ pub enum LifecycleError {
     /// The saved state cannot be continued.
     #[error("the saved state of the run cannot be continued: {0}")]
     State(String),
-    /// A file beside the audit log could not be written.
-    #[error("failed to write {path}: {source}")]
-    Write {
-        /// Which.
-        path: PathBuf,
-        /// Why.
-        source: std::io::Error,
-    },
 }
 
 /// The world a run acts on.

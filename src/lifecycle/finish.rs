@@ -1,7 +1,5 @@
 //! The ending: the tree put in order, the best patch kept, the last event.
 
-use std::path::Path;
-
 use super::engine::{Engine, LifecycleError};
 use super::iteration::paths;
 use super::state::Phase;
@@ -10,6 +8,8 @@ use crate::domain::outcome::Outcome;
 use crate::domain::units::TreeId;
 use crate::workspace::Diff;
 
+/// upshift's folder in a checkout.
+const OWN_FOLDER: &str = ".upshift";
 /// How many errors the report repeats.
 const RECENT_ERRORS: usize = 5;
 /// How many lines from the end of an error it repeats.
@@ -19,13 +19,17 @@ const GIST_LINES: usize = 3;
 pub(super) async fn run(engine: &mut Engine<'_>, outcome: Outcome, stop_reason: String) -> Result<(), LifecycleError> {
     let fixed = matches!(outcome, Outcome::Fixed { .. });
     let diff = best_diff(engine).await?;
-    let best_patch = if fixed || diff.text.is_empty() { None } else { Some(keep_patch(engine, &diff.text)?) };
     let tree = if fixed {
         engine.state.current.as_ref().map(|current| current.tree.clone())
     } else {
         engine.state.start.clone()
     };
+    // The tree first: whatever else fails, the user's files are in order.
     put(engine, tree).await?;
+    if !fixed {
+        put_back_rewritten(engine).await?;
+    }
+    let best_patch = if fixed || diff.text.is_empty() { None } else { keep_patch(engine, &diff.text) };
     let still_failing = if fixed { Vec::new() } else { still_failing(engine) };
     let finished = RunFinished {
         outcome: outcome.clone(),
@@ -63,16 +67,43 @@ async fn best_diff(engine: &Engine<'_>) -> Result<Diff, LifecycleError> {
     Ok(engine.world.workspace.diff(start, tree).await?)
 }
 
-/// Writes `best.patch` into the run's folder; redacted, because a person may share it.
-fn keep_patch(engine: &Engine<'_>, text: &str) -> Result<String, LifecycleError> {
+/// Puts back files of the start that code under test rewrote by itself, and says which.
+async fn put_back_rewritten(engine: &mut Engine<'_>) -> Result<(), LifecycleError> {
+    let Some(start) = engine.state.start.clone() else { return Ok(()) };
+    let changed = engine.world.workspace.changed_since(&start).await?;
+    let rewritten: Vec<String> = changed.into_iter().filter(|path| !engine.state.by_products.contains(path)).collect();
+    if !rewritten.is_empty() {
+        engine.world.workspace.restore_paths(&start, &paths(&rewritten.iter().cloned().collect())).await?;
+        let names = rewritten.join(", ");
+        engine.journal.emit(&Event::Warning { message: format!("changed while the tests ran, put back: {names}") });
+    }
+    Ok(())
+}
+
+/// Writes `best.patch` into the run's folder; redacted, because a person may share it. A run does not fail for it.
+fn keep_patch(engine: &mut Engine<'_>, text: &str) -> Option<String> {
     let folder = engine.world.keep.join(engine.state.run_id.short());
     let path = folder.join("best.patch");
-    let write = |path: &Path| {
+    let redacted = engine.world.redactor.redact(text).into_owned();
+    let ignore = engine.world.keep.join(".gitignore");
+    let write = || {
         std::fs::create_dir_all(&folder)?;
-        std::fs::write(path, engine.world.redactor.redact(text).as_bytes())
+        // Our own folder in a checkout must not be committed by accident.
+        if engine.world.keep.ends_with(OWN_FOLDER) && !ignore.exists() {
+            std::fs::write(&ignore, "*\n")?;
+        }
+        std::fs::write(&path, redacted.as_bytes())
     };
-    write(&path).map_err(|source| LifecycleError::Write { path: path.clone(), source })?;
-    Ok(path.display().to_string())
+    let written: std::io::Result<()> = write();
+    let path = path.display().to_string();
+    match written {
+        Ok(()) => Some(path),
+        Err(error) => {
+            let message = format!("the best attempt could not be kept at {path}: {error}");
+            engine.journal.emit(&Event::Warning { message });
+            None
+        }
+    }
 }
 
 /// The errors of the last iterations, the latest first, each once.

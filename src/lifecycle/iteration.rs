@@ -132,9 +132,12 @@ async fn work(engine: &mut Engine<'_>, tier: &Tier, current: &Candidate) -> Resu
     let changed = tree != current.tree;
     let start = engine.state.start.clone().unwrap_or_else(|| current.tree.clone());
     let diff = engine.world.workspace.diff(&start, &tree).await?;
+    // A green tree to which a critic objected is reviewed and judged again, also when nothing was changed.
+    let pending = tree != start && current.failing.is_empty() && !current.lost && !current.fixed.is_empty();
+    let due = changed || pending;
     let mut halt = ends.halt.clone();
     let mut critic = None;
-    if changed && tier.mode == Mode::Full && may_go_on(halt.as_ref()) {
+    if due && tier.mode == Mode::Full && may_go_on(halt.as_ref()) {
         let end = review(engine, tier, &material, &diff, &ends).await;
         halt = halt.or_else(|| {
             roles::halt_of(&end.report).filter(|halt| !matches!(halt, Halt::Blocked(_) | Halt::Unusable(_)))
@@ -142,7 +145,7 @@ async fn work(engine: &mut Engine<'_>, tier: &Tier, current: &Candidate) -> Resu
         critic = Some(end);
     }
     let stopped = matches!(halt, Some(Halt::Stopped(_)));
-    let judged = if changed && !stopped { Some(judge::run(engine, tree, &diff).await?) } else { None };
+    let judged = if due && !stopped { Some(judge::run(engine, tree, &diff).await?) } else { None };
     if let Some(cause) = judged.as_ref().and_then(|judged| judged.run.stopped) {
         halt = Some(Halt::Stopped(cause));
     }

@@ -46,7 +46,13 @@ pub(super) async fn run(engine: &mut Engine<'_>, tree: TreeId, diff: &Diff) -> R
             run = again;
         }
     }
-    if let (Verdict::Green, Some(reason)) = (&judgement.verdict, tamper::forced_success(&diff.text)) {
+    let forged = restore_tests(engine).await?;
+    let reason = if forged.is_empty() {
+        tamper::forced_success(&diff.text).or_else(|| tamper::changed_test_script(&diff.text))
+    } else {
+        Some(format!("the code rewrote test files while they ran (put back): {}", forged.join(", ")))
+    };
+    if let (Verdict::Green, Some(reason)) = (&judgement.verdict, reason) {
         judgement.verdict = Verdict::Tampered { reason };
     }
     if !rewritten.is_empty() {
@@ -82,7 +88,7 @@ async fn restore_tests(engine: &Engine<'_>) -> Result<Vec<String>, LifecycleErro
     let workspace = &engine.world.workspace;
     let changed = workspace.changed_since(start).await?;
     let judges = changed.into_iter().filter(|path| workspace.protected(Path::new(path)).is_some());
-    let judges: Vec<String> = judges.collect();
+    let judges: Vec<String> = judges.filter(|path| !engine.state.by_products.contains(path)).collect();
     if !judges.is_empty() {
         let paths: Vec<PathBuf> = judges.iter().map(PathBuf::from).collect();
         workspace.restore_paths(start, &paths).await?;

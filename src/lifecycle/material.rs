@@ -42,6 +42,7 @@ pub(super) fn compose(engine: &Engine<'_>, candidate: &Candidate) -> Material {
     Material {
         objective: state.plan.objective.clone(),
         test_command: state.test_command.clone(),
+        working_directory: state.plan.working_directory.clone(),
         failures: Foreign::new(&clean(&candidate.failures)),
         excerpts,
         likely: Foreign::new(&likely),

@@ -50,10 +50,13 @@ fn reopen(state: &mut RunState) {
     }
     let has_iterations_left = state.tier().is_some_and(|tier| state.position.iterations < tier.max_iterations);
     let is_last_tier = state.prior.len() >= state.plan.tiers.len();
-    if has_iterations_left || is_last_tier {
+    if has_iterations_left {
         if let Some(tier) = state.prior.pop() {
             state.attempts = tier.attempts;
         }
+    } else if is_last_tier {
+        let stop_reason = "iterations exhausted; the last one was interrupted".to_owned();
+        state.phase = Phase::Ending { outcome: Outcome::Exhausted, stop_reason };
     } else {
         let rules = state.rules();
         state.position = Position::at(state.position.tier_index + 1, &rules);

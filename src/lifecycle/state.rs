@@ -93,6 +93,8 @@ pub struct RunState {
     pub start: Option<TreeId>,
     /// Every path that models wrote so far.
     pub touched: BTreeSet<String>,
+    /// Files of the start that the tests themselves rewrote at the baseline; nobody's change.
+    pub by_products: BTreeSet<String>,
     /// What the tests said before any change.
     pub baseline: Option<Baseline>,
     /// The best tree so far.
@@ -125,6 +127,7 @@ impl RunState {
             warned: Warnings::default(),
             start: None,
             touched: BTreeSet::new(),
+            by_products: BTreeSet::new(),
             baseline: None,
             best: None,
             current: None,

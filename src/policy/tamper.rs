@@ -36,6 +36,24 @@ pub fn forced_success(diff: &str) -> Option<String> {
     None
 }
 
+/// A line of a unified diff that changes which command a `package.json` runs as its tests.
+#[must_use]
+pub fn changed_test_script(diff: &str) -> Option<String> {
+    let mut in_manifest = false;
+    for line in diff.lines() {
+        if let Some(path) = line.strip_prefix("+++ ").or_else(|| line.strip_prefix("--- ")) {
+            in_manifest = path.ends_with("package.json");
+            continue;
+        }
+        let Some(changed) = line.strip_prefix(['+', '-']).filter(|_| in_manifest) else { continue };
+        let code: String = changed.chars().filter(|c| !c.is_whitespace()).collect();
+        if ["\"test\":", "\"pretest\":", "\"posttest\":", "\"test:"].iter().any(|key| code.contains(key)) {
+            return Some(format!("the change alters what package.json runs as its tests: {}", changed.trim()));
+        }
+    }
+    None
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -50,5 +68,14 @@ mod tests {
         for line in ["-    os._exit(0)", "     os._exit(0)", "+    sys.exit(2)", "+    return 0"] {
             assert_eq!(forced_success(&diff(line)), None, "{line}");
         }
+    }
+
+    #[test]
+    fn a_changed_test_script_is_found_and_other_changes_of_the_manifest_are_not() {
+        let diff = |line: &str| format!("--- a/package.json\n+++ b/package.json\n@@ -1 +1 @@\n{line}\n");
+        assert!(changed_test_script(&diff("+  \"scripts\": { \"test\": \"cat fake.txt\" }")).is_some());
+        assert!(changed_test_script(&diff("-    \"test:unit\" : \"jest\",")).is_some());
+        assert_eq!(changed_test_script(&diff("+    \"lodash\": \"^4.0.0\",")), None);
+        assert_eq!(changed_test_script("--- a/x.js\n+++ b/x.js\n+ \"test\": 1\n"), None);
     }
 }

@@ -341,11 +341,11 @@ pub fn next_steps(view: &RunView) -> Vec<Sentence> {
                  tier first, then run upshift again.",
             )),
             Outcome::NoModel => {
-                one(Sentence::plain("Check the keys and endpoints without spending anything: ").code("upshift doctor"))
+                one(Sentence::plain("Check the keys and endpoints without spending anything: ").code("upshift check"))
             }
             Outcome::Refused { .. } => {
                 one(Sentence::plain("Nothing was run and nothing was spent. See what the gate requires: ")
-                    .code("upshift doctor"))
+                    .code("upshift check"))
             }
             Outcome::Broken { .. } => vec![
                 Sentence::plain("Run the command yourself until it runs the tests: ").code(test_command(view)),

@@ -31,6 +31,8 @@ const IGNORE_FILE: &str = ".gitignore";
 struct Memory {
     /// Paths that belong to the state although a rule may name them.
     kept: BTreeSet<RelPath>,
+    /// Whether a whole state was recorded or loaded, so that a file can be missing from it.
+    recorded: bool,
     /// Folders of other repositories, as found first.
     nested: Option<BTreeSet<PathBuf>>,
     /// Contents of files whose status has not changed since.
@@ -74,10 +76,23 @@ impl States {
         self.memory().kept.insert(path.clone());
     }
 
+    /// Whether a file is there that belongs to no recorded state: ignored, or made by somebody else since. Nothing is,
+    /// as long as no state was recorded that it could be missing from.
+    pub(super) fn is_users_own(&self, root: &Beneath, path: &RelPath) -> Result<bool, WorkspaceError> {
+        let unknown = {
+            let memory = self.memory();
+            memory.recorded && !memory.kept.contains(path)
+        };
+        Ok(unknown && stat(root, path)?.is_some())
+    }
+
     /// Records the tree as it is.
     pub(super) fn record(&self, root: &Beneath) -> Result<TreeId, WorkspaceError> {
         let manifest = self.look(root)?;
-        self.memory().kept.extend(manifest.keys().cloned());
+        let mut memory = self.memory();
+        memory.kept.extend(manifest.keys().cloned());
+        memory.recorded = true;
+        drop(memory);
         self.store.save(&manifest)
     }
 
@@ -152,6 +167,10 @@ impl States {
     /// Puts single files back; those that the state does not have are removed. A folder stands for all that is in it.
     pub(super) fn restore_paths(&self, root: &Beneath, tree: &TreeId, paths: &[PathBuf]) -> Result<(), WorkspaceError> {
         let target = self.store.load(tree)?;
+        let mut memory = self.memory();
+        memory.kept.extend(target.keys().cloned());
+        memory.recorded = true;
+        drop(memory);
         let current = self.look(root)?;
         let wanted = |path: &RelPath| paths.iter().any(|wanted| path.as_path().starts_with(wanted));
         for path in paths {

@@ -46,6 +46,16 @@ impl Workspace {
         let path = self.parse(path)?;
         match self.protection.reason(path.as_path()) {
             Some(reason) => Err(ToolError::ForModel(reason)),
+            // What no recorded state holds could not be put back.
+            None if self
+                .states
+                .is_users_own(&self.root, &path)
+                .map_err(|error| ToolError::Fatal(error.to_string()))? =>
+            {
+                Err(ToolError::ForModel(format!(
+                    "`{path}` is ignored by git, so it is the user's own; it cannot be changed"
+                )))
+            }
             None => Ok(path),
         }
     }

@@ -351,3 +351,42 @@ fn an_allowed_command_may_change_files_and_others_are_refused() {
     assert!(said.out.contains("Change:  1 file"), "{}", said.all());
     server.finish();
 }
+
+#[test]
+fn the_users_ignored_files_survive_whatever_a_model_tries() {
+    let project = Project::python();
+    project.commit();
+    project.write(".gitignore", "data/\n*.log\n");
+    project.write("data/local.cfg", "mine\n");
+    project.write("own.log", "mine, too\n");
+    let server = ModelServer::start(|request| match request.turn() {
+        0 => Say::call("delete_file", json!({ "path": "data/local.cfg" })).usage(900, 40).into(),
+        1 => Say::call("write_file", json!({ "path": "own.log", "content": "theirs\n" })).usage(900, 40).into(),
+        _ => Say::call("final_report", json!({ "summary": "tidied up", "status": "done" })).usage(1_400, 30).into(),
+    });
+    let (said, _) = run(&project, &server, &["--tiers", "claude-haiku-4-5 x1", "--test-command", project.test_command]);
+    assert_eq!(said.code, 1, "{}", said.all());
+    assert_eq!(
+        (project.read("data/local.cfg"), project.read("own.log")),
+        ("mine\n".to_owned(), "mine, too\n".to_owned())
+    );
+    server.finish();
+}
+
+#[test]
+fn code_that_rewrites_tests_while_they_run_is_no_fix_and_everything_is_put_back() {
+    let project = Project::python();
+    let test = project.read("tests/test_cart.py");
+    project.write("other.py", "untouched = True\n");
+    let evil = "import pathlib\n\n\nfor name in ('tests/test_cart.py', 'other.py'):\n    path = pathlib.Path(name)\n    \
+                path.write_text(path.read_text() + '\\n')\n\n\ndef total(prices):\n    return sum(prices)\n";
+    let server = ModelServer::start(move |request| match request.turn() {
+        0 => Say::call("write_file", json!({ "path": "shop/cart.py", "content": evil })).usage(900, 40).into(),
+        _ => Say::call("final_report", json!({ "summary": "fixed", "status": "done" })).usage(1_400, 30).into(),
+    });
+    let (said, _) = run(&project, &server, &["--tiers", "claude-haiku-4-5 x1", "--test-command", project.test_command]);
+    assert_eq!(said.code, 1, "{}", said.all());
+    assert!(said.all().contains("rewrote test files while they ran"), "{}", said.all());
+    assert_eq!((project.read("tests/test_cart.py"), project.read("other.py")), (test, "untouched = True\n".to_owned()));
+    server.finish();
+}
