@@ -318,7 +318,8 @@ mod tests {
 
     #[test]
     fn refusals_are_told_apart() {
-        let table: [(&str, fn(&PublishError) -> bool); 6] = [
+        type Is = fn(&PublishError) -> bool;
+        let table: [(&str, Is); 6] = [
             ("! [rejected] a -> b (non-fast-forward)", |e| matches!(e, PublishError::Moved { .. })),
             (
                 "! [remote rejected] (refusing to allow a GitHub App to create or update workflow `.github/workflows/ci.yml` without `workflows` permission)",

@@ -2,13 +2,11 @@
 //!
 //! Start reading at [`Workspace::publish`]. A bare repository that lives for one publication (`git`) takes the parent commit
 //! from the remote, `carry` says what every changed file becomes on top of it, and the new commit is pushed, never forced.
-//! [`credential`] takes what checkout left in the user's git directory out of the reach of tests.
 //!
 //! Invariant: the user's git directory is never given to git (whoever writes to it could have hooks, filters and includes run
 //! with our token), no protected path is ever part of a commit, and no token is ever an argument or a file of ours.
 
 mod carry;
-pub mod credential;
 mod git;
 mod git_config;
 mod head;

@@ -110,7 +110,8 @@ fn github_7_and_12_protected_paths_are_never_pushed() {
 #[test]
 fn github_7_what_the_server_says_against_a_push_is_understood() {
     run(async {
-        let table: [(&str, fn(&PublishError) -> bool); 2] = [
+        type Is = fn(&PublishError) -> bool;
+        let table: [(&str, Is); 2] = [
             (
                 "refusing to allow a GitHub App to create or update workflow `.github/workflows/ci.yml` without `workflows` permission",
                 |error| matches!(error, PublishError::Workflows { .. }),
