@@ -26,12 +26,18 @@ enum State {
 }
 
 fn state(end: &SessionEnd) -> State {
-    match &end.report {
-        FinalReport::Synthetic { reason: FailureReason::NoUsableTarget { why, .. } } => State::NoModel(*why),
-        FinalReport::Synthetic { reason: FailureReason::UnusableReplies { .. } } => State::Unusable,
-        FinalReport::Synthetic { reason: FailureReason::ContextFull } => State::ContextFull,
-        FinalReport::Done { .. } => State::Done,
-        other => panic!("{other:?}"),
+    let FinalReport::Synthetic { reason } = &end.report else {
+        assert_eq!(end.report.as_str(), "done", "{end:?}");
+        return State::Done;
+    };
+    match reason {
+        FailureReason::NoUsableTarget { why, .. } => State::NoModel(*why),
+        FailureReason::UnusableReplies { .. } => State::Unusable,
+        FailureReason::ContextFull => State::ContextFull,
+        FailureReason::Budget { .. }
+        | FailureReason::NoReport
+        | FailureReason::ToolFailed { .. }
+        | FailureReason::Stopped { .. } => panic!("{end:?}"),
     }
 }
 

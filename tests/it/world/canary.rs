@@ -71,7 +71,7 @@ fn every_spelling_is_found_also_in_raw_bytes_and_names() {
         let path = folder.path().join(format!("deep/{number}"));
         std::fs::create_dir_all(path.parent().expect("a parent")).expect("folders");
         std::fs::write(&path, [b"\xff\0\xfe", text.as_bytes(), b"\0"].concat()).expect("written");
-        assert_eq!(found_below(folder.path()), [path.clone()], "{text}");
+        assert_eq!(found_below(folder.path()), std::slice::from_ref(&path), "{text}");
         std::fs::remove_file(path).expect("removed");
     }
     std::fs::write(folder.path().join(CANARY), "").expect("written");
