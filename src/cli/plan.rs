@@ -135,7 +135,7 @@ pub(super) fn resolve_settings(
         env: environment.text(),
         config_file: None,
         tiers_file: None,
-        build: Build { github: false, confinement: false, frameworks: &[] },
+        build: Build { github: false, confinement: true, frameworks: &[] },
     };
     let trigger = context::trigger(environment);
     if let Some(why) = gate::refusal(&trigger) {
