@@ -1,8 +1,8 @@
 //! The baseline: what fails before any model is asked, and whether it is worth paying for.
 
 use super::engine::{Engine, LifecycleError, interrupted};
-use super::{judge, network};
 use super::state::{Candidate, Phase};
+use super::{judge, network};
 use crate::domain::event::{BaselineFinished, Event};
 use crate::domain::outcome::Outcome;
 use crate::domain::test_report::RunKind;

@@ -13,8 +13,8 @@ use std::process::Stdio;
 use tokio::net::unix::pipe::Receiver;
 use tokio::process::{Child, ChildStdin};
 
-use super::family::Family;
 use super::confine::{Bounds, helper};
+use super::family::Family;
 use super::{Confinement, ProcessError, Program, Spec};
 
 /// Where programs are looked for when the environment names no `PATH`; what `execvp` takes on most systems.

@@ -94,7 +94,9 @@ impl Plan<'_> {
 
     fn room(&self, read: &[PathBuf], write: &[PathBuf]) -> Room {
         let checkout = self.wish.checkout;
-        let devices = |path: &&PathBuf| !path.starts_with("/dev") && !["/tmp", "/var/tmp"].iter().any(|tmp| path.as_path() == Path::new(tmp));
+        let devices = |path: &&PathBuf| {
+            !path.starts_with("/dev") && !["/tmp", "/var/tmp"].iter().any(|tmp| path.as_path() == Path::new(tmp))
+        };
         let show = read.iter().chain(write).filter(devices).cloned().collect();
         let mut still = vec![checkout.join(".git")];
         still.extend(git::submodules(checkout).into_iter().map(|module| checkout.join(module).join(".git")));
@@ -111,12 +113,7 @@ impl Plan<'_> {
     }
 
     /// The same with less: no namespaces.
-    fn roomless(
-        &self,
-        reach: Reach,
-        fallback: bool,
-        why: &str,
-    ) -> Result<(Policy, u32, Option<String>), ConfineError> {
+    fn roomless(&self, reach: Reach, fallback: bool, why: &str) -> Result<(Policy, u32, Option<String>), ConfineError> {
         let reach = if reach == Reach::Loopback && fallback { Reach::Nothing } else { reach };
         let policy = self.tests(reach, Walls::None);
         match self.attempt(&policy) {

@@ -120,8 +120,7 @@ pub(super) fn enforce(policy: &Policy, unix: UnixSockets) -> Result<(), seccompi
 
 fn lay(rules: Rules, errno: u32) -> Result<(), seccompiler::Error> {
     let arch: TargetArch = std::env::consts::ARCH.try_into()?;
-    let filter =
-        SeccompFilter::new(with_x32(rules), SeccompAction::Allow, SeccompAction::Errno(errno), arch)?;
+    let filter = SeccompFilter::new(with_x32(rules), SeccompAction::Allow, SeccompAction::Errno(errno), arch)?;
     let program: seccompiler::BpfProgram = filter.try_into()?;
     seccompiler::apply_filter(&program)
 }
@@ -164,13 +163,9 @@ fn signals(policy: &Policy) -> Result<Rules, BackendError> {
     let first = |value: u64| all_of(vec![condition(0, SeccompCmpOp::Eq, value)?]);
     let mut rules = Rules::new();
     rules.insert(number::KILL, vec![first(guardian)?, first(minus(guardian))?, first(minus(1))?]);
-    for number in [
-        number::TKILL,
-        number::TGKILL,
-        number::RT_SIGQUEUEINFO,
-        number::RT_TGSIGQUEUEINFO,
-        number::PIDFD_OPEN,
-    ] {
+    for number in
+        [number::TKILL, number::TGKILL, number::RT_SIGQUEUEINFO, number::RT_TGSIGQUEUEINFO, number::PIDFD_OPEN]
+    {
         rules.insert(number, vec![first(guardian)?]);
     }
     Ok(rules)

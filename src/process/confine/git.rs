@@ -306,7 +306,11 @@ fn without_password(line: &str) -> String {
         let (host, tail) = after.split_at_checked(end).unwrap_or((after, ""));
         let host = match host.rsplit_once('@') {
             // `ssh://git@host` names an account and holds no secret.
-            Some((user, host)) if user.contains(':') || before.trim_end().ends_with("http") || before.ends_with("https") => host,
+            Some((user, host))
+                if user.contains(':') || before.trim_end().ends_with("http") || before.ends_with("https") =>
+            {
+                host
+            }
             Some(_) | None => host,
         };
         out.push_str(host);

@@ -11,8 +11,24 @@ use std::path::{Path, PathBuf};
 
 /// Folders of the system that programs are made of.
 const SYSTEM: [&str; 19] = [
-    "/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/opt", "/nix", "/gnu", "/snap", "/proc", "/sys",
-    "/var/lib/gems", "/var/lib/ghc", "/var/lib/alternatives", "/var/lib/ca-certificates", "/var/cache/fontconfig",
+    "/usr",
+    "/bin",
+    "/sbin",
+    "/lib",
+    "/lib32",
+    "/lib64",
+    "/libx32",
+    "/opt",
+    "/nix",
+    "/gnu",
+    "/snap",
+    "/proc",
+    "/sys",
+    "/var/lib/gems",
+    "/var/lib/ghc",
+    "/var/lib/alternatives",
+    "/var/lib/ca-certificates",
+    "/var/cache/fontconfig",
     "/run/systemd/resolve",
 ];
 /// What of `/etc` no program of a test needs.
@@ -113,7 +129,10 @@ fn named_by_variables(env: &BTreeMap<OsString, OsString>, home: Option<&Path>) -
         // `tool/bin` needs `tool/lib`.
         let tool = folder.file_name().filter(|name| *name == "bin").and_then(|_| folder.parent());
         let tool = tool.filter(|tool| {
-            let shared = tool.file_name().and_then(OsStr::to_str).is_some_and(|name| words(SHARED_PARENTS).any(|word| word == name));
+            let shared = tool
+                .file_name()
+                .and_then(OsStr::to_str)
+                .is_some_and(|name| words(SHARED_PARENTS).any(|word| word == name));
             !shared && home != Some(*tool)
         });
         paths.push(tool.map_or_else(|| folder.clone(), Path::to_owned));

@@ -55,7 +55,8 @@ impl Private {
                 std::fs::create_dir_all(parent)?;
             }
             // Two lists may name the same tool.
-            symlink(tool, link).or_else(|error| if error.kind() == io::ErrorKind::AlreadyExists { Ok(()) } else { Err(error) })?;
+            symlink(tool, link)
+                .or_else(|error| if error.kind() == io::ErrorKind::AlreadyExists { Ok(()) } else { Err(error) })?;
         }
         Ok(private)
     }
@@ -104,14 +105,19 @@ impl Private {
         ] {
             set(name, self.path(folder).into());
         }
-        if real_home.as_ref().is_none_or(|home| !home.join(".cargo").is_dir()) && !env.contains_key(OsStr::new("CARGO_HOME")) {
+        if real_home.as_ref().is_none_or(|home| !home.join(".cargo").is_dir())
+            && !env.contains_key(OsStr::new("CARGO_HOME"))
+        {
             env.insert("CARGO_HOME".into(), self.path("cache/cargo").into());
         }
         if let Some(home) = &real_home {
             // The tools' own defaults are looked for below the home, which is another one now.
-            for (name, folder) in
-                [("CARGO_HOME", ".cargo"), ("RUSTUP_HOME", ".rustup"), ("GOPATH", "go"), ("GRADLE_RO_DEP_CACHE", ".gradle/caches")]
-            {
+            for (name, folder) in [
+                ("CARGO_HOME", ".cargo"),
+                ("RUSTUP_HOME", ".rustup"),
+                ("GOPATH", "go"),
+                ("GRADLE_RO_DEP_CACHE", ".gradle/caches"),
+            ] {
                 if home.join(folder).is_dir() && !env.contains_key(OsStr::new(name)) {
                     env.insert(name.into(), home.join(folder).into());
                 }

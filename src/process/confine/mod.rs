@@ -32,16 +32,16 @@ use serde::{Deserialize, Serialize};
 use crate::config::{Network, Sandbox};
 
 mod arrange;
+#[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
+mod fence;
+#[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
+mod filter;
 mod gaps;
 pub(super) mod git;
 mod grants;
 mod guards;
 pub mod helper;
 mod home;
-#[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
-mod fence;
-#[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
-mod filter;
 #[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
 mod room;
 

@@ -21,8 +21,22 @@ use super::{Policy, Reach, Room, guards};
 const DEVICES: [&str; 5] = ["null", "zero", "full", "random", "urandom"];
 /// Top-level folders of the file system that are shown whole; Landlock says what of them can be read.
 const SYSTEM: [&str; 16] = [
-    "/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/etc", "/opt", "/nix", "/gnu", "/snap", "/proc",
-    "/sys", "/var/lib", "/var/cache",
+    "/usr",
+    "/bin",
+    "/sbin",
+    "/lib",
+    "/lib32",
+    "/lib64",
+    "/libx32",
+    "/etc",
+    "/opt",
+    "/nix",
+    "/gnu",
+    "/snap",
+    "/proc",
+    "/sys",
+    "/var/lib",
+    "/var/cache",
 ];
 /// Every mount flag that a remount in a user namespace must repeat, because it may only add to them.
 const KEPT_FLAGS: [(StatVfsMountFlags, MountFlags); 6] = [
@@ -96,8 +110,7 @@ fn raise_loopback() -> io::Result<()> {
     message.extend([0; 8]);
     message.extend([0; 4]);
     message.extend([LOOPBACK, IFF_UP, IFF_UP].iter().flat_map(|word| word.to_ne_bytes()));
-    let socket =
-        rustix::net::socket_with(AddressFamily::NETLINK, SocketType::RAW, SocketFlags::CLOEXEC, None)?;
+    let socket = rustix::net::socket_with(AddressFamily::NETLINK, SocketType::RAW, SocketFlags::CLOEXEC, None)?;
     rustix::net::sendto(&socket, &message, SendFlags::empty(), &SocketAddrNetlink::new(0, 0))?;
     let mut answer = [0_u8; 128];
     rustix::net::recv(&socket, &mut answer[..], RecvFlags::empty())?;
@@ -116,7 +129,8 @@ fn build(room: &Room, policy: &Policy) -> Result<(), String> {
         let what = what.display().to_string();
         move |error: io::Error| format!("{what}: {error}")
     };
-    rustix::mount::mount_change("/", MountPropagationFlags::PRIVATE | MountPropagationFlags::REC).map_err(at(Path::new("/")))?;
+    rustix::mount::mount_change("/", MountPropagationFlags::PRIVATE | MountPropagationFlags::REC)
+        .map_err(at(Path::new("/")))?;
     let root = &room.root;
     let flags = MountFlags::NOSUID | MountFlags::NODEV;
     rustix::mount::mount("tmpfs", root, "tmpfs", flags, Some(c"mode=0755,size=64m")).map_err(at(root))?;
@@ -165,7 +179,9 @@ fn shown(room: &Room) -> impl Iterator<Item = &PathBuf> {
     paths.sort();
     let mut last: Option<&Path> = None;
     paths.retain(|path| {
-        let below_system = SYSTEM.iter().any(|system| path.starts_with(system) && Path::new(system).symlink_metadata().is_ok_and(|found| found.is_dir()));
+        let below_system = SYSTEM.iter().any(|system| {
+            path.starts_with(system) && Path::new(system).symlink_metadata().is_ok_and(|found| found.is_dir())
+        });
         let below = last.is_some_and(|last| path.starts_with(last));
         if !below && !below_system {
             last = Some(path);
