@@ -23,7 +23,7 @@ pub(super) fn run(flags: Flags, environment: &Environment) -> anyhow::Result<u8>
 
 /// Starts a fresh run of a resolved plan.
 pub(super) fn start(resolved: Resolved, environment: &Environment) -> anyhow::Result<u8> {
-    let Resolved { plan, checkout } = resolved;
+    let Resolved { plan, checkout, .. } = resolved;
     for warning in &plan.warnings {
         super::say(&format!("⚠ {warning}"));
     }
