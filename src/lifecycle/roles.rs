@@ -11,7 +11,7 @@ use crate::audit::Scope;
 use crate::domain::foreign::{Foreign, Mark};
 use crate::domain::ladder::{Mode, Role, Tier};
 use crate::domain::stop::{Stop, StopCause};
-use crate::process::{self, Confinement, ProcessError, Program, Spec};
+use crate::process::{self, ProcessError, Program, Spec};
 use crate::session::{
     self, FailureReason, FinalReport, Limits, Lineage, Ports, Replay, SessionEnd, SessionSpec, Toolbox,
 };
@@ -216,7 +216,7 @@ fn commands_for_a_model<'t>(engine: &Engine<'_>) -> session::RunCommand<'t> {
             timeout: tests.timeout,
             keep: COMMAND_KEEP,
             merge_stderr: true,
-            confinement: Confinement::None,
+            confinement: tests.confinement.clone(),
         };
         let stop = stop.clone();
         Box::pin(async move {
