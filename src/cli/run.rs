@@ -8,6 +8,8 @@ use super::plan::{self, Flags, Resolved};
 use super::setup::{self, Setup};
 use crate::audit::Journal;
 use crate::config::Plan;
+use crate::domain::budget::Beneficiary;
+use crate::domain::ci::CiContext;
 use crate::domain::event::{Event, RunStarted};
 use crate::domain::units::RunId;
 use crate::lifecycle::state::RunState;
@@ -23,7 +25,7 @@ pub(super) fn run(flags: Flags, environment: &Environment) -> anyhow::Result<u8>
 
 /// Starts a fresh run of a resolved plan.
 pub(super) fn start(resolved: Resolved, environment: &Environment) -> anyhow::Result<u8> {
-    let Resolved { plan, checkout, .. } = resolved;
+    let Resolved { plan, checkout, context } = resolved;
     for warning in &plan.warnings {
         super::say(&format!("⚠ {warning}"));
     }
@@ -33,7 +35,8 @@ pub(super) fn start(resolved: Resolved, environment: &Environment) -> anyhow::Re
     let workspace = setup.open_workspace(&plan)?;
     let children = setup.confine(&plan)?;
     let mut store = setup.open_store(plan.audit.as_deref())?;
-    let state = RunState::new(RunId::random(), plan, test_command, framework);
+    let state = RunState::new(RunId::random(), plan, test_command, framework)
+        .working_for(beneficiary(context.as_ref(), &folder));
     let started = started(&state, &folder, &setup);
     let saved = serde_json::to_string(&state)?;
     let invocation = store.begin_run(&started, std::process::id(), &saved);
@@ -42,6 +45,13 @@ pub(super) fn start(resolved: Resolved, environment: &Environment) -> anyhow::Re
     journal.tell(&Event::RunStarted(started));
     journal.tell(&invocation);
     setup::block_on(setup.carry(workspace, journal, state, Replay::none(), children))
+}
+
+/// Whom the run works for; on somebody's own machine the folder stands for the repository.
+fn beneficiary(context: Option<&CiContext>, folder: &Path) -> Beneficiary {
+    let repository = context
+        .map_or_else(|| folder.display().to_string(), |context| context.repository.to_string().to_ascii_lowercase());
+    Beneficiary { repository, pull_request: context.and_then(CiContext::pull_request_number) }
 }
 
 /// The configured test command and framework, or the detected ones.

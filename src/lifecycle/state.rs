@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::agent::LastIteration;
 use crate::config::Plan;
 use crate::domain::attempt::{Attempt, TierExit, TierResult};
+use crate::domain::budget::Beneficiary;
 use crate::domain::ladder::Tier;
 use crate::domain::outcome::Outcome;
 use crate::domain::units::{RunId, TreeId};
@@ -79,6 +80,9 @@ pub struct RunState {
     pub test_command: String,
     /// The framework, if it was configured or detected.
     pub framework: Option<String>,
+    /// Whom it works for.
+    #[serde(default)]
+    pub beneficiary: Beneficiary,
     /// What is to be done next.
     pub phase: Phase,
     /// Where on the ladder.
@@ -113,6 +117,13 @@ pub struct RunState {
 }
 
 impl RunState {
+    /// The same run, with whom it works for.
+    #[must_use]
+    pub fn working_for(mut self, beneficiary: Beneficiary) -> Self {
+        self.beneficiary = beneficiary;
+        self
+    }
+
     /// The state of a run that has not begun.
     #[must_use]
     pub fn new(run_id: RunId, plan: Plan, test_command: String, framework: Option<String>) -> Self {
@@ -123,6 +134,7 @@ impl RunState {
             plan,
             test_command,
             framework,
+            beneficiary: Beneficiary::default(),
             phase: Phase::Baseline,
             position,
             run_iterations: 0,
