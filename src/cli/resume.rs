@@ -39,6 +39,7 @@ pub(super) fn run(args: Args, environment: &Environment) -> anyhow::Result<u8> {
     state.plan.audit = Some(path.clone());
     let plan = state.plan.clone();
     let setup = Setup::new(&checkout, environment, Some(&plan));
+    setup.mask(&plan);
     let mut store = setup.open_store(Some(&path))?;
     let workspace = setup.open_workspace(&state.plan)?;
     let children = setup.confine(&state.plan)?;

@@ -32,6 +32,7 @@ pub(super) fn start(resolved: Resolved, environment: &Environment) -> anyhow::Re
     let folder = setup::working_directory(&checkout, &plan)?;
     let (test_command, framework) = test_command(&plan, &folder)?;
     let setup = Setup::new(&checkout, environment, Some(&plan));
+    setup.mask(&plan);
     let workspace = setup.open_workspace(&plan)?;
     let children = setup.confine(&plan)?;
     let mut store = setup.open_store(plan.audit.as_deref())?;

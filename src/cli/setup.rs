@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use super::environment::{Environment, from_here};
 use super::{Failure, models, report, signals, terminal};
-use secrecy::SecretString;
+use secrecy::{ExposeSecret as _, SecretString};
 
 use crate::audit::{self, AuditError, Journal, Location, Store};
 use crate::config::Plan;
@@ -23,6 +23,7 @@ use crate::process::confine::{self, Arranged, ConfineError, Wish};
 use crate::process::environment::child_environment;
 use crate::process::{Program, Spec};
 use crate::redact::Redactor;
+use crate::report::workflow_command;
 use crate::session::Replay;
 use crate::test_run::TestCommand;
 use crate::workspace::{PathRules, Workspace, WorkspaceError};
@@ -96,6 +97,17 @@ impl<'a> Setup<'a> {
             environment,
             clock: Arc::new(SystemClock::new()),
             redactor: Arc::new(Redactor::new(&secrets(environment, plan))),
+        }
+    }
+
+    /// Tells the runner what to mask in the job's log, before anything is printed that a child or a model wrote.
+    pub(super) fn mask(&self, plan: &Plan) {
+        if self.environment.in_actions() {
+            let masks = secrets(self.environment, Some(plan));
+            masks
+                .iter()
+                .flat_map(|secret| workflow_command::add_masks(secret.expose_secret()))
+                .for_each(|line| super::say(&line));
         }
     }
 

@@ -52,6 +52,17 @@ pub fn end_group() -> String {
     "::endgroup::".to_owned()
 }
 
+/// Commands that make the runner mask a secret wherever it is printed: the whole of it, and each of its lines, since the
+/// runner looks at lines. Short ones are not masked: the runner would blank ordinary words.
+#[must_use]
+pub fn add_masks(secret: &str) -> Vec<String> {
+    const MIN_CHARS: usize = 8;
+    let secret = secret.trim();
+    let lines = secret.lines().map(str::trim).filter(|line| *line != secret && !line.starts_with("-----"));
+    let telling = std::iter::once(secret).chain(lines).filter(|text| text.chars().count() >= MIN_CHARS);
+    telling.map(|text| format!("::add-mask::{}", escape_data(text))).collect()
+}
+
 /// An annotation with a title; both are sanitised.
 #[must_use]
 pub fn annotation(kind: Annotation, title: &str, message: &str) -> String {
@@ -78,6 +89,18 @@ mod tests {
     fn titles_and_messages_stay_on_their_line() {
         assert_eq!(group("Tier 1\n::error::x 50%"), "::group::Tier 1 ::error::x 50%25");
         assert_eq!(annotation(Annotation::Warning, "a:b,c", "one\r\ntwo"), "::warning title=a%3Ab%2Cc::one%0Atwo");
+    }
+
+    #[test]
+    fn a_secret_is_masked_as_a_whole_and_line_by_line() {
+        assert_eq!(add_masks(" s3cret%value\n"), ["::add-mask::s3cret%25value"]);
+        assert_eq!(
+            add_masks("-----BEGIN KEY-----\nabcdefgh1\r\nxy\n-----END KEY-----"),
+            ["::add-mask::-----BEGIN KEY-----%0Aabcdefgh1%0D%0Axy%0A-----END KEY-----", "::add-mask::abcdefgh1"]
+        );
+        for short in ["", "  \n ", "1234567"] {
+            assert_eq!(add_masks(short), Vec::<String>::new());
+        }
     }
 
     proptest! {

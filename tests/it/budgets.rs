@@ -9,7 +9,7 @@ use upshift::domain::units::MicroUsd;
 
 use crate::world::log::Log;
 use crate::world::model_server::{ModelServer, Options, Request, Say, Scripted};
-use crate::world::program::{Program, Said};
+use crate::world::program::{KEY, Program, Said};
 use crate::world::project::Project;
 
 const PRICE: Price = Price { input: 1_000_000, output: 5_000_000, cache_read: 100_000, cache_write: 1_250_000 };
@@ -134,6 +134,9 @@ fn a_pull_requests_cap_knows_what_earlier_runs_spent_and_other_pull_requests_hav
     let other = reader();
     let said = run(&job(&other, &project, Some(8)), &project, &log, &json!({"maxCostUsdPerPr": 0.1}));
     assert_eq!(said.code, 3, "{}", said.all());
+    let mask = format!("::add-mask::{KEY}");
+    assert_eq!(said.err.lines().filter(|line| *line == mask).count(), 1, "the runner is told before anything else");
+    assert!(said.err.starts_with("::add-mask::"), "{}", said.all());
     let spent = other.finish();
     assert!(spent > MicroUsd::ZERO && spent <= MicroUsd(100_000), "{spent}");
 }
