@@ -1,6 +1,6 @@
 //! From a plan to the world a run acts on: audit log, models, tree, tests, signals, clock.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -103,11 +103,9 @@ impl<'a> Setup<'a> {
     /// Tells the runner what to mask in the job's log, before anything is printed that a child or a model wrote.
     pub(super) fn mask(&self, plan: &Plan) {
         if self.environment.in_actions() {
-            let masks = secrets(self.environment, Some(plan));
-            masks
-                .iter()
-                .flat_map(|secret| workflow_command::add_masks(secret.expose_secret()))
-                .for_each(|line| super::say(&line));
+            let secrets = secrets(self.environment, Some(plan));
+            let masks = secrets.iter().flat_map(|secret| workflow_command::add_masks(secret.expose_secret()));
+            masks.collect::<BTreeSet<String>>().iter().for_each(|line| super::say(line));
         }
     }
 

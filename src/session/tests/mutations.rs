@@ -115,7 +115,7 @@ fn in_order(lines: &[String], text: &[String]) -> bool {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(400))]
+    #![proptest_config(ProptestConfig::with_cases(160))]
 
     #[test]
     fn no_spoiled_reply_is_applied_wrongly(form in 0_usize..5, ways in prop::collection::vec(spoil(), 1..4), tools in any::<bool>()) {
