@@ -23,13 +23,13 @@ pub(super) fn run(flags: Flags, environment: &Environment) -> anyhow::Result<u8>
 
 /// Starts a fresh run of a resolved plan.
 pub(super) fn start(resolved: Resolved, environment: &Environment) -> anyhow::Result<u8> {
-    let Resolved { plan, checkout, .. } = resolved;
+    let Resolved { plan, checkout, context } = resolved;
     for warning in &plan.warnings {
         super::say(&format!("⚠ {warning}"));
     }
     let folder = setup::working_directory(&checkout, &plan)?;
     let (test_command, framework) = test_command(&plan, &folder)?;
-    let setup = Setup::new(&checkout, environment, Some(&plan));
+    let setup = Setup::new(&checkout, environment, Some(&plan), context);
     let workspace = setup.open_workspace(&plan)?;
     let mut store = setup.open_store(plan.audit.as_deref())?;
     let state = RunState::new(RunId::random(), plan, test_command, framework);
