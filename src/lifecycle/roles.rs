@@ -9,7 +9,7 @@ use crate::agent::{self, Material, Prompt};
 use crate::audit::Scope;
 use crate::domain::ladder::{Mode, Role, Tier};
 use crate::domain::stop::{Stop, StopCause};
-use crate::process::{self, Confinement, ProcessError, Program, Spec};
+use crate::process::{self, ProcessError, Program, Spec};
 use crate::session::{
     self, FailureReason, FinalReport, Limits, Lineage, Ports, Replay, SessionEnd, SessionSpec, Toolbox,
 };
@@ -203,7 +203,7 @@ fn commands_for_a_model<'t>(engine: &Engine<'_>) -> session::RunCommand<'t> {
             timeout: tests.timeout,
             keep: COMMAND_KEEP,
             merge_stderr: true,
-            confinement: Confinement::None,
+            confinement: tests.confinement.clone(),
         };
         let stop = stop.clone();
         Box::pin(async move {
