@@ -7,12 +7,10 @@ use clap::Args;
 use super::environment::{Environment, current_dir, from_here};
 use super::{Failure, context, models};
 use crate::config::{
-    self, Build, BuiltInEndpoint, Catalogue, FileContent, NamedFile, Plan, Setting, Settings, Sources, TiersSource,
-    Wire,
+    self, Build, BuiltInEndpoint, Catalogue, FileContent, NamedFile, Plan, Setting, Settings, Sources, Wire,
 };
-use crate::domain::model_id::BUILT_IN_PROVIDERS;
 use crate::domain::outcome::EXIT_REFUSED;
-use crate::lifecycle::gate;
+use crate::lifecycle::gate::{self, Trigger};
 use crate::model::{catalogue, endpoint};
 
 /// The largest configuration file that is read.
@@ -130,6 +128,32 @@ pub(super) fn resolve_settings(
     environment: &Environment,
     checkout: PathBuf,
 ) -> anyhow::Result<Resolved> {
+    let Gathered { sources, trigger } = gather(flags, environment, &checkout);
+    if let Some(why) = gate::refusal(&trigger) {
+        return Err(Failure::with_code(EXIT_REFUSED, format!("✖ Refused: {why}")));
+    }
+    let mut plan =
+        config::resolve(&sources, &catalogue_for_config()).map_err(|errors| Failure::usage(errors.to_string()))?;
+    let path = sources.config_path();
+    if gate::distrusts_checkout(&trigger) && from_here(&checkout, path).exists() {
+        plan.warnings.push(format!(
+            "{path} was not read: in a pull request it could be the sender's; give the settings as inputs or UPSHIFT_* variables"
+        ));
+    }
+    models::learn_cassettes(&mut plan, &checkout)?;
+    Ok(Resolved { plan, checkout })
+}
+
+/// Everything that configuration is made from, and what started this process.
+#[derive(Debug)]
+pub(super) struct Gathered {
+    /// Flags, environment and files.
+    pub(super) sources: Sources,
+    trigger: Trigger,
+}
+
+/// Reads the files that may be trusted; resolves and refuses nothing.
+pub(super) fn gather(flags: Settings, environment: &Environment, checkout: &Path) -> Gathered {
     let mut sources = Sources {
         flags,
         env: environment.text(),
@@ -138,26 +162,12 @@ pub(super) fn resolve_settings(
         build: Build { github: false, confinement: false, frameworks: &[] },
     };
     let trigger = context::trigger(environment);
-    if let Some(why) = gate::refusal(&trigger) {
-        return Err(Failure::with_code(EXIT_REFUSED, format!("✖ Refused: {why}")));
-    }
     let distrusted = gate::distrusts_checkout(&trigger);
-    let path = sources.config_path().to_owned();
-    sources.config_file = Some(if distrusted { missing(&path) } else { read_named(&checkout, &path) });
-    let tiers = sources.setting(Setting::Tiers).map(|(text, _)| text.to_owned());
-    let tiers = tiers.as_deref().map(|text| config::classify_tiers(text, is_provider));
-    if let Some(TiersSource::Path(path)) = tiers {
-        sources.tiers_file = Some(if distrusted { unread(path) } else { read_named(&checkout, path) });
-    }
-    let mut plan =
-        config::resolve(&sources, &catalogue_for_config()).map_err(|errors| Failure::usage(errors.to_string()))?;
-    if distrusted && from_here(&checkout, &path).exists() {
-        plan.warnings.push(format!(
-            "{path} was not read: in a pull request it could be the sender's; give the settings as inputs or UPSHIFT_* variables"
-        ));
-    }
-    models::learn_cassettes(&mut plan, &checkout)?;
-    Ok(Resolved { plan, checkout })
+    let path = sources.config_path();
+    sources.config_file = Some(if distrusted { missing(path) } else { read_named(checkout, path) });
+    let tiers = sources.tiers_path();
+    sources.tiers_file = tiers.map(|path| if distrusted { unread(path) } else { read_named(checkout, path) });
+    Gathered { sources, trigger }
 }
 
 /// Refuses a plan that asks for what this build cannot do (exit 6).
@@ -212,8 +222,4 @@ fn built_in(provider: &str) -> Option<BuiltInEndpoint> {
         key_vars: known.key_vars,
         local: known.local,
     })
-}
-
-fn is_provider(name: &str) -> bool {
-    BUILT_IN_PROVIDERS.contains(&name)
 }

@@ -1,6 +1,8 @@
 //! Killed anywhere, continued, and nothing lost, paid or counted twice.
 
 mod kills;
+mod resumes;
+mod starts;
 
 use std::path::{Path, PathBuf};
 
