@@ -6,7 +6,7 @@ use clap::Args as ClapArgs;
 
 use super::environment::{Environment, current_dir};
 use super::setup::{self, Setup};
-use super::{Failure, report};
+use super::{Failure, plan, report};
 use crate::audit::{AuditError, Journal, LoadedRun, Reader, RunStatus};
 use crate::config::Plan;
 use crate::domain::event::Event;
@@ -29,7 +29,7 @@ pub(super) fn run(args: Args, environment: &Environment) -> anyhow::Result<u8> {
 
 async fn go_on(args: Args, environment: &Environment) -> anyhow::Result<u8> {
     let checkout = current_dir()?;
-    let path = report::audit_path(args.audit_db.as_deref(), &checkout, environment);
+    let path = plan::audit_path(args.audit_db.as_deref(), environment, &checkout);
     if !report::exists(&path, &checkout, environment) {
         return Err(report::no_log(&path));
     }

@@ -28,7 +28,7 @@ pub(super) fn start(resolved: Resolved, environment: &Environment) -> anyhow::Re
 
 /// Does everything that can fail, then records that the run began.
 async fn begin(resolved: Resolved, environment: &Environment) -> anyhow::Result<u8> {
-    let Resolved { plan, checkout } = resolved;
+    let Resolved { plan, checkout, .. } = resolved;
     for warning in &plan.warnings {
         super::say(&format!("⚠ {warning}"));
     }

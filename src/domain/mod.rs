@@ -10,6 +10,7 @@ pub mod attempt;
 pub mod budget;
 pub mod catalogue;
 pub mod chat;
+pub mod ci;
 pub mod clock;
 pub mod event;
 pub mod ladder;

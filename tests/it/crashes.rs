@@ -1,5 +1,6 @@
 //! Killed anywhere, continued, and nothing lost, paid or counted twice.
 
+mod interrupts;
 mod kills;
 mod resumes;
 mod starts;

@@ -18,6 +18,8 @@ mod faults;
 #[cfg(test)]
 mod outputs;
 #[cfg(test)]
+mod publish;
+#[cfg(test)]
 mod readme;
 #[cfg(test)]
 mod runs;
