@@ -75,7 +75,8 @@ fn a_key_in_an_oddly_named_variable_is_redacted_everywhere() {
     const VALUE: &str = "jupiter-4f1c77a0d2b94e";
     let project = Project::python();
     let server = ModelServer::start(|request| {
-        assert!(!request.all_text().contains(VALUE), "not sent back to a model either");
+        let results = request.tool_results();
+        assert!(!results.iter().any(|result| result.content.contains(VALUE)), "told by no tool either: {results:?}");
         match request.turn() {
             0 => Say::call("read_file", json!({ "path": VALUE })).usage(900, 40).into(),
             1 => Say::call("write_file", json!({ "path": "shop/note.py", "content": format!("# {VALUE}\n") }))
@@ -155,7 +156,9 @@ fn the_scripts_that_the_test_command_runs_cannot_be_written() {
         let executable = std::os::unix::fs::PermissionsExt::from_mode(0o755);
         std::fs::set_permissions(path, executable).expect("executable");
         let server = ModelServer::start(move |request| match request.turn() {
-            0 => Say::call("write_file", json!({ "path": script, "content": "echo ok\n" })).usage(900, 40).into(),
+            0 => {
+                Say::call("write_file", json!({ "path": script, "content": format!("{text}\n") })).usage(900, 40).into()
+            }
             _ => {
                 let result = &request.tool_results()[0].content;
                 assert!(result.contains("may not") || result.contains("protected"), "{script}: {result}");
