@@ -173,7 +173,7 @@ fn gather(flags: Settings, environment: &Environment, checkout: &Path, trust: Tr
         env: environment.text(),
         config_file: None,
         tiers_file: None,
-        build: Build { github: false, confinement: false, frameworks: &[] },
+        build: Build { github: false, confinement: true, frameworks: &[] },
     };
     let trusted = trust == Trust::Checkout;
     let path = sources.config_path();
