@@ -139,7 +139,7 @@ pub(super) fn resolve_settings(
         env: environment.text(),
         config_file: None,
         tiers_file: None,
-        build: Build { github: false, confinement: false, frameworks: &[] },
+        build: Build { github: false, confinement: true, frameworks: &[] },
     };
     let context =
         context::read(environment).map_err(|error| Failure::with_code(EXIT_REFUSED, format!("✖ Refused: {error}")))?;
