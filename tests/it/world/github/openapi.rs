@@ -44,7 +44,7 @@ fn json_schema(value: &mut Value) {
                 map.insert("anyOf".to_owned(), json!([whole, { "type": "null" }]));
             }
         }
-        _ => {}
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
     }
 }
 

@@ -379,7 +379,7 @@ fn git_data(world: &World, route: &str, asked: &Asked<'_>) -> Option<Reply> {
                 return Some(Reply::not_found());
             }
             let tree = world.git_dir.as_ref().and_then(|git_dir| git::tree_of(git_dir, sha));
-            let tree = tree.unwrap_or_else(|| format!("{:0>40}", &sha[..8]));
+            let tree = tree.unwrap_or_else(|| format!("{:0>40}", sha.chars().take(8).collect::<String>()));
             Reply::json(200, object("git-commit", json!({ "sha": sha, "tree": { "sha": tree } })))
         }
         _ => return None,

@@ -105,7 +105,14 @@ fn read_request(reader: &mut BufReader<TcpStream>) -> Option<Request> {
     let chunked = headers.iter().any(|(name, value)| name == "transfer-encoding" && value == "chunked");
     let mut body = vec![0; length.unwrap_or(0)];
     reader.read_exact(&mut body).ok()?;
-    while chunked {
+    if chunked {
+        read_chunks(reader, &mut body)?;
+    }
+    Some(Request { method, path, headers, body })
+}
+
+fn read_chunks(reader: &mut BufReader<TcpStream>, body: &mut Vec<u8>) -> Option<()> {
+    loop {
         let mut size = String::new();
         reader.read_line(&mut size).ok()?;
         let size = usize::from_str_radix(size.trim(), 16).ok()?;
@@ -113,10 +120,9 @@ fn read_request(reader: &mut BufReader<TcpStream>) -> Option<Request> {
         reader.read_exact(&mut piece).ok()?;
         body.extend_from_slice(&piece[..size]);
         if size == 0 {
-            break;
+            return Some(());
         }
     }
-    Some(Request { method, path, headers, body })
 }
 
 /// The storage behind the API's redirects.
