@@ -5,6 +5,9 @@ use crate::world::github::{FakeGitHub, World};
 use crate::world::program::{Program, Said};
 use crate::world::project::Project;
 
+/// A world, what else is set, and how the line of the problem begins.
+type Case = (World, Vec<(&'static str, &'static str)>, &'static str);
+
 fn ask(world: World, more: &[(&str, &str)]) -> Said {
     let github = FakeGitHub::start_in_real_time(world);
     let mut program = Program::with_anthropic("http://127.0.0.1:1")
@@ -42,7 +45,7 @@ fn each_problem_has_a_line_with_its_fix_and_the_exit_code_is_1() {
         world.token.lacks = vec!["checks=read".to_owned()];
         world
     };
-    let table: [(World, Vec<(&str, &str)>, &str); 3] = [
+    let table: [Case; 3] = [
         (world(), vec![("GITHUB_TOKEN", "")], "✖ token: there is none for acme/shop"),
         (lacking(), vec![], "✖ checks: "),
         (world(), vec![("UPSHIFT_TIERS", "nobody/nothing x2")], "✖ configuration: "),
