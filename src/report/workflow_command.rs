@@ -7,6 +7,9 @@ use super::plain;
 /// The most characters of an annotation that the runner keeps.
 const MAX_ANNOTATION_CHARS: usize = 4_096;
 
+/// Shorter values are no secrets, and masking them would make the log unreadable.
+const MIN_MASK_BYTES: usize = 8;
+
 /// The kind of an annotation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Annotation {
@@ -52,15 +55,18 @@ pub fn end_group() -> String {
     "::endgroup::".to_owned()
 }
 
-/// Commands that make the runner mask a secret wherever it is printed: the whole of it, and each of its lines, since the
-/// runner looks at lines. Short ones are not masked: the runner would blank ordinary words.
+/// Makes the runner mask a value in the log from now on; `None` for what it would refuse (empty) or what would mask ordinary text.
 #[must_use]
-pub fn add_masks(secret: &str) -> Vec<String> {
-    const MIN_CHARS: usize = 8;
-    let secret = secret.trim();
-    let lines = secret.lines().map(str::trim).filter(|line| *line != secret && !line.starts_with("-----"));
-    let telling = std::iter::once(secret).chain(lines).filter(|text| text.chars().count() >= MIN_CHARS);
-    telling.map(|text| format!("::add-mask::{}", escape_data(text))).collect()
+pub fn add_mask(secret: &str) -> Option<String> {
+    (secret.trim().len() >= MIN_MASK_BYTES).then(|| format!("::add-mask::{}", escape_data(secret)))
+}
+
+/// Lines that the runner takes for text, whatever they hold: nothing in them is a command until the token comes again. The token
+/// must be one that nobody could foresee.
+#[must_use]
+pub fn stopped(text: &str, token: &str) -> String {
+    let end = if text.ends_with('\n') || text.is_empty() { "" } else { "\n" };
+    format!("::stop-commands::{token}\n{text}{end}::{token}::\n")
 }
 
 /// An annotation with a title; both are sanitised.
@@ -92,15 +98,16 @@ mod tests {
     }
 
     #[test]
-    fn a_secret_is_masked_as_a_whole_and_line_by_line() {
-        assert_eq!(add_masks(" s3cret%value\n"), ["::add-mask::s3cret%25value"]);
-        assert_eq!(
-            add_masks("-----BEGIN KEY-----\nabcdefgh1\r\nxy\n-----END KEY-----"),
-            ["::add-mask::-----BEGIN KEY-----%0Aabcdefgh1%0D%0Axy%0A-----END KEY-----", "::add-mask::abcdefgh1"]
-        );
-        for short in ["", "  \n ", "1234567"] {
-            assert_eq!(add_masks(short), Vec::<String>::new());
-        }
+    fn secrets_are_masked_line_by_line_and_words_are_not() {
+        assert_eq!(add_mask("-----BEGIN-----\nabc%\n").as_deref(), Some("::add-mask::-----BEGIN-----%0Aabc%25%0A"));
+        assert_eq!(add_mask("true"), None);
+        assert_eq!(add_mask("        \n"), None);
+    }
+
+    #[test]
+    fn a_stopped_text_ends_on_a_line_of_its_own() {
+        assert_eq!(stopped("::error::x", "t"), "::stop-commands::t\n::error::x\n::t::\n");
+        assert_eq!(stopped("a\n", "t"), "::stop-commands::t\na\n::t::\n");
     }
 
     proptest! {

@@ -9,7 +9,7 @@ use upshift::domain::units::MicroUsd;
 
 use crate::world::log::Log;
 use crate::world::model_server::{ModelServer, Options, Request, Say, Scripted};
-use crate::world::program::{KEY, Program, Said};
+use crate::world::program::{Program, Said};
 use crate::world::project::Project;
 
 const PRICE: Price = Price { input: 1_000_000, output: 5_000_000, cache_read: 100_000, cache_write: 1_250_000 };
@@ -25,8 +25,8 @@ fn reader() -> ModelServer {
     ModelServer::start_with(Options::default().price("claude", PRICE), read)
 }
 
-/// A job of the repository `O/r` for some event; `pull` makes it one for that pull request.
-fn job(server: &ModelServer, project: &Project, pull: Option<u64>) -> Program {
+/// A job of the repository `O/r` that the clock started.
+fn job(server: &ModelServer) -> Program {
     let program = Program::with_anthropic(&server.url())
         .with("GITHUB_ACTIONS", "true")
         .with("GITHUB_REPOSITORY", "O/r")
@@ -40,26 +40,10 @@ fn job(server: &ModelServer, project: &Project, pull: Option<u64>) -> Program {
         .with("GITHUB_REF", "refs/heads/main")
         .with("GITHUB_SERVER_URL", "https://github.com")
         .with("GITHUB_API_URL", "https://api.github.com");
-    let Some(number) = pull else {
-        return program.with("GITHUB_EVENT_NAME", "schedule");
-    };
-    let repository = json!({"full_name": "O/r", "default_branch": "main", "fork": false});
-    let end =
-        |branch: &str| json!({"sha": "0123456789012345678901234567890123456789", "ref": branch, "repo": repository});
-    let user = json!({"login": "ada", "type": "User", "id": 1});
-    let payload = json!({
-        "action": "synchronize", "number": number, "repository": repository, "sender": user,
-        "pull_request": {"number": number, "head": end("fix"), "base": end("main"), "user": user, "labels": [],
-            "state": "open", "draft": false, "title": "t", "html_url": "https://github.com/O/r/pull/7"}
-    });
-    let path = program.home().join("event.json");
-    std::fs::write(&path, payload.to_string()).expect("written");
-    let path = path.display().to_string();
-    let _project = project;
-    program.with("GITHUB_EVENT_NAME", "pull_request").with("GITHUB_EVENT_PATH", &path)
+    program.with("GITHUB_EVENT_NAME", "schedule")
 }
 
-/// The ladder and its caps as inline text: it counts in a pull request too, where files of the head do not.
+/// The ladder and its caps as inline text.
 fn tiers(caps: &serde_json::Value) -> String {
     let mut global = json!({"maxTotalCostUsd": 50.0});
     if let (Some(map), Some(caps)) = (global.as_object_mut(), caps.as_object()) {
@@ -91,7 +75,7 @@ fn two_processes_that_share_a_log_share_the_days_cap() {
     let shared = tempfile::tempdir().expect("a folder");
     let log = shared.path().join("audit.db");
     let projects = [Project::python(), Project::python()];
-    let programs: Vec<Program> = projects.iter().map(|project| job(&server, project, None)).collect();
+    let programs: Vec<Program> = projects.iter().map(|_| job(&server)).collect();
     let started: Vec<_> = programs
         .iter()
         .zip(&projects)
@@ -114,29 +98,19 @@ fn two_processes_that_share_a_log_share_the_days_cap() {
 }
 
 #[test]
-fn a_pull_requests_cap_knows_what_earlier_runs_spent_and_other_pull_requests_have_their_own() {
+fn a_days_cap_knows_what_earlier_runs_spent_although_nothing_capped_them() {
     let project = Project::python();
     let shared = tempfile::tempdir().expect("a folder");
     let log = shared.path().join("audit.db");
-    // Nothing is capped yet but the run itself.
     let server = reader();
-    let said = run(&job(&server, &project, Some(7)), &project, &log, &json!({"maxTotalCostUsd": 0.2}));
+    let said = run(&job(&server), &project, &log, &json!({"maxTotalCostUsd": 0.2}));
     assert_eq!(said.code, 3, "{}", said.all());
     let spent = server.finish();
     assert!(spent > MicroUsd(100_000), "{spent}");
 
     let again = ModelServer::serving([]);
-    let said = run(&job(&again, &project, Some(7)), &project, &log, &json!({"maxCostUsdPerPr": 0.1}));
+    let said = run(&job(&again), &project, &log, &json!({"maxCostUsdPerDay": 0.1}));
     assert_eq!(said.code, 3, "{}", said.all());
-    assert!(said.all().contains("the cap of all runs for the pull request o/r#7"), "{}", said.all());
+    assert!(said.all().contains("the cap of all runs of the day, o/r@"), "{}", said.all());
     again.finish();
-
-    let other = reader();
-    let said = run(&job(&other, &project, Some(8)), &project, &log, &json!({"maxCostUsdPerPr": 0.1}));
-    assert_eq!(said.code, 3, "{}", said.all());
-    let mask = format!("::add-mask::{KEY}");
-    assert_eq!(said.err.lines().filter(|line| *line == mask).count(), 1, "the runner is told before anything else");
-    assert!(said.err.starts_with("::add-mask::"), "{}", said.all());
-    let spent = other.finish();
-    assert!(spent > MicroUsd::ZERO && spent <= MicroUsd(100_000), "{spent}");
 }
