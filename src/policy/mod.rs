@@ -9,6 +9,7 @@
 pub mod budget;
 pub mod entropy;
 pub mod escalation;
+pub mod guard;
 pub mod handover;
 pub mod rotation;
 pub mod smart_zone;
