@@ -4,8 +4,9 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use super::engine::{Engine, LifecycleError, interrupted};
-use super::judge::{self, Judged};
+use super::judge::{self, Judged, Telling};
 use super::material;
+use super::minimise;
 use super::roles::{self, Cap, Halt, RolesEnd};
 use super::state::{Candidate, Phase};
 use crate::agent::foreign::Foreign;
@@ -145,7 +146,14 @@ async fn work(engine: &mut Engine<'_>, tier: &Tier, current: &Candidate) -> Resu
         critic = Some(end);
     }
     let stopped = matches!(halt, Some(Halt::Stopped(_)));
-    let judged = if due && !stopped { Some(judge::run(engine, tree).await?) } else { None };
+    let judged = if due && !stopped { Some(judge::run(engine, tree.clone(), Telling::Aloud).await?) } else { None };
+    let approved = critic.as_ref().is_none_or(|end| roles::objections(&end.report).is_empty());
+    let judged = match judged {
+        Some(judged) if approved => Some(minimise::run(engine, judged).await?),
+        other => other,
+    };
+    let judged_tree = judged.as_ref().map_or(&tree, |judged| &judged.candidate.tree);
+    let diff = if *judged_tree == tree { diff } else { engine.world.workspace.diff(&start, judged_tree).await? };
     if let Some(cause) = judged.as_ref().and_then(|judged| judged.run.stopped) {
         halt = Some(Halt::Stopped(cause));
     }

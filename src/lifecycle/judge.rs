@@ -20,6 +20,15 @@ const FAILURES_CHARS: usize = 4_000;
 /// How many places the failures may name.
 const MAX_NAMED: usize = 12;
 
+/// Whether a judging run is one that people are told of, or a try of the minimiser.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Telling {
+    /// Told.
+    Aloud,
+    /// Not told.
+    Quietly,
+}
+
 /// A judged run.
 #[derive(Debug)]
 pub(super) struct Judged {
@@ -35,7 +44,7 @@ pub(super) struct Judged {
 ///
 /// Failures of tests that did not fail at the start are looked at once more before they count. A green that a rule objects to
 /// ([`tamper`]) is none.
-pub(super) async fn run(engine: &mut Engine<'_>, tree: TreeId) -> Result<Judged, LifecycleError> {
+pub(super) async fn run(engine: &mut Engine<'_>, tree: TreeId, telling: Telling) -> Result<Judged, LifecycleError> {
     let settled = settle(engine, tree).await?;
     let rewritten = restore_tests(engine).await?;
     let mut run = test_run::run(&engine.world.tests, None, &engine.world.stop).await?;
@@ -55,15 +64,17 @@ pub(super) async fn run(engine: &mut Engine<'_>, tree: TreeId) -> Result<Judged,
     if let (Verdict::Green, Some(reason)) = (&judgement.verdict, forged.or(settled.objection)) {
         judgement.verdict = Verdict::Tampered { reason };
     }
-    tell(engine, &rewritten, &settled.put_back, &judgement.verdict);
-    engine.journal.emit(&Event::TestsFinished {
-        exit: run.exit,
-        kind: run.report.kind,
-        verdict: judgement.verdict.clone(),
-        passed: passed(&run.report),
-        failed: failed(&run.report),
-        duration_ms: run.duration_ms,
-    });
+    if telling == Telling::Aloud {
+        tell(engine, &rewritten, &settled.put_back, &judgement.verdict);
+        engine.journal.emit(&Event::TestsFinished {
+            exit: run.exit,
+            kind: run.report.kind,
+            verdict: judgement.verdict.clone(),
+            passed: passed(&run.report),
+            failed: failed(&run.report),
+            duration_ms: run.duration_ms,
+        });
+    }
     let described = with_reason(&judgement.verdict, describe(&run, engine.world.workspace.root()));
     let described = settled.put_back.iter().rev().fold(described, |text, note| format!("{note}\n{text}"));
     let mut candidate = candidate(settled.tree, &run, described);

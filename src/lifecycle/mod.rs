@@ -13,6 +13,7 @@ pub mod gate;
 mod iteration;
 mod judge;
 mod material;
+mod minimise;
 mod resume;
 mod roles;
 pub mod state;

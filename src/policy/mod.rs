@@ -11,6 +11,7 @@ pub mod entropy;
 pub mod escalation;
 pub mod guard;
 pub mod handover;
+pub mod minimise;
 pub mod rotation;
 pub mod smart_zone;
 pub mod tamper;

@@ -18,6 +18,7 @@ use crate::policy::tamper::Change;
 mod beneath;
 mod diff;
 mod git_index;
+mod hunks;
 mod mismatch;
 mod protected;
 mod rel_path;
@@ -31,6 +32,7 @@ mod tools;
 mod walk;
 
 pub use diff::patch_hash;
+pub use hunks::Hunks;
 pub use protected::is_test_path;
 
 use beneath::{Beneath, TouchError};
@@ -230,6 +232,24 @@ impl Workspace {
         paths.into_iter().map(change).collect()
     }
 
+    /// What changed between two recorded states, as hunks.
+    ///
+    /// # Errors
+    /// When one of them is not recorded.
+    pub async fn hunks(&self, from: &TreeId, to: &TreeId) -> Result<Hunks, WorkspaceError> {
+        let store = self.states.store();
+        Hunks::between(store, store.load(from)?, &store.load(to)?)
+    }
+
+    /// Records the state that has only the hunks of the given numbers.
+    ///
+    /// # Errors
+    /// When the private folder cannot be read or written.
+    pub async fn compose(&self, hunks: &Hunks, keep: &[usize]) -> Result<TreeId, WorkspaceError> {
+        let store = self.states.store();
+        store.save(&hunks.compose(store, keep)?)
+    }
+
     /// A file's text in a recorded state; `None` where it has no such text.
     ///
     /// # Errors
@@ -297,6 +317,12 @@ impl Workspace {
     #[must_use]
     pub fn read_text(&self, path: &str) -> Option<String> {
         self.text_of(path).ok()
+    }
+
+    /// Whether the task allows edits of tests in this file.
+    #[must_use]
+    pub fn allows_test_edits(&self, path: &Path) -> bool {
+        self.protection.allows_test_edits(path)
     }
 
     /// Whether a model may not write this path (relative to the root), and why.

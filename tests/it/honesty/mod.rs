@@ -6,6 +6,7 @@
 mod baseline;
 mod code;
 mod manifests;
+mod minimiser;
 mod regions;
 mod secrets;
 mod test_files;
