@@ -114,7 +114,7 @@ fn dispatch(command: Command, environment: &Environment) -> anyhow::Result<u8> {
 }
 
 fn check_plan(flags: plan::Flags, environment: &Environment) -> anyhow::Result<u8> {
-    let plan::Resolved { plan, checkout } = plan::resolve(flags, environment)?;
+    let plan::Resolved { plan, checkout, .. } = plan::resolve(flags, environment)?;
     let folder = setup::working_directory(&checkout, &plan)?;
     let detected = test_run::detect(&folder).map(|found| check::Detected {
         command: found.command,

@@ -10,6 +10,7 @@ use crate::config::{
     self, Build, BuiltInEndpoint, Catalogue, FileContent, NamedFile, Plan, Setting, Settings, Sources, TiersSource,
     Wire,
 };
+use crate::domain::ci::CiContext;
 use crate::domain::model_id::BUILT_IN_PROVIDERS;
 use crate::domain::outcome::EXIT_REFUSED;
 use crate::lifecycle::gate;
@@ -114,6 +115,9 @@ pub(super) struct Resolved {
     pub(super) plan: Plan,
     /// The checkout: the folder upshift was started in.
     pub(super) checkout: PathBuf,
+    /// What triggered this process; `None` on somebody's own machine.
+    #[expect(dead_code, reason = "the push and the comment read it")]
+    pub(super) context: Option<CiContext>,
 }
 
 /// Reads what there is to read and resolves it.
@@ -135,13 +139,14 @@ pub(super) fn resolve_settings(
         env: environment.text(),
         config_file: None,
         tiers_file: None,
-        build: Build { github: false, confinement: false, frameworks: &[] },
+        build: Build { github: false, confinement: true, frameworks: &[] },
     };
-    let trigger = context::trigger(environment);
-    if let Some(why) = gate::refusal(&trigger) {
+    let context =
+        context::read(environment).map_err(|error| Failure::with_code(EXIT_REFUSED, format!("✖ Refused: {error}")))?;
+    if let Some(why) = gate::refusal(context.as_ref()) {
         return Err(Failure::with_code(EXIT_REFUSED, format!("✖ Refused: {why}")));
     }
-    let distrusted = gate::distrusts_checkout(&trigger);
+    let distrusted = gate::distrusts_checkout(context.as_ref());
     let path = sources.config_path().to_owned();
     sources.config_file = Some(if distrusted { missing(&path) } else { read_named(&checkout, &path) });
     let tiers = sources.setting(Setting::Tiers).map(|(text, _)| text.to_owned());
@@ -157,7 +162,7 @@ pub(super) fn resolve_settings(
         ));
     }
     models::learn_cassettes(&mut plan, &checkout)?;
-    Ok(Resolved { plan, checkout })
+    Ok(Resolved { plan, checkout, context })
 }
 
 /// Refuses a plan that asks for what this build cannot do (exit 6).

@@ -23,7 +23,7 @@ pub(super) fn run(flags: Flags, environment: &Environment) -> anyhow::Result<u8>
 
 /// Starts a fresh run of a resolved plan.
 pub(super) fn start(resolved: Resolved, environment: &Environment) -> anyhow::Result<u8> {
-    let Resolved { plan, checkout } = resolved;
+    let Resolved { plan, checkout, .. } = resolved;
     for warning in &plan.warnings {
         super::say(&format!("⚠ {warning}"));
     }
@@ -31,6 +31,7 @@ pub(super) fn start(resolved: Resolved, environment: &Environment) -> anyhow::Re
     let (test_command, framework) = test_command(&plan, &folder)?;
     let setup = Setup::new(&checkout, environment, Some(&plan));
     let workspace = setup.open_workspace(&plan)?;
+    let children = setup.confine(&plan)?;
     let mut store = setup.open_store(plan.audit.as_deref())?;
     let state = RunState::new(RunId::random(), plan, test_command, framework);
     let started = started(&state, &folder, &setup);
@@ -40,7 +41,7 @@ pub(super) fn start(resolved: Resolved, environment: &Environment) -> anyhow::Re
     let mut journal = Journal::new(store, setup.listeners(&[]));
     journal.tell(&Event::RunStarted(started));
     journal.tell(&invocation);
-    setup::block_on(setup.carry(workspace, journal, state, Replay::none()))
+    setup::block_on(setup.carry(workspace, journal, state, Replay::none(), children))
 }
 
 /// The configured test command and framework, or the detected ones.

@@ -26,7 +26,7 @@ const OTHER_VARIABLES: [&str; 7] = [
     "UPSHIFT_PUSH_TOKEN",
     "UPSHIFT_RUN_ID",
     "UPSHIFT_CRASH_AFTER",
-    "UPSHIFT_GUARDS_OFF",
+    "UPSHIFT_GUARD_OFF",
 ];
 
 /// Resolves a run's configuration.

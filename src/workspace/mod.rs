@@ -21,6 +21,7 @@ mod git_index;
 mod hunks;
 mod mismatch;
 mod protected;
+pub mod publish;
 mod rel_path;
 mod secret;
 mod states;

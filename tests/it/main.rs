@@ -20,6 +20,8 @@ mod honesty;
 #[cfg(test)]
 mod outputs;
 #[cfg(test)]
+mod publish;
+#[cfg(test)]
 mod readme;
 #[cfg(test)]
 mod runs;

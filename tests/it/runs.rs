@@ -270,11 +270,13 @@ fn a_pull_request_of_a_fork_is_refused_and_ones_own_does_not_configure_anything(
     project.write(".github/upshift.yml", "providers: { anthropic: { baseUrl: \"http://127.0.0.1:1/hostile\" } }\n");
     let server = ModelServer::start(wrong_then_right(&project));
     let event = |head: &str| {
-        let repo = |name: &str| json!({ "repo": { "full_name": name } });
-        let payload = json!({ "pull_request": { "head": repo(head), "base": repo("acme/shop") } });
+        let sha = "0123456789abcdef0123456789abcdef01234567";
+        let side = |name: &str| json!({ "repo": { "full_name": name }, "ref": "topic", "sha": sha });
+        let payload = json!({ "pull_request": { "number": 7, "head": side(head), "base": side("acme/shop") } });
         let path = project.path().join("../event.json");
         std::fs::write(&path, payload.to_string()).expect("written");
         let program = Program::with_anthropic(&server.url()).with("GITHUB_ACTIONS", "true");
+        let program = program.with("GITHUB_REPOSITORY", "acme/shop").with("GITHUB_RUN_ID", "1");
         program.with("GITHUB_EVENT_NAME", "pull_request").with("GITHUB_EVENT_PATH", path.to_str().expect("text"))
     };
     let args = ["run", "--no-audit", "--tiers", "claude-sonnet-4-5 x1", "--test-command", project.test_command];

@@ -133,7 +133,7 @@ fn carry_out(attack: &Attack, guards_off: &str) -> Said {
         Some((path, text)) => Say::call("write_file", json!({ "path": path, "content": text })).usage(900, 40).into(),
         None => Say::call("final_report", json!({ "summary": "fixed", "status": "done" })).usage(900, 40).into(),
     });
-    let program = Program::with_anthropic(&server.url()).with("UPSHIFT_GUARDS_OFF", guards_off);
+    let program = Program::with_anthropic(&server.url()).with("UPSHIFT_GUARD_OFF", guards_off);
     let said = program
         .run(folder.path(), &["run", "--no-audit", "--tiers", "claude-haiku-4-5 x1", "--test-command", attack.command]);
     server.finish();
@@ -178,7 +178,7 @@ pub(crate) fn told(files: &[(&str, &str)], tool: &'static str, arguments: &Value
             Say::call("final_report", json!({ "summary": "looked", "status": "done" })).usage(900, 40).into()
         }
     });
-    let program = Program::with_anthropic(&server.url()).with("UPSHIFT_GUARDS_OFF", guards_off);
+    let program = Program::with_anthropic(&server.url()).with("UPSHIFT_GUARD_OFF", guards_off);
     let args = ["run", "--no-audit", "--tiers", "claude-haiku-4-5 x1", "--test-command", python().command];
     let said = program.run(folder.path(), &args);
     server.finish();
