@@ -33,6 +33,9 @@ pub struct Change {
     pub may_edit_tests: bool,
 }
 
+/// What objects to a file's change, and why.
+type Rule = fn(&Change) -> Option<String>;
+
 impl Change {
     fn before(&self) -> &str {
         self.before.as_deref().unwrap_or_default()
@@ -52,7 +55,7 @@ impl Change {
 /// A file whose tests may be edited is free of the rules about tests, not of those about the runner.
 #[must_use]
 pub fn inspect(changes: &[Change], guards: &Guards) -> Option<String> {
-    let rules: [(Guard, fn(&Change) -> Option<String>); 6] = [
+    let rules: [(Guard, Rule); 6] = [
         (Guard::Shadowing, shadow::stands_for),
         (Guard::Manifests, manifest::compare),
         (Guard::ForcedEnd, code::forced_end),

@@ -38,9 +38,7 @@ pub(super) fn compare(change: &Change) -> Option<String> {
 /// `Cargo.toml`: descriptions, plain dependencies, features and lints may change.
 fn cargo(change: &Change) -> Option<String> {
     // A new manifest in a new folder is a new package; cargo itself decides by the old ones whether it counts.
-    if change.before.is_none() {
-        return None;
-    }
+    change.before.as_ref()?;
     toml_differences(change, |entry, existed| {
         let (section, key) = (entry.section.as_str(), entry.key.as_str());
         let last = section.rsplit('.').next().unwrap_or(section);
