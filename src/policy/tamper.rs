@@ -64,8 +64,9 @@ pub fn inspect(changes: &[Change], guards: &Guards) -> Option<String> {
         (Guard::UnderTest, code::under_test),
     ];
     for (guard, rule) in rules.into_iter().filter(|(guard, _)| guards.has(*guard)) {
-        let exempt = |change: &&Change| !(change.may_edit_tests && matches!(guard, Guard::Manifests));
-        if let Some(reason) = changes.iter().filter(exempt).find_map(rule) {
+        let about_tests = matches!(guard, Guard::Manifests | Guard::Hooks | Guard::UnderTest);
+        let applies = |change: &&Change| !(change.may_edit_tests && about_tests);
+        if let Some(reason) = changes.iter().filter(applies).find_map(rule) {
             return Some(reason);
         }
     }
