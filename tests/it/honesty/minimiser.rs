@@ -21,15 +21,13 @@ fn script(folder: &std::path::Path, args: &[&str], crash: Option<&str>) -> Said 
             _ => Say::call("final_report", json!({ "summary": "fixed", "status": "done" })).usage(900, 40).into(),
         }
     });
-    let mut program = Program::with_anthropic(&server.url());
-    if let Some(crash) = crash {
-        program = program.with("UPSHIFT_CRASH_AFTER", crash);
-    }
-    let mut said = program.run(folder, args);
+    let program = Program::with_anthropic(&server.url());
+    let mut command = program.command(folder, args);
+    let mut said =
+        Said::from(command.envs(crash.map(|event| ("UPSHIFT_CRASH_AFTER", event))).output().expect("started"));
     if crash.is_some() {
         assert_eq!(said.code, -9, "{}", said.all());
-        let database = args[2];
-        said = Program::with_anthropic(&server.url()).run(folder, &["resume", "--audit-db", database]);
+        said = program.run(folder, &["resume", "--audit-db", args[2]]);
     }
     server.finish();
     said

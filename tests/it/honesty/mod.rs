@@ -9,6 +9,7 @@ mod manifests;
 mod minimiser;
 mod regions;
 mod secrets;
+mod telling;
 mod test_files;
 
 use std::path::Path;
