@@ -17,9 +17,9 @@ mod crashes;
 mod demo;
 #[cfg(test)]
 mod faults;
+mod github;
 #[cfg(test)]
 mod honesty;
-mod github;
 #[cfg(test)]
 mod outputs;
 #[cfg(test)]
