@@ -6,7 +6,7 @@
 //! `code` what code under test could do to the runner from inside its process.
 //!
 //! Invariant: pure over the texts before and after; what stood there at the start is a person's and never held against a model.
-//! The rules are listed in `.github/SECURITY.md`, with what no rule can see.
+//! The rules are listed in `.github/VERDICT.md`, with what no rule can see.
 
 mod build_file;
 mod code;
