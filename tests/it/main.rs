@@ -17,6 +17,7 @@ mod crashes;
 mod demo;
 #[cfg(test)]
 mod faults;
+#[cfg(test)]
 mod github;
 #[cfg(test)]
 mod honesty;
