@@ -82,7 +82,7 @@ fn spoiled(text: &str, how: &Spoil) -> String {
     let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
     let count = lines.len().max(1);
     match how {
-        Spoil::CutAt(at) => return text[..text.floor_char_boundary(at % (text.len() + 1))].to_owned(),
+        Spoil::CutAt(at) => return text.chars().take(at % (text.len() + 1)).collect(),
         Spoil::LoseLine(at) if !lines.is_empty() => drop(lines.remove(at % count)),
         Spoil::RepeatLine(at) if !lines.is_empty() => lines.insert(at % count, lines[at % count].clone()),
         Spoil::SwapLines(a, b) if !lines.is_empty() => lines.swap(a % count, b % count),
