@@ -9,6 +9,7 @@ mod context;
 mod crash;
 mod demo;
 mod environment;
+mod hardening;
 pub mod init;
 mod models;
 mod plan;
@@ -29,6 +30,8 @@ use clap::{Parser, Subcommand};
 use crate::domain::outcome::{EXIT_INTERNAL, EXIT_USAGE};
 use crate::test_run;
 use environment::Environment;
+
+pub use hardening::harden;
 
 /// Gets a red repository green: the cheapest model first, a stronger one only when that stalls, never over budget.
 #[derive(Debug, Parser)]
