@@ -19,13 +19,15 @@ use super::sources::{Catalogue, FileContent, Setting, Sources};
 use super::{estimate, github, suggest};
 
 /// Variables of ours that are no settings.
-const OTHER_VARIABLES: [&str; 6] = [
+const OTHER_VARIABLES: [&str; 8] = [
     "UPSHIFT_BIN",
     "UPSHIFT_LOG",
     "UPSHIFT_GITHUB_TOKEN",
     "UPSHIFT_PUSH_TOKEN",
     "UPSHIFT_RUN_ID",
     "UPSHIFT_CRASH_AFTER",
+    "UPSHIFT_GUARD_OFF",
+    "UPSHIFT_HANDED_OVER",
 ];
 
 /// Resolves a run's configuration.

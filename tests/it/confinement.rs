@@ -60,7 +60,7 @@ class All(unittest.TestCase):
     let folder = project(&[("test_all.py", script)]);
     let said = baseline(folder.path(), "python3 -m unittest -v", &[]);
     assert_eq!(said.code, 0, "{}", said.all());
-    assert!(said.all().contains("already"), "{}", said.all());
+    assert!(said.all().contains("Already green"), "{}", said.all());
 }
 
 #[test]
