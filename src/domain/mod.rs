@@ -13,6 +13,7 @@ pub mod chat;
 pub mod ci;
 pub mod clock;
 pub mod event;
+pub mod foreign;
 pub mod ladder;
 pub mod model_id;
 pub mod outcome;

@@ -4,14 +4,15 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use super::engine::{Engine, LifecycleError, interrupted};
-use super::judge::{self, Judged};
+use super::judge::{self, Judged, Telling};
 use super::material;
+use super::minimise;
 use super::roles::{self, Cap, Halt, RolesEnd};
 use super::state::{Candidate, Phase};
-use crate::agent::foreign::Foreign;
 use crate::agent::{LastIteration, Material};
 use crate::domain::attempt::{Attempt, AttemptStatus, TierExit};
 use crate::domain::event::Event;
+use crate::domain::foreign::Foreign;
 use crate::domain::ladder::{Mode, Role, Tier};
 use crate::domain::outcome::Outcome;
 use crate::domain::stop::StopCause;
@@ -116,7 +117,7 @@ pub(super) fn paths(touched: &BTreeSet<String>) -> Vec<PathBuf> {
 
 async fn work(engine: &mut Engine<'_>, tier: &Tier, current: &Candidate) -> Result<Work, LifecycleError> {
     let mut material = material::compose(engine, current);
-    let ends = roles::change(engine, tier, &mut material).await;
+    let ends = roles::change(engine, tier, &mut material, current).await;
     let mut wrote = ends.artisan.as_ref().map(|end| end.wrote.clone()).unwrap_or_default();
     if ends.artisan.as_ref().is_some_and(|end| end.commands_ran > 0) {
         // What an allowed command (a formatter, a generator) did to files that were there belongs to the change.
@@ -145,7 +146,14 @@ async fn work(engine: &mut Engine<'_>, tier: &Tier, current: &Candidate) -> Resu
         critic = Some(end);
     }
     let stopped = matches!(halt, Some(Halt::Stopped(_)));
-    let judged = if due && !stopped { Some(judge::run(engine, tree, &diff).await?) } else { None };
+    let judged = if due && !stopped { Some(judge::run(engine, tree.clone(), Telling::Aloud).await?) } else { None };
+    let approved = critic.as_ref().is_none_or(|end| roles::objections(&end.report).is_empty());
+    let judged = match judged {
+        Some(judged) if approved => Some(minimise::run(engine, judged).await?),
+        other => other,
+    };
+    let judged_tree = judged.as_ref().map_or(&tree, |judged| &judged.candidate.tree);
+    let diff = if *judged_tree == tree { diff } else { engine.world.workspace.diff(&start, judged_tree).await? };
     if let Some(cause) = judged.as_ref().and_then(|judged| judged.run.stopped) {
         halt = Some(Halt::Stopped(cause));
     }
@@ -257,18 +265,29 @@ fn remember(engine: &mut Engine<'_>, work: &Work, objections: Vec<Foreign>) {
     if engine.state.best.as_ref().is_none_or(|best| candidate.beats(best)) {
         engine.state.best = Some(candidate.clone());
     }
+    let refused = matches!(judged.judgement.verdict, Verdict::Tampered { .. });
     let redact = |text: &str| engine.world.redactor.redact(text).into_owned();
     engine.state.last = Some(LastIteration {
         diff: Foreign::capped(&redact(&work.diff.text), material::DIFF_CHARS),
         result: Foreign::new(&redact(&verdict_line(&judged.judgement.verdict, judged))),
         objections,
     });
-    engine.state.current = Some(candidate);
+    if refused {
+        // What was refused is taken back, or it would lie under everything that comes after it.
+        engine.tree_is_current = false;
+    } else {
+        engine.state.current = Some(candidate);
+    }
 }
 
 fn verdict_line(verdict: &Verdict, judged: &Judged) -> String {
     let (fixed, failing) = (judged.judgement.fixed.len(), judged.candidate.failing.len());
     let reason = verdict.reason().map(|reason| format!(": {reason}")).unwrap_or_default();
+    if matches!(verdict, Verdict::Tampered { .. }) {
+        return format!(
+            "REFUSED, tampered{reason}. The change was taken back: make the code right, and leave tests and runner alone"
+        );
+    }
     format!(
         "{}{reason}; {failing} tests fail, {fixed} of the tests that failed at the start were seen passing",
         verdict.as_str()
@@ -304,7 +323,8 @@ fn not_green(work: &Work) -> Observation {
         },
         // A model that says it is done and changed nothing will do so again; one that said nothing may not.
         None if work.halt.is_none() => Observation::NotGreen { signature: None, patch: Some(patch_hash(&work.diff)) },
-        None => Observation::NotGreen { signature: None, patch: None },
+        // A model that refuses, or that never gets a call right, will do so again: the same words three times are a stall.
+        None => Observation::NotGreen { signature: halt_words(work.halt.as_ref()), patch: None },
     }
 }
 
