@@ -191,7 +191,7 @@ fn a_changed_test_script_of_the_manifest_is_no_fix() {
     });
     let (said, _) = run(&project, &server, &["--tiers", "claude-haiku-4-5 x1", "--test-command", "npm test --silent"]);
     assert_eq!(said.code, 1, "{}", said.all());
-    assert!(said.err.contains("tests: tampered") && said.err.contains("what package.json runs"), "{}", said.err);
+    assert!(said.err.contains("tests: tampered") && said.err.contains("how tests run in package.json"), "{}", said.err);
     assert_eq!(project.read("package.json"), manifest);
     server.finish();
 }
