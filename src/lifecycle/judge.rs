@@ -64,7 +64,7 @@ pub(super) async fn run(engine: &mut Engine<'_>, tree: TreeId, diff: &Diff) -> R
     engine.journal.emit(&Event::TestsFinished {
         exit: run.exit,
         kind: run.report.kind,
-        verdict: judgement.verdict.clone(),
+        verdict: explained(&judgement.verdict, &run.report),
         passed: passed(&run.report),
         failed: failed(&run.report),
         duration_ms: run.duration_ms,
@@ -74,6 +74,14 @@ pub(super) async fn run(engine: &mut Engine<'_>, tree: TreeId, diff: &Diff) -> R
     candidate.fixed.clone_from(&judgement.fixed);
     candidate.lost = judgement.lost || matches!(judgement.verdict, Verdict::Tampered { .. } | Verdict::Broken { .. });
     Ok(Judged { run, judgement, candidate })
+}
+
+/// A red verdict without a failing test says what was wrong instead: the first error of the compiler, say.
+pub(super) fn explained(verdict: &Verdict, report: &TestReport) -> Verdict {
+    let unexplained = *verdict == Verdict::Red { reason: None } && report.failing().next().is_none();
+    let problem = report.problems.first().filter(|_| unexplained);
+    let headline = problem.and_then(|problem| problem.message.lines().find(|line| !line.trim().is_empty()));
+    headline.map_or_else(|| verdict.clone(), |line| Verdict::Red { reason: Some(line.trim().to_owned()) })
 }
 
 /// All of F0 passes and only other tests fail: flaky, perhaps.
@@ -116,6 +124,7 @@ pub(super) fn candidate(tree: TreeId, run: &TestRun, failures: String) -> Candid
         tree,
         fixed: BTreeSet::new(),
         lost: false,
+        ran: run.report.kind == RunKind::Tests,
         failing: run.report.failing().map(|test| test.name.clone()).collect(),
         failures,
         named: named_places(&run.report),
