@@ -114,7 +114,6 @@ pub(super) struct Resolved {
     /// The checkout: the folder upshift was started in.
     pub(super) checkout: PathBuf,
     /// What triggered this process; `None` on somebody's own machine.
-    #[expect(dead_code, reason = "the push and the comment read it")]
     pub(super) context: Option<CiContext>,
 }
 

@@ -7,14 +7,16 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::environment::{Environment, from_here};
+use super::step::{self, Ended, Step};
 use super::{Failure, models, report, signals, terminal};
 use secrecy::SecretString;
 
 use crate::audit::{self, AuditError, Journal, Location, Store};
-use crate::config::Plan;
+use crate::config::{Format, Plan};
+use crate::domain::ci::CiContext;
 use crate::domain::clock::{Clock, SystemClock};
 use crate::domain::event::{Event, EventSink};
-use crate::domain::outcome::{EXIT_INTERNAL, EXIT_REFUSED};
+use crate::domain::outcome::{EXIT_INTERNAL, EXIT_REFUSED, Outcome};
 use crate::domain::stop::{Stop, StopCause, StopSource};
 use crate::lifecycle::state::RunState;
 use crate::lifecycle::{self, Engine, World};
@@ -23,6 +25,7 @@ use crate::process::confine::{self, Arranged, ConfineError, Wish};
 use crate::process::environment::child_environment;
 use crate::process::{Program, Spec};
 use crate::redact::Redactor;
+use crate::report::view::{Liveness, RunView};
 use crate::session::Replay;
 use crate::test_run::TestCommand;
 use crate::workspace::{PathRules, Workspace, WorkspaceError};
@@ -52,6 +55,8 @@ pub(super) struct Setup<'a> {
     pub(super) clock: Arc<SystemClock>,
     /// Secrets.
     pub(super) redactor: Arc<Redactor>,
+    /// What triggered this process; `None` on somebody's own machine.
+    pub(super) context: Option<&'a CiContext>,
 }
 
 /// What a run needs beside its state, made before the run is recorded: whatever of it can fail fails then.
@@ -106,12 +111,22 @@ pub(super) fn locate(configured: &str, checkout: &Path, environment: &Environmen
 
 impl<'a> Setup<'a> {
     /// Learns the secrets and starts the clock.
-    pub(super) fn new(checkout: &'a Path, environment: &'a Environment, plan: Option<&Plan>) -> Self {
+    pub(super) fn new(
+        checkout: &'a Path,
+        environment: &'a Environment,
+        plan: Option<&Plan>,
+        context: Option<&'a CiContext>,
+    ) -> Self {
+        let secrets = secrets(environment, plan);
+        if let Some(step) = Step::of(environment) {
+            step.hide(&secrets);
+        }
         Self {
             checkout,
             environment,
             clock: Arc::new(SystemClock::new()),
-            redactor: Arc::new(Redactor::new(&secrets(environment, plan))),
+            redactor: Arc::new(Redactor::new(&secrets)),
+            context,
         }
     }
 
@@ -164,6 +179,7 @@ impl<'a> Setup<'a> {
     ) -> anyhow::Result<u8> {
         let world = self.world(&state, &prepared);
         let (format, run_id) = (state.plan.format, state.run_id.clone());
+        let (audit, fail_on) = (state.plan.audit.clone(), state.plan.github.fail_on.clone());
         let mut engine = Engine::new(world, journal, state, replay);
         let ran = lifecycle::run(&mut engine).await;
         let outcome = match ran {
@@ -179,11 +195,28 @@ impl<'a> Setup<'a> {
             }
         };
         let events = engine.journal.store().load_run(&run_id)?.events;
+        let patch = change(&engine, &outcome).await;
         for warning in engine.journal.close() {
             super::say(&format!("⚠ {warning}"));
         }
-        super::print(&report::render_ended(&events, format))?;
-        Ok(outcome.exit_code())
+        let report = report::render_ended(&events, format);
+        let Some(step) = Step::of(self.environment) else {
+            super::print(&report)?;
+            return Ok(outcome.exit_code());
+        };
+        super::print(&if format == Format::Text { step.inert(&report) } else { report })?;
+        let told = step.finish(&Ended {
+            view: &RunView::from_events(&events, Liveness::Ended),
+            patch: &patch,
+            audit_db: audit.map(|configured| locate(&configured, self.checkout, self.environment).live),
+            state_home: self.environment.state_home(self.checkout),
+            context: self.context,
+            commit: None,
+            opened: None,
+            redactor: &self.redactor,
+        });
+        told.iter().for_each(|warning| super::say(&format!("⚠ {warning}")));
+        Ok(step::exit_code(&outcome, fail_on.as_deref()))
     }
 
     /// Signals and the clock of the active time raise one flag.
@@ -221,7 +254,7 @@ impl<'a> Setup<'a> {
     ///
     /// # Errors
     /// When what was asked for cannot be given (exit 6).
-    fn confine(&self, plan: &Plan) -> anyhow::Result<Arranged> {
+    pub(super) fn confine(&self, plan: &Plan) -> anyhow::Result<Arranged> {
         let env = self.child_environment(plan)?;
         let home = self.environment.state_home(self.checkout);
         let log = plan.audit.as_ref().map(|configured| locate(configured, self.checkout, self.environment).live);
@@ -317,6 +350,14 @@ impl<'a> Setup<'a> {
     pub(super) fn clock(&self) -> &dyn Clock {
         &*self.clock
     }
+}
+
+/// The change that fixed it, for the job summary.
+async fn change(engine: &Engine<'_>, outcome: &Outcome) -> String {
+    let (Outcome::Fixed { .. }, Some(start), Some(end)) = (outcome, &engine.state.start, &engine.state.current) else {
+        return String::new();
+    };
+    engine.world.workspace.diff(start, &end.tree).await.map(|diff| diff.text).unwrap_or_default()
 }
 
 /// The files that a test command executes as scripts: the program itself, an interpreter's first file, make's rules.
