@@ -72,7 +72,10 @@ pub(super) async fn run(engine: &mut Engine<'_>, tree: TreeId, diff: &Diff) -> R
     let described = with_reason(&judgement.verdict, describe(&run, engine.world.workspace.root()));
     let mut candidate = candidate(tree, &run, described);
     candidate.fixed.clone_from(&judgement.fixed);
-    candidate.lost = judgement.lost || matches!(judgement.verdict, Verdict::Tampered { .. } | Verdict::Broken { .. });
+    // Where no test ran at the start, a failing one is no loss.
+    let measured = !(baseline.failing.is_empty() && baseline.passing.is_empty());
+    let unsound = matches!(judgement.verdict, Verdict::Tampered { .. } | Verdict::Broken { .. });
+    candidate.lost = unsound || (judgement.lost && measured);
     Ok(Judged { run, judgement, candidate })
 }
 
