@@ -2,10 +2,10 @@
 
 use std::path::Path;
 
-use super::Failure;
 use super::environment::Environment;
 use super::plan::{self, Flags, Resolved};
 use super::setup::{self, Setup};
+use super::{Failure, forge};
 use crate::audit::Journal;
 use crate::config::Plan;
 use crate::domain::event::{Event, RunStarted};
@@ -28,7 +28,10 @@ pub(super) fn start(resolved: Resolved, environment: &Environment) -> anyhow::Re
 
 /// Does everything that can fail, then records that the run began.
 async fn begin(resolved: Resolved, environment: &Environment) -> anyhow::Result<u8> {
-    let Resolved { plan, checkout, context } = resolved;
+    let Resolved { plan, checkout, mut context } = resolved;
+    if let Some(context) = &mut context {
+        forge::admit(context, &plan.github.skip_label, environment).await?;
+    }
     for warning in &plan.warnings {
         super::say(&format!("⚠ {warning}"));
     }

@@ -13,6 +13,7 @@ pub mod gate;
 mod iteration;
 mod judge;
 mod material;
+mod minimise;
 mod network;
 mod resume;
 mod roles;
