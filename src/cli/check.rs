@@ -6,7 +6,7 @@ use crate::config::{EffectiveValue, Network, Origin, Plan, Sandbox};
 use crate::domain::catalogue::{ModelInfo, Price};
 use crate::domain::ladder::{Mode, Tier};
 use crate::domain::model_id::ModelId;
-use crate::domain::units::{MICROS_PER_USD, MicroUsd, human_duration};
+use crate::domain::units::{MicroUsd, human_duration};
 
 /// The test command as it was detected in the working directory.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -122,9 +122,8 @@ fn facts(info: &ModelInfo) -> [String; 3] {
     [input, output, thousands(info.context_window)]
 }
 
-/// Two decimals where that is exact, else as many as there are.
 fn dollars(amount: MicroUsd) -> String {
-    if amount.0.is_multiple_of(MICROS_PER_USD / 100) { amount.to_cents() } else { format!("${}", amount.as_usd()) }
+    amount.exact()
 }
 
 fn thousands(number: u64) -> String {
