@@ -1,6 +1,7 @@
 //! Replies that a small model spoils on their way: nothing is applied wrongly, whatever is broken (issue 3, must-show 6).
 
 use proptest::prelude::*;
+use proptest::test_runner::RngSeed;
 
 use super::*;
 
@@ -115,7 +116,8 @@ fn in_order(lines: &[String], text: &[String]) -> bool {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(160))]
+    // The same replies on every machine: what is found here is a fault to be mended, not a build that fails now and then.
+    #![proptest_config(ProptestConfig { rng_seed: RngSeed::Fixed(20), failure_persistence: None, ..ProptestConfig::with_cases(300) })]
 
     #[test]
     fn no_spoiled_reply_is_applied_wrongly(form in 0_usize..5, ways in prop::collection::vec(spoil(), 1..4), tools in any::<bool>()) {
