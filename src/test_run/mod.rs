@@ -49,6 +49,15 @@ pub struct TestRun {
     pub stopped: Option<StopCause>,
 }
 
+/// What was read from a whole log.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Reading {
+    /// The report.
+    pub report: TestReport,
+    /// The last lines of the log, in its own words: where a runner sums up.
+    pub closing: String,
+}
+
 /// A detected test command.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Detected {
@@ -78,7 +87,7 @@ pub async fn run(command: &TestCommand, filter: Option<&str>, stop: &Stop) -> Re
 ///
 /// # Errors
 /// Those of the reader.
-pub fn read(log: &mut dyn Read, exit: Option<Exit>, framework: Option<&str>) -> std::io::Result<TestReport> {
+pub fn read(log: &mut dyn Read, exit: Option<Exit>, framework: Option<&str>) -> std::io::Result<Reading> {
     parse::read(log, exit, framework)
 }
 

@@ -88,6 +88,7 @@ use self::findings::{Budget, Findings, STORED_BYTES};
 use self::generic::Generic;
 use self::junit::Junit;
 use self::lines::Lines;
+use super::Reading;
 use crate::domain::test_report::TestReport;
 use crate::domain::verdict::Exit;
 
@@ -97,6 +98,10 @@ const LOOK_BACK: usize = 32;
 const KEPT_OF_LINE: usize = 4 * 1024;
 /// How much is read at once from a log.
 const CHUNK: usize = 128 * 1024;
+/// How many of the last lines are the log's closing words: the summaries of all known runners fit.
+const CLOSING_LINES: usize = 8;
+/// How much of one closing line is kept.
+const CLOSING_WIDTH: usize = 500;
 
 /// One bit per reader.
 type Mask = u64;
@@ -227,13 +232,19 @@ impl Parser {
     }
 
     /// Ends the log.
-    pub(super) fn finish(mut self, exit: Option<Exit>, framework: Option<&str>) -> TestReport {
+    pub(super) fn finish(self, exit: Option<Exit>, framework: Option<&str>) -> TestReport {
+        self.finish_with_words(exit, framework).report
+    }
+
+    /// Ends the log; the report and the log's own last words.
+    fn finish_with_words(mut self, exit: Option<Exit>, framework: Option<&str>) -> Reading {
         let shown = &mut self.shown;
         self.lines.finish(&mut |line| shown.line(line));
         let Shown { junit, generic, readers, awake, recent } = self.shown;
         let mut found = readers.finish(awake, exit);
         found.extend(junit.finish());
-        merge::merge(found, generic.finish(), &recent, exit, framework)
+        let closing = closing_words(&recent);
+        Reading { report: merge::merge(found, generic.finish(), &recent, exit, framework), closing }
     }
 }
 
@@ -266,6 +277,17 @@ impl Shown {
     }
 }
 
+/// The last lines that are not empty, where runners sum up.
+fn closing_words(recent: &VecDeque<String>) -> String {
+    let mut lines: Vec<&str> =
+        recent.iter().rev().map(|line| line.trim_end()).filter(|line| !line.is_empty()).collect();
+    lines.truncate(CLOSING_LINES);
+    lines.reverse();
+    let shown: Vec<&str> =
+        lines.iter().map(|line| line.get(..line.floor_char_boundary(CLOSING_WIDTH)).unwrap_or(line)).collect();
+    shown.join("\n")
+}
+
 /// A log as plain text: colours, control characters and CI frames gone.
 pub(super) fn plain_text(bytes: &[u8]) -> String {
     let mut text = String::with_capacity(bytes.len());
@@ -280,7 +302,7 @@ pub(super) fn plain_text(bytes: &[u8]) -> String {
 }
 
 /// Reads a whole log.
-pub(super) fn read(log: &mut dyn Read, exit: Option<Exit>, framework: Option<&str>) -> std::io::Result<TestReport> {
+pub(super) fn read(log: &mut dyn Read, exit: Option<Exit>, framework: Option<&str>) -> std::io::Result<Reading> {
     let mut parser = Parser::new(framework);
     let mut chunk = vec![0; CHUNK];
     loop {
@@ -292,5 +314,5 @@ pub(super) fn read(log: &mut dyn Read, exit: Option<Exit>, framework: Option<&st
         };
         parser.push(chunk.get(..count).unwrap_or_default());
     }
-    Ok(parser.finish(exit, framework))
+    Ok(parser.finish_with_words(exit, framework))
 }

@@ -375,6 +375,20 @@ impl Reader {
         }
     }
 
+    /// Busted's TAP calls errors failures, too; what Lua itself says of a broken program tells them apart.
+    fn move_errors(&mut self) {
+        let mut errors = 0;
+        for at in 0..self.cases.len() {
+            let Some(test) = self.cases.get_mut(at) else { continue };
+            if test.status == TestStatus::Failed && dialect::is_lua_error(&test.message) {
+                test.status = TestStatus::Error;
+                errors += 1;
+            }
+        }
+        self.top.failed = self.top.failed.map(|failed| failed.saturating_sub(errors));
+        self.top.errors = Some(errors);
+    }
+
     pub(super) fn finish(mut self, exit: Option<Exit>) -> Option<Findings> {
         self.settle();
         self.prove.settle(&mut self.problems);
@@ -394,6 +408,9 @@ impl Reader {
         let planned = ended && (self.results > 0 || self.planned == Some(0));
         if !(self.version || planned || evident) && self.problems.is_empty() {
             return None;
+        }
+        if dialect == Dialect::Busted {
+            self.move_errors();
         }
         let mut findings = Findings::new(dialect.framework());
         findings.finished = if self.trailer.total.is_some() {
@@ -416,7 +433,7 @@ impl Reader {
     }
 
     fn top_results(&self) -> u64 {
-        [self.top.passed, self.top.failed, self.top.skipped].into_iter().flatten().sum()
+        [self.top.passed, self.top.failed, self.top.skipped, self.top.errors].into_iter().flatten().sum()
     }
 
     fn counts(&self, dialect: Dialect) -> Counts {
@@ -448,7 +465,7 @@ impl Reader {
                 passed: Some(self.top.passed.unwrap_or(0)),
                 failed: Some(self.top.failed.unwrap_or(0)),
                 skipped: Some(self.top.skipped.unwrap_or(0)),
-                errors: None,
+                errors: self.top.errors,
             },
         };
         if matches!(dialect, Dialect::Bats | Dialect::Vitest) && counts.total != Some(0) {

@@ -118,7 +118,7 @@ fn exits() -> impl Strategy<Value = Option<Exit>> {
 
 /// Reads in chunks of a size, and whole; both must say the same.
 fn check(log: &[u8], chunk: usize, exit: Option<Exit>) {
-    let whole = read(&mut &log[..], exit, None).unwrap();
+    let whole = read(&mut &log[..], exit, None).unwrap().report;
     let mut parser = Parser::new(None);
     for part in log.chunks(chunk) {
         parser.push(part);
@@ -204,7 +204,7 @@ impl<F: FnMut(u64) -> String> Read for Endless<F> {
 }
 
 fn endless(bytes: u64, line: impl FnMut(u64) -> String) -> TestReport {
-    read(&mut Endless { line, next: 0, bytes, rest: Vec::new() }, Some(Exit::Code { code: 1 }), None).unwrap()
+    read(&mut Endless { line, next: 0, bytes, rest: Vec::new() }, Some(Exit::Code { code: 1 }), None).unwrap().report
 }
 
 fn stored(report: &TestReport) -> usize {
