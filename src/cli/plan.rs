@@ -14,6 +14,7 @@ use crate::domain::model_id::BUILT_IN_PROVIDERS;
 use crate::domain::outcome::EXIT_REFUSED;
 use crate::lifecycle::gate;
 use crate::model::{catalogue, endpoint};
+use crate::test_run;
 
 /// The largest configuration file that is read.
 const MAX_CONFIG_BYTES: u64 = 1024 * 1024;
@@ -135,7 +136,7 @@ pub(super) fn resolve_settings(
         env: environment.text(),
         config_file: None,
         tiers_file: None,
-        build: Build { github: false, confinement: false, frameworks: &[] },
+        build: Build { github: false, confinement: false, frameworks: test_run::frameworks() },
     };
     let trigger = context::trigger(environment);
     if let Some(why) = gate::refusal(&trigger) {

@@ -50,6 +50,11 @@ pub struct ReadArgs {
 /// When the log cannot be read or the report cannot be written.
 pub fn run(args: ReadArgs) -> anyhow::Result<u8> {
     let exit = args.exit_code.map(|code| Exit::Code { code });
+    let known = test_run::frameworks();
+    if let Some(name) = args.framework.as_deref().filter(|name| !known.contains(name)) {
+        let all = known.join(", ");
+        return Err(Failure::usage(format!("no framework is called '{}'\n  → Fix: one of {all}", name.escape_debug())));
+    }
     let mut log: Box<dyn Read> = if args.file.as_os_str() == "-" {
         Box::new(std::io::stdin().lock())
     } else {

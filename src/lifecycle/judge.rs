@@ -4,13 +4,14 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use super::engine::{Engine, LifecycleError};
+use super::first_look;
 use super::state::Candidate;
 use crate::domain::event::Event;
 use crate::domain::test_report::{RunKind, TestReport, TestStatus};
 use crate::domain::units::TreeId;
 use crate::domain::verdict::Verdict;
 use crate::policy::tamper;
-use crate::policy::verdict::{self, Judgement};
+use crate::policy::verdict::{self, Baseline, Judgement};
 use crate::test_run::{self, TestRun};
 use crate::workspace::Diff;
 
@@ -30,22 +31,17 @@ pub(super) struct Judged {
     pub(super) candidate: Candidate,
 }
 
-/// Puts test files and test configuration back to the start, runs the whole suite and judges it.
+/// Puts test files and test configuration back to the start, runs the tests and judges them.
 ///
-/// Failures of tests that did not fail at the start are looked at once more before they count, and a change that ends the
+/// The tests that failed at the start may go first ([`first_look`]); the whole suite runs before any green. Failures of tests that did not fail at the start are looked at once more before they count, and a change that ends the
 /// process with success is not believed.
 pub(super) async fn run(engine: &mut Engine<'_>, tree: TreeId, diff: &Diff) -> Result<Judged, LifecycleError> {
     let rewritten = restore_tests(engine).await?;
-    let mut run = test_run::run(&engine.world.tests, None, &engine.world.stop).await?;
     let baseline = engine.state.baseline.clone().unwrap_or_default();
-    let mut judgement = verdict::judge(&baseline, run.exit, &run.report);
-    if only_new_failures(&judgement, &baseline.failing, &run) {
-        let again = test_run::run(&engine.world.tests, None, &engine.world.stop).await?;
-        if again.stopped.is_none() {
-            judgement = verdict::judge(&baseline, again.exit, &again.report);
-            run = again;
-        }
-    }
+    let (run, mut judgement) = match first_look::still_red(engine, &baseline).await? {
+        Some(red) => red,
+        None => whole_suite(engine, &baseline).await?,
+    };
     let forged = restore_tests(engine).await?;
     let reason = if forged.is_empty() {
         tamper::forced_success(&diff.text).or_else(|| tamper::changed_test_script(&diff.text))
@@ -74,6 +70,20 @@ pub(super) async fn run(engine: &mut Engine<'_>, tree: TreeId, diff: &Diff) -> R
     candidate.fixed.clone_from(&judgement.fixed);
     candidate.lost = judgement.lost || matches!(judgement.verdict, Verdict::Tampered { .. } | Verdict::Broken { .. });
     Ok(Judged { run, judgement, candidate })
+}
+
+/// Runs the whole suite, once more when only tests fail that did not fail at the start.
+async fn whole_suite(engine: &Engine<'_>, baseline: &Baseline) -> Result<(TestRun, Judgement), LifecycleError> {
+    let run = test_run::run(&engine.world.tests, None, &engine.world.stop).await?;
+    let judgement = verdict::judge(baseline, run.exit, &run.report);
+    if only_new_failures(&judgement, &baseline.failing, &run) {
+        let again = test_run::run(&engine.world.tests, None, &engine.world.stop).await?;
+        if again.stopped.is_none() {
+            let judgement = verdict::judge(baseline, again.exit, &again.report);
+            return Ok((again, judgement));
+        }
+    }
+    Ok((run, judgement))
 }
 
 /// All of F0 passes and only other tests fail: flaky, perhaps.

@@ -97,6 +97,12 @@ pub struct RunState {
     pub by_products: BTreeSet<String>,
     /// What the tests said before any change.
     pub baseline: Option<Baseline>,
+    /// How long the suite took at the baseline, in milliseconds.
+    #[serde(default)]
+    pub baseline_ms: u64,
+    /// The framework that was recognised in the baseline's output.
+    #[serde(default)]
+    pub framework_seen: Option<String>,
     /// The best tree so far.
     pub best: Option<Candidate>,
     /// The tier's tree.
@@ -129,6 +135,8 @@ impl RunState {
             touched: BTreeSet::new(),
             by_products: BTreeSet::new(),
             baseline: None,
+            baseline_ms: 0,
+            framework_seen: None,
             best: None,
             current: None,
             last: None,

@@ -10,6 +10,7 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::io::Read;
 use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
 use std::time::Duration;
 
 use crate::domain::stop::{Stop, StopCause};
@@ -81,6 +82,19 @@ pub fn detect(root: &Path) -> Option<Detected> {
 /// When the process could not be started or read.
 pub async fn run(command: &TestCommand, filter: Option<&str>, stop: &Stop) -> Result<TestRun, ProcessError> {
     run::run(command, filter, stop).await
+}
+
+/// Whether the command can be told to run only the named tests, one per line.
+#[must_use]
+pub fn can_select(command: &TestCommand, wanted: &str) -> bool {
+    filter::with_filter(&command.command, command.framework.as_deref(), wanted).is_some()
+}
+
+/// The names that a framework may be called by in configuration and flags.
+#[must_use]
+pub fn frameworks() -> &'static [&'static str] {
+    static NAMES: LazyLock<Vec<&'static str>> = LazyLock::new(parse::names);
+    &NAMES
 }
 
 /// Reads a log of any size in bounded memory.

@@ -16,6 +16,8 @@ mod demo;
 #[cfg(test)]
 mod faults;
 #[cfg(test)]
+mod frameworks;
+#[cfg(test)]
 mod outputs;
 #[cfg(test)]
 mod readme;

@@ -41,6 +41,8 @@ mod junit;
 mod lines;
 mod marks;
 mod merge;
+mod needle;
+mod outside;
 pub(super) mod place;
 mod python;
 mod stack;
@@ -81,7 +83,6 @@ mod vitest;
 #[cfg(test)]
 mod tests;
 
-use std::collections::VecDeque;
 use std::io::Read;
 
 use self::findings::{Budget, Findings, STORED_BYTES};
@@ -96,6 +97,8 @@ use crate::domain::verdict::Exit;
 const LOOK_BACK: usize = 32;
 /// How much of a line is kept for those that wake later.
 const KEPT_OF_LINE: usize = 4 * 1024;
+/// How much text may be kept before all but the last lines is dropped: seldom enough to cost nothing.
+const KEPT_RECENT: usize = 256 * 1024;
 /// How much is read at once from a log.
 const CHUNK: usize = 128 * 1024;
 /// How many of the last lines are the log's closing words: the summaries of all known runners fit.
@@ -125,12 +128,16 @@ macro_rules! readers {
 
             /// Shows a line to the readers in `awake`.
             fn line(&mut self, awake: Mask, line: &str) {
+                #[expect(non_camel_case_types, reason = "named like the modules")]
+                enum Bit { $($module),* }
                 let mut left = awake;
-                $(
-                    if left & 1 == 1 { self.$module.line(line); }
-                    left >>= 1;
-                    if left == 0 { return; }
-                )*
+                while left != 0 {
+                    match left.trailing_zeros() {
+                        $(bit if bit == Bit::$module as u32 => self.$module.line(line),)*
+                        _ => {}
+                    }
+                    left &= left - 1;
+                }
             }
 
             /// Ends the readers in `awake`.
@@ -183,6 +190,14 @@ readers! {
     gradle: ["gradle"],
 }
 
+/// Every name under which a reader is known, in order.
+pub(super) fn names() -> Vec<&'static str> {
+    let readers = READERS.iter().flat_map(|(names, _)| names.iter().copied());
+    let mut names: Vec<&str> = readers.chain(["junit", "generic"]).collect();
+    names.sort_unstable();
+    names
+}
+
 /// A push parser from the bytes of a log to a report.
 #[derive(Debug)]
 pub(super) struct Parser {
@@ -197,8 +212,7 @@ struct Shown {
     generic: Generic,
     readers: Readers,
     awake: Mask,
-    /// The last lines; the strings are used again.
-    recent: VecDeque<String>,
+    recent: Recent,
 }
 
 impl Parser {
@@ -212,15 +226,14 @@ impl Parser {
                 .filter(|(_, (names, _))| names.contains(&wanted))
                 .fold(0, |mask, (bit, _)| mask | 1 << bit)
         });
-        let awake = if marks::work() { hinted } else { (1 << READERS.len()) - 1 };
         Self {
             lines: Lines::new(),
             shown: Shown {
                 junit: Junit::new(&budget),
                 generic: Generic::new(&budget),
                 readers: Readers::new(&budget),
-                awake,
-                recent: VecDeque::with_capacity(LOOK_BACK),
+                awake: hinted,
+                recent: Recent::default(),
             },
         }
     }
@@ -244,7 +257,8 @@ impl Parser {
         let mut found = readers.finish(awake, exit);
         found.extend(junit.finish());
         let closing = closing_words(&recent);
-        Reading { report: merge::merge(found, generic.finish(), &recent, exit, framework), closing }
+        let last: Vec<&str> = recent.lines().collect();
+        Reading { report: merge::merge(found, generic.finish(), &last, exit, framework), closing }
     }
 }
 
@@ -253,7 +267,7 @@ impl Shown {
         if self.junit.wants(line) {
             return;
         }
-        let hits = marks::of(line);
+        let hits = marks::of(line, if self.generic.listens() { !self.awake } else { !(self.awake | GENERIC) });
         if hits & GENERIC != 0 {
             self.generic.hit(line);
         } else if self.generic.wants_more() {
@@ -261,7 +275,7 @@ impl Shown {
         }
         let woken = hits & !self.awake & !GENERIC;
         if woken != 0 {
-            for earlier in &self.recent {
+            for earlier in self.recent.lines() {
                 self.readers.line(woken, earlier);
             }
             self.awake |= woken;
@@ -269,18 +283,41 @@ impl Shown {
         if self.awake != 0 {
             self.readers.line(self.awake, line);
         }
-        let mut slot =
-            if self.recent.len() < LOOK_BACK { String::new() } else { self.recent.pop_front().unwrap_or_default() };
-        slot.clear();
-        slot.push_str(line.get(..line.floor_char_boundary(KEPT_OF_LINE)).unwrap_or(line));
-        self.recent.push_back(slot);
+        self.recent.push(line);
+    }
+}
+
+/// The last lines, one behind the other in one text.
+#[derive(Debug, Default)]
+struct Recent {
+    text: String,
+}
+
+impl Recent {
+    /// Adds a line.
+    fn push(&mut self, line: &str) {
+        if self.text.len() > KEPT_RECENT {
+            let from = self.start();
+            self.text.drain(..from);
+        }
+        self.text.push_str(line.get(..line.floor_char_boundary(KEPT_OF_LINE)).unwrap_or(line));
+        self.text.push('\n');
+    }
+
+    /// Where the last [`LOOK_BACK`] lines begin.
+    fn start(&self) -> usize {
+        memchr::memrchr_iter(b'\n', self.text.as_bytes()).nth(LOOK_BACK).map_or(0, |end| end + 1)
+    }
+
+    /// The last [`LOOK_BACK`] lines.
+    fn lines(&self) -> impl DoubleEndedIterator<Item = &str> {
+        self.text.get(self.start()..).unwrap_or_default().lines()
     }
 }
 
 /// The last lines that are not empty, where runners sum up.
-fn closing_words(recent: &VecDeque<String>) -> String {
-    let mut lines: Vec<&str> =
-        recent.iter().rev().map(|line| line.trim_end()).filter(|line| !line.is_empty()).collect();
+fn closing_words(recent: &Recent) -> String {
+    let mut lines: Vec<&str> = recent.lines().rev().map(str::trim_end).filter(|line| !line.is_empty()).collect();
     lines.truncate(CLOSING_LINES);
     lines.reverse();
     let shown: Vec<&str> =

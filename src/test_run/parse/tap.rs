@@ -16,7 +16,7 @@ use self::pretty::Pretty;
 use self::prove::Prove;
 use self::result::TapResult;
 use super::findings::{Block, Budget, Cases, Counts, Findings, Problems};
-use super::stack;
+use super::{place, stack};
 use crate::domain::test_report::{RunKind, RunStatus, TestStatus};
 use crate::domain::verdict::Exit;
 
@@ -82,7 +82,8 @@ impl Reader {
         "Cannot detect source of ",
         "Test Summary Report",
         "Files=",
-        " .. ",
+        ".t .. ",
+        " .. ok",
         " ✓ ",
         " ✗ ",
     ];
@@ -344,6 +345,12 @@ impl Reader {
             let words = self.words.take();
             let inner = self.inner.take();
             if bare {
+                if let Some(test) = last.case.and_then(|at| self.cases.get_mut(at))
+                    && place::is_path(&test.name)
+                {
+                    // The file itself could not be run: once it can, its tests have names of their own.
+                    test.status = TestStatus::Error;
+                }
                 // The file's own output says why it could not be run.
                 text = format!("{}\n{text}", words.replace("\\#", "#").trim_end());
             }
