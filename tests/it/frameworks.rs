@@ -159,6 +159,54 @@ fn remove(database: &Path) {
     }
 }
 
+/// A suite of which one test is slow, which counts its runs in a file.
+const SLOW_TESTS: &str = "import unittest\n\nfrom shop.price import total\n\n\nclass PriceTest(unittest.TestCase):\n    def test_adds(self):\n        \
+    self.assertEqual(total([2, 3]), 5)\n\n    def test_slow(self):\n        with open('slow.log', 'a') as log:\n            log.write('ran\\n')\n        \
+    for _ in range(40):\n            self.assertGreater(sum(i * i for i in range(1_000_000)), 0)\n";
+
+#[test]
+#[ignore = "computes for seconds, so that the suite is a slow one"]
+fn in_a_slow_suite_the_failing_tests_go_first_and_the_whole_suite_before_green() {
+    let project = Framework {
+        files: &[
+            ("shop/__init__.py", ""),
+            ("shop/price.py", "def total(prices):\n    return sum(prices) - 1\n"),
+            ("tests/__init__.py", ""),
+            ("tests/test_price.py", SLOW_TESTS),
+        ],
+        ..projects::UNITTEST
+    };
+    let folder = project.unpack(project.wrong);
+    let mut sessions = 0;
+    let server = ModelServer::start(move |request: &Request| -> Scripted {
+        sessions += usize::from(request.turn() == 0);
+        let (old, new) = if sessions == 1 {
+            (project.wrong, "    return max(prices)")
+        } else {
+            ("    return max(prices)", project.right)
+        };
+        match request.turn() {
+            0 => Say::call("edit_file", json!({ "path": "shop/price.py", "old_text": old, "new_text": new })).into(),
+            _ => Say::call("final_report", json!({ "summary": "changed the line", "status": "done" })).into(),
+        }
+    });
+    let database = folder.path().with_extension("db");
+    let path = database.to_str().expect("text");
+    let args = ["run", "--audit-db", path, "--tiers", "claude-haiku-4-5 x3", "--test-command", project.command];
+    let said = Program::with_anthropic(&server.url()).run(folder.path(), &args);
+    assert_eq!(said.code, 0, "{}", said.all());
+    let ran = std::fs::read_to_string(folder.path().join("slow.log")).expect("a log");
+    assert_eq!(ran.lines().count(), 3, "the baseline, its second look and the proof of green: {}", said.all());
+    let second = server.requests().into_iter().filter(|request| request.turn() == 0).nth(1).expect("a second session");
+    assert!(
+        second.all_text().contains("1 of the 1 tests that failed at the start still fail"),
+        "{}",
+        second.all_text()
+    );
+    server.finish();
+    remove(&database);
+}
+
 macro_rules! frameworks {
     ($($test:ident: $framework:ident),* $(,)?) => {
         $(

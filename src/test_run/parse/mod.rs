@@ -10,15 +10,16 @@
 //! # How to add a framework
 //!
 //! 1. Write `parse/<framework>.rs` with a `pub(super) struct Reader` and on it
-//!    - `const WAKE: &'static [&'static str]`: literals of three bytes or more, of which at least one stands in a line
-//!      before anything that the reader must see. A reader sleeps, and costs nothing, until one occurs; then it is given
+//!    - `const WAKE: &'static [&'static str]`: literals of three bytes or more (ASCII of less than five is looked for at
+//!      the beginning of a line only, indentation aside), of which at least one stands in a line before anything that the reader must see. A reader sleeps, and costs nothing, until one occurs; then it is given
 //!      the last [`LOOK_BACK`] lines and every line after. Choose marks of the framework that ordinary output does not
 //!      have, and do not forget those of its errors (compile errors, bad arguments, no tests found);
 //!    - `fn new(budget: &Budget) -> Self`: starts with nothing; what it stores goes into [`findings::Cases`] (tests),
 //!      [`findings::Problems`] (trouble outside tests) and [`findings::Block`] (a message being collected), which are
 //!      all bounded;
 //!    - `fn line(&mut self, line: &str)`: sees each clean line. It is the hot path: decide by the first byte or a
-//!      `starts_with` before anything dearer, no regular expressions, no allocation for lines that do not matter;
+//!      `starts_with` before anything dearer, no regular expressions, no allocation for lines that do not matter; a text
+//!      that is searched for in ordinary lines is a static [`needle::Needle`];
 //!    - `fn finish(self, exit: Option<Exit>) -> Option<Findings>`: `None` when it was not its log after all. Names are
 //!      exactly as the framework gives them; a message is the framework's own words, whole (expected, actual, the
 //!      frame); counts are those the framework prints, `None` for those it does not. Set `finished` only when the

@@ -5,6 +5,9 @@ use super::super::findings::Counts;
 use super::super::{place, python};
 use crate::domain::test_report::TestCase;
 
+/// So many test cases show whose document it is; of later ones only unusual attributes are looked at.
+const LOOKED_AT: u64 = 200;
+
 /// What gave a writer away; the first that is certain wins.
 #[derive(Debug, Default)]
 pub(super) struct Dialect {
