@@ -28,6 +28,13 @@ impl Environment {
         Self { raw: std::env::vars_os().collect() }
     }
 
+    /// Just these variables.
+    #[cfg(test)]
+    #[must_use]
+    pub(super) fn of(pairs: &[(&str, &str)]) -> Self {
+        Self { raw: pairs.iter().map(|(name, value)| (name.into(), value.into())).collect() }
+    }
+
     /// All variables as they are, to build a child's environment from.
     #[must_use]
     pub(super) fn raw(&self) -> &BTreeMap<OsString, OsString> {

@@ -8,7 +8,9 @@ mod context;
 #[cfg(debug_assertions)]
 mod crash;
 mod demo;
+mod doctor;
 mod environment;
+mod forge;
 pub mod init;
 mod models;
 mod plan;
@@ -19,6 +21,7 @@ mod run;
 pub mod schema;
 mod setup;
 mod signals;
+mod step;
 mod terminal;
 
 use std::io::Write as _;
@@ -46,6 +49,8 @@ enum Command {
     Resume(resume::Args),
     /// Validate the configuration and print every effective value; makes no model call.
     Check(Box<plan::Flags>),
+    /// Find out beforehand what would keep a run from going well: token, rules, CI, ladder, tests, sandbox; no model call.
+    Doctor(Box<plan::Flags>),
     /// Render a run from the audit log.
     Report(report::Args),
     /// Write a workflow file and a starter configuration.
@@ -87,15 +92,15 @@ impl Failure {
 pub fn main() -> ExitCode {
     let cli = Cli::parse();
     let environment = Environment::read();
-    let code = dispatch(cli.command, &environment).unwrap_or_else(|error| match error.downcast_ref::<Failure>() {
-        Some(failure) => {
-            say(&failure.message);
-            failure.code
-        }
-        None => {
-            say(&format!("upshift: internal error: {error}"));
-            EXIT_INTERNAL
-        }
+    let runs = matches!(cli.command, Command::Run(_) | Command::Resume(_));
+    let step = step::Step::of(&environment).filter(|_| runs);
+    let code = dispatch(cli.command, &environment).unwrap_or_else(|error| {
+        let (message, code) = match error.downcast_ref::<Failure>() {
+            Some(failure) => (failure.message.clone(), failure.code),
+            None => (format!("upshift: internal error: {error}"), EXIT_INTERNAL),
+        };
+        say(&message);
+        step.map_or(code, |step| step.failed(&message, code))
     });
     ExitCode::from(code)
 }
@@ -105,6 +110,7 @@ fn dispatch(command: Command, environment: &Environment) -> anyhow::Result<u8> {
         Command::Run(flags) => run::run(*flags, environment),
         Command::Resume(args) => resume::run(args, environment),
         Command::Check(flags) => check_plan(*flags, environment),
+        Command::Doctor(flags) => doctor::run(*flags, environment),
         Command::Report(args) => report::run(&args, environment),
         Command::Init { force } => write_starters(force),
         Command::Demo => demo::run(environment),
@@ -114,7 +120,7 @@ fn dispatch(command: Command, environment: &Environment) -> anyhow::Result<u8> {
 }
 
 fn check_plan(flags: plan::Flags, environment: &Environment) -> anyhow::Result<u8> {
-    let plan::Resolved { plan, checkout } = plan::resolve(flags, environment)?;
+    let plan::Resolved { plan, checkout, .. } = plan::resolve(flags, environment)?;
     let folder = setup::working_directory(&checkout, &plan)?;
     let detected = test_run::detect(&folder).map(|found| check::Detected {
         command: found.command,
@@ -140,7 +146,7 @@ fn print(text: &str) -> anyhow::Result<u8> {
     }
 }
 
-/// Writes a line to standard error; there is nobody to tell when that fails.
-fn say(line: &str) {
-    let _closed = writeln!(std::io::stderr().lock(), "{line}");
+/// Writes a message to standard error, where nothing in it is a command to a runner; there is nobody to tell when that fails.
+fn say(message: &str) {
+    let _closed = writeln!(std::io::stderr().lock(), "{}", step::inert_lines(message));
 }

@@ -2,10 +2,10 @@
 
 use std::path::Path;
 
-use super::Failure;
 use super::environment::Environment;
 use super::plan::{self, Flags, Resolved};
 use super::setup::{self, Setup};
+use super::{Failure, forge};
 use crate::audit::Journal;
 use crate::config::Plan;
 use crate::domain::event::{Event, RunStarted};
@@ -23,16 +23,25 @@ pub(super) fn run(flags: Flags, environment: &Environment) -> anyhow::Result<u8>
 
 /// Starts a fresh run of a resolved plan.
 pub(super) fn start(resolved: Resolved, environment: &Environment) -> anyhow::Result<u8> {
-    let Resolved { plan, checkout } = resolved;
+    setup::block_on(begin(resolved, environment))
+}
+
+/// Does everything that can fail, then records that the run began.
+async fn begin(resolved: Resolved, environment: &Environment) -> anyhow::Result<u8> {
+    let Resolved { plan, checkout, mut context } = resolved;
+    if let Some(context) = &mut context {
+        forge::admit(context, &plan.github.skip_label, environment).await?;
+    }
     for warning in &plan.warnings {
         super::say(&format!("⚠ {warning}"));
     }
     let folder = setup::working_directory(&checkout, &plan)?;
     let (test_command, framework) = test_command(&plan, &folder)?;
-    let setup = Setup::new(&checkout, environment, Some(&plan));
-    let workspace = setup.open_workspace(&plan)?;
+    let setup = Setup::new(&checkout, environment, Some(&plan), context.as_ref());
+    let workspace = setup.open_workspace(&plan).await?;
     let mut store = setup.open_store(plan.audit.as_deref())?;
     let state = RunState::new(RunId::random(), plan, test_command, framework);
+    let prepared = setup.prepare(workspace, &state, &[])?;
     let started = started(&state, &folder, &setup);
     let saved = serde_json::to_string(&state)?;
     let invocation = store.begin_run(&started, std::process::id(), &saved);
@@ -40,7 +49,7 @@ pub(super) fn start(resolved: Resolved, environment: &Environment) -> anyhow::Re
     let mut journal = Journal::new(store, setup.listeners(&[]));
     journal.tell(&Event::RunStarted(started));
     journal.tell(&invocation);
-    setup::block_on(setup.carry(workspace, journal, state, Replay::none()))
+    setup.carry(prepared, journal, state, Replay::none()).await
 }
 
 /// The configured test command and framework, or the detected ones.

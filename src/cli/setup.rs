@@ -7,33 +7,42 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::environment::{Environment, from_here};
+use super::step::{self, Ended, Step};
 use super::{Failure, models, report, signals, terminal};
 use secrecy::SecretString;
 
 use crate::audit::{self, AuditError, Journal, Location, Store};
-use crate::config::Plan;
+use crate::config::{Format, Plan};
+use crate::domain::ci::CiContext;
 use crate::domain::clock::{Clock, SystemClock};
 use crate::domain::event::{Event, EventSink};
-use crate::domain::outcome::EXIT_INTERNAL;
+use crate::domain::outcome::{EXIT_INTERNAL, EXIT_REFUSED, Outcome};
 use crate::domain::stop::{Stop, StopCause, StopSource};
 use crate::lifecycle::state::RunState;
 use crate::lifecycle::{self, Engine, World};
 use crate::model::Providers;
+use crate::process::confine::{self, Arranged, ConfineError, Wish};
 use crate::process::environment::child_environment;
-use crate::process::{Confinement, Program, Spec};
+use crate::process::{Program, Spec};
 use crate::redact::Redactor;
+use crate::report::view::{Liveness, RunView};
 use crate::session::Replay;
 use crate::test_run::TestCommand;
 use crate::workspace::{PathRules, Workspace, WorkspaceError};
 
 /// The folder under the state home that holds the recorded trees of each checkout.
 const TREES: &str = "trees";
+/// The folder there that holds copies of git directories while children could write them.
+const GUARDS: &str = "guards";
 /// Where a run leaves its patch when there is no audit log to leave it beside.
 const DEFAULT_KEEP: &str = ".upshift";
 /// How much of the setup command's output is kept from each end, in bytes.
 const SETUP_KEEP: usize = 16 * 1024;
 /// The most time the setup command may take: it may download and build dependencies.
 const SETUP_TIMEOUT: Duration = Duration::from_secs(30 * 60);
+
+/// How long threads that still read files may keep the process; what they find is not wanted any more.
+const THREADS_GRACE: Duration = Duration::from_millis(20);
 
 /// What is the same for a fresh run and for one that goes on.
 #[derive(Debug)]
@@ -46,6 +55,18 @@ pub(super) struct Setup<'a> {
     pub(super) clock: Arc<SystemClock>,
     /// Secrets.
     pub(super) redactor: Arc<Redactor>,
+    /// What triggered this process; `None` on somebody's own machine.
+    pub(super) context: Option<&'a CiContext>,
+}
+
+/// What a run needs beside its state, made before the run is recorded: whatever of it can fail fails then.
+#[derive(Debug)]
+pub(super) struct Prepared {
+    workspace: Arc<Workspace>,
+    providers: Providers,
+    folder: PathBuf,
+    children: Arranged,
+    stop: Stop,
 }
 
 /// Runs a future on this thread.
@@ -54,7 +75,10 @@ pub(super) struct Setup<'a> {
 /// Those of the future, and when the runtime cannot start.
 pub(super) fn block_on<T>(future: impl Future<Output = anyhow::Result<T>>) -> anyhow::Result<T> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    runtime.block_on(future)
+    let done = runtime.block_on(future);
+    // A search that was left behind on its thread must not keep the process from ending.
+    runtime.shutdown_timeout(THREADS_GRACE);
+    done
 }
 
 /// An audit log that cannot be used: nothing was spent, the user can mend it.
@@ -87,12 +111,22 @@ pub(super) fn locate(configured: &str, checkout: &Path, environment: &Environmen
 
 impl<'a> Setup<'a> {
     /// Learns the secrets and starts the clock.
-    pub(super) fn new(checkout: &'a Path, environment: &'a Environment, plan: Option<&Plan>) -> Self {
+    pub(super) fn new(
+        checkout: &'a Path,
+        environment: &'a Environment,
+        plan: Option<&Plan>,
+        context: Option<&'a CiContext>,
+    ) -> Self {
+        let secrets = secrets(environment, plan);
+        if let Some(step) = Step::of(environment) {
+            step.hide(&secrets);
+        }
         Self {
             checkout,
             environment,
             clock: Arc::new(SystemClock::new()),
-            redactor: Arc::new(Redactor::new(&secrets(environment, plan))),
+            redactor: Arc::new(Redactor::new(&secrets)),
+            context,
         }
     }
 
@@ -116,18 +150,36 @@ impl<'a> Setup<'a> {
         listeners
     }
 
+    /// Makes everything that a run needs; `past` is what happened in it already.
+    ///
+    /// # Errors
+    /// Whatever cannot be used: the folder, a model, the tape, a variable that the tests may not have (exit 2), a
+    /// confinement that was asked for and cannot be given (exit 6).
+    pub(super) fn prepare(
+        &self,
+        workspace: Arc<Workspace>,
+        state: &RunState,
+        past: &[Event],
+    ) -> anyhow::Result<Prepared> {
+        let folder = working_directory(self.checkout, &state.plan)?;
+        let children = self.confine(&state.plan)?;
+        let stop = self.listen(state)?;
+        // Last, because a tape is a file that stays.
+        let providers = models::connect(&state.plan, self, past)?;
+        Ok(Prepared { workspace, providers, folder, children, stop })
+    }
+
     /// Carries a run to its end and prints its report.
     pub(super) async fn carry(
         &self,
-        workspace: Arc<Workspace>,
+        prepared: Prepared,
         journal: Journal,
         state: RunState,
         replay: Replay,
     ) -> anyhow::Result<u8> {
-        let stop = self.listen(&state)?;
-        let providers = models::connect(&state.plan, self)?;
-        let world = self.world(&state, workspace, &providers, stop)?;
+        let world = self.world(&state, &prepared);
         let (format, run_id) = (state.plan.format, state.run_id.clone());
+        let (audit, fail_on) = (state.plan.audit.clone(), state.plan.github.fail_on.clone());
         let mut engine = Engine::new(world, journal, state, replay);
         let ran = lifecycle::run(&mut engine).await;
         let outcome = match ran {
@@ -143,11 +195,28 @@ impl<'a> Setup<'a> {
             }
         };
         let events = engine.journal.store().load_run(&run_id)?.events;
+        let patch = change(&engine, &outcome).await;
         for warning in engine.journal.close() {
             super::say(&format!("⚠ {warning}"));
         }
-        super::print(&report::render_ended(&events, format))?;
-        Ok(outcome.exit_code())
+        let report = report::render_ended(&events, format);
+        let Some(step) = Step::of(self.environment) else {
+            super::print(&report)?;
+            return Ok(outcome.exit_code());
+        };
+        super::print(&if format == Format::Text { step.inert(&report) } else { report })?;
+        let told = step.finish(&Ended {
+            view: &RunView::from_events(&events, Liveness::Ended),
+            patch: &patch,
+            audit_db: audit.map(|configured| locate(&configured, self.checkout, self.environment).live),
+            state_home: self.environment.state_home(self.checkout),
+            context: self.context,
+            commit: None,
+            opened: None,
+            redactor: &self.redactor,
+        });
+        told.iter().for_each(|warning| super::say(&format!("⚠ {warning}")));
+        Ok(step::exit_code(&outcome, fail_on.as_deref()))
     }
 
     /// Signals and the clock of the active time raise one flag.
@@ -163,15 +232,15 @@ impl<'a> Setup<'a> {
         Ok(stop)
     }
 
-    /// Opens the tree and keeps it for this process alone; before a run is recorded, so that none begins that cannot go on.
+    /// Opens the tree and keeps it for this process alone.
     ///
     /// # Errors
     /// When another upshift works on the same checkout (exit 2), and when the tree cannot be read.
-    pub(super) fn open_workspace(&self, plan: &Plan) -> anyhow::Result<Arc<Workspace>> {
+    pub(super) async fn open_workspace(&self, plan: &Plan) -> anyhow::Result<Arc<Workspace>> {
         let rules =
             PathRules { protected: self.protected(plan), allow_test_edits: plan.safety.allow_test_edits.clone() };
         let trees = self.environment.state_home(self.checkout).join(TREES).join(folder_name(self.checkout));
-        match block_on(async { Ok(Workspace::open(self.checkout, &trees, rules).await) })? {
+        match Workspace::open(self.checkout, &trees, rules).await {
             Ok(workspace) => Ok(Arc::new(workspace)),
             Err(WorkspaceError::InUse { .. }) => Err(Failure::usage(format!(
                 "another upshift is at work in {}\n→ Fix: wait for it to end, or stop it. No LLM calls were made.",
@@ -181,43 +250,69 @@ impl<'a> Setup<'a> {
         }
     }
 
-    fn world<'w>(
-        &'w self,
-        state: &RunState,
-        workspace: Arc<Workspace>,
-        providers: &'w Providers,
-        stop: Stop,
-    ) -> anyhow::Result<World<'w>> {
-        let plan = &state.plan;
-        let folder = working_directory(self.checkout, plan)?;
+    /// Works out how children are confined.
+    ///
+    /// # Errors
+    /// When what was asked for cannot be given (exit 6).
+    pub(super) fn confine(&self, plan: &Plan) -> anyhow::Result<Arranged> {
         let env = self.child_environment(plan)?;
-        let setup = plan.test.setup_command.as_ref().map(|command| Spec {
+        let home = self.environment.state_home(self.checkout);
+        let log = plan.audit.as_ref().map(|configured| locate(configured, self.checkout, self.environment).live);
+        let log = log.as_deref().and_then(Path::parent).map(Path::to_owned);
+        let runner = self.environment.get("RUNNER_TEMP").map(PathBuf::from);
+        let checkout = self.checkout.canonicalize()?;
+        let state = home.join(GUARDS).join(folder_name(self.checkout));
+        let kept_out = [Some(home), log, runner].into_iter().flatten().filter(|path| !checkout.starts_with(path));
+        let wish = Wish {
+            sandbox: plan.safety.sandbox,
+            network: plan.safety.network,
+            checkout: &checkout,
+            env: &env,
+            kept_out: kept_out.collect(),
+            state,
+            helper: std::env::current_exe()?,
+        };
+        confine::arrange(&wish).map_err(|error| match error {
+            refused @ (ConfineError::Gaps(_) | ConfineError::Network(..)) => {
+                Failure::with_code(EXIT_REFUSED, format!("✖ Refused: {refused}"))
+            }
+            other @ (ConfineError::Private(_) | ConfineError::Helper(_)) => Failure::usage(other.to_string()),
+        })
+    }
+
+    fn world<'w>(&'w self, state: &RunState, prepared: &'w Prepared) -> World<'w> {
+        let plan = &state.plan;
+        let Prepared { workspace, providers, folder, children, stop } = prepared;
+        let Arranged { tests, setup, .. } = children.clone();
+        let setup_command = plan.test.setup_command.as_ref().map(|command| Spec {
             program: Program::Shell(command.clone()),
             cwd: folder.clone(),
-            env: env.clone(),
+            env: setup.env,
             stdin: Vec::new(),
             timeout: SETUP_TIMEOUT,
             keep: SETUP_KEEP,
             merge_stderr: true,
-            confinement: Confinement::None,
+            confinement: setup.confinement,
         });
-        Ok(World {
-            workspace,
+        World {
+            workspace: Arc::clone(workspace),
             providers,
             tests: TestCommand {
                 command: state.test_command.clone(),
                 cwd: folder.clone(),
-                env,
+                env: tests.env,
                 timeout: Duration::from_secs(plan.test.timeout_seconds),
                 framework: state.framework.clone(),
                 junit: plan.test.junit.as_ref().map(|path| folder.join(path)),
+                confinement: tests.confinement,
             },
-            setup,
+            setup: setup_command,
+            children: children.clone(),
             clock: &*self.clock,
-            stop,
+            stop: stop.clone(),
             redactor: Arc::clone(&self.redactor),
             keep: self.keep_folder(plan),
-        })
+        }
     }
 
     /// What the configuration protects, and the scripts that decide what the test command runs.
@@ -255,6 +350,14 @@ impl<'a> Setup<'a> {
     pub(super) fn clock(&self) -> &dyn Clock {
         &*self.clock
     }
+}
+
+/// The change that fixed it, for the job summary.
+async fn change(engine: &Engine<'_>, outcome: &Outcome) -> String {
+    let (Outcome::Fixed { .. }, Some(start), Some(end)) = (outcome, &engine.state.start, &engine.state.current) else {
+        return String::new();
+    };
+    engine.world.workspace.diff(start, &end.tree).await.map(|diff| diff.text).unwrap_or_default()
 }
 
 /// The files that a test command executes as scripts: the program itself, an interpreter's first file, make's rules.

@@ -13,6 +13,7 @@ use crate::domain::stop::{Stop, StopCause};
 use crate::domain::units::MicroUsd;
 use crate::model::Providers;
 use crate::policy::budget;
+use crate::process::confine::Arranged;
 use crate::process::{ProcessError, Spec};
 use crate::redact::Redactor;
 use crate::session::{Memory, Replay};
@@ -47,6 +48,8 @@ pub struct World<'a> {
     pub tests: TestCommand,
     /// The command that is run once before the baseline, if any.
     pub setup: Option<Spec>,
+    /// How children are confined.
+    pub children: Arranged,
     /// Time.
     pub clock: &'a dyn Clock,
     /// Raised by signals and when the active time is up.

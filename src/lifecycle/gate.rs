@@ -1,45 +1,137 @@
-//! The gate: whether a run may happen at all, decided before configuration, money or model (DESIGN §5).
+//! The gate: whether a run may happen at all, decided before money or a model (DESIGN §5).
 //!
-//! Today it knows the triggers that can never be safe; permissions of actors join it with the GitHub client.
+//! Pure: [`refusal`] knows the trigger alone and stands before the configuration, [`judge`] what was looked up ([`facts`]) as well.
+//! Invariant: what is not known is not trusted; a refusal says what was refused, why, and what to do.
 
-/// What made this process start.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Trigger {
-    /// Somebody's shell.
-    Person,
-    /// A pull request's event.
-    PullRequest {
-        /// The event's name.
-        event: String,
-        /// The full names of the head's and the base's repository, where the payload tells.
-        repositories: Option<(String, String)>,
-    },
-    /// Any other event.
-    Other {
-        /// Its name.
-        event: String,
-    },
-}
+pub mod facts;
 
-/// Why a run may not happen; `None` opens the gate.
+use crate::domain::ci::{Account, CiContext, EventKind, PullRequestRef, RepoName};
+use crate::github::{ACTIONS_BOT, PullState, RepoRole};
+use facts::{Facts, people};
+
+/// Bots that may trigger a run, by their exact names. Only workflows of the same repository act as this one; any other bot may be
+/// told by strangers what to do.
+const ADMITTED_BOTS: [&str; 1] = [ACTIONS_BOT];
+/// The trailer of our own commits.
+pub const RUN_TRAILER: &str = "Upshift-Run-Id";
+
+/// Why a run may not happen, as far as the trigger itself tells; `None` opens the gate.
 #[must_use]
-pub fn refusal(trigger: &Trigger) -> Option<String> {
-    let Trigger::PullRequest { event, repositories } = trigger else { return None };
-    if event == "pull_request_target" {
+pub fn refusal(context: Option<&CiContext>) -> Option<String> {
+    let context = context?;
+    if context.event == EventKind::PullRequestTarget {
         return Some(
             "`pull_request_target` runs with the base's secrets over code that anybody can send\n→ Fix: use `on: pull_request`"
                 .to_owned(),
         );
     }
-    match repositories {
-        Some((head, base)) if head == base => None,
-        Some((head, base)) => Some(format!(
+    let head = match (&context.pull_request, &context.upstream) {
+        (PullRequestRef::Known(pull), _) => Some(pull.head_repository.as_ref()),
+        (_, Some(upstream)) => Some(upstream.head_repository.as_ref()),
+        (PullRequestRef::None | PullRequestRef::Number(_) | PullRequestRef::Head, None) => None,
+    };
+    head.and_then(|head| foreign_head(head, &context.repository))
+}
+
+/// Whether the trigger alone does not tell enough: somebody without the right to write may have caused it. Who pushes, dispatches
+/// or schedules has that right.
+#[must_use]
+pub fn asks(context: &CiContext) -> bool {
+    context.is_about_a_pull_request() || context.comment.is_some() || context.upstream.is_some()
+}
+
+/// Why a run may not happen after all that was looked up; `None` opens the gate.
+#[must_use]
+pub fn judge(context: &CiContext, facts: &Facts, skip_label: &str) -> Option<String> {
+    let people = people(context);
+    if people.is_empty() {
+        return Some(
+            "nobody is named who caused this\n→ Fix: run upshift in a job of a workflow, with the runner's GITHUB_ACTOR".to_owned(),
+        );
+    }
+    people
+        .into_iter()
+        .find_map(|person| stranger(context, person, facts))
+        .or_else(|| pull_request(context, facts, skip_label))
+        .or_else(|| own_commit(context, facts))
+}
+
+fn stranger(context: &CiContext, person: &Account, facts: &Facts) -> Option<String> {
+    let login = &person.login;
+    if person.is_bot() {
+        let named = ADMITTED_BOTS.contains(&login.as_str());
+        let speaks = context.comment.is_some();
+        return (!named || speaks).then(|| {
+            format!(
+                "the bot {login} had a hand in this: what a bot does may be what a stranger told it\n→ Fix: let a person with write \
+                 access start the run, by a label or a comment"
+            )
+        });
+    }
+    let role = facts.roles.get(login).copied().unwrap_or(RepoRole::None);
+    (role < RepoRole::Write).then(|| {
+        format!(
+            "{login} may not write to {}, and had a hand in this\n→ Fix: let somebody with write access start the run",
+            context.repository
+        )
+    })
+}
+
+fn pull_request(context: &CiContext, facts: &Facts, skip_label: &str) -> Option<String> {
+    let labels = match &context.pull_request {
+        PullRequestRef::Known(pull) => pull.labels.as_slice(),
+        PullRequestRef::None | PullRequestRef::Number(_) | PullRequestRef::Head => &[],
+    };
+    let now = facts.pull.as_ref().map(|pull| pull.labels.as_slice()).unwrap_or_default();
+    if labels.iter().chain(now).any(|label| label.eq_ignore_ascii_case(skip_label)) {
+        return Some(format!("the pull request has the label `{skip_label}`\n→ Fix: take the label off"));
+    }
+    let pull = facts.pull.as_ref()?;
+    if let Some(why) = foreign_head(pull.head.repository.as_ref(), &context.repository) {
+        return Some(why);
+    }
+    if pull.state != PullState::Open {
+        let number = pull.number;
+        return Some(format!(
+            "pull request {number} is not open any more\n→ Fix: open it again, if there is more to do"
+        ));
+    }
+    let pinned = context.head_sha.as_ref()?;
+    (*pinned != pull.head.sha).then(|| {
+        format!(
+            "the head of the pull request moved since this was triggered, from {pinned} to {}\n→ Fix: nothing; the newer commit has a \
+             run of its own",
+            pull.head.sha
+        )
+    })
+}
+
+/// A push of our own must not trigger us again (with a personal token it would); a person may ask for more on top of it.
+fn own_commit(context: &CiContext, facts: &Facts) -> Option<String> {
+    let asked = context.comment.is_some() || context.action.as_deref() == Some("labeled");
+    let message = facts.head_message.as_deref().or(context.head_message.as_deref())?;
+    (!asked && is_ours(message)).then(|| {
+        "the commit is upshift's own: it does not run on its own fixes\n→ Fix: put the label or the comment that starts it, if it \
+         should try once more"
+            .to_owned()
+    })
+}
+
+/// Whether the last paragraph of a commit's message holds our trailer.
+fn is_ours(message: &str) -> bool {
+    let last = message.trim_end().rsplit("\n\n").next().unwrap_or_default();
+    last.lines().any(|line| line.split_once(':').is_some_and(|(key, _)| key.trim().eq_ignore_ascii_case(RUN_TRAILER)))
+}
+
+fn foreign_head(head: Option<&RepoName>, base: &RepoName) -> Option<String> {
+    match head {
+        Some(head) if head.is(base) => None,
+        Some(head) => Some(format!(
             "the pull request comes from the fork {head}: its code must not meet the secrets of {base}\n→ Fix: run upshift on \
              branches of the repository itself"
         )),
         None => Some(
-            "the event's payload does not tell where the pull request comes from\n→ Fix: make sure that GITHUB_EVENT_PATH \
-             names the payload of the event"
+            "the repository that the pull request comes from is gone\n→ Fix: run upshift on branches of the repository itself"
                 .to_owned(),
         ),
     }
@@ -48,34 +140,9 @@ pub fn refusal(trigger: &Trigger) -> Option<String> {
 /// Whether configuration files of the checkout may be written by whoever sends a pull request, so that they must not
 /// be read (a hostile `baseUrl` would be handed the key).
 #[must_use]
-pub fn distrusts_checkout(trigger: &Trigger) -> bool {
-    matches!(trigger, Trigger::PullRequest { .. })
+pub fn distrusts_checkout(context: Option<&CiContext>) -> bool {
+    context.is_some_and(CiContext::is_about_a_pull_request)
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn pull_request(event: &str, head: &str) -> Trigger {
-        let repositories = Some((head.to_owned(), "acme/shop".to_owned()));
-        Trigger::PullRequest { event: event.to_owned(), repositories }
-    }
-
-    #[test]
-    fn forks_and_pull_request_target_are_refused() {
-        assert_eq!(refusal(&Trigger::Person), None);
-        assert_eq!(refusal(&pull_request("pull_request", "acme/shop")), None);
-        assert!(refusal(&pull_request("pull_request", "mallory/shop")).is_some_and(|why| why.contains("mallory/shop")));
-        assert!(refusal(&pull_request("pull_request_target", "acme/shop")).is_some());
-        let unknown = Trigger::PullRequest { event: "pull_request".to_owned(), repositories: None };
-        assert!(refusal(&unknown).is_some(), "what is not known is not trusted");
-        assert_eq!(refusal(&Trigger::Other { event: "push".to_owned() }), None);
-    }
-
-    #[test]
-    fn a_pull_requests_checkout_configures_nothing() {
-        assert!(distrusts_checkout(&pull_request("pull_request", "acme/shop")));
-        assert!(!distrusts_checkout(&Trigger::Other { event: "push".to_owned() }));
-        assert!(!distrusts_checkout(&Trigger::Person));
-    }
-}
+mod tests;

@@ -14,6 +14,7 @@ pub mod gate;
 mod iteration;
 mod judge;
 mod material;
+mod network;
 mod resume;
 mod roles;
 pub mod state;
@@ -29,6 +30,7 @@ use state::Phase;
 /// # Errors
 /// [`LifecycleError`] when the tree, the tests or the log cannot be used; the state allows a resume.
 pub async fn run(engine: &mut Engine<'_>) -> Result<Outcome, LifecycleError> {
+    network::reopen(engine);
     loop {
         match engine.state.phase.clone() {
             Phase::Baseline => baseline::run(engine).await?,

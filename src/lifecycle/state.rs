@@ -95,6 +95,9 @@ pub struct RunState {
     pub touched: BTreeSet<String>,
     /// Files of the start that the tests themselves rewrote at the baseline; nobody's change.
     pub by_products: BTreeSet<String>,
+    /// Whether the tests were given the network because they do not run without it.
+    #[serde(default)]
+    pub network_opened: bool,
     /// What the tests said before any change.
     pub baseline: Option<Baseline>,
     /// How long the suite took at the baseline, in milliseconds.
@@ -134,6 +137,7 @@ impl RunState {
             start: None,
             touched: BTreeSet::new(),
             by_products: BTreeSet::new(),
+            network_opened: false,
             baseline: None,
             baseline_ms: 0,
             framework_seen: None,

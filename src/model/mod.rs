@@ -39,6 +39,11 @@ pub trait Provider: Debug + Send + Sync {
 
     /// The size in bytes of the request as it would be sent: what a reservation counts.
     fn request_bytes(&self, request: &ChatRequest) -> u64;
+
+    /// What a person should know about this provider since the last call, once; the call itself did not fail.
+    fn take_warning(&self) -> Option<String> {
+        None
+    }
 }
 
 /// Why a call brought no reply: one typed space for all vendors (S1-5).
@@ -60,6 +65,22 @@ pub struct CallFailure {
     pub usage: Option<Usage>,
     /// Whether the vendor may have billed it: false only when the request surely was not processed.
     pub may_be_billed: bool,
+}
+
+impl CallFailure {
+    /// Whether the vendor refused only that a tool must be called (its model thinks, or the server does not know the
+    /// setting): nothing was processed, and the same request without it may do.
+    fn refuses_forced_call(&self) -> bool {
+        const WORDS: [&str; 4] = ["tool_choice", "toolconfig", "function calling", "function_calling"];
+        let said = self.message.to_ascii_lowercase();
+        let is_refusal = matches!(self.http_status, Some(400 | 422)) && self.status == CallStatus::ModelError;
+        is_refusal && WORDS.iter().any(|word| said.contains(word))
+    }
+}
+
+/// The request without the demand that a tool be called.
+fn unforced(request: &ChatRequest) -> ChatRequest {
+    ChatRequest { must_call: None, ..request.clone() }
 }
 
 /// The endpoints of a run, by provider name.

@@ -8,10 +8,12 @@ use std::time::Duration;
 use super::conversation::Protocol;
 use super::gauge::{self, Fit, Last};
 use super::reading::{self, Reading};
+use super::tool::Tool;
 use super::turns::Session;
 use crate::audit::{CallReservation, Scope};
 use crate::domain::catalogue::ModelInfo;
 use crate::domain::chat::{ChatRequest, Reply, Usage};
+use crate::domain::event::Event;
 use crate::domain::model_id::ModelId;
 use crate::domain::receipt::{CallScope, CallStatus, Receipt};
 use crate::domain::stop::StopCause;
@@ -98,6 +100,7 @@ impl Session<'_, '_> {
         ChatRequest {
             target: target.clone(),
             system,
+            must_call: (protocol == Protocol::Tools && self.is_final()).then(|| Tool::FinalReport.name().to_owned()),
             tools,
             messages: self.told(protocol).messages(target, protocol),
             // The largest that will be asked for, so that the bytes counted are no fewer than the bytes sent.
@@ -174,6 +177,9 @@ impl Session<'_, '_> {
             answer = tokio::time::timeout(limit, provider.ask(request)) => Ok(answer),
         };
         let latency = self.ports.clock.monotonic_ms().saturating_sub(started);
+        if let Some(message) = provider.take_warning() {
+            self.ports.journal.emit(&Event::Warning { message });
+        }
         match answer {
             Err(cause) => {
                 let settlement = Settlement {

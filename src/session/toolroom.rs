@@ -19,9 +19,9 @@ use super::ports::{Ports, ToolFuture};
 use super::reading::Wish;
 use super::spec::Limits;
 use super::tool::Tool;
-use super::visible;
 use super::words;
 use crate::domain::event::Event;
+use crate::domain::foreign::{Foreign, Mark};
 use crate::domain::ladder::Role;
 use crate::domain::stop::StopCause;
 use crate::workspace::{ToolError, Workspace};
@@ -29,8 +29,11 @@ use crate::workspace::{ToolError, Workspace};
 /// A running tool that sees the stop by itself gets this long to end its processes in order; less than the 100 ms within
 /// which a session must end (issue 3, must-show 4).
 const STOP_GRACE: Duration = Duration::from_millis(60);
-/// Characters of a subject in an event: enough for a path.
+/// Characters of a subject, to tell what a tool was about.
 const MAX_SUBJECT_CHARS: usize = 120;
+/// Characters of a written file's path in an event: the longest that a system takes (Linux `PATH_MAX`), because a resumed
+/// run restores the files that events name.
+const MAX_PATH_CHARS: usize = 4_096;
 
 /// The answer to one wish.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -73,6 +76,7 @@ pub(super) enum Halt {
 #[derive(Debug)]
 pub(super) struct Toolroom {
     role: Role,
+    mark: Mark,
     outputs: Outputs,
     /// Files changed, in order of first change.
     pub(super) wrote: Vec<String>,
@@ -87,9 +91,9 @@ type Done = Result<Result<String, String>, Halt>;
 
 impl Toolroom {
     /// The tools of a session that begins.
-    pub(super) fn new(role: Role, limits: &Limits) -> Self {
+    pub(super) fn new(role: Role, limits: &Limits, mark: Mark) -> Self {
         let outputs = Outputs::new(limits.max_result_bytes, limits.max_tool_bytes);
-        Self { role, outputs, wrote: Vec::new(), tests_ran: 0, commands_ran: 0 }
+        Self { role, mark, outputs, wrote: Vec::new(), tests_ran: 0, commands_ran: 0 }
     }
 
     /// Carries out the wishes of a reply; on the final turn only the report.
@@ -238,6 +242,11 @@ impl Toolroom {
         sorted(done)
     }
 
+    /// Between the session's marks: what a tool found is data, also where results are plain text.
+    fn fenced(&self, found: &str) -> String {
+        self.mark.fence("", &Foreign::revealed(found)).trim_end().to_owned()
+    }
+
     /// Turns what a wish came to into its answer and its event.
     fn answer(&mut self, wish: &Wish, done: Done, took: u64, turn: Turn, ports: &mut Ports<'_>, round: &mut Round) {
         let (ok, text) = match done {
@@ -252,7 +261,7 @@ impl Toolroom {
                 (false, text)
             }
         };
-        let mut text = visible::reveal(&ports.redactor.redact(&text)).into_owned();
+        let mut text = Foreign::revealed(&ports.redactor.redact(&text)).as_str().to_owned();
         if let Some(note) = &wish.note {
             text.push('\n');
             text.push_str(note);
@@ -260,15 +269,18 @@ impl Toolroom {
         let subject = wish.action.as_ref().map_or("", |action| action.subject());
         let subject: String = subject.split_whitespace().collect::<Vec<_>>().join(" ");
         let subject: String = subject.chars().take(MAX_SUBJECT_CHARS).collect();
+        let written = wish.action.as_ref().ok().and_then(Action::writes_to);
+        let written = written.map(|path| files::recorded(ports.toolbox.workspace.root(), path));
         ports.journal.emit(&Event::ToolFinished {
             role: self.role,
             turn: turn.number,
             name: wish.name.clone(),
-            subject: subject.clone(),
+            subject: written.map_or_else(|| subject.clone(), |path| path.chars().take(MAX_PATH_CHARS).collect()),
             ok,
             duration_ms: took,
         });
-        let content = self.outputs.admit(text);
+        let admitted = self.outputs.admit(text);
+        let content = if in_our_words(wish, ok) { admitted } else { self.fenced(&admitted) };
         round.answers.push(Answer { call_id: wish.call_id.clone(), name: wish.name.clone(), subject, content, ok });
     }
 }
@@ -280,6 +292,11 @@ pub(super) struct Turn {
     pub(super) number: u32,
     /// Whether only the report counts.
     pub(super) is_final: bool,
+}
+
+/// Whether an answer quotes nothing: a refusal of the call itself, or a change that was made.
+fn in_our_words(wish: &Wish, ok: bool) -> bool {
+    wish.action.as_ref().map_or(true, |action| ok && writes(action.tool()))
 }
 
 pub(super) const fn writes(tool: Tool) -> bool {

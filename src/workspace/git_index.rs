@@ -39,7 +39,7 @@ pub(super) fn tracked(root: &Path) -> Vec<PathBuf> {
 }
 
 /// The git folder of a checkout: `.git` itself, or what a `.git` file (worktree, submodule) names.
-fn git_folder(top: &Path) -> Option<PathBuf> {
+pub(super) fn git_folder(top: &Path) -> Option<PathBuf> {
     let git = top.join(".git");
     let found = std::fs::symlink_metadata(&git).ok()?;
     if found.is_dir() {

@@ -18,6 +18,7 @@ mod diff;
 mod git_index;
 mod mismatch;
 mod protected;
+pub mod publish;
 mod rel_path;
 mod states;
 mod store;

@@ -6,6 +6,8 @@
 #![expect(clippy::disallowed_methods, reason = "tests start programs and ask where the machine keeps them")]
 
 #[cfg(test)]
+mod action;
+#[cfg(test)]
 mod audit;
 #[cfg(test)]
 mod config;
@@ -17,8 +19,11 @@ mod demo;
 mod faults;
 #[cfg(test)]
 mod frameworks;
+mod github;
 #[cfg(test)]
 mod outputs;
+#[cfg(test)]
+mod publish;
 #[cfg(test)]
 mod readme;
 #[cfg(test)]

@@ -1,5 +1,7 @@
 //! Whole runs: the built program on real broken projects, with a scripted model that answers only from what it is sent.
 
+mod guards;
+
 use std::path::PathBuf;
 
 use serde_json::json;
@@ -265,24 +267,23 @@ fn a_cap_is_never_passed_not_even_by_one_call() {
 }
 
 #[test]
-fn a_pull_request_of_a_fork_is_refused_and_ones_own_does_not_configure_anything() {
+fn a_pull_request_of_a_fork_is_refused() {
     let project = Project::python();
-    project.write(".github/upshift.yml", "providers: { anthropic: { baseUrl: \"http://127.0.0.1:1/hostile\" } }\n");
     let server = ModelServer::start(wrong_then_right(&project));
     let event = |head: &str| {
-        let repo = |name: &str| json!({ "repo": { "full_name": name } });
-        let payload = json!({ "pull_request": { "head": repo(head), "base": repo("acme/shop") } });
+        let sha = "0123456789abcdef0123456789abcdef01234567";
+        let side = |name: &str| json!({ "repo": { "full_name": name }, "ref": "topic", "sha": sha });
+        let payload = json!({ "pull_request": { "number": 7, "head": side(head), "base": side("acme/shop") } });
         let path = project.path().join("../event.json");
         std::fs::write(&path, payload.to_string()).expect("written");
         let program = Program::with_anthropic(&server.url()).with("GITHUB_ACTIONS", "true");
+        let program = program.with("GITHUB_REPOSITORY", "acme/shop").with("GITHUB_RUN_ID", "1");
         program.with("GITHUB_EVENT_NAME", "pull_request").with("GITHUB_EVENT_PATH", path.to_str().expect("text"))
     };
     let args = ["run", "--no-audit", "--tiers", "claude-sonnet-4-5 x1", "--test-command", project.test_command];
     let refused = event("mallory/shop").run(project.path(), &args);
     assert_eq!(refused.code, 6, "{}", refused.all());
-    let own = event("acme/shop").run(project.path(), &args);
-    assert_eq!(own.code, 0, "the hostile base URL is not used: {}", own.all());
-    assert!(own.err.contains(".github/upshift.yml was not read"), "{}", own.all());
+    assert!(server.requests().is_empty());
 }
 
 #[test]

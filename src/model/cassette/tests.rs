@@ -48,6 +48,7 @@ fn request(target: &str, messages: Vec<Message>) -> ChatRequest {
         target: ModelId::parse(target).unwrap(),
         system: "mend".to_owned(),
         tools: Vec::new(),
+        must_call: None,
         messages,
         max_output_tokens: 100,
         effort: None,
@@ -82,7 +83,7 @@ async fn recorded(path: &Path) {
     provider.ask(&request("anthropic/claude-haiku-4-5", vec![user("mend it")])).await.unwrap_err();
     let output = "test a ... FAILED (0.03s)\nleft: 3\nright: 4\n";
     provider.ask(&request("anthropic/claude-opus-4-6", conversation(output))).await.unwrap();
-    assert_eq!(tape.problem(), None);
+    assert_eq!(tape.take_warning(), None);
 }
 
 #[tokio::test]

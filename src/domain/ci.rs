@@ -1,0 +1,312 @@
+//! Where a run was triggered: the job, the repository, the pull request, who did what.
+//!
+//! Owns the one description of the outside that the gate, the push and the reports read ([`CiContext`]); it is parsed once, in
+//! `cli`, from the environment and the event's payload. Invariant: what a payload does not tell is a variant or `None`, never a
+//! guess; the head commit is the one of the moment of the trigger.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use super::units::CommitSha;
+
+/// What triggered this process and everything that the trigger tells; there is none on somebody's own machine.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CiContext {
+    /// Which forge's runner this is.
+    pub forge: Forge,
+    /// The kind of the event.
+    pub event: EventKind,
+    /// The event's own word for what happened (`opened`, `synchronize`, `created`, …).
+    pub action: Option<String>,
+    /// The repository whose workflow runs.
+    pub repository: RepoName,
+    /// Its default branch, where the payload tells.
+    pub default_branch: Option<String>,
+    /// Whoever did what the event tells of; `schedule` has nobody.
+    pub actor: Option<Account>,
+    /// Whoever started this attempt of the workflow run: on a re-run somebody else than the actor.
+    pub triggering_actor: Option<Account>,
+    /// The workflow run that this one follows (`workflow_run`).
+    pub upstream: Option<UpstreamRun>,
+    /// The pull request that the event belongs to, as far as the payload tells.
+    pub pull_request: PullRequestRef,
+    /// The commit that the event is about, pinned: a pull request's head, not its merge commit. `None` when only the API can
+    /// tell ([`PullRequestRef::Number`] without an upstream run).
+    pub head_sha: Option<CommitSha>,
+    /// The branch of that commit, where the payload tells.
+    pub head_branch: Option<String>,
+    /// The message of that commit, where the payload tells; foreign text.
+    pub head_message: Option<String>,
+    /// The comment or review that the event is about.
+    pub comment: Option<Comment>,
+    /// The workflow run that this process is part of.
+    pub run: JobRun,
+    /// The address that people use, without a trailing slash: `https://github.com`.
+    pub server_url: String,
+    /// The address of the REST API, without a trailing slash: `https://api.github.com`.
+    pub api_url: String,
+}
+
+impl CiContext {
+    /// The number of the pull request, if the event names one.
+    #[must_use]
+    pub fn pull_request_number(&self) -> Option<u64> {
+        match &self.pull_request {
+            PullRequestRef::Known(pull) => Some(pull.number),
+            PullRequestRef::Number(number) => Some(*number),
+            PullRequestRef::None | PullRequestRef::Head => None,
+        }
+    }
+
+    /// Whether the head of a pull request may decide what files of the checkout say, so that configuration must not be read
+    /// from it (DESIGN §2.2). Whoever follows a workflow run or a comment works on such a head too.
+    #[must_use]
+    pub fn is_about_a_pull_request(&self) -> bool {
+        self.pull_request != PullRequestRef::None
+    }
+
+    /// The address of this workflow run's page.
+    #[must_use]
+    pub fn run_url(&self) -> String {
+        format!("{}/{}/actions/runs/{}", self.server_url, self.repository, self.run.id)
+    }
+}
+
+/// The software on the other side; decides where its API differs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Forge {
+    /// github.com or GitHub Enterprise Cloud.
+    Github,
+    /// GitHub Enterprise Server: no artifacts of version 4 and above (GITHUB 24).
+    GithubServer,
+    /// Gitea.
+    Gitea,
+    /// Forgejo.
+    Forgejo,
+}
+
+macro_rules! events {
+    ($($(#[$doc:meta])* $variant:ident $word:literal,)+) => {
+        /// The event that triggered the workflow.
+        #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+        #[serde(rename_all = "snake_case")]
+        pub enum EventKind {
+            $($(#[$doc])* $variant,)+
+            /// One that upshift does not know.
+            Other(String),
+        }
+
+        impl EventKind {
+            /// Reads `GITHUB_EVENT_NAME`.
+            #[must_use]
+            pub fn from_name(name: &str) -> Self {
+                match name { $($word => Self::$variant,)+ other => Self::Other(other.to_owned()) }
+            }
+
+            /// The event's name as workflows write it.
+            #[must_use]
+            pub fn as_str(&self) -> &str {
+                match self { $(Self::$variant => $word,)+ Self::Other(name) => name }
+            }
+        }
+    };
+}
+
+events! {
+    /// Somebody opened or pushed to a pull request.
+    PullRequest "pull_request",
+    /// The same with the base's secrets; refused.
+    PullRequestTarget "pull_request_target",
+    /// A review was submitted.
+    PullRequestReview "pull_request_review",
+    /// A line of the diff was commented.
+    PullRequestReviewComment "pull_request_review_comment",
+    /// Another workflow's run.
+    WorkflowRun "workflow_run",
+    /// An issue or pull request was commented.
+    IssueComment "issue_comment",
+    /// A branch moved.
+    Push "push",
+    /// The clock.
+    Schedule "schedule",
+    /// A person's click or a program's call.
+    WorkflowDispatch "workflow_dispatch",
+    /// A program's call with a payload of its own.
+    RepositoryDispatch "repository_dispatch",
+}
+
+/// A repository's full name. Only letters, digits, `.`, `_` and `-` in either part.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct RepoName {
+    /// Whose.
+    pub owner: String,
+    /// Its own name.
+    pub name: String,
+}
+
+impl RepoName {
+    /// The most characters of either part.
+    const MAX_PART: usize = 100;
+
+    /// Reads `owner/name`; `None` for anything else, such as a path or a URL.
+    #[must_use]
+    pub fn parse(full: &str) -> Option<Self> {
+        let (owner, name) = full.split_once('/')?;
+        let good = |part: &str| {
+            !part.is_empty()
+                && part.len() <= Self::MAX_PART
+                && part != "."
+                && part != ".."
+                && part.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-'))
+        };
+        (good(owner) && good(name)).then(|| Self { owner: owner.to_owned(), name: name.to_owned() })
+    }
+
+    /// Whether both are the same repository; letters' case does not count on any forge.
+    #[must_use]
+    pub fn is(&self, other: &Self) -> bool {
+        self.owner.eq_ignore_ascii_case(&other.owner) && self.name.eq_ignore_ascii_case(&other.name)
+    }
+}
+
+impl fmt::Display for RepoName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}", self.owner, self.name)
+    }
+}
+
+/// Somebody with an account.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Account {
+    /// The login, for an app with its `[bot]`.
+    pub login: String,
+    /// What sort of account it is.
+    pub kind: AccountKind,
+}
+
+impl Account {
+    /// Whether this is an app or a job's own token.
+    #[must_use]
+    pub fn is_bot(&self) -> bool {
+        self.kind == AccountKind::Bot || self.login.ends_with("[bot]")
+    }
+}
+
+/// Sorts of accounts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum AccountKind {
+    /// A person, or a machine user: an account that somebody signs in to.
+    User,
+    /// An app or the job's own token.
+    Bot,
+    /// The payload does not tell.
+    Unknown,
+}
+
+/// What the trigger tells of a pull request.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "known", content = "pull_request", rename_all = "snake_case")]
+pub enum PullRequestRef {
+    /// There is none.
+    None,
+    /// Everything is in the payload.
+    Known(Box<PullRequest>),
+    /// The number only: head, base and labels have to be read from the API, and the head pinned then (GITHUB 35).
+    Number(u64),
+    /// Not even that: the open pull request of the upstream run's head has to be looked for (`workflow_run.pull_requests` is
+    /// empty for forks, and always on some forges).
+    Head,
+}
+
+/// A pull request as the payload shows it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PullRequest {
+    /// Its number.
+    pub number: u64,
+    /// Its head at the moment of the trigger.
+    pub head_sha: CommitSha,
+    /// The branch it comes from.
+    pub head_branch: String,
+    /// The repository it comes from; `None` when that is gone.
+    pub head_repository: Option<RepoName>,
+    /// The commit it is compared with.
+    pub base_sha: CommitSha,
+    /// The branch it goes to.
+    pub base_branch: String,
+    /// Who opened it.
+    pub author: Option<Account>,
+    /// Its labels.
+    pub labels: Vec<String>,
+    /// Whether it is a draft.
+    pub draft: bool,
+}
+
+/// The workflow run that a `workflow_run` event tells of.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct UpstreamRun {
+    /// Its id.
+    pub id: u64,
+    /// Which attempt of it.
+    pub attempt: u64,
+    /// The workflow's name; foreign text.
+    pub name: String,
+    /// What triggered it.
+    pub event: String,
+    /// How it ended, where it did.
+    pub conclusion: Option<String>,
+    /// Who triggered it.
+    pub actor: Option<Account>,
+    /// Who started this attempt of it.
+    pub triggering_actor: Option<Account>,
+    /// The commit it ran for.
+    pub head_sha: CommitSha,
+    /// Its branch; `None` for a tag or a deleted branch.
+    pub head_branch: Option<String>,
+    /// The repository of that commit; `None` when that is gone.
+    pub head_repository: Option<RepoName>,
+}
+
+/// A comment or a review that triggered the workflow.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Comment {
+    /// Its id.
+    pub id: u64,
+    /// Where it stands.
+    pub kind: CommentKind,
+    /// What it says; foreign text, at most as long as GitHub allows.
+    pub body: String,
+    /// Who wrote it.
+    pub author: Option<Account>,
+    /// Whether the event tells of a text that was edited: its author may not be who edited it.
+    pub edited: bool,
+}
+
+/// Where a comment stands; each has an API of its own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CommentKind {
+    /// In the conversation of a pull request or an issue.
+    Conversation,
+    /// At a line of the diff.
+    Line,
+    /// The text of a review.
+    Review,
+}
+
+/// The workflow run that this process is part of.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct JobRun {
+    /// `GITHUB_RUN_ID`.
+    pub id: u64,
+    /// `GITHUB_RUN_ATTEMPT`, from 1.
+    pub attempt: u64,
+    /// The workflow's name.
+    pub workflow: String,
+    /// The workflow's file in the repository, such as `.github/workflows/upshift.yml`, where the runner tells.
+    pub workflow_path: Option<String>,
+    /// The id of the job within the workflow.
+    pub job: String,
+}

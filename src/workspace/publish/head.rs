@@ -1,0 +1,79 @@
+//! What a checkout's git directory says of itself, read as text: which commit and branch is checked out, and from where.
+
+use std::path::{Path, PathBuf};
+
+use super::git_config::{self, Entry};
+use crate::domain::units::CommitSha;
+use crate::workspace::git_index::git_folder;
+
+/// The largest file of a git directory that is read here.
+const MAX_BYTES: u64 = 4 * 1024 * 1024;
+
+/// What is checked out.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct CheckedOut {
+    /// The commit.
+    pub head: Option<CommitSha>,
+    /// The branch, without `refs/heads/`; `None` when a commit is checked out by its name.
+    pub branch: Option<String>,
+    /// The URL of the remote `origin`, as configured.
+    pub origin: Option<String>,
+}
+
+/// Reads what is checked out in a folder; nothing where it is no checkout.
+#[must_use]
+pub fn checked_out(folder: &Path) -> CheckedOut {
+    let Some(git) = git_folder_above(folder) else { return CheckedOut::default() };
+    let common = read(&git.join("commondir")).map_or_else(|| git.clone(), |path| git.join(path.trim()));
+    let head = read(&git.join("HEAD")).unwrap_or_default();
+    let (branch, commit) = match head.trim().strip_prefix("ref: ") {
+        Some(reference) => {
+            (reference.strip_prefix("refs/heads/").map(str::to_owned), resolve(&git, &common, reference))
+        }
+        None => (None, commit(head.trim())),
+    };
+    let config = read(&common.join("config")).unwrap_or_default();
+    let is_origin = |entry: &&Entry| {
+        entry.section == "remote" && entry.subsection.as_deref() == Some("origin") && entry.name == "url"
+    };
+    let origin = git_config::parse(&config).iter().find(is_origin).map(|entry| entry.value.clone());
+    CheckedOut { head: commit, branch, origin }
+}
+
+/// The folder's place in its repository; empty at the top, and where there is no repository.
+pub(super) fn folder_in_repository(folder: &Path) -> PathBuf {
+    let top = folder.ancestors().find(|top| git_folder(top).is_some());
+    top.and_then(|top| folder.strip_prefix(top).ok()).map(Path::to_owned).unwrap_or_default()
+}
+
+/// The git directory of the repository that a folder is in.
+pub(super) fn git_folder_above(folder: &Path) -> Option<PathBuf> {
+    folder.ancestors().find_map(git_folder)
+}
+
+fn resolve(git: &Path, common: &Path, reference: &str) -> Option<CommitSha> {
+    if reference.contains("..") {
+        return None;
+    }
+    let loose = [git, common].iter().find_map(|folder| read(&folder.join(reference)));
+    if let Some(found) = loose.as_deref().and_then(|text| commit(text.trim())) {
+        return Some(found);
+    }
+    let packed = read(&common.join("packed-refs"))?;
+    let line = packed.lines().find_map(|line| line.strip_suffix(reference)?.strip_suffix(' '));
+    line.and_then(commit)
+}
+
+fn commit(text: &str) -> Option<CommitSha> {
+    let is_name = matches!(text.len(), 40 | 64) && text.chars().all(|c| c.is_ascii_hexdigit());
+    is_name.then(|| CommitSha(text.to_owned()))
+}
+
+/// A small regular file's text.
+pub(super) fn read(path: &Path) -> Option<String> {
+    let found = std::fs::symlink_metadata(path).ok()?;
+    if !found.is_file() || found.len() > MAX_BYTES {
+        return None;
+    }
+    std::fs::read_to_string(path).ok()
+}
