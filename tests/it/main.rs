@@ -19,6 +19,7 @@ mod demo;
 mod faults;
 #[cfg(test)]
 mod frameworks;
+#[cfg(test)]
 mod github;
 #[cfg(test)]
 mod outputs;

@@ -79,11 +79,17 @@ impl Dice {
     }
 
     fn below(&mut self, limit: usize) -> usize {
-        (self.roll() % (limit.max(1) as u64)) as usize
+        let limit = u64::try_from(limit.max(1)).unwrap();
+        usize::try_from(self.roll() % limit).unwrap()
+    }
+
+    fn byte(&mut self) -> u8 {
+        self.roll().to_le_bytes()[0]
     }
 
     fn exit(&mut self) -> Option<Exit> {
-        let number = self.roll() as i32;
+        let [a, b, c, d, ..] = self.roll().to_le_bytes();
+        let number = i32::from_le_bytes([a, b, c, d]);
         match self.below(5) {
             0 => None,
             1 => Some(Exit::Timeout),
@@ -97,6 +103,7 @@ impl Dice {
 /// Says which input it was when the reader panics.
 struct Naming(u64);
 
+#[expect(clippy::print_stderr, reason = "the panic that is under way knows nothing of the input")]
 impl Drop for Naming {
     fn drop(&mut self) {
         if std::thread::panicking() {
@@ -124,7 +131,7 @@ fn broken(dice: &mut Dice, fixtures: &[Vec<u8>]) -> Vec<u8> {
             2 | 3 => drop(log.splice(start..start, SPICES[dice.below(SPICES.len())].bytes())),
             _ => {
                 if let Some(slot) = log.get_mut(start) {
-                    *slot = dice.roll() as u8;
+                    *slot = dice.byte();
                 }
             }
         }
@@ -137,10 +144,10 @@ fn noise(dice: &mut Dice) -> Vec<u8> {
     let mut log = Vec::new();
     for _ in 0..dice.below(40) {
         match dice.below(4) {
-            0 => (0..dice.below(24)).for_each(|_| log.push(dice.roll() as u8)),
+            0 => (0..dice.below(24)).for_each(|_| log.push(dice.byte())),
             1 | 2 => log.extend(SPICES[dice.below(SPICES.len())].bytes()),
             _ => {
-                (0..dice.below(60)).for_each(|_| log.push(b' ' + (dice.below(95) as u8)));
+                (0..dice.below(60)).for_each(|_| log.push(b' ' + dice.byte() % 95));
                 log.push(b'\n');
             }
         }
