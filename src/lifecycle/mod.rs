@@ -14,6 +14,7 @@ pub mod gate;
 mod iteration;
 mod judge;
 mod material;
+mod minimise;
 mod network;
 mod resume;
 mod roles;
