@@ -9,7 +9,7 @@
     clippy::expect_used,
     clippy::print_stdout,
     clippy::cast_precision_loss,
-    clippy::disallowed_methods,
+    clippy::indexing_slicing,
     reason = "a benchmark stops at the first surprise, reads its arguments and prints"
 )]
 
