@@ -3,9 +3,12 @@
 //! A [`Sentence`] keeps our words apart from text that came from a model, a repository or the configuration, so that
 //! each surface can escape the latter in its own way. Invariant: nothing is escaped or clipped here.
 
-use crate::domain::attempt::TierExit;
+use crate::domain::attempt::{NOTHING_CHANGED, TierExit};
+use crate::domain::event::BaselineFinished;
 use crate::domain::outcome::Outcome;
+use crate::domain::test_report::RunKind;
 use crate::domain::units::{MicroUsd, human_duration};
+use crate::domain::verdict::Verdict;
 
 use super::view::{Ending, RunView, TierState, TierView};
 
@@ -187,6 +190,7 @@ fn exhausted(view: &RunView) -> Sentence {
 fn stall(tier: &TierView) -> Option<&'static str> {
     match tier.exit? {
         TierExit::EntropyDetected => Some("the same error came back again and again"),
+        TierExit::NoProgress if tier.reason.as_deref() == Some(NOTHING_CHANGED) => Some(NOTHING_CHANGED),
         TierExit::NoProgress => Some("the same patch came twice"),
         TierExit::Success
         | TierExit::IterationsExhausted
@@ -239,7 +243,9 @@ pub fn why_it_ended(tier: &TierView) -> Sentence {
         TierState::Parked => "waiting outside the runner".to_owned(),
     };
     match &tier.reason {
-        Some(reason) if !reason.trim().is_empty() => Sentence::plain(format!("{ours}: ")).speech(reason),
+        Some(reason) if !reason.trim().is_empty() && *reason != ours => {
+            Sentence::plain(format!("{ours}: ")).speech(reason)
+        }
         _ => Sentence::plain(ours),
     }
 }
@@ -252,7 +258,7 @@ pub fn budget_left(view: &RunView) -> String {
     format!(
         "{} of {}, {} of {}, {} of {}",
         round_money(caps.max_cost.saturating_sub(spent.cost)),
-        caps.max_cost.to_cents(),
+        caps.max_cost.exact(),
         caps.max_iterations.saturating_sub(spent.iterations),
         count(u64::from(caps.max_iterations), "iteration"),
         human_duration(caps.max_active_ms.saturating_sub(spent.active_ms)),
@@ -260,10 +266,12 @@ pub fn budget_left(view: &RunView) -> String {
     )
 }
 
-/// Whole cents with two decimals, as caps are written; anything finer with four.
+/// Whole cents with two decimals, as caps are written; anything finer with four, or with what it takes not to be nothing.
 fn round_money(amount: MicroUsd) -> String {
     const MICROS_PER_CENT: u64 = 10_000;
-    if amount.0.is_multiple_of(MICROS_PER_CENT) { amount.to_cents() } else { amount.to_string() }
+    const SMALL: u64 = 1_000;
+    let exact = amount.0.is_multiple_of(MICROS_PER_CENT) || amount.0 < SMALL;
+    if exact { amount.exact() } else { amount.to_string() }
 }
 
 /// Says that money may have gone beyond the total; `None` when every call was settled.
@@ -274,13 +282,40 @@ pub fn unsettled(view: &RunView) -> Option<String> {
     })
 }
 
-/// `3 failing → 0 failing (3 fixed)`; `None` when no test is known to have failed.
+/// `3 failing → 0 failing (3 fixed)`, or what kept the tests from running at the start; `None` when neither is known.
 #[must_use]
-pub fn tests_change(view: &RunView) -> Option<String> {
+pub fn tests_change(view: &RunView) -> Option<Sentence> {
     let baseline = view.baseline.as_ref()?;
-    if baseline.failing.is_empty() && view.failing_after.as_ref().is_none_or(Vec::is_empty) {
-        return None;
+    if !baseline.failing.is_empty() || view.failing_after.as_ref().is_some_and(|after| !after.is_empty()) {
+        return counted_change(view, baseline).map(Sentence::plain);
     }
+    let trouble = Sentence::plain(trouble(baseline.kind).filter(|_| matches!(baseline.verdict, Verdict::Red { .. }))?);
+    let said = match (view.outcome(), baseline.verdict.reason()) {
+        (Some(Outcome::Fixed { .. }), _) => trouble.ours(" → the tests pass"),
+        (_, Some(reason)) => trouble.ours(": ").speech(reason),
+        (_, None) => trouble,
+    };
+    Some(said)
+}
+
+/// What is wrong when tests did not run to their end.
+pub(super) const fn trouble(kind: RunKind) -> Option<&'static str> {
+    Some(match kind {
+        RunKind::Tests => return None,
+        RunKind::CompileError => "it does not compile",
+        RunKind::CollectionError => "the tests could not be loaded",
+        RunKind::ImportError => "a module could not be imported",
+        RunKind::Crash => "the test process crashed",
+        RunKind::Timeout => "time ran out",
+        RunKind::MissingTool => "a program is not installed",
+        RunKind::BadCommand => "the test command is wrong",
+        RunKind::NoTests => "no test ran",
+        RunKind::Infrastructure => "the environment failed, not the code",
+        RunKind::Unreadable => "the output could not be read",
+    })
+}
+
+fn counted_change(view: &RunView, baseline: &BaselineFinished) -> Option<String> {
     let before = baseline.failing.len();
     let flaky = baseline.flaky.len();
     let aside =

@@ -12,6 +12,8 @@ mod audit;
 #[cfg(test)]
 mod config;
 #[cfg(test)]
+mod confinement;
+#[cfg(test)]
 mod crashes;
 #[cfg(test)]
 mod demo;
@@ -29,6 +31,8 @@ mod outputs;
 mod publish;
 #[cfg(test)]
 mod readme;
+#[cfg(test)]
+mod red_team;
 #[cfg(test)]
 mod runs;
 #[cfg(test)]
