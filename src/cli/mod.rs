@@ -11,6 +11,7 @@ mod demo;
 mod doctor;
 mod environment;
 mod forge;
+mod hardening;
 pub mod init;
 mod models;
 mod plan;
@@ -32,6 +33,8 @@ use clap::{Parser, Subcommand};
 use crate::domain::outcome::{EXIT_INTERNAL, EXIT_USAGE};
 use crate::test_run;
 use environment::Environment;
+
+pub use hardening::harden;
 
 /// Gets a red repository green: the cheapest model first, a stronger one only when that stalls, never over budget.
 #[derive(Debug, Parser)]

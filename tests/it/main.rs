@@ -12,11 +12,15 @@ mod audit;
 #[cfg(test)]
 mod config;
 #[cfg(test)]
+mod confinement;
+#[cfg(test)]
 mod crashes;
 #[cfg(test)]
 mod demo;
 #[cfg(test)]
 mod faults;
+#[cfg(test)]
+mod frameworks;
 #[cfg(test)]
 mod github;
 #[cfg(test)]
@@ -27,6 +31,8 @@ mod outputs;
 mod publish;
 #[cfg(test)]
 mod readme;
+#[cfg(test)]
+mod red_team;
 #[cfg(test)]
 mod runs;
 #[cfg(test)]
