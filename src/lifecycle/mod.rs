@@ -9,6 +9,7 @@
 mod baseline;
 mod engine;
 mod finish;
+mod first_look;
 pub mod gate;
 mod iteration;
 mod judge;
