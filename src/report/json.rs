@@ -106,6 +106,50 @@ pub struct Document<'a> {
     pub warnings: &'a [String],
     /// The audit log as the user named it; null when it is off.
     pub audit_db: Option<&'a str>,
+    /// `TASK_COMPLETE`, `PR_CREATED`, `BLOCKED`, `MAX_RETRIES`, `ERROR` or `SHUTDOWN` (S4-2); null while under way.
+    pub result_type: Option<&'static str>,
+    /// What was pushed, in order.
+    pub pushes: Vec<PushDocument<'a>>,
+    /// The pull request that was opened or found for it.
+    pub pull_request: Option<PullRequestDocument<'a>>,
+    /// What was waited for, in order.
+    pub breakpoints: Vec<BreakpointDocument<'a>>,
+}
+
+/// One push.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct PushDocument<'a> {
+    /// The commit's full name.
+    pub commit: &'a str,
+    /// The branch.
+    pub branch: &'a str,
+    /// How many files it changes.
+    pub files: u32,
+}
+
+/// A pull request.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct PullRequestDocument<'a> {
+    /// Its number.
+    pub number: u64,
+    /// Its page.
+    pub url: &'a str,
+}
+
+/// One breakpoint.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct BreakpointDocument<'a> {
+    /// `ci` or `merge`.
+    pub awaited: &'static str,
+    /// The commit it is about.
+    pub commit: &'a str,
+    /// `green`, `red`, `absent`, `needs_approval`, `superseded`, `timed_out`, `unreadable`, `merged`, `closed` or
+    /// `changes_requested`; null while waiting.
+    pub answer: Option<&'static str>,
+    /// More about it, in words.
+    pub detail: &'a str,
+    /// How long was waited, in milliseconds.
+    pub waited_ms: u64,
 }
 
 /// One tier.

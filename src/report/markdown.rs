@@ -83,6 +83,7 @@ pub fn render(view: &RunView, surface: Surface, key: &str) -> String {
         must(format!("{}\n{}", marker(key), verdict(view))),
         may(table(view, surface), "the ladder"),
         may(tests(view, surface), "the tests"),
+        may(delivery(view), "what was pushed"),
         may(warnings(view), "the warnings"),
         may(diff(view, surface), "the changed files"),
         may(errors(view), "the most recent errors"),
@@ -261,6 +262,11 @@ fn warnings(view: &RunView) -> Option<String> {
         lines.push(format!("- … and {} more in the audit log", view.warnings.len() - MAX_WARNINGS));
     }
     (!lines.is_empty()).then(|| format!("**Warnings**\n\n{}", lines.join("\n")))
+}
+
+fn delivery(view: &RunView) -> Option<String> {
+    let lines: Vec<String> = words::delivery(view).iter().map(|sentence| format!("- {}", say(sentence))).collect();
+    (!lines.is_empty()).then(|| format!("**Pushed**\n\n{}", lines.join("\n")))
 }
 
 fn diff(view: &RunView, surface: Surface) -> Option<String> {

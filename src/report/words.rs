@@ -4,10 +4,11 @@
 //! each surface can escape the latter in its own way. Invariant: nothing is escaped or clipped here.
 
 use crate::domain::attempt::TierExit;
+use crate::domain::delivery::Awaited;
 use crate::domain::outcome::Outcome;
-use crate::domain::units::{MicroUsd, human_duration};
+use crate::domain::units::{CommitSha, MicroUsd, human_duration};
 
-use super::view::{Ending, RunView, TierState, TierView};
+use super::view::{Ending, RunView, TierState, TierView, WaitView};
 
 /// Where commands look for the audit log when nothing names it (DESIGN §2.4); it need not be named in advice.
 const DEFAULT_AUDIT_DB: &str = ".upshift/audit.db";
@@ -117,6 +118,44 @@ impl Mark {
 pub fn count(n: u64, singular: &str) -> String {
     let plural = if n == 1 { "" } else { "s" };
     format!("{n} {singular}{plural}")
+}
+
+/// What left the machine, one sentence each: pushes with what CI said of them, the pull request with its fate.
+#[must_use]
+pub fn delivery(view: &RunView) -> Vec<Sentence> {
+    let delivery = &view.delivery;
+    let wait = |awaited: Awaited, commit: &CommitSha| {
+        delivery.waits.iter().find(|wait| wait.awaited == awaited && wait.commit == *commit)
+    };
+    let mut sentences: Vec<Sentence> = delivery
+        .pushes
+        .iter()
+        .map(|push| {
+            let start = Sentence::plain(format!("pushed {} to ", push.commit.short())).name(&push.branch);
+            let start = start.ours(format!(" ({})", count(u64::from(push.files), "file")));
+            match wait(Awaited::Ci, &push.commit) {
+                Some(wait) => came_of(start.ours(", CI: "), wait),
+                None => start,
+            }
+        })
+        .collect();
+    let last = delivery.pushes.last();
+    if let Some(pull) = &delivery.pull_request {
+        let start = Sentence::plain(format!("pull request #{}", pull.number));
+        sentences.push(match last.and_then(|push| wait(Awaited::Merge, &push.commit)) {
+            Some(wait) => came_of(start.ours(": "), wait),
+            None => start.ours(" proposes it"),
+        });
+    } else if let Some(wait) = last.and_then(|push| wait(Awaited::Merge, &push.commit)) {
+        sentences.push(came_of(Sentence::plain("the pull request: "), wait));
+    }
+    sentences
+}
+
+fn came_of(start: Sentence, wait: &WaitView) -> Sentence {
+    let Some(answer) = wait.answer else { return start.ours("waiting") };
+    let sentence = start.ours(format!("{} in {}", answer.words(), human_duration(wait.waited_ms)));
+    if wait.detail.trim().is_empty() { sentence } else { sentence.ours(" — ").speech(&wait.detail) }
 }
 
 /// The verdict of a run in one line (FR-011).
