@@ -15,7 +15,7 @@
 //! A module imports only what stands left of it; modules inside braces do not know each other. `tests/it/tidy.rs` enforces it.
 //!
 //! ```text
-//! domain < {config, policy, report, redact} < {process, http} < {workspace, test_run, model, audit}
+//! domain < {config, policy, report, redact} < {process, http} < {workspace, test_run, model, github, audit}
 //!        < session < agent < lifecycle < cli
 //! ```
 //!
@@ -31,6 +31,7 @@
 //! | [`workspace`] | recorded trees, diffs, every way a model may read or write files |
 //! | [`test_run`] | detect, run and read tests; what a model is shown of them |
 //! | [`model`] | the vendors' wires, the catalogue, cassettes |
+//! | [`github`] | the client of GitHub's API, and what the state of a commit's checks means |
 //! | [`audit`] | the SQLite log: reservations, receipts, events, hash chain, spool |
 //! | [`session`] | one role's conversation with a model, to a final report |
 //! | [`agent`] | the roles: prompts and what goes into them |
@@ -46,13 +47,14 @@
 //! - **No call without a reservation**, and no reservation left without a receipt.
 //! - **Foreign text is data.** What the repository, its tests or a model wrote reaches a prompt fenced, a report escaped, and
 //!   every exit redacted.
-//! - Foreign types stay home: only `audit` names rusqlite, only `http` and `model` reqwest.
+//! - Foreign types stay home: only `audit` names rusqlite, only `http` and `model` reqwest, only `github` octocrab.
 
 pub mod agent;
 pub mod audit;
 pub mod cli;
 pub mod config;
 pub mod domain;
+pub mod github;
 pub mod http;
 pub mod lifecycle;
 pub mod model;

@@ -1,7 +1,9 @@
 //! The clock seam: wall time for timestamps, monotonic time for budgets.
 
 use std::fmt::Debug;
-use std::time::Instant;
+use std::future::Future;
+use std::pin::Pin;
+use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 
@@ -32,6 +34,11 @@ pub trait Clock: Debug + Send + Sync {
 
     /// Milliseconds since an arbitrary origin; never goes back. Budgets count with this one.
     fn monotonic_ms(&self) -> u64;
+
+    /// Waits on the machine's timer; a clock that tests move moves on by itself instead.
+    fn sleep(&self, duration: Duration) -> Pin<Box<dyn Future<Output = ()> + Send>> {
+        Box::pin(tokio::time::sleep(duration))
+    }
 
     /// The wall clock as a [`Timestamp`].
     fn timestamp(&self) -> Timestamp {

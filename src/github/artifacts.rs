@@ -1,0 +1,121 @@
+//! Artifacts of workflow runs: which there are, and what is in one.
+//!
+//! Invariant: an artifact is foreign bytes until the caller has checked whose run made it; it is never larger in memory than
+//! the caller allows.
+
+use serde::Deserialize;
+
+use super::client::{Call, GitHub};
+use super::error::{GithubError, Permission};
+use super::logs::Attempt;
+use super::pages::PER_PAGE;
+use super::path::escaped;
+use super::wire::Broken;
+use super::zip;
+use crate::domain::units::CommitSha;
+
+/// An artifact of a workflow run.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub struct Artifact {
+    /// Its id.
+    pub id: u64,
+    /// Its name.
+    pub name: String,
+    /// How large it is, packed.
+    #[serde(default)]
+    pub size_in_bytes: u64,
+    /// Whether it is gone.
+    #[serde(default)]
+    pub expired: bool,
+    /// When it was made (RFC 3339, UTC).
+    #[serde(default, deserialize_with = "super::text_or_null")]
+    pub created_at: String,
+    /// The run that made it.
+    #[serde(default)]
+    pub workflow_run: Option<ArtifactRun>,
+}
+
+/// The run that made an artifact.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub struct ArtifactRun {
+    /// Its id.
+    pub id: u64,
+    /// The repository it ran in.
+    #[serde(default)]
+    pub repository_id: u64,
+    /// The repository of the commit: another one for a fork.
+    #[serde(default)]
+    pub head_repository_id: u64,
+    /// The branch of the commit; foreign text.
+    #[serde(default)]
+    pub head_branch: Option<String>,
+    /// The commit.
+    #[serde(default)]
+    pub head_sha: Option<CommitSha>,
+}
+
+#[derive(Deserialize)]
+struct Wrapped {
+    artifacts: Vec<Artifact>,
+}
+
+impl GitHub {
+    /// The repository's artifacts of this exact name that are still there, newest first.
+    ///
+    /// # Errors
+    /// Any [`GithubError`].
+    pub async fn artifacts_named(&self, name: &str) -> Result<Vec<Artifact>, GithubError> {
+        let path = self.at(format!("/actions/artifacts?name={}&per_page={PER_PAGE}", escaped(name)));
+        self.artifacts(path, format!("look for artifacts named {name}")).await
+    }
+
+    /// The artifacts of a run that are still there, newest first.
+    ///
+    /// # Errors
+    /// Any [`GithubError`].
+    pub async fn run_artifacts(&self, run: u64) -> Result<Vec<Artifact>, GithubError> {
+        let path = self.at(format!("/actions/runs/{run}/artifacts?per_page={PER_PAGE}"));
+        self.artifacts(path, format!("read the artifacts of run {run}")).await
+    }
+
+    async fn artifacts(&self, path: String, doing: String) -> Result<Vec<Artifact>, GithubError> {
+        let call = Call::get(path, doing, Permission::read("actions"));
+        let mut found = self.list(call, |page: Wrapped| page.artifacts).await?;
+        found.retain(|artifact| !artifact.expired);
+        found.sort_by(|a, b| (&b.created_at, b.id).cmp(&(&a.created_at, a.id)));
+        Ok(found)
+    }
+
+    /// The first file in an artifact whose name ends in `suffix`; `None` if there is none or the artifact is gone.
+    ///
+    /// # Errors
+    /// Any [`GithubError`] but not found; [`GithubError::TooLarge`] when the archive or the file is above `max_bytes`.
+    pub async fn artifact_file(
+        &self,
+        artifact: u64,
+        suffix: &str,
+        max_bytes: usize,
+    ) -> Result<Option<Vec<u8>>, GithubError> {
+        let path = self.at(format!("/actions/artifacts/{artifact}/zip"));
+        let doing = format!("download artifact {artifact}");
+        let call = Call::get(path, doing.clone(), Permission::read("actions"));
+        let mut packed = Vec::new();
+        let fetched = self.download(&call, |attempt, piece| {
+            if attempt == Attempt::Fresh {
+                packed.clear();
+            }
+            if packed.len() + piece.len() > max_bytes {
+                return Err(Broken::TooLarge(max_bytes));
+            }
+            packed.extend_from_slice(piece);
+            Ok(())
+        });
+        match fetched.await {
+            Ok(()) => {}
+            Err(GithubError::NotFound { .. }) => return Ok(None),
+            Err(other) => return Err(other),
+        }
+        zip::file_ending_in(&packed, suffix, max_bytes)
+            .map_err(|error| GithubError::Malformed { doing, reason: error.to_string() })
+    }
+}

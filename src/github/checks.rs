@@ -1,0 +1,339 @@
+//! What CI's state at a commit means for us (pure).
+//!
+//! Owns the one decision between "green", "red" and the many ways of neither: not begun, still running, waiting for an approval
+//! or an environment, superseded, required but missing (GITHUB 1-4, 28-32). Reads nothing; the facts come in.
+//!
+//! Invariant: green only when everything that showed has ended well, every required check is among it, and nothing that we
+//! made ourselves counts.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use super::actions::{CheckRun, CiFacts, CommitStatus, Conclusion, Progress, StatusState, WorkflowRun};
+
+/// How long after a push something has to appear: runs appear some seconds after it (GITHUB 3), minutes on a bad day.
+pub const APPEAR_MS: u64 = 180_000;
+/// How long after a push green is not believed yet: a fast check may be over before a slow system has shown up at all.
+pub const SETTLE_MS: u64 = 30_000;
+
+/// What is asked about a commit.
+#[derive(Debug, Clone, Copy)]
+pub struct Question<'a> {
+    /// Our own workflow run, which does not count (GITHUB 30).
+    pub own_run: Option<u64>,
+    /// The files of workflows that run upshift; their runs do not count either.
+    pub own_workflows: &'a [String],
+    /// The names that have to pass before merging.
+    pub required: &'a [String],
+    /// How long ago the commit was pushed.
+    pub since_push_ms: u64,
+}
+
+/// Something that stands for a commit: a job, another check, a status, or a whole workflow run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Item {
+    /// Its name; foreign text.
+    pub name: String,
+    /// Where it leads.
+    pub url: String,
+    /// What it is.
+    pub kind: ItemKind,
+    /// How it ended.
+    pub conclusion: Option<Conclusion>,
+}
+
+/// What an [`Item`] is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ItemKind {
+    /// A job of Actions: has a log and, under the check run's id, annotations.
+    Job {
+        /// Its run.
+        run: u64,
+        /// Its id.
+        job: u64,
+        /// The check run that shows it.
+        check_run: u64,
+    },
+    /// Another app's check run: may have annotations.
+    Check {
+        /// Its id.
+        check_run: u64,
+    },
+    /// A commit status: a link is all there is.
+    Status,
+    /// A workflow run of which no job tells.
+    Run {
+        /// Its id.
+        run: u64,
+    },
+}
+
+/// What CI says about a commit.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum CiState {
+    /// Nothing has appeared, and it may still.
+    NotYet,
+    /// Nothing has appeared, and nothing will (GITHUB 1).
+    NeverAppeared,
+    /// Everything that counts ended well.
+    Green {
+        /// How many.
+        passed: usize,
+    },
+    /// Something failed, and nothing runs any more.
+    Red {
+        /// What.
+        failing: Vec<Item>,
+    },
+    /// Something runs or is queued.
+    Pending {
+        /// What.
+        unfinished: Vec<Item>,
+        /// What has failed already.
+        failing: Vec<Item>,
+    },
+    /// A person has to approve the run before it starts (GITHUB 2, 3).
+    ActionRequired {
+        /// Which.
+        runs: Vec<Item>,
+        /// What has failed beside.
+        failing: Vec<Item>,
+    },
+    /// A person has to let it into an environment (GITHUB 31).
+    WaitingForEnvironment {
+        /// Which.
+        runs: Vec<Item>,
+        /// What has failed beside.
+        failing: Vec<Item>,
+    },
+    /// What ran was ended from outside, mostly by a newer push (GITHUB 34).
+    Superseded {
+        /// What.
+        cancelled: Vec<Item>,
+    },
+    /// All that showed is good, but a required check is missing: filtered out, or made by somebody who did not (GITHUB 29).
+    RequiredMissing {
+        /// Their names.
+        names: Vec<String>,
+    },
+}
+
+impl CiState {
+    /// Whether asking again later can bring another answer without anybody doing anything.
+    #[must_use]
+    pub fn is_moving(&self) -> bool {
+        matches!(self, Self::NotYet | Self::Pending { .. })
+    }
+}
+
+/// How one item counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Standing {
+    Good,
+    Unfinished,
+    Approval,
+    Environment,
+    Cancelled,
+    Failing,
+}
+
+/// Decides what CI's state means.
+#[must_use]
+pub fn decide(facts: &CiFacts, question: &Question<'_>) -> CiState {
+    let runs = Runs::sort(&facts.runs, question);
+    let mut counted: Vec<(Standing, Item)> = Vec::new();
+    let mut told_of: BTreeSet<u64> = BTreeSet::new();
+    for check in newest_checks(&facts.checks, &runs) {
+        let item = item_of_check(check);
+        let standing = standing(check.progress, check.conclusion);
+        if let ItemKind::Job { run, .. } = item.kind {
+            let forgiven =
+                standing == Standing::Failing && runs.succeeded(run) && !question.required.contains(&check.name);
+            if forgiven {
+                continue;
+            }
+            if standing != Standing::Good {
+                told_of.insert(run);
+            }
+        }
+        counted.push((standing, item));
+    }
+    counted.extend(facts.statuses.iter().map(|status| (standing_of_status(status), item_of_status(status))));
+    for run in runs.counting() {
+        let standing = standing(run.progress, run.conclusion);
+        // A run that is over and good is told by its jobs; any other only once, by them if they tell.
+        if standing != Standing::Good && !told_of.contains(&run.id) {
+            counted.push((standing, item_of_run(run)));
+        }
+    }
+    conclude(counted, facts, &runs, question)
+}
+
+fn conclude(counted: Vec<(Standing, Item)>, facts: &CiFacts, runs: &Runs<'_>, question: &Question<'_>) -> CiState {
+    let anything = !counted.is_empty() || runs.counting().next().is_some();
+    if !anything {
+        return if question.since_push_ms < APPEAR_MS { CiState::NotYet } else { CiState::NeverAppeared };
+    }
+    let of = |wanted: Standing| -> Vec<Item> {
+        counted.iter().filter(|(standing, _)| *standing == wanted).map(|(_, item)| item.clone()).collect()
+    };
+    let (failing, unfinished) = (of(Standing::Failing), of(Standing::Unfinished));
+    if !unfinished.is_empty() {
+        return CiState::Pending { unfinished, failing };
+    }
+    let (approval, environment, cancelled) =
+        (of(Standing::Approval), of(Standing::Environment), of(Standing::Cancelled));
+    if !approval.is_empty() {
+        return CiState::ActionRequired { runs: approval, failing };
+    }
+    if !environment.is_empty() {
+        return CiState::WaitingForEnvironment { runs: environment, failing };
+    }
+    if !failing.is_empty() {
+        return CiState::Red { failing };
+    }
+    if !cancelled.is_empty() {
+        return CiState::Superseded { cancelled };
+    }
+    let missing = missing(facts, runs, question.required);
+    match (missing.is_empty(), question.since_push_ms) {
+        (true, since) if since >= SETTLE_MS => CiState::Green { passed: of(Standing::Good).len() },
+        (false, since) if since >= APPEAR_MS => CiState::RequiredMissing { names: missing },
+        _ => CiState::Pending { unfinished: Vec::new(), failing },
+    }
+}
+
+fn missing(facts: &CiFacts, runs: &Runs<'_>, required: &[String]) -> Vec<String> {
+    let shown = |name: &String| {
+        facts.checks.iter().any(|check| check.name == *name && !runs.is_ours(check))
+            || facts.statuses.iter().any(|status| status.context == *name)
+    };
+    required.iter().filter(|name| !shown(name)).cloned().collect()
+}
+
+/// The workflow runs: which are ours, and which are the newest of their workflow and event.
+struct Runs<'a> {
+    by_id: HashMap<u64, &'a WorkflowRun>,
+    ours: BTreeSet<u64>,
+    newest: BTreeSet<u64>,
+}
+
+impl<'a> Runs<'a> {
+    fn sort(all: &'a [WorkflowRun], question: &Question<'_>) -> Self {
+        let own_file = |run: &WorkflowRun| {
+            // `path` may carry the ref: `.github/workflows/upshift.yml@main`.
+            let path = run.path.split('@').next().unwrap_or_default();
+            question.own_workflows.iter().any(|own| own == path)
+        };
+        let ours = all.iter().filter(|run| Some(run.id) == question.own_run || own_file(run)).map(|run| run.id);
+        let mut ours: BTreeSet<u64> = ours.collect();
+        ours.extend(question.own_run);
+        let mut newest: BTreeMap<(u64, &str, &str), &WorkflowRun> = BTreeMap::new();
+        for run in all {
+            let place = newest.entry((run.workflow_id, run.path.as_str(), run.event.as_str())).or_insert(run);
+            if (&run.created_at, run.id) > (&place.created_at, place.id) {
+                *place = run;
+            }
+        }
+        let newest = newest.values().map(|run| run.id).collect();
+        Self { by_id: all.iter().map(|run| (run.id, run)).collect(), ours, newest }
+    }
+
+    fn counting(&self) -> impl Iterator<Item = &'a WorkflowRun> {
+        let counts = |id: &u64| self.newest.contains(id) && !self.ours.contains(id);
+        let mut ids: Vec<u64> = self.by_id.keys().copied().filter(counts).collect();
+        ids.sort_unstable();
+        ids.into_iter().filter_map(|id| self.by_id.get(&id).copied())
+    }
+
+    fn is_ours(&self, check: &CheckRun) -> bool {
+        run_and_job(&check.details_url).is_some_and(|(run, _)| self.ours.contains(&run))
+    }
+
+    /// Whether a check belongs to a run that a newer one of the same workflow and event has replaced.
+    fn is_replaced(&self, check: &CheckRun) -> bool {
+        let run = run_and_job(&check.details_url).and_then(|(run, _)| self.by_id.get(&run));
+        run.is_some_and(|run| !self.newest.contains(&run.id))
+    }
+
+    /// Whether a run ended well in spite of a failed job: `continue-on-error`.
+    fn succeeded(&self, run: u64) -> bool {
+        self.by_id.get(&run).is_some_and(|run| run.conclusion == Some(Conclusion::Success))
+    }
+
+    /// What tells jobs of one name apart: the workflow and its event.
+    fn group(&self, check: &CheckRun) -> (u64, String) {
+        let run = run_and_job(&check.details_url).and_then(|(run, _)| self.by_id.get(&run));
+        run.map_or((0, String::new()), |run| (run.workflow_id, run.event.clone()))
+    }
+}
+
+/// Of several check runs of one name the newest (GITHUB 32: the API sorts out only those of one suite).
+fn newest_checks<'a>(checks: &'a [CheckRun], runs: &Runs<'_>) -> Vec<&'a CheckRun> {
+    let mut newest: BTreeMap<(String, String, (u64, String)), &CheckRun> = BTreeMap::new();
+    for check in checks.iter().filter(|check| !runs.is_ours(check) && !runs.is_replaced(check)) {
+        let key = (check.app.clone(), check.name.clone(), runs.group(check));
+        let place = newest.entry(key).or_insert(check);
+        // One that has not started yet is newer than all that have.
+        let age = |check: &CheckRun| (check.started_at.is_empty(), check.started_at.clone(), check.id);
+        if age(check) > age(place) {
+            *place = check;
+        }
+    }
+    newest.into_values().collect()
+}
+
+fn standing(progress: Progress, conclusion: Option<Conclusion>) -> Standing {
+    match (progress, conclusion) {
+        (Progress::ActionRequired, _) | (Progress::Completed, Some(Conclusion::ActionRequired)) => Standing::Approval,
+        (Progress::Waiting, _) => Standing::Environment,
+        (Progress::Queued | Progress::Running, _) => Standing::Unfinished,
+        (Progress::Completed, Some(Conclusion::Success | Conclusion::Neutral | Conclusion::Skipped)) => Standing::Good,
+        (Progress::Completed, Some(Conclusion::Cancelled | Conclusion::Stale)) => Standing::Cancelled,
+        (
+            Progress::Completed,
+            Some(Conclusion::Failure | Conclusion::TimedOut | Conclusion::StartupFailure | Conclusion::Unknown) | None,
+        ) => Standing::Failing,
+    }
+}
+
+fn standing_of_status(status: &CommitStatus) -> Standing {
+    match status.state {
+        StatusState::Success | StatusState::Warning => Standing::Good,
+        StatusState::Pending => Standing::Unfinished,
+        StatusState::Failure | StatusState::Error => Standing::Failing,
+    }
+}
+
+fn item_of_check(check: &CheckRun) -> Item {
+    let kind = match run_and_job(&check.details_url) {
+        Some((run, job)) => ItemKind::Job { run, job: job.unwrap_or(check.id), check_run: check.id },
+        None => ItemKind::Check { check_run: check.id },
+    };
+    Item { name: check.name.clone(), url: check.details_url.clone(), kind, conclusion: check.conclusion }
+}
+
+fn item_of_status(status: &CommitStatus) -> Item {
+    let conclusion = match status.state {
+        StatusState::Success | StatusState::Warning => Some(Conclusion::Success),
+        StatusState::Failure | StatusState::Error => Some(Conclusion::Failure),
+        StatusState::Pending => None,
+    };
+    Item { name: status.context.clone(), url: status.target_url.clone(), kind: ItemKind::Status, conclusion }
+}
+
+fn item_of_run(run: &WorkflowRun) -> Item {
+    let name = if run.name.is_empty() { run.path.clone() } else { run.name.clone() };
+    Item { name, url: run.html_url.clone(), kind: ItemKind::Run { run: run.id }, conclusion: run.conclusion }
+}
+
+/// The ids in `…/actions/runs/RUN/job/JOB` (GITHUB 30).
+fn run_and_job(url: &str) -> Option<(u64, Option<u64>)> {
+    let rest = url.split_once("/actions/runs/")?.1;
+    let mut parts = rest.split(['/', '?', '#']);
+    let run = parts.next()?.parse().ok()?;
+    let job = match parts.next() {
+        Some("job" | "jobs") => parts.next().and_then(|job| job.parse().ok()),
+        _ => None,
+    };
+    Some((run, job))
+}

@@ -1,0 +1,168 @@
+//! Commits made through the API: GitHub signs those of a bot when they name no author.
+//!
+//! Invariant: a branch is only ever moved forward, from the commit that the caller believes it at; never forced.
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use http::Method;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::client::{Call, GitHub};
+use super::error::{GithubError, Permission};
+use super::path::escaped_path;
+use crate::domain::units::CommitSha;
+
+/// A file of a commit.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FileChange {
+    /// Its path in the repository, with `/`.
+    pub path: String,
+    /// What it becomes.
+    pub content: FileContent,
+}
+
+/// What a file becomes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum FileContent {
+    /// A plain file.
+    Plain(Vec<u8>),
+    /// A file that may be run.
+    Executable(Vec<u8>),
+    /// Gone.
+    Deleted,
+}
+
+/// A commit to be made on a branch.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NewCommit {
+    /// The branch; made when [`NewCommit::place`] says so.
+    pub branch: String,
+    /// Whether the branch is there.
+    pub place: BranchPlace,
+    /// The commit that it stands on, and that the branch has to be at.
+    pub parent: CommitSha,
+    /// Its message.
+    pub message: String,
+    /// What changes.
+    pub files: Vec<FileChange>,
+}
+
+/// Whether a branch is there already.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum BranchPlace {
+    /// It is moved.
+    Existing,
+    /// It is made.
+    New,
+}
+
+/// What became of a commit.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Committed {
+    /// The branch is at it.
+    Done(CommitSha),
+    /// The branch had moved meanwhile; nothing was overwritten.
+    HeadMoved,
+}
+
+#[derive(Deserialize)]
+struct Sha {
+    sha: String,
+}
+
+const CONTENTS: &str = "contents";
+
+impl GitHub {
+    /// The commit that a branch is at; `None` if there is no such branch.
+    ///
+    /// # Errors
+    /// Any [`GithubError`] but not found.
+    pub async fn head_of(&self, branch: &str) -> Result<Option<CommitSha>, GithubError> {
+        #[derive(Deserialize)]
+        struct Reference {
+            object: Sha,
+        }
+        let path = self.at(format!("/git/ref/heads/{}", escaped_path(branch)));
+        let call = Call::get(path, format!("read branch {branch}"), Permission::read(CONTENTS));
+        match self.read::<Reference>(call).await {
+            Ok(reference) => Ok(Some(CommitSha(reference.object.sha.clone()))),
+            Err(GithubError::NotFound { .. }) => Ok(None),
+            Err(other) => Err(other),
+        }
+    }
+
+    /// Makes a commit of these files and moves the branch to it. Everything before the last step leaves no trace.
+    ///
+    /// # Errors
+    /// Any [`GithubError`].
+    pub async fn commit_files(&self, new: &NewCommit) -> Result<Committed, GithubError> {
+        #[derive(Deserialize)]
+        struct GitCommit {
+            tree: Sha,
+        }
+        let path = self.at(format!("/git/commits/{}", escaped_path(&new.parent.0)));
+        let parent = self.read::<GitCommit>(Call::get(path, "read the parent commit", Permission::read(CONTENTS)));
+        let base_tree = parent.await?.tree.sha.clone();
+        let mut entries = Vec::new();
+        for file in &new.files {
+            entries.push(self.tree_entry(file).await?);
+        }
+        let tree = self.make("/git/trees", &json!({ "base_tree": base_tree, "tree": entries }), "store a tree").await?;
+        let body = json!({ "message": new.message, "tree": tree, "parents": [new.parent.0] });
+        let commit = self.make("/git/commits", &body, "make a commit").await?;
+        self.move_branch(new, CommitSha(commit)).await
+    }
+
+    /// Stores something that its content names: doing it twice is doing it once (a commit twice leaves one unused).
+    async fn make(&self, route: &str, body: &Value, doing: &str) -> Result<String, GithubError> {
+        let call = Call::write(Method::POST, self.at(route), body, doing, Permission::write(CONTENTS)).repeatable();
+        Ok(self.wrote::<Sha>(call).await?.sha)
+    }
+
+    async fn tree_entry(&self, file: &FileChange) -> Result<Value, GithubError> {
+        let (mode, bytes) = match &file.content {
+            FileContent::Plain(bytes) => ("100644", bytes),
+            FileContent::Executable(bytes) => ("100755", bytes),
+            FileContent::Deleted => {
+                return Ok(json!({ "path": file.path, "mode": "100644", "type": "blob", "sha": null }));
+            }
+        };
+        let body = json!({ "content": STANDARD.encode(bytes), "encoding": "base64" });
+        let blob = self.make("/git/blobs", &body, &format!("store {}", file.path)).await?;
+        Ok(json!({ "path": file.path, "mode": mode, "type": "blob", "sha": blob }))
+    }
+
+    async fn move_branch(&self, new: &NewCommit, commit: CommitSha) -> Result<Committed, GithubError> {
+        let permission = Permission::write(CONTENTS);
+        let call = match new.place {
+            BranchPlace::Existing => {
+                let path = self.at(format!("/git/refs/heads/{}", escaped_path(&new.branch)));
+                let body = json!({ "sha": commit.0, "force": false });
+                Call::write(Method::PATCH, path, &body, format!("move branch {}", new.branch), permission)
+            }
+            BranchPlace::New => {
+                let body = json!({ "ref": format!("refs/heads/{}", new.branch), "sha": commit.0 });
+                Call::write(
+                    Method::POST,
+                    self.at("/git/refs"),
+                    &body,
+                    format!("make branch {}", new.branch),
+                    permission,
+                )
+            }
+        };
+        match self.send(&call).await {
+            Ok(_answer) => Ok(Committed::Done(commit)),
+            // Not a fast-forward, there already, or an answer that got lost: the branch itself tells.
+            Err(error @ (GithubError::Refused { status: 409 | 422, .. } | GithubError::Unanswered { .. })) => {
+                match self.head_of(&new.branch).await? {
+                    Some(head) if head == commit => Ok(Committed::Done(commit)),
+                    Some(head) if head != new.parent => Ok(Committed::HeadMoved),
+                    _ => Err(error),
+                }
+            }
+            Err(other) => Err(other),
+        }
+    }
+}

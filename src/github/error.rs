@@ -1,0 +1,251 @@
+//! What can go wrong between us and a forge, each with what to do about it.
+//!
+//! Invariant: callers branch on variants, never on text; a message of the server is cut and freed of control characters
+//! before it is kept, and no error holds a token.
+
+use std::fmt;
+
+use crate::domain::stop::StopCause;
+use crate::domain::units::human_duration;
+use crate::http::HttpError;
+
+/// The most characters of a server's message that are kept.
+const MAX_MESSAGE: usize = 300;
+
+/// A permission of a workflow's token, as it stands under `permissions:`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Permission {
+    /// The key: `pull-requests`.
+    pub scope: String,
+    /// The value: `read` or `write`.
+    pub access: Access,
+}
+
+/// How much of a scope is needed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Access {
+    /// To look.
+    Read,
+    /// To change.
+    Write,
+}
+
+impl Permission {
+    pub(super) fn read(scope: &str) -> Self {
+        Self { scope: scope.to_owned(), access: Access::Read }
+    }
+
+    pub(super) fn write(scope: &str) -> Self {
+        Self { scope: scope.to_owned(), access: Access::Write }
+    }
+
+    /// The one to ask for when the server lists what would do (`issues=write; pull_requests=write`): the one that we think of
+    /// if it is among them, else the first.
+    pub(super) fn among(header: &str, ours: Self) -> Self {
+        let listed: Vec<Self> = header.split([';', ',']).filter_map(Self::parse).collect();
+        if listed.contains(&ours) { ours } else { listed.into_iter().next().unwrap_or(ours) }
+    }
+
+    fn parse(pair: &str) -> Option<Self> {
+        let (scope, access) = pair.trim().split_once('=')?;
+        let plain = !scope.is_empty() && scope.chars().all(|c| c.is_ascii_lowercase() || c == '_');
+        let access = match access.trim() {
+            "read" => Access::Read,
+            "write" | "admin" => Access::Write,
+            _ => return None,
+        };
+        plain.then(|| Self { scope: scope.replace('_', "-"), access })
+    }
+}
+
+impl fmt::Display for Permission {
+    /// The line to add: `pull-requests: write`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let access = match self.access {
+            Access::Read => "read",
+            Access::Write => "write",
+        };
+        write!(f, "{}: {access}", self.scope)
+    }
+}
+
+/// Which of GitHub's limits was hit (GITHUB 25).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Limit {
+    /// Requests per hour.
+    Primary,
+    /// Too much at once, or too many writes.
+    Secondary,
+}
+
+impl fmt::Display for Limit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Primary => "the hourly limit of requests",
+            Self::Secondary => "the limit on bursts and writes",
+        })
+    }
+}
+
+/// Whether the token has been of use before it was refused.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TokenHistory {
+    /// It answered before, so it has expired or was revoked since.
+    Worked,
+    /// It never answered.
+    Never,
+}
+
+/// Why a request to the forge has no answer that is of use.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum GithubError {
+    /// No HTTP client could be made.
+    #[error(transparent)]
+    Http(#[from] HttpError),
+    /// The API's address is no address.
+    #[error(
+        "cannot use `{url}` as the address of the API: {reason} → Fix: set GITHUB_API_URL to https://api.github.com or to your server's"
+    )]
+    Address {
+        /// As given.
+        url: String,
+        /// Why not.
+        reason: String,
+    },
+    /// The token cannot be sent at all.
+    #[error(
+        "the GitHub token is empty or holds characters that no token has → Fix: check the input github-token for line breaks or quotes"
+    )]
+    Token,
+    /// 401.
+    #[error("GitHub refused the token while trying to {doing}: {}", refused_token(*history, message))]
+    TokenRefused {
+        /// What was tried.
+        doing: String,
+        /// Whether it worked before.
+        history: TokenHistory,
+        /// What the server said.
+        message: String,
+    },
+    /// 403 for want of a permission.
+    #[error(
+        "GitHub does not let this token {doing}: {message} → Fix: add `{permission}` under `permissions:` of the job, or give github-token a token that may"
+    )]
+    Forbidden {
+        /// What was tried.
+        doing: String,
+        /// What the job lacks.
+        permission: Permission,
+        /// What the server said.
+        message: String,
+    },
+    /// 404 or 410: not there, or not to be seen with this token.
+    #[error("cannot {doing}: not found → Fix: check that it exists, and that the job has `{permission}`")]
+    NotFound {
+        /// What was tried.
+        doing: String,
+        /// What is needed to see it.
+        permission: Permission,
+    },
+    /// The text is longer than the server takes (GITHUB 27).
+    #[error("cannot {doing}: the text has {chars} characters, more than the server takes")]
+    TooLong {
+        /// What was tried.
+        doing: String,
+        /// How many there were.
+        chars: usize,
+    },
+    /// Any other refusal; repeating it would not help.
+    #[error("GitHub refused to {doing} (status {status}): {message}")]
+    Refused {
+        /// What was tried.
+        doing: String,
+        /// The status.
+        status: u16,
+        /// What the server said.
+        message: String,
+    },
+    /// A limit that is not lifted before our own deadline.
+    #[error("{limit} is used up, and waiting {} for it is longer than the time left; gave up to {doing}", human_duration(*wait_ms))]
+    RateLimited {
+        /// What was tried.
+        doing: String,
+        /// Which limit.
+        limit: Limit,
+        /// How long it would have to be waited for.
+        wait_ms: u64,
+    },
+    /// No answer, or only server errors, for all that was tried.
+    #[error(
+        "cannot {doing}: {reason} (tried {attempts} times) → Fix: see https://www.githubstatus.com and the runner's network, then run again"
+    )]
+    Unreachable {
+        /// What was tried.
+        doing: String,
+        /// How it failed last.
+        reason: String,
+        /// How often.
+        attempts: u32,
+    },
+    /// A write whose answer was lost: it may have taken effect, so it was not repeated.
+    #[error("no answer when trying to {doing}: {reason}; it may have been done")]
+    Unanswered {
+        /// What was tried.
+        doing: String,
+        /// What happened instead.
+        reason: String,
+    },
+    /// An answer that is not what the API promises.
+    #[error("cannot read GitHub's answer when trying to {doing}: {reason}")]
+    Malformed {
+        /// What was tried.
+        doing: String,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// An answer or a list that is longer than we read.
+    #[error("the answer when trying to {doing} is larger than {limit}")]
+    TooLarge {
+        /// What was tried.
+        doing: String,
+        /// What we read at most.
+        limit: String,
+    },
+    /// Everything is to end.
+    #[error("stopped before the answer came")]
+    Stopped(StopCause),
+}
+
+impl GithubError {
+    /// Whether the thing asked for is not there (or hidden).
+    #[must_use]
+    pub fn is_not_found(&self) -> bool {
+        matches!(self, Self::NotFound { .. })
+    }
+
+    /// Whether nothing can succeed with this token any more.
+    #[must_use]
+    pub fn is_token_refused(&self) -> bool {
+        matches!(self, Self::TokenRefused { .. })
+    }
+}
+
+fn refused_token(history: TokenHistory, message: &str) -> String {
+    match history {
+        TokenHistory::Worked => format!(
+            "{message}; it was accepted before, so it has expired (an App's token lives one hour) or was revoked \
+             → Fix: use the job's GITHUB_TOKEN, which lives as long as the job, or a fresh token"
+        ),
+        TokenHistory::Never => format!("{message} → Fix: check the input github-token (default: the job's own token)"),
+    }
+}
+
+/// A server's message, fit to be shown.
+pub(super) fn shown(message: &str) -> String {
+    let plain = message.chars().map(|c| if c.is_control() { ' ' } else { c });
+    let mut text: String = plain.take(MAX_MESSAGE).collect();
+    if message.chars().count() > MAX_MESSAGE {
+        text.push('…');
+    }
+    text
+}

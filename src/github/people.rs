@@ -1,0 +1,129 @@
+//! Who we are and who others are: the token's own account, and what an account may do in the repository.
+
+use std::sync::Arc;
+
+use serde::Deserialize;
+
+use super::client::{Call, GitHub};
+use super::error::{GithubError, Permission};
+use super::path::escaped;
+
+/// The account of a workflow's own token.
+pub const ACTIONS_BOT: &str = "github-actions[bot]";
+
+/// An account as answers name it.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub struct User {
+    /// The login; an app's ends in `[bot]`.
+    pub login: String,
+    /// `User`, `Bot`, `Organization`; empty where the forge does not tell.
+    #[serde(rename = "type", default)]
+    pub kind: String,
+}
+
+impl User {
+    /// Whether this is an app or a job's token.
+    #[must_use]
+    pub fn is_bot(&self) -> bool {
+        self.kind == "Bot" || self.login.ends_with("[bot]")
+    }
+}
+
+/// What an account may do in a repository, least first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum RepoRole {
+    /// Nothing, or only what everybody may.
+    None,
+    /// Look.
+    Read,
+    /// Sort issues and pull requests.
+    Triage,
+    /// Push.
+    Write,
+    /// Push and change some settings.
+    Maintain,
+    /// Everything.
+    Admin,
+}
+
+/// Whose comments are ours.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Identity {
+    /// Those of this account.
+    Login(String),
+    /// An app's, whose name the API does not tell its token: any bot's that begin with our marker.
+    SomeBot,
+}
+
+impl Identity {
+    /// Whether this account can be us.
+    #[must_use]
+    pub fn is(&self, user: &User) -> bool {
+        match self {
+            Self::Login(login) => login.eq_ignore_ascii_case(&user.login),
+            Self::SomeBot => user.is_bot(),
+        }
+    }
+}
+
+/// Which token the client was given, for where the API does not tell whom it belongs to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TokenKind {
+    /// The job's own `GITHUB_TOKEN`.
+    Job,
+    /// One that somebody made: an App's, or a person's.
+    Given,
+}
+
+impl GitHub {
+    /// Finds out whose comments are ours. One request; the job's own token and an App's are refused it (403).
+    ///
+    /// # Errors
+    /// All but [`GithubError::Forbidden`] and [`GithubError::NotFound`].
+    pub async fn identity(&self, token: TokenKind) -> Result<Identity, GithubError> {
+        let call = Call::get("/user".to_owned(), "read the token's own account", Permission::read("metadata"));
+        match self.read::<User>(call).await {
+            Ok(user) => Ok(Identity::Login(user.login.clone())),
+            Err(GithubError::Forbidden { .. } | GithubError::NotFound { .. }) => Ok(match token {
+                TokenKind::Job => Identity::Login(ACTIONS_BOT.to_owned()),
+                TokenKind::Given => Identity::SomeBot,
+            }),
+            Err(other) => Err(other),
+        }
+    }
+
+    /// What an account may do in the repository; `author_association` does not tell (GITHUB 35).
+    ///
+    /// # Errors
+    /// Any [`GithubError`] but not found, which is [`RepoRole::None`].
+    pub async fn role_of(&self, login: &str) -> Result<RepoRole, GithubError> {
+        #[derive(Deserialize)]
+        struct Answer {
+            permission: String,
+            #[serde(default)]
+            role_name: Option<String>,
+        }
+        let path = self.at(format!("/collaborators/{}/permission", escaped(login)));
+        let call = Call::get(path, format!("read what {login} may do here"), Permission::read("metadata"));
+        let answer: Arc<Answer> = match self.read(call).await {
+            Ok(answer) => answer,
+            Err(GithubError::NotFound { .. }) => return Ok(RepoRole::None),
+            Err(other) => return Err(other),
+        };
+        // `permission` folds maintain into write and triage into read; a custom role is known by its base there alone.
+        let fine = answer.role_name.as_deref().and_then(role);
+        Ok(fine.or_else(|| role(&answer.permission)).unwrap_or(RepoRole::None))
+    }
+}
+
+fn role(word: &str) -> Option<RepoRole> {
+    Some(match word {
+        "admin" | "owner" => RepoRole::Admin,
+        "maintain" => RepoRole::Maintain,
+        "write" | "push" => RepoRole::Write,
+        "triage" => RepoRole::Triage,
+        "read" | "pull" => RepoRole::Read,
+        "none" => RepoRole::None,
+        _ => return None,
+    })
+}
