@@ -7,9 +7,12 @@ pub mod check;
 mod context;
 #[cfg(debug_assertions)]
 mod crash;
+mod delivery;
 mod demo;
 mod environment;
 pub mod init;
+#[cfg(debug_assertions)]
+mod leap;
 mod models;
 mod plan;
 pub mod read;

@@ -23,7 +23,7 @@ const CASSETTE: &str = "cassette";
 /// # Errors
 /// An address, key or cassette that cannot be used (exit 2).
 pub(super) fn connect(plan: &Plan, setup: &Setup<'_>) -> anyhow::Result<Providers> {
-    let http = Http::new(http_settings(setup.environment));
+    let http = http(setup.environment);
     let tape = tape(plan, setup)?;
     let mut providers: BTreeMap<String, Box<dyn Provider>> = BTreeMap::new();
     for (name, endpoint) in &plan.endpoints {
@@ -95,6 +95,11 @@ pub(super) fn learn_cassettes(plan: &mut Plan, checkout: &Path) -> anyhow::Resul
 
 fn targets(plan: &Plan) -> impl Iterator<Item = &ModelId> {
     plan.tiers.iter().flat_map(|tier| tier.artisan.iter().chain(&tier.librarian).chain(&tier.critic))
+}
+
+/// The HTTP client with the user's proxies and certificates.
+pub(super) fn http(environment: &Environment) -> Http {
+    Http::new(http_settings(environment))
 }
 
 /// Proxies and extra certificates by their customary variables; upper case wins.

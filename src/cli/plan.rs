@@ -7,8 +7,8 @@ use clap::Args;
 use super::environment::{Environment, current_dir, from_here};
 use super::{Failure, context, models};
 use crate::config::{
-    self, Build, BuiltInEndpoint, Catalogue, FileContent, NamedFile, Plan, Setting, Settings, Sources, TiersSource,
-    Wire,
+    self, Build, BuiltInEndpoint, Catalogue, FileContent, NamedFile, Plan, Push, Setting, Settings, Sources,
+    TiersSource, Wire,
 };
 use crate::domain::ci::CiContext;
 use crate::domain::model_id::BUILT_IN_PROVIDERS;
@@ -116,7 +116,6 @@ pub(super) struct Resolved {
     /// The checkout: the folder upshift was started in.
     pub(super) checkout: PathBuf,
     /// What triggered this process; `None` on somebody's own machine.
-    #[expect(dead_code, reason = "the push and the comment read it")]
     pub(super) context: Option<CiContext>,
 }
 
@@ -139,13 +138,15 @@ pub(super) fn resolve_settings(
         env: environment.text(),
         config_file: None,
         tiers_file: None,
-        build: Build { github: false, confinement: false, frameworks: &[] },
+        build: Build { default_push: None, confinement: false, frameworks: &[] },
     };
     let context =
         context::read(environment).map_err(|error| Failure::with_code(EXIT_REFUSED, format!("✖ Refused: {error}")))?;
     if let Some(why) = gate::refusal(context.as_ref()) {
         return Err(Failure::with_code(EXIT_REFUSED, format!("✖ Refused: {why}")));
     }
+    sources.build.default_push =
+        context.as_ref().map(|context| if context.is_about_a_pull_request() { Push::Commit } else { Push::Pr });
     let distrusted = gate::distrusts_checkout(context.as_ref());
     let path = sources.config_path().to_owned();
     sources.config_file = Some(if distrusted { missing(&path) } else { read_named(&checkout, &path) });

@@ -6,7 +6,7 @@ use clap::Args as ClapArgs;
 
 use super::environment::{Environment, current_dir};
 use super::setup::{self, Setup};
-use super::{Failure, report};
+use super::{Failure, context, report};
 use crate::audit::{AuditError, Journal, LoadedRun, Reader, RunStatus};
 use crate::config::Plan;
 use crate::domain::event::Event;
@@ -38,7 +38,8 @@ pub(super) fn run(args: Args, environment: &Environment) -> anyhow::Result<u8> {
     at_home(&loaded, &state.plan, &checkout)?;
     state.plan.audit = Some(path.clone());
     let plan = state.plan.clone();
-    let setup = Setup::new(&checkout, environment, Some(&plan));
+    let context = context::read(environment).map_err(|error| Failure::usage(error.to_string()))?;
+    let setup = Setup::new(&checkout, environment, Some(&plan), context.as_ref());
     let mut store = setup.open_store(Some(&path))?;
     let workspace = setup.open_workspace(&state.plan)?;
     let invocation = store

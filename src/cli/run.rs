@@ -2,10 +2,10 @@
 
 use std::path::Path;
 
-use super::Failure;
 use super::environment::Environment;
 use super::plan::{self, Flags, Resolved};
 use super::setup::{self, Setup};
+use super::{Failure, delivery};
 use crate::audit::Journal;
 use crate::config::Plan;
 use crate::domain::event::{Event, RunStarted};
@@ -23,16 +23,18 @@ pub(super) fn run(flags: Flags, environment: &Environment) -> anyhow::Result<u8>
 
 /// Starts a fresh run of a resolved plan.
 pub(super) fn start(resolved: Resolved, environment: &Environment) -> anyhow::Result<u8> {
-    let Resolved { plan, checkout, .. } = resolved;
+    let Resolved { mut plan, checkout, context } = resolved;
+    let destination = delivery::destination(&mut plan, context.as_ref(), &checkout, environment)?;
     for warning in &plan.warnings {
         super::say(&format!("⚠ {warning}"));
     }
     let folder = setup::working_directory(&checkout, &plan)?;
     let (test_command, framework) = test_command(&plan, &folder)?;
-    let setup = Setup::new(&checkout, environment, Some(&plan));
+    let setup = Setup::new(&checkout, environment, Some(&plan), context.as_ref());
     let workspace = setup.open_workspace(&plan)?;
     let mut store = setup.open_store(plan.audit.as_deref())?;
-    let state = RunState::new(RunId::random(), plan, test_command, framework);
+    let mut state = RunState::new(RunId::random(), plan, test_command, framework);
+    state.destination = destination;
     let started = started(&state, &folder, &setup);
     let saved = serde_json::to_string(&state)?;
     let invocation = store.begin_run(&started, std::process::id(), &saved);

@@ -7,15 +7,18 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::environment::{Environment, from_here};
-use super::{Failure, models, report, signals, terminal};
+use super::{Failure, delivery, models, report, signals, terminal};
 use secrecy::SecretString;
 
 use crate::audit::{self, AuditError, Journal, Location, Store};
 use crate::config::Plan;
+use crate::domain::ci::CiContext;
 use crate::domain::clock::{Clock, SystemClock};
 use crate::domain::event::{Event, EventSink};
 use crate::domain::outcome::EXIT_INTERNAL;
 use crate::domain::stop::{Stop, StopCause, StopSource};
+use crate::domain::waiting::Waiting;
+use crate::lifecycle::outside::Outside;
 use crate::lifecycle::state::RunState;
 use crate::lifecycle::{self, Engine, World};
 use crate::model::Providers;
@@ -43,9 +46,11 @@ pub(super) struct Setup<'a> {
     /// The environment.
     pub(super) environment: &'a Environment,
     /// Time.
-    pub(super) clock: Arc<SystemClock>,
+    pub(super) clock: Arc<dyn Clock>,
     /// Secrets.
     pub(super) redactor: Arc<Redactor>,
+    /// The job, where this is one.
+    pub(super) context: Option<&'a CiContext>,
 }
 
 /// Runs a future on this thread.
@@ -87,11 +92,17 @@ pub(super) fn locate(configured: &str, checkout: &Path, environment: &Environmen
 
 impl<'a> Setup<'a> {
     /// Learns the secrets and starts the clock.
-    pub(super) fn new(checkout: &'a Path, environment: &'a Environment, plan: Option<&Plan>) -> Self {
+    pub(super) fn new(
+        checkout: &'a Path,
+        environment: &'a Environment,
+        plan: Option<&Plan>,
+        context: Option<&'a CiContext>,
+    ) -> Self {
         Self {
             checkout,
             environment,
-            clock: Arc::new(SystemClock::new()),
+            clock: clock(environment),
+            context,
             redactor: Arc::new(Redactor::new(&secrets(environment, plan))),
         }
     }
@@ -124,9 +135,10 @@ impl<'a> Setup<'a> {
         state: RunState,
         replay: Replay,
     ) -> anyhow::Result<u8> {
-        let stop = self.listen(&state)?;
+        let heard = self.listen(&state)?;
         let providers = models::connect(&state.plan, self)?;
-        let world = self.world(&state, workspace, &providers, stop)?;
+        let outside = delivery::outside(self, &state, &heard.signals)?;
+        let world = self.world(&state, workspace, &providers, heard, outside)?;
         let (format, run_id) = (state.plan.format, state.run_id.clone());
         let mut engine = Engine::new(world, journal, state, replay);
         let ran = lifecycle::run(&mut engine).await;
@@ -151,16 +163,15 @@ impl<'a> Setup<'a> {
     }
 
     /// Signals and the clock of the active time raise one flag.
-    fn listen(&self, state: &RunState) -> anyhow::Result<Stop> {
+    fn listen(&self, state: &RunState) -> anyhow::Result<Heard> {
         let (source, stop) = StopSource::new();
+        let (signal_source, signals) = StopSource::new();
         let source = Arc::new(source);
-        signals::listen(&source)?;
+        signals::listen(&[Arc::clone(&source), Arc::new(signal_source)])?;
         let left = state.plan.budget.max_active_ms.saturating_sub(state.active_ms);
-        tokio::spawn(async move {
-            tokio::time::sleep(Duration::from_millis(left)).await;
-            source.raise(StopCause::TimeUp);
-        });
-        Ok(stop)
+        let waiting = Waiting::default();
+        tokio::spawn(end_when_used_up(source, Arc::clone(&self.clock), waiting.clone(), left));
+        Ok(Heard { stop, signals, waiting })
     }
 
     /// Opens the tree and keeps it for this process alone; before a run is recorded, so that none begins that cannot go on.
@@ -186,7 +197,8 @@ impl<'a> Setup<'a> {
         state: &RunState,
         workspace: Arc<Workspace>,
         providers: &'w Providers,
-        stop: Stop,
+        heard: Heard,
+        outside: Option<Outside>,
     ) -> anyhow::Result<World<'w>> {
         let plan = &state.plan;
         let folder = working_directory(self.checkout, plan)?;
@@ -214,7 +226,9 @@ impl<'a> Setup<'a> {
             },
             setup,
             clock: &*self.clock,
-            stop,
+            stop: heard.stop,
+            waiting: heard.waiting,
+            outside,
             redactor: Arc::clone(&self.redactor),
             keep: self.keep_folder(plan),
         })
@@ -255,6 +269,43 @@ impl<'a> Setup<'a> {
     pub(super) fn clock(&self) -> &dyn Clock {
         &*self.clock
     }
+}
+
+/// What may end a run, and what counts its waiting.
+#[derive(Debug)]
+pub(super) struct Heard {
+    /// Signals and the clock of the active time.
+    stop: Stop,
+    /// Signals alone.
+    pub(super) signals: Stop,
+    /// Counts waiting.
+    waiting: Waiting,
+}
+
+/// Raises the flag when this much active time is over; waiting for the outside does not count.
+async fn end_when_used_up(source: Arc<StopSource>, clock: Arc<dyn Clock>, waiting: Waiting, left_ms: u64) {
+    /// How often it is looked whether waiting is over.
+    const LOOK_MS: u64 = 1_000;
+    let began = clock.monotonic_ms();
+    loop {
+        let now = clock.monotonic_ms();
+        let active = now.saturating_sub(began).saturating_sub(waiting.total_ms(now));
+        if active >= left_ms && !waiting.is_under_way() {
+            return source.raise(StopCause::TimeUp);
+        }
+        tokio::time::sleep(Duration::from_millis(left_ms.saturating_sub(active).max(LOOK_MS))).await;
+    }
+}
+
+#[cfg(debug_assertions)]
+fn clock(environment: &Environment) -> Arc<dyn Clock> {
+    super::leap::LeapClock::from(environment)
+        .map_or_else(|| Arc::new(SystemClock::new()) as _, |leap| Arc::new(leap) as _)
+}
+
+#[cfg(not(debug_assertions))]
+fn clock(_environment: &Environment) -> Arc<dyn Clock> {
+    Arc::new(SystemClock::new())
 }
 
 /// The files that a test command executes as scripts: the program itself, an interpreter's first file, make's rules.

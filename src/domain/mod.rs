@@ -23,3 +23,4 @@ pub mod test_report;
 pub mod tool;
 pub mod units;
 pub mod verdict;
+pub mod waiting;

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use super::outside::Outside;
 use super::state::{Phase, RunState};
 use crate::audit::{AuditError, Cap, Journal, Scope};
 use crate::domain::budget::Spent;
@@ -11,6 +12,7 @@ use crate::domain::event::Event;
 use crate::domain::outcome::Outcome;
 use crate::domain::stop::{Stop, StopCause};
 use crate::domain::units::MicroUsd;
+use crate::domain::waiting::Waiting;
 use crate::model::Providers;
 use crate::policy::budget;
 use crate::process::{ProcessError, Spec};
@@ -51,6 +53,10 @@ pub struct World<'a> {
     pub clock: &'a dyn Clock,
     /// Raised by signals and when the active time is up.
     pub stop: Stop,
+    /// Counts the time that is spent waiting for the outside.
+    pub waiting: Waiting,
+    /// The outside, where something is delivered.
+    pub outside: Option<Outside>,
     /// Takes secrets out.
     pub redactor: Arc<Redactor>,
     /// The folder for what a run leaves beside its audit log.
@@ -89,7 +95,9 @@ impl<'a> Engine<'a> {
     /// Active milliseconds so far, over all invocations.
     #[must_use]
     pub fn active_ms(&self) -> u64 {
-        self.active_before_ms + self.world.clock.monotonic_ms().saturating_sub(self.started_ms)
+        let now = self.world.clock.monotonic_ms();
+        let waited = self.world.waiting.total_ms(now);
+        self.active_before_ms + now.saturating_sub(self.started_ms).saturating_sub(waited)
     }
 
     /// What of the budget is used.

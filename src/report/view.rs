@@ -7,8 +7,8 @@ use std::collections::HashSet;
 
 use crate::domain::attempt::{Attempt, TierExit};
 use crate::domain::budget::{Budget, Spent};
-use crate::domain::event::{BaselineFinished, DiffStat, Event, RunFinished, RunStarted};
 use crate::domain::delivery::{Answer, Awaited};
+use crate::domain::event::{BaselineFinished, DiffStat, Event, RunFinished, RunStarted};
 use crate::domain::ladder::{Role, Tier};
 use crate::domain::outcome::Outcome;
 use crate::domain::units::{CommitSha, MicroUsd};

@@ -8,6 +8,8 @@
 #[cfg(test)]
 mod audit;
 #[cfg(test)]
+mod breakpoints;
+#[cfg(test)]
 mod config;
 #[cfg(test)]
 mod crashes;

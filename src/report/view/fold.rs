@@ -2,9 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{
-    Delivery, Ending, Liveness, Position, PullRequestView, PushView, RunView, TierState, TierView, WaitView,
-};
+use super::{Delivery, Ending, Liveness, Position, PullRequestView, PushView, RunView, TierState, TierView, WaitView};
 use crate::domain::attempt::{Attempt, AttemptStatus, TierExit};
 use crate::domain::budget::Spent;
 use crate::domain::event::{BaselineFinished, Event, RunFinished, RunStarted};
