@@ -196,10 +196,7 @@ pub(super) async fn propose(engine: &mut Engine<'_>, fix: Fix) -> Result<(), Lif
 
 /// The signal that ended a request, if one did.
 pub(super) fn stopped_by(error: &GithubError) -> Option<i32> {
-    match error {
-        GithubError::Stopped(StopCause::Signal(signal)) => Some(*signal),
-        _ => None,
-    }
+    if let GithubError::Stopped(StopCause::Signal(signal)) = error { Some(*signal) } else { None }
 }
 
 fn title(message: &str) -> String {

@@ -159,6 +159,10 @@ impl Progress {
         }
     }
 
+    #[expect(
+        clippy::wildcard_enum_match_arm,
+        reason = "only events of a delivery come here, and few answers stand out"
+    )]
     fn delivery(&self, event: &Event) -> Vec<String> {
         let (tone, line) = match event {
             Event::PublishStarted { branch, parent } => {

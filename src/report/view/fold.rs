@@ -108,6 +108,7 @@ impl Fold {
         }
     }
 
+    #[expect(clippy::wildcard_enum_match_arm, reason = "only events of a delivery come here")]
     fn deliver(&mut self, event: &Event) {
         let delivery = &mut self.delivery;
         match event {
@@ -117,18 +118,14 @@ impl Fold {
             Event::PullRequestReady { number, url, .. } => {
                 delivery.pull_request = Some(PullRequestView { number: *number, url: url.clone() });
             }
-            Event::BreakpointReached { key, awaited, commit, .. } => {
-                if !delivery.waits.iter().any(|wait| wait.key == *key) {
-                    delivery.waits.push(WaitView {
-                        key: key.clone(),
-                        awaited: *awaited,
-                        commit: commit.clone(),
-                        answer: None,
-                        detail: String::new(),
-                        waited_ms: 0,
-                    });
-                }
-            }
+            Event::BreakpointReached { key, awaited, commit, .. } => delivery.waits.push(WaitView {
+                key: key.clone(),
+                awaited: *awaited,
+                commit: commit.clone(),
+                answer: None,
+                detail: String::new(),
+                waited_ms: 0,
+            }),
             Event::BreakpointCleared { key, answer, detail, waited_ms, .. } => {
                 if let Some(wait) = delivery.waits.iter_mut().find(|wait| wait.key == *key) {
                     wait.answer = Some(*answer);
