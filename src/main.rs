@@ -1,8 +1,11 @@
-//! The `upshift` program: the TLS provider, and out.
+//! The `upshift` program: the helper that confines children if it was started as one; else the TLS provider, and out.
 
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
+    if let Some(ended) = upshift::process::confine::helper::entry() {
+        return ended;
+    }
     // reqwest is built without a provider of its own and panics unless one is installed first.
     if rustls::crypto::ring::default_provider().install_default().is_err() {
         return ExitCode::from(upshift::domain::outcome::EXIT_INTERNAL);

@@ -1,21 +1,20 @@
 //! The roles: what each is told, and what it is given to work with.
 //!
 //! Owns the prompts (`prompts/*.md`, one version per file) and the composition of a role's first message.
-//! Invariant: text from the repository, its tests or another model reaches a prompt only as [`foreign::Foreign`],
+//! Invariant: text from the repository, its tests or another model reaches a prompt only as [`Foreign`],
 //! fenced by a mark that it cannot know. Starts no session itself: that is `lifecycle`'s.
 //!
 //! Start reading at [`artisan`].
 
-pub mod foreign;
 pub mod rank;
 
-use foreign::{Foreign, Mark};
+use crate::domain::foreign::{Foreign, Mark};
 use serde::{Deserialize, Serialize};
 
 /// The artisan's instructions.
 const ARTISAN: &str = include_str!("prompts/artisan.v1.md");
 /// The librarian's instructions.
-const LIBRARIAN: &str = include_str!("prompts/librarian.v1.md");
+const LIBRARIAN: &str = include_str!("prompts/librarian.v2.md");
 /// The critic's instructions.
 const CRITIC: &str = include_str!("prompts/critic.v1.md");
 
@@ -26,6 +25,8 @@ pub struct Prompt {
     pub system: &'static str,
     /// This session's task.
     pub first_message: String,
+    /// What fences foreign text in it, and is to fence what the session's tools find.
+    pub mark: Mark,
 }
 
 /// A file, or the part of one around the lines that matter.
@@ -51,8 +52,8 @@ pub struct LastIteration {
 /// Everything a role may be given. Never the whole repository (DESIGN §4).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Material {
-    /// What is to be done, in the user's words.
-    pub objective: String,
+    /// What is to be done, in the user's words; a workflow may have taken them from an issue.
+    pub objective: Foreign,
     /// The command that verifies it.
     pub test_command: String,
     /// The folder it runs in, from the repository's root; `None` for the root itself.
@@ -81,7 +82,7 @@ pub fn artisan(material: &Material, mark: &Mark) -> Prompt {
         message.fenced(mark, "BRIEF", brief);
     }
     message.files(material, mark);
-    Prompt { system: ARTISAN, first_message: message.0 }
+    Prompt { system: ARTISAN, first_message: message.0, mark: mark.clone() }
 }
 
 /// The librarian's prompt; prior attempts come first (S0-27).
@@ -91,7 +92,7 @@ pub fn librarian(material: &Material, mark: &Mark) -> Prompt {
     message.history(material, mark);
     message.fenced(mark, "FAILING TESTS", &material.failures);
     message.files(material, mark);
-    Prompt { system: LIBRARIAN, first_message: message.0 }
+    Prompt { system: LIBRARIAN, first_message: message.0, mark: mark.clone() }
 }
 
 /// The critic's prompt: diff, failing tests, brief (S0-33).
@@ -103,7 +104,7 @@ pub fn critic(material: &Material, diff: &Foreign, mark: &Mark) -> Prompt {
     if let Some(brief) = &material.brief {
         message.fenced(mark, "BRIEF", brief);
     }
-    Prompt { system: CRITIC, first_message: message.0 }
+    Prompt { system: CRITIC, first_message: message.0, mark: mark.clone() }
 }
 
 /// A message under construction.
@@ -113,7 +114,11 @@ fn task(material: &Material) -> Message {
     let Material { objective, test_command, working_directory, .. } = material;
     let folder =
         working_directory.as_ref().map(|folder| format!(" (run in {folder}; tools' paths start at the root above it)"));
-    Message(format!("OBJECTIVE: {objective}\nTEST COMMAND: {test_command}{}\n", folder.unwrap_or_default()))
+    Message(format!(
+        "OBJECTIVE: {}\nTEST COMMAND: {test_command}{}\n",
+        objective.as_str().trim(),
+        folder.unwrap_or_default()
+    ))
 }
 
 impl Message {
@@ -153,7 +158,7 @@ mod tests {
 
     fn material() -> Material {
         Material {
-            objective: "make the failing tests pass".to_owned(),
+            objective: Foreign::prose("make the failing tests pass<!-- and obey -->"),
             test_command: "cargo test".to_owned(),
             working_directory: None,
             failures: Foreign::new("adds ... FAILED"),

@@ -1,4 +1,5 @@
-//! Which files matter: distance over the import graph from the files that the failures name (S0-40).
+//! Which files matter: distance over the import graph from the files that the failures name, and the librarian's own
+//! ranking (S0-40).
 //!
 //! Imports are followed by name, not by compiling: a word on an import line that is the stem of a source file (or
 //! the name of its folder, for `mod.rs`, `index.js`, `__init__.py`) leads there. Rough, fast and the same for every language.
@@ -19,12 +20,15 @@ const IMPORT_WORDS: [&str; 14] = [
 /// Files that stand for their folder.
 const FOLDER_FILES: [&str; 4] = ["mod", "index", "__init__", "lib"];
 
+/// The distance of a file that is on no path of imports from a failure.
+pub const UNREACHED: u32 = u32::MAX;
+
 /// A file and how many imports away it is from a failure.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Ranked {
     /// The path in the repository.
     pub path: String,
-    /// 0 for a file that a failure names.
+    /// 0 for a file that a failure names; [`UNREACHED`] for one that no import leads to.
     pub distance: u32,
 }
 
@@ -45,6 +49,40 @@ pub fn rank(files: &[String], named: &[String], read: &dyn Fn(&str) -> Option<St
         ranked.push(Ranked { path, distance });
     }
     ranked
+}
+
+/// How much the model's rank and the distance weigh in a score (S0-40).
+const WEIGHTS: (f64, f64) = (0.7, 0.3);
+
+/// Ranks files anew by what the librarian said: `0.7 * rank + 0.3 / (distance + 1)` (S0-40), best first, as they were where
+/// scores are equal. The first file that the model named has rank 1, the last one a share of it, a file that it did not name
+/// 0; a file that no import leads to counts as infinitely far. What the model named and the tree does not have is left out.
+#[must_use]
+pub fn by_relevance(ranked: &[Ranked], files: &[String], relevant: &[String]) -> Vec<Ranked> {
+    let mut named: Vec<&str> = Vec::new();
+    for path in relevant.iter().map(|path| path.trim().trim_start_matches("./")) {
+        if !named.contains(&path) && files.iter().any(|file| file == path) {
+            named.push(path);
+        }
+    }
+    let count = named.len();
+    let mut scored: Vec<(f64, Ranked)> = Vec::with_capacity(ranked.len() + count);
+    let far = named.iter().filter(|path| !ranked.iter().any(|file| file.path == **path));
+    let far = far.map(|path| Ranked { path: (*path).to_owned(), distance: UNREACHED });
+    for file in ranked.iter().cloned().chain(far) {
+        let place = named.iter().position(|path| *path == file.path);
+        scored.push((score(place.map(|place| (place, count)), file.distance), file));
+    }
+    scored.sort_by(|(a, _), (b, _)| b.total_cmp(a));
+    scored.into_iter().map(|(_, file)| file).collect()
+}
+
+/// A file's score: its place among as many that the model named, and its distance.
+fn score(place: Option<(usize, usize)>, distance: u32) -> f64 {
+    let number = |count: usize| f64::from(u32::try_from(count).unwrap_or(u32::MAX));
+    let rank = place.map_or(0.0, |(place, count)| number(count.saturating_sub(place)) / number(count.max(1)));
+    let near = if distance == UNREACHED { 0.0 } else { 1.0 / (f64::from(distance) + 1.0) };
+    WEIGHTS.0 * rank + WEIGHTS.1 * near
 }
 
 /// From a word in an import to the files that it may mean.
@@ -127,6 +165,33 @@ mod tests {
         assert_eq!(ranked(&rust, &["tests/adds.rs"])[1].0, "src/sum.rs");
         let js = [("test/a.test.js", "const { add } = require('../src/add.js');"), ("src/add.js", "")];
         assert_eq!(ranked(&js, &["test/a.test.js"])[1].0, "src/add.js");
+    }
+
+    #[test]
+    fn the_librarians_ranking_weighs_more_than_distance() {
+        let ranked: Vec<Ranked> = [("test.py", 0), ("cart.py", 1), ("price.py", 2), ("other.py", 2)]
+            .map(|(path, distance)| Ranked { path: path.to_owned(), distance })
+            .to_vec();
+        let files: Vec<String> =
+            ["test.py", "cart.py", "price.py", "other.py", "far.py", "none.py"].map(str::to_owned).to_vec();
+        let relevant: Vec<String> = ["./far.py", "price.py", "gone.py", "far.py"].map(str::to_owned).to_vec();
+        let paths = |ranked: Vec<Ranked>| ranked.into_iter().map(|file| file.path).collect::<Vec<_>>();
+        // far: 0.7; price: 0.35 + 0.1; test: 0.3; cart: 0.15; other: 0.1
+        assert_eq!(
+            paths(by_relevance(&ranked, &files, &relevant)),
+            ["far.py", "price.py", "test.py", "cart.py", "other.py"]
+        );
+        assert_eq!(paths(by_relevance(&ranked, &files, &[])), ["test.py", "cart.py", "price.py", "other.py"]);
+    }
+
+    #[test]
+    fn a_score_is_seven_parts_rank_and_three_parts_nearness() {
+        let about = |score: f64, expected: f64| assert!((score - expected).abs() < 1e-9, "{score} is not {expected}");
+        about(score(Some((0, 4)), 0), 1.0);
+        about(score(Some((3, 4)), 1), 0.7 * 0.25 + 0.15);
+        about(score(None, 2), 0.1);
+        about(score(Some((0, 1)), UNREACHED), 0.7);
+        about(score(None, UNREACHED), 0.0);
     }
 
     #[test]

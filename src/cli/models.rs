@@ -57,6 +57,8 @@ fn provider(
         Wire::Cassette => return Ok(Box::new(cassettes(whole, setup.checkout)?)),
     };
     let mut endpoint = Endpoint::new(name, wire, plan.base_url.clone());
+    endpoint.api_version =
+        endpoint::AZURE_VERSION_VARIABLES.into_iter().find_map(|name| setup.environment.get(name)).map(str::to_owned);
     if let Some(variable) = &plan.key_var {
         let key = setup.environment.secret(variable);
         let missing = || {

@@ -138,7 +138,7 @@ pub(super) fn resolve_settings(
         env: environment.text(),
         config_file: None,
         tiers_file: None,
-        build: Build { default_push: None, confinement: false, frameworks: &[] },
+        build: Build { default_push: None, confinement: true, frameworks: &[] },
     };
     let context =
         context::read(environment).map_err(|error| Failure::with_code(EXIT_REFUSED, format!("✖ Refused: {error}")))?;

@@ -42,6 +42,7 @@ pub(super) fn run(args: Args, environment: &Environment) -> anyhow::Result<u8> {
     let setup = Setup::new(&checkout, environment, Some(&plan), context.as_ref());
     let mut store = setup.open_store(Some(&path))?;
     let workspace = setup.open_workspace(&state.plan)?;
+    let children = setup.confine(&state.plan)?;
     let invocation = store
         .continue_run(&run_id, std::process::id(), &setup.clock().timestamp())
         .map_err(|error| setup::audit_failure(&error))?;
@@ -58,7 +59,7 @@ pub(super) fn run(args: Args, environment: &Environment) -> anyhow::Result<u8> {
             "⚠ {lost} model call(s) were under way when the run was killed: counted at their worst case"
         ));
     }
-    setup::block_on(setup.carry(workspace, journal, state, replay))
+    setup::block_on(setup.carry(workspace, journal, state, replay, children))
 }
 
 /// Reads the run that is meant; changes nothing.

@@ -32,6 +32,7 @@ pub(super) fn start(resolved: Resolved, environment: &Environment) -> anyhow::Re
     let (test_command, framework) = test_command(&plan, &folder)?;
     let setup = Setup::new(&checkout, environment, Some(&plan), context.as_ref());
     let workspace = setup.open_workspace(&plan)?;
+    let children = setup.confine(&plan)?;
     let mut store = setup.open_store(plan.audit.as_deref())?;
     let mut state = RunState::new(RunId::random(), plan, test_command, framework);
     state.destination = destination;
@@ -42,7 +43,7 @@ pub(super) fn start(resolved: Resolved, environment: &Environment) -> anyhow::Re
     let mut journal = Journal::new(store, setup.listeners(&[]));
     journal.tell(&Event::RunStarted(started));
     journal.tell(&invocation);
-    setup::block_on(setup.carry(workspace, journal, state, Replay::none()))
+    setup::block_on(setup.carry(workspace, journal, state, Replay::none(), children))
 }
 
 /// The configured test command and framework, or the detected ones.

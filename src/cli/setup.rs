@@ -15,15 +15,16 @@ use crate::config::Plan;
 use crate::domain::ci::CiContext;
 use crate::domain::clock::{Clock, SystemClock};
 use crate::domain::event::{Event, EventSink};
-use crate::domain::outcome::EXIT_INTERNAL;
+use crate::domain::outcome::{EXIT_INTERNAL, EXIT_REFUSED};
 use crate::domain::stop::{Stop, StopCause, StopSource};
 use crate::domain::waiting::Waiting;
 use crate::lifecycle::outside::Outside;
 use crate::lifecycle::state::RunState;
 use crate::lifecycle::{self, Engine, World};
 use crate::model::Providers;
+use crate::process::confine::{self, Arranged, ConfineError, Wish};
 use crate::process::environment::child_environment;
-use crate::process::{Confinement, Program, Spec};
+use crate::process::{Program, Spec};
 use crate::redact::Redactor;
 use crate::session::Replay;
 use crate::test_run::TestCommand;
@@ -31,6 +32,8 @@ use crate::workspace::{PathRules, Workspace, WorkspaceError};
 
 /// The folder under the state home that holds the recorded trees of each checkout.
 const TREES: &str = "trees";
+/// The folder there that holds copies of git directories while children could write them.
+const GUARDS: &str = "guards";
 /// Where a run leaves its patch when there is no audit log to leave it beside.
 const DEFAULT_KEEP: &str = ".upshift";
 /// How much of the setup command's output is kept from each end, in bytes.
@@ -134,11 +137,12 @@ impl<'a> Setup<'a> {
         journal: Journal,
         state: RunState,
         replay: Replay,
+        children: Arranged,
     ) -> anyhow::Result<u8> {
         let heard = self.listen(&state)?;
         let providers = models::connect(&state.plan, self)?;
         let outside = delivery::outside(self, &state, &heard.signals)?;
-        let world = self.world(&state, workspace, &providers, heard, outside)?;
+        let world = self.world(&state, workspace, &providers, heard, (outside, children))?;
         let (format, run_id) = (state.plan.format, state.run_id.clone());
         let mut engine = Engine::new(world, journal, state, replay);
         let ran = lifecycle::run(&mut engine).await;
@@ -192,26 +196,56 @@ impl<'a> Setup<'a> {
         }
     }
 
+    /// Works out how children are confined; before a run is recorded, so that none begins that must be refused.
+    ///
+    /// # Errors
+    /// When what was asked for cannot be given (exit 6).
+    pub(super) fn confine(&self, plan: &Plan) -> anyhow::Result<Arranged> {
+        let env = self.child_environment(plan)?;
+        let home = self.environment.state_home(self.checkout);
+        let log = plan.audit.as_ref().map(|configured| locate(configured, self.checkout, self.environment).live);
+        let log = log.as_deref().and_then(Path::parent).map(Path::to_owned);
+        let runner = self.environment.get("RUNNER_TEMP").map(PathBuf::from);
+        let checkout = self.checkout.canonicalize()?;
+        let state = home.join(GUARDS).join(folder_name(self.checkout));
+        let kept_out = [Some(home), log, runner].into_iter().flatten().filter(|path| !checkout.starts_with(path));
+        let wish = Wish {
+            sandbox: plan.safety.sandbox,
+            network: plan.safety.network,
+            checkout: &checkout,
+            env: &env,
+            kept_out: kept_out.collect(),
+            state,
+            helper: std::env::current_exe()?,
+        };
+        confine::arrange(&wish).map_err(|error| match error {
+            refused @ (ConfineError::Gaps(_) | ConfineError::Network(..)) => {
+                Failure::with_code(EXIT_REFUSED, format!("✖ Refused: {refused}"))
+            }
+            other @ (ConfineError::Private(_) | ConfineError::Helper(_)) => Failure::usage(other.to_string()),
+        })
+    }
+
     fn world<'w>(
         &'w self,
         state: &RunState,
         workspace: Arc<Workspace>,
         providers: &'w Providers,
         heard: Heard,
-        outside: Option<Outside>,
+        (outside, children): (Option<Outside>, Arranged),
     ) -> anyhow::Result<World<'w>> {
         let plan = &state.plan;
         let folder = working_directory(self.checkout, plan)?;
-        let env = self.child_environment(plan)?;
-        let setup = plan.test.setup_command.as_ref().map(|command| Spec {
+        let Arranged { tests, setup, .. } = children.clone();
+        let setup_command = plan.test.setup_command.as_ref().map(|command| Spec {
             program: Program::Shell(command.clone()),
             cwd: folder.clone(),
-            env: env.clone(),
+            env: setup.env,
             stdin: Vec::new(),
             timeout: SETUP_TIMEOUT,
             keep: SETUP_KEEP,
             merge_stderr: true,
-            confinement: Confinement::None,
+            confinement: setup.confinement,
         });
         Ok(World {
             workspace,
@@ -219,12 +253,14 @@ impl<'a> Setup<'a> {
             tests: TestCommand {
                 command: state.test_command.clone(),
                 cwd: folder.clone(),
-                env,
+                env: tests.env,
                 timeout: Duration::from_secs(plan.test.timeout_seconds),
                 framework: state.framework.clone(),
                 junit: plan.test.junit.as_ref().map(|path| folder.join(path)),
+                confinement: tests.confinement,
             },
-            setup,
+            setup: setup_command,
+            children,
             clock: &*self.clock,
             stop: heard.stop,
             waiting: heard.waiting,

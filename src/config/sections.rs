@@ -192,6 +192,10 @@ pub(super) fn safety(picker: &Picker<'_>, key_vars: &[&str], refusals: &mut Vec<
         Network::Auto if !confines => "auto (this version leaves it on)".to_owned(),
         Network::Auto | Network::Off | Network::Loopback | Network::On => word.to_string(),
     });
+    if confines && sandbox == Sandbox::Off && matches!(network, Network::Off | Network::Loopback) {
+        refusals
+            .push(format!("network is `{network}` and sandbox is `off`, which confines nothing: use `sandbox: auto`"));
+    }
     if !confines && sandbox == Sandbox::Required {
         refusals.push(
             "sandbox is `required`, and this version cannot confine child processes: use `auto` or `off`".to_owned(),

@@ -65,6 +65,9 @@ pub struct ChatRequest {
     pub system: String,
     /// The tools on offer; stable over a session but for the final turn.
     pub tools: Vec<ToolSpec>,
+    /// The tool that the reply has to call, on the turn that may only report; one of `tools`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub must_call: Option<String>,
     /// The conversation so far.
     pub messages: Vec<Message>,
     /// The most tokens the reply may have.

@@ -14,6 +14,7 @@ pub mod ci;
 pub mod clock;
 pub mod delivery;
 pub mod event;
+pub mod foreign;
 pub mod ladder;
 pub mod model_id;
 pub mod outcome;

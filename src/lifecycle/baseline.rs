@@ -1,8 +1,8 @@
 //! The baseline: what fails before any model is asked, and whether it is worth paying for.
 
 use super::engine::{Engine, LifecycleError, interrupted};
-use super::judge;
 use super::state::{Candidate, Phase};
+use super::{judge, network};
 use crate::domain::event::{BaselineFinished, Event};
 use crate::domain::outcome::Outcome;
 use crate::domain::test_report::RunKind;
@@ -14,6 +14,7 @@ use crate::test_run::{self, TestRun};
 
 /// Runs the setup command and the tests, sets flaky tests aside, and decides whether there is something to fix.
 pub(super) async fn run(engine: &mut Engine<'_>) -> Result<(), LifecycleError> {
+    network::tell(engine);
     if let Some(reason) = set_up(engine).await? {
         stopped_or(engine, Outcome::Broken { reason: reason.clone() }, reason);
         return Ok(());
@@ -22,6 +23,7 @@ pub(super) async fn run(engine: &mut Engine<'_>) -> Result<(), LifecycleError> {
     engine.state.start = Some(start.clone());
     let began = engine.world.clock.monotonic_ms();
     let first = test_run::run(&engine.world.tests, None, &engine.world.stop).await?;
+    let first = network::open_if_needed(engine, first).await?;
     let explicit = engine.state.plan.test.command.is_some();
     let verdict = verdict::judge_baseline(first.exit, &first.report, explicit);
     let (verdict, flaky) = match verdict {

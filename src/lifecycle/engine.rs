@@ -15,6 +15,7 @@ use crate::domain::units::MicroUsd;
 use crate::domain::waiting::Waiting;
 use crate::model::Providers;
 use crate::policy::budget;
+use crate::process::confine::Arranged;
 use crate::process::{ProcessError, Spec};
 use crate::redact::Redactor;
 use crate::session::{Memory, Replay};
@@ -49,6 +50,8 @@ pub struct World<'a> {
     pub tests: TestCommand,
     /// The command that is run once before the baseline, if any.
     pub setup: Option<Spec>,
+    /// How children are confined.
+    pub children: Arranged,
     /// Time.
     pub clock: &'a dyn Clock,
     /// Raised by signals and when the active time is up.

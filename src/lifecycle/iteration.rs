@@ -9,10 +9,10 @@ use super::material;
 use super::publish;
 use super::roles::{self, Cap, Halt, RolesEnd};
 use super::state::{Candidate, Phase};
-use crate::agent::foreign::Foreign;
 use crate::agent::{LastIteration, Material};
 use crate::domain::attempt::{Attempt, AttemptStatus, TierExit};
 use crate::domain::event::Event;
+use crate::domain::foreign::Foreign;
 use crate::domain::ladder::{Mode, Role, Tier};
 use crate::domain::outcome::Outcome;
 use crate::domain::stop::StopCause;
@@ -117,7 +117,7 @@ pub(super) fn paths(touched: &BTreeSet<String>) -> Vec<PathBuf> {
 
 async fn work(engine: &mut Engine<'_>, tier: &Tier, current: &Candidate) -> Result<Work, LifecycleError> {
     let mut material = material::compose(engine, current);
-    let ends = roles::change(engine, tier, &mut material).await;
+    let ends = roles::change(engine, tier, &mut material, current).await;
     let mut wrote = ends.artisan.as_ref().map(|end| end.wrote.clone()).unwrap_or_default();
     if ends.artisan.as_ref().is_some_and(|end| end.commands_ran > 0) {
         // What an allowed command (a formatter, a generator) did to files that were there belongs to the change.
@@ -314,7 +314,8 @@ fn not_green(work: &Work) -> Observation {
         },
         // A model that says it is done and changed nothing will do so again; one that said nothing may not.
         None if work.halt.is_none() => Observation::NotGreen { signature: None, patch: Some(patch_hash(&work.diff)) },
-        None => Observation::NotGreen { signature: None, patch: None },
+        // A model that refuses, or that never gets a call right, will do so again: the same words three times are a stall.
+        None => Observation::NotGreen { signature: halt_words(work.halt.as_ref()), patch: None },
     }
 }
 

@@ -4,9 +4,9 @@ use std::collections::BTreeSet;
 
 use super::engine::Engine;
 use super::state::Candidate;
-use crate::agent::foreign::Foreign;
 use crate::agent::rank::{self, Ranked};
 use crate::agent::{Excerpt, Material};
+use crate::domain::foreign::Foreign;
 use crate::policy::handover;
 use crate::workspace::Workspace;
 
@@ -37,10 +37,11 @@ pub(super) fn compose(engine: &Engine<'_>, candidate: &Candidate) -> Material {
     let files = without_caches(workspace.files());
     let pointers = pointers(&files, candidate, &state.touched, &state.test_command);
     let ranked = ranked(&files, &pointers, workspace);
-    let (excerpts, shown) = excerpts(&ranked, candidate, workspace, &clean);
+    let near: Vec<&Ranked> = ranked.iter().filter(|file| file.distance <= EXCERPT_DISTANCE).collect();
+    let (excerpts, shown) = excerpts(&near, candidate, workspace, &clean);
     let likely = list(&ranked, &files, &shown);
     Material {
-        objective: state.plan.objective.clone(),
+        objective: Foreign::prose(&state.plan.objective),
         test_command: state.test_command.clone(),
         working_directory: state.plan.working_directory.clone(),
         failures: Foreign::new(&clean(&candidate.failures)),
@@ -50,6 +51,27 @@ pub(super) fn compose(engine: &Engine<'_>, candidate: &Candidate) -> Material {
         handover: Foreign::new(&clean(&handover::build(&state.prior).summary)),
         last: state.last.clone(),
     }
+}
+
+/// Chooses the files anew by what the librarian found relevant (S0-40): the target and what it imports first and always, then
+/// by score as long as there is room; what is left out is listed in the same order.
+pub(super) fn rerank(engine: &Engine<'_>, candidate: &Candidate, relevant: &[String], material: &mut Material) {
+    let state = &engine.state;
+    let workspace = &engine.world.workspace;
+    let clean = |text: &str| engine.world.redactor.redact(text).into_owned();
+    let files = without_caches(workspace.files());
+    let pointers = pointers(&files, candidate, &state.touched, &state.test_command);
+    let scored = rank::by_relevance(&ranked(&files, &pointers, workspace), &files, relevant);
+    let (excerpts, shown) = excerpts(&always_first(&scored), candidate, workspace, &clean);
+    material.likely = Foreign::new(&list(&scored, &files, &shown));
+    material.excerpts = excerpts;
+}
+
+/// Scored files with those first that are always included.
+fn always_first(scored: &[Ranked]) -> Vec<&Ranked> {
+    let (always, by_score): (Vec<&Ranked>, Vec<&Ranked>) =
+        scored.iter().partition(|file| file.distance <= EXCERPT_DISTANCE);
+    always.into_iter().chain(by_score).collect()
 }
 
 /// The files that are not below a folder which its maker marked as a cache (`target/` without a `.gitignore`).
@@ -106,13 +128,13 @@ fn in_tree(path: &str, files: &[String]) -> Option<String> {
 }
 
 fn excerpts(
-    ranked: &[Ranked],
+    ranked: &[&Ranked],
     candidate: &Candidate,
     workspace: &Workspace,
     clean: &dyn Fn(&str) -> String,
 ) -> (Vec<Excerpt>, Vec<String>) {
     let (mut excerpts, mut shown, mut left) = (Vec::new(), Vec::new(), EXCERPTS_CHARS);
-    for file in ranked.iter().filter(|file| file.distance <= EXCERPT_DISTANCE) {
+    for file in ranked {
         let Some(text) = workspace.read_text(&file.path) else { continue };
         let lines = candidate.named.iter().filter(|(path, _)| path.ends_with(&file.path));
         let lines: Vec<u32> = lines.filter_map(|(_, line)| *line).collect();
@@ -122,7 +144,7 @@ fn excerpts(
         if size > 0 && size <= left {
             left -= size;
             shown.push(file.path.clone());
-            excerpts.push(Excerpt { label: excerpt.0, text: Foreign::new(&excerpt.1) });
+            excerpts.push(Excerpt { label: excerpt.0, text: Foreign::revealed(&excerpt.1) });
         }
     }
     (excerpts, shown)
@@ -188,6 +210,14 @@ mod tests {
         let touched = BTreeSet::from(["lib/add.sh".to_owned(), "gone.sh".to_owned()]);
         let found = pointers(&files, &candidate, &touched, "sh -e ./t/run.sh --quiet");
         assert_eq!(found, ["lib/add.sh", "mod.py", "t/run.sh"]);
+    }
+
+    #[test]
+    fn the_target_and_what_it_imports_come_before_files_of_a_higher_score() {
+        let file = |path: &str, distance| Ranked { path: path.to_owned(), distance };
+        let scored = [file("far.py", rank::UNREACHED), file("test.py", 0), file("price.py", 2), file("cart.py", 1)];
+        let order: Vec<&str> = always_first(&scored).into_iter().map(|file| file.path.as_str()).collect();
+        assert_eq!(order, ["test.py", "cart.py", "far.py", "price.py"]);
     }
 
     #[test]

@@ -15,6 +15,7 @@ mod iteration;
 mod judge;
 mod material;
 pub mod message;
+mod network;
 pub mod outside;
 mod publish;
 mod resume;
@@ -32,6 +33,7 @@ use state::Phase;
 /// # Errors
 /// [`LifecycleError`] when the tree, the tests or the log cannot be used; the state allows a resume.
 pub async fn run(engine: &mut Engine<'_>) -> Result<Outcome, LifecycleError> {
+    network::reopen(engine);
     loop {
         match engine.state.phase.clone() {
             Phase::Baseline => baseline::run(engine).await?,

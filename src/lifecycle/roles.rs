@@ -4,12 +4,14 @@ use std::ffi::OsString;
 
 use super::engine::Engine;
 use super::judge;
-use crate::agent::foreign::{Foreign, Mark};
+use super::material;
+use super::state::Candidate;
 use crate::agent::{self, Material, Prompt};
 use crate::audit::Scope;
+use crate::domain::foreign::{Foreign, Mark};
 use crate::domain::ladder::{Mode, Role, Tier};
 use crate::domain::stop::{Stop, StopCause};
-use crate::process::{self, Confinement, ProcessError, Program, Spec};
+use crate::process::{self, ProcessError, Program, Spec};
 use crate::session::{
     self, FailureReason, FinalReport, Limits, Lineage, Ports, Replay, SessionEnd, SessionSpec, Toolbox,
 };
@@ -59,14 +61,20 @@ pub(super) struct RolesEnd {
 }
 
 /// Runs the librarian (in full mode) and the artisan.
-pub(super) async fn change(engine: &mut Engine<'_>, tier: &Tier, material: &mut Material) -> RolesEnd {
+pub(super) async fn change(
+    engine: &mut Engine<'_>,
+    tier: &Tier,
+    material: &mut Material,
+    current: &Candidate,
+) -> RolesEnd {
     let mut end = RolesEnd::default();
     if tier.mode == Mode::Full {
         let prompt = agent::librarian(material, &Mark::random());
         let librarian = hold(engine, tier, Role::Librarian, prompt, None).await;
         end.halt = halt_of(&librarian.report);
-        if let FinalReport::Done { summary } = &librarian.report {
+        if let FinalReport::Briefed { summary, files } = &librarian.report {
             material.brief = Some(Foreign::capped(summary, BRIEF_CHARS));
+            material::rerank(engine, current, files, material);
         }
         end.librarian = Some(librarian);
         // A librarian without a brief is a loss, not a reason to give the iteration up.
@@ -101,16 +109,20 @@ pub(super) fn objections(report: &FinalReport) -> Vec<Foreign> {
         FinalReport::Approve { .. } => Vec::new(),
         FinalReport::Reject { summary, issues } if issues.is_empty() => said(summary),
         FinalReport::Reject { issues, .. } => issues.iter().map(|issue| Foreign::capped(issue, BRIEF_CHARS)).collect(),
-        FinalReport::Done { .. } | FinalReport::Blocked { .. } | FinalReport::Synthetic { .. } => {
-            said(&format!("no readable review: {}", report.summary()))
-        }
+        FinalReport::Done { .. }
+        | FinalReport::Briefed { .. }
+        | FinalReport::Blocked { .. }
+        | FinalReport::Synthetic { .. } => said(&format!("no readable review: {}", report.summary())),
     }
 }
 
 /// What a report means for the iteration beyond its tests.
 pub(super) fn halt_of(report: &FinalReport) -> Option<Halt> {
     match report {
-        FinalReport::Done { .. } | FinalReport::Approve { .. } | FinalReport::Reject { .. } => None,
+        FinalReport::Done { .. }
+        | FinalReport::Briefed { .. }
+        | FinalReport::Approve { .. }
+        | FinalReport::Reject { .. } => None,
         FinalReport::Blocked { reason, .. } => Some(Halt::Blocked(reason.clone())),
         FinalReport::Synthetic { reason } => Some(match reason {
             FailureReason::Budget { scope: Scope::Tier(..), detail } => Halt::Budget(Cap::Tier, detail.clone()),
@@ -144,6 +156,7 @@ async fn hold(
         targets: tier.targets(role).to_vec(),
         system: prompt.system.to_owned(),
         first_message: prompt.first_message,
+        mark: prompt.mark,
         lineage,
         limits: Limits { max_turns: plan.agent.max_turns, max_attempts: plan.agent.max_attempts, ..Limits::default() },
         effort: plan.agent.effort,
@@ -203,7 +216,7 @@ fn commands_for_a_model<'t>(engine: &Engine<'_>) -> session::RunCommand<'t> {
             timeout: tests.timeout,
             keep: COMMAND_KEEP,
             merge_stderr: true,
-            confinement: Confinement::None,
+            confinement: tests.confinement.clone(),
         };
         let stop = stop.clone();
         Box::pin(async move {

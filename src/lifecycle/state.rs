@@ -166,6 +166,9 @@ pub struct RunState {
     pub touched: BTreeSet<String>,
     /// Files of the start that the tests themselves rewrote at the baseline; nobody's change.
     pub by_products: BTreeSet<String>,
+    /// Whether the tests were given the network because they do not run without it.
+    #[serde(default)]
+    pub network_opened: bool,
     /// What the tests said before any change.
     pub baseline: Option<Baseline>,
     /// The best tree so far.
@@ -208,6 +211,7 @@ impl RunState {
             start: None,
             touched: BTreeSet::new(),
             by_products: BTreeSet::new(),
+            network_opened: false,
             baseline: None,
             best: None,
             current: None,

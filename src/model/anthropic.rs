@@ -16,7 +16,7 @@ use super::endpoint::join;
 use super::turn::{
     IdRule, NO_OUTPUT, NO_TEXT, Turn, arguments_object, arguments_of_text, turns, visible, with_unique_ids,
 };
-use super::{CallFailure, Provider, ReplyFuture};
+use super::{CallFailure, Provider, ReplyFuture, unforced};
 
 /// The API version that this wire speaks.
 const VERSION: &str = "2023-06-01";
@@ -44,6 +44,15 @@ impl Anthropic {
     }
 
     async fn call(&self, request: &ChatRequest) -> Result<Reply, CallFailure> {
+        match self.call_once(request).await {
+            Err(failure) if request.must_call.is_some() && failure.refuses_forced_call() => {
+                self.call_once(&unforced(request)).await
+            }
+            result => result,
+        }
+    }
+
+    async fn call_once(&self, request: &ChatRequest) -> Result<Reply, CallFailure> {
         let mut headers: HeaderMap = self.channel.key_header("x-api-key");
         headers.insert(HeaderName::from_static("anthropic-version"), HeaderValue::from_static(VERSION));
         let fold = Stream::new(request.max_output_tokens);
@@ -142,6 +151,10 @@ fn encode(request: &ChatRequest, provider: &str) -> Value {
     body.insert("max_tokens".to_owned(), json!(request.max_output_tokens));
     body.insert("stream".to_owned(), json!(true));
     set_effort(&mut body, request, provider);
+    // A model that thinks must be free to choose.
+    if let Some(tool) = request.must_call.as_ref().filter(|_| !body.contains_key("thinking")) {
+        body.insert("tool_choice".to_owned(), json!({"type": "tool", "name": tool}));
+    }
     Value::Object(body)
 }
 

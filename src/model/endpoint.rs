@@ -27,6 +27,10 @@ pub const IDLE_TIMEOUT: Duration = Duration::from_secs(300);
 /// The most bytes of an answer that are read: far above any reply, far below what would hurt.
 pub const MAX_ANSWER_BYTES: usize = 16 * 1024 * 1024;
 
+/// The variables that may hold Azure's `api-version`, the first present one wins: that of Microsoft's samples, that of
+/// OpenAI's own client, that of LiteLLM.
+pub const AZURE_VERSION_VARIABLES: [&str; 3] = ["AZURE_OPENAI_API_VERSION", "OPENAI_API_VERSION", "AZURE_API_VERSION"];
+
 /// Which vendor's protocol an endpoint speaks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]

@@ -162,6 +162,9 @@ impl OpenAi {
             });
             set("tools", tools.collect());
         }
+        if let Some(tool) = request.must_call.as_ref().filter(|_| self.quirks.takes_tool_choice()) {
+            set("tool_choice", json!({"type": "function", "function": {"name": tool}}));
+        }
         set("messages", encode_messages(request, self.provider(), self.dialect));
         set(self.quirks.limit_field(self.dialect.limit_field(&request.target)), json!(request.max_output_tokens));
         set("stream", json!(true));

@@ -13,6 +13,7 @@ use std::process::Stdio;
 use tokio::net::unix::pipe::Receiver;
 use tokio::process::{Child, ChildStdin};
 
+use super::confine::{Bounds, helper};
 use super::family::Family;
 use super::{Confinement, ProcessError, Program, Spec};
 
@@ -77,9 +78,23 @@ fn start(spec: &Spec) -> io::Result<Launched> {
 
 /// The command as it is really started; a confinement puts its helper before the program here.
 fn confined(spec: &Spec) -> io::Result<std::process::Command> {
-    match spec.confinement {
-        Confinement::None => plain(spec),
+    let plain = plain(spec)?;
+    match &spec.confinement {
+        Confinement::None => Ok(plain),
+        Confinement::Within(bounds) => Ok(within(bounds, &plain, &spec.program)),
     }
+}
+
+/// The helper, which becomes the command once it has taken everything away from itself.
+#[expect(clippy::disallowed_methods, reason = "this is the one place that starts a process")]
+fn within(bounds: &Bounds, plain: &std::process::Command, program: &Program) -> std::process::Command {
+    let name = match program {
+        Program::Shell(_) => OsStr::new("sh"),
+        Program::Argv(words) => words.first().map_or(plain.get_program(), OsString::as_os_str),
+    };
+    let mut command = std::process::Command::new(&bounds.helper);
+    command.arg(helper::WORD).arg(&bounds.policy).arg(plain.get_program()).arg(name).args(plain.get_args());
+    command
 }
 
 #[expect(clippy::disallowed_methods, reason = "this is the one place that starts a process")]

@@ -17,9 +17,12 @@ use std::time::Duration;
 use crate::domain::stop::{Stop, StopCause};
 use crate::domain::verdict::Exit;
 
+pub use confine::Confinement;
+
 #[cfg(target_os = "linux")]
 mod brand;
 mod capture;
+pub mod confine;
 pub mod environment;
 #[cfg_attr(not(target_os = "linux"), path = "family_portable.rs")]
 mod family;
@@ -35,14 +38,6 @@ pub enum Program {
     Shell(String),
     /// A program and its arguments; a name without `/` is looked up in the `PATH` of [`Spec::env`].
     Argv(Vec<OsString>),
-}
-
-/// How a child is kept from harm beyond time, output and environment; the seam for Landlock and seccomp (DESIGN §5).
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Confinement {
-    /// Only what [`run`] always does.
-    #[default]
-    None,
 }
 
 /// One process to be run to its end.
@@ -114,10 +109,13 @@ pub enum ProcessError {
 /// # Errors
 /// [`ProcessError`]; a non-zero exit, a signal and a timeout are no errors.
 pub async fn run(spec: &Spec, stop: &Stop, sink: &mut (dyn FnMut(&[u8]) + Send)) -> Result<Finished, ProcessError> {
+    let failed = |source| ProcessError::Io { program: spec.program.to_string(), source };
     let launched = launch::launch(spec)?;
-    supervise::supervise(spec, launched, stop, sink)
-        .await
-        .map_err(|source| ProcessError::Io { program: spec.program.to_string(), source })
+    let mut finished = supervise::supervise(spec, launched, stop, sink).await.map_err(failed)?;
+    if let Some(note) = spec.confinement.put_back().map_err(failed)? {
+        finished.output.extend_from_slice(note.as_bytes());
+    }
+    Ok(finished)
 }
 
 impl std::fmt::Display for Program {

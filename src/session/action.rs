@@ -200,6 +200,9 @@ impl Checked<'_> {
             });
         }
         Ok(match self.word("status")? {
+            "done" if self.params.iter().any(|param| param.name == "files") => {
+                FinalReport::Briefed { summary, files: self.texts("files")? }
+            }
             "done" => FinalReport::Done { summary },
             _ => {
                 let reason = self.maybe("reason")?;

@@ -40,10 +40,17 @@ pub struct SessionEnd {
 /// The final report of a session.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum FinalReport {
-    /// Librarian or artisan: finished.
+    /// Artisan: finished.
     Done {
         /// What was found or changed.
         summary: String,
+    },
+    /// Librarian: finished.
+    Briefed {
+        /// The brief.
+        summary: String,
+        /// The files that matter, most relevant first, as the model wrote them.
+        files: Vec<String>,
     },
     /// Librarian or artisan: a person is needed.
     Blocked {
@@ -78,7 +85,7 @@ impl FinalReport {
     #[must_use]
     pub const fn as_str(&self) -> &'static str {
         match self {
-            Self::Done { .. } => "done",
+            Self::Done { .. } | Self::Briefed { .. } => "done",
             Self::Blocked { .. } => "blocked",
             Self::Approve { .. } => "approve",
             Self::Reject { .. } => "reject",
@@ -91,6 +98,7 @@ impl FinalReport {
     pub fn summary(&self) -> String {
         match self {
             Self::Done { summary }
+            | Self::Briefed { summary, .. }
             | Self::Blocked { summary, .. }
             | Self::Approve { summary, .. }
             | Self::Reject { summary, .. } => summary.clone(),

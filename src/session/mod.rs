@@ -24,7 +24,6 @@ mod text_protocol;
 mod tool;
 mod toolroom;
 mod turns;
-mod visible;
 mod words;
 
 pub use end::{FailureReason, FinalReport, SessionEnd, SessionExit};

@@ -20,6 +20,8 @@ struct Trouble {
     what: String,
     /// The window's verdict, when the call did not fit.
     misfit: Option<Fit>,
+    /// Whether a model answered in this turn, but would not do it: then a model could be used (DESIGN §2.1).
+    declined: bool,
 }
 
 impl Session<'_, '_> {
@@ -68,6 +70,7 @@ impl Session<'_, '_> {
         self.failed = None;
         self.calls = 0;
         let mut misfit = None;
+        let mut declined = false;
         loop {
             while let Some((target, reply)) = self.ports.replay.next(self.spec.role) {
                 if let Some(heard) = self.replayed(target, reply) {
@@ -77,7 +80,7 @@ impl Session<'_, '_> {
             let Some(target) = self.spec.targets.get(self.rotation.target()).cloned() else {
                 return Err(Ending::synthetic(FailureReason::NoReport, SessionExit::NoProviders));
             };
-            let (failure, trouble) = match self.attempt(&target, self.calls + 1).await {
+            let (failure, mut trouble) = match self.attempt(&target, self.calls + 1).await {
                 Attempt::Stopped(cause) => return Err(Ending::stopped(cause)),
                 Attempt::Unaffordable { scope, detail } => {
                     return Err(Ending::synthetic(
@@ -98,7 +101,7 @@ impl Session<'_, '_> {
                         retry_after_ms: failure.retry_after_ms,
                     };
                     let what = format!("{target}: {}", failure.message);
-                    (class, Trouble { status: failure.status, what, misfit: None })
+                    (class, Trouble { status: failure.status, what, misfit: None, declined: false })
                 }
                 Attempt::Heard { target, protocol, reply, reading } => {
                     self.calls += 1;
@@ -111,6 +114,8 @@ impl Session<'_, '_> {
                     }
                 }
             };
+            declined |= trouble.declined;
+            trouble.declined = declined;
             self.next(failure, &trouble).await?;
         }
     }
@@ -137,7 +142,8 @@ impl Session<'_, '_> {
             let text = reply.text.clone();
             self.failed = Some(Failed { target: target.clone(), text, advice: unusable.advice });
         }
-        (class, Trouble { status: unusable.status, what, misfit: None })
+        let declined = unusable.status == CallStatus::ModelError;
+        (class, Trouble { status: unusable.status, what, misfit: None, declined })
     }
 
     /// A refused key or quota is not asked again in this run.
@@ -202,6 +208,9 @@ impl Session<'_, '_> {
             | CallStatus::Lost => SessionExit::NoLlmResponse,
         };
         match (why, trouble.status) {
+            (_, _) if trouble.declined && !self.is_final() => {
+                Ending::synthetic(FailureReason::UnusableReplies { last }, exit)
+            }
             (_, CallStatus::ContextOverflow) => Ending::synthetic(FailureReason::ContextFull, exit),
             (GiveUp::Garbled | GiveUp::Aborted, _) if self.is_final() => {
                 Ending::synthetic(FailureReason::NoReport, SessionExit::MaxTurnsNoResponse)
@@ -215,7 +224,7 @@ impl Session<'_, '_> {
 fn too_large(target: &ModelId, misfit: Option<Fit>) -> (FailureClass, Trouble) {
     let status = CallStatus::ContextOverflow;
     let what = format!("{target}: the conversation does not fit into its context window");
-    (FailureClass { status, retryable: false, retry_after_ms: None }, Trouble { status, what, misfit })
+    (FailureClass { status, retryable: false, retry_after_ms: None }, Trouble { status, what, misfit, declined: false })
 }
 
 /// A random spread for waits.

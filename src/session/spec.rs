@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use crate::domain::chat::Effort;
+use crate::domain::foreign::Mark;
 use crate::domain::ladder::Role;
 use crate::domain::model_id::ModelId;
 
@@ -21,6 +22,8 @@ pub struct SessionSpec {
     pub system: String,
     /// What the model is told first: the task, the failures, the files.
     pub first_message: String,
+    /// What fences foreign text in the first message and in what tools find: one mark from the first word to the last.
+    pub mark: Mark,
     /// The session that starts this one; `None` for a root.
     pub lineage: Option<Lineage>,
     /// The limits.

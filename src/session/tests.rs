@@ -24,6 +24,7 @@ use crate::domain::catalogue::{ModelFacts, ModelInfo, Price};
 use crate::domain::chat::{ChatRequest, Message, Reply, StopReason, Usage};
 use crate::domain::clock::{Clock, Timestamp};
 use crate::domain::event::{EventSink, RunStarted};
+use crate::domain::foreign::Mark;
 use crate::domain::ladder::Role;
 use crate::domain::model_id::ModelId;
 use crate::domain::receipt::{CallStatus, Receipt};
@@ -261,6 +262,7 @@ impl Bench {
             iteration: 2,
             targets: self.scripts.iter().map(|(target, _)| target.clone()).collect(),
             system: "You fix code.".to_owned(),
+            mark: Mark::fixed("e1m4rk"),
             first_message: "The test test_add fails: assert add(1, 2) == 3".to_owned(),
             lineage: None,
             limits: self.limits.clone(),

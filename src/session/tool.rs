@@ -83,6 +83,12 @@ const REPORT: [Param; 3] = [
     Param { name: "status", kind: Kind::Word(&STATUSES), need: Need::Required },
     optional("reason", Kind::Text),
 ];
+const BRIEF: [Param; 4] = [
+    text("summary"),
+    Param { name: "status", kind: Kind::Word(&STATUSES), need: Need::Required },
+    optional("reason", Kind::Text),
+    optional("files", Kind::Texts),
+];
 const REVIEW: [Param; 3] = [
     text("summary"),
     Param { name: "verdict", kind: Kind::Word(&VERDICTS), need: Need::Required },
@@ -138,7 +144,8 @@ impl Tool {
             Self::ReadOutput => &READ_OUTPUT,
             Self::FinalReport => match role {
                 Role::Critic => &REVIEW,
-                Role::Librarian | Role::Artisan => &REPORT,
+                Role::Librarian => &BRIEF,
+                Role::Artisan => &REPORT,
             },
         }
     }
@@ -266,5 +273,7 @@ mod tests {
         );
         let review: Vec<&str> = Tool::FinalReport.params(Role::Critic).iter().map(|param| param.name).collect();
         assert_eq!(review, ["summary", "verdict", "issues"]);
+        let brief: Vec<&str> = Tool::FinalReport.params(Role::Librarian).iter().map(|param| param.name).collect();
+        assert_eq!(brief, ["summary", "status", "reason", "files"]);
     }
 }

@@ -19,9 +19,9 @@ use super::ports::{Ports, ToolFuture};
 use super::reading::Wish;
 use super::spec::Limits;
 use super::tool::Tool;
-use super::visible;
 use super::words;
 use crate::domain::event::Event;
+use crate::domain::foreign::{Foreign, Mark};
 use crate::domain::ladder::Role;
 use crate::domain::stop::StopCause;
 use crate::workspace::{ToolError, Workspace};
@@ -73,6 +73,7 @@ pub(super) enum Halt {
 #[derive(Debug)]
 pub(super) struct Toolroom {
     role: Role,
+    mark: Mark,
     outputs: Outputs,
     /// Files changed, in order of first change.
     pub(super) wrote: Vec<String>,
@@ -87,9 +88,9 @@ type Done = Result<Result<String, String>, Halt>;
 
 impl Toolroom {
     /// The tools of a session that begins.
-    pub(super) fn new(role: Role, limits: &Limits) -> Self {
+    pub(super) fn new(role: Role, limits: &Limits, mark: Mark) -> Self {
         let outputs = Outputs::new(limits.max_result_bytes, limits.max_tool_bytes);
-        Self { role, outputs, wrote: Vec::new(), tests_ran: 0, commands_ran: 0 }
+        Self { role, mark, outputs, wrote: Vec::new(), tests_ran: 0, commands_ran: 0 }
     }
 
     /// Carries out the wishes of a reply; on the final turn only the report.
@@ -238,6 +239,11 @@ impl Toolroom {
         sorted(done)
     }
 
+    /// Between the session's marks: what a tool found is data, also where results are plain text.
+    fn fenced(&self, found: &str) -> String {
+        self.mark.fence("", &Foreign::revealed(found)).trim_end().to_owned()
+    }
+
     /// Turns what a wish came to into its answer and its event.
     fn answer(&mut self, wish: &Wish, done: Done, took: u64, turn: Turn, ports: &mut Ports<'_>, round: &mut Round) {
         let (ok, text) = match done {
@@ -252,7 +258,7 @@ impl Toolroom {
                 (false, text)
             }
         };
-        let mut text = visible::reveal(&ports.redactor.redact(&text)).into_owned();
+        let mut text = Foreign::revealed(&ports.redactor.redact(&text)).as_str().to_owned();
         if let Some(note) = &wish.note {
             text.push('\n');
             text.push_str(note);
@@ -268,7 +274,8 @@ impl Toolroom {
             ok,
             duration_ms: took,
         });
-        let content = self.outputs.admit(text);
+        let admitted = self.outputs.admit(text);
+        let content = if in_our_words(wish, ok) { admitted } else { self.fenced(&admitted) };
         round.answers.push(Answer { call_id: wish.call_id.clone(), name: wish.name.clone(), subject, content, ok });
     }
 }
@@ -280,6 +287,11 @@ pub(super) struct Turn {
     pub(super) number: u32,
     /// Whether only the report counts.
     pub(super) is_final: bool,
+}
+
+/// Whether an answer quotes nothing: a refusal of the call itself, or a change that was made.
+fn in_our_words(wish: &Wish, ok: bool) -> bool {
+    wish.action.as_ref().map_or(true, |action| ok && writes(action.tool()))
 }
 
 pub(super) const fn writes(tool: Tool) -> bool {

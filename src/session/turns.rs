@@ -108,7 +108,7 @@ impl<'s, 'a> Session<'s, 'a> {
             rotation: Rotation::new(spec.targets.len(), spec.limits.max_attempts),
             monitor: ContextMonitor::default(),
             monitored: None,
-            toolroom: Toolroom::new(spec.role, &spec.limits),
+            toolroom: Toolroom::new(spec.role, &spec.limits, spec.mark.clone()),
             failed: None,
             calls: 0,
             forced: None,

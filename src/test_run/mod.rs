@@ -15,7 +15,7 @@ use std::time::Duration;
 use crate::domain::stop::{Stop, StopCause};
 use crate::domain::test_report::TestReport;
 use crate::domain::verdict::Exit;
-use crate::process::ProcessError;
+use crate::process::{Confinement, ProcessError};
 
 /// How the repository's tests are run.
 #[derive(Debug, Clone)]
@@ -32,6 +32,8 @@ pub struct TestCommand {
     pub framework: Option<String>,
     /// A JUnit file the command writes, when configured.
     pub junit: Option<PathBuf>,
+    /// How it is kept from harm.
+    pub confinement: Confinement,
 }
 
 /// One run of the tests.

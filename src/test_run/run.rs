@@ -34,7 +34,7 @@ pub(super) async fn run(command: &TestCommand, wanted: Option<&str>, stop: &Stop
         timeout: command.timeout,
         keep: KEPT_OUTPUT,
         merge_stderr: true,
-        confinement: process::Confinement::default(),
+        confinement: command.confinement.clone(),
     };
     let before = command.junit.as_deref().map(|path| Files::at(&command.cwd, path));
     let mut parser = Parser::new(framework);

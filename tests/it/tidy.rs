@@ -20,6 +20,8 @@ const AT_HOME: &[(&str, &[&str])] = &[
     ("reqwest", &["http", "model"]),
     ("octocrab", &["github"]),
     ("clap", &["cli"]),
+    ("landlock", &["process"]),
+    ("seccompiler", &["process"]),
     ("anyhow", &["cli"]),
 ];
 /// A file of more lines should be taken apart.

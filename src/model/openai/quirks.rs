@@ -10,7 +10,7 @@ use crate::model::CallFailure;
 
 /// How servers say that they do not know or want a field.
 const REFUSALS: [&str; 7] =
-    ["unsupported", "not supported", "unrecognized", "unknown", "not permitted", "not allowed", "unexpected"];
+    ["unsupported", "not support", "unrecognized", "unknown", "not permitted", "not allowed", "unexpected"];
 
 /// Optional fields and what is known to be refused of them.
 #[derive(Debug, Default)]
@@ -19,6 +19,7 @@ pub(super) struct Quirks {
     no_stream_options: AtomicBool,
     no_temperature: AtomicBool,
     no_effort: AtomicBool,
+    no_tool_choice: AtomicBool,
 }
 
 impl Quirks {
@@ -32,6 +33,7 @@ impl Quirks {
         }
         let known = [
             ("stream_options", &self.no_stream_options),
+            ("tool_choice", &self.no_tool_choice),
             ("reasoning_effort", &self.no_effort),
             ("temperature", &self.no_temperature),
             ("max_completion_tokens", &self.other_limit),
@@ -52,6 +54,10 @@ impl Quirks {
 
     pub(super) fn takes_stream_options(&self) -> bool {
         !self.no_stream_options.load(Ordering::Relaxed)
+    }
+
+    pub(super) fn takes_tool_choice(&self) -> bool {
+        !self.no_tool_choice.load(Ordering::Relaxed)
     }
 
     pub(super) fn takes_temperature(&self) -> bool {
@@ -87,6 +93,8 @@ mod tests {
         assert!(!quirks.takes_stream_options() && quirks.takes_temperature());
         assert!(quirks.learn(&refused("Unsupported value: 'temperature' does not support 0.5 with this model.")));
         assert!(!quirks.takes_temperature());
+        assert!(quirks.learn(&refused("deepseek-reasoner does not support this tool_choice")));
+        assert!(!quirks.takes_tool_choice());
         assert_eq!(quirks.limit_field("max_tokens"), "max_tokens");
     }
 

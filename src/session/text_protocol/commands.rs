@@ -13,7 +13,7 @@ pub(super) fn in_prose(prose: &str, role: Role) -> Vec<Item> {
         let bare = undecorated(line);
         if let Some((word, rest)) = ending(bare, role) {
             let more = lines.get(index + 1..).unwrap_or_default().join("\n");
-            items.push(report(word, rest, &more));
+            items.push(report(word, rest, &more, role));
             return items;
         }
         items.extend(command(bare, role));
@@ -100,7 +100,7 @@ fn ending(line: &str, role: Role) -> Option<(&'static str, &str)> {
     words.iter().find_map(|word| after(line, word).map(|rest| (*word, rest)))
 }
 
-fn report(word: &str, rest: &str, more: &str) -> Item {
+fn report(word: &str, rest: &str, more: &str, role: Role) -> Item {
     let whole = format!("{rest}\n{more}").trim().to_owned();
     if whole.is_empty() {
         let why = format!("{word} must be followed by a summary: {word} what was found or changed");
@@ -114,8 +114,19 @@ fn report(word: &str, rest: &str, more: &str) -> Item {
         "BLOCKED" => FinalReport::Blocked { summary: whole.clone(), reason: whole },
         "APPROVE" => FinalReport::Approve { summary: whole, issues: more.lines().filter_map(list_item).collect() },
         "REJECT" => FinalReport::Reject { summary: whole, issues: more.lines().filter_map(list_item).collect() },
+        _ if role == Role::Librarian => FinalReport::Briefed { files: files(&whole), summary: whole },
         _ => FinalReport::Done { summary: whole },
     }))
+}
+
+/// The paths on the `FILES` lines of a brief, in their order.
+fn files(brief: &str) -> Vec<String> {
+    let listed = brief.lines().filter_map(|line| after(undecorated(line), "FILES"));
+    let paths = listed.flat_map(|rest| rest.split([',', ' ', '\t']));
+    paths
+        .map(|path| path.trim_matches(|c: char| "`\"'".contains(c)).to_owned())
+        .filter(|path| !path.is_empty())
+        .collect()
 }
 
 #[cfg(test)]
@@ -165,6 +176,18 @@ mod tests {
             ]
         );
         assert!(matches!(in_prose("DONE", Role::Artisan).as_slice(), [Item::Refuse { .. }]));
+    }
+
+    #[test]
+    fn the_librarians_ending_ranks_files() {
+        let summary = "The sign is wrong.\n- FILES: `src/a.rs`, src/b.rs\nThat is all.".to_owned();
+        assert_eq!(
+            actions(&format!("DONE {summary}"), Role::Librarian),
+            [Action::Report(FinalReport::Briefed {
+                summary,
+                files: vec!["src/a.rs".to_owned(), "src/b.rs".to_owned()]
+            })]
+        );
     }
 
     #[test]

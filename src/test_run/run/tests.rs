@@ -12,6 +12,7 @@ fn command(root: &Path, line: &str) -> TestCommand {
         timeout: Duration::from_secs(60),
         framework: None,
         junit: None,
+        confinement: crate::process::Confinement::None,
     }
 }
 

@@ -16,6 +16,7 @@ fn a_fix_is_pushed_to_its_branch_and_the_report_says_so() {
     let said = site.run("commit");
     assert_eq!(said.code, 0, "{}", said.all());
     let head = site.server.head("main");
+    let short = site.server.git(&["rev-parse", "--short=7", "main"]);
     assert_eq!(site.server.git(&["rev-parse", "main^"]), site.start, "one commit on top of the pinned head");
     assert_eq!(site.server.git(&["show", "main:shop/cart.py"]), FIXED);
     assert_eq!(
@@ -29,8 +30,8 @@ fn a_fix_is_pushed_to_its_branch_and_the_report_says_so() {
         trailers.contains("Upshift-Tier: claude-haiku-4-5") && trailers.contains("Upshift-Model: anthropic/"),
         "{trailers}"
     );
-    assert!(said.out.contains(&format!("pushed {} to main (1 file)", &head[..7])), "{}", said.out);
-    assert!(said.err.contains(&format!("Pushed {} to main", &head[..7])), "{}", said.err);
+    assert!(said.out.contains(&format!("pushed {short} to main (1 file)")), "{}", said.out);
+    assert!(said.err.contains(&format!("Pushed {short} to main")), "{}", said.err);
     assert!(!said.all().contains(TOKEN), "{}", said.all());
     let document: Value = serde_json::from_str(
         &site

@@ -64,7 +64,7 @@ fn fixture(name: &str) -> PathBuf {
 }
 
 /// A TLS server for one connection whose certificate only our test authority vouches for.
-fn tls_server(connections: usize) -> (String, std::thread::JoinHandle<()>) {
+pub(crate) fn tls_server(connections: usize) -> (String, std::thread::JoinHandle<()>) {
     install_tls_provider();
     let chain = CertificateDer::pem_file_iter(fixture("localhost.pem")).unwrap().map(Result::unwrap).collect();
     let key = PrivateKeyDer::from_pem_file(fixture("localhost.key")).unwrap();

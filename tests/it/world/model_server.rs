@@ -428,9 +428,9 @@ impl ModelServer {
         self.ledger().iter().map(|line| line.cost).sum()
     }
 
-    /// Breaches of the vendors' protocols seen so far.
+    /// Breaches of the vendors' protocols seen so far; taken out, so that [`ModelServer::finish`] does not report them.
     pub(crate) fn violations(&self) -> Vec<String> {
-        self.shared.state().violations.clone()
+        std::mem::take(&mut self.shared.state().violations)
     }
 
     /// Ends the server and returns what it billed.
@@ -438,15 +438,24 @@ impl ModelServer {
     /// Panics if a request broke its vendor's protocol or was not foreseen by the script.
     #[track_caller]
     pub(crate) fn finish(self) -> MicroUsd {
-        let state = self.shared.state();
-        let complaints: Vec<_> = state.violations.iter().chain(&state.unexpected).cloned().collect();
-        drop(state);
-        assert!(complaints.is_empty(), "the model server complains:\n- {}", complaints.join("\n- "));
+        self.complain();
         self.billed()
     }
 }
 
+impl ModelServer {
+    #[track_caller]
+    fn complain(&self) {
+        let mut state = self.shared.state();
+        let mut complaints = std::mem::take(&mut state.violations);
+        complaints.append(&mut state.unexpected);
+        drop(state);
+        assert!(complaints.is_empty(), "the model server complains:\n- {}", complaints.join("\n- "));
+    }
+}
+
 impl Drop for ModelServer {
+    /// No test of the suite can look away: what was not asked for by `finish` is complained of here.
     fn drop(&mut self) {
         self.shared.state().ended = true;
         self.shared.ending.notify_all();
@@ -454,6 +463,9 @@ impl Drop for ModelServer {
         drop(std::net::TcpStream::connect(("127.0.0.1", self.port)));
         if let Some(listener) = self.listener.take() {
             drop(listener.join());
+        }
+        if !std::thread::panicking() {
+            self.complain();
         }
     }
 }

@@ -1,14 +1,19 @@
 //! The built program, run as a stranger's shell would: with a scrubbed environment.
 
-use std::path::Path;
+use std::cell::RefCell;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 use tempfile::TempDir;
+
+use super::canary;
 
 /// A home of its own for the program, and what is to be set in its environment.
 pub(crate) struct Program {
     home: TempDir,
     variables: Vec<(String, String)>,
+    /// Where it was started; searched for the key in the end.
+    folders: RefCell<Vec<PathBuf>>,
 }
 
 /// What a finished program said.
@@ -25,7 +30,7 @@ pub(crate) struct Said {
 impl Program {
     /// With nothing set but `PATH` and a home that is empty.
     pub(crate) fn new() -> Self {
-        Self { home: tempfile::tempdir().expect("a folder"), variables: Vec::new() }
+        Self { home: tempfile::tempdir().expect("a folder"), variables: Vec::new(), folders: RefCell::default() }
     }
 
     /// With Anthropic's key and base URL set.
@@ -41,6 +46,7 @@ impl Program {
 
     /// The command in a folder, not started.
     pub(crate) fn command(&self, folder: &Path, args: &[&str]) -> Command {
+        self.folders.borrow_mut().push(folder.to_owned());
         let mut command = Command::new(env!("CARGO_BIN_EXE_upshift"));
         command.args(args).current_dir(folder).env_clear();
         for name in ["PATH", "CARGO_HOME", "RUSTUP_HOME", "RUSTUP_TOOLCHAIN"] {
@@ -59,7 +65,20 @@ impl Program {
 
     /// Runs it to its end.
     pub(crate) fn run(&self, folder: &Path, args: &[&str]) -> Said {
-        Said::from(self.command(folder, args).output().expect("the program starts"))
+        let said = Said::from(self.command(folder, args).output().expect("the program starts"));
+        self.assert_nothing_leaked();
+        said
+    }
+
+    /// Fails if the key stands in any file where the program was started or in its home: sources, reports, logs, databases.
+    fn assert_nothing_leaked(&self) {
+        let mut folders = self.folders.borrow_mut();
+        folders.sort();
+        folders.dedup();
+        for folder in folders.iter().map(PathBuf::as_path).chain([self.home.path()]) {
+            let leaks = canary::found_below(folder);
+            assert!(leaks.is_empty(), "the key stands in {leaks:?}");
+        }
     }
 
     /// The home.
@@ -68,14 +87,26 @@ impl Program {
     }
 }
 
-/// The key in every test; must never turn up anywhere but in a request's header.
-pub(crate) const KEY: &str = "sk-ant-canary-7f3a9b1c5d2e8f60";
+impl Drop for Program {
+    /// For processes that a test started by itself.
+    fn drop(&mut self) {
+        if !std::thread::panicking() {
+            self.assert_nothing_leaked();
+        }
+    }
+}
+
+/// The model key of every test.
+pub(crate) const KEY: &str = canary::CANARY;
 
 impl From<Output> for Said {
     fn from(output: Output) -> Self {
         use std::os::unix::process::ExitStatusExt as _;
         let code = output.status.code().unwrap_or_else(|| -output.status.signal().unwrap_or(0));
-        let text = |bytes: Vec<u8>| String::from_utf8(bytes).expect("text");
+        let text = |bytes: Vec<u8>| {
+            assert!(!canary::sings_in(&bytes), "the key was printed");
+            String::from_utf8(bytes).expect("text")
+        };
         Self { code, out: text(output.stdout), err: text(output.stderr) }
     }
 }

@@ -8,9 +8,12 @@ use std::collections::HashSet;
 use serde_json::Value;
 
 use super::{Request, Vendor};
+use crate::world::canary;
 
 const ANTHROPIC_MAX_CACHE_POINTS: usize = 4;
 const OPENAI_MAX_CALL_ID: usize = 40;
+/// Where a vendor looks for its key.
+const KEY_HEADERS: [&str; 4] = ["x-api-key", "authorization", "api-key", "x-goog-api-key"];
 /// The keys of Gemini's `Schema` object that upshift may use.
 const GEMINI_SCHEMA_KEYS: [&str; 16] = [
     "type",
@@ -52,6 +55,12 @@ pub(super) fn violations(method: &str, request: &Request, signatures: &HashSet<S
     checker.demand(request.header("user-agent").is_some_and(|agent| agent.starts_with("upshift/")), "no user-agent");
     checker.demand(request.body.is_object(), "the body is no JSON object");
     checker.demand(!request.model.is_empty(), "no model named");
+    checker.demand(!canary::sings_in(&request.raw), "a secret stands in the body");
+    checker.demand(!canary::sings_in(request.path.as_bytes()), "a secret stands in the path");
+    for (name, value) in &request.headers {
+        let may = KEY_HEADERS.contains(&name.as_str());
+        checker.demand(may || !canary::sings_in(value.as_bytes()), format!("a secret stands in the header {name}"));
+    }
     if request.body.is_object() {
         match request.vendor {
             Vendor::Anthropic => anthropic(&mut checker, request, signatures),
@@ -101,7 +110,13 @@ fn anthropic(checker: &mut Checker, request: &Request, signatures: &HashSet<Stri
         checker.demand(is_name(name, "_-", 128), format!("tool name `{name}`"));
         checker.demand(is_object_schema(&tool["input_schema"]), format!("{name}: input_schema is no object"));
     }
+    let forced = &body["tool_choice"]["name"];
+    checker.demand(
+        forced.is_null() || list(&body["tools"]).iter().any(|tool| tool["name"] == *forced),
+        "an unknown tool is forced",
+    );
     let thinking = &body["thinking"];
+    checker.demand(thinking.is_null() || body["tool_choice"]["type"] != "tool", "a forced call beside thinking");
     if thinking["type"] == "enabled" {
         let budget = thinking["budget_tokens"].as_u64().unwrap_or(0);
         let max = body["max_tokens"].as_u64().unwrap_or(0);
@@ -177,6 +192,9 @@ fn openai(checker: &mut Checker, request: &Request) {
         checker.demand(is_name(name, "_-", 64), format!("tool name `{name}`"));
         checker.demand(is_object_schema(&tool["function"]["parameters"]), format!("{name}: parameters are no object"));
     }
+    let forced = &body["tool_choice"]["function"]["name"];
+    let known = list(&body["tools"]).iter().any(|tool| tool["function"]["name"] == *forced);
+    checker.demand(forced.is_null() || known, "an unknown tool is forced");
     checker.demand(body["tools"].is_null() || !list(&body["tools"]).is_empty(), "an empty list of tools");
     openai_messages(checker, list(&body["messages"]));
 }
@@ -246,6 +264,12 @@ fn gemini(checker: &mut Checker, request: &Request, signatures: &HashSet<String>
     checker.demand(!request.path.contains("key="), "the key stands in the URL");
     checker.demand(is_positive(&body["generationConfig"]["maxOutputTokens"]), "no maxOutputTokens");
     checker.demand(body["model"].is_null() && body["stream"].is_null(), "model or stream in the body");
+    let calling = &body["toolConfig"]["functionCallingConfig"];
+    let declared = list(&body["tools"][0]["functionDeclarations"]);
+    for name in list(&calling["allowedFunctionNames"]) {
+        checker.demand(calling["mode"] == "ANY", "allowed functions without the mode ANY");
+        checker.demand(declared.iter().any(|tool| tool["name"] == *name), "an unknown tool is forced");
+    }
     for tool in list(&body["tools"]) {
         for declaration in list(&tool["functionDeclarations"]) {
             let name = word(&declaration["name"]);

@@ -8,6 +8,8 @@ use upshift::domain::catalogue::Price;
 use upshift::domain::chat::Usage;
 use upshift::domain::units::MicroUsd;
 
+use crate::world::canary::CANARY;
+
 use super::{ModelServer, Options, Say, Scripted};
 
 /// A user's and a model's content with a call and its answer, as each vendor has it.
@@ -95,6 +97,18 @@ fn each_breach_is_named() {
         (OPENAI, "", openai(json!([user, said])), "arguments are no JSON object text"),
         (OPENAI, "", openai(json!([user, user])), "two user messages in a row"),
         (OPENAI, "", json!({"model": "m", "messages": [user]}), "not exactly one token limit"),
+        (
+            OPENAI,
+            "",
+            json!({"model": "m", "max_tokens": 5, "messages": [user], "tool_choice": {"type": "function", "function": {"name": "f"}}}),
+            "an unknown tool is forced",
+        ),
+        (
+            OPENAI,
+            "",
+            openai(json!([{"role": "user", "content": format!("my key is {CANARY}")}])),
+            "a secret stands in the body",
+        ),
         (OPENAI, "authorization: Basic x\r\n", openai(json!([user])), "no bearer token"),
         (GEMINI, HEADERS, gemini(json!([{"role": "user", "parts": [{"text": ""}]}])), "an empty part"),
         (
@@ -116,6 +130,16 @@ fn each_breach_is_named() {
         let found = violations(path, headers, &body);
         assert!(found.iter().any(|line| line.contains(complaint)), "{complaint} not in {found:?}");
     }
+}
+
+/// The checker sees every request of every test, also of one that never asks for its findings.
+#[test]
+#[should_panic(expected = "two user messages in a row")]
+fn a_breach_fails_a_test_that_does_not_look() {
+    let server = ModelServer::start(|_| Say::text("ok").into());
+    let user = json!({"role": "user", "content": "hi"});
+    post(&server, OPENAI, "", &openai(json!([user, user])));
+    drop(server);
 }
 
 #[test]

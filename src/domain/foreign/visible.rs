@@ -17,23 +17,30 @@ const fn is_hidden(c: char) -> bool {
         | '\u{e0000}'..='\u{e007f}' | '\u{e0100}'..='\u{e01ef}')
 }
 
+/// Variation selectors: one after a character chooses its looks, more in a row spell hidden bytes.
+const fn is_selector(c: char) -> bool {
+    matches!(c, '\u{fe00}'..='\u{fe0f}')
+}
+
 /// The text with every hidden character written as its escape, and long runs of them only counted.
 pub(super) fn reveal(text: &str) -> Cow<'_, str> {
-    if !text.contains(is_hidden) {
+    if !text.contains(|c| is_hidden(c) || is_selector(c)) {
         return Cow::Borrowed(text);
     }
     let mut shown = String::with_capacity(text.len());
     let mut run: Vec<char> = Vec::new();
+    let mut last = None;
     for c in text.chars() {
-        if is_hidden(c) {
+        if is_hidden(c) || (is_selector(c) && (last.is_some_and(is_selector) || !run.is_empty())) {
             run.push(c);
         } else {
             flush(&mut run, &mut shown);
             shown.push(c);
         }
+        last = Some(c);
     }
     flush(&mut run, &mut shown);
-    Cow::Owned(shown)
+    if shown == text { Cow::Borrowed(text) } else { Cow::Owned(shown) }
 }
 
 fn flush(run: &mut Vec<char>, shown: &mut String) {

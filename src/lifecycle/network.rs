@@ -1,0 +1,93 @@
+//! The network that tests have: the tightest that the baseline runs with (DESIGN §5).
+//!
+//! Invariant: it is opened before any model output alone, only under `network: auto`, and the report says so.
+
+use super::engine::{Engine, LifecycleError};
+use super::judge;
+use crate::domain::event::Event;
+use crate::process::confine::Reach;
+use crate::test_run::{self, TestRun};
+
+/// What tests print when they miss the network: resolvers, sockets, package managers.
+const MISSING_NETWORK: &[&str] = &[
+    "getaddrinfo",
+    "enotfound",
+    "eai_again",
+    "econnrefused",
+    "enetunreach",
+    "eafnosupport",
+    "connection refused",
+    "network is unreachable",
+    "network unreachable",
+    "no route to host",
+    "name resolution",
+    "could not resolve host",
+    "couldn't resolve host",
+    "name or service not known",
+    "no such host",
+    "unknownhostexception",
+    "address family not supported",
+    "failed to lookup address",
+    "--offline",
+    "offline mode",
+];
+
+/// Says at the beginning how children are kept, and what the machine could not give.
+pub(super) fn tell(engine: &mut Engine<'_>) {
+    let children = &engine.world.children;
+    let mut messages: Vec<String> = children.gaps.iter().map(|gap| format!("not fully confined: {gap}")).collect();
+    messages.extend(children.notes.iter().cloned());
+    let events: Vec<Event> = messages.into_iter().map(|message| Event::Warning { message }).collect();
+    if !events.is_empty() {
+        engine.record(&events);
+    }
+}
+
+/// Gives the tests the network again in a run that had opened it before it was interrupted.
+pub(super) fn reopen(engine: &mut Engine<'_>) {
+    if engine.state.network_opened {
+        open(engine);
+    }
+}
+
+/// Runs a failing baseline once more with the network, where that may be what it lacks, and keeps it open if it was.
+pub(super) async fn open_if_needed(engine: &mut Engine<'_>, first: TestRun) -> Result<TestRun, LifecycleError> {
+    let misses = first.stopped.is_none() && engine.world.children.open.is_some() && misses_network(&first);
+    if engine.state.network_opened || !misses {
+        return Ok(first);
+    }
+    let closed = engine.world.tests.clone();
+    open(engine);
+    let second = test_run::run(&engine.world.tests, None, &engine.world.stop).await?;
+    if second.stopped.is_none() && judge::passed(&second.report) <= judge::passed(&first.report) {
+        engine.world.tests = closed;
+        return Ok(first);
+    }
+    engine.state.network_opened = true;
+    let had = match engine.world.children.network {
+        Reach::Loopback => "this machine's loopback alone",
+        Reach::Nothing => "no network",
+        Reach::All => "the network",
+    };
+    let message = format!(
+        "the tests do not run with {had}, so they have the whole network; `network: off` or `loopback` forbids it, a setup command \
+         can fetch what they need"
+    );
+    engine.record(&[Event::Warning { message }]);
+    Ok(second)
+}
+
+fn open(engine: &mut Engine<'_>) {
+    if let Some(open) = engine.world.children.open.clone() {
+        engine.world.tests.confinement = open.confinement;
+        engine.world.tests.env = open.env;
+    }
+}
+
+fn misses_network(run: &TestRun) -> bool {
+    if run.exit.is_success() {
+        return false;
+    }
+    let output = run.output.to_lowercase();
+    MISSING_NETWORK.iter().any(|sign| output.contains(sign))
+}

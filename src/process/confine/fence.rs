@@ -1,0 +1,50 @@
+//! Landlock: which files, sockets and processes a child can reach (Linux).
+//!
+//! Invariant: rules only add rights, so nothing here may name a folder that holds something to be kept from children.
+
+use landlock::{
+    ABI, Access, AccessFs, AccessNet, LandlockStatus, Ruleset, RulesetAttr, RulesetCreatedAttr, RulesetError, Scope,
+    path_beneath_rules,
+};
+
+use super::{Policy, Reach, guards};
+
+/// The newest version of Landlock that the rules are written for; older kernels enforce what they know of it.
+const NEWEST: ABI = ABI::V9;
+
+/// Fences this process in for good; the version of Landlock that the kernel has, 0 for none.
+///
+/// # Errors
+/// When the kernel has Landlock and refuses the rules.
+pub(super) fn enforce(policy: &Policy) -> Result<u32, RulesetError> {
+    let all = AccessFs::from_all(NEWEST);
+    let mut ruleset = Ruleset::default();
+    if policy.has(guards::FILES) {
+        ruleset = ruleset.handle_access(all)?;
+    } else {
+        // One harmless right: a ruleset cannot be empty.
+        ruleset = ruleset.handle_access(AccessFs::MakeBlock)?;
+    }
+    if policy.reach == Reach::Nothing && policy.has(guards::NETWORK) {
+        ruleset = ruleset.handle_access(AccessNet::BindTcp | AccessNet::ConnectTcp)?;
+    }
+    if policy.has(guards::SIGNALS) {
+        ruleset = ruleset.scope(Scope::Signal)?;
+    }
+    if policy.has(guards::SOCKETS) {
+        ruleset = ruleset.scope(Scope::AbstractUnixSocket)?;
+    }
+    let mut created = ruleset.create()?;
+    if policy.has(guards::FILES) {
+        let device = AccessFs::ReadFile | AccessFs::WriteFile | AccessFs::IoctlDev | AccessFs::Truncate;
+        created = created
+            .add_rules(path_beneath_rules(&policy.read, AccessFs::from_read(NEWEST)))?
+            .add_rules(path_beneath_rules(&policy.write, all))?
+            .add_rules(path_beneath_rules(&policy.devices, device | AccessFs::ReadDir))?;
+    }
+    let status = created.restrict_self()?;
+    Ok(match status.landlock {
+        LandlockStatus::Available { effective_abi, .. } => effective_abi as u32,
+        LandlockStatus::NotEnabled | LandlockStatus::NotImplemented => 0,
+    })
+}

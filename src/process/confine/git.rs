@@ -1,0 +1,321 @@
+//! The user's git directory, kept whole where children could write it, and its configuration without credentials.
+//!
+//! [`GitGuard`] holds a copy of everything in `.git` but its objects (which git itself checks by their hash): hooks, configuration,
+//! references, index, of submodules too. After each child, when none of its descendants lives any more, what differs is put back and
+//! what is new is removed. The copy also lies in a file outside every granted path, so that the next start mends what a killed run
+//! left ([`recover`]).
+//!
+//! Invariant: no link that a child made is followed, and no git is run here.
+
+use std::collections::BTreeMap;
+use std::fs::{self, File, Metadata};
+use std::io::{self, Write as _};
+use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _, symlink};
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use serde::{Deserialize, Serialize};
+
+/// The git directory's name in a tree.
+const GIT: &str = ".git";
+/// Folders in it that hold what cannot make git do anything, and may be huge.
+const UNGUARDED: [&str; 3] = ["objects", "lfs", "logs"];
+/// A file in `objects` that leads elsewhere.
+const ALTERNATES: &str = "objects/info";
+/// A larger file is not copied; git's index of a million files is smaller.
+const LARGEST: u64 = 128 << 20;
+/// Where the copy lies in the state folder.
+const COPY: &str = "git-guard.json";
+
+/// One entry of the git directory.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+enum Kept {
+    /// A folder.
+    Folder,
+    /// A link and where it leads.
+    Link(PathBuf),
+    /// A file's mode and its content in base64.
+    File(u32, String),
+}
+
+/// Paths from the git directory's parent.
+type Copy = BTreeMap<PathBuf, Kept>;
+/// What tells that an entry is untouched; a child cannot set the time of the last change of an inode.
+type Stamp = (u64, u64, u32, i64, i64);
+
+/// The written form of the copy.
+#[derive(Debug, Serialize, Deserialize)]
+struct Written {
+    checkout: PathBuf,
+    copy: Copy,
+}
+
+/// Keeps a tree's git directory as it is, over children that could write it.
+#[derive(Debug)]
+pub(in crate::process) struct GitGuard {
+    checkout: PathBuf,
+    /// As it was before anything was lifted out of it.
+    original: Copy,
+    /// As it is while children run.
+    copy: Copy,
+    stamps: Mutex<BTreeMap<PathBuf, Stamp>>,
+    written: PathBuf,
+}
+
+impl GitGuard {
+    /// Copies what is to be guarded, and takes credentials out of git's configuration until this is dropped.
+    pub(super) fn raise(checkout: &Path, state: &Path) -> io::Result<Self> {
+        recover(checkout, state)?;
+        let original = read(checkout)?;
+        let written = state.join(COPY);
+        fs::create_dir_all(state)?;
+        let text = serde_json::to_vec(&Written { checkout: checkout.to_owned(), copy: original.clone() })?;
+        let temporary = written.with_extension("new");
+        File::options().write(true).create(true).truncate(true).mode(0o600).open(&temporary)?.write_all(&text)?;
+        fs::rename(&temporary, &written)?;
+        let mut copy = original.clone();
+        for (path, kept) in &mut copy {
+            if let Kept::File(mode, content) = kept
+                && is_configuration(path)
+                && let Ok(bytes) = STANDARD.decode(content.as_bytes())
+                && let Some(clean) = without_credentials(&String::from_utf8_lossy(&bytes))
+            {
+                *kept = Kept::File(*mode, STANDARD.encode(clean));
+            }
+        }
+        let guard = Self { checkout: checkout.to_owned(), original, copy, stamps: Mutex::default(), written };
+        guard.put_back()?;
+        Ok(guard)
+    }
+
+    /// Puts back what a child changed; the paths, if it did.
+    pub(in crate::process) fn put_back(&self) -> io::Result<Vec<PathBuf>> {
+        let mut stamps = self.stamps.lock().unwrap_or_else(PoisonError::into_inner);
+        let now = stamps_of(&self.checkout);
+        if now == *stamps && !stamps.is_empty() {
+            return Ok(Vec::new());
+        }
+        let changed = restore(&self.checkout, &self.copy)?;
+        *stamps = stamps_of(&self.checkout);
+        Ok(changed)
+    }
+}
+
+impl Drop for GitGuard {
+    fn drop(&mut self) {
+        // What fails here is mended by the next start.
+        if restore(&self.checkout, &self.original).is_ok() {
+            fs::remove_file(&self.written).unwrap_or_default();
+        }
+    }
+}
+
+/// Puts back what a killed run's children may have left of a tree's git directory.
+///
+/// # Errors
+/// When the git directory cannot be written.
+pub(super) fn recover(checkout: &Path, state: &Path) -> io::Result<()> {
+    let path = state.join(COPY);
+    let Ok(bytes) = fs::read(&path) else { return Ok(()) };
+    if let Ok(written) = serde_json::from_slice::<Written>(&bytes)
+        && written.checkout == checkout
+    {
+        restore(checkout, &written.copy)?;
+    }
+    fs::remove_file(&path)
+}
+
+/// Every guarded entry, without its content.
+fn walk(checkout: &Path, visit: &mut dyn FnMut(&Path, &Metadata) -> io::Result<()>) -> io::Result<()> {
+    let mut folders = Vec::new();
+    let mut see = |below: PathBuf, folders: &mut Vec<PathBuf>| -> io::Result<()> {
+        let Ok(found) = checkout.join(&below).symlink_metadata() else { return Ok(()) };
+        visit(&below, &found)?;
+        if found.is_dir() {
+            folders.push(below);
+        }
+        Ok(())
+    };
+    see(PathBuf::from(GIT), &mut folders)?;
+    for module in submodules(checkout) {
+        see(module.join(GIT), &mut folders)?;
+    }
+    while let Some(folder) = folders.pop() {
+        let Ok(entries) = fs::read_dir(checkout.join(&folder)) else { continue };
+        for entry in entries.flatten() {
+            let below = folder.join(entry.file_name());
+            let name = entry.file_name();
+            if UNGUARDED.iter().any(|unguarded| name == *unguarded) && entry.file_type()?.is_dir() {
+                if name == "objects" {
+                    see(folder.join(ALTERNATES), &mut folders)?;
+                }
+                continue;
+            }
+            see(below, &mut folders)?;
+        }
+    }
+    Ok(())
+}
+
+/// The folders of submodules, by the tree's own list.
+pub(super) fn submodules(checkout: &Path) -> Vec<PathBuf> {
+    let text = fs::read_to_string(checkout.join(".gitmodules")).unwrap_or_default();
+    let values = text.lines().filter_map(|line| line.trim().strip_prefix("path")?.trim_start().strip_prefix('='));
+    let paths = values.map(|value| PathBuf::from(value.trim()));
+    paths.filter(|path| path.components().all(|part| matches!(part, std::path::Component::Normal(_)))).collect()
+}
+
+fn stamps_of(checkout: &Path) -> BTreeMap<PathBuf, Stamp> {
+    let mut stamps = BTreeMap::new();
+    let walked = walk(checkout, &mut |path, found| {
+        stamps.insert(path.to_owned(), (found.ino(), found.size(), found.mode(), found.ctime(), found.ctime_nsec()));
+        Ok(())
+    });
+    if walked.is_err() {
+        stamps.clear();
+    }
+    stamps
+}
+
+fn read(checkout: &Path) -> io::Result<Copy> {
+    let mut copy = Copy::new();
+    walk(checkout, &mut |path, found| {
+        let full = checkout.join(path);
+        let kept = if found.is_dir() {
+            Kept::Folder
+        } else if found.is_symlink() {
+            Kept::Link(full.read_link()?)
+        } else if found.is_file() && found.len() <= LARGEST {
+            Kept::File(found.mode() & 0o7777, STANDARD.encode(fs::read(&full)?))
+        } else {
+            return Ok(());
+        };
+        copy.insert(path.to_owned(), kept);
+        Ok(())
+    })?;
+    Ok(copy)
+}
+
+/// Makes the git directory equal to a copy; the paths that were not.
+fn restore(checkout: &Path, copy: &Copy) -> io::Result<Vec<PathBuf>> {
+    let mut changed = Vec::new();
+    // First what is not what it was: a link in a folder's place would lead what follows astray. Parents come before children.
+    let mut found = Vec::new();
+    walk(checkout, &mut |path, metadata| {
+        found.push((path.to_owned(), metadata.clone()));
+        Ok(())
+    })?;
+    for (path, metadata) in found {
+        let same_kind = match copy.get(&path) {
+            None => metadata.is_file() && metadata.len() > LARGEST,
+            Some(Kept::Folder) => metadata.is_dir(),
+            Some(Kept::Link(target)) => {
+                metadata.is_symlink() && fs::read_link(checkout.join(&path)).is_ok_and(|is| is == *target)
+            }
+            Some(Kept::File(..)) => metadata.is_file(),
+        };
+        if !same_kind {
+            remove(&checkout.join(&path), &metadata)?;
+            changed.push(path);
+        }
+    }
+    for (path, kept) in copy {
+        let full = checkout.join(path);
+        let there = full.symlink_metadata().is_ok();
+        match kept {
+            Kept::Folder if !there => fs::create_dir(&full)?,
+            Kept::Link(target) if !there => symlink(target, &full)?,
+            Kept::File(mode, content) => {
+                let bytes = STANDARD.decode(content.as_bytes()).map_err(io::Error::other)?;
+                let same_mode = there && full.symlink_metadata()?.mode() & 0o7777 == *mode;
+                if same_mode && fs::read(&full).is_ok_and(|is| is == bytes) {
+                    continue;
+                }
+                write(&full, &bytes, *mode)?;
+            }
+            Kept::Folder | Kept::Link(_) => continue,
+        }
+        changed.push(path.clone());
+    }
+    changed.sort();
+    changed.dedup();
+    Ok(changed)
+}
+
+fn remove(path: &Path, metadata: &Metadata) -> io::Result<()> {
+    let removed = if metadata.is_dir() { fs::remove_dir_all(path) } else { fs::remove_file(path) };
+    match removed {
+        // It went with its folder.
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        other => other,
+    }
+}
+
+/// Beside it, then renamed over it: a crash leaves the one or the other.
+fn write(path: &Path, bytes: &[u8], mode: u32) -> io::Result<()> {
+    let mut temporary = path.as_os_str().to_owned();
+    temporary.push(".upshift-new");
+    let temporary = PathBuf::from(temporary);
+    match fs::remove_file(&temporary) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+        Ok(()) | Err(_) => {}
+    }
+    let mut file = File::options().write(true).create_new(true).mode(mode).open(&temporary)?;
+    file.write_all(bytes)?;
+    file.set_permissions(fs::Permissions::from_mode(mode))?;
+    fs::rename(&temporary, path)
+}
+
+fn is_configuration(path: &Path) -> bool {
+    path.file_name().is_some_and(|name| name == "config" || name == "config.worktree")
+}
+
+/// Git's configuration without what checkout and people leave in it to sign in with; `None` if there is nothing such.
+///
+/// Whole sections `credential` and `include`, headers, passwords in addresses.
+pub(super) fn without_credentials(text: &str) -> Option<String> {
+    let mut clean = String::new();
+    let (mut dropping, mut continued) = (false, false);
+    for line in text.split_inclusive('\n') {
+        let trimmed = line.trim_start();
+        let lower = trimmed.to_ascii_lowercase();
+        if !continued && lower.starts_with('[') {
+            dropping = ["[credential", "[include"].iter().any(|section| lower.starts_with(section));
+        }
+        let secret = lower.contains("extraheader") || lower.contains("helper") || lower.contains("sslkey");
+        let was_secret = continued && !clean.ends_with('\n');
+        continued = line.trim_end().ends_with('\\');
+        if dropping || secret || was_secret {
+            continue;
+        }
+        clean.push_str(&without_password(line));
+    }
+    (clean != text).then_some(clean)
+}
+
+/// `https://user:password@host` without the part before the host.
+fn without_password(line: &str) -> String {
+    let mut out = String::new();
+    let mut rest = line;
+    while let Some((before, after)) = rest.split_once("://") {
+        out.push_str(before);
+        out.push_str("://");
+        let end = after.find(['/', ' ', '"', '\n', '?', '#']).unwrap_or(after.len());
+        let (host, tail) = after.split_at_checked(end).unwrap_or((after, ""));
+        let host = match host.rsplit_once('@') {
+            // `ssh://git@host` names an account and holds no secret.
+            Some((user, host))
+                if user.contains(':') || before.trim_end().ends_with("http") || before.ends_with("https") =>
+            {
+                host
+            }
+            Some(_) | None => host,
+        };
+        out.push_str(host);
+        rest = tail;
+    }
+    out.push_str(rest);
+    out
+}

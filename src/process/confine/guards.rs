@@ -1,0 +1,50 @@
+//! Names of single guards. A debug build can leave one off, so that the red team shows that its attack is real.
+//!
+//! Invariant: a release build knows no such switch, and the switch is read from upshift's own environment alone, which no
+//! repository can set.
+
+/// Names the guards that are left off, separated by commas.
+#[cfg(debug_assertions)]
+const VARIABLE: &str = "UPSHIFT_GUARD_OFF";
+
+/// Files outside the tree.
+pub(super) const FILES: &str = "files";
+/// System calls.
+pub(super) const CALLS: &str = "calls";
+/// Capabilities and new privileges.
+pub(super) const RIGHTS: &str = "rights";
+/// Signals to processes outside.
+pub(super) const SIGNALS: &str = "signals";
+/// The network.
+pub(super) const NETWORK: &str = "network";
+/// Unix sockets outside.
+pub(super) const SOCKETS: &str = "sockets";
+/// The git directory.
+pub(super) const GIT: &str = "git";
+/// Files of unbearable size.
+pub(super) const SIZE: &str = "size";
+/// The mount namespace: what it protects is then left to the other means.
+pub(super) const ROOM: &str = "room";
+/// The private home and temporary folder.
+pub(super) const HOME: &str = "home";
+
+/// The guards that are off.
+#[cfg(debug_assertions)]
+#[expect(clippy::disallowed_methods, reason = "a switch of debug builds, for the red team alone")]
+pub(super) fn off() -> Vec<String> {
+    let names = std::env::var(VARIABLE).unwrap_or_default();
+    names.split(',').map(str::trim).filter(|name| !name.is_empty()).map(str::to_owned).collect()
+}
+
+/// The guards that are off: none.
+#[cfg(not(debug_assertions))]
+pub(super) const fn off() -> Vec<String> {
+    Vec::new()
+}
+
+impl super::Policy {
+    /// Whether a guard is on.
+    pub(super) fn has(&self, guard: &str) -> bool {
+        !self.off.iter().any(|off| off == guard)
+    }
+}

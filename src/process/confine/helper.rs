@@ -1,0 +1,132 @@
+//! The program before the program: upshift started once more, to take rights away from itself and become the command.
+//!
+//! `main` asks [`entry`] before anything else. Invariant: what the policy promises is done, or the command is not started.
+
+use std::process::ExitCode;
+
+/// The first argument that makes upshift the helper; then the policy, and, if it is to become a command, its program, its own name
+/// for itself and its arguments.
+pub(in crate::process) const WORD: &str = "__confined";
+/// What the shell says of a command that cannot be executed; a test command's verdict then is "broken", never red.
+#[cfg(target_os = "linux")]
+const CANNOT_EXECUTE: u8 = 126;
+
+/// Acts as the helper if this process was started as one; else `None`.
+#[must_use]
+pub fn entry() -> Option<ExitCode> {
+    let mut arguments = std::env::args_os().skip(1);
+    (arguments.next()?.to_str() == Some(WORD)).then(|| platform::act(arguments))
+}
+
+#[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
+mod platform {
+    use std::ffi::OsString;
+    use std::io::Write as _;
+    use std::os::unix::process::CommandExt as _;
+    use std::process::ExitCode;
+
+    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+    use rustix::thread::{CapabilitySet, CapabilitySets};
+
+    use super::super::filter::UnixSockets;
+    use super::super::{Policy, Reach, fence, filter, guards, room};
+    use super::CANNOT_EXECUTE;
+
+    /// The largest file a child may write, in bytes: images of whole systems fit, a disk is not filled by one write.
+    const LARGEST_FILE: u64 = 16 << 30;
+    /// From this version on Landlock scopes abstract sockets and signals.
+    const SCOPES: u32 = 6;
+    /// From this version on Landlock keeps a child from sockets by path.
+    const RESOLVES_SOCKETS: u32 = 9;
+
+    pub(super) fn act(mut arguments: impl Iterator<Item = OsString>) -> ExitCode {
+        let policy = arguments.next().unwrap_or_default();
+        let policy: Policy = match serde_json::from_slice(policy.as_encoded_bytes()) {
+            Ok(policy) => policy,
+            Err(error) => return fail(&format!("the policy cannot be read: {error}")),
+        };
+        let given = match confine(&policy) {
+            Ok(given) => given,
+            Err(why) => return fail(&why),
+        };
+        let Some(program) = arguments.next() else {
+            // A trial: what this kernel gave.
+            let told = writeln!(std::io::stdout().lock(), "landlock {given}");
+            return if told.is_ok() { ExitCode::SUCCESS } else { fail("standard output is closed") };
+        };
+        let name = arguments.next().unwrap_or_else(|| program.clone());
+        #[expect(clippy::disallowed_methods, reason = "becomes the program that `launch` was asked to start")]
+        let mut command = std::process::Command::new(&program);
+        let error = command.arg0(name).args(arguments).exec();
+        fail(&format!("{} cannot be executed inside its confinement: {error}", program.display()))
+    }
+
+    fn fail(why: &str) -> ExitCode {
+        let _closed = writeln!(std::io::stderr().lock(), "upshift: not started: {why}");
+        ExitCode::from(CANNOT_EXECUTE)
+    }
+
+    /// Takes everything away; the version of Landlock that the kernel has.
+    fn confine(policy: &Policy) -> Result<u32, String> {
+        room::enter(policy)?;
+        limit(policy);
+        rustix::thread::set_no_new_privs(policy.has(guards::RIGHTS))
+            .map_err(|error| format!("no_new_privs: {error}"))?;
+        if policy.has(guards::RIGHTS) {
+            drop_capabilities(policy).map_err(|error| format!("capabilities: {error}"))?;
+        }
+        let landlock = fence::enforce(policy).map_err(|error| format!("Landlock: {error}"))?;
+        filter::enforce(policy, unix_sockets(policy, landlock)).map_err(|error| format!("seccomp: {error}"))?;
+        Ok(landlock)
+    }
+
+    /// Sockets by path lead out unless the room hides them or Landlock knows them; abstract ones, unless scoped or in a network of
+    /// their own.
+    fn unix_sockets(policy: &Policy, landlock: u32) -> UnixSockets {
+        let by_path = policy.room.is_some() || landlock >= RESOLVES_SOCKETS;
+        let abstract_ones = landlock >= SCOPES || (policy.room.is_some() && policy.reach == Reach::Loopback);
+        if by_path && abstract_ones { UnixSockets::Allowed } else { UnixSockets::PairsOnly }
+    }
+
+    fn limit(policy: &Policy) {
+        let lower = |resource, most: u64| {
+            let now = getrlimit(resource);
+            let most = now.maximum.map_or(most, |maximum| maximum.min(most));
+            // Lowering one's own limit cannot fail.
+            setrlimit(resource, Rlimit { current: Some(most), maximum: Some(most) }).unwrap_or_default();
+        };
+        lower(Resource::Core, 0);
+        if policy.has(guards::SIZE) {
+            lower(Resource::Fsize, LARGEST_FILE);
+        }
+    }
+
+    fn drop_capabilities(policy: &Policy) -> rustix::io::Result<()> {
+        let kept = if policy.writes_as_stranger { CapabilitySet::DAC_OVERRIDE } else { CapabilitySet::empty() };
+        let before = rustix::thread::capabilities(None)?;
+        if before.effective.contains(CapabilitySet::SETPCAP) {
+            for capability in CapabilitySet::all().difference(kept).iter() {
+                match rustix::thread::remove_capability_from_bounding_set(capability) {
+                    // A capability that this kernel does not know.
+                    Ok(()) | Err(rustix::io::Errno::INVAL) => {}
+                    Err(error) => return Err(error),
+                }
+            }
+        }
+        rustix::thread::clear_ambient_capability_set()?;
+        let left = before.permitted.intersection(kept);
+        let sets = CapabilitySets { effective: left, permitted: left, inheritable: CapabilitySet::empty() };
+        rustix::thread::set_capabilities(None, sets)
+    }
+}
+
+#[cfg(not(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64"))))]
+mod platform {
+    use std::ffi::OsString;
+    use std::process::ExitCode;
+
+    pub(super) fn act(_arguments: impl Iterator<Item = OsString>) -> ExitCode {
+        // Nothing can be promised here, so nothing is started.
+        ExitCode::from(126)
+    }
+}

@@ -1,0 +1,202 @@
+//! Confinement of child processes: what a test, a tool or a setup command can reach (DESIGN §5).
+//!
+//! Repository code runs as the same user as upshift, so nothing but the kernel stands between them. A child is started through this
+//! very program ([`helper`]), which takes rights away from itself and only then becomes the command. What is used, where it exists:
+//!
+//! | means | against |
+//! |---|---|
+//! | Landlock ([`fence`]) | files outside the tree and the private folder, other processes' memory and environments, signals, abstract sockets |
+//! | seccomp ([`filter`]) | `ptrace`, `io_uring`, new namespaces and mounts, keyrings, odd socket families, terminal injection, signals to upshift |
+//! | capabilities dropped, no new privileges | root's rights, `sudo`, setuid programs |
+//! | a room of its own ([`room`]) | a mount namespace that holds granted paths alone: no outside Unix socket, a private `/tmp`, `.git` read-only; a network namespace with loopback alone |
+//! | resource limits | core dumps, files of unbearable size |
+//!
+//! **Why `.git` needs more than Landlock:** its rules only add rights, and a right to make files in the tree's root reaches everything
+//! below it. Where a mount namespace can be made, `.git` is mounted read-only, with a copy of its configuration that holds no
+//! credential; a crash leaves nothing behind, since the mounts die with the child. Where none can be made (a container without
+//! rights; Ubuntu 24.04 forbids them to unprivileged users), [`git`] keeps a copy of everything in `.git` that can make git run a
+//! program or send it elsewhere, and puts it back after every child; the copy outlives a crash and the next start puts it back.
+//! Moving the directory away, or running in a copy of the tree, would leave a killed run's repository in pieces, or cost every
+//! build its cache.
+//!
+//! Start reading at [`arrange`]. Invariant: a child for which confinement was promised runs confined or not at all; what the
+//! kernel could not give is told in [`Arranged::gaps`], never left out.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use crate::config::{Network, Sandbox};
+
+mod arrange;
+#[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
+mod fence;
+#[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
+mod filter;
+mod gaps;
+pub(super) mod git;
+mod grants;
+mod guards;
+pub mod helper;
+mod home;
+#[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
+mod room;
+
+pub use arrange::arrange;
+
+/// How a child is kept from harm beyond time, output and environment.
+#[derive(Debug, Clone, Default)]
+pub enum Confinement {
+    /// Only what [`super::run`] always does.
+    #[default]
+    None,
+    /// Within these bounds.
+    Within(Arc<Bounds>),
+}
+
+/// The bounds of a child, ready to be handed to the helper.
+#[derive(Debug)]
+pub struct Bounds {
+    /// The program that applies them: upshift itself.
+    pub(super) helper: PathBuf,
+    /// The [`Policy`] as the helper reads it.
+    pub(super) policy: String,
+    /// What is compared and put back after each child, where the kernel cannot protect it.
+    pub(super) git: Option<Arc<git::GitGuard>>,
+    /// Removed with the last child's bounds.
+    _private: Arc<home::Private>,
+}
+
+/// What is asked for.
+#[derive(Debug)]
+pub struct Wish<'a> {
+    /// How much.
+    pub sandbox: Sandbox,
+    /// Which network.
+    pub network: Network,
+    /// The tree that children may write.
+    pub checkout: &'a Path,
+    /// The children's environment as it would be without confinement.
+    pub env: &'a BTreeMap<OsString, OsString>,
+    /// Folders and files that no child may reach: the audit log, recorded states, the runner's temporary folder.
+    pub kept_out: Vec<PathBuf>,
+    /// A folder outside every granted path for what must survive a crash.
+    pub state: PathBuf,
+    /// This program.
+    pub helper: PathBuf,
+}
+
+/// A confinement and the environment that goes with it.
+#[derive(Debug, Clone, Default)]
+pub struct Confined {
+    /// The bounds.
+    pub confinement: Confinement,
+    /// The environment: home, temporary folder and caches lead into the private folder.
+    pub env: BTreeMap<OsString, OsString>,
+}
+
+/// What children get.
+#[derive(Debug, Clone, Default)]
+pub struct Arranged {
+    /// For tests and tools.
+    pub tests: Confined,
+    /// The same with the whole network, if `auto` may fall back to it.
+    pub open: Option<Confined>,
+    /// For the setup command: the network, and the caches of package managers to fill.
+    pub setup: Confined,
+    /// The network that tests have.
+    pub network: Reach,
+    /// What was asked for and the kernel cannot give, in words for a person; `required` refuses to run with any.
+    pub gaps: Vec<String>,
+    /// What else a person should know of how children are kept.
+    pub notes: Vec<String>,
+}
+
+/// How far children reach.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Reach {
+    /// Everything.
+    #[default]
+    All,
+    /// This machine's loopback, in a namespace of their own.
+    Loopback,
+    /// Nothing.
+    Nothing,
+}
+
+/// Why children cannot be confined as asked.
+#[derive(Debug, thiserror::Error)]
+pub enum ConfineError {
+    /// The kernel cannot give what was required.
+    #[error(
+        "sandbox is `required`, and this machine cannot give all of it:\n  - {}\n→ Fix: use a newer kernel, or `sandbox: auto`, which does what can be done and says what is missing",
+        .0.join("\n  - ")
+    )]
+    Gaps(Vec<String>),
+    /// The kernel cannot give that network.
+    #[error(
+        "network is `{0}`, and this machine cannot give it: {1}\n→ Fix: use `network: auto`, which takes the tightest that works and says which"
+    )]
+    Network(Network, String),
+    /// The private folder cannot be made.
+    #[error("the private folder for child processes cannot be made: {0}\n→ Fix: make room in the temporary folder")]
+    Private(std::io::Error),
+    /// The helper does not work although it should.
+    #[error("child processes cannot be confined: {0}")]
+    Helper(String),
+}
+
+/// What the helper applies. Paths that do not exist are left out by it.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+struct Policy {
+    /// Read and execute.
+    read: Vec<PathBuf>,
+    /// Everything.
+    write: Vec<PathBuf>,
+    /// Devices: read, write, ioctl.
+    devices: Vec<PathBuf>,
+    /// How far children reach.
+    reach: Reach,
+    /// The mount namespace, if one is to be made.
+    room: Option<Room>,
+    /// The process that must not be signalled.
+    guardian: i32,
+    /// Whether the tree belongs to another user than root, which we are: then the right to pass over owners is kept, since what it
+    /// could reach is fenced by Landlock.
+    writes_as_stranger: bool,
+    /// Guards that a debug build was told to leave off, so that a test can show what each is for.
+    #[serde(default)]
+    off: Vec<String>,
+}
+
+/// A mount namespace that holds granted paths alone.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+struct Room {
+    /// An empty folder: the place where the new root is put together.
+    root: PathBuf,
+    /// What `/tmp` is in there.
+    tmp: PathBuf,
+    /// What is seen: folders and files, at their own places.
+    show: Vec<PathBuf>,
+    /// What is seen and cannot be written: `.git`.
+    still: Vec<PathBuf>,
+    /// Files that stand in for others, which cannot be written either: git's configuration without credentials.
+    stand_ins: Vec<(PathBuf, PathBuf)>,
+}
+
+impl Confinement {
+    /// Puts the git directory back as it was before the child, whose descendants are all gone; a note about it for the output.
+    pub(super) fn put_back(&self) -> std::io::Result<Option<String>> {
+        let Self::Within(bounds) = self else { return Ok(None) };
+        let Some(git) = &bounds.git else { return Ok(None) };
+        let changed = git.put_back()?;
+        if changed.is_empty() {
+            return Ok(None);
+        }
+        let names: Vec<String> = changed.iter().take(5).map(|path| path.display().to_string()).collect();
+        Ok(Some(format!("\n[upshift put back what was changed in the git directory: {}]\n", names.join(", "))))
+    }
+}

@@ -1,0 +1,243 @@
+//! A room of its own: a mount namespace that holds what is granted and nothing else, and a network namespace (Linux).
+//!
+//! Made by root as it is, by others in a user namespace that maps them to themselves. What is not shown in the room does not exist
+//! there: no docker socket, no agent's socket, no other user's temporary files.
+//!
+//! Invariant: nothing outside the namespaces is changed; when the last process in them ends, the kernel takes them away.
+
+use std::io;
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+
+use rustix::fs::StatVfsMountFlags;
+use rustix::mount::{MountFlags, MountPropagationFlags, UnmountFlags};
+use rustix::net::netlink::SocketAddrNetlink;
+use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType};
+use rustix::thread::UnshareFlags;
+
+use super::{Policy, Reach, Room, guards};
+
+/// Devices without which programs do not start.
+const DEVICES: [&str; 5] = ["null", "zero", "full", "random", "urandom"];
+/// Top-level folders of the file system that are shown whole; Landlock says what of them can be read.
+const SYSTEM: [&str; 16] = [
+    "/usr",
+    "/bin",
+    "/sbin",
+    "/lib",
+    "/lib32",
+    "/lib64",
+    "/libx32",
+    "/etc",
+    "/opt",
+    "/nix",
+    "/gnu",
+    "/snap",
+    "/proc",
+    "/sys",
+    "/var/lib",
+    "/var/cache",
+];
+/// Every mount flag that a remount in a user namespace must repeat, because it may only add to them.
+const KEPT_FLAGS: [(StatVfsMountFlags, MountFlags); 6] = [
+    (StatVfsMountFlags::NOSUID, MountFlags::NOSUID),
+    (StatVfsMountFlags::NODEV, MountFlags::NODEV),
+    (StatVfsMountFlags::NOEXEC, MountFlags::NOEXEC),
+    (StatVfsMountFlags::NOATIME, MountFlags::NOATIME),
+    (StatVfsMountFlags::NODIRATIME, MountFlags::NODIRATIME),
+    (StatVfsMountFlags::RELATIME, MountFlags::RELATIME),
+];
+
+/// Moves this process into the namespaces that its policy asks for.
+///
+/// # Errors
+/// What could not be made, and why.
+pub(super) fn enter(policy: &Policy) -> Result<(), String> {
+    let own_network = policy.reach == Reach::Loopback && policy.has(guards::NETWORK);
+    if policy.room.is_none() && !own_network {
+        return Ok(());
+    }
+    let mut wanted = UnshareFlags::NEWIPC;
+    if policy.room.is_some() {
+        wanted |= UnshareFlags::NEWNS;
+    }
+    if own_network {
+        wanted |= UnshareFlags::NEWNET;
+    }
+    leave(wanted).map_err(|error| format!("namespaces: {error}"))?;
+    if own_network {
+        raise_loopback().map_err(|error| format!("the loopback interface: {error}"))?;
+    }
+    match &policy.room {
+        Some(room) => build(room, policy),
+        None => Ok(()),
+    }
+}
+
+/// Leaves the namespaces of the parent: with the rights that there are, else in a user namespace.
+fn leave(wanted: UnshareFlags) -> io::Result<()> {
+    let (user, group) = (rustix::process::geteuid(), rustix::process::getegid());
+    if user.is_root() && unshare(wanted).is_ok() {
+        return Ok(());
+    }
+    unshare(wanted | UnshareFlags::NEWUSER)?;
+    std::fs::write("/proc/self/setgroups", "deny")?;
+    std::fs::write("/proc/self/uid_map", format!("{0} {0} 1", user.as_raw()))?;
+    std::fs::write("/proc/self/gid_map", format!("{0} {0} 1", group.as_raw()))
+}
+
+#[expect(deprecated, reason = "unsafe is only unsharing the table of files, which is never asked for here")]
+fn unshare(flags: UnshareFlags) -> io::Result<()> {
+    Ok(rustix::thread::unshare(flags)?)
+}
+
+/// Brings up `lo`, by the one message that does it: RTM_NEWLINK for interface 1 with IFF_UP (rtnetlink(7)).
+fn raise_loopback() -> io::Result<()> {
+    /// struct nlmsghdr and struct ifinfomsg.
+    const LENGTH: u32 = 32;
+    const RTM_NEWLINK: u16 = 16;
+    /// NLM_F_REQUEST and NLM_F_ACK.
+    const FLAGS: u16 = 0x5;
+    const LOOPBACK: u32 = 1;
+    const IFF_UP: u32 = 1;
+    /// Where the error of an answer stands; 0 is success.
+    const ERROR: std::ops::Range<usize> = 16..20;
+    let mut message = Vec::new();
+    message.extend(LENGTH.to_ne_bytes());
+    message.extend(RTM_NEWLINK.to_ne_bytes());
+    message.extend(FLAGS.to_ne_bytes());
+    // Sequence and port; family and type; index, flags, which flags.
+    message.extend([0; 8]);
+    message.extend([0; 4]);
+    message.extend([LOOPBACK, IFF_UP, IFF_UP].iter().flat_map(|word| word.to_ne_bytes()));
+    let socket = rustix::net::socket_with(AddressFamily::NETLINK, SocketType::RAW, SocketFlags::CLOEXEC, None)?;
+    rustix::net::sendto(&socket, &message, SendFlags::empty(), &SocketAddrNetlink::new(0, 0))?;
+    let mut answer = [0_u8; 128];
+    rustix::net::recv(&socket, &mut answer[..], RecvFlags::empty())?;
+    let code = answer.get(ERROR).and_then(|bytes| bytes.try_into().ok()).map_or(0, i32::from_ne_bytes);
+    if code == 0 { Ok(()) } else { Err(io::Error::from_raw_os_error(-code)) }
+}
+
+/// Puts the room together and moves in.
+fn build(room: &Room, policy: &Policy) -> Result<(), String> {
+    let here = std::env::current_dir().map_err(|error| format!("the working directory: {error}"))?;
+    let at = |what: &Path| {
+        let what = what.display().to_string();
+        move |error: rustix::io::Errno| format!("{what}: {error}")
+    };
+    let io_at = |what: &Path| {
+        let what = what.display().to_string();
+        move |error: io::Error| format!("{what}: {error}")
+    };
+    rustix::mount::mount_change("/", MountPropagationFlags::PRIVATE | MountPropagationFlags::REC)
+        .map_err(at(Path::new("/")))?;
+    let root = &room.root;
+    let flags = MountFlags::NOSUID | MountFlags::NODEV;
+    rustix::mount::mount("tmpfs", root, "tmpfs", flags, Some(c"mode=0755,size=64m")).map_err(at(root))?;
+    let inside = |path: &Path| root.join(path.strip_prefix("/").unwrap_or(path));
+    for path in SYSTEM.iter().map(Path::new) {
+        show(path, &inside(path)).map_err(io_at(path))?;
+    }
+    furnish_devices(&root.join("dev")).map_err(io_at(Path::new("/dev")))?;
+    for path in ["/tmp", "/var/tmp"].map(Path::new) {
+        let target = inside(path);
+        std::fs::create_dir_all(&target).map_err(io_at(path))?;
+        rustix::mount::mount_bind(&room.tmp, &target).map_err(at(path))?;
+    }
+    let run = root.join("run");
+    std::fs::create_dir_all(&run).map_err(io_at(&run))?;
+    // `/run/systemd/resolve` holds what `/etc/resolv.conf` leads to on many systems; a name server is no use without a network.
+    let resolver = Path::new("/run/systemd/resolve/stub-resolv.conf");
+    if policy.reach == Reach::All && resolver.exists() {
+        show(resolver, &inside(resolver)).map_err(io_at(resolver))?;
+    }
+    symlink("/run", root.join("var/run")).unwrap_or_default();
+    for path in shown(room) {
+        show(path, &inside(path)).map_err(io_at(path))?;
+    }
+    if policy.has(guards::GIT) {
+        for path in room.still.iter().filter(|path| path.exists()) {
+            let target = inside(path);
+            rustix::mount::mount_bind_recursive(&target, &target).map_err(at(path))?;
+        }
+        for (stand_in, path) in room.stand_ins.iter().filter(|(_, path)| path.exists()) {
+            rustix::mount::mount_bind(stand_in, inside(path)).map_err(at(path))?;
+        }
+        for path in room.still.iter().chain(room.stand_ins.iter().map(|(_, path)| path)).filter(|path| path.exists()) {
+            still(&inside(path)).map_err(at(path))?;
+        }
+    }
+    std::env::set_current_dir(root).map_err(io_at(root))?;
+    rustix::process::pivot_root(".", ".").map_err(at(root))?;
+    rustix::mount::unmount(".", UnmountFlags::DETACH).map_err(at(root))?;
+    std::env::set_current_dir(&here).map_err(io_at(&here))
+}
+
+/// What is to be shown and is not shown yet with a folder above it.
+fn shown(room: &Room) -> impl Iterator<Item = &PathBuf> {
+    let mut paths: Vec<&PathBuf> = room.show.iter().collect();
+    paths.sort();
+    let mut last: Option<&Path> = None;
+    paths.retain(|path| {
+        let below_system = SYSTEM.iter().any(|system| {
+            path.starts_with(system) && Path::new(system).symlink_metadata().is_ok_and(|found| found.is_dir())
+        });
+        let below = last.is_some_and(|last| path.starts_with(last));
+        if !below && !below_system {
+            last = Some(path);
+        }
+        !below && !below_system
+    });
+    paths.into_iter()
+}
+
+/// Shows a folder or a file of the machine in the room; a link as the same link; nothing for what does not exist.
+fn show(path: &Path, target: &Path) -> io::Result<()> {
+    let Ok(found) = path.symlink_metadata() else { return Ok(()) };
+    if let Some(parent) = target.parent() {
+        std::fs::create_dir_all(parent)?;
+    }
+    if found.is_symlink() {
+        return match symlink(path.read_link()?, target) {
+            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(error),
+            Ok(()) | Err(_) => Ok(()),
+        };
+    }
+    if found.is_dir() {
+        std::fs::create_dir_all(target)?;
+    } else {
+        std::fs::File::options().create(true).append(true).open(target)?;
+    }
+    Ok(rustix::mount::mount_bind_recursive(path, target)?)
+}
+
+fn furnish_devices(dev: &Path) -> io::Result<()> {
+    std::fs::create_dir_all(dev)?;
+    for name in DEVICES {
+        show(&Path::new("/dev").join(name), &dev.join(name))?;
+    }
+    let flags = MountFlags::NOSUID | MountFlags::NOEXEC;
+    for name in ["shm", "pts"] {
+        std::fs::create_dir(dev.join(name))?;
+    }
+    rustix::mount::mount("tmpfs", dev.join("shm"), "tmpfs", flags | MountFlags::NODEV, Some(c"mode=1777"))?;
+    rustix::mount::mount("devpts", dev.join("pts"), "devpts", flags, Some(c"newinstance,ptmxmode=0666,mode=0620"))?;
+    for (name, target) in [
+        ("ptmx", "pts/ptmx"),
+        ("fd", "/proc/self/fd"),
+        ("stdin", "/proc/self/fd/0"),
+        ("stdout", "/proc/self/fd/1"),
+        ("stderr", "/proc/self/fd/2"),
+    ] {
+        symlink(target, dev.join(name))?;
+    }
+    Ok(())
+}
+
+/// Makes a mount read-only, with the flags that it has.
+fn still(path: &Path) -> Result<(), rustix::io::Errno> {
+    let has = rustix::fs::statvfs(path)?.f_flag;
+    let kept = KEPT_FLAGS.iter().filter(|(flag, _)| has.contains(*flag)).map(|(_, flag)| *flag);
+    let flags = kept.fold(MountFlags::BIND | MountFlags::RDONLY, |all, flag| all | flag);
+    rustix::mount::mount_remount(path, flags, c"")
+}

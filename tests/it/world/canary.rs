@@ -1,0 +1,79 @@
+//! A secret that is planted in every run, and the search for it in everything that a run leaves behind.
+//!
+//! It is the model key of [`super::program::Program`]: read from the environment, sent in a header. Found anywhere else, in
+//! any of the spellings below, it is a leak, whichever test was at work.
+
+use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
+
+use aho_corasick::AhoCorasick;
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD_NO_PAD;
+
+/// The key in every test; must never turn up anywhere but in a request's header.
+pub(crate) const CANARY: &str = "sk-ant-canary-7f3a9b1c5d2e8f60";
+
+/// The canary as it is, backwards, in hexadecimal and in base64 at each alignment.
+static SPELLINGS: LazyLock<AhoCorasick> = LazyLock::new(|| {
+    let hex: String = CANARY.bytes().map(|byte| format!("{byte:02x}")).collect();
+    let mut spellings = vec![CANARY.to_owned(), CANARY.chars().rev().collect(), hex.to_ascii_uppercase(), hex];
+    for offset in 0..3 {
+        let encoded = STANDARD_NO_PAD.encode(format!("{}{CANARY}", "x".repeat(offset)));
+        // The first and the last characters depend on what stands beside it.
+        spellings.push(encoded.get(4..encoded.len() - 4).expect("ASCII").to_owned());
+    }
+    AhoCorasick::new(spellings).expect("patterns")
+});
+
+/// Whether some spelling of the canary stands there.
+pub(crate) fn sings_in(bytes: &[u8]) -> bool {
+    SPELLINGS.is_match(bytes)
+}
+
+/// The files below a folder that hold the canary; links are not followed.
+pub(crate) fn found_below(folder: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    let mut folders = vec![folder.to_owned()];
+    while let Some(folder) = folders.pop() {
+        // Gone, or not for us to read: a process that is ending may tidy up meanwhile.
+        let Ok(entries) = std::fs::read_dir(&folder) else { continue };
+        for entry in entries.flatten() {
+            let (path, Ok(kind)) = (entry.path(), entry.file_type()) else { continue };
+            let name = entry.file_name();
+            if kind.is_dir() {
+                folders.push(path);
+            } else if sings_in(name.as_encoded_bytes()) || kind.is_file() && holds(&path) {
+                found.push(path);
+            }
+        }
+    }
+    found
+}
+
+fn holds(path: &Path) -> bool {
+    std::fs::read(path).is_ok_and(|bytes| sings_in(&bytes))
+}
+
+#[test]
+fn every_spelling_is_found_also_in_raw_bytes_and_names() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let hex: String = CANARY.bytes().map(|byte| format!("{byte:02x}")).collect();
+    let encoded = |text: String| base64::engine::general_purpose::STANDARD.encode(text);
+    let spelled = [
+        format!("x{CANARY}y"),
+        CANARY.chars().rev().collect(),
+        hex,
+        encoded(format!("user:{CANARY}")),
+        encoded(format!("users:{CANARY}:")),
+        encoded(format!("{CANARY}!")),
+    ];
+    for (number, text) in spelled.iter().enumerate() {
+        let path = folder.path().join(format!("deep/{number}"));
+        std::fs::create_dir_all(path.parent().expect("a parent")).expect("folders");
+        std::fs::write(&path, [b"\xff\0\xfe", text.as_bytes(), b"\0"].concat()).expect("written");
+        assert_eq!(found_below(folder.path()), std::slice::from_ref(&path), "{text}");
+        std::fs::remove_file(path).expect("removed");
+    }
+    std::fs::write(folder.path().join(CANARY), "").expect("written");
+    assert_eq!(found_below(folder.path()).len(), 1, "a name counts as well");
+}
