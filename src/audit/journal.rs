@@ -1,6 +1,7 @@
 //! Where events and money go: the store first, then everyone who listens.
 //!
-//! Invariant: what a listener hears is durable already, so log, terminal and report cannot disagree (DESIGN §3).
+//! Invariant: what a listener hears is durable already and without secrets, so log, terminal and report cannot disagree
+//! (DESIGN §3).
 
 use super::{CallReservation, Cap, Refused, Snapshot, Store};
 use crate::domain::chat::Reply;
@@ -28,8 +29,13 @@ impl Journal {
 
     /// Tells the listeners of an event that the store has recorded by itself (`begin_run`, `continue_run`).
     pub fn tell(&mut self, event: &Event) {
-        for listener in &mut self.listeners {
-            listener.emit(event);
+        let Self { store, listeners } = self;
+        if listeners.is_empty() {
+            return;
+        }
+        let masked = store.masked(event);
+        for listener in listeners {
+            listener.emit(&masked);
         }
     }
 

@@ -1,5 +1,6 @@
 //! Writing a log: one transaction per write, and what happens when one fails.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -247,6 +248,11 @@ impl Store {
         if milestone {
             self.publish(Sync::Later);
         }
+    }
+
+    /// An event as it is recorded: without secrets.
+    pub(super) fn masked<'e>(&self, event: &'e Event) -> Cow<'e, Event> {
+        scrub::event(&self.redactor, event).map_or(Cow::Borrowed(event), |(_, masked)| Cow::Owned(masked))
     }
 
     /// Adds an event to a batch and a chain.

@@ -9,7 +9,9 @@ use super::environment::{Environment, from_here};
 use super::setup::Setup;
 use crate::config::{EndpointPlan, Plan, Wire};
 use crate::domain::clock::Clock;
+use crate::domain::event::Event;
 use crate::domain::model_id::ModelId;
+use crate::domain::receipt::CallStatus;
 use crate::http::{Http, HttpSettings, ProxySettings};
 use crate::model::cassette::{self, Cassette, Cassettes, Tape};
 use crate::model::endpoint::{self, Endpoint};
@@ -18,28 +20,29 @@ use crate::model::{Provider, Providers};
 /// The provider whose models are files.
 const CASSETTE: &str = "cassette";
 
-/// Makes a provider for every endpoint of the plan. Nothing is sent.
+/// Makes a provider for every endpoint of the plan. Nothing is sent; `past` is what happened in the run already.
 ///
 /// # Errors
 /// An address, key or cassette that cannot be used (exit 2).
-pub(super) fn connect(plan: &Plan, setup: &Setup<'_>) -> anyhow::Result<Providers> {
+pub(super) fn connect(plan: &Plan, setup: &Setup<'_>, past: &[Event]) -> anyhow::Result<Providers> {
     let http = http(setup.environment);
-    let tape = tape(plan, setup)?;
     let mut providers: BTreeMap<String, Box<dyn Provider>> = BTreeMap::new();
     for (name, endpoint) in &plan.endpoints {
-        let provider = provider(name, endpoint, plan, &http, setup)?;
-        let provider = match &tape {
-            Some(tape) => tape.wrap(provider),
-            None => provider,
-        };
+        let provider = provider(name, endpoint, plan, &http, setup, past)?;
         providers.insert(name.clone(), provider);
+    }
+    if let Some(tape) = tape(plan, setup, past)? {
+        providers = providers.into_iter().map(|(name, provider)| (name, tape.wrap(provider))).collect();
     }
     Ok(Providers(providers))
 }
 
-fn tape(plan: &Plan, setup: &Setup<'_>) -> anyhow::Result<Option<Tape>> {
+/// The tape of a run that is recorded: a new one, or the one that the run's earlier processes began.
+fn tape(plan: &Plan, setup: &Setup<'_>, past: &[Event]) -> anyhow::Result<Option<Tape>> {
     let Some(path) = &plan.record else { return Ok(None) };
-    let tape = Tape::create(&from_here(setup.checkout, path), Arc::clone(&setup.redactor));
+    let (path, redactor) = (from_here(setup.checkout, path), Arc::clone(&setup.redactor));
+    let begun = !past.is_empty() && path.exists();
+    let tape = if begun { Tape::reopen(&path, redactor) } else { Tape::create(&path, redactor) };
     tape.map(Some).map_err(|error| Failure::usage(error.to_string()))
 }
 
@@ -49,12 +52,17 @@ fn provider(
     whole: &Plan,
     http: &Http,
     setup: &Setup<'_>,
+    past: &[Event],
 ) -> anyhow::Result<Box<dyn Provider>> {
     let wire = match plan.wire {
         Wire::Anthropic => endpoint::Wire::Anthropic,
         Wire::OpenAi => endpoint::Wire::OpenAi,
         Wire::Gemini => endpoint::Wire::Gemini,
-        Wire::Cassette => return Ok(Box::new(cassettes(whole, setup.checkout)?)),
+        Wire::Cassette => {
+            let cassettes = cassettes(whole, setup.checkout)?;
+            past.iter().filter_map(played).for_each(|target| cassettes.skip(target));
+            return Ok(Box::new(cassettes));
+        }
     };
     let mut endpoint = Endpoint::new(name, wire, plan.base_url.clone());
     endpoint.api_version =
@@ -70,6 +78,13 @@ fn provider(
     }
     let clock: Arc<dyn Clock> = setup.clock.clone();
     endpoint.connect(http, clock).map_err(|error| Failure::usage(error.to_string()))
+}
+
+/// The cassette whose reply to this call the run has had already. A call that was lost or cut had none yet.
+fn played(event: &Event) -> Option<&ModelId> {
+    let Event::CallSettled(receipt) = event else { return None };
+    let answered = !matches!(receipt.status, CallStatus::Lost | CallStatus::Aborted);
+    (answered && receipt.target.provider == CASSETTE).then_some(&receipt.target)
 }
 
 /// The recorded models that a plan names, with their files read from the checkout.

@@ -7,11 +7,9 @@ use clap::Args;
 use super::environment::{Environment, current_dir, from_here};
 use super::{Failure, context, models};
 use crate::config::{
-    self, Build, BuiltInEndpoint, Catalogue, FileContent, NamedFile, Plan, Push, Setting, Settings, Sources,
-    TiersSource, Wire,
+    self, Build, BuiltInEndpoint, Catalogue, FileContent, NamedFile, Plan, Push, Setting, Settings, Sources, Wire,
 };
 use crate::domain::ci::CiContext;
-use crate::domain::model_id::BUILT_IN_PROVIDERS;
 use crate::domain::outcome::EXIT_REFUSED;
 use crate::lifecycle::gate;
 use crate::model::{catalogue, endpoint};
@@ -133,6 +131,44 @@ pub(super) fn resolve_settings(
     environment: &Environment,
     checkout: PathBuf,
 ) -> anyhow::Result<Resolved> {
+    let context =
+        context::read(environment).map_err(|error| Failure::with_code(EXIT_REFUSED, format!("✖ Refused: {error}")))?;
+    if let Some(why) = gate::refusal(context.as_ref()) {
+        return Err(Failure::with_code(EXIT_REFUSED, format!("✖ Refused: {why}")));
+    }
+    let trust = Trust::of(context.as_ref());
+    let mut sources = gather(flags, environment, &checkout, trust);
+    sources.build.default_push =
+        context.as_ref().map(|context| if context.is_about_a_pull_request() { Push::Commit } else { Push::Pr });
+    let mut plan =
+        config::resolve(&sources, &catalogue_for_config()).map_err(|errors| Failure::usage(errors.to_string()))?;
+    let path = sources.config_path();
+    if trust == Trust::Nobody && from_here(&checkout, path).exists() {
+        plan.warnings.push(format!(
+            "{path} was not read: in a pull request it could be the sender's; give the settings as inputs or UPSHIFT_* variables"
+        ));
+    }
+    models::learn_cassettes(&mut plan, &checkout)?;
+    Ok(Resolved { plan, checkout, context })
+}
+
+/// Whose configuration files are read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Trust {
+    /// Those of the checkout.
+    Checkout,
+    /// None: whoever sends a pull request may have written them.
+    Nobody,
+}
+
+impl Trust {
+    fn of(context: Option<&CiContext>) -> Self {
+        if gate::distrusts_checkout(context) { Self::Nobody } else { Self::Checkout }
+    }
+}
+
+/// Reads the files that may be trusted; resolves and refuses nothing.
+fn gather(flags: Settings, environment: &Environment, checkout: &Path, trust: Trust) -> Sources {
     let mut sources = Sources {
         flags,
         env: environment.text(),
@@ -140,30 +176,20 @@ pub(super) fn resolve_settings(
         tiers_file: None,
         build: Build { default_push: None, confinement: true, frameworks: &[] },
     };
-    let context =
-        context::read(environment).map_err(|error| Failure::with_code(EXIT_REFUSED, format!("✖ Refused: {error}")))?;
-    if let Some(why) = gate::refusal(context.as_ref()) {
-        return Err(Failure::with_code(EXIT_REFUSED, format!("✖ Refused: {why}")));
-    }
-    sources.build.default_push =
-        context.as_ref().map(|context| if context.is_about_a_pull_request() { Push::Commit } else { Push::Pr });
-    let distrusted = gate::distrusts_checkout(context.as_ref());
-    let path = sources.config_path().to_owned();
-    sources.config_file = Some(if distrusted { missing(&path) } else { read_named(&checkout, &path) });
-    let tiers = sources.setting(Setting::Tiers).map(|(text, _)| text.to_owned());
-    let tiers = tiers.as_deref().map(|text| config::classify_tiers(text, is_provider));
-    if let Some(TiersSource::Path(path)) = tiers {
-        sources.tiers_file = Some(if distrusted { unread(path) } else { read_named(&checkout, path) });
-    }
-    let mut plan =
-        config::resolve(&sources, &catalogue_for_config()).map_err(|errors| Failure::usage(errors.to_string()))?;
-    if distrusted && from_here(&checkout, &path).exists() {
-        plan.warnings.push(format!(
-            "{path} was not read: in a pull request it could be the sender's; give the settings as inputs or UPSHIFT_* variables"
-        ));
-    }
-    models::learn_cassettes(&mut plan, &checkout)?;
-    Ok(Resolved { plan, checkout, context })
+    let trusted = trust == Trust::Checkout;
+    let path = sources.config_path();
+    sources.config_file = Some(if trusted { read_named(checkout, path) } else { missing(path) });
+    let tiers = sources.tiers_path();
+    sources.tiers_file = tiers.map(|path| if trusted { read_named(checkout, path) } else { unread(path) });
+    sources
+}
+
+/// Where a run in this folder would write its audit log; needs neither a sound configuration nor an open gate.
+pub(super) fn audit_path(flag: Option<&str>, environment: &Environment, checkout: &Path) -> String {
+    let mut flags = Settings::default();
+    flags.set(Setting::AuditDb, flag.map(str::to_owned));
+    let trust = context::read(environment).map_or(Trust::Nobody, |context| Trust::of(context.as_ref()));
+    config::audit_path(&gather(flags, environment, checkout, trust))
 }
 
 /// Refuses a plan that asks for what this build cannot do (exit 6).
@@ -218,8 +244,4 @@ fn built_in(provider: &str) -> Option<BuiltInEndpoint> {
         key_vars: known.key_vars,
         local: known.local,
     })
-}
-
-fn is_provider(name: &str) -> bool {
-    BUILT_IN_PROVIDERS.contains(&name)
 }

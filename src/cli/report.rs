@@ -6,9 +6,9 @@ use std::path::Path;
 use clap::{Args as ClapArgs, ValueEnum};
 
 use super::environment::{Environment, current_dir};
-use super::{Failure, setup};
+use super::{Failure, plan, setup};
 use crate::audit::{AuditError, LoadedRun, Reader, RunStatus, VerifyError};
-use crate::config::{Format, default_audit_path};
+use crate::config::Format;
 use crate::domain::event::Event;
 use crate::domain::outcome::{EXIT_NOT_FIXED, EXIT_SUCCESS};
 use crate::report::markdown::Surface;
@@ -52,7 +52,7 @@ enum Form {
 /// Reads the log and prints.
 pub(super) fn run(args: &Args, environment: &Environment) -> anyhow::Result<u8> {
     let checkout = current_dir()?;
-    let path = audit_path(args.audit_db.as_deref(), environment);
+    let path = plan::audit_path(args.audit_db.as_deref(), environment, &checkout);
     let reader = Reader::open(&setup::locate(&path, &checkout, environment)).map_err(|error| failure(&path, error))?;
     if args.list {
         return super::print(&list(&reader)?);
@@ -125,13 +125,6 @@ fn verify(reader: &Reader, run: &crate::domain::units::RunId) -> anyhow::Result<
         }
         Err(error @ VerifyError::Log(_)) => Err(Failure::usage(error.to_string())),
     }
-}
-
-/// The log's path: the flag, `UPSHIFT_AUDIT_DB`, or the default.
-pub(super) fn audit_path(flag: Option<&str>, environment: &Environment) -> String {
-    let named = flag.filter(|path| !path.trim().is_empty()).or_else(|| environment.get("UPSHIFT_AUDIT_DB"));
-    let default = || default_audit_path(environment.get("GITHUB_ACTIONS"), environment.get("RUNNER_TEMP"));
-    named.map_or_else(default, str::to_owned)
 }
 
 /// Whether there is a log at that path, or a live one for it.

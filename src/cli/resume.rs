@@ -6,7 +6,7 @@ use clap::Args as ClapArgs;
 
 use super::environment::{Environment, current_dir};
 use super::setup::{self, Setup};
-use super::{Failure, context, report};
+use super::{Failure, context, plan, report};
 use crate::audit::{AuditError, Journal, LoadedRun, Reader, RunStatus};
 use crate::config::Plan;
 use crate::domain::event::Event;
@@ -24,8 +24,12 @@ pub(crate) struct Args {
 
 /// Takes the run up where its last decision left it.
 pub(super) fn run(args: Args, environment: &Environment) -> anyhow::Result<u8> {
+    setup::block_on(go_on(args, environment))
+}
+
+async fn go_on(args: Args, environment: &Environment) -> anyhow::Result<u8> {
     let checkout = current_dir()?;
-    let path = report::audit_path(args.audit_db.as_deref(), environment);
+    let path = plan::audit_path(args.audit_db.as_deref(), environment, &checkout);
     if !report::exists(&path, &checkout, environment) {
         return Err(report::no_log(&path));
     }
@@ -41,14 +45,14 @@ pub(super) fn run(args: Args, environment: &Environment) -> anyhow::Result<u8> {
     let context = context::read(environment).map_err(|error| Failure::usage(error.to_string()))?;
     let setup = Setup::new(&checkout, environment, Some(&plan), context.as_ref());
     let mut store = setup.open_store(Some(&path))?;
-    let workspace = setup.open_workspace(&state.plan)?;
-    let children = setup.confine(&state.plan)?;
+    let workspace = setup.open_workspace(&state.plan).await?;
+    let prepared = setup.prepare(workspace, &state, &loaded.events)?;
     let invocation = store
         .continue_run(&run_id, std::process::id(), &setup.clock().timestamp())
         .map_err(|error| setup::audit_failure(&error))?;
     let mut journal = Journal::new(store, Vec::new());
     let lost = lifecycle::settle_lost(&mut journal, &state, setup.clock())?;
-    lifecycle::recall_touched(&journal, &mut state, &loaded.events)?;
+    lifecycle::recall_touched(&journal, &mut state, &loaded.events, &checkout)?;
     let replay = lifecycle::replay_of(&journal, &state)?;
     for listener in setup.listeners(&loaded.events) {
         journal.listen(listener);
@@ -59,7 +63,7 @@ pub(super) fn run(args: Args, environment: &Environment) -> anyhow::Result<u8> {
             "⚠ {lost} model call(s) were under way when the run was killed: counted at their worst case"
         ));
     }
-    setup::block_on(setup.carry(workspace, journal, state, replay, children))
+    setup.carry(prepared, journal, state, replay).await
 }
 
 /// Reads the run that is meant; changes nothing.

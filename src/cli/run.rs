@@ -23,6 +23,11 @@ pub(super) fn run(flags: Flags, environment: &Environment) -> anyhow::Result<u8>
 
 /// Starts a fresh run of a resolved plan.
 pub(super) fn start(resolved: Resolved, environment: &Environment) -> anyhow::Result<u8> {
+    setup::block_on(begin(resolved, environment))
+}
+
+/// Does everything that can fail, then records that the run began.
+async fn begin(resolved: Resolved, environment: &Environment) -> anyhow::Result<u8> {
     let Resolved { mut plan, checkout, context } = resolved;
     let destination = delivery::destination(&mut plan, context.as_ref(), &checkout, environment)?;
     for warning in &plan.warnings {
@@ -31,11 +36,11 @@ pub(super) fn start(resolved: Resolved, environment: &Environment) -> anyhow::Re
     let folder = setup::working_directory(&checkout, &plan)?;
     let (test_command, framework) = test_command(&plan, &folder)?;
     let setup = Setup::new(&checkout, environment, Some(&plan), context.as_ref());
-    let workspace = setup.open_workspace(&plan)?;
-    let children = setup.confine(&plan)?;
+    let workspace = setup.open_workspace(&plan).await?;
     let mut store = setup.open_store(plan.audit.as_deref())?;
     let mut state = RunState::new(RunId::random(), plan, test_command, framework);
     state.destination = destination;
+    let prepared = setup.prepare(workspace, &state, &[])?;
     let started = started(&state, &folder, &setup);
     let saved = serde_json::to_string(&state)?;
     let invocation = store.begin_run(&started, std::process::id(), &saved);
@@ -43,7 +48,7 @@ pub(super) fn start(resolved: Resolved, environment: &Environment) -> anyhow::Re
     let mut journal = Journal::new(store, setup.listeners(&[]));
     journal.tell(&Event::RunStarted(started));
     journal.tell(&invocation);
-    setup::block_on(setup.carry(workspace, journal, state, Replay::none(), children))
+    setup.carry(prepared, journal, state, Replay::none()).await
 }
 
 /// The configured test command and framework, or the detected ones.

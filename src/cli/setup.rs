@@ -41,6 +41,9 @@ const SETUP_KEEP: usize = 16 * 1024;
 /// The most time the setup command may take: it may download and build dependencies.
 const SETUP_TIMEOUT: Duration = Duration::from_secs(30 * 60);
 
+/// How long threads that still read files may keep the process; what they find is not wanted any more.
+const THREADS_GRACE: Duration = Duration::from_millis(20);
+
 /// What is the same for a fresh run and for one that goes on.
 #[derive(Debug)]
 pub(super) struct Setup<'a> {
@@ -56,13 +59,27 @@ pub(super) struct Setup<'a> {
     pub(super) context: Option<&'a CiContext>,
 }
 
+/// What a run needs beside its state, made before the run is recorded: whatever of it can fail fails then.
+#[derive(Debug)]
+pub(super) struct Prepared {
+    workspace: Arc<Workspace>,
+    providers: Providers,
+    folder: PathBuf,
+    children: Arranged,
+    heard: Heard,
+    outside: Option<Outside>,
+}
+
 /// Runs a future on this thread.
 ///
 /// # Errors
 /// Those of the future, and when the runtime cannot start.
 pub(super) fn block_on<T>(future: impl Future<Output = anyhow::Result<T>>) -> anyhow::Result<T> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    runtime.block_on(future)
+    let done = runtime.block_on(future);
+    // A search that was left behind on its thread must not keep the process from ending.
+    runtime.shutdown_timeout(THREADS_GRACE);
+    done
 }
 
 /// An audit log that cannot be used: nothing was spent, the user can mend it.
@@ -130,19 +147,35 @@ impl<'a> Setup<'a> {
         listeners
     }
 
+    /// Makes everything that a run needs; `past` is what happened in it already.
+    ///
+    /// # Errors
+    /// Whatever cannot be used: the folder, a model, the tape, a variable that the tests may not have (exit 2), a
+    /// confinement that was asked for and cannot be given (exit 6).
+    pub(super) fn prepare(
+        &self,
+        workspace: Arc<Workspace>,
+        state: &RunState,
+        past: &[Event],
+    ) -> anyhow::Result<Prepared> {
+        let folder = working_directory(self.checkout, &state.plan)?;
+        let children = self.confine(&state.plan)?;
+        let heard = self.listen(state)?;
+        let outside = delivery::outside(self, state, &heard.signals)?;
+        // Last, because a tape is a file that stays.
+        let providers = models::connect(&state.plan, self, past)?;
+        Ok(Prepared { workspace, providers, folder, children, heard, outside })
+    }
+
     /// Carries a run to its end and prints its report.
     pub(super) async fn carry(
         &self,
-        workspace: Arc<Workspace>,
+        prepared: Prepared,
         journal: Journal,
         state: RunState,
         replay: Replay,
-        children: Arranged,
     ) -> anyhow::Result<u8> {
-        let heard = self.listen(&state)?;
-        let providers = models::connect(&state.plan, self)?;
-        let outside = delivery::outside(self, &state, &heard.signals)?;
-        let world = self.world(&state, workspace, &providers, heard, (outside, children))?;
+        let world = self.world(&state, &prepared);
         let (format, run_id) = (state.plan.format, state.run_id.clone());
         let mut engine = Engine::new(world, journal, state, replay);
         let ran = lifecycle::run(&mut engine).await;
@@ -178,15 +211,15 @@ impl<'a> Setup<'a> {
         Ok(Heard { stop, signals, waiting })
     }
 
-    /// Opens the tree and keeps it for this process alone; before a run is recorded, so that none begins that cannot go on.
+    /// Opens the tree and keeps it for this process alone.
     ///
     /// # Errors
     /// When another upshift works on the same checkout (exit 2), and when the tree cannot be read.
-    pub(super) fn open_workspace(&self, plan: &Plan) -> anyhow::Result<Arc<Workspace>> {
+    pub(super) async fn open_workspace(&self, plan: &Plan) -> anyhow::Result<Arc<Workspace>> {
         let rules =
             PathRules { protected: self.protected(plan), allow_test_edits: plan.safety.allow_test_edits.clone() };
         let trees = self.environment.state_home(self.checkout).join(TREES).join(folder_name(self.checkout));
-        match block_on(async { Ok(Workspace::open(self.checkout, &trees, rules).await) })? {
+        match Workspace::open(self.checkout, &trees, rules).await {
             Ok(workspace) => Ok(Arc::new(workspace)),
             Err(WorkspaceError::InUse { .. }) => Err(Failure::usage(format!(
                 "another upshift is at work in {}\n→ Fix: wait for it to end, or stop it. No LLM calls were made.",
@@ -196,11 +229,11 @@ impl<'a> Setup<'a> {
         }
     }
 
-    /// Works out how children are confined; before a run is recorded, so that none begins that must be refused.
+    /// Works out how children are confined.
     ///
     /// # Errors
     /// When what was asked for cannot be given (exit 6).
-    pub(super) fn confine(&self, plan: &Plan) -> anyhow::Result<Arranged> {
+    fn confine(&self, plan: &Plan) -> anyhow::Result<Arranged> {
         let env = self.child_environment(plan)?;
         let home = self.environment.state_home(self.checkout);
         let log = plan.audit.as_ref().map(|configured| locate(configured, self.checkout, self.environment).live);
@@ -226,16 +259,9 @@ impl<'a> Setup<'a> {
         })
     }
 
-    fn world<'w>(
-        &'w self,
-        state: &RunState,
-        workspace: Arc<Workspace>,
-        providers: &'w Providers,
-        heard: Heard,
-        (outside, children): (Option<Outside>, Arranged),
-    ) -> anyhow::Result<World<'w>> {
+    fn world<'w>(&'w self, state: &RunState, prepared: &'w Prepared) -> World<'w> {
         let plan = &state.plan;
-        let folder = working_directory(self.checkout, plan)?;
+        let Prepared { workspace, providers, folder, children, heard, outside } = prepared;
         let Arranged { tests, setup, .. } = children.clone();
         let setup_command = plan.test.setup_command.as_ref().map(|command| Spec {
             program: Program::Shell(command.clone()),
@@ -247,8 +273,8 @@ impl<'a> Setup<'a> {
             merge_stderr: true,
             confinement: setup.confinement,
         });
-        Ok(World {
-            workspace,
+        World {
+            workspace: Arc::clone(workspace),
             providers,
             tests: TestCommand {
                 command: state.test_command.clone(),
@@ -260,14 +286,14 @@ impl<'a> Setup<'a> {
                 confinement: tests.confinement,
             },
             setup: setup_command,
-            children,
+            children: children.clone(),
             clock: &*self.clock,
-            stop: heard.stop,
-            waiting: heard.waiting,
-            outside,
+            stop: heard.stop.clone(),
+            waiting: heard.waiting.clone(),
+            outside: outside.as_ref(),
             redactor: Arc::clone(&self.redactor),
             keep: self.keep_folder(plan),
-        })
+        }
     }
 
     /// What the configuration protects, and the scripts that decide what the test command runs.

@@ -34,9 +34,8 @@ pub use plan::{
     SafetyPlan, Sandbox, TestPlan, WaitFor, Wire,
 };
 pub use reference::{Entry, reference};
-pub use resolve::resolve;
+pub use resolve::{audit_path, resolve};
 pub use schema::schema;
-pub use sections::default_audit_path;
 pub use sources::{
     Build, BuiltInEndpoint, Catalogue, DEFAULT_CONFIG_PATH, FileContent, NamedFile, Setting, Settings, Sources,
 };

@@ -19,14 +19,8 @@ use super::sources::{Catalogue, FileContent, Setting, Sources};
 use super::{estimate, github, suggest};
 
 /// Variables of ours that are no settings.
-const OTHER_VARIABLES: [&str; 6] = [
-    "UPSHIFT_BIN",
-    "UPSHIFT_LOG",
-    "UPSHIFT_GITHUB_TOKEN",
-    "UPSHIFT_PUSH_TOKEN",
-    "UPSHIFT_RUN_ID",
-    "UPSHIFT_CRASH_AFTER",
-];
+const OTHER_VARIABLES: [&str; 5] =
+    ["UPSHIFT_BIN", "UPSHIFT_GITHUB_TOKEN", "UPSHIFT_PUSH_TOKEN", "UPSHIFT_RUN_ID", "UPSHIFT_CRASH_AFTER"];
 
 /// Resolves a run's configuration.
 ///
@@ -53,6 +47,16 @@ pub fn resolve(sources: &Sources, catalogue: &Catalogue) -> Result<Plan, ConfigE
             Err(ConfigErrors { sources: errors })
         }
     }
+}
+
+/// Where a run of these sources would write its audit log, whatever else is wrong with them: for who only reads it. Where
+/// it is switched off it may have been on before, so the default is named.
+#[must_use]
+pub fn audit_path(sources: &Sources) -> String {
+    let (config, tiers) = (config_document(sources), tiers_document(sources));
+    let faults = Faults::default();
+    let picker = Picker::new(sources, tiers.as_ref(), config.as_ref(), &faults);
+    sections::audit(&picker).unwrap_or_else(|| sections::default_audit_path(sources))
 }
 
 /// The configuration file; a missing one counts only when it was asked for.

@@ -7,7 +7,7 @@ use crate::domain::units::{MicroUsd, human_duration};
 use super::file::{AgentSection, ConfigFile, GlobalSection, SafetySection, TestSection};
 use super::pick::{Picked, Picker};
 use super::plan::{AgentPlan, Network, Origin, SafetyPlan, Sandbox, TestPlan};
-use super::sources::Setting;
+use super::sources::{Setting, Sources};
 use super::suggest::nearest;
 use super::values::{AuditPath, Glob, VarName};
 
@@ -251,7 +251,7 @@ pub(super) fn audit(picker: &Picker<'_>) -> Option<String> {
         (path, off) => path.or(off),
     };
     let picked = by_setting.or_else(|| picker.in_documents(global(|global| global.audit_db_path.clone())));
-    let default = default_audit_path(picker.sources.variable("GITHUB_ACTIONS"), picker.sources.variable("RUNNER_TEMP"));
+    let default = default_audit_path(picker.sources);
     let audit = picker.take("global.auditDbPath", picked, AuditPath::At(default), |audit| match audit {
         AuditPath::At(path) => path.clone(),
         AuditPath::Off => "off".to_owned(),
@@ -262,10 +262,9 @@ pub(super) fn audit(picker: &Picker<'_>) -> Option<String> {
     }
 }
 
-/// Where the audit log is when nothing names it: in Actions outside the checkout, by the two variables of that name.
-#[must_use]
-pub fn default_audit_path(github_actions: Option<&str>, runner_temp: Option<&str>) -> String {
-    match (github_actions, runner_temp) {
+/// Where the audit log is when nothing names it: in Actions outside the checkout.
+pub(super) fn default_audit_path(sources: &Sources) -> String {
+    match (sources.variable("GITHUB_ACTIONS"), sources.variable("RUNNER_TEMP")) {
         (Some(_), Some(temp)) => format!("{}/upshift/audit.db", temp.trim_end_matches(['/', '\\'])),
         (_, _) => LOCAL_AUDIT_PATH.to_owned(),
     }

@@ -129,7 +129,7 @@ pub(super) async fn run(engine: &mut Engine<'_>, wait: Wait) -> Result<(), Lifec
 }
 
 async fn look(engine: &Engine<'_>, wait: &Wait, waited_ms: u64) -> Result<Seen, GithubError> {
-    let Some(outside) = &engine.world.outside else {
+    let Some(outside) = engine.world.outside else {
         return Ok(Seen::Answer(Answer::Unreadable, "there is no access to the forge".to_owned()));
     };
     let Some(github) = &outside.github else {
@@ -151,7 +151,7 @@ fn limit_ms(engine: &Engine<'_>, awaited: Awaited) -> u64 {
 
 /// The pause between two looks; the signal that ended it, if one did.
 async fn pause(engine: &Engine<'_>, awaited: Awaited) -> Option<i32> {
-    let outside = engine.world.outside.as_ref()?;
+    let outside = engine.world.outside?;
     let length = match awaited {
         Awaited::Ci => POLL,
         Awaited::Merge => POLL_MERGE,

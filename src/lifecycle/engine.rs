@@ -59,7 +59,7 @@ pub struct World<'a> {
     /// Counts the time that is spent waiting for the outside.
     pub waiting: Waiting,
     /// The outside, where something is delivered.
-    pub outside: Option<Outside>,
+    pub outside: Option<&'a Outside>,
     /// Takes secrets out.
     pub redactor: Arc<Redactor>,
     /// The folder for what a run leaves beside its audit log.

@@ -86,7 +86,7 @@ pub(super) async fn run(engine: &mut Engine<'_>, fix: Fix) -> Result<(), Lifecyc
 
 fn outside_of<'e>(engine: &'e Engine<'_>) -> Result<&'e Outside, PublishError> {
     let missing = || PublishError::Credential { said: "there is no credential".to_owned() };
-    engine.world.outside.as_ref().ok_or_else(missing)
+    engine.world.outside.ok_or_else(missing)
 }
 
 /// The branch that a fix is pushed to: the one that the run is about, or one of our own for this failure.
@@ -161,8 +161,7 @@ pub(super) fn interrupt(engine: &mut Engine<'_>, phase: Phase, signal: i32) {
 
 /// Opens the pull request that proposes the pushed branch.
 pub(super) async fn propose(engine: &mut Engine<'_>, fix: Fix) -> Result<(), LifecycleError> {
-    let proposed = match (&engine.state.destination, engine.world.outside.as_ref().and_then(|out| out.github.as_ref()))
-    {
+    let proposed = match (&engine.state.destination, engine.world.outside.and_then(|out| out.github.as_ref())) {
         (Some(destination), Some(github)) => {
             let new = NewPull {
                 title: title(&message::compose(&engine.state, &fix)),
@@ -223,7 +222,7 @@ fn description(engine: &Engine<'_>) -> String {
 
 /// After what was delivered: waits for what is to be waited for, or ends the run as fixed.
 pub(super) fn wait_or_conclude(engine: &mut Engine<'_>, fix: &Fix, event: Event) {
-    let has_api = engine.world.outside.as_ref().is_some_and(|outside| outside.github.is_some());
+    let has_api = engine.world.outside.is_some_and(|outside| outside.github.is_some());
     match (engine.state.plan.github.wait_for, &engine.state.delivery.commit, has_api) {
         (WaitFor::Ci | WaitFor::Merge, Some(commit), true) => {
             let commit = commit.clone();
@@ -258,6 +257,6 @@ impl Engine<'_> {
 
     /// The signal that came, if one did; the clock of the active time does not count here.
     pub(super) fn signals(&self) -> Option<StopCause> {
-        self.world.outside.as_ref().map_or_else(|| self.world.stop.raised(), |outside| outside.signals.raised())
+        self.world.outside.map_or_else(|| self.world.stop.raised(), |outside| outside.signals.raised())
     }
 }

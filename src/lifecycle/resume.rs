@@ -1,5 +1,7 @@
 //! Going on with a run that was killed, parked or interrupted.
 
+use std::path::Path;
+
 use super::engine::LifecycleError;
 use super::state::{Phase, RunState, STATE_VERSION};
 use crate::audit::{AuditError, CallReservation, Journal, LoadedRun};
@@ -101,12 +103,17 @@ fn lost(call: &CallReservation, clock: &dyn Clock) -> Receipt {
     }
 }
 
-/// Adds the paths that the killed process wrote in the iteration under way: every one that a tool reported, and every
-/// one that a recorded reply asked for, since the process may have died between the write and its event.
+/// Adds the paths below `root` that the killed process wrote in the iteration under way: every one that a tool reported,
+/// and every one that a recorded reply asked for, since the process may have died between the write and its event.
 ///
 /// # Errors
 /// When the log cannot be read.
-pub fn recall_touched(journal: &Journal, state: &mut RunState, events: &[Event]) -> Result<(), AuditError> {
+pub fn recall_touched(
+    journal: &Journal,
+    state: &mut RunState,
+    events: &[Event],
+    root: &Path,
+) -> Result<(), AuditError> {
     if state.phase != Phase::Iterating {
         return Ok(());
     }
@@ -118,16 +125,15 @@ pub fn recall_touched(journal: &Journal, state: &mut RunState, events: &[Event])
     });
     state.touched.extend(told.filter(|path| is_inside(path)));
     let recorded = journal.store().recorded_replies(&state.run_id, tier_index, iteration)?;
-    let calls = recorded.iter().filter_map(|(_, reply)| reply.as_ref()).flat_map(|reply| &reply.tool_calls);
-    let asked =
-        calls.filter(|call| session::writes(&call.name)).filter_map(|call| call.arguments.get("path")?.as_str());
-    state.touched.extend(asked.filter(|path| is_inside(path)).map(str::to_owned));
+    let replies = recorded.iter().filter_map(|(_, reply)| reply.as_ref());
+    let asked = replies.flat_map(|reply| session::wants_written(root, reply));
+    state.touched.extend(asked.filter(|path| is_inside(path)));
     Ok(())
 }
 
 /// Whether a path as a model wrote it stays in the checkout by its words; the workspace checks the rest.
 fn is_inside(path: &str) -> bool {
-    let mut parts = std::path::Path::new(path).components();
+    let mut parts = Path::new(path).components();
     !path.is_empty() && parts.all(|part| matches!(part, std::path::Component::Normal(_) | std::path::Component::CurDir))
 }
 

@@ -291,6 +291,11 @@ impl Cassette {
         }
     }
 
+    fn skip(&self, model: Option<&str>) {
+        let mut replayed = self.replayed.lock().unwrap_or_else(PoisonError::into_inner);
+        *replayed.entry(model.unwrap_or_default().to_owned()).or_insert(0) += 1;
+    }
+
     fn play(&self, model: Option<&str>, request: &ChatRequest) -> Result<Reply, CallFailure> {
         let mut replayed = self.replayed.lock().unwrap_or_else(PoisonError::into_inner);
         let done = replayed.entry(model.unwrap_or_default().to_owned()).or_insert(0);
@@ -377,6 +382,14 @@ impl Cassettes {
             self.insert(path, Cassette::open(Path::new(path))?);
         }
         Ok(())
+    }
+
+    /// Passes over the next call of a target: a run that goes on had its reply before.
+    pub fn skip(&self, target: &ModelId) {
+        let (path, model) = split_target(&target.model);
+        if let Some(cassette) = self.0.get(path) {
+            cassette.skip(model);
+        }
     }
 
     /// What is known of a target; `None` if its cassette is not here.

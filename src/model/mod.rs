@@ -39,6 +39,11 @@ pub trait Provider: Debug + Send + Sync {
 
     /// The size in bytes of the request as it would be sent: what a reservation counts.
     fn request_bytes(&self, request: &ChatRequest) -> u64;
+
+    /// What a person should know about this provider since the last call, once; the call itself did not fail.
+    fn take_warning(&self) -> Option<String> {
+        None
+    }
 }
 
 /// Why a call brought no reply: one typed space for all vendors (S1-5).

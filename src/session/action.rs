@@ -101,6 +101,20 @@ impl Action {
         }
     }
 
+    /// The file that it changes, if it changes one.
+    pub(super) fn writes_to(&self) -> Option<&str> {
+        match self {
+            Self::EditFile { path, .. } | Self::WriteFile { path, .. } | Self::DeleteFile { path } => Some(path),
+            Self::ListFiles { .. }
+            | Self::ReadFile { .. }
+            | Self::Search { .. }
+            | Self::RunTests { .. }
+            | Self::RunCommand { .. }
+            | Self::ReadOutput { .. }
+            | Self::Report(_) => None,
+        }
+    }
+
     /// Checks a call's arguments. Beside the action it returns the unknown parameters that were ignored.
     ///
     /// # Errors

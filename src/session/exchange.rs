@@ -13,6 +13,7 @@ use super::turns::Session;
 use crate::audit::{CallReservation, Scope};
 use crate::domain::catalogue::ModelInfo;
 use crate::domain::chat::{ChatRequest, Reply, Usage};
+use crate::domain::event::Event;
 use crate::domain::model_id::ModelId;
 use crate::domain::receipt::{CallScope, CallStatus, Receipt};
 use crate::domain::stop::StopCause;
@@ -176,6 +177,9 @@ impl Session<'_, '_> {
             answer = tokio::time::timeout(limit, provider.ask(request)) => Ok(answer),
         };
         let latency = self.ports.clock.monotonic_ms().saturating_sub(started);
+        if let Some(message) = provider.take_warning() {
+            self.ports.journal.emit(&Event::Warning { message });
+        }
         match answer {
             Err(cause) => {
                 let settlement = Settlement {

@@ -29,8 +29,11 @@ use crate::workspace::{ToolError, Workspace};
 /// A running tool that sees the stop by itself gets this long to end its processes in order; less than the 100 ms within
 /// which a session must end (issue 3, must-show 4).
 const STOP_GRACE: Duration = Duration::from_millis(60);
-/// Characters of a subject in an event: enough for a path.
+/// Characters of a subject, to tell what a tool was about.
 const MAX_SUBJECT_CHARS: usize = 120;
+/// Characters of a written file's path in an event: the longest that a system takes (Linux `PATH_MAX`), because a resumed
+/// run restores the files that events name.
+const MAX_PATH_CHARS: usize = 4_096;
 
 /// The answer to one wish.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -266,11 +269,13 @@ impl Toolroom {
         let subject = wish.action.as_ref().map_or("", |action| action.subject());
         let subject: String = subject.split_whitespace().collect::<Vec<_>>().join(" ");
         let subject: String = subject.chars().take(MAX_SUBJECT_CHARS).collect();
+        let written = wish.action.as_ref().ok().and_then(Action::writes_to);
+        let written = written.map(|path| files::recorded(ports.toolbox.workspace.root(), path));
         ports.journal.emit(&Event::ToolFinished {
             role: self.role,
             turn: turn.number,
             name: wish.name.clone(),
-            subject: subject.clone(),
+            subject: written.map_or_else(|| subject.clone(), |path| path.chars().take(MAX_PATH_CHARS).collect()),
             ok,
             duration_ms: took,
         });

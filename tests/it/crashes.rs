@@ -1,5 +1,10 @@
 //! Killed anywhere, continued, and nothing lost, paid or counted twice.
 
+mod interrupts;
+mod kills;
+mod resumes;
+mod starts;
+
 use std::path::{Path, PathBuf};
 
 use serde_json::json;
@@ -8,25 +13,6 @@ use crate::world::log::Log;
 use crate::world::model_server::{ModelServer, Request, Say, Scripted};
 use crate::world::program::{Program, Said};
 use crate::world::project::Project;
-
-/// The events of a run that is fixed at the second tier; each is once the last thing that a process does.
-const EVENTS: [&str; 15] = [
-    "run_started:1",
-    "invocation_started:1",
-    "baseline_finished:1",
-    "tier_started:1",
-    "iteration_started:1",
-    "session_started:1",
-    "call_reserved:2",
-    "call_settled:2",
-    "tool_finished:2",
-    "session_finished:1",
-    "tests_finished:1",
-    "iteration_finished:1",
-    "escalated:1",
-    "call_settled:5",
-    "run_finished:1",
-];
 
 /// Tier 1 makes it worse, tier 2 mends it; answers from the conversation alone, so that a restart does not confuse it.
 fn script(request: &Request) -> Scripted {
@@ -46,65 +32,33 @@ fn script(request: &Request) -> Scripted {
     }
 }
 
-fn start(program: &Program, project: &Project, database: &Path) -> Said {
-    let path = database.to_str().expect("text");
-    let ladder = "claude-haiku-4-5 x1 > claude-sonnet-4-5 x1";
-    program.run(project.path(), &["run", "--audit-db", path, "--tiers", ladder, "--test-command", project.test_command])
-}
-
+/// Where a project's audit log lies: beside it.
 fn database_of(project: &Project) -> PathBuf {
     let name = format!("{}.audit.db", project.path().file_name().expect("a name").to_string_lossy());
     project.path().parent().expect("a parent").join(name)
 }
 
-#[test]
-fn killed_after_any_event_a_run_is_continued_to_the_same_end() {
-    for crash in EVENTS {
-        let project = Project::python();
-        let git = project.commit();
-        let database = database_of(&project);
-        let server = ModelServer::start(script);
-        let dying = Program::with_anthropic(&server.url()).with("UPSHIFT_CRASH_AFTER", crash);
-        let killed = start(&dying, &project, &database);
-        assert_eq!(killed.code, -9, "{crash}: {}", killed.all());
-        let path = database.to_str().expect("text").to_owned();
-
-        let calm = dying.with("UPSHIFT_CRASH_AFTER", "");
-        let shown = calm.run(project.path(), &["report", "--audit-db", &path]);
-        assert_eq!(shown.code, 0, "{crash}: {}", shown.all());
-        let ended = crash.starts_with("run_finished");
-        assert_eq!(
-            shown.out.contains("interrupted"),
-            !ended,
-            "{crash}: a dead run is not shown as running: {}",
-            shown.out
-        );
-
-        let resumed = calm.run(project.path(), &["resume", "--audit-db", &path]);
-        if ended {
-            assert_eq!(resumed.code, 2, "an ended run is not continued: {}", resumed.all());
-        } else {
-            assert_eq!(resumed.code, 0, "{crash}: {}", resumed.all());
-            assert!(resumed.out.starts_with("✔ Fixed by Tier 2"), "{crash}: {}", resumed.all());
+/// Every file below a folder with its text, but for git's, Python's and upshift's own.
+fn files_of(folder: &Path) -> Vec<(String, String)> {
+    let mut files = Vec::new();
+    let mut folders = vec![folder.to_owned()];
+    while let Some(next) = folders.pop() {
+        for entry in std::fs::read_dir(next).expect("a folder") {
+            let path = entry.expect("an entry").path();
+            let own =
+                path.file_name().is_some_and(|name| name == ".git" || name == "__pycache__" || name == ".upshift");
+            match (own, path.is_dir()) {
+                (true, _) => {}
+                (false, true) => folders.push(path),
+                (false, false) => {
+                    let name = path.strip_prefix(folder).expect("below").display().to_string();
+                    files.push((name, String::from_utf8_lossy(&std::fs::read(&path).expect("bytes")).into_owned()));
+                }
+            }
         }
-        assert!(project.read("shop/cart.py").ends_with("sum(prices)\n"), "{crash}: the fix is in the tree");
-        assert_eq!(project.git_digest(), git, "{crash}: the git directory is whole");
-        check_books(&Log::open(&database), crash, server.requests().len());
-        server.finish();
     }
-}
-
-/// No receipt twice, one row per iteration, and every sum the same.
-fn check_books(log: &Log, crash: &str, requests: usize) {
-    let calls = log.number("SELECT COUNT(*) FROM model_calls WHERE status <> 'lost'");
-    assert_eq!(calls, i64::try_from(requests).expect("small"), "{crash}: a receipt per request");
-    assert_eq!(calls, 6, "{crash}: nothing was asked twice");
-    let rows = log.rows("SELECT tier_index, iteration, test_status FROM tier_attempts ORDER BY id");
-    assert_eq!(rows, [["0", "1", "failed"], ["1", "1", "passed"]], "{crash}");
-    let receipts = log.number("SELECT SUM(cost_micro_usd) FROM model_calls");
-    let attempts = log.number("SELECT CAST(ROUND(SUM(cost_usd) * 1000000) AS INTEGER) FROM tier_attempts");
-    assert_eq!(receipts, attempts, "{crash}");
-    assert_eq!(log.value("SELECT outcome FROM run_metadata"), "success", "{crash}");
+    files.sort();
+    files
 }
 
 #[test]

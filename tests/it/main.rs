@@ -18,6 +18,8 @@ mod demo;
 #[cfg(test)]
 mod faults;
 #[cfg(test)]
+mod github;
+#[cfg(test)]
 mod outputs;
 #[cfg(test)]
 mod publish;

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use serde_json::Value;
 
-use super::{Call, CassetteError, FORMAT, RecordedFailure, Recording, RequestPrint};
+use super::{Call, Cassette, CassetteError, FORMAT, RecordedFailure, Recording, RequestPrint};
 use crate::domain::chat::{ChatRequest, Reply};
 use crate::model::{CallFailure, Provider, ReplyFuture};
 use crate::redact::Redactor;
@@ -26,6 +26,8 @@ struct Inner {
 struct State {
     recording: Recording,
     problem: Option<String>,
+    /// Whether somebody was told of the problem.
+    told: bool,
 }
 
 impl Tape {
@@ -38,8 +40,20 @@ impl Tape {
         drop(std::fs::OpenOptions::new().write(true).create_new(true).open(path).map_err(refuse)?);
         let recording = Recording { cassette: FORMAT, models: std::collections::BTreeMap::new(), calls: Vec::new() };
         write(path, &recording).map_err(refuse)?;
-        let state = Mutex::new(State { recording, problem: None });
-        Ok(Self(Arc::new(Inner { path: path.to_owned(), redactor, state })))
+        Ok(Self::of(path, redactor, recording))
+    }
+
+    /// Goes on with a cassette that an earlier process of the same run began.
+    ///
+    /// # Errors
+    /// [`CassetteError`] when it cannot be read or is no cassette.
+    pub fn reopen(path: &Path, redactor: Arc<Redactor>) -> Result<Self, CassetteError> {
+        Ok(Self::of(path, redactor, Cassette::open(path)?.recording))
+    }
+
+    fn of(path: &Path, redactor: Arc<Redactor>, recording: Recording) -> Self {
+        let state = Mutex::new(State { recording, problem: None, told: false });
+        Self(Arc::new(Inner { path: path.to_owned(), redactor, state }))
     }
 
     /// The same provider, recorded.
@@ -48,10 +62,15 @@ impl Tape {
         Box::new(Recorder { inner, tape: self.clone() })
     }
 
-    /// Why the file does not hold everything, if it does not: a recording that fails never fails the run.
+    /// Why the file does not hold everything, once, if it does not: a recording that fails never fails the run.
     #[must_use]
-    pub fn problem(&self) -> Option<String> {
-        self.0.state.lock().unwrap_or_else(PoisonError::into_inner).problem.clone()
+    pub fn take_warning(&self) -> Option<String> {
+        let mut state = self.0.state.lock().unwrap_or_else(PoisonError::into_inner);
+        if std::mem::replace(&mut state.told, true) {
+            return None;
+        }
+        state.told = state.problem.is_some();
+        state.problem.clone()
     }
 
     fn add(&self, request: &ChatRequest, result: &Result<Reply, CallFailure>) {
@@ -71,9 +90,9 @@ impl Tape {
         let mut state = self.0.state.lock().unwrap_or_else(PoisonError::into_inner);
         state.recording.calls.push(call);
         if let Err(error) = write(&self.0.path, &state.recording) {
-            let problem = format!("cannot write the cassette `{}`: {error}", self.0.path.display());
-            tracing::warn!("{problem}");
-            state.problem = Some(problem);
+            let path = self.0.path.display();
+            state.problem =
+                Some(format!("the cassette `{path}` does not hold every call: it cannot be written: {error}"));
         }
     }
 }
@@ -122,5 +141,9 @@ impl Provider for Recorder {
 
     fn request_bytes(&self, request: &ChatRequest) -> u64 {
         self.inner.request_bytes(request)
+    }
+
+    fn take_warning(&self) -> Option<String> {
+        self.tape.take_warning()
     }
 }

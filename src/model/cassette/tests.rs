@@ -83,7 +83,7 @@ async fn recorded(path: &Path) {
     provider.ask(&request("anthropic/claude-haiku-4-5", vec![user("mend it")])).await.unwrap_err();
     let output = "test a ... FAILED (0.03s)\nleft: 3\nright: 4\n";
     provider.ask(&request("anthropic/claude-opus-4-6", conversation(output))).await.unwrap();
-    assert_eq!(tape.problem(), None);
+    assert_eq!(tape.take_warning(), None);
 }
 
 #[tokio::test]

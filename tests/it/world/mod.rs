@@ -2,6 +2,7 @@
 
 pub(crate) mod canary;
 pub(crate) mod git_server;
+pub(crate) mod github;
 pub(crate) mod log;
 pub(crate) mod model_server;
 pub(crate) mod program;

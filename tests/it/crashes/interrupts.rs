@@ -1,0 +1,173 @@
+//! Signals at awkward moments, and what a resume makes of them.
+
+use std::io::Read as _;
+use std::path::Path;
+use std::process::{Child, Stdio};
+
+use serde_json::json;
+
+use super::database_of;
+use crate::world::log::Log;
+use crate::world::model_server::{ModelServer, Request, Say, Scripted};
+use crate::world::program::{Program, Said};
+use crate::world::project::Project;
+
+/// Counts its runs; the run whose number stands in `gate-at` says through the pipe that it is there, and waits.
+const GATED: &str = "n=$(($(cat runs 2>/dev/null || echo 0) + 1)); echo $n > runs\n\
+                     if [ -p gate ] && [ \"$n\" = \"$(cat gate-at)\" ]; then echo here > gate; sleep 600; fi\n\
+                     exec python3 -m unittest -v\n";
+
+/// A project whose n-th test run waits to be interrupted.
+fn gated(at: u32) -> Project {
+    let project = Project::python();
+    project.write("check.sh", GATED);
+    project.write("gate-at", &at.to_string());
+    project.write(".gitignore", "runs\ngate\n");
+    let made = std::process::Command::new("mkfifo").arg(project.path().join("gate")).status().expect("mkfifo");
+    assert!(made.success());
+    project
+}
+
+fn start(program: &Program, project: &Project, ladder: &str, command: &str) -> Child {
+    let database = database_of(project).to_str().expect("text").to_owned();
+    let args = ["run", "--audit-db", &database, "--tiers", ladder, "--test-command", command];
+    let mut command = program.command(project.path(), &args);
+    command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("started")
+}
+
+/// Waits until the gated test run is there, interrupts the program and opens the gate for good.
+fn interrupt_at_the_gate(child: Child, project: &Project) -> Said {
+    let gate = project.path().join("gate");
+    let mut said = String::new();
+    std::fs::File::open(&gate).expect("the gate").read_to_string(&mut said).expect("a word");
+    assert_eq!(said, "here\n");
+    let ended = interrupted(child);
+    std::fs::remove_file(gate).expect("open");
+    ended
+}
+
+fn interrupted(child: Child) -> Said {
+    let kill = std::process::Command::new("kill").args(["-INT", &child.id().to_string()]).status();
+    assert!(kill.expect("kill").success());
+    Said::from(child.wait_with_output().expect("ended"))
+}
+
+fn resume(program: &Program, project: &Project, folder: &Path) -> Said {
+    program.run(folder, &["resume", "--audit-db", database_of(project).to_str().expect("text")])
+}
+
+/// Mends what is not mended yet; where it finds nothing to do it changes nothing.
+fn mends(request: &Request) -> Scripted {
+    let edit = json!({ "path": "shop/cart.py", "old_text": "sum(prices) - 1", "new_text": "sum(prices)" });
+    match request.turn() {
+        0 => Say::call("read_file", json!({ "path": "shop/cart.py" })).usage(900, 40).into(),
+        1 if request.tool_results()[0].content.contains("- 1") => Say::call("edit_file", edit).usage(900, 40).into(),
+        _ => Say::call("final_report", json!({ "summary": "mended", "status": "done" })).usage(900, 40).into(),
+    }
+}
+
+#[test]
+fn an_interrupted_baseline_is_taken_anew() {
+    let project = gated(1);
+    let server = ModelServer::start(mends);
+    let program = Program::with_anthropic(&server.url());
+    let child = start(&program, &project, "claude-haiku-4-5 x1", "sh check.sh");
+    let said = interrupt_at_the_gate(child, &project);
+    assert_eq!(said.code, 130, "{}", said.all());
+    assert_eq!(server.requests().len(), 0);
+
+    let elsewhere = tempfile::tempdir().expect("a folder");
+    let lost = resume(&program, &project, elsewhere.path());
+    assert_eq!(lost.code, 2, "{}", lost.all());
+    let home = project.path().display().to_string();
+    assert!(lost.err.contains(&home) && lost.err.contains("→ Fix: call `upshift resume"), "{}", lost.err);
+
+    let resumed = resume(&program, &project, project.path());
+    assert_eq!(resumed.code, 0, "{}", resumed.all());
+    assert!(resumed.out.contains("Tests:   1 failing → 0 failing (1 fixed)"), "{}", resumed.out);
+    server.finish();
+}
+
+#[test]
+fn a_tree_whose_judging_was_interrupted_is_not_built_on() {
+    let project = gated(3); // the first two are the baseline, looked at twice
+    let server = ModelServer::start(mends);
+    let program = Program::with_anthropic(&server.url());
+    let child = start(&program, &project, "claude-haiku-4-5 x2", "sh check.sh");
+    let said = interrupt_at_the_gate(child, &project);
+    assert_eq!(said.code, 130, "{}", said.all());
+    assert!(project.read("shop/cart.py").contains("sum(prices) - 1"), "the start is restored");
+
+    let resumed = resume(&program, &project, project.path());
+    assert_eq!(resumed.code, 0, "{}", resumed.all());
+    assert!(project.read("shop/cart.py").ends_with("sum(prices)\n"));
+    let rows = Log::open(&database_of(&project)).rows("SELECT iteration, test_status FROM tier_attempts ORDER BY id");
+    assert_eq!(rows, [["1", "error"], ["2", "passed"]]);
+    server.finish();
+}
+
+#[test]
+fn a_last_iteration_that_was_interrupted_ends_the_ladder_on_resume() {
+    let project = Project::python();
+    let (asked, was_asked) = std::sync::mpsc::channel();
+    let server = ModelServer::start(move |_| {
+        asked.send(()).expect("somebody listens");
+        Scripted::Hang
+    });
+    let program = Program::with_anthropic(&server.url());
+    let child = start(&program, &project, "claude-haiku-4-5 x1", project.test_command);
+    was_asked.recv_timeout(std::time::Duration::from_secs(60)).expect("asked");
+
+    let second = start(&program, &project, "claude-haiku-4-5 x1", project.test_command);
+    let second = Said::from(second.wait_with_output().expect("ended"));
+    assert_eq!(second.code, 2, "one upshift in a checkout at a time: {}", second.all());
+    assert!(second.err.contains("another upshift is at work in"), "{}", second.err);
+
+    assert_eq!(interrupted(child).code, 130);
+    let resumed = resume(&program, &project, project.path());
+    assert_eq!(resumed.code, 1, "{}", resumed.all());
+    assert!(resumed.out.starts_with("✖ Tier 1 (claude-haiku-4-5) exhausted without success."), "{}", resumed.out);
+    assert_eq!(server.requests().len(), 1, "nothing more is paid for");
+    let log = Log::open(&database_of(&project));
+    assert_eq!(log.value("SELECT outcome FROM run_state"), "exhausted");
+    assert_eq!(log.rows("SELECT test_status FROM tier_attempts"), [["error"]]);
+}
+
+#[test]
+fn a_green_tree_that_the_critic_rejected_is_reviewed_again_also_after_a_kill() {
+    for crash in ["", "iteration_finished:1", "session_finished:5"] {
+        let project = Project::python();
+        let server = ModelServer::start(|request| {
+            let system = request.system();
+            if system.contains("You review") {
+                // The first review is the one of the first artisan's change, which the second session finds made.
+                let first = !request.all_text().contains("YOUR CHANGE SO FAR");
+                let review = if first && request.number < 6 {
+                    json!({ "verdict": "reject", "summary": "no", "issues": ["say why it was wrong"] })
+                } else {
+                    json!({ "verdict": "approve", "summary": "right after all", "issues": [] })
+                };
+                return Say::call("final_report", review).usage(500, 50).into();
+            }
+            if system.contains("You brief") {
+                let brief = json!({ "summary": "cart.py subtracts one", "status": "done" });
+                return Say::call("final_report", brief).usage(500, 50).into();
+            }
+            mends(request)
+        });
+        let program = Program::with_anthropic(&server.url()).with("UPSHIFT_CRASH_AFTER", crash);
+        let child = start(&program, &project, "claude-haiku-4-5 x2 full", project.test_command);
+        let mut said = Said::from(child.wait_with_output().expect("ended"));
+        let program = program.with("UPSHIFT_CRASH_AFTER", "");
+        if !crash.is_empty() {
+            assert_eq!(said.code, -9, "{crash}: {}", said.all());
+            said = resume(&program, &project, project.path());
+        }
+        assert_eq!(said.code, 0, "{crash}: {}", said.all());
+        assert!(said.out.starts_with("✔ Fixed by Tier 1 (claude-haiku-4-5) in iteration 2"), "{crash}: {}", said.all());
+        let rows =
+            Log::open(&database_of(&project)).rows("SELECT iteration, test_status FROM tier_attempts ORDER BY id");
+        assert_eq!(rows, [["1", "failed"], ["2", "passed"]], "{crash}");
+        server.finish();
+    }
+}

@@ -1,0 +1,266 @@
+//! `kill -9` after each kind of event in turn, then `resume`: the same end as an unbroken run.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use serde_json::json;
+use upshift::domain::event::Event;
+
+use super::{database_of, files_of};
+use crate::world::log::Log;
+use crate::world::model_server::{ModelServer, Request, Say, Scripted};
+use crate::world::program::{Program, Said};
+use crate::world::project::Project;
+
+/// A run whose model answers from the conversation alone, so that a restart does not confuse it, and where it is killed.
+struct Scenario {
+    ladder: &'static str,
+    /// The text of `.github/upshift.yml`; empty for none.
+    config: &'static str,
+    script: fn(&Request) -> Scripted,
+    /// `kind:n`: the n-th event of a kind is the last thing that a process does.
+    kills: &'static [&'static str],
+}
+
+/// Tier 1 makes it worse, tier 2 mends it.
+const MENDED: Scenario = Scenario {
+    ladder: "claude-haiku-4-5 x1 > claude-sonnet-4-5 x1",
+    config: "",
+    script: worse_then_mended,
+    kills: &[
+        "run_started:1",
+        "invocation_started:1",
+        "baseline_finished:1",
+        "tier_started:1",
+        "iteration_started:1",
+        "session_started:1",
+        "call_reserved:2",
+        "call_settled:2",
+        "tool_finished:2",
+        "session_finished:1",
+        "tests_finished:1",
+        "iteration_finished:1",
+        "context_reset:1",
+        "tier_finished:1",
+        "escalated:1",
+        "call_settled:5",
+        "run_finished:1",
+    ],
+};
+
+/// Tier 1 fails in the same way three times, fills its small window and uses most of the iterations; tier 2 mends it.
+const STALLED: Scenario = Scenario {
+    ladder: "claude-haiku-4-5 x4 > claude-sonnet-4-5 x1",
+    config: "global: { maxTotalIterations: 5 }\n\
+             models: { anthropic/claude-haiku-4-5: { contextWindow: 20000, maxOutputTokens: 4000 } }\n",
+    script: the_same_error_then_mended,
+    kills: &["context_threshold:1", "context_reset:2", "entropy_detected:1", "budget_warning:1", "tier_finished:2"],
+};
+
+/// The code under test rewrites a test and another file whenever it is run; nothing is ever mended.
+const REWRITING: Scenario = Scenario {
+    ladder: "claude-haiku-4-5 x1",
+    config: "",
+    script: rewrites_files,
+    kills: &["tool_finished:2", "warning:1", "tests_finished:1", "warning:2"],
+};
+
+const SCENARIOS: [&Scenario; 3] = [&MENDED, &STALLED, &REWRITING];
+
+fn done() -> Scripted {
+    Say::call("final_report", json!({ "summary": "changed it", "status": "done" })).usage(1_400, 30).into()
+}
+
+fn worse_then_mended(request: &Request) -> Scripted {
+    let right = request.model.contains("sonnet");
+    match request.turn() {
+        0 => Say::call("read_file", json!({ "path": "shop/cart.py" })).usage(900, 40).into(),
+        1 => {
+            assert!(
+                request.tool_results()[0].content.contains("sum(prices) - 1"),
+                "each tier starts from the best tree"
+            );
+            let new = if right { "sum(prices)" } else { "sum(prices) - 2" };
+            let edit = json!({ "path": "shop/cart.py", "old_text": "sum(prices) - 1", "new_text": new });
+            Say::call("edit_file", edit).usage(1_200, 60).into()
+        }
+        _ => done(),
+    }
+}
+
+fn the_same_error_then_mended(request: &Request) -> Scripted {
+    match request.turn() {
+        0 => Say::call("read_file", json!({ "path": "shop/cart.py" })).usage(900, 40).into(),
+        1 => {
+            let seen = request.tool_results()[0].content.clone();
+            let line = seen.lines().find_map(|line| line.split_once("return ")).expect("the line").1.to_owned();
+            let new = if request.model.contains("sonnet") { "sum(prices)".to_owned() } else { format!("{line}  # hm") };
+            let edit = json!({ "path": "shop/cart.py", "old_text": line, "new_text": new });
+            Say::call("edit_file", edit).usage(9_000, 60).into()
+        }
+        _ => done(),
+    }
+}
+
+fn rewrites_files(request: &Request) -> Scripted {
+    let evil = "import pathlib\n\n\nfor name in ('tests/test_cart.py', 'other.py'):\n    path = pathlib.Path(name)\n    \
+                path.write_text(path.read_text() + '\\n')\n\n\ndef total(prices):\n    return sum(prices)\n";
+    match request.turn() {
+        0 => Say::call("write_file", json!({ "path": "shop/cart.py", "content": evil })).usage(900, 40).into(),
+        1 => Say::call("run_tests", json!({})).usage(900, 40).into(),
+        _ => done(),
+    }
+}
+
+/// What is left of a run: everything that must not depend on whether it was killed on the way.
+#[derive(Debug, PartialEq)]
+struct Remains {
+    code: i32,
+    /// The verdict and the table of tiers without its costs: a call that was lost is counted at its worst case.
+    said: Vec<String>,
+    outcome: Vec<Vec<String>>,
+    attempts: Vec<Vec<String>>,
+    receipts: Vec<Vec<String>>,
+    warnings: Vec<Vec<String>>,
+    files: Vec<(String, String)>,
+    requests: usize,
+}
+
+impl Remains {
+    fn of(said: &Said, project: &Project, server: &ModelServer) -> Self {
+        let log = Log::open(&database_of(project));
+        // Each project lies in a folder of its own, which tracebacks name.
+        let folder = project.path().display().to_string();
+        let rows = |sql: &str| -> Vec<Vec<String>> {
+            let rows = log.rows(sql).into_iter();
+            rows.map(|row| row.into_iter().map(|text| text.replace(&folder, "HERE")).collect()).collect()
+        };
+        let shown = |line: &&str| line.starts_with(['✔', '✖']) || line.starts_with("  Tier ");
+        Self {
+            code: said.code,
+            said: said.out.lines().filter(shown).map(without_costs).collect(),
+            outcome: rows("SELECT outcome, resolved_tier_name, resolved_iteration FROM run_metadata"),
+            attempts: rows(
+                "SELECT tier_index, iteration, test_status, failed_tests, error_messages, code_change_summary \
+                 FROM tier_attempts ORDER BY id",
+            ),
+            receipts: rows(
+                "SELECT tier_index, iteration, role, turn, attempt, provider, model, status, cost_micro_usd \
+                 FROM model_calls WHERE status <> 'lost' ORDER BY id",
+            ),
+            warnings: log
+                .rows("SELECT DISTINCT json_extract(body, '$.message') FROM events WHERE kind = 'warning' ORDER BY 1"),
+            files: files_of(project.path()),
+            requests: server.requests().len(),
+        }
+    }
+}
+
+fn without_costs(line: &str) -> String {
+    line.split_whitespace().filter(|word| !word.starts_with('$')).collect::<Vec<_>>().join(" ")
+}
+
+struct Stage {
+    project: Project,
+    server: ModelServer,
+    git: String,
+    database: String,
+}
+
+impl Stage {
+    fn of(scenario: &Scenario) -> Self {
+        let project = Project::python();
+        project.write("other.py", "untouched = True\n");
+        if !scenario.config.is_empty() {
+            project.write(".github/upshift.yml", scenario.config);
+        }
+        let git = project.commit();
+        let database = database_of(&project).to_str().expect("text").to_owned();
+        Self { server: ModelServer::start(scenario.script), project, git, database }
+    }
+
+    fn folder(&self) -> &Path {
+        self.project.path()
+    }
+
+    fn run(&self, program: &Program, scenario: &Scenario) -> Said {
+        let command = self.project.test_command;
+        let args = ["run", "--audit-db", &self.database, "--tiers", scenario.ladder, "--test-command", command];
+        program.run(self.folder(), &args)
+    }
+}
+
+/// Runs a scenario unbroken, then once for each kill with a resume after it, and compares what is left.
+fn kill_everywhere(scenario: &Scenario) {
+    let stage = Stage::of(scenario);
+    let said = stage.run(&Program::with_anthropic(&stage.server.url()), scenario);
+    let unbroken = Remains::of(&said, &stage.project, &stage.server);
+    stage.server.finish();
+    for kill in scenario.kills {
+        let stage = Stage::of(scenario);
+        let dying = Program::with_anthropic(&stage.server.url()).with("UPSHIFT_CRASH_AFTER", kill);
+        let killed = stage.run(&dying, scenario);
+        assert_eq!(killed.code, -9, "{kill}: {}", killed.all());
+
+        let calm = dying.with("UPSHIFT_CRASH_AFTER", "");
+        let ended = kill.starts_with("run_finished");
+        let shown = calm.run(stage.folder(), &["report", "--audit-db", &stage.database]);
+        assert_eq!(shown.code, 0, "{kill}: {}", shown.all());
+        assert_eq!(
+            shown.out.contains("interrupted"),
+            !ended,
+            "{kill}: a dead run is not shown as running: {}",
+            shown.out
+        );
+
+        let mut end = calm.run(stage.folder(), &["resume", "--audit-db", &stage.database]);
+        if ended {
+            assert_eq!(end.code, 2, "an ended run is not continued: {}", end.all());
+            end = Said { code: unbroken.code, ..shown };
+        }
+        assert_eq!(Remains::of(&end, &stage.project, &stage.server), unbroken, "{kill}: {}", end.all());
+        assert_eq!(stage.project.git_digest(), stage.git, "{kill}: the git directory is whole");
+        let log = Log::open(&database_of(&stage.project));
+        let receipts = log.number("SELECT SUM(cost_micro_usd) FROM model_calls");
+        let attempts = log.number("SELECT CAST(ROUND(SUM(cost_usd) * 1000000) AS INTEGER) FROM tier_attempts");
+        assert_eq!(receipts, attempts, "{kill}: every call belongs to one row");
+        let verified = calm.run(stage.folder(), &["report", "--verify", "--audit-db", &stage.database]);
+        assert_eq!(verified.code, 0, "{kill}: the chain goes on where it was cut: {}", verified.all());
+        stage.server.finish();
+    }
+}
+
+#[test]
+fn a_run_that_mends_at_the_second_tier_survives_any_kill() {
+    kill_everywhere(&MENDED);
+}
+
+#[test]
+fn a_run_that_stalls_and_nears_its_caps_survives_any_kill() {
+    kill_everywhere(&STALLED);
+}
+
+#[test]
+fn a_run_with_warnings_that_mends_nothing_survives_any_kill() {
+    kill_everywhere(&REWRITING);
+}
+
+/// The names of all kinds of events, from the type itself: what its reader says it would have taken.
+fn kinds() -> BTreeSet<String> {
+    let refused = serde_json::from_value::<Event>(json!({ "event": "?" })).expect_err("no such kind").to_string();
+    let (_, expected) = refused.split_once("expected one of ").expect("a list of kinds");
+    expected.split('`').filter(|name| name.starts_with(|c: char| c.is_ascii_lowercase())).map(str::to_owned).collect()
+}
+
+#[test]
+fn every_kind_of_event_is_killed_after() {
+    let killed = SCENARIOS.iter().flat_map(|scenario| scenario.kills).filter_map(|kill| kill.split_once(':'));
+    let killed: BTreeSet<String> = killed.map(|(kind, _)| kind.to_owned()).collect();
+    let kinds = kinds();
+    assert!(kinds.len() >= 20 && kinds.contains("run_started"), "{kinds:?}");
+    let spared: Vec<_> = kinds.difference(&killed).collect();
+    assert!(
+        spared.is_empty(),
+        "no run is killed after {spared:?}: add them to the `kills` of a scenario that emits them"
+    );
+}

@@ -1,0 +1,1 @@
+//! The decision table of `checks::decide`.

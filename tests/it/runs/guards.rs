@@ -1,0 +1,224 @@
+//! What must hold whatever a model, a repository or an environment comes up with.
+
+use std::path::Path;
+
+use serde_json::json;
+
+use super::run;
+use crate::world::log::Log;
+use crate::world::model_server::{ModelServer, Request, Say, Scripted};
+use crate::world::program::Program;
+use crate::world::project::Project;
+
+fn done() -> Scripted {
+    Say::call("final_report", json!({ "summary": "did it", "status": "done" })).usage(900, 40).into()
+}
+
+/// Edits one line of one file, then reports.
+fn edits(
+    path: &'static str,
+    old: &'static str,
+    new: &'static str,
+) -> impl FnMut(&Request) -> Scripted + Send + 'static {
+    move |request| match request.turn() {
+        0 => Say::call("edit_file", json!({ "path": path, "old_text": old, "new_text": new })).usage(900, 40).into(),
+        _ => done(),
+    }
+}
+
+#[test]
+fn a_patch_that_cannot_be_kept_is_a_warning_and_the_tree_is_restored_first() {
+    let project = Project::python();
+    project.write(".upshift", "a file where the folder should be");
+    let server = ModelServer::start(edits("shop/cart.py", "sum(prices) - 1", "sum(prices) - 2"));
+    let program = Program::with_anthropic(&server.url());
+    let args = ["run", "--no-audit", "--tiers", "claude-haiku-4-5 x1", "--test-command", project.test_command];
+    let said = program.run(project.path(), &args);
+    assert_eq!(said.code, 1, "{}", said.all());
+    assert!(said.out.contains("the best attempt could not be kept"), "{}", said.all());
+    assert!(project.read("shop/cart.py").contains("sum(prices) - 1"), "the start is restored");
+    server.finish();
+}
+
+#[test]
+fn a_run_that_cannot_go_on_says_how_to_resume_it() {
+    let project = Project::python();
+    let program_home = tempfile::tempdir().expect("a home");
+    let state = program_home.path().join("state");
+    let trees = state.join("upshift");
+    let server = ModelServer::start(move |request| match request.turn() {
+        0 => {
+            let edit = json!({ "path": "shop/cart.py", "old_text": "sum(prices) - 1", "new_text": "sum(prices)" });
+            Say::call("edit_file", edit).usage(900, 40).into()
+        }
+        _ => {
+            std::fs::remove_dir_all(&trees).expect("somebody tidies up the recorded trees");
+            std::fs::write(&trees, "in the way").expect("written");
+            done()
+        }
+    });
+    let program =
+        Program::with_anthropic(&server.url()).with("XDG_STATE_HOME", state.to_str().expect("text")).with("HOME", "/");
+    let database = program_home.path().join("audit.db");
+    let path = database.to_str().expect("text");
+    let args = ["run", "--audit-db", path, "--tiers", "claude-haiku-4-5 x1", "--test-command", project.test_command];
+    let said = program.run(project.path(), &args);
+    assert_eq!(said.code, 70, "{}", said.all());
+    let run = Log::open(&database).value("SELECT run_id FROM run_metadata");
+    assert!(said.err.contains("✖ upshift could not go on: the working tree:"), "{}", said.err);
+    assert!(said.err.contains(&format!("then `upshift resume {run}` in this folder")), "{}", said.err);
+    server.finish();
+}
+
+#[test]
+fn a_key_in_an_oddly_named_variable_is_redacted_everywhere() {
+    const VALUE: &str = "jupiter-4f1c77a0d2b94e";
+    let project = Project::python();
+    let server = ModelServer::start(|request| {
+        let results = request.tool_results();
+        assert!(!results.iter().any(|result| result.content.contains(VALUE)), "told by no tool either: {results:?}");
+        match request.turn() {
+            0 => Say::call("read_file", json!({ "path": VALUE })).usage(900, 40).into(),
+            1 => Say::call("write_file", json!({ "path": "shop/note.py", "content": format!("# {VALUE}\n") }))
+                .usage(900, 40)
+                .into(),
+            _ => Say::call("final_report", json!({ "summary": format!("the key is {VALUE}"), "status": "done" }))
+                .usage(900, 40)
+                .into(),
+        }
+    });
+    let url = server.url();
+    project.write(
+        ".github/upshift.yml",
+        &format!(
+            "providers: {{ own: {{ wire: anthropic, baseUrl: \"{url}\", apiKeyEnv: PLANET }} }}\n\
+             models: {{ own/m: {{ inputPer1M: 1, outputPer1M: 5, contextWindow: 100000, maxOutputTokens: 4000 }} }}\n"
+        ),
+    );
+    let folder = tempfile::tempdir().expect("a folder");
+    let database = folder.path().join("audit.db");
+    let path = database.to_str().expect("text");
+    let tape = folder.path().join("tape.json");
+    let program = Program::new().with("PLANET", VALUE);
+    let args = ["run", "--audit-db", path, "--tiers", "own/m x1", "--test-command", project.test_command, "--record"];
+    let said = program.run(project.path(), &[&args[..], &[tape.to_str().expect("text")]].concat());
+    assert_eq!(said.code, 1, "{}", said.all());
+    assert_eq!(server.requests()[0].header("x-api-key"), Some(VALUE), "it is the key that is used");
+    assert!(!said.all().contains(VALUE), "{}", said.all());
+    let mut folders = vec![folder.path().to_owned()];
+    let mut kept = Vec::new();
+    while let Some(next) = folders.pop() {
+        for entry in std::fs::read_dir(next).expect("a folder") {
+            let path = entry.expect("an entry").path();
+            if path.is_dir() { folders.push(path) } else { kept.push(path) }
+        }
+    }
+    assert!(kept.iter().any(|path| path.ends_with("best.patch")), "{kept:?}");
+    for path in kept {
+        let bytes = std::fs::read(&path).expect("bytes");
+        assert!(!String::from_utf8_lossy(&bytes).contains(VALUE), "{}", path.display());
+    }
+    server.finish();
+}
+
+#[test]
+fn the_demo_listens_to_no_setting_and_no_event() {
+    let program = Program::with_anthropic("http://127.0.0.1:9")
+        .with("UPSHIFT_MAX_COST_USD", "0.000001")
+        .with("UPSHIFT_MODEL", "no-such/model")
+        .with("UPSHIFT_TEST_COMMAND", "false")
+        .with("UPSHIFT_WORKING_DIRECTORY", "nowhere")
+        .with("GITHUB_ACTIONS", "true")
+        .with("GITHUB_EVENT_NAME", "pull_request_target");
+    let said = program.run(program.home(), &["demo"]);
+    assert_eq!(said.code, 0, "{}", said.all());
+    let folder = said.err.lines().find_map(|line| line.split_once("unpacked into ")).expect("where").1.trim();
+    std::fs::remove_dir_all(folder).expect("tidied up");
+}
+
+#[test]
+fn the_scripts_that_the_test_command_runs_cannot_be_written() {
+    for (command, script, text) in [
+        ("sh ci/check.sh", "ci/check.sh", "python3 -m unittest -v\n"),
+        ("bash ./ci/check.sh --all", "ci/check.sh", "python3 -m unittest -v\n"),
+        ("./check", "check", "#!/bin/sh\npython3 -m unittest -v\n"),
+        ("make check", "Makefile", "check:\n\tpython3 -m unittest -v\n"),
+        (
+            "python3 tools/all.py",
+            "tools/all.py",
+            "import os\nos.system('python3 -m unittest -v')\nraise SystemExit(1)\n",
+        ),
+        ("node tools/all.js", "tools/all.js", "console.log('1..1\\nnot ok 1 - total');process.exitCode = 1\n"),
+    ] {
+        let project = Project::python();
+        project.write(script, text);
+        let path = project.path().join(script);
+        let executable = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+        std::fs::set_permissions(path, executable).expect("executable");
+        let server = ModelServer::start(move |request| match request.turn() {
+            0 => {
+                Say::call("write_file", json!({ "path": script, "content": format!("{text}\n") })).usage(900, 40).into()
+            }
+            _ => {
+                let result = &request.tool_results()[0].content;
+                assert!(result.contains("may not") || result.contains("protected"), "{script}: {result}");
+                done()
+            }
+        });
+        let (said, _) = run(&project, &server, &["--tiers", "claude-haiku-4-5 x1", "--test-command", command]);
+        assert_eq!(said.code, 1, "{command}: {}", said.all());
+        assert_eq!(project.read(script), text, "{command}");
+        assert_eq!(server.requests().len(), 2, "{command}: {}", said.all());
+        server.finish();
+    }
+}
+
+#[test]
+fn a_changed_test_script_of_the_manifest_is_no_fix() {
+    let project = Project::javascript();
+    let manifest = project.read("package.json");
+    let server = ModelServer::start(|request| {
+        match request.turn() {
+        0 => Say::call("edit_file", json!({ "path": "src/greet.js", "old_text": "'Hello '", "new_text": "'Hello, '" }))
+            .and_call(
+                "edit_file",
+                json!({ "path": "package.json", "old_text": "node --test", "new_text": "node --test test/greet.test.js" }),
+            )
+            .usage(900, 40)
+            .into(),
+        _ => done(),
+    }
+    });
+    let (said, _) = run(&project, &server, &["--tiers", "claude-haiku-4-5 x1", "--test-command", "npm test --silent"]);
+    assert_eq!(said.code, 1, "{}", said.all());
+    assert!(said.err.contains("tests: tampered") && said.err.contains("what package.json runs"), "{}", said.err);
+    assert_eq!(project.read("package.json"), manifest);
+    server.finish();
+}
+
+/// Fails in the runs whose numbers are given; a run is one start of the test command.
+fn moody(name: &str, runs: &str) -> String {
+    format!("    def {name}(self):\n        self.assertNotIn(RUN, {runs})\n\n")
+}
+
+#[test]
+fn tests_that_fail_in_either_look_at_the_baseline_are_set_aside() {
+    let project = Project::python();
+    project.write(".gitignore", "runs\n");
+    let tests = format!(
+        "import pathlib\nimport unittest\n\nCOUNT = pathlib.Path('runs')\nRUN = int(COUNT.read_text()) + 1 if COUNT.exists() else 1\n\
+         COUNT.write_text(str(RUN))\n\n\nclass MoodTest(unittest.TestCase):\n{}{}",
+        moody("test_only_first", "[1]"),
+        moody("test_from_the_second_on", "[2, 3, 4]")
+    );
+    project.write("tests/test_mood.py", &tests);
+    let server = ModelServer::start(edits("shop/cart.py", "sum(prices) - 1", "sum(prices)"));
+    let (said, database) =
+        run(&project, &server, &["--tiers", "claude-haiku-4-5 x1", "--test-command", project.test_command]);
+    let flaky =
+        Log::open(&database).value("SELECT json_extract(body, '$.flaky') FROM events WHERE kind = 'baseline_finished'");
+    assert!(flaky.contains("test_only_first") && flaky.contains("test_from_the_second_on"), "{flaky}");
+    assert_eq!(said.code, 0, "{}", said.all());
+    assert!(Path::new(project.path()).join("runs").exists());
+    server.finish();
+}

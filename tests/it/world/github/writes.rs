@@ -1,0 +1,163 @@
+//! The operations that change the world.
+
+use serde_json::json;
+
+use super::openapi::object;
+use super::render::{Renderer, user};
+use super::routes::{Asked, Reply, reference};
+use super::state::{Comment, Commit, Pull, Reaction, World};
+
+fn text(asked: &Asked<'_>, key: &str) -> String {
+    asked.body[key].as_str().unwrap_or_default().to_owned()
+}
+
+pub(super) fn answer(world: &mut World, route: &str, asked: &Asked<'_>) -> Option<Reply> {
+    Some(match (asked.method, route) {
+        ("POST", "/issues/{issue_number}/comments") => create_comment(world, asked),
+        ("PATCH", "/issues/comments/{comment_id}") => edit_comment(world, asked),
+        ("DELETE", "/issues/comments/{comment_id}") => {
+            world.comments.retain(|comment| comment.id != asked.number(2));
+            Reply { status: 204, ..Reply::default() }
+        }
+        ("POST", "/issues/comments/{comment_id}/reactions" | "/pulls/comments/{comment_id}/reactions") => {
+            react(world, asked)
+        }
+        ("POST", "/pulls") => open_pull(world, asked),
+        ("PATCH", "/pulls/{pull_number}") => change_pull(world, asked),
+        ("POST", "/git/blobs") => {
+            let body = json!({ "sha": made_sha(world), "url": asked.url });
+            Reply::json(201, object("short-blob", body))
+        }
+        ("POST", "/git/trees") => Reply::json(201, object("git-tree", json!({ "sha": made_sha(world) }))),
+        ("POST", "/git/commits") => {
+            let sha = made_sha(world);
+            let parents = asked.body["parents"].as_array().into_iter().flatten();
+            let parents = parents.filter_map(|parent| parent.as_str().map(str::to_owned)).collect();
+            let author = Some(world.token.login.clone());
+            world.commits.insert(sha.clone(), Commit { message: text(asked, "message"), author, parents });
+            Reply::json(201, object("git-commit", json!({ "sha": sha })))
+        }
+        ("POST", "/git/refs") => {
+            let name = text(asked, "ref");
+            let Some(branch) = name.strip_prefix("refs/heads/").map(str::to_owned) else {
+                return Some(Reply::invalid("Reference name must start with 'refs/heads/'"));
+            };
+            if world.branches.contains_key(&branch) {
+                return Some(Reply::error(422, "Reference already exists"));
+            }
+            let sha = text(asked, "sha");
+            world.pushed(&branch, &sha, asked.now_ms);
+            Reply::json(201, reference(&format!("heads/{branch}"), &sha))
+        }
+        ("PATCH", "/git/refs/{ref}") => move_ref(world, asked),
+        _ => return None,
+    })
+}
+
+/// An object id for what is made through the API.
+fn made_sha(world: &mut World) -> String {
+    format!("{:0>40x}", world.new_id() + 0xA000_0000)
+}
+
+fn too_long(world: &World, body: &str) -> Option<Reply> {
+    let max = world.max_body;
+    let message = format!("body is too long (maximum is {max} characters)");
+    (body.chars().count() > max).then(|| Reply::invalid(&message))
+}
+
+fn create_comment(world: &mut World, asked: &Asked<'_>) -> Reply {
+    let (issue, body) = (asked.number(1), text(asked, "body"));
+    if world.pulls.iter().all(|pull| pull.number != issue) {
+        return Reply::not_found();
+    }
+    if let Some(refusal) = too_long(world, &body) {
+        return refusal;
+    }
+    let id = world.new_id();
+    let author = world.token.login.clone();
+    let (created_ms, updated_ms) = (asked.now_ms, asked.now_ms);
+    let comment = Comment { id, issue, author, body, created_ms, updated_ms, edits: 0 };
+    world.comments.push(comment.clone());
+    Reply::json(201, Renderer { world, url: asked.url }.comment(&comment))
+}
+
+fn edit_comment(world: &mut World, asked: &Asked<'_>) -> Reply {
+    let body = text(asked, "body");
+    if let Some(refusal) = too_long(world, &body) {
+        return refusal;
+    }
+    let Some(comment) = world.comments.iter_mut().find(|comment| comment.id == asked.number(2)) else {
+        return Reply::not_found();
+    };
+    comment.body = body;
+    comment.updated_ms = asked.now_ms;
+    comment.edits += 1;
+    let comment = comment.clone();
+    Reply::json(200, Renderer { world, url: asked.url }.comment(&comment))
+}
+
+fn react(world: &mut World, asked: &Asked<'_>) -> Reply {
+    let author = world.token.login.clone();
+    let reaction = Reaction { comment: asked.number(2), content: text(asked, "content"), author: author.clone() };
+    let there = world.reactions.contains(&reaction);
+    let body = json!({ "id": 1, "content": reaction.content, "user": user(&author) });
+    if !there {
+        world.reactions.push(reaction);
+    }
+    Reply::json(if there { 200 } else { 201 }, object("reaction", body))
+}
+
+fn open_pull(world: &mut World, asked: &Asked<'_>) -> Reply {
+    let (head, base) = (text(asked, "head"), text(asked, "base"));
+    let head = head.split_once(':').map_or(head.clone(), |(_, branch)| branch.to_owned());
+    let Some(head_sha) = world.branches.get(&head).cloned() else { return Reply::invalid("head is invalid") };
+    let taken = |pull: &Pull| pull.state == "open" && pull.head_branch == head && pull.base_branch == base;
+    if world.pulls.iter().any(taken) {
+        return Reply::invalid(&format!("A pull request already exists for {}:{head}.", world.owner()));
+    }
+    let number = world.pulls.iter().map(|pull| pull.number).max().unwrap_or(0) + 1;
+    let pull = Pull {
+        number,
+        title: text(asked, "title"),
+        body: text(asked, "body"),
+        state: "open".to_owned(),
+        draft: asked.body["draft"] == true,
+        author: world.token.login.clone(),
+        head_branch: head,
+        head_sha,
+        base_branch: base,
+        ..Pull::default()
+    };
+    world.pulls.push(pull.clone());
+    Reply::json(201, Renderer { world, url: asked.url }.pull(&pull, "pull-request"))
+}
+
+fn change_pull(world: &mut World, asked: &Asked<'_>) -> Reply {
+    let Some(pull) = world.pulls.iter_mut().find(|pull| pull.number == asked.number(1)) else {
+        return Reply::not_found();
+    };
+    for (key, place) in [("title", &mut pull.title), ("body", &mut pull.body), ("state", &mut pull.state)] {
+        if let Some(value) = asked.body[key].as_str() {
+            value.clone_into(place);
+        }
+    }
+    let pull = pull.clone();
+    Reply::json(200, Renderer { world, url: asked.url }.pull(&pull, "pull-request"))
+}
+
+fn move_ref(world: &mut World, asked: &Asked<'_>) -> Reply {
+    let name = asked.parts()[2..].join("/");
+    let branch = name.trim_start_matches("heads/").to_owned();
+    let sha = text(asked, "sha");
+    let Some(old) = world.branches.get(&branch).cloned() else {
+        return Reply::error(422, "Reference does not exist");
+    };
+    let follows = world.commits.get(&sha).is_some_and(|commit| commit.parents.contains(&old)) || old == sha;
+    if !follows && asked.body["force"] != true {
+        return Reply::error(422, "Update is not a fast forward");
+    }
+    if old != sha {
+        world.pushed(&branch, &sha, asked.now_ms);
+    }
+    Reply::json(200, reference(&name, &sha))
+}
