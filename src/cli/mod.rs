@@ -10,6 +10,7 @@ mod crash;
 mod delivery;
 mod demo;
 mod environment;
+mod heard;
 pub mod init;
 #[cfg(debug_assertions)]
 mod leap;
@@ -22,6 +23,7 @@ mod run;
 pub mod schema;
 mod setup;
 mod signals;
+mod step;
 mod terminal;
 
 use std::io::Write as _;
@@ -90,15 +92,15 @@ impl Failure {
 pub fn main() -> ExitCode {
     let cli = Cli::parse();
     let environment = Environment::read();
-    let code = dispatch(cli.command, &environment).unwrap_or_else(|error| match error.downcast_ref::<Failure>() {
-        Some(failure) => {
-            say(&failure.message);
-            failure.code
-        }
-        None => {
-            say(&format!("upshift: internal error: {error}"));
-            EXIT_INTERNAL
-        }
+    let runs = matches!(cli.command, Command::Run(_) | Command::Resume(_));
+    let step = step::Step::of(&environment).filter(|_| runs);
+    let code = dispatch(cli.command, &environment).unwrap_or_else(|error| {
+        let (message, code) = match error.downcast_ref::<Failure>() {
+            Some(failure) => (failure.message.clone(), failure.code),
+            None => (format!("upshift: internal error: {error}"), EXIT_INTERNAL),
+        };
+        say(&message);
+        step.map_or(code, |step| step.failed(&message, code))
     });
     ExitCode::from(code)
 }
@@ -143,7 +145,7 @@ fn print(text: &str) -> anyhow::Result<u8> {
     }
 }
 
-/// Writes a line to standard error; there is nobody to tell when that fails.
-fn say(line: &str) {
-    let _closed = writeln!(std::io::stderr().lock(), "{line}");
+/// Writes a message to standard error, where nothing in it is a command to a runner; there is nobody to tell when that fails.
+fn say(message: &str) {
+    let _closed = writeln!(std::io::stderr().lock(), "{}", step::inert_lines(message));
 }

@@ -10,6 +10,7 @@ use super::{Failure, context, plan, report};
 use crate::audit::{AuditError, Journal, LoadedRun, Reader, RunStatus};
 use crate::config::Plan;
 use crate::domain::event::Event;
+use crate::domain::outcome::EXIT_REFUSED;
 use crate::lifecycle;
 
 /// What `resume` takes.
@@ -42,7 +43,8 @@ async fn go_on(args: Args, environment: &Environment) -> anyhow::Result<u8> {
     at_home(&loaded, &state.plan, &checkout)?;
     state.plan.audit = Some(path.clone());
     let plan = state.plan.clone();
-    let context = context::read(environment).map_err(|error| Failure::usage(error.to_string()))?;
+    let context =
+        context::read(environment).map_err(|error| Failure::with_code(EXIT_REFUSED, format!("✖ Refused: {error}")))?;
     let setup = Setup::new(&checkout, environment, Some(&plan), context.as_ref());
     let mut store = setup.open_store(Some(&path))?;
     let workspace = setup.open_workspace(&state.plan).await?;

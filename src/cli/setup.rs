@@ -7,17 +7,17 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::environment::{Environment, from_here};
-use super::{Failure, delivery, models, report, signals, terminal};
+use super::heard::{self, Heard};
+use super::step::{self, Ended, Step};
+use super::{Failure, delivery, models, report, terminal};
 use secrecy::SecretString;
 
 use crate::audit::{self, AuditError, Journal, Location, Store};
-use crate::config::Plan;
+use crate::config::{Format, Plan};
 use crate::domain::ci::CiContext;
-use crate::domain::clock::{Clock, SystemClock};
+use crate::domain::clock::Clock;
 use crate::domain::event::{Event, EventSink};
-use crate::domain::outcome::{EXIT_INTERNAL, EXIT_REFUSED};
-use crate::domain::stop::{Stop, StopCause, StopSource};
-use crate::domain::waiting::Waiting;
+use crate::domain::outcome::{EXIT_INTERNAL, EXIT_REFUSED, Outcome};
 use crate::lifecycle::outside::Outside;
 use crate::lifecycle::state::RunState;
 use crate::lifecycle::{self, Engine, World};
@@ -26,6 +26,7 @@ use crate::process::confine::{self, Arranged, ConfineError, Wish};
 use crate::process::environment::child_environment;
 use crate::process::{Program, Spec};
 use crate::redact::Redactor;
+use crate::report::view::{Liveness, RunView};
 use crate::session::Replay;
 use crate::test_run::TestCommand;
 use crate::workspace::{PathRules, Workspace, WorkspaceError};
@@ -55,7 +56,7 @@ pub(super) struct Setup<'a> {
     pub(super) clock: Arc<dyn Clock>,
     /// Secrets.
     pub(super) redactor: Arc<Redactor>,
-    /// The job, where this is one.
+    /// What triggered this process; `None` on somebody's own machine.
     pub(super) context: Option<&'a CiContext>,
 }
 
@@ -118,12 +119,16 @@ impl<'a> Setup<'a> {
         plan: Option<&Plan>,
         context: Option<&'a CiContext>,
     ) -> Self {
+        let secrets = secrets(environment, plan);
+        if let Some(step) = Step::of(environment) {
+            step.hide(&secrets);
+        }
         Self {
             checkout,
             environment,
-            clock: clock(environment),
+            clock: heard::clock(environment),
+            redactor: Arc::new(Redactor::new(&secrets)),
             context,
-            redactor: Arc::new(Redactor::new(&secrets(environment, plan))),
         }
     }
 
@@ -160,7 +165,7 @@ impl<'a> Setup<'a> {
     ) -> anyhow::Result<Prepared> {
         let folder = working_directory(self.checkout, &state.plan)?;
         let children = self.confine(&state.plan)?;
-        let heard = self.listen(state)?;
+        let heard = heard::listen(&self.clock, state)?;
         let outside = delivery::outside(self, state, &heard.signals)?;
         // Last, because a tape is a file that stays.
         let providers = models::connect(&state.plan, self, past)?;
@@ -177,6 +182,7 @@ impl<'a> Setup<'a> {
     ) -> anyhow::Result<u8> {
         let world = self.world(&state, &prepared);
         let (format, run_id) = (state.plan.format, state.run_id.clone());
+        let (audit, fail_on) = (state.plan.audit.clone(), state.plan.github.fail_on.clone());
         let mut engine = Engine::new(world, journal, state, replay);
         let ran = lifecycle::run(&mut engine).await;
         let outcome = match ran {
@@ -192,23 +198,28 @@ impl<'a> Setup<'a> {
             }
         };
         let events = engine.journal.store().load_run(&run_id)?.events;
+        let patch = change(&engine, &outcome).await;
         for warning in engine.journal.close() {
             super::say(&format!("⚠ {warning}"));
         }
-        super::print(&report::render_ended(&events, format))?;
-        Ok(outcome.exit_code())
-    }
-
-    /// Signals and the clock of the active time raise one flag.
-    fn listen(&self, state: &RunState) -> anyhow::Result<Heard> {
-        let (source, stop) = StopSource::new();
-        let (signal_source, signals) = StopSource::new();
-        let source = Arc::new(source);
-        signals::listen(&[Arc::clone(&source), Arc::new(signal_source)])?;
-        let left = state.plan.budget.max_active_ms.saturating_sub(state.active_ms);
-        let waiting = Waiting::default();
-        tokio::spawn(end_when_used_up(source, Arc::clone(&self.clock), waiting.clone(), left));
-        Ok(Heard { stop, signals, waiting })
+        let report = report::render_ended(&events, format);
+        let Some(step) = Step::of(self.environment) else {
+            super::print(&report)?;
+            return Ok(outcome.exit_code());
+        };
+        super::print(&if format == Format::Text { step.inert(&report) } else { report })?;
+        let told = step.finish(&Ended {
+            view: &RunView::from_events(&events, Liveness::Ended),
+            patch: &patch,
+            audit_db: audit.map(|configured| locate(&configured, self.checkout, self.environment).live),
+            state_home: self.environment.state_home(self.checkout),
+            context: self.context,
+            commit: None,
+            opened: None,
+            redactor: &self.redactor,
+        });
+        told.iter().for_each(|warning| super::say(&format!("⚠ {warning}")));
+        Ok(step::exit_code(&outcome, fail_on.as_deref()))
     }
 
     /// Opens the tree and keeps it for this process alone.
@@ -333,41 +344,12 @@ impl<'a> Setup<'a> {
     }
 }
 
-/// What may end a run, and what counts its waiting.
-#[derive(Debug)]
-pub(super) struct Heard {
-    /// Signals and the clock of the active time.
-    stop: Stop,
-    /// Signals alone.
-    pub(super) signals: Stop,
-    /// Counts waiting.
-    waiting: Waiting,
-}
-
-/// Raises the flag when this much active time is over; waiting for the outside does not count.
-async fn end_when_used_up(source: Arc<StopSource>, clock: Arc<dyn Clock>, waiting: Waiting, left_ms: u64) {
-    /// How often it is looked whether waiting is over.
-    const LOOK_MS: u64 = 1_000;
-    let began = clock.monotonic_ms();
-    loop {
-        let now = clock.monotonic_ms();
-        let active = now.saturating_sub(began).saturating_sub(waiting.total_ms(now));
-        if active >= left_ms && !waiting.is_under_way() {
-            return source.raise(StopCause::TimeUp);
-        }
-        tokio::time::sleep(Duration::from_millis(left_ms.saturating_sub(active).max(LOOK_MS))).await;
-    }
-}
-
-#[cfg(debug_assertions)]
-fn clock(environment: &Environment) -> Arc<dyn Clock> {
-    super::leap::LeapClock::from(environment)
-        .map_or_else(|| Arc::new(SystemClock::new()) as _, |leap| Arc::new(leap) as _)
-}
-
-#[cfg(not(debug_assertions))]
-fn clock(_environment: &Environment) -> Arc<dyn Clock> {
-    Arc::new(SystemClock::new())
+/// The change that fixed it, for the job summary.
+async fn change(engine: &Engine<'_>, outcome: &Outcome) -> String {
+    let (Outcome::Fixed { .. }, Some(start), Some(end)) = (outcome, &engine.state.start, &engine.state.current) else {
+        return String::new();
+    };
+    engine.world.workspace.diff(start, &end.tree).await.map(|diff| diff.text).unwrap_or_default()
 }
 
 /// The files that a test command executes as scripts: the program itself, an interpreter's first file, make's rules.

@@ -89,7 +89,7 @@ impl EventSink for Terminal {
 impl Drop for Terminal {
     fn drop(&mut self) {
         for line in self.progress.finish() {
-            super::say(&line);
+            let _closed = writeln!(std::io::stderr().lock(), "{line}");
         }
     }
 }

@@ -19,8 +19,14 @@ use super::sources::{Catalogue, FileContent, Setting, Sources};
 use super::{estimate, github, suggest};
 
 /// Variables of ours that are no settings.
-const OTHER_VARIABLES: [&str; 5] =
-    ["UPSHIFT_BIN", "UPSHIFT_GITHUB_TOKEN", "UPSHIFT_PUSH_TOKEN", "UPSHIFT_RUN_ID", "UPSHIFT_CRASH_AFTER"];
+const OTHER_VARIABLES: [&str; 6] = [
+    "UPSHIFT_ACTION",
+    "UPSHIFT_BIN",
+    "UPSHIFT_GITHUB_TOKEN",
+    "UPSHIFT_PUSH_TOKEN",
+    "UPSHIFT_RUN_ID",
+    "UPSHIFT_CRASH_AFTER",
+];
 
 /// Resolves a run's configuration.
 ///

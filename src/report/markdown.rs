@@ -43,6 +43,8 @@ const MAX_REASON: usize = 160;
 const MAX_SPEECH: usize = 400;
 /// One error in the fence of recent errors.
 const MAX_ERROR: usize = 1_000;
+/// The message of an error that kept a run from beginning; a configuration may have many faults.
+const MAX_MESSAGE: usize = 20_000;
 /// Lists up to this length are shown open.
 const OPEN_LIST: usize = 10;
 const MAX_ERRORS: usize = 5;
@@ -77,6 +79,12 @@ struct Block {
 /// Renders the report for a surface. `key` tells this report's comment from others on the same pull request.
 #[must_use]
 pub fn render(view: &RunView, surface: Surface, key: &str) -> String {
+    render_with_patch(view, surface, key, "")
+}
+
+/// The same with the change itself, file by file as far as they fit.
+#[must_use]
+pub fn render_with_patch(view: &RunView, surface: Surface, key: &str, patch: &str) -> String {
     let must = |text: String| Some(Block { text, optional: None });
     let may = |text: Option<String>, name| text.map(|text| Block { text, optional: Some(name) });
     let blocks: Vec<Block> = [
@@ -86,6 +94,7 @@ pub fn render(view: &RunView, surface: Surface, key: &str) -> String {
         may(delivery(view), "what was pushed"),
         may(warnings(view), "the warnings"),
         may(diff(view, surface), "the changed files"),
+        may(self::patch::block(patch, surface.list_bytes() * 2), "the change itself"),
         may(errors(view), "the most recent errors"),
         may(money(view), "the budget"),
         may(next(view), "what to do next"),
@@ -95,6 +104,12 @@ pub fn render(view: &RunView, surface: Surface, key: &str) -> String {
     .flatten()
     .collect();
     assemble(blocks, surface.max_bytes())
+}
+
+/// The job summary where no run took place: why, in the words of the error.
+#[must_use]
+pub fn no_run(message: &str) -> String {
+    format!("### ✖ upshift did not run\n\n{}\n", fence(&plain::clip(message, MAX_MESSAGE), "text"))
 }
 
 /// Joins the blocks; while they are too long, leaves out the longest optional one and says so at the end.
@@ -326,5 +341,6 @@ fn audit(view: &RunView) -> Option<String> {
     ))
 }
 
+mod patch;
 #[cfg(test)]
 mod tests;

@@ -5,10 +5,12 @@
 //! Invariants: pure functions of `&[Event]`, no I/O and no clock; text from a model or a repository is sanitised by
 //! [`plain`] and never interpreted by a terminal, by Markdown or by the Actions runner.
 
+pub mod annotations;
 #[cfg(test)]
 mod fixtures;
 pub mod json;
 pub mod markdown;
+pub mod outputs;
 pub mod plain;
 pub mod progress;
 pub mod style;

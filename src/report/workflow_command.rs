@@ -7,6 +7,9 @@ use super::plain;
 /// The most characters of an annotation that the runner keeps.
 const MAX_ANNOTATION_CHARS: usize = 4_096;
 
+/// Shorter values are no secrets, and masking them would make the log unreadable.
+const MIN_MASK_BYTES: usize = 8;
+
 /// The kind of an annotation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Annotation {
@@ -52,6 +55,20 @@ pub fn end_group() -> String {
     "::endgroup::".to_owned()
 }
 
+/// Makes the runner mask a value in the log from now on; `None` for what it would refuse (empty) or what would mask ordinary text.
+#[must_use]
+pub fn add_mask(secret: &str) -> Option<String> {
+    (secret.trim().len() >= MIN_MASK_BYTES).then(|| format!("::add-mask::{}", escape_data(secret)))
+}
+
+/// Lines that the runner takes for text, whatever they hold: nothing in them is a command until the token comes again. The token
+/// must be one that nobody could foresee.
+#[must_use]
+pub fn stopped(text: &str, token: &str) -> String {
+    let end = if text.ends_with('\n') || text.is_empty() { "" } else { "\n" };
+    format!("::stop-commands::{token}\n{text}{end}::{token}::\n")
+}
+
 /// An annotation with a title; both are sanitised.
 #[must_use]
 pub fn annotation(kind: Annotation, title: &str, message: &str) -> String {
@@ -78,6 +95,19 @@ mod tests {
     fn titles_and_messages_stay_on_their_line() {
         assert_eq!(group("Tier 1\n::error::x 50%"), "::group::Tier 1 ::error::x 50%25");
         assert_eq!(annotation(Annotation::Warning, "a:b,c", "one\r\ntwo"), "::warning title=a%3Ab%2Cc::one%0Atwo");
+    }
+
+    #[test]
+    fn secrets_are_masked_line_by_line_and_words_are_not() {
+        assert_eq!(add_mask("-----BEGIN-----\nabc%\n").as_deref(), Some("::add-mask::-----BEGIN-----%0Aabc%25%0A"));
+        assert_eq!(add_mask("true"), None);
+        assert_eq!(add_mask("        \n"), None);
+    }
+
+    #[test]
+    fn a_stopped_text_ends_on_a_line_of_its_own() {
+        assert_eq!(stopped("::error::x", "t"), "::stop-commands::t\n::error::x\n::t::\n");
+        assert_eq!(stopped("a\n", "t"), "::stop-commands::t\na\n::t::\n");
     }
 
     proptest! {

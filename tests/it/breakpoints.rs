@@ -1,6 +1,7 @@
 //! A fix leaves the machine, and the run waits for what the outside says of it.
 
 mod pushing;
+mod waiting;
 
 use std::path::PathBuf;
 
@@ -10,6 +11,10 @@ use tempfile::TempDir;
 use crate::world::git_server::{GitServer, Made, TOKEN, git};
 use crate::world::model_server::{ModelServer, Request, Say, Scripted};
 use crate::world::program::{Program, Said};
+
+/// The events of a delivery after which a run is killed and resumed here.
+pub(crate) const KILLS: [&str; 5] =
+    ["publish_started:1", "pushed:1", "pull_request_ready:1", "breakpoint_reached:1", "breakpoint_cleared:1"];
 
 /// The project's files: a bug and the test that shows it.
 const FILES: [(&str, &str); 4] = [

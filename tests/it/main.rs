@@ -6,6 +6,8 @@
 #![expect(clippy::disallowed_methods, reason = "tests start programs and ask where the machine keeps them")]
 
 #[cfg(test)]
+mod action;
+#[cfg(test)]
 mod audit;
 #[cfg(test)]
 mod breakpoints;

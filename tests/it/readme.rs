@@ -48,3 +48,8 @@ fn the_readmes_two_commands_are_the_ones_that_ci_runs() {
     assert!(readme.contains("\ncargo run --release -- demo\n") && readme.contains("\ncargo test\n"));
     assert!(ci.contains("(the command of the README)' cargo test\n"));
 }
+
+#[test]
+fn the_readmes_workflow_is_the_one_that_init_writes_and_the_tests_run() {
+    assert!(readme().contains(&format!("\n```yaml\n{}```\n", upshift::cli::init::WORKFLOW)));
+}

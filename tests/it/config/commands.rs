@@ -59,7 +59,12 @@ fn init_writes_two_files_that_load_and_says_what_is_next() {
     plan(&Sources { config_file: Some(file(init::CONFIG_PATH, &config)), ..keys() });
     let workflow = fs::read_to_string(root.path().join(init::WORKFLOW_PATH)).unwrap();
     let workflow: serde_json::Value = serde_yaml::from_str(&workflow).unwrap();
-    assert_eq!(workflow["permissions"], serde_json::json!({"contents": "read"}), "no more than it needs");
+    assert_eq!(workflow["permissions"], serde_json::json!({}), "no more than it needs");
+    let rights = serde_json::json!({
+        "actions": "read", "checks": "read", "contents": "write", "pull-requests": "write", "statuses": "read"
+    });
+    assert_eq!(workflow["jobs"]["fix"]["permissions"], rights);
+    assert_eq!(workflow["jobs"]["fix"]["concurrency"]["cancel-in-progress"], false, "never in the middle of a push");
     let steps = workflow["jobs"]["fix"]["steps"].as_array().unwrap();
     assert!(steps.iter().any(|step| step["uses"] == "OWNER/upshift@v1"));
     assert!(steps.iter().all(|step| step.get("run").is_none()), "nothing of the event reaches a shell");

@@ -1,0 +1,196 @@
+//! The step of a workflow that upshift runs in: outputs, job summary, annotations, masks, exit code (DESIGN §2.6).
+//!
+//! Invariants: whatever leaves here is redacted; nothing here changes the outcome of a run: what cannot be written is a warning.
+
+use std::fs::OpenOptions;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+
+use secrecy::{ExposeSecret as _, SecretString};
+
+use super::environment::Environment;
+use crate::config::FailOn;
+use crate::domain::ci::CiContext;
+use crate::domain::outcome::{EXIT_PARKED, EXIT_REFUSED, Outcome};
+use crate::domain::units::{CommitSha, RunId};
+use crate::redact::Redactor;
+use crate::report::markdown::{self, Surface};
+use crate::report::outputs::{self, Places};
+use crate::report::view::RunView;
+use crate::report::workflow_command::{self, Annotation};
+use crate::report::{annotations, plain};
+
+/// Set by `action.yml`: upshift is the step itself, not a part of somebody's script whose output may go elsewhere.
+const IN_THE_ACTION: &str = "UPSHIFT_ACTION";
+/// The report's file in the run's own folder.
+const REPORT: &str = "report.md";
+
+/// A step of a workflow.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Step<'a> {
+    environment: &'a Environment,
+}
+
+/// A run that ended, as a step tells of it.
+#[derive(Debug)]
+pub(super) struct Ended<'e> {
+    /// The run.
+    pub(super) view: &'e RunView,
+    /// Its change, if it is fixed.
+    pub(super) patch: &'e str,
+    /// Where the audit log lies.
+    pub(super) audit_db: Option<PathBuf>,
+    /// Where the run's own folder goes.
+    pub(super) state_home: PathBuf,
+    /// What triggered it.
+    pub(super) context: Option<&'e CiContext>,
+    /// What was pushed.
+    pub(super) commit: Option<CommitSha>,
+    /// The pull request that was opened.
+    pub(super) opened: Option<u64>,
+    /// Takes secrets out.
+    pub(super) redactor: &'e Redactor,
+}
+
+impl<'a> Step<'a> {
+    /// The step this process runs in, if it does.
+    pub(super) fn of(environment: &'a Environment) -> Option<Self> {
+        environment.in_actions().then_some(Self { environment })
+    }
+
+    /// Whether upshift is the Action's own step.
+    pub(super) fn is_the_action(self) -> bool {
+        self.environment.get(IN_THE_ACTION) == Some("true")
+    }
+
+    /// Has the runner mask every secret in the log, also those that no `secrets.*` gave it. Only as the Action's own step: in a
+    /// script whose output goes into a file, the lines would put the secrets there.
+    pub(super) fn hide(self, secrets: &[SecretString]) {
+        if self.is_the_action() {
+            let masks = secrets.iter().filter_map(|secret| workflow_command::add_mask(secret.expose_secret()));
+            masks.for_each(|line| command(&line));
+        }
+    }
+
+    /// A report for standard output in which nothing is a command, whatever tests and models wrote.
+    pub(super) fn inert(self, report: &str) -> String {
+        workflow_command::stopped(report, &token())
+    }
+
+    /// Tells the runner how the run ended; what could not be told comes back as warnings.
+    pub(super) fn finish(self, ended: &Ended<'_>) -> Vec<String> {
+        let mut warnings = Vec::new();
+        for line in annotations::of_run(ended.view) {
+            command(&ended.redactor.redact(&line));
+        }
+        let report = markdown::render_with_patch(ended.view, Surface::Summary, "summary", ended.patch);
+        let report = ended.redactor.redact(&report);
+        warnings.extend(self.append("GITHUB_STEP_SUMMARY", &report));
+        let path = match ended.view.run.as_ref().map(|run| keep(&ended.state_home, &run.run_id, &report)) {
+            Some(Ok(path)) => Some(path),
+            Some(Err(warning)) => {
+                warnings.push(warning);
+                None
+            }
+            None => None,
+        };
+        let places = Places {
+            audit_db: ended.audit_db.as_ref().map(|path| path.display().to_string()),
+            report: path.map(|path| path.display().to_string()),
+            commit: ended.commit.clone(),
+            pull_request: ended.opened.or_else(|| ended.context.and_then(CiContext::pull_request_number)),
+        };
+        warnings.extend(self.tell(&outputs::of_run(ended.view, &places)));
+        warnings
+    }
+
+    /// Tells the runner that no run took place, and returns the step's exit code.
+    pub(super) fn failed(self, message: &str, code: u8) -> u8 {
+        let message = Redactor::new(&self.environment.secrets()).redact(message).into_owned();
+        command(&workflow_command::annotation(Annotation::Error, "upshift", &message));
+        let refused = (code == EXIT_REFUSED).then(|| Outcome::Refused { reason: message.clone() });
+        let warnings = [
+            self.append("GITHUB_STEP_SUMMARY", &markdown::no_run(&message)),
+            self.tell(&outputs::of_nothing(refused.as_ref())),
+        ];
+        warnings.into_iter().flatten().for_each(|warning| super::say(&format!("⚠ {warning}")));
+        // The configuration may not even have been read; what fails a step may be named in the variable all the same.
+        let words = self.environment.get("UPSHIFT_FAIL_ON");
+        let fail_on: Option<Vec<FailOn>> = words
+            .map(|words| words.split([',', ' ', '\n']).filter_map(|word| FailOn::from_word(word.trim())).collect());
+        refused.map_or(code, |outcome| exit_code(&outcome, fail_on.as_deref()))
+    }
+
+    fn tell(self, values: &[(&'static str, String)]) -> Option<String> {
+        self.append("GITHUB_OUTPUT", &outputs::render(values, &token()))
+    }
+
+    /// Appends to a file that the runner reads after the step; one that is not named is not read.
+    fn append(self, variable: &str, text: &str) -> Option<String> {
+        let path = self.environment.get(variable)?;
+        let mut open = OpenOptions::new();
+        let written = open.append(true).create(true).open(path).and_then(|mut file| file.write_all(text.as_bytes()));
+        written.err().map(|error| format!("{variable} could not be written: {error}"))
+    }
+}
+
+/// The exit code of the step: that of the outcome, where such an outcome is to fail the step (`fail-on`), else 0.
+pub(super) fn exit_code(outcome: &Outcome, fail_on: Option<&[FailOn]>) -> u8 {
+    let code = outcome.exit_code();
+    let fails = match fail_on {
+        Some(named) => named.iter().any(|word| word.as_str() == outcome.as_str()),
+        None => code != EXIT_PARKED,
+    };
+    if fails { code } else { 0 }
+}
+
+/// Writes the report into the run's own folder.
+fn keep(state_home: &Path, run: &RunId, report: &str) -> Result<PathBuf, String> {
+    let folder = state_home.join(run.short());
+    let path = folder.join(REPORT);
+    let written = std::fs::create_dir_all(&folder).and_then(|()| std::fs::write(&path, report));
+    written
+        .map(|()| path.clone())
+        .map_err(|error| format!("the report could not be kept at {}: {error}", path.display()))
+}
+
+/// Something that nobody could foresee.
+fn token() -> String {
+    format!("upshift-{}", RunId::random())
+}
+
+/// A workflow command; standard error, since standard output holds the report.
+fn command(line: &str) {
+    let _closed = writeln!(std::io::stderr().lock(), "{line}");
+}
+
+/// A message's lines, none of which is a workflow command.
+pub(super) fn inert_lines(message: &str) -> String {
+    message.lines().map(plain::inert).collect::<Vec<_>>().join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_step_fails_with_the_outcomes_that_are_named_and_by_default_with_all_but_success_and_parked() {
+        let exhausted = Outcome::Exhausted;
+        let fixed = Outcome::Fixed { tier_index: 0, iteration: 1 };
+        assert_eq!(exit_code(&fixed, None), 0);
+        assert_eq!(exit_code(&exhausted, None), 1);
+        assert_eq!(exit_code(&Outcome::Budget, None), 3);
+        assert_eq!(exit_code(&Outcome::Parked, None), 0);
+        assert_eq!(exit_code(&exhausted, Some(&[FailOn::Budget])), 0);
+        assert_eq!(exit_code(&Outcome::Budget, Some(&[FailOn::Stalled, FailOn::Budget])), 3);
+        assert_eq!(exit_code(&Outcome::Parked, Some(&[FailOn::Parked])), EXIT_PARKED);
+        assert_eq!(exit_code(&fixed, Some(&[FailOn::Exhausted])), 0);
+        assert_eq!(exit_code(&Outcome::Interrupted { signal: 2 }, None), 130);
+    }
+
+    #[test]
+    fn no_line_of_a_message_is_a_command() {
+        let shown = inert_lines("✖ no\n  ::error::x\n##[add-mask]a");
+        assert!(!shown.lines().any(|line| line.trim_start().starts_with("::") || line.contains("##[")), "{shown}");
+    }
+}

@@ -1,0 +1,73 @@
+//! Annotations: what the runner puts beside the code and on top of the job's page.
+//!
+//! Invariant: at most [`MAX_ANNOTATIONS`] of one kind, for the runner drops what is above that (GITHUB 19).
+
+use super::plain;
+use super::view::RunView;
+use super::words::{self, Mark, Piece};
+use super::workflow_command::{Annotation, annotation};
+
+/// How many annotations of a kind the runner takes from one step.
+pub const MAX_ANNOTATIONS: usize = 10;
+
+/// The most columns of a title.
+const MAX_TITLE: usize = 200;
+
+/// The verdict, and an error for each test that fails still: all lines are workflow commands.
+#[must_use]
+pub fn of_run(view: &RunView) -> Vec<String> {
+    let (mark, sentence) = words::verdict(view);
+    let said = sentence.render(|piece| match piece {
+        Piece::Ours(text) | Piece::Name(text) | Piece::Code(text) | Piece::Speech(text) => plain::line(text),
+    });
+    let kind = match mark {
+        Mark::Good => Annotation::Notice,
+        Mark::Bad | Mark::Waiting | Mark::Running => Annotation::Warning,
+    };
+    let mut lines = vec![annotation(kind, "upshift", &said)];
+    let failing = view.still_failing().into_iter().chain(view.newly_failing());
+    if mark != Mark::Good {
+        lines.extend(failing.take(MAX_ANNOTATIONS).map(|test| failed(view, test)));
+    }
+    lines
+}
+
+fn failed(view: &RunView, test: &str) -> String {
+    let attempts = view.tiers.iter().rev().flat_map(|tier| tier.attempts.iter().rev());
+    let mut messages = attempts.flat_map(|attempt| &attempt.error_messages).chain(&view.recent_errors);
+    let message = messages.find(|message| message.contains(test));
+    let message = message.map_or_else(|| "This test fails still.".to_owned(), |message| plain::block(message));
+    annotation(Annotation::Error, &plain::clip(&plain::line(test), MAX_TITLE), &message)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::fixtures;
+
+    #[test]
+    fn a_run_that_failed_annotates_at_most_ten_tests() {
+        for (name, mut view) in fixtures::every_ending() {
+            view.failing_before = (0..30).map(|number| format!("suite::test_{number}\n::error::x")).collect();
+            view.failing_after = None;
+            let lines = of_run(&view);
+            let errors = lines.iter().filter(|line| line.starts_with("::error title=suite")).count();
+            let good = words::verdict(&view).0 == Mark::Good;
+            assert_eq!(errors, if good { 0 } else { MAX_ANNOTATIONS }, "{name}: {lines:#?}");
+            assert!(lines.iter().all(|line| line.lines().count() == 1 && line.starts_with("::")), "{name}");
+        }
+    }
+
+    #[test]
+    fn a_failing_tests_annotation_says_what_it_said() {
+        let mut view = fixtures::fixed().view();
+        view.ending = super::super::view::Ending::Died;
+        view.failing_before = vec!["adds".to_owned()];
+        view.failing_after = None;
+        view.recent_errors = vec!["adds: left: 1\nright: 2".to_owned()];
+        for tier in &mut view.tiers {
+            tier.attempts.clear();
+        }
+        assert!(of_run(&view).contains(&"::error title=adds::adds: left: 1%0Aright: 2".to_owned()));
+    }
+}

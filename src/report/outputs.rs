@@ -1,0 +1,152 @@
+//! The outputs of the Action's step: names and safe values, and the form that the runner reads them in.
+//!
+//! Source: `actions/runner`, `FileCommandManager.cs`: `name<<DELIMITER`, the value's lines, the delimiter alone on its line.
+//! Invariants: no value holds text of a model; every value is one printable line; the delimiter is the caller's random one, so that
+//! nothing in a value can forge another output (GITHUB 17).
+
+use crate::domain::outcome::Outcome;
+use crate::domain::units::CommitSha;
+
+use super::plain;
+use super::view::RunView;
+
+/// The most columns of a value: names and paths are shorter.
+const MAX_VALUE: usize = 1_000;
+
+/// Every output in the order of the documentation; `action.yml` has the same.
+pub const NAMES: [&str; 9] = [
+    "outcome",
+    "resolved-tier",
+    "iterations",
+    "cost-usd",
+    "run-id",
+    "audit-db",
+    "report-path",
+    "commit-sha",
+    "pr-number",
+];
+
+/// What the events of a run do not tell.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Places {
+    /// Where the audit log lies.
+    pub audit_db: Option<String>,
+    /// Where the report lies.
+    pub report: Option<String>,
+    /// The commit that was pushed.
+    pub commit: Option<CommitSha>,
+    /// The pull request that the run is about or opened.
+    pub pull_request: Option<u64>,
+}
+
+/// The outputs of a run; what is not known is empty.
+#[must_use]
+pub fn of_run(view: &RunView, places: &Places) -> Vec<(&'static str, String)> {
+    let tier = view.resolved().map(|(tier, _)| tier.tier.name.clone());
+    let values = [
+        view.outcome().map(|outcome| outcome.as_str().to_owned()),
+        tier,
+        Some(view.spent.iterations.to_string()),
+        Some(dollars(view)),
+        view.run.as_ref().map(|run| run.run_id.0.clone()),
+        places.audit_db.clone(),
+        places.report.clone(),
+        places.commit.as_ref().map(|commit| commit.0.clone()),
+        places.pull_request.map(|number| number.to_string()),
+    ];
+    NAMES.into_iter().zip(values).map(|(name, value)| (name, safe(&value.unwrap_or_default()))).collect()
+}
+
+/// The outputs of a run that never began.
+#[must_use]
+pub fn of_nothing(outcome: Option<&Outcome>) -> Vec<(&'static str, String)> {
+    let value = |name: &str| match name {
+        "outcome" => outcome.map(|outcome| outcome.as_str().to_owned()).unwrap_or_default(),
+        "iterations" => "0".to_owned(),
+        "cost-usd" => "0.000000".to_owned(),
+        _ => String::new(),
+    };
+    NAMES.into_iter().map(|name| (name, value(name))).collect()
+}
+
+/// To the micro-dollar: programs add these up.
+fn dollars(view: &RunView) -> String {
+    format!("{:.6}", view.spent.cost.as_usd())
+}
+
+fn safe(value: &str) -> String {
+    plain::clip(&plain::command(value), MAX_VALUE)
+}
+
+/// What is appended to the file that `GITHUB_OUTPUT` names.
+#[must_use]
+pub fn render(outputs: &[(&str, String)], delimiter: &str) -> String {
+    let entry = |(name, value): &(&str, String)| format!("{name}<<{delimiter}\n{value}\n{delimiter}\n");
+    outputs.iter().map(entry).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::report::fixtures;
+
+    /// Reads as the runner does.
+    fn read(text: &str) -> BTreeMap<String, String> {
+        let mut lines = text.lines();
+        let mut found = BTreeMap::new();
+        while let Some(line) = lines.next() {
+            let (name, delimiter) = line.split_once("<<").expect("a heredoc");
+            let value: Vec<&str> = lines.by_ref().take_while(|line| *line != delimiter).collect();
+            found.insert(name.to_owned(), value.join("\n"));
+        }
+        found
+    }
+
+    #[test]
+    fn a_fixed_run_tells_what_the_next_step_may_need() {
+        let places = Places {
+            audit_db: Some("/t/audit.db".to_owned()),
+            report: Some("/t/report.md".to_owned()),
+            commit: Some(CommitSha("c0ffee".to_owned())),
+            pull_request: Some(7),
+        };
+        let outputs = of_run(&fixtures::fixed().view(), &places);
+        let read = read(&render(&outputs, "d"));
+        let expected = [
+            ("audit-db", "/t/audit.db"),
+            ("commit-sha", "c0ffee"),
+            ("cost-usd", "0.000800"),
+            ("iterations", "7"),
+            ("outcome", "fixed"),
+            ("pr-number", "7"),
+            ("report-path", "/t/report.md"),
+            ("resolved-tier", "mid-grade"),
+            ("run-id", fixtures::RUN_ID),
+        ];
+        assert_eq!(read.iter().map(|(k, v)| (k.as_str(), v.as_str())).collect::<Vec<_>>(), expected);
+    }
+
+    #[test]
+    fn every_ending_has_every_output() {
+        for (name, view) in fixtures::every_ending() {
+            let names: Vec<&str> = of_run(&view, &Places::default()).iter().map(|(name, _)| *name).collect();
+            assert_eq!(names, NAMES, "{name}");
+        }
+        let refused = of_nothing(Some(&Outcome::Refused { reason: "outcome=fixed".to_owned() }));
+        assert_eq!(refused.first(), Some(&("outcome", "refused".to_owned())), "the reason is no output");
+    }
+
+    proptest! {
+        #[test]
+        fn no_value_forges_another_output(value in "(\\PC|\n|\r|=|<<|EOF|outcome=fixed\n){0,40}") {
+            let text = render(&[("audit-db", safe(&value)), ("outcome", "stalled".to_owned())], "d-41c9");
+            let read = read(&text);
+            prop_assert_eq!(read.len(), 2);
+            prop_assert_eq!(read.get("outcome").map(String::as_str), Some("stalled"));
+        }
+    }
+}

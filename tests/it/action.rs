@@ -1,0 +1,137 @@
+//! The Action: what `action.yml` promises is what the configuration and the program keep; and whole workflows under act.
+
+mod act;
+mod step;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+use serde_yaml::Value;
+use upshift::config::Setting;
+use upshift::report::outputs;
+
+/// Settings that are no input: where a run leaves its log and in which form it reports is the Action's own business.
+const NO_INPUTS: [Setting; 4] = [Setting::AuditDb, Setting::NoAudit, Setting::Record, Setting::Format];
+/// Inputs that are no setting: secrets.
+const TOKENS: [&str; 2] = ["github-token", "push-token"];
+
+fn file(name: &str) -> String {
+    std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(name)).expect(name)
+}
+
+fn action() -> Value {
+    serde_yaml::from_str(&file("action.yml")).expect("YAML")
+}
+
+fn keys(value: &Value) -> BTreeSet<String> {
+    value.as_mapping().expect("a map").keys().map(|key| key.as_str().expect("text").to_owned()).collect()
+}
+
+/// The environment of the step that runs upshift.
+fn environment() -> BTreeMap<String, String> {
+    let action = action();
+    let steps = action["runs"]["steps"].as_sequence().expect("steps").clone();
+    let run = steps.iter().find(|step| step["id"].as_str() == Some("run")).expect("the step");
+    let pairs = run["env"].as_mapping().expect("an environment").iter();
+    pairs
+        .map(|(name, value)| (name.as_str().expect("text").to_owned(), value.as_str().expect("text").to_owned()))
+        .collect()
+}
+
+fn inputs() -> BTreeSet<String> {
+    let settings = Setting::ALL.iter().filter(|setting| !NO_INPUTS.contains(setting));
+    let names = settings.map(|setting| setting.flag().trim_start_matches("--").to_owned());
+    names.chain(TOKENS.map(str::to_owned)).collect()
+}
+
+#[test]
+fn the_inputs_are_the_settings_of_the_configuration_and_two_tokens() {
+    assert_eq!(keys(&action()["inputs"]), inputs());
+}
+
+#[test]
+fn every_input_reaches_the_program_by_its_variable_alone() {
+    let environment = environment();
+    for setting in Setting::ALL.iter().filter(|setting| !NO_INPUTS.contains(setting)) {
+        let expected = format!("${{{{ inputs.{} }}}}", setting.flag().trim_start_matches("--"));
+        assert_eq!(environment.get(setting.env()), Some(&expected));
+    }
+    for token in TOKENS {
+        let variable = format!("UPSHIFT_{}", token.to_uppercase().replace('-', "_"));
+        assert_eq!(environment.get(&variable), Some(&format!("${{{{ inputs.{token} }}}}")));
+    }
+    assert_eq!(environment.len(), inputs().len() + 2, "UPSHIFT_BIN and UPSHIFT_ACTION beside them: {environment:?}");
+}
+
+#[test]
+fn the_outputs_are_those_that_the_program_writes() {
+    assert_eq!(keys(&action()["outputs"]), outputs::NAMES.map(str::to_owned).into());
+    for name in outputs::NAMES {
+        let value = action()["outputs"][name]["value"].as_str().map(str::to_owned);
+        assert_eq!(value, Some(format!("${{{{ steps.run.outputs.{name} }}}}")));
+    }
+}
+
+#[test]
+fn the_readme_names_every_input_and_output() {
+    let readme = file("README.md");
+    for name in inputs().iter().map(String::as_str).chain(outputs::NAMES) {
+        assert!(readme.contains(&format!("\n| `{name}` | ")), "{name}");
+    }
+}
+
+/// Every `run:` of a document, wherever it stands.
+fn scripts(value: &Value, found: &mut Vec<String>) {
+    if let Some(map) = value.as_mapping() {
+        for (key, value) in map {
+            match (key.as_str(), value.as_str()) {
+                (Some("run"), Some(script)) => found.push(script.to_owned()),
+                _ => scripts(value, found),
+            }
+        }
+    }
+    value.as_sequence().into_iter().flatten().for_each(|value| scripts(value, found));
+}
+
+/// Every file with steps in it: the action, this repository's workflows, and the one that `init` writes.
+fn documents() -> Vec<(String, String)> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join(".github/workflows");
+    let workflows = std::fs::read_dir(folder).expect("workflows").map(|entry| {
+        let path = entry.expect("an entry").path();
+        (path.display().to_string(), std::fs::read_to_string(path).expect("a text"))
+    });
+    let ours = [("action.yml", file("action.yml")), ("init", upshift::cli::init::WORKFLOW.to_owned())];
+    ours.into_iter().map(|(name, text)| (name.to_owned(), text)).chain(workflows).collect()
+}
+
+#[test]
+fn no_script_holds_an_expression() {
+    for (name, text) in documents() {
+        let mut found = Vec::new();
+        scripts(&serde_yaml::from_str(&text).expect("YAML"), &mut found);
+        assert!(found.iter().all(|script| !script.contains("${{")), "{name}: {found:?}");
+    }
+}
+
+#[test]
+fn every_foreign_action_is_pinned_by_commit() {
+    for (name, text) in documents() {
+        for line in text.lines() {
+            let Some(uses) = line.trim_start().trim_start_matches("- ").strip_prefix("uses: ") else { continue };
+            let uses = uses.split_whitespace().next().expect("an action");
+            if uses.starts_with("./") || uses.starts_with("OWNER/upshift@") {
+                continue;
+            }
+            let (_, reference) = uses.split_once('@').expect("a version");
+            let is_commit = reference.len() == 40 && reference.bytes().all(|byte| byte.is_ascii_hexdigit());
+            assert!(is_commit, "{name}: {uses}");
+        }
+    }
+}
+
+#[test]
+fn the_signal_of_a_cancelled_job_reaches_the_program() {
+    let mut found = Vec::new();
+    scripts(&action(), &mut found);
+    assert!(found.iter().all(|script| script.starts_with("exec ") && script.lines().count() == 1), "{found:?}");
+}

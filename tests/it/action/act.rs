@@ -1,0 +1,182 @@
+//! Whole workflows under act: a runner on this machine that runs `action.yml` as GitHub's does. `.ci/act` installs it and runs these.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use serde_json::json;
+
+use super::step::replace_line;
+use crate::world::log::Log;
+use crate::world::model_server::ModelServer;
+use crate::world::program::KEY;
+use crate::world::project::Project;
+
+/// Where `.ci/act` says that act and the stand-in for upload-artifact lie.
+const ACT: &str = "UPSHIFT_TEST_ACT";
+const UPLOAD: &str = "UPSHIFT_TEST_UPLOAD_ARTIFACT";
+
+/// A repository with the action in it, and what act needs beside it.
+struct Runner {
+    project: Project,
+    outside: tempfile::TempDir,
+    variables: Vec<(String, String)>,
+}
+
+/// What a workflow came to.
+struct Ran {
+    code: Option<i32>,
+    log: String,
+    artifacts: PathBuf,
+}
+
+fn tool(variable: &str) -> PathBuf {
+    let path = std::env::var_os(variable).unwrap_or_else(|| panic!("{variable} is not set: run .ci/act"));
+    PathBuf::from(path)
+}
+
+fn upload_pin() -> String {
+    let action = super::file("action.yml");
+    let pin = action.lines().find_map(|line| line.trim().strip_prefix("uses: actions/upload-artifact@"));
+    pin.and_then(|pin| pin.split_whitespace().next()).expect("a pin").to_owned()
+}
+
+impl Runner {
+    fn new(project: Project, workflow: &str) -> Self {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+        for name in ["action.yml", "action/install.sh", "action/checksums.txt"] {
+            let target = project.path().join(name);
+            std::fs::create_dir_all(target.parent().expect("a parent")).expect("folders");
+            std::fs::copy(root.join(name), target).expect("copied");
+        }
+        project.write(".github/workflows/test.yml", workflow);
+        project.write(".gitignore", "__pycache__/\n");
+        project.commit();
+        Self { project, outside: tempfile::tempdir().expect("a folder"), variables: Vec::new() }
+    }
+
+    fn with(mut self, name: &str, value: &str) -> Self {
+        self.variables.push((name.to_owned(), value.to_owned()));
+        self
+    }
+
+    fn run(&self, event: &str, payload: &serde_json::Value) -> Ran {
+        let path = |name: &str| self.outside.path().join(name);
+        std::fs::write(path("event.json"), payload.to_string()).expect("written");
+        for folder in ["home", "cache", "artifacts"] {
+            std::fs::create_dir_all(path(folder)).expect("a folder");
+        }
+        let port = free_port().to_string();
+        let stand_in = format!("actions/upload-artifact@{}={}", upload_pin(), tool(UPLOAD).display());
+        let mut command = Command::new(tool(ACT));
+        command.current_dir(self.project.path()).env_clear();
+        command.env("PATH", std::env::var_os("PATH").expect("PATH"));
+        command.env("HOME", path("home")).env("XDG_CACHE_HOME", path("cache"));
+        command.args([event, "-P", "ubuntu-latest=-self-hosted", "--pull=false", "--action-offline-mode"]);
+        command.args(["--no-cache-server", "--container-daemon-socket", "-", "--secret", "GITHUB_TOKEN=fake"]);
+        command.arg("-e").arg(path("event.json")).arg("--artifact-server-path").arg(path("artifacts"));
+        command.args(["--artifact-server-addr", "127.0.0.1", "--artifact-server-port", &port]);
+        command.args(["--local-repository", &stand_in]);
+        command.arg("--env").arg(format!("UPSHIFT_BIN={}", env!("CARGO_BIN_EXE_upshift")));
+        let fixed = [("GITHUB_REPOSITORY", "acme/shop"), ("GITHUB_RUN_ID", "77")];
+        let given = self.variables.iter().map(|(name, value)| (name.as_str(), value.as_str()));
+        for (name, value) in fixed.into_iter().chain(given) {
+            command.arg("--env").arg(format!("{name}={value}"));
+        }
+        let Output { status, stdout, stderr } = command.output().expect("act starts");
+        let log = String::from_utf8_lossy(&stdout).into_owned() + &String::from_utf8_lossy(&stderr);
+        Ran { code: status.code(), log, artifacts: path("artifacts") }
+    }
+}
+
+/// A port that was free a moment ago; act takes no 0.
+fn free_port() -> u16 {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+    listener.local_addr().expect("an address").port()
+}
+
+impl Ran {
+    /// The one artifact, unpacked.
+    fn artifact(&self) -> PathBuf {
+        let mut found = Vec::new();
+        walk(&self.artifacts, &mut found);
+        assert_eq!(found.len(), 1, "{found:?}\n{}", self.log);
+        let name = found[0].file_name().expect("a name").to_string_lossy().into_owned();
+        assert!(name.starts_with("upshift-audit-77-1-"), "run and attempt are in the name: {name}");
+        let folder = self.artifacts.join("unpacked");
+        let script = "import sys, zipfile; zipfile.ZipFile(sys.argv[1]).extractall(sys.argv[2])";
+        let done = Command::new("python3").args(["-c", script]).arg(&found[0]).arg(&folder).status().expect("python3");
+        assert!(done.success());
+        folder
+    }
+}
+
+fn walk(folder: &Path, found: &mut Vec<PathBuf>) {
+    for entry in std::fs::read_dir(folder).expect("a folder") {
+        let path = entry.expect("an entry").path();
+        if path.is_dir() { walk(&path, found) } else { found.push(path) }
+    }
+}
+
+/// A step after the action's shows what its outputs are.
+const LOCAL: &str = r#"
+on: push
+permissions: {}
+jobs:
+  fix:
+    runs-on: ubuntu-latest
+    steps:
+      - uses: actions/checkout@08c6903cd8c0fde910a37f88322edcfb5dd907a8 # v5.0.0
+        with:
+          persist-credentials: false
+      - id: upshift
+        uses: ./
+        with:
+          tiers: claude-haiku-4-5 x2
+          test-command: python3 -m unittest -v
+          push: none
+        env:
+          ANTHROPIC_API_KEY: sk-ant-canary-7f3a9b1c5d2e8f60
+      - if: always()
+        env:
+          OUTPUTS: ${{ toJSON(steps.upshift.outputs) }}
+        run: printf '%s' "$OUTPUTS" | tr -d '\n' | sed 's/^/OUTPUTS /'
+"#;
+
+#[test]
+#[ignore = "needs act, which .ci/act installs"]
+fn a_red_repository_becomes_green_and_leaves_outputs_and_an_audit_log() {
+    let server = ModelServer::start(replace_line("sum(prices) - 1", "sum(prices)"));
+    let runner = Runner::new(Project::python(), LOCAL).with("ANTHROPIC_BASE_URL", &server.url());
+    let ran = runner.run("push", &json!({}));
+    assert_eq!(ran.code, Some(0), "{}", ran.log);
+    assert!(ran.log.contains("Fixed by Tier 1 (claude-haiku-4-5)"), "{}", ran.log);
+    let outputs = ran.log.lines().find_map(|line| line.split_once("OUTPUTS {")).expect("outputs").1;
+    assert!(outputs.contains(r#""outcome": "fixed""#), "{outputs}");
+    assert!(outputs.contains(r#""resolved-tier": "claude-haiku-4-5""#), "{outputs}");
+    let artifact = ran.artifact();
+    let log = Log::open(&artifact.join("audit.db"));
+    assert_eq!(log.value("SELECT outcome FROM run_metadata"), "success");
+    assert_eq!(log.number("SELECT COUNT(*) FROM model_calls"), 2);
+    let mut kept = Vec::new();
+    walk(&artifact, &mut kept);
+    assert!(kept.iter().any(|path| path.ends_with("report.md")), "{kept:?}");
+    assert!(!ran.log.contains(KEY), "the key is masked: {}", ran.log);
+    server.finish();
+}
+
+#[test]
+#[ignore = "needs act, which .ci/act installs"]
+fn a_repository_that_stays_red_fails_the_step_and_keeps_its_audit_log_all_the_same() {
+    let server = ModelServer::start(replace_line("sum(prices) - 1", "sum(prices) - 2"));
+    let workflow = LOCAL.replace("claude-haiku-4-5 x2", "claude-haiku-4-5 x1");
+    let runner = Runner::new(Project::python(), &workflow).with("ANTHROPIC_BASE_URL", &server.url());
+    let ran = runner.run("push", &json!({}));
+    assert_eq!(ran.code, Some(1), "{}", ran.log);
+    assert!(ran.log.contains(r#""outcome": "exhausted""#), "{}", ran.log);
+    let artifact = ran.artifact();
+    assert_eq!(Log::open(&artifact.join("audit.db")).value("SELECT outcome FROM run_metadata"), "failed");
+    let mut kept = Vec::new();
+    walk(&artifact, &mut kept);
+    assert!(kept.iter().any(|path| path.ends_with("best.patch")), "{kept:?}");
+    server.finish();
+}
