@@ -9,7 +9,9 @@ mod context;
 mod crash;
 mod delivery;
 mod demo;
+mod doctor;
 mod environment;
+mod forge;
 mod heard;
 pub mod init;
 #[cfg(debug_assertions)]
@@ -51,6 +53,8 @@ enum Command {
     Resume(resume::Args),
     /// Validate the configuration and print every effective value; makes no model call.
     Check(Box<plan::Flags>),
+    /// Find out beforehand what would keep a run from going well: token, rules, CI, ladder, tests, sandbox; no model call.
+    Doctor(Box<plan::Flags>),
     /// Render a run from the audit log.
     Report(report::Args),
     /// Write a workflow file and a starter configuration.
@@ -110,6 +114,7 @@ fn dispatch(command: Command, environment: &Environment) -> anyhow::Result<u8> {
         Command::Run(flags) => run::run(*flags, environment),
         Command::Resume(args) => resume::run(args, environment),
         Command::Check(flags) => check_plan(*flags, environment),
+        Command::Doctor(flags) => doctor::run(*flags, environment),
         Command::Report(args) => report::run(&args, environment),
         Command::Init { force } => write_starters(force),
         Command::Demo => demo::run(environment),

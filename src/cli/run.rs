@@ -5,7 +5,7 @@ use std::path::Path;
 use super::environment::Environment;
 use super::plan::{self, Flags, Resolved};
 use super::setup::{self, Setup};
-use super::{Failure, delivery};
+use super::{Failure, delivery, forge};
 use crate::audit::Journal;
 use crate::config::Plan;
 use crate::domain::event::{Event, RunStarted};
@@ -28,7 +28,11 @@ pub(super) fn start(resolved: Resolved, environment: &Environment) -> anyhow::Re
 
 /// Does everything that can fail, then records that the run began.
 async fn begin(resolved: Resolved, environment: &Environment) -> anyhow::Result<u8> {
-    let Resolved { mut plan, checkout, context } = resolved;
+    let Resolved { mut plan, checkout, mut context } = resolved;
+    if let Some(context) = &mut context {
+        forge::admit(context, &plan.github.skip_label, environment).await?;
+    }
+    // The gate has read from the API what the payload did not tell; only now is the head known.
     let destination = delivery::destination(&mut plan, context.as_ref(), &checkout, environment)?;
     for warning in &plan.warnings {
         super::say(&format!("⚠ {warning}"));

@@ -244,7 +244,7 @@ impl<'a> Setup<'a> {
     ///
     /// # Errors
     /// When what was asked for cannot be given (exit 6).
-    fn confine(&self, plan: &Plan) -> anyhow::Result<Arranged> {
+    pub(super) fn confine(&self, plan: &Plan) -> anyhow::Result<Arranged> {
         let env = self.child_environment(plan)?;
         let home = self.environment.state_home(self.checkout);
         let log = plan.audit.as_ref().map(|configured| locate(configured, self.checkout, self.environment).live);

@@ -186,6 +186,14 @@ pub struct Account {
     pub kind: AccountKind,
 }
 
+impl Account {
+    /// Whether this is an app or a job's own token.
+    #[must_use]
+    pub fn is_bot(&self) -> bool {
+        self.kind == AccountKind::Bot || self.login.ends_with("[bot]")
+    }
+}
+
 /// Sorts of accounts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

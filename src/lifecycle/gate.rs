@@ -1,8 +1,19 @@
-//! The gate: whether a run may happen at all, decided before configuration, money or model (DESIGN §5).
+//! The gate: whether a run may happen at all, decided before money or a model (DESIGN §5).
 //!
-//! Today it knows the triggers that can never be safe; permissions of actors join it with the GitHub client.
+//! Pure: [`refusal`] knows the trigger alone and stands before the configuration, [`judge`] what was looked up ([`facts`]) as well.
+//! Invariant: what is not known is not trusted; a refusal says what was refused, why, and what to do.
 
-use crate::domain::ci::{CiContext, EventKind, PullRequestRef, RepoName};
+pub mod facts;
+
+use crate::domain::ci::{Account, CiContext, EventKind, PullRequestRef, RepoName};
+use crate::github::{ACTIONS_BOT, PullState, RepoRole};
+use facts::{Facts, people};
+
+/// Bots that may trigger a run, by their exact names. Only workflows of the same repository act as this one; any other bot may be
+/// told by strangers what to do.
+const ADMITTED_BOTS: [&str; 1] = [ACTIONS_BOT];
+/// The trailer of our own commits.
+pub const RUN_TRAILER: &str = "Upshift-Run-Id";
 
 /// Why a run may not happen, as far as the trigger itself tells; `None` opens the gate.
 #[must_use]
@@ -20,6 +31,96 @@ pub fn refusal(context: Option<&CiContext>) -> Option<String> {
         (PullRequestRef::None | PullRequestRef::Number(_) | PullRequestRef::Head, None) => None,
     };
     head.and_then(|head| foreign_head(head, &context.repository))
+}
+
+/// Whether the trigger alone does not tell enough: somebody without the right to write may have caused it. Who pushes, dispatches
+/// or schedules has that right.
+#[must_use]
+pub fn asks(context: &CiContext) -> bool {
+    context.is_about_a_pull_request() || context.comment.is_some() || context.upstream.is_some()
+}
+
+/// Why a run may not happen after all that was looked up; `None` opens the gate.
+#[must_use]
+pub fn judge(context: &CiContext, facts: &Facts, skip_label: &str) -> Option<String> {
+    let people = people(context);
+    if people.is_empty() {
+        return Some(
+            "nobody is named who caused this\n→ Fix: run upshift in a job of a workflow, with the runner's GITHUB_ACTOR".to_owned(),
+        );
+    }
+    people
+        .into_iter()
+        .find_map(|person| stranger(context, person, facts))
+        .or_else(|| pull_request(context, facts, skip_label))
+        .or_else(|| own_commit(context, facts))
+}
+
+fn stranger(context: &CiContext, person: &Account, facts: &Facts) -> Option<String> {
+    let login = &person.login;
+    if person.is_bot() {
+        let named = ADMITTED_BOTS.contains(&login.as_str());
+        let speaks = context.comment.is_some();
+        return (!named || speaks).then(|| {
+            format!(
+                "the bot {login} had a hand in this: what a bot does may be what a stranger told it\n→ Fix: let a person with write \
+                 access start the run, by a label or a comment"
+            )
+        });
+    }
+    let role = facts.roles.get(login).copied().unwrap_or(RepoRole::None);
+    (role < RepoRole::Write).then(|| {
+        format!(
+            "{login} may not write to {}, and had a hand in this\n→ Fix: let somebody with write access start the run",
+            context.repository
+        )
+    })
+}
+
+fn pull_request(context: &CiContext, facts: &Facts, skip_label: &str) -> Option<String> {
+    let labels = match &context.pull_request {
+        PullRequestRef::Known(pull) => pull.labels.as_slice(),
+        PullRequestRef::None | PullRequestRef::Number(_) | PullRequestRef::Head => &[],
+    };
+    let now = facts.pull.as_ref().map(|pull| pull.labels.as_slice()).unwrap_or_default();
+    if labels.iter().chain(now).any(|label| label.eq_ignore_ascii_case(skip_label)) {
+        return Some(format!("the pull request has the label `{skip_label}`\n→ Fix: take the label off"));
+    }
+    let pull = facts.pull.as_ref()?;
+    if let Some(why) = foreign_head(pull.head.repository.as_ref(), &context.repository) {
+        return Some(why);
+    }
+    if pull.state != PullState::Open {
+        let number = pull.number;
+        return Some(format!(
+            "pull request {number} is not open any more\n→ Fix: open it again, if there is more to do"
+        ));
+    }
+    let pinned = context.head_sha.as_ref()?;
+    (*pinned != pull.head.sha).then(|| {
+        format!(
+            "the head of the pull request moved since this was triggered, from {pinned} to {}\n→ Fix: nothing; the newer commit has a \
+             run of its own",
+            pull.head.sha
+        )
+    })
+}
+
+/// A push of our own must not trigger us again (with a personal token it would); a person may ask for more on top of it.
+fn own_commit(context: &CiContext, facts: &Facts) -> Option<String> {
+    let asked = context.comment.is_some() || context.action.as_deref() == Some("labeled");
+    let message = facts.head_message.as_deref().or(context.head_message.as_deref())?;
+    (!asked && is_ours(message)).then(|| {
+        "the commit is upshift's own: it does not run on its own fixes\n→ Fix: put the label or the comment that starts it, if it \
+         should try once more"
+            .to_owned()
+    })
+}
+
+/// Whether the last paragraph of a commit's message holds our trailer.
+fn is_ours(message: &str) -> bool {
+    let last = message.trim_end().rsplit("\n\n").next().unwrap_or_default();
+    last.lines().any(|line| line.split_once(':').is_some_and(|(key, _)| key.trim().eq_ignore_ascii_case(RUN_TRAILER)))
 }
 
 fn foreign_head(head: Option<&RepoName>, base: &RepoName) -> Option<String> {

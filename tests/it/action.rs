@@ -1,6 +1,8 @@
 //! The Action: what `action.yml` promises is what the configuration and the program keep; and whole workflows under act.
 
 mod act;
+mod doctor;
+mod gate;
 mod step;
 
 use std::collections::{BTreeMap, BTreeSet};

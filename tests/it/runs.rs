@@ -267,9 +267,8 @@ fn a_cap_is_never_passed_not_even_by_one_call() {
 }
 
 #[test]
-fn a_pull_request_of_a_fork_is_refused_and_ones_own_does_not_configure_anything() {
+fn a_pull_request_of_a_fork_is_refused() {
     let project = Project::python();
-    project.write(".github/upshift.yml", "providers: { anthropic: { baseUrl: \"http://127.0.0.1:1/hostile\" } }\n");
     let server = ModelServer::start(wrong_then_right(&project));
     let event = |head: &str| {
         let sha = "0123456789abcdef0123456789abcdef01234567";
@@ -284,9 +283,7 @@ fn a_pull_request_of_a_fork_is_refused_and_ones_own_does_not_configure_anything(
     let args = ["run", "--no-audit", "--tiers", "claude-sonnet-4-5 x1", "--test-command", project.test_command];
     let refused = event("mallory/shop").run(project.path(), &args);
     assert_eq!(refused.code, 6, "{}", refused.all());
-    let own = event("acme/shop").run(project.path(), &args);
-    assert_eq!(own.code, 0, "the hostile base URL is not used: {}", own.all());
-    assert!(own.err.contains(".github/upshift.yml was not read"), "{}", own.all());
+    assert!(server.requests().is_empty());
 }
 
 #[test]

@@ -1,6 +1,7 @@
 use super::*;
-use crate::domain::ci::{Forge, JobRun, PullRequest, UpstreamRun};
+use crate::domain::ci::{AccountKind, Comment, CommentKind, Forge, JobRun, PullRequest, UpstreamRun};
 use crate::domain::units::CommitSha;
+use crate::github::{Pull, PullEnd};
 
 pub(super) fn repo(full: &str) -> RepoName {
     RepoName::parse(full).unwrap()
@@ -87,4 +88,170 @@ fn a_pull_requests_checkout_configures_nothing() {
     assert!(distrusts_checkout(Some(&after(Some("acme/shop")))));
     assert!(!distrusts_checkout(Some(&job(EventKind::Push))));
     assert!(!distrusts_checkout(None));
+}
+
+fn person(login: &str) -> Account {
+    Account { login: login.to_owned(), kind: AccountKind::User }
+}
+
+fn found(labels: &[&str]) -> Pull {
+    let end = |branch: &str| PullEnd { branch: branch.to_owned(), sha: sha(), repository: Some(repo("acme/shop")) };
+    Pull {
+        number: 7,
+        url: String::new(),
+        title: String::new(),
+        body: String::new(),
+        state: PullState::Open,
+        draft: false,
+        head: end("topic"),
+        base: end("main"),
+        labels: labels.iter().map(|label| (*label).to_owned()).collect(),
+        author: None,
+        merge_commit: None,
+    }
+}
+
+fn facts(roles: &[(&str, RepoRole)]) -> Facts {
+    Facts {
+        pull: Some(found(&[])),
+        roles: roles.iter().map(|(login, role)| ((*login).to_owned(), *role)).collect(),
+        head_message: Some("work".to_owned()),
+    }
+}
+
+fn by(login: &str) -> CiContext {
+    CiContext { actor: Some(person(login)), ..pull_request(EventKind::PullRequest, Some("acme/shop")) }
+}
+
+fn comment_by(login: &str) -> CiContext {
+    let comment = Comment {
+        id: 9,
+        kind: CommentKind::Conversation,
+        body: "/upshift fix".to_owned(),
+        author: Some(person(login)),
+        edited: false,
+    };
+    let number = PullRequestRef::Number(7);
+    CiContext { comment: Some(comment), pull_request: number, head_sha: None, ..job(EventKind::IssueComment) }
+}
+
+fn says(context: &CiContext, facts: &Facts, part: &str) {
+    let why = judge(context, facts, "upshift:skip").unwrap_or_else(|| panic!("not refused: {part}"));
+    assert!(why.contains(part) && why.contains("→ Fix:"), "{why}");
+}
+
+#[test]
+fn whoever_may_write_is_let_in() {
+    for role in [RepoRole::Write, RepoRole::Maintain, RepoRole::Admin] {
+        assert_eq!(judge(&by("ada"), &facts(&[("ada", role)]), "upshift:skip"), None);
+        assert_eq!(judge(&comment_by("ada"), &facts(&[("ada", role)]), "upshift:skip"), None);
+    }
+}
+
+#[test]
+fn github_35_the_right_to_write_counts_and_not_the_authors_association() {
+    for role in [RepoRole::None, RepoRole::Read, RepoRole::Triage] {
+        says(&by("eve"), &facts(&[("eve", role)]), "eve may not write to acme/shop");
+        says(&comment_by("eve"), &facts(&[("eve", role)]), "eve may not write");
+    }
+    says(&by("eve"), &facts(&[]), "eve may not write");
+    let nobody = pull_request(EventKind::PullRequest, Some("acme/shop"));
+    says(&nobody, &facts(&[]), "nobody is named");
+}
+
+#[test]
+fn github_8_the_upstream_actor_counts_as_well_as_whoever_ran_it_again() {
+    let mut context = CiContext { actor: Some(person("ada")), ..after(Some("acme/shop")) };
+    if let Some(run) = &mut context.upstream {
+        run.actor = Some(person("eve"));
+    }
+    let roles = facts(&[("ada", RepoRole::Write), ("eve", RepoRole::Read)]);
+    says(&context, &roles, "eve may not write");
+    context.upstream = after(Some("acme/shop")).upstream;
+    assert_eq!(judge(&context, &roles, "upshift:skip"), None);
+    context.triggering_actor = Some(person("eve"));
+    says(&context, &roles, "eve may not write");
+}
+
+#[test]
+fn a_bot_is_let_in_by_its_exact_name_alone_and_never_by_a_comment() {
+    let bot = |login: &str| Account { login: login.to_owned(), kind: AccountKind::Bot };
+    let with = |account: Account| CiContext { actor: Some(account), ..by("ada") };
+    assert_eq!(judge(&with(bot(ACTIONS_BOT)), &facts(&[]), "upshift:skip"), None);
+    for name in ["dependabot[bot]", "github-actions-evil[bot]", "Github-Actions[bot]"] {
+        says(&with(bot(name)), &facts(&[(name, RepoRole::Admin)]), &format!("the bot {name}"));
+    }
+    says(&with(person("claude[bot]")), &facts(&[("claude[bot]", RepoRole::Admin)]), "the bot claude[bot]");
+    says(
+        &CiContext { actor: Some(bot(ACTIONS_BOT)), ..comment_by("ada") },
+        &facts(&[("ada", RepoRole::Write)]),
+        "the bot",
+    );
+}
+
+#[test]
+fn the_skip_label_keeps_upshift_away_as_it_is_now_and_as_it_was() {
+    let roles = [("ada", RepoRole::Write)];
+    let now = Facts { pull: Some(found(&["upshift:skip"])), ..facts(&roles) };
+    says(&by("ada"), &now, "has the label `upshift:skip`");
+    assert_eq!(judge(&by("ada"), &now, "another"), None);
+}
+
+#[test]
+fn github_12_a_forks_head_is_refused_also_where_only_the_api_tells_of_it() {
+    let mut facts = facts(&[("ada", RepoRole::Write)]);
+    if let Some(pull) = &mut facts.pull {
+        pull.head.repository = Some(repo("mallory/shop"));
+    }
+    says(&comment_by("ada"), &facts, "the fork mallory/shop");
+    if let Some(pull) = &mut facts.pull {
+        pull.head.repository = None;
+    }
+    says(&comment_by("ada"), &facts, "is gone");
+}
+
+#[test]
+fn a_head_that_moved_and_a_pull_request_that_is_closed_are_refused() {
+    let mut moved = facts(&[("ada", RepoRole::Write)]);
+    if let Some(pull) = &mut moved.pull {
+        pull.head.sha = CommitSha("f".repeat(40));
+    }
+    says(&by("ada"), &moved, "moved since this was triggered");
+    assert_eq!(judge(&comment_by("ada"), &moved, "upshift:skip"), None, "a comment pins what it finds");
+    let mut closed = facts(&[("ada", RepoRole::Write)]);
+    if let Some(pull) = &mut closed.pull {
+        pull.state = PullState::Merged;
+    }
+    says(&by("ada"), &closed, "is not open any more");
+}
+
+#[test]
+fn our_own_commit_does_not_trigger_us_unless_a_person_asks() {
+    let own = Facts {
+        head_message: Some("Fix the total\n\nUpshift-Run-Id: 1f\nUpshift-Tier: small".to_owned()),
+        ..facts(&[("ada", RepoRole::Write)])
+    };
+    says(&by("ada"), &own, "upshift's own");
+    assert_eq!(judge(&comment_by("ada"), &own, "upshift:skip"), None);
+    let labelled = CiContext { action: Some("labeled".to_owned()), ..by("ada") };
+    assert_eq!(judge(&labelled, &own, "upshift:skip"), None);
+    let quoted = Facts { head_message: Some("Say\nUpshift-Run-Id: 1f\n\nin prose".to_owned()), ..own };
+    assert_eq!(judge(&by("ada"), &quoted, "upshift:skip"), None, "only the last paragraph holds trailers");
+}
+
+#[test]
+fn who_pushes_or_dispatches_had_the_right_to() {
+    for event in [EventKind::Push, EventKind::Schedule, EventKind::WorkflowDispatch, EventKind::RepositoryDispatch] {
+        assert!(!asks(&job(event)));
+    }
+    assert!(asks(&by("ada")) && asks(&comment_by("ada")) && asks(&after(Some("acme/shop"))));
+}
+
+#[test]
+fn github_35_a_comments_pull_request_is_pinned_to_the_head_that_was_looked_at() {
+    let mut context = comment_by("ada");
+    facts::pin(&mut context, &facts(&[]));
+    assert_eq!((context.head_sha.clone(), context.head_branch.as_deref()), (Some(sha()), Some("topic")));
+    let PullRequestRef::Known(pull) = context.pull_request else { panic!() };
+    assert_eq!((pull.number, pull.base_branch.as_str()), (7, "main"));
 }

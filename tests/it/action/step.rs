@@ -10,14 +10,14 @@ use crate::world::program::{KEY, Program, Said};
 use crate::world::project::Project;
 
 /// A job's files and variables.
-struct Job {
+pub(super) struct Job {
     folder: tempfile::TempDir,
     program: Program,
 }
 
 impl Job {
     /// A job for a push to acme/shop.
-    fn new(url: &str) -> Self {
+    pub(super) fn new(url: &str) -> Self {
         let folder = tempfile::tempdir().expect("a folder");
         let path = |name: &str| folder.path().join(name).display().to_string();
         let program = Program::with_anthropic(url)
@@ -31,21 +31,29 @@ impl Job {
         Self { folder, program }
     }
 
-    fn with(mut self, name: &str, value: &str) -> Self {
+    pub(super) fn with(mut self, name: &str, value: &str) -> Self {
         self.program = self.program.with(name, value);
         self
     }
 
-    fn run(&self, project: &Project) -> Said {
+    /// With the payload of its event.
+    pub(super) fn event(self, payload: &serde_json::Value) -> Self {
+        let path = self.folder.path().join("event.json");
+        std::fs::write(&path, payload.to_string()).expect("written");
+        let path = path.display().to_string();
+        self.with("GITHUB_EVENT_PATH", &path)
+    }
+
+    pub(super) fn run(&self, project: &Project) -> Said {
         self.program.run(project.path(), &["run", "--test-command", project.test_command])
     }
 
-    fn text(&self, name: &str) -> String {
+    pub(super) fn text(&self, name: &str) -> String {
         std::fs::read_to_string(self.folder.path().join(name)).unwrap_or_default()
     }
 
     /// The outputs as the runner reads them.
-    fn outputs(&self) -> BTreeMap<String, String> {
+    pub(super) fn outputs(&self) -> BTreeMap<String, String> {
         let text = self.text("output");
         let mut lines = text.lines();
         let mut found = BTreeMap::new();
@@ -140,11 +148,7 @@ fn a_refused_run_says_why_in_log_and_summary_and_exits_6() {
     let sha = "0123456789abcdef0123456789abcdef01234567";
     let side = |name: &str| json!({ "repo": { "full_name": name }, "ref": "topic", "sha": sha });
     let payload = json!({ "pull_request": { "number": 7, "head": side("mallory/shop"), "base": side("acme/shop") } });
-    let event = project.path().join("../event-of-a-fork.json");
-    std::fs::write(&event, payload.to_string()).expect("written");
-    let job = Job::new("http://127.0.0.1:1")
-        .with("GITHUB_EVENT_NAME", "pull_request")
-        .with("GITHUB_EVENT_PATH", event.to_str().expect("text"));
+    let job = Job::new("http://127.0.0.1:1").with("GITHUB_EVENT_NAME", "pull_request").event(&payload);
     let said = job.run(&project);
     assert_eq!(said.code, 6, "{}", said.all());
     assert_eq!(job.outputs()["outcome"], "refused");
@@ -166,14 +170,17 @@ fn a_faulty_configuration_says_so_in_the_summary_and_exits_2() {
 
 #[test]
 fn keys_are_masked_in_the_actions_own_step_and_nowhere_else() {
-    let project = Project::python();
-    let run = |action: &str| {
+    let masked = |action: &str| {
         let server = ModelServer::start(replace_line("sum(prices) - 1", "sum(prices)"));
         let job = Job::new(&server.url()).with("UPSHIFT_TIERS", "claude-haiku-4-5 x1").with("UPSHIFT_ACTION", action);
-        job.run(&Project::python())
+        let project = Project::python();
+        // Not by `Program::run`, which lets no key pass.
+        let mut command = job.program.command(project.path(), &["run", "--test-command", project.test_command]);
+        let output = command.output().expect("the program starts");
+        let (out, err) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+        assert!(!out.contains(KEY));
+        err.lines().filter(|line| line.contains(KEY)).map(str::to_owned).collect::<Vec<_>>()
     };
-    drop(project);
-    assert!(run("true").err.lines().any(|line| line == format!("::add-mask::{KEY}")));
-    let script = run("");
-    assert!(!script.all().contains(KEY), "a script's output may go into a file");
+    assert_eq!(masked("true"), [format!("::add-mask::{KEY}")], "as a command that the runner takes out of the log");
+    assert_eq!(masked(""), [""; 0], "a script's output may go into a file");
 }

@@ -3,6 +3,7 @@
 mod alone;
 mod cases;
 mod facts;
+mod gh;
 mod table;
 
 use std::sync::Arc;

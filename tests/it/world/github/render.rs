@@ -98,7 +98,7 @@ impl Renderer<'_> {
         let labels = pull.labels.iter().enumerate();
         let labels: Vec<Value> = labels
             .map(|(at, name)| {
-                json!({ "id": at + 1, "node_id": "", "url": self.url, "name": name, "description": null, "color": "ededed",
+                json!({ "id": at + 1, "node_id": "", "url": self.url, "name": name, "description": "", "color": "ededed",
                         "default": false })
             })
             .collect();

@@ -1,0 +1,133 @@
+//! `upshift doctor`: what would keep a run from going well, found out beforehand; no model call, nothing written, seconds.
+//!
+//! Owns what is looked at and in which order. Invariant: every line is `✔` or `✖ … → Fix: …`, and a problem is one that would
+//! really stop or spoil a run with this configuration.
+
+mod forge;
+
+use std::path::Path;
+
+use super::environment::Environment;
+use super::plan::{self, Flags, Resolved};
+use super::setup::{self, Setup};
+use super::{Failure, run};
+use crate::config::{Plan, Sandbox};
+use crate::domain::outcome::{EXIT_NOT_FIXED, EXIT_SUCCESS};
+use crate::report::plain;
+
+/// The most columns of a line: error messages of servers are foreign text.
+const MAX_LINE: usize = 600;
+
+/// What was found out about one thing.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Finding {
+    about: &'static str,
+    said: String,
+    fix: Option<String>,
+}
+
+impl Finding {
+    fn ok(about: &'static str, said: impl Into<String>) -> Self {
+        Self { about, said: said.into(), fix: None }
+    }
+
+    fn problem(about: &'static str, said: impl Into<String>, fix: impl Into<String>) -> Self {
+        Self { about, said: said.into(), fix: Some(fix.into()) }
+    }
+
+    /// A problem whose message says how to mend it, as all of ours do.
+    fn told(about: &'static str, message: &str) -> Self {
+        match message.split_once("→ Fix:") {
+            Some((said, fix)) => Self::problem(about, said.trim(), fix.trim()),
+            None => Self::problem(about, message.trim(), "see above"),
+        }
+    }
+
+    fn render(&self) -> String {
+        let line = match &self.fix {
+            None => format!("✔ {}: {}", self.about, self.said),
+            Some(fix) => format!("✖ {}: {} → Fix: {fix}", self.about, self.said),
+        };
+        plain::inert(&plain::clip(&plain::line(&line), MAX_LINE))
+    }
+}
+
+/// Looks at everything and says what it found; exit 1 when something is wrong.
+pub(super) fn run(flags: Flags, environment: &Environment) -> anyhow::Result<u8> {
+    let findings = match plan::resolve(flags, environment) {
+        Ok(resolved) => setup::block_on(examine(&resolved, environment))?,
+        Err(error) => match error.downcast_ref::<Failure>() {
+            Some(failure) => vec![Finding::told("configuration", &failure.message)],
+            None => return Err(error),
+        },
+    };
+    let lines: String = findings.iter().map(|finding| finding.render() + "\n").collect();
+    super::print(&lines)?;
+    Ok(if findings.iter().any(|finding| finding.fix.is_some()) { EXIT_NOT_FIXED } else { EXIT_SUCCESS })
+}
+
+async fn examine(resolved: &Resolved, environment: &Environment) -> anyhow::Result<Vec<Finding>> {
+    let Resolved { plan, checkout, context } = resolved;
+    let mut findings = vec![ladder(plan)];
+    findings.extend(plan.refusals.iter().map(|refusal| Finding::told("configuration", refusal)));
+    findings.push(tests(plan, checkout, environment));
+    findings.push(sandbox(plan, &Setup::new(checkout, environment, Some(plan), context.as_ref())));
+    findings.extend(forge::examine(plan, checkout, context.as_ref(), environment).await);
+    Ok(findings)
+}
+
+/// That it resolves and that its keys are there was checked on the way here.
+fn ladder(plan: &Plan) -> Finding {
+    let tiers: Vec<String> = plan.tiers.iter().map(|tier| format!("{} x{}", tier.name, tier.max_iterations)).collect();
+    Finding::ok("ladder", format!("{}; at most {}", tiers.join(" > "), plan.worst_case.to_cents()))
+}
+
+fn tests(plan: &Plan, checkout: &Path, environment: &Environment) -> Finding {
+    const ABOUT: &str = "test command";
+    let found = setup::working_directory(checkout, plan).and_then(|folder| {
+        let (command, _) = run::test_command(plan, &folder)?;
+        Ok((folder, command))
+    });
+    match found {
+        Err(error) => Finding::told(ABOUT, &error.to_string()),
+        Ok((folder, command)) => {
+            let program = command.split_whitespace().find(|word| !word.contains('=')).unwrap_or_default();
+            if is_there(program, &folder, environment) {
+                return Finding::ok(ABOUT, command);
+            }
+            let said = format!("`{command}` starts `{program}`, which is not installed");
+            Finding::problem(ABOUT, said, "install it in a step before upshift's, or name another with test-command")
+        }
+    }
+}
+
+/// Whether a shell would find the program; one that it must interpret first is given the benefit of the doubt.
+fn is_there(program: &str, folder: &Path, environment: &Environment) -> bool {
+    /// Words that a shell understands itself.
+    const BUILT_IN: [&str; 8] = ["cd", "set", "export", "if", "for", "test", "true", "exec"];
+    let plain = program.chars().all(|c| c.is_alphanumeric() || "._-/+".contains(c));
+    if !plain || BUILT_IN.contains(&program) {
+        return true;
+    }
+    if program.contains('/') {
+        return folder.join(program).is_file();
+    }
+    let path = environment.get("PATH").unwrap_or_default();
+    std::env::split_paths(path).any(|place| place.join(program).is_file())
+}
+
+fn sandbox(plan: &Plan, setup: &Setup<'_>) -> Finding {
+    const ABOUT: &str = "sandbox";
+    if plan.safety.sandbox == Sandbox::Off {
+        return Finding::ok(ABOUT, "off, as configured");
+    }
+    match setup.confine(plan) {
+        Err(error) => Finding::told(ABOUT, &error.to_string()),
+        Ok(arranged) if arranged.gaps.is_empty() => Finding::ok(ABOUT, "available"),
+        Ok(arranged) => Finding::problem(
+            ABOUT,
+            arranged.gaps.join("; "),
+            "use a runner with a newer Linux kernel, or say `sandbox: off` to accept it",
+        ),
+    }
+}

@@ -1,0 +1,207 @@
+//! What a doctor asks the forge: what the token may do, whether a push would be taken and start CI, and for how long.
+
+use std::path::Path;
+
+use secrecy::{ExposeSecret as _, SecretString};
+
+use super::Finding;
+use crate::cli::environment::Environment;
+use crate::cli::forge;
+use crate::config::{Plan, Push, WaitFor};
+use crate::domain::ci::{CiContext, RepoName};
+use crate::github::{GitHub, GithubError, Repository};
+use crate::workspace::publish::{CheckedOut, checked_out};
+
+/// The variable that holds the token for pushing, where it is another one.
+const PUSH_TOKEN: &str = "UPSHIFT_PUSH_TOKEN";
+/// What every installation token of an App begins with.
+const INSTALLATION: &str = "ghs_";
+/// How long an App's installation token lives (GITHUB 6).
+const INSTALLATION_MINUTES: u64 = 60;
+/// Milliseconds in a minute.
+const MINUTE_MS: u64 = 60_000;
+/// Rules that keep an ordinary push away from a branch (GITHUB 29).
+const AGAINST_PUSHES: [&str; 4] = ["update", "pull_request", "required_signatures", "merge_queue"];
+
+/// Which repository, at which API, on which branch.
+struct Place {
+    api_url: String,
+    repository: RepoName,
+    branch: Option<String>,
+}
+
+/// Looks at the forge, as far as a token lets us.
+pub(super) async fn examine(
+    plan: &Plan,
+    checkout: &Path,
+    context: Option<&CiContext>,
+    environment: &Environment,
+) -> Vec<Finding> {
+    let Some(place) = place(context, &checked_out(checkout), environment) else {
+        let said = "neither a job nor a remote `origin` on GitHub tells the repository";
+        return if plan.github.push == Push::None {
+            vec![Finding::ok("forge", format!("{said}; nothing is to be pushed"))]
+        } else {
+            vec![Finding::problem("forge", said, "set GITHUB_REPOSITORY, or use `push: none`")]
+        };
+    };
+    let Some(token) = forge::token(environment) else {
+        let fix = "give the step the input `github-token`, or set GITHUB_TOKEN";
+        return vec![Finding::problem("token", format!("there is none for {}", place.repository), fix)];
+    };
+    let github = match forge::client(environment, &place.api_url, &place.repository, token) {
+        Ok(github) => github,
+        Err(error) => return vec![Finding::told("forge", &error.to_string())],
+    };
+    let repository = match github.repository_info().await {
+        Ok(repository) => repository,
+        Err(error) => return vec![Finding::told("token", &error.to_string())],
+    };
+    let mut findings = vec![Finding::ok("repository", place.repository.to_string())];
+    findings.extend(rights(plan, &repository));
+    let branch = place.branch.unwrap_or_else(|| repository.default_branch.clone());
+    findings.extend(reads(&github, &branch).await);
+    if plan.github.push != Push::None {
+        findings.push(rules(plan, &github, &branch).await);
+        findings.push(ci(plan, environment));
+        findings.push(lifetime(plan, environment, &github));
+    }
+    findings
+}
+
+fn place(context: Option<&CiContext>, found: &CheckedOut, environment: &Environment) -> Option<Place> {
+    if let Some(context) = context {
+        let branch = context.head_branch.clone().or_else(|| found.branch.clone());
+        return Some(Place { api_url: context.api_url.clone(), repository: context.repository.clone(), branch });
+    }
+    let named = environment.get("GITHUB_REPOSITORY").and_then(RepoName::parse);
+    let repository = named.or_else(|| on_github(found.origin.as_deref()?))?;
+    let api_url = environment.get("GITHUB_API_URL").unwrap_or("https://api.github.com");
+    Some(Place { api_url: api_url.trim_end_matches('/').to_owned(), repository, branch: found.branch.clone() })
+}
+
+/// The repository that a remote's address on github.com names.
+fn on_github(origin: &str) -> Option<RepoName> {
+    let (_, path) = origin.split_once("github.com")?;
+    RepoName::parse(path.trim_start_matches([':', '/']).trim_end_matches('/').trim_end_matches(".git"))
+}
+
+fn rights(plan: &Plan, repository: &Repository) -> Option<Finding> {
+    const ABOUT: &str = "permission to push";
+    if plan.github.push == Push::None {
+        return None;
+    }
+    if repository.archived {
+        return Some(Finding::problem(
+            ABOUT,
+            "the repository is archived",
+            "use `push: none`, or take it out of the archive",
+        ));
+    }
+    match repository.permissions {
+        Some(rights) if !rights.push => Some(Finding::problem(
+            ABOUT,
+            "the token may only read",
+            "add `contents: write` to the job's permissions, or use `push: none`",
+        )),
+        Some(_) => Some(Finding::ok(ABOUT, "the token may push")),
+        // An App's token is not told; its first push will tell.
+        None => None,
+    }
+}
+
+/// What a run reads: pull requests, checks, the actions' runs.
+async fn reads(github: &GitHub, branch: &str) -> Vec<Finding> {
+    let owner = github.repository().owner.clone();
+    let mut findings = vec![access("pull requests", github.open_pulls_of(&owner, branch).await.map(|_pulls| ()))];
+    match github.branch(branch).await {
+        Ok(found) => findings.push(access("checks", github.ci_facts(&found.sha).await.map(|_facts| ()))),
+        Err(error) => findings.push(Finding::told("branch", &error.to_string())),
+    }
+    findings
+}
+
+fn access(about: &'static str, answer: Result<(), GithubError>) -> Finding {
+    match answer {
+        Ok(()) => Finding::ok(about, "can be read"),
+        Err(error) => Finding::told(about, &error.to_string()),
+    }
+}
+
+async fn rules(plan: &Plan, github: &GitHub, branch: &str) -> Finding {
+    const ABOUT: &str = "rules";
+    let to = if plan.github.push == Push::Pr { "upshift/fix" } else { branch };
+    let kinds = match github.branch_rules(to).await {
+        Ok(rules) => rules.kinds,
+        Err(error) => return Finding::told(ABOUT, &error.to_string()),
+    };
+    let against: Vec<&str> =
+        AGAINST_PUSHES.into_iter().filter(|kind| kinds.iter().any(|found| found == kind)).collect();
+    if against.is_empty() {
+        return Finding::ok(ABOUT, format!("none is against a push to `{to}`"));
+    }
+    let fix = if plan.github.push == Push::Pr {
+        "exempt branches that begin with `upshift/` from the ruleset"
+    } else {
+        "use `push: pr`, or let the token's account bypass the ruleset"
+    };
+    Finding::problem(ABOUT, format!("`{}` keeps a push away from `{to}`", against.join("`, `")), fix)
+}
+
+/// Pushes of the job's own token start no CI, or one that waits for somebody's approval (GITHUB 1, 2).
+fn ci(plan: &Plan, environment: &Environment) -> Finding {
+    const ABOUT: &str = "CI after a push";
+    if plan.github.wait_for == WaitFor::None {
+        return Finding::ok(ABOUT, "is not waited for");
+    }
+    if push_token(environment).is_some() || !environment.in_actions() {
+        return Finding::ok(ABOUT, "starts, since the token is not the job's own");
+    }
+    Finding::problem(
+        ABOUT,
+        "does not start, or waits for an approval: the job's own token pushes",
+        "give the input `push-token` an App's installation token or a fine-grained personal one, or use `wait-for: none`",
+    )
+}
+
+fn lifetime(plan: &Plan, environment: &Environment, github: &GitHub) -> Finding {
+    const ABOUT: &str = "token's lifetime";
+    let waits = match plan.github.wait_for {
+        WaitFor::None => 0,
+        WaitFor::Ci => plan.github.ci_timeout_minutes,
+        WaitFor::Merge => plan.github.ci_timeout_minutes.saturating_add(plan.github.merge_timeout_minutes),
+    };
+    let needed = plan.budget.max_active_ms.div_ceil(MINUTE_MS) + u64::from(waits);
+    let is_an_apps = push_token(environment).is_some_and(|token| token.expose_secret().starts_with(INSTALLATION));
+    if is_an_apps && needed > INSTALLATION_MINUTES {
+        return Finding::problem(
+            ABOUT,
+            format!("an App's token ends after {INSTALLATION_MINUTES} minutes, and a run may take {needed}"),
+            "lower max-duration-minutes, ci-timeout-minutes or merge-timeout-minutes",
+        );
+    }
+    match github.usage().token_expires {
+        Some(when) => Finding::ok(ABOUT, format!("it expires at {when}; a run may take {needed} minutes")),
+        None => Finding::ok(ABOUT, format!("a run may take {needed} minutes")),
+    }
+}
+
+fn push_token(environment: &Environment) -> Option<SecretString> {
+    environment.secret(PUSH_TOKEN)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::on_github;
+
+    #[test]
+    fn the_repository_is_read_from_an_address_on_github() {
+        for origin in
+            ["https://github.com/acme/shop.git", "git@github.com:acme/shop.git", "https://x:y@github.com/acme/shop/"]
+        {
+            assert_eq!(on_github(origin).expect(origin).to_string(), "acme/shop");
+        }
+        assert_eq!(on_github("https://gitlab.com/acme/shop"), None);
+        assert_eq!(on_github("https://github.com/acme"), None);
+    }
+}

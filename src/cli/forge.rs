@@ -1,0 +1,63 @@
+//! The forge as this process may speak to it: which tokens there are, and a client for one.
+
+use std::sync::Arc;
+
+use secrecy::SecretString;
+
+use super::Failure;
+use super::environment::Environment;
+use super::models;
+use crate::domain::ci::{CiContext, RepoName};
+use crate::domain::clock::{Clock, SystemClock};
+use crate::domain::outcome::EXIT_REFUSED;
+use crate::domain::stop::Stop;
+use crate::github::{Connection, GitHub, GithubError};
+use crate::lifecycle::gate;
+
+/// The variables that may hold the token for the API, the first present one wins.
+const TOKENS: [&str; 3] = ["UPSHIFT_GITHUB_TOKEN", "GITHUB_TOKEN", "GH_TOKEN"];
+/// The most that the gate waits for limits and outages: nothing has begun yet, and the job costs money.
+const GATE_PATIENCE_MS: u64 = 120_000;
+
+/// The token for the API, if one was given.
+pub(super) fn token(environment: &Environment) -> Option<SecretString> {
+    TOKENS.iter().find_map(|name| environment.secret(name))
+}
+
+/// A client that gives up after a while.
+pub(super) fn client(
+    environment: &Environment,
+    api_url: &str,
+    repository: &RepoName,
+    token: SecretString,
+) -> Result<GitHub, GithubError> {
+    let clock: Arc<dyn Clock> = Arc::new(SystemClock::new());
+    let deadline = clock.monotonic_ms() + GATE_PATIENCE_MS;
+    let connection = Connection { api_url: api_url.to_owned(), token, repository: repository.clone() };
+    let github = GitHub::new(&models::http(environment), &connection, clock, Stop::never())?;
+    Ok(github.with_deadline(deadline))
+}
+
+/// Asks whether whoever triggered this may start a run, and fills in what the payload did not tell.
+///
+/// # Errors
+/// A refusal, with its reason (exit 6).
+pub(super) async fn admit(context: &mut CiContext, skip_label: &str, environment: &Environment) -> anyhow::Result<()> {
+    if !gate::asks(context) {
+        return Ok(());
+    }
+    let refused = |why: String| Failure::with_code(EXIT_REFUSED, format!("✖ Refused: {why}"));
+    let Some(token) = token(environment) else {
+        return Err(refused(
+            "there is no token to ask with who may write here\n→ Fix: give the step the input `github-token`, or GITHUB_TOKEN".to_owned(),
+        ));
+    };
+    let unknown = |error: GithubError| refused(format!("it cannot be told who may start this: {error}"));
+    let github = client(environment, &context.api_url, &context.repository, token).map_err(unknown)?;
+    let facts = gate::facts::look(&github, context).await.map_err(unknown)?;
+    if let Some(why) = gate::judge(context, &facts, skip_label) {
+        return Err(refused(why));
+    }
+    gate::facts::pin(context, &facts);
+    Ok(())
+}

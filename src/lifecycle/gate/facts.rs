@@ -1,0 +1,92 @@
+//! What the gate has to ask the forge for: who may write, and how the pull request stands now.
+
+use std::collections::BTreeMap;
+
+use crate::domain::ci::{Account, CiContext, PullRequest, PullRequestRef};
+use crate::github::{GitHub, GithubError, Pull, PullState, RepoRole};
+
+/// What was found out.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Facts {
+    /// The pull request as it is now.
+    pub pull: Option<Pull>,
+    /// What everybody whom the gate asks about may do, by login.
+    pub roles: BTreeMap<String, RepoRole>,
+    /// The message of the head commit.
+    pub head_message: Option<String>,
+}
+
+/// Everybody who had a hand in the trigger; each of them must be allowed to write.
+#[must_use]
+pub fn people(context: &CiContext) -> Vec<&Account> {
+    let upstream = context.upstream.as_ref();
+    let all = [
+        context.actor.as_ref(),
+        context.triggering_actor.as_ref(),
+        upstream.and_then(|run| run.actor.as_ref()),
+        upstream.and_then(|run| run.triggering_actor.as_ref()),
+        context.comment.as_ref().and_then(|comment| comment.author.as_ref()),
+    ];
+    let mut people: Vec<&Account> = Vec::new();
+    for account in all.into_iter().flatten() {
+        match people.iter_mut().find(|known| known.login.eq_ignore_ascii_case(&account.login)) {
+            Some(known) if account.is_bot() => *known = account,
+            Some(_) => {}
+            None => people.push(account),
+        }
+    }
+    people
+}
+
+/// Asks: one request for each person, one or two for the pull request, one for its head.
+///
+/// # Errors
+/// Any [`GithubError`]: what cannot be found out is not trusted.
+pub async fn look(github: &GitHub, context: &CiContext) -> Result<Facts, GithubError> {
+    let mut facts = Facts::default();
+    for person in people(context).into_iter().filter(|person| !person.is_bot()) {
+        facts.roles.insert(person.login.clone(), github.role_of(&person.login).await?);
+    }
+    facts.pull = match &context.pull_request {
+        PullRequestRef::Known(pull) => Some(github.pull(pull.number).await?),
+        PullRequestRef::Number(number) => Some(github.pull(*number).await?),
+        PullRequestRef::Head => found_by_head(github, context).await?,
+        PullRequestRef::None => None,
+    };
+    let head = context.head_sha.as_ref().or_else(|| facts.pull.as_ref().map(|pull| &pull.head.sha));
+    facts.head_message = match (&context.head_message, head) {
+        (Some(message), _) => Some(message.clone()),
+        (None, Some(head)) => Some(github.commit(&head.0).await?.message),
+        (None, None) => None,
+    };
+    Ok(facts)
+}
+
+/// The open pull request of the upstream run's branch, if it is one of this repository.
+async fn found_by_head(github: &GitHub, context: &CiContext) -> Result<Option<Pull>, GithubError> {
+    let Some(branch) = &context.head_branch else { return Ok(None) };
+    let pulls = github.open_pulls_of(&context.repository.owner, branch).await?;
+    Ok(pulls.into_iter().find(|pull| pull.state == PullState::Open))
+}
+
+/// Fills in what the payload did not tell, and pins the head to what was looked at (GITHUB 35).
+pub fn pin(context: &mut CiContext, facts: &Facts) {
+    context.head_message = facts.head_message.clone();
+    let Some(pull) = &facts.pull else { return };
+    context.head_sha.get_or_insert_with(|| pull.head.sha.clone());
+    context.head_branch = Some(pull.head.branch.clone());
+    if let PullRequestRef::Known(_) = context.pull_request {
+        return;
+    }
+    context.pull_request = PullRequestRef::Known(Box::new(PullRequest {
+        number: pull.number,
+        head_sha: context.head_sha.clone().unwrap_or_else(|| pull.head.sha.clone()),
+        head_branch: pull.head.branch.clone(),
+        head_repository: pull.head.repository.clone(),
+        base_sha: pull.base.sha.clone(),
+        base_branch: pull.base.branch.clone(),
+        author: None,
+        labels: pull.labels.clone(),
+        draft: pull.draft,
+    }));
+}
