@@ -8,10 +8,9 @@ use std::sync::Arc;
 
 use secrecy::SecretString;
 
-use super::Failure;
 use super::environment::Environment;
-use super::models;
 use super::setup::Setup;
+use super::{Failure, forge, models};
 use crate::config::{Origin, Plan, Push};
 use crate::domain::ci::{CiContext, RepoName};
 use crate::domain::delivery::Destination;
@@ -21,8 +20,6 @@ use crate::lifecycle::outside::Outside;
 use crate::lifecycle::state::RunState;
 use crate::workspace::publish::{Access, CheckedOut, Remote, checked_out};
 
-/// The variables that may hold the token for the API, the first present one wins.
-const TOKENS: [&str; 3] = ["UPSHIFT_GITHUB_TOKEN", "GITHUB_TOKEN", "GH_TOKEN"];
 /// The variable that holds the token for pushing, where it is another one.
 const PUSH_TOKEN: &str = "UPSHIFT_PUSH_TOKEN";
 /// The server whose API has an address of its own.
@@ -136,7 +133,7 @@ enum PushOr {
 
 fn token(environment: &Environment, which: PushOr) -> Option<SecretString> {
     let push = (which == PushOr::Push).then(|| environment.secret(PUSH_TOKEN)).flatten();
-    push.or_else(|| TOKENS.iter().find_map(|name| environment.secret(name)))
+    push.or_else(|| forge::token(environment))
 }
 
 /// What a run needs to deliver; `None` where it has nowhere to.
