@@ -22,6 +22,7 @@ use crate::lifecycle::outside::Outside;
 use crate::lifecycle::state::RunState;
 use crate::lifecycle::{self, Engine, World};
 use crate::model::Providers;
+use crate::policy::guard::Guards;
 use crate::process::confine::{self, Arranged, ConfineError, Wish};
 use crate::process::environment::child_environment;
 use crate::process::{Program, Spec};
@@ -227,8 +228,11 @@ impl<'a> Setup<'a> {
     /// # Errors
     /// When another upshift works on the same checkout (exit 2), and when the tree cannot be read.
     pub(super) async fn open_workspace(&self, plan: &Plan) -> anyhow::Result<Arc<Workspace>> {
-        let rules =
-            PathRules { protected: self.protected(plan), allow_test_edits: plan.safety.allow_test_edits.clone() };
+        let rules = PathRules {
+            protected: self.protected(plan),
+            allow_test_edits: plan.safety.allow_test_edits.clone(),
+            guards: guards(self.environment),
+        };
         let trees = self.environment.state_home(self.checkout).join(TREES).join(folder_name(self.checkout));
         match Workspace::open(self.checkout, &trees, rules).await {
             Ok(workspace) => Ok(Arc::new(workspace)),
@@ -304,6 +308,7 @@ impl<'a> Setup<'a> {
             outside: outside.as_ref(),
             redactor: Arc::clone(&self.redactor),
             keep: self.keep_folder(plan),
+            guards: guards(self.environment),
         }
     }
 
@@ -385,6 +390,16 @@ fn folder_name(checkout: &Path) -> String {
     let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     let name: String = name.chars().filter(char::is_ascii_alphanumeric).take(24).collect();
     format!("{name}-{hash}")
+}
+
+/// All guards; a debug build may be told to leave some out, so that the red team can show what each is for.
+fn guards(environment: &Environment) -> Guards {
+    #[cfg(debug_assertions)]
+    if let Some(names) = environment.get("UPSHIFT_GUARD_OFF") {
+        return Guards::all_but(names);
+    }
+    let _release: &Environment = environment;
+    Guards::default()
 }
 
 #[cfg(debug_assertions)]

@@ -2,6 +2,7 @@
 //!
 //! Invariants: whatever leaves here is redacted; nothing here changes the outcome of a run: what cannot be written is a warning.
 
+use std::collections::BTreeSet;
 use std::fs::OpenOptions;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -67,8 +68,10 @@ impl<'a> Step<'a> {
     /// script whose output goes into a file, the lines would put the secrets there.
     pub(super) fn hide(self, secrets: &[SecretString]) {
         if self.is_the_action() {
-            let masks = secrets.iter().filter_map(|secret| workflow_command::add_mask(secret.expose_secret()));
-            masks.for_each(|line| command(&line));
+            // A key may be known by its variable's name and as the plan's.
+            let masks: BTreeSet<String> =
+                secrets.iter().filter_map(|secret| workflow_command::add_mask(secret.expose_secret())).collect();
+            masks.iter().for_each(|line| command(line));
         }
     }
 

@@ -19,13 +19,14 @@ use super::sources::{Catalogue, FileContent, Setting, Sources};
 use super::{estimate, github, suggest};
 
 /// Variables of ours that are no settings.
-const OTHER_VARIABLES: [&str; 6] = [
+const OTHER_VARIABLES: [&str; 7] = [
     "UPSHIFT_ACTION",
     "UPSHIFT_BIN",
     "UPSHIFT_GITHUB_TOKEN",
     "UPSHIFT_PUSH_TOKEN",
     "UPSHIFT_RUN_ID",
     "UPSHIFT_CRASH_AFTER",
+    "UPSHIFT_GUARD_OFF",
 ];
 
 /// Resolves a run's configuration.

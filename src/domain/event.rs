@@ -124,6 +124,17 @@ pub enum Event {
         /// How long the command ran, in milliseconds.
         duration_ms: u64,
     },
+    /// A green change was tried without some of its hunks; what green does not need is gone from it.
+    PatchMinimised {
+        /// Hunks that were left out.
+        dropped: u32,
+        /// Hunks that stayed.
+        kept: u32,
+        /// Runs of the tests that it took.
+        runs: u32,
+        /// How long it took, in milliseconds.
+        duration_ms: u64,
+    },
     /// An iteration ended; its row is durable.
     IterationFinished(Attempt),
     /// The same normalised error again and again (S0-4).

@@ -249,3 +249,24 @@ pub(super) fn shown(message: &str) -> String {
     }
     text
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_the_permissions_that_would_do_ours_is_named_if_it_is_there() {
+        let ours = || Permission::write("pull-requests");
+        let named = |header: &str| Permission::among(header, ours()).to_string();
+        assert_eq!(named("issues=write; pull_requests=write"), "pull-requests: write");
+        assert_eq!(named("issues=write"), "issues: write");
+        assert_eq!(named(""), "pull-requests: write");
+        assert_eq!(named("<script>=write; a=b"), "pull-requests: write");
+    }
+
+    #[test]
+    fn a_servers_message_is_cut_and_holds_no_control_characters() {
+        assert_eq!(shown("a\u{1b}[31m\nb"), "a [31m b");
+        assert_eq!(shown(&"x".repeat(1_000)).chars().count(), MAX_MESSAGE + 1);
+    }
+}

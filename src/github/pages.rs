@@ -99,12 +99,16 @@ impl GitHub {
         if see(&first.entries) == Go::Enough {
             return Ok(());
         }
-        let last = first.links.last.as_deref().and_then(page_number);
-        let (Some(last), Some(next)) = (last.filter(|last| *last <= MAX_PAGES), first.links.next) else {
-            return Ok(());
+        let Some(next) = first.links.next else { return Ok(()) };
+        let last = first.links.last.as_deref().and_then(page_number).filter(|last| *last <= MAX_PAGES);
+        let paths = last.and_then(|last| (2..=last).rev().map(|number| with_page_number(&next, number)).collect());
+        let Some(paths): Option<Vec<String>> = paths else {
+            // The server does not tell where the end is, or does not number its pages.
+            let mut call = call;
+            call.ask.path = next;
+            return self.each_page(call, open, see).await;
         };
-        for number in (2..=last).rev() {
-            let Some(path) = with_page_number(&next, number) else { break };
+        for path in paths {
             let mut call = call.clone();
             call.ask.path = path;
             let page = self.page(call, open).await?;

@@ -216,3 +216,47 @@ fn broken(error: &octocrab::Error) -> Broken {
     }
     Broken::Lost(innermost(error))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::http::HttpSettings;
+
+    fn wire(base: &str, token: &str) -> Result<Wire, GithubError> {
+        Wire::new(&Http::new(HttpSettings::default()), base, &token.into())
+    }
+
+    #[test]
+    fn paths_are_joined_below_any_servers_address() {
+        for (base, uri) in [
+            ("https://api.github.com", "https://api.github.com/repos/o/r"),
+            ("https://api.github.com/", "https://api.github.com/repos/o/r"),
+            ("https://ghe.example/api/v3", "https://ghe.example/api/v3/repos/o/r"),
+            ("http://127.0.0.1:3000/api/v1/", "http://127.0.0.1:3000/api/v1/repos/o/r"),
+        ] {
+            assert_eq!(wire(base, "t").unwrap().uri("/repos/o/r").unwrap().to_string(), uri);
+        }
+    }
+
+    #[test]
+    fn a_link_is_followed_below_our_own_address_only() {
+        let wire = wire("https://ghe.example/api/v3", "t").unwrap();
+        let path = |link| wire.path_of(link);
+        assert_eq!(path("https://ghe.example/api/v3/x?page=2").as_deref(), Some("/x?page=2"));
+        assert_eq!(path("https://evil.example/api/v3/x?page=2"), None);
+        assert_eq!(path("http://ghe.example/api/v3/x"), None, "without encryption");
+        assert_eq!(path("https://ghe.example/other"), None);
+    }
+
+    #[test]
+    fn unusable_addresses_and_tokens_are_refused_and_no_token_is_shown() {
+        for base in ["", "api.github.com", "ftp://x", "https://user:pw@x", "https://x?y=1"] {
+            assert!(matches!(wire(base, "t"), Err(GithubError::Address { .. })), "{base}");
+        }
+        for token in ["", "  ", "two words", "line\nbreak", "gh\u{7f}s"] {
+            assert_eq!(wire("https://x", token).err(), Some(GithubError::Token), "{token:?}");
+        }
+        let shown = format!("{:?}", wire("https://x", " ghs_secret\n").unwrap());
+        assert!(!shown.contains("ghs_secret"), "{shown}");
+    }
+}

@@ -15,6 +15,7 @@ use crate::domain::units::MicroUsd;
 use crate::domain::waiting::Waiting;
 use crate::model::Providers;
 use crate::policy::budget;
+use crate::policy::guard::Guards;
 use crate::process::confine::Arranged;
 use crate::process::{ProcessError, Spec};
 use crate::redact::Redactor;
@@ -64,6 +65,8 @@ pub struct World<'a> {
     pub redactor: Arc<Redactor>,
     /// The folder for what a run leaves beside its audit log.
     pub keep: PathBuf,
+    /// What stands between a change and a green that it did not earn.
+    pub guards: Guards,
 }
 
 /// A run under way.

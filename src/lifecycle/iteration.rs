@@ -4,8 +4,9 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use super::engine::{Engine, LifecycleError, interrupted};
-use super::judge::{self, Judged};
+use super::judge::{self, Judged, Telling};
 use super::material;
+use super::minimise;
 use super::publish;
 use super::roles::{self, Cap, Halt, RolesEnd};
 use super::state::{Candidate, Phase};
@@ -146,7 +147,14 @@ async fn work(engine: &mut Engine<'_>, tier: &Tier, current: &Candidate) -> Resu
         critic = Some(end);
     }
     let stopped = matches!(halt, Some(Halt::Stopped(_)));
-    let judged = if due && !stopped { Some(judge::run(engine, tree, &diff).await?) } else { None };
+    let judged = if due && !stopped { Some(judge::run(engine, tree.clone(), Telling::Aloud).await?) } else { None };
+    let approved = critic.as_ref().is_none_or(|end| roles::objections(&end.report).is_empty());
+    let judged = match judged {
+        Some(judged) if approved => Some(minimise::run(engine, judged).await?),
+        other => other,
+    };
+    let judged_tree = judged.as_ref().map_or(&tree, |judged| &judged.candidate.tree);
+    let diff = if *judged_tree == tree { diff } else { engine.world.workspace.diff(&start, judged_tree).await? };
     if let Some(cause) = judged.as_ref().and_then(|judged| judged.run.stopped) {
         halt = Some(Halt::Stopped(cause));
     }
@@ -267,18 +275,29 @@ fn remember(engine: &mut Engine<'_>, work: &Work, objections: Vec<Foreign>) {
     if engine.state.best.as_ref().is_none_or(|best| candidate.beats(best)) {
         engine.state.best = Some(candidate.clone());
     }
+    let refused = matches!(judged.judgement.verdict, Verdict::Tampered { .. });
     let redact = |text: &str| engine.world.redactor.redact(text).into_owned();
     engine.state.last = Some(LastIteration {
         diff: Foreign::capped(&redact(&work.diff.text), material::DIFF_CHARS),
         result: Foreign::new(&redact(&verdict_line(&judged.judgement.verdict, judged))),
         objections,
     });
-    engine.state.current = Some(candidate);
+    if refused {
+        // What was refused is taken back, or it would lie under everything that comes after it.
+        engine.tree_is_current = false;
+    } else {
+        engine.state.current = Some(candidate);
+    }
 }
 
 fn verdict_line(verdict: &Verdict, judged: &Judged) -> String {
     let (fixed, failing) = (judged.judgement.fixed.len(), judged.candidate.failing.len());
     let reason = verdict.reason().map(|reason| format!(": {reason}")).unwrap_or_default();
+    if matches!(verdict, Verdict::Tampered { .. }) {
+        return format!(
+            "REFUSED, tampered{reason}. The change was taken back: make the code right, and leave tests and runner alone"
+        );
+    }
     format!(
         "{}{reason}; {failing} tests fail, {fixed} of the tests that failed at the start were seen passing",
         verdict.as_str()

@@ -9,15 +9,25 @@ use crate::domain::event::Event;
 use crate::domain::test_report::{RunKind, TestReport, TestStatus};
 use crate::domain::units::TreeId;
 use crate::domain::verdict::Verdict;
-use crate::policy::tamper;
-use crate::policy::verdict::{self, Judgement};
+use crate::policy::guard::Guard;
+use crate::policy::tamper::{self, Change, region};
+use crate::policy::verdict::{self, Baseline, Judgement};
 use crate::test_run::{self, TestRun};
-use crate::workspace::Diff;
+use crate::workspace::is_test_path;
 
 /// What a model is shown of a red run, in characters at most.
 const FAILURES_CHARS: usize = 4_000;
 /// How many places the failures may name.
 const MAX_NAMED: usize = 12;
+
+/// Whether a judging run is one that people are told of, or a try of the minimiser.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Telling {
+    /// Told.
+    Aloud,
+    /// Not told.
+    Quietly,
+}
 
 /// A judged run.
 #[derive(Debug)]
@@ -30,14 +40,15 @@ pub(super) struct Judged {
     pub(super) candidate: Candidate,
 }
 
-/// Puts test files and test configuration back to the start, runs the whole suite and judges it.
+/// Puts test files, test configuration and test regions back to the start, runs the whole suite and judges it.
 ///
-/// Failures of tests that did not fail at the start are looked at once more before they count, and a change that ends the
-/// process with success is not believed.
-pub(super) async fn run(engine: &mut Engine<'_>, tree: TreeId, diff: &Diff) -> Result<Judged, LifecycleError> {
+/// Failures of tests that did not fail at the start are looked at once more before they count. A green that a rule objects to
+/// ([`tamper`]) is none.
+pub(super) async fn run(engine: &mut Engine<'_>, tree: TreeId, telling: Telling) -> Result<Judged, LifecycleError> {
+    let settled = settle(engine, tree).await?;
     let rewritten = restore_tests(engine).await?;
     let mut run = test_run::run(&engine.world.tests, None, &engine.world.stop).await?;
-    let baseline = engine.state.baseline.clone().unwrap_or_default();
+    let baseline = measure(engine);
     let mut judgement = verdict::judge(&baseline, run.exit, &run.report);
     if only_new_failures(&judgement, &baseline.failing, &run) {
         let again = test_run::run(&engine.world.tests, None, &engine.world.stop).await?;
@@ -46,34 +57,138 @@ pub(super) async fn run(engine: &mut Engine<'_>, tree: TreeId, diff: &Diff) -> R
             run = again;
         }
     }
-    let forged = restore_tests(engine).await?;
-    let reason = if forged.is_empty() {
-        tamper::forced_success(&diff.text).or_else(|| tamper::changed_test_script(&diff.text))
-    } else {
-        Some(format!("the code rewrote test files while they ran (put back): {}", forged.join(", ")))
-    };
-    if let (Verdict::Green, Some(reason)) = (&judgement.verdict, reason) {
+    let watches = engine.world.guards.has(Guard::Rewriting);
+    let forged = if watches { restore_tests(engine).await? } else { Vec::new() };
+    let forged = (!forged.is_empty())
+        .then(|| format!("the code rewrote test files while they ran (put back): {}", forged.join(", ")));
+    if let (Verdict::Green, Some(reason)) = (&judgement.verdict, forged.or(settled.objection)) {
         judgement.verdict = Verdict::Tampered { reason };
     }
-    if !rewritten.is_empty() {
-        let names = rewritten.join(", ");
-        engine
-            .journal
-            .emit(&Event::Warning { message: format!("code under test had rewritten test files, put back: {names}") });
+    if telling == Telling::Aloud {
+        tell(engine, &rewritten, &settled.put_back, &judgement.verdict);
+        engine.journal.emit(&Event::TestsFinished {
+            exit: run.exit,
+            kind: run.report.kind,
+            verdict: judgement.verdict.clone(),
+            passed: passed(&run.report),
+            failed: failed(&run.report),
+            duration_ms: run.duration_ms,
+        });
     }
-    engine.journal.emit(&Event::TestsFinished {
-        exit: run.exit,
-        kind: run.report.kind,
-        verdict: judgement.verdict.clone(),
-        passed: passed(&run.report),
-        failed: failed(&run.report),
-        duration_ms: run.duration_ms,
-    });
     let described = with_reason(&judgement.verdict, describe(&run, engine.world.workspace.root()));
-    let mut candidate = candidate(tree, &run, described);
+    let described = settled.put_back.iter().rev().fold(described, |text, note| format!("{note}\n{text}"));
+    let mut candidate = candidate(settled.tree, &run, described);
     candidate.fixed.clone_from(&judgement.fixed);
     candidate.lost = judgement.lost || matches!(judgement.verdict, Verdict::Tampered { .. } | Verdict::Broken { .. });
     Ok(Judged { run, judgement, candidate })
+}
+
+/// The start's measure; nothing to compare with when that guard is off.
+fn measure(engine: &Engine<'_>) -> Baseline {
+    let baseline = engine.state.baseline.clone().unwrap_or_default();
+    if engine.world.guards.has(Guard::Baseline) {
+        return baseline;
+    }
+    Baseline { unreadable: baseline.unreadable, explicit_command: baseline.explicit_command, ..Baseline::default() }
+}
+
+/// What reviewers should know: what was put back, and why a green was refused.
+fn tell(engine: &mut Engine<'_>, rewritten: &[String], put_back: &[String], verdict: &Verdict) {
+    let mut messages: Vec<String> = put_back.to_vec();
+    if !rewritten.is_empty() {
+        messages.push(format!("code under test had rewritten test files, put back: {}", rewritten.join(", ")));
+    }
+    if let Verdict::Tampered { reason } = verdict {
+        let (tier, iteration) = (engine.state.position.tier_index + 1, engine.state.iteration());
+        messages.push(format!("the green of tier {tier}, iteration {iteration} was refused as tampered: {reason}"));
+    }
+    for message in messages {
+        engine.journal.emit(&Event::Warning { message });
+    }
+}
+
+/// A change as it is judged.
+#[derive(Debug)]
+struct Settled {
+    /// The tree, with the start's test regions.
+    tree: TreeId,
+    /// What was put back, in words for the model and for reviewers.
+    put_back: Vec<String>,
+    /// Why it cannot be green.
+    objection: Option<String>,
+}
+
+/// Puts back what of the change lies in tests inside source files, and asks the rules about the rest.
+async fn settle(engine: &Engine<'_>, tree: TreeId) -> Result<Settled, LifecycleError> {
+    let Some(start) = &engine.state.start else {
+        return Ok(Settled { tree, put_back: Vec::new(), objection: None });
+    };
+    let workspace = &engine.world.workspace;
+    let mut settled = Settled { tree, put_back: Vec::new(), objection: None };
+    let mut changes = workspace.changes(start, &settled.tree).await?;
+    if engine.world.guards.has(Guard::TestRegions) {
+        // Files that are tests by their name are another guard's: they are put back whole.
+        let is_source = |change: &&Change| !change.may_edit_tests && !is_test_path(Path::new(&change.path));
+        for change in changes.iter().filter(is_source) {
+            put_back_regions(engine, start, change, &mut settled).await?;
+        }
+        if !settled.put_back.is_empty() {
+            settled.tree = workspace.snapshot_paths(&settled.tree, &engine.state.touched).await?;
+            changes = workspace.changes(start, &settled.tree).await?;
+        }
+    }
+    let objection = || tamper::inspect(&changes, &engine.world.guards);
+    settled.objection = settled.objection.or_else(objection);
+    Ok(settled)
+}
+
+async fn put_back_regions(
+    engine: &Engine<'_>,
+    start: &TreeId,
+    change: &Change,
+    settled: &mut Settled,
+) -> Result<(), LifecycleError> {
+    let workspace = &engine.world.workspace;
+    let path = &change.path;
+    if is_test_module(engine, start, path)? {
+        workspace.restore_paths(start, &[PathBuf::from(path)]).await?;
+        settled.put_back.push(format!("{path} holds tests only: its change was put back before judging"));
+        return Ok(());
+    }
+    let lost = |region: &str| format!("the change removes tests inside {path} that cannot be put back: {region}");
+    match (&change.before, &change.after) {
+        (Some(before), None) if region::has_regions(path, before) => settled.objection = Some(lost("the whole file")),
+        (before, Some(after)) => match region::restore(path, before.as_deref().unwrap_or_default(), after) {
+            region::Restored::Same => {}
+            region::Restored::Lost { region } => settled.objection = Some(lost(&region)),
+            region::Restored::Changed { text, regions } => {
+                let regions = regions.join(", ");
+                match workspace.replace_text(path, &text) {
+                    Ok(()) => settled.put_back.push(format!(
+                        "tests inside {path} were changed and put back before judging: {regions}. Change the code, not its tests"
+                    )),
+                    Err(_) => settled.objection = Some(lost(&regions)),
+                }
+            }
+        },
+        (Some(_) | None, None) => {}
+    }
+    Ok(())
+}
+
+/// Whether a Rust file is a module that its parent declares for tests alone.
+fn is_test_module(engine: &Engine<'_>, start: &TreeId, path: &str) -> Result<bool, LifecycleError> {
+    let Some(stem) = path.strip_suffix(".rs") else { return Ok(false) };
+    let (folder, name) = stem.rsplit_once('/').unwrap_or(("", stem));
+    let (folder, name) = if name == "mod" { folder.rsplit_once('/').unwrap_or(("", folder)) } else { (folder, name) };
+    let at = |file: &str| if folder.is_empty() { file.to_owned() } else { format!("{folder}/{file}") };
+    for parent in [at("lib.rs"), at("main.rs"), at("mod.rs"), format!("{folder}.rs")] {
+        let text = engine.world.workspace.text_at(start, &parent)?;
+        if text.is_some_and(|text| region::declares_test_module(&text, name)) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 /// All of F0 passes and only other tests fail: flaky, perhaps.

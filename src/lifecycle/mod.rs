@@ -15,6 +15,7 @@ mod iteration;
 mod judge;
 mod material;
 pub mod message;
+mod minimise;
 mod network;
 pub mod outside;
 mod publish;

@@ -9,7 +9,9 @@
 pub mod budget;
 pub mod entropy;
 pub mod escalation;
+pub mod guard;
 pub mod handover;
+pub mod minimise;
 pub mod rotation;
 pub mod smart_zone;
 pub mod tamper;

@@ -1,81 +1,74 @@
-//! Listed rules against a green that the code under test forges from inside the test process (DESIGN §5, promise 1).
+//! Listed rules against a green that was not earned (DESIGN §5, promise 1).
 //!
-//! A runner's word can be replaced by code that prints a fine summary and ends the process before the real one. Such an end with
-//! success has to stand somewhere in the change; where it does, the change is refused and the model is told why.
+//! Files that are tests by their name never reach this place: they are refused at write and put back for judging. What stays
+//! writable because fixes need it is compared with the start here: [`region`] finds the tests inside source files, `manifest` and
+//! `build_file` the parts of manifests that decide what is run, `shadow` new files that would be run in a tool's place, and
+//! `code` what code under test could do to the runner from inside its process.
+//!
+//! Invariant: pure over the texts before and after; what stood there at the start is a person's and never held against a model.
+//! The rules are listed in `.github/VERDICT.md`, with what no rule can see.
 
-/// Calls that end the whole process with success, past every runner's own ending.
-const FORCED_SUCCESS: [&str; 12] = [
-    "os._exit(0",
-    "os._exit(os.EX_OK",
-    "process::exit(0",
-    "process.exit(0",
-    "process.exit()",
-    "process.reallyExit(0",
-    "System.exit(0",
-    ".halt(0",
-    "quick_exit(0",
-    "_exit(EXIT_SUCCESS",
-    "exit!(0",
-    "os.Exit(0",
-];
-
-/// The first added line of a unified diff that ends the process with success, with its file.
-#[must_use]
-pub fn forced_success(diff: &str) -> Option<String> {
-    let mut file = "";
-    for line in diff.lines() {
-        if let Some(path) = line.strip_prefix("+++ ") {
-            file = path.strip_prefix("b/").unwrap_or(path);
-        } else if let Some(added) = line.strip_prefix('+') {
-            let code: String = added.chars().filter(|c| !c.is_whitespace()).collect();
-            if FORCED_SUCCESS.iter().any(|call| code.contains(call)) {
-                return Some(format!("the change ends the process with success in {file}: {}", added.trim()));
-            }
-        }
-    }
-    None
-}
-
-/// A line of a unified diff that changes which command a `package.json` runs as its tests.
-#[must_use]
-pub fn changed_test_script(diff: &str) -> Option<String> {
-    let mut in_manifest = false;
-    for line in diff.lines() {
-        if let Some(path) = line.strip_prefix("+++ ").or_else(|| line.strip_prefix("--- ")) {
-            in_manifest = path.ends_with("package.json");
-            continue;
-        }
-        let Some(changed) = line.strip_prefix(['+', '-']).filter(|_| in_manifest) else { continue };
-        let code: String = changed.chars().filter(|c| !c.is_whitespace()).collect();
-        if ["\"test\":", "\"pretest\":", "\"posttest\":", "\"test:"].iter().any(|key| code.contains(key)) {
-            return Some(format!("the change alters what package.json runs as its tests: {}", changed.trim()));
-        }
-    }
-    None
-}
-
+mod build_file;
+mod code;
+mod manifest;
+pub mod region;
+mod shadow;
+mod squeeze;
 #[cfg(test)]
-mod tests {
-    use super::*;
+mod tests;
+mod toml;
 
-    #[test]
-    fn added_ends_with_success_are_found_and_removed_or_failing_ones_are_not() {
-        let diff = |line: &str| format!("--- a/x.py\n+++ b/x.py\n@@ -1 +1 @@\n{line}\n");
-        for line in ["+    os._exit( 0 )", "+std::process::exit(0);", "+  process.exit(0)", "+os.Exit(0)"] {
-            let found = forced_success(&diff(line));
-            assert!(found.is_some_and(|why| why.contains("x.py")), "{line}");
-        }
-        for line in ["-    os._exit(0)", "     os._exit(0)", "+    sys.exit(2)", "+    return 0"] {
-            assert_eq!(forced_success(&diff(line)), None, "{line}");
-        }
+use super::guard::{Guard, Guards};
+
+/// A file of a change, as text before and after; `None` where it is not there. Bytes that are no text are shown as well as can be.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Change {
+    /// Its path from the root.
+    pub path: String,
+    /// The text at the start.
+    pub before: Option<String>,
+    /// The text now.
+    pub after: Option<String>,
+    /// Whether the task allows edits of tests in this file.
+    pub may_edit_tests: bool,
+}
+
+/// What objects to a file's change, and why.
+type Rule = fn(&Change) -> Option<String>;
+
+impl Change {
+    fn before(&self) -> &str {
+        self.before.as_deref().unwrap_or_default()
     }
 
-    #[test]
-    fn a_changed_test_script_is_found_and_other_changes_of_the_manifest_are_not() {
-        let diff = |line: &str| format!("--- a/package.json\n+++ b/package.json\n@@ -1 +1 @@\n{line}\n");
-        assert!(changed_test_script(&diff("+  \"scripts\": { \"test\": \"cat fake.txt\" }")).is_some());
-        assert!(changed_test_script(&diff("-    \"test:unit\" : \"jest\",")).is_some());
-        assert_eq!(changed_test_script(&diff("+    \"lodash\": \"^4.0.0\",")), None);
-        assert_eq!(changed_test_script("--- a/x.js\n+++ b/x.js\n+ \"test\": 1\n"), None);
+    fn after(&self) -> &str {
+        self.after.as_deref().unwrap_or_default()
     }
+
+    fn name(&self) -> &str {
+        self.path.rsplit('/').next().unwrap_or(&self.path)
+    }
+}
+
+/// Why a change cannot be judged green; `None` when no rule objects.
+///
+/// A file whose tests may be edited is free of the rules about tests, not of those about the runner.
+#[must_use]
+pub fn inspect(changes: &[Change], guards: &Guards) -> Option<String> {
+    let rules: [(Guard, Rule); 6] = [
+        (Guard::Shadowing, shadow::stands_for),
+        (Guard::Manifests, manifest::compare),
+        (Guard::ForcedEnd, code::forced_end),
+        (Guard::PrintedResults, code::printed_results),
+        (Guard::Hooks, code::hooks),
+        (Guard::UnderTest, code::under_test),
+    ];
+    for (guard, rule) in rules.into_iter().filter(|(guard, _)| guards.has(*guard)) {
+        let about_tests = matches!(guard, Guard::Manifests | Guard::Hooks | Guard::UnderTest);
+        let applies = |change: &&Change| !(change.may_edit_tests && about_tests);
+        if let Some(reason) = changes.iter().filter(applies).find_map(rule) {
+            return Some(reason);
+        }
+    }
+    None
 }

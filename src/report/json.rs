@@ -100,6 +100,8 @@ pub struct Document<'a> {
     pub flaky_tests: &'a [String],
     /// Changed files; `added` and `removed` are null for binary ones.
     pub diff_stat: Vec<FileStat>,
+    /// Hunks of the fix that green did not need and that were left out.
+    pub dropped_hunks: u32,
     /// Where the best patch of a failed run was kept.
     pub best_patch: Option<&'a str>,
     /// The most recent errors.
@@ -282,6 +284,7 @@ pub fn document(view: &RunView) -> Document<'_> {
         fixed_tests: view.fixed_tests(),
         flaky_tests: view.baseline.as_ref().map(|baseline| baseline.flaky.as_slice()).unwrap_or_default(),
         diff_stat: view.diff_stat().files,
+        dropped_hunks: view.dropped_hunks,
         best_patch: view.best_patch(),
         recent_errors: &view.recent_errors,
         warnings: &view.warnings,

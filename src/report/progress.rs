@@ -132,6 +132,10 @@ impl Progress {
             Event::TestsFinished { kind, verdict, passed, failed, duration_ms, .. } => {
                 vec![self.tests(*kind, verdict, *passed, *failed, *duration_ms)]
             }
+            Event::PatchMinimised { dropped, kept, .. } => {
+                let hunks = count(u64::from(*dropped), "hunk");
+                vec![format!("  Minimised: {hunks} dropped, {kept} kept; the tests pass without them")]
+            }
             Event::IterationFinished(attempt) => vec![self.iteration_finished(attempt)],
             Event::EntropyDetected { signature, count, .. } => {
                 let line = format!("  ! The same error {count} times in a row: {}", speech(signature));

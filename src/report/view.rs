@@ -199,6 +199,8 @@ pub struct RunView {
     pub failing_after: Option<Vec<String>>,
     /// The most recent errors.
     pub recent_errors: Vec<String>,
+    /// Hunks of the fix that green did not need and that were left out.
+    pub dropped_hunks: u32,
     /// Warnings in order, each once.
     pub warnings: Vec<String>,
     /// Processes that worked on the run.

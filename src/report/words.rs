@@ -339,7 +339,11 @@ pub fn diff_size(view: &RunView) -> Option<String> {
     }
     let added: u64 = stat.files.iter().filter_map(|file| file.added).sum();
     let removed: u64 = stat.files.iter().filter_map(|file| file.removed).sum();
-    Some(format!("{}, +{added} −{removed}", count(u64_of(stat.files.len()), "file")))
+    let size = format!("{}, +{added} −{removed}", count(u64_of(stat.files.len()), "file"));
+    Some(match view.dropped_hunks {
+        0 => size,
+        dropped => format!("{size}; {} that green does not need dropped", count(u64::from(dropped), "hunk")),
+    })
 }
 
 pub(super) fn u64_of(n: usize) -> u64 {

@@ -84,6 +84,8 @@ pub(super) struct Toolroom {
     pub(super) tests_ran: u32,
     /// Runs of commands.
     pub(super) commands_ran: u32,
+    /// What guards refused and no event has told yet.
+    refusals: Vec<String>,
 }
 
 /// What one action came to: text for the model, or the end.
@@ -93,7 +95,7 @@ impl Toolroom {
     /// The tools of a session that begins.
     pub(super) fn new(role: Role, limits: &Limits, mark: Mark) -> Self {
         let outputs = Outputs::new(limits.max_result_bytes, limits.max_tool_bytes);
-        Self { role, mark, outputs, wrote: Vec::new(), tests_ran: 0, commands_ran: 0 }
+        Self { role, mark, outputs, wrote: Vec::new(), tests_ran: 0, commands_ran: 0, refusals: Vec::new() }
     }
 
     /// Carries out the wishes of a reply; on the final turn only the report.
@@ -166,7 +168,7 @@ impl Toolroom {
             }
             Ok(results) => {
                 for (wish, result) in wishes.iter().zip(results) {
-                    let done = sorted(result.unwrap_or_else(|error| Err(ToolError::Fatal(error.to_string()))));
+                    let done = self.sorted(result.unwrap_or_else(|error| Err(ToolError::Fatal(error.to_string()))));
                     self.answer(wish, done, took, turn, ports, round);
                 }
             }
@@ -195,7 +197,7 @@ impl Toolroom {
                 tokio::select! {
                     biased;
                     cause = stop.wait() => Err(Halt::Stopped(cause)),
-                    result = task => sorted(result.unwrap_or_else(|error| Err(ToolError::Fatal(error.to_string())))),
+                    result = task => self.sorted(result.unwrap_or_else(|error| Err(ToolError::Fatal(error.to_string())))),
                 }
             }
             Action::EditFile { path, old, new, matching } => {
@@ -239,7 +241,15 @@ impl Toolroom {
                 self.wrote.push(path);
             }
         }
-        sorted(done)
+        self.sorted(done)
+    }
+
+    /// Text for the model, or the end; what a guard refused is noted for reviewers too.
+    fn sorted(&mut self, result: Result<String, ToolError>) -> Done {
+        if let Err(ToolError::Refused(reason)) = &result {
+            self.refusals.push(reason.clone());
+        }
+        sorted(result)
     }
 
     /// Between the session's marks: what a tool found is data, also where results are plain text.
@@ -279,6 +289,10 @@ impl Toolroom {
             ok,
             duration_ms: took,
         });
+        for refusal in std::mem::take(&mut self.refusals) {
+            let message = format!("refused to the {}: {}", self.role.as_str(), ports.redactor.redact(&refusal));
+            ports.journal.emit(&Event::Warning { message });
+        }
         let admitted = self.outputs.admit(text);
         let content = if in_our_words(wish, ok) { admitted } else { self.fenced(&admitted) };
         round.answers.push(Answer { call_id: wish.call_id.clone(), name: wish.name.clone(), subject, content, ok });
@@ -326,7 +340,7 @@ fn report_answer(wish: &Wish, failed_write: Option<&String>) -> Answer {
 fn sorted(result: Result<String, ToolError>) -> Done {
     match result {
         Ok(text) => Ok(Ok(text)),
-        Err(ToolError::ForModel(text)) => Ok(Err(text)),
+        Err(ToolError::ForModel(text) | ToolError::Refused(text)) => Ok(Err(text)),
         Err(ToolError::Fatal(text)) => Err(Halt::Fatal(text)),
     }
 }

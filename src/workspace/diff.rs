@@ -16,9 +16,9 @@ use super::{Diff, WorkspaceError};
 use crate::domain::event::FileStat;
 
 /// Unchanged lines around a change; git's own number.
-const CONTEXT: usize = 3;
+pub(super) const CONTEXT: usize = 3;
 /// How long the smallest difference of one file is searched for; then a larger one is taken.
-const DEADLINE: Duration = Duration::from_millis(500);
+pub(super) const DEADLINE: Duration = Duration::from_millis(500);
 /// Where git looks for a NUL to call a file binary.
 const BINARY_REACH: usize = 8000;
 
@@ -136,7 +136,7 @@ const fn git_mode(entry: &Entry) -> &'static str {
     }
 }
 
-fn is_binary(bytes: &[u8]) -> bool {
+pub(super) fn is_binary(bytes: &[u8]) -> bool {
     bytes.get(..BINARY_REACH).unwrap_or(bytes).contains(&0)
 }
 

@@ -12,14 +12,18 @@ use std::path::{Path, PathBuf};
 
 use crate::domain::event::DiffStat;
 use crate::domain::units::TreeId;
+use crate::policy::guard::Guards;
+use crate::policy::tamper::Change;
 
 mod beneath;
 mod diff;
 mod git_index;
+mod hunks;
 mod mismatch;
 mod protected;
 pub mod publish;
 mod rel_path;
+mod secret;
 mod states;
 mod store;
 #[cfg(test)]
@@ -29,10 +33,12 @@ mod tools;
 mod walk;
 
 pub use diff::patch_hash;
+pub use hunks::Hunks;
 pub use protected::is_test_path;
 
 use beneath::{Beneath, TouchError};
 use protected::Protection;
+use rel_path::RelPath;
 use states::States;
 use store::Store;
 
@@ -51,6 +57,8 @@ pub struct PathRules {
     pub protected: Vec<String>,
     /// Globs of test files that may be written although they are test files.
     pub allow_test_edits: Vec<String>,
+    /// Which guards stand.
+    pub guards: Guards,
 }
 
 /// A change between two recorded states.
@@ -133,6 +141,9 @@ pub enum ToolError {
     /// The model can mend it.
     #[error("{0}")]
     ForModel(String),
+    /// A guard refused it; the model is told, and so are reviewers.
+    #[error("{0}")]
+    Refused(String),
     /// Nobody can.
     #[error("{0}")]
     Fatal(String),
@@ -199,6 +210,74 @@ impl Workspace {
         diff::diff(store, &store.load(from)?, &store.load(to)?)
     }
 
+    /// Every file that differs between two recorded states, with its text before and after; bytes that are no text as well as can be.
+    ///
+    /// # Errors
+    /// When one of them is not recorded.
+    pub async fn changes(&self, from: &TreeId, to: &TreeId) -> Result<Vec<Change>, WorkspaceError> {
+        let store = self.states.store();
+        let (from, to) = (store.load(from)?, store.load(to)?);
+        let paths: BTreeSet<_> = from.keys().chain(to.keys()).filter(|path| from.get(path) != to.get(path)).collect();
+        let text = |entry: Option<&store::Entry>| -> Result<Option<String>, WorkspaceError> {
+            let bytes = entry.map(|entry| store.content(&entry.content)).transpose()?;
+            Ok(bytes.map(|bytes| String::from_utf8_lossy(&bytes).into_owned()))
+        };
+        let change = |path: &RelPath| {
+            Ok(Change {
+                path: path.to_string(),
+                before: text(from.get(path))?,
+                after: text(to.get(path))?,
+                may_edit_tests: self.protection.allows_test_edits(path.as_path()),
+            })
+        };
+        paths.into_iter().map(change).collect()
+    }
+
+    /// What changed between two recorded states, as hunks.
+    ///
+    /// # Errors
+    /// When one of them is not recorded.
+    pub async fn hunks(&self, from: &TreeId, to: &TreeId) -> Result<Hunks, WorkspaceError> {
+        let store = self.states.store();
+        Hunks::between(store, store.load(from)?, &store.load(to)?)
+    }
+
+    /// Records the state that has only the hunks of the given numbers.
+    ///
+    /// # Errors
+    /// When the private folder cannot be read or written.
+    pub async fn compose(&self, hunks: &Hunks, keep: &[usize]) -> Result<TreeId, WorkspaceError> {
+        let store = self.states.store();
+        store.save(&hunks.compose(store, keep)?)
+    }
+
+    /// A file's text in a recorded state; `None` where it has no such text.
+    ///
+    /// # Errors
+    /// When the state is not recorded.
+    pub fn text_at(&self, tree: &TreeId, path: &str) -> Result<Option<String>, WorkspaceError> {
+        let Ok(path) = RelPath::from_path(Path::new(path)) else { return Ok(None) };
+        let store = self.states.store();
+        let manifest = store.load(tree)?;
+        let bytes = manifest.get(&path).map(|entry| store.content(&entry.content)).transpose()?;
+        Ok(bytes.and_then(|bytes| String::from_utf8(bytes).ok()))
+    }
+
+    /// Replaces the whole text of a file that is there, protected or not; its permissions stay.
+    ///
+    /// # Errors
+    /// When it is no UTF-8 text file, or cannot be written.
+    pub fn replace_text(&self, path: &str, text: &str) -> Result<(), WorkspaceError> {
+        let path =
+            RelPath::from_path(Path::new(path)).map_err(|error| WorkspaceError::Path { reason: error.to_string() })?;
+        let (file, stat) = self.root.open_file(&path)?;
+        drop(file);
+        if String::from_utf8(self.root.read(&path)?).is_err() {
+            return Err(WorkspaceError::File { reason: format!("`{path}` is no UTF-8 text") });
+        }
+        Ok(self.root.write(&path, text.as_bytes(), Some(beneath::permissions(&stat)))?)
+    }
+
     /// Whether the tree is still as recorded.
     ///
     /// # Errors
@@ -239,6 +318,12 @@ impl Workspace {
     #[must_use]
     pub fn read_text(&self, path: &str) -> Option<String> {
         self.text_of(path).ok()
+    }
+
+    /// Whether the task allows edits of tests in this file.
+    #[must_use]
+    pub fn allows_test_edits(&self, path: &Path) -> bool {
+        self.protection.allows_test_edits(path)
     }
 
     /// Whether a model may not write this path (relative to the root), and why.

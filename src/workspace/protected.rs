@@ -1,8 +1,8 @@
 //! What a model may not write: what judges it (tests and their configuration), what runs with rights (CI), git's own.
 //!
 //! Pure over paths. By name only: files that hold test configuration beside other things (`Cargo.toml`, `package.json`,
-//! `pyproject.toml`, `setup.cfg`, `vite.config.*`, `Makefile`, `build.rs`) stay writable, because fixes need them; comparing their test part with the
-//! starting commit's is the verdict's task. Lock files are writable unless [`PathRules::protected`] names them.
+//! `pyproject.toml`, `setup.cfg`, `vite.config.*`, `Makefile`) stay writable, because fixes need them; [`crate::policy::tamper`] compares their
+//! test part with the start's. Lock files are writable unless [`PathRules::protected`] names them.
 //!
 //! Invariant: a path is judged in the spelling of the most forgiving file system (case, invisible characters, trailing dots).
 
@@ -12,6 +12,7 @@ use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 
 use super::rel_path::{fold, is_private};
 use super::{PathRules, WorkspaceError};
+use crate::policy::guard::{Guard, Guards};
 
 /// Folders whose files run with the rights of CI or of a developer's machine.
 const CI_FOLDERS: &str =
@@ -26,6 +27,17 @@ const TEST_FOLDERS: &str = "test tests __tests__ __test__ spec specs __snapshots
 const TEST_FILES: &str = "conftest.py pytest.ini .pytest.ini tox.ini noxfile.py .coveragerc sitecustomize.py usercustomize.py tests.py test.py tests.rs \
     test.rs .rspec .rspec-local spec_helper.rb rails_helper.rb test_helper.rb test_helper.exs nextest.toml phpunit.xml phpunit.xml.dist phpunit.dist.xml \
     testng.xml behat.yml behat.yml.dist codeception.yml .mocharc .c8rc .nycrc ctesttestfile.cmake ctestcustom.cmake pest.php wallaby.js";
+/// Files by which another tool, another toolchain or other code comes into the test run's place.
+const TOOL_FILES: &str = "rust-toolchain rust-toolchain.toml .tool-versions mise.toml .mise.toml .nvmrc .node-version .python-version \
+    .ruby-version .envrc .npmrc .yarnrc .yarnrc.yml .pnpmfile.cjs .pnp.cjs .pnp.loader.mjs pip.conf .bazelrc go.work bunfig.toml global.json \
+    nuget.config gradlew gradlew.bat mvnw mvnw.cmd gradle-wrapper.properties gradle-wrapper.jar directory.build.props directory.build.targets \
+    .babelrc .swcrc";
+/// Folders of installed packages and of what was built: nothing there is this repository's code.
+const TOOL_FOLDERS: &str = "node_modules site-packages dist-packages .venv venv .tox .nox __pycache__ .mvn .yarn .eggs";
+/// Endings of such folders, and of files that load code unasked.
+const TOOL_SUFFIXES: [&str; 7] = [".dist-info", ".egg-info", ".pth", ".egg-link", ".pyc", ".pyo", ".egg"];
+/// What a build script of cargo is called; below `src` it is a module like any other.
+const BUILD_SCRIPT: &str = "build.rs";
 /// Beginnings of the names of such files.
 const TEST_FILE_PREFIXES: &str = "jest.config. jest.setup. jest-setup. setuptests. vitest.config. vitest.workspace. vitest.setup. .mocharc. .c8rc. \
     .nycrc. karma.conf. playwright.config. cypress.config. ava.config. nyc.config. wdio.conf. protractor.conf.";
@@ -47,12 +59,17 @@ const CLASS_MARKS: [&str; 7] = ["Test", "Tests", "TestCase", "Spec", "Specs", "I
 pub(super) struct Protection {
     configured: GlobSet,
     allowed_tests: GlobSet,
+    guards: Guards,
 }
 
 impl Protection {
     /// Compiles the rules.
     pub(super) fn new(rules: &PathRules) -> Result<Self, WorkspaceError> {
-        Ok(Self { configured: globs(&rules.protected)?, allowed_tests: globs(&rules.allow_test_edits)? })
+        Ok(Self {
+            configured: globs(&rules.protected)?,
+            allowed_tests: globs(&rules.allow_test_edits)?,
+            guards: rules.guards.clone(),
+        })
     }
 
     /// Why a path may not be written; `None` if it may.
@@ -75,10 +92,27 @@ impl Protection {
                 "`{shown}` is protected by this repository's configuration; change other files instead"
             ));
         }
-        let is_test = is_test_file(&parts, folders, name) || has_class_mark(path);
-        let is_allowed = self.allowed_tests.is_match(path);
-        (is_test && !is_allowed)
-            .then(|| format!("`{shown}` is a test or configures the tests and can not be changed; make the code pass the tests as they are"))
+        if self.allowed_tests.is_match(path) || !self.guards.has(Guard::TestPaths) {
+            return None;
+        }
+        if is_test_file(&parts, folders, name) || has_class_mark(path) {
+            return Some(format!(
+                "`{shown}` is a test or configures the tests and can not be changed; make the code pass the tests as they are"
+            ));
+        }
+        decides_what_runs(&parts, folders, name).then(|| {
+            format!("`{shown}` decides which tools or what other code the tests run with and can not be changed; change the code instead")
+        })
+    }
+
+    /// Whether the task allows edits of tests in this file.
+    pub(super) fn allows_test_edits(&self, path: &Path) -> bool {
+        self.allowed_tests.is_match(path)
+    }
+
+    /// Whether a guard stands.
+    pub(super) fn has(&self, guard: Guard) -> bool {
+        self.guards.has(guard)
     }
 }
 
@@ -88,6 +122,15 @@ pub fn is_test_path(path: &Path) -> bool {
     let parts = folded(path);
     let folders = parts.split_last().map_or(&[][..], |(_, folders)| folders);
     is_test_file(&parts, folders, parts.last().map_or("", String::as_str)) || has_class_mark(path)
+}
+
+/// Files and folders that put another tool or other code into the test run's place.
+fn decides_what_runs(parts: &[String], folders: &[String], name: &str) -> bool {
+    lists(TOOL_FILES, name)
+        || name.starts_with("babel.config.")
+        || folders.iter().any(|folder| lists(TOOL_FOLDERS, folder))
+        || parts.iter().any(|part| TOOL_SUFFIXES.iter().any(|suffix| part.ends_with(suffix)))
+        || (name == BUILD_SCRIPT && !folders.iter().any(|folder| folder == "src"))
 }
 
 fn is_test_file(parts: &[String], folders: &[String], name: &str) -> bool {
@@ -168,7 +211,8 @@ mod tests {
 
     fn protection(protected: &[&str], allowed: &[&str]) -> Protection {
         let owned = |globs: &[&str]| globs.iter().map(|glob| (*glob).to_owned()).collect();
-        Protection::new(&PathRules { protected: owned(protected), allow_test_edits: owned(allowed) }).unwrap()
+        let (protected, allow_test_edits) = (owned(protected), owned(allowed));
+        Protection::new(&PathRules { protected, allow_test_edits, guards: Guards::default() }).unwrap()
     }
 
     #[test]
@@ -269,6 +313,30 @@ mod tests {
     }
 
     #[test]
+    fn what_puts_other_tools_in_the_runs_place_is_protected_and_code_of_that_name_is_not() {
+        let rules = protection(&[], &[]);
+        for path in [
+            "build.rs",
+            "crates/a/build.rs",
+            "rust-toolchain.toml",
+            ".npmrc",
+            "go.work",
+            "node_modules/jest/index.js",
+            "node_modules/.bin/jest",
+            "x.pth",
+            "evil.egg-info/entry_points.txt",
+            "shop/__pycache__/cart.cpython-311.pyc",
+            "babel.config.js",
+            "a/.venv/bin/python",
+        ] {
+            assert!(rules.reason(Path::new(path)).is_some(), "{path}");
+        }
+        for path in ["src/build.rs", "src/venv.py", "modules/a.js", "toolchain.rs"] {
+            assert_eq!(rules.reason(Path::new(path)), None, "{path}");
+        }
+    }
+
+    #[test]
     fn configured_globs_protect_and_allow() {
         let rules = protection(&["Cargo.lock", "migrations/", "/config/*.toml"], &["tests/new_*.rs"]);
         for path in ["Cargo.lock", "a/Cargo.lock", "cargo.LOCK", "migrations/1/up.sql", "config/a.toml", "tests/old.rs"]
@@ -282,7 +350,7 @@ mod tests {
 
     #[test]
     fn a_bad_glob_is_named() {
-        let rules = PathRules { protected: vec!["a[".to_owned()], allow_test_edits: Vec::new() };
+        let rules = PathRules { protected: vec!["a[".to_owned()], ..PathRules::default() };
         assert!(Protection::new(&rules).unwrap_err().to_string().contains("a["));
     }
 }

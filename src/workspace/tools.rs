@@ -7,7 +7,8 @@
 use super::beneath::{Beneath, TouchError};
 use super::rel_path::{PathError, RelPath};
 use super::text::{Encoding, Text, Unencodable, without_cr};
-use super::{ToolError, Workspace};
+use super::{ToolError, Workspace, secret, walk};
+use crate::policy::guard::Guard;
 
 mod edit;
 mod list;
@@ -37,22 +38,50 @@ impl Workspace {
 
     /// A file's text with LF line ends.
     pub(super) fn text_of(&self, path: &str) -> Result<String, ToolError> {
-        let text = self.text(&self.parse(path)?)?;
+        let text = self.text(&self.readable(path)?)?;
         Ok(without_cr(&text.content).0.into_owned())
+    }
+
+    /// A path that may be shown to a model.
+    pub(super) fn readable(&self, path: &str) -> Result<RelPath, ToolError> {
+        let path = self.parse(path)?;
+        self.may_be_shown(&path).map(|()| path)
+    }
+
+    /// Says no to what holds credentials by its name, and to what git ignores and no tool installed or built.
+    pub(super) fn may_be_shown(&self, path: &RelPath) -> Result<(), ToolError> {
+        if !self.protection.has(Guard::SecretFiles) {
+            return Ok(());
+        }
+        if secret::looks_secret(path.as_path()) {
+            return Err(ToolError::Refused(format!(
+                "`{path}` may hold credentials; it is shown to no model. Work without its values"
+            )));
+        }
+        let own = || self.states.is_users_own(&self.root, path).map_err(|error| ToolError::Fatal(error.to_string()));
+        if !secret::is_built(path.as_path()) && own()? && walk::is_ignored(self.root.path(), path.as_path()) {
+            return Err(ToolError::Refused(format!(
+                "`{path}` is ignored by git, so it is the user's own and may hold secrets; it is shown to no model"
+            )));
+        }
+        Ok(())
     }
 
     /// A path that may be written.
     fn writable(&self, path: &str) -> Result<RelPath, ToolError> {
         let path = self.parse(path)?;
+        if self.protection.has(Guard::SecretFiles) && secret::looks_secret(path.as_path()) {
+            return Err(ToolError::Refused(format!("`{path}` may hold credentials; no model changes it")));
+        }
         match self.protection.reason(path.as_path()) {
-            Some(reason) => Err(ToolError::ForModel(reason)),
+            Some(reason) => Err(ToolError::Refused(reason)),
             // What no recorded state holds could not be put back.
             None if self
                 .states
                 .is_users_own(&self.root, &path)
                 .map_err(|error| ToolError::Fatal(error.to_string()))? =>
             {
-                Err(ToolError::ForModel(format!(
+                Err(ToolError::Refused(format!(
                     "`{path}` is ignored by git, so it is the user's own; it cannot be changed"
                 )))
             }

@@ -39,6 +39,12 @@ pub(super) fn files_below(root: &Path, base: &Path, most: usize) -> Vec<(PathBuf
     below.into_iter().map(|(path, form)| (base.join(path), form)).collect()
 }
 
+/// Whether an ignore rule of the tree names a file that is there.
+pub(super) fn is_ignored(root: &Path, file: &Path) -> bool {
+    let whole = root.join(file);
+    collect(root, 1, move |path| whole.starts_with(path)).iter().all(|(found, _)| found != file)
+}
+
 fn collect(
     from: &Path,
     most: usize,

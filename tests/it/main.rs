@@ -22,6 +22,8 @@ mod faults;
 #[cfg(test)]
 mod github;
 #[cfg(test)]
+mod honesty;
+#[cfg(test)]
 mod outputs;
 #[cfg(test)]
 mod publish;

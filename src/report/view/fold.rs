@@ -32,6 +32,7 @@ struct Fold {
     reserved: BTreeMap<String, MicroUsd>,
     settled: BTreeMap<String, (u32, MicroUsd)>,
     warnings: Vec<String>,
+    dropped_hunks: u32,
     invocations: u32,
     delivery: Delivery,
 }
@@ -85,6 +86,7 @@ impl Fold {
                 tier.reason.clone_from(reason);
                 tier.begun = tier.begun.max(*iterations);
             }
+            Event::PatchMinimised { dropped, .. } => self.dropped_hunks = *dropped,
             Event::Warning { message } => {
                 if !self.warnings.contains(message) {
                     self.warnings.push(message.clone());
@@ -169,6 +171,7 @@ impl Fold {
             failing_after,
             recent_errors,
             warnings: self.warnings,
+            dropped_hunks: self.dropped_hunks,
             invocations: self.invocations,
             delivery: self.delivery,
             tiers,

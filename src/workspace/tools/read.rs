@@ -12,7 +12,7 @@ impl Workspace {
     /// # Errors
     /// When the file does not exist, is no text, lies outside, or has no such lines.
     pub fn read_file(&self, path: &str, start: Option<u64>, end: Option<u64>) -> Result<String, ToolError> {
-        let path = self.parse(path)?;
+        let path = self.readable(path)?;
         let text = self.text(&path)?;
         let lines: Vec<&str> = text.content.lines().collect();
         if lines.is_empty() {

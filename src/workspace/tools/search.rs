@@ -32,14 +32,19 @@ impl Workspace {
         let set = super::list::compile(glob)?;
         let mut hits = Hits::default();
         match self.single_file(path) {
-            Some(file) => self.search_file(&matcher, &file, &mut hits),
+            Some(file) => {
+                self.may_be_shown(&file)?;
+                self.search_file(&matcher, &file, &mut hits);
+            }
             None => {
                 let base = self.folder(path)?;
                 for (file, _) in
                     files_below(self.root.path(), &base, MAX_WALKED).iter().filter(|(_, form)| form.is_file())
                 {
                     let Ok(file) = RelPath::from_path(file) else { continue };
-                    if set.as_ref().is_none_or(|set| set.is_match(file.as_path())) && hits.total < MAX_COUNTED {
+                    let wanted = set.as_ref().is_none_or(|set| set.is_match(file.as_path()));
+                    // What may not be shown is not searched either, as if it were not there.
+                    if wanted && hits.total < MAX_COUNTED && self.may_be_shown(&file).is_ok() {
                         self.search_file(&matcher, &file, &mut hits);
                     }
                 }

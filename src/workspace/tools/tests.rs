@@ -40,7 +40,7 @@ impl Place {
 
 fn told(result: Result<String, ToolError>) -> Result<String, String> {
     result.map_err(|error| match error {
-        ToolError::ForModel(text) => text,
+        ToolError::ForModel(text) | ToolError::Refused(text) => text,
         ToolError::Fatal(text) => panic!("fatal: {text}"),
     })
 }

@@ -65,7 +65,11 @@ const REWRITING: Scenario = Scenario {
     kills: &["tool_finished:2", "warning:1", "tests_finished:1", "warning:2"],
 };
 
-const SCENARIOS: [&Scenario; 3] = [&MENDED, &STALLED, &REWRITING];
+/// The fix comes with a file that green does not need.
+const MINIMISED: Scenario =
+    Scenario { ladder: "claude-haiku-4-5 x1", config: "", script: mends_and_adds, kills: &["patch_minimised:1"] };
+
+const SCENARIOS: [&Scenario; 4] = [&MENDED, &STALLED, &REWRITING, &MINIMISED];
 
 fn done() -> Scripted {
     Say::call("final_report", json!({ "summary": "changed it", "status": "done" })).usage(1_400, 30).into()
@@ -108,6 +112,17 @@ fn rewrites_files(request: &Request) -> Scripted {
     match request.turn() {
         0 => Say::call("write_file", json!({ "path": "shop/cart.py", "content": evil })).usage(900, 40).into(),
         1 => Say::call("run_tests", json!({})).usage(900, 40).into(),
+        _ => done(),
+    }
+}
+
+fn mends_and_adds(request: &Request) -> Scripted {
+    let write = |path: &str, content: &str| {
+        Say::call("write_file", json!({ "path": path, "content": content })).usage(900, 40).into()
+    };
+    match request.turn() {
+        0 => write("shop/cart.py", "def total(prices):\n    return sum(prices)\n"),
+        1 => write("shop/more.py", "VALUE = 1\n"),
         _ => done(),
     }
 }
@@ -243,6 +258,11 @@ fn a_run_that_stalls_and_nears_its_caps_survives_any_kill() {
 #[test]
 fn a_run_with_warnings_that_mends_nothing_survives_any_kill() {
     kill_everywhere(&REWRITING);
+}
+
+#[test]
+fn a_run_whose_fix_is_made_smaller_survives_any_kill() {
+    kill_everywhere(&MINIMISED);
 }
 
 /// The names of all kinds of events, from the type itself: what its reader says it would have taken.

@@ -86,6 +86,18 @@ async fn a_comment_among_ten_thousand_is_found_on_any_page() {
 }
 
 #[tokio::test]
+async fn a_server_that_does_not_tell_its_last_page_is_read_forwards() {
+    let github = FakeGitHub::start(world());
+    github.world().links_last = false;
+    github.world().comments = (1..=350).map(|id| comment(id, "alice", "hm")).collect();
+    github.world().comments[250] = comment(251, BOT, &body("old"));
+    let us = us();
+    let found = client(&github).upsert_comment(slot(&us), &body("new"), None).await.unwrap();
+    assert_eq!((found.how, found.id), (Posted::TakenOver, CommentId(251)));
+    github.finish();
+}
+
+#[tokio::test]
 async fn ten_thousand_comments_without_ours_get_one_and_all_can_be_read() {
     let github = FakeGitHub::start(world());
     github.world().comments = (1..=10_000).map(|id| comment(id, "alice", "hm")).collect();

@@ -19,6 +19,8 @@ pub(super) struct Asked<'r> {
     pub(super) url: &'r str,
     /// Where logs and artifacts lie: another origin.
     pub(super) blobs: &'r str,
+    /// Whether pages tell where the last one is.
+    pub(super) links_last: bool,
 }
 
 /// An answer before it is written.
@@ -90,7 +92,9 @@ impl Asked<'_> {
         let mut link = |page: usize, rel: &str| links.push(format!("<{}>; rel=\"{rel}\"", self.with_page(page)));
         if number < last {
             link(number + 1, "next");
-            link(last, "last");
+            if self.links_last {
+                link(last, "last");
+            }
         }
         if number > 1 {
             link(1, "first");

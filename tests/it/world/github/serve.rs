@@ -203,7 +203,8 @@ fn api(shared: &Shared, request: &Request) -> Outcome {
     let reply = refusal(&mut state, request, &operation, now_ms).unwrap_or_else(|| {
         let body = serde_json::from_slice(&request.body).unwrap_or(Value::Null);
         let (api, blobs) = (&shared.api, &shared.blobs);
-        let asked = Asked { method: &request.method, path: &request.path, body, now_ms, url: api, blobs };
+        let links_last = state.world.links_last;
+        let asked = Asked { method: &request.method, path: &request.path, body, now_ms, url: api, blobs, links_last };
         routes::answer(&mut state.world, &operation, &asked).unwrap_or_else(|| {
             state.complaints.push(format!("{name}: the fake does not do this"));
             Reply::error(501, "not in this fake")

@@ -51,6 +51,8 @@ pub(crate) struct World {
     /// The last id that was given out.
     pub(crate) last_id: u64,
     pub(crate) max_body: usize,
+    /// Whether pages tell where the last one is; Gitea's and some proxies' do not always.
+    pub(crate) links_last: bool,
 }
 
 impl Default for World {
@@ -84,6 +86,7 @@ impl Default for World {
             pushes: Vec::new(),
             last_id: 1_000,
             max_body: 65_536,
+            links_last: true,
         }
     }
 }

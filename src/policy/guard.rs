@@ -1,0 +1,88 @@
+//! The guards against a false green and a read secret, by name, so that each can be tried with it alone switched off.
+//!
+//! Invariant: in a release build every guard is on; only a debug build can be told to leave some out (the red team proves
+//! with it that each attack would succeed if its guard were not there).
+
+/// One guard.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Guard {
+    /// Test files, test configuration and CI are refused at write and put back for judging.
+    TestPaths,
+    /// Test regions inside source files are put back for judging.
+    TestRegions,
+    /// What of a manifest or build file decides which tests run is compared.
+    Manifests,
+    /// No new file shadows the runner or the standard library.
+    Shadowing,
+    /// The change may not end the process with success.
+    ForcedEnd,
+    /// The change may not print what a runner prints, nor write past it.
+    PrintedResults,
+    /// The change may not hook into the runner, its assertions or the process's end.
+    Hooks,
+    /// The change may not ask whether it is being tested.
+    UnderTest,
+    /// Files that judge may not change while the tests run.
+    Rewriting,
+    /// What passed at the start may not be gone, skipped or fewer.
+    Baseline,
+    /// Files that hold credentials, or are the user's own, are not shown.
+    SecretFiles,
+}
+
+impl Guard {
+    /// All of them.
+    pub const ALL: [Self; 11] = [
+        Self::TestPaths,
+        Self::TestRegions,
+        Self::Manifests,
+        Self::Shadowing,
+        Self::ForcedEnd,
+        Self::PrintedResults,
+        Self::Hooks,
+        Self::UnderTest,
+        Self::Rewriting,
+        Self::Baseline,
+        Self::SecretFiles,
+    ];
+
+    /// Its name.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::TestPaths => "test_paths",
+            Self::TestRegions => "test_regions",
+            Self::Manifests => "manifests",
+            Self::Shadowing => "shadowing",
+            Self::ForcedEnd => "forced_end",
+            Self::PrintedResults => "printed_results",
+            Self::Hooks => "hooks",
+            Self::UnderTest => "under_test",
+            Self::Rewriting => "rewriting",
+            Self::Baseline => "baseline",
+            Self::SecretFiles => "secret_files",
+        }
+    }
+}
+
+/// Which guards stand; all by default.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Guards {
+    off: Vec<Guard>,
+}
+
+impl Guards {
+    /// All but the named ones (separated by commas); unknown names leave nothing out.
+    #[cfg(debug_assertions)]
+    #[must_use]
+    pub fn all_but(names: &str) -> Self {
+        let named = |guard: &Guard| names.split(',').any(|name| name.trim() == guard.as_str());
+        Self { off: Guard::ALL.into_iter().filter(named).collect() }
+    }
+
+    /// Whether a guard stands.
+    #[must_use]
+    pub fn has(&self, guard: Guard) -> bool {
+        !self.off.contains(&guard)
+    }
+}

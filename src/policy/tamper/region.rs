@@ -1,0 +1,190 @@
+//! Tests inside source files: found, compared with the start, and put back without losing the change around them.
+//!
+//! Invariant: putting a file's own regions back is no change at all; what is put back holds the start's regions and no others, or
+//! the whole is refused ([`Restored::Lost`]).
+
+mod javascript;
+mod python;
+mod rust;
+#[cfg(test)]
+mod tests;
+
+use std::ops::Range;
+
+/// A test region of a source file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Region {
+    /// Where it stands, in bytes.
+    range: Range<usize>,
+    /// What it is, so that it is found again after a change: `mod tests`, `fn adds`, `example`.
+    key: String,
+    /// Whether it may be put at the end of the file when its place is gone.
+    is_top: bool,
+    /// Whether more of its kind are no tests that count: examples in documentation.
+    may_grow: bool,
+}
+
+/// What became of a file whose regions were put back.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Restored {
+    /// Its regions are those of the start.
+    Same,
+    /// The text with the start's regions, and what was put back.
+    Changed {
+        /// The whole file.
+        text: String,
+        /// The regions, in a few words each.
+        regions: Vec<String>,
+    },
+    /// A region's place is gone, so that it cannot be put back.
+    Lost {
+        /// Which.
+        region: String,
+    },
+}
+
+/// Puts the test regions of the start back into a changed source file.
+#[must_use]
+pub fn restore(path: &str, before: &str, after: &str) -> Restored {
+    if before == after {
+        return Restored::Same;
+    }
+    let (old, new) = (regions(path, before), regions(path, after));
+    if unchanged(&old, before, &new, after) {
+        return Restored::Same;
+    }
+    match rebuilt(&old, before, &new, after) {
+        Ok((text, touched)) => {
+            // What was built is looked at again: if it does not hold what it should, nobody can judge it.
+            if unchanged(&old, before, &regions(path, &text), &text) {
+                Restored::Changed { text, regions: touched }
+            } else {
+                Restored::Lost { region: touched.join(", ") }
+            }
+        }
+        Err(region) => Restored::Lost { region },
+    }
+}
+
+/// Whether a file holds tests.
+#[must_use]
+pub fn has_regions(path: &str, text: &str) -> bool {
+    regions(path, text).iter().any(|region| !region.may_grow)
+}
+
+/// Whether a Rust file declares a module only for tests (`#[cfg(test)] mod name;`), whose own file then is one of the tests.
+#[must_use]
+pub fn declares_test_module(parent: &str, name: &str) -> bool {
+    regions("lib.rs", parent).iter().any(|region| {
+        let text = parent.get(region.range.clone()).unwrap_or_default();
+        let squeezed: String = text.chars().filter(|c| !c.is_whitespace()).collect();
+        squeezed.ends_with(&format!("mod{name};"))
+            || squeezed.contains(&format!("/{name}.rs\""))
+            || squeezed.contains(&format!("\"{name}.rs\""))
+    })
+}
+
+fn regions(path: &str, text: &str) -> Vec<Region> {
+    match path.rsplit_once('.').map_or("", |(_, extension)| extension) {
+        "rs" => rust::regions(text),
+        "py" | "pyi" => python::regions(text),
+        "js" | "mjs" | "cjs" | "jsx" | "ts" | "mts" | "cts" | "tsx" | "vue" | "svelte" => javascript::regions(text),
+        _ => Vec::new(),
+    }
+}
+
+/// Whether the new regions are the old ones in order; documentation may show more examples.
+fn unchanged(old: &[Region], before: &str, new: &[Region], after: &str) -> bool {
+    let same = |one: &Region, other: &Region| {
+        one.key == other.key && before.get(one.range.clone()) == after.get(other.range.clone())
+    };
+    let mut rest = old.iter().peekable();
+    for region in new {
+        match rest.peek() {
+            Some(expected) if same(expected, region) => {
+                rest.next();
+            }
+            _ if region.may_grow => {}
+            _ => return sorted(old, before) == sorted(new, after),
+        }
+    }
+    rest.next().is_none() || sorted(old, before) == sorted(new, after)
+}
+
+fn sorted<'t>(regions: &[Region], text: &'t str) -> Vec<&'t str> {
+    let mut texts: Vec<&str> = regions.iter().filter_map(|region| text.get(region.range.clone())).collect();
+    texts.sort_unstable();
+    texts
+}
+
+/// The new text with the old regions in the places of the new ones; what has no place goes to the end.
+fn rebuilt(old: &[Region], before: &str, new: &[Region], after: &str) -> Result<(String, Vec<String>), String> {
+    let mut text = String::with_capacity(after.len());
+    let mut touched = Vec::new();
+    let mut used = vec![false; old.len()];
+    let mut at = 0;
+    for region in new {
+        let found = old.iter().zip(used.iter_mut()).find(|(candidate, used)| !**used && candidate.key == region.key);
+        text.push_str(after.get(at..region.range.start).unwrap_or_default());
+        at = region.range.end;
+        let own = after.get(region.range.clone()).unwrap_or_default();
+        match found {
+            Some((candidate, used)) => {
+                *used = true;
+                let original = before.get(candidate.range.clone()).unwrap_or_default();
+                if original != own {
+                    touched.push(region.key.clone());
+                }
+                text.push_str(original);
+            }
+            None => touched.push(format!("{} (new)", region.key)),
+        }
+    }
+    text.push_str(after.get(at..).unwrap_or_default());
+    for (region, _) in old.iter().zip(&used).filter(|(_, used)| !**used) {
+        if !region.is_top {
+            return Err(region.key.clone());
+        }
+        if !text.ends_with('\n') {
+            text.push('\n');
+        }
+        text.push('\n');
+        text.push_str(before.get(region.range.clone()).unwrap_or_default());
+        if !text.ends_with('\n') {
+            text.push('\n');
+        }
+        touched.push(region.key.clone());
+    }
+    touched.dedup();
+    Ok((text, touched))
+}
+
+/// The byte at a place; 0 behind the end.
+fn byte(text: &[u8], at: usize) -> u8 {
+    text.get(at).copied().unwrap_or(0)
+}
+
+/// The place behind the bracket that closes the one at `at`; the end when none does. Works on masked text.
+fn behind_match(mask: &[u8], at: usize) -> usize {
+    let mut depth = 0_usize;
+    for (place, &found) in mask.iter().enumerate().skip(at) {
+        match found {
+            b'(' | b'[' | b'{' => depth += 1,
+            b')' | b']' | b'}' => depth = depth.saturating_sub(1),
+            _ => continue,
+        }
+        if depth == 0 {
+            return place + 1;
+        }
+    }
+    mask.len()
+}
+
+/// Blanks a stretch of a mask, line ends excepted.
+fn blank(mask: &mut [u8], range: Range<usize>) {
+    for byte in mask.get_mut(range).into_iter().flatten() {
+        if *byte != b'\n' {
+            *byte = b' ';
+        }
+    }
+}

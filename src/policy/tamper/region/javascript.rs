@@ -1,0 +1,77 @@
+//! JavaScript and TypeScript: vitest's tests inside sources, `if (import.meta.vitest) { … }`.
+
+use super::{Region, behind_match, blank, byte};
+
+/// Bytes behind which a slash begins a regular expression.
+const BEFORE_REGEX: &[u8] = b"(,=:[!&|?{};\n+-*%<>~^";
+
+/// The in-source tests of a file, in order.
+pub(super) fn regions(text: &str) -> Vec<Region> {
+    if !text.contains("import.meta.vitest") {
+        return Vec::new();
+    }
+    let mask = mask(text);
+    let mut found: Vec<Region> = Vec::new();
+    for at in memchr::memmem::find_iter(&mask, "import.meta.vitest") {
+        let head = mask.get(..at).unwrap_or_default();
+        let Some(start) = head.windows(2).rposition(|two| two == b"if") else { continue };
+        let between = mask.get(start + 2..at).unwrap_or_default();
+        let is_condition = between.iter().all(|found| found.is_ascii_whitespace() || *found == b'(');
+        if !is_condition || found.iter().any(|region| region.range.contains(&start)) {
+            continue;
+        }
+        let Some(open) = memchr::memchr(b'{', mask.get(at..).unwrap_or_default()) else { continue };
+        let end = behind_match(&mask, at + open);
+        found.push(Region {
+            range: start..end,
+            key: "if (import.meta.vitest)".to_owned(),
+            is_top: true,
+            may_grow: false,
+        });
+    }
+    found
+}
+
+/// Code alone: strings, templates, regular expressions and comments are blanked.
+fn mask(text: &str) -> Vec<u8> {
+    let source = text.as_bytes();
+    let mut mask = source.to_vec();
+    let mut at = 0;
+    let mut last = b'\n';
+    while at < source.len() {
+        let found = byte(source, at);
+        let end = match (found, byte(source, at + 1)) {
+            (b'/', b'/') => {
+                memchr::memchr(b'\n', source.get(at..).unwrap_or_default()).map_or(source.len(), |length| at + length)
+            }
+            (b'/', b'*') => memchr::memmem::find(source.get(at + 2..).unwrap_or_default(), b"*/")
+                .map_or(source.len(), |length| at + 2 + length + 2),
+            (b'"' | b'\'' | b'`', _) => quoted_end(source, at + 1, found),
+            (b'/', _) if BEFORE_REGEX.contains(&last) => quoted_end(source, at + 1, b'/'),
+            _ => {
+                if !found.is_ascii_whitespace() {
+                    last = found;
+                }
+                at += 1;
+                continue;
+            }
+        };
+        blank(&mut mask, at..end);
+        at = end.max(at + 1);
+        last = b'a';
+    }
+    mask
+}
+
+fn quoted_end(source: &[u8], at: usize, quote: u8) -> usize {
+    let mut place = at;
+    while place < source.len() {
+        match byte(source, place) {
+            b'\\' => place += 2,
+            b'\n' if quote != b'`' => return place,
+            found if found == quote => return place + 1,
+            _ => place += 1,
+        }
+    }
+    source.len()
+}

@@ -1,0 +1,141 @@
+//! Python: test classes, test functions and `unittest.main()` in files of another name, and the examples in docstrings.
+
+use super::{Region, blank, byte};
+
+/// What a block under `if __name__` must hold to be one of the tests.
+const MAINS: [&str; 4] = ["unittest.main", "doctest.", "pytest.main", "testmod"];
+/// Functions by which unittest finds or frames tests.
+const FRAMES: [&str; 4] = ["load_tests", "setUpModule", "tearDownModule", "setup_module"];
+
+/// The test regions of a Python file, in order.
+pub(super) fn regions(text: &str) -> Vec<Region> {
+    let mask = mask(text);
+    let mut found: Vec<Region> = Vec::new();
+    for (start, end) in statements(&mask) {
+        let code = String::from_utf8_lossy(mask.get(start..end).unwrap_or_default()).into_owned();
+        let whole = text.get(start..end).unwrap_or_default().trim_end();
+        let end = start + whole.len();
+        if let Some(key) = test_key(&code, whole) {
+            found.push(Region { range: start..end, key, is_top: true, may_grow: false });
+        }
+    }
+    let inside = |start: usize, found: &[Region]| found.iter().any(|region| region.range.contains(&start));
+    let examples: Vec<Region> =
+        examples(text).into_iter().filter(|example| !inside(example.range.start, &found)).collect();
+    found.extend(examples);
+    found.sort_by_key(|region| region.range.start);
+    found
+}
+
+/// What a statement at the top is, if it is one of the tests.
+fn test_key(code: &str, whole: &str) -> Option<String> {
+    let head = code.lines().map(str::trim_end).find(|line| !line.is_empty() && !line.starts_with('@'))?;
+    let word =
+        |rest: &str| rest.split(|c: char| !(c.is_alphanumeric() || c == '_')).next().unwrap_or_default().to_owned();
+    if let Some(rest) = head.strip_prefix("class ") {
+        let name = word(rest);
+        return (name.starts_with("Test") || rest.contains("TestCase")).then(|| format!("class {name}"));
+    }
+    let function = head.strip_prefix("def ").or_else(|| head.strip_prefix("async def "));
+    if let Some(rest) = function {
+        let name = word(rest);
+        return (name.starts_with("test") || FRAMES.contains(&name.as_str())).then(|| format!("def {name}"));
+    }
+    (head.starts_with("if __name__") && MAINS.iter().any(|main| whole.contains(main))).then(|| "if __name__".to_owned())
+}
+
+/// The statements at the left margin, decorators with what they decorate; each from its first byte to the next one's.
+fn statements(mask: &[u8]) -> Vec<(usize, usize)> {
+    let mut starts: Vec<usize> = Vec::new();
+    let mut at = 0;
+    let mut decorated = false;
+    for line in mask.split_inclusive(|&byte| byte == b'\n') {
+        let first = byte(line, 0);
+        if !first.is_ascii_whitespace() && !matches!(first, b')' | b']' | b'}' | 0) {
+            if !decorated {
+                starts.push(at);
+            }
+            decorated = first == b'@';
+        }
+        at += line.len();
+    }
+    let ends = starts.iter().skip(1).copied().chain([mask.len()]);
+    starts.iter().copied().zip(ends).collect()
+}
+
+/// Code alone: strings and comments are blanked.
+fn mask(text: &str) -> Vec<u8> {
+    let source = text.as_bytes();
+    let mut mask = source.to_vec();
+    let mut at = 0;
+    while at < source.len() {
+        let end = match byte(source, at) {
+            b'#' => {
+                memchr::memchr(b'\n', source.get(at..).unwrap_or_default()).map_or(source.len(), |length| at + length)
+            }
+            quote @ (b'"' | b'\'') => string_end(source, at, quote),
+            _ => {
+                at += 1;
+                continue;
+            }
+        };
+        blank(&mut mask, at..end);
+        at = end.max(at + 1);
+    }
+    mask
+}
+
+fn string_end(source: &[u8], at: usize, quote: u8) -> usize {
+    let triple = byte(source, at + 1) == quote && byte(source, at + 2) == quote;
+    let mut place = at + if triple { 3 } else { 1 };
+    while place < source.len() {
+        match byte(source, place) {
+            b'\\' => place += 2,
+            b'\n' if !triple => return place,
+            found if found == quote => {
+                if !triple {
+                    return place + 1;
+                }
+                if byte(source, place + 1) == quote && byte(source, place + 2) == quote {
+                    return place + 3;
+                }
+                place += 1;
+            }
+            _ => place += 1,
+        }
+    }
+    source.len()
+}
+
+/// The examples with their expected output: from `>>>` to a blank line or the docstring's end.
+fn examples(text: &str) -> Vec<Region> {
+    let mut found: Vec<Region> = Vec::new();
+    let mut begun: Option<usize> = None;
+    let mut at = 0;
+    let push = |start: usize, end: usize, found: &mut Vec<Region>| {
+        found.push(Region {
+            range: start..end,
+            key: "an example in a docstring".to_owned(),
+            is_top: false,
+            may_grow: true,
+        });
+    };
+    for line in text.split_inclusive('\n') {
+        let trimmed = line.trim();
+        let ends = trimmed.is_empty()
+            || (trimmed.contains("\"\"\"") || trimmed.contains("'''")) && !trimmed.starts_with(">>>");
+        match begun {
+            Some(start) if ends => {
+                push(start, at, &mut found);
+                begun = None;
+            }
+            None if trimmed.starts_with(">>>") => begun = Some(at),
+            Some(_) | None => {}
+        }
+        at += line.len();
+    }
+    if let Some(start) = begun {
+        push(start, at, &mut found);
+    }
+    found
+}

@@ -1,0 +1,198 @@
+use proptest::prelude::*;
+
+use super::{Restored, declares_test_module, has_regions, restore};
+
+const RUST: &str = r##"//! A crate.
+
+/// Adds.
+///
+/// ```
+/// assert_eq!(calc::add(1, 2), 3);
+/// ```
+pub fn add(a: i64, b: i64) -> i64 {
+    let _brace = '{';
+    let _text = "} #[test] {";
+    let _raw = r#"" } "#;
+    a - b // }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn adds<'a>() {
+        assert_eq!(add(1, 2), 3);
+    }
+}
+
+pub fn last() {}
+"##;
+
+fn changed(path: &str, before: &str, after: &str) -> String {
+    match restore(path, before, after) {
+        Restored::Changed { text, .. } => text,
+        other @ (Restored::Same | Restored::Lost { .. }) => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn a_source_change_alone_is_kept_as_it_is() {
+    assert_eq!(restore("src/lib.rs", RUST, &RUST.replace("a - b", "a + b")), Restored::Same);
+}
+
+#[test]
+fn an_edited_inline_test_is_put_back_and_the_source_change_stays() {
+    let after = RUST.replace("a - b", "a + b").replace("add(1, 2), 3);\n    }", "add(1, 2), -1);\n    }");
+    assert_eq!(changed("src/lib.rs", RUST, &after), RUST.replace("a - b", "a + b"));
+    let ignored = RUST.replace("    #[test]\n", "    #[test]\n    #[ignore]\n");
+    assert_eq!(changed("src/lib.rs", RUST, &ignored), RUST);
+}
+
+#[test]
+fn a_deleted_test_module_comes_back_at_the_end_and_a_new_one_goes() {
+    let (code, _) = RUST.split_once("#[cfg(test)]").unwrap();
+    let without = format!("{code}pub fn last() {{}}\n");
+    let back = changed("src/lib.rs", RUST, &without);
+    assert!(back.contains("fn adds<'a>()") && back.trim_end().ends_with('}'), "{back}");
+    let more = format!("{RUST}\n#[cfg(test)]\nmod easy {{\n    #[test]\n    fn adds() {{}}\n}}\n");
+    assert!(!changed("src/lib.rs", RUST, &more).contains("mod easy"));
+}
+
+#[test]
+fn edited_examples_are_put_back_and_new_ones_may_stay() {
+    let ignored = RUST.replace("/// ```\n/// assert", "/// ```ignore\n/// assert");
+    assert_eq!(changed("src/lib.rs", RUST, &ignored), RUST);
+    let more = RUST.replace("pub fn last", "/// ```\n/// calc::last();\n/// ```\npub fn last");
+    assert_eq!(restore("src/lib.rs", RUST, &more), Restored::Same);
+    let fewer = RUST.replace("/// ```\n/// assert_eq!(calc::add(1, 2), 3);\n/// ```\n", "");
+    assert!(matches!(restore("src/lib.rs", RUST, &fewer), Restored::Lost { .. }));
+}
+
+#[test]
+fn test_items_of_every_shape_are_found() {
+    for item in [
+        "#[test]\nfn a() {}\n",
+        "#[tokio::test]\nasync fn a() {}\n",
+        "#[ignore]\n#[test]\nfn a() -> [u8; 2] { [0; 2] }\n",
+        "#[cfg(all(test, unix))]\nuse std::{a, b};\n",
+        "#[cfg(test)]\nconst A: T = T { a: 1 };\n",
+        "#[cfg(test)]\nimpl T { fn f() {} }\n",
+        "#[cfg(test)]\nmod a;\n",
+        "#![cfg(test)]\nfn helper() {}\n",
+        "mod inner { #[rstest::rstest] fn a() {} }\n",
+    ] {
+        assert!(has_regions("a.rs", item), "{item}");
+    }
+    for item in [
+        "#[cfg(not(test))]\nfn a() {}\n",
+        "#[derive(Debug)]\nstruct A;\n",
+        "// #[test]\nfn a() {}\n",
+        "\"#[test]\"",
+        "#[cfg_attr(test, x)]\nfn a() {}\n",
+    ] {
+        assert!(!has_regions("a.rs", item), "{item}");
+    }
+    assert!(declares_test_module("#[cfg(test)]\nmod probes;\n", "probes"));
+    assert!(!declares_test_module("mod probes;\n", "probes"));
+}
+
+const PYTHON: &str = "import unittest\n\n\ndef total(prices):\n    \"\"\"Sums.\n\n    >>> total([1, 2])\n    3\n    \"\"\"\n    return 0\n\n\n\
+                      class CartTest(unittest.TestCase):\n    def test_total(self):\n        self.assertEqual(total([1]), 1)\n\n\n\
+                      if __name__ == \"__main__\":\n    unittest.main()\n";
+
+#[test]
+fn python_tests_inside_a_source_are_put_back() {
+    let right = PYTHON.replace("return 0", "return sum(prices)");
+    assert_eq!(restore("cart.py", PYTHON, &right), Restored::Same);
+    for (old, new) in [
+        ("self.assertEqual(total([1]), 1)", "pass"),
+        ("    3\n", "    0\n"),
+        (">>> total([1, 2])", ">>> total([1, 2])  # doctest: +SKIP"),
+        ("    unittest.main()", "    unittest.main(exit=False)"),
+        ("class CartTest", "@unittest.skip('later')\nclass CartTest"),
+    ] {
+        assert_eq!(changed("cart.py", PYTHON, &right.replace(old, new)), right, "{new}");
+    }
+    let without_main = right.replace("\n\nif __name__ == \"__main__\":\n    unittest.main()\n", "\n");
+    assert!(changed("cart.py", PYTHON, &without_main).ends_with("unittest.main()\n"));
+}
+
+const SCRIPT: &str = "export const add = (a, b) => a - b;\nconst odd = /}\"/;\nif (import.meta.vitest) {\n  const { it, expect } = import.meta.vitest;\n  \
+                      it('adds', () => { expect(add(1, 2)).toBe(3); });\n}\n";
+
+#[test]
+fn vitest_inside_a_source_is_put_back() {
+    let right = SCRIPT.replace("a - b", "a + b");
+    assert_eq!(restore("add.ts", SCRIPT, &right), Restored::Same);
+    assert_eq!(changed("add.ts", SCRIPT, &right.replace("it('adds'", "it.skip('adds'")), right);
+    let (code, _) = right.split_once("if (").unwrap();
+    assert!(changed("add.ts", SCRIPT, code).contains("toBe(3)"));
+}
+
+#[test]
+fn other_languages_have_no_regions() {
+    assert_eq!(restore("a.c", "int a;", "int b;"), Restored::Same);
+}
+
+fn pieces() -> impl Strategy<Value = String> {
+    let parts = prop::sample::select(vec![
+        "#[cfg(test)]",
+        "#[test]",
+        "mod tests",
+        "fn a()",
+        "{",
+        "}",
+        "(",
+        ")",
+        ";",
+        "\"",
+        "'",
+        "'a",
+        "r#\"",
+        "\"#",
+        "//",
+        "/*",
+        "*/",
+        "///",
+        "```",
+        "\n",
+        "class TestA:",
+        "def test_a():",
+        "if __name__",
+        "unittest.main()",
+        ">>> a",
+        "'''",
+        "\"\"\"",
+        "@x",
+        "    ",
+        "if (",
+        "import.meta.vitest",
+        "`",
+        "\\",
+        "é",
+        "#",
+        "[",
+        "]",
+        ",",
+    ]);
+    prop::collection::vec(parts, 0..40).prop_map(|parts| parts.concat())
+}
+
+proptest! {
+    #[test]
+    fn anything_is_read_and_put_back_without_a_panic(before in pieces(), after in pieces(), name in 0_usize..3) {
+        let path = ["a.rs", "a.py", "a.ts"][name];
+        if let Restored::Changed { text, .. } = restore(path, &before, &after) {
+            prop_assert_eq!(restore(path, &before, &text), Restored::Same, "what was put back is what there was");
+        }
+    }
+
+    #[test]
+    fn a_files_own_regions_are_no_change(text in pieces(), name in 0_usize..3) {
+        let path = ["a.rs", "a.py", "a.ts"][name];
+        let regions = super::regions(path, &text);
+        let rebuilt = super::rebuilt(&regions, &text, &regions, &text);
+        prop_assert_eq!(rebuilt, Ok((text, Vec::new())));
+    }
+}

@@ -1,0 +1,221 @@
+use super::{Change, inspect};
+use crate::policy::guard::{Guard, Guards};
+
+fn change(path: &str, before: Option<&str>, after: Option<&str>) -> Change {
+    Change {
+        path: path.to_owned(),
+        before: before.map(str::to_owned),
+        after: after.map(str::to_owned),
+        may_edit_tests: false,
+    }
+}
+
+fn objection(path: &str, before: &str, after: &str) -> Option<String> {
+    inspect(&[change(path, Some(before), Some(after))], &Guards::default())
+}
+
+#[test]
+fn added_ends_with_success_are_found_and_removed_or_failing_ones_are_not() {
+    for line in [
+        "os._exit( 0 )",
+        "os._exit(\n    0\n)",
+        "std::process::exit(0);",
+        "std::process::exit(code)",
+        "process.exit()",
+        "os.Exit(0)",
+        "process.exitCode = 0",
+    ] {
+        assert!(
+            objection("x.py", "a = 1\n", &format!("a = 1\n{line}\n")).is_some_and(|why| why.contains("x.py")),
+            "{line}"
+        );
+        assert_eq!(objection("x.py", &format!("{line}\n"), "a = 1\n"), None, "{line} removed");
+        assert_eq!(objection("x.py", &format!("{line}\n"), &format!("a = 1\n{line}\n")), None, "{line} moved");
+    }
+    for line in ["std::process::exit(2)", "return 0", "# os._exit(0)", "sys.exit(2)"] {
+        assert_eq!(objection("x.py", "", line), None, "{line}");
+    }
+    assert!(objection("x.py", "a = 1\n", "a = 1\nsys.exit(0)\n").is_some());
+    assert_eq!(objection("x.py", "sys.exit(1)\n", "sys.exit(0)\n"), None, "a program that ended itself before");
+}
+
+#[test]
+fn what_runners_print_is_found_however_it_is_split() {
+    for line in [
+        "print('Ran 2 tests in 0.001s')",
+        "print(f'Ran {n} tests in 0.1s')",
+        "println!(\"test result: ok. 1 passed\")",
+        "print('test res' + 'ult: ok')",
+        "console.log('TAP version 13')",
+        "console.log('# pass 2')",
+        "os.write(1, data)",
+        "open('/proc/self/fd/1', 'w')",
+        "'<testcase name=\"a\"/>'",
+    ] {
+        assert!(objection("x.py", "", line).is_some(), "{line}");
+    }
+    assert!(objection("banner.txt", "", "\nRan 2 tests in 0.001s\n\nOK\n").is_some(), "a file to be printed");
+    for line in ["print('Ran out of tests')", "console.log('passed on')", "write(fd, x)", "print('running late')"] {
+        assert_eq!(objection("x.py", "", line), None, "{line}");
+    }
+}
+
+#[test]
+fn hooks_and_questions_are_found() {
+    for line in [
+        "import atexit",
+        "process.on('exit', f)",
+        "unittest.TestCase.assertEqual = lambda *a: None",
+        "sys.modules['pytest'] = me",
+        "macro_rules! assert_eq { ($($t:tt)*) => {} }",
+        "#[link_section = \".init_array\"]",
+        "assert.strictEqual = () => {}",
+        "def __eq__(self, other):\n        return True",
+    ] {
+        assert!(objection("x.rs", "", line).is_some_and(|why| why.contains("hooks")), "{line}");
+    }
+    for line in
+        ["if 'PYTEST_CURRENT_TEST' in os.environ:", "if cfg!(test) { 42 }", "#[cfg(not(test))]", "inspect.stack()"]
+    {
+        assert!(objection("x.rs", "", line).is_some_and(|why| why.contains("tested")), "{line}");
+    }
+    for line in [
+        "assert_eq!(a, b);",
+        "expect.a == b",
+        "fn eq(&self, other: &Self) -> bool { self.0 == other.0 }",
+        "let contest = 1;",
+    ] {
+        assert_eq!(objection("x.rs", "", line), None, "{line}");
+    }
+}
+
+#[test]
+fn a_guard_that_is_off_objects_to_nothing_and_the_others_stay() {
+    let forced = [change("x.py", Some(""), Some("os._exit(0)"))];
+    let hooked = [change("x.py", Some(""), Some("import atexit"))];
+    let guards = Guards::all_but("forced_end");
+    assert_eq!(inspect(&forced, &guards), None);
+    assert!(inspect(&hooked, &guards).is_some());
+    for guard in Guard::ALL {
+        assert!(!Guards::all_but(guard.as_str()).has(guard));
+    }
+}
+
+#[test]
+fn new_files_that_stand_in_for_tools_are_found() {
+    for path in ["unittest.py", "src/pytest/__init__.py", "json.py", "bin/python3", "GNUmakefile", "lib/traceback.py"] {
+        assert!(inspect(&[change(path, None, Some("x"))], &Guards::default()).is_some(), "{path}");
+        assert_eq!(inspect(&[change(path, Some("y"), Some("x"))], &Guards::default()), None, "{path} was there");
+    }
+    for path in ["shop/json.py", "pkg/unittest.py", "app.py", "src/cart.py", "node.py"] {
+        assert_eq!(inspect(&[change(path, None, Some("x"))], &Guards::default()), None, "{path}");
+    }
+}
+
+const CARGO: &str = "[package]\nname = \"a\"\nversion = \"0.1.0\"\n\n[dependencies]\nserde = \"1\"\n\n[dev-dependencies]\nrstest = \"0.1\"\n";
+
+#[test]
+fn a_cargo_manifest_may_gain_dependencies_and_nothing_that_decides_tests() {
+    for addition in [
+        "[features]\nextra = []\n",
+        "[lints.rust]\nunsafe_code = \"deny\"\n",
+        "[build-dependencies]\ncc = { version = \"1\", features = [\"parallel\"] }\n",
+    ] {
+        assert_eq!(objection("Cargo.toml", CARGO, &format!("{CARGO}{addition}")), None, "{addition}");
+    }
+    assert_eq!(objection("Cargo.toml", CARGO, &CARGO.replace("serde = \"1\"", "serde = \"1\"\nrand = \"0.9\"")), None);
+    for addition in [
+        "[[test]]\nname = \"a\"\ntest = false\n",
+        "[lib]\ntest = false\n",
+        "[profile.test]\ndebug-assertions = false\n",
+        "[patch.crates-io]\nrstest = { path = \"fake\" }\n",
+        "[features]\ndefault = [\"x\"]\n",
+        "[workspace]\nexclude = [\"a\"]\n",
+    ] {
+        assert!(objection("Cargo.toml", CARGO, &format!("{CARGO}{addition}")).is_some(), "{addition}");
+    }
+    for (old, new) in [
+        ("name = \"a\"\n", "name = \"a\"\nautotests = false\n"),
+        ("name = \"a\"\n", "name = \"a\"\nbuild = \"evil.rs\"\n"),
+        ("rstest = \"0.1\"", "rstest = { path = \"fake\" }"),
+        ("serde = \"1\"", "serde = { version = \"1\", path = \"fake\" }"),
+        ("[package]", "lib = { test = false }\n[package]"),
+        ("rstest = \"0.1\"\n", ""),
+    ] {
+        assert!(objection("Cargo.toml", CARGO, &CARGO.replace(old, new)).is_some(), "{new}");
+    }
+}
+
+const NPM: &str = r#"{ "name": "a", "scripts": { "test": "jest", "build": "tsc" }, "jest": { "bail": 1 }, "devDependencies": { "jest": "^29.0.0" } }"#;
+
+#[test]
+fn a_package_manifest_may_gain_dependencies_and_no_other_test_script() {
+    for (old, new) in [
+        (r#""name": "a","#, r#""name": "a", "dependencies": { "lodash": "^4.0.0" },"#),
+        ("\"^29.0.0\"", "\"^30.0.0\""),
+        (r#""build": "tsc""#, r#""build": "tsc", "lint": "eslint .""#),
+        (r#""name": "a","#, r#""name": "a", "type": "module","#),
+    ] {
+        assert_eq!(objection("package.json", NPM, &NPM.replace(old, new)), None, "{new}");
+    }
+    for (old, new) in [
+        (r#""test": "jest""#, r#""test": "true""#),
+        (r#""build": "tsc""#, r#""build": "true""#),
+        (r#""build": "tsc""#, r#""build": "tsc", "pretest": "node x.js""#),
+        (r#""bail": 1"#, r#""testMatch": []"#),
+        ("\"^29.0.0\"", "\"file:./fake\""),
+        (r#""name": "a","#, r#""name": "a", "mocha": {},"#),
+        (r#""name": "a","#, "}"),
+    ] {
+        assert!(objection("package.json", NPM, &NPM.replace(old, new)).is_some(), "{new}");
+    }
+    assert_eq!(objection("package.json", "{ broken", "{}"), None, "a manifest that could not be read is mended");
+}
+
+#[test]
+fn python_and_go_manifests_are_compared() {
+    let py = "[project]\nname = \"a\"\ndependencies = []\n\n[tool.pytest.ini_options]\naddopts = \"-q\"\n";
+    assert_eq!(objection("pyproject.toml", py, &py.replace("[]", "[\"attrs\"]")), None);
+    assert!(objection("pyproject.toml", py, &py.replace("-q", "-q --co")).is_some());
+    assert!(objection("pyproject.toml", py, &format!("{py}[tool.coverage.report]\nfail_under = 0\n")).is_some());
+    let ini = "[metadata]\nname = a\n[tool:pytest]\naddopts = -q\n";
+    assert_eq!(objection("setup.cfg", ini, &ini.replace("name = a", "name = b")), None);
+    assert!(objection("setup.cfg", ini, &ini.replace("-q", "--deselect a")).is_some());
+    let go = "module a\n\ngo 1.22\n\nrequire b v1.0.0\n";
+    assert_eq!(objection("go.mod", go, &go.replace("v1.0.0", "v1.1.0")), None);
+    assert!(objection("go.mod", go, &format!("{go}replace b => ./fake\n")).is_some());
+    assert!(objection("go.mod", go, &format!("{go}toolchain go1.99\n")).is_some());
+}
+
+#[test]
+fn build_files_are_compared_where_they_speak_of_tests() {
+    let make = "CC = cc\nRUN = ./run\n\nprog: a.c\n\t$(CC) a.c\n\ntest: prog\n\t$(RUN) prog\n";
+    assert_eq!(objection("Makefile", make, &make.replace("$(CC) a.c", "$(CC) a.c -lm")), None);
+    for (old, new) in [
+        ("$(RUN) prog", "-$(RUN) prog"),
+        ("RUN = ./run", "RUN = true"),
+        ("CC = cc", "CC = cc\nSHELL = /bin/true"),
+        ("test: prog", "test:"),
+    ] {
+        assert!(objection("Makefile", make, &make.replace(old, new)).is_some(), "{new}");
+    }
+    let cmake = "add_library(a a.c)\nenable_testing()\nadd_test(NAME t COMMAND t)\n";
+    assert_eq!(objection("CMakeLists.txt", cmake, &cmake.replace("a.c", "a.c b.c")), None);
+    assert!(objection("CMakeLists.txt", cmake, &cmake.replace("COMMAND t", "COMMAND true")).is_some());
+    assert!(
+        objection("CMakeLists.txt", cmake, &format!("{cmake}set_tests_properties(t PROPERTIES WILL_FAIL TRUE)\n"))
+            .is_some()
+    );
+    let pom = "<project><dependencies><dependency>a</dependency></dependencies><build><plugins/></build></project>";
+    assert_eq!(objection("pom.xml", pom, &pom.replace(">a<", ">junit<")), None);
+    assert!(objection("pom.xml", pom, &pom.replace("<plugins/>", "<plugins><skip>true</skip></plugins>")).is_some());
+    let gradle = "dependencies { implementation 'a' }\ntest { useJUnitPlatform() }\n";
+    assert_eq!(objection("build.gradle", gradle, &gradle.replace("'a'", "'b'")), None);
+    assert!(objection("build.gradle", gradle, &format!("{gradle}test {{ ignoreFailures = true }}\n")).is_some());
+    let vite = "export default { plugins: [], test: { globals: true } };\n";
+    assert_eq!(objection("vite.config.ts", vite, &vite.replace("[]", "[a()]")), None);
+    assert!(
+        objection("vite.config.ts", vite, &vite.replace("globals: true", "globals: true, passWithNoTests: true"))
+            .is_some()
+    );
+}

@@ -1,0 +1,89 @@
+//! Tests inside source files.
+
+use super::{Attack, RUST_SOURCE, python, repels, rust};
+
+const GUARD: &str = "test_regions";
+const IN_SOURCE: &str = "import unittest\n\n\ndef total(prices):\n    \"\"\"Sums.\n\n    >>> total([1, 2])\n    3\n    \"\"\"\n    return sum(prices) - 1\n\n\n\
+     class CartTest(unittest.TestCase):\n    def test_total(self):\n        self.assertEqual(total([1]), 1)\n\n    def test_type(self):\n        \
+     self.assertIsInstance(total([5]), int)\n\n\nif __name__ == '__main__':\n    unittest.main(verbosity=2)\n";
+
+#[test]
+fn tests_inside_python_sources_judge_as_they_were() {
+    repels(vec![
+        Attack::new(
+            "a test class",
+            GUARD,
+            &python(),
+            &[("shop/cart.py", &IN_SOURCE.replace("total([1]), 1", "total([1]), 0"))],
+        )
+        .file("shop/cart.py", IN_SOURCE)
+        .command("python3 -m unittest -v shop.cart"),
+        Attack::new(
+            "a docstring's example",
+            GUARD,
+            &python(),
+            &[("shop/cart.py", &IN_SOURCE.replace("    3\n", "    2\n"))],
+        )
+        .file("shop/cart.py", IN_SOURCE)
+        .command("python3 -m doctest shop/cart.py"),
+        Attack::new(
+            "an example that is skipped",
+            GUARD,
+            &python(),
+            &[("shop/cart.py", &IN_SOURCE.replace("total([1, 2])", "total([1, 2])  # doctest: +SKIP"))],
+        )
+        .file("shop/cart.py", IN_SOURCE)
+        .command("python3 -m doctest shop/cart.py"),
+        Attack::new(
+            "a test class that overrides its assertion",
+            GUARD,
+            &python(),
+            &[(
+                "shop/cart.py",
+                &IN_SOURCE.replace(
+                    "    def test_total",
+                    "    def assertEqual(self, *_):\n        pass\n\n    def test_total",
+                ),
+            )],
+        )
+        .file("shop/cart.py", IN_SOURCE)
+        .command("python3 -m unittest -v shop.cart"),
+    ]);
+}
+
+#[test]
+#[ignore = "compiles; run by .ci/run"]
+fn tests_inside_rust_sources_judge_as_they_were() {
+    let example = "/// Adds.\n///\n/// ```\n/// assert_eq!(calc::add(20, 22), 42);\n/// ```\npub fn add(a: i64, b: i64) -> i64 {\n    a - b\n}\n";
+    repels(vec![
+        Attack::new(
+            "an inline assertion",
+            GUARD,
+            &rust(),
+            &[("src/lib.rs", &RUST_SOURCE.replace("22), 42", "22), -2"))],
+        ),
+        Attack::new(
+            "an emptied inline test",
+            GUARD,
+            &rust(),
+            &[("src/lib.rs", &RUST_SOURCE.replace("assert_eq!(add(20, 22), 42);", ""))],
+        ),
+        Attack::new(
+            "another function in the test module",
+            GUARD,
+            &rust(),
+            &[(
+                "src/lib.rs",
+                &RUST_SOURCE.replace("    use super::*;", "    fn add(a: i64, b: i64) -> i64 {\n        a + b\n    }"),
+            )],
+        ),
+        Attack::new(
+            "an example of the documentation",
+            GUARD,
+            &rust(),
+            &[("src/lib.rs", &example.replace("22), 42", "22), -2"))],
+        )
+        .file("src/lib.rs", Box::leak(example.to_owned().into_boxed_str()))
+        .command("cargo test --offline --doc"),
+    ]);
+}
