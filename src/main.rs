@@ -6,6 +6,7 @@ fn main() -> ExitCode {
     if let Some(ended) = upshift::process::confine::helper::entry() {
         return ended;
     }
+    upshift::cli::harden();
     // reqwest is built without a provider of its own and panics unless one is installed first.
     if rustls::crypto::ring::default_provider().install_default().is_err() {
         return ExitCode::from(upshift::domain::outcome::EXIT_INTERNAL);

@@ -12,6 +12,7 @@
     reason = "a benchmark stops at the first surprise, starts the program and prints"
 )]
 
+mod confinement;
 mod machine;
 mod model;
 
@@ -31,6 +32,7 @@ fn main() {
     let program = Path::new(env!("CARGO_BIN_EXE_upshift"));
     println!("what upshift adds to a run (medians of {RUNS})\n");
     start_up(program);
+    confined(program);
     turns(program);
     binary(program);
     sizes(program);
@@ -64,6 +66,13 @@ fn start_up(program: &Path) {
     };
     let (floor, value) = (median((0..RUNS).map(|_| spawn()).collect()), median((0..RUNS).map(|_| check()).collect()));
     line("start-up (check: config, catalogue, plan)", value, "ms", 5.0, Some(format!("{floor:.2} ms for `true`")));
+}
+
+/// From the start of a child to the knowledge of its end.
+fn confined(program: &Path) {
+    let (floor, value) = confinement::measure(program);
+    let beside = format!("{floor:.2} ms for the child without it");
+    line("confinement of a child process, added", value - floor, "ms", 5.0, Some(beside));
 }
 
 /// A four-turn fix and one with more turns: time per turn, CPU, memory, bytes.

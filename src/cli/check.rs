@@ -2,11 +2,11 @@
 //!
 //! Invariant: pure text from a plan; what comes from files or the environment cannot move the cursor.
 
-use crate::config::{EffectiveValue, Origin, Plan};
+use crate::config::{EffectiveValue, Network, Origin, Plan, Sandbox};
 use crate::domain::catalogue::{ModelInfo, Price};
 use crate::domain::ladder::{Mode, Tier};
 use crate::domain::model_id::ModelId;
-use crate::domain::units::{MICROS_PER_USD, MicroUsd, human_duration};
+use crate::domain::units::{MicroUsd, human_duration};
 
 /// The test command as it was detected in the working directory.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -34,6 +34,7 @@ pub fn render(plan: &Plan, detected: Option<&Detected>) -> String {
     ladder(&mut out, plan);
     budget(&mut out, plan);
     tests(&mut out, plan, detected);
+    confinement(&mut out, plan);
     heading(&mut out, "Audit log");
     line(&mut out, &format!("  {}", audit_line(plan)));
     values(&mut out, plan);
@@ -121,9 +122,8 @@ fn facts(info: &ModelInfo) -> [String; 3] {
     [input, output, thousands(info.context_window)]
 }
 
-/// Two decimals where that is exact, else as many as there are.
 fn dollars(amount: MicroUsd) -> String {
-    if amount.0.is_multiple_of(MICROS_PER_USD / 100) { amount.to_cents() } else { format!("${}", amount.as_usd()) }
+    amount.exact()
 }
 
 fn thousands(number: u64) -> String {
@@ -199,6 +199,30 @@ fn tests(out: &mut String, plan: &Plan, detected: Option<&Detected>) {
         out,
         &format!("  each run is ended after {}", human_duration(plan.test.timeout_seconds.saturating_mul(1_000))),
     );
+}
+
+/// What is asked for; what this machine can give is tried out by `run`, which says what is missing.
+fn confinement(out: &mut String, plan: &Plan) {
+    heading(out, "Confinement of tests, tools and the setup command");
+    let files = match plan.safety.sandbox {
+        Sandbox::Auto => {
+            "as far as the kernel can: write the tree and a private folder, read system and tools, see no credential"
+        }
+        Sandbox::Required => {
+            "write the tree and a private folder, read system and tools, see no credential; or the run is refused"
+        }
+        Sandbox::Off => "none: they can do what your user can",
+    };
+    line(out, &format!("  {files}"));
+    let network = match (plan.safety.sandbox, plan.safety.network) {
+        (Sandbox::Off, _) | (_, Network::On) => "the whole network",
+        (_, Network::Auto) => {
+            "their own loopback or none; the whole network only if the first test run does not work without"
+        }
+        (_, Network::Loopback) => "their own loopback; or the run is refused",
+        (_, Network::Off) => "no network",
+    };
+    line(out, &format!("  {network}"));
 }
 
 fn audit_line(plan: &Plan) -> String {

@@ -14,6 +14,9 @@ const SECRET_WORDS: [&str; 9] =
 /// Variables with such a word whose value is no secret.
 const NOT_SECRET: [&str; 2] = ["SSH_AUTH_SOCK", "GPG_TTY"];
 
+/// Says that the rest of the environment was handed over; of no interest to anybody else.
+const HANDED_OVER: &str = "UPSHIFT_HANDED_OVER";
+
 /// A copy of the process environment, taken once.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Environment {
@@ -25,7 +28,11 @@ impl Environment {
     #[must_use]
     #[expect(clippy::disallowed_methods, reason = "this is the place that reads the environment")]
     pub(super) fn read() -> Self {
-        Self { raw: std::env::vars_os().collect() }
+        // What was handed over comes last: it is the environment that this program was given.
+        let mut raw: BTreeMap<OsString, OsString> =
+            std::env::vars_os().filter(|(name, _)| name != HANDED_OVER).collect();
+        raw.extend(super::hardening::handed_over());
+        Self { raw }
     }
 
     /// Just these variables.

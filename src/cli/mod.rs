@@ -12,6 +12,7 @@ mod demo;
 mod doctor;
 mod environment;
 mod forge;
+mod hardening;
 mod heard;
 pub mod init;
 #[cfg(debug_assertions)]
@@ -36,6 +37,8 @@ use clap::{Parser, Subcommand};
 use crate::domain::outcome::{EXIT_INTERNAL, EXIT_USAGE};
 use crate::test_run;
 use environment::Environment;
+
+pub use hardening::harden;
 
 /// Gets a red repository green: the cheapest model first, a stronger one only when that stalls, never over budget.
 #[derive(Debug, Parser)]

@@ -53,7 +53,7 @@ enum Form {
 pub(super) fn run(args: &Args, environment: &Environment) -> anyhow::Result<u8> {
     let checkout = current_dir()?;
     let path = plan::audit_path(args.audit_db.as_deref(), environment, &checkout);
-    let reader = Reader::open(&setup::locate(&path, &checkout, environment)).map_err(|error| failure(&path, error))?;
+    let reader = Reader::open(&setup::locate(&path, &checkout, environment)).map_err(|error| failure(&error))?;
     if args.list {
         return super::print(&list(&reader)?);
     }
@@ -61,11 +61,11 @@ pub(super) fn run(args: &Args, environment: &Environment) -> anyhow::Result<u8> 
         Some(prefix) => reader.find_run(prefix),
         None => reader.latest_run(),
     };
-    let run_id = run_id.map_err(|error| failure(&path, error))?;
+    let run_id = run_id.map_err(|error| failure(&error))?;
     if args.verify {
         return verify(&reader, &run_id);
     }
-    let loaded = reader.load_run(&run_id).map_err(|error| failure(&path, error))?;
+    let loaded = reader.load_run(&run_id).map_err(|error| failure(&error))?;
     super::print(&render(&loaded, args.format))
 }
 
@@ -138,6 +138,6 @@ pub(super) fn no_log(path: &str) -> anyhow::Error {
     Failure::usage(format!("there is no audit log at {path}\n→ Fix: name it with --audit-db PATH"))
 }
 
-fn failure(path: &str, error: AuditError) -> anyhow::Error {
-    Failure::usage(format!("the audit log {path} cannot be read: {error}"))
+fn failure(error: &AuditError) -> anyhow::Error {
+    Failure::usage(error.to_string())
 }

@@ -19,7 +19,7 @@ use super::sources::{Catalogue, FileContent, Setting, Sources};
 use super::{estimate, github, suggest};
 
 /// Variables of ours that are no settings.
-const OTHER_VARIABLES: [&str; 7] = [
+const OTHER_VARIABLES: [&str; 8] = [
     "UPSHIFT_ACTION",
     "UPSHIFT_BIN",
     "UPSHIFT_GITHUB_TOKEN",
@@ -27,6 +27,7 @@ const OTHER_VARIABLES: [&str; 7] = [
     "UPSHIFT_RUN_ID",
     "UPSHIFT_CRASH_AFTER",
     "UPSHIFT_GUARD_OFF",
+    "UPSHIFT_HANDED_OVER",
 ];
 
 /// Resolves a run's configuration.

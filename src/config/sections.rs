@@ -57,9 +57,8 @@ pub(super) fn budget(picker: &Picker<'_>, tiers: &[Tier]) -> Budget {
     Budget { max_cost, max_iterations, max_active_ms }
 }
 
-/// Two decimals where that is exact, else as many as there are.
 pub(super) fn exact_dollars(amount: &MicroUsd) -> String {
-    if amount.0.is_multiple_of(10_000) { amount.to_cents() } else { format!("${}", amount.as_usd()) }
+    amount.exact()
 }
 
 /// What a stall is and what it leads to.

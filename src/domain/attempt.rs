@@ -6,6 +6,9 @@ use super::clock::Timestamp;
 use super::ladder::Mode;
 use super::units::MicroUsd;
 
+/// The reason of a tier that ended with [`TierExit::NoProgress`] because its models changed nothing any more.
+pub const NOTHING_CHANGED: &str = "nothing was changed any more";
+
 /// The seeds' three test states (S2-1); tampered counts as failed, broken as error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]

@@ -54,6 +54,12 @@ impl MicroUsd {
         let cents = self.0.saturating_add(5_000) / 10_000;
         format!("${}.{:02}", cents / 100, cents % 100)
     }
+
+    /// Two decimals where that is exact, else as many as there are: how caps and prices are written.
+    #[must_use]
+    pub fn exact(self) -> String {
+        if self.0.is_multiple_of(10_000) { self.to_cents() } else { format!("${}", self.as_usd()) }
+    }
 }
 
 impl fmt::Display for MicroUsd {
@@ -164,6 +170,9 @@ mod tests {
         assert_eq!(MicroUsd(800).to_string(), "$0.0008");
         assert_eq!(MicroUsd(1_234_567).to_string(), "$1.2346");
         assert_eq!(MicroUsd(2_000_000).to_cents(), "$2.00");
+        assert_eq!(MicroUsd(2_500_000).exact(), "$2.50");
+        assert_eq!(MicroUsd(400).exact(), "$0.0004", "a cap is never shown as nothing");
+        assert_eq!(MicroUsd(1).exact(), "$0.000001");
     }
 
     #[test]

@@ -40,7 +40,7 @@ pub(super) async fn run(engine: &mut Engine<'_>) -> Result<(), LifecycleError> {
         framework: first.report.framework.clone(),
         exit: first.exit,
         kind: first.report.kind,
-        verdict: verdict.clone(),
+        verdict: judge::explained(&verdict, &first.report),
         failing: baseline.failing.clone(),
         flaky: baseline.flaky.clone(),
         passed: judge::passed(&first.report),

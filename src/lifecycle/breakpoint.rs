@@ -223,6 +223,7 @@ fn again(engine: &mut Engine<'_>, fix: &Fix, work: Work, cleared: Event) {
         tree: fix.tree.clone(),
         fixed,
         lost: false,
+        ran: true,
         failing: work.failing,
         failures: redact(&work.failures),
         named: work.named,

@@ -14,6 +14,8 @@ const OWN_FOLDER: &str = ".upshift";
 const RECENT_ERRORS: usize = 5;
 /// How many lines from the end of an error it repeats.
 const GIST_LINES: usize = 3;
+/// How many lines from the beginning of a compiler's error it repeats.
+const COMPILER_LINES: usize = 2;
 
 /// Leaves a fixed tree as it is; restores the start of any other and keeps its best patch beside the audit log.
 pub(super) async fn run(engine: &mut Engine<'_>, outcome: Outcome, stop_reason: String) -> Result<(), LifecycleError> {
@@ -112,7 +114,8 @@ fn keep_patch(engine: &mut Engine<'_>, text: &str) -> Option<String> {
 fn recent_errors(engine: &Engine<'_>) -> Vec<String> {
     let rows = engine.state.prior.iter().flat_map(|tier| &tier.attempts).chain(&engine.state.attempts);
     let mut errors: Vec<String> = Vec::new();
-    for message in rows.rev().flat_map(|row| &row.error_messages).map(|message| gist(message)) {
+    let messages = rows.rev().flat_map(|row| &row.error_messages).filter(|message| !is_closing_line(message));
+    for message in messages.map(|message| gist(message)) {
         if !errors.contains(&message) && errors.len() < RECENT_ERRORS {
             errors.push(message);
         }
@@ -120,11 +123,20 @@ fn recent_errors(engine: &Engine<'_>) -> Vec<String> {
     errors
 }
 
+/// How cargo ends after errors that it has told.
+fn is_closing_line(message: &str) -> bool {
+    message.starts_with("error: could not compile") || message.starts_with("error: aborting due to")
+}
+
 /// A long message's beginning (the test's name) and end: what an assertion says stands last, below its traceback.
 fn gist(message: &str) -> String {
     let says_something = |line: &&str| !line.is_empty() && !line.starts_with("note: run with");
     let lines: Vec<&str> = message.lines().map(str::trim).filter(says_something).collect();
     let Some((first, _)) = lines.split_first().filter(|_| lines.len() > GIST_LINES) else { return lines.join(" ") };
+    // What a compiler says stands first, and the place below it.
+    if first.split(|c: char| !c.is_alphanumeric()).any(|word| word == "error") {
+        return lines.iter().take(COMPILER_LINES).copied().collect::<Vec<_>>().join(" ");
+    }
     let name = first.split_once(": ").map_or(*first, |(name, _)| name);
     let end = lines.iter().skip(lines.len() - GIST_LINES).copied().collect::<Vec<_>>().join(" ");
     format!("{name}: {end}")
@@ -150,6 +162,8 @@ mod tests {
         let rust = "adds: thread 'adds' panicked at a.rs:3:5:\nassertion `left == right` failed\n  left: 1\n right: 2\n\
                     note: run with `RUST_BACKTRACE=1`";
         assert_eq!(gist(rust), "adds: assertion `left == right` failed left: 1 right: 2");
+        let rustc = "error[E0425]: cannot find value `d` in this scope\n --> src/lib.rs:2:9\n  |\n2 |     a - d\n  |         ^\n";
+        assert_eq!(gist(rustc), "error[E0425]: cannot find value `d` in this scope --> src/lib.rs:2:9");
         assert_eq!(gist("no model could be used"), "no model could be used");
     }
 }

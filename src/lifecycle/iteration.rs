@@ -11,7 +11,7 @@ use super::publish;
 use super::roles::{self, Cap, Halt, RolesEnd};
 use super::state::{Candidate, Phase};
 use crate::agent::{LastIteration, Material};
-use crate::domain::attempt::{Attempt, AttemptStatus, TierExit};
+use crate::domain::attempt::{Attempt, AttemptStatus, NOTHING_CHANGED, TierExit};
 use crate::domain::event::Event;
 use crate::domain::foreign::Foreign;
 use crate::domain::ladder::{Mode, Role, Tier};
@@ -192,8 +192,17 @@ fn conclude(engine: &mut Engine<'_>, tier: &Tier, work: Work, began: u64) {
         sessions_closed: u32::try_from(sessions).unwrap_or(u32::MAX),
     });
     events.extend(engine.budget_warnings());
-    let reason = tier_reason(work.halt.as_ref());
+    let reason = tier_reason(work.halt.as_ref()).or_else(|| no_progress(&step.decision, &work));
     act(engine, step.decision, tier_index, reason, events);
+}
+
+/// What no progress means where it is not that the same patch came twice.
+fn no_progress(decision: &Decision, work: &Work) -> Option<String> {
+    let exit = match decision {
+        Decision::Iterate => return None,
+        Decision::Escalate { exit } | Decision::End { exit, .. } => *exit,
+    };
+    (exit == TierExit::NoProgress && !work.changed).then(|| NOTHING_CHANGED.to_owned())
 }
 
 /// Carries the ladder's decision into the state.

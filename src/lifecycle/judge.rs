@@ -69,7 +69,7 @@ pub(super) async fn run(engine: &mut Engine<'_>, tree: TreeId, telling: Telling)
         engine.journal.emit(&Event::TestsFinished {
             exit: run.exit,
             kind: run.report.kind,
-            verdict: judgement.verdict.clone(),
+            verdict: explained(&judgement.verdict, &run.report),
             passed: passed(&run.report),
             failed: failed(&run.report),
             duration_ms: run.duration_ms,
@@ -79,8 +79,20 @@ pub(super) async fn run(engine: &mut Engine<'_>, tree: TreeId, telling: Telling)
     let described = settled.put_back.iter().rev().fold(described, |text, note| format!("{note}\n{text}"));
     let mut candidate = candidate(settled.tree, &run, described);
     candidate.fixed.clone_from(&judgement.fixed);
-    candidate.lost = judgement.lost || matches!(judgement.verdict, Verdict::Tampered { .. } | Verdict::Broken { .. });
+    // Where no test ran at the start, a failing one is no loss.
+    let start = engine.state.baseline.as_ref();
+    let measured = start.is_none_or(|start| !(start.failing.is_empty() && start.passing.is_empty()));
+    let unsound = matches!(judgement.verdict, Verdict::Tampered { .. } | Verdict::Broken { .. });
+    candidate.lost = unsound || (judgement.lost && measured);
     Ok(Judged { run, judgement, candidate })
+}
+
+/// A red verdict without a failing test says what was wrong instead: the first error of the compiler, say.
+pub(super) fn explained(verdict: &Verdict, report: &TestReport) -> Verdict {
+    let unexplained = *verdict == Verdict::Red { reason: None } && report.failing().next().is_none();
+    let problem = report.problems.first().filter(|_| unexplained);
+    let headline = problem.and_then(|problem| problem.message.lines().find(|line| !line.trim().is_empty()));
+    headline.map_or_else(|| verdict.clone(), |line| Verdict::Red { reason: Some(line.trim().to_owned()) })
 }
 
 /// The start's measure; nothing to compare with when that guard is off.
@@ -231,6 +243,7 @@ pub(super) fn candidate(tree: TreeId, run: &TestRun, failures: String) -> Candid
         tree,
         fixed: BTreeSet::new(),
         lost: false,
+        ran: run.report.kind == RunKind::Tests,
         failing: run.report.failing().map(|test| test.name.clone()).collect(),
         failures,
         named: named_places(&run.report),

@@ -200,6 +200,7 @@ mod tests {
     fn files_are_pointed_at_by_changes_messages_and_the_test_command_too() {
         let files = ["mod.py", "t/run.sh", "lib/add.sh", "other.py"].map(str::to_owned);
         let candidate = Candidate {
+            ran: true,
             tree: crate::domain::units::TreeId("t".to_owned()),
             fixed: BTreeSet::new(),
             lost: false,

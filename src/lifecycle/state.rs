@@ -121,6 +121,9 @@ pub struct Candidate {
     pub fixed: BTreeSet<String>,
     /// Whether something that passed before fails or is gone on it.
     pub lost: bool,
+    /// Whether its tests ran at all; without that (it does not compile) none can be seen passing.
+    #[serde(default)]
+    pub ran: bool,
     /// Its failing tests by name.
     pub failing: Vec<String>,
     /// Its failures as a model is shown them.
@@ -130,10 +133,12 @@ pub struct Candidate {
 }
 
 impl Candidate {
-    /// Whether this tree is further than the other: more of F0 seen passing and nothing lost (DESIGN §4).
+    /// Whether this tree is further than the other: nothing lost, and more of F0 seen passing (DESIGN §4) or, where no test
+    /// could run, tests that run.
     #[must_use]
     pub fn beats(&self, other: &Self) -> bool {
-        !self.lost && self.fixed.len() > other.fixed.len()
+        let runs_at_last = self.ran && !other.ran && self.fixed.len() == other.fixed.len();
+        !self.lost && (self.fixed.len() > other.fixed.len() || runs_at_last)
     }
 }
 

@@ -107,7 +107,10 @@ fn reason(dimension: Dimension, budget: &Budget, spent: &Spent) -> String {
     match dimension {
         Dimension::Iterations => format!("max_iterations reached ({})", budget.max_iterations),
         Dimension::Cost => {
-            format!("max_cost_usd exceeded ({} / {})", spent.cost.to_cents(), budget.max_cost.to_cents())
+            // Two decimals as the seeds write it, but a cap below a cent is not shown as nothing.
+            let fine = budget.max_cost.exact() != budget.max_cost.to_cents();
+            let spent = if fine { spent.cost.exact() } else { spent.cost.to_cents() };
+            format!("max_cost_usd exceeded ({spent} / {})", budget.max_cost.exact())
         }
         Dimension::Duration => {
             // Rounded half up from milliseconds, as the seeds' `toFixed(1)` does; float formatting rounds half to even.

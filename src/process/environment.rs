@@ -34,6 +34,12 @@ const NAMES: &str = "\
     PUB_CACHE FLUTTER_ROOT SWIFT_PATH OPAMROOT STACK_ROOT GHCUP_INSTALL_BASE_PREFIX NIX_PATH NIX_PROFILES \
     RUNNER_OS RUNNER_ARCH RUNNER_TOOL_CACHE AGENT_TOOLSDIRECTORY ImageOS";
 
+/// Where the HTTP client looks for a proxy.
+const PROXIES: &str = "HTTP_PROXY HTTPS_PROXY ALL_PROXY NO_PROXY http_proxy https_proxy all_proxy no_proxy";
+
+/// What decides how upshift writes to a terminal or a log.
+const OF_TERMINALS: &str = "NO_COLOR CLICOLOR CLICOLOR_FORCE FORCE_COLOR COLUMNS CI GITHUB_ACTIONS";
+
 /// Families of variables that tests and their tools need.
 const PREFIXES: &str = "\
     LC_ CARGO_ DOTNET_ JAVA_HOME_ NIX_SSL_CERT_FILE ASDF_ MISE_DATA_DIR";
@@ -93,6 +99,15 @@ pub fn child_environment(
     // Python takes cached bytecode for current when size and whole second of the source agree; edits here come faster.
     child.insert("PYTHONDONTWRITEBYTECODE".into(), "1".into());
     Ok(child)
+}
+
+/// Whether a variable may stand where other processes of the user can read it: what tools need, what a terminal or a proxy needs.
+///
+/// A proxy's address stays although it may hold a password, since the HTTP client reads it from there.
+#[must_use]
+pub fn is_harmless(name: &OsStr, value: &OsStr) -> bool {
+    let Some(text) = name.to_str() else { return false };
+    lists(PROXIES, text) || lists(OF_TERMINALS, text) || passes_unasked(name, value, &[])
 }
 
 fn passes_unasked(name: &OsStr, value: &OsStr, model_keys: &[String]) -> bool {

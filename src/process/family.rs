@@ -18,6 +18,7 @@ use rustix::process::{
 use tokio::time::Instant;
 
 use super::brand::Brand;
+use super::confine::guards;
 
 /// How many processes a child's tree may add to what ran when it was started; a browser test farm needs hundreds, a fork bomb any number.
 const MAX_PROCESSES: u64 = 4096;
@@ -105,6 +106,10 @@ impl Family {
 
     /// Ends whatever is left, and waits until it is gone.
     pub(super) async fn extinguish(&mut self) {
+        self.extinct = guards::off().iter().any(|guard| guard == guards::DESCENDANTS);
+        if self.extinct {
+            return;
+        }
         let started = Instant::now();
         let mut pause = FIRST_PAUSE;
         let mut empty_rounds = 0;

@@ -230,7 +230,7 @@ fn row(tier: &TierView) -> String {
 }
 
 fn tests(view: &RunView, surface: Surface) -> Option<String> {
-    let mut parts = vec![format!("**Tests:** {}", words::tests_change(view)?)];
+    let mut parts = vec![format!("**Tests:** {}", say(&words::tests_change(view)?))];
     let still = if view.failing_after.is_some() { "Still failing" } else { "Failing" };
     parts.extend(list(still, &view.still_failing(), surface));
     parts.extend(list("Newly failing", &view.newly_failing(), surface));

@@ -3,7 +3,7 @@
 //! Holds what it needs from earlier events, nothing else. Invariant: in Actions no line but our own `::group::` and
 //! `::endgroup::` is a workflow command, and at most one group is open.
 
-use crate::domain::attempt::{Attempt, AttemptStatus, TierExit};
+use crate::domain::attempt::{Attempt, AttemptStatus, NOTHING_CHANGED, TierExit};
 use crate::domain::delivery::{Answer, Awaited};
 use crate::domain::event::{BaselineFinished, Event, RunStarted};
 use crate::domain::ladder::{Role, Tier};
@@ -14,7 +14,7 @@ use crate::domain::verdict::Verdict;
 
 use super::plain;
 use super::style::{Style, Tone};
-use super::words::{count, u64_of};
+use super::words::{self, count, u64_of};
 use super::workflow_command;
 
 /// The rule above and below a tier's banner, as the contract draws it.
@@ -25,6 +25,8 @@ const MAX_SPEECH: usize = 200;
 const MAX_WARNING: usize = 400;
 /// Failing tests named at the baseline; the report names them all.
 const MAX_TESTS: usize = 5;
+/// By so many characters an error is known again.
+const MAX_REPEATED: usize = 60;
 /// Tools that ran at least this long have their time shown.
 const SLOW_TOOL_MS: u64 = 1_000;
 
@@ -41,6 +43,8 @@ pub struct Progress {
     tiers: Vec<Tier>,
     failing_before: u64,
     carried: u32,
+    /// The error of the last call that failed: told once, not again by every line that ends because of it.
+    told: String,
     group: Group,
 }
 
@@ -48,7 +52,7 @@ impl Progress {
     /// A follower of a run. For one that another process began, feed it the past events and drop their lines.
     #[must_use]
     pub fn new(style: Style) -> Self {
-        Self { style, tiers: Vec::new(), failing_before: 0, carried: 0, group: Group::Closed }
+        Self { style, tiers: Vec::new(), failing_before: 0, carried: 0, told: String::new(), group: Group::Closed }
     }
 
     /// The lines for one event; most events have one or none.
@@ -117,7 +121,7 @@ impl Progress {
                 vec![self.paint(Tone::Faint, &format!("    {}: {}", role.as_str(), name(target)))]
             }
             Event::CallSettled(receipt) => {
-                failed_call(receipt).map(|line| self.paint(Tone::Notice, &line)).into_iter().collect()
+                self.failed_call(receipt).map(|line| self.paint(Tone::Notice, &line)).into_iter().collect()
             }
             Event::ToolFinished { role, name, subject, ok, duration_ms, .. } => {
                 vec![self.tool(*role, name, subject, *ok, *duration_ms)]
@@ -127,7 +131,7 @@ impl Progress {
                 vec![self.paint(Tone::Notice, &line)]
             }
             Event::SessionFinished { role, turns, result, summary, .. } => {
-                vec![session_finished(*role, *turns, result, summary)]
+                vec![session_finished(*role, *turns, result, self.untold(summary))]
             }
             Event::TestsFinished { kind, verdict, passed, failed, duration_ms, .. } => {
                 vec![self.tests(*kind, verdict, *passed, *failed, *duration_ms)]
@@ -210,7 +214,7 @@ impl Progress {
         let budget = &run.budget;
         lines.push(format!(
             "◆ Budget: {}, {}, {}",
-            budget.max_cost.to_cents(),
+            budget.max_cost.exact(),
             count(u64::from(budget.max_iterations), "iteration"),
             human_duration(budget.max_active_ms)
         ));
@@ -285,8 +289,8 @@ impl Progress {
                 self.paint(Tone::Bad, &failing)
             }
             AttemptStatus::Error => {
-                let error =
-                    attempt.error_messages.first().map_or_else(String::new, |error| format!(": {}", speech(error)));
+                let error = attempt.error_messages.first().map(|error| self.untold(error)).unwrap_or_default();
+                let error = if error.is_empty() { String::new() } else { format!(": {}", speech(error)) };
                 self.paint(Tone::Bad, &format!("✖ error{error}"))
             }
         };
@@ -300,7 +304,7 @@ impl Progress {
             None => format!("Tier {}", tier_index.saturating_add(1)),
         };
         let after = count(u64::from(iterations), "iteration");
-        let because = reason.filter(|reason| !reason.trim().is_empty());
+        let because = reason.map(|reason| self.untold(reason)).filter(|reason| !reason.trim().is_empty());
         let because = because.map(|reason| format!(": {}", speech(reason))).unwrap_or_default();
         let (tone, line) = match exit {
             TierExit::Success => (Tone::Good, format!("✔ {who} solved it in iteration {iterations}.")),
@@ -310,6 +314,9 @@ impl Progress {
             TierExit::EntropyDetected => {
                 (Tone::Bad, format!("✖ {who} stalled after {after}: the same error came back again and again."))
             }
+            TierExit::NoProgress if reason == Some(NOTHING_CHANGED) => {
+                (Tone::Bad, format!("✖ {who} stalled after {after}: {NOTHING_CHANGED}."))
+            }
             TierExit::NoProgress => (Tone::Bad, format!("✖ {who} stalled after {after}: the same patch came twice.")),
             TierExit::Blocked => (Tone::Bad, format!("✖ {who} says that a person is needed{because}")),
             TierExit::Objected => {
@@ -318,6 +325,30 @@ impl Progress {
             TierExit::Interrupted => (Tone::Bad, format!("✖ {who} was interrupted after {after}.")),
         };
         self.paint(tone, &line)
+    }
+
+    fn failed_call(&mut self, receipt: &Receipt) -> Option<String> {
+        if receipt.status == CallStatus::Ok {
+            self.told.clear();
+            return None;
+        }
+        let role = receipt.scope.role.as_str();
+        let target = name(&receipt.target.to_string());
+        let status = receipt.status.as_str().replace('_', " ");
+        let error = receipt.error.clone().unwrap_or_default();
+        if !error.is_empty() && std::mem::replace(&mut self.told, error.clone()) == error {
+            return Some(format!("    {role}: call to {target} failed again ({status})"));
+        }
+        let why = if error.is_empty() { String::new() } else { format!(": {}", speech(&error)) };
+        Some(format!("    {role}: call to {target} failed ({status}){why}"))
+    }
+
+    /// What a text says before it repeats the error that was told last.
+    fn untold<'t>(&self, text: &'t str) -> &'t str {
+        let error = self.told.split(['\n', '→']).next().unwrap_or_default().trim();
+        let error: String = error.chars().take(MAX_REPEATED).collect();
+        let before = (!error.is_empty()).then(|| text.find(&error)).flatten().and_then(|at| text.get(..at));
+        before.map_or(text, |before| before.trim_end_matches([':', ' ']))
     }
 
     fn escalated(&mut self, to: u32, carried: u32) -> Vec<String> {
@@ -380,19 +411,10 @@ fn speech(text: &str) -> String {
     plain::clipped_line(text, MAX_SPEECH)
 }
 
-fn failed_call(receipt: &Receipt) -> Option<String> {
-    if receipt.status == CallStatus::Ok {
-        return None;
-    }
-    let why = receipt.error.as_deref().map(|error| format!(": {}", speech(error))).unwrap_or_default();
-    let role = receipt.scope.role.as_str();
-    let target = name(&receipt.target.to_string());
-    Some(format!("    {role}: call to {target} failed ({}){why}", receipt.status.as_str().replace('_', " ")))
-}
-
 fn session_finished(role: Role, turns: u32, result: &str, summary: &str) -> String {
     let summary = if summary.trim().is_empty() { String::new() } else { format!(": {}", speech(summary)) };
-    format!("    {}: {} after {}{summary}", role.as_str(), speech(result), count(u64::from(turns), "turn"))
+    let result = speech(&result.replace('_', " "));
+    format!("    {}: {result} after {}{summary}", role.as_str(), count(u64::from(turns), "turn"))
 }
 
 fn cap_name(dimension: &str) -> &str {
@@ -413,28 +435,16 @@ fn verdict_tone(verdict: &Verdict) -> Tone {
 
 /// `, 1 failing (2 fixed), 39 passing`, or why there are no counts.
 fn counts(kind: RunKind, failed: u64, fixed: Option<u64>, passed: u64) -> String {
-    let trouble = match kind {
-        RunKind::Tests => {
-            let failing = match (failed, fixed) {
-                (0, None) => String::new(),
-                (0, Some(fixed)) => format!(", {fixed} fixed"),
-                (failed, None) => format!(", {failed} failing"),
-                (failed, Some(fixed)) => format!(", {failed} failing ({fixed} fixed)"),
-            };
-            return format!("{failing}, {passed} passing");
-        }
-        RunKind::CompileError => "it does not compile",
-        RunKind::CollectionError => "the tests could not be loaded",
-        RunKind::ImportError => "a module could not be imported",
-        RunKind::Crash => "the test process crashed",
-        RunKind::Timeout => "time ran out",
-        RunKind::MissingTool => "a program is not installed",
-        RunKind::BadCommand => "the test command is wrong",
-        RunKind::NoTests => "no test ran",
-        RunKind::Infrastructure => "the environment failed, not the code",
-        RunKind::Unreadable => "the output could not be read",
+    if let Some(trouble) = words::trouble(kind) {
+        return format!(", {trouble}");
+    }
+    let failing = match (failed, fixed) {
+        (0, None) => String::new(),
+        (0, Some(fixed)) => format!(", {fixed} fixed"),
+        (failed, None) => format!(", {failed} failing"),
+        (failed, Some(fixed)) => format!(", {failed} failing ({fixed} fixed)"),
     };
-    format!(", {trouble}")
+    format!("{failing}, {passed} passing")
 }
 
 /// `green` as `Green`.

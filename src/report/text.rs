@@ -160,10 +160,16 @@ fn audit(view: &RunView) -> String {
 fn errors(view: &RunView) -> Vec<String> {
     let mut lines = Vec::new();
     let failed = words::verdict(view).0 == Mark::Bad;
-    if !view.recent_errors.is_empty() && failed {
+    // What the verdict or a tier's line says in full is not said again.
+    let said = |error: &&String| {
+        let reasons = view.tiers.iter().filter_map(|tier| tier.reason.as_deref());
+        reasons.chain([view.stop_reason()]).any(|reason| !reason.is_empty() && error.ends_with(reason))
+    };
+    let errors: Vec<&String> = view.recent_errors.iter().filter(|error| !said(error)).collect();
+    if !errors.is_empty() && failed {
         lines.push(String::new());
         lines.push("  Most recent errors:".to_owned());
-        let shown = view.recent_errors.iter().take(MAX_BULLETS);
+        let shown = errors.into_iter().take(MAX_BULLETS);
         lines.extend(shown.map(|error| format!("    - \"{}\"", plain::clipped_line(error, MAX_ERROR))));
     }
     if failed && let Some(command) = words::history_command(view) {
@@ -176,7 +182,7 @@ fn errors(view: &RunView) -> Vec<String> {
 fn extras(view: &RunView) -> Vec<String> {
     let mut facts = Vec::new();
     facts.extend(view.tiers.iter().filter_map(|tier| tier_reason(view, tier)));
-    facts.extend(words::tests_change(view).map(|change| format!("  Tests:   {change}")));
+    facts.extend(words::tests_change(view).map(|change| format!("  Tests:   {}", say(&change))));
     facts.extend(words::diff_size(view).map(|size| format!("  Change:  {size}")));
     facts.extend(words::delivery(view).iter().map(|sentence| format!("  Out:     {}", say(sentence))));
     if view.budget_cap_hit() && !view.stop_reason().is_empty() {

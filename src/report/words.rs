@@ -3,12 +3,18 @@
 //! A [`Sentence`] keeps our words apart from text that came from a model, a repository or the configuration, so that
 //! each surface can escape the latter in its own way. Invariant: nothing is escaped or clipped here.
 
-use crate::domain::attempt::TierExit;
-use crate::domain::delivery::Awaited;
-use crate::domain::outcome::Outcome;
-use crate::domain::units::{CommitSha, MicroUsd, human_duration};
+mod delivery;
 
-use super::view::{Ending, RunView, TierState, TierView, WaitView};
+pub use delivery::delivery;
+
+use crate::domain::attempt::{NOTHING_CHANGED, TierExit};
+use crate::domain::event::BaselineFinished;
+use crate::domain::outcome::Outcome;
+use crate::domain::test_report::RunKind;
+use crate::domain::units::{MicroUsd, human_duration};
+use crate::domain::verdict::Verdict;
+
+use super::view::{Ending, RunView, TierState, TierView};
 
 /// Where commands look for the audit log when nothing names it (DESIGN §2.4); it need not be named in advice.
 const DEFAULT_AUDIT_DB: &str = ".upshift/audit.db";
@@ -120,44 +126,6 @@ pub fn count(n: u64, singular: &str) -> String {
     format!("{n} {singular}{plural}")
 }
 
-/// What left the machine, one sentence each: pushes with what CI said of them, the pull request with its fate.
-#[must_use]
-pub fn delivery(view: &RunView) -> Vec<Sentence> {
-    let delivery = &view.delivery;
-    let wait = |awaited: Awaited, commit: &CommitSha| {
-        delivery.waits.iter().find(|wait| wait.awaited == awaited && wait.commit == *commit)
-    };
-    let mut sentences: Vec<Sentence> = delivery
-        .pushes
-        .iter()
-        .map(|push| {
-            let start = Sentence::plain(format!("pushed {} to ", push.commit.short())).name(&push.branch);
-            let start = start.ours(format!(" ({})", count(u64::from(push.files), "file")));
-            match wait(Awaited::Ci, &push.commit) {
-                Some(wait) => came_of(start.ours(", CI: "), wait),
-                None => start,
-            }
-        })
-        .collect();
-    let last = delivery.pushes.last();
-    if let Some(pull) = &delivery.pull_request {
-        let start = Sentence::plain(format!("pull request #{}", pull.number));
-        sentences.push(match last.and_then(|push| wait(Awaited::Merge, &push.commit)) {
-            Some(wait) => came_of(start.ours(": "), wait),
-            None => start.ours(" proposes it"),
-        });
-    } else if let Some(wait) = last.and_then(|push| wait(Awaited::Merge, &push.commit)) {
-        sentences.push(came_of(Sentence::plain("the pull request: "), wait));
-    }
-    sentences
-}
-
-fn came_of(start: Sentence, wait: &WaitView) -> Sentence {
-    let Some(answer) = wait.answer else { return start.ours("waiting") };
-    let sentence = start.ours(format!("{} in {}", answer.words(), human_duration(wait.waited_ms)));
-    if wait.detail.trim().is_empty() { sentence } else { sentence.ours(" — ").speech(&wait.detail) }
-}
-
 /// The verdict of a run in one line (FR-011).
 #[must_use]
 pub fn verdict(view: &RunView) -> (Mark, Sentence) {
@@ -226,6 +194,7 @@ fn exhausted(view: &RunView) -> Sentence {
 fn stall(tier: &TierView) -> Option<&'static str> {
     match tier.exit? {
         TierExit::EntropyDetected => Some("the same error came back again and again"),
+        TierExit::NoProgress if tier.reason.as_deref() == Some(NOTHING_CHANGED) => Some(NOTHING_CHANGED),
         TierExit::NoProgress => Some("the same patch came twice"),
         TierExit::Success
         | TierExit::IterationsExhausted
@@ -278,7 +247,9 @@ pub fn why_it_ended(tier: &TierView) -> Sentence {
         TierState::Parked => "waiting outside the runner".to_owned(),
     };
     match &tier.reason {
-        Some(reason) if !reason.trim().is_empty() => Sentence::plain(format!("{ours}: ")).speech(reason),
+        Some(reason) if !reason.trim().is_empty() && *reason != ours => {
+            Sentence::plain(format!("{ours}: ")).speech(reason)
+        }
         _ => Sentence::plain(ours),
     }
 }
@@ -291,7 +262,7 @@ pub fn budget_left(view: &RunView) -> String {
     format!(
         "{} of {}, {} of {}, {} of {}",
         round_money(caps.max_cost.saturating_sub(spent.cost)),
-        caps.max_cost.to_cents(),
+        caps.max_cost.exact(),
         caps.max_iterations.saturating_sub(spent.iterations),
         count(u64::from(caps.max_iterations), "iteration"),
         human_duration(caps.max_active_ms.saturating_sub(spent.active_ms)),
@@ -299,10 +270,12 @@ pub fn budget_left(view: &RunView) -> String {
     )
 }
 
-/// Whole cents with two decimals, as caps are written; anything finer with four.
+/// Whole cents with two decimals, as caps are written; anything finer with four, or with what it takes not to be nothing.
 fn round_money(amount: MicroUsd) -> String {
     const MICROS_PER_CENT: u64 = 10_000;
-    if amount.0.is_multiple_of(MICROS_PER_CENT) { amount.to_cents() } else { amount.to_string() }
+    const SMALL: u64 = 1_000;
+    let exact = amount.0.is_multiple_of(MICROS_PER_CENT) || amount.0 < SMALL;
+    if exact { amount.exact() } else { amount.to_string() }
 }
 
 /// Says that money may have gone beyond the total; `None` when every call was settled.
@@ -313,13 +286,40 @@ pub fn unsettled(view: &RunView) -> Option<String> {
     })
 }
 
-/// `3 failing → 0 failing (3 fixed)`; `None` when no test is known to have failed.
+/// `3 failing → 0 failing (3 fixed)`, or what kept the tests from running at the start; `None` when neither is known.
 #[must_use]
-pub fn tests_change(view: &RunView) -> Option<String> {
+pub fn tests_change(view: &RunView) -> Option<Sentence> {
     let baseline = view.baseline.as_ref()?;
-    if baseline.failing.is_empty() && view.failing_after.as_ref().is_none_or(Vec::is_empty) {
-        return None;
+    if !baseline.failing.is_empty() || view.failing_after.as_ref().is_some_and(|after| !after.is_empty()) {
+        return counted_change(view, baseline).map(Sentence::plain);
     }
+    let trouble = Sentence::plain(trouble(baseline.kind).filter(|_| matches!(baseline.verdict, Verdict::Red { .. }))?);
+    let said = match (view.outcome(), baseline.verdict.reason()) {
+        (Some(Outcome::Fixed { .. }), _) => trouble.ours(" → the tests pass"),
+        (_, Some(reason)) => trouble.ours(": ").speech(reason),
+        (_, None) => trouble,
+    };
+    Some(said)
+}
+
+/// What is wrong when tests did not run to their end.
+pub(super) const fn trouble(kind: RunKind) -> Option<&'static str> {
+    Some(match kind {
+        RunKind::Tests => return None,
+        RunKind::CompileError => "it does not compile",
+        RunKind::CollectionError => "the tests could not be loaded",
+        RunKind::ImportError => "a module could not be imported",
+        RunKind::Crash => "the test process crashed",
+        RunKind::Timeout => "time ran out",
+        RunKind::MissingTool => "a program is not installed",
+        RunKind::BadCommand => "the test command is wrong",
+        RunKind::NoTests => "no test ran",
+        RunKind::Infrastructure => "the environment failed, not the code",
+        RunKind::Unreadable => "the output could not be read",
+    })
+}
+
+fn counted_change(view: &RunView, baseline: &BaselineFinished) -> Option<String> {
     let before = baseline.failing.len();
     let flaky = baseline.flaky.len();
     let aside =

@@ -131,8 +131,8 @@ fn push_line(sign: char, line: &[u8], text: &mut String) {
 const fn git_mode(entry: &Entry) -> &'static str {
     match entry.form {
         Form::Link => "120000",
-        Form::File if entry.permissions & 0o100 != 0 => "100755",
-        Form::File => "100644",
+        Form::File | Form::Large if entry.permissions & 0o100 != 0 => "100755",
+        Form::File | Form::Large => "100644",
     }
 }
 

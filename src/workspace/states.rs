@@ -4,6 +4,8 @@
 //! as they are; beside them what git tracks, what a tool wrote, and what was recorded before, although ignored. It holds no
 //! `.git`, no `.upshift`, and nothing of a nested repository that was there at the start: those are left alone.
 //!
+//! Of a file too large to be kept only the marks of its change are recorded: it is noticed and removed when it is new, but not put back.
+//!
 //! Invariant: restoring touches only what differs, file by file, each at once; a crash in between is mended by restoring again.
 
 use std::collections::{BTreeSet, HashMap};
@@ -16,7 +18,7 @@ use super::WorkspaceError;
 use super::beneath::{Beneath, Kind, TouchError, UNFINISHED, kind, permissions};
 use super::git_index;
 use super::rel_path::{RelPath, is_private};
-use super::store::{Digest, Entry, Form, Manifest, Store};
+use super::store::{Digest, Entry, Form, MAX_CONTENT, Manifest, Store};
 use super::walk::{files_below, walker};
 use crate::domain::clock::{Clock, SystemClock};
 use crate::domain::units::TreeId;
@@ -84,6 +86,11 @@ impl States {
             memory.recorded && !memory.kept.contains(path)
         };
         Ok(unknown && stat(root, path)?.is_some())
+    }
+
+    /// Whether a file's bytes are not recorded because they are too many.
+    pub(super) fn is_too_large(root: &Beneath, path: &RelPath) -> Result<bool, WorkspaceError> {
+        Ok(stat(root, path)?.is_some_and(|stat| kind(&stat) == Kind::File && stat.st_size > MAX_CONTENT))
     }
 
     /// Records the tree as it is.
@@ -202,8 +209,12 @@ impl States {
     }
 
     fn put(&self, root: &Beneath, path: &RelPath, entry: &Entry) -> Result<(), WorkspaceError> {
+        if entry.form == Form::Large {
+            return Ok(());
+        }
         root.clear_way(path)?;
         match entry.form {
+            Form::Large => {}
             Form::Link => root.write_link(path, &self.store.content(&entry.content)?)?,
             Form::File => {
                 let same_bytes = self.memory().known.get(path).is_some_and(|(_, known)| *known == entry.content);
@@ -275,6 +286,10 @@ impl States {
             Kind::File | Kind::Folder | Kind::Special => return Ok(None),
         }
         let mark = Mark::of(stat);
+        if stat.st_size > MAX_CONTENT {
+            let content = self.stored(path, self.store.take_bytes(&mark.description()))?;
+            return Ok(Some(Entry { form: Form::Large, permissions: permissions(stat), content }));
+        }
         let content = match known.get(path) {
             Some((marked, digest)) if *marked == mark => *digest,
             _ => {
@@ -306,6 +321,11 @@ impl States {
 }
 
 impl Mark {
+    /// The mark in place of a content; binary, so that no patch shows it as text.
+    fn description(&self) -> Vec<u8> {
+        format!("\0{} bytes, modified at {} ns", self.size, self.modified).into_bytes()
+    }
+
     fn of(stat: &Stat) -> Self {
         let nanoseconds = |seconds: i64, rest: i64| i128::from(seconds) * 1_000_000_000 + i128::from(rest);
         Self {

@@ -22,6 +22,9 @@ use crate::domain::units::TreeId;
 
 /// How much of a file is held in memory while it is hashed and copied.
 const CHUNK: usize = 64 * 1024;
+/// The largest file whose bytes are kept, in bytes: code under test that leaves larger ones (a sparse one costs it nothing) must
+/// not fill the disk a second time, and no model edits such a file.
+pub(super) const MAX_CONTENT: i64 = 64 * 1024 * 1024;
 
 /// The SHA-256 of a content.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -62,6 +65,8 @@ pub(super) enum Form {
     File,
     /// A symbolic link.
     Link,
+    /// A regular file too large to be kept ([`MAX_CONTENT`]): its content is what tells that it changed, not its bytes.
+    Large,
 }
 
 /// A recorded state: every file by its path.
@@ -144,6 +149,7 @@ impl Store {
             let form = match entry.form {
                 Form::File => 'f',
                 Form::Link => 'l',
+                Form::Large => 'h',
             };
             bytes.extend_from_slice(format!("{form} {:o} {} ", entry.permissions, entry.content.hex()).as_bytes());
             bytes.extend_from_slice(path.as_path().as_os_str().as_bytes());
@@ -232,6 +238,7 @@ fn parse_line(line: &[u8]) -> Option<(RelPath, Entry)> {
     let form = match parts.next()? {
         b"f" => Form::File,
         b"l" => Form::Link,
+        b"h" => Form::Large,
         _ => return None,
     };
     let permissions = u32::from_str_radix(std::str::from_utf8(parts.next()?).ok()?, 8).ok()?;

@@ -339,3 +339,29 @@ async fn a_private_folder_is_used_by_one_and_lies_outside() {
     let unknown = TreeId("0".repeat(64));
     assert!(matches!(place.ws().restore(&unknown).await, Err(WorkspaceError::UnknownTree { .. })));
 }
+
+#[tokio::test]
+async fn a_file_of_many_gigabytes_is_noticed_but_not_copied() {
+    const HUGE: u64 = 1 << 40;
+    let place = Place::new().await;
+    place.put("small", "s");
+    fs::File::create(place.root().join("mine")).unwrap().set_len(HUGE).unwrap();
+    let start = place.snapshot().await;
+    fs::File::create(place.root().join("made-by-tests")).unwrap().set_len(HUGE).unwrap();
+    let grown = place.snapshot().await;
+    assert_eq!(place.ws().changed_since(&start).await.unwrap(), ["made-by-tests"]);
+    let diff = place.ws().diff(&start, &grown).await.unwrap();
+    assert!(diff.text.contains("Binary files /dev/null and b/made-by-tests differ"), "{}", diff.text);
+    let kept: u64 = fs::read_dir(place.folder.path().join("shadow/contents"))
+        .unwrap()
+        .map(|entry| entry.unwrap().metadata().unwrap().len())
+        .sum();
+    assert!(kept < 1000, "{kept} bytes are kept");
+
+    place.restore(&start).await;
+    assert!(!place.has("made-by-tests"), "what was not there at the start goes");
+    assert_eq!(fs::metadata(place.root().join("mine")).unwrap().len(), HUGE, "what was there stays");
+    assert!(place.ws().is_clean_since(&start).await.unwrap());
+    let refused = place.ws().write_file("mine", "text").unwrap_err();
+    assert!(refused.to_string().contains("too large"), "{refused}");
+}

@@ -6,6 +6,7 @@
 
 use super::beneath::{Beneath, TouchError};
 use super::rel_path::{PathError, RelPath};
+use super::states::States;
 use super::text::{Encoding, Text, Unencodable, without_cr};
 use super::{ToolError, Workspace, secret, walk};
 use crate::policy::guard::Guard;
@@ -84,6 +85,9 @@ impl Workspace {
                 Err(ToolError::Refused(format!(
                     "`{path}` is ignored by git, so it is the user's own; it cannot be changed"
                 )))
+            }
+            None if States::is_too_large(&self.root, &path).map_err(|error| ToolError::Fatal(error.to_string()))? => {
+                Err(ToolError::ForModel(format!("`{path}` is too large to be recorded, so it cannot be changed")))
             }
             None => Ok(path),
         }

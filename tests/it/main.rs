@@ -14,6 +14,8 @@ mod breakpoints;
 #[cfg(test)]
 mod config;
 #[cfg(test)]
+mod confinement;
+#[cfg(test)]
 mod crashes;
 #[cfg(test)]
 mod demo;
@@ -29,6 +31,8 @@ mod outputs;
 mod publish;
 #[cfg(test)]
 mod readme;
+#[cfg(test)]
+mod red_team;
 #[cfg(test)]
 mod runs;
 #[cfg(test)]

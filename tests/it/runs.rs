@@ -324,7 +324,7 @@ fn the_report_says_once_why_a_person_is_needed() {
 fn the_active_time_ends_a_run_also_while_a_model_is_silent() {
     let project = Project::python();
     let server = ModelServer::start(|_| Scripted::Hang);
-    let args = ["--tiers", LADDER, "--test-command", project.test_command, "--max-duration-minutes", "0.04"];
+    let args = ["--tiers", LADDER, "--test-command", project.test_command, "--max-duration-minutes", "0.1"];
     let (said, database) = run(&project, &server, &args);
     assert_eq!(said.code, 3, "{}", said.all());
     let log = Log::open(&database);

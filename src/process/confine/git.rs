@@ -1,7 +1,7 @@
 //! The user's git directory, kept whole where children could write it, and its configuration without credentials.
 //!
-//! [`GitGuard`] holds a copy of everything in `.git` but its objects (which git itself checks by their hash): hooks, configuration,
-//! references, index, of submodules too. After each child, when none of its descendants lives any more, what differs is put back and
+//! [`GitGuard`] holds a copy of everything in `.git`: hooks, configuration, references, index, of submodules too, in memory; objects in
+//! a folder of their own, where they are kept for the next run, since an object's name is its content's. After each child, when none of its descendants lives any more, what differs is put back and
 //! what is new is removed. The copy also lies in a file outside every granted path, so that the next start mends what a killed run
 //! left ([`recover`]).
 //!
@@ -21,9 +21,11 @@ use serde::{Deserialize, Serialize};
 /// The git directory's name in a tree.
 const GIT: &str = ".git";
 /// Folders in it that hold what cannot make git do anything, and may be huge.
-const UNGUARDED: [&str; 3] = ["objects", "lfs", "logs"];
-/// A file in `objects` that leads elsewhere.
-const ALTERNATES: &str = "objects/info";
+const UNGUARDED: [&str; 2] = ["lfs", "logs"];
+/// The folder in it whose files are stored outside memory.
+const OBJECTS: &str = "objects";
+/// Where they are stored, in the state folder.
+const STORE: &str = "git-objects";
 /// A larger file is not copied; git's index of a million files is smaller.
 const LARGEST: u64 = 128 << 20;
 /// Where the copy lies in the state folder.
@@ -38,6 +40,8 @@ enum Kept {
     Link(PathBuf),
     /// A file's mode and its content in base64.
     File(u32, String),
+    /// An object's mode; its content is stored.
+    Object(u32),
 }
 
 /// Paths from the git directory's parent.
@@ -61,16 +65,17 @@ pub(in crate::process) struct GitGuard {
     /// As it is while children run.
     copy: Copy,
     stamps: Mutex<BTreeMap<PathBuf, Stamp>>,
-    written: PathBuf,
+    state: PathBuf,
 }
 
 impl GitGuard {
     /// Copies what is to be guarded, and takes credentials out of git's configuration until this is dropped.
     pub(super) fn raise(checkout: &Path, state: &Path) -> io::Result<Self> {
         recover(checkout, state)?;
-        let original = read(checkout)?;
-        let written = state.join(COPY);
         fs::create_dir_all(state)?;
+        let stamps = stamps_of(checkout);
+        let original = read(checkout, state)?;
+        let written = state.join(COPY);
         let text = serde_json::to_vec(&Written { checkout: checkout.to_owned(), copy: original.clone() })?;
         let temporary = written.with_extension("new");
         File::options().write(true).create(true).truncate(true).mode(0o600).open(&temporary)?.write_all(&text)?;
@@ -85,19 +90,19 @@ impl GitGuard {
                 *kept = Kept::File(*mode, STANDARD.encode(clean));
             }
         }
-        let guard = Self { checkout: checkout.to_owned(), original, copy, stamps: Mutex::default(), written };
-        guard.put_back()?;
-        Ok(guard)
+        restore(checkout, state, &copy, &stamps)?;
+        let stamps = Mutex::new(stamps_of(checkout));
+        Ok(Self { checkout: checkout.to_owned(), original, copy, stamps, state: state.to_owned() })
     }
 
     /// Puts back what a child changed; the paths, if it did.
     pub(in crate::process) fn put_back(&self) -> io::Result<Vec<PathBuf>> {
         let mut stamps = self.stamps.lock().unwrap_or_else(PoisonError::into_inner);
         let now = stamps_of(&self.checkout);
-        if now == *stamps && !stamps.is_empty() {
+        if now == *stamps {
             return Ok(Vec::new());
         }
-        let changed = restore(&self.checkout, &self.copy)?;
+        let changed = restore(&self.checkout, &self.state, &self.copy, &stamps)?;
         *stamps = stamps_of(&self.checkout);
         Ok(changed)
     }
@@ -106,8 +111,9 @@ impl GitGuard {
 impl Drop for GitGuard {
     fn drop(&mut self) {
         // What fails here is mended by the next start.
-        if restore(&self.checkout, &self.original).is_ok() {
-            fs::remove_file(&self.written).unwrap_or_default();
+        let stamps = self.stamps.lock().unwrap_or_else(PoisonError::into_inner);
+        if restore(&self.checkout, &self.state, &self.original, &stamps).is_ok() {
+            fs::remove_file(self.state.join(COPY)).unwrap_or_default();
         }
     }
 }
@@ -122,7 +128,7 @@ pub(super) fn recover(checkout: &Path, state: &Path) -> io::Result<()> {
     if let Ok(written) = serde_json::from_slice::<Written>(&bytes)
         && written.checkout == checkout
     {
-        restore(checkout, &written.copy)?;
+        restore(checkout, state, &written.copy, &BTreeMap::new())?;
     }
     fs::remove_file(&path)
 }
@@ -148,9 +154,6 @@ fn walk(checkout: &Path, visit: &mut dyn FnMut(&Path, &Metadata) -> io::Result<(
             let below = folder.join(entry.file_name());
             let name = entry.file_name();
             if UNGUARDED.iter().any(|unguarded| name == *unguarded) && entry.file_type()?.is_dir() {
-                if name == "objects" {
-                    see(folder.join(ALTERNATES), &mut folders)?;
-                }
                 continue;
             }
             see(below, &mut folders)?;
@@ -170,7 +173,7 @@ pub(super) fn submodules(checkout: &Path) -> Vec<PathBuf> {
 fn stamps_of(checkout: &Path) -> BTreeMap<PathBuf, Stamp> {
     let mut stamps = BTreeMap::new();
     let walked = walk(checkout, &mut |path, found| {
-        stamps.insert(path.to_owned(), (found.ino(), found.size(), found.mode(), found.ctime(), found.ctime_nsec()));
+        stamps.insert(path.to_owned(), stamp(found));
         Ok(())
     });
     if walked.is_err() {
@@ -179,7 +182,29 @@ fn stamps_of(checkout: &Path) -> BTreeMap<PathBuf, Stamp> {
     stamps
 }
 
-fn read(checkout: &Path) -> io::Result<Copy> {
+fn stamp(found: &Metadata) -> Stamp {
+    (found.ino(), found.size(), found.mode(), found.ctime(), found.ctime_nsec())
+}
+
+fn is_object(path: &Path) -> bool {
+    path.components().any(|part| part.as_os_str() == OBJECTS)
+}
+
+/// Stores an object, unless it is stored already.
+fn store(full: &Path, stored: &Path, length: u64) -> io::Result<()> {
+    if stored.metadata().is_ok_and(|found| found.len() == length) {
+        return Ok(());
+    }
+    if let Some(parent) = stored.parent() {
+        fs::create_dir_all(parent)?;
+    }
+    let mut temporary = stored.as_os_str().to_owned();
+    temporary.push(".new");
+    fs::copy(full, &temporary)?;
+    fs::rename(&temporary, stored)
+}
+
+fn read(checkout: &Path, state: &Path) -> io::Result<Copy> {
     let mut copy = Copy::new();
     walk(checkout, &mut |path, found| {
         let full = checkout.join(path);
@@ -187,6 +212,9 @@ fn read(checkout: &Path) -> io::Result<Copy> {
             Kept::Folder
         } else if found.is_symlink() {
             Kept::Link(full.read_link()?)
+        } else if found.is_file() && is_object(path) {
+            store(&full, &state.join(STORE).join(path), found.len())?;
+            Kept::Object(found.mode() & 0o7777)
         } else if found.is_file() && found.len() <= LARGEST {
             Kept::File(found.mode() & 0o7777, STANDARD.encode(fs::read(&full)?))
         } else {
@@ -198,8 +226,8 @@ fn read(checkout: &Path) -> io::Result<Copy> {
     Ok(copy)
 }
 
-/// Makes the git directory equal to a copy; the paths that were not.
-fn restore(checkout: &Path, copy: &Copy) -> io::Result<Vec<PathBuf>> {
+/// Makes the git directory equal to a copy; the paths that were not. An object with the stamp that it had is as it was.
+fn restore(checkout: &Path, state: &Path, copy: &Copy, stamps: &BTreeMap<PathBuf, Stamp>) -> io::Result<Vec<PathBuf>> {
     let mut changed = Vec::new();
     // First what is not what it was: a link in a folder's place would lead what follows astray. Parents come before children.
     let mut found = Vec::new();
@@ -214,7 +242,7 @@ fn restore(checkout: &Path, copy: &Copy) -> io::Result<Vec<PathBuf>> {
             Some(Kept::Link(target)) => {
                 metadata.is_symlink() && fs::read_link(checkout.join(&path)).is_ok_and(|is| is == *target)
             }
-            Some(Kept::File(..)) => metadata.is_file(),
+            Some(Kept::File(..) | Kept::Object(_)) => metadata.is_file(),
         };
         if !same_kind {
             remove(&checkout.join(&path), &metadata)?;
@@ -231,6 +259,17 @@ fn restore(checkout: &Path, copy: &Copy) -> io::Result<Vec<PathBuf>> {
                 let bytes = STANDARD.decode(content.as_bytes()).map_err(io::Error::other)?;
                 let same_mode = there && full.symlink_metadata()?.mode() & 0o7777 == *mode;
                 if same_mode && fs::read(&full).is_ok_and(|is| is == bytes) {
+                    continue;
+                }
+                write(&full, &bytes, *mode)?;
+            }
+            Kept::Object(mode) => {
+                let found = full.symlink_metadata().ok();
+                if found.is_some_and(|found| stamps.get(path) == Some(&stamp(&found))) {
+                    continue;
+                }
+                let bytes = fs::read(state.join(STORE).join(path))?;
+                if there && fs::read(&full).is_ok_and(|is| is == bytes) {
                     continue;
                 }
                 write(&full, &bytes, *mode)?;

@@ -7,6 +7,8 @@
 #[cfg(debug_assertions)]
 const VARIABLE: &str = "UPSHIFT_GUARD_OFF";
 
+/// Landlock as a whole.
+pub(super) const DOMAIN: &str = "domain";
 /// Files outside the tree.
 pub(super) const FILES: &str = "files";
 /// System calls.
@@ -25,20 +27,22 @@ pub(super) const GIT: &str = "git";
 pub(super) const SIZE: &str = "size";
 /// The mount namespace: what it protects is then left to the other means.
 pub(super) const ROOM: &str = "room";
+/// Descendants that outlive the command: in upshift itself, not in the helper.
+pub(in crate::process) const DESCENDANTS: &str = "descendants";
 /// The private home and temporary folder.
 pub(super) const HOME: &str = "home";
 
 /// The guards that are off.
 #[cfg(debug_assertions)]
 #[expect(clippy::disallowed_methods, reason = "a switch of debug builds, for the red team alone")]
-pub(super) fn off() -> Vec<String> {
+pub(in crate::process) fn off() -> Vec<String> {
     let names = std::env::var(VARIABLE).unwrap_or_default();
     names.split(',').map(str::trim).filter(|name| !name.is_empty()).map(str::to_owned).collect()
 }
 
 /// The guards that are off: none.
 #[cfg(not(debug_assertions))]
-pub(super) const fn off() -> Vec<String> {
+pub(in crate::process) const fn off() -> Vec<String> {
     Vec::new()
 }
 

@@ -70,9 +70,8 @@ mod platform {
     fn confine(policy: &Policy) -> Result<u32, String> {
         room::enter(policy)?;
         limit(policy);
-        rustix::thread::set_no_new_privs(policy.has(guards::RIGHTS))
-            .map_err(|error| format!("no_new_privs: {error}"))?;
         if policy.has(guards::RIGHTS) {
+            rustix::thread::set_no_new_privs(true).map_err(|error| format!("no_new_privs: {error}"))?;
             drop_capabilities(policy).map_err(|error| format!("capabilities: {error}"))?;
         }
         let landlock = fence::enforce(policy).map_err(|error| format!("Landlock: {error}"))?;

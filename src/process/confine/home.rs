@@ -138,12 +138,14 @@ impl Private {
             return;
         }
         let own = self.path("cache/m2");
-        options.push(format!(
-            " -Duser.home={} -Dmaven.repo.local={} -Dmaven.repo.local.tail={} -Daether.chainedLocalRepository.ignoreTailAvailability=true",
-            self.path("home").display(),
-            own.display(),
-            home.join(".m2/repository").display()
-        ));
+        options.push(format!(" -Duser.home={} -Dmaven.repo.local={}", self.path("home").display(), own.display()));
+        let tail = home.join(".m2/repository");
+        if tail.is_dir() {
+            let tail = tail.display();
+            options.push(format!(
+                " -Dmaven.repo.local.tail={tail} -Daether.chainedLocalRepository.ignoreTailAvailability=true"
+            ));
+        }
         env.insert("MAVEN_OPTS".into(), OsString::from(options.to_string_lossy().trim_start()));
     }
 }

@@ -39,7 +39,7 @@ mod filter;
 mod gaps;
 pub(super) mod git;
 mod grants;
-mod guards;
+pub(super) mod guards;
 pub mod helper;
 mod home;
 #[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]

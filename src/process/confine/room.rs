@@ -38,6 +38,8 @@ const SYSTEM: [&str; 16] = [
     "/var/lib",
     "/var/cache",
 ];
+/// Temporary folders that everybody on the machine shares; in a room they are its own.
+pub(super) const TEMPORARY: [&str; 2] = ["/tmp", "/var/tmp"];
 /// Every mount flag that a remount in a user namespace must repeat, because it may only add to them.
 const KEPT_FLAGS: [(StatVfsMountFlags, MountFlags); 6] = [
     (StatVfsMountFlags::NOSUID, MountFlags::NOSUID),
@@ -139,7 +141,7 @@ fn build(room: &Room, policy: &Policy) -> Result<(), String> {
         show(path, &inside(path)).map_err(io_at(path))?;
     }
     furnish_devices(&root.join("dev")).map_err(io_at(Path::new("/dev")))?;
-    for path in ["/tmp", "/var/tmp"].map(Path::new) {
+    for path in TEMPORARY.map(Path::new) {
         let target = inside(path);
         std::fs::create_dir_all(&target).map_err(io_at(path))?;
         rustix::mount::mount_bind(&room.tmp, &target).map_err(at(path))?;
@@ -153,7 +155,13 @@ fn build(room: &Room, policy: &Policy) -> Result<(), String> {
     }
     symlink("/run", root.join("var/run")).unwrap_or_default();
     for path in shown(room) {
-        show(path, &inside(path)).map_err(io_at(path))?;
+        let target = inside(path);
+        show(path, &target).map_err(io_at(path))?;
+        // A rule for a temporary folder reaches what is shown below it, too.
+        let below_temporary = TEMPORARY.iter().any(|folder| path.starts_with(folder));
+        if below_temporary && policy.has(guards::FILES) && !policy.write.contains(path) {
+            still(&target).map_err(at(path))?;
+        }
     }
     if policy.has(guards::GIT) {
         for path in room.still.iter().filter(|path| path.exists()) {

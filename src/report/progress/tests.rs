@@ -131,6 +131,34 @@ fn every_way_a_tier_ends_has_its_own_line() {
 }
 
 #[test]
+fn an_error_is_told_by_the_call_that_failed_and_not_again() {
+    let mut script = Script::new();
+    script.red().tier(0).begin(0, 1);
+    script.call(0, 1, Role::Artisan, 0);
+    let failed = failed_receipt(&script, "HTTP 503: no capacity → Fix: wait");
+    script.push(failed.clone());
+    script.push(failed);
+    script.push(Event::SessionFinished {
+        role: Role::Artisan,
+        session_id: "s".into(),
+        target: "ollama/codellama".into(),
+        turns: 1,
+        result: "no_usable_target".into(),
+        summary: "no model could be used: ollama/codellama: HTTP 503: no capacity\n→ Fix: wait".into(),
+    });
+    script.end_tier(0, TierExit::ProviderError, Some("ollama/codellama: HTTP 503: no capacity → Fix: wait"), 1);
+    let text = follow(&script, Style::Plain);
+    assert_eq!(text.matches("no capacity").count(), 1, "{text}");
+    for line in [
+        "failed again (rate limited)",
+        "artisan: no usable target after 1 turn: no model could be used: ollama/codellama\n",
+        "has no model that can be used: ollama/codellama",
+    ] {
+        assert!(text.contains(line), "{line} in {text}");
+    }
+}
+
+#[test]
 fn colours_change_nothing_but_colour() {
     let script = eventful("");
     let coloured = follow(&script, Style::Colour);

@@ -74,6 +74,9 @@ pub(super) async fn commit(
     let content = |entry: &Entry| store.content(&entry.content);
     let mut carried = Vec::new();
     for line in lines {
+        if [line.from, line.to].iter().flatten().any(|entry| entry.form == Form::Large) {
+            return Err(line.conflict("it is too large for its content to be recorded"));
+        }
         let before = line.from.as_ref().map(content).transpose()?;
         let after = line.to.as_ref().map(content).transpose()?;
         let carry = Carry {
@@ -211,8 +214,8 @@ impl Carry<'_> {
     fn mode(&self, to: &Entry) -> Result<&'static str, PublishError> {
         let own = |entry: &Entry| match entry.form {
             Form::Link => MODES[2],
-            Form::File if entry.permissions & OWNER_MAY_RUN != 0 => MODES[1],
-            Form::File => MODES[0],
+            Form::File | Form::Large if entry.permissions & OWNER_MAY_RUN != 0 => MODES[1],
+            Form::File | Form::Large => MODES[0],
         };
         let Some(held) = self.held else { return Ok(own(to)) };
         let kept = MODES.iter().find(|mode| **mode == held.mode);

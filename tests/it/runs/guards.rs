@@ -191,7 +191,7 @@ fn a_changed_test_script_of_the_manifest_is_no_fix() {
     });
     let (said, _) = run(&project, &server, &["--tiers", "claude-haiku-4-5 x1", "--test-command", "npm test --silent"]);
     assert_eq!(said.code, 1, "{}", said.all());
-    assert!(said.err.contains("tests: tampered") && said.err.contains("what package.json runs"), "{}", said.err);
+    assert!(said.err.contains("tests: tampered") && said.err.contains("how tests run in package.json"), "{}", said.err);
     assert_eq!(project.read("package.json"), manifest);
     server.finish();
 }
@@ -220,5 +220,65 @@ fn tests_that_fail_in_either_look_at_the_baseline_are_set_aside() {
     assert!(flaky.contains("test_only_first") && flaky.contains("test_from_the_second_on"), "{flaky}");
     assert_eq!(said.code, 0, "{}", said.all());
     assert!(Path::new(project.path()).join("runs").exists());
+    server.finish();
+}
+
+#[test]
+fn an_error_of_a_vendor_is_told_once_on_each_stream() {
+    let project = Project::python();
+    let server = ModelServer::start(|request| Scripted::error(request.vendor, 401, "auth", "the key is a bad one"));
+    let (said, _) = run(&project, &server, &["--tiers", "claude-haiku-4-5 x3", "--test-command", project.test_command]);
+    assert_eq!(said.code, 5, "{}", said.all());
+    let times = |text: &str| text.matches("the key was refused").count();
+    assert_eq!((times(&said.out), times(&said.err)), (1, 1), "{}", said.all());
+}
+
+#[test]
+fn models_that_change_nothing_are_not_said_to_repeat_a_patch() {
+    let project = Project::python();
+    let server = ModelServer::start(|_| done());
+    let (said, _) = run(&project, &server, &["--tiers", "claude-haiku-4-5 x5", "--test-command", project.test_command]);
+    assert_eq!(said.code, 1, "{}", said.all());
+    assert!(said.out.starts_with("✖ Stalled in Tier 1 (claude-haiku-4-5), iteration 2: nothing was changed any more."));
+    assert!(!said.all().contains("same patch"), "{}", said.all());
+    server.finish();
+}
+
+#[test]
+fn a_tiny_cap_is_not_shown_as_nothing() {
+    let project = Project::python();
+    let server = ModelServer::start(|_| panic!("no call is affordable"));
+    let args = ["--tiers", "claude-haiku-4-5 x1", "--test-command", project.test_command, "--max-cost-usd", "0.0004"];
+    let (said, _) = run(&project, &server, &args);
+    assert_eq!(said.code, 3, "{}", said.all());
+    assert!(said.err.contains("◆ Budget: $0.0004, "), "{}", said.err);
+    server.finish();
+}
+
+#[test]
+fn what_does_not_compile_is_named_and_a_tree_that_does_is_further() {
+    let project = Project::rust();
+    project.write(
+        "src/lib.rs",
+        "pub fn add(a: i64, b: i64) -> i64 {\n    a - c\n}\n\npub fn double(a: i64) -> i64 {\n    a * 2\n}\n",
+    );
+    let server = ModelServer::start(|request| {
+        let strong = request.model.contains("sonnet");
+        let (old, new) = if strong { ("a - b", "a + b") } else { ("a - c", "a - b") };
+        match request.turn() {
+            0 => {
+                assert!(!strong || request.all_text().contains("a - b"), "tier 2 starts from what compiles");
+                let edit = json!({ "path": "src/lib.rs", "old_text": old, "new_text": new });
+                Say::call("edit_file", edit).usage(900, 40).into()
+            }
+            _ => done(),
+        }
+    });
+    let ladder = "claude-haiku-4-5 x1 > claude-sonnet-4-5 x1";
+    let (said, _) = run(&project, &server, &["--tiers", ladder, "--test-command", project.test_command]);
+    assert_eq!(said.code, 0, "{}", said.all());
+    let baseline = said.err.lines().skip_while(|line| !line.starts_with("◆ Baseline: red, it does not compile")).nth(1);
+    assert!(baseline.is_some_and(|line| line.contains("cannot find value `c` in this scope")), "{}", said.err);
+    assert!(said.out.contains("  Tests:   it does not compile → the tests pass"), "{}", said.out);
     server.finish();
 }

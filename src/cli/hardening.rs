@@ -1,0 +1,142 @@
+//! upshift's own process, made hard to read: no core dumps and no tracing by others, no keys in its environment block (Linux).
+//!
+//! `/proc/PID/environ` shows the environment as it was when the program was started, whatever the program does to it later. So
+//! commands that start children are executed once more, in the same process, with an environment that holds only what is named as
+//! harmless; everything else is handed over in memory, as standard input, which those commands do not read.
+//!
+//! Invariant: nothing but the memory of this process holds the rest, and no child inherits it.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+
+/// Commands that start children; the others live for milliseconds.
+#[cfg(target_os = "linux")]
+const COMMANDS: [&str; 3] = ["run", "resume", "demo"];
+
+/// Makes this process hard to read, and executes it once more if its environment block holds more than it should.
+///
+/// What cannot be done is left: the children's confinement does not depend on it.
+pub fn harden() {
+    #[cfg(target_os = "linux")]
+    sealed::harden();
+}
+
+/// What was handed over, for the one place that reads the environment.
+#[cfg(target_os = "linux")]
+pub(super) fn handed_over() -> BTreeMap<OsString, OsString> {
+    sealed::HANDED_OVER.get().cloned().unwrap_or_default()
+}
+
+/// Nothing: the environment is where it was.
+#[cfg(not(target_os = "linux"))]
+pub(super) fn handed_over() -> BTreeMap<OsString, OsString> {
+    BTreeMap::new()
+}
+
+#[cfg(target_os = "linux")]
+mod sealed {
+    use std::collections::BTreeMap;
+    use std::ffi::OsString;
+    use std::fs::File;
+    use std::io::{self, Read as _, Seek as _, Write as _};
+    use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
+    use std::os::unix::process::CommandExt as _;
+    use std::sync::OnceLock;
+
+    use rustix::fs::MemfdFlags;
+    use rustix::process::DumpableBehavior;
+
+    use super::COMMANDS;
+    use crate::process::environment::is_harmless;
+
+    /// Says that standard input is the rest of the environment.
+    const MARK: &str = "UPSHIFT_HANDED_OVER";
+    /// The rest begins with this, so that an inherited mark is not taken at its word.
+    const MAGIC: &[u8] = b"upshift's environment\n\0";
+    /// Names that begin so are switches of debug builds, which are read where they are used.
+    #[cfg(debug_assertions)]
+    const SWITCHES: &str = "UPSHIFT_GUARD";
+
+    pub(super) static HANDED_OVER: OnceLock<BTreeMap<OsString, OsString>> = OnceLock::new();
+
+    pub(super) fn harden() {
+        if is_off() {
+            return;
+        }
+        let _kept_readable = rustix::process::set_dumpable_behavior(DumpableBehavior::NotDumpable);
+        match take_over() {
+            Ok(Some(rest)) => drop(HANDED_OVER.set(rest)),
+            Ok(None) => drop(hand_over()),
+            // The environment is what it is; a missing key is told as such.
+            Err(_unreadable) => {}
+        }
+    }
+
+    /// Reads what the first execution handed over, and frees it.
+    #[expect(clippy::disallowed_methods, reason = "part of the place that reads the environment")]
+    fn take_over() -> io::Result<Option<BTreeMap<OsString, OsString>>> {
+        if std::env::var_os(MARK).is_none() {
+            return Ok(None);
+        }
+        let mut bytes = Vec::new();
+        io::stdin().lock().read_to_end(&mut bytes)?;
+        rustix::stdio::dup2_stdin(File::open("/dev/null")?)?;
+        let rest = bytes.strip_prefix(MAGIC).ok_or(io::ErrorKind::InvalidData)?;
+        let mut words = rest.split(|&byte| byte == 0).map(|word| OsString::from_vec(word.to_vec()));
+        let mut variables = BTreeMap::new();
+        while let (Some(name), Some(value)) = (words.next(), words.next()) {
+            variables.insert(name, value);
+        }
+        Ok(Some(variables))
+    }
+
+    /// Executes this program once more without what is to be handed over; returns only if there is nothing, or it failed.
+    #[expect(clippy::disallowed_methods, reason = "becomes itself; part of the place that reads the environment")]
+    fn hand_over() -> io::Result<()> {
+        let command = std::env::args().nth(1).unwrap_or_default();
+        let kept = |name: &OsString, value: &OsString| is_switch(name) || is_harmless(name, value);
+        if !COMMANDS.contains(&command.as_str()) || std::env::vars_os().all(|(name, value)| kept(&name, &value)) {
+            return Ok(());
+        }
+        let mut memory = File::from(rustix::fs::memfd_create("environment", MemfdFlags::CLOEXEC)?);
+        memory.write_all(MAGIC)?;
+        let mut harmless = Vec::new();
+        for (name, value) in std::env::vars_os() {
+            if kept(&name, &value) {
+                harmless.push((name, value));
+            } else {
+                for word in [name, value] {
+                    memory.write_all(word.as_bytes())?;
+                    memory.write_all(&[0])?;
+                }
+            }
+        }
+        memory.rewind()?;
+        let mut again = std::process::Command::new(std::env::current_exe()?);
+        let mut arguments = std::env::args_os();
+        again.arg0(arguments.next().unwrap_or_else(|| "upshift".into())).args(arguments);
+        Err(again.env_clear().envs(harmless).env(MARK, "1").stdin(memory).exec())
+    }
+
+    #[cfg(debug_assertions)]
+    fn is_switch(name: &OsString) -> bool {
+        name.to_string_lossy().starts_with(SWITCHES)
+    }
+
+    #[cfg(not(debug_assertions))]
+    const fn is_switch(_name: &OsString) -> bool {
+        false
+    }
+
+    /// Whether a debug build was told to leave this guard off (see `process::confine`).
+    #[cfg(debug_assertions)]
+    #[expect(clippy::disallowed_methods, reason = "a switch of debug builds, for the red team alone")]
+    fn is_off() -> bool {
+        std::env::var("UPSHIFT_GUARD_OFF").is_ok_and(|names| names.split(',').any(|name| name == "hardening"))
+    }
+
+    #[cfg(not(debug_assertions))]
+    const fn is_off() -> bool {
+        false
+    }
+}

@@ -1,0 +1,116 @@
+//! Confinement with the default settings: real projects build and test inside it, and the report says what is not given.
+
+use std::path::Path;
+use std::process::Command;
+
+use crate::world::program::Program;
+
+/// Runs upshift's baseline on a folder, without any model: `read` the word that the tests leave.
+fn baseline(folder: &Path, command: &str, flags: &[&str]) -> crate::world::program::Said {
+    let args: Vec<&str> = ["run", "--no-audit", "--model", "ollama/none", "--test-command", command]
+        .iter()
+        .chain(flags)
+        .copied()
+        .collect();
+    Program::new().run(folder, &args)
+}
+
+fn project(files: &[(&str, &str)]) -> tempfile::TempDir {
+    let folder = tempfile::tempdir().expect("a folder");
+    for (name, text) in files {
+        let path = folder.path().join(name);
+        std::fs::create_dir_all(path.parent().expect("a parent")).expect("folders");
+        std::fs::write(path, text).expect("written");
+    }
+    folder
+}
+
+#[test]
+fn a_c_project_is_built_and_tested() {
+    if !Command::new("cc").arg("--version").output().is_ok_and(|said| said.status.success()) {
+        return;
+    }
+    let folder = project(&[
+        ("Makefile", "test: t\n\t./t\n\t@echo '1 passed, 0 failed'\nt: t.c\n\tcc -o t t.c\n"),
+        ("t.c", "#include <stdio.h>\nint main(void) { FILE *f = tmpfile(); return f ? 0 : 1; }\n"),
+    ]);
+    let said = baseline(folder.path(), "make test", &[]);
+    assert_eq!(said.code, 0, "{}", said.all());
+    assert!(folder.path().join("t").exists());
+}
+
+#[test]
+fn tests_may_use_temporary_files_unix_sockets_semaphores_terminals_and_their_loopback() {
+    let script = r#"
+import multiprocessing, os, pty, socket, tempfile, unittest
+class All(unittest.TestCase):
+    def test_temporary(self):
+        tempfile.NamedTemporaryFile().write(b"x")
+    def test_unix(self):
+        here = os.path.join(tempfile.mkdtemp(), "s")
+        server = socket.socket(socket.AF_UNIX); server.bind(here); server.listen()
+        client = socket.socket(socket.AF_UNIX); client.connect(here)
+    def test_semaphore(self):
+        multiprocessing.Lock()
+    def test_terminal(self):
+        pty.openpty()
+    def test_loopback(self):
+        server = socket.create_server(("127.0.0.1", 0)); socket.create_connection(server.getsockname())
+"#;
+    let folder = project(&[("test_all.py", script)]);
+    let said = baseline(folder.path(), "python3 -m unittest -v", &[]);
+    assert_eq!(said.code, 0, "{}", said.all());
+    assert!(said.all().contains("Already green"), "{}", said.all());
+}
+
+#[test]
+fn a_setup_command_has_the_network_and_the_tests_have_none() {
+    let server = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+    let port = server.local_addr().expect("an address").port();
+    let call = format!("python3 -c 'import socket; socket.create_connection((\"127.0.0.1\", {port}))'");
+    let folder =
+        project(&[("test_a.py", "import unittest\nclass A(unittest.TestCase):\n    def test_a(self): pass\n")]);
+    let setup = format!("{call} && echo yes > setup");
+    let tests = format!("{call} 2>/dev/null && echo yes > tests; python3 -m unittest -v");
+    let said = baseline(folder.path(), &tests, &["--setup-command", &setup]);
+    assert_eq!(said.code, 0, "{}", said.all());
+    assert!(folder.path().join("setup").exists() && !folder.path().join("tests").exists(), "{}", said.all());
+}
+
+#[test]
+fn tests_that_need_the_network_get_it_under_auto_and_the_report_says_so() {
+    let server = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+    let port = server.local_addr().expect("an address").port();
+    let test = format!(
+        "import socket, unittest\nclass A(unittest.TestCase):\n    def test_a(self): socket.create_connection((\"127.0.0.1\", {port}))\n"
+    );
+    let folder = project(&[("test_a.py", &test)]);
+    let said = baseline(folder.path(), "python3 -m unittest -v", &[]);
+    assert_eq!(said.code, 0, "{}", said.all());
+    assert!(said.all().contains("so they have the whole network"), "{}", said.all());
+    let said = baseline(folder.path(), "python3 -m unittest -v", &["--network", "loopback"]);
+    assert_ne!(said.code, 0, "{}", said.all());
+}
+
+#[test]
+fn without_a_sandbox_the_report_says_so() {
+    let folder = project(&[]);
+    let said = baseline(folder.path(), "exit 127", &["--sandbox", "off"]);
+    assert!(said.all().contains("sandbox is `off`"), "{}", said.all());
+}
+
+#[test]
+fn a_network_without_a_sandbox_is_refused() {
+    let folder = project(&[]);
+    let said = baseline(folder.path(), "true", &["--sandbox", "off", "--network", "off"]);
+    assert_eq!(said.code, 6, "{}", said.all());
+}
+
+#[test]
+fn what_namespaces_would_give_is_told_where_none_can_be_made() {
+    let folder = project(&[]);
+    let said = Program::new()
+        .with("UPSHIFT_GUARD_OFF", "room")
+        .run(folder.path(), &["run", "--no-audit", "--model", "ollama/none", "--test-command", "exit 127"]);
+    assert!(said.all().contains("no namespaces can be made here"), "{}", said.all());
+}

@@ -1,0 +1,177 @@
+//! A world to attack from: a repository whose tests are the attack, and around it what must not be reached.
+
+use std::fs;
+use std::os::unix::fs::{PermissionsExt as _, chown};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+use std::sync::OnceLock;
+
+use tempfile::TempDir;
+
+use super::attack;
+
+/// The key that upshift holds; a secret in every other place, too.
+pub(super) const SECRET: &str = "canary-5f1c9e07b3a24d68";
+/// The user that root becomes.
+const NOBODY: u32 = 65_534;
+/// What a home holds that nobody may read.
+const CREDENTIALS: [&str; 9] = [
+    ".ssh/id_ed25519",
+    ".aws/credentials",
+    ".netrc",
+    ".git-credentials",
+    ".docker/config.json",
+    ".npmrc",
+    ".config/gh/hosts.yml",
+    ".cargo/credentials.toml",
+    ".gradle/gradle.properties",
+];
+
+/// The world: `checkout`, `home`, `outside`, `runner` (the runner's temporary folder).
+pub(super) struct Cell {
+    folder: TempDir,
+}
+
+impl Cell {
+    /// A fresh one.
+    pub(super) fn new() -> Self {
+        let folder = tempfile::Builder::new().prefix("red-team-").tempdir().expect("a folder");
+        let cell = Self { folder };
+        for name in ["checkout", "home", "outside", "runner/_runner_file_commands"] {
+            fs::create_dir_all(cell.path(name)).expect("folders");
+        }
+        for name in CREDENTIALS {
+            cell.write(&format!("home/{name}"), SECRET);
+        }
+        cell.write("home/.cargo/bin/tool", "#!/bin/sh\n");
+        cell.write("outside/file", SECRET);
+        for name in ["set_env", "add_path", "set_output", "step_summary"] {
+            cell.write(&format!("runner/_runner_file_commands/{name}"), "");
+        }
+        cell.git(&["init", "--quiet"]);
+        cell.git(&["config", "http.https://github.com/.extraheader", &format!("AUTHORIZATION: basic {SECRET}")]);
+        cell.git(&["config", "remote.origin.url", &format!("https://x:{SECRET}@github.com/o/r")]);
+        cell
+    }
+
+    fn git(&self, args: &[&str]) {
+        let done = Command::new("git").args(args).current_dir(self.path("checkout")).output().expect("git");
+        assert!(done.status.success());
+    }
+
+    /// A path in it.
+    pub(super) fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    /// Writes a file.
+    pub(super) fn write(&self, name: &str, text: &str) {
+        let path = self.path(name);
+        fs::create_dir_all(path.parent().expect("a parent")).expect("folders");
+        fs::write(path, text).expect("written");
+    }
+
+    /// A file's text; empty if there is none.
+    pub(super) fn read(&self, name: &str) -> String {
+        fs::read(self.path(name)).map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).unwrap_or_default()
+    }
+
+    /// Runs upshift on the checkout with a shell script for its tests, as an ordinary user under `sandbox: required`.
+    ///
+    /// The script finds the world at `$CELL` and upshift's process id in `$PPID`; at its end it says that it could not
+    /// run, so that no model is asked.
+    pub(super) fn run(&self, script: &str, off: &str, flags: &[&str]) -> Output {
+        let script = format!("CELL={}\ntouch ran\n{script}\nexit 127\n", self.folder.path().display());
+        self.write("checkout/attack.sh", &script);
+        let upshift = program();
+        let mut command = if rustix::process::geteuid().is_root() {
+            give_away(self.folder.path());
+            let mut command = Command::new("setpriv");
+            let nobody = NOBODY.to_string();
+            command.args(["--reuid", &nobody, "--regid", &nobody, "--clear-groups"]).arg(upshift);
+            command
+        } else {
+            Command::new(upshift)
+        };
+        let files = self.path("runner/_runner_file_commands");
+        command
+            .args([
+                "run",
+                "--sandbox",
+                "required",
+                "--test-command",
+                ". ./attack.sh",
+                "--model",
+                "anthropic/claude-haiku-4-5",
+            ])
+            .args(flags)
+            .current_dir(self.path("checkout"))
+            .env_clear()
+            .env("PATH", "/usr/local/bin:/usr/bin:/bin")
+            .env("HOME", self.path("home"))
+            .env("RUNNER_TEMP", self.path("runner"))
+            .env("XDG_STATE_HOME", self.path("runner"))
+            .env("GITHUB_ENV", files.join("set_env"))
+            .env("GITHUB_PATH", files.join("add_path"))
+            .env("GITHUB_OUTPUT", files.join("set_output"))
+            .env("GITHUB_STEP_SUMMARY", files.join("step_summary"))
+            .env("ANTHROPIC_API_KEY", SECRET)
+            .env("UPSHIFT_GUARD_OFF", off);
+        let output = command.output().expect("the program starts");
+        assert!(self.path("checkout/ran").exists(), "the attack was not even begun: {output:?}");
+        output
+    }
+}
+
+/// An attack by a script whose marker is the secret, brought home into the file `loot` of the checkout.
+#[track_caller]
+pub(super) fn steals(guards: &str, script: &str) {
+    attack(guards, |off| {
+        let cell = Cell::new();
+        cell.run(script, off, &["--no-audit"]);
+        cell.read("checkout/loot").contains(SECRET)
+    });
+}
+
+/// An attack by a script whose marker is the word `done` in the file `loot` of the checkout.
+#[track_caller]
+pub(super) fn succeeds(guards: &str, script: &str) {
+    attack(guards, |off| {
+        let cell = Cell::new();
+        cell.run(script, off, &["--no-audit"]);
+        cell.read("checkout/loot").contains("done")
+    });
+}
+
+/// An attack by a script whose marker is the word `evil` in a file.
+#[track_caller]
+pub(super) fn plants(guards: &str, script: &str, file: &str) {
+    attack(guards, |off| {
+        let cell = Cell::new();
+        cell.run(script, off, &["--no-audit"]);
+        cell.read(file).contains("evil")
+    });
+}
+
+/// The built program where every user can execute it.
+fn program() -> &'static Path {
+    static PLACE: OnceLock<TempDir> = OnceLock::new();
+    let folder = PLACE.get_or_init(|| {
+        let folder = tempfile::tempdir().expect("a folder");
+        fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o755)).expect("permissions");
+        fs::copy(env!("CARGO_BIN_EXE_upshift"), folder.path().join("upshift")).expect("a copy");
+        folder
+    });
+    static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
+    PROGRAM.get_or_init(|| folder.path().join("upshift"))
+}
+
+/// Gives a folder and all in it to the ordinary user.
+fn give_away(path: &Path) {
+    chown(path, Some(NOBODY), Some(NOBODY)).expect("root may do that");
+    if path.symlink_metadata().expect("metadata").is_dir() {
+        for entry in fs::read_dir(path).expect("a folder") {
+            give_away(&entry.expect("an entry").path());
+        }
+    }
+}

@@ -1,0 +1,22 @@
+//! The red team: one file per family of attacks, each carried out against the real program.
+//!
+//! An attack leaves a marker. [`attack`] carries it out twice: with every guard on there must be no marker; with its own guards off
+//! (a switch that only debug builds know) there must be one, or the attack proves nothing. The program runs as an ordinary user under
+//! `sandbox: required`; where the tests run as root, they become `nobody` for it.
+
+mod cell;
+mod escapes;
+mod git_directory;
+mod networks;
+mod runner;
+mod secrets;
+mod upshift_itself;
+
+/// Carries an attack out with every guard on, then with `guards` (names, separated by commas) off.
+///
+/// `carried_out` is told which guards are off and says whether the marker is there.
+#[track_caller]
+pub(crate) fn attack(guards: &str, carried_out: impl Fn(&str) -> bool) {
+    assert!(!carried_out(""), "the attack left its marker although every guard is on");
+    assert!(carried_out(guards), "the attack fails even with `{guards}` off, so it proves nothing");
+}
