@@ -13,6 +13,7 @@ use crate::domain::ci::CiContext;
 use crate::domain::outcome::EXIT_REFUSED;
 use crate::lifecycle::gate;
 use crate::model::{catalogue, endpoint};
+use crate::test_run;
 
 /// The largest configuration file that is read.
 const MAX_CONFIG_BYTES: u64 = 1024 * 1024;
@@ -174,7 +175,7 @@ fn gather(flags: Settings, environment: &Environment, checkout: &Path, trust: Tr
         env: environment.text(),
         config_file: None,
         tiers_file: None,
-        build: Build { default_push: None, confinement: true, frameworks: &[] },
+        build: Build { default_push: None, confinement: true, frameworks: test_run::frameworks() },
     };
     let trusted = trust == Trust::Checkout;
     let path = sources.config_path();

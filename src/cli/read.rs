@@ -9,9 +9,9 @@ use clap::{Args, ValueEnum};
 use serde::Serialize;
 
 use super::Failure;
-use crate::domain::test_report::{Problem, RunKind, RunStatus, TestCase, TestReport, TestStatus};
+use crate::domain::test_report::{Problem, RunKind, RunStatus, TestCase, TestStatus};
 use crate::domain::verdict::Exit;
-use crate::test_run;
+use crate::test_run::{self, Reading};
 
 /// More failing tests than this are counted, not printed, for people.
 const MOST_SHOWN: usize = 200;
@@ -24,7 +24,7 @@ pub enum ReadFormat {
     /// For people.
     #[default]
     Text,
-    /// For programs: `{framework, status, kind, total, passed, failed, skipped, errors, tests, problems}`.
+    /// For programs: `{framework, status, kind, total, passed, failed, skipped, errors, tests, problems, closing}`.
     Json,
 }
 
@@ -50,6 +50,11 @@ pub struct ReadArgs {
 /// When the log cannot be read or the report cannot be written.
 pub fn run(args: ReadArgs) -> anyhow::Result<u8> {
     let exit = args.exit_code.map(|code| Exit::Code { code });
+    let known = test_run::frameworks();
+    if let Some(name) = args.framework.as_deref().filter(|name| !known.contains(name)) {
+        let all = known.join(", ");
+        return Err(Failure::usage(format!("no framework is called '{}'\n  → Fix: one of {all}", name.escape_debug())));
+    }
     let mut log: Box<dyn Read> = if args.file.as_os_str() == "-" {
         Box::new(std::io::stdin().lock())
     } else {
@@ -61,11 +66,11 @@ pub fn run(args: ReadArgs) -> anyhow::Result<u8> {
         })?;
         Box::new(file)
     };
-    let report = test_run::read(&mut *log, exit, args.framework.as_deref())
+    let reading = test_run::read(&mut *log, exit, args.framework.as_deref())
         .with_context(|| format!("failed to read the log {}", args.file.display()))?;
     let text = match args.format {
-        ReadFormat::Text => render_text(&report),
-        ReadFormat::Json => render_json(&report),
+        ReadFormat::Text => render_text(&reading),
+        ReadFormat::Json => render_json(&reading),
     };
     let mut out = std::io::stdout().lock();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
@@ -77,9 +82,10 @@ pub fn run(args: ReadArgs) -> anyhow::Result<u8> {
     }
 }
 
-/// The report as JSON: the shape of DESIGN §2.1, numbers null where the log gives none, `problems` always there.
+/// The report as JSON: the shape of DESIGN §2.1, numbers null where the log gives none, `problems` (trouble outside tests)
+/// and `closing` (the log's last lines) always there.
 #[must_use]
-pub fn render_json(report: &TestReport) -> String {
+pub fn render_json(reading: &Reading) -> String {
     #[derive(Serialize)]
     struct Shape<'a> {
         framework: &'a str,
@@ -92,7 +98,9 @@ pub fn render_json(report: &TestReport) -> String {
         errors: Option<u64>,
         tests: &'a [TestCase],
         problems: &'a [Problem],
+        closing: &'a str,
     }
+    let Reading { report, closing } = reading;
     let shape = Shape {
         framework: &report.framework,
         status: report.status,
@@ -104,6 +112,7 @@ pub fn render_json(report: &TestReport) -> String {
         errors: report.errors,
         tests: &report.tests,
         problems: &report.problems,
+        closing,
     };
     // Plain data with string keys cannot fail to serialise.
     let mut text = serde_json::to_string_pretty(&shape).unwrap_or_default();
@@ -113,7 +122,8 @@ pub fn render_json(report: &TestReport) -> String {
 
 /// The report for people.
 #[must_use]
-pub fn render_text(report: &TestReport) -> String {
+pub fn render_text(reading: &Reading) -> String {
+    let Reading { report, closing } = reading;
     let mut text = format!("{}: {} ({})\n", report.framework, word(&report.status), word(&report.kind));
     let counts = [
         ("total", report.total),
@@ -137,6 +147,10 @@ pub fn render_text(report: &TestReport) -> String {
     }
     if failing.len() > MOST_SHOWN {
         text.push_str(&format!("\n… and {} more failing tests\n", failing.len() - MOST_SHOWN));
+    }
+    if report.status == RunStatus::Passed && !closing.is_empty() {
+        text.push_str("\nthe log ends:\n");
+        push_message(&mut text, closing);
     }
     text
 }
@@ -174,16 +188,16 @@ mod tests {
         E   assert 1 == 2\n\ntests/a.py:4: AssertionError\n== short test summary info ==\nFAILED tests/a.py::test_b - assert 1 == 2\n\
         == 1 failed, 1 passed in 0.02s ==\n";
 
-    fn report() -> TestReport {
+    fn reading() -> Reading {
         test_run::read(&mut LOG.as_bytes(), Some(Exit::Code { code: 1 }), None).unwrap()
     }
 
     #[test]
     fn json_has_exactly_the_promised_keys() {
-        let value: serde_json::Value = serde_json::from_str(&render_json(&report())).unwrap();
+        let value: serde_json::Value = serde_json::from_str(&render_json(&reading())).unwrap();
         let keys: Vec<&str> = value.as_object().unwrap().keys().map(String::as_str).collect();
-        let expected =
-            ["framework", "status", "kind", "total", "passed", "failed", "skipped", "errors", "tests", "problems"];
+        let counts = ["total", "passed", "failed", "skipped", "errors"];
+        let expected = [&["framework", "status", "kind"][..], &counts, &["tests", "problems", "closing"]].concat();
         assert_eq!(keys, expected);
         let keys: Vec<&str> = value["tests"][0].as_object().unwrap().keys().map(String::as_str).collect();
         assert_eq!(keys, ["name", "status", "message", "file", "line"]);
@@ -191,8 +205,16 @@ mod tests {
     }
 
     #[test]
+    fn a_passing_log_is_shown_with_its_own_last_words() {
+        let log = "tests/a.py ..   [100%]\n== 2 passed in 0.02s ==\n";
+        let reading = test_run::read(&mut log.as_bytes(), Some(Exit::Code { code: 0 }), None).unwrap();
+        let text = render_text(&reading);
+        assert!(text.ends_with("the log ends:\n    tests/a.py ..   [100%]\n    == 2 passed in 0.02s ==\n"), "{text}");
+    }
+
+    #[test]
     fn people_read_counts_names_and_places() {
-        insta::assert_snapshot!(render_text(&report()), @r"
+        insta::assert_snapshot!(render_text(&reading()), @r"
         pytest: failed (tests)
         total 2, passed 1, failed 1, skipped 0, errors 0
 

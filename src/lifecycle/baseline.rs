@@ -97,6 +97,8 @@ fn decide(engine: &mut Engine<'_>, start: TreeId, first: TestRun, verdict: Verdi
     }
     let described = judge::describe(&first, engine.world.workspace.root());
     let candidate = Candidate { failing: baseline.failing.clone(), ..judge::candidate(start, &first, described) };
+    engine.state.baseline_ms = first.duration_ms;
+    engine.state.framework_seen = Some(first.report.framework);
     engine.state.best = Some(candidate.clone());
     engine.state.current = Some(candidate);
     engine.state.baseline = Some(baseline);

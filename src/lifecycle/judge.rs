@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use super::engine::{Engine, LifecycleError};
+use super::first_look;
 use super::state::Candidate;
 use crate::domain::event::Event;
 use crate::domain::test_report::{RunKind, TestReport, TestStatus};
@@ -40,23 +41,18 @@ pub(super) struct Judged {
     pub(super) candidate: Candidate,
 }
 
-/// Puts test files, test configuration and test regions back to the start, runs the whole suite and judges it.
+/// Puts test files, test configuration and test regions back to the start, runs the tests and judges them.
 ///
-/// Failures of tests that did not fail at the start are looked at once more before they count. A green that a rule objects to
+/// The tests that failed at the start may go first ([`first_look`]); the whole suite runs before any green. Failures of tests that did not fail at the start are looked at once more before they count. A green that a rule objects to
 /// ([`tamper`]) is none.
 pub(super) async fn run(engine: &mut Engine<'_>, tree: TreeId, telling: Telling) -> Result<Judged, LifecycleError> {
     let settled = settle(engine, tree).await?;
     let rewritten = restore_tests(engine).await?;
-    let mut run = test_run::run(&engine.world.tests, None, &engine.world.stop).await?;
     let baseline = measure(engine);
-    let mut judgement = verdict::judge(&baseline, run.exit, &run.report);
-    if only_new_failures(&judgement, &baseline.failing, &run) {
-        let again = test_run::run(&engine.world.tests, None, &engine.world.stop).await?;
-        if again.stopped.is_none() {
-            judgement = verdict::judge(&baseline, again.exit, &again.report);
-            run = again;
-        }
-    }
+    let (run, mut judgement) = match first_look::still_red(engine, &baseline).await? {
+        Some(red) => red,
+        None => whole_suite(engine, &baseline).await?,
+    };
     let watches = engine.world.guards.has(Guard::Rewriting);
     let forged = if watches { restore_tests(engine).await? } else { Vec::new() };
     let forged = (!forged.is_empty())
@@ -85,6 +81,20 @@ pub(super) async fn run(engine: &mut Engine<'_>, tree: TreeId, telling: Telling)
     let unsound = matches!(judgement.verdict, Verdict::Tampered { .. } | Verdict::Broken { .. });
     candidate.lost = unsound || (judgement.lost && measured);
     Ok(Judged { run, judgement, candidate })
+}
+
+/// Runs the whole suite, once more when only tests fail that did not fail at the start.
+async fn whole_suite(engine: &Engine<'_>, baseline: &Baseline) -> Result<(TestRun, Judgement), LifecycleError> {
+    let run = test_run::run(&engine.world.tests, None, &engine.world.stop).await?;
+    let judgement = verdict::judge(baseline, run.exit, &run.report);
+    if only_new_failures(&judgement, &baseline.failing, &run) {
+        let again = test_run::run(&engine.world.tests, None, &engine.world.stop).await?;
+        if again.stopped.is_none() {
+            let judgement = verdict::judge(baseline, again.exit, &again.report);
+            return Ok((again, judgement));
+        }
+    }
+    Ok((run, judgement))
 }
 
 /// A red verdict without a failing test says what was wrong instead: the first error of the compiler, say.

@@ -10,6 +10,7 @@ mod baseline;
 mod breakpoint;
 mod engine;
 mod finish;
+mod first_look;
 pub mod gate;
 mod iteration;
 mod judge;

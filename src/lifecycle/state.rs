@@ -176,6 +176,12 @@ pub struct RunState {
     pub network_opened: bool,
     /// What the tests said before any change.
     pub baseline: Option<Baseline>,
+    /// How long the suite took at the baseline, in milliseconds.
+    #[serde(default)]
+    pub baseline_ms: u64,
+    /// The framework that was recognised in the baseline's output.
+    #[serde(default)]
+    pub framework_seen: Option<String>,
     /// The best tree so far.
     pub best: Option<Candidate>,
     /// The tier's tree.
@@ -218,6 +224,8 @@ impl RunState {
             by_products: BTreeSet::new(),
             network_opened: false,
             baseline: None,
+            baseline_ms: 0,
+            framework_seen: None,
             best: None,
             current: None,
             last: None,

@@ -33,12 +33,12 @@ pub(super) fn describe(run: &TestRun, root: &Path, budget: usize) -> String {
     let report = &run.report;
     let mut text = Text { text: String::new(), budget };
     text.push(&headline(run));
-    let mut problems: Vec<&Problem> = report.problems.iter().filter(|problem| problem.kind != RunKind::Tests).collect();
+    let failing: Vec<&TestCase> = report.failing().collect();
+    let mut problems: Vec<&Problem> = report.problems.iter().filter(|problem| is_news(problem, &failing)).collect();
     if problems.len() > 1 {
         // Cargo's last word adds nothing to the errors above it.
         problems.retain(|problem| !problem.message.starts_with("error: could not compile `"));
     }
-    let failing: Vec<&TestCase> = report.failing().collect();
     let causes = causes_of(&failing);
     let parts = problems.len().min(MOST_CAUSES) + causes.len().min(MOST_CAUSES);
     let names_budget = budget * NAMES_PERCENT / 100;
@@ -73,6 +73,16 @@ pub(super) fn describe(run: &TestRun, root: &Path, budget: usize) -> String {
         text.push(&last_output(&run.output, LAST_OUTPUT.min(text.room())));
     }
     text.finish()
+}
+
+/// Whether a problem says what no failing test says itself: not the words of a wrapper, not a message told twice.
+fn is_news(problem: &Problem, failing: &[&TestCase]) -> bool {
+    if problem.kind != RunKind::Tests {
+        return true;
+    }
+    let wrapper = problem.message.starts_with("npm error") || problem.message.starts_with("npm ERR!");
+    let first = problem.message.lines().next().unwrap_or_default();
+    !wrapper && !failing.iter().any(|test| test.name == first || test.message.contains(first))
 }
 
 /// A text that stays within its budget of characters.

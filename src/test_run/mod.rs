@@ -10,6 +10,7 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::io::Read;
 use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
 use std::time::Duration;
 
 use crate::domain::stop::{Stop, StopCause};
@@ -51,6 +52,15 @@ pub struct TestRun {
     pub stopped: Option<StopCause>,
 }
 
+/// What was read from a whole log.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Reading {
+    /// The report.
+    pub report: TestReport,
+    /// The last lines of the log, in its own words: where a runner sums up.
+    pub closing: String,
+}
+
 /// A detected test command.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Detected {
@@ -76,11 +86,24 @@ pub async fn run(command: &TestCommand, filter: Option<&str>, stop: &Stop) -> Re
     run::run(command, filter, stop).await
 }
 
+/// Whether the command can be told to run only the named tests, one per line.
+#[must_use]
+pub fn can_select(command: &TestCommand, wanted: &str) -> bool {
+    filter::with_filter(&command.command, command.framework.as_deref(), wanted).is_some()
+}
+
+/// The names that a framework may be called by in configuration and flags.
+#[must_use]
+pub fn frameworks() -> &'static [&'static str] {
+    static NAMES: LazyLock<Vec<&'static str>> = LazyLock::new(parse::names);
+    &NAMES
+}
+
 /// Reads a log of any size in bounded memory.
 ///
 /// # Errors
 /// Those of the reader.
-pub fn read(log: &mut dyn Read, exit: Option<Exit>, framework: Option<&str>) -> std::io::Result<TestReport> {
+pub fn read(log: &mut dyn Read, exit: Option<Exit>, framework: Option<&str>) -> std::io::Result<Reading> {
     parse::read(log, exit, framework)
 }
 

@@ -22,6 +22,8 @@ mod demo;
 #[cfg(test)]
 mod faults;
 #[cfg(test)]
+mod frameworks;
+#[cfg(test)]
 mod github;
 #[cfg(test)]
 mod honesty;

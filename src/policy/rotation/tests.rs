@@ -153,59 +153,88 @@ const STATUSES: [CallStatus; 8] = [
     CallStatus::InvalidResponse,
 ];
 
+/// A reply's failure (which status, retryable, retry-after in ms), or whether it answers.
+type Step = (usize, bool, Option<u64>, bool);
+
+fn invariants(targets: usize, max_attempts: u32, jitter: u16, script: &[Step]) -> Result<(), TestCaseError> {
+    let mut rotation = Rotation::new(targets, max_attempts);
+    let (mut now, mut calls) = (0u64, 0u32);
+    let mut refused = std::collections::HashSet::new();
+    let mut limited_until = vec![0u64; targets];
+    let mut limits_in_a_row = vec![0u32; targets];
+    for (status, retryable, retry_after_ms, answers) in script.iter().copied() {
+        let asked = rotation.target();
+        prop_assert!(asked < targets);
+        prop_assert!(!refused.contains(&asked), "a refused target was asked again");
+        calls += 1;
+        prop_assert!(calls <= max_attempts);
+        if answers {
+            rotation.after_success();
+            rotation.begin_turn();
+            (limited_until[asked], limits_in_a_row[asked]) = (0, 0);
+            calls = 0;
+            continue;
+        }
+        let status = STATUSES[status];
+        if matches!(status, CallStatus::AuthError | CallStatus::QuotaExceeded) {
+            refused.insert(asked);
+        }
+        if status == CallStatus::RateLimited {
+            limited_until[asked] =
+                now + retry_after_ms.unwrap_or_else(|| backoff(limits_in_a_row[asked])).clamp(1_000, 60_000);
+            limits_in_a_row[asked] += 1;
+        }
+        let next = rotation.after_failure(FailureClass { status, retryable, retry_after_ms }, now, Jitter(jitter));
+        match next {
+            Next::Retry { target, after_ms } => {
+                prop_assert_eq!(target, asked);
+                prop_assert!(after_ms <= TRANSIENT_WAIT_MAX_MS);
+                now += after_ms;
+            }
+            Next::Switch { target } => prop_assert_ne!(target, asked),
+            Next::SleepAll { target, ms } => {
+                prop_assert!((1_000..=60_000).contains(&ms));
+                prop_assert!(limited_until[target] > now, "it slept although a target was free");
+                now += ms;
+            }
+            Next::GiveUp { reason } => {
+                prop_assert!(calls == max_attempts || reason.ends_tier());
+                if refused.len() == targets {
+                    prop_assert_eq!(reason, GiveUp::Refused);
+                    return Ok(());
+                }
+                rotation.begin_turn();
+                calls = 0;
+            }
+        }
+    }
+    Ok(())
+}
+
 proptest! {
     #[test]
     fn no_script_of_failures_breaks_the_invariants(
         targets in 1usize..5, max_attempts in 1u32..8, jitter in 0u16..2_000,
         script in prop::collection::vec((0usize..STATUSES.len(), any::<bool>(), prop::option::of(0u64..200_000), any::<bool>()), 1..80)
     ) {
-        let mut rotation = Rotation::new(targets, max_attempts);
-        let (mut now, mut calls) = (0u64, 0u32);
-        let mut refused = std::collections::HashSet::new();
-        let mut limited_until = vec![0u64; targets];
-        for (status, retryable, retry_after_ms, answers) in script {
-            let asked = rotation.target();
-            prop_assert!(asked < targets);
-            prop_assert!(!refused.contains(&asked), "a refused target was asked again");
-            calls += 1;
-            prop_assert!(calls <= max_attempts);
-            if answers {
-                rotation.after_success();
-                rotation.begin_turn();
-                limited_until[asked] = 0;
-                calls = 0;
-                continue;
-            }
-            let status = STATUSES[status];
-            if matches!(status, CallStatus::AuthError | CallStatus::QuotaExceeded) {
-                refused.insert(asked);
-            }
-            if status == CallStatus::RateLimited {
-                limited_until[asked] = now + retry_after_ms.unwrap_or(5_000).clamp(1_000, 60_000);
-            }
-            let next = rotation.after_failure(FailureClass { status, retryable, retry_after_ms }, now, Jitter(jitter));
-            match next {
-                Next::Retry { target, after_ms } => {
-                    prop_assert_eq!(target, asked);
-                    prop_assert!(after_ms <= TRANSIENT_WAIT_MAX_MS);
-                    now += after_ms;
-                }
-                Next::Switch { target } => prop_assert_ne!(target, asked),
-                Next::SleepAll { target, ms } => {
-                    prop_assert!((1_000..=60_000).contains(&ms));
-                    prop_assert!(limited_until[target] > now, "it slept although a target was free");
-                    now += ms;
-                }
-                Next::GiveUp { reason } => {
-                    prop_assert!(calls == max_attempts || reason.ends_tier());
-                    if refused.len() == targets {
-                        prop_assert_eq!(reason, GiveUp::Refused);
-                        return Ok(());
-                    }
-                    rotation.begin_turn();
-                    calls = 0;
-                }
-            }
-        }
+        invariants(targets, max_attempts, jitter, &script)?;
     }
+}
+
+#[test]
+fn a_script_of_repeated_limits_keeps_them() {
+    let failed = |status: usize, retryable: bool| (status, retryable, None, false);
+    let answered = (0, false, None, true);
+    let script = [
+        failed(0, false),
+        answered,
+        failed(1, false),
+        failed(3, true),
+        failed(0, false),
+        failed(0, false),
+        failed(3, true),
+        answered,
+        failed(0, false),
+    ];
+    invariants(3, 6, 0, &script).unwrap();
 }

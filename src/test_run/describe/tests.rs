@@ -48,6 +48,56 @@ fn twenty_tests_with_one_cause_name_it_once_in_less_than_four_kilobytes() {
     }
 }
 
+/// Twenty tests that fail in one helper, as three runners print them: the log and the words of the cause.
+fn twenty_failures() -> [(String, &'static str); 3] {
+    let all = |one: &dyn Fn(usize) -> String| (0..20).map(one).collect::<String>();
+    let cargo = format!(
+        "running 20 tests\n{}\nfailures:\n\n{}\nfailures:\n{}\ntest result: FAILED. 0 passed; 20 failed; 0 ignored; 0 measured; 0 filtered \
+         out; finished in 0.01s\n",
+        all(&|at| format!("test tests::case_{at} ... FAILED\n")),
+        all(&|at| format!(
+            "---- tests::case_{at} stdout ----\n\nthread 'tests::case_{at}' ({at}71) panicked at src/price.rs:24:10:\ncalled \
+             `Option::unwrap()` on a `None` value\n\n"
+        )),
+        all(&|at| format!("    tests::case_{at}\n")),
+    );
+    let jest = format!(
+        "FAIL test/cart.test.js\n{}\nTest Suites: 1 failed, 1 total\nTests:       20 failed, 20 total\n",
+        all(&|at| format!(
+            "  ● Cart › case {at}\n\n    TypeError: Cannot read properties of undefined (reading 'price')\n\n      2 | function total(cart) \
+             {{\n    > 4 |   return cart.first.price;\n        |                     ^\n\n      at total (src/cart.js:4:21)\n      at \
+             Object.total (test/cart.test.js:{at}:12)\n\n"
+        )),
+    );
+    let unittest = format!(
+        "{}{}----------------------------------------------------------------------\nRan 20 tests in 0.004s\n\nFAILED (errors=20)\n",
+        all(&|_| "E".to_owned()) + "\n",
+        all(&|at| format!(
+            "======================================================================\nERROR: test_case_{at} \
+             (tests.test_shop.Prices.test_case_{at})\n----------------------------------------------------------------------\nTraceback \
+             (most recent call last):\n  File \"/w/tests/test_shop.py\", line {at}, in test_case_{at}\n    price = parse(\"{at},00\")\n  File \
+             \"/w/shop/price.py\", line 24, in parse\n    return int(m.group(1)) * 100\nAttributeError: 'NoneType' object has no attribute \
+             'group'\n\n"
+        )),
+    );
+    [
+        (cargo, "`Option::unwrap()` on a `None` value"),
+        (jest, "TypeError: Cannot read properties of undefined"),
+        (unittest, "AttributeError: 'NoneType' object"),
+    ]
+}
+
+#[test]
+fn one_cause_behind_twenty_failures_is_told_once_whoever_printed_them() {
+    for (log, cause) in twenty_failures() {
+        let reading = crate::test_run::read(&mut log.as_bytes(), Some(Exit::Code { code: 1 }), None).unwrap();
+        assert_eq!(reading.report.failing().count(), 20, "{log}");
+        let text = describe(&run_of(reading.report), Path::new("/nowhere"), 16_000);
+        assert!(text.len() < 4_000, "{} bytes:\n{text}", text.len());
+        assert_eq!(text.matches(cause).count(), 1, "{text}");
+    }
+}
+
 #[test]
 fn different_causes_are_told_apart_and_compile_errors_come_first() {
     let mut report = report(vec![

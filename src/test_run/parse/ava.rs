@@ -23,6 +23,8 @@ pub(super) struct Reader {
     block: Block,
     counts: Counts,
     counted: bool,
+    /// In what AVA prints of an exception that no test caught.
+    uncaught: bool,
 }
 
 impl Reader {
@@ -39,6 +41,7 @@ impl Reader {
             block: Block::default(),
             counts: Counts::default(),
             counted: false,
+            uncaught: false,
         }
     }
 
@@ -78,6 +81,18 @@ impl Reader {
     }
 
     fn result(&mut self, text: &str) {
+        if text.starts_with("Uncaught exception in ") || text.starts_with("Unhandled rejection in ") {
+            self.end_uncaught();
+            self.uncaught = true;
+            self.block.clear();
+            self.block.push(text);
+            return;
+        }
+        if self.uncaught && !text.starts_with(['✔', '✘', '-']) {
+            self.block.push(text);
+            return;
+        }
+        self.end_uncaught();
         if let Some(rest) = text.strip_prefix("✔ ") {
             if !rest.starts_with("[expected fail] ") {
                 self.cases.push(without_time(rest), TestStatus::Passed);
@@ -95,6 +110,22 @@ impl Reader {
                 self.problems.push(RunKind::Crash, rest, None);
             }
         }
+    }
+
+    /// The exception is told: what is behind it decides what kind of trouble it is.
+    fn end_uncaught(&mut self) {
+        if !std::mem::take(&mut self.uncaught) {
+            return;
+        }
+        let text = self.block.take();
+        let kind = if text.contains("SyntaxError: ") {
+            RunKind::CompileError
+        } else if text.contains("Cannot find module") || text.contains("Cannot find package") {
+            RunKind::ImportError
+        } else {
+            RunKind::Crash
+        };
+        self.problems.push(kind, &text, stack::place_of(&text));
     }
 
     /// `4 tests failed`, `1 test skipped`.
@@ -117,6 +148,7 @@ impl Reader {
     }
 
     fn settle(&mut self) {
+        self.end_uncaught();
         let text = self.block.take();
         if let Some(at) = self.open.take() {
             self.cases.explain(Some(at), text.trim(), own_place(&text));

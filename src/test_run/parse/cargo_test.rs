@@ -12,6 +12,7 @@ pub(super) mod panics;
 use self::diagnostics::Diagnostics;
 use self::json::Json;
 use super::findings::{Block, Budget, Cases, Counts, Findings, Problems, sum};
+use super::needle::Needle;
 use super::place;
 use crate::domain::test_report::{RunKind, RunStatus, TestStatus};
 use crate::domain::verdict::Exit;
@@ -21,6 +22,9 @@ const FRAMEWORK: &str = "cargo-test";
 
 /// More slow tests than this are not remembered.
 const MOST_SLOW: usize = 100;
+
+/// What stands between a test and its result.
+static DOTS: Needle = Needle::new(" ... ");
 
 /// Where in a binary's output the reader is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -189,7 +193,9 @@ impl Reader {
     fn result_line(&mut self, line: &str) {
         if let Some(rest) = line.strip_prefix("test result: ") {
             self.summary(rest);
-        } else if let Some((name, rest)) = line.strip_prefix("test ").and_then(|rest| rest.split_once(" ... ")) {
+        } else if let Some((name, status)) = plain_result(line) {
+            self.ended(name, status);
+        } else if let Some((name, rest)) = line.strip_prefix("test ").and_then(|rest| DOTS.split_once(rest)) {
             match result(rest) {
                 Some(status) => self.ended(name, status),
                 None => self.pending = Some(bare_name(name).to_owned()),
@@ -219,8 +225,12 @@ impl Reader {
         if self.words.is_empty() {
             return;
         }
+        if status != TestStatus::Failed {
+            self.words.clear();
+            return;
+        }
         let words = self.words.take();
-        if status == TestStatus::Failed && words.contains("panicked at") {
+        if words.contains("panicked at") {
             let place = panics::place_of(&words, bare_name(name));
             self.cases.explain(at, &words, place);
         }
@@ -363,6 +373,19 @@ impl Reader {
         }
         Some(findings)
     }
+}
+
+/// `test a::b ... ok`: nearly every line of a log; names with dots (doctests) and other results are read with more care.
+fn plain_result(line: &str) -> Option<(&str, TestStatus)> {
+    let (head, word) = line.rsplit_once(' ')?;
+    let status = match word {
+        "ok" => TestStatus::Passed,
+        "FAILED" => TestStatus::Failed,
+        "ignored" => TestStatus::Skipped,
+        _ => return None,
+    };
+    let name = head.strip_prefix("test ")?.strip_suffix(" ...")?;
+    memchr::memchr(b'.', name.as_bytes()).is_none().then_some((name, status))
 }
 
 /// `test x has been running for over 60 seconds`.

@@ -13,16 +13,26 @@ use crate::domain::test_report::{RunKind, TestStatus};
 /// How many lines after a mark belong to it.
 const CONTEXT: usize = 12;
 /// More hits than this are noise: the first ones are the cause.
-const MOST_HITS: usize = 20_000;
+const MOST_HITS: usize = 4_000;
 
 /// Marks, and the kind of trouble each is; the first that fits a line decides.
 const TROUBLES: &[(&str, RunKind)] = &[
+    // What the code under test says, before what the same words mean from a shell or an interpreter.
+    (": fatal error: ", RunKind::CompileError),
+    ("ModuleNotFoundError: ", RunKind::ImportError),
+    ("ImportError: ", RunKind::ImportError),
     // Missing programs.
     ("command not found", RunKind::MissingTool),
     (": not found", RunKind::MissingTool),
     (": No such file or directory", RunKind::MissingTool),
     ("is not recognized as an internal or external command", RunKind::MissingTool),
-    ("No module named ", RunKind::MissingTool),
+    (": No module named ", RunKind::MissingTool),
+    ("Error while finding module specification for '", RunKind::BadCommand),
+    ("can't open file '", RunKind::BadCommand),
+    ("Can't open perl script ", RunKind::BadCommand),
+    ("Error: Could not find or load main class ", RunKind::BadCommand),
+    ("Error: Unable to access jarfile ", RunKind::BadCommand),
+    ("requireStack: []", RunKind::BadCommand),
     ("Cannot find module '", RunKind::ImportError),
     ("ERR_MODULE_NOT_FOUND", RunKind::ImportError),
     ("MODULE_NOT_FOUND", RunKind::ImportError),
@@ -51,6 +61,16 @@ const TROUBLES: &[(&str, RunKind)] = &[
     ("unrecognized arguments", RunKind::BadCommand),
     ("unknown option", RunKind::BadCommand),
     ("Unknown option", RunKind::BadCommand),
+    ("the following arguments are required", RunKind::BadCommand),
+    ("invalid choice: '", RunKind::BadCommand),
+    ("error: unexpected argument '", RunKind::BadCommand),
+    ("unrecognized option", RunKind::BadCommand),
+    ("invalid option", RunKind::BadCommand),
+    (": bad option: ", RunKind::BadCommand),
+    ("error: could not find `Cargo.toml`", RunKind::BadCommand),
+    ("go.mod file not found", RunKind::BadCommand),
+    ("Unterminated quoted string", RunKind::BadCommand),
+    ("unexpected EOF while looking for matching", RunKind::BadCommand),
     ("does not contain recipe", RunKind::BadCommand),
     ("MSB1003", RunKind::BadCommand),
     // What is not the code's fault.
@@ -74,6 +94,13 @@ const TROUBLES: &[(&str, RunKind)] = &[
     ("503 Service Unavailable", RunKind::Infrastructure),
     ("Read-only file system", RunKind::Infrastructure),
     ("Could not transfer artifact", RunKind::Infrastructure),
+    ("EADDRINUSE", RunKind::Infrastructure),
+    ("Address already in use", RunKind::Infrastructure),
+    ("could not connect to server: ", RunKind::Infrastructure),
+    ("Can't connect to MySQL server", RunKind::Infrastructure),
+    ("Can't connect to local MySQL server", RunKind::Infrastructure),
+    ("Cannot allocate memory", RunKind::Infrastructure),
+    ("Too many open files", RunKind::Infrastructure),
     // Deaths.
     ("Segmentation fault", RunKind::Crash),
     ("Bus error", RunKind::Crash),
@@ -93,7 +120,6 @@ const TROUBLES: &[(&str, RunKind)] = &[
     ("npm ERR!", RunKind::BadCommand),
     // Compilers: `path:line: error: …`, TypeScript, C#, Kotlin, Scala, Swift, linkers.
     (": error: ", RunKind::CompileError),
-    (": fatal error: ", RunKind::CompileError),
     (": error TS", RunKind::CompileError),
     (": error CS", RunKind::CompileError),
     (": error FS", RunKind::CompileError),
@@ -176,6 +202,11 @@ impl Generic {
         }
     }
 
+    /// Whether more marks are worth looking for.
+    pub(super) const fn listens(&self) -> bool {
+        self.hits <= MOST_HITS
+    }
+
     /// A line that holds one of the marks.
     pub(super) fn hit(&mut self, line: &str) {
         self.hits += 1;
@@ -191,19 +222,19 @@ impl Generic {
             }
             return;
         }
-        let Some((_, kind)) = TROUBLES.iter().find(|(mark, _)| line.contains(mark)) else {
+        let Some(kind) = trouble(line) else {
             self.more(line);
             return;
         };
         // A mark inside the lines of another belongs to that one.
-        if self.wants_more() && (line.starts_with([' ', '\t']) || self.same_kind(*kind)) {
+        if self.wants_more() && (line.starts_with([' ', '\t']) || self.same_kind(kind)) {
             self.more(line);
             return;
         }
         self.close();
         let mut block = Block::default();
         block.push(line);
-        self.open = Some((*kind, block, CONTEXT));
+        self.open = Some((kind, block, CONTEXT));
     }
 
     fn same_kind(&self, kind: RunKind) -> bool {
@@ -217,6 +248,8 @@ impl Generic {
         }
         if let Some((kind, mut block, _)) = self.open.take() {
             let text = block.take();
+            // Node's main file itself is what is missing, not what a file of the repository asks for.
+            let kind = if text.contains("requireStack: []") { RunKind::BadCommand } else { kind };
             self.problems.push(kind, &text, compiler_place(&text).or_else(|| place::in_repository(&text)));
         }
     }
@@ -229,6 +262,40 @@ impl Generic {
         findings.problems = self.problems.into_list();
         findings
     }
+}
+
+/// The trouble that a line tells of.
+fn trouble(line: &str) -> Option<RunKind> {
+    /// Words that mean a wrong command from a shell, an interpreter or make, and anything from a program.
+    const BY_LAUNCHER: [&str; 6] = [
+        ": not found",
+        ": No such file or directory",
+        ": Permission denied",
+        ": No module named ",
+        "invalid option",
+        "unrecognized option",
+    ];
+    let fits = |mark: &str| line.contains(mark) && (!BY_LAUNCHER.contains(&mark) || is_launcher(line));
+    TROUBLES.iter().find(|(mark, _)| fits(mark)).map(|(_, kind)| *kind)
+}
+
+/// Whether a line begins like the word of what starts programs: `sh: 1: `, `/bin/bash: line 3: `, `./run.sh: 4: `,
+/// `/usr/bin/env: `, `make: `, `/usr/bin/python3: `.
+fn is_launcher(line: &str) -> bool {
+    const LAUNCHERS: [&str; 16] = [
+        "sh", "bash", "dash", "zsh", "ksh", "ash", "env", "make", "gmake", "sudo", "timeout", "nice", "time", "xargs",
+        "exec", "nohup",
+    ];
+    let Some((first, rest)) = line.trim_start().split_once(": ") else { return false };
+    let program = first.rsplit('/').next().unwrap_or(first);
+    let program = program.split('[').next().unwrap_or(program);
+    if LAUNCHERS.contains(&program) || program.starts_with("python") || program.starts_with("pypy") {
+        return true;
+    }
+    let counted = rest.strip_prefix("line ").unwrap_or(rest);
+    !first.contains(' ')
+        && place::leading_number::<u32>(counted).is_some()
+        && counted.trim_start_matches(|digit: char| digit.is_ascii_digit()).starts_with(": ")
 }
 
 /// The name in a line that says that a test failed.
@@ -267,7 +334,7 @@ mod tests {
     use crate::domain::verdict::Exit;
 
     fn read(log: &str, code: i32) -> TestReport {
-        super::super::read(&mut log.as_bytes(), Some(Exit::Code { code }), None).unwrap()
+        super::super::read(&mut log.as_bytes(), Some(Exit::Code { code }), None).unwrap().report
     }
 
     #[test]
@@ -286,13 +353,39 @@ mod tests {
                 RunKind::CompileError,
             ),
             ("main.c:4:3: error: expected ';' before '}' token\n", 2, RunKind::CompileError),
+            ("python: can't open file '/w/run.py': [Errno 2] No such file or directory\n", 2, RunKind::BadCommand),
+            ("/usr/bin/python3: No module named no_such_module\n", 1, RunKind::MissingTool),
+            ("usage: run.py [-h]\nrun.py: error: unrecognized arguments: --paralel\n", 2, RunKind::BadCommand),
+            ("error: could not find `Cargo.toml` in `/w` or any parent directory\n", 101, RunKind::BadCommand),
+            ("sh: 1: Syntax error: Unterminated quoted string\n", 2, RunKind::BadCommand),
+            (
+                "node:internal/modules/cjs/loader:1148\n  throw err;\n  ^\n\nError: Cannot find module '/w/run.js'\n    at x\n  code: \
+                 'MODULE_NOT_FOUND',\n  requireStack: []\n}\n",
+                1,
+                RunKind::BadCommand,
+            ),
+            ("Error: listen EADDRINUSE: address already in use :::8080\n", 1, RunKind::Infrastructure),
+            // The code under test: to be mended, not to be refused.
+            (
+                "Traceback (most recent call last):\n  File \"a.py\", line 1, in <module>\n    import shop.prices\nModuleNotFoundError: No \
+              module named 'shop.prices'\n",
+                1,
+                RunKind::ImportError,
+            ),
+            ("main.c:1:10: fatal error: shelf.h: No such file or directory\n", 2, RunKind::CompileError),
+            ("Error: user: not found\n    at find (src/user.js:3:9)\n", 1, RunKind::Crash),
+            (
+                "Error: Cannot find module './prices'\n    at x\n  code: 'MODULE_NOT_FOUND',\n  requireStack: [ '/w/src/shop.js' ]\n",
+                1,
+                RunKind::ImportError,
+            ),
             ("run: line 3: 123 Segmentation fault (core dumped) ./suite\n", 139, RunKind::Crash),
         ];
         for (log, code, kind) in cases {
             let report = read(log, code);
             assert_eq!((report.status, report.kind), (RunStatus::Error, kind), "{log}");
             assert!(
-                report.problems.iter().any(|problem| problem.message.contains(log.trim_end().lines().next().unwrap())),
+                report.problems.iter().any(|problem| log.contains(problem.message.lines().next().unwrap())),
                 "{log}"
             );
         }

@@ -17,6 +17,8 @@ use crate::domain::verdict::Exit;
 const FRAMEWORK: &str = "go-test";
 /// How many tests may be running whose output is kept.
 const MOST_RUNNING: usize = 256;
+/// How many empty blocks are kept to be used again.
+const MOST_SPARE: usize = 16;
 /// `t.Log` and subtests are indented by four columns.
 const LEVEL: usize = 4;
 
@@ -44,6 +46,8 @@ pub(super) struct Reader {
     words: Block,
     /// The output of tests that run, with `-v`.
     running: HashMap<String, Block>,
+    /// Blocks of tests that passed, to be used again.
+    spare: Vec<Block>,
     current: Option<String>,
     verbose: bool,
     /// The results of the package that may be fakes: printed lines that look like results.
@@ -89,6 +93,7 @@ impl Reader {
             block: Block::default(),
             words: Block::default(),
             running: HashMap::new(),
+            spare: Vec::new(),
             current: None,
             verbose: false,
             doubtful: Vec::new(),
@@ -145,13 +150,14 @@ impl Reader {
         if !indent.is_multiple_of(LEVEL) {
             return false;
         }
-        let (status, rest) = match rest.split_once(": ") {
+        let (status, rest) = match rest.split_once(':').and_then(|(word, rest)| Some((word, rest.strip_prefix(' ')?))) {
             Some(("FAIL", rest)) => (TestStatus::Failed, rest),
             Some(("PASS", rest)) => (TestStatus::Passed, rest),
             Some(("SKIP", rest)) => (TestStatus::Skipped, rest),
             _ => return false,
         };
-        let Some((name, time)) = rest.rsplit_once(" (") else { return false };
+        let parts = rest.rsplit_once('(').and_then(|(name, time)| Some((name.strip_suffix(' ')?, time)));
+        let Some((name, time)) = parts else { return false };
         if name.contains(' ') || !time.ends_with("s)") {
             return false;
         }
@@ -165,10 +171,13 @@ impl Reader {
         // Fuzzing repeats the name for the input that failed.
         let repeated = indent > 0 && !name.contains('/') && self.cases.find(name).is_some();
         let case = if repeated { self.cases.find(name) } else { self.cases.push(name, status) };
-        if let Some(mut output) = announced
-            && status == TestStatus::Failed
-        {
-            self.block.push(output.take().trim_end_matches('\n'));
+        if let Some(mut output) = announced {
+            if status == TestStatus::Failed {
+                self.block.push(output.take().trim_end_matches('\n'));
+            } else if self.spare.len() < MOST_SPARE {
+                output.clear();
+                self.spare.push(output);
+            }
         }
         if status == TestStatus::Failed && std::mem::take(&mut self.race) {
             self.block.push(self.words.take().trim_end_matches('\n'));
@@ -185,7 +194,8 @@ impl Reader {
             "RUN" => {
                 self.verbose = true;
                 if self.running.len() < MOST_RUNNING || self.running.contains_key(name) {
-                    self.running.insert(name.to_owned(), Block::default());
+                    let block = self.spare.pop().unwrap_or_default();
+                    self.running.insert(name.to_owned(), block);
                 }
             }
             "CONT" | "NAME" => {}

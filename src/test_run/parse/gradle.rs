@@ -175,7 +175,7 @@ mod tests {
     use crate::domain::verdict::Exit;
 
     fn read(log: &str, code: i32) -> TestReport {
-        super::super::read(&mut log.as_bytes(), Some(Exit::Code { code }), None).unwrap()
+        super::super::read(&mut log.as_bytes(), Some(Exit::Code { code }), None).unwrap().report
     }
 
     #[test]

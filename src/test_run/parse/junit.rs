@@ -11,6 +11,7 @@ use quick_xml::events::{BytesStart, Event};
 
 use self::dialect::Dialect;
 use super::findings::{Block, Budget, Cases, Counts, Findings, Problems};
+use super::needle::Needle;
 use crate::domain::test_report::{RunKind, RunStatus, TestStatus};
 
 /// How much text is collected before it is parsed.
@@ -42,6 +43,11 @@ struct Case {
     note: Block,
     printed: Block,
 }
+
+/// What ends a piece that can be parsed; searched for in every line of a document.
+static SUITE_ENDS: Needle = Needle::new("</testsuite");
+static CDATA_OPENS: Needle = Needle::new("<![CDATA[");
+static CDATA_CLOSES: Needle = Needle::new("]]>");
 
 /// Reads JUnit documents.
 #[derive(Debug)]
@@ -80,8 +86,8 @@ impl Junit {
     /// Takes a line if it belongs to a document; nobody else is to see it then.
     pub(super) fn wants(&mut self, line: &str) -> bool {
         if !self.open {
-            let text = line.trim_start();
-            if !text.starts_with('<') || !is_start(text) {
+            let text = line.as_bytes().trim_ascii_start();
+            if text.first() != Some(&b'<') || !is_start(line.trim_start()) {
                 return false;
             }
             self.open = true;
@@ -90,7 +96,7 @@ impl Junit {
         }
         self.buffer.push_str(line);
         self.buffer.push('\n');
-        if line.contains("</testsuite") || (self.depth == 0 && line.trim_end().ends_with("/>")) {
+        if SUITE_ENDS.find(line).is_some() || (self.depth == 0 && line.trim_end().ends_with("/>")) {
             self.parse_all();
         } else if self.buffer.len() > PIECE {
             self.parse_piece();
@@ -183,18 +189,9 @@ impl Junit {
             "testsuites" | "testsuite" => self.dialect.suite(self.depth, &attribute),
             "testcase" => {
                 self.case_ends();
-                let name = attribute("name").unwrap_or_default();
-                self.dialect.case(self.depth, &name, &attribute);
-                let status = attribute("status").unwrap_or_default();
-                let result = attribute("result").unwrap_or_default();
-                self.case = Some(Case {
-                    name,
-                    file: attribute("file"),
-                    line: attribute("line").and_then(|line| line.parse().ok()),
-                    skipped: matches!(status.as_str(), "notrun" | "disabled" | "skipped")
-                        || matches!(result.as_str(), "suppressed" | "skipped"),
-                    ..Case::default()
-                });
+                let case = case_of(element);
+                self.dialect.case(self.depth, &case.name, &attribute);
+                self.case = Some(case);
             }
             kind => {
                 let message = attribute("message");
@@ -355,9 +352,12 @@ fn safe_cut(text: &str) -> Option<usize> {
 
 /// Whether no CDATA section or comment is open at the end.
 fn safe_end(text: &str) -> bool {
-    let open = text.rfind("<![CDATA[");
-    let close = text.rfind("]]>");
-    open.is_none() || close > open
+    let open = CDATA_OPENS.rfind(text);
+    if open.is_none() {
+        return true;
+    }
+    let close = CDATA_CLOSES.rfind(text);
+    close > open
 }
 
 /// Many dialects repeat the `message` attribute as the beginning of the text.
@@ -368,6 +368,24 @@ fn without_repeated_message(text: &str) -> String {
     } else {
         text.to_owned()
     }
+}
+
+/// A test case by its attributes.
+fn case_of(element: &BytesStart<'_>) -> Case {
+    let mut case = Case::default();
+    for one in element.attributes().with_checks(false).flatten() {
+        let raw: &str = &one.value;
+        let value = || quick_xml::escape::unescape(raw).map_or_else(|_| raw.to_owned(), std::borrow::Cow::into_owned);
+        match one.key.as_ref() {
+            "name" => case.name = value(),
+            "file" => case.file = Some(value()),
+            "line" => case.line = raw.parse().ok(),
+            "status" => case.skipped |= matches!(raw, "notrun" | "disabled" | "skipped"),
+            "result" => case.skipped |= matches!(raw, "suppressed" | "skipped"),
+            _ => {}
+        }
+    }
+    case
 }
 
 #[cfg(test)]

@@ -2,8 +2,6 @@
 //!
 //! Invariant: a number that no framework gave stays unknown, and so does the total of several frameworks' runs.
 
-use std::collections::VecDeque;
-
 use super::findings::Findings;
 use crate::domain::test_report::{Problem, RunKind, RunStatus, TestCase, TestReport, TestStatus};
 use crate::domain::verdict::Exit;
@@ -55,7 +53,7 @@ const SIGTERM: i32 = 15;
 pub(super) fn merge(
     found: Vec<Findings>,
     generic: Findings,
-    recent: &VecDeque<String>,
+    recent: &[&str],
     exit: Option<Exit>,
     hint: Option<&str>,
 ) -> TestReport {
@@ -96,6 +94,7 @@ pub(super) fn merge(
     if status == RunStatus::Error && report.problems.is_empty() {
         report.problems.extend(last_words(recent, kind));
     }
+    super::outside::name_infrastructure(&mut report);
     report
 }
 
@@ -212,8 +211,8 @@ fn nothing_ran(tests: &[TestCase]) -> bool {
 }
 
 /// The end of the log, when nothing else says what went wrong.
-fn last_words(recent: &VecDeque<String>, kind: RunKind) -> Option<Problem> {
-    let lines: Vec<&str> = recent.iter().map(String::as_str).filter(|line| !line.trim().is_empty()).collect();
+fn last_words(recent: &[&str], kind: RunKind) -> Option<Problem> {
+    let lines: Vec<&str> = recent.iter().copied().filter(|line| !line.trim().is_empty()).collect();
     let message = lines.join("\n");
     (!message.is_empty()).then(|| {
         let (file, line) = super::place::find_last(&message).unzip();

@@ -10,15 +10,16 @@
 //! # How to add a framework
 //!
 //! 1. Write `parse/<framework>.rs` with a `pub(super) struct Reader` and on it
-//!    - `const WAKE: &'static [&'static str]`: literals of three bytes or more, of which at least one stands in a line
-//!      before anything that the reader must see. A reader sleeps, and costs nothing, until one occurs; then it is given
+//!    - `const WAKE: &'static [&'static str]`: literals of three bytes or more (ASCII of less than five is looked for at
+//!      the beginning of a line only, indentation aside), of which at least one stands in a line before anything that the reader must see. A reader sleeps, and costs nothing, until one occurs; then it is given
 //!      the last [`LOOK_BACK`] lines and every line after. Choose marks of the framework that ordinary output does not
 //!      have, and do not forget those of its errors (compile errors, bad arguments, no tests found);
 //!    - `fn new(budget: &Budget) -> Self`: starts with nothing; what it stores goes into [`findings::Cases`] (tests),
 //!      [`findings::Problems`] (trouble outside tests) and [`findings::Block`] (a message being collected), which are
 //!      all bounded;
 //!    - `fn line(&mut self, line: &str)`: sees each clean line. It is the hot path: decide by the first byte or a
-//!      `starts_with` before anything dearer, no regular expressions, no allocation for lines that do not matter;
+//!      `starts_with` before anything dearer, no regular expressions, no allocation for lines that do not matter; a text
+//!      that is searched for in ordinary lines is a static [`needle::Needle`];
 //!    - `fn finish(self, exit: Option<Exit>) -> Option<Findings>`: `None` when it was not its log after all. Names are
 //!      exactly as the framework gives them; a message is the framework's own words, whole (expected, actual, the
 //!      frame); counts are those the framework prints, `None` for those it does not. Set `finished` only when the
@@ -41,6 +42,8 @@ mod junit;
 mod lines;
 mod marks;
 mod merge;
+mod needle;
+mod outside;
 pub(super) mod place;
 mod python;
 mod stack;
@@ -81,13 +84,13 @@ mod vitest;
 #[cfg(test)]
 mod tests;
 
-use std::collections::VecDeque;
 use std::io::Read;
 
 use self::findings::{Budget, Findings, STORED_BYTES};
 use self::generic::Generic;
 use self::junit::Junit;
 use self::lines::Lines;
+use super::Reading;
 use crate::domain::test_report::TestReport;
 use crate::domain::verdict::Exit;
 
@@ -95,8 +98,14 @@ use crate::domain::verdict::Exit;
 const LOOK_BACK: usize = 32;
 /// How much of a line is kept for those that wake later.
 const KEPT_OF_LINE: usize = 4 * 1024;
+/// How much text may be kept before all but the last lines is dropped: seldom enough to cost nothing.
+const KEPT_RECENT: usize = 256 * 1024;
 /// How much is read at once from a log.
 const CHUNK: usize = 128 * 1024;
+/// How many of the last lines are the log's closing words: the summaries of all known runners fit.
+const CLOSING_LINES: usize = 8;
+/// How much of one closing line is kept.
+const CLOSING_WIDTH: usize = 500;
 
 /// One bit per reader.
 type Mask = u64;
@@ -120,12 +129,16 @@ macro_rules! readers {
 
             /// Shows a line to the readers in `awake`.
             fn line(&mut self, awake: Mask, line: &str) {
+                #[expect(non_camel_case_types, reason = "named like the modules")]
+                enum Bit { $($module),* }
                 let mut left = awake;
-                $(
-                    if left & 1 == 1 { self.$module.line(line); }
-                    left >>= 1;
-                    if left == 0 { return; }
-                )*
+                while left != 0 {
+                    match left.trailing_zeros() {
+                        $(bit if bit == Bit::$module as u32 => self.$module.line(line),)*
+                        _ => {}
+                    }
+                    left &= left - 1;
+                }
             }
 
             /// Ends the readers in `awake`.
@@ -178,6 +191,14 @@ readers! {
     gradle: ["gradle"],
 }
 
+/// Every name under which a reader is known, in order.
+pub(super) fn names() -> Vec<&'static str> {
+    let readers = READERS.iter().flat_map(|(names, _)| names.iter().copied());
+    let mut names: Vec<&str> = readers.chain(["junit", "generic"]).collect();
+    names.sort_unstable();
+    names
+}
+
 /// A push parser from the bytes of a log to a report.
 #[derive(Debug)]
 pub(super) struct Parser {
@@ -192,8 +213,7 @@ struct Shown {
     generic: Generic,
     readers: Readers,
     awake: Mask,
-    /// The last lines; the strings are used again.
-    recent: VecDeque<String>,
+    recent: Recent,
 }
 
 impl Parser {
@@ -207,15 +227,14 @@ impl Parser {
                 .filter(|(_, (names, _))| names.contains(&wanted))
                 .fold(0, |mask, (bit, _)| mask | 1 << bit)
         });
-        let awake = if marks::work() { hinted } else { (1 << READERS.len()) - 1 };
         Self {
             lines: Lines::new(),
             shown: Shown {
                 junit: Junit::new(&budget),
                 generic: Generic::new(&budget),
                 readers: Readers::new(&budget),
-                awake,
-                recent: VecDeque::with_capacity(LOOK_BACK),
+                awake: hinted,
+                recent: Recent::default(),
             },
         }
     }
@@ -227,13 +246,20 @@ impl Parser {
     }
 
     /// Ends the log.
-    pub(super) fn finish(mut self, exit: Option<Exit>, framework: Option<&str>) -> TestReport {
+    pub(super) fn finish(self, exit: Option<Exit>, framework: Option<&str>) -> TestReport {
+        self.finish_with_words(exit, framework).report
+    }
+
+    /// Ends the log; the report and the log's own last words.
+    fn finish_with_words(mut self, exit: Option<Exit>, framework: Option<&str>) -> Reading {
         let shown = &mut self.shown;
         self.lines.finish(&mut |line| shown.line(line));
         let Shown { junit, generic, readers, awake, recent } = self.shown;
         let mut found = readers.finish(awake, exit);
         found.extend(junit.finish());
-        merge::merge(found, generic.finish(), &recent, exit, framework)
+        let closing = closing_words(&recent);
+        let last: Vec<&str> = recent.lines().collect();
+        Reading { report: merge::merge(found, generic.finish(), &last, exit, framework), closing }
     }
 }
 
@@ -242,7 +268,7 @@ impl Shown {
         if self.junit.wants(line) {
             return;
         }
-        let hits = marks::of(line);
+        let hits = marks::of(line, if self.generic.listens() { !self.awake } else { !(self.awake | GENERIC) });
         if hits & GENERIC != 0 {
             self.generic.hit(line);
         } else if self.generic.wants_more() {
@@ -250,7 +276,7 @@ impl Shown {
         }
         let woken = hits & !self.awake & !GENERIC;
         if woken != 0 {
-            for earlier in &self.recent {
+            for earlier in self.recent.lines() {
                 self.readers.line(woken, earlier);
             }
             self.awake |= woken;
@@ -258,12 +284,46 @@ impl Shown {
         if self.awake != 0 {
             self.readers.line(self.awake, line);
         }
-        let mut slot =
-            if self.recent.len() < LOOK_BACK { String::new() } else { self.recent.pop_front().unwrap_or_default() };
-        slot.clear();
-        slot.push_str(line.get(..line.floor_char_boundary(KEPT_OF_LINE)).unwrap_or(line));
-        self.recent.push_back(slot);
+        self.recent.push(line);
     }
+}
+
+/// The last lines, one behind the other in one text.
+#[derive(Debug, Default)]
+struct Recent {
+    text: String,
+}
+
+impl Recent {
+    /// Adds a line.
+    fn push(&mut self, line: &str) {
+        if self.text.len() > KEPT_RECENT {
+            let from = self.start();
+            self.text.drain(..from);
+        }
+        self.text.push_str(line.get(..line.floor_char_boundary(KEPT_OF_LINE)).unwrap_or(line));
+        self.text.push('\n');
+    }
+
+    /// Where the last [`LOOK_BACK`] lines begin.
+    fn start(&self) -> usize {
+        memchr::memrchr_iter(b'\n', self.text.as_bytes()).nth(LOOK_BACK).map_or(0, |end| end + 1)
+    }
+
+    /// The last [`LOOK_BACK`] lines.
+    fn lines(&self) -> impl DoubleEndedIterator<Item = &str> {
+        self.text.get(self.start()..).unwrap_or_default().lines()
+    }
+}
+
+/// The last lines that are not empty, where runners sum up.
+fn closing_words(recent: &Recent) -> String {
+    let mut lines: Vec<&str> = recent.lines().rev().map(str::trim_end).filter(|line| !line.is_empty()).collect();
+    lines.truncate(CLOSING_LINES);
+    lines.reverse();
+    let shown: Vec<&str> =
+        lines.iter().map(|line| line.get(..line.floor_char_boundary(CLOSING_WIDTH)).unwrap_or(line)).collect();
+    shown.join("\n")
 }
 
 /// A log as plain text: colours, control characters and CI frames gone.
@@ -280,7 +340,7 @@ pub(super) fn plain_text(bytes: &[u8]) -> String {
 }
 
 /// Reads a whole log.
-pub(super) fn read(log: &mut dyn Read, exit: Option<Exit>, framework: Option<&str>) -> std::io::Result<TestReport> {
+pub(super) fn read(log: &mut dyn Read, exit: Option<Exit>, framework: Option<&str>) -> std::io::Result<Reading> {
     let mut parser = Parser::new(framework);
     let mut chunk = vec![0; CHUNK];
     loop {
@@ -292,5 +352,5 @@ pub(super) fn read(log: &mut dyn Read, exit: Option<Exit>, framework: Option<&st
         };
         parser.push(chunk.get(..count).unwrap_or_default());
     }
-    Ok(parser.finish(exit, framework))
+    Ok(parser.finish_with_words(exit, framework))
 }

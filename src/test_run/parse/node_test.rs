@@ -270,6 +270,10 @@ impl Reader {
         }
         let mut message = text.to_owned();
         if text == "'test failed'" {
+            if place::is_path(&test.name) {
+                // The file itself could not be run: once it can, its tests have names of their own.
+                test.status = TestStatus::Error;
+            }
             // The file's own output says why it could not be run.
             let words = self.words.take();
             message = format!("{}\n{text}", words.trim());

@@ -15,6 +15,7 @@ use self::json::Json;
 use self::numbers::Numbers;
 use self::progress::{Marks, Progress};
 use super::findings::{Block, Budget, Cases, Counts, Findings, Problems};
+use super::needle::Needle;
 use super::{place, python};
 use crate::domain::test_report::{RunKind, RunStatus, TestStatus};
 use crate::domain::verdict::Exit;
@@ -38,6 +39,9 @@ enum Part {
     /// pytest-sugar's `Results (1.2s):`, whose numbers follow one per line.
     Results,
 }
+
+/// The interpreter's last words; searched for in every line that a test prints.
+static FATAL: Needle = Needle::new("Fatal Python error: ");
 
 /// Reads pytest.
 #[derive(Debug)]
@@ -282,7 +286,7 @@ impl Reader {
             self.quiet_numbers(line);
             if self.blocks.is_sugar() {
                 self.blocks.line(line, false);
-            } else if let Some(at) = line.find("Fatal Python error: ") {
+            } else if let Some(at) = FATAL.find(line) {
                 self.open_trouble(RunKind::Crash, line.get(at..).unwrap_or(line));
             } else if line.ends_with("++++") && line.contains("+ Timeout +") && self.seen {
                 self.open_trouble(RunKind::Timeout, line);

@@ -16,7 +16,7 @@ use self::pretty::Pretty;
 use self::prove::Prove;
 use self::result::TapResult;
 use super::findings::{Block, Budget, Cases, Counts, Findings, Problems};
-use super::stack;
+use super::{place, stack};
 use crate::domain::test_report::{RunKind, RunStatus, TestStatus};
 use crate::domain::verdict::Exit;
 
@@ -82,7 +82,8 @@ impl Reader {
         "Cannot detect source of ",
         "Test Summary Report",
         "Files=",
-        " .. ",
+        ".t .. ",
+        " .. ok",
         " ✓ ",
         " ✗ ",
     ];
@@ -344,6 +345,12 @@ impl Reader {
             let words = self.words.take();
             let inner = self.inner.take();
             if bare {
+                if let Some(test) = last.case.and_then(|at| self.cases.get_mut(at))
+                    && place::is_path(&test.name)
+                {
+                    // The file itself could not be run: once it can, its tests have names of their own.
+                    test.status = TestStatus::Error;
+                }
                 // The file's own output says why it could not be run.
                 text = format!("{}\n{text}", words.replace("\\#", "#").trim_end());
             }
@@ -375,6 +382,20 @@ impl Reader {
         }
     }
 
+    /// Busted's TAP calls errors failures, too; what Lua itself says of a broken program tells them apart.
+    fn move_errors(&mut self) {
+        let mut errors = 0;
+        for at in 0..self.cases.len() {
+            let Some(test) = self.cases.get_mut(at) else { continue };
+            if test.status == TestStatus::Failed && dialect::is_lua_error(&test.message) {
+                test.status = TestStatus::Error;
+                errors += 1;
+            }
+        }
+        self.top.failed = self.top.failed.map(|failed| failed.saturating_sub(errors));
+        self.top.errors = Some(errors);
+    }
+
     pub(super) fn finish(mut self, exit: Option<Exit>) -> Option<Findings> {
         self.settle();
         self.prove.settle(&mut self.problems);
@@ -394,6 +415,9 @@ impl Reader {
         let planned = ended && (self.results > 0 || self.planned == Some(0));
         if !(self.version || planned || evident) && self.problems.is_empty() {
             return None;
+        }
+        if dialect == Dialect::Busted {
+            self.move_errors();
         }
         let mut findings = Findings::new(dialect.framework());
         findings.finished = if self.trailer.total.is_some() {
@@ -416,7 +440,7 @@ impl Reader {
     }
 
     fn top_results(&self) -> u64 {
-        [self.top.passed, self.top.failed, self.top.skipped].into_iter().flatten().sum()
+        [self.top.passed, self.top.failed, self.top.skipped, self.top.errors].into_iter().flatten().sum()
     }
 
     fn counts(&self, dialect: Dialect) -> Counts {
@@ -448,7 +472,7 @@ impl Reader {
                 passed: Some(self.top.passed.unwrap_or(0)),
                 failed: Some(self.top.failed.unwrap_or(0)),
                 skipped: Some(self.top.skipped.unwrap_or(0)),
-                errors: None,
+                errors: self.top.errors,
             },
         };
         if matches!(dialect, Dialect::Bats | Dialect::Vitest) && counts.total != Some(0) {

@@ -4,6 +4,7 @@
 //! `-`, `Ran N tests`, and `OK` or `FAILED (…)`. A `FAIL:` line counts only below a rule of `=`: tests print such lines.
 
 use super::findings::{Block, Budget, Cases, Counts, Findings, Problems, sum};
+use super::needle::Needle;
 use super::{place, python};
 use crate::domain::test_report::{RunKind, RunStatus, TestStatus};
 use crate::domain::verdict::Exit;
@@ -25,6 +26,9 @@ enum Part {
     /// Below `Ran N tests`: the result comes.
     Ran,
 }
+
+/// What stands between a test and its result.
+static DOTS: Needle = Needle::new(" ... ");
 
 /// Reads unittest.
 #[derive(Debug)]
@@ -189,7 +193,7 @@ impl Reader {
 
     fn result_line(&mut self, line: &str) {
         let text = line.trim_start();
-        if let Some((head, result)) = text.rsplit_once(" ... ") {
+        if let Some((head, result)) = DOTS.rsplit_once(text) {
             let name = if is_name(head) { Some(head.to_owned()) } else { self.pending.take() };
             match (name, status(result)) {
                 (Some(name), Some(status)) => self.ended(&name, status),

@@ -97,14 +97,13 @@ impl Progress {
             return self.worker_line(rest, cases);
         }
         if let Some((name, status)) = split_status(text) {
-            let name = if name.is_empty() { self.pending.take() } else { Some(name.to_owned()) };
-            let Some(name) = name else { return false };
-            self.pending = None;
-            if !is_node_id(&name) {
+            let pending = self.pending.take();
+            let Some(name) = (if name.is_empty() { pending.as_deref() } else { Some(name) }) else { return false };
+            if !is_node_id(name) {
                 return false;
             }
             count(marks, status);
-            cases.set_worst(&name, status);
+            cases.set_worst(name, status);
             return true;
         }
         if let Some(percent) = percent {

@@ -153,3 +153,15 @@ pub(super) fn without_timing(name: &str) -> &str {
         _ => name,
     }
 }
+
+/// Whether the first words of Busted's explanation are an error of Lua: `Failure message: a.lua:11: attempt to index …`.
+pub(super) fn is_lua_error(message: &str) -> bool {
+    const SAYS: [&str; 2] = ["attempt to ", "module '"];
+    let Some((_, text)) = message.split_once("Failure message: ") else { return false };
+    let first = text.lines().next().unwrap_or_default();
+    let said = first
+        .split_once(".lua:")
+        .map_or(first, |(_, rest)| rest.trim_start_matches(|byte: char| byte.is_ascii_digit()));
+    let said = said.trim_start_matches(": ");
+    SAYS.iter().any(|start| said.starts_with(start))
+}

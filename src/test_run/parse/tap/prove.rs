@@ -28,6 +28,10 @@ pub(super) struct Prove {
     failed: u64,
     skipped: u64,
     todo: u64,
+    /// Failing TODOs that only their comments show (`prove --comments`).
+    todo_comments: u64,
+    /// Whether a line per file was seen: `prove -Q` writes none, and then nothing tells what was skipped.
+    file_lines: bool,
     total: Option<u64>,
     result: bool,
     no_tests: bool,
@@ -48,6 +52,8 @@ impl Prove {
             failed: 0,
             skipped: 0,
             todo: 0,
+            todo_comments: 0,
+            file_lines: false,
             total: None,
             result: false,
             no_tests: false,
@@ -111,6 +117,7 @@ impl Prove {
             _ if state.starts_with("Failed") || state.starts_with("Dubious") => TestStatus::Failed,
             _ => return false,
         };
+        self.file_lines = true;
         let at = self.cases.set(name, status);
         let text = self.output.take();
         self.cases.explain(at, &text, None);
@@ -179,6 +186,9 @@ impl Prove {
             self.settle(problems);
             self.diagnostic_open = true;
             self.diagnostic.push(text);
+        } else if text.starts_with("Failed (TODO) test") {
+            self.settle(problems);
+            self.todo_comments += u64::from(indent == 0);
         } else if text.starts_with("Looks like you") {
             self.settle(problems);
             self.output.push(comment);
@@ -203,12 +213,12 @@ impl Prove {
         }
         findings.finished = self.result && self.trouble.is_none();
         if let Some(total) = self.total.filter(|_| findings.finished) {
-            let skipped = self.skipped + self.todo;
+            let skipped = self.skipped + self.todo.max(self.todo_comments);
             findings.counts = Counts {
                 total: Some(total),
                 passed: Some(total.saturating_sub(self.failed + skipped)),
                 failed: Some(self.failed),
-                skipped: Some(skipped),
+                skipped: self.file_lines.then_some(skipped),
                 errors: None,
             };
         }

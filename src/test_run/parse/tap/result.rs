@@ -44,7 +44,7 @@ pub(super) fn parse(line: &str) -> Option<TapResult<'_>> {
     let (text, opens) = text.strip_suffix(" {").map_or((text, false), |text| (text, true));
     let (text, timed) = match text.rsplit_once(" # time=") {
         Some((text, time)) if time.ends_with('s') => (text, true),
-        _ => (text, false),
+        _ => (without_time_comment(text), false),
     };
     let (name, directive) = split_directive(text);
     let status = match (directive, ok) {
@@ -55,6 +55,21 @@ pub(super) fn parse(line: &str) -> Option<TapResult<'_>> {
     let is_failing_todo =
         !ok && directive.is_some_and(|word| !word.get(..4).is_some_and(|head| head.eq_ignore_ascii_case("skip")));
     Some(TapResult { is_failing_todo, number, dash, name, status, opens, timed })
+}
+
+/// Cuts a comment that only says how long the test took (`# 12ms`, `# in 0.3 sec`, `# (1.2s)`, `# duration_ms 4.1`): a
+/// name that differs from run to run names nothing.
+fn without_time_comment(text: &str) -> &str {
+    let Some((name, comment)) = text.rsplit_once(" # ") else { return text };
+    let mut number = false;
+    let is_time = comment.split([' ', '=', '(', ')', ':', ',']).filter(|word| !word.is_empty()).all(|word| {
+        let unit = word.trim_start_matches(|digit: char| digit.is_ascii_digit() || digit == '.');
+        number |= unit.len() < word.len();
+        let units = ["", "ms", "s", "sec", "secs", "second", "seconds", "µs", "us", "ns", "m", "min"];
+        let words = ["in", "took", "time", "duration", "duration_ms", "elapsed"];
+        units.contains(&unit) || (unit.len() == word.len() && words.contains(&word))
+    });
+    if is_time && number { name.trim_end() } else { text }
 }
 
 /// Splits ` # SKIP why` and ` # TODO why` off; any other `#` belongs to the name.
@@ -93,6 +108,12 @@ mod tests {
         assert_eq!(name("ok 1 - has # 3 pears"), Some(("has # 3 pears", TestStatus::Passed)));
         assert_eq!(name("not ok 2 - later # TODO soon"), Some(("later", TestStatus::Skipped)));
         assert_eq!(name("ok 3 one # skip"), Some(("one", TestStatus::Skipped)));
+        for timing in ["12ms", "in 0.3 sec", "(1.2s)", "duration_ms 4.1", "time=0.2 seconds"] {
+            let line = format!("ok 4 - one # {timing}");
+            let found = parse(&line).unwrap();
+            assert_eq!((found.name, found.status), ("one", TestStatus::Passed), "{timing}");
+        }
+        assert_eq!(name("ok 4 - one # of 3 s"), Some(("one # of 3 s", TestStatus::Passed)));
         assert_eq!(name("not ok - without number"), Some(("without number", TestStatus::Failed)));
         assert_eq!(name("ok then, let us start"), None);
         assert_eq!(name("okay"), None);

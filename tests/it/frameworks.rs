@@ -1,0 +1,237 @@
+//! Real test frameworks, installed by `.ci/frameworks`: the built program on a small broken project of each, end to end.
+//!
+//! Each project is mended three times over: from a failing test, from source that cannot be parsed, and not at all when its
+//! command runs no test. What is asserted is what the model was sent (names, messages, places), what the audit log says, and
+//! that nothing was paid for where nothing could be judged.
+
+mod projects;
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use serde_json::json;
+use tempfile::TempDir;
+
+use crate::world::log::Log;
+use crate::world::model_server::{ModelServer, Request, Say, Scripted};
+use crate::world::program::{Program, Said};
+
+/// A small project of one framework, with one bug.
+pub(crate) struct Framework {
+    /// The name in reports.
+    name: &'static str,
+    /// What of the installed tools it needs.
+    needs: Needs,
+    /// Its files.
+    files: &'static [(&'static str, &'static str)],
+    /// The command that runs its tests.
+    command: &'static str,
+    /// The file with the bug, the wrong line and the right one.
+    source: &'static str,
+    wrong: &'static str,
+    right: &'static str,
+    /// Put in the place of the wrong line, this cannot be parsed or compiled.
+    unreadable: &'static str,
+    /// What the report of the unreadable source must name.
+    unreadable_says: &'static str,
+    /// The failing tests, as the runner names them.
+    failing: &'static [&'static str],
+    /// Parts of the message, and the place.
+    says: &'static [&'static str],
+    /// A command of the same framework that runs no test.
+    nothing: &'static str,
+}
+
+/// What is laid into a project beside its files.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Needs {
+    /// Only what the machine has.
+    Machine,
+    /// `node_modules`.
+    JavaScript,
+    /// `.venv`.
+    Python,
+}
+
+fn installed() -> PathBuf {
+    let home = std::env::var_os("UPSHIFT_TEST_FRAMEWORKS")
+        .expect("run this by `.ci/frameworks`, which installs what it needs");
+    PathBuf::from(home)
+}
+
+/// Copies a folder by hard links, which takes a fraction of a second.
+fn link_copy(from: &Path, to: &Path) {
+    let done = Command::new("cp").arg("-al").arg(from).arg(to).status().expect("cp");
+    assert!(done.success(), "{} is not installed", from.display());
+}
+
+impl Framework {
+    /// Lays the project down, with `line` where the bug is.
+    fn unpack(&self, line: &str) -> TempDir {
+        let home = installed();
+        // Beside the tools, so that they can be linked.
+        let folder = tempfile::Builder::new().prefix("project-").tempdir_in(&home).expect("a folder");
+        for (name, text) in self.files {
+            let path = folder.path().join(name);
+            std::fs::create_dir_all(path.parent().expect("a parent")).expect("folders");
+            let text = if *name == self.source { text.replace(self.wrong, line) } else { (*text).to_owned() };
+            std::fs::write(path, text).expect("written");
+        }
+        std::fs::write(folder.path().join(".gitignore"), "node_modules\n.venv\ntarget\n__pycache__\n")
+            .expect("written");
+        match self.needs {
+            Needs::Machine => {}
+            Needs::JavaScript => link_copy(&home.join("js/node_modules"), &folder.path().join("node_modules")),
+            Needs::Python => link_copy(&home.join("python"), &folder.path().join(".venv")),
+        }
+        folder
+    }
+
+    /// Runs the program with a model that puts `right` where `wrong` is; returns what it said, the log and the requests.
+    fn run(&self, folder: &Path, command: &str, wrong: &'static str) -> (Said, PathBuf, Vec<Request>) {
+        let (source, right) = (self.source, self.right);
+        let server = ModelServer::start(move |request: &Request| -> Scripted {
+            match request.turn() {
+                0 => Say::call("edit_file", json!({ "path": source, "old_text": wrong, "new_text": right })).into(),
+                _ => Say::call("final_report", json!({ "summary": "mended the line", "status": "done" })).into(),
+            }
+        });
+        let database = folder.with_extension("db");
+        let path = database.to_str().expect("text");
+        let args = ["run", "--audit-db", path, "--tiers", "claude-haiku-4-5 x2", "--test-command", command];
+        let said = Program::with_anthropic(&server.url()).run(folder, &args);
+        let requests = server.requests();
+        server.finish();
+        (said, database, requests)
+    }
+
+    fn is_mended(&self) {
+        let folder = self.unpack(self.wrong);
+        let (said, database, requests) = self.run(folder.path(), self.command, self.wrong);
+        assert_eq!(said.code, 0, "{}: {}", self.name, said.all());
+        let shown = requests.first().expect("a request").all_text();
+        for part in self.failing.iter().chain(self.says) {
+            assert!(shown.contains(part), "{}: {part:?} in\n{shown}\n{}", self.name, said.all());
+        }
+        let log = Log::open(&database);
+        let rows = log.rows("SELECT tier_index, iteration, test_status FROM tier_attempts ORDER BY id");
+        assert_eq!(rows, [["0", "1", "passed"]], "{}: {}", self.name, said.all());
+        let baseline = log.value("SELECT body FROM events WHERE kind = 'baseline_finished'");
+        let baseline: serde_json::Value = serde_json::from_str(&baseline).expect("JSON");
+        assert_eq!(baseline["framework"], self.name, "{baseline}");
+        assert_eq!(baseline["failing"], json!(self.failing), "{baseline}");
+        remove(&database);
+    }
+
+    fn is_mended_from_source_that_cannot_be_read(&self) {
+        let folder = self.unpack(self.unreadable);
+        let (said, database, requests) = self.run(folder.path(), self.command, self.unreadable);
+        assert_eq!(said.code, 0, "{}: {}", self.name, said.all());
+        let shown = requests.first().expect("a request").all_text();
+        assert!(shown.contains(self.unreadable_says), "{}: {:?} in\n{shown}", self.name, self.unreadable_says);
+        remove(&database);
+    }
+
+    fn costs_nothing_where_no_test_runs(&self) {
+        let folder = self.unpack(self.wrong);
+        let missing = format!("{}-that-is-not-there", self.command.split(' ').next().expect("a program"));
+        for command in [self.nothing, missing.as_str()] {
+            let (said, database, requests) = self.run(folder.path(), command, self.wrong);
+            assert_eq!(said.code, 7, "{} `{command}`: {}", self.name, said.all());
+            assert!(requests.is_empty(), "{} `{command}` was paid for", self.name);
+            remove(&database);
+        }
+    }
+
+    fn check(&self) {
+        self.is_mended();
+        self.is_mended_from_source_that_cannot_be_read();
+        self.costs_nothing_where_no_test_runs();
+    }
+}
+
+fn remove(database: &Path) {
+    for suffix in ["", "-wal", "-shm"] {
+        let path = PathBuf::from(format!("{}{suffix}", database.display()));
+        if path.exists() {
+            std::fs::remove_file(path).expect("removed");
+        }
+    }
+}
+
+/// A suite of which one test is slow, which counts its runs in a file.
+const SLOW_TESTS: &str = "import unittest\n\nfrom shop.price import total\n\n\nclass PriceTest(unittest.TestCase):\n    def test_adds(self):\n        \
+    self.assertEqual(total([2, 3]), 5)\n\n    def test_slow(self):\n        with open('slow.log', 'a') as log:\n            log.write('ran\\n')\n        \
+    for _ in range(40):\n            self.assertGreater(sum(i * i for i in range(1_000_000)), 0)\n";
+
+#[test]
+#[ignore = "computes for seconds, so that the suite is a slow one"]
+fn in_a_slow_suite_the_failing_tests_go_first_and_the_whole_suite_before_green() {
+    let project = Framework {
+        files: &[
+            ("shop/__init__.py", ""),
+            ("shop/price.py", "def total(prices):\n    return sum(prices) - 1\n"),
+            ("tests/__init__.py", ""),
+            ("tests/test_price.py", SLOW_TESTS),
+        ],
+        ..projects::UNITTEST
+    };
+    let folder = project.unpack(project.wrong);
+    let mut sessions = 0;
+    let server = ModelServer::start(move |request: &Request| -> Scripted {
+        sessions += usize::from(request.turn() == 0);
+        let (old, new) = if sessions == 1 {
+            (project.wrong, "    return max(prices)")
+        } else {
+            ("    return max(prices)", project.right)
+        };
+        match request.turn() {
+            0 => Say::call("edit_file", json!({ "path": "shop/price.py", "old_text": old, "new_text": new })).into(),
+            _ => Say::call("final_report", json!({ "summary": "changed the line", "status": "done" })).into(),
+        }
+    });
+    let database = folder.path().with_extension("db");
+    let path = database.to_str().expect("text");
+    let args = ["run", "--audit-db", path, "--tiers", "claude-haiku-4-5 x3", "--test-command", project.command];
+    let said = Program::with_anthropic(&server.url()).run(folder.path(), &args);
+    assert_eq!(said.code, 0, "{}", said.all());
+    let ran = std::fs::read_to_string(folder.path().join("slow.log")).expect("a log");
+    assert_eq!(ran.lines().count(), 3, "the baseline, its second look and the proof of green: {}", said.all());
+    let second = server.requests().into_iter().filter(|request| request.turn() == 0).nth(1).expect("a second session");
+    assert!(
+        second.all_text().contains("1 of the 1 tests that failed at the start still fail"),
+        "{}",
+        second.all_text()
+    );
+    server.finish();
+    remove(&database);
+}
+
+macro_rules! frameworks {
+    ($($test:ident: $framework:ident),* $(,)?) => {
+        $(
+            #[test]
+            #[ignore = "needs what `.ci/frameworks` installs"]
+            fn $test() {
+                projects::$framework.check();
+            }
+        )*
+    };
+}
+
+frameworks! {
+    a_jest_project: JEST,
+    a_vitest_project: VITEST,
+    a_mocha_project: MOCHA,
+    an_ava_project: AVA,
+    a_jasmine_project: JASMINE,
+    a_bats_project: BATS,
+    a_node_project: NODE,
+    a_pytest_project: PYTEST,
+    a_unittest_project: UNITTEST,
+    a_nose2_project: NOSE2,
+    a_behave_project: BEHAVE,
+    a_robot_project: ROBOT,
+    a_cargo_project: CARGO,
+    a_prove_project: PROVE,
+}
