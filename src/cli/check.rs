@@ -140,7 +140,7 @@ fn thousands(number: u64) -> String {
 
 fn budget(out: &mut String, plan: &Plan) {
     heading(out, "Budget");
-    let rows = [
+    let mut rows = vec![
         ["cost".to_owned(), dollars(plan.budget.max_cost), origin_of(plan, "global.maxTotalCostUsd")],
         [
             "active time".to_owned(),
@@ -150,6 +150,13 @@ fn budget(out: &mut String, plan: &Plan) {
         ["iterations".to_owned(), plan.budget.max_iterations.to_string(), origin_of(plan, "global.maxTotalIterations")],
         ["worst case".to_owned(), dollars(plan.worst_case), worst_case_reason(plan)],
     ];
+    let shared = [
+        ("cost per pull request", plan.shared_caps.per_pull_request, "global.maxCostUsdPerPr"),
+        ("cost per day", plan.shared_caps.per_day, "global.maxCostUsdPerDay"),
+    ];
+    let shared =
+        shared.into_iter().filter_map(|(name, cap, key)| Some([name.to_owned(), dollars(cap?), origin_of(plan, key)]));
+    rows.splice(1..1, shared);
     table(out, &rows);
 }
 

@@ -8,6 +8,8 @@ use super::setup::{self, Setup};
 use super::{Failure, delivery, forge};
 use crate::audit::Journal;
 use crate::config::Plan;
+use crate::domain::budget::Beneficiary;
+use crate::domain::ci::CiContext;
 use crate::domain::event::{Event, RunStarted};
 use crate::domain::units::RunId;
 use crate::lifecycle::state::RunState;
@@ -42,7 +44,8 @@ async fn begin(resolved: Resolved, environment: &Environment) -> anyhow::Result<
     let setup = Setup::new(&checkout, environment, Some(&plan), context.as_ref());
     let workspace = setup.open_workspace(&plan).await?;
     let mut store = setup.open_store(plan.audit.as_deref())?;
-    let mut state = RunState::new(RunId::random(), plan, test_command, framework);
+    let mut state = RunState::new(RunId::random(), plan, test_command, framework)
+        .working_for(beneficiary(context.as_ref(), &folder));
     state.destination = destination;
     let prepared = setup.prepare(workspace, &state, &[])?;
     let started = started(&state, &folder, &setup);
@@ -53,6 +56,13 @@ async fn begin(resolved: Resolved, environment: &Environment) -> anyhow::Result<
     journal.tell(&Event::RunStarted(started));
     journal.tell(&invocation);
     setup.carry(prepared, journal, state, Replay::none()).await
+}
+
+/// Whom the run works for; on somebody's own machine the folder stands for the repository.
+fn beneficiary(context: Option<&CiContext>, folder: &Path) -> Beneficiary {
+    let repository = context
+        .map_or_else(|| folder.display().to_string(), |context| context.repository.to_string().to_ascii_lowercase());
+    Beneficiary { repository, pull_request: context.and_then(CiContext::pull_request_number) }
 }
 
 /// The configured test command and framework, or the detected ones.

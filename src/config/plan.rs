@@ -6,7 +6,7 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::domain::budget::Budget;
+use crate::domain::budget::{Budget, SharedCaps};
 use crate::domain::catalogue::ModelFacts;
 use crate::domain::chat::Effort;
 use crate::domain::ladder::{OnEntropy, Tier};
@@ -21,6 +21,9 @@ pub struct Plan {
     pub tier_config_path: String,
     /// The caps of the whole run.
     pub budget: Budget,
+    /// The caps that it shares with other runs.
+    #[serde(default)]
+    pub shared_caps: SharedCaps,
     /// What a stalled tier leads to.
     pub on_entropy: OnEntropy,
     /// How many equal errors in a row are a stall (S0-1).

@@ -118,6 +118,7 @@ fn assemble(
     picker.note("tiers", &names_of(&ladder), drafted.origin);
     note_endpoints(&picker, &registry);
     let budget = sections::budget(&picker, &ladder);
+    let shared_caps = sections::shared_caps(&picker);
     let (on_entropy, entropy_threshold) = sections::entropy(&picker);
     let context_reset_frequency = sections::context_reset_frequency(&picker, &mut warnings);
     let audit = sections::audit(&picker);
@@ -145,6 +146,7 @@ fn assemble(
         tiers: ladder,
         tier_config_path: drafted.path,
         budget,
+        shared_caps,
         on_entropy,
         entropy_threshold,
         context_reset_frequency,

@@ -1,10 +1,11 @@
 //! The sections of a plan that are plain values: budget, test, agent, safety, audit.
 
-use crate::domain::budget::Budget;
+use crate::domain::budget::{Budget, SharedCaps};
 use crate::domain::ladder::{OnEntropy, Tier};
 use crate::domain::units::{MicroUsd, human_duration};
 
 use super::file::{AgentSection, ConfigFile, GlobalSection, SafetySection, TestSection};
+use super::numbers::Dollars;
 use super::pick::{Picked, Picker};
 use super::plan::{AgentPlan, Network, Origin, SafetyPlan, Sandbox, TestPlan};
 use super::sources::{Setting, Sources};
@@ -55,6 +56,18 @@ pub(super) fn budget(picker: &Picker<'_>, tiers: &[Tier]) -> Budget {
         u32::to_string,
     );
     Budget { max_cost, max_iterations, max_active_ms }
+}
+
+/// The caps that runs share (issue 5).
+pub(super) fn shared_caps(picker: &Picker<'_>) -> SharedCaps {
+    let take = |key: &str, get: fn(&GlobalSection) -> Option<Dollars>| {
+        let picked = picker.in_documents(global(get)).map(|picked| picked.map(|cost| cost.0));
+        picker.take_optional(key, picked, "no cap", exact_dollars)
+    };
+    SharedCaps {
+        per_pull_request: take("global.maxCostUsdPerPr", |global| global.max_cost_usd_per_pr),
+        per_day: take("global.maxCostUsdPerDay", |global| global.max_cost_usd_per_day),
+    }
 }
 
 pub(super) fn exact_dollars(amount: &MicroUsd) -> String {

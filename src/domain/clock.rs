@@ -46,6 +46,35 @@ pub trait Clock: Debug + Send + Sync {
     }
 }
 
+/// The wall clock as it was read once, carried on by the monotonic one: setting the machine's clock meanwhile changes nothing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Steady {
+    unix_ms: i64,
+    monotonic_ms: u64,
+}
+
+impl Steady {
+    /// Reads both clocks.
+    #[must_use]
+    pub fn read(clock: &dyn Clock) -> Self {
+        Self { unix_ms: clock.unix_ms(), monotonic_ms: clock.monotonic_ms() }
+    }
+
+    /// Milliseconds since it was read.
+    #[must_use]
+    pub fn elapsed_ms(&self, clock: &dyn Clock) -> u64 {
+        clock.monotonic_ms().saturating_sub(self.monotonic_ms)
+    }
+
+    /// The day (UTC) it is now: `2026-02-17`.
+    #[must_use]
+    pub fn day(&self, clock: &dyn Clock) -> String {
+        const DATE_CHARS: usize = "2026-02-17".len();
+        let passed = i64::try_from(self.elapsed_ms(clock)).unwrap_or(i64::MAX);
+        Timestamp::from_unix_ms(self.unix_ms.saturating_add(passed)).0.chars().take(DATE_CHARS).collect()
+    }
+}
+
 /// The machine's clocks.
 #[derive(Debug)]
 pub struct SystemClock {
@@ -80,6 +109,33 @@ impl Clock for SystemClock {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[derive(Debug)]
+    struct Jumping(std::sync::Mutex<(i64, u64)>);
+
+    impl Clock for Jumping {
+        fn unix_ms(&self) -> i64 {
+            self.0.lock().unwrap().0
+        }
+
+        fn monotonic_ms(&self) -> u64 {
+            self.0.lock().unwrap().1
+        }
+    }
+
+    #[test]
+    fn a_clock_that_is_set_changes_no_day_and_time_that_passes_does() {
+        const HOUR: u64 = 3_600_000;
+        let clock = Jumping(std::sync::Mutex::new((1_771_372_800_000 - 60_000, 5)));
+        let steady = Steady::read(&clock);
+        assert_eq!(steady.day(&clock), "2026-02-17");
+        for set in [0, i64::MAX, 1_900_000_000_000] {
+            clock.0.lock().unwrap().0 = set;
+            assert_eq!(steady.day(&clock), "2026-02-17", "set to {set}");
+        }
+        clock.0.lock().unwrap().1 += HOUR;
+        assert_eq!((steady.day(&clock).as_str(), steady.elapsed_ms(&clock)), ("2026-02-18", HOUR));
+    }
 
     #[test]
     fn timestamps_carry_milliseconds_and_utc() {

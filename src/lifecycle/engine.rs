@@ -6,8 +6,8 @@ use std::sync::Arc;
 use super::outside::Outside;
 use super::state::{Phase, RunState};
 use crate::audit::{AuditError, Cap, Journal, Scope};
-use crate::domain::budget::Spent;
-use crate::domain::clock::Clock;
+use crate::domain::budget::{Beneficiary, SharedCaps, Spent};
+use crate::domain::clock::{Clock, Steady};
 use crate::domain::event::Event;
 use crate::domain::outcome::Outcome;
 use crate::domain::stop::{Stop, StopCause};
@@ -69,6 +69,9 @@ pub struct World<'a> {
     pub guards: Guards,
 }
 
+/// What runs share is counted also where nothing caps it, so that a cap that is set tomorrow knows of today.
+const NO_CAP: MicroUsd = MicroUsd(u64::MAX);
+
 /// A run under way.
 #[derive(Debug)]
 pub struct Engine<'a> {
@@ -84,7 +87,7 @@ pub struct Engine<'a> {
     pub(super) memory: Memory,
     /// Whether the files on disk are those of the tier's tree; unknown after a resume.
     pub(super) tree_is_current: bool,
-    started_ms: u64,
+    started: Steady,
     active_before_ms: u64,
 }
 
@@ -92,18 +95,17 @@ impl<'a> Engine<'a> {
     /// An engine at the beginning of a run, or where the state says.
     #[must_use]
     pub fn new(world: World<'a>, journal: Journal, state: RunState, replay: Replay) -> Self {
-        let started_ms = world.clock.monotonic_ms();
+        let started = Steady::read(world.clock);
         let active_before_ms = state.active_ms;
         let memory = Memory::default();
-        Self { world, journal, state, replay, memory, tree_is_current: false, started_ms, active_before_ms }
+        Self { world, journal, state, replay, memory, tree_is_current: false, started, active_before_ms }
     }
 
     /// Active milliseconds so far, over all invocations.
     #[must_use]
     pub fn active_ms(&self) -> u64 {
-        let now = self.world.clock.monotonic_ms();
-        let waited = self.world.waiting.total_ms(now);
-        self.active_before_ms + now.saturating_sub(self.started_ms).saturating_sub(waited)
+        let waited = self.world.waiting.total_ms(self.world.clock.monotonic_ms());
+        self.active_before_ms + self.started.elapsed_ms(self.world.clock).saturating_sub(waited)
     }
 
     /// What of the budget is used.
@@ -125,14 +127,26 @@ impl<'a> Engine<'a> {
         self.journal.store().iteration_cost(&state.run_id, state.position.tier_index, state.iteration())
     }
 
-    /// The caps that hold for a call of this tier.
+    /// The caps that hold for a call of this tier, and the sums that it counts towards although nothing caps them yet.
     #[must_use]
     pub fn caps(&self) -> Vec<Cap> {
-        let run = &self.state.run_id;
-        let mut caps = vec![Cap { scope: Scope::Run(run.clone()), max: self.state.plan.budget.max_cost }];
-        if let Some(max) = self.state.tier().and_then(|tier| tier.max_cost) {
-            caps.push(Cap { scope: Scope::Tier(run.clone(), self.state.position.tier_index), max });
+        let state = &self.state;
+        let run = &state.run_id;
+        let mut caps = vec![Cap { scope: Scope::Run(run.clone()), max: state.plan.budget.max_cost }];
+        if let Some(max) = state.tier().and_then(|tier| tier.max_cost) {
+            caps.push(Cap { scope: Scope::Tier(run.clone(), state.position.tier_index), max });
         }
+        let SharedCaps { per_pull_request, per_day } = state.plan.shared_caps;
+        let Beneficiary { repository, pull_request } = &state.beneficiary;
+        if repository.is_empty() {
+            return caps;
+        }
+        if let Some(number) = pull_request {
+            let scope = Scope::PullRequest(format!("{repository}#{number}"));
+            caps.push(Cap { scope, max: per_pull_request.unwrap_or(NO_CAP) });
+        }
+        let scope = Scope::Day(format!("{repository}@{}", self.started.day(self.world.clock)));
+        caps.push(Cap { scope, max: per_day.unwrap_or(NO_CAP) });
         caps
     }
 

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::agent::LastIteration;
 use crate::config::Plan;
 use crate::domain::attempt::{Attempt, TierExit, TierResult};
+use crate::domain::budget::Beneficiary;
 use crate::domain::delivery::{Awaited, Destination};
 use crate::domain::ladder::Tier;
 use crate::domain::outcome::Outcome;
@@ -155,6 +156,9 @@ pub struct RunState {
     pub test_command: String,
     /// The framework, if it was configured or detected.
     pub framework: Option<String>,
+    /// Whom it works for.
+    #[serde(default)]
+    pub beneficiary: Beneficiary,
     /// What is to be done next.
     pub phase: Phase,
     /// Where on the ladder.
@@ -204,6 +208,13 @@ pub struct RunState {
 }
 
 impl RunState {
+    /// The same run, with whom it works for.
+    #[must_use]
+    pub fn working_for(mut self, beneficiary: Beneficiary) -> Self {
+        self.beneficiary = beneficiary;
+        self
+    }
+
     /// The state of a run that has not begun.
     #[must_use]
     pub fn new(run_id: RunId, plan: Plan, test_command: String, framework: Option<String>) -> Self {
@@ -214,6 +225,7 @@ impl RunState {
             plan,
             test_command,
             framework,
+            beneficiary: Beneficiary::default(),
             phase: Phase::Baseline,
             position,
             run_iterations: 0,

@@ -40,7 +40,7 @@ const fn token68(byte: u8) -> bool {
 
 /// Longer prefixes first where one begins another. The lengths are below the vendors' own, so that a token that was
 /// cut is still seen.
-const FORMATS: [(&str, Shape); 33] = [
+const FORMATS: [(&str, Shape); 40] = [
     ("github_pat_", Shape::Run(word, 20)),
     ("ghp_", Shape::Run(alphanumeric, 20)),
     ("gho_", Shape::Run(alphanumeric, 20)),
@@ -66,6 +66,13 @@ const FORMATS: [(&str, Shape); 33] = [
     ("gsk_", Shape::Run(alphanumeric, 20)),
     ("xai-", Shape::RunWithDigit(word, 20)),
     ("hf_", Shape::Run(alphanumeric, 30)),
+    ("sk_live_", Shape::Run(alphanumeric, 16)),
+    ("rk_live_", Shape::Run(alphanumeric, 16)),
+    ("whsec_", Shape::Run(token68, 20)),
+    ("SG.", Shape::RunWithDigit(token68, 30)),
+    ("hvs.", Shape::RunWithDigit(word, 20)),
+    ("dop_v1_", Shape::Run(alphanumeric, 30)),
+    ("shpat_", Shape::Run(alphanumeric, 20)),
     ("ya29.", Shape::Run(word, 20)),
     ("eyJ", Shape::Jwt),
     ("-----BEGIN ", Shape::PrivateKey),

@@ -44,6 +44,17 @@ const CONTROL_WORDS: [&str; 16] = [
     "func", "function",
 ];
 
+fn indentation(line: &str) -> usize {
+    line.len() - line.trim_start().len()
+}
+
+/// Whether a line is the wrapping of a reply (a fence, a mark of the text protocol), which no code file has.
+fn is_wrapping(path: &str, line: &str) -> bool {
+    const SIGNS: [&str; 4] = ["```", "~~~", "<<<<<<< SEARCH", ">>>>>>> REPLACE"];
+    let is_prose = path.rsplit_once('.').is_some_and(|(_, ending)| PROSE_EXTENSIONS.contains(&ending));
+    !is_prose && SIGNS.iter().any(|sign| line.starts_with(sign))
+}
+
 /// Finds the first stand-in line (`...`, `// rest unchanged`) of `new` that `old` does not have.
 pub(super) fn stand_in<'a>(path: &str, old: &str, new: &'a str) -> Option<&'a str> {
     let known: BTreeSet<&str> = old.lines().map(str::trim).collect();
@@ -51,11 +62,12 @@ pub(super) fn stand_in<'a>(path: &str, old: &str, new: &'a str) -> Option<&'a st
     for line in new.lines() {
         let trimmed = line.trim();
         if !trimmed.is_empty() {
-            let python_body = is_python(path) && trimmed == "..." && before.ends_with(':');
-            if !python_body && !known.contains(trimmed) && is_stand_in(trimmed) {
+            let deeper = indentation(line) > indentation(before);
+            let python_body = is_python(path) && trimmed == "..." && deeper && before.trim_end().ends_with(':');
+            if !python_body && !known.contains(trimmed) && (is_stand_in(trimmed) || is_wrapping(path, trimmed)) {
                 return Some(line);
             }
-            before = trimmed;
+            before = line;
         }
     }
     None

@@ -139,7 +139,7 @@ impl Session<'_, '_> {
         let mut left = self.ports.journal.store().left(caps);
         let mut refused_by = self.tightest_cap();
         for _ in 0..=caps.len().saturating_add(1) {
-            let quote = budget::quote(&info, bytes, left).map_err(|error| (refused_by.clone(), error.reason))?;
+            let quote = budget::quote(&info, bytes, left).map_err(|error| refusal(&refused_by, &error.reason))?;
             let reservation = CallReservation {
                 call_id: id.clone(),
                 scope: scope.clone(),
@@ -157,7 +157,7 @@ impl Session<'_, '_> {
                 }
             }
         }
-        Err((refused_by, "the cap is being used up by others".to_owned()))
+        Err(refusal(&refused_by, "the cap is being used up by others"))
     }
 
     /// The cap that has least left.
@@ -248,6 +248,16 @@ impl Session<'_, '_> {
             add(&mut self.usage, usage);
         }
     }
+}
+
+/// Whose cap refuses a call, and why; caps that other runs use up as well are named.
+fn refusal(scope: &Scope, reason: &str) -> (Scope, String) {
+    let whose = match scope {
+        Scope::Run(_) | Scope::Tier(..) => String::new(),
+        Scope::PullRequest(name) => format!(" (the cap of all runs for the pull request {name})"),
+        Scope::Day(name) => format!(" (the cap of all runs of the day, {name})"),
+    };
+    (scope.clone(), format!("{reason}{whose}"))
 }
 
 /// How a model is spoken with.

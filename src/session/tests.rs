@@ -5,6 +5,7 @@ mod anything;
 mod ending;
 mod failures;
 mod money;
+mod mutations;
 mod stopping;
 mod text;
 mod tools;

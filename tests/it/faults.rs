@@ -3,10 +3,11 @@
 use std::path::PathBuf;
 
 use serde_json::{Value, json};
+use upshift::domain::chat::StopReason;
 
 use crate::world::log::Log;
 use crate::world::model_server::{ModelServer, Request, Say, Scripted};
-use crate::world::program::{Program, Said};
+use crate::world::program::{KEY, Program, Said};
 use crate::world::project::Project;
 
 struct Run {
@@ -300,4 +301,37 @@ fn b14_a_test_run_that_hangs_is_ended_with_all_its_children() {
     assert_eq!(said.code, 7, "at the baseline a timeout is a broken command: {}", said.all());
     let left = std::process::Command::new("pgrep").args(["-f", "sleep 987654"]).output().expect("pgrep");
     assert!(left.stdout.is_empty(), "{}", String::from_utf8_lossy(&left.stdout));
+}
+
+#[test]
+fn a_model_that_refuses_is_no_missing_model_and_is_not_asked_for_ever() {
+    let project = Project::python();
+    let refuses = |_: &Request| Say::text("I cannot help.").stop(StopReason::Refusal).usage(900, 9).into();
+    let ran = run(&project, &["--tiers", "claude-haiku-4-5 x5"], refuses);
+    assert_eq!(ran.said.code, 1, "{}", ran.said.all());
+    assert!(ran.said.out.contains("the model refused"), "{}", ran.said.all());
+    assert_eq!(ran.requests.len(), 3, "the same refusal three times is a stall");
+    assert_eq!(ran.log.value("SELECT group_concat(DISTINCT test_status) FROM tier_attempts"), "error");
+}
+
+#[test]
+fn azures_address_key_and_version_come_from_its_customary_variables() {
+    for (variable, version) in [
+        ("AZURE_OPENAI_API_VERSION", "2025-01-01"),
+        ("OPENAI_API_VERSION", "2025-02-02"),
+        ("AZURE_API_VERSION", "2025-03-03"),
+    ] {
+        let project = Project::python();
+        let server = ModelServer::start(|_| done());
+        let program = Program::new()
+            .with("AZURE_OPENAI_API_KEY", KEY)
+            .with("AZURE_OPENAI_ENDPOINT", &server.url())
+            .with(variable, version);
+        let args = ["run", "--no-audit", "--test-command", project.test_command, "--tiers", "azure/gpt-4o x1"];
+        let said = program.run(project.path(), &args);
+        assert_eq!(said.code, 1, "{}", said.all());
+        let path = format!("/openai/deployments/gpt-4o/chat/completions?api-version={version}");
+        assert!(server.requests().iter().all(|request| request.path == path), "{:?}", server.requests()[0].path);
+        server.finish();
+    }
 }

@@ -12,6 +12,8 @@ mod audit;
 #[cfg(test)]
 mod breakpoints;
 #[cfg(test)]
+mod budgets;
+#[cfg(test)]
 mod config;
 #[cfg(test)]
 mod confinement;

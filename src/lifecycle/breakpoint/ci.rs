@@ -168,9 +168,10 @@ impl Reduced {
     fn of_log(engine: &Engine<'_>, log: &str) -> Self {
         let exit = Exit::Code { code: 1 };
         // A job may run other tests than ours does: its framework is recognised, not given.
-        let Ok(report) = test_run::read(&mut log.as_bytes(), Some(exit), None) else {
+        let Ok(reading) = test_run::read(&mut log.as_bytes(), Some(exit), None) else {
             return Self { text: tail(log), signature: tail(log), ..Self::default() };
         };
+        let report = reading.report;
         let failing: Vec<String> = report.failing().map(|test| test.name.clone()).collect();
         let understood = !failing.is_empty() || !report.problems.is_empty();
         let signature = signature(&report, log);

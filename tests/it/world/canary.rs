@@ -50,6 +50,21 @@ pub(crate) fn found_below(folder: &Path) -> Vec<PathBuf> {
     found
 }
 
+/// The files whose names begin with a file's stem, as a database's log and spool do, and that hold the canary.
+pub(crate) fn found_beside(file: &Path) -> Vec<PathBuf> {
+    let (Some(folder), Some(stem)) = (file.parent(), file.file_stem()) else { return Vec::new() };
+    let stem = stem.to_string_lossy().into_owned();
+    let Ok(entries) = std::fs::read_dir(folder) else { return Vec::new() };
+    let paths = entries.flatten().filter(|entry| entry.file_name().to_string_lossy().starts_with(&stem));
+    paths.map(|entry| entry.path()).filter(|path| path.is_file() && holds(path)).collect()
+}
+
+/// What a program printed, without the lines that tell the runner what to mask.
+pub(crate) fn without_masks(output: &[u8]) -> Vec<u8> {
+    let lines = output.split_inclusive(|byte| *byte == b'\n');
+    lines.filter(|line| !line.starts_with(b"::add-mask::")).flatten().copied().collect()
+}
+
 fn holds(path: &Path) -> bool {
     std::fs::read(path).is_ok_and(|bytes| sings_in(&bytes))
 }
@@ -76,4 +91,6 @@ fn every_spelling_is_found_also_in_raw_bytes_and_names() {
     }
     std::fs::write(folder.path().join(CANARY), "").expect("written");
     assert_eq!(found_below(folder.path()).len(), 1, "a name counts as well");
+    std::fs::write(folder.path().join("audit.db-wal"), [b"\0", CANARY.as_bytes()].concat()).expect("written");
+    assert_eq!(found_beside(&folder.path().join("audit.db")), [folder.path().join("audit.db-wal")]);
 }

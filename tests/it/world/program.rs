@@ -14,6 +14,8 @@ pub(crate) struct Program {
     variables: Vec<(String, String)>,
     /// Where it was started; searched for the key in the end.
     folders: RefCell<Vec<PathBuf>>,
+    /// The logs and tapes that it was told to write.
+    files: RefCell<Vec<PathBuf>>,
 }
 
 /// What a finished program said.
@@ -30,7 +32,12 @@ pub(crate) struct Said {
 impl Program {
     /// With nothing set but `PATH` and a home that is empty.
     pub(crate) fn new() -> Self {
-        Self { home: tempfile::tempdir().expect("a folder"), variables: Vec::new(), folders: RefCell::default() }
+        Self {
+            home: tempfile::tempdir().expect("a folder"),
+            variables: Vec::new(),
+            folders: RefCell::default(),
+            files: RefCell::default(),
+        }
     }
 
     /// With Anthropic's key and base URL set.
@@ -47,6 +54,9 @@ impl Program {
     /// The command in a folder, not started.
     pub(crate) fn command(&self, folder: &Path, args: &[&str]) -> Command {
         self.folders.borrow_mut().push(folder.to_owned());
+        let named = args.windows(2).filter(|pair| matches!(pair, ["--audit-db" | "--record", _])).map(|pair| pair[1]);
+        let told = self.variables.iter().filter(|(name, _)| name == "UPSHIFT_AUDIT_DB").map(|(_, path)| path.as_str());
+        self.files.borrow_mut().extend(named.chain(told).map(|path| folder.join(path)));
         let mut command = Command::new(env!("CARGO_BIN_EXE_upshift"));
         command.args(args).current_dir(folder).env_clear();
         for name in ["PATH", "CARGO_HOME", "RUSTUP_HOME", "RUSTUP_TOOLCHAIN"] {
@@ -79,6 +89,10 @@ impl Program {
             let leaks = canary::found_below(folder);
             assert!(leaks.is_empty(), "the key stands in {leaks:?}");
         }
+        for file in self.files.borrow().iter() {
+            let leaks = canary::found_beside(file);
+            assert!(leaks.is_empty(), "the key stands in {leaks:?}");
+        }
     }
 
     /// The home.
@@ -104,7 +118,7 @@ impl From<Output> for Said {
         use std::os::unix::process::ExitStatusExt as _;
         let code = output.status.code().unwrap_or_else(|| -output.status.signal().unwrap_or(0));
         let text = |bytes: Vec<u8>| {
-            assert!(!canary::sings_in(&bytes), "the key was printed");
+            assert!(!canary::sings_in(&canary::without_masks(&bytes)), "the key was printed");
             String::from_utf8(bytes).expect("text")
         };
         Self { code, out: text(output.stdout), err: text(output.stderr) }
