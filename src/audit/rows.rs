@@ -7,6 +7,7 @@ use rusqlite::{Connection, OptionalExtension as _, params};
 use super::batch::{Batch, Extra, Link};
 use super::types::Scope;
 use crate::domain::attempt::Attempt;
+use crate::domain::delivery::Awaited;
 use crate::domain::event::{Event, RunFinished, RunStarted};
 use crate::domain::outcome::Outcome;
 use crate::domain::receipt::{CallScope, Receipt};
@@ -104,9 +105,29 @@ fn derive(db: &Connection, run_id: &RunId, event: &Event, link: &Link) -> rusqli
             insert_receipt(db, run_id, receipt, (link.seq, reply))?;
             settle(db, run_id, receipt)
         }
+        (Event::BreakpointReached { .. } | Event::BreakpointCleared { .. }, _) => mark_breakpoint(db, run_id, event),
         (Event::RunFinished(finished), _) => finish(db, run_id, finished),
         _ => Ok(()),
     }
+}
+
+/// A breakpoint's row: made when it is reached, marked when it is cleared.
+fn mark_breakpoint(db: &Connection, run_id: &RunId, event: &Event) -> rusqlite::Result<()> {
+    if let Event::BreakpointReached { key, awaited, at, .. } = event {
+        let kind = match awaited {
+            Awaited::Ci => "task_complete",
+            Awaited::Merge => "pr_created",
+        };
+        let body = serde_json::to_string(event).unwrap_or_default();
+        db.prepare(
+            "INSERT OR IGNORE INTO breakpoints (run_id, kind, key, body, reached_at) VALUES (?1, ?2, ?3, ?4, ?5)",
+        )?
+        .execute(params![run_id.0, kind, key, body, at.0])?;
+    }
+    if let Event::BreakpointCleared { key, at, .. } = event {
+        db.prepare("UPDATE breakpoints SET cleared_at = ?2 WHERE key = ?1")?.execute(params![key, at.0])?;
+    }
+    Ok(())
 }
 
 fn insert_run(db: &Connection, run_id: &RunId, started: &RunStarted) -> rusqlite::Result<()> {

@@ -7,12 +7,16 @@ pub mod check;
 mod context;
 #[cfg(debug_assertions)]
 mod crash;
+mod delivery;
 mod demo;
 mod doctor;
 mod environment;
 mod forge;
 mod hardening;
+mod heard;
 pub mod init;
+#[cfg(debug_assertions)]
+mod leap;
 mod models;
 mod plan;
 pub mod read;

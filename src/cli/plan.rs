@@ -7,7 +7,7 @@ use clap::Args;
 use super::environment::{Environment, current_dir, from_here};
 use super::{Failure, context, models};
 use crate::config::{
-    self, Build, BuiltInEndpoint, Catalogue, FileContent, NamedFile, Plan, Setting, Settings, Sources, Wire,
+    self, Build, BuiltInEndpoint, Catalogue, FileContent, NamedFile, Plan, Push, Setting, Settings, Sources, Wire,
 };
 use crate::domain::ci::CiContext;
 use crate::domain::outcome::EXIT_REFUSED;
@@ -138,7 +138,9 @@ pub(super) fn resolve_settings(
         return Err(Failure::with_code(EXIT_REFUSED, format!("✖ Refused: {why}")));
     }
     let trust = Trust::of(context.as_ref());
-    let sources = gather(flags, environment, &checkout, trust);
+    let mut sources = gather(flags, environment, &checkout, trust);
+    sources.build.default_push =
+        context.as_ref().map(|context| if context.is_about_a_pull_request() { Push::Commit } else { Push::Pr });
     let mut plan =
         config::resolve(&sources, &catalogue_for_config()).map_err(|errors| Failure::usage(errors.to_string()))?;
     let path = sources.config_path();
@@ -173,7 +175,7 @@ fn gather(flags: Settings, environment: &Environment, checkout: &Path, trust: Tr
         env: environment.text(),
         config_file: None,
         tiers_file: None,
-        build: Build { github: false, confinement: true, frameworks: test_run::frameworks() },
+        build: Build { default_push: None, confinement: true, frameworks: test_run::frameworks() },
     };
     let trusted = trust == Trust::Checkout;
     let path = sources.config_path();

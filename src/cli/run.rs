@@ -5,7 +5,7 @@ use std::path::Path;
 use super::environment::Environment;
 use super::plan::{self, Flags, Resolved};
 use super::setup::{self, Setup};
-use super::{Failure, forge};
+use super::{Failure, delivery, forge};
 use crate::audit::Journal;
 use crate::config::Plan;
 use crate::domain::budget::Beneficiary;
@@ -30,10 +30,12 @@ pub(super) fn start(resolved: Resolved, environment: &Environment) -> anyhow::Re
 
 /// Does everything that can fail, then records that the run began.
 async fn begin(resolved: Resolved, environment: &Environment) -> anyhow::Result<u8> {
-    let Resolved { plan, checkout, mut context } = resolved;
+    let Resolved { mut plan, checkout, mut context } = resolved;
     if let Some(context) = &mut context {
         forge::admit(context, &plan.github.skip_label, environment).await?;
     }
+    // The gate has read from the API what the payload did not tell; only now is the head known.
+    let destination = delivery::destination(&mut plan, context.as_ref(), &checkout, environment)?;
     for warning in &plan.warnings {
         super::say(&format!("⚠ {warning}"));
     }
@@ -42,8 +44,9 @@ async fn begin(resolved: Resolved, environment: &Environment) -> anyhow::Result<
     let setup = Setup::new(&checkout, environment, Some(&plan), context.as_ref());
     let workspace = setup.open_workspace(&plan).await?;
     let mut store = setup.open_store(plan.audit.as_deref())?;
-    let state = RunState::new(RunId::random(), plan, test_command, framework)
+    let mut state = RunState::new(RunId::random(), plan, test_command, framework)
         .working_for(beneficiary(context.as_ref(), &folder));
+    state.destination = destination;
     let prepared = setup.prepare(workspace, &state, &[])?;
     let started = started(&state, &folder, &setup);
     let saved = serde_json::to_string(&state)?;

@@ -7,17 +7,18 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::environment::{Environment, from_here};
+use super::heard::{self, Heard};
 use super::step::{self, Ended, Step};
-use super::{Failure, models, report, signals, terminal};
+use super::{Failure, delivery, models, report, terminal};
 use secrecy::SecretString;
 
 use crate::audit::{self, AuditError, Journal, Location, Store};
 use crate::config::{Format, Plan};
 use crate::domain::ci::CiContext;
-use crate::domain::clock::{Clock, SystemClock};
+use crate::domain::clock::Clock;
 use crate::domain::event::{Event, EventSink};
 use crate::domain::outcome::{EXIT_INTERNAL, EXIT_REFUSED, Outcome};
-use crate::domain::stop::{Stop, StopCause, StopSource};
+use crate::lifecycle::outside::Outside;
 use crate::lifecycle::state::RunState;
 use crate::lifecycle::{self, Engine, World};
 use crate::model::Providers;
@@ -53,7 +54,7 @@ pub(super) struct Setup<'a> {
     /// The environment.
     pub(super) environment: &'a Environment,
     /// Time.
-    pub(super) clock: Arc<SystemClock>,
+    pub(super) clock: Arc<dyn Clock>,
     /// Secrets.
     pub(super) redactor: Arc<Redactor>,
     /// What triggered this process; `None` on somebody's own machine.
@@ -67,7 +68,8 @@ pub(super) struct Prepared {
     providers: Providers,
     folder: PathBuf,
     children: Arranged,
-    stop: Stop,
+    heard: Heard,
+    outside: Option<Outside>,
 }
 
 /// Runs a future on this thread.
@@ -125,7 +127,7 @@ impl<'a> Setup<'a> {
         Self {
             checkout,
             environment,
-            clock: Arc::new(SystemClock::new()),
+            clock: heard::clock(environment),
             redactor: Arc::new(Redactor::new(&secrets)),
             context,
         }
@@ -164,10 +166,11 @@ impl<'a> Setup<'a> {
     ) -> anyhow::Result<Prepared> {
         let folder = working_directory(self.checkout, &state.plan)?;
         let children = self.confine(&state.plan)?;
-        let stop = self.listen(state)?;
+        let heard = heard::listen(&self.clock, state)?;
+        let outside = delivery::outside(self, state, &heard.signals)?;
         // Last, because a tape is a file that stays.
         let providers = models::connect(&state.plan, self, past)?;
-        Ok(Prepared { workspace, providers, folder, children, stop })
+        Ok(Prepared { workspace, providers, folder, children, heard, outside })
     }
 
     /// Carries a run to its end and prints its report.
@@ -218,19 +221,6 @@ impl<'a> Setup<'a> {
         });
         told.iter().for_each(|warning| super::say(&format!("⚠ {warning}")));
         Ok(step::exit_code(&outcome, fail_on.as_deref()))
-    }
-
-    /// Signals and the clock of the active time raise one flag.
-    fn listen(&self, state: &RunState) -> anyhow::Result<Stop> {
-        let (source, stop) = StopSource::new();
-        let source = Arc::new(source);
-        signals::listen(&source)?;
-        let left = state.plan.budget.max_active_ms.saturating_sub(state.active_ms);
-        tokio::spawn(async move {
-            tokio::time::sleep(Duration::from_millis(left)).await;
-            source.raise(StopCause::TimeUp);
-        });
-        Ok(stop)
     }
 
     /// Opens the tree and keeps it for this process alone.
@@ -286,7 +276,7 @@ impl<'a> Setup<'a> {
 
     fn world<'w>(&'w self, state: &RunState, prepared: &'w Prepared) -> World<'w> {
         let plan = &state.plan;
-        let Prepared { workspace, providers, folder, children, stop } = prepared;
+        let Prepared { workspace, providers, folder, children, heard, outside } = prepared;
         let Arranged { tests, setup, .. } = children.clone();
         let setup_command = plan.test.setup_command.as_ref().map(|command| Spec {
             program: Program::Shell(command.clone()),
@@ -313,7 +303,9 @@ impl<'a> Setup<'a> {
             setup: setup_command,
             children: children.clone(),
             clock: &*self.clock,
-            stop: stop.clone(),
+            stop: heard.stop.clone(),
+            waiting: heard.waiting.clone(),
+            outside: outside.as_ref(),
             redactor: Arc::clone(&self.redactor),
             keep: self.keep_folder(plan),
             guards: guards(self.environment),

@@ -11,10 +11,10 @@ use crate::domain::stop::{StopCause, StopSource};
 ///
 /// # Errors
 /// When the handlers cannot be installed.
-pub(super) fn listen(source: &Arc<StopSource>) -> std::io::Result<()> {
+pub(super) fn listen(sources: &[Arc<StopSource>]) -> std::io::Result<()> {
     for kind in [SignalKind::interrupt(), SignalKind::terminate()] {
         let mut signals = signal(kind)?;
-        let source = Arc::clone(source);
+        let sources = sources.to_vec();
         tokio::spawn(async move {
             let mut count = 0_u32;
             while signals.recv().await.is_some() {
@@ -22,7 +22,7 @@ pub(super) fn listen(source: &Arc<StopSource>) -> std::io::Result<()> {
                 if count > 1 {
                     leave_at_once(kind);
                 }
-                source.raise(StopCause::Signal(kind.as_raw_value()));
+                sources.iter().for_each(|source| source.raise(StopCause::Signal(kind.as_raw_value())));
             }
         });
     }

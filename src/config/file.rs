@@ -11,7 +11,9 @@ use super::numbers::{Dollars, Minutes, PerMillion, Temperature, Whole};
 use super::plan::{Comment, FailOn, Network, Push, Sandbox, WaitFor, Wire};
 use super::read::{Place, Readable, object};
 use super::reference::Entry;
-use super::values::{AuditPath, EffortWord, Glob, HttpUrl, ModeWord, Name, OnEntropyWord, Targets, TestEdits, VarName};
+use super::values::{
+    AuditPath, CommitAuthor, EffortWord, Glob, HttpUrl, ModeWord, Name, OnEntropyWord, Targets, TestEdits, VarName,
+};
 
 /// The most tiers a ladder may have.
 const MAX_TIERS: usize = 100;
@@ -198,7 +200,7 @@ object! {
     /// What happens on GitHub; used by the Action.
     GithubSection {
         /// What happens with a fix.
-        "push" push: Push = "none";
+        "push" push: Push = "commit on a pull request, else pr; none outside of Actions";
         /// What is waited for after a push.
         "waitFor" wait_for: WaitFor = "ci";
         /// How long CI is waited for, in minutes.
@@ -215,6 +217,10 @@ object! {
         "skipLabel" skip_label: String = "upshift:skip";
         /// The message of the commit that holds a fix.
         "commitMessage" commit_message: String = "built in";
+        /// Who is named as the author of that commit, as `Name <address>`.
+        "commitAuthor" commit_author: CommitAuthor = "github-actions[bot]";
+        /// Whether a pull request is opened as a draft.
+        "draft" draft: bool = "false";
     }
 }
 

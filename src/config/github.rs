@@ -1,8 +1,4 @@
 //! The `github` section of a plan.
-//!
-//! Invariant: where this build has no GitHub half, a push is refused and every other key that was given is warned about.
-
-use std::cell::RefCell;
 
 use super::file::{ConfigFile, GithubSection};
 use super::numbers::Whole;
@@ -18,11 +14,12 @@ const DEFAULT_ATTEMPTS_PER_PR: u32 = 3;
 const DEFAULT_SKIP_LABEL: &str = "upshift:skip";
 
 /// What happens on GitHub.
-pub(super) fn github(picker: &Picker<'_>, warnings: &mut Vec<String>) -> GithubPlan {
-    let push = push(picker);
-    let rest = Rest { picker, given: RefCell::default() };
-    let plan = GithubPlan {
-        push,
+pub(super) fn github(picker: &Picker<'_>) -> GithubPlan {
+    let push = picker.either(Setting::Push, of(|github| github.push));
+    let default_push = picker.sources.build.default_push.unwrap_or(Push::None);
+    let rest = Rest { picker };
+    GithubPlan {
+        push: picker.take("github.push", push, default_push, Push::to_string),
         wait_for: rest.take("waitFor", Some(Setting::WaitFor), |g| g.wait_for, WaitFor::Ci, WaitFor::to_string),
         ci_timeout_minutes: rest.whole(
             "ciTimeoutMinutes",
@@ -64,9 +61,17 @@ pub(super) fn github(picker: &Picker<'_>, warnings: &mut Vec<String>) -> GithubP
             "built in",
             String::clone,
         ),
-    };
-    warnings.extend(rest.warning());
-    plan
+        commit_author: rest
+            .take_optional(
+                "commitAuthor",
+                None,
+                |g| g.commit_author.clone(),
+                "github-actions[bot]",
+                |author| author.0.clone(),
+            )
+            .map(|author| author.0),
+        draft: rest.take("draft", None, |g| g.draft, false, bool::to_string),
+    }
 }
 
 /// Reads a key of the section.
@@ -74,54 +79,21 @@ fn of<T>(get: impl Fn(&GithubSection) -> Option<T>) -> impl Fn(&ConfigFile) -> O
     move |file| get(file.github.as_ref()?)
 }
 
-fn push(picker: &Picker<'_>) -> Push {
-    let push = picker.either(Setting::Push, of(|github| github.push));
-    if let Some(Picked { value: Push::Commit | Push::Pr, origin }) = &push
-        && !picker.sources.build.github
-    {
-        let message = "is not in this version yet: a fix stays in the working tree";
-        picker.fault(origin, "github.push", message, "Use `none`, and commit or push in a step of your own.");
-    }
-    picker.take("github.push", push, Push::None, Push::to_string)
-}
-
-/// The keys beside `push`: which were given is kept, so that the warning can name them.
+/// The keys beside `push`.
 struct Rest<'p, 's> {
     picker: &'p Picker<'s>,
-    given: RefCell<Vec<String>>,
 }
 
 impl Rest<'_, '_> {
-    /// The warning that what was given has no effect, where it has none.
-    fn warning(self) -> Option<String> {
-        let given = self.given.into_inner();
-        let be = if given.len() == 1 { "is" } else { "are" };
-        (!given.is_empty() && !self.picker.sources.build.github).then(|| {
-            let keys = given.join(", ");
-            format!("{keys} {be} for the Action and without effect in this version: only the working tree is changed")
-        })
-    }
-
-    /// A value with a word that it has no effect yet, where it has none.
-    fn marked(&self, value: &str) -> String {
-        let note = if self.picker.sources.build.github { "" } else { " (not in this version)" };
-        format!("{value}{note}")
-    }
-
     fn pick<T: Readable>(
         &self,
-        key: &str,
         setting: Option<Setting>,
         get: impl Fn(&GithubSection) -> Option<T>,
     ) -> Option<Picked<T>> {
-        let picked = match setting {
+        match setting {
             Some(setting) => self.picker.either(setting, of(get)),
             None => self.picker.in_documents(of(get)),
-        };
-        if picked.is_some() {
-            self.given.borrow_mut().push(key.to_owned());
         }
-        picked
     }
 
     fn take<T: Readable>(
@@ -132,9 +104,7 @@ impl Rest<'_, '_> {
         default: T,
         show: impl Fn(&T) -> String,
     ) -> T {
-        let key = format!("github.{key}");
-        let picked = self.pick(&key, setting, get);
-        self.picker.take(&key, picked, default, |value| self.marked(&show(value)))
+        self.picker.take(&format!("github.{key}"), self.pick(setting, get), default, show)
     }
 
     fn whole<const MIN: u32, const MAX: u32>(
@@ -147,16 +117,17 @@ impl Rest<'_, '_> {
         self.take(key, Some(setting), get, Whole(default), |whole| whole.0.to_string()).0
     }
 
-    fn take_optional<T: Readable>(
+    fn take_optional<T>(
         &self,
         key: &str,
         setting: Option<Setting>,
         get: impl Fn(&GithubSection) -> Option<T>,
         absent: &str,
         show: impl Fn(&T) -> String,
-    ) -> Option<T> {
-        let key = format!("github.{key}");
-        let picked = self.pick(&key, setting, get);
-        self.picker.take_optional(&key, picked, &self.marked(absent), |value| self.marked(&show(value)))
+    ) -> Option<T>
+    where
+        T: Readable,
+    {
+        self.picker.take_optional(&format!("github.{key}"), self.pick(setting, get), absent, show)
     }
 }

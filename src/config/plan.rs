@@ -130,6 +130,12 @@ pub struct GithubPlan {
     pub skip_label: String,
     /// The message of the commit that holds a fix; `None` is the built-in one.
     pub commit_message: Option<String>,
+    /// Who is named as its author, as `Name <address>`; `None` is the account of a workflow's own token.
+    #[serde(default)]
+    pub commit_author: Option<String>,
+    /// Whether a pull request is opened as a draft.
+    #[serde(default)]
+    pub draft: bool,
 }
 
 /// How one provider is reached. Holds the name of the key's variable, never the key.

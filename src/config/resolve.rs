@@ -132,7 +132,7 @@ fn assemble(
     let key_vars: Vec<&str> =
         registry.endpoints.values().filter_map(|(endpoint, _)| endpoint.key_var.as_deref()).collect();
     let safety = sections::safety(&picker, &key_vars, &mut refusals);
-    let github = github::github(&picker, &mut warnings);
+    let github = github::github(&picker);
     let record = picker.take_optional("record", picker.setting(Setting::Record), "none", String::clone);
     let format = picker.take("format", picker.setting(Setting::Format), Format::Text, Format::to_string);
     let uncapped: Vec<MicroUsd> = ladder.iter().map(|tier| estimate::uncapped(tier, &registry.facts, &agent)).collect();

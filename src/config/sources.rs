@@ -10,7 +10,7 @@ use crate::domain::model_id::{BUILT_IN_PROVIDERS, ModelId};
 
 use super::ladder::{Chosen, TiersSource, chosen, classify_tiers};
 use super::node::Node;
-use super::plan::{Origin, Wire};
+use super::plan::{Origin, Push, Wire};
 
 /// Where the configuration file is looked for when nothing names another.
 pub const DEFAULT_CONFIG_PATH: &str = ".github/upshift.yml";
@@ -139,11 +139,11 @@ pub struct Sources {
     pub build: Build,
 }
 
-/// What this build of the program can do; what it cannot is refused, not ignored.
+/// What this build of the program can do here; what it cannot is refused, not ignored.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Build {
-    /// Whether a fix can be committed, pushed and reported on GitHub.
-    pub github: bool,
+    /// What happens with a fix when nothing says otherwise; `None` is that it stays.
+    pub default_push: Option<Push>,
     /// Whether child processes can be confined.
     pub confinement: bool,
     /// The names `test.framework` may have; empty means that any is taken.

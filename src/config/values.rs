@@ -122,6 +122,32 @@ impl Readable for Name {
     }
 }
 
+/// The author of a commit: `Name <address>`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct CommitAuthor(pub(super) String);
+
+schema!([] CommitAuthor, "author", json_schema!({"type": "string", "pattern": "^[^<>]*[^<> ][^<>]*<[^<> ]+>$"}));
+
+impl Readable for CommitAuthor {
+    fn kind() -> String {
+        "Name <address>".to_owned()
+    }
+
+    fn read(at: &Place<'_>) -> Option<Self> {
+        let text = text_here(at, "an author")?.trim();
+        let parts = text.strip_suffix('>').and_then(|text| text.split_once('<'));
+        let good = parts.is_some_and(|(name, address)| {
+            let odd = |c: char| c.is_control() || matches!(c, '<' | '>');
+            let address_is_one = !address.is_empty() && !address.contains(' ');
+            !name.trim().is_empty() && address_is_one && !text.trim_end_matches('>').replacen('<', "", 1).contains(odd)
+        });
+        if !good {
+            return at.fault("must be an author", "Write it as `Name <address>`.");
+        }
+        Some(Self(text.to_owned()))
+    }
+}
+
 /// The name of an environment variable.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct VarName(pub(super) String);

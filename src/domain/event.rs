@@ -7,11 +7,12 @@ use serde::{Deserialize, Serialize};
 use super::attempt::{Attempt, TierExit};
 use super::budget::Budget;
 use super::clock::Timestamp;
+use super::delivery::{Answer, Awaited};
 use super::ladder::{Role, Tier};
 use super::outcome::Outcome;
 use super::receipt::{CallScope, Receipt};
 use super::test_report::RunKind;
-use super::units::{MicroUsd, RunId, TreeId};
+use super::units::{CommitSha, MicroUsd, RunId, TreeId};
 use super::verdict::{Exit, Verdict};
 
 /// Everything that happens in a run, in order. Text in it is redacted before it is made durable.
@@ -180,6 +181,57 @@ pub enum Event {
         to: u32,
         /// Iterations of failure history carried forward.
         iterations_carried: u32,
+    },
+    /// A fix is about to be pushed; whoever comes after a kill looks first whether it was.
+    PublishStarted {
+        /// The branch.
+        branch: String,
+        /// The commit it is built on.
+        parent: CommitSha,
+    },
+    /// A fix is on its branch.
+    Pushed {
+        /// The commit.
+        commit: CommitSha,
+        /// The branch.
+        branch: String,
+        /// How many files it changes.
+        files: u32,
+        /// Whether an earlier process had pushed it.
+        found: bool,
+    },
+    /// A pull request proposes the fix.
+    PullRequestReady {
+        /// Its number.
+        number: u64,
+        /// Its page.
+        url: String,
+        /// Whether it was there before.
+        found: bool,
+    },
+    /// The run waits for something outside (S4-1).
+    BreakpointReached {
+        /// Names the breakpoint.
+        key: String,
+        /// For what.
+        awaited: Awaited,
+        /// The commit it is about.
+        commit: CommitSha,
+        /// When.
+        at: Timestamp,
+    },
+    /// The waiting is over.
+    BreakpointCleared {
+        /// Names the breakpoint.
+        key: String,
+        /// What came of it.
+        answer: Answer,
+        /// In words, where there is more to say; foreign text.
+        detail: String,
+        /// How long was waited, in milliseconds, over all invocations.
+        waited_ms: u64,
+        /// When.
+        at: Timestamp,
     },
     /// Something a person should know; the run goes on.
     Warning {

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use super::outside::Outside;
 use super::state::{Phase, RunState};
 use crate::audit::{AuditError, Cap, Journal, Scope};
 use crate::domain::budget::{Beneficiary, SharedCaps, Spent};
@@ -11,6 +12,7 @@ use crate::domain::event::Event;
 use crate::domain::outcome::Outcome;
 use crate::domain::stop::{Stop, StopCause};
 use crate::domain::units::MicroUsd;
+use crate::domain::waiting::Waiting;
 use crate::model::Providers;
 use crate::policy::budget;
 use crate::policy::guard::Guards;
@@ -55,6 +57,10 @@ pub struct World<'a> {
     pub clock: &'a dyn Clock,
     /// Raised by signals and when the active time is up.
     pub stop: Stop,
+    /// Counts the time that is spent waiting for the outside.
+    pub waiting: Waiting,
+    /// The outside, where something is delivered.
+    pub outside: Option<&'a Outside>,
     /// Takes secrets out.
     pub redactor: Arc<Redactor>,
     /// The folder for what a run leaves beside its audit log.
@@ -98,7 +104,8 @@ impl<'a> Engine<'a> {
     /// Active milliseconds so far, over all invocations.
     #[must_use]
     pub fn active_ms(&self) -> u64 {
-        self.active_before_ms + self.started.elapsed_ms(self.world.clock)
+        let waited = self.world.waiting.total_ms(self.world.clock.monotonic_ms());
+        self.active_before_ms + self.started.elapsed_ms(self.world.clock).saturating_sub(waited)
     }
 
     /// What of the budget is used.

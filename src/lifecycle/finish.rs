@@ -19,7 +19,8 @@ const COMPILER_LINES: usize = 2;
 
 /// Leaves a fixed tree as it is; restores the start of any other and keeps its best patch beside the audit log.
 pub(super) async fn run(engine: &mut Engine<'_>, outcome: Outcome, stop_reason: String) -> Result<(), LifecycleError> {
-    let fixed = matches!(outcome, Outcome::Fixed { .. });
+    // A parked run's tree is green here, and waits with it.
+    let fixed = matches!(outcome, Outcome::Fixed { .. } | Outcome::Parked);
     let diff = best_diff(engine).await?;
     let tree = if fixed {
         engine.state.current.as_ref().map(|current| current.tree.clone())
@@ -61,7 +62,8 @@ async fn best_diff(engine: &Engine<'_>) -> Result<Diff, LifecycleError> {
     else {
         return Ok(Diff::default());
     };
-    let ended_green = matches!(&engine.state.phase, Phase::Ending { outcome: Outcome::Fixed { .. }, .. });
+    let ended_green =
+        matches!(&engine.state.phase, Phase::Ending { outcome: Outcome::Fixed { .. } | Outcome::Parked, .. });
     let tree = if ended_green || best.tree == *start { &current.tree } else { &best.tree };
     if tree == start {
         return Ok(Diff::default());

@@ -7,6 +7,7 @@ use super::engine::{Engine, LifecycleError, interrupted};
 use super::judge::{self, Judged, Telling};
 use super::material;
 use super::minimise;
+use super::publish;
 use super::roles::{self, Cap, Halt, RolesEnd};
 use super::state::{Candidate, Phase};
 use crate::agent::{LastIteration, Material};
@@ -205,7 +206,13 @@ fn no_progress(decision: &Decision, work: &Work) -> Option<String> {
 }
 
 /// Carries the ladder's decision into the state.
-fn act(engine: &mut Engine<'_>, decision: Decision, tier_index: u32, reason: Option<String>, mut events: Vec<Event>) {
+pub(super) fn act(
+    engine: &mut Engine<'_>,
+    decision: Decision,
+    tier_index: u32,
+    reason: Option<String>,
+    mut events: Vec<Event>,
+) {
     match decision {
         Decision::Iterate => {
             engine.state.phase = Phase::Ready;
@@ -219,6 +226,9 @@ fn act(engine: &mut Engine<'_>, decision: Decision, tier_index: u32, reason: Opt
             engine.state.phase = Phase::Ready;
             engine.record(&events);
         }
+        Decision::End { outcome: Outcome::Fixed { .. }, .. } if publish::is_due(engine) => {
+            publish::begin(engine, &events);
+        }
         Decision::End { exit, outcome } => {
             let stop_reason = stop_reason(engine, &outcome, exit, reason.clone());
             let result = engine.state.close_tier(tier_index, exit);
@@ -228,7 +238,7 @@ fn act(engine: &mut Engine<'_>, decision: Decision, tier_index: u32, reason: Opt
     }
 }
 
-fn tier_finished(result: &crate::domain::attempt::TierResult, reason: Option<String>) -> Event {
+pub(super) fn tier_finished(result: &crate::domain::attempt::TierResult, reason: Option<String>) -> Event {
     Event::TierFinished {
         tier_index: result.tier_index,
         exit: result.exit,

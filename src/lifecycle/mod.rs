@@ -7,6 +7,7 @@
 //! Start reading at [`run`].
 
 mod baseline;
+mod breakpoint;
 mod engine;
 mod finish;
 mod first_look;
@@ -14,8 +15,11 @@ pub mod gate;
 mod iteration;
 mod judge;
 mod material;
+pub mod message;
 mod minimise;
 mod network;
+pub mod outside;
+mod publish;
 mod resume;
 mod roles;
 pub mod state;
@@ -37,6 +41,9 @@ pub async fn run(engine: &mut Engine<'_>) -> Result<Outcome, LifecycleError> {
             Phase::Baseline => baseline::run(engine).await?,
             Phase::Ready => iteration::begin(engine)?,
             Phase::Iterating => iteration::run(engine).await?,
+            Phase::Publishing { fix } => publish::run(engine, fix).await?,
+            Phase::Proposing { fix } => publish::propose(engine, fix).await?,
+            Phase::Waiting { wait } => breakpoint::run(engine, wait).await?,
             Phase::Ending { outcome, stop_reason } => finish::run(engine, outcome, stop_reason).await?,
             Phase::Ended { outcome } => return Ok(outcome),
         }

@@ -27,7 +27,18 @@ pub fn load(run: &LoadedRun) -> Result<RunState, LifecycleError> {
         )));
     }
     match &state.phase {
-        Phase::Baseline | Phase::Ready | Phase::Iterating | Phase::Ending { .. } => {}
+        Phase::Baseline
+        | Phase::Ready
+        | Phase::Iterating
+        | Phase::Publishing { .. }
+        | Phase::Proposing { .. }
+        | Phase::Waiting { .. }
+        | Phase::Ending { .. } => {}
+        Phase::Ended { outcome: Outcome::Interrupted { .. } | Outcome::Parked } if state.resume_at.is_some() => {
+            if let Some(phase) = state.resume_at.take() {
+                state.phase = *phase;
+            }
+        }
         Phase::Ended { outcome: Outcome::Interrupted { .. } } => reopen(&mut state),
         Phase::Ended { outcome } => {
             let name = outcome.as_str();

@@ -8,9 +8,10 @@ use crate::agent::LastIteration;
 use crate::config::Plan;
 use crate::domain::attempt::{Attempt, TierExit, TierResult};
 use crate::domain::budget::Beneficiary;
+use crate::domain::delivery::{Awaited, Destination};
 use crate::domain::ladder::Tier;
 use crate::domain::outcome::Outcome;
-use crate::domain::units::{RunId, TreeId};
+use crate::domain::units::{CommitSha, RunId, TreeId};
 use crate::policy::budget::Warnings;
 use crate::policy::escalation::{Position, Rules};
 use crate::policy::verdict::Baseline;
@@ -28,6 +29,21 @@ pub enum Phase {
     Ready,
     /// An iteration is under way.
     Iterating,
+    /// A fix is to be pushed.
+    Publishing {
+        /// Which.
+        fix: Fix,
+    },
+    /// A pull request is to propose the pushed fix.
+    Proposing {
+        /// Which.
+        fix: Fix,
+    },
+    /// The outside is to say what it thinks of the fix.
+    Waiting {
+        /// At which breakpoint.
+        wait: Wait,
+    },
     /// It is decided how the run ends; the tree is yet to be put in order.
     Ending {
         /// How.
@@ -40,6 +56,61 @@ pub enum Phase {
         /// How.
         outcome: Outcome,
     },
+}
+
+/// A green tree on its way out.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Fix {
+    /// Zero-based tier that made it.
+    pub tier_index: u32,
+    /// One-based iteration within that tier.
+    pub iteration: u32,
+    /// The tree.
+    pub tree: TreeId,
+    /// The model that made it, as `provider/model`.
+    pub model: String,
+    /// When it was found green, in seconds since the epoch: the date of its commit.
+    pub at: i64,
+    /// The branch it is pushed to, once chosen.
+    pub branch: Option<String>,
+}
+
+/// A breakpoint that the run stands at.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Wait {
+    /// The fix that was delivered.
+    pub fix: Fix,
+    /// What is waited for.
+    pub awaited: Awaited,
+    /// The commit it is about.
+    pub commit: CommitSha,
+    /// Names the breakpoint.
+    pub key: String,
+    /// How long earlier invocations waited.
+    pub waited_ms: u64,
+}
+
+/// What of the run is outside already.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Delivery {
+    /// The last commit that was pushed.
+    pub commit: Option<CommitSha>,
+    /// The recorded tree that it holds the change of.
+    pub tree: Option<TreeId>,
+    /// The branch it is on.
+    pub branch: Option<String>,
+    /// The pull request that was opened for it.
+    pub pull_request: Option<u64>,
+    /// When it was pushed, in milliseconds since the epoch.
+    pub pushed_at_ms: i64,
+}
+
+impl Delivery {
+    /// The commit that the next one is built on.
+    #[must_use]
+    pub fn parent(&self, destination: &Destination) -> CommitSha {
+        self.commit.clone().unwrap_or_else(|| destination.head.clone())
+    }
 }
 
 /// A judged tree: what the next iteration or tier can build on.
@@ -125,6 +196,15 @@ pub struct RunState {
     pub prior: Vec<TierResult>,
     /// The rows of the tier under way.
     pub attempts: Vec<Attempt>,
+    /// Where a fix goes; `None` where it stays.
+    #[serde(default)]
+    pub destination: Option<Destination>,
+    /// What is there already.
+    #[serde(default)]
+    pub delivery: Delivery,
+    /// Where a resume takes the run up again that was parked or interrupted.
+    #[serde(default)]
+    pub resume_at: Option<Box<Phase>>,
 }
 
 impl RunState {
@@ -163,6 +243,9 @@ impl RunState {
             last: None,
             prior: Vec::new(),
             attempts: Vec::new(),
+            destination: None,
+            delivery: Delivery::default(),
+            resume_at: None,
         }
     }
 

@@ -138,6 +138,13 @@ pub fn step(rules: &Rules, position: &mut Position, observation: &Observation) -
     }
 }
 
+/// Takes into account that a fix which was green here was refused outside: red CI, or a reviewer. Its iteration is counted
+/// already.
+#[must_use]
+pub fn refused_outside(rules: &Rules, position: &mut Position, signature: &str) -> Step {
+    not_green(rules, position, Some(signature), None)
+}
+
 fn not_green(rules: &Rules, position: &mut Position, signature: Option<&str>, patch: Option<&str>) -> Step {
     let repeated = patch.is_some_and(|patch| !position.patches.insert(patch.to_owned()));
     let entropy = signature.and_then(|signature| position.entropy.observe(signature));

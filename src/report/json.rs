@@ -7,13 +7,15 @@
 use serde::Serialize;
 
 use crate::domain::attempt::Attempt;
+use crate::domain::delivery::Answer;
 use crate::domain::event::FileStat;
+use crate::domain::outcome::Outcome;
 use crate::domain::units::MicroUsd;
 
 use super::plain;
 use super::style::Style;
 use super::text;
-use super::view::{Ending, RunView, TierState, TierView};
+use super::view::{Ending, PushView, RunView, TierState, TierView, WaitView};
 
 /// The version of this document's shape.
 pub const VERSION: u32 = 1;
@@ -108,6 +110,50 @@ pub struct Document<'a> {
     pub warnings: &'a [String],
     /// The audit log as the user named it; null when it is off.
     pub audit_db: Option<&'a str>,
+    /// `TASK_COMPLETE`, `PR_CREATED`, `BLOCKED`, `MAX_RETRIES`, `ERROR` or `SHUTDOWN` (S4-2); null while under way.
+    pub result_type: Option<&'static str>,
+    /// What was pushed, in order.
+    pub pushes: Vec<PushDocument<'a>>,
+    /// The pull request that was opened or found for it.
+    pub pull_request: Option<PullRequestDocument<'a>>,
+    /// What was waited for, in order.
+    pub breakpoints: Vec<BreakpointDocument<'a>>,
+}
+
+/// One push.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct PushDocument<'a> {
+    /// The commit's full name.
+    pub commit: &'a str,
+    /// The branch.
+    pub branch: &'a str,
+    /// How many files it changes.
+    pub files: u32,
+}
+
+/// A pull request.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct PullRequestDocument<'a> {
+    /// Its number.
+    pub number: u64,
+    /// Its page.
+    pub url: &'a str,
+}
+
+/// One breakpoint.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct BreakpointDocument<'a> {
+    /// `ci` or `merge`.
+    pub awaited: &'static str,
+    /// The commit it is about.
+    pub commit: &'a str,
+    /// `green`, `red`, `absent`, `needs_approval`, `superseded`, `timed_out`, `unreadable`, `merged`, `closed` or
+    /// `changes_requested`; null while waiting.
+    pub answer: Option<&'static str>,
+    /// More about it, in words.
+    pub detail: &'a str,
+    /// How long was waited, in milliseconds.
+    pub waited_ms: u64,
 }
 
 /// One tier.
@@ -243,6 +289,42 @@ pub fn document(view: &RunView) -> Document<'_> {
         recent_errors: &view.recent_errors,
         warnings: &view.warnings,
         audit_db: run.and_then(|run| run.audit_db.as_deref()),
+        result_type: view.outcome().map(|outcome| result_type(outcome, view)),
+        pushes: view.delivery.pushes.iter().map(push).collect(),
+        pull_request: view
+            .delivery
+            .pull_request
+            .as_ref()
+            .map(|pull| PullRequestDocument { number: pull.number, url: &pull.url }),
+        breakpoints: view.delivery.waits.iter().map(breakpoint).collect(),
+    }
+}
+
+fn push(view: &PushView) -> PushDocument<'_> {
+    PushDocument { commit: &view.commit.0, branch: &view.branch, files: view.files }
+}
+
+fn breakpoint(view: &WaitView) -> BreakpointDocument<'_> {
+    BreakpointDocument {
+        awaited: view.awaited.as_str(),
+        commit: &view.commit.0,
+        answer: view.answer.map(Answer::as_str),
+        detail: &view.detail,
+        waited_ms: view.waited_ms,
+    }
+}
+
+/// The seeds' word for how a run ended (S4-2).
+fn result_type(outcome: &Outcome, view: &RunView) -> &'static str {
+    let merged = view.delivery.waits.iter().any(|wait| wait.answer == Some(Answer::Merged));
+    let proposed = view.delivery.pull_request.is_some() && !merged;
+    match outcome {
+        Outcome::Fixed { .. } if proposed => "PR_CREATED",
+        Outcome::Fixed { .. } | Outcome::AlreadyGreen => "TASK_COMPLETE",
+        Outcome::Blocked { .. } => "BLOCKED",
+        Outcome::Exhausted | Outcome::Stalled | Outcome::Objected | Outcome::Budget => "MAX_RETRIES",
+        Outcome::NoModel | Outcome::Refused { .. } | Outcome::Broken { .. } => "ERROR",
+        Outcome::Interrupted { .. } | Outcome::Parked => "SHUTDOWN",
     }
 }
 

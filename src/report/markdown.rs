@@ -91,6 +91,7 @@ pub fn render_with_patch(view: &RunView, surface: Surface, key: &str, patch: &st
         must(format!("{}\n{}", marker(key), verdict(view))),
         may(table(view, surface), "the ladder"),
         may(tests(view, surface), "the tests"),
+        may(delivery(view), "what was pushed"),
         may(warnings(view), "the warnings"),
         may(diff(view, surface), "the changed files"),
         may(self::patch::block(patch, surface.list_bytes() * 2), "the change itself"),
@@ -276,6 +277,11 @@ fn warnings(view: &RunView) -> Option<String> {
         lines.push(format!("- … and {} more in the audit log", view.warnings.len() - MAX_WARNINGS));
     }
     (!lines.is_empty()).then(|| format!("**Warnings**\n\n{}", lines.join("\n")))
+}
+
+fn delivery(view: &RunView) -> Option<String> {
+    let lines: Vec<String> = words::delivery(view).iter().map(|sentence| format!("- {}", say(sentence))).collect();
+    (!lines.is_empty()).then(|| format!("**Pushed**\n\n{}", lines.join("\n")))
 }
 
 fn diff(view: &RunView, surface: Surface) -> Option<String> {

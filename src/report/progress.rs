@@ -4,6 +4,7 @@
 //! `::endgroup::` is a workflow command, and at most one group is open.
 
 use crate::domain::attempt::{Attempt, AttemptStatus, NOTHING_CHANGED, TierExit};
+use crate::domain::delivery::{Answer, Awaited};
 use crate::domain::event::{BaselineFinished, Event, RunStarted};
 use crate::domain::ladder::{Role, Tier};
 use crate::domain::receipt::{CallStatus, Receipt};
@@ -151,6 +152,11 @@ impl Progress {
                 vec![self.tier_finished(*tier_index, *exit, reason.as_deref(), *iterations)]
             }
             Event::Escalated { to, iterations_carried, .. } => self.escalated(*to, *iterations_carried),
+            Event::PublishStarted { .. }
+            | Event::Pushed { .. }
+            | Event::PullRequestReady { .. }
+            | Event::BreakpointReached { .. }
+            | Event::BreakpointCleared { .. } => self.delivery(event),
             Event::Warning { message } => {
                 vec![self.paint(Tone::Notice, &format!("! {}", plain::clipped_line(message, MAX_WARNING)))]
             }
@@ -159,6 +165,44 @@ impl Progress {
             | Event::ContextReset { .. }
             | Event::RunFinished(_) => Vec::new(),
         }
+    }
+
+    #[expect(
+        clippy::wildcard_enum_match_arm,
+        reason = "only events of a delivery come here, and few answers stand out"
+    )]
+    fn delivery(&self, event: &Event) -> Vec<String> {
+        let (tone, line) = match event {
+            Event::PublishStarted { branch, parent } => {
+                (Tone::Faint, format!("◆ Pushing to {} on top of {}", name(branch), parent.short()))
+            }
+            Event::Pushed { commit, branch, files, found } => {
+                let had = if *found { " (an earlier process had)" } else { "" };
+                let files = count(u64::from(*files), "file");
+                (Tone::Good, format!("◆ Pushed {} to {}: {files}{had}", commit.short(), name(branch)))
+            }
+            Event::PullRequestReady { number, url, found } => {
+                let done = if *found { "is there" } else { "opened" };
+                (Tone::Good, format!("◆ Pull request #{number} {done}: {}", plain::line(url)))
+            }
+            Event::BreakpointReached { awaited: Awaited::Ci, commit, .. } => {
+                (Tone::Notice, format!("◆ Waiting for CI of {}", commit.short()))
+            }
+            Event::BreakpointReached { awaited: Awaited::Merge, .. } => {
+                (Tone::Notice, "◆ Waiting for the pull request to be merged".to_owned())
+            }
+            Event::BreakpointCleared { answer, detail, waited_ms, .. } => {
+                let tone = match answer {
+                    Answer::Green | Answer::Merged => Tone::Good,
+                    Answer::Red => Tone::Bad,
+                    _ => Tone::Notice,
+                };
+                let more = if detail.trim().is_empty() { String::new() } else { format!(": {}", speech(detail)) };
+                (tone, format!("◆ {} after {}{more}", sentence_case(answer.words()), human_duration(*waited_ms)))
+            }
+            _ => return Vec::new(),
+        };
+        vec![self.paint(tone, &line)]
     }
 
     fn run_started(&mut self, run: &RunStarted) -> Vec<String> {
@@ -401,6 +445,12 @@ fn counts(kind: RunKind, failed: u64, fixed: Option<u64>, passed: u64) -> String
         (failed, Some(fixed)) => format!(", {failed} failing ({fixed} fixed)"),
     };
     format!("{failing}, {passed} passing")
+}
+
+/// `green` as `Green`.
+fn sentence_case(words: &str) -> String {
+    let mut chars = words.chars();
+    chars.next().map_or_else(String::new, |first| first.to_uppercase().chain(chars).collect())
 }
 
 #[cfg(test)]

@@ -7,10 +7,11 @@ use std::collections::HashSet;
 
 use crate::domain::attempt::{Attempt, TierExit};
 use crate::domain::budget::{Budget, Spent};
+use crate::domain::delivery::{Answer, Awaited};
 use crate::domain::event::{BaselineFinished, DiffStat, Event, RunFinished, RunStarted};
 use crate::domain::ladder::{Role, Tier};
 use crate::domain::outcome::Outcome;
-use crate::domain::units::MicroUsd;
+use crate::domain::units::{CommitSha, MicroUsd};
 
 /// Whether the process behind the events is still there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -125,6 +126,54 @@ pub struct Position {
     pub iteration: u32,
 }
 
+/// What left the machine, and what came of it.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Delivery {
+    /// What was pushed, in order.
+    pub pushes: Vec<PushView>,
+    /// The pull request that was opened or found for it.
+    pub pull_request: Option<PullRequestView>,
+    /// What was waited for, in order.
+    pub waits: Vec<WaitView>,
+}
+
+/// One push.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PushView {
+    /// The commit.
+    pub commit: CommitSha,
+    /// The branch; not our text.
+    pub branch: String,
+    /// How many files it changes.
+    pub files: u32,
+}
+
+/// A pull request.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PullRequestView {
+    /// Its number.
+    pub number: u64,
+    /// Its page.
+    pub url: String,
+}
+
+/// One breakpoint.
+#[derive(Debug, Clone, PartialEq)]
+pub struct WaitView {
+    /// Names it.
+    pub key: String,
+    /// For what.
+    pub awaited: Awaited,
+    /// The commit it is about.
+    pub commit: CommitSha,
+    /// What came of it; `None` while waiting.
+    pub answer: Option<Answer>,
+    /// More about it; not our text.
+    pub detail: String,
+    /// How long was waited, in milliseconds.
+    pub waited_ms: u64,
+}
+
 /// Everything that a report says about a run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RunView {
@@ -156,6 +205,8 @@ pub struct RunView {
     pub warnings: Vec<String>,
     /// Processes that worked on the run.
     pub invocations: u32,
+    /// What left the machine.
+    pub delivery: Delivery,
 }
 
 impl RunView {

@@ -3,6 +3,10 @@
 //! A [`Sentence`] keeps our words apart from text that came from a model, a repository or the configuration, so that
 //! each surface can escape the latter in its own way. Invariant: nothing is escaped or clipped here.
 
+mod delivery;
+
+pub use delivery::delivery;
+
 use crate::domain::attempt::{NOTHING_CHANGED, TierExit};
 use crate::domain::event::BaselineFinished;
 use crate::domain::outcome::Outcome;

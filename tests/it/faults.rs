@@ -65,6 +65,7 @@ fn b1_every_flag_changes_the_effective_plan() {
         ("--max-iterations", "13", "13"),
         ("--audit-db", "elsewhere/log.db", "elsewhere/log.db"),
         ("--record", "tape.json", "tape.json"),
+        ("--push", "pr", "pr"),
         ("--format", "json", "json"),
         ("--pass-env", "DATABASE_URL", "DATABASE_URL"),
         ("--protected-paths", "vendor/**", "vendor/**"),
@@ -78,8 +79,9 @@ fn b1_every_flag_changes_the_effective_plan() {
     }
     let off = program.run(folder.path(), &["check", "--no-audit"]);
     assert_ne!(off.out, plain.out);
-    let push = program.run(folder.path(), &["check", "--push", "commit"]);
-    assert_eq!(push.code, 2, "what this version cannot do is refused: {}", push.all());
+    let push = program.run(folder.path(), &["run", "--push", "commit"]);
+    assert_eq!(push.code, 2, "there is nowhere to push to: {}", push.all());
+    assert!(push.err.contains("No LLM calls were made"), "{}", push.all());
 }
 
 #[test]

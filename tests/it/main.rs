@@ -10,6 +10,8 @@ mod action;
 #[cfg(test)]
 mod audit;
 #[cfg(test)]
+mod breakpoints;
+#[cfg(test)]
 mod budgets;
 #[cfg(test)]
 mod config;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{Ending, Liveness, Position, RunView, TierState, TierView};
+use super::{Delivery, Ending, Liveness, Position, PullRequestView, PushView, RunView, TierState, TierView, WaitView};
 use crate::domain::attempt::{Attempt, AttemptStatus, TierExit};
 use crate::domain::budget::Spent;
 use crate::domain::event::{BaselineFinished, Event, RunFinished, RunStarted};
@@ -34,6 +34,7 @@ struct Fold {
     warnings: Vec<String>,
     dropped_hunks: u32,
     invocations: u32,
+    delivery: Delivery,
 }
 
 #[derive(Debug, Default)]
@@ -92,6 +93,11 @@ impl Fold {
                 }
             }
             Event::RunFinished(finished) => self.finished = Some(finished.clone()),
+            Event::PublishStarted { .. }
+            | Event::Pushed { .. }
+            | Event::PullRequestReady { .. }
+            | Event::BreakpointReached { .. }
+            | Event::BreakpointCleared { .. } => self.deliver(event),
             Event::SessionStarted { .. }
             | Event::ToolFinished { .. }
             | Event::ContextThreshold { .. }
@@ -101,6 +107,35 @@ impl Fold {
             | Event::ContextReset { .. }
             | Event::BudgetWarning { .. }
             | Event::Escalated { .. } => {}
+        }
+    }
+
+    #[expect(clippy::wildcard_enum_match_arm, reason = "only events of a delivery come here")]
+    fn deliver(&mut self, event: &Event) {
+        let delivery = &mut self.delivery;
+        match event {
+            Event::Pushed { commit, branch, files, .. } => {
+                delivery.pushes.push(PushView { commit: commit.clone(), branch: branch.clone(), files: *files });
+            }
+            Event::PullRequestReady { number, url, .. } => {
+                delivery.pull_request = Some(PullRequestView { number: *number, url: url.clone() });
+            }
+            Event::BreakpointReached { key, awaited, commit, .. } => delivery.waits.push(WaitView {
+                key: key.clone(),
+                awaited: *awaited,
+                commit: commit.clone(),
+                answer: None,
+                detail: String::new(),
+                waited_ms: 0,
+            }),
+            Event::BreakpointCleared { key, answer, detail, waited_ms, .. } => {
+                if let Some(wait) = delivery.waits.iter_mut().find(|wait| wait.key == *key) {
+                    wait.answer = Some(*answer);
+                    wait.detail.clone_from(detail);
+                    wait.waited_ms = *waited_ms;
+                }
+            }
+            _ => {}
         }
     }
 
@@ -138,6 +173,7 @@ impl Fold {
             warnings: self.warnings,
             dropped_hunks: self.dropped_hunks,
             invocations: self.invocations,
+            delivery: self.delivery,
             tiers,
             run: self.run,
             baseline: self.baseline,

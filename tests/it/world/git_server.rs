@@ -26,6 +26,8 @@ struct Shared {
     root: PathBuf,
     /// Done once, when a push arrives, before git hears of it.
     before_push: Mutex<Option<Moment>>,
+    /// Done once, when a push was carried out, before anybody is answered.
+    after_push: Mutex<Option<Moment>>,
     pushes: Mutex<usize>,
 }
 
@@ -56,7 +58,12 @@ impl GitServer {
         git(&seed, &["push", "--quiet", bare.to_str().expect("text"), "main"]);
         let listener = TcpListener::bind(("127.0.0.1", 0)).expect("a port");
         let port = listener.local_addr().expect("an address").port();
-        let shared = Arc::new(Shared { root, before_push: Mutex::new(None), pushes: Mutex::new(0) });
+        let shared = Arc::new(Shared {
+            root,
+            before_push: Mutex::new(None),
+            after_push: Mutex::new(None),
+            pushes: Mutex::new(0),
+        });
         let serving = Arc::clone(&shared);
         // Ends with the process of the tests.
         std::thread::spawn(move || {
@@ -115,6 +122,11 @@ impl GitServer {
     /// What happens when the next push arrives, before it is carried out.
     pub(crate) fn before_push(&self, moment: impl FnOnce(&Path) + Send + 'static) {
         *self.shared.before_push.lock().expect("a lock") = Some(Box::new(moment));
+    }
+
+    /// What happens when the next push was carried out, before its answer is sent.
+    pub(crate) fn after_push(&self, moment: impl FnOnce(&Path) + Send + 'static) {
+        *self.shared.after_push.lock().expect("a lock") = Some(Box::new(moment));
     }
 
     /// How many pushes arrived.
@@ -215,6 +227,11 @@ fn converse(stream: TcpStream, shared: &Shared) -> std::io::Result<()> {
     let feeder = std::thread::spawn(move || drop(stdin.write_all(&body)));
     let output = backend.wait_with_output()?.stdout;
     drop(feeder.join());
+    if path.ends_with("/git-receive-pack")
+        && let Some(moment) = shared.after_push.lock().expect("a lock").take()
+    {
+        moment(&shared.root.join("acme/shop"));
+    }
     let split = output.windows(4).position(|four| four == b"\r\n\r\n").unwrap_or(output.len().saturating_sub(4));
     let head = String::from_utf8_lossy(&output[..split]).into_owned();
     let status = head.lines().find_map(|line| line.strip_prefix("Status: ")).unwrap_or("200 OK").to_owned();

@@ -1,0 +1,187 @@
+//! Where a fix goes and what lets us in: from the job's context, or from the checkout's own words, and the tokens given.
+//!
+//! Invariant: what was asked for and cannot be done is an error before any model call; what was only a default stays undone, and
+//! that is said.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use secrecy::SecretString;
+
+use super::environment::Environment;
+use super::setup::Setup;
+use super::{Failure, forge, models};
+use crate::config::{Origin, Plan, Push};
+use crate::domain::ci::{CiContext, RepoName};
+use crate::domain::delivery::Destination;
+use crate::domain::stop::Stop;
+use crate::github::{Connection, GitHub};
+use crate::lifecycle::outside::Outside;
+use crate::lifecycle::state::RunState;
+use crate::workspace::publish::{Access, CheckedOut, Remote, checked_out};
+
+/// The variable that holds the token for pushing, where it is another one.
+const PUSH_TOKEN: &str = "UPSHIFT_PUSH_TOKEN";
+/// The server whose API has an address of its own.
+const GITHUB: &str = "https://github.com";
+/// That address.
+const GITHUB_API: &str = "https://api.github.com";
+/// Where the API of a GitHub Enterprise Server is.
+const SERVER_API: &str = "/api/v3";
+
+/// Where a fix of this plan goes; `None` where it stays in the tree.
+///
+/// # Errors
+/// A push that was asked for and has nowhere to go or nothing to go with (exit 2).
+pub(super) fn destination(
+    plan: &mut Plan,
+    context: Option<&CiContext>,
+    checkout: &Path,
+    environment: &Environment,
+) -> anyhow::Result<Option<Destination>> {
+    let found = checked_out(checkout);
+    let destination = match context {
+        Some(context) => of_context(context, &found),
+        None => of_checkout(&found, environment),
+    };
+    if plan.github.push == Push::None {
+        return Ok(destination.ok());
+    }
+    let fault = match (&destination, token(environment, PushOr::Push)) {
+        (Err(why), _) => Some(why.clone()),
+        (Ok(_), None) => Some(
+            "there is no token to push with → Fix: set `github-token` (or `push-token`), or GITHUB_TOKEN".to_owned(),
+        ),
+        (Ok(_), Some(_)) => None,
+    };
+    let Some(fault) = fault else { return Ok(destination.ok()) };
+    let by_default = plan.values.iter().any(|value| value.key == "github.push" && value.origin == Origin::Default);
+    if !by_default {
+        let push = plan.github.push;
+        return Err(Failure::usage(format!("`push: {push}` cannot be done: {fault}\nNo LLM calls were made.")));
+    }
+    plan.github.push = Push::None;
+    plan.warnings.push(format!("a fix will stay in the working tree: {fault}"));
+    Ok(destination.ok())
+}
+
+fn of_context(context: &CiContext, found: &CheckedOut) -> Result<Destination, String> {
+    let head = context.head_sha.clone().or_else(|| found.head.clone());
+    let branch = context.head_branch.clone().or_else(|| found.branch.clone());
+    let (Some(head), Some(branch)) = (head, branch) else {
+        let event = context.event.as_str();
+        return Err(format!(
+            "the event `{event}` does not tell which branch it is about → Fix: use `push: none` there"
+        ));
+    };
+    Ok(Destination {
+        server_url: context.server_url.clone(),
+        api_url: context.api_url.clone(),
+        repository: context.repository.clone(),
+        branch,
+        head,
+        pull_request: context.pull_request_number(),
+    })
+}
+
+fn of_checkout(found: &CheckedOut, environment: &Environment) -> Result<Destination, String> {
+    let origin = found.origin.as_deref().ok_or("the checkout has no remote `origin`")?;
+    let (server_url, repository) = split_origin(origin)
+        .ok_or("the remote `origin` is no address of a forge → Fix: use one like https://github.com/owner/name")?;
+    let (Some(head), Some(branch)) = (found.head.clone(), found.branch.clone()) else {
+        return Err("no branch is checked out → Fix: `git switch` to one".to_owned());
+    };
+    let api_url = match environment.get("GITHUB_API_URL") {
+        Some(url) => url.trim_end_matches('/').to_owned(),
+        None if server_url == GITHUB => GITHUB_API.to_owned(),
+        None => format!("{server_url}{SERVER_API}"),
+    };
+    Ok(Destination { server_url, api_url, repository, branch, head, pull_request: None })
+}
+
+/// The server and the repository of a remote's address, over HTTP or SSH.
+fn split_origin(origin: &str) -> Option<(String, RepoName)> {
+    let origin = origin.trim().trim_end_matches('/').trim_end_matches(".git");
+    let (server, path) = match origin.split_once("://") {
+        Some((scheme @ ("http" | "https"), rest)) => {
+            let (host, path) = rest.split_once('/')?;
+            let host = host.rsplit_once('@').map_or(host, |(_, host)| host);
+            (format!("{scheme}://{host}"), path)
+        }
+        Some(("ssh", rest)) => {
+            let (host, path) = rest.split_once('/')?;
+            let host = host.rsplit_once('@').map_or(host, |(_, host)| host);
+            (format!("https://{}", host.split(':').next().unwrap_or(host)), path)
+        }
+        Some(_) => return None,
+        None => {
+            let (host, path) = origin.split_once(':')?;
+            (format!("https://{}", host.rsplit_once('@').map_or(host, |(_, host)| host)), path)
+        }
+    };
+    Some((server, RepoName::parse(path)?))
+}
+
+/// Which token is wanted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum PushOr {
+    /// The one for git.
+    Push,
+    /// The one for the API.
+    Api,
+}
+
+fn token(environment: &Environment, which: PushOr) -> Option<SecretString> {
+    let push = (which == PushOr::Push).then(|| environment.secret(PUSH_TOKEN)).flatten();
+    push.or_else(|| forge::token(environment))
+}
+
+/// What a run needs to deliver; `None` where it has nowhere to.
+///
+/// # Errors
+/// An address or a token that cannot be used (exit 2).
+pub(super) fn outside(setup: &Setup<'_>, state: &RunState, signals: &Stop) -> anyhow::Result<Option<Outside>> {
+    let Some(destination) = &state.destination else { return Ok(None) };
+    let environment = setup.environment;
+    let github = match token(environment, PushOr::Api) {
+        None => None,
+        Some(token) => {
+            let connection =
+                Connection { api_url: destination.api_url.clone(), token, repository: destination.repository.clone() };
+            let github =
+                GitHub::new(&models::http(environment), &connection, Arc::clone(&setup.clock), signals.clone());
+            Some(github.map_err(|error| Failure::usage(error.to_string()))?)
+        }
+    };
+    let run = setup.context.map(|context| &context.run);
+    Ok(Some(Outside {
+        remote: Remote { url: destination.url(), access: token(environment, PushOr::Push).map(Access::Token) },
+        github,
+        environment: environment.raw().clone(),
+        own_run: run.map(|run| run.id),
+        own_workflows: run.and_then(|run| run.workflow_path.clone()).into_iter().collect(),
+        signals: signals.clone(),
+    }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::split_origin;
+
+    #[test]
+    fn the_address_of_a_remote_tells_server_and_repository() {
+        for (origin, server) in [
+            ("https://github.com/acme/shop.git", "https://github.com"),
+            ("https://x:y@github.com/acme/shop", "https://github.com"),
+            ("git@github.com:acme/shop.git", "https://github.com"),
+            ("ssh://git@ghe.example:22/acme/shop/", "https://ghe.example"),
+            ("http://127.0.0.1:8080/acme/shop", "http://127.0.0.1:8080"),
+        ] {
+            let (found, repository) = split_origin(origin).expect(origin);
+            assert_eq!((found.as_str(), repository.to_string().as_str()), (server, "acme/shop"), "{origin}");
+        }
+        for odd in ["/srv/git/shop", "file:///srv/shop", "../shop", "https://github.com/shop"] {
+            assert_eq!(split_origin(odd), None, "{odd}");
+        }
+    }
+}

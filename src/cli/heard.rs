@@ -1,0 +1,65 @@
+//! What may end a run from outside of it: signals, and the clock of the active time.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::environment::Environment;
+use super::signals;
+use crate::domain::clock::{Clock, SystemClock};
+use crate::domain::stop::{Stop, StopCause, StopSource};
+use crate::domain::waiting::Waiting;
+use crate::lifecycle::state::RunState;
+
+/// Signals and the clock of the active time raise one flag; signals alone another.
+///
+/// # Errors
+/// When the handlers cannot be installed.
+pub(super) fn listen(clock: &Arc<dyn Clock>, state: &RunState) -> std::io::Result<Heard> {
+    let (source, stop) = StopSource::new();
+    let (signal_source, signals) = StopSource::new();
+    let source = Arc::new(source);
+    signals::listen(&[Arc::clone(&source), Arc::new(signal_source)])?;
+    let left = state.plan.budget.max_active_ms.saturating_sub(state.active_ms);
+    let waiting = Waiting::default();
+    tokio::spawn(end_when_used_up(source, Arc::clone(clock), waiting.clone(), left));
+    Ok(Heard { stop, signals, waiting })
+}
+
+/// What may end a run, and what counts its waiting.
+#[derive(Debug)]
+pub(super) struct Heard {
+    /// Signals and the clock of the active time.
+    pub(super) stop: Stop,
+    /// Signals alone.
+    pub(super) signals: Stop,
+    /// Counts waiting.
+    pub(super) waiting: Waiting,
+}
+
+/// Raises the flag when this much active time is over; waiting for the outside does not count.
+async fn end_when_used_up(source: Arc<StopSource>, clock: Arc<dyn Clock>, waiting: Waiting, left_ms: u64) {
+    /// How often it is looked whether waiting is over.
+    const LOOK_MS: u64 = 1_000;
+    let began = clock.monotonic_ms();
+    loop {
+        let now = clock.monotonic_ms();
+        let active = now.saturating_sub(began).saturating_sub(waiting.total_ms(now));
+        if active >= left_ms && !waiting.is_under_way() {
+            return source.raise(StopCause::TimeUp);
+        }
+        tokio::time::sleep(Duration::from_millis(left_ms.saturating_sub(active).max(LOOK_MS))).await;
+    }
+}
+
+/// The clock of this process.
+#[cfg(debug_assertions)]
+pub(super) fn clock(environment: &Environment) -> Arc<dyn Clock> {
+    super::leap::LeapClock::from(environment)
+        .map_or_else(|| Arc::new(SystemClock::new()) as _, |leap| Arc::new(leap) as _)
+}
+
+/// The clock of this process.
+#[cfg(not(debug_assertions))]
+pub(super) fn clock(_environment: &Environment) -> Arc<dyn Clock> {
+    Arc::new(SystemClock::new())
+}

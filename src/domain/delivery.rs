@@ -1,0 +1,125 @@
+//! A fix on its way out: where it goes, and what is waited for once it is there (SPEC S4).
+
+use serde::{Deserialize, Serialize};
+
+use super::ci::RepoName;
+use super::units::CommitSha;
+
+/// The characters by which people name a commit.
+const SHORT: usize = 7;
+
+/// Where a fix goes; pinned when the run begins.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Destination {
+    /// The address that people use, without a trailing slash: `https://github.com`.
+    pub server_url: String,
+    /// The address of the REST API, without a trailing slash.
+    pub api_url: String,
+    /// The repository.
+    pub repository: RepoName,
+    /// The branch that the run is about: a pull request's head, else the one that is checked out.
+    pub branch: String,
+    /// Its head when the run was triggered.
+    pub head: CommitSha,
+    /// The pull request that the run is about.
+    pub pull_request: Option<u64>,
+}
+
+impl Destination {
+    /// The repository's address for git and for people.
+    #[must_use]
+    pub fn url(&self) -> String {
+        format!("{}/{}", self.server_url, self.repository)
+    }
+}
+
+/// What is waited for outside.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Awaited {
+    /// The checks of a pushed commit.
+    Ci,
+    /// The merge of a pull request.
+    Merge,
+}
+
+impl Awaited {
+    /// The word in log and JSON.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Ci => "ci",
+            Self::Merge => "merge",
+        }
+    }
+}
+
+/// What came of waiting.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Answer {
+    /// Every check that counts passed.
+    Green,
+    /// A check failed.
+    Red,
+    /// No check ever appeared.
+    Absent,
+    /// Somebody has to let the checks run.
+    NeedsApproval,
+    /// The branch has moved on to somebody else's commit.
+    Superseded,
+    /// It took longer than allowed.
+    TimedOut,
+    /// It could not be read.
+    Unreadable,
+    /// The pull request was merged.
+    Merged,
+    /// The pull request was closed.
+    Closed,
+    /// A reviewer wants something else.
+    ChangesRequested,
+}
+
+impl Answer {
+    /// The word in log and JSON.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Green => "green",
+            Self::Red => "red",
+            Self::Absent => "absent",
+            Self::NeedsApproval => "needs_approval",
+            Self::Superseded => "superseded",
+            Self::TimedOut => "timed_out",
+            Self::Unreadable => "unreadable",
+            Self::Merged => "merged",
+            Self::Closed => "closed",
+            Self::ChangesRequested => "changes_requested",
+        }
+    }
+
+    /// The word for people.
+    #[must_use]
+    pub const fn words(self) -> &'static str {
+        match self {
+            Self::Green => "green",
+            Self::Red => "red",
+            Self::Absent => "no check ran",
+            Self::NeedsApproval => "waiting for somebody's approval",
+            Self::Superseded => "superseded by a newer commit",
+            Self::TimedOut => "not finished in time",
+            Self::Unreadable => "could not be read",
+            Self::Merged => "merged",
+            Self::Closed => "closed",
+            Self::ChangesRequested => "changes requested",
+        }
+    }
+}
+
+impl CommitSha {
+    /// The first characters, for people.
+    #[must_use]
+    pub fn short(&self) -> &str {
+        self.0.get(..SHORT).unwrap_or(&self.0)
+    }
+}

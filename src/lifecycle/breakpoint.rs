@@ -1,0 +1,238 @@
+//! Breakpoints: the run has delivered, and waits for what the outside says (SPEC S4).
+//!
+//! Reaching one saves a snapshot and ends every session; what comes of it is the end of the run, or the input of a fresh
+//! iteration. Invariant: waiting has limits of its own and eats nothing of the active time; every ending says what was seen.
+
+mod ci;
+mod review;
+
+use std::time::Duration;
+
+use serde_json::json;
+
+use super::engine::{Engine, LifecycleError};
+use super::iteration;
+use super::publish;
+use super::state::{Candidate, Fix, Phase, Wait};
+use crate::audit::Snapshot;
+use crate::config::WaitFor;
+use crate::domain::delivery::{Answer, Awaited};
+use crate::domain::event::Event;
+use crate::domain::outcome::Outcome;
+use crate::domain::stop::StopCause;
+use crate::domain::units::CommitSha;
+use crate::github::GithubError;
+use crate::policy::escalation;
+
+/// How often the outside is asked (contradiction 22); unchanged answers cost nothing (GITHUB.md 26).
+const POLL: Duration = Duration::from_secs(15);
+/// How often it is asked about a merge, for which people take their time.
+const POLL_MERGE: Duration = Duration::from_secs(30);
+/// Milliseconds in a minute.
+const MINUTE_MS: u64 = 60_000;
+/// How many of its last commits, files and tests a snapshot names (S4-9).
+const SNAPSHOT_TESTS: usize = 10;
+
+/// What one look at the outside came to.
+pub(super) enum Seen {
+    /// Nothing yet.
+    Moving,
+    /// An answer, with more about it.
+    Answer(Answer, String),
+    /// An answer that asks for more work.
+    Work(Answer, Work),
+}
+
+/// What the next iteration is given.
+pub(super) struct Work {
+    /// In a few words, for the log.
+    pub(super) detail: String,
+    /// What is shown to the artisan.
+    pub(super) failures: String,
+    /// The names of what fails.
+    pub(super) failing: Vec<String>,
+    /// The places that are named.
+    pub(super) named: Vec<(String, Option<u32>)>,
+    /// The error, to be compared with the next one.
+    pub(super) signature: String,
+}
+
+/// Ends the sessions and begins to wait: the breakpoint, its snapshot and the phase in one record.
+pub(super) fn reach(engine: &mut Engine<'_>, fix: &Fix, awaited: Awaited, commit: &CommitSha, mut events: Vec<Event>) {
+    let key = format!("{}:{}:{commit}", engine.state.run_id, awaited.as_str());
+    let wait = Wait { fix: fix.clone(), awaited, commit: commit.clone(), key: key.clone(), waited_ms: 0 };
+    let at = engine.world.clock.timestamp();
+    events.push(Event::BreakpointReached { key: key.clone(), awaited, commit: commit.clone(), at });
+    let body = snapshot(engine, &wait).to_string();
+    engine.state.phase = Phase::Waiting { wait };
+    engine.record(&events);
+    engine.journal.save_snapshot(&Snapshot { kind: "breakpoint", session_id: &key, body: &body });
+}
+
+/// What a fresh agent would need to know (S4-8).
+fn snapshot(engine: &Engine<'_>, wait: &Wait) -> serde_json::Value {
+    let state = &engine.state;
+    let failing = state.baseline.as_ref().map(|baseline| baseline.failing.clone()).unwrap_or_default();
+    let last = state.attempts.last();
+    json!({
+        "run_id": state.run_id,
+        "spawn_number": state.run_iterations,
+        "timestamp": engine.world.clock.timestamp(),
+        "task": { "description": state.plan.objective, "status": "delivered" },
+        "completed_work": last.map(|attempt| attempt.code_change_summary.clone()),
+        "tests_made_to_pass": failing.iter().take(SNAPSHOT_TESTS).collect::<Vec<_>>(),
+        "branch": state.delivery.branch,
+        "commit": wait.commit,
+        "pull_request": state.delivery.pull_request,
+        "files": state.touched.iter().take(SNAPSHOT_TESTS).collect::<Vec<_>>(),
+        "breakpoint": { "type": kind(wait.awaited), "awaited": wait.awaited, "key": wait.key },
+        "previous_error": last.and_then(|attempt| attempt.error_messages.first().cloned()),
+        "continue": "Continue from where the previous iteration left off. Do not repeat work that has already been completed.",
+    })
+}
+
+/// The seeds' word for what is waited at (S4-3).
+pub(super) fn kind(awaited: Awaited) -> &'static str {
+    match awaited {
+        Awaited::Ci => "task_complete",
+        Awaited::Merge => "pr_created",
+    }
+}
+
+/// Waits until the outside has an answer, and does what it says.
+pub(super) async fn run(engine: &mut Engine<'_>, wait: Wait) -> Result<(), LifecycleError> {
+    engine.world.waiting.begin(engine.world.clock.monotonic_ms());
+    let since = engine.world.clock.monotonic_ms();
+    let waited = |engine: &Engine<'_>| wait.waited_ms + engine.world.clock.monotonic_ms().saturating_sub(since);
+    let seen = loop {
+        match look(engine, &wait, waited(engine)).await {
+            Ok(Seen::Moving) => {}
+            Ok(seen) => break Ok(seen),
+            Err(GithubError::Stopped(StopCause::Signal(signal))) => break Err(signal),
+            Err(error) => break Ok(Seen::Answer(Answer::Unreadable, error.to_string())),
+        }
+        if waited(engine) >= limit_ms(engine, wait.awaited) {
+            let minutes = limit_ms(engine, wait.awaited) / MINUTE_MS;
+            break Ok(Seen::Answer(Answer::TimedOut, format!("waited for {minutes} minutes")));
+        }
+        if let Some(signal) = pause(engine, wait.awaited).await {
+            break Err(signal);
+        }
+    };
+    engine.world.waiting.end(engine.world.clock.monotonic_ms());
+    let waited_ms = waited(engine);
+    match seen {
+        Ok(seen) => act(engine, wait, seen, waited_ms),
+        Err(signal) => publish::interrupt(engine, Phase::Waiting { wait: Wait { waited_ms, ..wait } }, signal),
+    }
+    Ok(())
+}
+
+async fn look(engine: &Engine<'_>, wait: &Wait, waited_ms: u64) -> Result<Seen, GithubError> {
+    let Some(outside) = engine.world.outside else {
+        return Ok(Seen::Answer(Answer::Unreadable, "there is no access to the forge".to_owned()));
+    };
+    let Some(github) = &outside.github else {
+        return Ok(Seen::Answer(Answer::Unreadable, "there is no token for the API".to_owned()));
+    };
+    match wait.awaited {
+        Awaited::Ci => ci::look(engine, outside, github, wait, waited_ms).await,
+        Awaited::Merge => review::look(engine, github, wait).await,
+    }
+}
+
+fn limit_ms(engine: &Engine<'_>, awaited: Awaited) -> u64 {
+    let github = &engine.state.plan.github;
+    u64::from(match awaited {
+        Awaited::Ci => github.ci_timeout_minutes,
+        Awaited::Merge => github.merge_timeout_minutes,
+    }) * MINUTE_MS
+}
+
+/// The pause between two looks; the signal that ended it, if one did.
+async fn pause(engine: &Engine<'_>, awaited: Awaited) -> Option<i32> {
+    let outside = engine.world.outside?;
+    let length = match awaited {
+        Awaited::Ci => POLL,
+        Awaited::Merge => POLL_MERGE,
+    };
+    tokio::select! {
+        () = engine.world.clock.sleep(length) => None,
+        cause = outside.signals.wait() => match cause {
+            StopCause::Signal(signal) => Some(signal),
+            StopCause::TimeUp => None,
+        },
+    }
+}
+
+/// Carries out what an answer means.
+fn act(engine: &mut Engine<'_>, wait: Wait, seen: Seen, waited_ms: u64) {
+    let redact = |text: &str| engine.world.redactor.redact(text).into_owned();
+    let (answer, detail, work) = match seen {
+        Seen::Moving => (Answer::Unreadable, String::new(), None),
+        Seen::Answer(answer, detail) => (answer, redact(&detail), None),
+        Seen::Work(answer, work) => (answer, redact(&work.detail), Some(work)),
+    };
+    let at = engine.world.clock.timestamp();
+    let cleared = Event::BreakpointCleared { key: wait.key.clone(), answer, detail: detail.clone(), waited_ms, at };
+    let fix = wait.fix.clone();
+    if let Some(work) = work {
+        return again(engine, &fix, work, cleared);
+    }
+    match answer {
+        Answer::Green if engine.state.plan.github.wait_for == WaitFor::Merge && has_pull_request(engine) => {
+            reach(engine, &fix, Awaited::Merge, &wait.commit, vec![cleared]);
+        }
+        Answer::TimedOut if wait.awaited == Awaited::Ci => {
+            let reason =
+                format!("CI of {} is not over yet: {detail}; `upshift resume` goes on waiting", wait.commit.short());
+            engine.state.resume_at = Some(Box::new(Phase::Waiting { wait }));
+            engine.end_with(Outcome::Parked, reason, &[cleared]);
+        }
+        Answer::Green | Answer::Merged => {
+            publish::conclude(engine, &fix, vec![cleared]);
+        }
+        Answer::Red
+        | Answer::Absent
+        | Answer::NeedsApproval
+        | Answer::Superseded
+        | Answer::TimedOut
+        | Answer::Unreadable
+        | Answer::Closed
+        | Answer::ChangesRequested => {
+            let message = format!("green here, but not confirmed outside ({}): {detail}", answer.words());
+            publish::conclude(engine, &fix, vec![cleared, Event::Warning { message }]);
+        }
+    }
+}
+
+fn has_pull_request(engine: &Engine<'_>) -> bool {
+    pull_request(engine).is_some()
+}
+
+/// The pull request that the fix is on its way through.
+pub(super) fn pull_request(engine: &Engine<'_>) -> Option<u64> {
+    engine.state.delivery.pull_request.or(engine.state.destination.as_ref()?.pull_request)
+}
+
+/// What the outside found is the input of the next iteration, within the same ladder and budget.
+fn again(engine: &mut Engine<'_>, fix: &Fix, work: Work, cleared: Event) {
+    let redact = |text: &str| engine.world.redactor.redact(text).into_owned();
+    let fixed = engine.state.current.as_ref().map(|current| current.fixed.clone()).unwrap_or_default();
+    let candidate = Candidate {
+        tree: fix.tree.clone(),
+        fixed,
+        lost: false,
+        ran: true,
+        failing: work.failing,
+        failures: redact(&work.failures),
+        named: work.named,
+    };
+    engine.state.best = Some(candidate.clone());
+    engine.state.current = Some(candidate);
+    engine.tree_is_current = false;
+    let (tier_index, rules) = (engine.state.position.tier_index, engine.state.rules());
+    let step = escalation::refused_outside(&rules, &mut engine.state.position, &work.signature);
+    let reason = Some(redact(&work.detail));
+    iteration::act(engine, step.decision, tier_index, reason, vec![cleared]);
+}

@@ -1,0 +1,262 @@
+//! Publishing: a green tree becomes a commit on its branch, and a pull request where one is wanted.
+//!
+//! Invariant: each effect outside is announced in the log before and told after, and is looked for before it is repeated, so
+//! that a process killed in between neither pushes nor opens anything twice.
+
+use sha2::{Digest as _, Sha256};
+
+use super::breakpoint;
+use super::engine::{Engine, LifecycleError, interrupted};
+use super::message;
+use super::outside::{self, Outside};
+use super::state::{Fix, Phase};
+use crate::config::{Push, WaitFor};
+use crate::domain::attempt::TierExit;
+use crate::domain::delivery::{Awaited, Destination};
+use crate::domain::event::Event;
+use crate::domain::outcome::Outcome;
+use crate::domain::stop::StopCause;
+use crate::github::{GithubError, NewPull, PullOrigin, Readiness};
+use crate::workspace::publish::{Onto, Order, PublishError, Surroundings};
+
+/// How the branches of our pull requests begin.
+const BRANCH_PREFIX: &str = "upshift/fix-";
+/// Hexadecimal digits of the failure's name in a branch.
+const KEY_DIGITS: usize = 10;
+
+/// Whether a fix of this run leaves the machine.
+pub(super) fn is_due(engine: &Engine<'_>) -> bool {
+    engine.state.plan.github.push != Push::None && engine.state.destination.is_some()
+}
+
+/// The next thing to do with a green tree is to push it.
+pub(super) fn begin(engine: &mut Engine<'_>, events: &[Event]) {
+    let Some(current) = &engine.state.current else { return };
+    let model = engine.state.attempts.last().map(|attempt| attempt.model_artisan.clone()).unwrap_or_default();
+    let fix = Fix {
+        tier_index: engine.state.position.tier_index,
+        iteration: engine.state.position.iterations,
+        tree: current.tree.clone(),
+        model,
+        at: engine.world.clock.unix_ms() / 1_000,
+        branch: None,
+    };
+    engine.state.phase = Phase::Publishing { fix };
+    engine.record(events);
+}
+
+/// Chooses the branch, or pushes to the chosen one.
+pub(super) async fn run(engine: &mut Engine<'_>, fix: Fix) -> Result<(), LifecycleError> {
+    let Some(destination) = engine.state.destination.clone() else {
+        conclude(engine, &fix, Vec::new());
+        return Ok(());
+    };
+    let Some(branch) = fix.branch.clone() else {
+        match choose_branch(engine, &destination).await {
+            Ok(branch) => {
+                let parent = engine.state.delivery.parent(&destination);
+                let event = Event::PublishStarted { branch: branch.clone(), parent };
+                engine.state.phase = Phase::Publishing { fix: Fix { branch: Some(branch), ..fix } };
+                engine.record(&[event]);
+            }
+            Err(error) => failed(engine, &fix, error),
+        }
+        return Ok(());
+    };
+    match push(engine, &destination, &fix, &branch).await {
+        Ok(published) => {
+            engine.state.delivery.commit = Some(published.commit.clone());
+            engine.state.delivery.tree = Some(fix.tree.clone());
+            engine.state.delivery.branch = Some(branch.clone());
+            engine.state.delivery.pushed_at_ms = engine.world.clock.unix_ms();
+            let files = u32::try_from(published.files.len()).unwrap_or(u32::MAX);
+            let event = Event::Pushed { commit: published.commit, branch, files, found: published.found };
+            let wants_pull = engine.state.plan.github.push == Push::Pr && engine.state.delivery.pull_request.is_none();
+            if wants_pull {
+                engine.state.phase = Phase::Proposing { fix };
+                engine.record(&[event]);
+            } else {
+                wait_or_conclude(engine, &fix, event);
+            }
+        }
+        Err(error) => failed(engine, &fix, error),
+    }
+    Ok(())
+}
+
+fn outside_of<'e>(engine: &'e Engine<'_>) -> Result<&'e Outside, PublishError> {
+    let missing = || PublishError::Credential { said: "there is no credential".to_owned() };
+    engine.world.outside.ok_or_else(missing)
+}
+
+/// The branch that a fix is pushed to: the one that the run is about, or one of our own for this failure.
+async fn choose_branch(engine: &Engine<'_>, destination: &Destination) -> Result<String, PublishError> {
+    if let Some(branch) = &engine.state.delivery.branch {
+        return Ok(branch.clone());
+    }
+    if engine.state.plan.github.push == Push::Commit {
+        return Ok(destination.branch.clone());
+    }
+    let name = format!("{BRANCH_PREFIX}{}", failure_key(engine, destination));
+    let outside = outside_of(engine)?;
+    let around = Surroundings { environment: &outside.environment, stop: &outside.signals };
+    let taken = engine.world.workspace.remote_head(&outside.remote, &name, around).await?.is_some();
+    // An earlier run's branch is left as it is.
+    Ok(if taken { format!("{name}-{}", engine.state.run_id.short()) } else { name })
+}
+
+/// Names a failure: the same tests failing on the same branch.
+pub(super) fn failure_key(engine: &Engine<'_>, destination: &Destination) -> String {
+    let mut failing = engine.state.baseline.as_ref().map(|baseline| baseline.failing.clone()).unwrap_or_default();
+    failing.sort();
+    let text = format!("{}\n{}", destination.branch, failing.join("\n"));
+    let hex: String = Sha256::digest(text.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect();
+    hex.chars().take(KEY_DIGITS).collect()
+}
+
+async fn push(
+    engine: &Engine<'_>,
+    destination: &Destination,
+    fix: &Fix,
+    branch: &str,
+) -> Result<crate::workspace::publish::Published, PublishError> {
+    let outside = outside_of(engine)?;
+    let (delivery, plan) = (&engine.state.delivery, &engine.state.plan);
+    let start = engine.state.start.as_ref();
+    let from = delivery.tree.as_ref().or(start).ok_or(PublishError::Empty)?;
+    let author = plan.github.commit_author.as_deref().and_then(outside::author);
+    let is_new = plan.github.push == Push::Pr && delivery.branch.is_none();
+    let order = Order {
+        remote: &outside.remote,
+        branch,
+        onto: if is_new { Onto::New } else { Onto::Existing },
+        parent: &delivery.parent(destination),
+        from,
+        to: &fix.tree,
+        author: &author.unwrap_or_else(outside::default_author),
+        message: &message::compose(&engine.state, fix),
+        at: fix.at,
+    };
+    let around = Surroundings { environment: &outside.environment, stop: &outside.signals };
+    engine.world.workspace.publish(&order, around).await
+}
+
+/// A fix that could not be pushed: green here, and a person has to do the rest.
+fn failed(engine: &mut Engine<'_>, fix: &Fix, error: PublishError) {
+    if let (PublishError::Stopped, Some(StopCause::Signal(signal))) = (&error, engine.signals()) {
+        return interrupt(engine, Phase::Publishing { fix: fix.clone() }, signal);
+    }
+    let said = engine.world.redactor.redact(&error.to_string()).into_owned();
+    let reason = format!("the tests pass here, but the fix could not be pushed: {said}");
+    let events = engine.leave_tier_solved();
+    engine.end_with(Outcome::Blocked { reason: reason.clone() }, reason, &events);
+}
+
+/// A signal in the middle: the run ends, and a resume goes on with this phase.
+pub(super) fn interrupt(engine: &mut Engine<'_>, phase: Phase, signal: i32) {
+    let (outcome, reason) = interrupted(signal);
+    engine.state.resume_at = Some(Box::new(phase));
+    engine.end_with(outcome, reason, &[]);
+}
+
+/// Opens the pull request that proposes the pushed branch.
+pub(super) async fn propose(engine: &mut Engine<'_>, fix: Fix) -> Result<(), LifecycleError> {
+    let proposed = match (&engine.state.destination, engine.world.outside.and_then(|out| out.github.as_ref())) {
+        (Some(destination), Some(github)) => {
+            let new = NewPull {
+                title: title(&message::compose(&engine.state, &fix)),
+                body: description(engine),
+                head_branch: engine.state.delivery.branch.clone().unwrap_or_default(),
+                base_branch: destination.branch.clone(),
+                readiness: if engine.state.plan.github.draft { Readiness::Draft } else { Readiness::Ready },
+            };
+            github.open_pull(&new).await.map_err(|error| (error.to_string(), stopped_by(&error)))
+        }
+        (_, _) => Err(("there is no token for the API → Fix: set `github-token`".to_owned(), None)),
+    };
+    match proposed {
+        Ok(opened) => {
+            engine.state.delivery.pull_request = Some(opened.pull.number);
+            let found = opened.origin == PullOrigin::Reused;
+            let event = Event::PullRequestReady { number: opened.pull.number, url: opened.pull.url, found };
+            wait_or_conclude(engine, &fix, event);
+        }
+        Err((_, Some(signal))) => interrupt(engine, Phase::Proposing { fix }, signal),
+        Err((said, None)) => {
+            let branch = engine.state.delivery.branch.clone().unwrap_or_default();
+            let said = engine.world.redactor.redact(&said).into_owned();
+            let reason = format!("the fix is on {branch}, but no pull request could be opened: {said}");
+            let events = engine.leave_tier_solved();
+            engine.end_with(Outcome::Blocked { reason: reason.clone() }, reason, &events);
+        }
+    }
+    Ok(())
+}
+
+/// The signal that ended a request, if one did.
+pub(super) fn stopped_by(error: &GithubError) -> Option<i32> {
+    if let GithubError::Stopped(StopCause::Signal(signal)) = error { Some(*signal) } else { None }
+}
+
+fn title(message: &str) -> String {
+    message.lines().next().unwrap_or_default().to_owned()
+}
+
+/// What the pull request says: what it mends, in our words; test names stand in a block where nothing is interpreted.
+fn description(engine: &Engine<'_>) -> String {
+    let state = &engine.state;
+    let failing = state.baseline.as_ref().map(|baseline| baseline.failing.clone()).unwrap_or_default();
+    let names: Vec<String> =
+        failing.iter().take(20).map(|name| name.replace('`', "'").replace(['\n', '\r'], " ")).collect();
+    let more = failing.len().saturating_sub(names.len());
+    let more = if more > 0 { format!("\n… and {more} more") } else { String::new() };
+    let cost = engine.cost();
+    format!(
+        "upshift made these failing tests pass:\n\n````text\n{}{more}\n````\n\nRun `{}`, {} iterations, {cost}. Review it as you \
+         would any other change.\n",
+        engine.world.redactor.redact(&names.join("\n")),
+        state.run_id,
+        state.run_iterations,
+    )
+}
+
+/// After what was delivered: waits for what is to be waited for, or ends the run as fixed.
+pub(super) fn wait_or_conclude(engine: &mut Engine<'_>, fix: &Fix, event: Event) {
+    let has_api = engine.world.outside.is_some_and(|outside| outside.github.is_some());
+    match (engine.state.plan.github.wait_for, &engine.state.delivery.commit, has_api) {
+        (WaitFor::Ci | WaitFor::Merge, Some(commit), true) => {
+            let commit = commit.clone();
+            breakpoint::reach(engine, fix, Awaited::Ci, &commit, vec![event]);
+        }
+        (WaitFor::Ci | WaitFor::Merge, _, false) => {
+            let message = "CI is not waited for: there is no token for the API → Fix: set `github-token`".to_owned();
+            conclude(engine, fix, vec![event, Event::Warning { message }]);
+        }
+        (WaitFor::None, _, _) | (_, None, _) => {
+            conclude(engine, fix, vec![event]);
+        }
+    }
+}
+
+/// Ends the run as fixed, after `events` that led to it.
+pub(super) fn conclude(engine: &mut Engine<'_>, fix: &Fix, mut events: Vec<Event>) {
+    events.extend(engine.leave_tier_solved());
+    let outcome = Outcome::Fixed { tier_index: fix.tier_index, iteration: fix.iteration };
+    engine.end_with(outcome, "the tests pass".to_owned(), &events);
+}
+
+impl Engine<'_> {
+    /// Ends the tier that made the tests pass.
+    fn leave_tier_solved(&mut self) -> Vec<Event> {
+        if self.state.attempts.is_empty() {
+            return Vec::new();
+        }
+        let result = self.state.close_tier(self.state.position.tier_index, TierExit::Success);
+        vec![super::iteration::tier_finished(&result, None)]
+    }
+
+    /// The signal that came, if one did; the clock of the active time does not count here.
+    pub(super) fn signals(&self) -> Option<StopCause> {
+        self.world.outside.map_or_else(|| self.world.stop.raised(), |outside| outside.signals.raised())
+    }
+}

@@ -1,0 +1,44 @@
+//! Sentences about what left the machine and what came of it.
+
+use super::{Sentence, count};
+use crate::domain::delivery::Awaited;
+use crate::domain::units::{CommitSha, human_duration};
+use crate::report::view::{RunView, WaitView};
+
+/// What left the machine, one sentence each: pushes with what CI said of them, the pull request with its fate.
+#[must_use]
+pub fn delivery(view: &RunView) -> Vec<Sentence> {
+    let delivery = &view.delivery;
+    let wait = |awaited: Awaited, commit: &CommitSha| {
+        delivery.waits.iter().find(|wait| wait.awaited == awaited && wait.commit == *commit)
+    };
+    let mut sentences: Vec<Sentence> = delivery
+        .pushes
+        .iter()
+        .map(|push| {
+            let start = Sentence::plain(format!("pushed {} to ", push.commit.short())).name(&push.branch);
+            let start = start.ours(format!(" ({})", count(u64::from(push.files), "file")));
+            match wait(Awaited::Ci, &push.commit) {
+                Some(wait) => came_of(start.ours(", CI: "), wait),
+                None => start,
+            }
+        })
+        .collect();
+    let last = delivery.pushes.last();
+    if let Some(pull) = &delivery.pull_request {
+        let start = Sentence::plain(format!("pull request #{}", pull.number));
+        sentences.push(match last.and_then(|push| wait(Awaited::Merge, &push.commit)) {
+            Some(wait) => came_of(start.ours(": "), wait),
+            None => start.ours(" proposes it"),
+        });
+    } else if let Some(wait) = last.and_then(|push| wait(Awaited::Merge, &push.commit)) {
+        sentences.push(came_of(Sentence::plain("the pull request: "), wait));
+    }
+    sentences
+}
+
+fn came_of(start: Sentence, wait: &WaitView) -> Sentence {
+    let Some(answer) = wait.answer else { return start.ours("waiting") };
+    let sentence = start.ours(format!("{} in {}", answer.words(), human_duration(wait.waited_ms)));
+    if wait.detail.trim().is_empty() { sentence } else { sentence.ours(" — ").speech(&wait.detail) }
+}

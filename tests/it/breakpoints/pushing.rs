@@ -1,0 +1,123 @@
+//! `push: commit` through the whole program, against a real remote.
+
+use std::process::Stdio;
+use std::sync::{Arc, Mutex};
+
+use serde_json::Value;
+
+use super::{FIXED, Site};
+use crate::world::git_server::{TOKEN, git};
+use crate::world::log::Log;
+use crate::world::program::Said;
+
+#[test]
+fn a_fix_is_pushed_to_its_branch_and_the_report_says_so() {
+    let site = Site::new().with("UPSHIFT_WAIT_FOR", "none");
+    let said = site.run("commit");
+    assert_eq!(said.code, 0, "{}", said.all());
+    let head = site.server.head("main");
+    let short = site.server.git(&["rev-parse", "--short=7", "main"]);
+    assert_eq!(site.server.git(&["rev-parse", "main^"]), site.start, "one commit on top of the pinned head");
+    assert_eq!(site.server.git(&["show", "main:shop/cart.py"]), FIXED);
+    assert_eq!(
+        site.server.git(&["log", "-1", "--format=%s|%an", "main"]),
+        "fix: make 1 failing test pass|github-actions[bot]"
+    );
+    let trailers = site.server.git(&["log", "-1", "--format=%(trailers)", "main"]);
+    let run = Log::open(&site.database()).value("SELECT run_id FROM run_metadata");
+    assert!(trailers.contains(&format!("Upshift-Run-Id: {run}")), "{trailers}");
+    assert!(
+        trailers.contains("Upshift-Tier: claude-haiku-4-5") && trailers.contains("Upshift-Model: anthropic/"),
+        "{trailers}"
+    );
+    assert!(said.out.contains(&format!("pushed {short} to main (1 file)")), "{}", said.out);
+    assert!(said.err.contains(&format!("Pushed {short} to main")), "{}", said.err);
+    assert!(!said.all().contains(TOKEN), "{}", said.all());
+    let document: Value = serde_json::from_str(
+        &site
+            .program
+            .run(&site.root(), &["report", "--format", "json", "--audit-db", site.database().to_str().expect("text")])
+            .out,
+    )
+    .expect("JSON");
+    assert_eq!(document["pushes"][0]["commit"], head.as_str());
+    assert_eq!(document["result_type"], "TASK_COMPLETE");
+    site.models.finish();
+}
+
+#[test]
+fn a_branch_that_moved_meanwhile_is_left_alone_and_the_patch_is_kept() {
+    let site = Site::new().with("UPSHIFT_WAIT_FOR", "none");
+    std::fs::write(site.server.seed().join("other.txt"), "x").expect("written");
+    let theirs = site.server.somebody_pushes("main");
+    let said = site.run("commit");
+    assert_eq!(said.code, 1, "{}", said.all());
+    assert_eq!(site.server.head("main"), theirs);
+    assert!(said.out.contains("moved") && said.out.contains("best.patch"), "{}", said.all());
+    let text = std::fs::read_to_string(site.root().join("shop/cart.py")).expect("text");
+    assert!(text.contains("- 1"), "the start is restored: {text}");
+    site.models.finish();
+}
+
+#[test]
+fn killed_at_any_step_of_the_push_a_run_is_resumed_and_pushes_once() {
+    for crash in ["iteration_finished:1", "publish_started:1", "pushed:1", "tier_finished:1"] {
+        let mut site = Site::new().with("UPSHIFT_WAIT_FOR", "none").with("UPSHIFT_CRASH_AFTER", crash);
+        let killed = site.run("commit");
+        assert_eq!(killed.code, -9, "{crash}: {}", killed.all());
+        site = site.with("UPSHIFT_CRASH_AFTER", "");
+        let resumed = site.resume();
+        assert_eq!(resumed.code, 0, "{crash}: {}", resumed.all());
+        once(&site, crash);
+        site.models.finish();
+    }
+}
+
+#[test]
+fn killed_between_the_push_and_its_record_a_run_knows_its_own_commit_again() {
+    let site = Site::new().with("UPSHIFT_WAIT_FOR", "none");
+    let pid: Arc<Mutex<Option<u32>>> = Arc::default();
+    let seen = Arc::clone(&pid);
+    site.server.after_push(move |_bare| {
+        let pid = seen.lock().expect("a lock").expect("the program runs");
+        let killed = std::process::Command::new("kill").args(["-KILL", &pid.to_string()]).status();
+        assert!(killed.expect("kill").success());
+    });
+    let arguments = site.arguments("commit");
+    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let mut command = site.program.command(&site.root(), &arguments);
+    let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("started");
+    *pid.lock().expect("a lock") = Some(child.id());
+    let said = Said::from(child.wait_with_output().expect("ended"));
+    assert_eq!(said.code, -9, "{}", said.all());
+    assert_eq!(Log::open(&site.database()).number("SELECT COUNT(*) FROM events WHERE kind = 'pushed'"), 0);
+    let resumed = site.resume();
+    assert_eq!(resumed.code, 0, "{}", resumed.all());
+    assert!(resumed.err.contains("an earlier process had"), "{}", resumed.all());
+    once(&site, "after the push");
+    assert_eq!(site.server.pushes(), 1, "it was looked for first");
+    site.models.finish();
+}
+
+fn once(site: &Site, crash: &str) {
+    assert_eq!(site.server.git(&["rev-list", "--count", "main"]), "2", "{crash}: one commit was added");
+    assert_eq!(site.models.requests().len(), 2, "{crash}: nothing was asked twice");
+    assert_eq!(Log::open(&site.database()).number("SELECT COUNT(*) FROM events WHERE kind = 'pushed'"), 1, "{crash}");
+}
+
+#[test]
+fn what_code_under_test_left_in_the_tree_is_not_pushed() {
+    let site = Site::new().with("UPSHIFT_WAIT_FOR", "none");
+    let root = site.root();
+    std::fs::write(root.join("private.txt"), "mine\n").expect("written");
+    git(&root, &["checkout", "--quiet", "-b", "topic"]);
+    std::fs::write(root.join("tests/extra.txt"), "committed\n").expect("written");
+    git(&root, &["add", "tests/extra.txt"]);
+    git(&root, &["commit", "--quiet", "--message=topic"]);
+    git(&root, &["push", "--quiet", site.server.bare().to_str().expect("text"), "topic"]);
+    let said = site.run("commit");
+    assert_eq!(said.code, 0, "{}", said.all());
+    assert_eq!(site.server.git(&["diff", "--name-only", "topic^", "topic"]), "shop/cart.py");
+    assert_eq!(site.server.head("main"), site.start, "only the branch that is checked out");
+    site.models.finish();
+}

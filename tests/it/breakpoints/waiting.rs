@@ -1,0 +1,195 @@
+//! Waiting for CI and for a merge, against a fake GitHub that stands on the same repository as the git server.
+
+use serde_json::{Value, json};
+
+use super::{KILLS, Site, mends};
+use crate::world::git_server::{TOKEN, commit_all, git};
+use crate::world::github::{CiPlan, FakeGitHub, JobPlan, World};
+use crate::world::log::Log;
+use crate::world::model_server::{Request, Say, Scripted};
+
+/// What a job printed whose tests are red.
+const RED_LOG: &str = "2026-02-17T14:23:01.1234567Z test_total (tests.test_cart.CartTest.test_total) ... ok\n\
+    2026-02-17T14:23:01.1234567Z test_discount (tests.test_discount.DiscountTest.test_discount) ... FAIL\n\
+    2026-02-17T14:23:01.1234567Z \n\
+    2026-02-17T14:23:01.1234567Z ======================================================================\n\
+    2026-02-17T14:23:01.1234567Z FAIL: test_discount (tests.test_discount.DiscountTest.test_discount)\n\
+    2026-02-17T14:23:01.1234567Z ----------------------------------------------------------------------\n\
+    2026-02-17T14:23:01.1234567Z Traceback (most recent call last):\n\
+    2026-02-17T14:23:01.1234567Z   File \"/w/tests/test_discount.py\", line 7, in test_discount\n\
+    2026-02-17T14:23:01.1234567Z     self.assertEqual(total([9], 1), 8)\n\
+    2026-02-17T14:23:01.1234567Z AssertionError: 9 != 8\n\
+    2026-02-17T14:23:01.1234567Z \n\
+    2026-02-17T14:23:01.1234567Z ----------------------------------------------------------------------\n\
+    2026-02-17T14:23:01.1234567Z Ran 2 tests in 0.001s\n\
+    2026-02-17T14:23:01.1234567Z \n\
+    2026-02-17T14:23:01.1234567Z FAILED (failures=1)\n\
+    2026-02-17T14:23:01.1234567Z ##[error]Process completed with exit code 1.\n";
+
+fn plan(conclusion: &str, log: &str) -> CiPlan {
+    let job = JobPlan {
+        name: "test".to_owned(),
+        conclusion: conclusion.to_owned(),
+        log: log.to_owned(),
+        annotations: Vec::new(),
+    };
+    CiPlan { appears_after_ms: Some(0), takes_ms: 100, jobs: vec![job], ..CiPlan::default() }
+}
+
+/// A site with a fake GitHub over its repository, and a clock that leaps over pauses.
+fn over(site: Site, ci: Vec<CiPlan>) -> (Site, FakeGitHub) {
+    let mut world =
+        World { repository: "acme/shop".to_owned(), git_dir: Some(site.server.bare()), ci, ..World::default() };
+    world.token.accepted = vec![TOKEN.to_owned()];
+    let github = FakeGitHub::start_in_real_time(world);
+    let site = site.with("GITHUB_API_URL", &github.url()).with("UPSHIFT_LEAP", "1");
+    (site, github)
+}
+
+fn document(site: &Site) -> Value {
+    let database = site.database().display().to_string();
+    let said = site.program.run(&site.root(), &["report", "--format", "json", "--audit-db", &database]);
+    serde_json::from_str(&said.out).expect("JSON")
+}
+
+#[test]
+fn green_ci_ends_the_run_and_waiting_is_no_active_time() {
+    let (site, github) = over(Site::new(), vec![plan("success", "")]);
+    let said = site.run("commit");
+    assert_eq!(said.code, 0, "{}", said.all());
+    assert!(said.err.contains("Waiting for CI of ") && said.out.contains("CI: green in "), "{}", said.all());
+    let document = document(&site);
+    assert_eq!(document["breakpoints"][0]["answer"], "green");
+    let waited = document["breakpoints"][0]["waited_ms"].as_u64().expect("a number");
+    assert!(waited >= 30_000, "green is not believed at once: {waited}");
+    assert!(document["duration_ms"].as_u64().expect("a number") < waited, "{document}");
+    let log = Log::open(&site.database());
+    assert_eq!(log.rows("SELECT kind, cleared_at IS NOT NULL FROM breakpoints"), [["task_complete", "1"]]);
+    assert_eq!(log.number("SELECT COUNT(*) FROM snapshots WHERE kind = 'breakpoint'"), 1);
+    site.models.finish();
+    github.finish();
+}
+
+#[test]
+fn red_ci_is_the_next_iterations_input_and_the_second_push_is_green() {
+    let script = |request: &Request| {
+        if !request.all_text().contains("CI is red on the commit") {
+            return mends(request);
+        }
+        let text = request.all_text();
+        assert!(text.contains("test_discount") && text.contains("9 != 8"), "the job's log is read: {text}");
+        assert!(!text.contains("##[error]"), "and reduced: {text}");
+        match request.turn() {
+            0 => {
+                let edit = json!({ "path": "shop/cart.py", "old_text": "def total(prices):", "new_text": "def total(prices, off=0):" });
+                Say::call("edit_file", edit).usage(1_000, 50).into()
+            }
+            _ => Scripted::from(
+                Say::call("final_report", json!({ "summary": "off", "status": "done" })).usage(1_000, 20),
+            ),
+        }
+    };
+    let (site, github) = over(Site::with_models(script), vec![plan("failure", RED_LOG), plan("success", "")]);
+    let said = site.run("commit");
+    assert_eq!(said.code, 0, "{}", said.all());
+    assert_eq!(site.server.git(&["rev-list", "--count", "main"]), "3", "{}", said.all());
+    assert!(said.out.contains("CI: red in ") && said.out.contains("CI: green in "), "{}", said.all());
+    assert!(said.out.starts_with("✔ Fixed by Tier 1 (claude-haiku-4-5) in iteration 2"), "{}", said.all());
+    assert_eq!(site.server.git(&["diff", "--stat", "main^", "main", "--format="]).lines().count(), 2, "one file");
+    let log = Log::open(&site.database());
+    assert_eq!(log.rows("SELECT iteration, test_status FROM tier_attempts"), [["1", "passed"], ["2", "passed"]]);
+    site.models.finish();
+    github.finish();
+}
+
+#[test]
+fn github_1_and_2_checks_that_never_run_are_explained_and_the_fix_stays_green_here() {
+    for (held, wanted) in [(None, "no check appeared"), (Some("action_required"), "waits for an approval")] {
+        let ci = CiPlan { held: held.map(str::to_owned), ..plan("success", "") };
+        let (site, github) = over(Site::new(), vec![ci]);
+        github.world().token.starts_ci = held.is_some();
+        let said = site.run("commit");
+        assert_eq!(said.code, 0, "{}", said.all());
+        assert!(said.out.contains(wanted) && said.out.contains("push-token"), "{}", said.all());
+        assert!(said.out.contains("not confirmed outside"), "{}", said.all());
+        site.models.finish();
+        github.finish();
+    }
+}
+
+#[test]
+fn ci_that_takes_too_long_parks_the_run_and_a_resume_goes_on_waiting() {
+    let ci = CiPlan { takes_ms: 10_000_000, ..plan("success", "") };
+    let (site, github) = over(Site::new(), vec![ci]);
+    let site = site.with("UPSHIFT_CI_TIMEOUT_MINUTES", "2");
+    let said = site.run("commit");
+    assert_eq!(said.code, 4, "{}", said.all());
+    assert!(said.out.contains("Parked"), "{}", said.all());
+    github.world().later.iter_mut().for_each(|later| later.at_ms = 0);
+    let resumed = site.resume();
+    assert_eq!(resumed.code, 0, "{}", resumed.all());
+    assert_eq!((site.server.pushes(), site.models.requests().len()), (1, 2), "nothing is done twice");
+    site.models.finish();
+    github.finish();
+}
+
+#[test]
+fn a_newer_commit_of_somebody_else_ends_the_waiting() {
+    let (site, github) = over(Site::new(), vec![CiPlan { takes_ms: 10_000_000, ..plan("success", "") }]);
+    let seed = site.server.seed();
+    site.server.after_push(move |bare| {
+        commit_all(&seed, "newer");
+        git(&seed, &["push", "--quiet", "--force", bare.to_str().expect("text"), "HEAD:main"]);
+    });
+    let said = site.run("commit");
+    assert_eq!(said.code, 0, "{}", said.all());
+    assert!(said.out.contains("superseded by a newer commit"), "{}", said.all());
+    site.models.finish();
+    github.finish();
+}
+
+#[test]
+fn a_pull_request_is_opened_once_wherever_the_process_is_killed() {
+    for crash in KILLS {
+        let (site, github) = over(Site::new().with("UPSHIFT_CRASH_AFTER", crash), vec![plan("success", "")]);
+        let killed = site.run("pr");
+        assert_eq!(killed.code, -9, "{crash}: {}", killed.all());
+        let site = site.with("UPSHIFT_CRASH_AFTER", "");
+        let resumed = site.resume();
+        assert_eq!(resumed.code, 0, "{crash}: {}", resumed.all());
+        assert_eq!(site.models.requests().len(), 2, "{crash}: nothing was asked twice");
+        assert_eq!(site.server.head("main"), site.start, "{crash}: the base is untouched");
+        assert_eq!(document(&site)["result_type"], "PR_CREATED", "{crash}");
+        let world = github.finish();
+        let [pull] = world.pulls.as_slice() else { panic!("{crash}: {:?}", world.pulls) };
+        assert!(pull.head_branch.starts_with("upshift/fix-") && pull.base_branch == "main", "{crash}: {pull:?}");
+        assert_eq!(pull.title, "fix: make 1 failing test pass");
+        assert_eq!(site.server.git(&["rev-list", "--count", &pull.head_branch]), "2", "{crash}: one commit");
+        site.models.finish();
+    }
+}
+
+#[test]
+fn a_merge_is_waited_for_and_completes_the_task() {
+    let (site, github) = over(Site::new().with("UPSHIFT_WAIT_FOR", "merge"), vec![plan("success", "")]);
+    let over = std::sync::atomic::AtomicBool::new(false);
+    let said = std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while !over.load(std::sync::atomic::Ordering::Relaxed) {
+                // Somebody merges once our watching has begun.
+                if github.seen().iter().any(|seen| seen.method == "GET" && seen.path.contains("/reviews")) {
+                    github.world().pulls.iter_mut().for_each(|pull| "merged".clone_into(&mut pull.state));
+                }
+                std::thread::yield_now();
+            }
+        });
+        let said = site.run("pr");
+        over.store(true, std::sync::atomic::Ordering::Relaxed);
+        said
+    });
+    assert_eq!(said.code, 0, "{}", said.all());
+    assert!(said.out.contains(": merged in "), "{}", said.all());
+    assert_eq!(document(&site)["result_type"], "TASK_COMPLETE");
+    site.models.finish();
+    github.finish();
+}
