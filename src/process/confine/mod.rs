@@ -5,16 +5,16 @@
 //!
 //! | means | against |
 //! |---|---|
-//! | Landlock ([`fence`]) | files outside the tree and the private folder, other processes' memory and environments, signals, abstract sockets |
-//! | seccomp ([`filter`]) | `ptrace`, `io_uring`, new namespaces and mounts, keyrings, odd socket families, terminal injection, signals to upshift |
+//! | Landlock (`fence`) | files outside the tree and the private folder, other processes' memory and environments, signals, abstract sockets |
+//! | seccomp (`filter`) | `ptrace`, `io_uring`, new namespaces and mounts, keyrings, odd socket families, terminal injection, signals to upshift |
 //! | capabilities dropped, no new privileges | root's rights, `sudo`, setuid programs |
-//! | a room of its own ([`room`]) | a mount namespace that holds granted paths alone: no outside Unix socket, a private `/tmp`, `.git` read-only; a network namespace with loopback alone |
+//! | a room of its own (`room`) | a mount namespace that holds granted paths alone: no outside Unix socket, a private `/tmp`, `.git` read-only; a network namespace with loopback alone |
 //! | resource limits | core dumps, files of unbearable size |
 //!
 //! **Why `.git` needs more than Landlock:** its rules only add rights, and a right to make files in the tree's root reaches everything
 //! below it. Where a mount namespace can be made, `.git` is mounted read-only, with a copy of its configuration that holds no
 //! credential; a crash leaves nothing behind, since the mounts die with the child. Where none can be made (a container without
-//! rights; Ubuntu 24.04 forbids them to unprivileged users), [`git`] keeps a copy of everything in `.git` that can make git run a
+//! rights; Ubuntu 24.04 forbids them to unprivileged users), `git` keeps a copy of everything in `.git` that can make git run a
 //! program or send it elsewhere, and puts it back after every child; the copy outlives a crash and the next start puts it back.
 //! Moving the directory away, or running in a copy of the tree, would leave a killed run's repository in pieces, or cost every
 //! build its cache.
