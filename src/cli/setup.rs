@@ -215,8 +215,6 @@ impl<'a> Setup<'a> {
             audit_db: audit.map(|configured| locate(&configured, self.checkout, self.environment).live),
             state_home: self.environment.state_home(self.checkout),
             context: self.context,
-            commit: None,
-            opened: None,
             redactor: &self.redactor,
         });
         told.iter().for_each(|warning| super::say(&format!("⚠ {warning}")));

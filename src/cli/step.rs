@@ -13,7 +13,7 @@ use super::environment::Environment;
 use crate::config::FailOn;
 use crate::domain::ci::CiContext;
 use crate::domain::outcome::{EXIT_PARKED, EXIT_REFUSED, Outcome};
-use crate::domain::units::{CommitSha, RunId};
+use crate::domain::units::RunId;
 use crate::redact::Redactor;
 use crate::report::markdown::{self, Surface};
 use crate::report::outputs::{self, Places};
@@ -45,10 +45,6 @@ pub(super) struct Ended<'e> {
     pub(super) state_home: PathBuf,
     /// What triggered it.
     pub(super) context: Option<&'e CiContext>,
-    /// What was pushed.
-    pub(super) commit: Option<CommitSha>,
-    /// The pull request that was opened.
-    pub(super) opened: Option<u64>,
     /// Takes secrets out.
     pub(super) redactor: &'e Redactor,
 }
@@ -100,8 +96,7 @@ impl<'a> Step<'a> {
         let places = Places {
             audit_db: ended.audit_db.as_ref().map(|path| path.display().to_string()),
             report: path.map(|path| path.display().to_string()),
-            commit: ended.commit.clone(),
-            pull_request: ended.opened.or_else(|| ended.context.and_then(CiContext::pull_request_number)),
+            pull_request: ended.context.and_then(CiContext::pull_request_number),
         };
         warnings.extend(self.tell(&outputs::of_run(ended.view, &places)));
         warnings

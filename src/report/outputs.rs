@@ -5,7 +5,6 @@
 //! nothing in a value can forge another output (GITHUB 17).
 
 use crate::domain::outcome::Outcome;
-use crate::domain::units::CommitSha;
 
 use super::plain;
 use super::view::RunView;
@@ -33,9 +32,7 @@ pub struct Places {
     pub audit_db: Option<String>,
     /// Where the report lies.
     pub report: Option<String>,
-    /// The commit that was pushed.
-    pub commit: Option<CommitSha>,
-    /// The pull request that the run is about or opened.
+    /// The pull request that the run is about, where it opens none.
     pub pull_request: Option<u64>,
 }
 
@@ -43,6 +40,7 @@ pub struct Places {
 #[must_use]
 pub fn of_run(view: &RunView, places: &Places) -> Vec<(&'static str, String)> {
     let tier = view.resolved().map(|(tier, _)| tier.tier.name.clone());
+    let delivery = &view.delivery;
     let values = [
         view.outcome().map(|outcome| outcome.as_str().to_owned()),
         tier,
@@ -51,8 +49,13 @@ pub fn of_run(view: &RunView, places: &Places) -> Vec<(&'static str, String)> {
         view.run.as_ref().map(|run| run.run_id.0.clone()),
         places.audit_db.clone(),
         places.report.clone(),
-        places.commit.as_ref().map(|commit| commit.0.clone()),
-        places.pull_request.map(|number| number.to_string()),
+        delivery.pushes.last().map(|push| push.commit.0.clone()),
+        delivery
+            .pull_request
+            .as_ref()
+            .map(|opened| opened.number)
+            .or(places.pull_request)
+            .map(|number| number.to_string()),
     ];
     NAMES.into_iter().zip(values).map(|(name, value)| (name, safe(&value.unwrap_or_default()))).collect()
 }
@@ -92,7 +95,9 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::domain::units::CommitSha;
     use crate::report::fixtures;
+    use crate::report::view::{PullRequestView, PushView};
 
     /// Reads as the runner does.
     fn read(text: &str) -> BTreeMap<String, String> {
@@ -111,10 +116,13 @@ mod tests {
         let places = Places {
             audit_db: Some("/t/audit.db".to_owned()),
             report: Some("/t/report.md".to_owned()),
-            commit: Some(CommitSha("c0ffee".to_owned())),
             pull_request: Some(7),
         };
-        let outputs = of_run(&fixtures::fixed().view(), &places);
+        let mut view = fixtures::fixed().view();
+        let push =
+            |commit: &str| PushView { commit: CommitSha(commit.to_owned()), branch: "main".to_owned(), files: 1 };
+        view.delivery.pushes = vec![push("0ld"), push("c0ffee")];
+        let outputs = of_run(&view, &places);
         let read = read(&render(&outputs, "d"));
         let expected = [
             ("audit-db", "/t/audit.db"),
@@ -128,6 +136,14 @@ mod tests {
             ("run-id", fixtures::RUN_ID),
         ];
         assert_eq!(read.iter().map(|(k, v)| (k.as_str(), v.as_str())).collect::<Vec<_>>(), expected);
+    }
+
+    #[test]
+    fn a_pull_request_that_was_opened_counts_before_the_one_that_triggered() {
+        let mut view = fixtures::fixed().view();
+        view.delivery.pull_request = Some(PullRequestView { number: 12, url: "https://example.com/12".to_owned() });
+        let outputs = of_run(&view, &Places { pull_request: Some(7), ..Places::default() });
+        assert!(outputs.contains(&("pr-number", "12".to_owned())), "{outputs:?}");
     }
 
     #[test]
