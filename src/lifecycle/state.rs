@@ -178,6 +178,9 @@ pub struct RunState {
     /// Whether the tests were given the network because they do not run without it.
     #[serde(default)]
     pub network_opened: bool,
+    /// Whether the test command does not work when its runner is told to write a result file.
+    #[serde(default)]
+    pub no_result_files: bool,
     /// What the tests said before any change.
     pub baseline: Option<Baseline>,
     /// How long the suite took at the baseline, in milliseconds.
@@ -235,6 +238,7 @@ impl RunState {
             touched: BTreeSet::new(),
             by_products: BTreeSet::new(),
             network_opened: false,
+            no_result_files: false,
             baseline: None,
             baseline_ms: 0,
             framework_seen: None,

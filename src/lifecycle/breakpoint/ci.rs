@@ -177,7 +177,14 @@ impl Reduced {
         let signature = signature(&report, log);
         let named = places(&report);
         let text = if understood {
-            let run = TestRun { exit, report, output: tail(log), duration_ms: 0, stopped: None };
+            let run = TestRun {
+                exit,
+                report,
+                filed: test_run::Filed::NotAsked,
+                output: tail(log),
+                duration_ms: 0,
+                stopped: None,
+            };
             test_run::describe(&run, engine.world.workspace.root(), JOB_CHARS)
         } else {
             tail(log)
