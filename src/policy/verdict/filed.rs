@@ -68,11 +68,12 @@ mod tests {
             file: None,
             line: None,
         };
-        let red = tests.iter().any(|(_, status)| *status == TestStatus::Failed);
+        let red = tests.iter().any(|(_, status)| matches!(status, TestStatus::Failed | TestStatus::Error));
         TestReport {
             status: if red { RunStatus::Failed } else { RunStatus::Passed },
             kind: RunKind::Tests,
             tests: tests.iter().map(case).collect(),
+            passed: u64::try_from(tests.iter().filter(|(_, status)| *status == TestStatus::Passed).count()).ok(),
             ..TestReport::unreadable("pytest")
         }
     }
