@@ -66,7 +66,8 @@ pub fn end_group() -> String {
 pub fn add_masks(secret: &str) -> Vec<String> {
     let secret = secret.trim();
     let whole = (!secret.is_empty()).then_some(secret);
-    let lines = secret.split(['\r', '\n']).map(str::trim).filter(|line| *line != secret && !line.starts_with(PEM_FRAME));
+    let lines =
+        secret.split(['\r', '\n']).map(str::trim).filter(|line| *line != secret && !line.starts_with(PEM_FRAME));
     let telling = whole.into_iter().chain(lines).filter(|value| value.len() >= MIN_MASK_BYTES);
     telling.map(|value| format!("::add-mask::{}", escape_data(value))).collect()
 }

@@ -260,6 +260,9 @@ impl Toolroom {
             Ok(Ok(text)) => (true, text),
             Ok(Err(text)) => (false, text),
             Err(halt) => {
+                if matches!(halt, Halt::Stopped(_)) {
+                    ports.journal.hasten();
+                }
                 let text = match &halt {
                     Halt::Fatal(message) => message.clone(),
                     Halt::Stopped(_) => "stopped.".to_owned(),
@@ -370,12 +373,7 @@ fn read(workspace: &Workspace, action: &Action) -> Result<String, ToolError> {
     }
 }
 
-fn edit(
-    workspace: &Workspace,
-    path: &str,
-    (old, new): (&str, &str),
-    matching: Matching,
-) -> Result<String, ToolError> {
+fn edit(workspace: &Workspace, path: &str, (old, new): (&str, &str), matching: Matching) -> Result<String, ToolError> {
     if let Some(line) = completeness::stand_in(path, old, new) {
         let line = line.trim();
         return Err(ToolError::ForModel(format!(

@@ -99,7 +99,11 @@ fn secrets_in(request: &Request) -> Vec<String> {
     let mut places = vec![("the address".to_owned(), canary::sings_in(request.path.as_bytes()))];
     places.push(("the body".to_owned(), canary::sings_in(&request.body)));
     places.extend(headers.map(|(place, text)| (place, canary::sings_in(text.as_bytes()))));
-    places.into_iter().filter(|(_, sings)| *sings).map(|(place, _)| format!("{name}: a secret stands in {place}")).collect()
+    places
+        .into_iter()
+        .filter(|(_, sings)| *sings)
+        .map(|(place, _)| format!("{name}: a secret stands in {place}"))
+        .collect()
 }
 
 fn read_request(reader: &mut BufReader<TcpStream>) -> Option<Request> {
