@@ -4,6 +4,7 @@
 //! about a run. Start reading at [`main`].
 
 pub mod check;
+mod commenting;
 mod context;
 #[cfg(debug_assertions)]
 mod crash;

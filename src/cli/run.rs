@@ -5,7 +5,7 @@ use std::path::Path;
 use super::environment::Environment;
 use super::plan::{self, Flags, Resolved};
 use super::setup::{self, Setup};
-use super::{Failure, delivery, forge};
+use super::{Failure, commenting, delivery, forge};
 use crate::audit::Journal;
 use crate::config::Plan;
 use crate::domain::budget::Beneficiary;
@@ -47,12 +47,13 @@ async fn begin(resolved: Resolved, environment: &Environment) -> anyhow::Result<
     let mut state = RunState::new(RunId::random(), plan, test_command, framework)
         .working_for(beneficiary(context.as_ref(), &folder));
     state.destination = destination;
+    state.comment_key = context.as_ref().map(|context| commenting::key(&state, &context.run));
     let prepared = setup.prepare(workspace, &state, &[])?;
     let started = started(&state, &folder, &setup);
     let saved = serde_json::to_string(&state)?;
     let invocation = store.begin_run(&started, std::process::id(), &saved);
     let invocation = invocation.map_err(|error| setup::audit_failure(&error))?;
-    let mut journal = Journal::new(store, setup.listeners(&[]));
+    let mut journal = Journal::new(store, setup.listeners(&prepared, &[]));
     journal.tell(&Event::RunStarted(started));
     journal.tell(&invocation);
     setup.carry(prepared, journal, state, Replay::none()).await

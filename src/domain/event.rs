@@ -329,4 +329,7 @@ pub struct FileStat {
 pub trait EventSink: Debug {
     /// Takes one event. Must not fail: a listener's trouble never changes the run (S3-13).
     fn emit(&mut self, event: &Event);
+
+    /// Hears the hash of the log's last link, after the events that it vouches for.
+    fn chained(&mut self, _head: &str) {}
 }

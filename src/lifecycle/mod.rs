@@ -8,6 +8,7 @@
 
 mod baseline;
 mod breakpoint;
+pub mod comment;
 mod engine;
 mod finish;
 mod first_look;

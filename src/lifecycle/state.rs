@@ -202,6 +202,9 @@ pub struct RunState {
     /// What is there already.
     #[serde(default)]
     pub delivery: Delivery,
+    /// Tells the run's comment from others on the same pull request; `None` outside of a job.
+    #[serde(default)]
+    pub comment_key: Option<String>,
     /// Where a resume takes the run up again that was parked or interrupted.
     #[serde(default)]
     pub resume_at: Option<Box<Phase>>,
@@ -245,6 +248,7 @@ impl RunState {
             attempts: Vec::new(),
             destination: None,
             delivery: Delivery::default(),
+            comment_key: None,
             resume_at: None,
         }
     }
