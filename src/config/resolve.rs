@@ -19,7 +19,7 @@ use super::sources::{Catalogue, FileContent, Setting, Sources};
 use super::{estimate, github, suggest};
 
 /// Variables of ours that are no settings.
-const OTHER_VARIABLES: [&str; 8] = [
+const OTHER_VARIABLES: [&str; 9] = [
     "UPSHIFT_ACTION",
     "UPSHIFT_BIN",
     "UPSHIFT_GITHUB_TOKEN",
