@@ -4,11 +4,12 @@ use std::sync::Arc;
 
 use super::forge;
 use super::setup::Setup;
-use crate::config::{Comment, Push};
+use crate::config::{Comment, Plan, Push};
 use crate::domain::ci::{CiContext, JobRun};
 use crate::domain::event::Event;
 use crate::domain::units::RunId;
 use crate::lifecycle::comment::{Assignment, Clerk};
+use crate::lifecycle::history::artifact_name;
 use crate::lifecycle::outside::Outside;
 use crate::lifecycle::state::RunState;
 
@@ -32,10 +33,10 @@ pub(super) fn clerk(setup: &Setup<'_>, state: &RunState, outside: Option<&Outsid
         github,
         token: forge::token_kind(setup.environment),
         wish: plan.comment,
-        key: state.comment_key.clone().unwrap_or_else(|| key(state, &context.run)),
+        key: state.comment_key.clone().unwrap_or_else(|| key(&state.plan, &context.run)),
         job_url: Some(context.run_url()),
-        artifact: artifact(context, pull_request, &state.run_id),
-        attempt: 0,
+        artifact: artifact(context, &state.run_id),
+        attempt: state.runs.as_ref().map_or(0, |runs| runs.attempt),
         run: state.run_id.clone(),
         pull_request,
         clock: Arc::clone(&setup.clock),
@@ -46,17 +47,14 @@ pub(super) fn clerk(setup: &Setup<'_>, state: &RunState, outside: Option<&Outsid
 
 /// Tells the comment of this job from those of others on the same pull request, whichever event started it: the workflow's file,
 /// the job, and the folder that it works in.
-pub(super) fn key(state: &RunState, run: &JobRun) -> String {
+pub(super) fn key(plan: &Plan, run: &JobRun) -> String {
     let file = run.workflow_path.as_deref().and_then(|path| path.rsplit('/').next());
     let workflow = file.map_or(run.workflow.as_str(), |file| file.trim_end_matches(".yml").trim_end_matches(".yaml"));
-    let folder = state.plan.working_directory.as_deref().map(|folder| format!("/{folder}")).unwrap_or_default();
+    let folder = plan.working_directory.as_deref().map(|folder| format!("/{folder}")).unwrap_or_default();
     format!("{workflow}/{}{folder}", run.job)
 }
 
-/// The name of the artifact that this job's log is kept in: run and attempt are in it, the pull request, and what tells the legs of
-/// a matrix apart.
-pub(super) fn artifact(context: &CiContext, pull_request: Option<u64>, run: &RunId) -> String {
-    let JobRun { id, attempt, .. } = &context.run;
-    let pull_request = pull_request.map(|number| format!("-pr{number}")).unwrap_or_default();
-    format!("upshift-audit-{id}-{attempt}{pull_request}-{}", run.short())
+/// The name of the artifact that this job's log is kept in.
+pub(super) fn artifact(context: &CiContext, run: &RunId) -> String {
+    artifact_name(context.run.id, context.run.attempt, context.pull_request_number(), run)
 }

@@ -6,6 +6,7 @@
 pub mod check;
 mod commenting;
 mod context;
+mod counting;
 #[cfg(debug_assertions)]
 mod crash;
 mod delivery;

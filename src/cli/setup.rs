@@ -177,6 +177,9 @@ impl<'a> Setup<'a> {
         // Last, because a tape is a file that stays.
         let providers = models::connect(&state.plan, self, past)?;
         let clerk = commenting::clerk(self, state, outside.as_ref(), past);
+        if let (Some(step), Some(context)) = (Step::of(self.environment), self.context) {
+            step.keep_log_as(&commenting::artifact(context, &state.run_id));
+        }
         Ok(Prepared { workspace, providers, folder, children, heard, outside, clerk })
     }
 

@@ -13,6 +13,7 @@ mod engine;
 mod finish;
 mod first_look;
 pub mod gate;
+pub mod history;
 mod iteration;
 mod judge;
 mod material;

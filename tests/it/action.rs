@@ -1,6 +1,7 @@
 //! The Action: what `action.yml` promises is what the configuration and the program keep; and whole workflows under act.
 
 mod act;
+mod attempts;
 mod comment;
 mod doctor;
 mod gate;
