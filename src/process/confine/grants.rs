@@ -5,7 +5,7 @@
 //!
 //! Invariant: no credential file, audit log, recorded state or runner's temporary folder lies under a granted path.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
@@ -159,7 +159,12 @@ pub(super) fn around(path: &Path, kept_out: &[PathBuf], granted: &mut Vec<PathBu
     if kept_out.iter().any(|secret| real.starts_with(secret) || path.starts_with(secret)) {
         return;
     }
-    if !kept_out.iter().any(|secret| secret.starts_with(&real) || secret.starts_with(path)) {
+    let below = |secret: &'_ PathBuf| {
+        let below = secret.strip_prefix(&real).or_else(|_| secret.strip_prefix(path)).ok()?;
+        Some(below.components().next()?.as_os_str().to_owned())
+    };
+    let touched: BTreeSet<OsString> = kept_out.iter().filter_map(below).collect();
+    if touched.is_empty() {
         granted.push(path.to_owned());
         return;
     }
@@ -167,6 +172,12 @@ pub(super) fn around(path: &Path, kept_out: &[PathBuf], granted: &mut Vec<PathBu
         return;
     }
     for entry in std::fs::read_dir(path).into_iter().flatten().flatten() {
-        around(&entry.path(), kept_out, granted, depth - 1);
+        // A link may lead to a secret that lies elsewhere.
+        let plain = entry.file_type().is_ok_and(|kind| !kind.is_symlink());
+        if plain && !touched.contains(&entry.file_name()) {
+            granted.push(entry.path());
+        } else {
+            around(&entry.path(), kept_out, granted, depth - 1);
+        }
     }
 }
