@@ -34,8 +34,11 @@ impl Journal {
             return;
         }
         let masked = store.masked(event);
-        for listener in listeners {
+        for listener in listeners.iter_mut() {
             listener.emit(&masked);
+        }
+        if let Some(head) = store.chain_head() {
+            listeners.iter_mut().for_each(|listener| listener.chained(head));
         }
     }
 

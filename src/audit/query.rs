@@ -180,6 +180,13 @@ pub(super) fn replies(
     Ok(replies)
 }
 
+/// Whether a hash is that of a link in a run's chain.
+pub(super) fn holds_link(db: &Connection, run: &RunId, hash: &str) -> rusqlite::Result<bool> {
+    db.query_row("SELECT EXISTS (SELECT 1 FROM events WHERE run_id = ?1 AND hash = ?2)", [&run.0, hash], |row| {
+        row.get(0)
+    })
+}
+
 /// Whether a call has its receipt.
 pub(super) fn is_settled(db: &Connection, call_id: &str) -> rusqlite::Result<bool> {
     db.prepare("SELECT 1 FROM model_calls WHERE call_id = ?1")?.exists([call_id])

@@ -56,7 +56,7 @@ async fn go_on(args: Args, environment: &Environment) -> anyhow::Result<u8> {
     let lost = lifecycle::settle_lost(&mut journal, &state, setup.clock())?;
     lifecycle::recall_touched(&journal, &mut state, &loaded.events, &checkout)?;
     let replay = lifecycle::replay_of(&journal, &state)?;
-    for listener in setup.listeners(&loaded.events) {
+    for listener in setup.listeners(&prepared, &loaded.events) {
         journal.listen(listener);
     }
     journal.tell(&invocation);

@@ -119,6 +119,13 @@ impl<'a> Step<'a> {
         refused.map_or(code, |outcome| exit_code(&outcome, fail_on.as_deref()))
     }
 
+    /// Tells the runner early under which name the audit log is to be kept: the step may be killed.
+    pub(super) fn keep_log_as(self, artifact: &str) {
+        if let Some(warning) = self.tell(&[("artifact", artifact.to_owned())]) {
+            super::say(&format!("⚠ {warning}"));
+        }
+    }
+
     fn tell(self, values: &[(&'static str, String)]) -> Option<String> {
         self.append("GITHUB_OUTPUT", &outputs::render(values, &token()))
     }

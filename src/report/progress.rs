@@ -112,6 +112,10 @@ impl Progress {
             Event::InvocationStarted { invocation, .. } => {
                 vec![self.paint(Tone::Heading, &format!("◆ Resumed: invocation {invocation} of this run"))]
             }
+            Event::AttemptCounted { pull_request, attempt, allowed, .. } => {
+                let line = format!("◆ Run {attempt} of at most {allowed} for pull request #{pull_request}");
+                vec![self.paint(Tone::Faint, &line)]
+            }
             Event::BaselineFinished(baseline) => self.baseline(baseline),
             Event::TierStarted { tier_index, dropped_tiers, .. } => self.tier_started(*tier_index, *dropped_tiers),
             Event::IterationStarted { tier_index, iteration, .. } => {

@@ -65,6 +65,7 @@ impl Request {
 enum Outcome {
     Answer { status: u16, headers: Vec<(String, String)>, body: Vec<u8> },
     Cut,
+    Silence,
 }
 
 fn converse(stream: TcpStream, shared: &Shared, origin: Origin) {
@@ -76,7 +77,13 @@ fn converse(stream: TcpStream, shared: &Shared, origin: Origin) {
             Origin::Api if request.path.starts_with("/__") => control(shared, &request),
             Origin::Api => api(shared, &request),
         };
-        let Outcome::Answer { status, headers, body } = outcome else { break };
+        let Outcome::Answer { status, headers, body } = outcome else {
+            if matches!(outcome, Outcome::Silence) {
+                // Until the client hangs up.
+                drop(reader.read(&mut [0]));
+            }
+            break;
+        };
         let mut head = format!("HTTP/1.1 {status} X\r\ncontent-length: {}\r\n", body.len());
         for (name, value) in headers {
             head.push_str(&format!("{name}: {value}\r\n"));
@@ -193,6 +200,10 @@ fn api(shared: &Shared, request: &Request) -> Outcome {
         Some(Effect::Drop) => {
             note(&mut state, request, now_ms, 0, true);
             return Outcome::Cut;
+        }
+        Some(Effect::Hang) => {
+            note(&mut state, request, now_ms, 0, true);
+            return Outcome::Silence;
         }
         Some(Effect::Status { code, headers, body }) => {
             let reply = Reply { status: code, body: Some(body), headers: headers.into_iter().collect() };
