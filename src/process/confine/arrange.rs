@@ -85,7 +85,7 @@ impl Plan<'_> {
         write.extend(self.private.writable());
         let mut devices = self.found.devices.clone();
         write.push(PathBuf::from(grants::SHARED_MEMORY));
-        let mut read = self.found.read.clone();
+        let mut read = if walls == Walls::Room { self.found.whole.clone() } else { self.found.read.clone() };
         read.extend(self.found.tools.iter().cloned());
         let room = (walls == Walls::Room).then(|| {
             devices.extend(grants::TERMINALS.map(PathBuf::from));
@@ -114,7 +114,16 @@ impl Plan<'_> {
             }
         }
         still.retain(|path| path.symlink_metadata().is_ok_and(|found| !found.is_symlink()));
-        Room { root: self.private.path("room"), tmp: self.private.path("room-tmp"), show, still, stand_ins }
+        Room {
+            root: self.private.path("room"),
+            tmp: self.private.path("room-tmp"),
+            show,
+            still,
+            stand_ins,
+            covered: self.found.covered.clone(),
+            nothing: self.private.path("nothing"),
+            empty: self.private.path("empty"),
+        }
     }
 
     /// The same with less: no namespaces.

@@ -42,7 +42,7 @@ impl Doors {
     /// Takes what the child that made the room has sent; `None` if it sent nothing.
     pub(super) fn received(socket: &UnixStream, room: &Room) -> Option<Self> {
         let spaces = take(socket.as_fd(), RecvFlags::DONTWAIT).ok().filter(|spaces| !spaces.is_empty())?;
-        let mounted = room.still.iter().chain(room.stand_ins.iter().map(|(_, path)| path));
+        let mounted = room.still.iter().chain(room.stand_ins.iter().map(|(_, path)| path)).chain(&room.covered);
         Some(Self { spaces, underlay: mounted.map(|path| (path.clone(), place(path))).collect() })
     }
 

@@ -76,9 +76,13 @@ const DEEPEST: usize = 6;
 /// The paths of one kind of child.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Grants {
-    /// Read and execute.
+    /// Read and execute, of the system: whatever lies around its secrets.
     pub(super) read: Vec<PathBuf>,
-    /// The same, and of them tools that a setup command may fill.
+    /// The same as whole folders, for where their secrets can be covered.
+    pub(super) whole: Vec<PathBuf>,
+    /// What must be covered then.
+    pub(super) covered: Vec<PathBuf>,
+    /// Read and execute, and of them tools that a setup command may fill.
     pub(super) tools: Vec<PathBuf>,
     /// Devices.
     pub(super) devices: Vec<PathBuf>,
@@ -97,9 +101,11 @@ pub(super) fn collect(env: &BTreeMap<OsString, OsString>, kept_out: &[PathBuf]) 
     }
     let secrets = with_real_places(secrets);
     let mut read = Vec::new();
-    for path in SYSTEM.iter().map(Path::new).chain([Path::new("/etc")]) {
+    let system: Vec<PathBuf> = SYSTEM.into_iter().chain(["/etc"]).map(PathBuf::from).collect();
+    for path in &system {
         around(path, &secrets, &mut read, DEEPEST);
     }
+    let covered = secrets.iter().filter(|secret| system.iter().any(|path| secret.starts_with(path))).cloned().collect();
     let mut tools = Vec::new();
     for path in home.iter().flat_map(|home| words(TOOLS).map(|name| home.join(name))) {
         around(&path, &secrets, &mut tools, DEEPEST);
@@ -111,7 +117,7 @@ pub(super) fn collect(env: &BTreeMap<OsString, OsString>, kept_out: &[PathBuf]) 
     }
     tools.sort();
     tools.dedup();
-    Grants { read, tools, devices: DEVICES.iter().map(PathBuf::from).collect() }
+    Grants { read, whole: system, covered, tools, devices: DEVICES.iter().map(PathBuf::from).collect() }
 }
 
 /// The home that the children's tools lie in.
@@ -155,6 +161,10 @@ pub(super) fn with_real_places(paths: Vec<PathBuf>) -> Vec<PathBuf> {
 
 /// Grants a path without what must be kept out of it: whole if it holds nothing such, else entry by entry.
 pub(super) fn around(path: &Path, kept_out: &[PathBuf], granted: &mut Vec<PathBuf>, depth: usize) {
+    // Most tools are not there: one look instead of one for each folder above.
+    if path.symlink_metadata().is_err() {
+        return;
+    }
     let Ok(real) = path.canonicalize() else { return };
     if kept_out.iter().any(|secret| real.starts_with(secret) || path.starts_with(secret)) {
         return;

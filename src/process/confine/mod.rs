@@ -188,6 +188,12 @@ struct Room {
     still: Vec<PathBuf>,
     /// Files that stand in for others, which cannot be written either: git's configuration without credentials.
     stand_ins: Vec<(PathBuf, PathBuf)>,
+    /// Secrets of the system, below what is seen: covered where they are there.
+    covered: Vec<PathBuf>,
+    /// An empty file, which covers files.
+    nothing: PathBuf,
+    /// An empty folder, which covers folders.
+    empty: PathBuf,
 }
 
 impl Confinement {

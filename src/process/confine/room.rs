@@ -204,6 +204,11 @@ fn build(room: &Room, policy: &Policy) -> Result<(), String> {
             still(&target).map_err(at(path))?;
         }
     }
+    if policy.has(guards::FILES) {
+        for path in &room.covered {
+            cover(room, path, &inside(path)).map_err(at(path))?;
+        }
+    }
     if policy.has(guards::GIT) {
         for path in room.still.iter().filter(|path| path.exists()) {
             let target = inside(path);
@@ -258,6 +263,15 @@ fn show(path: &Path, target: &Path) -> io::Result<()> {
         File::options().create(true).append(true).open(target)?;
     }
     Ok(rustix::mount::mount_bind_recursive(path, target)?)
+}
+
+/// Puts nothing over a secret, if it is there; a link is covered where it leads to.
+fn cover(room: &Room, path: &Path, target: &Path) -> rustix::io::Result<()> {
+    match path.symlink_metadata() {
+        Ok(found) if found.is_dir() => rustix::mount::mount_bind(&room.empty, target),
+        Ok(found) if !found.is_symlink() => rustix::mount::mount_bind(&room.nothing, target),
+        Ok(_) | Err(_) => Ok(()),
+    }
 }
 
 fn furnish_devices(dev: &Path) -> io::Result<()> {
