@@ -34,8 +34,11 @@ impl Journal {
             return;
         }
         let masked = store.masked(event);
-        for listener in listeners {
+        for listener in listeners.iter_mut() {
             listener.emit(&masked);
+        }
+        if let Some(head) = store.chain_head() {
+            listeners.iter_mut().for_each(|listener| listener.chained(head));
         }
     }
 
@@ -67,6 +70,11 @@ impl Journal {
     pub fn settle(&mut self, receipt: &Receipt, reply: Option<&Reply>) {
         self.store.settle(receipt, reply);
         self.tell(&Event::CallSettled(receipt.clone()));
+    }
+
+    /// Lets no write wait for another program any longer; see [`Store::hasten`].
+    pub fn hasten(&mut self) {
+        self.store.hasten();
     }
 
     /// Keeps a snapshot; see [`Store::save_snapshot`].

@@ -99,6 +99,15 @@ impl Reader {
         verify::verify(&self.db, &self.path, run)
     }
 
+    /// Whether a hash is that of a link in a run's chain: what a comment quoted while the run went on. Says nothing about the
+    /// chain; see [`Self::verify`].
+    ///
+    /// # Errors
+    /// When the log cannot be read.
+    pub fn holds_link(&self, run: &RunId, hash: &str) -> Result<bool, AuditError> {
+        query::holds_link(&self.db, run, hash).map_err(|error| explain(&self.path, &error))
+    }
+
     fn is_alive(&self, run: &RunId) -> bool {
         lock::is_held(&lock::of_run(&self.path, run))
     }

@@ -10,18 +10,15 @@ use secrecy::SecretString;
 
 use super::environment::Environment;
 use super::setup::Setup;
-use super::{Failure, forge, models};
+use super::{Failure, forge};
 use crate::config::{Origin, Plan, Push};
 use crate::domain::ci::{CiContext, RepoName};
 use crate::domain::delivery::Destination;
 use crate::domain::stop::Stop;
-use crate::github::{Connection, GitHub};
 use crate::lifecycle::outside::Outside;
 use crate::lifecycle::state::RunState;
 use crate::workspace::publish::{Access, CheckedOut, Remote, checked_out};
 
-/// The variable that holds the token for pushing, where it is another one.
-const PUSH_TOKEN: &str = "UPSHIFT_PUSH_TOKEN";
 /// The server whose API has an address of its own.
 const GITHUB: &str = "https://github.com";
 /// That address.
@@ -47,7 +44,7 @@ pub(super) fn destination(
     if plan.github.push == Push::None {
         return Ok(destination.ok());
     }
-    let fault = match (&destination, token(environment, PushOr::Push)) {
+    let fault = match (&destination, token(environment)) {
         (Err(why), _) => Some(why.clone()),
         (Ok(_), None) => Some(
             "there is no token to push with → Fix: set `github-token` (or `push-token`), or GITHUB_TOKEN".to_owned(),
@@ -122,18 +119,9 @@ fn split_origin(origin: &str) -> Option<(String, RepoName)> {
     Some((server, RepoName::parse(path)?))
 }
 
-/// Which token is wanted.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum PushOr {
-    /// The one for git.
-    Push,
-    /// The one for the API.
-    Api,
-}
-
-fn token(environment: &Environment, which: PushOr) -> Option<SecretString> {
-    let push = (which == PushOr::Push).then(|| environment.secret(PUSH_TOKEN)).flatten();
-    push.or_else(|| forge::token(environment))
+/// The token that pushes: the one given for it, else the API's.
+fn token(environment: &Environment) -> Option<SecretString> {
+    forge::push_token(environment).or_else(|| forge::token(environment))
 }
 
 /// What a run needs to deliver; `None` where it has nowhere to.
@@ -143,19 +131,13 @@ fn token(environment: &Environment, which: PushOr) -> Option<SecretString> {
 pub(super) fn outside(setup: &Setup<'_>, state: &RunState, signals: &Stop) -> anyhow::Result<Option<Outside>> {
     let Some(destination) = &state.destination else { return Ok(None) };
     let environment = setup.environment;
-    let github = match token(environment, PushOr::Api) {
-        None => None,
-        Some(token) => {
-            let connection =
-                Connection { api_url: destination.api_url.clone(), token, repository: destination.repository.clone() };
-            let github =
-                GitHub::new(&models::http(environment), &connection, Arc::clone(&setup.clock), signals.clone());
-            Some(github.map_err(|error| Failure::usage(error.to_string()))?)
-        }
-    };
+    let place = (destination.api_url.as_str(), &destination.repository);
+    let connect = |token| forge::connect(environment, place, token, Arc::clone(&setup.clock), signals.clone());
+    let github = forge::token(environment).map(connect).transpose();
+    let github = github.map_err(|error| Failure::usage(error.to_string()))?;
     let run = setup.context.map(|context| &context.run);
     Ok(Some(Outside {
-        remote: Remote { url: destination.url(), access: token(environment, PushOr::Push).map(Access::Token) },
+        remote: Remote { url: destination.url(), access: token(environment).map(Access::Token) },
         github,
         environment: environment.raw().clone(),
         own_run: run.map(|run| run.id),

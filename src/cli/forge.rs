@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use secrecy::SecretString;
+use secrecy::{ExposeSecret as _, SecretString};
 
 use super::Failure;
 use super::environment::Environment;
@@ -11,13 +11,31 @@ use crate::domain::ci::{CiContext, RepoName};
 use crate::domain::clock::{Clock, SystemClock};
 use crate::domain::outcome::EXIT_REFUSED;
 use crate::domain::stop::Stop;
-use crate::github::{Connection, GitHub, GithubError};
+use crate::github::{Connection, GitHub, GithubError, TokenKind};
 use crate::lifecycle::gate;
 
 /// The variables that may hold the token for the API, the first present one wins.
 const TOKENS: [&str; 3] = ["UPSHIFT_GITHUB_TOKEN", "GITHUB_TOKEN", "GH_TOKEN"];
 /// The most that the gate waits for limits and outages: nothing has begun yet, and the job costs money.
 const GATE_PATIENCE_MS: u64 = 120_000;
+
+/// The variable that holds the token for pushing, where it is another one.
+const PUSH_TOKEN: &str = "UPSHIFT_PUSH_TOKEN";
+/// Set by `action.yml` to the job's own token, so that a given one is told apart.
+const JOB_TOKEN: &str = "UPSHIFT_JOB_TOKEN";
+
+/// The token that was given for pushing alone.
+pub(super) fn push_token(environment: &Environment) -> Option<SecretString> {
+    environment.secret(PUSH_TOKEN)
+}
+
+/// Whose the API's token is: the job's own, unless it is another than that one.
+pub(super) fn token_kind(environment: &Environment) -> TokenKind {
+    match (environment.get(JOB_TOKEN), token(environment)) {
+        (Some(own), Some(token)) if own != token.expose_secret() => TokenKind::Given,
+        (_, _) => TokenKind::Job,
+    }
+}
 
 /// The token for the API, if one was given.
 pub(super) fn token(environment: &Environment) -> Option<SecretString> {
@@ -33,9 +51,19 @@ pub(super) fn client(
 ) -> Result<GitHub, GithubError> {
     let clock: Arc<dyn Clock> = Arc::new(SystemClock::new());
     let deadline = clock.monotonic_ms() + GATE_PATIENCE_MS;
+    Ok(connect(environment, (api_url, repository), token, clock, Stop::never())?.with_deadline(deadline))
+}
+
+/// A client of a repository's API.
+pub(super) fn connect(
+    environment: &Environment,
+    (api_url, repository): (&str, &RepoName),
+    token: SecretString,
+    clock: Arc<dyn Clock>,
+    stop: Stop,
+) -> Result<GitHub, GithubError> {
     let connection = Connection { api_url: api_url.to_owned(), token, repository: repository.clone() };
-    let github = GitHub::new(&models::http(environment), &connection, clock, Stop::never())?;
-    Ok(github.with_deadline(deadline))
+    GitHub::new(&models::http(environment), &connection, clock, stop)
 }
 
 /// Asks whether whoever triggered this may start a run, and fills in what the payload did not tell.

@@ -4,7 +4,9 @@
 //! about a run. Start reading at [`main`].
 
 pub mod check;
+mod commenting;
 mod context;
+mod counting;
 #[cfg(debug_assertions)]
 mod crash;
 mod delivery;

@@ -5,14 +5,17 @@ use std::path::Path;
 use super::environment::Environment;
 use super::plan::{self, Flags, Resolved};
 use super::setup::{self, Setup};
-use super::{Failure, delivery, forge};
+use super::{Failure, commenting, counting, delivery, forge};
 use crate::audit::Journal;
 use crate::config::Plan;
 use crate::domain::budget::Beneficiary;
 use crate::domain::ci::CiContext;
+use crate::domain::command::Command;
 use crate::domain::event::{Event, RunStarted};
-use crate::domain::units::RunId;
+use crate::domain::units::{MicroUsd, RunId};
 use crate::lifecycle::state::RunState;
+use crate::policy::attempts::Wish;
+use crate::policy::command::{self, Said};
 use crate::session::Replay;
 use crate::test_run;
 
@@ -39,23 +42,52 @@ async fn begin(resolved: Resolved, environment: &Environment) -> anyhow::Result<
     for warning in &plan.warnings {
         super::say(&format!("⚠ {warning}"));
     }
+    let key = context.as_ref().map(|context| commenting::key(&plan, &context.run));
+    let wish = match context.as_ref().map(commanded) {
+        Some(Said::Command(Command::Retry)) => Wish::Person,
+        _ => Wish::Event,
+    };
+    let mut runs =
+        counting::count(&plan, context.as_ref(), key.as_deref().unwrap_or_default(), wish, environment, &checkout)
+            .await?;
     let folder = setup::working_directory(&checkout, &plan)?;
     let (test_command, framework) = test_command(&plan, &folder)?;
     let setup = Setup::new(&checkout, environment, Some(&plan), context.as_ref());
     let workspace = setup.open_workspace(&plan).await?;
     let mut store = setup.open_store(plan.audit.as_deref())?;
+    if let Some(runs) = &mut runs
+        && runs.last.as_ref().is_some_and(|last| store.find_run(&last.0).is_ok())
+    {
+        // The log outlived its job: what they cost stands in it.
+        runs.spent_before = MicroUsd::ZERO;
+    }
     let mut state = RunState::new(RunId::random(), plan, test_command, framework)
         .working_for(beneficiary(context.as_ref(), &folder));
     state.destination = destination;
+    state.comment_key = key;
+    state.runs = runs;
     let prepared = setup.prepare(workspace, &state, &[])?;
     let started = started(&state, &folder, &setup);
     let saved = serde_json::to_string(&state)?;
     let invocation = store.begin_run(&started, std::process::id(), &saved);
     let invocation = invocation.map_err(|error| setup::audit_failure(&error))?;
-    let mut journal = Journal::new(store, setup.listeners(&[]));
+    let mut journal = Journal::new(store, setup.listeners(&prepared, &[]));
     journal.tell(&Event::RunStarted(started));
     journal.tell(&invocation);
+    if let Some(runs) = &state.runs {
+        journal.emit(&Event::AttemptCounted {
+            pull_request: runs.number,
+            attempt: runs.attempt,
+            allowed: state.plan.github.max_attempts_per_pr,
+            spent_before: runs.spent_before,
+        });
+    }
     setup.carry(prepared, journal, state, Replay::none()).await
+}
+
+/// What the comment says that triggered this, if one did.
+fn commanded(context: &CiContext) -> Said {
+    context.comment.as_ref().map_or(Said::Nothing, |comment| command::read(&comment.body))
 }
 
 /// Whom the run works for; on somebody's own machine the folder stands for the repository.

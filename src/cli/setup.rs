@@ -9,7 +9,7 @@ use std::time::Duration;
 use super::environment::{Environment, from_here};
 use super::heard::{self, Heard};
 use super::step::{self, Ended, Step};
-use super::{Failure, delivery, models, report, terminal};
+use super::{Failure, commenting, delivery, models, report, terminal};
 use secrecy::SecretString;
 
 use crate::audit::{self, AuditError, Journal, Location, Store};
@@ -18,6 +18,8 @@ use crate::domain::ci::CiContext;
 use crate::domain::clock::Clock;
 use crate::domain::event::{Event, EventSink};
 use crate::domain::outcome::{EXIT_INTERNAL, EXIT_REFUSED, Outcome};
+use crate::domain::stop::Stop;
+use crate::lifecycle::comment::Clerk;
 use crate::lifecycle::outside::Outside;
 use crate::lifecycle::state::RunState;
 use crate::lifecycle::{self, Engine, World};
@@ -70,6 +72,7 @@ pub(super) struct Prepared {
     children: Arranged,
     heard: Heard,
     outside: Option<Outside>,
+    clerk: Option<Clerk>,
 }
 
 /// Runs a future on this thread.
@@ -86,7 +89,7 @@ pub(super) fn block_on<T>(future: impl Future<Output = anyhow::Result<T>>) -> an
 
 /// An audit log that cannot be used: nothing was spent, the user can mend it.
 pub(super) fn audit_failure(error: &AuditError) -> anyhow::Error {
-    Failure::usage(format!("the audit log cannot be used: {error}\nNo LLM calls were made."))
+    Failure::usage(format!("{error}\nNo LLM calls were made."))
 }
 
 /// The folder in which the tests run.
@@ -145,9 +148,12 @@ impl<'a> Setup<'a> {
     }
 
     /// Those who listen to a run; `before` is what happened in it already, known but not shown again.
-    pub(super) fn listeners(&self, before: &[Event]) -> Vec<Box<dyn EventSink>> {
-        let listeners: Vec<Box<dyn EventSink>> =
+    pub(super) fn listeners(&self, prepared: &Prepared, before: &[Event]) -> Vec<Box<dyn EventSink>> {
+        let mut listeners: Vec<Box<dyn EventSink>> =
             vec![Box::new(terminal::Terminal::new(self.environment.in_actions(), before))];
+        if let Some(clerk) = &prepared.clerk {
+            listeners.push(Box::new(clerk.ear()));
+        }
         #[cfg(debug_assertions)]
         let listeners = with_crash(listeners, self.environment);
         listeners
@@ -170,22 +176,30 @@ impl<'a> Setup<'a> {
         let outside = delivery::outside(self, state, &heard.signals)?;
         // Last, because a tape is a file that stays.
         let providers = models::connect(&state.plan, self, past)?;
-        Ok(Prepared { workspace, providers, folder, children, heard, outside })
+        let clerk = commenting::clerk(self, state, outside.as_ref(), past);
+        if let (Some(step), Some(context)) = (Step::of(self.environment), self.context) {
+            step.keep_log_as(&commenting::artifact(context, &state.run_id));
+        }
+        Ok(Prepared { workspace, providers, folder, children, heard, outside, clerk })
     }
 
     /// Carries a run to its end and prints its report.
     pub(super) async fn carry(
         &self,
-        prepared: Prepared,
+        mut prepared: Prepared,
         journal: Journal,
         state: RunState,
         replay: Replay,
     ) -> anyhow::Result<u8> {
+        let clerk = prepared.clerk.take();
         let world = self.world(&state, &prepared);
         let (format, run_id) = (state.plan.format, state.run_id.clone());
         let (audit, fail_on) = (state.plan.audit.clone(), state.plan.github.fail_on.clone());
         let mut engine = Engine::new(world, journal, state, replay);
         let ran = lifecycle::run(&mut engine).await;
+        if let Some(message) = finish(clerk, &prepared.heard.signals).await {
+            engine.journal.emit(&Event::Warning { message });
+        }
         let outcome = match ran {
             Ok(outcome) => outcome,
             Err(error) => {
@@ -274,7 +288,7 @@ impl<'a> Setup<'a> {
 
     fn world<'w>(&'w self, state: &RunState, prepared: &'w Prepared) -> World<'w> {
         let plan = &state.plan;
-        let Prepared { workspace, providers, folder, children, heard, outside } = prepared;
+        let Prepared { workspace, providers, folder, children, heard, outside, clerk: _ } = prepared;
         let Arranged { tests, setup, .. } = children.clone();
         let setup_command = plan.test.setup_command.as_ref().map(|command| Spec {
             program: Program::Shell(command.clone()),
@@ -345,6 +359,10 @@ impl<'a> Setup<'a> {
     pub(super) fn clock(&self) -> &dyn Clock {
         &*self.clock
     }
+}
+
+async fn finish(clerk: Option<Clerk>, signals: &Stop) -> Option<String> {
+    clerk?.finish(signals).await
 }
 
 /// The change that fixed it, for the job summary.

@@ -66,7 +66,7 @@ impl<'a> Step<'a> {
         if self.is_the_action() {
             // A key may be known by its variable's name and as the plan's.
             let masks: BTreeSet<String> =
-                secrets.iter().filter_map(|secret| workflow_command::add_mask(secret.expose_secret())).collect();
+                secrets.iter().flat_map(|secret| workflow_command::add_masks(secret.expose_secret())).collect();
             masks.iter().for_each(|line| command(line));
         }
     }
@@ -117,6 +117,13 @@ impl<'a> Step<'a> {
         let fail_on: Option<Vec<FailOn>> = words
             .map(|words| words.split([',', ' ', '\n']).filter_map(|word| FailOn::from_word(word.trim())).collect());
         refused.map_or(code, |outcome| exit_code(&outcome, fail_on.as_deref()))
+    }
+
+    /// Tells the runner early under which name the audit log is to be kept: the step may be killed.
+    pub(super) fn keep_log_as(self, artifact: &str) {
+        if let Some(warning) = self.tell(&[("artifact", artifact.to_owned())]) {
+            super::say(&format!("⚠ {warning}"));
+        }
     }
 
     fn tell(self, values: &[(&'static str, String)]) -> Option<String> {

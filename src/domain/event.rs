@@ -28,6 +28,17 @@ pub enum Event {
         /// The process id.
         pid: u32,
     },
+    /// The run counts towards the most that a pull request may have; told once, when it begins.
+    AttemptCounted {
+        /// The pull request.
+        pull_request: u64,
+        /// Which run for it this is, from 1.
+        attempt: u32,
+        /// The most it may have, unless a person asks for more.
+        allowed: u32,
+        /// What the runs before cost together.
+        spent_before: MicroUsd,
+    },
     /// The baseline was judged.
     BaselineFinished(BaselineFinished),
     /// A tier begins.
@@ -329,4 +340,7 @@ pub struct FileStat {
 pub trait EventSink: Debug {
     /// Takes one event. Must not fail: a listener's trouble never changes the run (S3-13).
     fn emit(&mut self, event: &Event);
+
+    /// Hears the hash of the log's last link, after the events that it vouches for.
+    fn chained(&mut self, _head: &str) {}
 }

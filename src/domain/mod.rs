@@ -12,6 +12,7 @@ pub mod catalogue;
 pub mod chat;
 pub mod ci;
 pub mod clock;
+pub mod command;
 pub mod delivery;
 pub mod event;
 pub mod foreign;

@@ -55,7 +55,9 @@ impl Stop {
     /// Waits until raised; for ever if the source is gone without raising it.
     pub async fn wait(&self) -> StopCause {
         let mut receiver = self.0.clone();
-        match receiver.wait_for(Option::is_some).await {
+        // What is waited for holds a lock that must not be held while waiting for ever.
+        let seen = receiver.wait_for(Option::is_some).await.map(|cause| *cause);
+        match seen {
             Ok(cause) => cause.unwrap_or(StopCause::TimeUp),
             Err(_closed) => {
                 std::future::pending::<()>().await;

@@ -8,7 +8,7 @@ use serde::Deserialize;
 use super::client::{Call, GitHub};
 use super::error::{GithubError, Permission};
 use super::logs::Attempt;
-use super::pages::PER_PAGE;
+use super::pages::{Go, PER_PAGE};
 use super::path::escaped;
 use super::wire::Broken;
 use super::zip;
@@ -69,6 +69,23 @@ impl GitHub {
         self.artifacts(path, format!("look for artifacts named {name}")).await
     }
 
+    /// The repository's newest artifacts that are still there, newest first; so many pages of them.
+    ///
+    /// # Errors
+    /// Any [`GithubError`].
+    pub async fn newest_artifacts(&self, pages: usize) -> Result<Vec<Artifact>, GithubError> {
+        let path = self.at(format!("/actions/artifacts?per_page={PER_PAGE}"));
+        let call = Call::get(path, "look for the newest artifacts", Permission::read("actions"));
+        let (mut found, mut read) = (Vec::new(), 0);
+        let see = |page: &[Artifact]| {
+            found.extend_from_slice(page);
+            read += 1;
+            if read < pages { Go::On } else { Go::Enough }
+        };
+        self.each_page(call, |page: Wrapped| page.artifacts, see).await?;
+        Ok(left_newest_first(found))
+    }
+
     /// The artifacts of a run that are still there, newest first.
     ///
     /// # Errors
@@ -80,10 +97,7 @@ impl GitHub {
 
     async fn artifacts(&self, path: String, doing: String) -> Result<Vec<Artifact>, GithubError> {
         let call = Call::get(path, doing, Permission::read("actions"));
-        let mut found = self.list(call, |page: Wrapped| page.artifacts).await?;
-        found.retain(|artifact| !artifact.expired);
-        found.sort_by(|a, b| (&b.created_at, b.id).cmp(&(&a.created_at, a.id)));
-        Ok(found)
+        Ok(left_newest_first(self.list(call, |page: Wrapped| page.artifacts).await?))
     }
 
     /// The first file in an artifact whose name ends in `suffix`; `None` if there is none or the artifact is gone.
@@ -118,4 +132,10 @@ impl GitHub {
         zip::file_ending_in(&packed, suffix, max_bytes)
             .map_err(|error| GithubError::Malformed { doing, reason: error.to_string() })
     }
+}
+
+fn left_newest_first(mut found: Vec<Artifact>) -> Vec<Artifact> {
+    found.retain(|artifact| !artifact.expired);
+    found.sort_by(|a, b| (&b.created_at, b.id).cmp(&(&a.created_at, a.id)));
+    found
 }

@@ -48,6 +48,8 @@ pub struct Connection {
 pub struct GitHub {
     pub(super) shared: Arc<Shared>,
     pub(super) repository: RepoName,
+    /// Held while a write is in flight: one at a time in each lane.
+    writing: Arc<tokio::sync::Mutex<()>>,
     stop: Stop,
     /// On the monotonic clock; no wait goes beyond it.
     deadline_ms: Option<u64>,
@@ -59,8 +61,6 @@ pub(super) struct Shared {
     pub(super) clock: Arc<dyn Clock>,
     pub(super) cache: Mutex<Cache>,
     pace: Mutex<Pace>,
-    /// Held while a write is in flight: one at a time.
-    writing: tokio::sync::Mutex<()>,
 }
 
 /// What the server told us to mind.
@@ -146,15 +146,16 @@ impl GitHub {
     /// [`GithubError::Address`], [`GithubError::Token`].
     pub fn new(http: &Http, connection: &Connection, clock: Arc<dyn Clock>, stop: Stop) -> Result<Self, GithubError> {
         let wire = Wire::new(http, &connection.api_url, &connection.token)?;
-        let shared = Shared {
-            wire,
-            clock,
-            cache: Mutex::default(),
-            pace: Mutex::default(),
-            writing: tokio::sync::Mutex::new(()),
-        };
+        let shared = Shared { wire, clock, cache: Mutex::default(), pace: Mutex::default() };
         let repository = connection.repository.clone();
-        Ok(Self { shared: Arc::new(shared), repository, stop, deadline_ms: None })
+        Ok(Self { shared: Arc::new(shared), repository, writing: Arc::default(), stop, deadline_ms: None })
+    }
+
+    /// The same client with a lane of its own for writes: one that hangs in another lane does not keep it waiting. Limits, and
+    /// the second between writes, are shared.
+    #[must_use]
+    pub fn in_own_lane(&self) -> Self {
+        Self { writing: Arc::default(), ..self.clone() }
     }
 
     /// The same client for another repository.
@@ -219,7 +220,7 @@ impl GitHub {
         let turn = tokio::select! {
             biased;
             cause = self.stop.wait() => return Err(GithubError::Stopped(cause)),
-            turn = self.shared.writing.lock() => turn,
+            turn = self.writing.lock() => turn,
         };
         let result = self.attempts(call).await;
         drop(turn);
@@ -280,14 +281,19 @@ impl GitHub {
     async fn wait_for_our_turn(&self, call: &Call, last_moment: u64) -> Result<(), GithubError> {
         loop {
             let now = self.now_ms();
-            let (blocked, write) = {
-                let pace = self.pace();
-                (pace.blocked_until_ms, pace.next_write_ms)
+            let (blocked, until) = {
+                let mut pace = self.pace();
+                let blocked = pace.blocked_until_ms;
+                let until = if call.is_write() { blocked.max(pace.next_write_ms) } else { blocked };
+                if until <= now {
+                    if call.is_write() {
+                        // Taken before it is sent: another lane may be about to write too.
+                        pace.next_write_ms = now.saturating_add(BETWEEN_WRITES_MS);
+                    }
+                    return Ok(());
+                }
+                (blocked, until)
             };
-            let until = if call.is_write() { blocked.max(write) } else { blocked };
-            if until <= now {
-                return Ok(());
-            }
             if until > last_moment {
                 let limit =
                     if blocked > last_moment { super::error::Limit::Primary } else { super::error::Limit::Secondary };

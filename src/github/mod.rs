@@ -25,7 +25,7 @@
 //! | comments | [`GitHub::upsert_comment`], [`GitHub::find_comment`], [`GitHub::issue_comments`], [`GitHub::issue_comment`], [`GitHub::react`] |
 //! | CI | [`GitHub::ci_facts`] then [`checks::decide`]; [`GitHub::jobs`], [`GitHub::job_log`], [`GitHub::annotations`], [`GitHub::workflow_run`] |
 //! | repository | [`GitHub::repository_info`], [`GitHub::branch`], [`GitHub::branch_rules`], [`GitHub::required_checks`], [`GitHub::file`], [`GitHub::commit`], [`GitHub::compare`] |
-//! | artifacts | [`GitHub::artifacts_named`], [`GitHub::run_artifacts`], [`GitHub::artifact_file`] |
+//! | artifacts | [`GitHub::artifacts_named`], [`GitHub::newest_artifacts`], [`GitHub::run_artifacts`], [`GitHub::artifact_file`] |
 //! | signed commits | [`GitHub::commit_files`], [`GitHub::head_of`] |
 //!
 //! Waiting for CI is the caller's loop: ask [`GitHub::ci_facts`] every fifteen seconds or more; while nothing changes, every

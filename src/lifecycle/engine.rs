@@ -143,7 +143,8 @@ impl<'a> Engine<'a> {
         }
         if let Some(number) = pull_request {
             let scope = Scope::PullRequest(format!("{repository}#{number}"));
-            caps.push(Cap { scope, max: per_pull_request.unwrap_or(NO_CAP) });
+            let before = state.runs.as_ref().map_or(MicroUsd::ZERO, |runs| runs.spent_before);
+            caps.push(Cap { scope, max: per_pull_request.unwrap_or(NO_CAP).saturating_sub(before) });
         }
         let scope = Scope::Day(format!("{repository}@{}", self.started.day(self.world.clock)));
         caps.push(Cap { scope, max: per_day.unwrap_or(NO_CAP) });

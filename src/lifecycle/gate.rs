@@ -5,6 +5,7 @@
 
 pub mod facts;
 
+use super::message::RUN_TRAILER;
 use crate::domain::ci::{Account, CiContext, EventKind, PullRequestRef, RepoName};
 use crate::github::{ACTIONS_BOT, PullState, RepoRole};
 use facts::{Facts, people};
@@ -12,8 +13,6 @@ use facts::{Facts, people};
 /// Bots that may trigger a run, by their exact names. Only workflows of the same repository act as this one; any other bot may be
 /// told by strangers what to do.
 const ADMITTED_BOTS: [&str; 1] = [ACTIONS_BOT];
-/// The trailer of our own commits.
-pub const RUN_TRAILER: &str = "Upshift-Run-Id";
 
 /// Why a run may not happen, as far as the trigger itself tells; `None` opens the gate.
 #[must_use]

@@ -8,10 +8,12 @@
 
 mod baseline;
 mod breakpoint;
+pub mod comment;
 mod engine;
 mod finish;
 mod first_look;
 pub mod gate;
+pub mod history;
 mod iteration;
 mod judge;
 mod material;

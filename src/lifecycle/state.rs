@@ -9,9 +9,10 @@ use crate::config::Plan;
 use crate::domain::attempt::{Attempt, TierExit, TierResult};
 use crate::domain::budget::Beneficiary;
 use crate::domain::delivery::{Awaited, Destination};
+use crate::domain::foreign::Foreign;
 use crate::domain::ladder::Tier;
 use crate::domain::outcome::Outcome;
-use crate::domain::units::{CommitSha, RunId, TreeId};
+use crate::domain::units::{CommitSha, MicroUsd, RunId, TreeId};
 use crate::policy::budget::Warnings;
 use crate::policy::escalation::{Position, Rules};
 use crate::policy::verdict::Baseline;
@@ -105,6 +106,21 @@ pub struct Delivery {
     pub pushed_at_ms: i64,
 }
 
+/// What earlier runs for a pull request came to, and which one this is.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PullRequestRuns {
+    /// The pull request.
+    pub number: u64,
+    /// Which run for it this is, from 1.
+    pub attempt: u32,
+    /// What the runs before cost together, as far as this log does not hold them.
+    pub spent_before: MicroUsd,
+    /// The run before.
+    pub last: Option<RunId>,
+    /// The last comment whose command an earlier run answered; 0 for none.
+    pub heard: u64,
+}
+
 impl Delivery {
     /// The commit that the next one is built on.
     #[must_use]
@@ -128,7 +144,7 @@ pub struct Candidate {
     /// Its failing tests by name.
     pub failing: Vec<String>,
     /// Its failures as a model is shown them.
-    pub failures: String,
+    pub failures: Foreign,
     /// The places that its failures name: path and line.
     pub named: Vec<(String, Option<u32>)>,
 }
@@ -202,6 +218,12 @@ pub struct RunState {
     /// What is there already.
     #[serde(default)]
     pub delivery: Delivery,
+    /// Tells the run's comment from others on the same pull request; `None` outside of a job.
+    #[serde(default)]
+    pub comment_key: Option<String>,
+    /// The runs for the pull request that this one is about.
+    #[serde(default)]
+    pub runs: Option<PullRequestRuns>,
     /// Where a resume takes the run up again that was parked or interrupted.
     #[serde(default)]
     pub resume_at: Option<Box<Phase>>,
@@ -245,6 +267,8 @@ impl RunState {
             attempts: Vec::new(),
             destination: None,
             delivery: Delivery::default(),
+            comment_key: None,
+            runs: None,
             resume_at: None,
         }
     }

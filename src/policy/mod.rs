@@ -6,7 +6,9 @@
 //!
 //! Start reading at [`escalation::step`]: after every iteration it says what comes next.
 
+pub mod attempts;
 pub mod budget;
+pub mod command;
 pub mod entropy;
 pub mod escalation;
 pub mod guard;

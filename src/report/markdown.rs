@@ -85,10 +85,15 @@ pub fn render(view: &RunView, surface: Surface, key: &str) -> String {
 /// The same with the change itself, file by file as far as they fit.
 #[must_use]
 pub fn render_with_patch(view: &RunView, surface: Surface, key: &str, patch: &str) -> String {
-    let must = |text: String| Some(Block { text, optional: None });
+    let mut blocks = vec![Block { text: format!("{}\n{}", marker(key), verdict(view)), optional: None }];
+    blocks.extend(body(view, surface, patch));
+    assemble(blocks, surface.max_bytes())
+}
+
+/// What stands below the verdict.
+fn body(view: &RunView, surface: Surface, patch: &str) -> impl Iterator<Item = Block> {
     let may = |text: Option<String>, name| text.map(|text| Block { text, optional: Some(name) });
-    let blocks: Vec<Block> = [
-        must(format!("{}\n{}", marker(key), verdict(view))),
+    [
         may(table(view, surface), "the ladder"),
         may(tests(view, surface), "the tests"),
         may(delivery(view), "what was pushed"),
@@ -102,8 +107,6 @@ pub fn render_with_patch(view: &RunView, surface: Surface, key: &str, patch: &st
     ]
     .into_iter()
     .flatten()
-    .collect();
-    assemble(blocks, surface.max_bytes())
 }
 
 /// The job summary where no run took place: why, in the words of the error.
@@ -341,6 +344,9 @@ fn audit(view: &RunView) -> Option<String> {
     ))
 }
 
+mod comment;
 mod patch;
 #[cfg(test)]
 mod tests;
+
+pub use comment::{Page, Stamp, comment};

@@ -1,6 +1,8 @@
 //! The Action: what `action.yml` promises is what the configuration and the program keep; and whole workflows under act.
 
 mod act;
+mod attempts;
+mod comment;
 mod doctor;
 mod gate;
 mod step;
@@ -62,7 +64,11 @@ fn every_input_reaches_the_program_by_its_variable_alone() {
         let variable = format!("UPSHIFT_{}", token.to_uppercase().replace('-', "_"));
         assert_eq!(environment.get(&variable), Some(&format!("${{{{ inputs.{token} }}}}")));
     }
-    assert_eq!(environment.len(), inputs().len() + 2, "UPSHIFT_BIN and UPSHIFT_ACTION beside them: {environment:?}");
+    assert_eq!(
+        environment.len(),
+        inputs().len() + 3,
+        "UPSHIFT_BIN, UPSHIFT_ACTION and UPSHIFT_JOB_TOKEN beside them: {environment:?}"
+    );
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use secrecy::{ExposeSecret as _, SecretString};
+use secrecy::ExposeSecret as _;
 
 use super::Finding;
 use crate::cli::environment::Environment;
@@ -12,8 +12,6 @@ use crate::domain::ci::{CiContext, RepoName};
 use crate::github::{GitHub, GithubError, Repository};
 use crate::workspace::publish::{CheckedOut, checked_out};
 
-/// The variable that holds the token for pushing, where it is another one.
-const PUSH_TOKEN: &str = "UPSHIFT_PUSH_TOKEN";
 /// What every installation token of an App begins with.
 const INSTALLATION: &str = "ghs_";
 /// How long an App's installation token lives (GITHUB 6).
@@ -154,7 +152,7 @@ fn ci(plan: &Plan, environment: &Environment) -> Finding {
     if plan.github.wait_for == WaitFor::None {
         return Finding::ok(ABOUT, "is not waited for");
     }
-    if push_token(environment).is_some() || !environment.in_actions() {
+    if forge::push_token(environment).is_some() || !environment.in_actions() {
         return Finding::ok(ABOUT, "starts, since the token is not the job's own");
     }
     Finding::problem(
@@ -172,7 +170,8 @@ fn lifetime(plan: &Plan, environment: &Environment, github: &GitHub) -> Finding 
         WaitFor::Merge => plan.github.ci_timeout_minutes.saturating_add(plan.github.merge_timeout_minutes),
     };
     let needed = plan.budget.max_active_ms.div_ceil(MINUTE_MS) + u64::from(waits);
-    let is_an_apps = push_token(environment).is_some_and(|token| token.expose_secret().starts_with(INSTALLATION));
+    let is_an_apps =
+        forge::push_token(environment).is_some_and(|token| token.expose_secret().starts_with(INSTALLATION));
     if is_an_apps && needed > INSTALLATION_MINUTES {
         return Finding::problem(
             ABOUT,
@@ -184,10 +183,6 @@ fn lifetime(plan: &Plan, environment: &Environment, github: &GitHub) -> Finding 
         Some(when) => Finding::ok(ABOUT, format!("it expires at {when}; a run may take {needed} minutes")),
         None => Finding::ok(ABOUT, format!("a run may take {needed} minutes")),
     }
-}
-
-fn push_token(environment: &Environment) -> Option<SecretString> {
-    environment.secret(PUSH_TOKEN)
 }
 
 #[cfg(test)]

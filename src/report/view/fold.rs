@@ -98,7 +98,8 @@ impl Fold {
             | Event::PullRequestReady { .. }
             | Event::BreakpointReached { .. }
             | Event::BreakpointCleared { .. } => self.deliver(event),
-            Event::SessionStarted { .. }
+            Event::AttemptCounted { .. }
+            | Event::SessionStarted { .. }
             | Event::ToolFinished { .. }
             | Event::ContextThreshold { .. }
             | Event::SessionFinished { .. }

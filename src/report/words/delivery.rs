@@ -37,6 +37,15 @@ pub fn delivery(view: &RunView) -> Vec<Sentence> {
     sentences
 }
 
+/// What is waited for, in a sentence.
+#[must_use]
+pub const fn awaited(awaited: Awaited) -> &'static str {
+    match awaited {
+        Awaited::Ci => "CI",
+        Awaited::Merge => "the merge",
+    }
+}
+
 fn came_of(start: Sentence, wait: &WaitView) -> Sentence {
     let Some(answer) = wait.answer else { return start.ours("waiting") };
     let sentence = start.ours(format!("{} in {}", answer.words(), human_duration(wait.waited_ms)));

@@ -8,7 +8,7 @@ use crate::world::model_server::ModelServer;
 use crate::world::program::Said;
 use crate::world::project::Project;
 
-const HEAD: &str = "0123456789abcdef0123456789abcdef01234567";
+pub(super) const HEAD: &str = "0123456789abcdef0123456789abcdef01234567";
 const BASE: &str = "89abcdef0123456789abcdef0123456789abcdef";
 
 /// acme/shop with pull request 7 by ada, who may write; eve may read.
@@ -45,7 +45,7 @@ pub(super) fn labelled_by(login: &str) -> Value {
     json!({ "action": "labeled", "pull_request": pull, "sender": user(login) })
 }
 
-fn comment_by(login: &str) -> Value {
+pub(super) fn comment_by(login: &str) -> Value {
     let comment = json!({ "id": 9, "body": "/upshift fix", "user": user(login) });
     json!({ "action": "created", "issue": { "number": 7, "pull_request": {} }, "comment": comment, "sender": user(login) })
 }
@@ -61,6 +61,7 @@ fn run_in(project: &Project, world: World, event: &str, payload: &Value, token: 
     let job = Job::new(&server.url())
         .with("UPSHIFT_TIERS", "claude-haiku-4-5 x1")
         .with("UPSHIFT_PUSH", "none")
+        .with("UPSHIFT_COMMENT", "off")
         .with("GITHUB_EVENT_NAME", event)
         .with("GITHUB_API_URL", &github.url())
         .with("UPSHIFT_GITHUB_TOKEN", token)
@@ -120,7 +121,7 @@ fn each_refusal_says_why_in_the_log_and_the_summary_and_exits_6() {
 #[test]
 fn the_gate_asks_few_questions() {
     let (_, _, asked) = run(world(), "pull_request", &labelled_by("ada"), "t-0123456789");
-    assert!(asked <= 3, "one for the person, one for the pull request, one for its head: {asked}");
+    assert!(asked <= 6, "for the person, the pull request, its head; who we are, our comment, its log: {asked}");
 }
 
 #[test]

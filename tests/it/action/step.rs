@@ -1,7 +1,8 @@
 //! What a step's runner is told: outputs, summary, annotations, exit code; without a runner, from the files it names.
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Stdio};
 
 use serde_json::json;
 
@@ -46,6 +47,22 @@ impl Job {
 
     pub(super) fn run(&self, project: &Project) -> Said {
         self.program.run(project.path(), &["run", "--test-command", project.test_command])
+    }
+
+    /// Another command of the program in the same job.
+    pub(super) fn call(&self, project: &Project, arguments: &[&str]) -> Said {
+        self.program.run(project.path(), arguments)
+    }
+
+    /// A run that is under way.
+    pub(super) fn start(&self, project: &Project) -> Child {
+        let mut command = self.program.command(project.path(), &["run", "--test-command", project.test_command]);
+        command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("started")
+    }
+
+    /// A file of the job.
+    pub(super) fn file(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
     }
 
     pub(super) fn text(&self, name: &str) -> String {

@@ -219,6 +219,10 @@ impl FakeGitHub {
         let mut complaints = self.complaints();
         let unread = world.faults.iter().filter(|fault| fault.times > 0);
         complaints.extend(unread.map(|fault| format!("never came to pass: {fault:?}")));
+        let written = serde_json::to_vec(&world).expect("JSON");
+        if crate::world::canary::sings_in(&written) {
+            complaints.push("the key was published".to_owned());
+        }
         assert!(complaints.is_empty(), "the fake GitHub complains:\n- {}", complaints.join("\n- "));
         world
     }

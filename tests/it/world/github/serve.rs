@@ -15,6 +15,7 @@ use super::openapi::Operation;
 use super::render::{BEGINS_MS, time};
 use super::routes::{self, Asked, Reply};
 use super::{Effect, Later, Seen, Shared, State, Time};
+use crate::world::canary;
 
 /// GitHub asks for a second between writes (GITHUB.md 25).
 const BETWEEN_WRITES_MS: u64 = 1_000;
@@ -65,18 +66,26 @@ impl Request {
 enum Outcome {
     Answer { status: u16, headers: Vec<(String, String)>, body: Vec<u8> },
     Cut,
+    Silence,
 }
 
 fn converse(stream: TcpStream, shared: &Shared, origin: Origin) {
     let Ok(mut writer) = stream.try_clone() else { return };
     let mut reader = BufReader::new(stream);
     while let Some(request) = read_request(&mut reader) {
+        shared.state().complaints.extend(secrets_in(&request));
         let outcome = match origin {
             Origin::Blobs => blob(shared, &request),
             Origin::Api if request.path.starts_with("/__") => control(shared, &request),
             Origin::Api => api(shared, &request),
         };
-        let Outcome::Answer { status, headers, body } = outcome else { break };
+        let Outcome::Answer { status, headers, body } = outcome else {
+            if matches!(outcome, Outcome::Silence) {
+                // Until the client hangs up.
+                drop(reader.read(&mut [0]));
+            }
+            break;
+        };
         let mut head = format!("HTTP/1.1 {status} X\r\ncontent-length: {}\r\n", body.len());
         for (name, value) in headers {
             head.push_str(&format!("{name}: {value}\r\n"));
@@ -87,6 +96,21 @@ fn converse(stream: TcpStream, shared: &Shared, origin: Origin) {
         }
     }
     drop(writer.shutdown(Shutdown::Both));
+}
+
+/// Where a planted secret stands in a request: nowhere but in the header that is made for one.
+fn secrets_in(request: &Request) -> Vec<String> {
+    let name = format!("{} {}", request.method, request.path);
+    let headers = request.headers.iter().filter(|(header, _)| header != "authorization");
+    let headers = headers.map(|(header, value)| (format!("the header {header}"), format!("{header}: {value}")));
+    let mut places = vec![("the address".to_owned(), canary::sings_in(request.path.as_bytes()))];
+    places.push(("the body".to_owned(), canary::sings_in(&request.body)));
+    places.extend(headers.map(|(place, text)| (place, canary::sings_in(text.as_bytes()))));
+    places
+        .into_iter()
+        .filter(|(_, sings)| *sings)
+        .map(|(place, _)| format!("{name}: a secret stands in {place}"))
+        .collect()
 }
 
 fn read_request(reader: &mut BufReader<TcpStream>) -> Option<Request> {
@@ -193,6 +217,10 @@ fn api(shared: &Shared, request: &Request) -> Outcome {
         Some(Effect::Drop) => {
             note(&mut state, request, now_ms, 0, true);
             return Outcome::Cut;
+        }
+        Some(Effect::Hang) => {
+            note(&mut state, request, now_ms, 0, true);
+            return Outcome::Silence;
         }
         Some(Effect::Status { code, headers, body }) => {
             let reply = Reply { status: code, body: Some(body), headers: headers.into_iter().collect() };

@@ -214,6 +214,8 @@ pub(crate) enum Effect {
     LoseAnswer,
     /// The connection is cut before anything is done.
     Drop,
+    /// Nothing is done and nothing is answered, as long as the client holds out.
+    Hang,
     /// Another answer; nothing is done.
     Status { code: u16, headers: BTreeMap<String, String>, body: Value },
     /// Done, but another answer.

@@ -1,0 +1,60 @@
+//! Who keeps the pull request's comment, and under which name the log is kept beside it.
+
+use std::sync::Arc;
+
+use super::forge;
+use super::setup::Setup;
+use crate::config::{Comment, Plan, Push};
+use crate::domain::ci::{CiContext, JobRun};
+use crate::domain::event::Event;
+use crate::domain::units::RunId;
+use crate::lifecycle::comment::{Assignment, Clerk};
+use crate::lifecycle::history::artifact_name;
+use crate::lifecycle::outside::Outside;
+use crate::lifecycle::state::RunState;
+
+/// A clerk for the run's comment; `None` where there is to be none, or nobody to be told.
+pub(super) fn clerk(setup: &Setup<'_>, state: &RunState, outside: Option<&Outside>, past: &[Event]) -> Option<Clerk> {
+    let context = setup.context?;
+    let plan = &state.plan.github;
+    if plan.comment == Comment::Off {
+        return None;
+    }
+    let pull_request = state.destination.as_ref().and_then(|destination| destination.pull_request);
+    if pull_request.is_none() && plan.push != Push::Pr {
+        super::say("No pull request is known, so none is commented: the report stands in the job's summary.");
+        return None;
+    }
+    let Some(github) = outside.and_then(|outside| outside.github.clone()) else {
+        super::say("⚠ the pull request is not commented: there is no token for the API → Fix: set `github-token`");
+        return None;
+    };
+    let assignment = Assignment {
+        github,
+        token: forge::token_kind(setup.environment),
+        wish: plan.comment,
+        key: state.comment_key.clone().unwrap_or_else(|| key(&state.plan, &context.run)),
+        job_url: Some(context.run_url()),
+        artifact: artifact(context, &state.run_id),
+        attempt: state.runs.as_ref().map_or(0, |runs| runs.attempt),
+        run: state.run_id.clone(),
+        pull_request,
+        clock: Arc::clone(&setup.clock),
+        redactor: Arc::clone(&setup.redactor),
+    };
+    Some(Clerk::start(assignment, past))
+}
+
+/// Tells the comment of this job from those of others on the same pull request, whichever event started it: the workflow's file,
+/// the job, and the folder that it works in.
+pub(super) fn key(plan: &Plan, run: &JobRun) -> String {
+    let file = run.workflow_path.as_deref().and_then(|path| path.rsplit('/').next());
+    let workflow = file.map_or(run.workflow.as_str(), |file| file.trim_end_matches(".yml").trim_end_matches(".yaml"));
+    let folder = plan.working_directory.as_deref().map(|folder| format!("/{folder}")).unwrap_or_default();
+    format!("{workflow}/{}{folder}", run.job)
+}
+
+/// The name of the artifact that this job's log is kept in.
+pub(super) fn artifact(context: &CiContext, run: &RunId) -> String {
+    artifact_name(context.run.id, context.run.attempt, context.pull_request_number(), run)
+}

@@ -1,0 +1,67 @@
+//! How many runs a pull request had, and whether it may have one more.
+
+use super::Failure;
+use super::environment::Environment;
+use super::forge;
+use crate::config::Plan;
+use crate::domain::ci::CiContext;
+use crate::domain::outcome::EXIT_REFUSED;
+use crate::github::CommentSlot;
+use crate::lifecycle::history::{self, Place};
+use crate::lifecycle::state::PullRequestRuns;
+use crate::policy::attempts::{self, Admission, Wish};
+use crate::report::markdown;
+
+/// Counts the runs for the pull request that this one is about; nothing where it is about none.
+///
+/// # Errors
+/// They are used up, or cannot be told: a refusal with how to go on (exit 6).
+pub(super) async fn count(
+    plan: &Plan,
+    context: Option<&CiContext>,
+    key: &str,
+    wish: Wish,
+    environment: &Environment,
+    checkout: &std::path::Path,
+) -> anyhow::Result<Option<PullRequestRuns>> {
+    let Some((context, number)) = context.and_then(|context| Some((context, context.pull_request_number()?))) else {
+        return Ok(None);
+    };
+    let refused = |why: String| Failure::with_code(EXIT_REFUSED, format!("✖ Refused: {why}"));
+    let Some(token) = forge::token(environment) else { return Ok(None) };
+    let unreadable = |error: crate::github::GithubError| refused(untold(number, &error.to_string()));
+    let github = forge::client(environment, &context.api_url, &context.repository, token).map_err(unreadable)?;
+    let identity = github.identity(forge::token_kind(environment)).await.map_err(unreadable)?;
+    let marker = markdown::marker(key);
+    let scratch = environment.state_home(checkout);
+    std::fs::create_dir_all(&scratch)?;
+    let place = Place {
+        github: &github,
+        slot: CommentSlot { number, marker: &marker, identity: &identity },
+        workflow: context.run.workflow_path.as_deref(),
+        scratch: &scratch,
+    };
+    let looked = history::look(place).await;
+    let max = plan.github.max_attempts_per_pr;
+    match attempts::admit(looked.known, max, wish) {
+        Admission::Admitted(history) => Ok(Some(PullRequestRuns {
+            number,
+            attempt: history.attempts.saturating_add(1),
+            spent_before: history.spent,
+            last: looked.last,
+            heard: looked.heard,
+        })),
+        Admission::UsedUp { attempts } => Err(refused(format!(
+            "pull request #{number} has had {attempts} runs, and `max-attempts-per-pr` is {max}\n→ Fix: comment `/upshift retry` for \
+             one more, or raise `max-attempts-per-pr`"
+        ))),
+        Admission::Unknown { why } => Err(refused(untold(number, &why))),
+    }
+}
+
+fn untold(number: u64, why: &str) -> String {
+    format!(
+        "how many runs pull request #{number} has had cannot be told, so `max-attempts-per-pr` counts as used up: {why}\n→ Fix: comment \
+         `/upshift retry` for one more run"
+    )
+}

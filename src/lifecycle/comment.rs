@@ -1,0 +1,324 @@
+//! The comment on the pull request: kept up to date by a clerk that works beside the run and never keeps it waiting.
+//!
+//! Events come through an [`Ear`], a listener that only notes them; the clerk's own task renders and writes ([`pace`] says when).
+//! Invariants: trouble with the comment is a warning, never the end of a run; a write that is under way is not cut, so that none
+//! is repeated blindly, but the process ends without waiting for one that hangs.
+
+mod pace;
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use tokio::sync::Notify;
+use tokio::task::JoinHandle;
+
+use crate::config::Comment;
+use crate::domain::clock::Clock;
+use crate::domain::event::{Event, EventSink};
+use crate::domain::stop::Stop;
+use crate::domain::units::RunId;
+use crate::github::{CommentId, CommentPlace, CommentSlot, GitHub, GithubError, Identity, Reaction, TokenKind};
+use crate::redact::Redactor;
+use crate::report::markdown::{self, Page, Stamp};
+use crate::report::view::{Liveness, RunView};
+use pace::{Due, Failure, Making, News, Pace};
+
+/// The most time one write may take, its repeats included.
+const WRITE_PATIENCE_MS: u64 = 60_000;
+/// How long the end of a run waits for its last report.
+const LAST_PATIENCE: Duration = Duration::from_secs(20);
+/// The same once a signal came: the runner kills us 7.5 s after it (GITHUB.md 23), and the run needs some of them to end.
+const HURRIED_PATIENCE: Duration = Duration::from_secs(3);
+
+/// What the clerk works with.
+#[derive(Debug)]
+pub struct Assignment {
+    /// The API.
+    pub github: GitHub,
+    /// Whose token it has.
+    pub token: TokenKind,
+    /// When there is to be a comment.
+    pub wish: Comment,
+    /// Tells this report's comment from others on the same pull request.
+    pub key: String,
+    /// The page of the job.
+    pub job_url: Option<String>,
+    /// The artifact that the log is kept in.
+    pub artifact: String,
+    /// Which run for this pull request it is; 0 where that is not counted.
+    pub attempt: u32,
+    /// The run.
+    pub run: RunId,
+    /// The pull request, where it is known from the start.
+    pub pull_request: Option<u64>,
+    /// Time.
+    pub clock: Arc<dyn Clock>,
+    /// Takes secrets out.
+    pub redactor: Arc<Redactor>,
+}
+
+/// What was heard and is to be told.
+#[derive(Debug, Default)]
+struct Desk {
+    told: Mutex<Told>,
+    bell: Notify,
+}
+
+#[derive(Debug, Default)]
+struct Told {
+    events: Vec<Event>,
+    head: String,
+    news: News,
+    closing: bool,
+    reactions: VecDeque<(u64, Reaction)>,
+    trouble: Option<String>,
+}
+
+impl Desk {
+    fn told(&self) -> MutexGuard<'_, Told> {
+        self.told.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Hears what happens in a run, for the clerk.
+#[derive(Debug)]
+pub struct Ear(Arc<Desk>);
+
+impl EventSink for Ear {
+    fn emit(&mut self, event: &Event) {
+        let mut told = self.0.told();
+        if is_told(event) {
+            told.events.push(event.clone());
+        }
+        if is_news(event) {
+            told.news = News::Some;
+            self.0.bell.notify_one();
+        }
+    }
+
+    fn chained(&mut self, head: &str) {
+        let mut told = self.0.told();
+        if told.head != head {
+            head.clone_into(&mut told.head);
+        }
+    }
+}
+
+/// Whether a report is made of it.
+fn is_told(event: &Event) -> bool {
+    !matches!(
+        event,
+        Event::SessionStarted { .. }
+            | Event::SessionFinished { .. }
+            | Event::ToolFinished { .. }
+            | Event::ContextThreshold { .. }
+            | Event::TestsFinished { .. }
+    )
+}
+
+/// Whether a reader of the comment should hear of it; what a call cost is told with the next of these.
+fn is_news(event: &Event) -> bool {
+    is_told(event)
+        && !matches!(
+            event,
+            Event::CallReserved { .. }
+                | Event::CallSettled(_)
+                | Event::ContextReset { .. }
+                | Event::PublishStarted { .. }
+        )
+}
+
+/// The clerk at work.
+#[derive(Debug)]
+pub struct Clerk {
+    desk: Arc<Desk>,
+    work: JoinHandle<()>,
+}
+
+impl Clerk {
+    /// Sends the clerk to work; `before` is what happened in the run already.
+    #[must_use]
+    pub fn start(assignment: Assignment, before: &[Event]) -> Self {
+        let desk = Arc::new(Desk::default());
+        desk.told().events.extend(before.iter().filter(|event| is_told(event)).cloned());
+        let work = tokio::spawn(work(Arc::clone(&desk), assignment));
+        Self { desk, work }
+    }
+
+    /// A listener for the clerk.
+    #[must_use]
+    pub fn ear(&self) -> Ear {
+        Ear(Arc::clone(&self.desk))
+    }
+
+    /// Has the last report written, and waits for it: not for long, and hardly at all once a signal came. What went wrong comes
+    /// back as a warning.
+    pub async fn finish(mut self, signals: &Stop) -> Option<String> {
+        self.desk.told().closing = true;
+        self.desk.bell.notify_one();
+        let hurried = async {
+            signals.wait().await;
+            tokio::time::sleep(HURRIED_PATIENCE).await;
+        };
+        let in_time = tokio::select! {
+            biased;
+            _ended = &mut self.work => true,
+            () = tokio::time::sleep(LAST_PATIENCE) => false,
+            () = hurried => false,
+        };
+        if !in_time {
+            self.work.abort();
+        }
+        let trouble = self.desk.told().trouble.take();
+        let late = || "the forge did not answer in time".to_owned();
+        let why = trouble.or_else(|| (!in_time).then(late))?;
+        Some(format!("the pull request's comment is not up to date: {why}"))
+    }
+}
+
+/// Writes until the desk is closed.
+async fn work(desk: Arc<Desk>, assignment: Assignment) {
+    // The forge may hang: neither the run's own writes nor its end wait for it.
+    let github = assignment.github.in_own_lane().with_stop(Stop::never());
+    let mut writer = Writer {
+        assignment: Assignment { github, ..assignment },
+        pace: Pace::default(),
+        known: None,
+        identity: None,
+        said: String::new(),
+    };
+    loop {
+        let (reaction, closing, news) = {
+            let mut told = desk.told();
+            (told.reactions.pop_front(), told.closing, told.news)
+        };
+        if let Some((comment, reaction)) = reaction {
+            writer.react(&desk, comment, reaction).await;
+            continue;
+        }
+        if closing {
+            return writer.write(&desk, Moment::Last).await;
+        }
+        match writer.pace.due(news, writer.assignment.clock.monotonic_ms()) {
+            Due::Now => writer.write(&desk, Moment::UnderWay).await,
+            // The machine's timer: a test's clock would be moved by our waiting.
+            Due::In(ms) => {
+                let rested = tokio::time::timeout(Duration::from_millis(ms), desk.bell.notified());
+                drop(rested.await);
+            }
+            Due::Never => desk.bell.notified().await,
+        }
+    }
+}
+
+/// Whether more will come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Moment {
+    UnderWay,
+    Last,
+}
+
+#[derive(Debug)]
+struct Writer {
+    assignment: Assignment,
+    pace: Pace,
+    /// The comment, once it is known.
+    known: Option<CommentId>,
+    identity: Option<Identity>,
+    /// What it says.
+    said: String,
+}
+
+impl Writer {
+    async fn write(&mut self, desk: &Desk, moment: Moment) {
+        let (view, head) = {
+            let mut told = desk.told();
+            told.news = News::None;
+            let liveness = if moment == Moment::Last { Liveness::Ended } else { Liveness::Alive };
+            (RunView::from_events(&told.events, liveness), told.head.clone())
+        };
+        let number = self.assignment.pull_request.or(view.delivery.pull_request.as_ref().map(|pull| pull.number));
+        let (Some(number), false) = (number, self.pace.has_given_up()) else { return };
+        let making = pace::making(self.assignment.wish, &view);
+        let waits = making == Making::KeptTrue && self.known.is_none() && moment == Moment::UnderWay;
+        if making == Making::Left || waits {
+            return;
+        }
+        let text = self.text(&view, head);
+        if text == self.said {
+            return;
+        }
+        self.pace.tries(self.assignment.clock.monotonic_ms());
+        match self.post(number, &text, making).await {
+            Ok(()) => {
+                self.pace.worked();
+                self.said = text;
+                desk.told().trouble = None;
+            }
+            Err(error) => {
+                self.pace.failed(sort(&error));
+                // The run may tell nothing new for long; what could not be said is tried again.
+                let mut told = desk.told();
+                told.news = News::Some;
+                told.trouble = Some(self.assignment.redactor.redact(&error.to_string()).into_owned());
+            }
+        }
+    }
+
+    fn text(&self, view: &RunView, head: String) -> String {
+        let Assignment { key, job_url, artifact, attempt, run, redactor, .. } = &self.assignment;
+        let stamp = Stamp { run: run.0.clone(), head, attempt: *attempt, artifact: artifact.clone(), heard: 0 };
+        let page = Page { key, stamp: &stamp, job_url: job_url.as_deref() };
+        redactor.redact(&markdown::comment(view, &page)).into_owned()
+    }
+
+    async fn post(&mut self, number: u64, text: &str, making: Making) -> Result<(), GithubError> {
+        let Assignment { github, clock, key, token, .. } = &self.assignment;
+        let github = github.with_deadline(clock.monotonic_ms().saturating_add(WRITE_PATIENCE_MS));
+        let identity = match self.identity.take() {
+            Some(identity) => identity,
+            None => github.identity(*token).await?,
+        };
+        let identity = self.identity.insert(identity);
+        let marker = markdown::marker(key);
+        let slot = CommentSlot { number, marker: &marker, identity };
+        let known = match (self.known, making) {
+            (None, Making::KeptTrue) => match github.find_comment(slot).await? {
+                Some(found) => Some(found.id),
+                None => return Ok(()),
+            },
+            (known, _) => known,
+        };
+        self.known = Some(github.upsert_comment(slot, text, known).await?.id);
+        Ok(())
+    }
+
+    async fn react(&self, desk: &Desk, comment: u64, reaction: Reaction) {
+        let Assignment { github, clock, redactor, .. } = &self.assignment;
+        let github = github.with_deadline(clock.monotonic_ms().saturating_add(WRITE_PATIENCE_MS));
+        if let Err(error) = github.react(CommentPlace::Conversation, comment, reaction).await {
+            desk.told().trouble = Some(redactor.redact(&error.to_string()).into_owned());
+        }
+    }
+}
+
+/// Whether trying again makes sense.
+fn sort(error: &GithubError) -> Failure {
+    match error {
+        GithubError::Forbidden { .. }
+        | GithubError::TokenRefused { .. }
+        | GithubError::NotFound { .. }
+        | GithubError::Address { .. }
+        | GithubError::Token
+        | GithubError::Http(_) => Failure::ForGood,
+        GithubError::RateLimited { .. }
+        | GithubError::Refused { .. }
+        | GithubError::TooLong { .. }
+        | GithubError::TooLarge { .. }
+        | GithubError::Malformed { .. }
+        | GithubError::Unreachable { .. }
+        | GithubError::Unanswered { .. }
+        | GithubError::Stopped(_) => Failure::ForNow,
+    }
+}

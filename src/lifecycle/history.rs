@@ -1,0 +1,205 @@
+//! What earlier runs for a pull request came to, from what they left on the forge: our comment, and the newest audit log that a
+//! run of our workflow in our repository kept as an artifact.
+//!
+//! Invariant: a log counts only if a run of our own workflow made it for a commit of this repository, its hash chain is whole, and
+//! it holds the link that our comment quotes; what is missing or says otherwise makes the history unreadable, never shorter.
+
+use std::path::Path;
+
+use crate::audit::{Location, Reader};
+use crate::domain::event::Event;
+use crate::domain::units::RunId;
+use crate::github::{Artifact, CommentSlot, GitHub, GithubError};
+use crate::policy::attempts::{History, Known};
+use crate::report::markdown::Stamp;
+use crate::report::view::{Liveness, RunView};
+
+/// What the names of our artifacts begin with.
+const PREFIX: &str = "upshift-audit-";
+/// How many pages of the repository's newest artifacts are looked through where our comment names one, and where it does not: then
+/// somebody deleted the comment, or there is none by choice.
+const PAGES: (usize, usize) = (1, 3);
+/// The largest log that is read.
+const MAX_LOG: usize = 64 * 1024 * 1024;
+/// The database in an artifact, and what a dead process left beside it.
+const LOG: &str = "audit.db";
+const LOG_WAL: &str = "audit.db-wal";
+
+/// The name of the artifact that a job's log is kept in: run and attempt are in it, the pull request, and what tells the legs of a
+/// matrix apart.
+#[must_use]
+pub fn artifact_name(job: u64, attempt: u64, pull_request: Option<u64>, run: &RunId) -> String {
+    let pull_request = pull_request.map(|number| format!("-pr{number}")).unwrap_or_default();
+    format!("{PREFIX}{job}-{attempt}{pull_request}-{}", run.short())
+}
+
+/// Whether an artifact of this name holds the log of a run for a pull request.
+fn is_of(name: &str, pull_request: u64) -> bool {
+    let rest = name.strip_prefix(PREFIX).unwrap_or_default();
+    rest.split('-').nth(2) == Some(&format!("pr{pull_request}"))
+}
+
+/// Where to look.
+#[derive(Debug, Clone, Copy)]
+pub struct Place<'a> {
+    /// The API.
+    pub github: &'a GitHub,
+    /// Where our comment is.
+    pub slot: CommentSlot<'a>,
+    /// The file of our workflow, where the runner tells it.
+    pub workflow: Option<&'a str>,
+    /// A folder of our own.
+    pub scratch: &'a Path,
+}
+
+/// What is known of earlier runs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Looked {
+    /// How many there were, and what they cost.
+    pub known: Known,
+    /// The last of them, where one is known.
+    pub last: Option<RunId>,
+    /// The last comment whose command was answered; 0 for none.
+    pub heard: u64,
+}
+
+/// Looks; a handful of requests.
+pub async fn look(place: Place<'_>) -> Looked {
+    let mut looked = Looked { known: Known::Counted(History::default()), last: None, heard: 0 };
+    match find(place, &mut looked).await {
+        Ok(()) => {}
+        Err(why) => looked.known = Known::Unreadable(why),
+    }
+    looked
+}
+
+async fn find(place: Place<'_>, looked: &mut Looked) -> Result<(), String> {
+    let Place { github, slot, .. } = place;
+    let told = |error: GithubError| error.to_string();
+    let comment = github.find_comment(slot).await.map_err(told)?;
+    let stamp = comment.as_ref().and_then(|comment| Stamp::read(&comment.body));
+    if comment.is_some() && stamp.is_none() {
+        return Err(
+            "the hidden line of upshift's comment is gone: somebody edited it, or an older version wrote it".to_owned()
+        );
+    }
+    looked.heard = stamp.as_ref().map_or(0, |stamp| stamp.heard);
+    let pages = if stamp.is_some() { PAGES.0 } else { PAGES.1 };
+    let mut found = github.newest_artifacts(pages).await.map_err(told)?;
+    found.retain(|artifact| is_of(&artifact.name, slot.number));
+    let mut newest = None;
+    for artifact in found {
+        if is_ours(place, &artifact).await.map_err(told)? {
+            newest = Some(artifact);
+            break;
+        }
+    }
+    let mut counted: Vec<(History, RunId)> = Vec::new();
+    if let Some(stamp) = &stamp {
+        let quoted = match newest.take_if(|artifact| artifact.name == stamp.artifact) {
+            Some(artifact) => artifact,
+            None => named(place, &stamp.artifact).await?,
+        };
+        counted.push(read(place, &quoted, Some(stamp)).await?);
+    }
+    if let Some(artifact) = newest {
+        counted.push(read(place, &artifact, None).await?);
+    }
+    if let Some((history, run)) = counted.into_iter().max_by_key(|(history, _)| history.attempts) {
+        looked.known = Known::Counted(history);
+        looked.last = Some(run);
+    }
+    Ok(())
+}
+
+/// The artifact that our comment names.
+async fn named(place: Place<'_>, name: &str) -> Result<Artifact, String> {
+    let found = place.github.artifacts_named(name).await.map_err(|error| error.to_string())?;
+    for artifact in found {
+        if is_ours(place, &artifact).await.map_err(|error| error.to_string())? {
+            return Ok(artifact);
+        }
+    }
+    Err(format!("the artifact {name} with the log of the last run is gone"))
+}
+
+/// Whether a run of our workflow made it, for a commit of this repository: others may write what they like into theirs.
+async fn is_ours(place: Place<'_>, artifact: &Artifact) -> Result<bool, GithubError> {
+    let Some(run) = &artifact.workflow_run else { return Ok(false) };
+    if run.repository_id != run.head_repository_id {
+        return Ok(false);
+    }
+    let Some(workflow) = place.workflow else { return Ok(true) };
+    match place.github.workflow_run(run.id).await {
+        // GitHub appends `@ref` for a reusable workflow's caller.
+        Ok(found) => Ok(found.path.split('@').next() == Some(workflow)),
+        Err(GithubError::NotFound { .. }) => Ok(false),
+        Err(other) => Err(other),
+    }
+}
+
+/// The history that a kept log tells, its own run included; checked against what our comment quotes of it.
+async fn read(place: Place<'_>, artifact: &Artifact, stamp: Option<&Stamp>) -> Result<(History, RunId), String> {
+    let name = &artifact.name;
+    let told = |why: String| format!("the log in the artifact {name} cannot be used: {why}");
+    let folder = tempfile::tempdir_in(place.scratch).map_err(|error| told(error.to_string()))?;
+    let path = folder.path().join(LOG);
+    let missing = || told("it is not in it".to_owned());
+    let log = fetch(place, artifact, LOG).await?.ok_or_else(missing)?;
+    std::fs::write(&path, &log).map_err(|error| told(error.to_string()))?;
+    let first = judge(&path, place.slot.number, stamp);
+    let Err(why) = first else { return first.map_err(told) };
+    // A process that was killed has left its newest rows beside the database.
+    let Some(beside) = fetch(place, artifact, LOG_WAL).await? else { return Err(told(why)) };
+    std::fs::write(&path, &log).map_err(|error| told(error.to_string()))?;
+    std::fs::write(folder.path().join(LOG_WAL), beside).map_err(|error| told(error.to_string()))?;
+    judge(&path, place.slot.number, stamp).map_err(told)
+}
+
+async fn fetch(place: Place<'_>, artifact: &Artifact, file: &str) -> Result<Option<Vec<u8>>, String> {
+    place.github.artifact_file(artifact.id, file, MAX_LOG).await.map_err(|error| error.to_string())
+}
+
+/// Reads a log that came from elsewhere.
+fn judge(path: &Path, pull_request: u64, stamp: Option<&Stamp>) -> Result<(History, RunId), String> {
+    let reader = Reader::open(&Location::file(path)).map_err(|error| error.to_string())?;
+    let run = match stamp {
+        Some(stamp) => RunId(stamp.run.clone()),
+        None => reader.latest_run().map_err(|error| error.to_string())?,
+    };
+    reader.verify(&run).map_err(|error| error.to_string())?;
+    if let Some(stamp) = stamp
+        && !reader.holds_link(&run, &stamp.head).map_err(|error| error.to_string())?
+    {
+        return Err("it is not the one that upshift's comment quotes".to_owned());
+    }
+    let loaded = reader.load_run(&run).map_err(|error| error.to_string())?;
+    let counted = loaded.events.iter().find_map(|event| {
+        let Event::AttemptCounted { pull_request: of, attempt, spent_before, .. } = event else { return None };
+        (*of == pull_request).then_some((*attempt, *spent_before))
+    });
+    let Some((attempts, before)) = counted else {
+        return Err(format!("run {run} in it was not for pull request #{pull_request}"));
+    };
+    let view = RunView::from_events(&loaded.events, Liveness::Dead);
+    // A call that was never settled may have been billed.
+    let spent = [before, view.spent.cost, view.unsettled].into_iter().sum();
+    Ok((History { attempts, spent }, run))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_artifact_is_known_by_its_name() {
+        let run = RunId("7f3a9b1c-0000-4000-8000-000000000000".to_owned());
+        let name = artifact_name(77, 2, Some(7), &run);
+        assert_eq!(name, "upshift-audit-77-2-pr7-7f3a9b1c");
+        assert!(is_of(&name, 7) && !is_of(&name, 77) && !is_of(&name, 1));
+        assert!(!is_of(&artifact_name(7, 7, None, &run), 7));
+        for odd in ["", "upshift-audit-", "other-77-2-pr7-x", "upshift-audit-pr7"] {
+            assert!(!is_of(odd, 7), "{odd}");
+        }
+    }
+}

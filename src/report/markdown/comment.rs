@@ -1,0 +1,197 @@
+//! The pull request's comment: the report under a line that tells the next run what to trust of this one.
+//!
+//! Invariant: the hidden lines are the first two, and nothing that is not ours can look like them: foreign text stands in code
+//! spans and fences, where a comment's beginning is broken.
+
+use super::{Block, Surface, assemble, body, code, marker, say};
+use crate::domain::units::RunId;
+use crate::report::view::{Ending, RunView};
+use crate::report::words;
+
+/// What the second line begins and ends with.
+const STAMP: (&str, &str) = ("<!-- upshift:state ", " -->");
+/// The longest value in it: a hash or the name of an artifact.
+const MAX_VALUE: usize = 200;
+
+/// What a comment keeps for later runs, beside the report for people.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Stamp {
+    /// The run that wrote it.
+    pub run: String,
+    /// The hash of the last link of its log when it wrote.
+    pub head: String,
+    /// Which run for this pull request it is, from 1.
+    pub attempt: u32,
+    /// The artifact that its log is kept in.
+    pub artifact: String,
+    /// The last comment whose command was answered; 0 for none.
+    pub heard: u64,
+}
+
+impl Stamp {
+    /// The hidden line.
+    #[must_use]
+    pub fn line(&self) -> String {
+        let Self { run, head, attempt, artifact, heard } = self;
+        let (run, head, artifact) = (value(run), value(head), value(artifact));
+        format!("{}run={run} head={head} attempt={attempt} artifact={artifact} heard={heard}{}", STAMP.0, STAMP.1)
+    }
+
+    /// Reads the hidden line of a comment of ours; `None` where there is none, as in one of an older version.
+    #[must_use]
+    pub fn read(body: &str) -> Option<Self> {
+        let line = body.trim_start().lines().nth(1)?;
+        let inside = line.trim_end().strip_prefix(STAMP.0)?.strip_suffix(STAMP.1)?;
+        let get = |name: &str| {
+            let pairs = inside.split(' ').filter_map(|pair| pair.split_once('='));
+            pairs.clone().find(|(key, _)| *key == name).map(|(_, value)| value)
+        };
+        Some(Self {
+            run: get("run")?.to_owned(),
+            head: get("head")?.to_owned(),
+            attempt: get("attempt")?.parse().ok()?,
+            artifact: get("artifact")?.to_owned(),
+            heard: get("heard")?.parse().ok()?,
+        })
+    }
+
+    /// The run, if the line names one.
+    #[must_use]
+    pub fn run_id(&self) -> Option<RunId> {
+        (!self.run.is_empty()).then(|| RunId(self.run.clone()))
+    }
+}
+
+/// A value as the line holds it: letters, digits, `.`, `_` and single `-`.
+fn value(text: &str) -> String {
+    let plain = |c: &char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-');
+    let kept: String = text.chars().filter(plain).take(MAX_VALUE).collect();
+    kept.replace("--", "-")
+}
+
+/// What a comment says beside the run's own story.
+#[derive(Debug, Clone, Copy)]
+pub struct Page<'a> {
+    /// Tells this report's comment from others on the same pull request.
+    pub key: &'a str,
+    /// What is kept for later runs.
+    pub stamp: &'a Stamp,
+    /// The page of the job that works on it; an address of the forge's.
+    pub job_url: Option<&'a str>,
+}
+
+/// The comment of a run, under way or ended.
+#[must_use]
+pub fn comment(view: &RunView, page: &Page<'_>) -> String {
+    let title = match view.ending {
+        Ending::Running => format!("### ▶ {}", working(view)),
+        Ending::Died | Ending::Finished(_) => super::verdict(view),
+    };
+    let first = format!("{}\n{}\n{title}", marker(page.key), page.stamp.line());
+    let mut blocks = vec![Block { text: first, optional: None }];
+    blocks.extend(body(view, Surface::Comment, ""));
+    blocks.push(Block { text: footer(page), optional: None });
+    assemble(blocks, Surface::Comment.max_bytes())
+}
+
+/// What the run is at, in one line.
+fn working(view: &RunView) -> String {
+    let spent = format!("{} of {}", view.spent.cost.to_cents(), view.budget().max_cost.exact());
+    let waits = view.delivery.waits.last().filter(|wait| wait.answer.is_none());
+    if let Some(wait) = waits {
+        let about = words::awaited(wait.awaited);
+        return format!("Working: waiting for {about} of {}, {spent}", code(wait.commit.short(), super::MAX_NAME));
+    }
+    let here = view.position.and_then(|position| Some((view.tier(position.tier_index)?, position.iteration)));
+    match here {
+        Some((tier, iteration)) => {
+            let name = code(&tier.tier.name, super::MAX_NAME);
+            format!("Working: tier {} ({name}), iteration {iteration}, {spent}", tier.number)
+        }
+        None if view.baseline.is_none() => format!("Working: running the tests for a baseline, {spent}"),
+        None => match words::tests_change(view) {
+            Some(tests) => format!("Working: {}, {spent}", say(&tests)),
+            None => format!("Working: {spent}"),
+        },
+    }
+}
+
+fn footer(page: &Page<'_>) -> String {
+    let log = page.job_url.map(|url| format!("[The job's log]({url}). ")).unwrap_or_default();
+    let attempt = match page.stamp.attempt {
+        0 => String::new(),
+        number => format!("Run {number} for this pull request. "),
+    };
+    let head = match page.stamp.head.as_str() {
+        "" => String::new(),
+        head => format!("Head of the audit log's hash chain: {}.", code(head, MAX_VALUE)),
+    };
+    format!("---\n{attempt}{log}{head}").trim_end().to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::report::fixtures::{self, Script};
+    use crate::report::view::Liveness;
+
+    fn stamp() -> Stamp {
+        Stamp {
+            run: "7f3a".to_owned(),
+            head: "c0ffee".to_owned(),
+            attempt: 2,
+            artifact: "upshift-audit-5-1-pr7-x".to_owned(),
+            heard: 41,
+        }
+    }
+
+    fn page(view: &RunView) -> String {
+        comment(view, &Page { key: "ci/fix", stamp: &stamp(), job_url: Some("https://example.com/o/r/actions/runs/5") })
+    }
+
+    #[test]
+    fn a_run_under_way_says_where_it_is_and_what_it_has_spent() {
+        let mut script = Script::new();
+        assert!(
+            page(&script.view_as(Liveness::Alive))
+                .contains("Working: running the tests for a baseline, $0.00 of $2.00")
+        );
+        script.red();
+        script.tier(0).begin(0, 2).call(0, 2, crate::domain::ladder::Role::Artisan, 12_000);
+        let text = page(&script.view_as(Liveness::Alive));
+        insta::assert_snapshot!(text);
+    }
+
+    #[test]
+    fn an_ended_run_is_told_as_everywhere_with_the_head_of_its_log() {
+        let text = page(&fixtures::fixed().view());
+        let mut lines = text.lines();
+        assert_eq!(lines.next(), Some("<!-- upshift:report key=ci/fix -->"));
+        assert_eq!(Stamp::read(&text), Some(stamp()), "{:?}", lines.next());
+        assert!(text.contains("### ✔ Fixed by Tier") && text.contains("hash chain: `c0ffee`"), "{text}");
+    }
+
+    #[test]
+    fn a_huge_report_keeps_its_hidden_lines_and_stays_within_the_limit() {
+        let mut script = Script::new();
+        let names: Vec<String> = (0..20_000).map(|n| format!("日本語::{n}")).collect();
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        script.baseline(&names, crate::domain::verdict::Verdict::Red { reason: None });
+        script.finish(crate::domain::outcome::Outcome::Exhausted, "x", &names);
+        let text = page(&script.view());
+        assert!(text.len() <= 65_536, "{}", text.len());
+        assert_eq!(Stamp::read(&text), Some(stamp()));
+    }
+
+    proptest! {
+        #[test]
+        fn what_stands_in_the_line_is_read_again_and_nothing_leaves_it(run in "\\PC{0,20}", head in "(-->|<!--| |=|a|-){0,12}") {
+            let stamp = Stamp { run: value(&run), head: value(&head), ..stamp() };
+            let body = format!("<!-- marker -->\n{}\nrest", Stamp { run, head, ..stamp.clone() }.line());
+            prop_assert_eq!(Stamp::read(&body), Some(stamp));
+            prop_assert_eq!(body.matches("-->").count(), 2);
+        }
+    }
+}
