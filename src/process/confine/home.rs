@@ -52,9 +52,10 @@ impl Private {
         let folder = tempfile::Builder::new().prefix(leftovers::PREFIX).tempdir()?;
         let alive = leftovers::mark(folder.path())?;
         let private = Self { folder, _alive: alive };
-        for name in ["home", "home/.cache", "tmp", "cache", "room", "room-tmp"] {
+        for name in ["home", "home/.cache", "tmp", "cache", "room", "room-tmp", "empty"] {
             std::fs::create_dir(private.path(name))?;
         }
+        std::fs::write(private.path("nothing"), "")?;
         let own = private.path("home");
         for tool in home.into_iter().flat_map(|home| tools.iter().map(move |tool| (home, tool))) {
             let (home, tool) = tool;
