@@ -9,7 +9,8 @@ const VARIABLE: &str = "UPSHIFT_RED_TEAM_LEDGER";
 /// What issue 5 asks for.
 const ATTACKS: usize = 80;
 /// Tests of the red team that are none, by their beginnings: what people are told, what is kept of a change, and the ledger itself.
-const NOT_ATTACKS: [&str; 4] = ["ledger::", "verdict::telling::", "verdict::minimiser::", "real_projects::"];
+const NOT_ATTACKS: [&str; 4] =
+    ["ledger::", "verdict::telling::", "verdict::minimiser::", "verdict::secrets::installed_packages_can_be_read"];
 
 /// Notes an attack; its name is the test's and, where a test carries out several, its own.
 pub(crate) fn note(attack: &str, guards: &str) {
@@ -43,5 +44,4 @@ fn every_attack_was_repelled_and_left_its_marker_without_its_guard_and_there_are
         .collect();
     assert!(unseen.is_empty(), "not carried out: {unseen:?}");
     assert!(attacks.len() >= ATTACKS, "{} attacks", attacks.len());
-    println!("{} attacks, each repelled, each with its marker when its own guard is off", attacks.len());
 }

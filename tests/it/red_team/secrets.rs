@@ -38,7 +38,7 @@ fn the_childs_own_environment_holds_no_key_and_no_way_to_steer_the_runner() {
         let cell = super::cell::Cell::new();
         cell.run("env > loot", off, &["--no-audit"]);
         let loot = cell.read("checkout/loot");
-        assert!(off != "" || loot.contains("CI=true"), "{loot}");
+        assert!(!off.is_empty() || loot.contains("CI=true"), "{loot}");
         loot.contains(super::cell::SECRET) || loot.contains("GITHUB_") || loot.contains("RUNNER_TEMP")
     });
 }
