@@ -12,7 +12,8 @@ use crate::lifecycle::state::PullRequestRuns;
 use crate::policy::attempts::{self, Admission, Wish};
 use crate::report::markdown;
 
-/// Counts the runs for the pull request that this one is about; nothing where it is about none.
+/// Counts the runs for the pull request that this one is about; nothing where it is about none. `None` where the comment that
+/// started this job was answered by an earlier run, so that there is nothing to do.
 ///
 /// # Errors
 /// They are used up, or cannot be told: a refusal with how to go on (exit 6).
@@ -21,14 +22,15 @@ pub(super) async fn count(
     context: Option<&CiContext>,
     key: &str,
     wish: Wish,
+    comment: Option<u64>,
     environment: &Environment,
     checkout: &std::path::Path,
-) -> anyhow::Result<Option<PullRequestRuns>> {
+) -> anyhow::Result<Option<Option<PullRequestRuns>>> {
     let Some((context, number)) = context.and_then(|context| Some((context, context.pull_request_number()?))) else {
-        return Ok(None);
+        return Ok(Some(None));
     };
     let refused = |why: String| Failure::with_code(EXIT_REFUSED, format!("✖ Refused: {why}"));
-    let Some(token) = forge::token(environment) else { return Ok(None) };
+    let Some(token) = forge::token(environment) else { return Ok(Some(None)) };
     let unreadable = |error: crate::github::GithubError| refused(untold(number, &error.to_string()));
     let github = forge::client(environment, &context.api_url, &context.repository, token).map_err(unreadable)?;
     let identity = github.identity(forge::token_kind(environment)).await.map_err(unreadable)?;
@@ -42,15 +44,20 @@ pub(super) async fn count(
         scratch: &scratch,
     };
     let looked = history::look(place).await;
+    // Whoever has a job run again wants it to do something.
+    if context.run.attempt == 1 && comment.is_some_and(|comment| comment <= looked.heard) {
+        super::say("Nothing to do: an earlier run has answered this comment.");
+        return Ok(None);
+    }
     let max = plan.github.max_attempts_per_pr;
     match attempts::admit(looked.known, max, wish) {
-        Admission::Admitted(history) => Ok(Some(PullRequestRuns {
+        Admission::Admitted(history) => Ok(Some(Some(PullRequestRuns {
             number,
             attempt: history.attempts.saturating_add(1),
             spent_before: history.spent,
             last: looked.last,
             heard: looked.heard,
-        })),
+        }))),
         Admission::UsedUp { attempts } => Err(refused(format!(
             "pull request #{number} has had {attempts} runs, and `max-attempts-per-pr` is {max}\n→ Fix: comment `/upshift retry` for \
              one more, or raise `max-attempts-per-pr`"

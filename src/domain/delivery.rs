@@ -78,6 +78,8 @@ pub enum Answer {
     Closed,
     /// A reviewer wants something else.
     ChangesRequested,
+    /// Somebody stopped the run by a comment.
+    Stopped,
 }
 
 impl Answer {
@@ -95,6 +97,7 @@ impl Answer {
             Self::Merged => "merged",
             Self::Closed => "closed",
             Self::ChangesRequested => "changes_requested",
+            Self::Stopped => "stopped",
         }
     }
 
@@ -112,6 +115,7 @@ impl Answer {
             Self::Merged => "merged",
             Self::Closed => "closed",
             Self::ChangesRequested => "changes requested",
+            Self::Stopped => "no longer waited for",
         }
     }
 }

@@ -120,6 +120,17 @@ pub struct PullRequestRuns {
     pub heard: u64,
 }
 
+/// Which comments were heard: each is obeyed once, by whichever process.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Hearing {
+    /// From when on comments count (RFC 3339).
+    pub since: String,
+    /// The last comment that was looked at; 0 for none.
+    pub last: u64,
+    /// Iterations that comments have added.
+    pub added: u32,
+}
+
 impl Delivery {
     /// The commit that the next one is built on.
     #[must_use]
@@ -223,6 +234,9 @@ pub struct RunState {
     /// The runs for the pull request that this one is about.
     #[serde(default)]
     pub runs: Option<PullRequestRuns>,
+    /// Which comments were heard.
+    #[serde(default)]
+    pub hearing: Hearing,
     /// Where a resume takes the run up again that was parked or interrupted.
     #[serde(default)]
     pub resume_at: Option<Box<Phase>>,
@@ -268,6 +282,7 @@ impl RunState {
             delivery: Delivery::default(),
             comment_key: None,
             runs: None,
+            hearing: Hearing::default(),
             resume_at: None,
         }
     }

@@ -2,6 +2,7 @@
 
 mod act;
 mod attempts;
+mod commands;
 mod comment;
 mod doctor;
 mod gate;
