@@ -123,7 +123,8 @@ impl<'a> Setup<'a> {
         plan: Option<&Plan>,
         context: Option<&'a CiContext>,
     ) -> Self {
-        let secrets = secrets(environment, plan);
+        let mut secrets = secrets(environment, plan);
+        secrets.extend(delivery::left_secrets(environment, checkout));
         if let Some(step) = Step::of(environment) {
             step.hide(&secrets);
         }

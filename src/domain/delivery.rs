@@ -23,6 +23,9 @@ pub struct Destination {
     pub head: CommitSha,
     /// The pull request that the run is about.
     pub pull_request: Option<u64>,
+    /// The branch that it goes to.
+    #[serde(default)]
+    pub base: Option<String>,
 }
 
 impl Destination {

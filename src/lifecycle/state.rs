@@ -73,6 +73,9 @@ pub struct Fix {
     pub at: i64,
     /// The branch it is pushed to, once chosen.
     pub branch: Option<String>,
+    /// The head of that branch, where it is that of an open pull request for the same failure.
+    #[serde(default)]
+    pub onto: Option<CommitSha>,
 }
 
 /// A breakpoint that the run stands at.
