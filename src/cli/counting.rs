@@ -1,16 +1,30 @@
 //! How many runs a pull request had, and whether it may have one more.
 
+use std::path::Path;
+
 use super::Failure;
 use super::environment::Environment;
-use super::forge;
+use super::step::Step;
+use super::{forge, setup};
 use crate::config::Plan;
-use crate::domain::ci::CiContext;
+use crate::domain::ci::{CiContext, Forge};
 use crate::domain::outcome::EXIT_REFUSED;
 use crate::github::CommentSlot;
-use crate::lifecycle::history::{self, Place};
+use crate::lifecycle::history::{self, Evidence, Place};
 use crate::lifecycle::state::PullRequestRuns;
 use crate::policy::attempts::{self, Admission, Wish};
 use crate::report::markdown;
+
+/// What is asked.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Asking<'a> {
+    /// Names our comment.
+    pub(super) key: &'a str,
+    /// Who wants the run.
+    pub(super) wish: Wish,
+    /// The comment that gave the command for it, if one did.
+    pub(super) comment: Option<u64>,
+}
 
 /// Counts the runs for the pull request that this one is about; nothing where it is about none. `None` where the comment that
 /// started this job was answered by an earlier run, so that there is nothing to do.
@@ -20,11 +34,9 @@ use crate::report::markdown;
 pub(super) async fn count(
     plan: &Plan,
     context: Option<&CiContext>,
-    key: &str,
-    wish: Wish,
-    comment: Option<u64>,
+    asking: Asking<'_>,
     environment: &Environment,
-    checkout: &std::path::Path,
+    checkout: &Path,
 ) -> anyhow::Result<Option<Option<PullRequestRuns>>> {
     let Some((context, number)) = context.and_then(|context| Some((context, context.pull_request_number()?))) else {
         return Ok(Some(None));
@@ -34,14 +46,18 @@ pub(super) async fn count(
     let unreadable = |error: crate::github::GithubError| refused(untold(number, &error.to_string()));
     let github = forge::client(environment, &context.api_url, &context.repository, token).map_err(unreadable)?;
     let identity = github.identity(forge::token_kind(environment)).await.map_err(unreadable)?;
+    let Asking { key, wish, comment } = asking;
     let marker = markdown::marker(key);
     let scratch = environment.state_home(checkout);
     std::fs::create_dir_all(&scratch)?;
+    let local = plan.audit.as_ref().map(|configured| setup::locate(configured, checkout, environment).live);
     let place = Place {
         github: &github,
         slot: CommentSlot { number, marker: &marker, identity: &identity },
         workflow: context.run.workflow_path.as_deref(),
         scratch: &scratch,
+        local: local.as_deref(),
+        evidence: evidence(context, environment),
     };
     let looked = history::look(place).await;
     // Whoever has a job run again wants it to do something.
@@ -64,6 +80,12 @@ pub(super) async fn count(
         ))),
         Admission::Unknown { why } => Err(refused(untold(number, &why))),
     }
+}
+
+/// `action.yml` keeps the log as an artifact; a script does not, and other forges than GitHub cannot (GITHUB.md 24).
+fn evidence(context: &CiContext, environment: &Environment) -> Evidence {
+    let is_kept = Step::of(environment).is_some_and(Step::is_the_action);
+    if is_kept && context.forge == Forge::Github { Evidence::Artifacts } else { Evidence::Comment }
 }
 
 fn untold(number: u64, why: &str) -> String {

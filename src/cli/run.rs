@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use super::counting::Asking;
 use super::environment::Environment;
 use super::plan::{self, Flags, Resolved};
 use super::setup::{self, Setup};
@@ -48,18 +49,8 @@ async fn begin(resolved: Resolved, environment: &Environment) -> anyhow::Result<
     }
     let key = context.as_ref().map(|context| commenting::key(&plan, &context.run));
     let wish = if order.is(Command::Retry) { Wish::Person } else { Wish::Event };
-    let heard = order.comment();
-    let Some(mut runs) = counting::count(
-        &plan,
-        context.as_ref(),
-        key.as_deref().unwrap_or_default(),
-        wish,
-        heard,
-        environment,
-        &checkout,
-    )
-    .await?
-    else {
+    let asking = Asking { key: key.as_deref().unwrap_or_default(), wish, comment: order.comment() };
+    let Some(mut runs) = counting::count(&plan, context.as_ref(), asking, environment, &checkout).await? else {
         return Ok(EXIT_SUCCESS);
     };
     let folder = setup::working_directory(&checkout, &plan)?;

@@ -39,7 +39,7 @@ pub fn left_by_checkout(folder: &Path, url: &str) -> Option<Left> {
         path.is_absolute().then(|| read(path)).flatten()
     });
     let included: Vec<Entry> = included.flat_map(|text| git_config::parse(&text)).collect();
-    let last = own.iter().chain(&included).filter(|entry| is_header_for(entry, url)).last()?;
+    let last = own.iter().chain(&included).rfind(|entry| is_header_for(entry, url))?;
     left(&last.value)
 }
 
