@@ -72,6 +72,11 @@ impl Journal {
         self.tell(&Event::CallSettled(receipt.clone()));
     }
 
+    /// Lets no write wait for another program any longer; see [`Store::hasten`].
+    pub fn hasten(&mut self) {
+        self.store.hasten();
+    }
+
     /// Keeps a snapshot; see [`Store::save_snapshot`].
     pub fn save_snapshot(&mut self, snapshot: &Snapshot<'_>) {
         self.store.save_snapshot(snapshot);

@@ -273,6 +273,16 @@ impl Store {
         }
     }
 
+    /// From now on no write waits for another program's lock: everything is to end. What the database does not take at once is
+    /// spooled, as ever, and replayed when the log is opened next.
+    pub fn hasten(&mut self) {
+        if self.settings.busy_timeout > DEGRADED_BUSY_TIMEOUT {
+            self.settings.busy_timeout = DEGRADED_BUSY_TIMEOUT;
+            // A database that refuses a setting is slow, no more.
+            drop(self.db.busy_timeout(DEGRADED_BUSY_TIMEOUT));
+        }
+    }
+
     /// Whether writes wait to be replayed.
     pub(super) fn is_degraded(&self) -> bool {
         self.degraded

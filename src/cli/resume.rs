@@ -1,6 +1,7 @@
 //! `upshift resume`: goes on with a run that was killed, interrupted or parked, without paying twice.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use clap::Args as ClapArgs;
 
@@ -48,13 +49,13 @@ async fn go_on(args: Args, environment: &Environment) -> anyhow::Result<u8> {
     let setup = Setup::new(&checkout, environment, Some(&plan), context.as_ref());
     let mut store = setup.open_store(Some(&path))?;
     let workspace = setup.open_workspace(&state.plan).await?;
-    let prepared = setup.prepare(workspace, &state, &loaded.events)?;
+    let prepared = setup.prepare(Arc::clone(&workspace), &state, &loaded.events)?;
     let invocation = store
         .continue_run(&run_id, std::process::id(), &setup.clock().timestamp())
         .map_err(|error| setup::audit_failure(&error))?;
     let mut journal = Journal::new(store, Vec::new());
     let lost = lifecycle::settle_lost(&mut journal, &state, setup.clock())?;
-    lifecycle::recall_touched(&journal, &mut state, &loaded.events, &checkout)?;
+    lifecycle::recall_touched(&journal, &mut state, &loaded.events, &workspace)?;
     let replay = lifecycle::replay_of(&journal, &state)?;
     for listener in setup.listeners(&prepared, &loaded.events) {
         journal.listen(listener);

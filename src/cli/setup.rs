@@ -89,7 +89,7 @@ pub(super) fn block_on<T>(future: impl Future<Output = anyhow::Result<T>>) -> an
 
 /// An audit log that cannot be used: nothing was spent, the user can mend it.
 pub(super) fn audit_failure(error: &AuditError) -> anyhow::Error {
-    Failure::usage(format!("the audit log cannot be used: {error}\nNo LLM calls were made."))
+    Failure::usage(format!("{error}\nNo LLM calls were made."))
 }
 
 /// The folder in which the tests run.

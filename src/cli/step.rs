@@ -66,7 +66,7 @@ impl<'a> Step<'a> {
         if self.is_the_action() {
             // A key may be known by its variable's name and as the plan's.
             let masks: BTreeSet<String> =
-                secrets.iter().filter_map(|secret| workflow_command::add_mask(secret.expose_secret())).collect();
+                secrets.iter().flat_map(|secret| workflow_command::add_masks(secret.expose_secret())).collect();
             masks.iter().for_each(|line| command(line));
         }
     }

@@ -96,7 +96,7 @@ fn decide(engine: &mut Engine<'_>, start: TreeId, first: TestRun, verdict: Verdi
         return stopped_or(engine, Outcome::Budget, String::new());
     }
     let described = judge::describe(&first, engine.world.workspace.root());
-    let candidate = Candidate { failing: baseline.failing.clone(), ..judge::candidate(start, &first, described) };
+    let candidate = Candidate { failing: baseline.failing.clone(), ..judge::candidate(start, &first, &described) };
     engine.state.baseline_ms = first.duration_ms;
     engine.state.framework_seen = Some(first.report.framework);
     engine.state.best = Some(candidate.clone());

@@ -19,6 +19,7 @@ use crate::audit::Snapshot;
 use crate::config::WaitFor;
 use crate::domain::delivery::{Answer, Awaited};
 use crate::domain::event::Event;
+use crate::domain::foreign::Foreign;
 use crate::domain::outcome::Outcome;
 use crate::domain::stop::StopCause;
 use crate::domain::units::CommitSha;
@@ -49,7 +50,7 @@ pub(super) struct Work {
     /// In a few words, for the log.
     pub(super) detail: String,
     /// What is shown to the artisan.
-    pub(super) failures: String,
+    pub(super) failures: Foreign,
     /// The names of what fails.
     pub(super) failing: Vec<String>,
     /// The places that are named.
@@ -230,7 +231,7 @@ fn again(engine: &mut Engine<'_>, fix: &Fix, work: Work, cleared: Event) {
         lost: false,
         ran: true,
         failing: work.failing,
-        failures: redact(&work.failures),
+        failures: Foreign::new(&redact(work.failures.as_str())),
         named: work.named,
     };
     engine.state.best = Some(candidate.clone());

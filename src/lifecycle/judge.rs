@@ -7,6 +7,7 @@ use super::engine::{Engine, LifecycleError};
 use super::first_look;
 use super::state::Candidate;
 use crate::domain::event::Event;
+use crate::domain::foreign::Foreign;
 use crate::domain::test_report::{RunKind, TestReport, TestStatus};
 use crate::domain::units::TreeId;
 use crate::domain::verdict::Verdict;
@@ -73,7 +74,7 @@ pub(super) async fn run(engine: &mut Engine<'_>, tree: TreeId, telling: Telling)
     }
     let described = with_reason(&judgement.verdict, describe(&run, engine.world.workspace.root()));
     let described = settled.put_back.iter().rev().fold(described, |text, note| format!("{note}\n{text}"));
-    let mut candidate = candidate(settled.tree, &run, described);
+    let mut candidate = candidate(settled.tree, &run, &described);
     candidate.fixed.clone_from(&judgement.fixed);
     // Where no test ran at the start, a failing one is no loss.
     let start = engine.state.baseline.as_ref();
@@ -248,14 +249,14 @@ fn with_reason(verdict: &Verdict, described: String) -> String {
 }
 
 /// A tree with what its run says; nothing of F0 is counted as fixed yet.
-pub(super) fn candidate(tree: TreeId, run: &TestRun, failures: String) -> Candidate {
+pub(super) fn candidate(tree: TreeId, run: &TestRun, failures: &str) -> Candidate {
     Candidate {
         tree,
         fixed: BTreeSet::new(),
         lost: false,
         ran: run.report.kind == RunKind::Tests,
         failing: run.report.failing().map(|test| test.name.clone()).collect(),
-        failures,
+        failures: Foreign::new(failures),
         named: named_places(&run.report),
     }
 }

@@ -42,9 +42,9 @@ pub(super) fn compose(engine: &Engine<'_>, candidate: &Candidate) -> Material {
     let likely = list(&ranked, &files, &shown);
     Material {
         objective: Foreign::prose(&state.plan.objective),
-        test_command: state.test_command.clone(),
-        working_directory: state.plan.working_directory.clone(),
-        failures: Foreign::new(&clean(&candidate.failures)),
+        test_command: Foreign::new(&state.test_command),
+        working_directory: state.plan.working_directory.as_deref().map(Foreign::new),
+        failures: Foreign::new(&clean(candidate.failures.as_str())),
         excerpts,
         likely: Foreign::new(&likely),
         brief: None,
@@ -109,7 +109,7 @@ fn pointers(files: &[String], candidate: &Candidate, touched: &BTreeSet<String>,
     let mut found: Vec<String> = candidate.named.iter().filter_map(|(path, _)| in_tree(path, files)).collect();
     found.extend(touched.iter().filter(|path| files.contains(path)).cloned());
     let parts = |c: char| c.is_whitespace() || "()[]{}<>'\"`,;:=".contains(c);
-    let words = candidate.failures.split(parts).take(MAX_WORDS).chain(command.split(parts));
+    let words = candidate.failures.as_str().split(parts).take(MAX_WORDS).chain(command.split(parts));
     let paths = words.map(|word| word.trim_end_matches('.')).filter(|word| word.contains('.'));
     found.extend(paths.filter_map(|word| in_tree(word, files)));
     let mut seen = BTreeSet::new();
@@ -144,7 +144,7 @@ fn excerpts(
         if size > 0 && size <= left {
             left -= size;
             shown.push(file.path.clone());
-            excerpts.push(Excerpt { label: excerpt.0, text: Foreign::revealed(&excerpt.1) });
+            excerpts.push(Excerpt { label: Foreign::new(&excerpt.0), text: Foreign::revealed(&excerpt.1) });
         }
     }
     (excerpts, shown)
@@ -205,7 +205,7 @@ mod tests {
             fixed: BTreeSet::new(),
             lost: false,
             failing: Vec::new(),
-            failures: "case_one: f(1) gave 3, want 2 (at mod.py).".to_owned(),
+            failures: Foreign::new("case_one: f(1) gave 3, want 2 (at mod.py)."),
             named: Vec::new(),
         };
         let touched = BTreeSet::from(["lib/add.sh".to_owned(), "gone.sh".to_owned()]);

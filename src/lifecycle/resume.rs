@@ -1,7 +1,5 @@
 //! Going on with a run that was killed, parked or interrupted.
 
-use std::path::Path;
-
 use super::engine::LifecycleError;
 use super::state::{Phase, RunState, STATE_VERSION};
 use crate::audit::{AuditError, CallReservation, Journal, LoadedRun};
@@ -11,6 +9,7 @@ use crate::domain::outcome::Outcome;
 use crate::domain::receipt::{CallStatus, Receipt};
 use crate::policy::escalation::Position;
 use crate::session::{self, Replay};
+use crate::workspace::Workspace;
 
 /// Reads a run's saved state and puts an interrupted one back before its next iteration.
 ///
@@ -112,7 +111,7 @@ pub fn recall_touched(
     journal: &Journal,
     state: &mut RunState,
     events: &[Event],
-    root: &Path,
+    workspace: &Workspace,
 ) -> Result<(), AuditError> {
     if state.phase != Phase::Iterating {
         return Ok(());
@@ -123,18 +122,12 @@ pub fn recall_touched(
         let Event::ToolFinished { name, subject, .. } = event else { return None };
         session::writes(name).then(|| subject.clone())
     });
-    state.touched.extend(told.filter(|path| is_inside(path)));
+    state.touched.extend(told.filter_map(|path| workspace.recorded(&path)));
     let recorded = journal.store().recorded_replies(&state.run_id, tier_index, iteration)?;
     let replies = recorded.iter().filter_map(|(_, reply)| reply.as_ref());
-    let asked = replies.flat_map(|reply| session::wants_written(root, reply));
-    state.touched.extend(asked.filter(|path| is_inside(path)));
+    let asked = replies.flat_map(|reply| session::wants_written(workspace, reply));
+    state.touched.extend(asked);
     Ok(())
-}
-
-/// Whether a path as a model wrote it stays in the checkout by its words; the workspace checks the rest.
-fn is_inside(path: &str) -> bool {
-    let mut parts = Path::new(path).components();
-    !path.is_empty() && parts.all(|part| matches!(part, std::path::Component::Normal(_) | std::path::Component::CurDir))
 }
 
 /// The replies of the iteration that was under way, so that they are not paid for twice.

@@ -20,6 +20,8 @@ use crate::workspace::ToolError;
 
 /// The longest brief that is passed on, in characters.
 const BRIEF_CHARS: usize = 4_000;
+/// How many of a critic's objections the next artisan is given: more are not worked off in one iteration.
+const MOST_OBJECTIONS: usize = 20;
 /// What `run_tests` tells a model, in characters at most.
 const RUN_TESTS_CHARS: usize = 3_000;
 /// How much of an allowed command's output is kept from each end, in bytes; the session shortens it further.
@@ -108,7 +110,9 @@ pub(super) fn objections(report: &FinalReport) -> Vec<Foreign> {
     match report {
         FinalReport::Approve { .. } => Vec::new(),
         FinalReport::Reject { summary, issues } if issues.is_empty() => said(summary),
-        FinalReport::Reject { issues, .. } => issues.iter().map(|issue| Foreign::capped(issue, BRIEF_CHARS)).collect(),
+        FinalReport::Reject { issues, .. } => {
+            issues.iter().take(MOST_OBJECTIONS).map(|issue| Foreign::capped(issue, BRIEF_CHARS)).collect()
+        }
         FinalReport::Done { .. }
         | FinalReport::Briefed { .. }
         | FinalReport::Blocked { .. }

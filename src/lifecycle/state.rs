@@ -9,6 +9,7 @@ use crate::config::Plan;
 use crate::domain::attempt::{Attempt, TierExit, TierResult};
 use crate::domain::budget::Beneficiary;
 use crate::domain::delivery::{Awaited, Destination};
+use crate::domain::foreign::Foreign;
 use crate::domain::ladder::Tier;
 use crate::domain::outcome::Outcome;
 use crate::domain::units::{CommitSha, MicroUsd, RunId, TreeId};
@@ -157,7 +158,7 @@ pub struct Candidate {
     /// Its failing tests by name.
     pub failing: Vec<String>,
     /// Its failures as a model is shown them.
-    pub failures: String,
+    pub failures: Foreign,
     /// The places that its failures name: path and line.
     pub named: Vec<(String, Option<u32>)>,
 }

@@ -32,8 +32,9 @@ const MAX_BULLETS: usize = 5;
 pub fn render(view: &RunView, style: Style) -> String {
     let mut lines = vec![verdict(view, style), String::new()];
     lines.extend(summary(view, style));
-    lines.extend(errors(view));
-    lines.extend(extras(view));
+    let extras = extras(view);
+    lines.extend(errors(view, &extras));
+    lines.extend(extras);
     let mut text = lines.join("\n");
     text.push('\n');
     text
@@ -157,13 +158,19 @@ fn audit(view: &RunView) -> String {
     format!("{place}  (run: {})", plain::line(run.run_id.short()))
 }
 
-fn errors(view: &RunView) -> Vec<String> {
+fn errors(view: &RunView, extras: &[String]) -> Vec<String> {
     let mut lines = Vec::new();
-    let failed = words::verdict(view).0 == Mark::Bad;
-    // What the verdict or a tier's line says in full is not said again.
+    let (mark, sentence) = words::verdict(view);
+    let failed = mark == Mark::Bad;
+    // What the verdict or a tier's line says in full is not said again; a reason that no line gives was not said.
+    let verdict = say(&sentence);
+    let told = |reason: &str| {
+        let words = plain::clipped_line(reason, MAX_SPEECH);
+        !words.is_empty() && (verdict.contains(&words) || extras.iter().any(|line| line.contains(&words)))
+    };
     let said = |error: &&String| {
         let reasons = view.tiers.iter().filter_map(|tier| tier.reason.as_deref());
-        reasons.chain([view.stop_reason()]).any(|reason| !reason.is_empty() && error.ends_with(reason))
+        reasons.chain([view.stop_reason()]).any(|reason| error.ends_with(reason) && told(reason))
     };
     let errors: Vec<&String> = view.recent_errors.iter().filter(|error| !said(error)).collect();
     if !errors.is_empty() && failed {

@@ -10,6 +10,9 @@ const MAX_ANNOTATION_CHARS: usize = 4_096;
 /// Shorter values are no secrets, and masking them would make the log unreadable.
 const MIN_MASK_BYTES: usize = 8;
 
+/// How the first and last lines of a PEM block begin; every such file has them.
+const PEM_FRAME: &str = "-----";
+
 /// The kind of an annotation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Annotation {
@@ -55,10 +58,18 @@ pub fn end_group() -> String {
     "::endgroup::".to_owned()
 }
 
-/// Makes the runner mask a value in the log from now on; `None` for what it would refuse (empty) or what would mask ordinary text.
+/// Makes the runner mask a value in the log from now on: the whole, and each line of one that has several, since a log is
+/// masked line by line and a key is printed so. GitHub's runner splits a value itself (GITHUB.md 20), others that run workflows
+/// do not. None for what the runner would refuse (empty) or what would mask ordinary text: short values, short lines such as a
+/// brace, the frame of a PEM block.
 #[must_use]
-pub fn add_mask(secret: &str) -> Option<String> {
-    (secret.trim().len() >= MIN_MASK_BYTES).then(|| format!("::add-mask::{}", escape_data(secret)))
+pub fn add_masks(secret: &str) -> Vec<String> {
+    let secret = secret.trim();
+    let whole = (!secret.is_empty()).then_some(secret);
+    let lines =
+        secret.split(['\r', '\n']).map(str::trim).filter(|line| *line != secret && !line.starts_with(PEM_FRAME));
+    let telling = whole.into_iter().chain(lines).filter(|value| value.len() >= MIN_MASK_BYTES);
+    telling.map(|value| format!("::add-mask::{}", escape_data(value))).collect()
 }
 
 /// Lines that the runner takes for text, whatever they hold: nothing in them is a command until the token comes again. The token
@@ -98,10 +109,23 @@ mod tests {
     }
 
     #[test]
-    fn secrets_are_masked_line_by_line_and_words_are_not() {
-        assert_eq!(add_mask("-----BEGIN-----\nabc%\n").as_deref(), Some("::add-mask::-----BEGIN-----%0Aabc%25%0A"));
-        assert_eq!(add_mask("true"), None);
-        assert_eq!(add_mask("        \n"), None);
+    fn secrets_are_masked_whole_and_line_by_line_and_words_are_not() {
+        let pem = "-----BEGIN KEY-----\r\n  MIIEvQIBADAN%\nBgkqhkiG9w0B\n==\n-----END KEY-----\n";
+        let masks = add_masks(pem);
+        assert_eq!(
+            masks,
+            [
+                "::add-mask::-----BEGIN KEY-----%0D%0A  MIIEvQIBADAN%25%0ABgkqhkiG9w0B%0A==%0A-----END KEY-----",
+                "::add-mask::MIIEvQIBADAN%25",
+                "::add-mask::BgkqhkiG9w0B",
+            ]
+        );
+        assert!(masks.iter().all(|mask| mask.lines().count() == 1), "each is one command");
+        assert_eq!(add_masks("sk-0123456789\n"), ["::add-mask::sk-0123456789"], "without the line break of a file");
+        assert_eq!(add_masks("{\n\"key\": \"s3cr3t-0123\"\n}").len(), 2, "a brace masks nothing");
+        for nothing in ["true", "        \n", ""] {
+            assert!(add_masks(nothing).is_empty(), "{nothing:?}");
+        }
     }
 
     #[test]

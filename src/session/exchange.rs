@@ -182,6 +182,8 @@ impl Session<'_, '_> {
         }
         match answer {
             Err(cause) => {
+                // The end must not wait for another program's lock on the log.
+                self.ports.journal.hasten();
                 let settlement = Settlement {
                     status: CallStatus::Aborted,
                     usage: None,

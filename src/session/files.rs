@@ -1,98 +1,32 @@
-//! What the text protocol and `write_file` must know of a file before it is changed.
+//! What the text protocol and `write_file` make of a file's text before it is changed.
 //!
-//! Invariant: writes nothing; whether a path may be touched is decided by the workspace, which does the writing.
-
-use std::fs;
-use std::path::{Component, Path, PathBuf};
+//! Pure: `present` is what [`crate::workspace::Workspace::look`] found, `None` for nothing. Invariant: touches no file; whether
+//! a path may be touched is decided by the workspace, which does the reading and the writing.
 
 use super::action::{Existing, Source};
 use super::completeness::{self, Intent};
-
-/// Larger files are no source code that a model rewrites whole.
-const MAX_TEXT_BYTES: u64 = 2_000_000;
-
-/// What is at a path now.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Present {
-    /// Nothing.
-    Absent,
-    /// A text.
-    Text(String),
-    /// Something that is no text file inside the tree: binary, a folder, too large, outside.
-    Other,
-}
-
-/// Looks at a path.
-pub(super) fn look(root: &Path, path: &str) -> Present {
-    let Ok(real) = fs::canonicalize(root.join(path)) else { return Present::Absent };
-    let fits = fs::metadata(&real).is_ok_and(|data| data.is_file() && data.len() <= MAX_TEXT_BYTES);
-    if !real.starts_with(root) || !fits {
-        return Present::Other;
-    }
-    fs::read_to_string(&real).map_or(Present::Other, Present::Text)
-}
-
-/// A path relative to the root, links and dots resolved: what the change is recorded under.
-pub(super) fn recorded(root: &Path, path: &str) -> String {
-    let full = root.join(path);
-    let mut missing: Vec<PathBuf> = Vec::new();
-    let mut there = full.as_path();
-    let real = loop {
-        // A deleted file is resolved by its folder: the last part itself may have been a link.
-        match fs::canonicalize(there) {
-            Ok(real) => break real,
-            Err(_) => match (there.parent(), there.file_name()) {
-                (Some(parent), Some(name)) => {
-                    missing.push(PathBuf::from(name));
-                    there = parent;
-                }
-                _ => return lexical(path),
-            },
-        }
-    };
-    let full = missing.into_iter().rev().fold(real, |base, part| base.join(part));
-    full.strip_prefix(root).map_or_else(|_| lexical(path), |inside| inside.to_string_lossy().into_owned())
-}
-
-fn lexical(path: &str) -> String {
-    let mut parts = PathBuf::new();
-    for part in Path::new(path).components() {
-        match part {
-            Component::Normal(name) => parts.push(name),
-            Component::ParentDir => {
-                parts.pop();
-            }
-            Component::CurDir | Component::RootDir | Component::Prefix(_) => {}
-        }
-    }
-    parts.to_string_lossy().into_owned()
-}
 
 /// Settles what is to be written for a whole file, or says why nothing is.
 ///
 /// # Errors
 /// In words for the model.
-pub(super) fn whole(present: &Present, path: &str, content: String, source: &Source) -> Result<String, String> {
+pub(super) fn whole(present: Option<&str>, path: &str, content: String, source: &Source) -> Result<String, String> {
     let Source::Block { existing, header } = source else {
-        let old = if let Present::Text(old) = present { old.as_str() } else { "" };
+        let old = present.unwrap_or_default();
         return completeness::objection(path, old, &content, Intent::Explicit).map_or(Ok(content), Err);
     };
     let old = match (present, existing) {
-        (Present::Other, _) => {
-            return Err(format!("{path} is no text file that can be replaced. Nothing was written."));
-        }
-        (Present::Absent, Existing::Required) => {
+        (None, Existing::Required) => {
             return Err(format!(
                 "there is no {path}. Nothing was written. For a new file put its path alone on the line before the block."
             ));
         }
-        (Present::Text(old), Existing::Forbidden) if !old.trim().is_empty() => {
+        (Some(old), Existing::Forbidden) if !old.trim().is_empty() => {
             return Err(format!(
                 "{path} exists, but the old part of your block is empty. Nothing was changed. Fill in the old lines."
             ));
         }
-        (Present::Absent, _) => "",
-        (Present::Text(old), _) => old.as_str(),
+        (present, _) => present.unwrap_or_default(),
     };
     let content = match header {
         Some(line) if old.lines().next() == Some(line.as_str()) => format!("{line}\n{content}"),
@@ -122,8 +56,8 @@ fn in_the_manner_of(old: &str, content: String) -> String {
 ///
 /// # Errors
 /// In words for the model.
-pub(super) fn lines(present: &Present, path: &str, old: String, new: String) -> Result<(String, String), String> {
-    let Present::Text(text) = present else { return Ok((old, new)) };
+pub(super) fn lines(present: Option<&str>, path: &str, old: String, new: String) -> Result<(String, String), String> {
+    let Some(text) = present else { return Ok((old, new)) };
     let text = text.replace("\r\n", "\n");
     let matches: Vec<(usize, bool)> =
         text.match_indices(&old).map(|(at, found)| (at, is_aligned(&text, at, found.len()))).collect();
@@ -158,16 +92,12 @@ fn is_aligned(text: &str, at: usize, length: usize) -> bool {
 mod tests {
     use super::*;
 
-    fn text(text: &str) -> Present {
-        Present::Text(text.to_owned())
-    }
-
     fn block(existing: Existing) -> Source {
         Source::Block { existing, header: None }
     }
 
     fn edit(old_file: &str, old: &str, new: &str) -> Result<String, String> {
-        let (old, new) = lines(&text(old_file), "a", old.to_owned(), new.to_owned())?;
+        let (old, new) = lines(Some(old_file), "a", old.to_owned(), new.to_owned())?;
         assert_eq!(old_file.matches(&old).count(), 1, "{old:?} must match exactly once");
         Ok(old_file.replacen(&old, &new, 1))
     }
@@ -191,44 +121,26 @@ mod tests {
 
     #[test]
     fn blocks_keep_line_ends_and_the_missing_last_newline() {
-        let written = whole(&text("a\r\nb"), "a.txt", "a\nc\n".to_owned(), &block(Existing::Either)).unwrap();
+        let written = whole(Some("a\r\nb"), "a.txt", "a\nc\n".to_owned(), &block(Existing::Either)).unwrap();
         assert_eq!(written, "a\r\nc");
-        let written = whole(&text("a\nb\n"), "a.txt", "a\nc\n".to_owned(), &block(Existing::Either)).unwrap();
+        let written = whole(Some("a\nb\n"), "a.txt", "a\nc\n".to_owned(), &block(Existing::Either)).unwrap();
         assert_eq!(written, "a\nc\n");
     }
 
     #[test]
     fn blocks_mind_whether_the_file_is_there() {
         let x = || "x\n".to_owned();
-        assert!(whole(&Present::Absent, "a", x(), &block(Existing::Required)).is_err());
-        assert!(whole(&text("y\n"), "a", x(), &block(Existing::Forbidden)).is_err());
-        assert!(whole(&Present::Other, "a", x(), &block(Existing::Either)).is_err());
-        assert_eq!(whole(&Present::Absent, "a", x(), &block(Existing::Forbidden)), Ok(x()));
-        assert_eq!(whole(&text("\n"), "a", x(), &block(Existing::Forbidden)), Ok(x()));
+        assert!(whole(None, "a", x(), &block(Existing::Required)).is_err());
+        assert!(whole(Some("y\n"), "a", x(), &block(Existing::Forbidden)).is_err());
+        assert_eq!(whole(None, "a", x(), &block(Existing::Forbidden)), Ok(x()));
+        assert_eq!(whole(Some("\n"), "a", x(), &block(Existing::Forbidden)), Ok(x()));
     }
 
     #[test]
     fn a_first_comment_with_the_path_is_kept_only_where_the_file_has_it() {
         let source = Source::Block { existing: Existing::Either, header: Some("// a.rs".to_owned()) };
         let new = || "let x = 2;\n".to_owned();
-        assert_eq!(whole(&text("// a.rs\nlet x = 1;\n"), "a.rs", new(), &source).unwrap(), "// a.rs\nlet x = 2;\n");
-        assert_eq!(whole(&text("let x = 1;\n"), "a.rs", new(), &source).unwrap(), "let x = 2;\n");
-    }
-
-    #[test]
-    fn changes_are_recorded_under_their_real_path() {
-        let dir = tempfile::tempdir().unwrap();
-        let root = fs::canonicalize(dir.path()).unwrap();
-        fs::create_dir(root.join("src")).unwrap();
-        fs::write(root.join("src/a.rs"), "x").unwrap();
-        assert_eq!(recorded(&root, "./src/../src/a.rs"), "src/a.rs");
-        assert_eq!(recorded(&root, &root.join("src/a.rs").to_string_lossy()), "src/a.rs");
-        assert_eq!(recorded(&root, "src/gone/b.rs"), "src/gone/b.rs");
-        #[cfg(unix)]
-        {
-            std::os::unix::fs::symlink("src", root.join("link")).unwrap();
-            assert_eq!(recorded(&root, "link/a.rs"), "src/a.rs");
-            assert_eq!(recorded(&root, "link/new.rs"), "src/new.rs");
-        }
+        assert_eq!(whole(Some("// a.rs\nlet x = 1;\n"), "a.rs", new(), &source).unwrap(), "// a.rs\nlet x = 2;\n");
+        assert_eq!(whole(Some("let x = 1;\n"), "a.rs", new(), &source).unwrap(), "let x = 2;\n");
     }
 }

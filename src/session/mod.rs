@@ -31,11 +31,10 @@ pub use ports::{Memory, Ports, Replay, RunCommand, RunTests, ToolFuture, Toolbox
 pub use spec::{Limits, Lineage, SessionSpec};
 pub use turns::SNAPSHOT_KIND;
 
-use std::path::Path;
-
 use crate::domain::chat::Reply;
 use crate::domain::event::Event;
 use crate::domain::ladder::Role;
+use crate::workspace::Workspace;
 use turns::Session;
 
 /// Whether the tool of that name changes files.
@@ -44,9 +43,9 @@ pub fn writes(tool_name: &str) -> bool {
     tool::Tool::named(tool_name).is_some_and(toolroom::writes)
 }
 
-/// The files below a root that a reply asks to be changed, by tool calls or in text, as the change is recorded.
+/// The files of a workspace that a reply asks to be changed, by tool calls or in text, as the change is recorded.
 #[must_use]
-pub fn wants_written(root: &Path, reply: &Reply) -> Vec<String> {
+pub fn wants_written(workspace: &Workspace, reply: &Reply) -> Vec<String> {
     let called = reply.tool_calls.iter().filter(|call| writes(&call.name));
     let called = called.filter_map(|call| call.arguments.get("path")?.as_str().map(str::to_owned));
     let items = text_protocol::read(&reply.text, Role::Artisan, text_protocol::Heed::Everything);
@@ -54,7 +53,7 @@ pub fn wants_written(root: &Path, reply: &Reply) -> Vec<String> {
         text_protocol::Item::Act(action) => action.writes_to().map(str::to_owned),
         text_protocol::Item::Refuse { .. } => None,
     });
-    called.chain(told).map(|path| files::recorded(root, &path)).collect()
+    called.chain(told).filter_map(|path| workspace.recorded(&path)).collect()
 }
 
 /// Holds one role's conversation to its end.

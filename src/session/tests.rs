@@ -40,6 +40,8 @@ use crate::workspace::{PathRules, Workspace};
 const USAGE: Usage = Usage { input: 100, output: 20, cache_read: 0, cache_write: 0, reasoning: 0 };
 /// A dollar and two dollars a million tokens: one and two micro-dollars a token.
 const PRICE: Price = Price { input: 1_000_000, output: 2_000_000, cache_read: 100_000, cache_write: 1_250_000 };
+/// What the log takes out of everything that it keeps.
+const SECRET: &str = "sk-very-secret-0123456789";
 const CALC: &str = "def add(a, b):\n    return a - b\n";
 
 /// One answer of the scripted provider.
@@ -157,7 +159,8 @@ impl Bench {
         let trigger = Rc::new(RefCell::new(None));
         let recorder = Recorder { events: Rc::clone(&events), trigger: Rc::clone(&trigger) };
         let run = RunId::random();
-        let mut store = Store::in_memory(Arc::new(Redactor::default())).unwrap();
+        let redactor = Redactor::new(&[secrecy::SecretString::from(SECRET)]);
+        let mut store = Store::in_memory(Arc::new(redactor)).unwrap();
         store.begin_run(&started(&run), 1, "{}").unwrap();
         let info = ModelInfo {
             context_window: 200_000,

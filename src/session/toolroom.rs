@@ -4,7 +4,6 @@
 //! order; the report comes last. Every wish gets an answer, whatever happens, so that no vendor misses one.
 //! Invariant: ends within [`STOP_GRACE`] of a stop.
 
-use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -187,7 +186,6 @@ impl Toolroom {
             }
             Ok(action) => action,
         };
-        let root = ports.toolbox.workspace.root().to_owned();
         let workspace = Arc::clone(&ports.toolbox.workspace);
         match action {
             Action::ListFiles { .. } | Action::ReadFile { .. } | Action::Search { .. } => {
@@ -201,17 +199,16 @@ impl Toolroom {
                 }
             }
             Action::EditFile { path, old, new, matching } => {
-                let done = edit(&workspace, &root, path, (old, new), *matching);
-                self.wrote(&root, path, done)
+                let done = edit(&workspace, path, (old, new), *matching);
+                self.wrote(&workspace, path, done)
             }
             Action::WriteFile { path, content, source } => {
-                let done = write(&workspace, &root, path, content, source);
-                self.wrote(&root, path, done)
+                let done = write(&workspace, path, content, source);
+                self.wrote(&workspace, path, done)
             }
             Action::DeleteFile { path } => {
-                let recorded = files::recorded(&root, path);
                 let done = workspace.delete_file(path);
-                self.wrote(&root, &recorded, done)
+                self.wrote(&workspace, path, done)
             }
             Action::RunTests { filter } => {
                 let Some(run) = &ports.toolbox.run_tests else {
@@ -234,9 +231,9 @@ impl Toolroom {
         }
     }
 
-    fn wrote(&mut self, root: &Path, path: &str, done: Result<String, ToolError>) -> Done {
+    fn wrote(&mut self, workspace: &Workspace, path: &str, done: Result<String, ToolError>) -> Done {
         if done.is_ok() {
-            let path = files::recorded(root, path);
+            let path = workspace.recorded(path).unwrap_or_else(|| path.to_owned());
             if !self.wrote.contains(&path) {
                 self.wrote.push(path);
             }
@@ -263,6 +260,9 @@ impl Toolroom {
             Ok(Ok(text)) => (true, text),
             Ok(Err(text)) => (false, text),
             Err(halt) => {
+                if matches!(halt, Halt::Stopped(_)) {
+                    ports.journal.hasten();
+                }
                 let text = match &halt {
                     Halt::Fatal(message) => message.clone(),
                     Halt::Stopped(_) => "stopped.".to_owned(),
@@ -280,7 +280,7 @@ impl Toolroom {
         let subject: String = subject.split_whitespace().collect::<Vec<_>>().join(" ");
         let subject: String = subject.chars().take(MAX_SUBJECT_CHARS).collect();
         let written = wish.action.as_ref().ok().and_then(Action::writes_to);
-        let written = written.map(|path| files::recorded(ports.toolbox.workspace.root(), path));
+        let written = written.and_then(|path| ports.toolbox.workspace.recorded(path));
         ports.journal.emit(&Event::ToolFinished {
             role: self.role,
             turn: turn.number,
@@ -373,13 +373,7 @@ fn read(workspace: &Workspace, action: &Action) -> Result<String, ToolError> {
     }
 }
 
-fn edit(
-    workspace: &Workspace,
-    root: &Path,
-    path: &str,
-    (old, new): (&str, &str),
-    matching: Matching,
-) -> Result<String, ToolError> {
+fn edit(workspace: &Workspace, path: &str, (old, new): (&str, &str), matching: Matching) -> Result<String, ToolError> {
     if let Some(line) = completeness::stand_in(path, old, new) {
         let line = line.trim();
         return Err(ToolError::ForModel(format!(
@@ -389,16 +383,21 @@ fn edit(
     match matching {
         Matching::Text => workspace.edit_file(path, old, new),
         Matching::Lines => {
-            let present = files::look(root, path);
+            let present = workspace.look(path)?;
             let (old, new) =
-                files::lines(&present, path, old.to_owned(), new.to_owned()).map_err(ToolError::ForModel)?;
+                files::lines(present.as_deref(), path, old.to_owned(), new.to_owned()).map_err(ToolError::ForModel)?;
             workspace.edit_file(path, &old, &new)
         }
     }
 }
 
-fn write(workspace: &Workspace, root: &Path, path: &str, content: &str, source: &Source) -> Result<String, ToolError> {
-    let present = files::look(root, path);
-    let content = files::whole(&present, path, content.to_owned(), source).map_err(ToolError::ForModel)?;
+fn write(workspace: &Workspace, path: &str, content: &str, source: &Source) -> Result<String, ToolError> {
+    let present = match (workspace.look(path), source) {
+        (Ok(present), _) => present,
+        (Err(error), Source::Block { .. }) => return Err(error),
+        // A call says plainly that the file is to be replaced, whatever it is now; `write_file` has the last word.
+        (Err(_told_by_the_tool), Source::Call) => None,
+    };
+    let content = files::whole(present.as_deref(), path, content.to_owned(), source).map_err(ToolError::ForModel)?;
     workspace.write_file(path, &content)
 }

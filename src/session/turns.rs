@@ -272,6 +272,9 @@ impl<'s, 'a> Session<'s, 'a> {
 
     /// Keeps the conversation, tells the end, and hands it back.
     pub(super) fn finish(self, ending: Ending) -> SessionEnd {
+        if self.ports.stop.raised().is_some() {
+            self.ports.journal.hasten();
+        }
         let first = self.spec.targets.first().cloned();
         let unknown = || ModelId { provider: "none".to_owned(), model: "none".to_owned() };
         let target = self.answered.clone().or(first).unwrap_or_else(unknown);

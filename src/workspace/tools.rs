@@ -13,6 +13,7 @@ use crate::policy::guard::Guard;
 
 mod edit;
 mod list;
+mod look;
 mod read;
 mod search;
 mod suggest;

@@ -162,6 +162,19 @@ fn a_full_tier_asks_librarian_artisan_and_critic_in_that_order() {
     let log = Log::open(&database);
     let roles = log.rows("SELECT DISTINCT role FROM model_calls ORDER BY rowid");
     assert_eq!(roles, [["librarian"], ["artisan"], ["critic"]]);
+    // The tree of sessions: the librarian's is the root, the others hang below it; so it is in every receipt.
+    let tree = "SELECT role, COUNT(DISTINCT session_id), session_id = root_session_id, parent_session_id IS NULL, \
+                COALESCE(parent_session_id, root_session_id) = (SELECT session_id FROM model_calls ORDER BY rowid LIMIT 1), \
+                COUNT(DISTINCT root_session_id) FROM model_calls GROUP BY role, root_session_id ORDER BY MIN(rowid)";
+    assert_eq!(
+        log.rows(tree),
+        [
+            ["librarian", "1", "1", "1", "1", "1"],
+            ["artisan", "1", "0", "0", "1", "1"],
+            ["critic", "1", "0", "0", "1", "1"]
+        ]
+    );
+    assert_eq!(log.number("SELECT COUNT(DISTINCT root_session_id) FROM model_calls"), 1);
     let models = log.rows("SELECT model_librarian, model_critic FROM tier_attempts");
     assert_eq!(models, [["anthropic/claude-haiku-4-5", "anthropic/claude-haiku-4-5"]]);
     server.finish();

@@ -54,6 +54,12 @@ impl Foreign {
         Self(clean)
     }
 
+    /// The text as a name or command stands in a sentence of ours: on one line.
+    #[must_use]
+    pub fn one_line(&self) -> String {
+        self.0.split_whitespace().collect::<Vec<_>>().join(" ")
+    }
+
     /// Whether there is nothing to show.
     #[must_use]
     pub fn is_empty(&self) -> bool {

@@ -5,6 +5,7 @@ use super::super::outside::Outside;
 use super::super::state::Wait;
 use super::{Seen, Work};
 use crate::domain::delivery::Answer;
+use crate::domain::foreign::Foreign;
 use crate::domain::test_report::TestReport;
 use crate::domain::verdict::Exit;
 use crate::github::checks::{self, CiState, Item, ItemKind, Question};
@@ -136,7 +137,8 @@ async fn red(engine: &Engine<'_>, github: &GitHub, wait: &Wait, failing: &[Item]
     }
     named.truncate(MOST_PLACES);
     let detail = names(failing);
-    Ok(Seen::Work(Answer::Red, Work { detail, failures: told, failing: tests, named, signature }))
+    let failures = Foreign::new(&told);
+    Ok(Seen::Work(Answer::Red, Work { detail, failures, failing: tests, named, signature }))
 }
 
 /// What of a job matters.

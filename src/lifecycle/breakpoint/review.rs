@@ -5,6 +5,7 @@ use super::super::state::Wait;
 use super::{Seen, Work, pull_request};
 use crate::domain::clock::Timestamp;
 use crate::domain::delivery::Answer;
+use crate::domain::foreign::Foreign;
 use crate::github::{GitHub, GithubError, PullState, RepoRole, ReviewState, User};
 
 /// By this word a remark is addressed to us.
@@ -33,9 +34,10 @@ pub(super) async fn look(engine: &Engine<'_>, github: &GitHub, wait: &Wait) -> R
     if remarks.is_empty() {
         return Ok(Seen::Moving);
     }
-    let text: Vec<String> = remarks.iter().map(|remark| remark.text.clone()).collect();
+    let text: Vec<&str> = remarks.iter().map(|remark| remark.text.as_str()).collect();
     let by: Vec<&str> = remarks.iter().map(|remark| remark.by.as_str()).collect();
-    let failures = format!("The tests pass, but a reviewer asks for changes:\n\n{}\n", text.join("\n\n"));
+    let told = format!("The tests pass, but a reviewer asks for changes:\n\n{}\n", text.join("\n\n"));
+    let failures = Foreign::new(&told);
     let named = remarks.iter().filter_map(|remark| remark.place.clone()).collect();
     let failing = vec![format!("the review of #{number}")];
     let work =
@@ -46,7 +48,8 @@ pub(super) async fn look(engine: &Engine<'_>, github: &GitHub, wait: &Wait) -> R
 /// What a reviewer said.
 struct Remark {
     by: String,
-    text: String,
+    /// What a reader of the page sees of it, behind its place.
+    text: Foreign,
     place: Option<(String, Option<u32>)>,
 }
 
@@ -80,13 +83,16 @@ async fn remarks(engine: &Engine<'_>, github: &GitHub, number: u64) -> Result<Ve
 }
 
 fn remark(user: Option<&User>, body: &str, place: Option<(String, Option<u32>)>) -> Option<Remark> {
-    let text: String = body.trim().chars().take(REMARK_CHARS).collect();
+    let said = Foreign::prose(body).cut(REMARK_CHARS);
+    if said.is_empty() {
+        return None;
+    }
     let at = place.as_ref().map(|(path, line)| match line {
         Some(line) => format!("{path}:{line}: "),
         None => format!("{path}: "),
     });
-    let text = format!("{}{text}", at.unwrap_or_default());
-    (!text.is_empty()).then(|| Remark { by: user.map(|user| user.login.clone()).unwrap_or_default(), text, place })
+    let text = Foreign::new(&format!("{}{}", at.unwrap_or_default(), said.as_str().trim()));
+    Some(Remark { by: user.map(|user| user.login.clone()).unwrap_or_default(), text, place })
 }
 
 /// Who may tell us what to do: people with write access, each asked about once.

@@ -118,6 +118,23 @@ async fn the_conversation_is_kept_as_a_snapshot() {
     assert!(kept["entries"].to_string().contains("return a - b"));
 }
 
+/// What the log knows as a secret is in no kept conversation: not as a tool printed it, not as the model says or writes it.
+#[tokio::test(start_paused = true)]
+async fn a_kept_conversation_holds_no_secret() {
+    let leak = format!("The key is {SECRET}.");
+    let write = ("write_file", json!({"path": "src/key.py", "content": format!("KEY = '{SECRET}'\n")}));
+    let said = Step::Reply(reply(&leak, &[("read_file", json!({"path": "calc.py"})), write]));
+    let last = calls(&[("final_report", json!({"summary": leak, "status": "done"}))]);
+    let mut bench = Bench::new(vec![says(&leak), said, last]);
+    std::fs::write(bench.repo().join("calc.py"), format!("KEY = '{SECRET}'\n")).unwrap();
+    bench.redactor = Redactor::new(&[secrecy::SecretString::from(SECRET)]);
+    let end = bench.run().await;
+    let kept = bench.journal.store().load_snapshot(&bench.run, SNAPSHOT_KIND, &end.session_id).unwrap().unwrap();
+    assert!(!kept.contains(SECRET) && kept.matches("***").count() >= 4, "{kept}");
+    let recorded = bench.journal.store().recorded_replies(&bench.run, 1, 2).unwrap();
+    assert!(!serde_json::to_string(&recorded).unwrap().contains(SECRET), "nor in a reply that is kept for a resume");
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_nearly_full_window_forces_the_report() {
     let mut bench = Bench::new(vec![read_calc(), done()]);

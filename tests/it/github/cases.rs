@@ -326,3 +326,20 @@ async fn the_tokens_own_account_is_found_or_taken_from_its_kind() {
     assert_eq!(person, Identity::Login("machine-user".to_owned()));
     github.finish();
 }
+
+#[tokio::test]
+async fn a_secret_that_is_sent_to_github_fails_the_test_that_sent_it() {
+    use crate::world::canary::CANARY;
+    let spelled = [format!("{MARKER}\nthe key is {CANARY}"), body(&CANARY.chars().rev().collect::<String>())];
+    for told in spelled {
+        let github = FakeGitHub::start(world());
+        let (client, us) = (client(&github), us());
+        client.upsert_comment(slot(&us), &told, None).await.unwrap();
+        let complaints = github.complaints();
+        assert!(complaints.iter().any(|complaint| complaint.contains("a secret stands in the body")), "{complaints:?}");
+    }
+    let github = FakeGitHub::start(world());
+    let missing = client(&github).role_of(CANARY).await;
+    let complaints = github.complaints();
+    assert!(complaints.iter().any(|complaint| complaint.contains("a secret stands in the address")), "{missing:?}");
+}

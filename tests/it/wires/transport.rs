@@ -1,7 +1,7 @@
 //! Proxies and certificate authorities: what `http` was told to use is used, and nothing else.
 
 use std::io::{Read as _, Write as _};
-use std::net::TcpListener;
+use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -63,15 +63,21 @@ fn fixture(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/tls").join(name)
 }
 
-/// A TLS server for one connection whose certificate only our test authority vouches for.
+/// A TLS server for so many connections whose certificate only our test authority vouches for.
 pub(crate) fn tls_server(connections: usize) -> (String, std::thread::JoinHandle<()>) {
+    let (address, thread) = tls_server_of("localhost", connections);
+    (format!("https://127.0.0.1:{}/v1", address.port()), thread)
+}
+
+/// The same with the certificate of that name.
+fn tls_server_of(name: &str, connections: usize) -> (SocketAddr, std::thread::JoinHandle<()>) {
     install_tls_provider();
-    let chain = CertificateDer::pem_file_iter(fixture("localhost.pem")).unwrap().map(Result::unwrap).collect();
-    let key = PrivateKeyDer::from_pem_file(fixture("localhost.key")).unwrap();
+    let chain = CertificateDer::pem_file_iter(fixture(&format!("{name}.pem"))).unwrap().map(Result::unwrap).collect();
+    let key = PrivateKeyDer::from_pem_file(fixture(&format!("{name}.key"))).unwrap();
     let config = rustls::ServerConfig::builder().with_no_client_auth().with_single_cert(chain, key).unwrap();
     let config = Arc::new(config);
     let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
-    let url = format!("https://127.0.0.1:{}/v1", listener.local_addr().unwrap().port());
+    let address = listener.local_addr().unwrap();
     let thread = std::thread::spawn(move || {
         for _ in 0..connections {
             let (socket, _) = listener.accept().unwrap();
@@ -89,7 +95,55 @@ pub(crate) fn tls_server(connections: usize) -> (String, std::thread::JoinHandle
             stream.flush().unwrap();
         }
     });
-    (url, thread)
+    (address, thread)
+}
+
+/// A proxy for one tunnel, which leads to `target` wherever it was asked to lead; returns the head of what it was asked.
+fn tunnel(target: SocketAddr) -> (SocketAddr, std::thread::JoinHandle<String>) {
+    let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
+    let address = listener.local_addr().unwrap();
+    let thread = std::thread::spawn(move || {
+        let (mut client, _) = listener.accept().unwrap();
+        let (mut head, mut byte) = (Vec::new(), [0]);
+        while !head.ends_with(b"\r\n\r\n") && client.read(&mut byte).unwrap() > 0 {
+            head.push(byte[0]);
+        }
+        client.write_all(b"HTTP/1.1 200 Connection established\r\n\r\n").unwrap();
+        let mut vendor = TcpStream::connect(target).unwrap();
+        let (mut back, mut forth) = (vendor.try_clone().unwrap(), client.try_clone().unwrap());
+        let answers = std::thread::spawn(move || {
+            drop(std::io::copy(&mut back, &mut forth));
+            drop(forth.shutdown(std::net::Shutdown::Both));
+        });
+        drop(std::io::copy(&mut client, &mut vendor));
+        drop(vendor.shutdown(std::net::Shutdown::Both));
+        answers.join().unwrap();
+        String::from_utf8(head).unwrap()
+    });
+    (address, thread)
+}
+
+#[tokio::test]
+async fn a_vendor_behind_a_proxy_and_an_own_authority_is_reached_through_a_tunnel() {
+    let (vendor, server) = tls_server_of("vendor", 2);
+    for extra_ca in [None, Some(fixture("vendor-ca.pem"))] {
+        let (proxy, asked) = tunnel(vendor);
+        let address = format!("http://me:pa%20ss@{proxy}");
+        let proxy = ProxySettings { https: Some(address.into()), ..ProxySettings::default() };
+        let trusted = extra_ca.is_some();
+        let answer = call("https://vendor.test/v1", HttpSettings { extra_ca, ..through(proxy) }).await;
+        let asked = asked.join().unwrap();
+        assert!(asked.starts_with("CONNECT vendor.test:443 HTTP/1.1\r\n"), "{asked}");
+        assert!(asked.to_lowercase().contains("proxy-authorization: basic bwu6cgegc3m="), "{asked}");
+        match answer {
+            Ok(reply) => assert!(trusted && reply.text == "safe", "{reply:?}"),
+            Err(failure) => {
+                assert_eq!((trusted, failure.status), (false, CallStatus::NetworkError), "{failure}");
+                assert!(!failure.may_be_billed && !failure.message.contains("pa%20ss"), "{failure}");
+            }
+        }
+    }
+    server.join().unwrap();
 }
 
 #[tokio::test]

@@ -10,6 +10,8 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use tempfile::TempDir;
 
+use super::canary;
+
 /// The token that the server lets in; must turn up nowhere but in its requests.
 pub(crate) const TOKEN: &str = "ghs_canary5d2e8f607f3a9b1c4e6d8a90b2c3d4";
 
@@ -147,6 +149,21 @@ pub(crate) fn git(folder: &Path, arguments: &[&str]) -> String {
         .expect("git");
     assert!(done.status.success(), "git {arguments:?}: {}", String::from_utf8_lossy(&done.stderr));
     String::from_utf8_lossy(&done.stdout).trim_end().to_owned()
+}
+
+/// What was pushed is out: no object and no branch of it may hold the planted secret, whichever test was at work.
+impl Drop for GitServer {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            return;
+        }
+        for arguments in [&["cat-file", "--batch-all-objects", "--batch", "--unordered"][..], &["for-each-ref"]] {
+            let told = Command::new("git").args(arguments).current_dir(self.bare()).output().expect("git");
+            assert!(told.status.success(), "git {arguments:?}: {}", String::from_utf8_lossy(&told.stderr));
+            let has_token = String::from_utf8_lossy(&told.stdout).contains(TOKEN);
+            assert!(!has_token && !canary::sings_in(&told.stdout), "a secret was pushed: see git {arguments:?}");
+        }
+    }
 }
 
 /// Commits everything in a working tree.

@@ -15,6 +15,7 @@ use super::openapi::Operation;
 use super::render::{BEGINS_MS, time};
 use super::routes::{self, Asked, Reply};
 use super::{Effect, Later, Seen, Shared, State, Time};
+use crate::world::canary;
 
 /// GitHub asks for a second between writes (GITHUB.md 25).
 const BETWEEN_WRITES_MS: u64 = 1_000;
@@ -72,6 +73,7 @@ fn converse(stream: TcpStream, shared: &Shared, origin: Origin) {
     let Ok(mut writer) = stream.try_clone() else { return };
     let mut reader = BufReader::new(stream);
     while let Some(request) = read_request(&mut reader) {
+        shared.state().complaints.extend(secrets_in(&request));
         let outcome = match origin {
             Origin::Blobs => blob(shared, &request),
             Origin::Api if request.path.starts_with("/__") => control(shared, &request),
@@ -94,6 +96,21 @@ fn converse(stream: TcpStream, shared: &Shared, origin: Origin) {
         }
     }
     drop(writer.shutdown(Shutdown::Both));
+}
+
+/// Where a planted secret stands in a request: nowhere but in the header that is made for one.
+fn secrets_in(request: &Request) -> Vec<String> {
+    let name = format!("{} {}", request.method, request.path);
+    let headers = request.headers.iter().filter(|(header, _)| header != "authorization");
+    let headers = headers.map(|(header, value)| (format!("the header {header}"), format!("{header}: {value}")));
+    let mut places = vec![("the address".to_owned(), canary::sings_in(request.path.as_bytes()))];
+    places.push(("the body".to_owned(), canary::sings_in(&request.body)));
+    places.extend(headers.map(|(place, text)| (place, canary::sings_in(text.as_bytes()))));
+    places
+        .into_iter()
+        .filter(|(_, sings)| *sings)
+        .map(|(place, _)| format!("{name}: a secret stands in {place}"))
+        .collect()
 }
 
 fn read_request(reader: &mut BufReader<TcpStream>) -> Option<Request> {
