@@ -78,6 +78,9 @@ fn rule(kind: &str) -> serde_json::Value {
     serde_json::json!({ "type": kind, "ruleset_source_type": "Repository", "ruleset_source": "acme/shop", "ruleset_id": 1 })
 }
 
+/// A world, what else is set, how the line begins, and a word of its fix.
+type Hindrance<'a> = (World, Vec<(&'a str, &'a str)>, &'a str, &'a str);
+
 /// A job that would push.
 const PUSHES: [(&str, &str); 6] = [
     ("GITHUB_ACTIONS", "true"),
@@ -114,7 +117,7 @@ fn what_keeps_a_push_away_or_ci_from_starting_is_a_line_with_its_fix() {
     let ruled = || World { rules: vec![rule("pull_request"), rule("required_signatures")], ..world() };
     let pat = ("UPSHIFT_PUSH_TOKEN", "github_pat_0123456789");
     let installation = ("UPSHIFT_PUSH_TOKEN", "ghs_0123456789");
-    let table: [(World, Vec<(&str, &str)>, &str, &str); 5] = [
+    let table: [Hindrance<'_>; 5] = [
         (reads_only(), vec![pat], "✖ permission to push: the token may only read", "contents: write"),
         (
             ruled(),
