@@ -1,7 +1,7 @@
 //! Commands that people give by comments while a run is under way: read between iterations and while waiting, each obeyed once.
 //!
 //! Invariants: what a comment asks for is durable before it is answered; a forge that is slow or down delays a run by
-//! [`PATIENCE`] at most, and then not again for a while; strangers and bots are passed over.
+//! two seconds at most, and then not again for a while; strangers and bots are passed over.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -118,8 +118,7 @@ fn person(comment: &IssueComment) -> Option<&User> {
 }
 
 /// How far a role lets its owner command us.
-#[must_use]
-pub fn rank_of(role: RepoRole) -> Rank {
+fn rank_of(role: RepoRole) -> Rank {
     match role {
         RepoRole::None | RepoRole::Read | RepoRole::Triage => Rank::Stranger,
         RepoRole::Write => Rank::Writer,

@@ -1,6 +1,6 @@
 //! The comment on the pull request: kept up to date by a clerk that works beside the run and never keeps it waiting.
 //!
-//! Events come through an [`Ear`], a listener that only notes them; the clerk's own task renders and writes ([`pace`] says when).
+//! Events come through an [`Ear`], a listener that only notes them; the clerk's own task renders and writes (`pace` says when).
 //! Invariants: trouble with the comment is a warning, never the end of a run; a write that is under way is not cut, so that none
 //! is repeated blindly, but the process ends without waiting for one that hangs.
 

@@ -8,7 +8,7 @@
 
 mod baseline;
 mod breakpoint;
-pub mod commands;
+mod commands;
 pub mod comment;
 mod engine;
 mod finish;
