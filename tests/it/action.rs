@@ -2,7 +2,7 @@
 
 mod act;
 mod attempts;
-mod commands;
+pub(crate) mod commands;
 mod comment;
 mod doctor;
 mod gate;

@@ -12,6 +12,9 @@ use crate::world::model_server::{ModelServer, Request, Say, Scripted};
 use crate::world::program::Said;
 use crate::world::project::Project;
 
+/// The events of a job for a pull request after which a run is killed and resumed here.
+pub(crate) const KILLS: [&str; 2] = ["attempt_counted:1", "command_answered:1"];
+
 /// A day after the world began: later than any moment of a test.
 const LATER_MS: u64 = 86_400_000;
 
@@ -147,6 +150,10 @@ fn strangers_bots_and_what_is_no_command_change_nothing() {
 
 #[test]
 fn a_command_is_obeyed_once_also_over_a_kill_and_a_resume() {
+    KILLS.iter().for_each(|crash| killed_and_resumed(crash));
+}
+
+fn killed_and_resumed(crash: &str) {
     let github = Arc::new(FakeGitHub::start_in_real_time(people()));
     let there = Arc::clone(&github);
     let mut calls = 0;
@@ -165,7 +172,7 @@ fn a_command_is_obeyed_once_also_over_a_kill_and_a_resume() {
     });
     let job = job(&github, &models, "pull_request", &labelled_by("ada"))
         .with("UPSHIFT_TIERS", "claude-haiku-4-5 x2")
-        .with("UPSHIFT_CRASH_AFTER", "command_answered:1");
+        .with("UPSHIFT_CRASH_AFTER", crash);
     let project = Project::python();
     let killed = job.run(&project);
     assert_eq!(killed.code, -9, "{}", killed.all());
