@@ -123,7 +123,8 @@ impl<'a> Setup<'a> {
         plan: Option<&Plan>,
         context: Option<&'a CiContext>,
     ) -> Self {
-        let secrets = secrets(environment, plan);
+        let mut secrets = secrets(environment, plan);
+        secrets.extend(delivery::left_secrets(environment, checkout));
         if let Some(step) = Step::of(environment) {
             step.hide(&secrets);
         }
@@ -450,6 +451,9 @@ mod tests {
         assert_eq!(scripts_of("bash 'tests/run.sh' x"), ["tests/run.sh"]);
         assert!(scripts_of("python3 -m doctest shop/cart.py").is_empty());
         assert!(scripts_of("make test").contains(&"Makefile".to_owned()));
+        for name in ["justfile", "Justfile", ".justfile"] {
+            assert!(scripts_of("just test").contains(&name.to_owned()), "{name}");
+        }
         assert_eq!(scripts_of("cargo test"), ["cargo"]);
     }
 }
