@@ -9,7 +9,7 @@
 //! | vitest | `--reporter=default --reporter=json --outputFile.json` behind the command | Jest's JSON |
 //! | mocha | `--require` of a file that looks at the finished suites, behind the command | Mocha's JSON |
 //! | cargo nextest | `--tool-config-file` with a JUnit path | JUnit XML |
-//! | go test | `-json`: no file, but a frame around whatever a test prints | |
+//! | go test | `-json`: no file and no witness, since a test can print what its framework prints; but it names every test | |
 //!
 //! Told only where that cannot change what the command does: one plain call of the runner, by itself or as a package's script,
 //! without reporters, result files or JSON of its own. Anything else runs as it stands.

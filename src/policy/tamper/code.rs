@@ -28,7 +28,7 @@ const ENDS: [&str; 16] = [
     "process['exit'](",
 ];
 /// Other ways to an end with success: a code set in passing, another program in this one's place.
-const OTHER_ENDS: [&str; 18] = [
+const OTHER_ENDS: [&str; 20] = [
     "process.exitCode=0",
     "process::exit;",
     "process::{exit",
@@ -42,6 +42,8 @@ const OTHER_ENDS: [&str; 18] = [
     "os.posix_spawn",
     "CommandExt",
     "syscall.Exec(",
+    "=syscall.Exit",
+    "=os.Exit",
     "process.execve(",
     "getattr(os,",
     "getattr(sys,",

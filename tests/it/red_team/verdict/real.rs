@@ -322,7 +322,7 @@ fn go_is_not_deceived() {
     );
     let test = test_file(&GO, "price_test.go", "!= 5", "!= 4");
     repels(vec![
-        Attack::on("output that looks like the runner's", "result_files", &GO, &[("price.go", &speaks)])
+        Attack::on("output that looks like the runner's", "forced_end", &GO, &[("price.go", &speaks)])
             .command("go test -v ./..."),
         Attack::on("a weaker assertion", "test_paths", &GO, &[("price_test.go", &test)]),
     ]);
