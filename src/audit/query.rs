@@ -28,7 +28,7 @@ impl From<rusqlite::Error> for QueryError {
 
 /// The events of a run, in order.
 pub(super) fn events(db: &Connection, run: &RunId) -> Result<Vec<Event>, QueryError> {
-    let mut query = db.prepare("SELECT seq, body FROM events WHERE run_id = ?1 ORDER BY seq")?;
+    let mut query = db.prepare_cached("SELECT seq, body FROM events WHERE run_id = ?1 ORDER BY seq")?;
     let mut rows = query.query([&run.0])?;
     let mut events = Vec::new();
     while let Some(row) = rows.next()? {
@@ -43,20 +43,20 @@ pub(super) fn events(db: &Connection, run: &RunId) -> Result<Vec<Event>, QueryEr
 /// Everything of a run; `alive` says whether a process holds it.
 pub(super) fn load(db: &Connection, run: &RunId, alive: impl Fn(&RunId) -> bool) -> Result<LoadedRun, QueryError> {
     let known: Option<String> = db
-        .prepare("SELECT coalesce(outcome, 'in_progress') FROM run_metadata WHERE run_id = ?1")?
+        .prepare_cached("SELECT coalesce(outcome, 'in_progress') FROM run_metadata WHERE run_id = ?1")?
         .query_row([&run.0], |row| row.get(0))
         .optional()?;
     let Some(seed_outcome) = known else { return Err(QueryError::NoSuchRun) };
     let events = events(db, run)?;
     let row: Option<(String, Option<String>, Option<u8>)> = db
-        .prepare("SELECT outcome, state, exit_code FROM run_state WHERE run_id = ?1")?
+        .prepare_cached("SELECT outcome, state, exit_code FROM run_state WHERE run_id = ?1")?
         .query_row([&run.0], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))
         .optional()?;
     let ours = row.as_ref().map(|(outcome, ..)| outcome.as_str());
     let status = status(ours, &seed_outcome, last_outcome(&events), || alive(run));
     let (state, exit_code) = row.map_or((None, None), |(_, state, exit_code)| (state, exit_code));
     let invocations = db
-        .prepare("SELECT coalesce(max(invocation), 0) FROM invocations WHERE run_id = ?1")?
+        .prepare_cached("SELECT coalesce(max(invocation), 0) FROM invocations WHERE run_id = ?1")?
         .query_row([&run.0], |row| row.get(0))?;
     Ok(LoadedRun { run_id: run.clone(), events, state, status, exit_code, invocations })
 }
@@ -80,7 +80,7 @@ fn last_outcome(events: &[Event]) -> Option<Outcome> {
 
 /// All runs, the latest first.
 pub(super) fn list(db: &Connection, alive: impl Fn(&RunId) -> bool) -> Result<Vec<RunSummary>, QueryError> {
-    let mut query = db.prepare(
+    let mut query = db.prepare_cached(
         "SELECT m.run_id, m.objective, m.started_at, m.completed_at, coalesce(m.outcome, 'in_progress'), s.outcome,
            (SELECT body FROM events e WHERE e.run_id = m.run_id AND e.kind = 'run_finished' ORDER BY seq DESC LIMIT 1)
          FROM run_metadata m LEFT JOIN run_state s ON s.run_id = m.run_id
@@ -110,13 +110,13 @@ pub(super) fn list(db: &Connection, alive: impl Fn(&RunId) -> bool) -> Result<Ve
 
 /// Ids of all runs.
 pub(super) fn run_ids(db: &Connection) -> rusqlite::Result<Vec<String>> {
-    db.prepare("SELECT run_id FROM run_metadata")?.query_map([], |row| row.get(0))?.collect()
+    db.prepare_cached("SELECT run_id FROM run_metadata")?.query_map([], |row| row.get(0))?.collect()
 }
 
 /// Runs whose id is or begins with the prefix, the latest first; an exact id stands alone.
 pub(super) fn with_prefix(db: &Connection, prefix: &str) -> Result<Vec<RunId>, QueryError> {
     let prefix = prefix.trim().to_ascii_lowercase();
-    let mut query = db.prepare(
+    let mut query = db.prepare_cached(
         "SELECT run_id FROM run_metadata WHERE lower(substr(run_id, 1, length(?1))) = ?1 ORDER BY started_at DESC, rowid DESC",
     )?;
     let found: Vec<RunId> = query.query_map([&prefix], |row| row.get(0).map(RunId))?.collect::<Result<_, _>>()?;
@@ -127,7 +127,7 @@ pub(super) fn with_prefix(db: &Connection, prefix: &str) -> Result<Vec<RunId>, Q
 /// The run that began last.
 pub(super) fn latest(db: &Connection) -> Result<Option<RunId>, QueryError> {
     let run = db
-        .prepare("SELECT run_id FROM run_metadata ORDER BY started_at DESC, rowid DESC LIMIT 1")?
+        .prepare_cached("SELECT run_id FROM run_metadata ORDER BY started_at DESC, rowid DESC LIMIT 1")?
         .query_row([], |row| row.get(0).map(RunId))
         .optional()?;
     Ok(run)
@@ -135,7 +135,7 @@ pub(super) fn latest(db: &Connection) -> Result<Option<RunId>, QueryError> {
 
 /// Calls that were reserved and never settled, in the order reserved.
 pub(super) fn open_reservations(db: &Connection, run: &RunId) -> Result<Vec<CallReservation>, QueryError> {
-    let mut query = db.prepare(
+    let mut query = db.prepare_cached(
         "SELECT call_id, call_scope, target, reserved_micro_usd FROM reservations
          WHERE run_id = ?1 AND settled_micro_usd IS NULL GROUP BY call_id ORDER BY min(id)",
     )?;
@@ -162,7 +162,7 @@ pub(super) fn replies(
     tier_index: u32,
     iteration: u32,
 ) -> Result<Vec<(Receipt, Option<Reply>)>, QueryError> {
-    let mut query = db.prepare(
+    let mut query = db.prepare_cached(
         "SELECT c.call_id, e.body, c.reply FROM model_calls c
          JOIN events e ON e.run_id = c.run_id AND e.seq = c.seq
          WHERE c.run_id = ?1 AND c.tier_index = ?2 AND c.iteration = ?3 ORDER BY c.id",
@@ -189,12 +189,12 @@ pub(super) fn holds_link(db: &Connection, run: &RunId, hash: &str) -> rusqlite::
 
 /// Whether a call has its receipt.
 pub(super) fn is_settled(db: &Connection, call_id: &str) -> rusqlite::Result<bool> {
-    db.prepare("SELECT 1 FROM model_calls WHERE call_id = ?1")?.exists([call_id])
+    db.prepare_cached("SELECT 1 FROM model_calls WHERE call_id = ?1")?.exists([call_id])
 }
 
 /// What calls of a scope have cost, and what is set aside for those under way.
 pub(super) fn sums(db: &Connection, scope: &str) -> rusqlite::Result<(MicroUsd, MicroUsd)> {
-    db.prepare(
+    db.prepare_cached(
         "SELECT coalesce(sum(settled_micro_usd), 0),
            coalesce(sum(CASE WHEN settled_micro_usd IS NULL THEN reserved_micro_usd END), 0)
          FROM reservations WHERE scope = ?1",
@@ -204,7 +204,7 @@ pub(super) fn sums(db: &Connection, scope: &str) -> rusqlite::Result<(MicroUsd, 
 
 /// The scopes that a run has used.
 pub(super) fn scopes(db: &Connection, run: &RunId) -> rusqlite::Result<Vec<String>> {
-    db.prepare("SELECT DISTINCT scope FROM reservations WHERE run_id = ?1")?
+    db.prepare_cached("SELECT DISTINCT scope FROM reservations WHERE run_id = ?1")?
         .query_map([&run.0], |row| row.get(0))?
         .collect()
 }
@@ -212,7 +212,7 @@ pub(super) fn scopes(db: &Connection, run: &RunId) -> rusqlite::Result<Vec<Strin
 /// A kept snapshot.
 pub(super) fn snapshot(db: &Connection, run: &RunId, kind: &str, session: &str) -> Result<Option<String>, QueryError> {
     let body = db
-        .prepare("SELECT body FROM snapshots WHERE run_id = ?1 AND kind = ?2 AND session_id = ?3")?
+        .prepare_cached("SELECT body FROM snapshots WHERE run_id = ?1 AND kind = ?2 AND session_id = ?3")?
         .query_row(params![run.0, kind, session], |row| row.get(0))
         .optional()?;
     Ok(body)
@@ -221,7 +221,7 @@ pub(super) fn snapshot(db: &Connection, run: &RunId, kind: &str, session: &str) 
 /// The end of a run's chain.
 pub(super) fn chain(db: &Connection, run: &RunId) -> Result<Chain, QueryError> {
     let end: Option<(String, i64)> = db
-        .prepare("SELECT chain_head, chain_length FROM run_state WHERE run_id = ?1")?
+        .prepare_cached("SELECT chain_head, chain_length FROM run_state WHERE run_id = ?1")?
         .query_row([&run.0], |row| Ok((row.get(0)?, row.get(1)?)))
         .optional()?;
     let (head, length) = end.ok_or(QueryError::NoSuchRun)?;
@@ -230,7 +230,7 @@ pub(super) fn chain(db: &Connection, run: &RunId) -> Result<Chain, QueryError> {
 
 /// Calls under way in a run: scope, call and what is set aside, once per scope.
 pub(super) fn open_calls(db: &Connection, run: &RunId) -> rusqlite::Result<Vec<(String, String, MicroUsd)>> {
-    db.prepare(
+    db.prepare_cached(
         "SELECT scope, call_id, reserved_micro_usd FROM reservations WHERE run_id = ?1 AND settled_micro_usd IS NULL",
     )?
     .query_map([&run.0], |row| Ok((row.get(0)?, row.get(1)?, micros(row.get(2)?))))?
@@ -244,7 +244,7 @@ pub(super) fn iteration_costs(
     tier_index: u32,
     iteration: u32,
 ) -> rusqlite::Result<Vec<(String, MicroUsd)>> {
-    db.prepare(
+    db.prepare_cached(
         "SELECT call_id, cost_micro_usd FROM model_calls WHERE run_id = ?1 AND tier_index = ?2 AND iteration = ?3",
     )?
     .query_map(params![run.0, tier_index, iteration], |row| Ok((row.get(0)?, micros(row.get(1)?))))?

@@ -36,14 +36,14 @@ pub(super) fn apply(db: &Connection, batch: &Batch) -> rusqlite::Result<()> {
         any_new |= apply_link(db, &batch.run_id, link)?;
     }
     if let (true, Some(state)) = (any_new, &batch.state) {
-        db.prepare("UPDATE run_state SET state = ?2, version = ?3 WHERE run_id = ?1")?.execute(params![
+        db.prepare_cached("UPDATE run_state SET state = ?2, version = ?3 WHERE run_id = ?1")?.execute(params![
             batch.run_id.0,
             state,
             VERSION
         ])?;
     }
     if let Some(snapshot) = &batch.snapshot {
-        db.prepare(
+        db.prepare_cached(
             "INSERT INTO snapshots (run_id, kind, session_id, body) VALUES (?1, ?2, ?3, ?4)
              ON CONFLICT (run_id, kind, session_id) DO UPDATE SET body = excluded.body",
         )?
@@ -58,7 +58,7 @@ fn apply_link(db: &Connection, run_id: &RunId, link: &Link) -> rusqlite::Result<
     let event = serde_json::from_str::<Event>(&link.body).ok();
     let kind = kind_of(&link.body);
     let inserted = db
-        .prepare(
+        .prepare_cached(
             "INSERT OR IGNORE INTO events (run_id, seq, kind, body, attached, hash) VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
         )?
         .execute(params![run_id.0, int(link.seq), kind, link.body, link.extra.attached(), link.hash])?;
@@ -68,8 +68,10 @@ fn apply_link(db: &Connection, run_id: &RunId, link: &Link) -> rusqlite::Result<
     if let Some(event) = event {
         derive(db, run_id, &event, link)?;
     }
-    db.prepare("UPDATE run_state SET chain_head = ?2, chain_length = ?3 WHERE run_id = ?1 AND chain_length < ?3")?
-        .execute(params![run_id.0, link.hash, int(link.seq)])?;
+    db.prepare_cached(
+        "UPDATE run_state SET chain_head = ?2, chain_length = ?3 WHERE run_id = ?1 AND chain_length < ?3",
+    )?
+    .execute(params![run_id.0, link.hash, int(link.seq)])?;
     Ok(true)
 }
 
@@ -87,7 +89,7 @@ fn derive(db: &Connection, run_id: &RunId, event: &Event, link: &Link) -> rusqli
         (Event::RunStarted(started), _) => insert_run(db, run_id, started),
         (Event::InvocationStarted { invocation, pid }, extra) => {
             let at = if let Extra::Invocation { at } = extra { Some(at.0.as_str()) } else { None };
-            db.prepare(
+            db.prepare_cached(
                 "INSERT OR REPLACE INTO invocations (run_id, invocation, pid, started_at) VALUES (?1, ?2, ?3, ?4)",
             )?
             .execute(params![run_id.0, invocation, pid, at])?;
@@ -119,19 +121,19 @@ fn mark_breakpoint(db: &Connection, run_id: &RunId, event: &Event) -> rusqlite::
             Awaited::Merge => "pr_created",
         };
         let body = serde_json::to_string(event).unwrap_or_default();
-        db.prepare(
+        db.prepare_cached(
             "INSERT OR IGNORE INTO breakpoints (run_id, kind, key, body, reached_at) VALUES (?1, ?2, ?3, ?4, ?5)",
         )?
         .execute(params![run_id.0, kind, key, body, at.0])?;
     }
     if let Event::BreakpointCleared { key, at, .. } = event {
-        db.prepare("UPDATE breakpoints SET cleared_at = ?2 WHERE key = ?1")?.execute(params![key, at.0])?;
+        db.prepare_cached("UPDATE breakpoints SET cleared_at = ?2 WHERE key = ?1")?.execute(params![key, at.0])?;
     }
     Ok(())
 }
 
 fn insert_run(db: &Connection, run_id: &RunId, started: &RunStarted) -> rusqlite::Result<()> {
-    db.prepare(
+    db.prepare_cached(
         "INSERT INTO run_metadata (run_id, objective, working_directory, test_command, tier_config_path, started_at, outcome)
          VALUES (?1, ?2, ?3, ?4, ?5, ?6, 'in_progress')",
     )?
@@ -143,16 +145,16 @@ fn insert_run(db: &Connection, run_id: &RunId, started: &RunStarted) -> rusqlite
         started.tier_config_path,
         started.started_at.0
     ])?;
-    db.prepare("INSERT INTO run_state (run_id, version, chain_head, chain_length) VALUES (?1, ?2, '', 0)")?
+    db.prepare_cached("INSERT INTO run_state (run_id, version, chain_head, chain_length) VALUES (?1, ?2, '', 0)")?
         .execute(params![run_id.0, VERSION])?;
     Ok(())
 }
 
 /// A run that is taken up again runs again.
 fn reopen(db: &Connection, run_id: &RunId) -> rusqlite::Result<()> {
-    db.prepare("UPDATE run_state SET outcome = ?2, stop_reason = NULL, exit_code = NULL WHERE run_id = ?1")?
+    db.prepare_cached("UPDATE run_state SET outcome = ?2, stop_reason = NULL, exit_code = NULL WHERE run_id = ?1")?
         .execute(params![run_id.0, RUNNING])?;
-    db.prepare(
+    db.prepare_cached(
         "UPDATE run_metadata SET outcome = 'in_progress', completed_at = NULL, resolved_tier_name = NULL,
          resolved_iteration = NULL WHERE run_id = ?1",
     )?
@@ -169,7 +171,7 @@ fn insert_attempt(db: &Connection, run_id: &RunId, attempt: &Attempt) -> rusqlit
     let sql = format!(
         "INSERT INTO tier_attempts ({ATTEMPT_COLUMNS}) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15)"
     );
-    db.prepare(&sql)?.execute(params![
+    db.prepare_cached(&sql)?.execute(params![
         run_id.0,
         attempt.tier_index,
         attempt.tier_name,
@@ -202,7 +204,7 @@ fn insert_reservation(
     (scope, target): (&CallScope, &str),
     reserved: MicroUsd,
 ) -> rusqlite::Result<()> {
-    db.prepare(
+    db.prepare_cached(
         "INSERT OR IGNORE INTO reservations (call_id, scope, run_id, target, call_scope, reserved_micro_usd)
          VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
     )?
@@ -233,7 +235,7 @@ fn insert_receipt(
          ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23, ?24, ?25)"
     );
     let usage = receipt.usage;
-    db.prepare(&sql)?.execute(params![
+    db.prepare_cached(&sql)?.execute(params![
         receipt.call_id,
         run_id.0,
         receipt.scope.tier_index,
@@ -265,32 +267,32 @@ fn insert_receipt(
 
 fn settle(db: &Connection, run_id: &RunId, receipt: &Receipt) -> rusqlite::Result<()> {
     let settle = "UPDATE reservations SET settled_micro_usd = ?2 WHERE call_id = ?1 AND settled_micro_usd IS NULL";
-    if db.prepare(settle)?.execute(params![receipt.call_id, int(receipt.cost.0)])? == 0 {
+    if db.prepare_cached(settle)?.execute(params![receipt.call_id, int(receipt.cost.0)])? == 0 {
         // A call that nobody reserved counts all the same.
         for scope in [Scope::Run(run_id.clone()), Scope::Tier(run_id.clone(), receipt.scope.tier_index)] {
             let call = (&receipt.scope, receipt.target.to_string());
             insert_reservation(db, run_id, &receipt.call_id, &scope.to_string(), (call.0, &call.1), receipt.reserved)?;
         }
-        db.prepare(settle)?.execute(params![receipt.call_id, int(receipt.cost.0)])?;
+        db.prepare_cached(settle)?.execute(params![receipt.call_id, int(receipt.cost.0)])?;
     }
     Ok(())
 }
 
 fn finish(db: &Connection, run_id: &RunId, finished: &RunFinished) -> rusqlite::Result<()> {
     let outcome = &finished.outcome;
-    db.prepare("UPDATE run_state SET outcome = ?2, stop_reason = ?3, exit_code = ?4 WHERE run_id = ?1")?
+    db.prepare_cached("UPDATE run_state SET outcome = ?2, stop_reason = ?3, exit_code = ?4 WHERE run_id = ?1")?
         .execute(params![run_id.0, outcome.as_str(), finished.stop_reason, outcome.exit_code()])?;
     let (tier, iteration) = match resolved(outcome) {
         Some((tier_index, iteration)) => (tier_name(db, run_id, tier_index)?, Some(iteration)),
         None => (None, None),
     };
     let completed = (*outcome != Outcome::Parked).then_some(finished.finished_at.0.as_str());
-    db.prepare(
+    db.prepare_cached(
         "UPDATE run_metadata SET completed_at = ?2, outcome = ?3, resolved_tier_name = ?4, resolved_iteration = ?5
          WHERE run_id = ?1",
     )?
     .execute(params![run_id.0, completed, outcome.seed_outcome(), tier, iteration])?;
-    db.prepare(
+    db.prepare_cached(
         "UPDATE invocations SET ended_at = ?2 WHERE run_id = ?1
          AND invocation = (SELECT max(invocation) FROM invocations WHERE run_id = ?1)",
     )?
@@ -310,7 +312,7 @@ pub(super) fn resolved(outcome: &Outcome) -> Option<(u32, u32)> {
 /// The name of a tier, from the run's first event.
 pub(super) fn tier_name(db: &Connection, run_id: &RunId, tier_index: u32) -> rusqlite::Result<Option<String>> {
     let body: Option<String> = db
-        .prepare("SELECT body FROM events WHERE run_id = ?1 AND kind = 'run_started' ORDER BY seq LIMIT 1")?
+        .prepare_cached("SELECT body FROM events WHERE run_id = ?1 AND kind = 'run_started' ORDER BY seq LIMIT 1")?
         .query_row([&run_id.0], |row| row.get(0))
         .optional()?;
     let Some(Ok(Event::RunStarted(started))) = body.map(|body| serde_json::from_str::<Event>(&body)) else {

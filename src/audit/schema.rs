@@ -64,6 +64,9 @@ const WAL_TRIES: u32 = 200;
 /// The pause between two such tries.
 const WAL_PAUSE: Duration = Duration::from_millis(5);
 
+/// How many compiled statements are kept: all that a run uses again and again.
+const STATEMENTS: usize = 64;
+
 /// Opens the file for writing, creates it if need be, and migrates it.
 pub(super) fn open(path: &Path, busy_timeout: Duration) -> Result<Connection, AuditError> {
     let failed = |error: rusqlite::Error| explain(path, &error);
@@ -71,6 +74,7 @@ pub(super) fn open(path: &Path, busy_timeout: Duration) -> Result<Connection, Au
     let mut db = Connection::open_with_flags(path, flags).map_err(failed)?;
     db.busy_timeout(busy_timeout).map_err(failed)?;
     harden(&db).map_err(failed)?;
+    db.set_prepared_statement_cache_capacity(STATEMENTS);
     // Before anything is written: is it ours at all?
     check_owner(&db, path)?;
     // A new file has nothing to lose: its making need not wait for the disk, a run's start will.
@@ -163,13 +167,13 @@ pub(super) fn check_owner(db: &Connection, path: &Path) -> Result<(), AuditError
 }
 
 fn tables(db: &Connection) -> rusqlite::Result<Vec<String>> {
-    db.prepare("SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\'")?
+    db.prepare_cached("SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\'")?
         .query_map([], |row| row.get(0))?
         .collect()
 }
 
 fn columns(db: &Connection, table: &str) -> rusqlite::Result<Vec<String>> {
-    db.prepare("SELECT name FROM pragma_table_info(?1)")?.query_map([table], |row| row.get(0))?.collect()
+    db.prepare_cached("SELECT name FROM pragma_table_info(?1)")?.query_map([table], |row| row.get(0))?.collect()
 }
 
 /// Applies the migrations that are missing, each in a transaction of its own.

@@ -48,9 +48,14 @@ fn start(spec: &Spec) -> io::Result<Launched> {
     if !std::fs::metadata(&spec.cwd)?.is_dir() {
         return Err(io::Error::new(io::ErrorKind::NotADirectory, "the working directory is not a folder"));
     }
-    let mut command = confined(spec)?;
+    let door = if spec.stdin.is_empty() { spec.confinement.door() } else { None };
+    let mut command = confined(spec, if door.is_some() { helper::WORD_WITHIN } else { helper::WORD })?;
     command.current_dir(&spec.cwd).env_clear().envs(&spec.env).process_group(0);
-    command.stdin(if spec.stdin.is_empty() { Stdio::null() } else { Stdio::piped() });
+    command.stdin(match door {
+        Some(door) => Stdio::from(door),
+        None if spec.stdin.is_empty() => Stdio::null(),
+        None => Stdio::piped(),
+    });
     let (output, writer) = io::pipe()?;
     let stderr = if spec.merge_stderr {
         command.stderr(writer.try_clone()?);
@@ -77,23 +82,23 @@ fn start(spec: &Spec) -> io::Result<Launched> {
 }
 
 /// The command as it is really started; a confinement puts its helper before the program here.
-fn confined(spec: &Spec) -> io::Result<std::process::Command> {
+fn confined(spec: &Spec, word: &str) -> io::Result<std::process::Command> {
     let plain = plain(spec)?;
     match &spec.confinement {
         Confinement::None => Ok(plain),
-        Confinement::Within(bounds) => Ok(within(bounds, &plain, &spec.program)),
+        Confinement::Within(bounds) => Ok(within(bounds, word, &plain, &spec.program)),
     }
 }
 
 /// The helper, which becomes the command once it has taken everything away from itself.
 #[expect(clippy::disallowed_methods, reason = "this is the one place that starts a process")]
-fn within(bounds: &Bounds, plain: &std::process::Command, program: &Program) -> std::process::Command {
+fn within(bounds: &Bounds, word: &str, plain: &std::process::Command, program: &Program) -> std::process::Command {
     let name = match program {
         Program::Shell(_) => OsStr::new("sh"),
         Program::Argv(words) => words.first().map_or(plain.get_program(), OsString::as_os_str),
     };
     let mut command = std::process::Command::new(&bounds.helper);
-    command.arg(helper::WORD).arg(&bounds.policy).arg(plain.get_program()).arg(name).args(plain.get_args());
+    command.arg(word).arg(&bounds.policy).arg(plain.get_program()).arg(name).args(plain.get_args());
     command
 }
 

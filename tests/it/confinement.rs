@@ -1,5 +1,7 @@
 //! Confinement with the default settings: real projects build and test inside it, and the report says what is not given.
 
+mod rooms;
+
 use std::path::Path;
 use std::process::Command;
 

@@ -1,17 +1,22 @@
 //! From what is asked for to bounds: what the machine can give is tried out once, and the rest is named.
 
+use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
-use std::process::Stdio;
 use std::sync::Arc;
 
+use super::doors::Doors;
 use super::git::GitGuard;
 use super::home::Private;
 use super::{Arranged, Bounds, ConfineError, Confined, Confinement, Policy, Reach, Room, Wish};
 use super::{gaps, git, grants, guards, helper};
 use crate::config::{Network, Sandbox};
 
-/// Why a trial did not work out, or which Landlock there is.
-type Tried = Result<u32, String>;
+/// Why a trial did not work out, or which Landlock there is, and the way into the room that was made.
+type Tried = Result<(u32, Option<Doors>), String>;
+
+/// A policy that works, what its trial gave, and why there is no room if there is none.
+type Given = (Policy, (u32, Option<Doors>), Option<String>);
 
 /// Works out how children are confined, and prepares their private folder.
 ///
@@ -37,8 +42,8 @@ pub fn arrange(wish: &Wish<'_>) -> Result<Arranged, ConfineError> {
         Network::On => (Reach::All, false),
     };
     let roomy = plan.tests(reach, Walls::Room);
-    let (policy, landlock, no_room) = match plan.has(guards::ROOM).then(|| plan.attempt(&roomy)).transpose() {
-        Ok(Some(landlock)) => (roomy, landlock, None),
+    let (policy, (landlock, doors), no_room) = match plan.has(guards::ROOM).then(|| plan.attempt(&roomy)).transpose() {
+        Ok(Some(given)) => (roomy, given, None),
         Ok(None) | Err(_) if reach == Reach::Loopback && !fallback => {
             let why = "no network namespace can be made here".to_owned();
             return Err(ConfineError::Network(wish.network, why));
@@ -50,7 +55,7 @@ pub fn arrange(wish: &Wish<'_>) -> Result<Arranged, ConfineError> {
     if wish.sandbox == Sandbox::Required && !gaps.is_empty() {
         return Err(ConfineError::Gaps(gaps));
     }
-    plan.finish(policy, fallback, gaps, no_room)
+    plan.finish(policy, doors, fallback, gaps, no_room)
 }
 
 /// Whether a mount namespace is made.
@@ -80,7 +85,7 @@ impl Plan<'_> {
         write.extend(self.private.writable());
         let mut devices = self.found.devices.clone();
         write.push(PathBuf::from(grants::SHARED_MEMORY));
-        let mut read = self.found.read.clone();
+        let mut read = if walls == Walls::Room { self.found.whole.clone() } else { self.found.read.clone() };
         read.extend(self.found.tools.iter().cloned());
         let room = (walls == Walls::Room).then(|| {
             devices.extend(grants::TERMINALS.map(PathBuf::from));
@@ -109,15 +114,24 @@ impl Plan<'_> {
             }
         }
         still.retain(|path| path.symlink_metadata().is_ok_and(|found| !found.is_symlink()));
-        Room { root: self.private.path("room"), tmp: self.private.path("room-tmp"), show, still, stand_ins }
+        Room {
+            root: self.private.path("room"),
+            tmp: self.private.path("room-tmp"),
+            show,
+            still,
+            stand_ins,
+            covered: self.found.covered.clone(),
+            nothing: self.private.path("nothing"),
+            empty: self.private.path("empty"),
+        }
     }
 
     /// The same with less: no namespaces.
-    fn roomless(&self, reach: Reach, fallback: bool, why: &str) -> Result<(Policy, u32, Option<String>), ConfineError> {
+    fn roomless(&self, reach: Reach, fallback: bool, why: &str) -> Result<Given, ConfineError> {
         let reach = if reach == Reach::Loopback && fallback { Reach::Nothing } else { reach };
         let policy = self.tests(reach, Walls::None);
         match self.attempt(&policy) {
-            Ok(landlock) => Ok((policy, landlock, Some(why.to_owned()))),
+            Ok(given) => Ok((policy, given, Some(why.to_owned()))),
             Err(why) => Err(ConfineError::Helper(why)),
         }
     }
@@ -129,6 +143,7 @@ impl Plan<'_> {
     fn finish(
         self,
         policy: Policy,
+        doors: Option<Doors>,
         fallback: bool,
         gaps: Vec<String>,
         no_room: Option<String>,
@@ -147,25 +162,26 @@ impl Plan<'_> {
                  .git is compared and put back after each run instead of being read-only"
             ));
         }
-        let bounds = |policy: &Policy| -> Result<Confinement, ConfineError> {
+        let bounds = |policy: &Policy, doors: Option<Doors>| -> Result<Confinement, ConfineError> {
             let policy = serde_json::to_string(policy).map_err(|error| ConfineError::Helper(error.to_string()))?;
             let (helper, private) = (wish.helper.clone(), Arc::clone(&self.private));
-            Ok(Confinement::Within(Arc::new(Bounds { helper, policy, git: git.clone(), _private: private })))
+            Ok(Confinement::Within(Arc::new(Bounds { helper, policy, doors, git: git.clone(), _private: private })))
         };
-        let confined = |policy: &Policy| -> Result<Confined, ConfineError> {
+        let confined = |policy: &Policy, doors: Option<Doors>| -> Result<Confined, ConfineError> {
             let env = if policy.has(guards::HOME) {
                 self.private.environment(wish.env, wish.checkout, policy.reach)
             } else {
                 wish.env.clone()
             };
-            Ok(Confined { confinement: bounds(policy)?, env })
+            Ok(Confined { confinement: bounds(policy, doors)?, env })
         };
         let open = Policy { reach: Reach::All, ..policy.clone() };
         let mut setup = open.clone();
         setup.write.extend(self.found.tools.iter().cloned());
-        let setup = confined(&setup)?;
-        let open = (fallback && reach != Reach::All).then(|| confined(&open)).transpose()?;
-        Ok(Arranged { tests: confined(&policy)?, open, setup, network: reach, gaps, notes })
+        // These have another network, and so another room; each of their few children makes its own.
+        let setup = confined(&setup, None)?;
+        let open = (fallback && reach != Reach::All).then(|| confined(&open, None)).transpose()?;
+        Ok(Arranged { tests: confined(&policy, doors)?, open, setup, network: reach, gaps, notes })
     }
 }
 
@@ -174,11 +190,13 @@ fn trial(program: &Path, policy: &Policy, folder: &Path) -> Tried {
     let text = serde_json::to_string(policy).map_err(|error| error.to_string())?;
     #[expect(clippy::disallowed_methods, reason = "this module is the place that starts processes")]
     let mut command = std::process::Command::new(program);
-    command.arg(helper::WORD).arg(text).current_dir(folder).env_clear().stdin(Stdio::null());
+    let (ours, theirs) = UnixStream::pair().map_err(|error| error.to_string())?;
+    command.arg(helper::WORD).arg(text).current_dir(folder).env_clear().stdin(OwnedFd::from(theirs));
     let ended = command.output().map_err(|error| error.to_string())?;
     let said = String::from_utf8_lossy(&ended.stdout);
     let version = said.trim().strip_prefix("landlock ").and_then(|number| number.parse().ok());
-    version.filter(|_| ended.status.success()).ok_or_else(|| {
+    let doors = policy.room.as_ref().and_then(|room| Doors::received(&ours, room));
+    version.filter(|_| ended.status.success()).map(|version| (version, doors)).ok_or_else(|| {
         let why = String::from_utf8_lossy(&ended.stderr);
         let why = why.trim().trim_start_matches("upshift: not started: ");
         if why.is_empty() { ended.status.to_string() } else { why.to_owned() }

@@ -108,14 +108,13 @@ pub(super) fn enforce(policy: &Policy, unix: UnixSockets) -> Result<(), seccompi
     if policy.has(guards::NETWORK) || policy.has(guards::SOCKETS) {
         lay(sockets(policy, unix)?, EAFNOSUPPORT)?;
     }
-    if policy.has(guards::SIGNALS) {
-        lay(signals(policy)?, EPERM)?;
-    }
+    // One filter for each answer: the kernel compiles each anew for each child.
+    let mut refused = if policy.has(guards::SIGNALS) { signals(policy)? } else { Rules::new() };
     if policy.has(guards::CALLS) {
-        lay(calls()?, EPERM)?;
+        refused.extend(calls()?);
         lay(absent(), ENOSYS)?;
     }
-    Ok(())
+    if refused.is_empty() { Ok(()) } else { lay(refused, EPERM) }
 }
 
 fn lay(rules: Rules, errno: u32) -> Result<(), seccompiler::Error> {

@@ -5,7 +5,7 @@
 //!
 //! Invariant: no credential file, audit log, recorded state or runner's temporary folder lies under a granted path.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
@@ -76,9 +76,13 @@ const DEEPEST: usize = 6;
 /// The paths of one kind of child.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Grants {
-    /// Read and execute.
+    /// Read and execute, of the system: whatever lies around its secrets.
     pub(super) read: Vec<PathBuf>,
-    /// The same, and of them tools that a setup command may fill.
+    /// The same as whole folders, for where their secrets can be covered.
+    pub(super) whole: Vec<PathBuf>,
+    /// What must be covered then.
+    pub(super) covered: Vec<PathBuf>,
+    /// Read and execute, and of them tools that a setup command may fill.
     pub(super) tools: Vec<PathBuf>,
     /// Devices.
     pub(super) devices: Vec<PathBuf>,
@@ -97,9 +101,11 @@ pub(super) fn collect(env: &BTreeMap<OsString, OsString>, kept_out: &[PathBuf]) 
     }
     let secrets = with_real_places(secrets);
     let mut read = Vec::new();
-    for path in SYSTEM.iter().map(Path::new).chain([Path::new("/etc")]) {
+    let system: Vec<PathBuf> = SYSTEM.into_iter().chain(["/etc"]).map(PathBuf::from).collect();
+    for path in &system {
         around(path, &secrets, &mut read, DEEPEST);
     }
+    let covered = secrets.iter().filter(|secret| system.iter().any(|path| secret.starts_with(path))).cloned().collect();
     let mut tools = Vec::new();
     for path in home.iter().flat_map(|home| words(TOOLS).map(|name| home.join(name))) {
         around(&path, &secrets, &mut tools, DEEPEST);
@@ -111,7 +117,7 @@ pub(super) fn collect(env: &BTreeMap<OsString, OsString>, kept_out: &[PathBuf]) 
     }
     tools.sort();
     tools.dedup();
-    Grants { read, tools, devices: DEVICES.iter().map(PathBuf::from).collect() }
+    Grants { read, whole: system, covered, tools, devices: DEVICES.iter().map(PathBuf::from).collect() }
 }
 
 /// The home that the children's tools lie in.
@@ -155,11 +161,20 @@ pub(super) fn with_real_places(paths: Vec<PathBuf>) -> Vec<PathBuf> {
 
 /// Grants a path without what must be kept out of it: whole if it holds nothing such, else entry by entry.
 pub(super) fn around(path: &Path, kept_out: &[PathBuf], granted: &mut Vec<PathBuf>, depth: usize) {
+    // Most tools are not there: one look instead of one for each folder above.
+    if path.symlink_metadata().is_err() {
+        return;
+    }
     let Ok(real) = path.canonicalize() else { return };
     if kept_out.iter().any(|secret| real.starts_with(secret) || path.starts_with(secret)) {
         return;
     }
-    if !kept_out.iter().any(|secret| secret.starts_with(&real) || secret.starts_with(path)) {
+    let below = |secret: &'_ PathBuf| {
+        let below = secret.strip_prefix(&real).or_else(|_| secret.strip_prefix(path)).ok()?;
+        Some(below.components().next()?.as_os_str().to_owned())
+    };
+    let touched: BTreeSet<OsString> = kept_out.iter().filter_map(below).collect();
+    if touched.is_empty() {
         granted.push(path.to_owned());
         return;
     }
@@ -167,6 +182,12 @@ pub(super) fn around(path: &Path, kept_out: &[PathBuf], granted: &mut Vec<PathBu
         return;
     }
     for entry in std::fs::read_dir(path).into_iter().flatten().flatten() {
-        around(&entry.path(), kept_out, granted, depth - 1);
+        // A link may lead to a secret that lies elsewhere.
+        let plain = entry.file_type().is_ok_and(|kind| !kind.is_symlink());
+        if plain && !touched.contains(&entry.file_name()) {
+            granted.push(entry.path());
+        } else {
+            around(&entry.path(), kept_out, granted, depth - 1);
+        }
     }
 }

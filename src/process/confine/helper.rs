@@ -5,8 +5,12 @@
 use std::process::ExitCode;
 
 /// The first argument that makes upshift the helper; then the policy, and, if it is to become a command, its program, its own name
-/// for itself and its arguments.
+/// for itself and its arguments. Without a command it is a trial, and its standard input a socket that takes the room's [`doors`].
+///
+/// [`doors`]: super::doors
 pub(in crate::process) const WORD: &str = "__confined";
+/// The same where the room is there already, and standard input is a socket that holds its doors.
+pub(in crate::process) const WORD_WITHIN: &str = "__confined_within";
 /// What the shell says of a command that cannot be executed; a test command's verdict then is "broken", never red.
 #[cfg(target_os = "linux")]
 const CANNOT_EXECUTE: u8 = 126;
@@ -15,7 +19,18 @@ const CANNOT_EXECUTE: u8 = 126;
 #[must_use]
 pub fn entry() -> Option<ExitCode> {
     let mut arguments = std::env::args_os().skip(1);
-    (arguments.next()?.to_str() == Some(WORD)).then(|| platform::act(arguments))
+    match arguments.next()?.to_str()? {
+        WORD => Some(platform::act(arguments, Room::Own)),
+        WORD_WITHIN => Some(platform::act(arguments, Room::Shared)),
+        _ => None,
+    }
+}
+
+/// Whose room the helper goes into.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Room {
+    Own,
+    Shared,
 }
 
 #[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
@@ -26,11 +41,11 @@ mod platform {
     use std::process::ExitCode;
 
     use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
-    use rustix::thread::{CapabilitySet, CapabilitySets};
+    use rustix::thread::{CapabilitySet, CapabilitySets, UnshareFlags};
 
     use super::super::filter::UnixSockets;
     use super::super::{Policy, Reach, fence, filter, guards, room};
-    use super::CANNOT_EXECUTE;
+    use super::{CANNOT_EXECUTE, Room};
 
     /// The largest file a child may write, in bytes: images of whole systems fit, a disk is not filled by one write.
     const LARGEST_FILE: u64 = 16 << 30;
@@ -39,18 +54,19 @@ mod platform {
     /// From this version on Landlock keeps a child from sockets by path.
     const RESOLVES_SOCKETS: u32 = 9;
 
-    pub(super) fn act(mut arguments: impl Iterator<Item = OsString>) -> ExitCode {
+    pub(super) fn act(mut arguments: impl Iterator<Item = OsString>, whose: Room) -> ExitCode {
         let policy = arguments.next().unwrap_or_default();
         let policy: Policy = match serde_json::from_slice(policy.as_encoded_bytes()) {
             Ok(policy) => policy,
             Err(error) => return fail(&format!("the policy cannot be read: {error}")),
         };
-        let given = match confine(&policy) {
+        let (given, made) = match confine(&policy, whose) {
             Ok(given) => given,
             Err(why) => return fail(&why),
         };
         let Some(program) = arguments.next() else {
-            // A trial: what this kernel gave.
+            // A trial: what this kernel gave. A socket that takes no doors leaves each child to make its own room.
+            room::hand_out(made).unwrap_or_default();
             let told = writeln!(std::io::stdout().lock(), "landlock {given}");
             return if told.is_ok() { ExitCode::SUCCESS } else { fail("standard output is closed") };
         };
@@ -66,9 +82,10 @@ mod platform {
         ExitCode::from(CANNOT_EXECUTE)
     }
 
-    /// Takes everything away; the version of Landlock that the kernel has.
-    fn confine(policy: &Policy) -> Result<u32, String> {
-        room::enter(policy)?;
+    /// Takes everything away; the version of Landlock that the kernel has, and the namespaces that were made.
+    fn confine(policy: &Policy, whose: Room) -> Result<(u32, UnshareFlags), String> {
+        let shared = whose == Room::Shared && room::join()?;
+        let made = if shared { UnshareFlags::empty() } else { room::enter(policy)? };
         limit(policy);
         if policy.has(guards::RIGHTS) {
             rustix::thread::set_no_new_privs(true).map_err(|error| format!("no_new_privs: {error}"))?;
@@ -76,7 +93,7 @@ mod platform {
         }
         let landlock = fence::enforce(policy).map_err(|error| format!("Landlock: {error}"))?;
         filter::enforce(policy, unix_sockets(policy, landlock)).map_err(|error| format!("seccomp: {error}"))?;
-        Ok(landlock)
+        Ok((landlock, made))
     }
 
     /// Sockets by path lead out unless the room hides them or Landlock knows them; abstract ones, unless scoped or in a network of
@@ -124,7 +141,7 @@ mod platform {
     use std::ffi::OsString;
     use std::process::ExitCode;
 
-    pub(super) fn act(_arguments: impl Iterator<Item = OsString>) -> ExitCode {
+    pub(super) fn act(_arguments: impl Iterator<Item = OsString>, _whose: super::Room) -> ExitCode {
         // Nothing can be promised here, so nothing is started.
         ExitCode::from(126)
     }

@@ -43,9 +43,10 @@ impl Private {
     pub(super) fn make(home: Option<&Path>, tools: &[PathBuf]) -> io::Result<Self> {
         let folder = tempfile::Builder::new().prefix("upshift-").tempdir()?;
         let private = Self { folder };
-        for name in ["home", "home/.cache", "tmp", "cache", "room", "room-tmp"] {
+        for name in ["home", "home/.cache", "tmp", "cache", "room", "room-tmp", "empty"] {
             std::fs::create_dir(private.path(name))?;
         }
+        std::fs::write(private.path("nothing"), "")?;
         let own = private.path("home");
         for tool in home.into_iter().flat_map(|home| tools.iter().map(move |tool| (home, tool))) {
             let (home, tool) = tool;

@@ -32,6 +32,7 @@ use serde::{Deserialize, Serialize};
 use crate::config::{Network, Sandbox};
 
 mod arrange;
+mod doors;
 #[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
 mod fence;
 #[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
@@ -64,6 +65,8 @@ pub struct Bounds {
     pub(super) helper: PathBuf,
     /// The [`Policy`] as the helper reads it.
     pub(super) policy: String,
+    /// The way into the room that this policy's children share.
+    doors: Option<doors::Doors>,
     /// What is compared and put back after each child, where the kernel cannot protect it.
     pub(super) git: Option<Arc<git::GitGuard>>,
     /// Removed with the last child's bounds.
@@ -185,9 +188,22 @@ struct Room {
     still: Vec<PathBuf>,
     /// Files that stand in for others, which cannot be written either: git's configuration without credentials.
     stand_ins: Vec<(PathBuf, PathBuf)>,
+    /// Secrets of the system, below what is seen: covered where they are there.
+    covered: Vec<PathBuf>,
+    /// An empty file, which covers files.
+    nothing: PathBuf,
+    /// An empty folder, which covers folders.
+    empty: PathBuf,
 }
 
 impl Confinement {
+    /// The way into a room that is there already, for a child without input of its own: it becomes its standard input, and the helper
+    /// puts an empty one in its place.
+    pub(super) fn door(&self) -> Option<std::os::fd::OwnedFd> {
+        let Self::Within(bounds) = self else { return None };
+        bounds.doors.as_ref()?.open()
+    }
+
     /// Puts the git directory back as it was before the child, whose descendants are all gone; a note about it for the output.
     pub(super) fn put_back(&self) -> std::io::Result<Option<String>> {
         let Self::Within(bounds) = self else { return Ok(None) };

@@ -5,7 +5,9 @@
 //!
 //! Invariant: nothing outside the namespaces is changed; when the last process in them ends, the kernel takes them away.
 
+use std::fs::File;
 use std::io;
+use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
@@ -15,7 +17,7 @@ use rustix::net::netlink::SocketAddrNetlink;
 use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType};
 use rustix::thread::UnshareFlags;
 
-use super::{Policy, Reach, Room, guards};
+use super::{Policy, Reach, Room, doors, guards};
 
 /// Devices without which programs do not start.
 const DEVICES: [&str; 5] = ["null", "zero", "full", "random", "urandom"];
@@ -54,10 +56,10 @@ const KEPT_FLAGS: [(StatVfsMountFlags, MountFlags); 6] = [
 ///
 /// # Errors
 /// What could not be made, and why.
-pub(super) fn enter(policy: &Policy) -> Result<(), String> {
+pub(super) fn enter(policy: &Policy) -> Result<UnshareFlags, String> {
     let own_network = policy.reach == Reach::Loopback && policy.has(guards::NETWORK);
     if policy.room.is_none() && !own_network {
-        return Ok(());
+        return Ok(UnshareFlags::empty());
     }
     let mut wanted = UnshareFlags::NEWIPC;
     if policy.room.is_some() {
@@ -66,26 +68,65 @@ pub(super) fn enter(policy: &Policy) -> Result<(), String> {
     if own_network {
         wanted |= UnshareFlags::NEWNET;
     }
-    leave(wanted).map_err(|error| format!("namespaces: {error}"))?;
+    let made = leave(wanted).map_err(|error| format!("namespaces: {error}"))?;
     if own_network {
         raise_loopback().map_err(|error| format!("the loopback interface: {error}"))?;
     }
-    match &policy.room {
-        Some(room) => build(room, policy),
-        None => Ok(()),
+    if let Some(room) = &policy.room {
+        build(room, policy)?;
     }
+    Ok(made)
+}
+
+/// Goes into the room whose doors standard input holds, and empties standard input; `false` if there is no way in.
+///
+/// # Errors
+/// When it can go neither on nor back.
+pub(super) fn join() -> Result<bool, String> {
+    let spaces = doors::take(rustix::stdio::stdin(), RecvFlags::empty()).unwrap_or_default();
+    let here = std::env::current_dir().map_err(|error| format!("the working directory: {error}"))?;
+    File::open("/dev/null")
+        .and_then(|nothing| Ok(rustix::stdio::dup2_stdin(nothing)?))
+        .map_err(|error| format!("standard input: {error}"))?;
+    // The mount namespace is the last one: until then the machine is as it was, and a room can still be made.
+    for space in &spaces {
+        if rustix::thread::move_into_link_name_space(space.as_fd(), None).is_err() {
+            return Ok(false);
+        }
+    }
+    std::env::set_current_dir(&here).map_err(|error| format!("{} in the room: {error}", here.display()))?;
+    Ok(!spaces.is_empty())
+}
+
+/// Sends the doors of the room that was made over standard input.
+pub(super) fn hand_out(made: UnshareFlags) -> io::Result<()> {
+    let names = [
+        (UnshareFlags::NEWUSER, "user"),
+        (UnshareFlags::NEWIPC, "ipc"),
+        (UnshareFlags::NEWNET, "net"),
+        (UnshareFlags::NEWNS, "mnt"),
+    ];
+    let spaces: Vec<File> = names
+        .into_iter()
+        .filter(|(flag, _)| made.contains(*flag))
+        .map(|(_, name)| File::open(Path::new("/proc/self/ns").join(name)))
+        .collect::<io::Result<_>>()?;
+    let spaces: Vec<BorrowedFd<'_>> = spaces.iter().map(AsFd::as_fd).collect();
+    if made.contains(UnshareFlags::NEWNS) { doors::send(rustix::stdio::stdin(), &spaces) } else { Ok(()) }
 }
 
 /// Leaves the namespaces of the parent: with the rights that there are, else in a user namespace.
-fn leave(wanted: UnshareFlags) -> io::Result<()> {
+fn leave(wanted: UnshareFlags) -> io::Result<UnshareFlags> {
     let (user, group) = (rustix::process::geteuid(), rustix::process::getegid());
     if user.is_root() && unshare(wanted).is_ok() {
-        return Ok(());
+        return Ok(wanted);
     }
-    unshare(wanted | UnshareFlags::NEWUSER)?;
+    let wanted = wanted | UnshareFlags::NEWUSER;
+    unshare(wanted)?;
     std::fs::write("/proc/self/setgroups", "deny")?;
     std::fs::write("/proc/self/uid_map", format!("{0} {0} 1", user.as_raw()))?;
-    std::fs::write("/proc/self/gid_map", format!("{0} {0} 1", group.as_raw()))
+    std::fs::write("/proc/self/gid_map", format!("{0} {0} 1", group.as_raw()))?;
+    Ok(wanted)
 }
 
 #[expect(deprecated, reason = "unsafe is only unsharing the table of files, which is never asked for here")]
@@ -163,6 +204,11 @@ fn build(room: &Room, policy: &Policy) -> Result<(), String> {
             still(&target).map_err(at(path))?;
         }
     }
+    if policy.has(guards::FILES) {
+        for path in &room.covered {
+            cover(room, path, &inside(path)).map_err(at(path))?;
+        }
+    }
     if policy.has(guards::GIT) {
         for path in room.still.iter().filter(|path| path.exists()) {
             let target = inside(path);
@@ -186,10 +232,10 @@ fn shown(room: &Room) -> impl Iterator<Item = &PathBuf> {
     let mut paths: Vec<&PathBuf> = room.show.iter().collect();
     paths.sort();
     let mut last: Option<&Path> = None;
+    let is_folder = |path: &&&str| Path::new(path).symlink_metadata().is_ok_and(|found| found.is_dir());
+    let system: Vec<&str> = SYSTEM.iter().filter(is_folder).copied().collect();
     paths.retain(|path| {
-        let below_system = SYSTEM.iter().any(|system| {
-            path.starts_with(system) && Path::new(system).symlink_metadata().is_ok_and(|found| found.is_dir())
-        });
+        let below_system = system.iter().any(|system| path.starts_with(system));
         let below = last.is_some_and(|last| path.starts_with(last));
         if !below && !below_system {
             last = Some(path);
@@ -214,9 +260,18 @@ fn show(path: &Path, target: &Path) -> io::Result<()> {
     if found.is_dir() {
         std::fs::create_dir_all(target)?;
     } else {
-        std::fs::File::options().create(true).append(true).open(target)?;
+        File::options().create(true).append(true).open(target)?;
     }
     Ok(rustix::mount::mount_bind_recursive(path, target)?)
+}
+
+/// Puts nothing over a secret, if it is there; a link is covered where it leads to.
+fn cover(room: &Room, path: &Path, target: &Path) -> rustix::io::Result<()> {
+    match path.symlink_metadata() {
+        Ok(found) if found.is_dir() => rustix::mount::mount_bind(&room.empty, target),
+        Ok(found) if !found.is_symlink() => rustix::mount::mount_bind(&room.nothing, target),
+        Ok(_) | Err(_) => Ok(()),
+    }
 }
 
 fn furnish_devices(dev: &Path) -> io::Result<()> {

@@ -1,0 +1,96 @@
+//! The doors of a room: descriptors of namespaces that one child made and the others of a run enter (Linux).
+//!
+//! To make a room costs the kernel milliseconds, to enter one microseconds. The child that tries the policy out makes it and sends its
+//! namespaces over a socket; each later child gets them the same way, as its standard input. They live as long as upshift holds
+//! them, however it ends.
+//!
+//! Invariant: no descriptor of a namespace is inherited by a program; one that was received is closed on execution.
+
+use std::io::{self, IoSlice, IoSliceMut};
+use std::mem::MaybeUninit;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::fs::MetadataExt as _;
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+
+use rustix::net::{
+    RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer, SendAncillaryMessage, SendFlags,
+};
+
+use super::Room;
+
+/// At most: user, IPC, network, mount.
+const MOST: usize = 4;
+/// Received descriptors are never inherited.
+#[cfg(target_os = "linux")]
+const CLOSED_ON_EXEC: RecvFlags = RecvFlags::CMSG_CLOEXEC;
+#[cfg(not(target_os = "linux"))]
+const CLOSED_ON_EXEC: RecvFlags = RecvFlags::empty();
+
+/// The way into a room that was made for the children of a run.
+#[derive(Debug)]
+pub(super) struct Doors {
+    spaces: Vec<OwnedFd>,
+    /// What the room's mounts lie on, and where it was then; one that was replaced meanwhile has lost its mount.
+    underlay: Vec<(PathBuf, Option<Place>)>,
+}
+
+/// Device and inode of a path.
+type Place = (u64, u64);
+
+impl Doors {
+    /// Takes what the child that made the room has sent; `None` if it sent nothing.
+    pub(super) fn received(socket: &UnixStream, room: &Room) -> Option<Self> {
+        let spaces = take(socket.as_fd(), RecvFlags::DONTWAIT).ok().filter(|spaces| !spaces.is_empty())?;
+        let mounted = room.still.iter().chain(room.stand_ins.iter().map(|(_, path)| path)).chain(&room.covered);
+        Some(Self { spaces, underlay: mounted.map(|path| (path.clone(), place(path))).collect() })
+    }
+
+    /// A socket that holds the namespaces for one child; `None` if it has to make its own, because somebody has replaced what was
+    /// protected since the room was made.
+    pub(super) fn open(&self) -> Option<OwnedFd> {
+        if self.underlay.iter().any(|(path, then)| place(path) != *then) {
+            return None;
+        }
+        let (ours, theirs) = UnixStream::pair().ok()?;
+        let spaces: Vec<BorrowedFd<'_>> = self.spaces.iter().map(AsFd::as_fd).collect();
+        send(ours.as_fd(), &spaces).ok()?;
+        Some(theirs.into())
+    }
+}
+
+fn place(path: &Path) -> Option<Place> {
+    path.symlink_metadata().ok().map(|found| (found.dev(), found.ino()))
+}
+
+/// Sends descriptors over a Unix socket, with one byte that carries them.
+///
+/// # Errors
+/// When the socket does not take them.
+pub(super) fn send(socket: BorrowedFd<'_>, spaces: &[BorrowedFd<'_>]) -> io::Result<()> {
+    let mut room = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MOST))];
+    let mut control = SendAncillaryBuffer::new(&mut room);
+    if !control.push(SendAncillaryMessage::ScmRights(spaces)) {
+        return Err(io::ErrorKind::InvalidInput.into());
+    }
+    rustix::net::sendmsg(socket, &[IoSlice::new(&[0])], &mut control, SendFlags::empty())?;
+    Ok(())
+}
+
+/// Receives them.
+///
+/// # Errors
+/// When nothing can be read.
+pub(super) fn take(socket: BorrowedFd<'_>, flags: RecvFlags) -> io::Result<Vec<OwnedFd>> {
+    let mut room = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MOST))];
+    let mut control = RecvAncillaryBuffer::new(&mut room);
+    let mut byte = [0];
+    rustix::net::recvmsg(socket, &mut [IoSliceMut::new(&mut byte)], &mut control, flags | CLOSED_ON_EXEC)?;
+    let mut spaces = Vec::new();
+    for message in control.drain() {
+        if let RecvAncillaryMessage::ScmRights(received) = message {
+            spaces.extend(received);
+        }
+    }
+    Ok(spaces)
+}

@@ -1,0 +1,106 @@
+//! One room for all children of a run: each enters it, and none after what it protects was replaced.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::fs;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::Path;
+use std::time::Duration;
+
+use upshift::config::{Network, Sandbox};
+use upshift::domain::stop::Stop;
+use upshift::process::confine::{Arranged, Wish, arrange};
+use upshift::process::{self, Program, Spec};
+
+const CREDENTIAL: &str = "[http \"https://example.org/\"]\n\textraheader = AUTHORIZATION: basic c2VjcmV0\n";
+
+fn env() -> BTreeMap<OsString, OsString> {
+    BTreeMap::from([("PATH".into(), "/usr/local/bin:/usr/bin:/bin".into())])
+}
+
+fn arranged(tree: &Path, state: &Path) -> Arranged {
+    let wish = Wish {
+        sandbox: Sandbox::Auto,
+        network: Network::Auto,
+        checkout: tree,
+        env: &env(),
+        kept_out: vec![state.to_owned()],
+        state: state.to_owned(),
+        helper: env!("CARGO_BIN_EXE_upshift").into(),
+    };
+    arrange(&wish).expect("children can be confined")
+}
+
+fn said(arranged: &Arranged, tree: &Path, script: &str, stdin: &str) -> String {
+    let spec = Spec {
+        program: Program::Shell(script.to_owned()),
+        cwd: tree.to_owned(),
+        env: env(),
+        stdin: stdin.as_bytes().to_vec(),
+        timeout: Duration::from_secs(20),
+        keep: 4096,
+        merge_stderr: true,
+        confinement: arranged.tests.confinement.clone(),
+    };
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
+    let mut said = Vec::new();
+    let ended = runtime.block_on(process::run(&spec, &Stop::never(), &mut |bytes| said.extend_from_slice(bytes)));
+    ended.expect("it starts");
+    String::from_utf8(said).expect("text").trim().to_owned()
+}
+
+fn repository() -> tempfile::TempDir {
+    let tree = tempfile::tempdir().expect("a folder");
+    fs::create_dir(tree.path().join(".git")).expect("a folder");
+    fs::write(tree.path().join(".git/config"), format!("[core]\n\tbare = false\n{CREDENTIAL}")).expect("written");
+    tree
+}
+
+const NAMESPACES: &str = "readlink /proc/self/ns/mnt /proc/self/ns/net";
+
+#[test]
+fn children_of_a_run_share_a_room_and_their_standard_input_is_empty() {
+    let (tree, state) = (repository(), tempfile::tempdir().expect("a folder"));
+    let arranged = arranged(tree.path(), state.path());
+    let first = said(&arranged, tree.path(), NAMESPACES, "");
+    assert_eq!(first, said(&arranged, tree.path(), NAMESPACES, ""));
+    assert_ne!(first, fs::read_link("/proc/self/ns/mnt").expect("a link").display().to_string());
+    assert_eq!(said(&arranged, tree.path(), "cat; ls -l /proc/self/fd | grep -c 'socket:\\|mnt:\\|net:'", ""), "0");
+    assert_eq!(said(&arranged, tree.path(), "pwd", ""), tree.path().display().to_string());
+}
+
+#[test]
+fn a_child_with_input_makes_a_room_of_its_own() {
+    let (tree, state) = (repository(), tempfile::tempdir().expect("a folder"));
+    let arranged = arranged(tree.path(), state.path());
+    assert_eq!(said(&arranged, tree.path(), "cat", "words"), "words");
+    let shared = said(&arranged, tree.path(), NAMESPACES, "");
+    assert_ne!(said(&arranged, tree.path(), NAMESPACES, "words"), shared);
+}
+
+#[test]
+fn a_git_configuration_that_is_replaced_during_a_run_shows_no_credential_either() {
+    let (tree, state) = (repository(), tempfile::tempdir().expect("a folder"));
+    let arranged = arranged(tree.path(), state.path());
+    let config = || said(&arranged, tree.path(), "cat .git/config; echo x > .git/config && echo written", "");
+    assert!(config().contains("bare = false") && !config().contains("c2VjcmV0"), "{}", config());
+    let before = said(&arranged, tree.path(), NAMESPACES, "");
+    let (new, old) = (tree.path().join(".git/config.lock"), tree.path().join(".git/config"));
+    fs::write(&new, format!("[core]\n\tbare = false\n{CREDENTIAL}# again\n")).expect("written");
+    fs::rename(new, old).expect("replaced");
+    assert!(config().contains("bare = false") && !config().contains("c2VjcmV0"), "{}", config());
+    assert!(!config().contains("written"), "{}", config());
+    assert_ne!(before, said(&arranged, tree.path(), NAMESPACES, ""));
+}
+
+#[test]
+fn the_systems_password_hashes_are_covered() {
+    let (tree, state) = (repository(), tempfile::tempdir().expect("a folder"));
+    let arranged = arranged(tree.path(), state.path());
+    // An ordinary user cannot read them anyway; as root their owner is another one in the room.
+    let shown = said(&arranged, tree.path(), "stat -c '%d %i %s' /etc/shadow /etc/passwd", "");
+    let real = fs::metadata("/etc/shadow").expect("every system here has it");
+    assert!(!shown.contains(&format!("{} {} ", real.dev(), real.ino())), "{shown}");
+    let users = fs::metadata("/etc/passwd").expect("every system has it");
+    assert!(shown.contains(&format!("{} {} {}", users.dev(), users.ino(), users.len())), "{shown}");
+}
