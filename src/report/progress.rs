@@ -163,6 +163,10 @@ impl Progress {
             | Event::PullRequestReady { .. }
             | Event::BreakpointReached { .. }
             | Event::BreakpointCleared { .. } => self.delivery(event),
+            Event::CommandAnswered { by, command, said, .. } => {
+                let what = command.map_or_else(|| "a comment".to_owned(), |command| command.to_string());
+                vec![self.paint(Tone::Notice, &format!("◆ {}: {what} — {}", name(by), speech(said)))]
+            }
             Event::Warning { message } => {
                 vec![self.paint(Tone::Notice, &format!("! {}", plain::clipped_line(message, MAX_WARNING)))]
             }
