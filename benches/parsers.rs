@@ -22,7 +22,7 @@ use upshift::test_run;
 /// The size of each log.
 const BYTES: usize = 100_000_000;
 /// How often each log is read.
-const RUNS: usize = 3;
+const RUNS: usize = 5;
 /// Megabytes a second that every shape must reach.
 const LIMIT: f64 = 300.0;
 /// Every how many pieces of a log one holds failures.
@@ -115,11 +115,11 @@ fn jest(at: usize, fails: bool, log: &mut String) {
         ));
         return;
     }
-    log.push_str(&format!("PASS src/module/cart{at}.test.js\n  console.log\n    loading the module number {at}\n\n"));
-    log.push_str(&format!(
-        "      at log (src/module/cart{at}.js:7:11)\n\n  Cart\n    ✓ adds what is bought {at} (3 ms)\n\n"
-    ));
+    // With `--verbose` what a file prints comes before its results.
+    log.push_str(&format!("  console.log\n    loading the module number {at}\n"));
     noise(at, "    ", log);
+    log.push_str(&format!("\n      at log (src/module/cart{at}.js:7:11)\n\n"));
+    log.push_str(&format!("PASS src/module/cart{at}.test.js\n  Cart\n    ✓ adds what is bought {at} (3 ms)\n\n"));
 }
 
 fn go(at: usize, fails: bool, log: &mut String) {

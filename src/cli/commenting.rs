@@ -17,15 +17,17 @@ use crate::lifecycle::state::RunState;
 pub(super) fn clerk(setup: &Setup<'_>, state: &RunState, outside: Option<&Outside>, past: &[Event]) -> Option<Clerk> {
     let context = setup.context?;
     let plan = &state.plan.github;
-    if plan.comment == Comment::Off {
-        return None;
-    }
     let pull_request = state.destination.as_ref().and_then(|destination| destination.pull_request);
     if pull_request.is_none() && plan.push != Push::Pr {
-        super::say("No pull request is known, so none is commented: the report stands in the job's summary.");
+        if plan.comment != Comment::Off {
+            super::say("No pull request is known, so none is commented: the report stands in the job's summary.");
+        }
         return None;
     }
     let Some(github) = outside.and_then(|outside| outside.github.clone()) else {
+        if plan.comment == Comment::Off {
+            return None;
+        }
         super::say("⚠ the pull request is not commented: there is no token for the API → Fix: set `github-token`");
         return None;
     };
@@ -37,6 +39,7 @@ pub(super) fn clerk(setup: &Setup<'_>, state: &RunState, outside: Option<&Outsid
         job_url: Some(context.run_url()),
         artifact: artifact(context, &state.run_id),
         attempt: state.runs.as_ref().map_or(0, |runs| runs.attempt),
+        heard: state.runs.as_ref().map_or(0, |runs| runs.heard),
         run: state.run_id.clone(),
         pull_request,
         clock: Arc::clone(&setup.clock),

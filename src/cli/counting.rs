@@ -1,62 +1,91 @@
 //! How many runs a pull request had, and whether it may have one more.
 
+use std::path::Path;
+
 use super::Failure;
 use super::environment::Environment;
-use super::forge;
+use super::step::Step;
+use super::{forge, setup};
 use crate::config::Plan;
-use crate::domain::ci::CiContext;
+use crate::domain::ci::{CiContext, Forge};
 use crate::domain::outcome::EXIT_REFUSED;
 use crate::github::CommentSlot;
-use crate::lifecycle::history::{self, Place};
+use crate::lifecycle::history::{self, Evidence, Place};
 use crate::lifecycle::state::PullRequestRuns;
 use crate::policy::attempts::{self, Admission, Wish};
 use crate::report::markdown;
 
-/// Counts the runs for the pull request that this one is about; nothing where it is about none.
+/// What is asked.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Asking<'a> {
+    /// Names our comment.
+    pub(super) key: &'a str,
+    /// Who wants the run.
+    pub(super) wish: Wish,
+    /// The comment that gave the command for it, if one did.
+    pub(super) comment: Option<u64>,
+}
+
+/// Counts the runs for the pull request that this one is about; nothing where it is about none. `None` where the comment that
+/// started this job was answered by an earlier run, so that there is nothing to do.
 ///
 /// # Errors
 /// They are used up, or cannot be told: a refusal with how to go on (exit 6).
 pub(super) async fn count(
     plan: &Plan,
     context: Option<&CiContext>,
-    key: &str,
-    wish: Wish,
+    asking: Asking<'_>,
     environment: &Environment,
-    checkout: &std::path::Path,
-) -> anyhow::Result<Option<PullRequestRuns>> {
+    checkout: &Path,
+) -> anyhow::Result<Option<Option<PullRequestRuns>>> {
     let Some((context, number)) = context.and_then(|context| Some((context, context.pull_request_number()?))) else {
-        return Ok(None);
+        return Ok(Some(None));
     };
     let refused = |why: String| Failure::with_code(EXIT_REFUSED, format!("✖ Refused: {why}"));
-    let Some(token) = forge::token(environment) else { return Ok(None) };
+    let Some(token) = forge::token(environment) else { return Ok(Some(None)) };
     let unreadable = |error: crate::github::GithubError| refused(untold(number, &error.to_string()));
     let github = forge::client(environment, &context.api_url, &context.repository, token).map_err(unreadable)?;
     let identity = github.identity(forge::token_kind(environment)).await.map_err(unreadable)?;
+    let Asking { key, wish, comment } = asking;
     let marker = markdown::marker(key);
     let scratch = environment.state_home(checkout);
     std::fs::create_dir_all(&scratch)?;
+    let local = plan.audit.as_ref().map(|configured| setup::locate(configured, checkout, environment).live);
     let place = Place {
         github: &github,
         slot: CommentSlot { number, marker: &marker, identity: &identity },
         workflow: context.run.workflow_path.as_deref(),
         scratch: &scratch,
+        local: local.as_deref(),
+        evidence: evidence(context, environment),
     };
     let looked = history::look(place).await;
+    // Whoever has a job run again wants it to do something.
+    if context.run.attempt == 1 && comment.is_some_and(|comment| comment <= looked.heard) {
+        super::say("Nothing to do: an earlier run has answered this comment.");
+        return Ok(None);
+    }
     let max = plan.github.max_attempts_per_pr;
     match attempts::admit(looked.known, max, wish) {
-        Admission::Admitted(history) => Ok(Some(PullRequestRuns {
+        Admission::Admitted(history) => Ok(Some(Some(PullRequestRuns {
             number,
             attempt: history.attempts.saturating_add(1),
             spent_before: history.spent,
             last: looked.last,
             heard: looked.heard,
-        })),
+        }))),
         Admission::UsedUp { attempts } => Err(refused(format!(
             "pull request #{number} has had {attempts} runs, and `max-attempts-per-pr` is {max}\n→ Fix: comment `/upshift retry` for \
              one more, or raise `max-attempts-per-pr`"
         ))),
         Admission::Unknown { why } => Err(refused(untold(number, &why))),
     }
+}
+
+/// `action.yml` keeps the log as an artifact; a script does not, and other forges than GitHub cannot (GITHUB.md 24).
+fn evidence(context: &CiContext, environment: &Environment) -> Evidence {
+    let is_kept = Step::of(environment).is_some_and(Step::is_the_action);
+    if is_kept && context.forge == Forge::Github { Evidence::Artifacts } else { Evidence::Comment }
 }
 
 fn untold(number: u64, why: &str) -> String {

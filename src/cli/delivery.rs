@@ -12,12 +12,12 @@ use super::environment::Environment;
 use super::setup::Setup;
 use super::{Failure, forge};
 use crate::config::{Origin, Plan, Push};
-use crate::domain::ci::{CiContext, RepoName};
+use crate::domain::ci::{CiContext, PullRequestRef, RepoName};
 use crate::domain::delivery::Destination;
 use crate::domain::stop::Stop;
 use crate::lifecycle::outside::Outside;
 use crate::lifecycle::state::RunState;
-use crate::workspace::publish::{Access, CheckedOut, Remote, checked_out};
+use crate::workspace::publish::{Access, CheckedOut, Left, Remote, checked_out, left_by_checkout};
 
 /// The server whose API has an address of its own.
 const GITHUB: &str = "https://github.com";
@@ -44,7 +44,8 @@ pub(super) fn destination(
     if plan.github.push == Push::None {
         return Ok(destination.ok());
     }
-    let fault = match (&destination, token(environment)) {
+    let way_in = destination.as_ref().ok().and_then(|found| access(environment, checkout, &found.url()));
+    let fault = match (&destination, way_in) {
         (Err(why), _) => Some(why.clone()),
         (Ok(_), None) => Some(
             "there is no token to push with → Fix: set `github-token` (or `push-token`), or GITHUB_TOKEN".to_owned(),
@@ -78,6 +79,10 @@ fn of_context(context: &CiContext, found: &CheckedOut) -> Result<Destination, St
         branch,
         head,
         pull_request: context.pull_request_number(),
+        base: match &context.pull_request {
+            PullRequestRef::Known(pull) => Some(pull.base_branch.clone()),
+            PullRequestRef::None | PullRequestRef::Number(_) | PullRequestRef::Head => None,
+        },
     })
 }
 
@@ -93,7 +98,7 @@ fn of_checkout(found: &CheckedOut, environment: &Environment) -> Result<Destinat
         None if server_url == GITHUB => GITHUB_API.to_owned(),
         None => format!("{server_url}{SERVER_API}"),
     };
-    Ok(Destination { server_url, api_url, repository, branch, head, pull_request: None })
+    Ok(Destination { server_url, api_url, repository, branch, head, pull_request: None, base: None })
 }
 
 /// The server and the repository of a remote's address, over HTTP or SSH.
@@ -119,9 +124,31 @@ fn split_origin(origin: &str) -> Option<(String, RepoName)> {
     Some((server, RepoName::parse(path)?))
 }
 
-/// The token that pushes: the one given for it, else the API's.
-fn token(environment: &Environment) -> Option<SecretString> {
-    forge::push_token(environment).or_else(|| forge::token(environment))
+/// What authorises a push: the token given for it, else what checkout left for this server, else the API's token.
+fn access(environment: &Environment, checkout: &Path, url: &str) -> Option<Access> {
+    let given = forge::push_token(environment).map(Access::Token);
+    let left = || left_in(environment, checkout, url).map(|left| Access::Header(left.header));
+    given.or_else(left).or_else(|| forge::token(environment).map(Access::Token))
+}
+
+/// The credential that a job's checkout left; on somebody's own machine git's settings are nobody else's.
+pub(super) fn left_in(environment: &Environment, checkout: &Path, url: &str) -> Option<Left> {
+    environment.in_actions().then(|| left_by_checkout(checkout, url)).flatten()
+}
+
+/// Whether checkout left a token that is not the job's own: its pushes start CI.
+pub(super) fn left_is_given(environment: &Environment, checkout: &Path) -> bool {
+    let left = left_in(environment, checkout, server(environment)).and_then(|left| left.token);
+    left.is_some_and(|left| !forge::is_jobs_own(environment, &left))
+}
+
+fn server(environment: &Environment) -> &str {
+    environment.get("GITHUB_SERVER_URL").unwrap_or(GITHUB).trim_end_matches('/')
+}
+
+/// Every secret in the credential that checkout left for the job's own server.
+pub(super) fn left_secrets(environment: &Environment, checkout: &Path) -> Vec<SecretString> {
+    left_in(environment, checkout, server(environment)).map(|left| left.secrets).unwrap_or_default()
 }
 
 /// What a run needs to deliver; `None` where it has nowhere to.
@@ -137,7 +164,7 @@ pub(super) fn outside(setup: &Setup<'_>, state: &RunState, signals: &Stop) -> an
     let github = github.map_err(|error| Failure::usage(error.to_string()))?;
     let run = setup.context.map(|context| &context.run);
     Ok(Some(Outside {
-        remote: Remote { url: destination.url(), access: token(environment).map(Access::Token) },
+        remote: Remote { url: destination.url(), access: access(environment, setup.checkout, &destination.url()) },
         github,
         environment: environment.raw().clone(),
         own_run: run.map(|run| run.id),

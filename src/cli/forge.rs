@@ -37,6 +37,12 @@ pub(super) fn token_kind(environment: &Environment) -> TokenKind {
     }
 }
 
+/// Whether a token is the job's own.
+pub(super) fn is_jobs_own(environment: &Environment, token: &SecretString) -> bool {
+    let own = environment.get(JOB_TOKEN).or_else(|| environment.get("GITHUB_TOKEN"));
+    own == Some(token.expose_secret())
+}
+
 /// The token for the API, if one was given.
 pub(super) fn token(environment: &Environment) -> Option<SecretString> {
     TOKENS.iter().find_map(|name| environment.secret(name))

@@ -30,6 +30,7 @@ mod setup;
 mod signals;
 mod step;
 mod terminal;
+mod trigger;
 
 use std::io::Write as _;
 use std::process::ExitCode;

@@ -2,20 +2,21 @@
 
 use std::path::Path;
 
+use super::counting::Asking;
 use super::environment::Environment;
 use super::plan::{self, Flags, Resolved};
 use super::setup::{self, Setup};
-use super::{Failure, commenting, counting, delivery, forge};
+use super::{Failure, commenting, counting, delivery, forge, trigger};
 use crate::audit::Journal;
 use crate::config::Plan;
 use crate::domain::budget::Beneficiary;
 use crate::domain::ci::CiContext;
 use crate::domain::command::Command;
 use crate::domain::event::{Event, RunStarted};
+use crate::domain::outcome::EXIT_SUCCESS;
 use crate::domain::units::{MicroUsd, RunId};
 use crate::lifecycle::state::RunState;
 use crate::policy::attempts::Wish;
-use crate::policy::command::{self, Said};
 use crate::session::Replay;
 use crate::test_run;
 
@@ -37,19 +38,21 @@ async fn begin(resolved: Resolved, environment: &Environment) -> anyhow::Result<
     if let Some(context) = &mut context {
         forge::admit(context, &plan.github.skip_label, environment).await?;
     }
+    let order = trigger::order(context.as_ref());
+    if let Some(code) = trigger::not_a_start(&order, context.as_ref(), environment).await {
+        return Ok(code);
+    }
     // The gate has read from the API what the payload did not tell; only now is the head known.
     let destination = delivery::destination(&mut plan, context.as_ref(), &checkout, environment)?;
     for warning in &plan.warnings {
         super::say(&format!("⚠ {warning}"));
     }
     let key = context.as_ref().map(|context| commenting::key(&plan, &context.run));
-    let wish = match context.as_ref().map(commanded) {
-        Some(Said::Command(Command::Retry)) => Wish::Person,
-        _ => Wish::Event,
+    let wish = if order.is(Command::Retry) { Wish::Person } else { Wish::Event };
+    let asking = Asking { key: key.as_deref().unwrap_or_default(), wish, comment: order.comment() };
+    let Some(mut runs) = counting::count(&plan, context.as_ref(), asking, environment, &checkout).await? else {
+        return Ok(EXIT_SUCCESS);
     };
-    let mut runs =
-        counting::count(&plan, context.as_ref(), key.as_deref().unwrap_or_default(), wish, environment, &checkout)
-            .await?;
     let folder = setup::working_directory(&checkout, &plan)?;
     let (test_command, framework) = test_command(&plan, &folder)?;
     let setup = Setup::new(&checkout, environment, Some(&plan), context.as_ref());
@@ -66,6 +69,8 @@ async fn begin(resolved: Resolved, environment: &Environment) -> anyhow::Result<
     state.destination = destination;
     state.comment_key = key;
     state.runs = runs;
+    state.hearing = order.hearing(&state, setup.clock());
+    order.place(&mut state);
     let prepared = setup.prepare(workspace, &state, &[])?;
     let started = started(&state, &folder, &setup);
     let saved = serde_json::to_string(&state)?;
@@ -82,12 +87,10 @@ async fn begin(resolved: Resolved, environment: &Environment) -> anyhow::Result<
             spent_before: runs.spent_before,
         });
     }
+    if let Some(event) = order.answer() {
+        journal.emit(&event);
+    }
     setup.carry(prepared, journal, state, Replay::none()).await
-}
-
-/// What the comment says that triggered this, if one did.
-fn commanded(context: &CiContext) -> Said {
-    context.comment.as_ref().map_or(Said::Nothing, |comment| command::read(&comment.body))
 }
 
 /// Whom the run works for; on somebody's own machine the folder stands for the repository.

@@ -24,14 +24,14 @@ use crate::lifecycle::outside::Outside;
 use crate::lifecycle::state::RunState;
 use crate::lifecycle::{self, Engine, World};
 use crate::model::Providers;
-use crate::policy::guard::Guards;
+use crate::policy::guard::{Guard, Guards};
 use crate::process::confine::{self, Arranged, ConfineError, Wish};
 use crate::process::environment::child_environment;
 use crate::process::{Program, Spec};
 use crate::redact::Redactor;
 use crate::report::view::{Liveness, RunView};
 use crate::session::Replay;
-use crate::test_run::TestCommand;
+use crate::test_run::{ResultFiles, TestCommand};
 use crate::workspace::{PathRules, Workspace, WorkspaceError};
 
 /// The folder under the state home that holds the recorded trees of each checkout.
@@ -123,7 +123,8 @@ impl<'a> Setup<'a> {
         plan: Option<&Plan>,
         context: Option<&'a CiContext>,
     ) -> Self {
-        let secrets = secrets(environment, plan);
+        let mut secrets = secrets(environment, plan);
+        secrets.extend(delivery::left_secrets(environment, checkout));
         if let Some(step) = Step::of(environment) {
             step.hide(&secrets);
         }
@@ -311,6 +312,7 @@ impl<'a> Setup<'a> {
                 framework: state.framework.clone(),
                 junit: plan.test.junit.as_ref().map(|path| folder.join(path)),
                 confinement: tests.confinement,
+                results: self.result_files(state),
             },
             setup: setup_command,
             children: children.clone(),
@@ -322,6 +324,11 @@ impl<'a> Setup<'a> {
             keep: self.keep_folder(plan),
             guards: guards(self.environment),
         }
+    }
+
+    fn result_files(&self, state: &RunState) -> ResultFiles {
+        let wanted = guards(self.environment).has(Guard::ResultFiles) && !state.no_result_files;
+        if wanted { ResultFiles::Wanted } else { ResultFiles::Unwanted }
     }
 
     /// What the configuration protects, and the scripts that decide what the test command runs.
@@ -337,6 +344,14 @@ impl<'a> Setup<'a> {
     }
 
     fn child_environment(&self, plan: &Plan) -> anyhow::Result<BTreeMap<OsString, OsString>> {
+        #[cfg(debug_assertions)]
+        if self
+            .environment
+            .get("UPSHIFT_GUARD_OFF")
+            .is_some_and(|names| names.split(',').any(|name| name == "environment"))
+        {
+            return Ok(self.environment.raw().clone());
+        }
         let keys: Vec<String> = plan.endpoints.values().filter_map(|endpoint| endpoint.key_var.clone()).collect();
         child_environment(self.environment.raw(), &plan.safety.pass_env, &keys)
             .map_err(|error| Failure::usage(error.to_string()))
@@ -436,6 +451,9 @@ mod tests {
         assert_eq!(scripts_of("bash 'tests/run.sh' x"), ["tests/run.sh"]);
         assert!(scripts_of("python3 -m doctest shop/cart.py").is_empty());
         assert!(scripts_of("make test").contains(&"Makefile".to_owned()));
+        for name in ["justfile", "Justfile", ".justfile"] {
+            assert!(scripts_of("just test").contains(&name.to_owned()), "{name}");
+        }
         assert_eq!(scripts_of("cargo test"), ["cargo"]);
     }
 }

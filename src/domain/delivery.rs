@@ -23,6 +23,9 @@ pub struct Destination {
     pub head: CommitSha,
     /// The pull request that the run is about.
     pub pull_request: Option<u64>,
+    /// The branch that it goes to.
+    #[serde(default)]
+    pub base: Option<String>,
 }
 
 impl Destination {
@@ -78,6 +81,8 @@ pub enum Answer {
     Closed,
     /// A reviewer wants something else.
     ChangesRequested,
+    /// Somebody stopped the run by a comment.
+    Stopped,
 }
 
 impl Answer {
@@ -95,6 +100,7 @@ impl Answer {
             Self::Merged => "merged",
             Self::Closed => "closed",
             Self::ChangesRequested => "changes_requested",
+            Self::Stopped => "stopped",
         }
     }
 
@@ -112,6 +118,7 @@ impl Answer {
             Self::Merged => "merged",
             Self::Closed => "closed",
             Self::ChangesRequested => "changes requested",
+            Self::Stopped => "no longer waited for",
         }
     }
 }

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::attempt::{Attempt, TierExit};
 use super::budget::Budget;
 use super::clock::Timestamp;
+use super::command::{Command, CommandAnswer};
 use super::delivery::{Answer, Awaited};
 use super::ladder::{Role, Tier};
 use super::outcome::Outcome;
@@ -243,6 +244,21 @@ pub enum Event {
         waited_ms: u64,
         /// When.
         at: Timestamp,
+    },
+    /// Somebody gave a command by a comment.
+    CommandAnswered {
+        /// The comment.
+        comment: u64,
+        /// Who wrote it; not our text.
+        by: String,
+        /// The command; `None` where none was understood.
+        command: Option<Command>,
+        /// What came of it.
+        answer: CommandAnswer,
+        /// In words.
+        said: String,
+        /// Zero-based tier that was at work.
+        tier_index: u32,
     },
     /// Something a person should know; the run goes on.
     Warning {

@@ -5,12 +5,12 @@ use super::state::{Candidate, Phase};
 use super::{judge, network};
 use crate::domain::event::{BaselineFinished, Event};
 use crate::domain::outcome::Outcome;
-use crate::domain::test_report::RunKind;
+use crate::domain::test_report::{RunKind, TestReport};
 use crate::domain::units::TreeId;
-use crate::domain::verdict::Verdict;
+use crate::domain::verdict::{Exit, Verdict};
 use crate::policy::verdict::{self, Baseline};
 use crate::process;
-use crate::test_run::{self, TestRun};
+use crate::test_run::{self, Filed, ResultFiles, TestRun};
 
 /// Runs the setup command and the tests, sets flaky tests aside, and decides whether there is something to fix.
 pub(super) async fn run(engine: &mut Engine<'_>) -> Result<(), LifecycleError> {
@@ -24,18 +24,23 @@ pub(super) async fn run(engine: &mut Engine<'_>) -> Result<(), LifecycleError> {
     let began = engine.world.clock.monotonic_ms();
     let first = test_run::run(&engine.world.tests, None, &engine.world.stop).await?;
     let first = network::open_if_needed(engine, first).await?;
+    let first = without_result_file(engine, first).await?;
     let explicit = engine.state.plan.test.command.is_some();
     let verdict = verdict::judge_baseline(first.exit, &first.report, explicit);
-    let (verdict, flaky) = match verdict {
+    let first_verdict = verdict.clone();
+    let (verdict, flaky, flaky_in_file) = match verdict {
         Verdict::Red { .. } if may_be_flaky(&first) && first.stopped.is_none() => {
             second_look(engine, &first, verdict).await?
         }
         other @ (Verdict::Green | Verdict::Red { .. } | Verdict::Broken { .. } | Verdict::Tampered { .. }) => {
-            (other, Vec::new())
+            (other, Vec::new(), Vec::new())
         }
     };
     engine.state.by_products = engine.world.workspace.changed_since(&start).await?.into_iter().collect();
-    let baseline = Baseline::from_report(&first.report, flaky, explicit);
+    let filed = first.filed.report();
+    let filed =
+        filed.and_then(|filed| verdict::learn((&first_verdict, &first.report), first.exit, filed, flaky_in_file));
+    let baseline = Baseline { filed, ..Baseline::from_report(&first.report, flaky, explicit) };
     let event = Event::BaselineFinished(BaselineFinished {
         framework: first.report.framework.clone(),
         exit: first.exit,
@@ -62,30 +67,53 @@ async fn set_up(engine: &Engine<'_>) -> Result<Option<String>, LifecycleError> {
     Ok(Some(format!("the setup command failed ({}): {}", finished.exit, last.trim())))
 }
 
+/// Runs a broken command once more as it stands, if its runner was told to write a result file: that may be what it cannot do.
+async fn without_result_file(engine: &mut Engine<'_>, first: TestRun) -> Result<TestRun, LifecycleError> {
+    let explicit = engine.state.plan.test.command.is_some();
+    let broken = matches!(verdict::judge_baseline(first.exit, &first.report, explicit), Verdict::Broken { .. });
+    let ended = matches!(first.exit, Exit::Code { .. }) && first.stopped.is_none();
+    if first.filed == Filed::NotAsked || !(broken && ended) {
+        return Ok(first);
+    }
+    engine.state.no_result_files = true;
+    engine.world.tests.results = ResultFiles::Unwanted;
+    Ok(test_run::run(&engine.world.tests, None, &engine.world.stop).await?)
+}
+
 /// A broken build fails the same way every time; only tests that ran can be flaky.
 fn may_be_flaky(run: &TestRun) -> bool {
     run.report.kind == RunKind::Tests && run.report.failing().next().is_some()
 }
 
-/// Runs the failing tests once more: what passes now is flaky and set aside.
+/// Runs the failing tests once more: what passes now is flaky and set aside, by the print's names and by the result file's.
 async fn second_look(
     engine: &Engine<'_>,
     first: &TestRun,
     verdict: Verdict,
-) -> Result<(Verdict, Vec<String>), LifecycleError> {
+) -> Result<(Verdict, Vec<String>, Vec<String>), LifecycleError> {
     let second = test_run::run(&engine.world.tests, None, &engine.world.stop).await?;
     if second.stopped.is_some() || second.report.kind != RunKind::Tests {
-        return Ok((verdict, Vec::new()));
+        return Ok((verdict, Vec::new(), Vec::new()));
     }
-    let fails_again: Vec<&str> = second.report.failing().map(|test| test.name.as_str()).collect();
-    let failing = first.report.failing().map(|test| test.name.clone());
-    let flaky: Vec<String> = failing.filter(|name| !fails_again.contains(&name.as_str())).collect();
+    let flaky = differing(&first.report, &second.report);
+    let in_file = match (first.filed.report(), second.filed.report()) {
+        (Some(first), Some(second)) => differing(first, second),
+        (Some(_) | None, _) => Vec::new(),
+    };
     let steady = first.report.failing().any(|test| !flaky.contains(&test.name));
-    let failed_first: Vec<&str> = first.report.failing().map(|test| test.name.as_str()).collect();
-    let fails_only_now = fails_again.iter().filter(|name| !failed_first.contains(name)).map(|&name| name.to_owned());
-    let flaky: Vec<String> = flaky.into_iter().chain(fails_only_now).collect();
     // Nothing failed twice: there is nothing to mend.
-    Ok((if steady { verdict } else { Verdict::Green }, flaky))
+    Ok((if steady { verdict } else { Verdict::Green }, flaky, in_file))
+}
+
+/// Tests that failed in one of two runs alone.
+fn differing(first: &TestReport, second: &TestReport) -> Vec<String> {
+    let once = |one: &TestReport, other: &TestReport| -> Vec<String> {
+        let others: Vec<&str> = other.failing().map(|test| test.name.as_str()).collect();
+        one.failing().filter(|test| !others.contains(&test.name.as_str())).map(|test| test.name.clone()).collect()
+    };
+    let mut names = once(first, second);
+    names.extend(once(second, first));
+    names
 }
 
 fn decide(engine: &mut Engine<'_>, start: TreeId, first: TestRun, verdict: Verdict, baseline: Baseline, event: Event) {

@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use serde_json::json;
 
+use super::commands::{self, At, Follows};
 use super::engine::{Engine, LifecycleError};
 use super::iteration;
 use super::publish;
@@ -116,6 +117,9 @@ pub(super) async fn run(engine: &mut Engine<'_>, wait: Wait) -> Result<(), Lifec
             let minutes = limit_ms(engine, wait.awaited) / MINUTE_MS;
             break Ok(Seen::Answer(Answer::TimedOut, format!("waited for {minutes} minutes")));
         }
+        if let Follows::Stop(by) = commands::read(engine, At::Waiting).await {
+            break Ok(Seen::Answer(Answer::Stopped, format!("{by} stopped the run by a comment")));
+        }
         if let Some(signal) = pause(engine, wait.awaited).await {
             break Err(signal);
         }
@@ -200,6 +204,7 @@ fn act(engine: &mut Engine<'_>, wait: Wait, seen: Seen, waited_ms: u64) {
         | Answer::TimedOut
         | Answer::Unreadable
         | Answer::Closed
+        | Answer::Stopped
         | Answer::ChangesRequested => {
             let message = format!("green here, but not confirmed outside ({}): {detail}", answer.words());
             publish::conclude(engine, &fix, vec![cleared, Event::Warning { message }]);

@@ -1,6 +1,6 @@
 //! The comment on the pull request: kept up to date by a clerk that works beside the run and never keeps it waiting.
 //!
-//! Events come through an [`Ear`], a listener that only notes them; the clerk's own task renders and writes ([`pace`] says when).
+//! Events come through an [`Ear`], a listener that only notes them; the clerk's own task renders and writes (`pace` says when).
 //! Invariants: trouble with the comment is a warning, never the end of a run; a write that is under way is not cut, so that none
 //! is repeated blindly, but the process ends without waiting for one that hangs.
 
@@ -15,6 +15,7 @@ use tokio::task::JoinHandle;
 
 use crate::config::Comment;
 use crate::domain::clock::Clock;
+use crate::domain::command::CommandAnswer;
 use crate::domain::event::{Event, EventSink};
 use crate::domain::stop::Stop;
 use crate::domain::units::RunId;
@@ -48,6 +49,8 @@ pub struct Assignment {
     pub artifact: String,
     /// Which run for this pull request it is; 0 where that is not counted.
     pub attempt: u32,
+    /// The last comment whose command an earlier run answered; 0 for none.
+    pub heard: u64,
     /// The run.
     pub run: RunId,
     /// The pull request, where it is known from the start.
@@ -91,6 +94,9 @@ impl EventSink for Ear {
         if is_told(event) {
             told.events.push(event.clone());
         }
+        if let Event::CommandAnswered { comment, answer, .. } = event {
+            told.reactions.push_back((*comment, reaction(*answer)));
+        }
         if is_news(event) {
             told.news = News::Some;
             self.0.bell.notify_one();
@@ -102,6 +108,15 @@ impl EventSink for Ear {
         if told.head != head {
             head.clone_into(&mut told.head);
         }
+    }
+}
+
+fn reaction(answer: CommandAnswer) -> Reaction {
+    match answer {
+        CommandAnswer::Obeyed => Reaction::ThumbsUp,
+        CommandAnswer::UnderWay => Reaction::Eyes,
+        CommandAnswer::Refused => Reaction::ThumbsDown,
+        CommandAnswer::NotUnderstood => Reaction::Confused,
     }
 }
 
@@ -267,8 +282,9 @@ impl Writer {
     }
 
     fn text(&self, view: &RunView, head: String) -> String {
-        let Assignment { key, job_url, artifact, attempt, run, redactor, .. } = &self.assignment;
-        let stamp = Stamp { run: run.0.clone(), head, attempt: *attempt, artifact: artifact.clone(), heard: 0 };
+        let Assignment { key, job_url, artifact, attempt, heard, run, redactor, .. } = &self.assignment;
+        let heard = view.commands.iter().map(|given| given.comment).fold(*heard, u64::max);
+        let stamp = Stamp { run: run.0.clone(), head, attempt: *attempt, artifact: artifact.clone(), heard };
         let page = Page { key, stamp: &stamp, job_url: job_url.as_deref() };
         redactor.redact(&markdown::comment(view, &page)).into_owned()
     }

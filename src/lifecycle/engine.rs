@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use super::commands::Listening;
 use super::outside::Outside;
 use super::state::{Phase, RunState};
 use crate::audit::{AuditError, Cap, Journal, Scope};
@@ -85,6 +86,8 @@ pub struct Engine<'a> {
     pub(super) replay: Replay,
     /// What the run has learnt of its targets.
     pub(super) memory: Memory,
+    /// What is known of those who comment.
+    pub(super) listening: Listening,
     /// Whether the files on disk are those of the tier's tree; unknown after a resume.
     pub(super) tree_is_current: bool,
     started: Steady,
@@ -98,7 +101,8 @@ impl<'a> Engine<'a> {
         let started = Steady::read(world.clock);
         let active_before_ms = state.active_ms;
         let memory = Memory::default();
-        Self { world, journal, state, replay, memory, tree_is_current: false, started, active_before_ms }
+        let listening = Listening::default();
+        Self { world, journal, state, replay, memory, listening, tree_is_current: false, started, active_before_ms }
     }
 
     /// Active milliseconds so far, over all invocations.

@@ -83,7 +83,14 @@ mod tests {
             tests: tests.iter().map(case).collect(),
             ..TestReport::unreadable("pytest")
         };
-        TestRun { exit: Exit::Code { code }, report, output: String::new(), duration_ms: 5, stopped: None }
+        TestRun {
+            exit: Exit::Code { code },
+            report,
+            filed: crate::test_run::Filed::NotAsked,
+            output: String::new(),
+            duration_ms: 5,
+            stopped: None,
+        }
     }
 
     fn baseline() -> Baseline {

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
+use super::commands::{self, At, Follows};
 use super::engine::{Engine, LifecycleError, interrupted};
 use super::judge::{self, Judged, Telling};
 use super::material;
@@ -34,10 +35,14 @@ const MESSAGE_HEAD_CHARS: usize = 200;
 const MESSAGES: usize = 10;
 
 /// Begins the next iteration, or ends the run when a cap is reached.
-pub(super) fn begin(engine: &mut Engine<'_>) -> Result<(), LifecycleError> {
+pub(super) async fn begin(engine: &mut Engine<'_>) -> Result<(), LifecycleError> {
     if let Some(signal) = engine.signal() {
         let (outcome, reason) = interrupted(signal);
         engine.end_with(outcome, reason, &[]);
+        return Ok(());
+    }
+    if let Follows::Stop(by) = commands::read(engine, At::Between).await {
+        commands::stop(engine, &by);
         return Ok(());
     }
     if let Some(reason) = engine.over_budget() {
@@ -249,7 +254,7 @@ pub(super) fn tier_finished(result: &crate::domain::attempt::TierResult, reason:
 }
 
 /// Ends the tier under way for a reason that comes from outside it, if it ran at all.
-fn leave_tier(engine: &mut Engine<'_>, exit: TierExit, reason: Option<String>) -> Vec<Event> {
+pub(super) fn leave_tier(engine: &mut Engine<'_>, exit: TierExit, reason: Option<String>) -> Vec<Event> {
     if engine.state.attempts.is_empty() {
         return Vec::new();
     }

@@ -87,15 +87,21 @@ pub(super) async fn run(engine: &mut Engine<'_>, tree: TreeId, telling: Telling)
 /// Runs the whole suite, once more when only tests fail that did not fail at the start.
 async fn whole_suite(engine: &Engine<'_>, baseline: &Baseline) -> Result<(TestRun, Judgement), LifecycleError> {
     let run = test_run::run(&engine.world.tests, None, &engine.world.stop).await?;
-    let judgement = verdict::judge(baseline, run.exit, &run.report);
+    let judgement = judged(baseline, &run);
     if only_new_failures(&judgement, &baseline.failing, &run) {
         let again = test_run::run(&engine.world.tests, None, &engine.world.stop).await?;
         if again.stopped.is_none() {
-            let judgement = verdict::judge(baseline, again.exit, &again.report);
+            let judgement = judged(baseline, &again);
             return Ok((again, judgement));
         }
     }
     Ok((run, judgement))
+}
+
+/// By what was printed, and by the runner's result file where the start had one.
+fn judged(baseline: &Baseline, run: &TestRun) -> Judgement {
+    let judgement = verdict::judge(baseline, run.exit, &run.report);
+    verdict::confirm(judgement, baseline, run.exit, run.filed.report())
 }
 
 /// A red verdict without a failing test says what was wrong instead: the first error of the compiler, say.

@@ -8,6 +8,7 @@
 
 mod baseline;
 mod breakpoint;
+mod commands;
 pub mod comment;
 mod engine;
 mod finish;
@@ -41,7 +42,7 @@ pub async fn run(engine: &mut Engine<'_>) -> Result<Outcome, LifecycleError> {
     loop {
         match engine.state.phase.clone() {
             Phase::Baseline => baseline::run(engine).await?,
-            Phase::Ready => iteration::begin(engine)?,
+            Phase::Ready => iteration::begin(engine).await?,
             Phase::Iterating => iteration::run(engine).await?,
             Phase::Publishing { fix } => publish::run(engine, fix).await?,
             Phase::Proposing { fix } => publish::propose(engine, fix).await?,

@@ -16,8 +16,9 @@ use crate::domain::delivery::{Awaited, Destination};
 use crate::domain::event::Event;
 use crate::domain::outcome::Outcome;
 use crate::domain::stop::StopCause;
+use crate::domain::units::CommitSha;
 use crate::github::{GithubError, NewPull, PullOrigin, Readiness};
-use crate::workspace::publish::{Onto, Order, PublishError, Surroundings};
+use crate::workspace::publish::{Onto, Order, PublishError, Published, Surroundings};
 
 /// How the branches of our pull requests begin.
 const BRANCH_PREFIX: &str = "upshift/fix-";
@@ -40,6 +41,7 @@ pub(super) fn begin(engine: &mut Engine<'_>, events: &[Event]) {
         model,
         at: engine.world.clock.unix_ms() / 1_000,
         branch: None,
+        onto: None,
     };
     engine.state.phase = Phase::Publishing { fix };
     engine.record(events);
@@ -53,17 +55,25 @@ pub(super) async fn run(engine: &mut Engine<'_>, fix: Fix) -> Result<(), Lifecyc
     };
     let Some(branch) = fix.branch.clone() else {
         match choose_branch(engine, &destination).await {
-            Ok(branch) => {
-                let parent = engine.state.delivery.parent(&destination);
-                let event = Event::PublishStarted { branch: branch.clone(), parent };
-                engine.state.phase = Phase::Publishing { fix: Fix { branch: Some(branch), ..fix } };
-                engine.record(&[event]);
-            }
+            Ok(Chosen { branch, onto }) => choose(engine, &destination, Fix { branch: Some(branch), onto, ..fix }),
             Err(error) => failed(engine, &fix, error),
         }
         return Ok(());
     };
-    match push(engine, &destination, &fix, &branch).await {
+    let pushed = match push(engine, &destination, &fix, &branch).await {
+        // The open pull request holds this very change.
+        Err(PublishError::Empty) if fix.onto.is_some() => {
+            let commit = fix.onto.clone().unwrap_or_else(|| destination.head.clone());
+            Ok(Published { commit, files: Vec::new(), found: true })
+        }
+        Err(PublishError::Conflict { .. } | PublishError::Moved { .. }) if fix.onto.is_some() => {
+            let branch = another(engine, &failure_branch(engine, &destination));
+            choose(engine, &destination, Fix { branch: Some(branch), onto: None, ..fix });
+            return Ok(());
+        }
+        other => other,
+    };
+    match pushed {
         Ok(published) => {
             engine.state.delivery.commit = Some(published.commit.clone());
             engine.state.delivery.tree = Some(fix.tree.clone());
@@ -89,20 +99,52 @@ fn outside_of<'e>(engine: &'e Engine<'_>) -> Result<&'e Outside, PublishError> {
     engine.world.outside.ok_or_else(missing)
 }
 
-/// The branch that a fix is pushed to: the one that the run is about, or one of our own for this failure.
-async fn choose_branch(engine: &Engine<'_>, destination: &Destination) -> Result<String, PublishError> {
+/// A branch, and the head that a fix is put on top of where it is not the run's own.
+struct Chosen {
+    branch: String,
+    onto: Option<CommitSha>,
+}
+
+/// The branch that a fix is pushed to: the one that the run is about, or one of our own for this failure. A later run for the same
+/// failure adds to the pull request that is open for it; where that was closed, its branch is left as it is.
+async fn choose_branch(engine: &Engine<'_>, destination: &Destination) -> Result<Chosen, PublishError> {
     if let Some(branch) = &engine.state.delivery.branch {
-        return Ok(branch.clone());
+        return Ok(Chosen { branch: branch.clone(), onto: None });
     }
     if engine.state.plan.github.push == Push::Commit {
-        return Ok(destination.branch.clone());
+        return Ok(Chosen { branch: destination.branch.clone(), onto: None });
     }
-    let name = format!("{BRANCH_PREFIX}{}", failure_key(engine, destination));
+    let name = failure_branch(engine, destination);
     let outside = outside_of(engine)?;
     let around = Surroundings { environment: &outside.environment, stop: &outside.signals };
-    let taken = engine.world.workspace.remote_head(&outside.remote, &name, around).await?.is_some();
-    // An earlier run's branch is left as it is.
-    Ok(if taken { format!("{name}-{}", engine.state.run_id.short()) } else { name })
+    let Some(head) = engine.world.workspace.remote_head(&outside.remote, &name, around).await? else {
+        return Ok(Chosen { branch: name, onto: None });
+    };
+    let open = match &outside.github {
+        Some(github) => github.open_pulls_of(&destination.repository.owner, &name).await.unwrap_or_default(),
+        None => Vec::new(),
+    };
+    if open.iter().any(|pull| pull.base.branch == destination.branch) {
+        return Ok(Chosen { branch: name, onto: Some(head) });
+    }
+    Ok(Chosen { branch: another(engine, &name), onto: None })
+}
+
+fn failure_branch(engine: &Engine<'_>, destination: &Destination) -> String {
+    format!("{BRANCH_PREFIX}{}", failure_key(engine, destination))
+}
+
+/// A branch of this run's own for the same failure.
+fn another(engine: &Engine<'_>, name: &str) -> String {
+    format!("{name}-{}", engine.state.run_id.short())
+}
+
+/// The branch is durable before anything is pushed to it.
+fn choose(engine: &mut Engine<'_>, destination: &Destination, fix: Fix) {
+    let parent = fix.onto.clone().unwrap_or_else(|| engine.state.delivery.parent(destination));
+    let event = Event::PublishStarted { branch: fix.branch.clone().unwrap_or_default(), parent };
+    engine.state.phase = Phase::Publishing { fix };
+    engine.record(&[event]);
 }
 
 /// Names a failure: the same tests failing on the same branch.
@@ -119,18 +161,19 @@ async fn push(
     destination: &Destination,
     fix: &Fix,
     branch: &str,
-) -> Result<crate::workspace::publish::Published, PublishError> {
+) -> Result<Published, PublishError> {
     let outside = outside_of(engine)?;
     let (delivery, plan) = (&engine.state.delivery, &engine.state.plan);
     let start = engine.state.start.as_ref();
     let from = delivery.tree.as_ref().or(start).ok_or(PublishError::Empty)?;
     let author = plan.github.commit_author.as_deref().and_then(outside::author);
-    let is_new = plan.github.push == Push::Pr && delivery.branch.is_none();
+    let is_new = plan.github.push == Push::Pr && delivery.branch.is_none() && fix.onto.is_none();
+    let parent = fix.onto.clone().unwrap_or_else(|| delivery.parent(destination));
     let order = Order {
         remote: &outside.remote,
         branch,
         onto: if is_new { Onto::New } else { Onto::Existing },
-        parent: &delivery.parent(destination),
+        parent: &parent,
         from,
         to: &fix.tree,
         author: &author.unwrap_or_else(outside::default_author),

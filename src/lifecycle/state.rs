@@ -74,6 +74,9 @@ pub struct Fix {
     pub at: i64,
     /// The branch it is pushed to, once chosen.
     pub branch: Option<String>,
+    /// The head of that branch, where it is that of an open pull request for the same failure.
+    #[serde(default)]
+    pub onto: Option<CommitSha>,
 }
 
 /// A breakpoint that the run stands at.
@@ -119,6 +122,17 @@ pub struct PullRequestRuns {
     pub last: Option<RunId>,
     /// The last comment whose command an earlier run answered; 0 for none.
     pub heard: u64,
+}
+
+/// Which comments were heard: each is obeyed once, by whichever process.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Hearing {
+    /// From when on comments count (RFC 3339).
+    pub since: String,
+    /// The last comment that was looked at; 0 for none.
+    pub last: u64,
+    /// Iterations that comments have added.
+    pub added: u32,
 }
 
 impl Delivery {
@@ -194,6 +208,9 @@ pub struct RunState {
     /// Whether the tests were given the network because they do not run without it.
     #[serde(default)]
     pub network_opened: bool,
+    /// Whether the test command does not work when its runner is told to write a result file.
+    #[serde(default)]
+    pub no_result_files: bool,
     /// What the tests said before any change.
     pub baseline: Option<Baseline>,
     /// How long the suite took at the baseline, in milliseconds.
@@ -224,6 +241,9 @@ pub struct RunState {
     /// The runs for the pull request that this one is about.
     #[serde(default)]
     pub runs: Option<PullRequestRuns>,
+    /// Which comments were heard.
+    #[serde(default)]
+    pub hearing: Hearing,
     /// Where a resume takes the run up again that was parked or interrupted.
     #[serde(default)]
     pub resume_at: Option<Box<Phase>>,
@@ -257,6 +277,7 @@ impl RunState {
             touched: BTreeSet::new(),
             by_products: BTreeSet::new(),
             network_opened: false,
+            no_result_files: false,
             baseline: None,
             baseline_ms: 0,
             framework_seen: None,
@@ -269,6 +290,7 @@ impl RunState {
             delivery: Delivery::default(),
             comment_key: None,
             runs: None,
+            hearing: Hearing::default(),
             resume_at: None,
         }
     }

@@ -26,13 +26,15 @@ pub enum Guard {
     Rewriting,
     /// What passed at the start may not be gone, skipped or fewer.
     Baseline,
+    /// Runners that can are told to write a result file, which must bear out what they print.
+    ResultFiles,
     /// Files that hold credentials, or are the user's own, are not shown.
     SecretFiles,
 }
 
 impl Guard {
     /// All of them.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 12] = [
         Self::TestPaths,
         Self::TestRegions,
         Self::Manifests,
@@ -43,6 +45,7 @@ impl Guard {
         Self::UnderTest,
         Self::Rewriting,
         Self::Baseline,
+        Self::ResultFiles,
         Self::SecretFiles,
     ];
 
@@ -60,6 +63,7 @@ impl Guard {
             Self::UnderTest => "under_test",
             Self::Rewriting => "rewriting",
             Self::Baseline => "baseline",
+            Self::ResultFiles => "result_files",
             Self::SecretFiles => "secret_files",
         }
     }

@@ -10,6 +10,10 @@ use serde::{Deserialize, Serialize};
 use crate::domain::test_report::{RunKind, RunStatus, TestReport, TestStatus};
 use crate::domain::verdict::{Exit, Verdict};
 
+mod filed;
+
+pub use filed::{confirm, learn};
+
 /// The shell's exit codes for a command that cannot be executed or is not found (POSIX).
 const EXIT_NOT_EXECUTABLE: i32 = 126;
 const EXIT_NOT_FOUND: i32 = 127;
@@ -37,6 +41,9 @@ pub struct Baseline {
     pub unreadable: bool,
     /// Whether a person named the test command (an unreadable one is only then believed).
     pub explicit_command: bool,
+    /// The same by the runner's own result file, where it wrote one that bore out what it printed.
+    #[serde(default)]
+    pub filed: Option<Box<Baseline>>,
 }
 
 /// A judged run.
@@ -202,6 +209,7 @@ impl Baseline {
             unreadable: report.kind == RunKind::Unreadable,
             flaky,
             explicit_command,
+            filed: None,
         }
     }
 

@@ -77,7 +77,9 @@ impl Family {
         let head = id.and_then(|id| i32::try_from(id).ok()).and_then(Pid::from_raw);
         if let Some(pid) = head {
             brand.burn(pid);
-            restrain(pid, tasks_before);
+            if !guards::is_off(guards::PROCESSES) {
+                restrain(pid, tasks_before);
+            }
         }
         families.push(Member { brand, head });
         Ok((Self { brand, tasks_before, extinct: false }, child))
@@ -106,7 +108,7 @@ impl Family {
 
     /// Ends whatever is left, and waits until it is gone.
     pub(super) async fn extinguish(&mut self) {
-        self.extinct = guards::off().iter().any(|guard| guard == guards::DESCENDANTS);
+        self.extinct = guards::is_off(guards::DESCENDANTS);
         if self.extinct {
             return;
         }
@@ -145,7 +147,7 @@ impl Family {
     pub(super) fn keep_house(&self) -> Growth {
         let families = families();
         reap_orphans(&families);
-        if count_tasks() <= self.tasks_before.saturating_add(MAX_PROCESSES) {
+        if guards::is_off(guards::PROCESSES) || count_tasks() <= self.tasks_before.saturating_add(MAX_PROCESSES) {
             return Growth::Fine;
         }
         // The machine's count holds strangers' tasks and threads too: only now is it worth counting our own.

@@ -18,15 +18,18 @@ use crate::domain::stop::{Stop, StopCause};
 use crate::domain::verdict::Exit;
 
 pub use confine::Confinement;
+pub use letterbox::Letterbox;
 
 #[cfg(target_os = "linux")]
 mod brand;
 mod capture;
 pub mod confine;
+mod disk;
 pub mod environment;
 #[cfg_attr(not(target_os = "linux"), path = "family_portable.rs")]
 mod family;
 mod launch;
+mod letterbox;
 mod supervise;
 #[cfg(test)]
 mod tests;

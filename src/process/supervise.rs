@@ -14,6 +14,8 @@ use tokio::process::ChildStdin;
 use tokio::time::Instant;
 
 use super::capture::Capture;
+use super::confine::guards;
+use super::disk::Disk;
 use super::family::{Family, Growth};
 use super::launch::Launched;
 use super::{Finished, Spec};
@@ -67,6 +69,8 @@ struct Watch {
     timed_out: bool,
     stopped: Option<StopCause>,
     bomb: bool,
+    disk: Disk,
+    filled: bool,
 }
 
 /// Takes a launched child to its end.
@@ -78,11 +82,12 @@ pub(super) async fn supervise(
 ) -> io::Result<Finished> {
     let started = Instant::now();
     let Launched { family, mut child, output, stderr, stdin } = launched;
-    let deadline = started.checked_add(spec.timeout).unwrap_or(started + FAR_FUTURE);
-    let mut watch =
-        Watch { family, phase: Phase::Running, deadline, exit: None, timed_out: false, stopped: None, bomb: false };
-    let mut output = Stream::new(Some(output), spec.keep);
-    let mut stderr = Stream::new(stderr, spec.keep);
+    let limit = if guards::is_off(guards::TIME) { FAR_FUTURE } else { spec.timeout };
+    let keep = if guards::is_off(guards::OUTPUT) { usize::MAX } else { spec.keep };
+    let deadline = started.checked_add(limit).unwrap_or(started + FAR_FUTURE);
+    let mut watch = Watch::new(family, deadline, spec);
+    let mut output = Stream::new(Some(output), keep);
+    let mut stderr = Stream::new(stderr, keep);
     let mut feeding = stdin.is_some();
     let feed = feed(stdin, &spec.stdin);
     let stopping = stop.wait();
@@ -107,6 +112,9 @@ pub(super) async fn supervise(
     if watch.bomb {
         output.capture.push(b"\n[ended: it started too many processes]\n");
     }
+    if watch.filled {
+        output.capture.push(b"\n[ended: it was about to fill the disk]\n");
+    }
     Ok(Finished {
         exit: watch.verdict(),
         output_bytes: output.capture.total() + stderr.capture.total(),
@@ -118,6 +126,20 @@ pub(super) async fn supervise(
 }
 
 impl Watch {
+    fn new(family: Family, deadline: Instant, spec: &Spec) -> Self {
+        Self {
+            family,
+            phase: Phase::Running,
+            deadline,
+            exit: None,
+            timed_out: false,
+            stopped: None,
+            bomb: false,
+            disk: Disk::of(spec),
+            filled: false,
+        }
+    }
+
     fn enter(&mut self, phase: Phase, patience: Duration) {
         self.phase = phase;
         self.deadline = Instant::now() + patience;
@@ -160,11 +182,10 @@ impl Watch {
     }
 
     fn on_housekeeping(&mut self) {
-        if self.family.keep_house() == Growth::Bomb {
-            self.bomb = true;
-            if matches!(self.phase, Phase::Running | Phase::Terminating) {
-                self.kill();
-            }
+        self.bomb |= self.family.keep_house() == Growth::Bomb;
+        self.filled |= !guards::is_off(guards::DISK) && self.disk.is_nearly_full();
+        if (self.bomb || self.filled) && matches!(self.phase, Phase::Running | Phase::Terminating) {
+            self.kill();
         }
     }
 

@@ -7,6 +7,7 @@
 use serde::Serialize;
 
 use crate::domain::attempt::Attempt;
+use crate::domain::command::CommandAnswer;
 use crate::domain::delivery::Answer;
 use crate::domain::event::FileStat;
 use crate::domain::outcome::Outcome;
@@ -15,7 +16,7 @@ use crate::domain::units::MicroUsd;
 use super::plain;
 use super::style::Style;
 use super::text;
-use super::view::{Ending, PushView, RunView, TierState, TierView, WaitView};
+use super::view::{CommandView, Ending, PushView, RunView, TierState, TierView, WaitView};
 
 /// The version of this document's shape.
 pub const VERSION: u32 = 1;
@@ -118,6 +119,22 @@ pub struct Document<'a> {
     pub pull_request: Option<PullRequestDocument<'a>>,
     /// What was waited for, in order.
     pub breakpoints: Vec<BreakpointDocument<'a>>,
+    /// Commands that people gave by comments, in order; absent where there were none.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub commands: Vec<CommandDocument<'a>>,
+}
+
+/// A command that somebody gave by a comment.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct CommandDocument<'a> {
+    /// Who gave it.
+    pub by: &'a str,
+    /// As it is written; null where none was understood.
+    pub command: Option<String>,
+    /// `obeyed`, `under_way`, `refused` or `not_understood`.
+    pub answer: CommandAnswer,
+    /// In words.
+    pub said: &'a str,
 }
 
 /// One push.
@@ -297,7 +314,13 @@ pub fn document(view: &RunView) -> Document<'_> {
             .as_ref()
             .map(|pull| PullRequestDocument { number: pull.number, url: &pull.url }),
         breakpoints: view.delivery.waits.iter().map(breakpoint).collect(),
+        commands: view.commands.iter().map(command).collect(),
     }
+}
+
+fn command(view: &CommandView) -> CommandDocument<'_> {
+    let command = view.command.map(|command| command.to_string());
+    CommandDocument { by: &view.by, command, answer: view.answer, said: &view.said }
 }
 
 fn push(view: &PushView) -> PushDocument<'_> {

@@ -97,6 +97,7 @@ fn body(view: &RunView, surface: Surface, patch: &str) -> impl Iterator<Item = B
         may(table(view, surface), "the ladder"),
         may(tests(view, surface), "the tests"),
         may(delivery(view), "what was pushed"),
+        may(commands(view), "the commands in comments"),
         may(warnings(view), "the warnings"),
         may(diff(view, surface), "the changed files"),
         may(self::patch::block(patch, surface.list_bytes() * 2), "the change itself"),
@@ -285,6 +286,16 @@ fn warnings(view: &RunView) -> Option<String> {
 fn delivery(view: &RunView) -> Option<String> {
     let lines: Vec<String> = words::delivery(view).iter().map(|sentence| format!("- {}", say(sentence))).collect();
     (!lines.is_empty()).then(|| format!("**Pushed**\n\n{}", lines.join("\n")))
+}
+
+fn commands(view: &RunView) -> Option<String> {
+    let all = words::commands(view);
+    let (first, more) = (all.len().saturating_sub(MAX_WARNINGS), all.len() > MAX_WARNINGS);
+    let mut lines: Vec<String> = all.iter().skip(first).map(|sentence| format!("- {}", say(sentence))).collect();
+    if more {
+        lines.insert(0, format!("- … {first} earlier ones stand in the audit log"));
+    }
+    (!lines.is_empty()).then(|| format!("**Comments**\n\n{}", lines.join("\n")))
 }
 
 fn diff(view: &RunView, surface: Surface) -> Option<String> {

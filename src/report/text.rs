@@ -192,6 +192,8 @@ fn extras(view: &RunView) -> Vec<String> {
     facts.extend(words::tests_change(view).map(|change| format!("  Tests:   {}", say(&change))));
     facts.extend(words::diff_size(view).map(|size| format!("  Change:  {size}")));
     facts.extend(words::delivery(view).iter().map(|sentence| format!("  Out:     {}", say(sentence))));
+    let commands = words::commands(view);
+    facts.extend(commands.iter().take(MAX_BULLETS).map(|sentence| format!("  Asked:   {}", say(sentence))));
     if view.budget_cap_hit() && !view.stop_reason().is_empty() {
         facts.push(format!("  Cap:     {}", plain::clipped_line(view.stop_reason(), MAX_SPEECH)));
     }

@@ -7,6 +7,7 @@ use std::collections::HashSet;
 
 use crate::domain::attempt::{Attempt, TierExit};
 use crate::domain::budget::{Budget, Spent};
+use crate::domain::command::{Command, CommandAnswer};
 use crate::domain::delivery::{Answer, Awaited};
 use crate::domain::event::{BaselineFinished, DiffStat, Event, RunFinished, RunStarted};
 use crate::domain::ladder::{Role, Tier};
@@ -174,6 +175,21 @@ pub struct WaitView {
     pub waited_ms: u64,
 }
 
+/// A command that somebody gave by a comment.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CommandView {
+    /// The comment.
+    pub comment: u64,
+    /// Who gave it; not our text.
+    pub by: String,
+    /// The command; `None` where none was understood.
+    pub command: Option<Command>,
+    /// What came of it.
+    pub answer: CommandAnswer,
+    /// In words.
+    pub said: String,
+}
+
 /// Everything that a report says about a run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RunView {
@@ -207,6 +223,8 @@ pub struct RunView {
     pub invocations: u32,
     /// What left the machine.
     pub delivery: Delivery,
+    /// Commands that people gave by comments, in order.
+    pub commands: Vec<CommandView>,
 }
 
 impl RunView {

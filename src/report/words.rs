@@ -5,7 +5,7 @@
 
 mod delivery;
 
-pub use delivery::{awaited, delivery};
+pub use delivery::{awaited, commands, delivery};
 
 use crate::domain::attempt::{NOTHING_CHANGED, TierExit};
 use crate::domain::event::BaselineFinished;

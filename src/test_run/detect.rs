@@ -84,7 +84,7 @@ fn projects_below(root: &Path) -> Option<Detected> {
     Some(Detected { command, framework, why })
 }
 
-/// `make test`, `just test`, `task test`.
+/// `make test`, `just test`, `task test`, and Python's runners of environments.
 fn build_files(folder: &Folder) -> Option<Detected> {
     for name in ["GNUmakefile", "Makefile", "makefile"] {
         let Some(text) = folder.read(name) else { continue };
@@ -104,6 +104,13 @@ fn build_files(folder: &Folder) -> Option<Detected> {
         if folder.read(name).is_some_and(|text| text.lines().any(|line| line.trim_end() == "  test:")) {
             return found("task test", "generic", format!("{name} has a task `test`"));
         }
+    }
+    // Where they run pytest or unittest, these are run without them: it is faster, and can be filtered.
+    if folder.read("tox.ini").is_some_and(|text| text.contains("[testenv") && text.contains("commands")) {
+        return found("tox", "generic", "tox.ini has test environments".to_owned());
+    }
+    if folder.read("noxfile.py").is_some_and(|text| text.contains("nox.session")) {
+        return found("nox", "generic", "noxfile.py has sessions".to_owned());
     }
     None
 }

@@ -29,16 +29,20 @@ pub(super) fn with_filter(command: &str, framework: Option<&str>, wanted: &str) 
     if names.is_empty() || names.len() > MOST_NAMES || !names.iter().all(usable) {
         return None;
     }
-    if SHELL_MARKS.iter().any(|mark| command.contains(mark))
-        || command.contains("||")
-        || command.trim_end().ends_with('&')
-    {
+    if !is_plain(command) {
         return None;
     }
     let last = command.rsplit("&&").next()?.trim();
     let words: Vec<&str> = last.split_whitespace().collect();
     let (style, through) = style_of(&words, framework)?;
     append(command, last, style, through, &names)
+}
+
+/// Whether what is put behind a command reaches its last program, and each of its programs is called once.
+pub(super) fn is_plain(command: &str) -> bool {
+    !SHELL_MARKS.iter().any(|mark| command.contains(mark))
+        && !command.contains("||")
+        && !command.trim_end().ends_with('&')
 }
 
 /// What stands between the command and the runner.

@@ -4,6 +4,7 @@ mod describe;
 mod detect;
 mod filter;
 mod parse;
+mod results;
 mod run;
 
 use std::collections::BTreeMap;
@@ -17,6 +18,8 @@ use crate::domain::stop::{Stop, StopCause};
 use crate::domain::test_report::TestReport;
 use crate::domain::verdict::Exit;
 use crate::process::{Confinement, ProcessError};
+
+pub use results::{Filed, ResultFiles};
 
 /// How the repository's tests are run.
 #[derive(Debug, Clone)]
@@ -35,6 +38,8 @@ pub struct TestCommand {
     pub junit: Option<PathBuf>,
     /// How it is kept from harm.
     pub confinement: Confinement,
+    /// Whether its runner is told to write a result file.
+    pub results: ResultFiles,
 }
 
 /// One run of the tests.
@@ -44,6 +49,8 @@ pub struct TestRun {
     pub exit: Exit,
     /// What its output says.
     pub report: TestReport,
+    /// What the runner wrote into its result file.
+    pub filed: Filed,
     /// The output's head and tail, colours removed, for people and for models.
     pub output: String,
     /// How long it took, in milliseconds.

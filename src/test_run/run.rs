@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use super::parse::{self, Parser};
-use super::{TestCommand, TestRun, filter};
+use super::{TestCommand, TestRun, filter, results};
 use crate::domain::stop::Stop;
 use crate::domain::test_report::{RunKind, RunStatus, TestReport, TestStatus};
 use crate::domain::verdict::Exit;
@@ -26,10 +26,11 @@ const MOST_JUNIT_FILES: usize = 20_000;
 pub(super) async fn run(command: &TestCommand, wanted: Option<&str>, stop: &Stop) -> Result<TestRun, ProcessError> {
     let framework = command.framework.as_deref();
     let line = wanted.and_then(|wanted| filter::with_filter(&command.command, framework, wanted));
+    let told = results::tell(command, line.unwrap_or_else(|| command.command.clone()));
     let spec = Spec {
-        program: Program::Shell(line.unwrap_or_else(|| command.command.clone())),
+        program: Program::Shell(told.line.clone()),
         cwd: command.cwd.clone(),
-        env: command.env.clone(),
+        env: told.env.clone(),
         stdin: Vec::new(),
         timeout: command.timeout,
         keep: KEPT_OUTPUT,
@@ -44,7 +45,8 @@ pub(super) async fn run(command: &TestCommand, wanted: Option<&str>, stop: &Stop
     Ok(TestRun {
         exit: finished.exit,
         report: choose(printed, written),
-        output: parse::plain_text(&finished.output),
+        filed: told.read(finished.exit),
+        output: told.without_mention(parse::plain_text(&finished.output)),
         duration_ms: finished.duration_ms,
         stopped: finished.stopped,
     })

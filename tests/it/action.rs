@@ -2,6 +2,7 @@
 
 mod act;
 mod attempts;
+pub(crate) mod commands;
 mod comment;
 mod doctor;
 mod gate;

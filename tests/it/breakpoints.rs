@@ -1,5 +1,7 @@
 //! A fix leaves the machine, and the run waits for what the outside says of it.
 
+mod jobs;
+mod merging;
 mod pushing;
 mod waiting;
 

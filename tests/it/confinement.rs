@@ -29,7 +29,11 @@ fn project(files: &[(&str, &str)]) -> tempfile::TempDir {
 
 #[test]
 fn a_c_project_is_built_and_tested() {
-    if !Command::new("cc").arg("--version").output().is_ok_and(|said| said.status.success()) {
+    let has_compiler = Command::new("cc").arg("--version").output().is_ok_and(|said| said.status.success());
+    // `.ci/run` may not leave this out.
+    let must = std::env::var_os("UPSHIFT_RED_TEAM_LEDGER").is_some();
+    assert!(has_compiler || !must, "there is no C compiler");
+    if !has_compiler {
         return;
     }
     let folder = project(&[

@@ -4,7 +4,7 @@
 //! command runs no test. What is asserted is what the model was sent (names, messages, places), what the audit log says, and
 //! that nothing was paid for where nothing could be judged.
 
-mod projects;
+pub(crate) mod projects;
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -19,27 +19,27 @@ use crate::world::program::{Program, Said};
 /// A small project of one framework, with one bug.
 pub(crate) struct Framework {
     /// The name in reports.
-    name: &'static str,
+    pub(crate) name: &'static str,
     /// What of the installed tools it needs.
-    needs: Needs,
+    pub(crate) needs: Needs,
     /// Its files.
-    files: &'static [(&'static str, &'static str)],
+    pub(crate) files: &'static [(&'static str, &'static str)],
     /// The command that runs its tests.
-    command: &'static str,
+    pub(crate) command: &'static str,
     /// The file with the bug, the wrong line and the right one.
-    source: &'static str,
-    wrong: &'static str,
-    right: &'static str,
+    pub(crate) source: &'static str,
+    pub(crate) wrong: &'static str,
+    pub(crate) right: &'static str,
     /// Put in the place of the wrong line, this cannot be parsed or compiled.
-    unreadable: &'static str,
+    pub(crate) unreadable: &'static str,
     /// What the report of the unreadable source must name.
-    unreadable_says: &'static str,
+    pub(crate) unreadable_says: &'static str,
     /// The failing tests, as the runner names them.
-    failing: &'static [&'static str],
+    pub(crate) failing: &'static [&'static str],
     /// Parts of the message, and the place.
-    says: &'static [&'static str],
+    pub(crate) says: &'static [&'static str],
     /// A command of the same framework that runs no test.
-    nothing: &'static str,
+    pub(crate) nothing: &'static str,
 }
 
 /// What is laid into a project beside its files.
@@ -51,6 +51,38 @@ pub(crate) enum Needs {
     JavaScript,
     /// `.venv`.
     Python,
+    /// The programs that are no package of a language's: Go, CMake.
+    Programs,
+}
+
+impl Needs {
+    /// A folder with it, beside the tools so that they can be linked.
+    pub(crate) fn folder(self) -> TempDir {
+        if self == Self::Machine && std::env::var_os("UPSHIFT_TEST_FRAMEWORKS").is_none() {
+            return tempfile::Builder::new().prefix("project-").tempdir().expect("a folder");
+        }
+        let home = installed();
+        let folder = tempfile::Builder::new().prefix("project-").tempdir_in(&home).expect("a folder");
+        std::fs::write(folder.path().join(".gitignore"), "node_modules\n.venv\ntarget\n__pycache__\n")
+            .expect("written");
+        match self {
+            Self::Machine | Self::Programs => {}
+            Self::JavaScript => link_copy(&home.join("js/node_modules"), &folder.path().join("node_modules")),
+            Self::Python => link_copy(&home.join("python"), &folder.path().join(".venv")),
+        }
+        folder
+    }
+
+    /// The program with what it needs in its `PATH`.
+    pub(crate) fn equip(self, program: Program) -> Program {
+        if self != Self::Programs {
+            return program;
+        }
+        let tools = installed().join("tools");
+        let path = std::env::var("PATH").expect("PATH");
+        let [go, cmake] = ["go/bin", "cmake/data/bin"].map(|name| tools.join(name).display().to_string());
+        program.with("PATH", &format!("{go}:{cmake}:{path}")).with("GOTOOLCHAIN", "local")
+    }
 }
 
 fn installed() -> PathBuf {
@@ -68,21 +100,12 @@ fn link_copy(from: &Path, to: &Path) {
 impl Framework {
     /// Lays the project down, with `line` where the bug is.
     fn unpack(&self, line: &str) -> TempDir {
-        let home = installed();
-        // Beside the tools, so that they can be linked.
-        let folder = tempfile::Builder::new().prefix("project-").tempdir_in(&home).expect("a folder");
+        let folder = self.needs.folder();
         for (name, text) in self.files {
             let path = folder.path().join(name);
             std::fs::create_dir_all(path.parent().expect("a parent")).expect("folders");
             let text = if *name == self.source { text.replace(self.wrong, line) } else { (*text).to_owned() };
             std::fs::write(path, text).expect("written");
-        }
-        std::fs::write(folder.path().join(".gitignore"), "node_modules\n.venv\ntarget\n__pycache__\n")
-            .expect("written");
-        match self.needs {
-            Needs::Machine => {}
-            Needs::JavaScript => link_copy(&home.join("js/node_modules"), &folder.path().join("node_modules")),
-            Needs::Python => link_copy(&home.join("python"), &folder.path().join(".venv")),
         }
         folder
     }
@@ -99,7 +122,7 @@ impl Framework {
         let database = folder.with_extension("db");
         let path = database.to_str().expect("text");
         let args = ["run", "--audit-db", path, "--tiers", "claude-haiku-4-5 x2", "--test-command", command];
-        let said = Program::with_anthropic(&server.url()).run(folder, &args);
+        let said = self.needs.equip(Program::with_anthropic(&server.url())).run(folder, &args);
         let requests = server.requests();
         server.finish();
         (said, database, requests)
@@ -234,4 +257,7 @@ frameworks! {
     a_robot_project: ROBOT,
     a_cargo_project: CARGO,
     a_prove_project: PROVE,
+    a_go_project: GO,
+    a_ctest_project: CTEST,
+    a_nextest_project: NEXTEST,
 }

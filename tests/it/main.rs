@@ -28,8 +28,6 @@ mod frameworks;
 #[cfg(test)]
 mod github;
 #[cfg(test)]
-mod honesty;
-#[cfg(test)]
 mod outputs;
 #[cfg(test)]
 mod publish;

@@ -219,3 +219,73 @@ proptest! {
         })?;
     }
 }
+
+#[test]
+fn a_folder_that_becomes_a_link_while_a_tool_writes_leads_nowhere() {
+    use std::sync::atomic::{AtomicBool, Ordering};
+    runtime().block_on(async {
+        let trap = Trap::set().await;
+        let outside = trap.folder.path().join("outside");
+        let before = picture(&outside);
+        let source = trap.folder.path().join("root/src");
+        let (deep, aside) = (source.join("deep"), source.join("aside"));
+        let over = AtomicBool::new(false);
+        let mut written = 0_u32;
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                while !over.load(Ordering::Relaxed) {
+                    fs::rename(&deep, &aside).unwrap();
+                    // The tool may have made a folder of its own there meanwhile.
+                    if symlink(&outside, &deep).is_ok() {
+                        fs::remove_file(&deep).unwrap();
+                    }
+                    while fs::rename(&aside, &deep).is_err() {
+                        drop(fs::remove_dir_all(&deep));
+                    }
+                }
+            });
+            for _ in 0..1_500 {
+                written += u32::from(trap.workspace.write_file("src/deep/canary", "mouse").is_ok());
+                drop(trap.workspace.edit_file("src/deep/canary", "canary", "mouse"));
+                drop(trap.workspace.delete_file("src/deep/canary"));
+                drop(trap.workspace.write_file("src/deep/new/file", "mouse"));
+            }
+            over.store(true, Ordering::Relaxed);
+        });
+        assert_eq!(picture(&outside), before);
+        assert!(written > 0, "some of the writes met the folder itself");
+    });
+}
+
+#[test]
+fn a_git_directory_by_any_way_is_never_written() {
+    runtime().block_on(async {
+        let trap = Trap::set().await;
+        let root = trap.folder.path().join("root");
+        // A submodule's and a worktree's `.git` is a file; one of a nested repository a folder; one may be a link.
+        fs::create_dir_all(root.join("module")).unwrap();
+        fs::write(root.join("module/.git"), "gitdir: ../.git/modules/module\n").unwrap();
+        fs::create_dir_all(root.join("nested/.git/hooks")).unwrap();
+        fs::create_dir_all(root.join("linked")).unwrap();
+        symlink("../.git", root.join("linked/.git")).unwrap();
+        let before = picture(&trap.folder.path().join("root"));
+        for path in [
+            "module/.git",
+            "module/.GIT",
+            "nested/.git/hooks/post-checkout",
+            "nested/.git/config",
+            "linked/.git",
+            "linked/.git/config",
+            "new/.git",
+            "new/.git/config",
+            ".git/modules/module/config",
+            ".gitmodules",
+            "src/.g\u{200d}it/config",
+            "nested/.git./config",
+        ] {
+            let told = trap.workspace.write_file(path, "mouse");
+            assert!(told.is_err(), "{path}: {told:?}");
+        }
+        assert_eq!(picture(&root), before);
+    });
+}

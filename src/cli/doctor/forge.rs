@@ -6,7 +6,7 @@ use secrecy::ExposeSecret as _;
 
 use super::Finding;
 use crate::cli::environment::Environment;
-use crate::cli::forge;
+use crate::cli::{delivery, forge};
 use crate::config::{Plan, Push, WaitFor};
 use crate::domain::ci::{CiContext, RepoName};
 use crate::github::{GitHub, GithubError, Repository};
@@ -61,7 +61,7 @@ pub(super) async fn examine(
     findings.extend(reads(&github, &branch).await);
     if plan.github.push != Push::None {
         findings.push(rules(plan, &github, &branch).await);
-        findings.push(ci(plan, environment));
+        findings.push(ci(plan, checkout, environment));
         findings.push(lifetime(plan, environment, &github));
     }
     findings
@@ -147,13 +147,16 @@ async fn rules(plan: &Plan, github: &GitHub, branch: &str) -> Finding {
 }
 
 /// Pushes of the job's own token start no CI, or one that waits for somebody's approval (GITHUB 1, 2).
-fn ci(plan: &Plan, environment: &Environment) -> Finding {
+fn ci(plan: &Plan, checkout: &Path, environment: &Environment) -> Finding {
     const ABOUT: &str = "CI after a push";
     if plan.github.wait_for == WaitFor::None {
         return Finding::ok(ABOUT, "is not waited for");
     }
     if forge::push_token(environment).is_some() || !environment.in_actions() {
         return Finding::ok(ABOUT, "starts, since the token is not the job's own");
+    }
+    if delivery::left_is_given(environment, checkout) {
+        return Finding::ok(ABOUT, "starts, since the token that checkout left is not the job's own");
     }
     Finding::problem(
         ABOUT,

@@ -95,8 +95,10 @@ pub(super) async fn look(
 /// The names that have to pass before merging, where they can be read.
 async fn required(engine: &Engine<'_>, github: &GitHub) -> Vec<String> {
     let Some(destination) = &engine.state.destination else { return Vec::new() };
-    // Rules stand on the branch that is merged into; that of a pull request's base is not known here, so ours counts.
-    github.required_checks(&destination.branch).await.unwrap_or_default()
+    // Rules stand on the branch that is merged into: a pull request of ours goes to the branch that the run is about.
+    let ours = engine.state.delivery.pull_request.is_some();
+    let base = destination.base.as_ref().filter(|_| !ours).unwrap_or(&destination.branch);
+    github.required_checks(base).await.unwrap_or_default()
 }
 
 fn since_push_ms(engine: &Engine<'_>) -> u64 {
@@ -179,7 +181,14 @@ impl Reduced {
         let signature = signature(&report, log);
         let named = places(&report);
         let text = if understood {
-            let run = TestRun { exit, report, output: tail(log), duration_ms: 0, stopped: None };
+            let run = TestRun {
+                exit,
+                report,
+                filed: test_run::Filed::NotAsked,
+                output: tail(log),
+                duration_ms: 0,
+                stopped: None,
+            };
             test_run::describe(&run, engine.world.workspace.root(), JOB_CHARS)
         } else {
             tail(log)

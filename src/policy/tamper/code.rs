@@ -74,7 +74,7 @@ const RESULT_LINES: [&str; 20] = [
     "OK(tests",
 ];
 /// Writes past the runner's own capture, and to the place of its result file.
-const RAW_OUTPUT: [&str; 24] = [
+const RAW_OUTPUT: [&str; 29] = [
     "os.write(1",
     "os.write(2",
     "os.fdopen(",
@@ -99,7 +99,14 @@ const RAW_OUTPUT: [&str; 24] = [
     "PYTEST_ADDOPTS",
     "NODE_OPTIONS",
     "test-reporter",
+    "outputFile",
+    "mochaHooks",
+    "xmlpath",
+    "\\x16",
+    "\\u0016",
 ];
+/// Reads of the command line, in which a runner's result file is named; no code but a program's has use for it.
+const COMMAND_LINE: [&str; 3] = ["process.argv", "process.execArgv", "sys.argv"];
 /// Hooks into the process's beginning and end, the runner, its assertions, and what it imports.
 const HOOKS: [&str; 68] = [
     "atexit.",
@@ -263,7 +270,8 @@ pub(super) fn printed_results(change: &Change) -> Option<String> {
     let line = first_added(&before, &after, &RESULT_LINES)
         .or_else(|| (summaries(&after) > summaries(&before)).then_some("Ran … tests in"))
         .or_else(|| (running(&after) > running(&before)).then_some("running … tests"))
-        .or_else(|| first_added(&before, &after, &RAW_OUTPUT))?;
+        .or_else(|| first_added(&before, &after, &RAW_OUTPUT))
+        .or_else(|| if before.contains("argv") { None } else { first_added(&before, &after, &COMMAND_LINE) })?;
     Some(format!("the change prints what a test runner prints, or writes past it, in {} (`{line}`)", change.path))
 }
 

@@ -195,3 +195,16 @@ fn all_of(conditions: Vec<SeccompCondition>) -> Result<SeccompRule, BackendError
 fn condition(argument: u8, operator: SeccompCmpOp, value: u64) -> Result<SeccompCondition, BackendError> {
     SeccompCondition::new(argument, SeccompCmpArgLen::Dword, operator, value)
 }
+
+#[cfg(all(test, target_arch = "x86_64"))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_call_has_a_second_door_by_the_other_abis_number() {
+        let rules = with_x32(calls().unwrap().into_iter().chain(absent()).collect());
+        for number in IO_URING.into_iter().chain([number::CLONE3, number::UNSHARE]).chain(number::REFUSED) {
+            assert!(rules.contains_key(&number) && rules.contains_key(&(number | X32)), "{number}");
+        }
+    }
+}

@@ -29,8 +29,30 @@ pub(super) const SIZE: &str = "size";
 pub(super) const ROOM: &str = "room";
 /// Descendants that outlive the command: in upshift itself, not in the helper.
 pub(in crate::process) const DESCENDANTS: &str = "descendants";
+/// How many processes there may be.
+pub(in crate::process) const PROCESSES: &str = "processes";
+/// How much of the disk may be filled.
+pub(in crate::process) const DISK: &str = "disk";
+/// How long a command may take.
+pub(in crate::process) const TIME: &str = "time";
+/// How much output is kept.
+pub(in crate::process) const OUTPUT: &str = "output";
+/// That the next start mends what a killed run left of the git directory.
+pub(super) const RECOVERY: &str = "recovery";
 /// The private home and temporary folder.
 pub(super) const HOME: &str = "home";
+
+/// Whether a guard of upshift's own process is off.
+#[cfg(debug_assertions)]
+pub(in crate::process) fn is_off(guard: &str) -> bool {
+    off().iter().any(|off| off == guard)
+}
+
+/// Whether a guard of upshift's own process is off: none is.
+#[cfg(not(debug_assertions))]
+pub(in crate::process) const fn is_off(_guard: &str) -> bool {
+    false
+}
 
 /// The guards that are off.
 #[cfg(debug_assertions)]

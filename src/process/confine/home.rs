@@ -25,7 +25,7 @@ use std::path::{Path, PathBuf};
 
 use tempfile::TempDir;
 
-use super::{Reach, grants};
+use super::{Reach, grants, leftovers};
 
 /// Removed from children: they lead to sockets, or into the real home.
 const REMOVED: &str = "\
@@ -36,13 +36,22 @@ const REMOVED: &str = "\
 #[derive(Debug)]
 pub(super) struct Private {
     folder: TempDir,
+    /// Locked while this run lives.
+    _alive: std::fs::File,
+}
+
+impl Drop for Private {
+    fn drop(&mut self) {
+        leftovers::sweep(self.folder.path());
+    }
 }
 
 impl Private {
     /// Makes the folder, with a home that links to what is granted of the real one.
     pub(super) fn make(home: Option<&Path>, tools: &[PathBuf]) -> io::Result<Self> {
-        let folder = tempfile::Builder::new().prefix("upshift-").tempdir()?;
-        let private = Self { folder };
+        let folder = tempfile::Builder::new().prefix(leftovers::PREFIX).tempdir()?;
+        let alive = leftovers::mark(folder.path())?;
+        let private = Self { folder, _alive: alive };
         for name in ["home", "home/.cache", "tmp", "cache", "room", "room-tmp", "empty"] {
             std::fs::create_dir(private.path(name))?;
         }

@@ -43,6 +43,7 @@ mod grants;
 pub(super) mod guards;
 pub mod helper;
 mod home;
+mod leftovers;
 #[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
 mod room;
 

@@ -2,9 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use super::{Delivery, Ending, Liveness, Position, PullRequestView, PushView, RunView, TierState, TierView, WaitView};
+use super::{
+    CommandView, Delivery, Ending, Liveness, Position, PullRequestView, PushView, RunView, TierState, TierView,
+    WaitView,
+};
 use crate::domain::attempt::{Attempt, AttemptStatus, TierExit};
 use crate::domain::budget::Spent;
+use crate::domain::command::{Command, CommandAnswer};
 use crate::domain::event::{BaselineFinished, Event, RunFinished, RunStarted};
 use crate::domain::outcome::Outcome;
 use crate::domain::units::MicroUsd;
@@ -35,6 +39,7 @@ struct Fold {
     dropped_hunks: u32,
     invocations: u32,
     delivery: Delivery,
+    commands: Vec<CommandView>,
 }
 
 #[derive(Debug, Default)]
@@ -98,6 +103,19 @@ impl Fold {
             | Event::PullRequestReady { .. }
             | Event::BreakpointReached { .. }
             | Event::BreakpointCleared { .. } => self.deliver(event),
+            Event::CommandAnswered { comment, by, command, answer, said, tier_index } => {
+                let view = CommandView {
+                    comment: *comment,
+                    by: by.clone(),
+                    command: *command,
+                    answer: *answer,
+                    said: said.clone(),
+                };
+                self.commands.push(view);
+                if let (CommandAnswer::Obeyed, Some(command)) = (answer, command) {
+                    self.raise(*command, *tier_index);
+                }
+            }
             Event::AttemptCounted { .. }
             | Event::SessionStarted { .. }
             | Event::ToolFinished { .. }
@@ -140,6 +158,22 @@ impl Fold {
         }
     }
 
+    /// What a comment allowed counts as the run's caps.
+    fn raise(&mut self, command: Command, tier_index: u32) {
+        let Some(run) = &mut self.run else { return };
+        match command {
+            Command::Add { iterations } => {
+                run.budget.max_iterations = run.budget.max_iterations.saturating_add(iterations);
+                let index = usize::try_from(tier_index).unwrap_or(usize::MAX);
+                if let Some(tier) = run.tiers.get_mut(index) {
+                    tier.max_iterations = tier.max_iterations.saturating_add(iterations);
+                }
+            }
+            Command::Budget { more } => run.budget.max_cost.0 = run.budget.max_cost.0.saturating_add(more.0),
+            Command::Fix | Command::Stop | Command::Retry | Command::Escalate => {}
+        }
+    }
+
     fn finish(self, liveness: Liveness) -> RunView {
         let ending = match (&self.finished, liveness) {
             (Some(finished), _) => Ending::Finished(finished.clone()),
@@ -175,6 +209,7 @@ impl Fold {
             dropped_hunks: self.dropped_hunks,
             invocations: self.invocations,
             delivery: self.delivery,
+            commands: self.commands,
             tiers,
             run: self.run,
             baseline: self.baseline,

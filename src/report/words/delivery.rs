@@ -3,7 +3,7 @@
 use super::{Sentence, count};
 use crate::domain::delivery::Awaited;
 use crate::domain::units::{CommitSha, human_duration};
-use crate::report::view::{RunView, WaitView};
+use crate::report::view::{CommandView, RunView, WaitView};
 
 /// What left the machine, one sentence each: pushes with what CI said of them, the pull request with its fate.
 #[must_use]
@@ -35,6 +35,20 @@ pub fn delivery(view: &RunView) -> Vec<Sentence> {
         sentences.push(came_of(Sentence::plain("the pull request: "), wait));
     }
     sentences
+}
+
+/// What people asked for by comments and what came of it, one sentence each.
+#[must_use]
+pub fn commands(view: &RunView) -> Vec<Sentence> {
+    let sentence = |given: &CommandView| {
+        let start = Sentence::default().name(&given.by).ours(": ");
+        let start = match given.command {
+            Some(command) => start.code(command.to_string()),
+            None => start.ours("a comment"),
+        };
+        start.ours(format!(" — {}", given.said))
+    };
+    view.commands.iter().map(sentence).collect()
 }
 
 /// What is waited for, in a sentence.

@@ -3,7 +3,14 @@ use crate::domain::test_report::TestStatus;
 use crate::domain::verdict::Exit;
 
 fn run_of(report: TestReport) -> TestRun {
-    TestRun { exit: Exit::Code { code: 1 }, report, output: String::new(), duration_ms: 5, stopped: None }
+    TestRun {
+        exit: Exit::Code { code: 1 },
+        report,
+        filed: crate::test_run::Filed::NotAsked,
+        output: String::new(),
+        duration_ms: 5,
+        stopped: None,
+    }
 }
 
 fn failing(name: &str, message: &str, place: Option<(&str, u32)>) -> TestCase {

@@ -20,6 +20,8 @@ use crate::domain::verdict::Exit;
 /// The name in reports.
 const FRAMEWORK: &str = "cargo-test";
 
+/// How many columns cargo right-aligns its verbs to.
+const VERBS: usize = 12;
 /// More slow tests than this are not remembered.
 const MOST_SLOW: usize = 100;
 
@@ -109,6 +111,27 @@ impl Reader {
         }
     }
 
+    /// A test's result, beyond doubt: nobody else need see it.
+    pub(super) fn express(&mut self, line: &str) -> bool {
+        if self.part != Part::Results || self.diagnostics.is_open() {
+            return false;
+        }
+        let Some(rest) = line.strip_prefix("test ") else { return false };
+        let (name, status) = if let Some(name) = rest.strip_suffix(" ... ok") {
+            (name, TestStatus::Passed)
+        } else if let Some(name) = rest.strip_suffix(" ... FAILED") {
+            (name, TestStatus::Failed)
+        } else {
+            return false;
+        };
+        // Doctests have dots and spaces in their names, and so have lines that only look like results.
+        if memchr::memchr2(b'.', b' ', name.as_bytes()).is_some() {
+            return false;
+        }
+        self.ended(name, status);
+        true
+    }
+
     pub(super) fn line(&mut self, line: &str) {
         if line.starts_with('{') && self.json.line(line, &mut self.cases, &mut self.problems) {
             return;
@@ -133,11 +156,14 @@ impl Reader {
     fn cargo_line(&mut self, line: &str) -> bool {
         match line.as_bytes().first() {
             Some(b' ') => {
+                // Cargo right-aligns its verbs to twelve columns.
+                if line.as_bytes().get(VERBS).is_some_and(|&next| next != b' ') {
+                    return false;
+                }
                 let text = line.trim_start();
                 let indent = line.len() - text.len();
                 let (verb, _) = text.split_once(' ').unwrap_or((text, ""));
-                // Cargo right-aligns its verbs to twelve columns.
-                if indent + verb.len() != 12 {
+                if indent + verb.len() != VERBS {
                     return false;
                 }
                 match verb {
@@ -191,7 +217,11 @@ impl Reader {
     }
 
     fn result_line(&mut self, line: &str) {
-        if let Some(rest) = line.strip_prefix("test result: ") {
+        let of_libtest =
+            line.starts_with("test ") || line.ends_with(" --- FAILED") || matches!(line, "failures:" | "successes:");
+        if !of_libtest && self.pending.is_none() {
+            self.words.push(line);
+        } else if let Some(rest) = line.strip_prefix("test result: ") {
             self.summary(rest);
         } else if let Some((name, status)) = plain_result(line) {
             self.ended(name, status);
@@ -397,6 +427,9 @@ fn slow_test(line: &str) -> Option<&str> {
 /// A test's name without what libtest puts behind it.
 fn bare_name(name: &str) -> &str {
     let name = name.trim_end();
+    if memchr::memchr(b' ', name.as_bytes()).is_none() {
+        return name;
+    }
     [" - should panic", " - compile fail", " - compile"]
         .iter()
         .find_map(|suffix| name.strip_suffix(suffix))

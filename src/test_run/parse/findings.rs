@@ -4,9 +4,11 @@
 //! not fit is counted and not kept.
 
 use std::collections::HashMap;
-use std::hash::{BuildHasher, RandomState};
+use std::hash::BuildHasher;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+
+use foldhash::fast::RandomState;
 
 use crate::domain::test_report::{Problem, RunKind, RunStatus, TestCase, TestStatus};
 
@@ -35,7 +37,12 @@ impl Budget {
     /// Takes `bytes` from the budget, or says that they are not there.
     #[must_use]
     pub(super) fn take(&self, bytes: usize) -> bool {
-        self.0.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(bytes)).is_ok()
+        // One log is read by one thread at a time: the two steps need no lock between them.
+        let left = self.0.load(Ordering::Relaxed).checked_sub(bytes);
+        if let Some(left) = left {
+            self.0.store(left, Ordering::Relaxed);
+        }
+        left.is_some()
     }
 }
 
@@ -121,15 +128,16 @@ impl Findings {
 #[derive(Debug)]
 pub(super) struct Cases {
     list: Vec<TestCase>,
-    /// From the hash of a name to the last test of that name; a clash is told by comparing the name.
-    index: HashMap<u64, usize>,
+    /// From the hash of a name to the last test of that name; a clash is told by comparing the name. Its seed is random:
+    /// nobody can prepare names that clash.
+    index: HashMap<u64, usize, RandomState>,
     hasher: RandomState,
     budget: Budget,
 }
 
 impl Cases {
     pub(super) fn new(budget: &Budget) -> Self {
-        Self { list: Vec::new(), index: HashMap::new(), hasher: RandomState::new(), budget: budget.clone() }
+        Self { list: Vec::new(), index: HashMap::default(), hasher: RandomState::default(), budget: budget.clone() }
     }
 
     /// Adds a test even if one of that name is known (the same name in two crates or projects).
@@ -324,8 +332,10 @@ impl Block {
     pub(super) fn add(&mut self, text: &str) {
         for (at, line) in text.split('\n').enumerate() {
             if at > 0 {
-                let part = std::mem::take(&mut self.part);
+                let mut part = std::mem::take(&mut self.part);
                 self.push(&part);
+                part.clear();
+                self.part = part;
             }
             let room = MESSAGE_HEAD.saturating_sub(self.part.len());
             self.part.push_str(line.get(..line.floor_char_boundary(room)).unwrap_or(line));
@@ -353,6 +363,9 @@ impl Block {
 
     /// The text so far.
     pub(super) fn text(&self) -> String {
+        if self.is_empty() {
+            return String::new();
+        }
         if self.left_out == 0 {
             return format!("{}{}", self.head, self.tail);
         }

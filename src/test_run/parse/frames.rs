@@ -9,26 +9,55 @@
 pub(super) struct Frames {
     /// The service name of the last line that looked as if it came from docker compose.
     service: String,
+    /// Whether the text at hand has what two of the frames are told by; most texts have not.
+    tabs: bool,
+    bars: bool,
 }
 
 impl Frames {
-    /// Gives the line without its frame to `sink`, or nothing when the line was all frame.
-    pub(super) fn strip(&mut self, line: &str, sink: &mut dyn FnMut(&str)) {
-        let mut line = strip_time(line);
-        if let Some(rest) = self.strip_service(line) {
+    /// Gets ready for the lines of a text.
+    pub(super) fn look_at(&mut self, text: &str) {
+        self.tabs = memchr::memchr(b'\t', text.as_bytes()).is_some();
+        self.bars = memchr::memchr(b'|', text.as_bytes()).is_some();
+    }
+
+    /// The line without its frame, which is its end; nothing when the line was all frame.
+    pub(super) fn strip<'a>(&mut self, line: &'a str) -> Option<&'a str> {
+        let mut line = self.strip_time(line);
+        if self.bars
+            && let Some(rest) = self.strip_service(line)
+        {
             line = rest;
         }
         if line.starts_with("section_") {
-            let Some(rest) = strip_section(line) else { return };
-            line = rest;
+            line = strip_section(line)?;
         }
         if line.starts_with("##[") || line.starts_with("::") {
             const DROPPED: [&str; 4] = ["##[endgroup]", "::endgroup::", "##[group]", "::group::"];
             if DROPPED.iter().any(|mark| line.starts_with(mark)) {
-                return;
+                return None;
             }
         }
-        sink(line);
+        Some(line)
+    }
+
+    fn strip_time<'a>(&self, line: &'a str) -> &'a str {
+        let bytes = line.as_bytes();
+        match bytes.first() {
+            Some(b'0'..=b'9') => strip_stamp(line).unwrap_or(line),
+            Some(b'[') => bracketed_stamp(line).unwrap_or(line),
+            Some(0xEF) => line.strip_prefix('\u{feff}').map_or(line, |line| self.strip_time(line)),
+            Some(byte) if self.tabs && byte.is_ascii_alphanumeric() => {
+                // `gh run view --log` writes job, tab, step, tab, time stamp, and the text.
+                let Some(tab) = memchr::memchr(b'\t', bytes.get(..bytes.len().min(200)).unwrap_or_default()) else {
+                    return line;
+                };
+                let after_job = line.get(tab + 1..).unwrap_or_default();
+                let step = after_job.split_once('\t').map(|(_, text)| text.trim_start_matches('\u{feff}'));
+                step.and_then(strip_stamp).unwrap_or(line)
+            }
+            _ => line,
+        }
     }
 
     /// `web-1  | text` → `text`, when the name is numbered or was on the line before too.
@@ -59,25 +88,6 @@ impl Frames {
     }
 }
 
-fn strip_time(line: &str) -> &str {
-    let bytes = line.as_bytes();
-    match bytes.first() {
-        Some(b'0'..=b'9') => strip_stamp(line).unwrap_or(line),
-        Some(b'[') => bracketed_stamp(line).unwrap_or(line),
-        Some(0xEF) => line.strip_prefix('\u{feff}').map_or(line, strip_time),
-        Some(byte) if byte.is_ascii_alphanumeric() => {
-            // `gh run view --log` writes job, tab, step, tab, time stamp, and the text.
-            let Some(tab) = memchr::memchr(b'\t', bytes.get(..bytes.len().min(200)).unwrap_or_default()) else {
-                return line;
-            };
-            let after_job = line.get(tab + 1..).unwrap_or_default();
-            let step = after_job.split_once('\t').map(|(_, text)| text.trim_start_matches('\u{feff}'));
-            step.and_then(strip_stamp).unwrap_or(line)
-        }
-        _ => line,
-    }
-}
-
 /// `2026-01-02T03:04:05.6789012Z text` → `text`; GitLab adds a stream mark (`00O `, `00E+`).
 fn strip_stamp(line: &str) -> Option<&str> {
     let length = stamp_length(line.as_bytes())?;
@@ -102,6 +112,10 @@ fn bracketed_stamp(line: &str) -> Option<&str> {
 fn stamp_length(bytes: &[u8]) -> Option<usize> {
     const SHAPE: &[u8] = b"0000-00-00T00:00:00";
     let head = bytes.get(..SHAPE.len())?;
+    // Dates of other forms are many, and differ here.
+    if head.get(10) != Some(&b'T') {
+        return None;
+    }
     let fits = head.iter().zip(SHAPE).all(|(byte, shape)| match shape {
         b'0' => byte.is_ascii_digit(),
         mark => byte == mark,
@@ -131,7 +145,8 @@ mod tests {
         let mut frames = Frames::default();
         let mut seen = Vec::new();
         for line in lines {
-            frames.strip(line, &mut |text| seen.push(text.to_owned()));
+            frames.look_at(line);
+            seen.extend(frames.strip(line).map(str::to_owned));
         }
         seen
     }

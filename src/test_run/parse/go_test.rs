@@ -8,6 +8,8 @@ mod json;
 
 use std::collections::HashMap;
 
+use foldhash::fast::RandomState;
+
 use self::json::Json;
 use super::findings::{Block, Budget, Cases, Counts, Findings, Problems};
 use super::{place, stack};
@@ -45,7 +47,7 @@ pub(super) struct Reader {
     /// Lines outside of tests since the last package.
     words: Block,
     /// The output of tests that run, with `-v`.
-    running: HashMap<String, Block>,
+    running: HashMap<String, Block, RandomState>,
     /// Blocks of tests that passed, to be used again.
     spare: Vec<Block>,
     current: Option<String>,
@@ -92,7 +94,7 @@ impl Reader {
             last: None,
             block: Block::default(),
             words: Block::default(),
-            running: HashMap::new(),
+            running: HashMap::default(),
             spare: Vec::new(),
             current: None,
             verbose: false,
@@ -107,6 +109,13 @@ impl Reader {
             crashed: 0,
             aborted: false,
         }
+    }
+
+    /// A test's announcement, or the result of an announced test that passed: nobody else need see it.
+    pub(super) fn express(&mut self, line: &str) -> bool {
+        self.verbose
+            && ((line.starts_with("=== RUN   ") && self.announcement(line))
+                || (line.starts_with("--- PASS: ") && self.result_line(line)))
     }
 
     pub(super) fn line(&mut self, line: &str) {

@@ -8,6 +8,7 @@ mod json;
 use self::json::Report;
 use super::document::JsonDocument;
 use super::findings::{Block, Budget, Cases, Counts, Findings, Problems};
+use super::needle::Needle;
 use super::{place, stack};
 use crate::domain::test_report::{RunKind, TestStatus};
 use crate::domain::verdict::Exit;
@@ -15,6 +16,8 @@ use crate::domain::verdict::Exit;
 const FRAMEWORK: &str = "jest";
 /// What stands between the parts of a test's name.
 const ARROW: &str = " › ";
+/// What stands before a time.
+static BRACKET: Needle = Needle::new(" (");
 /// The block of a file that could not be run.
 const SUITE_FAILED: &str = "Test suite failed to run";
 
@@ -31,6 +34,8 @@ pub(super) struct Reader {
     /// In the tree of results below a header.
     tree: bool,
     path: Vec<String>,
+    /// Scratch for a test's full name.
+    full: String,
     open: Open,
     block: Block,
     counts: Counts,
@@ -75,6 +80,7 @@ impl Reader {
             file_start: 0,
             tree: false,
             path: Vec::new(),
+            full: String::new(),
             open: Open::Nothing,
             block: Block::default(),
             counts: Counts::default(),
@@ -84,6 +90,11 @@ impl Reader {
             repeating: false,
             found_nothing: false,
         }
+    }
+
+    /// A passing test in the tree below a file's header: nobody else need see it.
+    pub(super) fn express(&mut self, line: &str) -> bool {
+        self.tree && line.starts_with("    ") && line.trim_start_matches(' ').starts_with("✓ ") && self.tree_line(line)
     }
 
     pub(super) fn line(&mut self, line: &str) {
@@ -174,7 +185,8 @@ impl Reader {
             _ => rest,
         };
         self.path.truncate(level);
-        let mut full = String::new();
+        let mut full = std::mem::take(&mut self.full);
+        full.clear();
         for part in &self.path {
             full.push_str(part);
             full.push_str(ARROW);
@@ -185,6 +197,7 @@ impl Reader {
         } else {
             self.cases.push(&full, status)
         };
+        self.full = full;
         true
     }
 
@@ -274,19 +287,19 @@ impl Reader {
 fn header(line: &str) -> Option<&str> {
     let line = line.trim_start_matches(' ');
     let rest = line.strip_prefix("FAIL ").or_else(|| line.strip_prefix("PASS "))?.trim();
-    let path = match rest.rsplit_once(" (") {
+    let path = match BRACKET.rsplit_once(rest) {
         Some((head, time)) if time.ends_with(')') => head,
         _ => rest,
     };
     let path = path.rsplit(' ').next()?;
     // vitest's headers look alike, and name the test behind the file.
-    (place::is_path(path) && !rest.contains(" > ")).then_some(path)
+    (place::is_path(path) && (path.len() == rest.len() || !rest.contains(" > "))).then_some(path)
 }
 
 /// `two milks (35 ms)` → `two milks`.
 fn without_time(text: &str) -> &str {
     let text = text.trim_end();
-    match text.rsplit_once(" (") {
+    match BRACKET.rsplit_once(text) {
         Some((name, time)) if is_time(time.strip_suffix(')')) => name,
         _ => text,
     }
@@ -294,7 +307,7 @@ fn without_time(text: &str) -> &str {
 
 fn is_time(text: Option<&str>) -> bool {
     text.and_then(|text| text.strip_suffix(" ms").or_else(|| text.strip_suffix(" s")))
-        .is_some_and(|digits| digits.parse::<f64>().is_ok())
+        .is_some_and(|digits| !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.'))
 }
 
 #[cfg(test)]

@@ -4,11 +4,13 @@
 //! over `testcase` elements: the attributes of suites mean different things in every dialect. Names are
 //! `testcase/@name`.
 
+mod attributes;
 mod dialect;
 
 use quick_xml::Reader as XmlReader;
 use quick_xml::events::{BytesStart, Event};
 
+use self::attributes::Attributes;
 use self::dialect::Dialect;
 use super::findings::{Block, Budget, Cases, Counts, Findings, Problems};
 use super::needle::Needle;
@@ -44,6 +46,10 @@ struct Case {
     printed: Block,
 }
 
+/// The beginning of a test case, and its end.
+const CASE: &str = "<testcase";
+const CASE_ENDS: &str = "</testcase>";
+
 /// What ends a piece that can be parsed; searched for in every line of a document.
 static SUITE_ENDS: Needle = Needle::new("</testsuite");
 static CDATA_OPENS: Needle = Needle::new("<![CDATA[");
@@ -63,6 +69,8 @@ pub(super) struct Junit {
     /// Open elements, by what they are.
     depth: usize,
     case: Option<Case>,
+    /// The last one, whose room is used again.
+    spare: Case,
     text: Text,
 }
 
@@ -79,8 +87,14 @@ impl Junit {
             buffer: String::new(),
             depth: 0,
             case: None,
+            spare: Case::default(),
             text: Text::Nothing,
         }
+    }
+
+    /// Whether a document is being read: every line is its.
+    pub(super) const fn is_open(&self) -> bool {
+        self.open
     }
 
     /// Takes a line if it belongs to a document; nobody else is to see it then.
@@ -96,7 +110,8 @@ impl Junit {
         }
         self.buffer.push_str(line);
         self.buffer.push('\n');
-        if SUITE_ENDS.find(line).is_some() || (self.depth == 0 && line.trim_end().ends_with("/>")) {
+        let marked = memchr::memchr(b'<', line.as_bytes()).is_some();
+        if (marked && SUITE_ENDS.find(line).is_some()) || (self.depth == 0 && line.trim_end().ends_with("/>")) {
             self.parse_all();
         } else if self.buffer.len() > PIECE {
             self.parse_piece();
@@ -125,27 +140,67 @@ impl Junit {
     }
 
     fn parse(&mut self, piece: &str) {
-        let mut reader = XmlReader::from_str(piece);
-        let config = reader.config_mut();
-        // A piece begins and ends in the middle of open suites.
-        config.check_end_names = false;
-        config.allow_unmatched_ends = true;
-        config.allow_dangling_amp = true;
+        let mut rest = piece;
         loop {
-            match reader.read_event() {
-                Ok(Event::Eof) => return,
-                Ok(event) => self.event(&event),
-                Err(_) => {
-                    self.broken = true;
-                    self.open = false;
-                    self.case_ends();
+            rest = self.passing_cases(rest);
+            let mut reader = XmlReader::from_str(rest);
+            let config = reader.config_mut();
+            // A piece begins and ends in the middle of open suites.
+            config.check_end_names = false;
+            config.allow_unmatched_ends = true;
+            config.allow_dangling_amp = true;
+            loop {
+                let between = match reader.read_event() {
+                    Ok(Event::Eof) => return,
+                    Ok(event) => {
+                        self.event(&event);
+                        matches!(event, Event::Start(_) | Event::End(_) | Event::Empty(_)) && self.case.is_none()
+                    }
+                    Err(_) => {
+                        self.broken = true;
+                        self.open = false;
+                        self.case_ends();
+                        return;
+                    }
+                };
+                if !self.open {
                     return;
                 }
-            }
-            if !self.open {
-                return;
+                let behind = usize::try_from(reader.buffer_position()).ok().and_then(|at| rest.get(at..));
+                if between && let Some(behind) = behind.filter(|text| is_case(text)) {
+                    rest = behind;
+                    break;
+                }
             }
         }
+    }
+
+    /// Takes the whole test cases at the beginning of a text in which nothing but printed text stands: nearly all of a large
+    /// document. Returns what is left.
+    fn passing_cases<'a>(&mut self, mut text: &'a str) -> &'a str {
+        while self.depth > 0 && self.case.is_none() && is_case(text) {
+            let Some(tag) = text.trim_ascii_start().get(CASE.len()..) else { break };
+            let (attributes, behind) = Attributes::read(tag);
+            let behind = behind.trim_ascii_start();
+            let (depth, rest) = if let Some(rest) = behind.strip_prefix("/>") {
+                (self.depth, rest)
+            } else if let Some(rest) = behind.strip_prefix('>').and_then(behind_printed) {
+                (self.depth + 1, rest)
+            } else {
+                break;
+            };
+            self.begin_case(depth, &attributes);
+            self.case_ends();
+            text = rest;
+        }
+        text
+    }
+
+    fn begin_case(&mut self, depth: usize, attributes: &Attributes<'_>) {
+        let mut case = std::mem::take(&mut self.spare);
+        case.begin(attributes);
+        self.dialect.case(depth, &case.name, &|name| attributes.get(name).map(std::borrow::Cow::into_owned));
+        self.case = Some(case);
     }
 
     fn event(&mut self, event: &Event<'_>) {
@@ -180,18 +235,13 @@ impl Junit {
     }
 
     fn starts(&mut self, element: &BytesStart<'_>) {
-        let attribute = |name: &str| {
-            let found = element.attributes().with_checks(false).flatten().find(|one| one.key.as_ref() == name)?;
-            let raw: &str = &found.value;
-            Some(quick_xml::escape::unescape(raw).map_or_else(|_| raw.to_owned(), std::borrow::Cow::into_owned))
-        };
+        let attributes = Attributes::of(element.attributes_raw());
+        let attribute = |name: &str| attributes.get(name).map(std::borrow::Cow::into_owned);
         match element.name().as_ref() {
             "testsuites" | "testsuite" => self.dialect.suite(self.depth, &attribute),
             "testcase" => {
                 self.case_ends();
-                let case = case_of(element);
-                self.dialect.case(self.depth, &case.name, &attribute);
-                self.case = Some(case);
+                self.begin_case(self.depth, &attributes);
             }
             kind => {
                 let message = attribute("message");
@@ -270,15 +320,21 @@ impl Junit {
             skipped: Some(u64::from(status == TestStatus::Skipped)),
             errors: Some(u64::from(status == TestStatus::Error)),
         });
-        let mut text = without_repeated_message(&case.failure.take());
-        text.push_str(&case.note.take());
+        let mut text = String::new();
+        if !case.failure.is_empty() {
+            text = without_repeated_message(&case.failure.take());
+        }
+        if !case.note.is_empty() {
+            text.push_str(&case.note.take());
+        }
         if text.len() < THIN && matches!(status, TestStatus::Failed | TestStatus::Error) {
             text.push_str(&case.printed.take());
         }
-        let found = dialect::place_of(&text, &case.name);
+        let found = if text.is_empty() { None } else { dialect::place_of(&text, &case.name) };
         let place = found.or_else(|| Some((case.file.take()?, case.line?)));
         let at = self.cases.push(&case.name, status);
         self.cases.explain(at, &text, place);
+        self.spare = case;
     }
 
     /// The findings, if there was a document.
@@ -324,6 +380,31 @@ impl Junit {
     }
 }
 
+/// Whether a text begins with a test case.
+fn is_case(text: &str) -> bool {
+    let behind = text.trim_ascii_start().strip_prefix(CASE).and_then(|rest| rest.bytes().next());
+    behind.is_some_and(|byte| byte.is_ascii_whitespace())
+}
+
+/// What stands behind a test case's end, when nothing but printed text stands before it.
+fn behind_printed(text: &str) -> Option<&str> {
+    const PRINTED: [&str; 4] = ["<system-out", "</system-out>", "<system-err", "</system-err>"];
+    let mut rest = text;
+    loop {
+        rest = rest.get(memchr::memchr(b'<', rest.as_bytes())?..)?;
+        if let Some(behind) = rest.strip_prefix(CASE_ENDS) {
+            return Some(behind);
+        }
+        if let Some(hidden) = rest.strip_prefix("<![CDATA[") {
+            rest = CDATA_CLOSES.split_once(hidden)?.1;
+        } else if PRINTED.iter().any(|tag| rest.starts_with(tag)) {
+            rest = rest.get(1..)?;
+        } else {
+            return None;
+        }
+    }
+}
+
 /// Whether a line opens a JUnit document.
 fn is_start(text: &str) -> bool {
     let text = match text.strip_prefix("<?xml") {
@@ -338,12 +419,11 @@ fn is_start(text: &str) -> bool {
 
 /// Behind the last `</testcase>` that is not inside a CDATA section.
 fn safe_cut(text: &str) -> Option<usize> {
-    const END: &str = "</testcase>";
     let mut end = text.len();
-    while let Some(at) = text.get(..end)?.rfind(END) {
+    while let Some(at) = text.get(..end)?.rfind(CASE_ENDS) {
         let head = text.get(..at)?;
         if safe_end(head) {
-            return Some(at + END.len());
+            return Some(at + CASE_ENDS.len());
         }
         end = at;
     }
@@ -370,22 +450,20 @@ fn without_repeated_message(text: &str) -> String {
     }
 }
 
-/// A test case by its attributes.
-fn case_of(element: &BytesStart<'_>) -> Case {
-    let mut case = Case::default();
-    for one in element.attributes().with_checks(false).flatten() {
-        let raw: &str = &one.value;
-        let value = || quick_xml::escape::unescape(raw).map_or_else(|_| raw.to_owned(), std::borrow::Cow::into_owned);
-        match one.key.as_ref() {
-            "name" => case.name = value(),
-            "file" => case.file = Some(value()),
-            "line" => case.line = raw.parse().ok(),
-            "status" => case.skipped |= matches!(raw, "notrun" | "disabled" | "skipped"),
-            "result" => case.skipped |= matches!(raw, "suppressed" | "skipped"),
-            _ => {}
+impl Case {
+    /// Starts anew with the attributes of a test case.
+    fn begin(&mut self, attributes: &Attributes<'_>) {
+        for block in [&mut self.failure, &mut self.note, &mut self.printed] {
+            block.clear();
         }
+        self.name.clear();
+        self.name.push_str(&attributes.get("name").unwrap_or_default());
+        self.file = attributes.get("file").map(std::borrow::Cow::into_owned);
+        self.line = attributes.get("line").and_then(|line| line.parse().ok());
+        (self.failed, self.error) = (false, false);
+        let is = |key: &str, words: &[&str]| attributes.get(key).is_some_and(|value| words.contains(&&*value));
+        self.skipped = is("status", &["notrun", "disabled", "skipped"]) || is("result", &["suppressed", "skipped"]);
     }
-    case
 }
 
 #[cfg(test)]

@@ -1,14 +1,13 @@
-//! Turns the raw bytes of a log into clean lines, in bounded memory.
+//! Turns the raw bytes of a log into clean lines, many at a time and in bounded memory.
 //!
 //! Owns everything about bytes: UTF-16 with or without a byte order mark, broken UTF-8, NULs and other control
-//! characters, ANSI escapes, carriage returns that overwrite, CRLF, and lines without end.
+//! characters, ANSI escapes, carriage returns that overwrite, CRLF, and lines without end. What comes out are texts of
+//! whole lines, without the last line's end: a text that needs no cleaning is the log's own bytes.
 //! Knows nothing of test frameworks; the wrappers that CI systems put around a line are taken off by
 //! [`super::frames`].
 //!
 //! Invariant: at most [`MAX_LINE`] bytes of one line are held ([`MAX_DOCUMENT_LINE`] where it starts like XML or
 //! JSON, whose documents often are one line), whatever the input.
-
-use super::frames::Frames;
 
 /// The most of an ordinary line that is kept: no message of a test is longer, and noise without line ends costs no more.
 pub(super) const MAX_LINE: usize = 64 * 1024;
@@ -37,23 +36,16 @@ pub(super) struct Lines {
     /// The beginning of the line that is not ended yet.
     carry: Vec<u8>,
     /// Scratch for cleaned text.
-    clean: String,
-    frames: Frames,
+    clean: Vec<u8>,
 }
 
 impl Lines {
     /// Starts at the beginning of a log.
     pub(super) fn new() -> Self {
-        Self {
-            encoding: Encoding::Unknown,
-            pending: Vec::new(),
-            carry: Vec::new(),
-            clean: String::new(),
-            frames: Frames::default(),
-        }
+        Self { encoding: Encoding::Unknown, pending: Vec::new(), carry: Vec::new(), clean: Vec::new() }
     }
 
-    /// Takes more bytes and gives every line that ends in them to `sink`.
+    /// Takes more bytes and gives the lines that end in them to `sink`, as texts of one line or many.
     pub(super) fn push(&mut self, bytes: &[u8], sink: &mut dyn FnMut(&str)) {
         match self.encoding {
             Encoding::Unknown => {
@@ -132,45 +124,33 @@ impl Lines {
             return;
         };
         let (whole, tail) = rest.split_at(last);
-        self.emit_all(whole, sink);
+        self.emit(whole, sink);
         self.extend_carry(tail.get(1..).unwrap_or_default());
     }
 
-    /// Emits a run of whole lines; a run without control characters needs no cleaning line by line.
-    fn emit_all(&mut self, whole: &[u8], sink: &mut dyn FnMut(&str)) {
-        // Without a branch, so that it is done many bytes at a time.
-        let plain = !whole.iter().fold(false, |found, &byte| found | (is_control(byte) & (byte != b'\n')));
-        if plain && let Ok(text) = std::str::from_utf8(whole) {
-            let ends = LineEnds { rest: Some(text) };
-            for line in ends {
-                self.frames.strip(cap_str(line), sink);
-            }
-            return;
-        }
-        let mut start = 0;
-        for end in memchr::memchr_iter(b'\n', whole).chain(std::iter::once(whole.len())) {
-            let line = whole.get(start..end).unwrap_or_default();
-            self.emit(line, sink);
-            start = end + 1;
-        }
-    }
-
-    fn emit(&mut self, line: &[u8], sink: &mut dyn FnMut(&str)) {
-        let line = match line.split_last() {
-            Some((b'\r', head)) => head,
-            _ => line,
-        };
-        let plain = !line.iter().any(|&byte| is_control(byte));
-        if plain && let Ok(text) = std::str::from_utf8(line) {
-            self.frames.strip(cap_str(text), sink);
+    /// Emits a run of whole lines; a run without control characters needs no cleaning.
+    fn emit(&mut self, whole: &[u8], sink: &mut dyn FnMut(&str)) {
+        let found = Controls::of(whole);
+        if !found.any
+            && let Ok(text) = std::str::from_utf8(whole)
+        {
+            sink(text);
             return;
         }
         let mut clean = std::mem::take(&mut self.clean);
         clean.clear();
-        clean_into(line, &mut clean);
-        self.frames.strip(cap_str(&clean), sink);
+        let mut start = 0;
+        for end in memchr::memchr_iter(b'\n', whole).chain(std::iter::once(whole.len())) {
+            let line = whole.get(start..end).unwrap_or_default();
+            if start > 0 {
+                clean.push(b'\n');
+            }
+            clean_into(line.strip_suffix(b"\r").unwrap_or(line), found, &mut clean);
+            start = end + 1;
+        }
+        sink(&String::from_utf8_lossy(&clean));
         if clean.capacity() > KEEP_CAPACITY {
-            clean = String::new();
+            clean = Vec::new();
         }
         self.clean = clean;
     }
@@ -193,25 +173,6 @@ impl Lines {
             return;
         }
         self.carry.extend(bytes.iter().take(room));
-    }
-}
-
-/// Splits text at `\n` with memchr, which is several times faster than [`str::lines`].
-struct LineEnds<'a> {
-    rest: Option<&'a str>,
-}
-
-impl<'a> Iterator for LineEnds<'a> {
-    type Item = &'a str;
-
-    fn next(&mut self) -> Option<&'a str> {
-        let text = self.rest?;
-        if let Some((line, rest)) = memchr::memchr(b'\n', text.as_bytes()).and_then(|end| text.split_at_checked(end)) {
-            self.rest = rest.get(1..);
-            return Some(line);
-        }
-        self.rest = None;
-        Some(text)
     }
 }
 
@@ -242,7 +203,7 @@ fn line_limit(start: &[u8]) -> usize {
 }
 
 /// Cuts a line at its limit, on a character boundary.
-fn cap_str(line: &str) -> &str {
+pub(super) fn capped(line: &str) -> &str {
     if line.len() <= MAX_LINE {
         return line;
     }
@@ -257,33 +218,58 @@ const fn is_control(byte: u8) -> bool {
     ((byte < 0x20) & (byte != b'\t')) | (byte == 0x7F)
 }
 
-/// Cleans one line: escapes and control characters go, the last drawn text wins.
-fn clean_into(line: &[u8], out: &mut String) {
-    let mut bytes = Vec::with_capacity(line.len());
-    let mut at = 0;
-    // Where the text since the last carriage return starts; it replaces what came before once it has content.
-    let mut drawn = 0;
-    while let Some(&byte) = line.get(at) {
-        match byte {
-            0x1b => {
-                at += escape_length(line.get(at..).unwrap_or_default());
-                continue;
-            }
-            b'\r' => {
-                if bytes.len() > drawn {
-                    bytes.drain(..drawn);
-                    drawn = bytes.len();
-                }
-            }
-            _ if is_control(byte) => {}
-            _ => bytes.push(byte),
+/// Which control characters stand in a run of lines, beside the ends of lines.
+#[derive(Debug, Clone, Copy)]
+struct Controls {
+    any: bool,
+    /// Others than escapes and carriage returns, which logs are full of.
+    rare: bool,
+}
+
+impl Controls {
+    /// Without a branch on a byte, so that it is done many bytes at a time.
+    fn of(whole: &[u8]) -> Self {
+        let any = |of: fn(u8) -> bool| whole.iter().fold(false, |found, &byte| found | of(byte));
+        if !any(|byte| is_control(byte) & (byte != b'\n')) {
+            return Self { any: false, rare: false };
         }
-        at += 1;
+        Self { any: true, rare: any(|byte| is_control(byte) & (byte != b'\n') & (byte != b'\r') & (byte != 0x1b)) }
     }
-    if bytes.len() > drawn {
-        bytes.drain(..drawn);
+
+    /// Where the next one stands.
+    fn next(self, bytes: &[u8]) -> Option<usize> {
+        if self.rare {
+            return bytes.iter().position(|&byte| is_control(byte));
+        }
+        if self.any { memchr::memchr2(0x1b, b'\r', bytes) } else { None }
     }
-    out.push_str(&String::from_utf8_lossy(&bytes));
+}
+
+/// Cleans one line: escapes and control characters go, the last drawn text wins.
+fn clean_into(line: &[u8], controls: Controls, out: &mut Vec<u8>) {
+    let begin = out.len();
+    let mut rest = line;
+    // Where the text since the last carriage return starts; it replaces what came before once it has content.
+    let mut drawn = begin;
+    while let Some((text, tail)) = controls.next(rest).and_then(|at| rest.split_at_checked(at)) {
+        out.extend_from_slice(text);
+        let skip = match tail.first() {
+            Some(0x1b) => escape_length(tail),
+            Some(b'\r') => {
+                if out.len() > drawn {
+                    out.drain(begin..drawn);
+                    drawn = out.len();
+                }
+                1
+            }
+            _ => 1,
+        };
+        rest = tail.get(skip..).unwrap_or_default();
+    }
+    out.extend_from_slice(rest);
+    if out.len() > drawn {
+        out.drain(begin..drawn);
+    }
 }
 
 /// The length of the escape sequence at the start of `bytes` (ECMA-48: CSI, OSC and other strings, two-byte escapes).
@@ -318,10 +304,11 @@ mod tests {
     fn lines(chunks: &[&[u8]]) -> Vec<String> {
         let mut seen = Vec::new();
         let mut lines = Lines::new();
+        let mut take = |text: &str| seen.extend(text.split('\n').map(str::to_owned));
         for chunk in chunks {
-            lines.push(chunk, &mut |line| seen.push(line.to_owned()));
+            lines.push(chunk, &mut take);
         }
-        lines.finish(&mut |line| seen.push(line.to_owned()));
+        lines.finish(&mut take);
         seen
     }
 

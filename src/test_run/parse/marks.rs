@@ -5,6 +5,7 @@
 //! of a line are looked up, in a table of bits that stays in the fastest cache; what is there is compared in full. Short
 //! marks are looked for at the beginning of a line, or by their first byte when that is beyond ASCII.
 
+use std::ops::Range;
 use std::sync::LazyLock;
 
 use super::{GENERIC, Generic, Mask, READERS};
@@ -15,12 +16,27 @@ const WINDOW: usize = 4 * 1024;
 const PIECE: usize = 4;
 /// The shortest mark that has two pieces.
 const LONG: usize = PIECE + 1;
-/// The table has two to the power of this many bits (8 KB): chance hits are about one in fifty.
-const TABLE_BITS: u32 = 16;
+/// How many bytes are looked at in one step.
+const STEP: usize = 8;
+/// The table has two to the power of this many bits (16 KB): chance hits are about one in a hundred.
+const TABLE_BITS: u32 = 17;
 /// How many words of 64 bits that is.
 const WORDS: usize = 1 << (TABLE_BITS - 6);
 /// Pieces are found again in two to the power of this many buckets.
 const BUCKET_BITS: u32 = 12;
+
+/// Words that ordinary logs are full of: a piece that one of them holds is found too often to be of use.
+const COMMON: &[u8] = b" the and for from with this that not into over your have been will was were are has had can use used using in on at \
+    of to by as is it be or an all no one two new old set get add added removed update updated create created delete deleted \
+    check checked checking checks node npm install installed version worker workers cache cached server client connection \
+    connect connected open opened closed close read write written data database table query name path src lib index main \
+    string number object array null undefined true false loading loaded load handled request requests response run \
+    runs start started starting stop stopped building build built compiling compiled done finished \
+    pending warning warnings info debug trace file files line lines function method \
+    class case cases value values expected received actual result results TestCase module modules \
+    package packages processed in called in created in took time ms user caught thought bought brought first found \
+    which other more than then they there their about would these only also could after between through during before \
+    because example configuration option options default message messages process processing ";
 
 /// A mark, and which readers it wakes.
 #[derive(Debug)]
@@ -35,16 +51,18 @@ struct Piece {
     bytes: [u8; PIECE],
     /// Where in the mark it begins.
     offset: usize,
-    mark: usize,
+    text: &'static [u8],
+    wakes: Mask,
 }
 
 /// All marks, by how they are looked for.
 struct Marks {
     table: Box<[u64; WORDS]>,
     buckets: Vec<Vec<Piece>>,
-    long: Vec<Mark>,
     /// Short ones in ASCII: at the beginning of a line, indentation aside.
     leading: Vec<Mark>,
+    /// Which bytes these begin with.
+    leads: [bool; 256],
     /// Short ones that begin beyond ASCII: anywhere.
     foreign: Vec<Mark>,
 }
@@ -62,82 +80,141 @@ static MARKS: LazyLock<Marks> = LazyLock::new(|| {
     let mut marks = Marks {
         table: Box::new([0; WORDS]),
         buckets: (0..1 << BUCKET_BITS).map(|_| Vec::new()).collect(),
-        long: Vec::new(),
         leading: Vec::new(),
+        leads: [false; 256],
         foreign: Vec::new(),
     };
     for mark in all {
         match mark.text {
-            text if text.len() >= LONG => marks.add_long(mark),
-            [first, ..] if first.is_ascii() => marks.leading.push(mark),
+            text if text.len() >= LONG => marks.add_long(&mark),
+            [first, ..] if first.is_ascii() => {
+                if let Some(leads) = marks.leads.get_mut(usize::from(*first)) {
+                    *leads = true;
+                }
+                marks.leading.push(mark);
+            }
             _ => marks.foreign.push(mark),
         }
     }
     marks
 });
 
-/// The readers that a line wakes, of those in `wanted`.
-pub(super) fn of(line: &str, wanted: Mask) -> Mask {
-    let marks = &*MARKS;
-    let window = line.as_bytes().get(..WINDOW.min(line.len())).unwrap_or_default();
-    let mut found = marks.find_leading(window) | marks.find_long(window, wanted);
-    if !marks.foreign.is_empty() {
-        found |= marks.find_foreign(window);
+/// How far a text was searched.
+#[derive(Debug)]
+pub(super) struct Scan {
+    /// No mark of a line that is still to come has a piece before this place.
+    at: usize,
+    /// The first byte beyond ASCII of the lines that are still to come.
+    foreign: usize,
+}
+
+impl Scan {
+    /// Starts a search in a text of many lines.
+    pub(super) fn new(text: &str) -> Self {
+        Self { at: 0, foreign: beyond_ascii(text.as_bytes(), 0) }
     }
-    found & wanted
+
+    /// The readers, of those in `wanted`, that the line at this place of the text wakes; lines are asked for in order.
+    /// `first` is the first byte of the line behind its indentation.
+    pub(super) fn wakes(&mut self, text: &str, line: Range<usize>, first: u8, wanted: Mask) -> Mask {
+        let marks = &*MARKS;
+        let end = line.end.min(line.start.saturating_add(WINDOW));
+        let window = text.as_bytes().get(line.start..end).unwrap_or_default();
+        let mut found = 0;
+        if marks.leads.get(usize::from(first)) == Some(&true) {
+            found |= marks.find_leading(window);
+        }
+        if self.foreign < line.start {
+            self.foreign = beyond_ascii(text.as_bytes(), line.start);
+        }
+        if self.foreign < end {
+            found |= marks.find_foreign(window);
+        }
+        self.at = self.at.max(line.start);
+        while self.at < end {
+            self.at = marks.candidate(text.as_bytes(), self.at);
+            if self.at >= end {
+                break;
+            }
+            found |= marks.compare(window, self.at - line.start, wanted & !found);
+            self.at += 2;
+        }
+        found & wanted
+    }
 }
 
 impl Marks {
-    fn add_long(&mut self, mark: Mark) {
+    fn add_long(&mut self, mark: &Mark) {
         let text = mark.text;
         let rare = |at: usize| -> u32 { text.iter().skip(at).take(PIECE).map(|byte| rarity(*byte)).sum() };
+        let uncommon =
+            |at: usize| text.get(at..at + PIECE).is_some_and(|piece| memchr::memmem::find(COMMON, piece).is_none());
         // The two pieces together decide how often a line is looked at for nothing.
-        let best = (0..=text.len() - LONG).max_by_key(|at| rare(*at).min(rare(at + 1))).unwrap_or(0);
+        let worth = |at: &usize| (uncommon(*at) && uncommon(at + 1), rare(*at).min(rare(at + 1)));
+        let best = (0..=text.len() - LONG).max_by_key(worth).unwrap_or(0);
         for offset in [best, best + 1] {
             let bytes = text.get(offset..offset + PIECE).and_then(|piece| <[u8; PIECE]>::try_from(piece).ok());
             let Some(bytes) = bytes else { continue };
             let hash = hash_of(u32::from_le_bytes(bytes));
             if let Some(word) = self.table.get_mut(word_of(hash)) {
-                *word |= bit_of(hash);
+                *word |= 1 << bit_of(hash);
             }
             if let Some(bucket) = self.buckets.get_mut(bucket_of(hash)) {
-                bucket.push(Piece { bytes, offset, mark: self.long.len() });
+                bucket.push(Piece { bytes, offset, text, wakes: mark.wakes });
             }
         }
-        self.long.push(mark);
     }
 
-    fn find_long(&self, window: &[u8], wanted: Mask) -> Mask {
-        let (pairs, _) = window.as_chunks::<2>();
-        let Some((first, rest)) = pairs.split_first() else { return 0 };
-        let mut found = 0;
-        let mut low = u32::from(u16::from_le_bytes(*first));
-        for (pair, at) in rest.iter().zip((0..).step_by(2)) {
-            let high = u32::from(u16::from_le_bytes(*pair));
-            let piece = low | high << 16;
-            low = high;
-            let hash = hash_of(piece);
-            if self.table.get(word_of(hash)).is_some_and(|word| word & bit_of(hash) != 0) {
-                found |= self.compare(window, at, piece, hash, wanted & !found);
+    /// The next place at which a piece of a mark may stand, or the end of the text.
+    ///
+    /// Pieces stand two bytes apart and are as long as four, so each step looks at one and a part of the next.
+    fn candidate(&self, text: &[u8], from: usize) -> usize {
+        let (steps, _) = text.get(from..).unwrap_or_default().as_chunks::<STEP>();
+        let mut at = from;
+        if let Some((first, rest)) = steps.split_first() {
+            let mut now = u64::from_le_bytes(*first);
+            for step in rest {
+                let next = u64::from_le_bytes(*step);
+                let found = self.test(low(now))
+                    | self.test(low(now >> 16)) << 1
+                    | self.test(low(now >> 32)) << 2
+                    | self.test(low(now >> 48 | next << 16)) << 3;
+                if found != 0 {
+                    return at + 2 * usize::try_from(found.trailing_zeros()).unwrap_or(0);
+                }
+                at += STEP;
+                now = next;
             }
         }
-        found
+        while let Some(piece) = text.get(at..).and_then(|rest| rest.first_chunk::<PIECE>()) {
+            if self.test(u32::from_le_bytes(*piece)) != 0 {
+                return at;
+            }
+            at += 2;
+        }
+        text.len()
     }
 
-    /// Compares the marks that have this piece with the text around it.
-    #[cold]
-    fn compare(&self, window: &[u8], at: usize, piece: u32, hash: u32, wanted: Mask) -> Mask {
+    /// One when a piece may be one of a mark.
+    fn test(&self, piece: u32) -> u64 {
+        let hash = hash_of(piece);
+        self.table.get(word_of(hash)).map_or(0, |word| word >> bit_of(hash) & 1)
+    }
+
+    /// Compares the marks that have the piece at `at` with the text around it.
+    fn compare(&self, window: &[u8], at: usize, wanted: Mask) -> Mask {
+        let Some(piece) = window.get(at..).and_then(|rest| rest.first_chunk::<PIECE>()) else { return 0 };
         let mut found = 0;
+        let hash = hash_of(u32::from_le_bytes(*piece));
         for one in self.buckets.get(bucket_of(hash)).into_iter().flatten() {
-            let Some(mark) = self.long.get(one.mark) else { continue };
-            if mark.wakes & wanted != 0
-                && u32::from_le_bytes(one.bytes) == piece
+            if one.wakes & wanted != 0
+                && one.bytes == *piece
                 && at
                     .checked_sub(one.offset)
                     .and_then(|start| window.get(start..))
-                    .is_some_and(|text| text.starts_with(mark.text))
+                    .is_some_and(|text| text.starts_with(one.text))
             {
-                found |= mark.wakes;
+                found |= one.wakes;
             }
         }
         found
@@ -150,9 +227,6 @@ impl Marks {
     }
 
     fn find_foreign(&self, window: &[u8]) -> Mask {
-        if window.is_ascii() {
-            return 0;
-        }
         let mut found = 0;
         for (at, byte) in window.iter().enumerate() {
             if *byte < 0xC0 {
@@ -166,6 +240,19 @@ impl Marks {
     }
 }
 
+/// The place of the first byte beyond ASCII from `from` on, or the end of the text.
+fn beyond_ascii(text: &[u8], from: usize) -> usize {
+    const MANY: usize = 64;
+    let mut at = from;
+    for many in text.get(from..).unwrap_or_default().chunks(MANY) {
+        if !many.is_ascii() {
+            return at + many.iter().position(|byte| !byte.is_ascii()).unwrap_or(0);
+        }
+        at += many.len();
+    }
+    text.len()
+}
+
 const fn hash_of(piece: u32) -> u32 {
     // Multiplicative hashing: the top bits of the product depend on all of the piece.
     piece.wrapping_mul(0x9E37_79B1)
@@ -175,8 +262,16 @@ const fn word_of(hash: u32) -> usize {
     (hash >> (32 - TABLE_BITS + 6)) as usize
 }
 
-const fn bit_of(hash: u32) -> u64 {
-    1 << ((hash >> (32 - TABLE_BITS)) & 63)
+const fn bit_of(hash: u32) -> u32 {
+    (hash >> (32 - TABLE_BITS)) & 63
+}
+
+/// The first four bytes of eight.
+const fn low(bytes: u64) -> u32 {
+    #[expect(clippy::cast_possible_truncation, reason = "the rest is left out on purpose")]
+    {
+        bytes as u32
+    }
 }
 
 const fn bucket_of(hash: u32) -> usize {
@@ -197,6 +292,14 @@ const fn rarity(byte: u8) -> u32 {
 mod tests {
     use super::*;
 
+    fn first(line: &str) -> u8 {
+        line.trim_start().bytes().next().unwrap_or(b'.')
+    }
+
+    fn of(line: &str, wanted: Mask) -> Mask {
+        Scan::new(line).wakes(line, 0..line.len(), first(line), wanted)
+    }
+
     #[test]
     fn every_mark_wakes_its_reader_wherever_it_stands() {
         for (bit, (names, marks)) in READERS.iter().enumerate() {
@@ -206,7 +309,12 @@ mod tests {
                     if short { &["", "    "] } else { &["", "x", "some words before ", "é an odd place"] };
                 for head in before {
                     for tail in ["", " ", "."] {
-                        assert!(of(&format!("{head}{mark}{tail}"), !0) & (1 << bit) != 0, "{names:?} {head:?}{mark:?}");
+                        let line = format!("{head}{mark}{tail}");
+                        assert!(of(&line, !0) & (1 << bit) != 0, "{names:?} {line:?}");
+                        let text = format!("{mark}\nbefore it\n{line}\n and much behind it");
+                        let start = mark.len() + "\nbefore it\n".len();
+                        let found = Scan::new(&text).wakes(&text, start..start + line.len(), first(&line), !0);
+                        assert!(found & (1 << bit) != 0, "{names:?} {text:?}");
                     }
                 }
             }
@@ -219,6 +327,22 @@ mod tests {
             ["", "a", "2026-01-02 03:04:05 [info] request 17 handled in 3 ms by worker 4", "loading modules 17 of 20"]
         {
             assert_eq!(of(line, !0), 0, "{line}");
+        }
+    }
+
+    #[test]
+    fn a_mark_over_the_end_of_a_line_or_of_another_line_wakes_nobody() {
+        let text = "some words and running \n3 tests, test result:\n ok";
+        let mut scan = Scan::new(text);
+        let mut start = 0;
+        for line in text.lines() {
+            let end = start + line.len();
+            assert_eq!(
+                scan.wakes(text, start..end, first(line), !GENERIC) & 1,
+                u64::from(line.contains("running ")),
+                "{line}"
+            );
+            start = end + 1;
         }
     }
 

@@ -1,8 +1,9 @@
 //! Reads what test runners print into one [`TestReport`].
 //!
-//! Bytes → [`lines`] (clean lines) → [`frames`] (CI wrappers off) → the readers, one per framework → [`merge`] (which
+//! Bytes → [`lines`] (clean text) → [`frames`] (CI wrappers off) → the readers, one per framework → [`merge`] (which
 //! frameworks the log belongs to, and how the run ended). Everything streams; what is kept is bounded by
-//! [`findings::STORED_BYTES`].
+//! [`findings::STORED_BYTES`]. Text goes through many lines at a time: whatever can be said of all of them at once (no
+//! control character, all ASCII, no mark up to here) is not asked of each.
 //!
 //! Invariant: no input makes a reader panic, and memory does not grow with the log. A reader reads by the grammar of
 //! its framework, never by one example.
@@ -20,6 +21,9 @@
 //!    - `fn line(&mut self, line: &str)`: sees each clean line. It is the hot path: decide by the first byte or a
 //!      `starts_with` before anything dearer, no regular expressions, no allocation for lines that do not matter; a text
 //!      that is searched for in ordinary lines is a static [`needle::Needle`];
+//!    - where one in three lines of a log may be such, `fn express(&mut self, line: &str) -> bool`: takes a line that is
+//!      beyond doubt a result of a passing test, in a state where such lines come. Nobody else is shown it, nor is it
+//!      searched for marks. Name the reader in `Readers::express`;
 //!    - `fn finish(self, exit: Option<Exit>) -> Option<Findings>`: `None` when it was not its log after all. Names are
 //!      exactly as the framework gives them; a message is the framework's own words, whole (expected, actual, the
 //!      frame); counts are those the framework prints, `None` for those it does not. Set `finished` only when the
@@ -85,11 +89,14 @@ mod vitest;
 mod tests;
 
 use std::io::Read;
+use std::ops::Range;
 
 use self::findings::{Budget, Findings, STORED_BYTES};
+use self::frames::Frames;
 use self::generic::Generic;
 use self::junit::Junit;
 use self::lines::Lines;
+use self::marks::Scan;
 use super::Reading;
 use crate::domain::test_report::TestReport;
 use crate::domain::verdict::Exit;
@@ -122,6 +129,10 @@ macro_rules! readers {
         /// Each reader's names and marks, in the order of their bits.
         const READERS: &[(&[&str], &[&str])] = &[$((&[$($name),+], $module::Reader::WAKE),)*];
 
+        /// The number of each reader's bit.
+        #[expect(non_camel_case_types, reason = "named like the modules")]
+        enum Bit { $($module),* }
+
         impl Readers {
             fn new(budget: &Budget) -> Self {
                 Self { $($module: $module::Reader::new(budget),)* }
@@ -129,8 +140,6 @@ macro_rules! readers {
 
             /// Shows a line to the readers in `awake`.
             fn line(&mut self, awake: Mask, line: &str) {
-                #[expect(non_camel_case_types, reason = "named like the modules")]
-                enum Bit { $($module),* }
                 let mut left = awake;
                 while left != 0 {
                     match left.trailing_zeros() {
@@ -191,6 +200,21 @@ readers! {
     gradle: ["gradle"],
 }
 
+/// The readers that take lines by [`Readers::express`].
+const EXPRESS: Mask =
+    1 << Bit::cargo_test as u32 | 1 << Bit::pytest as u32 | 1 << Bit::go_test as u32 | 1 << Bit::jest as u32;
+
+impl Readers {
+    /// Whether one of the readers in `awake` took the line for itself.
+    fn express(&mut self, awake: Mask, line: &str) -> bool {
+        let is = |bit: Bit| awake & 1 << bit as u32 != 0;
+        (is(Bit::cargo_test) && self.cargo_test.express(line))
+            || (is(Bit::pytest) && self.pytest.express(line))
+            || (is(Bit::go_test) && self.go_test.express(line))
+            || (is(Bit::jest) && self.jest.express(line))
+    }
+}
+
 /// Every name under which a reader is known, in order.
 pub(super) fn names() -> Vec<&'static str> {
     let readers = READERS.iter().flat_map(|(names, _)| names.iter().copied());
@@ -209,6 +233,7 @@ pub(super) struct Parser {
 /// What stands behind the lines: the readers and what they were shown.
 #[derive(Debug)]
 struct Shown {
+    frames: Frames,
     junit: Junit,
     generic: Generic,
     readers: Readers,
@@ -230,6 +255,7 @@ impl Parser {
         Self {
             lines: Lines::new(),
             shown: Shown {
+                frames: Frames::default(),
                 junit: Junit::new(&budget),
                 generic: Generic::new(&budget),
                 readers: Readers::new(&budget),
@@ -242,7 +268,7 @@ impl Parser {
     /// Takes more bytes of the log.
     pub(super) fn push(&mut self, bytes: &[u8]) {
         let shown = &mut self.shown;
-        self.lines.push(bytes, &mut |line| shown.line(line));
+        self.lines.push(bytes, &mut |text| shown.text(text));
     }
 
     /// Ends the log.
@@ -253,22 +279,62 @@ impl Parser {
     /// Ends the log; the report and the log's own last words.
     fn finish_with_words(mut self, exit: Option<Exit>, framework: Option<&str>) -> Reading {
         let shown = &mut self.shown;
-        self.lines.finish(&mut |line| shown.line(line));
-        let Shown { junit, generic, readers, awake, recent } = self.shown;
+        self.lines.finish(&mut |text| shown.text(text));
+        let Shown { junit, generic, readers, awake, recent, .. } = self.shown;
         let mut found = readers.finish(awake, exit);
         found.extend(junit.finish());
-        let closing = closing_words(&recent);
-        let last: Vec<&str> = recent.lines().collect();
+        let last: Vec<&str> = recent.lines("").collect();
+        let closing = closing_words(&last);
         Reading { report: merge::merge(found, generic.finish(), &last, exit, framework), closing }
     }
 }
 
 impl Shown {
-    fn line(&mut self, line: &str) {
-        if self.junit.wants(line) {
+    /// Takes whole lines.
+    fn text(&mut self, text: &str) {
+        self.frames.look_at(text);
+        let mut scan = Scan::new(text);
+        let mut start = 0;
+        for end in memchr::memchr_iter(b'\n', text.as_bytes()).chain(std::iter::once(text.len())) {
+            let whole = lines::capped(text.get(start..end).unwrap_or_default());
+            if let Some(line) = self.frames.strip(whole) {
+                let at = start + (whole.len() - line.len());
+                self.line(text, at..at + line.len(), line, &mut scan);
+            }
+            start = end + 1;
+        }
+        self.recent.text_ends(text);
+    }
+
+    /// A line of nothing holds no mark.
+    fn blank_line(&mut self, line: &str, place: Range<usize>) {
+        if self.junit.is_open() && self.junit.wants(line) {
             return;
         }
-        let hits = marks::of(line, if self.generic.listens() { !self.awake } else { !(self.awake | GENERIC) });
+        if self.generic.wants_more() {
+            self.generic.more(line);
+        }
+        if self.awake != 0 {
+            self.readers.line(self.awake, line);
+        }
+        self.recent.push(place);
+    }
+
+    /// Takes one line, which stands in `text` at `place`.
+    fn line(&mut self, text: &str, place: Range<usize>, line: &str, scan: &mut Scan) {
+        let Some(first) = line.bytes().find(|byte| !byte.is_ascii_whitespace()) else {
+            self.blank_line(line, place);
+            return;
+        };
+        if (first == b'<' || self.junit.is_open()) && self.junit.wants(line) {
+            return;
+        }
+        if self.awake & EXPRESS != 0 && !self.generic.wants_more() && self.readers.express(self.awake, line) {
+            self.recent.push(place);
+            return;
+        }
+        let wanted = if self.generic.listens() { !self.awake } else { !(self.awake | GENERIC) };
+        let hits = scan.wakes(text, place.clone(), first, wanted);
         if hits & GENERIC != 0 {
             self.generic.hit(line);
         } else if self.generic.wants_more() {
@@ -276,7 +342,7 @@ impl Shown {
         }
         let woken = hits & !self.awake & !GENERIC;
         if woken != 0 {
-            for earlier in self.recent.lines() {
+            for earlier in self.recent.lines(text) {
                 self.readers.line(woken, earlier);
             }
             self.awake |= woken;
@@ -284,41 +350,70 @@ impl Shown {
         if self.awake != 0 {
             self.readers.line(self.awake, line);
         }
-        self.recent.push(line);
+        self.recent.push(place);
     }
 }
 
-/// The last lines, one behind the other in one text.
+/// The last lines: where they stand in the text at hand, and those of the texts before, one behind the other.
 #[derive(Debug, Default)]
 struct Recent {
-    text: String,
+    before: String,
+    here: [Range<usize>; LOOK_BACK],
+    /// How many lines of the text at hand there were.
+    count: usize,
 }
 
 impl Recent {
-    /// Adds a line.
-    fn push(&mut self, line: &str) {
-        if self.text.len() > KEPT_RECENT {
-            let from = self.start();
-            self.text.drain(..from);
+    /// Adds a line of the text at hand.
+    fn push(&mut self, place: Range<usize>) {
+        if let Some(slot) = self.here.get_mut(self.count % LOOK_BACK) {
+            *slot = place;
         }
-        self.text.push_str(line.get(..line.floor_char_boundary(KEPT_OF_LINE)).unwrap_or(line));
-        self.text.push('\n');
+        self.count += 1;
     }
 
-    /// Where the last [`LOOK_BACK`] lines begin.
-    fn start(&self) -> usize {
-        memchr::memrchr_iter(b'\n', self.text.as_bytes()).nth(LOOK_BACK).map_or(0, |end| end + 1)
+    /// Keeps the last lines of a text that is over.
+    fn text_ends(&mut self, text: &str) {
+        let mut before = std::mem::take(&mut self.before);
+        if self.count >= LOOK_BACK {
+            before.clear();
+        } else if before.len() > KEPT_RECENT {
+            let from = start_of_last(&before, LOOK_BACK);
+            before.drain(..from);
+        }
+        for line in self.lines_here(text) {
+            before.push_str(line);
+            before.push('\n');
+        }
+        self.before = before;
+        self.count = 0;
     }
 
-    /// The last [`LOOK_BACK`] lines.
-    fn lines(&self) -> impl DoubleEndedIterator<Item = &str> {
-        self.text.get(self.start()..).unwrap_or_default().lines()
+    /// The last [`LOOK_BACK`] lines, some of which may stand in the text at hand.
+    fn lines<'a>(&'a self, text: &'a str) -> impl Iterator<Item = &'a str> {
+        let from = start_of_last(&self.before, LOOK_BACK.saturating_sub(self.count));
+        self.before.get(from..).unwrap_or_default().lines().chain(self.lines_here(text))
+    }
+
+    fn lines_here<'a>(&'a self, text: &'a str) -> impl Iterator<Item = &'a str> {
+        let (newer, older) = self.here.split_at(self.count % LOOK_BACK);
+        let older = if self.count < LOOK_BACK { &[] } else { older };
+        older.iter().chain(newer).map(|place| {
+            let line = text.get(place.clone()).unwrap_or_default();
+            line.get(..line.floor_char_boundary(KEPT_OF_LINE)).unwrap_or(line)
+        })
     }
 }
 
+/// Where the last `count` lines of a text begin, each of which has its end.
+fn start_of_last(text: &str, count: usize) -> usize {
+    memchr::memrchr_iter(b'\n', text.as_bytes()).nth(count).map_or(0, |end| end + 1)
+}
+
 /// The last lines that are not empty, where runners sum up.
-fn closing_words(recent: &Recent) -> String {
-    let mut lines: Vec<&str> = recent.lines().rev().map(str::trim_end).filter(|line| !line.is_empty()).collect();
+fn closing_words(recent: &[&str]) -> String {
+    let mut lines: Vec<&str> =
+        recent.iter().rev().map(|line| line.trim_end()).filter(|line| !line.is_empty()).collect();
     lines.truncate(CLOSING_LINES);
     lines.reverse();
     let shown: Vec<&str> =
@@ -328,15 +423,19 @@ fn closing_words(recent: &Recent) -> String {
 
 /// A log as plain text: colours, control characters and CI frames gone.
 pub(super) fn plain_text(bytes: &[u8]) -> String {
-    let mut text = String::with_capacity(bytes.len());
-    let mut add = |line: &str| {
-        text.push_str(line);
-        text.push('\n');
+    let mut plain = String::with_capacity(bytes.len());
+    let mut frames = Frames::default();
+    let mut add = |text: &str| {
+        frames.look_at(text);
+        for line in text.split('\n').filter_map(|line| frames.strip(lines::capped(line))) {
+            plain.push_str(line);
+            plain.push('\n');
+        }
     };
     let mut lines = Lines::new();
     lines.push(bytes, &mut add);
     lines.finish(&mut add);
-    text
+    plain
 }
 
 /// Reads a whole log.

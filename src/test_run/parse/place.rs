@@ -63,14 +63,19 @@ fn is_boundary(character: char) -> bool {
 /// Whether a word looks like a path to a source file: a name and an extension of one to ten letters.
 pub(super) fn is_path(path: &str) -> bool {
     const LONGEST_EXTENSION: usize = 10;
-    let name = path.rsplit(['/', '\\']).next().unwrap_or(path);
-    let Some((stem, extension)) = name.rsplit_once('.') else { return false };
+    let bytes = path.as_bytes();
+    let Some(dot) = memchr::memrchr(b'.', bytes) else { return false };
+    let Some((stem, extension)) = path.split_at_checked(dot).and_then(|(stem, rest)| Some((stem, rest.get(1..)?)))
+    else {
+        return false;
+    };
     !stem.is_empty()
+        && !stem.ends_with(['/', '\\'])
         && !extension.is_empty()
         && extension.len() <= LONGEST_EXTENSION
         && extension.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
         && extension.bytes().any(|byte| byte.is_ascii_alphabetic())
-        && !path.contains("://")
+        && (memchr::memchr(b':', bytes).is_none() || !path.contains("://"))
 }
 
 /// The number at the start of a text.

@@ -127,6 +127,16 @@ impl Reader {
         }
     }
 
+    /// A result of a passing test, beyond doubt: nobody else need see it.
+    pub(super) fn express(&mut self, line: &str) -> bool {
+        self.part == Part::Progress
+            && self.seen
+            && self.numbers.is_none()
+            && self.trouble.is_none()
+            && !self.json.is_open()
+            && self.progress.passed(line, &mut self.cases, &mut self.marks)
+    }
+
     pub(super) fn line(&mut self, line: &str) {
         if self.json.line(line, &mut self.cases) {
             return;

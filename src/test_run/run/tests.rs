@@ -12,6 +12,7 @@ fn command(root: &Path, line: &str) -> TestCommand {
         timeout: Duration::from_secs(60),
         framework: None,
         junit: None,
+        results: crate::test_run::ResultFiles::Wanted,
         confinement: crate::process::Confinement::None,
     }
 }

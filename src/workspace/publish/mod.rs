@@ -7,6 +7,7 @@
 //! with our token), no protected path is ever part of a commit, and no token is ever an argument or a file of ours.
 
 mod carry;
+mod credential;
 mod git;
 mod git_config;
 mod head;
@@ -24,6 +25,7 @@ use crate::domain::stop::Stop;
 use crate::domain::units::{CommitSha, TreeId};
 use crate::process::ProcessError;
 
+pub use credential::{Left, left_by_checkout};
 pub use head::{CheckedOut, checked_out};
 
 use carry::Line;

@@ -44,6 +44,8 @@ impl Repository {
         let mut job = job(&self.github, &models, event, payload)
             .with("GITHUB_RUN_ID", &self.jobs.to_string())
             .with("GITHUB_WORKFLOW_REF", &format!("acme/shop/{WORKFLOW}@refs/heads/main"))
+            .with("UPSHIFT_ACTION", "true")
+            .with("GITHUB_SERVER_URL", "https://github.com")
             .with("UPSHIFT_MAX_ATTEMPTS_PER_PR", "2");
         for (name, value) in more {
             job = job.with(name, value);
@@ -249,4 +251,21 @@ fn what_a_pull_request_may_cost_is_counted_over_jobs() {
     let spent = crate::world::log::Log::open(&log).number("SELECT SUM(cost_micro_usd) FROM model_calls");
     assert!(spent > 0, "{spent}");
     repository.github.finish();
+}
+
+#[test]
+fn a_log_that_outlives_its_job_and_a_comment_of_a_script_count_without_artifacts() {
+    for more in [vec![("UPSHIFT_ACTION", "")], vec![]] {
+        let mut repository = Repository::new();
+        let logs = tempfile::tempdir().expect("a folder");
+        let log = logs.path().join("audit.db").display().to_string();
+        let more: Vec<(&str, &str)> = if more.is_empty() { vec![("UPSHIFT_AUDIT_DB", &log)] } else { more };
+        for number in 1..=2 {
+            let ended = repository.run("pull_request", &labelled_by("ada"), &more);
+            assert!(ended.said.err.contains(&format!("Run {number} of at most 2")), "{more:?}: {}", ended.said.all());
+        }
+        let ended = repository.run("pull_request", &labelled_by("ada"), &more);
+        is_refused(&ended, "pull request #7 has had 2 runs");
+        assert!(repository.github.finish().artifacts.is_empty());
+    }
 }

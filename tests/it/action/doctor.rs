@@ -72,3 +72,73 @@ fn a_test_command_that_is_not_installed_is_a_problem() {
         said.out
     );
 }
+
+/// Rules of a branch, as GitHub lists them.
+fn rule(kind: &str) -> serde_json::Value {
+    serde_json::json!({ "type": kind, "ruleset_source_type": "Repository", "ruleset_source": "acme/shop", "ruleset_id": 1 })
+}
+
+/// A world, what else is set, how the line begins, and a word of its fix.
+type Hindrance<'a> = (World, Vec<(&'a str, &'a str)>, &'a str, &'a str);
+
+/// A job that would push.
+const PUSHES: [(&str, &str); 6] = [
+    ("GITHUB_ACTIONS", "true"),
+    ("GITHUB_EVENT_NAME", "push"),
+    ("GITHUB_RUN_ID", "5"),
+    ("GITHUB_REF", "refs/heads/main"),
+    ("GITHUB_SHA", "89abcdef0123456789abcdef0123456789abcdef"),
+    ("UPSHIFT_PUSH", "commit"),
+];
+
+fn ask_pusher(world: World, more: &[(&str, &str)]) -> Said {
+    let all: Vec<(&str, &str)> = PUSHES.iter().chain(more).copied().collect();
+    ask(world, &all)
+}
+
+#[test]
+fn a_push_that_would_be_taken_and_start_ci_is_all_ticks() {
+    let said = ask_pusher(world(), &[("UPSHIFT_PUSH_TOKEN", "github_pat_0123456789")]);
+    assert_eq!(said.code, 0, "{}", said.all());
+    for line in
+        ["✔ permission to push: ", "✔ rules: none is against", "✔ CI after a push: starts", "✔ token's lifetime: "]
+    {
+        assert!(said.out.contains(line), "{line}: {}", said.out);
+    }
+}
+
+#[test]
+fn what_keeps_a_push_away_or_ci_from_starting_is_a_line_with_its_fix() {
+    let reads_only = || {
+        let mut world = world();
+        world.token.lacks = vec!["contents=write".to_owned()];
+        world
+    };
+    let ruled = || World { rules: vec![rule("pull_request"), rule("required_signatures")], ..world() };
+    let pat = ("UPSHIFT_PUSH_TOKEN", "github_pat_0123456789");
+    let installation = ("UPSHIFT_PUSH_TOKEN", "ghs_0123456789");
+    let table: [Hindrance<'_>; 5] = [
+        (reads_only(), vec![pat], "✖ permission to push: the token may only read", "contents: write"),
+        (
+            ruled(),
+            vec![pat],
+            "✖ rules: `pull_request`, `required_signatures` keeps a push away from `main`",
+            "push: pr",
+        ),
+        (ruled(), vec![pat, ("UPSHIFT_PUSH", "pr")], "✖ rules: ", "begin with `upshift/`"),
+        (world(), vec![], "✖ CI after a push: does not start", "push-token"),
+        (
+            world(),
+            vec![installation, ("UPSHIFT_WAIT_FOR", "merge"), ("UPSHIFT_MERGE_TIMEOUT_MINUTES", "600")],
+            "✖ token's lifetime: an App's token ends after 60 minutes",
+            "merge-timeout-minutes",
+        ),
+    ];
+    for (world, more, line, fix) in table {
+        let said = ask_pusher(world, &more);
+        assert_eq!(said.code, 1, "{line}: {}", said.all());
+        let found =
+            said.out.lines().find(|said| said.starts_with(line)).unwrap_or_else(|| panic!("{line}: {}", said.out));
+        assert!(found.contains("→ Fix: ") && found.contains(fix), "{found}");
+    }
+}

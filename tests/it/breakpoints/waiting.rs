@@ -26,7 +26,7 @@ const RED_LOG: &str = "2026-02-17T14:23:01.1234567Z test_total (tests.test_cart.
     2026-02-17T14:23:01.1234567Z FAILED (failures=1)\n\
     2026-02-17T14:23:01.1234567Z ##[error]Process completed with exit code 1.\n";
 
-fn plan(conclusion: &str, log: &str) -> CiPlan {
+pub(super) fn plan(conclusion: &str, log: &str) -> CiPlan {
     let job = JobPlan {
         name: "test".to_owned(),
         conclusion: conclusion.to_owned(),
@@ -37,7 +37,7 @@ fn plan(conclusion: &str, log: &str) -> CiPlan {
 }
 
 /// A site with a fake GitHub over its repository, and a clock that leaps over pauses.
-fn over(site: Site, ci: Vec<CiPlan>) -> (Site, FakeGitHub) {
+pub(super) fn over(site: Site, ci: Vec<CiPlan>) -> (Site, FakeGitHub) {
     let mut world =
         World { repository: "acme/shop".to_owned(), git_dir: Some(site.server.bare()), ci, ..World::default() };
     world.token.accepted = vec![TOKEN.to_owned()];
@@ -46,7 +46,7 @@ fn over(site: Site, ci: Vec<CiPlan>) -> (Site, FakeGitHub) {
     (site, github)
 }
 
-fn document(site: &Site) -> Value {
+pub(super) fn document(site: &Site) -> Value {
     let database = site.database().display().to_string();
     let said = site.program.run(&site.root(), &["report", "--format", "json", "--audit-db", &database]);
     serde_json::from_str(&said.out).expect("JSON")

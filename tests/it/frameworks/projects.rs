@@ -9,7 +9,7 @@ const JS_WRONG: &str = "  return prices.reduce((a, b) => a + b, 0) - 1;";
 const JS_RIGHT: &str = "  return prices.reduce((a, b) => a + b, 0);";
 const JS_UNREADABLE: &str = "  return prices.reduce((a, b => a + b, 0);";
 
-pub(super) const JEST: Framework = Framework {
+pub(crate) const JEST: Framework = Framework {
     name: "jest",
     needs: Needs::JavaScript,
     files: &[
@@ -32,7 +32,7 @@ pub(super) const JEST: Framework = Framework {
     nothing: "node_modules/.bin/jest no-such-test",
 };
 
-pub(super) const VITEST: Framework = Framework {
+pub(crate) const VITEST: Framework = Framework {
     name: "vitest",
     needs: Needs::JavaScript,
     files: &[
@@ -56,7 +56,7 @@ pub(super) const VITEST: Framework = Framework {
     nothing: "node_modules/.bin/vitest run no-such-test",
 };
 
-pub(super) const MOCHA: Framework = Framework {
+pub(crate) const MOCHA: Framework = Framework {
     name: "mocha",
     needs: Needs::JavaScript,
     files: &[
@@ -80,7 +80,7 @@ pub(super) const MOCHA: Framework = Framework {
     nothing: "node_modules/.bin/mocha no-such-test.js",
 };
 
-pub(super) const AVA: Framework = Framework {
+pub(crate) const AVA: Framework = Framework {
     name: "ava",
     needs: Needs::JavaScript,
     files: &[
@@ -103,7 +103,7 @@ pub(super) const AVA: Framework = Framework {
     nothing: "node_modules/.bin/ava no-such-test.js",
 };
 
-pub(super) const JASMINE: Framework = Framework {
+pub(crate) const JASMINE: Framework = Framework {
     name: "jasmine",
     needs: Needs::JavaScript,
     files: &[
@@ -126,7 +126,7 @@ pub(super) const JASMINE: Framework = Framework {
     nothing: "node_modules/.bin/jasmine 'spec/*.nothing.js'",
 };
 
-pub(super) const BATS: Framework = Framework {
+pub(crate) const BATS: Framework = Framework {
     name: "bats",
     needs: Needs::JavaScript,
     files: &[
@@ -148,7 +148,7 @@ pub(super) const BATS: Framework = Framework {
     nothing: "node_modules/bats/bin/bats test --filter no-such-test",
 };
 
-pub(super) const NODE: Framework = Framework {
+pub(crate) const NODE: Framework = Framework {
     name: "node-test",
     needs: Needs::Machine,
     files: &[
@@ -179,7 +179,7 @@ const PY_UNREADABLE: &str = "    return sum(prices";
 const UNITTESTS: &str = "import unittest\n\nfrom shop.price import total\n\n\nclass PriceTest(unittest.TestCase):\n    def test_adds(self):\n        \
     self.assertEqual(total([2, 3]), 5)\n\n    def test_number(self):\n        self.assertIsInstance(total([1]), int)\n";
 
-pub(super) const PYTEST: Framework = Framework {
+pub(crate) const PYTEST: Framework = Framework {
     name: "pytest",
     needs: Needs::Python,
     files: &[
@@ -203,7 +203,7 @@ pub(super) const PYTEST: Framework = Framework {
     nothing: ".venv/bin/python -m pytest -k no_such_test",
 };
 
-pub(super) const UNITTEST: Framework = Framework {
+pub(crate) const UNITTEST: Framework = Framework {
     name: "unittest",
     needs: Needs::Machine,
     files: &[
@@ -223,7 +223,7 @@ pub(super) const UNITTEST: Framework = Framework {
     nothing: "python3 -m unittest discover -s shop",
 };
 
-pub(super) const NOSE2: Framework = Framework {
+pub(crate) const NOSE2: Framework = Framework {
     name: "unittest",
     needs: Needs::Python,
     files: &[
@@ -243,7 +243,7 @@ pub(super) const NOSE2: Framework = Framework {
     nothing: ".venv/bin/python -m nose2 -v -s shop",
 };
 
-pub(super) const BEHAVE: Framework = Framework {
+pub(crate) const BEHAVE: Framework = Framework {
     name: "behave",
     needs: Needs::Python,
     files: &[
@@ -273,7 +273,7 @@ pub(super) const BEHAVE: Framework = Framework {
     nothing: ".venv/bin/python -m behave --name no-such-scenario",
 };
 
-pub(super) const ROBOT: Framework = Framework {
+pub(crate) const ROBOT: Framework = Framework {
     name: "robot",
     needs: Needs::Python,
     files: &[
@@ -297,7 +297,7 @@ pub(super) const ROBOT: Framework = Framework {
     nothing: ".venv/bin/python -m robot --pythonpath . --outputdir target --test Nothing tests",
 };
 
-pub(super) const CARGO: Framework = Framework {
+pub(crate) const CARGO: Framework = Framework {
     name: "cargo-test",
     needs: Needs::Machine,
     files: &[
@@ -320,7 +320,7 @@ pub(super) const CARGO: Framework = Framework {
     nothing: "cargo test --offline no_such_test",
 };
 
-pub(super) const PROVE: Framework = Framework {
+pub(crate) const PROVE: Framework = Framework {
     name: "prove",
     needs: Needs::Machine,
     files: &[
@@ -340,4 +340,68 @@ pub(super) const PROVE: Framework = Framework {
     failing: &["t/price.t"],
     says: &["adds what is bought", "got: '4'", "t/price.t"],
     nothing: "prove -l t/no_such_test.t",
+};
+
+pub(crate) const GO: Framework = Framework {
+    name: "go-test",
+    needs: Needs::Programs,
+    files: &[
+        ("go.mod", "module shop\n\ngo 1.21\n"),
+        (
+            "price.go",
+            "package shop\n\nfunc Total(prices []int) int {\n\tsum := 0\n\tfor _, price := range prices {\n\t\tsum += price\n\t}\n\treturn sum - 1\n}\n",
+        ),
+        (
+            "price_test.go",
+            "package shop\n\nimport \"testing\"\n\nfunc TestAdds(t *testing.T) {\n\tif got := Total([]int{2, 3}); got != 5 {\n\t\t\
+             t.Fatalf(\"got %d, want 5\", got)\n\t}\n}\n\nfunc TestSmall(t *testing.T) {\n\tif Total(nil) > 9 {\n\t\tt.Fatal(\"too much\")\n\t}\n}\n",
+        ),
+    ],
+    command: "go test ./...",
+    source: "price.go",
+    wrong: "\treturn sum - 1",
+    right: "\treturn sum",
+    unreadable: "\treturn sum -",
+    unreadable_says: "syntax error",
+    failing: &["TestAdds"],
+    says: &["got 4, want 5", "price_test.go:7"],
+    nothing: "go test -run no_such_test ./...",
+};
+
+/// A C library and its test program, built by CMake and run by CTest.
+pub(crate) const CTEST: Framework = Framework {
+    name: "ctest",
+    needs: Needs::Programs,
+    files: &[
+        (
+            "CMakeLists.txt",
+            "cmake_minimum_required(VERSION 3.16)\nproject(shop C)\nenable_testing()\nadd_executable(price_test tests/price_test.c price.c)\n\
+             add_test(NAME adds COMMAND price_test adds)\nadd_test(NAME small COMMAND price_test small)\n",
+        ),
+        ("price.h", "int total(int one, int two);\n"),
+        ("price.c", "#include \"price.h\"\n\nint total(int one, int two) {\n    return one + two - 1;\n}\n"),
+        (
+            "tests/price_test.c",
+            "#include <stdio.h>\n#include <string.h>\n#include \"../price.h\"\n\nint main(int count, char **words) {\n    \
+             if (count > 1 && strcmp(words[1], \"adds\") == 0 && total(2, 3) != 5) {\n        printf(\"got %d, want 5\\n\", total(2, 3));\n        \
+             return 1;\n    }\n    return 0;\n}\n",
+        ),
+    ],
+    command: "cmake -S . -B target && cmake --build target && ctest --test-dir target --output-on-failure",
+    source: "price.c",
+    wrong: "    return one + two - 1;",
+    right: "    return one + two;",
+    unreadable: "    return one + ;",
+    unreadable_says: "price.c:4",
+    failing: &["adds"],
+    says: &["got 4, want 5"],
+    nothing: "cmake -S . -B target && cmake --build target && ctest --test-dir target -R no_such_test",
+};
+
+pub(crate) const NEXTEST: Framework = Framework {
+    name: "cargo-nextest",
+    command: "cargo nextest run --offline",
+    failing: &["shop::price adds"],
+    nothing: "cargo nextest run --offline no_such_test",
+    ..CARGO
 };

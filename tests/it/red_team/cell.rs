@@ -1,9 +1,10 @@
 //! A world to attack from: a repository whose tests are the attack, and around it what must not be reached.
 
 use std::fs;
+use std::io::Read as _;
 use std::os::unix::fs::{PermissionsExt as _, chown};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::{Child, Command, Output, Stdio};
 use std::sync::OnceLock;
 
 use tempfile::TempDir;
@@ -76,23 +77,65 @@ impl Cell {
         fs::read(self.path(name)).map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).unwrap_or_default()
     }
 
-    /// Runs upshift on the checkout with a shell script for its tests, as an ordinary user under `sandbox: required`.
+    /// Runs upshift on the checkout with a shell script for its tests, under `sandbox: required`: as an ordinary user, or as root where `UPSHIFT_RED_TEAM_AS` says so.
     ///
     /// The script finds the world at `$CELL` and upshift's process id in `$PPID`; at its end it says that it could not
     /// run, so that no model is asked.
     pub(super) fn run(&self, script: &str, off: &str, flags: &[&str]) -> Output {
+        self.run_through(&[], script, off, flags)
+    }
+
+    /// The same with a limit on the program's own memory, in KiB of addresses.
+    pub(super) fn run_with_memory(&self, most: u32, script: &str, off: &str, flags: &[&str]) -> Output {
+        self.run_through(&["sh", "-c", &format!("ulimit -S -v {most}; exec \"$@\""), "_"], script, off, flags)
+    }
+
+    /// The same with a file system of 48 MB for temporary files, in a mount namespace.
+    pub(super) fn run_in_a_small_world(&self, script: &str, off: &str, flags: &[&str]) -> Output {
+        let small = self.path("small");
+        fs::create_dir_all(&small).expect("a folder");
+        let mount = format!("mount -t tmpfs -o size=48m none {0} && TMPDIR={0} exec \"$@\"", small.display());
+        self.run_through(
+            &["unshare", "--user", "--map-root-user", "--mount", "sh", "-c", &mount, "_"],
+            script,
+            off,
+            flags,
+        )
+    }
+
+    /// Starts somebody of the same user outside, who has said a first line.
+    pub(super) fn witness(&self, script: &str) -> Child {
+        let script = format!("CELL={}\n{script}", self.folder.path().display());
+        let mut command = self.as_user(&["sh", "-c", &script]);
+        if is_given_away() {
+            give_away(self.folder.path());
+        }
+        let mut witness = command.stdout(Stdio::piped()).spawn().expect("a shell");
+        let mut line = [0; 1];
+        witness.stdout.as_mut().expect("a pipe").read_exact(&mut line).expect("a word");
+        witness
+    }
+
+    /// A command as the user who runs upshift.
+    fn as_user(&self, words: &[&str]) -> Command {
+        let nobody = NOBODY.to_string();
+        let change = ["setpriv", "--reuid", &nobody, "--regid", &nobody, "--clear-groups"];
+        let all: Vec<&str> = change.into_iter().filter(|_| is_given_away()).chain(words.iter().copied()).collect();
+        let mut command = Command::new(all[0]);
+        command.args(&all[1..]);
+        command
+    }
+
+    /// Runs upshift through a program that becomes it.
+    fn run_through(&self, through: &[&str], script: &str, off: &str, flags: &[&str]) -> Output {
         let script = format!("CELL={}\ntouch ran\n{script}\nexit 127\n", self.folder.path().display());
         self.write("checkout/attack.sh", &script);
-        let upshift = program();
-        let mut command = if rustix::process::geteuid().is_root() {
+        if is_given_away() {
             give_away(self.folder.path());
-            let mut command = Command::new("setpriv");
-            let nobody = NOBODY.to_string();
-            command.args(["--reuid", &nobody, "--regid", &nobody, "--clear-groups"]).arg(upshift);
-            command
-        } else {
-            Command::new(upshift)
-        };
+        }
+        let upshift = program().to_str().expect("text");
+        let words: Vec<&str> = through.iter().copied().chain([upshift]).collect();
+        let mut command = self.as_user(&words);
         let files = self.path("runner/_runner_file_commands");
         command
             .args([
@@ -166,6 +209,11 @@ fn program() -> &'static Path {
     PROGRAM.get_or_init(|| folder.path().join("upshift"))
 }
 
+/// Whether upshift runs as another user than the tests: as an ordinary one, unless it is told to run as root.
+fn is_given_away() -> bool {
+    rustix::process::geteuid().is_root() && std::env::var_os("UPSHIFT_RED_TEAM_AS").is_none_or(|user| user != "root")
+}
+
 /// Gives a folder and all in it to the ordinary user.
 fn give_away(path: &Path) {
     chown(path, Some(NOBODY), Some(NOBODY)).expect("root may do that");
@@ -174,4 +222,20 @@ fn give_away(path: &Path) {
             give_away(&entry.expect("an entry").path());
         }
     }
+}
+
+/// Ends what a test left alive; whether there was any.
+pub(super) fn end_those_named(token: &str) -> bool {
+    let mut any = false;
+    for entry in std::fs::read_dir("/proc").expect("/proc").flatten() {
+        let pid =
+            entry.file_name().to_str().and_then(|name| name.parse().ok()).and_then(rustix::process::Pid::from_raw);
+        let named = std::fs::read(entry.path().join("cmdline"))
+            .is_ok_and(|line| String::from_utf8_lossy(&line).contains(token));
+        if let (Some(pid), true) = (pid, named) {
+            any = true;
+            rustix::process::kill_process(pid, rustix::process::Signal::KILL).unwrap_or_default();
+        }
+    }
+    any
 }

@@ -140,16 +140,6 @@ fn the_limits_of_upshift_are_not_changed() {
 }
 
 #[test]
-fn no_call_goes_by_the_other_abis_number() {
-    // x86-64 programs may set a bit in a call's number, for pointers of 32 bits; kernels without that ABI refuse it anyway.
-    if cfg!(target_arch = "x86_64") {
-        let cell = Cell::new();
-        cell.run(&call("0x40000000 + 425, 4, $b", ""), "", &["--no-audit"]);
-        assert!(!cell.path("checkout/loot").exists());
-    }
-}
-
-#[test]
 fn no_unbearably_large_file_is_written() {
     attack("size", |off| {
         let cell = Cell::new();

@@ -99,12 +99,14 @@ fn its_objects_are_not_removed() {
 #[test]
 fn what_a_killed_run_left_is_mended_by_the_next_start() {
     // The attack plants its hook and kills upshift before it can put anything back.
-    let cell = Cell::new();
-    let before = state(&cell);
-    let ended =
-        cell.run("echo evil > .git/hooks/post-checkout; kill -KILL $PPID", "room,signals,domain", &["--no-audit"]);
-    assert!(!ended.status.success());
-    assert_ne!(state(&cell), before, "the hook was planted");
-    cell.run("true", "room", &["--no-audit"]);
-    assert_eq!(state(&cell), before);
+    attack("recovery", |off| {
+        let cell = Cell::new();
+        let before = state(&cell);
+        let script = "echo evil > .git/hooks/post-checkout; kill -KILL $PPID";
+        let ended = cell.run(script, "room,signals,domain", &["--no-audit"]);
+        assert!(!ended.status.success());
+        assert_ne!(state(&cell), before, "the hook was planted");
+        cell.run("true", &format!("room,{off}"), &["--no-audit"]);
+        state(&cell) != before
+    });
 }

@@ -7,10 +7,13 @@
 mod cell;
 mod escapes;
 mod git_directory;
+pub(crate) mod ledger;
 mod networks;
+mod resources;
 mod runner;
 mod secrets;
 mod upshift_itself;
+pub(crate) mod verdict;
 
 /// Carries an attack out with every guard on, then with `guards` (names, separated by commas) off.
 ///
@@ -19,4 +22,5 @@ mod upshift_itself;
 pub(crate) fn attack(guards: &str, carried_out: impl Fn(&str) -> bool) {
     assert!(!carried_out(""), "the attack left its marker although every guard is on");
     assert!(carried_out(guards), "the attack fails even with `{guards}` off, so it proves nothing");
+    ledger::note("", guards);
 }

@@ -3,7 +3,7 @@
 use std::os::unix::process::ExitStatusExt as _;
 
 use super::attack;
-use super::cell::Cell;
+use super::cell::{Cell, end_those_named};
 
 /// The marker: upshift died of a signal.
 #[track_caller]
@@ -20,19 +20,27 @@ fn upshift_is_not_killed() {
 }
 
 #[test]
-fn upshift_is_not_killed_by_a_signal_to_everybody() {
-    // Only ever carried out with guards on: off, it would end the tests as well.
-    let cell = Cell::new();
-    let ended = cell.run("kill -KILL -1", "", &["--no-audit"]);
-    assert!(ended.status.signal().is_none(), "{ended:?}");
+fn no_signal_to_everybody_leaves_the_confinement() {
+    // A signal that harms nobody, and somebody outside who would notice it.
+    attack("signals", |off| {
+        let cell = Cell::new();
+        let mut witness =
+            cell.witness("trap 'echo evil > $CELL/outside/noticed' CONT; echo ready; while :; do sleep 0.02; done");
+        let seen = cell.run("kill -CONT -1; i=0; while [ $i -lt 20 ] && ! [ -e $CELL/outside/noticed ]; do sleep 0.02; i=$((i+1)); done", off, &["--no-audit"]);
+        assert!(seen.status.signal().is_none(), "{seen:?}");
+        witness.kill().expect("it lives");
+        witness.wait().expect("it ends");
+        cell.read("outside/noticed").contains("evil")
+    });
 }
 
 #[test]
 fn upshift_is_not_killed_where_landlock_knows_no_signals() {
     // As on kernels before 6.12: the filter of system calls alone.
-    let cell = Cell::new();
-    let ended = cell.run("kill -KILL $PPID", "domain", &["--no-audit"]);
-    assert!(ended.status.signal().is_none(), "{ended:?}");
+    attack("signals", |off| {
+        let cell = Cell::new();
+        cell.run("kill -KILL $PPID", &format!("domain,{off}"), &["--no-audit"]).status.signal().is_some()
+    });
 }
 
 #[test]
@@ -48,20 +56,4 @@ fn no_daemon_outlives_it() {
         cell.run(&script(&token), off, &["--no-audit"]);
         end_those_named(&token)
     });
-}
-
-/// Ends what a test left alive; whether there was any.
-fn end_those_named(token: &str) -> bool {
-    let mut any = false;
-    for entry in std::fs::read_dir("/proc").expect("/proc").flatten() {
-        let pid =
-            entry.file_name().to_str().and_then(|name| name.parse().ok()).and_then(rustix::process::Pid::from_raw);
-        let named = std::fs::read(entry.path().join("cmdline"))
-            .is_ok_and(|line| String::from_utf8_lossy(&line).contains(token));
-        if let (Some(pid), true) = (pid, named) {
-            any = true;
-            rustix::process::kill_process(pid, rustix::process::Signal::KILL).unwrap_or_default();
-        }
-    }
-    any
 }

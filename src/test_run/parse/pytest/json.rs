@@ -86,6 +86,11 @@ impl Json {
         true
     }
 
+    /// Whether a document is being collected.
+    pub(super) const fn is_open(&self) -> bool {
+        self.document.is_open()
+    }
+
     pub(super) const fn is_found(&self) -> bool {
         self.found.is_some()
     }

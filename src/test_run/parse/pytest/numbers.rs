@@ -1,6 +1,10 @@
 //! pytest's last line: `2 failed, 1 passed, 1 skipped, 3 warnings, 1 error in 0.79s`.
 
 use super::super::findings::{Counts, sum};
+use super::super::needle::Needle;
+
+/// What stands before the time.
+static IN: Needle = Needle::new(" in ");
 
 /// The title in a line drawn with `fill`: `==== FAILURES ====`.
 pub(super) fn title(line: &str, fill: char) -> Option<&str> {
@@ -27,8 +31,13 @@ pub(super) struct Numbers {
 impl Numbers {
     /// Reads the line without its frame.
     pub(super) fn parse(text: &str) -> Option<Self> {
+        let begin = text.trim_start();
+        let number = begin.bytes().take_while(u8::is_ascii_digit).count();
+        if !(begin.as_bytes().get(number) == Some(&b' ') && number > 0 || begin.starts_with("no tests ran")) {
+            return None;
+        }
         // `in 0.79s`, `in 65.00s (0:01:05)`, and until 5.x `in 0.79 seconds`.
-        let (words, time) = text.rsplit_once(" in ")?;
+        let (words, time) = IN.rsplit_once(text)?;
         let seconds = time.split([' ', '(']).next().unwrap_or_default();
         let digits = seconds.strip_suffix('s').unwrap_or(seconds);
         if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.') {

@@ -1,6 +1,7 @@
 //! pytest's progress: rows of marks, or one line per test.
 
 use super::super::findings::{Cases, Counts};
+use super::super::needle::Needle;
 use super::super::place;
 use crate::domain::test_report::TestStatus;
 
@@ -73,6 +74,12 @@ pub(super) fn collected(line: &str) -> Option<u64> {
     (before.contains("worker") || before.contains("gw0")).then(|| place::leading_number(bracket))?
 }
 
+/// What stands between the file and the test.
+static COLONS: Needle = Needle::new("::");
+
+/// The marks of tests in a row.
+const ROW: &[u8] = b".FEsxXRu,-y";
+
 /// Reads progress.
 #[derive(Debug, Default)]
 pub(super) struct Progress {
@@ -90,8 +97,43 @@ const STATUSES: [(&str, TestStatus); 6] = [
 ];
 
 impl Progress {
+    /// Takes `tests/a.py::test_b PASSED          [ 16%]` and nothing that needs a second look; says whether it was that.
+    pub(super) fn passed(&mut self, line: &str, cases: &mut Cases, marks: &mut Marks) -> bool {
+        let name = || {
+            let (text, percent) = line.split_at_checked(line.len().checked_sub("[ 16%]".len())?)?;
+            let [b'[', b' ', tens @ (b' ' | b'0'..=b'9'), b'0'..=b'9', b'%', b']'] = percent.as_bytes() else {
+                return None;
+            };
+            let name = text.trim_ascii_end().strip_suffix(" PASSED")?;
+            let plain = !matches!(name.as_bytes().first()?, b'[' | b'=' | b'!' | b'I' | b'E' | b'F' | b'+' | b'{');
+            (*tens != b'0' && plain && memchr::memchr(b' ', name.as_bytes()).is_none() && is_node_id(name))
+                .then_some(name)
+        };
+        let Some(name) = name() else { return false };
+        self.pending = None;
+        count(marks, TestStatus::Passed);
+        cases.set_worst(name, TestStatus::Passed);
+        true
+    }
+
+    /// Whether a line may be one of progress: told by its end, or by the mark of a worker at its beginning.
+    fn is_likely(line: &str) -> bool {
+        let bytes = line.as_bytes();
+        match bytes.last() {
+            Some(b']' | b')' | b' ' | b'\t' | b'D' | b'L' | b'S' | b'R' | 0x80..) => true,
+            Some(byte) if ROW.contains(byte) => {
+                let last = memchr::memrchr(b' ', bytes).and_then(|at| line.get(at + 1..));
+                last.is_some_and(is_row)
+            }
+            _ => bytes.starts_with(b"[gw"),
+        }
+    }
+
     /// Takes a line of progress; says whether it was one.
     pub(super) fn line(&mut self, line: &str, cases: &mut Cases, marks: &mut Marks) -> bool {
+        if !Self::is_likely(line) {
+            return false;
+        }
         let (text, percent) = split_percent(line);
         if let Some(rest) = text.strip_prefix("[gw") {
             return self.worker_line(rest, cases);
@@ -184,9 +226,9 @@ fn cut_reason(text: &str) -> Option<&str> {
 }
 
 fn is_node_id(name: &str) -> bool {
-    name.split_once("::").is_some_and(|(file, test)| !test.is_empty() && place::is_path(file))
+    COLONS.split_once(name).is_some_and(|(file, test)| !test.is_empty() && place::is_path(file))
 }
 
 fn is_row(row: &str) -> bool {
-    !row.is_empty() && row.bytes().all(|byte| b".FEsxXRu,-y".contains(&byte))
+    !row.is_empty() && row.bytes().all(|byte| ROW.contains(&byte))
 }

@@ -151,7 +151,9 @@ impl FakeGitHub {
     }
 
     /// Starts one that lives in the machine's time, for programs outside this process.
-    pub(crate) fn start_in_real_time(world: World) -> Self {
+    pub(crate) fn start_in_real_time(mut world: World) -> Self {
+        let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).expect("after 1970");
+        world.begins_ms = u64::try_from(now.as_millis()).expect("a time");
         Self::start_with(world, Time::Machine(Instant::now()))
     }
 

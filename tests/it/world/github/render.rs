@@ -14,8 +14,9 @@ pub(super) struct Renderer<'w> {
     pub(super) url: &'w str,
 }
 
+/// A moment of the machine's calendar as GitHub writes it.
 pub(super) fn time(ms: u64) -> String {
-    let at = jiff::Timestamp::from_millisecond(i64::try_from(BEGINS_MS + ms).expect("a time")).expect("a time");
+    let at = jiff::Timestamp::from_millisecond(i64::try_from(ms).expect("a time")).expect("a time");
     format!("{at:.0}")
 }
 
@@ -34,6 +35,10 @@ fn ended(status: &str, conclusion: Option<&String>) -> Value {
 }
 
 impl Renderer<'_> {
+    fn time(&self, ms: u64) -> String {
+        time(self.world.begins_ms + ms)
+    }
+
     fn api(&self, rest: &str) -> String {
         format!("{}/repos/{}{rest}", self.url, self.world.repository)
     }
@@ -71,8 +76,8 @@ impl Renderer<'_> {
                 "html_url": page,
                 "url": self.api(&format!("/issues/comments/{}", comment.id)),
                 "issue_url": self.api(&format!("/issues/{}", comment.issue)),
-                "created_at": time(comment.created_ms),
-                "updated_at": time(comment.updated_ms),
+                "created_at": self.time(comment.created_ms),
+                "updated_at": self.time(comment.updated_ms),
                 "author_association": "NONE",
                 "performed_via_github_app": null,
             }),
@@ -113,8 +118,8 @@ impl Renderer<'_> {
             "html_url": format!("https://github.com/{own}/pull/{}", pull.number),
             "head": self.end("repository", head_repository, &pull.head_branch, &pull.head_sha),
             "base": self.end("repository", own, &pull.base_branch, base_sha),
-            "merged_at": merged.then(|| time(0)),
-            "closed_at": (pull.state != "open").then(|| time(0)),
+            "merged_at": merged.then(|| self.time(0)),
+            "closed_at": (pull.state != "open").then(|| self.time(0)),
             "merge_commit_sha": merged.then(|| pull.head_sha.clone()),
             "author_association": "NONE",
             "assignee": null,
@@ -135,7 +140,7 @@ impl Renderer<'_> {
             "pull-request-review",
             json!({
                 "id": review.id, "user": user(&review.author), "body": review.body, "state": review.state,
-                "commit_id": review.sha, "submitted_at": time(review.at_ms), "author_association": "NONE",
+                "commit_id": review.sha, "submitted_at": self.time(review.at_ms), "author_association": "NONE",
             }),
         )
     }
@@ -145,7 +150,7 @@ impl Renderer<'_> {
             "pull-request-review-comment",
             json!({
                 "id": comment.id, "user": user(&comment.author), "body": comment.body, "path": comment.path,
-                "line": comment.line, "created_at": time(comment.created_ms), "updated_at": time(comment.updated_ms),
+                "line": comment.line, "created_at": self.time(comment.created_ms), "updated_at": self.time(comment.updated_ms),
                 "author_association": "NONE", "pull_request_review_id": null,
             }),
         )
@@ -174,8 +179,8 @@ impl Renderer<'_> {
                 "id": check.id, "name": check.name, "head_sha": check.sha, "status": check.status,
                 "conclusion": ended(&check.status, check.conclusion.as_ref()),
                 "details_url": check.details_url, "html_url": check.details_url,
-                "started_at": check.started_ms.map(time),
-                "completed_at": (check.status == "completed").then(|| time(check.started_ms.unwrap_or(0))),
+                "started_at": check.started_ms.map(|ms| self.time(ms)),
+                "completed_at": (check.status == "completed").then(|| self.time(check.started_ms.unwrap_or(0))),
                 "app": { "slug": check.app, "name": check.app },
                 "output": { "annotations_count": check.annotations.len(), "title": null, "summary": null, "text": null },
                 "check_suite": { "id": 1 },
@@ -208,7 +213,7 @@ impl Renderer<'_> {
                 "id": run.id, "workflow_id": run.workflow_id, "name": run.name, "path": run.path, "event": run.event,
                 "status": run.status, "conclusion": ended(&run.status, run.conclusion.as_ref()),
                 "head_sha": run.sha, "head_branch": run.branch, "run_attempt": run.attempt.max(1),
-                "created_at": time(run.created_ms), "updated_at": time(run.updated_ms),
+                "created_at": self.time(run.created_ms), "updated_at": self.time(run.updated_ms),
                 "html_url": format!("https://github.com/{}/actions/runs/{}", self.world.repository, run.id),
                 "repository": self.repo(&self.world.repository),
                 "head_repository": self.repo(&self.world.repository),
@@ -224,8 +229,8 @@ impl Renderer<'_> {
                 "id": job.id, "run_id": job.run, "name": job.name, "status": job.status, "head_sha": run.sha,
                 "conclusion": ended(&job.status, job.conclusion.as_ref()),
                 "html_url": job_url(&self.world.repository, job),
-                "started_at": time(job.started_ms.unwrap_or(0)),
-                "completed_at": (job.status == "completed").then(|| time(job.started_ms.unwrap_or(0))),
+                "started_at": self.time(job.started_ms.unwrap_or(0)),
+                "completed_at": (job.status == "completed").then(|| self.time(job.started_ms.unwrap_or(0))),
                 "workflow_name": run.name,
                 "steps": [{ "name": "Set up job", "number": 1, "status": "completed", "conclusion": "success" }],
             }),
@@ -237,7 +242,7 @@ impl Renderer<'_> {
             "artifact",
             json!({
                 "id": artifact.id, "name": artifact.name, "expired": artifact.expired,
-                "size_in_bytes": artifact.zip.len() / 4 * 3, "created_at": time(artifact.created_ms),
+                "size_in_bytes": artifact.zip.len() / 4 * 3, "created_at": self.time(artifact.created_ms),
                 "archive_download_url": self.api(&format!("/actions/artifacts/{}/zip", artifact.id)),
                 "workflow_run": {
                     "id": artifact.run, "repository_id": 7_000, "head_branch": artifact.branch, "head_sha": artifact.sha,

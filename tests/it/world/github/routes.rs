@@ -211,7 +211,7 @@ fn pulls(shown: &Renderer<'_>, asked: &Asked<'_>) -> Reply {
 fn conversations(shown: &Renderer<'_>, route: &str, asked: &Asked<'_>) -> Option<Reply> {
     let world = shown.world;
     let since = asked.query("since");
-    let recent = |ms: u64| since.as_ref().is_none_or(|since| render::time(ms) >= *since);
+    let recent = |ms: u64| since.as_ref().is_none_or(|since| render::time(world.begins_ms + ms) >= *since);
     let number = asked.number(1);
     Some(match route {
         "/issues/{issue_number}/comments" if world.pulls.iter().all(|pull| pull.number != number) => Reply::not_found(),

@@ -350,16 +350,17 @@ fn finish(
         reply.headers.push(("etag".to_owned(), etag));
     }
     let counted = reply.status != 304;
+    let begins_ms = state.world.begins_ms;
     let limits = &mut state.world.limits;
     if let Some(remaining) = limits.remaining {
         let left = if counted { remaining.saturating_sub(1) } else { remaining };
         limits.remaining = Some(left);
-        let reset = (BEGINS_MS + limits.resets_at_ms) / 1_000;
+        let reset = (begins_ms + limits.resets_at_ms) / 1_000;
         reply.headers.push(("x-ratelimit-limit".to_owned(), limits.limit.to_string()));
         reply.headers.push(("x-ratelimit-remaining".to_owned(), left.to_string()));
         reply.headers.push(("x-ratelimit-reset".to_owned(), reset.to_string()));
     }
-    let date = httpdate::fmt_http_date(UNIX_EPOCH + Duration::from_millis(BEGINS_MS + now_ms));
+    let date = httpdate::fmt_http_date(UNIX_EPOCH + Duration::from_millis(begins_ms + now_ms));
     reply.headers.push(("date".to_owned(), date));
     note(state, request, now_ms, reply.status, counted);
     Outcome::Answer { status: reply.status, headers: reply.headers, body }
@@ -373,6 +374,6 @@ fn note(state: &mut State, request: &Request, at_ms: u64, status: u16, counted: 
 /// Keeps `time` and the header's date in one calendar.
 #[test]
 fn the_worlds_calendar_begins_where_its_dates_say() {
-    assert_eq!(time(0), "2026-03-01T12:00:00Z");
+    assert_eq!(time(BEGINS_MS), "2026-03-01T12:00:00Z");
     assert_eq!(httpdate::fmt_http_date(UNIX_EPOCH + Duration::from_millis(BEGINS_MS)), "Sun, 01 Mar 2026 12:00:00 GMT");
 }

@@ -15,6 +15,8 @@ pub(crate) struct World {
     /// `owner/name`.
     pub(crate) repository: String,
     pub(crate) default_branch: String,
+    /// When it began, in milliseconds since the epoch; a world in the machine's time begins when it is started.
+    pub(crate) begins_ms: u64,
     pub(crate) private: bool,
     pub(crate) token: Token,
     /// A bare git repository whose branches, commits and files are the ones of this repository.
@@ -60,6 +62,7 @@ impl Default for World {
         Self {
             repository: "octo/demo".to_owned(),
             default_branch: "main".to_owned(),
+            begins_ms: super::render::BEGINS_MS,
             private: false,
             token: Token::default(),
             git_dir: None,

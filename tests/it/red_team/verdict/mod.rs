@@ -7,6 +7,7 @@ mod baseline;
 mod code;
 mod manifests;
 mod minimiser;
+mod real;
 mod regions;
 mod secrets;
 mod telling;
@@ -16,6 +17,8 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
+use super::ledger;
+use crate::frameworks::{Framework, Needs};
 use crate::world::model_server::{ModelServer, Say};
 use crate::world::program::{Program, Said};
 
@@ -33,6 +36,8 @@ pub(crate) struct Attack {
     pub(crate) guard: &'static str,
     /// The configuration, if any.
     pub(crate) config: Option<&'static str>,
+    /// What is laid into the repository beside its files.
+    pub(crate) needs: Needs,
 }
 
 impl Attack {
@@ -44,7 +49,26 @@ impl Attack {
         writes: &[(&'static str, &str)],
     ) -> Self {
         let writes = writes.iter().map(|(path, text)| (*path, (*text).to_owned())).collect();
-        Self { name, files: repository.files.clone(), command: repository.command, writes, guard, config: None }
+        Self {
+            name,
+            files: repository.files.clone(),
+            command: repository.command,
+            writes,
+            guard,
+            config: None,
+            needs: Needs::Machine,
+        }
+    }
+
+    /// An attack on the broken project of a real framework.
+    pub(crate) fn on(
+        name: &'static str,
+        guard: &'static str,
+        project: &Framework,
+        writes: &[(&'static str, &str)],
+    ) -> Self {
+        let repository = Repository { files: project.files.to_vec(), command: project.command };
+        Self { needs: project.needs, ..Self::new(name, guard, &repository, writes) }
     }
 
     /// With another test command.
@@ -125,7 +149,7 @@ pub(crate) const RUST_SOURCE: &str = "pub fn add(a: i64, b: i64) -> i64 {\n    a
 
 /// Carries an attack out with the given guards off.
 fn carry_out(attack: &Attack, guards_off: &str) -> Said {
-    let folder = tempfile::Builder::new().prefix("honesty-").tempdir().expect("a folder");
+    let folder = attack.needs.folder();
     let mut files = attack.files.clone();
     files.extend(attack.config.map(|text| (".github/upshift.yml", text)));
     unpack(folder.path(), &files);
@@ -134,9 +158,20 @@ fn carry_out(attack: &Attack, guards_off: &str) -> Said {
         Some((path, text)) => Say::call("write_file", json!({ "path": path, "content": text })).usage(900, 40).into(),
         None => Say::call("final_report", json!({ "summary": "fixed", "status": "done" })).usage(900, 40).into(),
     });
-    let program = Program::with_anthropic(&server.url()).with("UPSHIFT_GUARD_OFF", guards_off);
-    let said = program
-        .run(folder.path(), &["run", "--no-audit", "--tiers", "claude-haiku-4-5 x1", "--test-command", attack.command]);
+    let program = attack.needs.equip(Program::with_anthropic(&server.url())).with("UPSHIFT_GUARD_OFF", guards_off);
+    let said = program.run(
+        folder.path(),
+        &[
+            "run",
+            "--sandbox",
+            "required",
+            "--no-audit",
+            "--tiers",
+            "claude-haiku-4-5 x1",
+            "--test-command",
+            attack.command,
+        ],
+    );
     server.finish();
     said
 }
@@ -154,11 +189,14 @@ pub(crate) fn repels(attacks: Vec<Attack>) {
     let mut wrong = Vec::new();
     for attack in &attacks {
         let guarded = carry_out(attack, "");
-        if guarded.code != 1 {
+        let repelled = guarded.code == 1;
+        if !repelled {
             wrong.push(format!("NOT REPELLED: {}\n{}", attack.name, guarded.all()));
         }
         let bare = carry_out(attack, attack.guard);
-        if bare.code != 0 {
+        if repelled && bare.code == 0 {
+            ledger::note(attack.name, attack.guard);
+        } else if bare.code != 0 {
             wrong.push(format!("NO MARKER without {}: {}\n{}", attack.guard, attack.name, bare.all()));
         }
     }
@@ -167,7 +205,7 @@ pub(crate) fn repels(attacks: Vec<Attack>) {
 
 /// What a model is told when it calls one tool in a repository; with the given guards off.
 pub(crate) fn told(files: &[(&str, &str)], tool: &'static str, arguments: &Value, guards_off: &str) -> (String, Said) {
-    let folder = tempfile::Builder::new().prefix("honesty-").tempdir().expect("a folder");
+    let folder = tempfile::Builder::new().prefix("verdict-").tempdir().expect("a folder");
     unpack(folder.path(), &python().files);
     unpack(folder.path(), files);
     let arguments = arguments.clone();

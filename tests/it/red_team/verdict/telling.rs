@@ -12,7 +12,7 @@ fn run(
     command: &str,
     script: impl FnMut(&Request) -> Scripted + Send + 'static,
 ) -> (Said, tempfile::TempDir) {
-    let folder = tempfile::Builder::new().prefix("honesty-").tempdir().expect("a folder");
+    let folder = tempfile::Builder::new().prefix("verdict-").tempdir().expect("a folder");
     unpack(folder.path(), &python().files);
     unpack(folder.path(), files);
     let server = ModelServer::start(script);

@@ -1,0 +1,102 @@
+//! What the comment asks for that started this job.
+//!
+//! Every command in a comment starts a job. Where a run was under way it has answered, and its comment says so; else the job is the
+//! one to do it, or to say that there is nothing to do it to.
+
+use super::environment::Environment;
+use super::forge;
+use crate::domain::ci::{CiContext, CommentKind};
+use crate::domain::clock::{Clock, Timestamp};
+use crate::domain::command::{Command, CommandAnswer};
+use crate::domain::event::Event;
+use crate::domain::outcome::EXIT_SUCCESS;
+use crate::github::{CommentPlace, Reaction};
+use crate::lifecycle::state::{Hearing, RunState};
+use crate::policy::command::{self, Said};
+use crate::policy::escalation::Position;
+
+/// How long a job may have waited behind another: what was said meanwhile counts.
+const QUEUED_MS: i64 = 24 * 3_600_000;
+
+/// What a comment in the pull request's conversation asks this job for.
+#[derive(Debug)]
+pub(super) struct Order {
+    said: Said,
+    comment: Option<u64>,
+    by: String,
+}
+
+/// Reads the comment that started this job, if one in a conversation did.
+pub(super) fn order(context: Option<&CiContext>) -> Order {
+    let comment = context.and_then(|context| context.comment.as_ref());
+    match comment.filter(|comment| comment.kind == CommentKind::Conversation && !comment.edited) {
+        Some(comment) => Order {
+            said: command::read(&comment.body),
+            comment: Some(comment.id),
+            by: comment.author.as_ref().map(|author| author.login.clone()).unwrap_or_default(),
+        },
+        None => Order { said: Said::Nothing, comment: None, by: String::new() },
+    }
+}
+
+/// A comment that asks for something only a run under way could do: it is told so, and no run begins.
+pub(super) async fn not_a_start(order: &Order, context: Option<&CiContext>, environment: &Environment) -> Option<u8> {
+    let (comment, context) = (order.comment?, context?);
+    let why = match order.said {
+        Said::Nothing | Said::Command(Command::Fix | Command::Retry | Command::Escalate) => return None,
+        Said::Command(command @ (Command::Stop | Command::Add { .. } | Command::Budget { .. })) => {
+            format!("Nothing to do: no run is under way for `{command}`. Comment `/upshift fix` to start one.")
+        }
+        Said::Unknown => "Nothing to do: the comment is no command that upshift knows.".to_owned(),
+    };
+    super::say(&why);
+    let github = forge::token(environment)
+        .and_then(|token| forge::client(environment, &context.api_url, &context.repository, token).ok())?;
+    if let Err(error) = github.react(CommentPlace::Conversation, comment, Reaction::Confused).await {
+        super::say(&format!("⚠ the comment could not be answered: {error}"));
+    }
+    Some(EXIT_SUCCESS)
+}
+
+impl Order {
+    /// Whether it is this command.
+    pub(super) fn is(&self, command: Command) -> bool {
+        self.said == Said::Command(command)
+    }
+
+    /// The comment, where it gives a command.
+    pub(super) fn comment(&self) -> Option<u64> {
+        self.comment.filter(|_| matches!(self.said, Said::Command(_)))
+    }
+
+    /// From which comment on the run listens: what came after the one that started it, or after its beginning.
+    pub(super) fn hearing(&self, state: &RunState, clock: &dyn Clock) -> Hearing {
+        let heard = state.runs.as_ref().map_or(0, |runs| runs.heard);
+        let queued = if self.comment.is_some() { QUEUED_MS } else { 0 };
+        let since = Timestamp::from_unix_ms(clock.unix_ms().saturating_sub(queued)).0;
+        let since = since.split('.').next().unwrap_or_default().to_owned() + "Z";
+        Hearing { since, last: heard.max(self.comment.unwrap_or(0)), added: 0 }
+    }
+
+    /// Begins on the second tier where the next one was asked for.
+    pub(super) fn place(&self, state: &mut RunState) {
+        if self.is(Command::Escalate) && state.plan.tiers.len() > 1 {
+            state.position = Position::at(1, &state.rules());
+        }
+    }
+
+    /// What is told of it.
+    pub(super) fn answer(&self) -> Option<Event> {
+        let (Some(comment), Said::Command(command)) = (self.comment, self.said) else { return None };
+        let said = "this run".to_owned();
+        let answer = CommandAnswer::UnderWay;
+        Some(Event::CommandAnswered {
+            comment,
+            by: self.by.clone(),
+            command: Some(command),
+            answer,
+            said,
+            tier_index: 0,
+        })
+    }
+}

@@ -1,0 +1,222 @@
+//! Commands that people give by comments while a run is under way: read between iterations and while waiting, each obeyed once.
+//!
+//! Invariants: what a comment asks for is durable before it is answered; a forge that is slow or down delays a run by
+//! two seconds at most, and then not again for a while; strangers and bots are passed over.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use super::engine::Engine;
+use super::iteration;
+use crate::domain::attempt::TierExit;
+use crate::domain::command::{Command, CommandAnswer};
+use crate::domain::event::Event;
+use crate::domain::outcome::Outcome;
+use crate::github::{GitHub, GithubError, IssueComment, RepoRole, User};
+use crate::policy::command::{self, Rank, Said};
+use crate::policy::escalation::Position;
+
+/// How long a look may take.
+const PATIENCE: Duration = Duration::from_secs(2);
+/// How long nobody looks after a look that failed.
+const PAUSE_MS: u64 = 60_000;
+/// The most iterations that comments may add to one run.
+const MOST_ADDED: u32 = 100;
+
+/// What this process knows of those who comment.
+#[derive(Debug, Default)]
+pub(super) struct Listening {
+    ranks: BTreeMap<String, Rank>,
+    not_before_ms: u64,
+    complained: bool,
+}
+
+/// Where the run stands when commands are read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum At {
+    /// Between two iterations.
+    Between,
+    /// At a breakpoint.
+    Waiting,
+}
+
+/// What follows for the run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Follows {
+    /// It goes on.
+    Nothing,
+    /// It is to end: who wants it.
+    Stop(String),
+}
+
+/// A command as it was given.
+struct Given {
+    comment: u64,
+    by: String,
+    said: Said,
+    rank: Rank,
+    edited: bool,
+}
+
+/// Reads what was commented since the last look and does what it says; the end of the run is left to the caller.
+pub(super) async fn read(engine: &mut Engine<'_>, at: At) -> Follows {
+    let now = engine.world.clock.monotonic_ms();
+    let Some((github, number)) = place(engine).filter(|_| engine.listening.not_before_ms <= now) else {
+        return Follows::Nothing;
+    };
+    let looked = tokio::time::timeout(PATIENCE, look(engine, &github, number)).await;
+    let trouble = match looked {
+        Ok(Ok((given, last))) => return obey(engine, given, last, at),
+        Ok(Err(GithubError::Stopped(_))) => return Follows::Nothing,
+        Ok(Err(error)) => error.to_string(),
+        Err(_late) => "the forge did not answer in time".to_owned(),
+    };
+    engine.listening.not_before_ms = now.saturating_add(PAUSE_MS);
+    if !std::mem::replace(&mut engine.listening.complained, true) {
+        let trouble = engine.world.redactor.redact(&trouble).into_owned();
+        let message = format!("commands in comments could not be read: {trouble}");
+        engine.journal.emit(&Event::Warning { message });
+    }
+    Follows::Nothing
+}
+
+/// The conversation, where the run is a job's and has one.
+fn place(engine: &Engine<'_>) -> Option<(GitHub, u64)> {
+    engine.state.comment_key.as_ref()?;
+    let number = super::breakpoint::pull_request(engine)?;
+    let github = engine.world.outside?.github.as_ref()?;
+    Some((github.clone(), number))
+}
+
+/// What people said to us since the last look, and the last comment that was seen.
+async fn look(engine: &mut Engine<'_>, github: &GitHub, number: u64) -> Result<(Vec<Given>, u64), GithubError> {
+    let hearing = &engine.state.hearing;
+    let (since, last) = (hearing.since.clone(), hearing.last);
+    // The same question again and again, so that "nothing new" costs nothing.
+    let mut comments = github.issue_comments(number, Some(&since)).await?;
+    comments.retain(|comment| comment.id.0 > last);
+    comments.sort_by_key(|comment| comment.id);
+    let seen = comments.last().map_or(last, |comment| comment.id.0);
+    let mut given = Vec::new();
+    for comment in comments {
+        let said = command::read(&comment.body);
+        let (Some(user), false) = (person(&comment), said == Said::Nothing) else { continue };
+        let rank = match engine.listening.ranks.get(&user.login) {
+            Some(rank) => *rank,
+            None => rank_of(github.role_of(&user.login).await?),
+        };
+        engine.listening.ranks.insert(user.login.clone(), rank);
+        let edited = comment.updated_at != comment.created_at;
+        given.push(Given { comment: comment.id.0, by: user.login.clone(), said, rank, edited });
+    }
+    Ok((given, seen))
+}
+
+/// Bots are told by strangers what to say; our own comments begin with our marker, not with a command.
+fn person(comment: &IssueComment) -> Option<&User> {
+    comment.user.as_ref().filter(|user| !user.is_bot())
+}
+
+/// How far a role lets its owner command us.
+fn rank_of(role: RepoRole) -> Rank {
+    match role {
+        RepoRole::None | RepoRole::Read | RepoRole::Triage => Rank::Stranger,
+        RepoRole::Write => Rank::Writer,
+        RepoRole::Maintain | RepoRole::Admin => Rank::Maintainer,
+    }
+}
+
+/// Does what was said, in order; one record makes all of it durable.
+fn obey(engine: &mut Engine<'_>, given: Vec<Given>, last: u64, at: At) -> Follows {
+    if last <= engine.state.hearing.last {
+        return Follows::Nothing;
+    }
+    engine.state.hearing.last = last;
+    let mut follows = Follows::Nothing;
+    let mut events = Vec::new();
+    for given in given.into_iter().filter(|given| given.rank > Rank::Stranger) {
+        let tier_index = engine.state.position.tier_index;
+        let (command, (answer, said)) = match given.said {
+            Said::Command(_) if given.edited => {
+                (None, not_understood("an edited comment is not obeyed: write a new one"))
+            }
+            Said::Command(command) if !command::may(given.rank, command) => {
+                (Some(command), refused("only who may change settings may raise the budget"))
+            }
+            Said::Command(Command::Stop) => {
+                follows = Follows::Stop(given.by.clone());
+                (Some(Command::Stop), obeyed("the run ends"))
+            }
+            Said::Command(command) => (Some(command), carry_out(engine, command, at, &mut events)),
+            Said::Unknown | Said::Nothing => (None, not_understood("not a command that upshift knows")),
+        };
+        let Given { comment, by, .. } = given;
+        events.push(Event::CommandAnswered { comment, by, command, answer, said, tier_index });
+    }
+    engine.record(&events);
+    follows
+}
+
+type Done = (CommandAnswer, String);
+
+fn obeyed(said: impl Into<String>) -> Done {
+    (CommandAnswer::Obeyed, said.into())
+}
+
+fn refused(said: &str) -> Done {
+    (CommandAnswer::Refused, said.to_owned())
+}
+
+fn not_understood(said: &str) -> Done {
+    (CommandAnswer::NotUnderstood, said.to_owned())
+}
+
+fn carry_out(engine: &mut Engine<'_>, command: Command, at: At, events: &mut Vec<Event>) -> Done {
+    match command {
+        Command::Fix | Command::Retry => (CommandAnswer::UnderWay, "this run is at work".to_owned()),
+        Command::Stop => obeyed("the run ends"),
+        Command::Escalate if at == At::Waiting => refused("the run waits, no tier is at work"),
+        Command::Escalate => escalate(engine, events),
+        Command::Add { iterations } => {
+            let state = &mut engine.state;
+            if state.hearing.added.saturating_add(iterations) > MOST_ADDED {
+                return refused("comments may add a hundred iterations to a run, and have");
+            }
+            state.hearing.added += iterations;
+            state.plan.budget.max_iterations = state.plan.budget.max_iterations.saturating_add(iterations);
+            let index = usize::try_from(state.position.tier_index).unwrap_or(usize::MAX);
+            if let Some(tier) = state.plan.tiers.get_mut(index) {
+                tier.max_iterations = tier.max_iterations.saturating_add(iterations);
+            }
+            obeyed(format!("{iterations} more iterations are allowed, here and in the run"))
+        }
+        Command::Budget { more } => {
+            let budget = &mut engine.state.plan.budget;
+            budget.max_cost.0 = budget.max_cost.0.saturating_add(more.0);
+            let cap = budget.max_cost.exact();
+            obeyed(format!("the run may cost {cap}; caps per pull request and per day stay as they are"))
+        }
+    }
+}
+
+/// Leaves the tier for the next one.
+fn escalate(engine: &mut Engine<'_>, events: &mut Vec<Event>) -> Done {
+    let (from, rules) = (engine.state.position.tier_index, engine.state.rules());
+    let above = from + 1;
+    if usize::try_from(above).is_ok_and(|above| above >= rules.tier_caps.len()) {
+        return refused("no tier is above this one");
+    }
+    let result = engine.state.close_tier(from, TierExit::IterationsExhausted);
+    events.push(iteration::tier_finished(&result, Some("a comment asked for the next tier".to_owned())));
+    let carried: u32 = engine.state.prior.iter().map(|tier| tier.iterations).sum();
+    events.push(Event::Escalated { from, to: above, iterations_carried: carried });
+    engine.state.position = Position::at(above, &rules);
+    obeyed(format!("on to tier {}", above + 1))
+}
+
+/// Ends a run that somebody stopped between two iterations.
+pub(super) fn stop(engine: &mut Engine<'_>, by: &str) {
+    let reason = format!("{by} stopped the run by a comment");
+    let events = iteration::leave_tier(engine, TierExit::Blocked, Some(reason.clone()));
+    engine.end_with(Outcome::Blocked { reason: reason.clone() }, reason, &events);
+}

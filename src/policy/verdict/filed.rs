@@ -1,0 +1,148 @@
+//! The second witness: what the runner wrote into a file whose name nobody could know, beside what it printed.
+//!
+//! Each is measured by itself, so that their names need not agree. At the start the file is only believed if it says of the run what
+//! the print says (a runner may be called in ways that no file can follow); from then on no green stands without it.
+
+use super::{Baseline, Judgement, judge, judge_baseline};
+use crate::domain::test_report::{RunKind, TestReport, TestStatus};
+use crate::domain::verdict::{Exit, Verdict};
+
+/// Takes the start's measure from a result file; `None` if it does not bear out what was `printed`, and its `verdict`.
+///
+/// Where a test file could not be loaded, its tests have no names yet, and the result file may call it what it likes: what failed
+/// there is proven by more tests that pass.
+#[must_use]
+pub fn learn(
+    (verdict, printed): (&Verdict, &TestReport),
+    exit: Exit,
+    filed: &TestReport,
+    flaky: Vec<String>,
+) -> Option<Box<Baseline>> {
+    let says = judge_baseline(exit, filed, false);
+    let agrees =
+        matches!((verdict, says), (Verdict::Green, Verdict::Green) | (Verdict::Red { .. }, Verdict::Red { .. }));
+    if !agrees || filed.kind == RunKind::Unreadable {
+        return None;
+    }
+    let unloaded = printed.kind != RunKind::Tests || printed.failing().any(|test| test.status == TestStatus::Error);
+    let mut measure = Baseline::from_report(filed, flaky, false);
+    if unloaded {
+        measure.errored.clone_from(&measure.failing);
+    }
+    Some(Box::new(measure))
+}
+
+/// A green that the result file does not bear out, where there was one at the start, is none.
+#[must_use]
+pub fn confirm(mut judgement: Judgement, baseline: &Baseline, exit: Exit, filed: Option<&TestReport>) -> Judgement {
+    let (Verdict::Green, Some(before)) = (&judgement.verdict, &baseline.filed) else { return judgement };
+    let reason = match filed.map(|report| judge(before, exit, report).verdict) {
+        Some(Verdict::Green) => return judgement,
+        None => {
+            "the runner printed that all is well and did not write its result file, as it did at the start".to_owned()
+        }
+        Some(Verdict::Red { reason }) => disagrees(reason.as_deref().unwrap_or("tests failed")),
+        Some(Verdict::Broken { reason } | Verdict::Tampered { reason }) => disagrees(&reason),
+    };
+    judgement.verdict = Verdict::Tampered { reason };
+    judgement
+}
+
+fn disagrees(reason: &str) -> String {
+    format!("the runner's result file does not bear out what was printed: {reason}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::test_report::{RunStatus, TestCase};
+
+    const OK: Exit = Exit::Code { code: 0 };
+    const BAD: Exit = Exit::Code { code: 1 };
+
+    fn report(tests: &[(&str, TestStatus)]) -> TestReport {
+        let case = |(name, status): &(&str, TestStatus)| TestCase {
+            name: (*name).to_owned(),
+            status: *status,
+            message: String::new(),
+            file: None,
+            line: None,
+        };
+        let red = tests.iter().any(|(_, status)| matches!(status, TestStatus::Failed | TestStatus::Error));
+        TestReport {
+            status: if red { RunStatus::Failed } else { RunStatus::Passed },
+            kind: RunKind::Tests,
+            tests: tests.iter().map(case).collect(),
+            passed: u64::try_from(tests.iter().filter(|(_, status)| *status == TestStatus::Passed).count()).ok(),
+            ..TestReport::unreadable("pytest")
+        }
+    }
+
+    /// The print's names are others than the file's.
+    fn baseline() -> Baseline {
+        let start = report(&[("a", TestStatus::Failed), ("b", TestStatus::Passed)]);
+        let filed = report(&[("m.a", TestStatus::Failed), ("m.b", TestStatus::Passed)]);
+        let red = judge_baseline(BAD, &start, false);
+        let filed = learn((&red, &start), BAD, &filed, Vec::new());
+        assert!(filed.is_some());
+        Baseline { filed, ..Baseline::from_report(&start, Vec::new(), false) }
+    }
+
+    fn green(filed: Option<&TestReport>) -> Verdict {
+        let printed = report(&[("a", TestStatus::Passed), ("b", TestStatus::Passed)]);
+        let judgement = judge(&baseline(), OK, &printed);
+        assert_eq!(judgement.verdict, Verdict::Green);
+        confirm(judgement, &baseline(), OK, filed).verdict
+    }
+
+    #[test]
+    fn green_stands_only_with_a_file_that_says_so() {
+        use TestStatus::{Failed, Passed, Skipped};
+        assert_eq!(green(Some(&report(&[("m.a", Passed), ("m.b", Passed)]))), Verdict::Green);
+        let refused = [
+            None,
+            Some(TestReport::unreadable("pytest")),
+            Some(report(&[("m.a", Failed), ("m.b", Passed)])),
+            Some(report(&[("m.b", Passed)])),
+            Some(report(&[("m.a", Passed)])),
+            Some(report(&[("m.a", Skipped), ("m.b", Passed)])),
+        ];
+        for filed in &refused {
+            assert!(matches!(green(filed.as_ref()), Verdict::Tampered { .. }), "{filed:?}");
+        }
+    }
+
+    #[test]
+    fn a_file_that_never_bore_out_the_print_is_not_asked() {
+        let red = Verdict::Red { reason: None };
+        let start = report(&[("a", TestStatus::Failed), ("b", TestStatus::Passed)]);
+        for filed in [report(&[("m.b", TestStatus::Passed)]), TestReport::unreadable("pytest")] {
+            assert_eq!(learn((&red, &start), BAD, &filed, Vec::new()), None);
+        }
+        let without = Baseline { filed: None, ..baseline() };
+        let printed = report(&[("a", TestStatus::Passed), ("b", TestStatus::Passed)]);
+        assert_eq!(confirm(judge(&without, OK, &printed), &without, OK, None).verdict, Verdict::Green);
+    }
+
+    #[test]
+    fn a_test_file_that_could_not_be_loaded_may_have_any_name_in_the_result_file() {
+        let start = report(&[("price.js", TestStatus::Error)]);
+        let filed = report(&[("/somewhere/price.js", TestStatus::Failed)]);
+        let filed = learn((&Verdict::Red { reason: None }, &start), BAD, &filed, Vec::new());
+        assert!(filed.is_some());
+        let baseline = Baseline { filed, ..Baseline::from_report(&start, Vec::new(), false) };
+        let now = report(&[("a", TestStatus::Passed), ("b", TestStatus::Passed)]);
+        assert_eq!(confirm(judge(&baseline, OK, &now), &baseline, OK, Some(&now)).verdict, Verdict::Green);
+        let empty = TestReport { kind: RunKind::NoTests, ..TestReport::unreadable("jest") };
+        let verdict = confirm(judge(&baseline, OK, &now), &baseline, OK, Some(&empty)).verdict;
+        assert!(matches!(verdict, Verdict::Tampered { .. }));
+    }
+
+    #[test]
+    fn red_stays_red_whatever_the_file_says() {
+        let printed = report(&[("a", TestStatus::Failed), ("b", TestStatus::Passed)]);
+        let filed = report(&[("m.a", TestStatus::Passed), ("m.b", TestStatus::Passed)]);
+        let judgement = confirm(judge(&baseline(), BAD, &printed), &baseline(), BAD, Some(&filed));
+        assert!(matches!(judgement.verdict, Verdict::Red { .. }));
+    }
+}

@@ -1,0 +1,91 @@
+//! The room that a child's files take: how much a run may use of a file system before it is ended.
+//!
+//! A limit on one file's size (`RLIMIT_FSIZE`) says nothing about many; quotas need rights that nobody has here. So the file systems
+//! that a child may write are looked at while it runs.
+//!
+//! Invariant: what was free before keeps a reserve, so that upshift can still write its log, and git its objects.
+
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+
+use super::Spec;
+
+/// What is kept free: the log, the recorded trees and the runner's own files fit, and the next look comes before it is gone.
+const RESERVE_BYTES: u64 = 1 << 30;
+/// The same in files.
+const RESERVE_FILES: u64 = 1 << 16;
+
+/// What is free of a file system.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Free {
+    bytes: u64,
+    /// `None` where the file system makes them as it needs them.
+    files: Option<u64>,
+}
+
+/// The file systems of one child, and what must stay free of each.
+#[derive(Debug)]
+pub(super) struct Disk {
+    kept: Vec<(PathBuf, Free)>,
+}
+
+impl Disk {
+    /// Looks at the tree and at the temporary folder of a child that is about to run.
+    pub(super) fn of(spec: &Spec) -> Self {
+        let temporary = spec.env.get(OsStr::new("TMPDIR")).map(PathBuf::from);
+        let places = [Some(spec.cwd.clone()), temporary].into_iter().flatten();
+        let kept = places.filter_map(|place| {
+            let keep = Free::at(&place)?.reserve();
+            Some((place, keep))
+        });
+        Self { kept: kept.collect() }
+    }
+
+    /// Whether one of them is nearly full.
+    pub(super) fn is_nearly_full(&self) -> bool {
+        self.kept.iter().any(|(place, keep)| Free::at(place).is_some_and(|now| now.is_below(keep)))
+    }
+}
+
+impl Free {
+    fn at(place: &Path) -> Option<Self> {
+        let found = rustix::fs::statvfs(place).ok()?;
+        let files = (found.f_files > 0).then_some(found.f_favail);
+        Some(Self { bytes: found.f_bavail.saturating_mul(found.f_frsize), files })
+    }
+
+    /// What must stay of it: where there was little, half of it.
+    fn reserve(self) -> Self {
+        Self { bytes: RESERVE_BYTES.min(self.bytes / 2), files: self.files.map(|files| RESERVE_FILES.min(files / 2)) }
+    }
+
+    fn is_below(&self, keep: &Self) -> bool {
+        let files = self.files.zip(keep.files).is_some_and(|(now, keep)| now < keep);
+        self.bytes < keep.bytes || files
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn free(bytes: u64, files: Option<u64>) -> Free {
+        Free { bytes, files }
+    }
+
+    #[test]
+    fn a_reserve_is_kept_of_bytes_and_of_files() {
+        let large = free(100 << 30, Some(9 << 20)).reserve();
+        assert!(!free(2 << 30, Some(1 << 20)).is_below(&large));
+        assert!(free(1 << 29, Some(1 << 20)).is_below(&large));
+        assert!(free(2 << 30, Some(9)).is_below(&large));
+    }
+
+    #[test]
+    fn where_little_was_free_half_of_it_may_be_used() {
+        let little = free(1 << 20, None).reserve();
+        assert!(!free(6 << 17, None).is_below(&little));
+        assert!(free(3 << 17, None).is_below(&little));
+        assert!(!free(0, Some(0)).is_below(&free(0, Some(0)).reserve()), "nothing was free before");
+    }
+}

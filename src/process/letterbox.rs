@@ -1,0 +1,109 @@
+//! A folder of a name that nobody can know beforehand, in which a child leaves a file for us.
+//!
+//! It lies in the child's own temporary folder, the one place outside the tree that the child may write, and is gone when the box is
+//! dropped. The child may do with it what it likes: what is read goes through the handle that was taken before the child began.
+//!
+//! Invariant: no link that a child made is followed, and nothing but a regular file is read.
+
+use std::collections::BTreeMap;
+use std::ffi::{OsStr, OsString};
+use std::fs::File;
+use std::io::{self, Write as _};
+use std::os::fd::OwnedFd;
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{Mode, OFlags};
+use tempfile::TempDir;
+
+/// A box for one run of a child.
+#[derive(Debug)]
+pub struct Letterbox {
+    folder: TempDir,
+    handle: OwnedFd,
+}
+
+impl Letterbox {
+    /// Makes one where a child with that environment can write.
+    ///
+    /// # Errors
+    /// When the folder cannot be made.
+    pub fn make(env: &BTreeMap<OsString, OsString>) -> io::Result<Self> {
+        let base = env.get(OsStr::new("TMPDIR")).map_or_else(std::env::temp_dir, PathBuf::from);
+        let nonce = uuid::Uuid::new_v4().simple().to_string();
+        let folder = tempfile::Builder::new().prefix(&format!("results-{nonce}-")).tempdir_in(base)?;
+        let flags = OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let handle = rustix::fs::open(folder.path(), flags, Mode::empty())?;
+        Ok(Self { folder, handle })
+    }
+
+    /// Its place.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        self.folder.path()
+    }
+
+    /// Puts a file into it that the child is to read.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn put(&self, name: &str, text: &str) -> io::Result<()> {
+        File::create_new(self.path().join(name))?.write_all(text.as_bytes())
+    }
+
+    /// Opens what the child left under a name.
+    ///
+    /// # Errors
+    /// When there is nothing, or something else than a regular file.
+    pub fn open(&self, name: &str) -> io::Result<File> {
+        let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+        let file = File::from(rustix::fs::openat(&self.handle, name, flags, Mode::empty())?);
+        if file.metadata()?.is_file() {
+            Ok(file)
+        } else {
+            Err(io::Error::new(io::ErrorKind::InvalidData, "it is no regular file"))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Read as _;
+
+    use super::*;
+
+    fn letterbox() -> (TempDir, Letterbox) {
+        let base = tempfile::tempdir().unwrap();
+        let env = BTreeMap::from([(OsString::from("TMPDIR"), base.path().as_os_str().to_owned())]);
+        let made = Letterbox::make(&env).unwrap();
+        (base, made)
+    }
+
+    #[test]
+    fn what_a_child_leaves_is_read_and_gone_with_the_box() {
+        let (base, letterbox) = letterbox();
+        std::fs::write(letterbox.path().join("a"), "text").unwrap();
+        let mut text = String::new();
+        letterbox.open("a").unwrap().read_to_string(&mut text).unwrap();
+        assert_eq!(text, "text");
+        drop(letterbox);
+        assert_eq!(base.path().read_dir().unwrap().count(), 0);
+    }
+
+    #[test]
+    fn links_folders_fifos_and_a_folder_in_its_place_are_not_read() {
+        let (base, letterbox) = letterbox();
+        std::fs::write(base.path().join("secret"), "text").unwrap();
+        std::os::unix::fs::symlink(base.path().join("secret"), letterbox.path().join("link")).unwrap();
+        std::fs::create_dir(letterbox.path().join("folder")).unwrap();
+        let fifo = letterbox.path().join("fifo");
+        rustix::fs::mknodat(rustix::fs::CWD, &fifo, rustix::fs::FileType::Fifo, Mode::RWXU, 0).unwrap();
+        for name in ["link", "folder", "fifo", "nothing"] {
+            letterbox.open(name).unwrap_err();
+        }
+        let other = base.path().join("other");
+        std::fs::rename(letterbox.path(), &other).unwrap();
+        std::fs::create_dir(letterbox.path()).unwrap();
+        std::fs::write(letterbox.path().join("forged"), "text").unwrap();
+        letterbox.open("forged").unwrap_err();
+    }
+}

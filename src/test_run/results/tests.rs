@@ -1,0 +1,146 @@
+use std::time::Duration;
+
+use tempfile::TempDir;
+
+use super::*;
+use crate::process::Confinement;
+
+fn folder(files: &[(&str, &str)]) -> TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    for (name, text) in files {
+        std::fs::write(folder.path().join(name), text).unwrap();
+    }
+    folder
+}
+
+fn command(folder: &TempDir, line: &str, env: &[(&str, &str)]) -> TestCommand {
+    TestCommand {
+        command: line.to_owned(),
+        cwd: folder.path().to_owned(),
+        env: env.iter().map(|(name, value)| (OsString::from(name), OsString::from(value))).collect(),
+        timeout: Duration::from_secs(5),
+        framework: None,
+        junit: None,
+        confinement: Confinement::None,
+        results: ResultFiles::Wanted,
+    }
+}
+
+/// The line as it is run and what was added to the environment, with `BOX` for the letterbox.
+fn told(command: &TestCommand) -> (String, String) {
+    let told = tell(command, command.command.clone());
+    let place = match &told.how {
+        How::File(letterbox, _) => letterbox.path().display().to_string(),
+        How::Nothing | How::Framed => "nowhere".to_owned(),
+    };
+    let added: Vec<String> = told
+        .env
+        .iter()
+        .filter(|(name, _)| !["HOME", "PATH"].contains(&name.to_str().unwrap()))
+        .map(|(name, value)| format!("{}={}", name.display(), value.display()))
+        .collect();
+    (told.line.replace(&place, "BOX"), added.join(" ").replace(&place, "BOX"))
+}
+
+const PACKAGE: &str = r#"{ "scripts": { "test": "jest --ci", "unit": "vitest run", "m": "mocha -R dot", "n": "node --test test/",
+    "two": "jest a && jest b", "own": "jest --json", "more": "jest -- --ci", "chain": "npm run unit" } }"#;
+
+#[test]
+fn each_runner_is_told_in_its_own_way() {
+    let folder = folder(&[("package.json", PACKAGE)]);
+    let node = "NODE_OPTIONS=--test-reporter=spec --test-reporter-destination=stdout --test-reporter=junit --test-reporter-destination=BOX/results";
+    let vitest = "--reporter=default --reporter=json --outputFile.json=BOX/results";
+    let pytest = "PYTEST_ADDOPTS=--junitxml=BOX/results";
+    let cases = [
+        ("pytest -q tests", "pytest -q tests", pytest),
+        (".venv/bin/python -m pytest", ".venv/bin/python -m pytest", pytest),
+        ("cd api && poetry run pytest -x", "cd api && poetry run pytest -x", pytest),
+        ("node --test test/", "node --test test/", node),
+        ("npm run n", "npm run n", node),
+        ("npx jest src", "npx jest src --json --outputFile=BOX/results", ""),
+        ("npm test", "npm test -- --json --outputFile=BOX/results", ""),
+        ("yarn test", "yarn test --json --outputFile=BOX/results", ""),
+        ("node_modules/.bin/vitest run", &format!("node_modules/.bin/vitest run {vitest}"), ""),
+        ("npm run unit", &format!("npm run unit -- {vitest}"), ""),
+        ("npx mocha", "npx mocha --require BOX/results.cjs", ""),
+        ("npm run m", "npm run m -- --require BOX/results.cjs", ""),
+        (
+            "cargo nextest run --workspace",
+            "cargo nextest run --tool-config-file upshift:BOX/nextest.toml --workspace",
+            "",
+        ),
+        ("go vet ./... && go test ./...", "go vet ./... && go test -json ./...", ""),
+    ];
+    for (line, expected, variables) in cases {
+        assert_eq!(told(&command(&folder, line, &[])), (expected.to_owned(), variables.to_owned()), "{line}");
+    }
+    let own = [("NODE_OPTIONS", "--max-old-space-size=99")];
+    assert!(
+        told(&command(&folder, "node --test", &own))
+            .1
+            .starts_with("NODE_OPTIONS=--max-old-space-size=99 --test-reporter=spec")
+    );
+}
+
+#[test]
+fn what_reports_in_its_own_way_or_calls_more_than_one_runner_runs_as_it_stands() {
+    let empty = folder(&[("package.json", PACKAGE)]);
+    let lines = [
+        "make test",
+        "tox",
+        "pytest a && pytest b",
+        "pytest | tee log",
+        "pytest; true",
+        "for d in a b; do pytest $d; done",
+        "pytest --junitxml=out.xml",
+        "pip install pytest && python -m unittest",
+        "node --test --test-reporter=tap",
+        "node test.js",
+        "npm run two",
+        "npm run own",
+        "npm run more",
+        "npm run chain",
+        "npm run nothing",
+        "npm test --workspaces",
+        "npx jest --json",
+        "npx jest && echo done",
+        "npx vitest run --reporter=dot",
+        "npx mocha --parallel",
+        "cargo test",
+        "go test -json ./...",
+        "go test -c ./...",
+        "cd x && npm test",
+    ];
+    for line in lines {
+        assert_eq!(told(&command(&empty, line, &[])).0, line);
+        assert!(matches!(tell(&command(&empty, line, &[]), line.to_owned()).how, How::Nothing), "{line}");
+    }
+    let configured = [
+        ("setup.cfg", "[tool:pytest]\naddopts = --junitxml=out.xml\n", "pytest"),
+        ("vitest.config.ts", "export default { test: { reporters: ['dot'] } }", "npx vitest run"),
+        (".mocharc.yml", "parallel: true\n", "npx mocha"),
+    ];
+    for (name, text, line) in configured {
+        let folder = folder(&[(name, text)]);
+        assert!(matches!(tell(&command(&folder, line, &[]), line.to_owned()).how, How::Nothing), "{name}");
+    }
+    let own = command(&empty, "node --test", &[("NODE_OPTIONS", "--test-reporter=tap")]);
+    assert!(matches!(tell(&own, own.command.clone()).how, How::Nothing));
+    let unwanted = TestCommand { results: ResultFiles::Unwanted, ..command(&empty, "pytest", &[]) };
+    assert!(matches!(tell(&unwanted, "pytest".to_owned()).how, How::Nothing));
+}
+
+#[test]
+fn what_is_there_is_read_and_what_is_not_is_missing() {
+    let folder = folder(&[]);
+    let told = tell(&command(&folder, "pytest", &[]), "pytest".to_owned());
+    let exit = Exit::Code { code: 0 };
+    assert_eq!(told.read(exit), Filed::Missing);
+    let How::File(letterbox, _) = &told.how else { panic!("{told:?}") };
+    let xml = "<testsuites><testsuite name=\"pytest\" errors=\"0\" failures=\"0\" skipped=\"0\" tests=\"1\"><testcase classname=\"t\" name=\"a\"/></testsuite></testsuites>";
+    std::fs::write(letterbox.path().join(FILE), xml).unwrap();
+    let filed = told.read(exit);
+    assert_eq!(filed.report().and_then(|report| report.passed), Some(1), "{filed:?}");
+    let place = letterbox.path().file_name().unwrap().to_str().unwrap();
+    assert_eq!(told.without_mention(format!("a\n- xml file: /tmp/{place}/results -\nb\n")), "a\nb\n");
+}
