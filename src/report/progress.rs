@@ -27,8 +27,8 @@ const MAX_WARNING: usize = 400;
 const MAX_TESTS: usize = 5;
 /// By so many characters an error is known again.
 const MAX_REPEATED: usize = 60;
-/// Where an error's own words end: what follows is how to mend it, or more of what a program printed.
-const ADVICE: [char; 2] = ['\n', '→'];
+/// Where an error's own words end and begins how to mend it.
+const ADVICE: char = '→';
 /// Tools that ran at least this long have their time shown.
 const SLOW_TOOL_MS: u64 = 1_000;
 
@@ -45,7 +45,7 @@ pub struct Progress {
     tiers: Vec<Tier>,
     failing_before: u64,
     carried: u32,
-    /// The error of the last call that failed: its advice is told once, not again by every line that ends because of it.
+    /// The error of the last call that failed: one with advice is told once, not again by every line that ends because of it.
     told: String,
     group: Group,
 }
@@ -353,13 +353,13 @@ impl Progress {
         Some(format!("    {role}: call to {target} failed ({status}){why}"))
     }
 
-    /// A text that repeats the error that was told last, without the advice that was told with it: whole otherwise.
+    /// What a text says before it repeats a vendor's error that was told with its advice just above. What a model did wrong has
+    /// no advice and is short: such a text stays whole.
     fn untold<'t>(&self, text: &'t str) -> &'t str {
-        let error = self.told.split(ADVICE).next().unwrap_or_default().trim();
-        let error: String = error.chars().take(MAX_REPEATED).collect();
-        let repeats = !error.is_empty() && text.contains(&error);
-        let words = if repeats { text.split(ADVICE).next() } else { None };
-        words.map_or(text, str::trim_end)
+        let Some((error, _)) = self.told.split_once(ADVICE) else { return text };
+        let error: String = error.split('\n').next().unwrap_or_default().trim().chars().take(MAX_REPEATED).collect();
+        let before = (!error.is_empty()).then(|| text.find(&error)).flatten().and_then(|at| text.get(..at));
+        before.map_or(text, |before| before.trim_end_matches([':', ' ']))
     }
 
     fn escalated(&mut self, to: u32, carried: u32) -> Vec<String> {

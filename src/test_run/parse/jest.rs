@@ -307,7 +307,7 @@ fn without_time(text: &str) -> &str {
 
 fn is_time(text: Option<&str>) -> bool {
     text.and_then(|text| text.strip_suffix(" ms").or_else(|| text.strip_suffix(" s")))
-        .is_some_and(|digits| digits.parse::<f64>().is_ok())
+        .is_some_and(|digits| !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.'))
 }
 
 #[cfg(test)]

@@ -92,6 +92,11 @@ impl Junit {
         }
     }
 
+    /// Whether a document is being read: every line is its.
+    pub(super) const fn is_open(&self) -> bool {
+        self.open
+    }
+
     /// Takes a line if it belongs to a document; nobody else is to see it then.
     pub(super) fn wants(&mut self, line: &str) -> bool {
         if !self.open {

@@ -115,11 +115,15 @@ impl Scan {
     }
 
     /// The readers, of those in `wanted`, that the line at this place of the text wakes; lines are asked for in order.
-    pub(super) fn wakes(&mut self, text: &str, line: Range<usize>, wanted: Mask) -> Mask {
+    /// `first` is the first byte of the line behind its indentation.
+    pub(super) fn wakes(&mut self, text: &str, line: Range<usize>, first: u8, wanted: Mask) -> Mask {
         let marks = &*MARKS;
         let end = line.end.min(line.start.saturating_add(WINDOW));
         let window = text.as_bytes().get(line.start..end).unwrap_or_default();
-        let mut found = marks.find_leading(window);
+        let mut found = 0;
+        if marks.leads.get(usize::from(first)) == Some(&true) {
+            found |= marks.find_leading(window);
+        }
         if self.foreign < line.start {
             self.foreign = beyond_ascii(text.as_bytes(), line.start);
         }
@@ -218,10 +222,6 @@ impl Marks {
 
     fn find_leading(&self, window: &[u8]) -> Mask {
         let text = window.trim_ascii_start();
-        let leads = |first: &u8| self.leads.get(usize::from(*first)).copied().unwrap_or(false);
-        if !text.first().is_some_and(leads) {
-            return 0;
-        }
         let begins = |mark: &&Mark| mark.text.first() == text.first() && text.starts_with(mark.text);
         self.leading.iter().filter(begins).fold(0, |found, mark| found | mark.wakes)
     }
@@ -292,8 +292,12 @@ const fn rarity(byte: u8) -> u32 {
 mod tests {
     use super::*;
 
+    fn first(line: &str) -> u8 {
+        line.trim_start().bytes().next().unwrap_or(b'.')
+    }
+
     fn of(line: &str, wanted: Mask) -> Mask {
-        Scan::new(line).wakes(line, 0..line.len(), wanted)
+        Scan::new(line).wakes(line, 0..line.len(), first(line), wanted)
     }
 
     #[test]
@@ -309,7 +313,7 @@ mod tests {
                         assert!(of(&line, !0) & (1 << bit) != 0, "{names:?} {line:?}");
                         let text = format!("{mark}\nbefore it\n{line}\n and much behind it");
                         let start = mark.len() + "\nbefore it\n".len();
-                        let found = Scan::new(&text).wakes(&text, start..start + line.len(), !0);
+                        let found = Scan::new(&text).wakes(&text, start..start + line.len(), first(&line), !0);
                         assert!(found & (1 << bit) != 0, "{names:?} {text:?}");
                     }
                 }
@@ -333,7 +337,11 @@ mod tests {
         let mut start = 0;
         for line in text.lines() {
             let end = start + line.len();
-            assert_eq!(scan.wakes(text, start..end, !GENERIC) & 1, u64::from(line.contains("running ")), "{line}");
+            assert_eq!(
+                scan.wakes(text, start..end, first(line), !GENERIC) & 1,
+                u64::from(line.contains("running ")),
+                "{line}"
+            );
             start = end + 1;
         }
     }

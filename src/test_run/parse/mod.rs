@@ -306,9 +306,27 @@ impl Shown {
         self.recent.text_ends(text);
     }
 
+    /// A line of nothing holds no mark.
+    fn blank_line(&mut self, line: &str, place: Range<usize>) {
+        if self.junit.is_open() && self.junit.wants(line) {
+            return;
+        }
+        if self.generic.wants_more() {
+            self.generic.more(line);
+        }
+        if self.awake != 0 {
+            self.readers.line(self.awake, line);
+        }
+        self.recent.push(place);
+    }
+
     /// Takes one line, which stands in `text` at `place`.
     fn line(&mut self, text: &str, place: Range<usize>, line: &str, scan: &mut Scan) {
-        if self.junit.wants(line) {
+        let Some(first) = line.bytes().find(|byte| !byte.is_ascii_whitespace()) else {
+            self.blank_line(line, place);
+            return;
+        };
+        if (first == b'<' || self.junit.is_open()) && self.junit.wants(line) {
             return;
         }
         if self.awake & EXPRESS != 0 && !self.generic.wants_more() && self.readers.express(self.awake, line) {
@@ -316,7 +334,7 @@ impl Shown {
             return;
         }
         let wanted = if self.generic.listens() { !self.awake } else { !(self.awake | GENERIC) };
-        let hits = scan.wakes(text, place.clone(), wanted);
+        let hits = scan.wakes(text, place.clone(), first, wanted);
         if hits & GENERIC != 0 {
             self.generic.hit(line);
         } else if self.generic.wants_more() {

@@ -41,3 +41,18 @@ fn half_a_document_proves_nothing() {
     assert!(found.tests.is_empty());
     assert!(found.problems.iter().any(|problem| problem.message.contains("boom")));
 }
+
+#[test]
+fn passing_cases_are_told_from_failing_ones_whatever_they_printed() {
+    let found = read(
+        "<testsuite name=\"s\">\n<testcase name=\"a\" time=\"1\"/>\n<testcase name=\"b\"><system-out>\nsaid &lt;failure&gt;\n\
+         </system-out></testcase>\n<testcase name=\"c\"><system-err><![CDATA[<failure></testcase>]]></system-err></testcase>\n\
+         <testcase name=\"d\"><system-out>x</system-out><failure message=\"boom\"/></testcase>\n\
+         <testcase name=\"e\" status=\"notrun\"></testcase>\n<testcase name=\"f\"><skipped/></testcase>\n</testsuite>",
+    );
+    let seen: Vec<(&str, TestStatus)> = found.tests.iter().map(|test| (test.name.as_str(), test.status)).collect();
+    let (passed, skipped) = (TestStatus::Passed, TestStatus::Skipped);
+    let failed = TestStatus::Failed;
+    assert_eq!(seen, [("a", passed), ("b", passed), ("c", passed), ("d", failed), ("e", skipped), ("f", skipped)]);
+    assert!(found.finished);
+}
