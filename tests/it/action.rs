@@ -4,6 +4,7 @@ mod act;
 mod attempts;
 pub(crate) mod commands;
 mod comment;
+mod delivery;
 mod doctor;
 mod gate;
 mod step;

@@ -15,18 +15,21 @@ use crate::world::project::Project;
 const ACT: &str = "UPSHIFT_TEST_ACT";
 const UPLOAD: &str = "UPSHIFT_TEST_UPLOAD_ARTIFACT";
 
-/// A repository with the action in it, and what act needs beside it.
-struct Runner {
-    project: Project,
+/// A repository with a workflow in it, and what act needs beside it.
+pub(super) struct Runner {
+    root: PathBuf,
+    /// Its folder, which goes when this goes.
+    _kept: Box<dyn std::any::Any>,
     outside: tempfile::TempDir,
+    token: String,
     variables: Vec<(String, String)>,
 }
 
 /// What a workflow came to.
-struct Ran {
-    code: Option<i32>,
-    log: String,
-    artifacts: PathBuf,
+pub(super) struct Ran {
+    pub(super) code: Option<i32>,
+    pub(super) log: String,
+    artifacts: tempfile::TempDir,
 }
 
 fn tool(variable: &str) -> PathBuf {
@@ -34,13 +37,15 @@ fn tool(variable: &str) -> PathBuf {
     PathBuf::from(path)
 }
 
-fn upload_pin() -> String {
-    let action = super::file("action.yml");
-    let pin = action.lines().find_map(|line| line.trim().strip_prefix("uses: actions/upload-artifact@"));
+/// The commit that a file uses of one of GitHub's own actions.
+fn pin(text: &str, action: &str) -> String {
+    let uses = format!("uses: actions/{action}@");
+    let pin = text.lines().find_map(|line| line.trim().trim_start_matches("- ").strip_prefix(&uses));
     pin.and_then(|pin| pin.split_whitespace().next()).expect("a pin").to_owned()
 }
 
 impl Runner {
+    /// With the action in the repository itself, as `uses: ./` wants it.
     fn new(project: Project, workflow: &str) -> Self {
         let root = Path::new(env!("CARGO_MANIFEST_DIR"));
         for name in ["action.yml", "action/install.sh", "action/checksums.txt"] {
@@ -51,31 +56,59 @@ impl Runner {
         project.write(".github/workflows/test.yml", workflow);
         project.write(".gitignore", "__pycache__/\n");
         project.commit();
-        Self { project, outside: tempfile::tempdir().expect("a folder"), variables: Vec::new() }
+        let root = project.path().to_owned();
+        Self::of(root, Box::new(project))
     }
 
-    fn with(mut self, name: &str, value: &str) -> Self {
+    /// With the action elsewhere, as `uses: OWNER/upshift@v1` says; the workflow lies in the working tree alone.
+    pub(super) fn of_clone(root: PathBuf, kept: tempfile::TempDir, workflow: &str) -> Self {
+        let path = root.join(".github/workflows/upshift.yml");
+        std::fs::create_dir_all(path.parent().expect("a parent")).expect("folders");
+        std::fs::write(path, workflow).expect("written");
+        Self::of(root, Box::new(kept))
+    }
+
+    fn of(root: PathBuf, kept: Box<dyn std::any::Any>) -> Self {
+        let outside = tempfile::tempdir().expect("a folder");
+        Self { root, _kept: kept, outside, token: "fake".to_owned(), variables: Vec::new() }
+    }
+
+    pub(super) fn token(mut self, token: &str) -> Self {
+        token.clone_into(&mut self.token);
+        self
+    }
+
+    pub(super) fn with(mut self, name: &str, value: &str) -> Self {
         self.variables.push((name.to_owned(), value.to_owned()));
         self
     }
 
-    fn run(&self, event: &str, payload: &serde_json::Value) -> Ran {
+    pub(super) fn run(&self, event: &str, payload: &serde_json::Value) -> Ran {
         let path = |name: &str| self.outside.path().join(name);
+        let artifacts = tempfile::tempdir().expect("a folder");
         std::fs::write(path("event.json"), payload.to_string()).expect("written");
-        for folder in ["home", "cache", "artifacts"] {
+        for folder in ["home", "cache"] {
             std::fs::create_dir_all(path(folder)).expect("a folder");
         }
         let port = free_port().to_string();
-        let stand_in = format!("actions/upload-artifact@{}={}", upload_pin(), tool(UPLOAD).display());
+        let upload = pin(&super::file("action.yml"), "upload-artifact");
+        let upload = format!("actions/upload-artifact@{upload}={}", tool(UPLOAD).display());
+        let checkout = pin(upshift::cli::init::WORKFLOW, "checkout");
+        let ours = env!("CARGO_MANIFEST_DIR");
+        let checkout = format!("actions/checkout@{checkout}={ours}/tests/fixtures/act/checkout");
         let mut command = Command::new(tool(ACT));
-        command.current_dir(self.project.path()).env_clear();
+        command.current_dir(&self.root).env_clear();
         command.env("PATH", std::env::var_os("PATH").expect("PATH"));
         command.env("HOME", path("home")).env("XDG_CACHE_HOME", path("cache"));
         command.args([event, "-P", "ubuntu-latest=-self-hosted", "--pull=false", "--action-offline-mode"]);
-        command.args(["--no-cache-server", "--container-daemon-socket", "-", "--secret", "GITHUB_TOKEN=fake"]);
-        command.arg("-e").arg(path("event.json")).arg("--artifact-server-path").arg(path("artifacts"));
+        command.args(["--no-cache-server", "--container-daemon-socket", "-", "--actor", "ada"]);
+        command.args(["--secret", &format!("GITHUB_TOKEN={}", self.token)]);
+        command.args(["--secret", &format!("ANTHROPIC_API_KEY={KEY}")]);
+        command.arg("-e").arg(path("event.json")).arg("--artifact-server-path").arg(artifacts.path());
         command.args(["--artifact-server-addr", "127.0.0.1", "--artifact-server-port", &port]);
-        command.args(["--local-repository", &stand_in]);
+        for stand_in in [upload, checkout, format!("OWNER/upshift@v1={ours}")] {
+            command.args(["--local-repository", &stand_in]);
+        }
         command.arg("--env").arg(format!("UPSHIFT_BIN={}", env!("CARGO_BIN_EXE_upshift")));
         let fixed = [("GITHUB_REPOSITORY", "acme/shop"), ("GITHUB_RUN_ID", "77")];
         let given = self.variables.iter().map(|(name, value)| (name.as_str(), value.as_str()));
@@ -84,7 +117,7 @@ impl Runner {
         }
         let Output { status, stdout, stderr } = command.output().expect("act starts");
         let log = String::from_utf8_lossy(&stdout).into_owned() + &String::from_utf8_lossy(&stderr);
-        Ran { code: status.code(), log, artifacts: path("artifacts") }
+        Ran { code: status.code(), log, artifacts }
     }
 }
 
@@ -96,13 +129,13 @@ fn free_port() -> u16 {
 
 impl Ran {
     /// The one artifact, unpacked.
-    fn artifact(&self) -> PathBuf {
+    pub(super) fn artifact(&self) -> PathBuf {
         let mut found = Vec::new();
-        walk(&self.artifacts, &mut found);
+        walk(self.artifacts.path(), &mut found);
         assert_eq!(found.len(), 1, "{found:?}\n{}", self.log);
         let name = found[0].file_name().expect("a name").to_string_lossy().into_owned();
         assert!(name.starts_with("upshift-audit-77-1-"), "run and attempt are in the name: {name}");
-        let folder = self.artifacts.join("unpacked");
+        let folder = self.artifacts.path().join("unpacked");
         let script = "import sys, zipfile; zipfile.ZipFile(sys.argv[1]).extractall(sys.argv[2])";
         let done = Command::new("python3").args(["-c", script]).arg(&found[0]).arg(&folder).status().expect("python3");
         assert!(done.success());

@@ -214,6 +214,16 @@ fn is_given_away() -> bool {
     rustix::process::geteuid().is_root() && std::env::var_os("UPSHIFT_RED_TEAM_AS").is_none_or(|user| user != "root")
 }
 
+/// The guards that stand between a child and other processes, or a namespace of its own: where upshift runs as root, the
+/// capabilities that the child has lost are one more.
+pub(super) fn with_capabilities(guards: &str) -> String {
+    if rustix::process::geteuid().is_root() && !is_given_away() {
+        format!("{guards},rights")
+    } else {
+        guards.to_owned()
+    }
+}
+
 /// Gives a folder and all in it to the ordinary user.
 fn give_away(path: &Path) {
     chown(path, Some(NOBODY), Some(NOBODY)).expect("root may do that");

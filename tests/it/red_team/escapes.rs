@@ -1,7 +1,7 @@
 //! Gets out of the tree or out of the confinement: files, links, rights, namespaces, system calls.
 
 use super::attack;
-use super::cell::{Cell, plants, succeeds};
+use super::cell::{Cell, plants, succeeds, with_capabilities};
 
 /// The guards between a child and the user's files.
 const FILES: &str = "files,room";
@@ -96,7 +96,7 @@ fn no_user_namespace_is_made() {
 #[test]
 fn no_mount_is_made() {
     succeeds(
-        "calls,domain",
+        &with_capabilities("calls,domain"),
         "mkdir m; unshare --user --map-root-user --mount mount -t tmpfs none m && echo done > loot",
     );
 }
@@ -118,7 +118,10 @@ fn io_uring_is_not_set_up() {
 #[test]
 fn upshift_is_not_traced() {
     // PTRACE_SEIZE does not stop it.
-    succeeds("calls,domain,hardening,room", &call("101, 0x4206, $p, 0, 0", "117, 0x4206, $p, 0, 0"));
+    succeeds(
+        &with_capabilities("calls,domain,hardening,room"),
+        &call("101, 0x4206, $p, 0, 0", "117, 0x4206, $p, 0, 0"),
+    );
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Reads what upshift and the user keep: environments, memory, credential files, git's sign-in.
 
-use super::cell::steals;
+use super::cell::{steals, with_capabilities};
 
 /// The guards between a child and another process of the same user.
 const OTHER_PROCESSES: &str = "hardening,domain,calls,room";
@@ -9,12 +9,12 @@ const FILES: &str = "files,room";
 
 #[test]
 fn the_environment_of_upshift_is_not_read() {
-    steals(OTHER_PROCESSES, "cat /proc/$PPID/environ > loot");
+    steals(&with_capabilities(OTHER_PROCESSES), "cat /proc/$PPID/environ > loot");
 }
 
 #[test]
 fn no_environment_of_any_process_holds_the_key() {
-    steals(OTHER_PROCESSES, "cat /proc/[0-9]*/environ > loot 2>/dev/null");
+    steals(&with_capabilities(OTHER_PROCESSES), "cat /proc/[0-9]*/environ > loot 2>/dev/null");
 }
 
 #[test]
@@ -29,7 +29,7 @@ while (<$maps>) {
 }
 E
 perl read.pl $PPID"#;
-    steals(OTHER_PROCESSES, script);
+    steals(&with_capabilities(OTHER_PROCESSES), script);
 }
 
 #[test]
