@@ -8,7 +8,7 @@
 //! | Landlock (`fence`) | files outside the tree and the private folder, other processes' memory and environments, signals, abstract sockets |
 //! | seccomp (`filter`) | `ptrace`, `io_uring`, new namespaces and mounts, keyrings, odd socket families, terminal injection, signals to upshift |
 //! | capabilities dropped, no new privileges | root's rights, `sudo`, setuid programs |
-//! | a room of its own (`room`) | a mount namespace that holds granted paths alone: no outside Unix socket, a private `/tmp`, `.git` read-only; a network namespace with loopback alone |
+//! | a room (`room`, shared by a run's children through its `doors`) | a mount namespace that holds granted paths alone: no outside Unix socket, a private `/tmp`, `.git` read-only, the system's secrets covered; a network namespace with loopback alone |
 //! | resource limits | core dumps, files of unbearable size |
 //!
 //! **Why `.git` needs more than Landlock:** its rules only add rights, and a right to make files in the tree's root reaches everything
