@@ -44,15 +44,20 @@ fn pin(text: &str, action: &str) -> String {
     pin.and_then(|pin| pin.split_whitespace().next()).expect("a pin").to_owned()
 }
 
+/// Puts what the action is made of into a folder. Not the whole repository: act reads an action's folder into memory, build output and all.
+fn put_action(folder: &Path) {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    for name in ["action.yml", "action/install.sh", "action/checksums.txt"] {
+        let target = folder.join(name);
+        std::fs::create_dir_all(target.parent().expect("a parent")).expect("folders");
+        std::fs::copy(root.join(name), target).expect("copied");
+    }
+}
+
 impl Runner {
     /// With the action in the repository itself, as `uses: ./` wants it.
     fn new(project: Project, workflow: &str) -> Self {
-        let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-        for name in ["action.yml", "action/install.sh", "action/checksums.txt"] {
-            let target = project.path().join(name);
-            std::fs::create_dir_all(target.parent().expect("a parent")).expect("folders");
-            std::fs::copy(root.join(name), target).expect("copied");
-        }
+        put_action(project.path());
         project.write(".github/workflows/test.yml", workflow);
         project.write(".gitignore", "__pycache__/\n");
         project.commit();
@@ -94,8 +99,10 @@ impl Runner {
         let upload = pin(&super::file("action.yml"), "upload-artifact");
         let upload = format!("actions/upload-artifact@{upload}={}", tool(UPLOAD).display());
         let checkout = pin(upshift::cli::init::WORKFLOW, "checkout");
-        let ours = env!("CARGO_MANIFEST_DIR");
-        let checkout = format!("actions/checkout@{checkout}={ours}/tests/fixtures/act/checkout");
+        let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/act");
+        let checkout = format!("actions/checkout@{checkout}={}", fixtures.join("checkout").display());
+        put_action(&path("action"));
+        let ours = format!("OWNER/upshift@v1={}", path("action").display());
         let mut command = Command::new(tool(ACT));
         command.current_dir(&self.root).env_clear();
         command.env("PATH", std::env::var_os("PATH").expect("PATH"));
@@ -106,7 +113,7 @@ impl Runner {
         command.args(["--secret", &format!("ANTHROPIC_API_KEY={KEY}")]);
         command.arg("-e").arg(path("event.json")).arg("--artifact-server-path").arg(artifacts.path());
         command.args(["--artifact-server-addr", "127.0.0.1", "--artifact-server-port", &port]);
-        for stand_in in [upload, checkout, format!("OWNER/upshift@v1={ours}")] {
+        for stand_in in [upload, checkout, ours] {
             command.args(["--local-repository", &stand_in]);
         }
         command.arg("--env").arg(format!("UPSHIFT_BIN={}", env!("CARGO_BIN_EXE_upshift")));
