@@ -377,7 +377,7 @@ fn ctest_is_not_deceived() {
         weakened(&CTEST, "a weaker assertion", "tests/price_test.c", "!= 5", "!= 4"),
         Attack::on(
             "a list of tests to be left out",
-            "test_paths,baseline",
+            "test_paths,manifests,baseline",
             &CTEST,
             &[("CTestCustom.cmake", "set(CTEST_CUSTOM_TESTS_IGNORE adds)\n")],
         )
