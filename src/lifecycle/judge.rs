@@ -177,9 +177,22 @@ async fn settle(engine: &Engine<'_>, tree: TreeId) -> Result<Settled, LifecycleE
             changes = workspace.changes(start, &settled.tree).await?;
         }
     }
-    let objection = || tamper::inspect(&changes, &engine.world.guards);
+    let objection = || tamper::inspect(&changes, &engine.world.guards).or_else(|| taken_secret(engine, &changes));
     settled.objection = settled.objection.or_else(objection);
     Ok(settled)
+}
+
+/// A secret of this job that the change would carry out of it, by a file's text or name.
+fn taken_secret(engine: &Engine<'_>, changes: &[Change]) -> Option<String> {
+    let redactor = &engine.world.redactor;
+    let knows = |text: &Option<String>| text.as_deref().is_some_and(|text| redactor.knows(text));
+    let takes = |change: &&Change| {
+        change.after.is_some()
+            && (knows(&change.after) && !knows(&change.before)
+                || change.before.is_none() && redactor.knows(&change.path))
+    };
+    let change = changes.iter().filter(|_| engine.world.guards.has(Guard::TakenSecrets)).find(takes)?;
+    Some(format!("the change holds a secret of this job, in {}", redactor.redact(&change.path)))
 }
 
 async fn put_back_regions(

@@ -30,13 +30,15 @@ pub enum Guard {
     Leftovers,
     /// Runners that can are told to write a result file, which must bear out what they print.
     ResultFiles,
+    /// A change that holds a secret of the job is none.
+    TakenSecrets,
     /// Files that hold credentials, or are the user's own, are not shown.
     SecretFiles,
 }
 
 impl Guard {
     /// All of them.
-    pub const ALL: [Self; 13] = [
+    pub const ALL: [Self; 14] = [
         Self::TestPaths,
         Self::TestRegions,
         Self::Manifests,
@@ -49,6 +51,7 @@ impl Guard {
         Self::Baseline,
         Self::Leftovers,
         Self::ResultFiles,
+        Self::TakenSecrets,
         Self::SecretFiles,
     ];
 
@@ -68,6 +71,7 @@ impl Guard {
             Self::Baseline => "baseline",
             Self::Leftovers => "leftovers",
             Self::ResultFiles => "result_files",
+            Self::TakenSecrets => "taken_secrets",
             Self::SecretFiles => "secret_files",
         }
     }

@@ -82,6 +82,19 @@ impl Redactor {
         }
     }
 
+    /// Whether some spelling of a known secret stands there. Shorter ones than sixteen characters do not count: who may not write
+    /// what a test's database takes for a password could not write `password`.
+    #[must_use]
+    pub fn knows(&self, text: &str) -> bool {
+        let mut spans = Vec::new();
+        let long =
+            self.secrets.iter().chain(&self.short).any(|secret| secret.expose_secret().len() >= MIN_TOLERANT_BYTES);
+        if let Some(matcher) = self.matcher().filter(|_| long) {
+            matcher.find(text, &mut spans);
+        }
+        spans.iter().any(|span| span.len() >= MIN_TOLERANT_BYTES)
+    }
+
     fn mask_once(&self, text: &str) -> Option<String> {
         let mut spans = Vec::new();
         if let Some(matcher) = self.matcher() {

@@ -3,11 +3,11 @@
 mod act;
 mod attempts;
 pub(crate) mod commands;
-mod comment;
+pub(crate) mod comment;
 mod delivery;
 mod doctor;
-mod gate;
-mod step;
+pub(crate) mod gate;
+pub(crate) mod step;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;

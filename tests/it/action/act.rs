@@ -6,6 +6,7 @@ use std::process::{Command, Output};
 use serde_json::json;
 
 use super::step::replace_line;
+use crate::world::canary;
 use crate::world::log::Log;
 use crate::world::model_server::ModelServer;
 use crate::world::program::KEY;
@@ -146,6 +147,8 @@ impl Ran {
         let script = "import sys, zipfile; zipfile.ZipFile(sys.argv[1]).extractall(sys.argv[2])";
         let done = Command::new("python3").args(["-c", script]).arg(&found[0]).arg(&folder).status().expect("python3");
         assert!(done.success());
+        let leaks = canary::found_below(&folder);
+        assert!(leaks.is_empty(), "the key stands in {leaks:?}");
         folder
     }
 }

@@ -16,7 +16,7 @@ const BOT: &str = "github-actions[bot]";
 const MARKER: &str = "<!-- upshift:report key=upshift/ -->";
 
 /// A job for an event of the pull request, against a GitHub.
-pub(super) fn job(github: &FakeGitHub, models: &ModelServer, event: &str, payload: &Value) -> Job {
+pub(crate) fn job(github: &FakeGitHub, models: &ModelServer, event: &str, payload: &Value) -> Job {
     Job::new(&models.url())
         .with("UPSHIFT_TIERS", "claude-haiku-4-5 x1")
         .with("UPSHIFT_PUSH", "none")

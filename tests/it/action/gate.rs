@@ -12,7 +12,7 @@ pub(super) const HEAD: &str = "0123456789abcdef0123456789abcdef01234567";
 const BASE: &str = "89abcdef0123456789abcdef0123456789abcdef";
 
 /// acme/shop with pull request 7 by ada, who may write; eve may read.
-pub(super) fn world() -> World {
+pub(crate) fn world() -> World {
     let pairs =
         |pairs: &[(&str, &str)]| pairs.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
     let commit = |message: &str| Commit { message: message.to_owned(), ..Commit::default() };
@@ -39,7 +39,7 @@ fn user(login: &str) -> Value {
     json!({ "login": login, "type": if login.ends_with("[bot]") { "Bot" } else { "User" } })
 }
 
-pub(super) fn labelled_by(login: &str) -> Value {
+pub(crate) fn labelled_by(login: &str) -> Value {
     let side = |branch: &str, sha: &str| json!({ "ref": branch, "sha": sha, "repo": { "full_name": "acme/shop" } });
     let pull = json!({ "number": 7, "head": side("topic", HEAD), "base": side("main", BASE), "labels": [] });
     json!({ "action": "labeled", "pull_request": pull, "sender": user(login) })

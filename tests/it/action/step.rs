@@ -11,14 +11,14 @@ use crate::world::program::{KEY, Program, Said};
 use crate::world::project::Project;
 
 /// A job's files and variables.
-pub(super) struct Job {
+pub(crate) struct Job {
     folder: tempfile::TempDir,
     program: Program,
 }
 
 impl Job {
     /// A job for a push to acme/shop.
-    pub(super) fn new(url: &str) -> Self {
+    pub(crate) fn new(url: &str) -> Self {
         let folder = tempfile::tempdir().expect("a folder");
         let path = |name: &str| folder.path().join(name).display().to_string();
         let program = Program::with_anthropic(url)
@@ -32,45 +32,45 @@ impl Job {
         Self { folder, program }
     }
 
-    pub(super) fn with(mut self, name: &str, value: &str) -> Self {
+    pub(crate) fn with(mut self, name: &str, value: &str) -> Self {
         self.program = self.program.with(name, value);
         self
     }
 
     /// With the payload of its event.
-    pub(super) fn event(self, payload: &serde_json::Value) -> Self {
+    pub(crate) fn event(self, payload: &serde_json::Value) -> Self {
         let path = self.folder.path().join("event.json");
         std::fs::write(&path, payload.to_string()).expect("written");
         let path = path.display().to_string();
         self.with("GITHUB_EVENT_PATH", &path)
     }
 
-    pub(super) fn run(&self, project: &Project) -> Said {
+    pub(crate) fn run(&self, project: &Project) -> Said {
         self.program.run(project.path(), &["run", "--test-command", project.test_command])
     }
 
     /// Another command of the program in the same job.
-    pub(super) fn call(&self, project: &Project, arguments: &[&str]) -> Said {
+    pub(crate) fn call(&self, project: &Project, arguments: &[&str]) -> Said {
         self.program.run(project.path(), arguments)
     }
 
     /// A run that is under way.
-    pub(super) fn start(&self, project: &Project) -> Child {
+    pub(crate) fn start(&self, project: &Project) -> Child {
         let mut command = self.program.command(project.path(), &["run", "--test-command", project.test_command]);
         command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("started")
     }
 
     /// A file of the job.
-    pub(super) fn file(&self, name: &str) -> PathBuf {
+    pub(crate) fn file(&self, name: &str) -> PathBuf {
         self.folder.path().join(name)
     }
 
-    pub(super) fn text(&self, name: &str) -> String {
+    pub(crate) fn text(&self, name: &str) -> String {
         std::fs::read_to_string(self.folder.path().join(name)).unwrap_or_default()
     }
 
     /// The outputs as the runner reads them.
-    pub(super) fn outputs(&self) -> BTreeMap<String, String> {
+    pub(crate) fn outputs(&self) -> BTreeMap<String, String> {
         let text = self.text("output");
         let mut lines = text.lines();
         let mut found = BTreeMap::new();

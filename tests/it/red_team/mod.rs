@@ -6,6 +6,7 @@
 
 mod cell;
 mod escapes;
+mod exits;
 mod git_directory;
 pub(crate) mod ledger;
 mod networks;

@@ -60,6 +60,14 @@ pub(crate) fn found_below(folder: &Path) -> Vec<PathBuf> {
     found
 }
 
+/// The same for what may be a file itself, or not there.
+pub(crate) fn found_at(path: &Path) -> Vec<PathBuf> {
+    if path.is_dir() {
+        return found_below(path);
+    }
+    (path.is_file() && holds(path)).then(|| path.to_owned()).into_iter().collect()
+}
+
 /// The files whose names begin with a file's stem, as a database's log and spool do, and that hold the canary.
 pub(crate) fn found_beside(file: &Path) -> Vec<PathBuf> {
     let (Some(folder), Some(stem)) = (file.parent(), file.file_stem()) else { return Vec::new() };

@@ -116,6 +116,13 @@ impl Program {
             let leaks = canary::found_below(folder);
             assert!(leaks.is_empty(), "the key stands in {leaks:?}");
         }
+        // The runner's temporary folder and the files that it reads, wherever a test has put them.
+        let temporary = std::env::temp_dir();
+        let named = self.variables.iter().map(|(_, value)| Path::new(value));
+        for path in named.filter(|path| path.starts_with(&temporary) && *path != temporary) {
+            let leaks = canary::found_at(path);
+            assert!(leaks.is_empty(), "the key stands in {leaks:?}");
+        }
         for file in self.files.borrow().iter() {
             let leaks = canary::found_beside(file);
             assert!(leaks.is_empty(), "the key stands in {leaks:?}");

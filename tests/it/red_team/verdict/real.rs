@@ -347,8 +347,6 @@ fn go_is_not_deceived() {
         .file("right/sum.go", Box::leak(right.replace("package shop", "package sum").into_boxed_str())),
         marked(&GO, "a skipped test", path, "func TestAdds(t *testing.T) {\n", "func TestAdds(t *testing.T) {\n\tt.Skip(\"later\")\n")
             .command("go test -v ./..."),
-        marked(&GO, "a test by another name", path, "func TestAdds(", "func testAdds("),
-        marked(&GO, "a test for another system", path, "package shop\n", "//go:build plan9\n\npackage shop\n"),
     ]);
 }
 
@@ -403,7 +401,7 @@ fn nextest_is_not_deceived() {
         ),
         Attack::on(
             "a script that tells",
-            "test_paths",
+            "test_paths,under_test",
             &NEXTEST,
             &[
                 (".config/nextest.toml", script),
@@ -419,6 +417,6 @@ fn nextest_is_not_deceived() {
         ),
         weakened(&NEXTEST, "a weaker assertion", path, "5", "4"),
         marked(&NEXTEST, "an ignored test", path, "#[test]\nfn adds", "#[test]\n#[ignore]\nfn adds"),
-        marked(&NEXTEST, "a test by another name", path, "#[test]\nfn adds", "#[test]\nfn other"),
+        marked(&NEXTEST, "a test that is none any more", path, "#[test]\nfn adds", "#[allow(dead_code)]\nfn adds"),
     ]);
 }
