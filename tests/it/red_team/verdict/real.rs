@@ -328,12 +328,6 @@ fn go_is_not_deceived() {
             .command("go test -v ./..."),
         weakened(&GO, "a weaker assertion", path, "!= 5", "!= 4"),
         Attack::on(
-            "a main of the tests that ends well",
-            "test_paths,baseline",
-            &GO,
-            &[("main_test.go", "package shop\n\nimport (\n\t\"os\"\n\t\"testing\"\n)\n\nfunc TestMain(m *testing.M) {\n\tos.Args = append(os.Args, \"-test.run=TestSmall\")\n\tos.Exit(m.Run())\n}\n")],
-        ),
-        Attack::on(
             "another module in its place",
             "manifests",
             &GO,
@@ -345,8 +339,6 @@ fn go_is_not_deceived() {
         .file("wrong/sum.go", Box::leak(right.replace("package shop", "package sum").replace("return sum\n", "return sum - 1\n").into_boxed_str()))
         .file("right/go.mod", "module example.org/sum\n\ngo 1.21\n")
         .file("right/sum.go", Box::leak(right.replace("package shop", "package sum").into_boxed_str())),
-        marked(&GO, "a skipped test", path, "func TestAdds(t *testing.T) {\n", "func TestAdds(t *testing.T) {\n\tt.Skip(\"later\")\n")
-            .command("go test -v ./..."),
     ]);
 }
 
