@@ -7,6 +7,9 @@ mod comment;
 mod delivery;
 mod doctor;
 mod gate;
+mod hour;
+mod killed;
+mod resumed;
 mod step;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -42,6 +45,31 @@ fn environment() -> BTreeMap<String, String> {
     pairs
         .map(|(name, value)| (name.as_str().expect("text").to_owned(), value.as_str().expect("text").to_owned()))
         .collect()
+}
+
+/// The environment that a step with these inputs gives the program: what the file says, worked out as the runner does.
+fn environment_of_a_step(with: &Value, token: &str) -> Vec<(String, String)> {
+    let action = action();
+    let input = |name: &str| {
+        let given = with.get(name).and_then(Value::as_str).map(str::to_owned);
+        let default = action["inputs"][name]["default"].as_str().unwrap_or_default();
+        given.unwrap_or_else(|| default.replace("${{ github.token }}", token))
+    };
+    let value = |text: &str| match text.strip_prefix("${{ ").and_then(|rest| rest.strip_suffix(" }}")) {
+        None => text.to_owned(),
+        Some("github.token") => token.to_owned(),
+        Some("steps.install.outputs.binary") => env!("CARGO_BIN_EXE_upshift").to_owned(),
+        Some(expression) => input(expression.strip_prefix("inputs.").expect("an input")),
+    };
+    environment().iter().map(|(name, text)| (name.clone(), value(text))).collect()
+}
+
+/// What a workflow gives the step that uses the action.
+fn with_of(workflow: &str) -> Value {
+    let workflow: Value = serde_yaml::from_str(workflow).expect("YAML");
+    let steps = workflow["jobs"]["fix"]["steps"].as_sequence().expect("steps").clone();
+    let uses = |step: &&Value| step["uses"].as_str().is_some_and(|uses| uses.starts_with("OWNER/upshift@"));
+    steps.iter().find(uses).expect("the step")["with"].clone()
 }
 
 fn inputs() -> BTreeSet<String> {

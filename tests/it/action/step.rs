@@ -54,6 +54,11 @@ impl Job {
         self.program.run(project.path(), arguments)
     }
 
+    /// The program as the job starts it.
+    pub(super) fn program(&self) -> &Program {
+        &self.program
+    }
+
     /// A run that is under way.
     pub(super) fn start(&self, project: &Project) -> Child {
         let mut command = self.program.command(project.path(), &["run", "--test-command", project.test_command]);

@@ -77,7 +77,11 @@ fn converse(stream: TcpStream, shared: &Shared, origin: Origin) {
         let outcome = match origin {
             Origin::Blobs => blob(shared, &request),
             Origin::Api if request.path.starts_with("/__") => control(shared, &request),
-            Origin::Api => api(shared, &request),
+            Origin::Api => {
+                let outcome = api(shared, &request);
+                shared.watcher.get().into_iter().for_each(|watcher| watcher(&request.method, &request.path));
+                outcome
+            }
         };
         let Outcome::Answer { status, headers, body } = outcome else {
             if matches!(outcome, Outcome::Silence) {
