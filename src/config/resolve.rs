@@ -140,6 +140,11 @@ fn assemble(
     let worst_case = estimate::worst_case(&ladder, &uncapped, &budget);
     warnings.append(&mut registry.warnings);
     warnings.extend(cap_warnings(&ladder, &budget));
+    if github.sign_commits && github.commit_author.is_some() {
+        let message =
+            "github.commitAuthor has no effect with signCommits: GitHub signs what the token's own account makes";
+        warnings.push(message.to_owned());
+    }
     if let Some(why) = drafted.built_in {
         warnings.push(format!("no ladder is configured: {why}; the run costs at most {}", worst_case.to_cents()));
     }

@@ -50,6 +50,8 @@ pub(crate) struct World {
     pub(crate) faults: Vec<Fault>,
     /// Pushes seen so far.
     pub(crate) pushes: Vec<Push>,
+    /// The commits that were made through the API and signed.
+    pub(crate) signed: Vec<String>,
     /// The last id that was given out.
     pub(crate) last_id: u64,
     pub(crate) max_body: usize,
@@ -87,6 +89,7 @@ impl Default for World {
             limits: Limits::default(),
             faults: Vec::new(),
             pushes: Vec::new(),
+            signed: Vec::new(),
             last_id: 1_000,
             max_body: 65_536,
             links_last: true,
