@@ -19,7 +19,7 @@ use super::sources::{Catalogue, FileContent, Setting, Sources};
 use super::{estimate, github, suggest};
 
 /// Variables of ours that are no settings.
-const OTHER_VARIABLES: [&str; 9] = [
+const OTHER_VARIABLES: [&str; 10] = [
     "UPSHIFT_ACTION",
     "UPSHIFT_BIN",
     "UPSHIFT_GITHUB_TOKEN",
@@ -29,6 +29,7 @@ const OTHER_VARIABLES: [&str; 9] = [
     "UPSHIFT_CRASH_AFTER",
     "UPSHIFT_GUARD_OFF",
     "UPSHIFT_HANDED_OVER",
+    "UPSHIFT_LEAP",
 ];
 
 /// Resolves a run's configuration.

@@ -321,8 +321,16 @@ impl GitHub {
     /// Any [`GithubError`].
     pub async fn commit(&self, at: &str) -> Result<Commit, GithubError> {
         let path = self.at(format!("/commits/{}?per_page=1", escaped(at)));
-        let call = Call::get(path, format!("read commit {at}"), Permission::read("contents"));
-        Ok((*self.read::<Commit>(call).await?).clone())
+        let call = |path| Call::get(path, format!("read commit {at}"), Permission::read("contents"));
+        match self.read::<Commit>(call(path)).await {
+            Ok(commit) => Ok((*commit).clone()),
+            // Gitea and Forgejo have it elsewhere.
+            Err(error) if error.is_missing_endpoint() => {
+                let elsewhere = call(self.at(format!("/git/commits/{}", escaped(at))));
+                self.read::<Commit>(elsewhere).await.map(|commit| (*commit).clone()).map_err(|_other| error)
+            }
+            Err(error) => Err(error),
+        }
     }
 
     /// How `head` lies to `base`.

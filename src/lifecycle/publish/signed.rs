@@ -77,13 +77,15 @@ fn change(file: ComposedFile) -> FileChange {
     FileChange { path: file.path, content }
 }
 
-/// A forge without these endpoints answers 404 or 405 to them.
+/// What went wrong; a forge without these endpoints has a word of its own.
 fn told(error: GithubError) -> PublishError {
-    match error {
-        GithubError::Stopped(_) => PublishError::Stopped,
-        GithubError::NotFound { .. } | GithubError::Refused { status: 404 | 405, .. } => PublishError::Api {
-            said: format!("{error}; where the forge has no API for commits, leave `sign-commits` off"),
-        },
-        other => PublishError::Api { said: other.to_string() },
+    if let GithubError::Stopped(_) = error {
+        return PublishError::Stopped;
     }
+    let way_out = if error.is_missing_endpoint() {
+        "; where the forge has no API for commits, leave `sign-commits` off"
+    } else {
+        ""
+    };
+    PublishError::Api { said: format!("{error}{way_out}") }
 }

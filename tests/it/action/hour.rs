@@ -1,8 +1,6 @@
 //! An hour of waiting for CI, as a job of the README's workflow waits: the comment is kept, commands are listened for, and it costs
 //! hardly anything of what the token may ask (GITHUB.md 25, 26).
 
-use std::sync::atomic::{AtomicBool, Ordering};
-
 use super::delivery::{Site, mends};
 use super::killed::Stage;
 use crate::world::github::{Comment, FakeGitHub, Seen};
@@ -48,24 +46,15 @@ fn an_hour_of_waiting_costs_at_most_twenty_requests_and_one_for_each_page_that_c
     // It begins at once and is not over within the hour.
     site.github.world().ci.iter_mut().for_each(|plan| plan.takes_ms = 100 * 3_600_000);
     let stage = Stage::labelled(site, mends).with("UPSHIFT_CI_TIMEOUT_MINUTES", "60");
-    let (over, mut done) = (AtomicBool::new(false), Vec::new());
+    let mut done = Vec::new();
     let github = stage.github();
-    let said = std::thread::scope(|scope| {
-        let (over, done) = (&over, &mut done);
-        scope.spawn(move || {
-            while !over.load(Ordering::Relaxed) {
-                let polls = github.seen().iter().filter(|seen| is_poll(seen)).count();
-                if polls > 0 {
-                    // Nothing is pushed any more; the remote need not be looked at before every answer.
-                    github.world().git_dir = None;
-                }
-                happens(github, polls, done);
-                std::thread::yield_now();
-            }
-        });
-        let said = stage.call("run");
-        over.store(true, Ordering::Relaxed);
-        said
+    let said = stage.call_while("run", |github| {
+        let polls = github.seen().iter().filter(|seen| is_poll(seen)).count();
+        if polls > 0 {
+            // Nothing is pushed any more; the remote need not be looked at before every answer.
+            github.world().git_dir = None;
+        }
+        happens(github, polls, &mut done);
     });
     assert!(said.out.contains("Parked") && said.out.contains("waited for 60 minutes"), "{}", said.all());
     let seen = github.seen();

@@ -7,6 +7,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use serde_json::{Value, json};
@@ -57,7 +58,7 @@ enum Kill {
 
 /// Counts effects, and kills a program after one of them.
 #[derive(Debug, Clone, Default)]
-struct Trap(Arc<Mutex<Set>>);
+pub(super) struct Trap(Arc<Mutex<Set>>);
 
 #[derive(Debug, Default)]
 struct Set {
@@ -69,6 +70,10 @@ struct Set {
 impl Trap {
     fn set(&self) -> MutexGuard<'_, Set> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn pid(&self) -> Option<u32> {
+        self.set().pid
     }
 
     fn happened(&self, effect: Effect) {
@@ -203,6 +208,28 @@ impl Stage {
     pub(super) fn finish(self) -> World {
         self.models.finish();
         self.site.github.finish()
+    }
+
+    /// The same while somebody acts on the forge.
+    pub(super) fn call_while(&self, command: &str, mut act: impl FnMut(&FakeGitHub) + Send) -> Said {
+        let over = AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            let (over, github) = (&over, self.github());
+            scope.spawn(move || {
+                while !over.load(Ordering::Relaxed) {
+                    act(github);
+                    std::thread::yield_now();
+                }
+            });
+            let said = self.call(command);
+            over.store(true, Ordering::Relaxed);
+            said
+        })
+    }
+
+    /// Knows whoever runs now.
+    pub(super) fn trap(&self) -> Trap {
+        self.trap.clone()
     }
 
     /// Runs a command of the program to its end, natural or not.

@@ -85,7 +85,10 @@ fn a_pull_request_is_configured_by_the_commit_that_it_goes_to() {
     let said = stage.call("run");
     assert_eq!(said.code, 0, "{}", said.all());
     assert!(
-        said.err.contains(&format!(".github/upshift.yml counts as it is in acme/shop at {}", &base[..7])),
+        said.err.contains(&format!(
+            ".github/upshift.yml counts as it is in acme/shop at {}",
+            base.get(..7).expect("a commit")
+        )),
         "{}",
         said.all()
     );

@@ -56,7 +56,7 @@ fn a_fix_is_a_commit_that_github_signs_with_every_mode_and_deletion() {
     assert_eq!(said.code, 0, "{}", said.all());
     assert_eq!(site.server.pushes(), 0, "git pushed nothing");
     let head = site.server.head("main");
-    assert_eq!(github.world().signed, [head.clone()]);
+    assert_eq!(github.world().signed, std::slice::from_ref(&head));
     assert_eq!(site.server.git(&["rev-parse", "main^"]), site.start, "one commit on top of the pinned head");
     assert_eq!(site.server.git(&["show", "main:shop/cart.py"]), FIXED);
     let changes = site.server.git(&["diff", "--raw", "--abbrev=1", "--no-renames", "main^", "main"]);

@@ -138,7 +138,7 @@ pub(super) fn answer(world: &mut World, operation: &Operation, asked: &Asked<'_>
     if !asked.path.starts_with(&format!("/repos/{}", world.repository)) && asked.path.starts_with("/repos/") {
         return Some(Reply::not_found());
     }
-    let route = operation.template.replace("/repos/{owner}/{repo}", "");
+    let route = operation.route();
     if asked.method != "GET" {
         return writes::answer(world, &route, asked);
     }

@@ -55,6 +55,10 @@ pub(crate) struct World {
     /// The last id that was given out.
     pub(crate) last_id: u64,
     pub(crate) max_body: usize,
+    /// The path that the API is below: `/api/v3` on a GitHub Enterprise Server, `/api/v1` on Gitea.
+    pub(crate) prefix: String,
+    /// What the forge does not have, by its route, and the status that it answers then.
+    pub(crate) missing: BTreeMap<String, u16>,
     /// Whether pages tell where the last one is; Gitea's and some proxies' do not always.
     pub(crate) links_last: bool,
 }
@@ -92,6 +96,8 @@ impl Default for World {
             signed: Vec::new(),
             last_id: 1_000,
             max_body: 65_536,
+            prefix: String::new(),
+            missing: BTreeMap::new(),
             links_last: true,
         }
     }
