@@ -26,6 +26,7 @@ pub(super) async fn run(engine: &mut Engine<'_>) -> Result<(), LifecycleError> {
     }
     let start = engine.world.workspace.snapshot().await?;
     engine.state.start = Some(start.clone());
+    engine.world.workspace.remember_files();
     let began = engine.world.clock.monotonic_ms();
     let first = test_run::run(&engine.world.tests, None, &engine.world.stop).await?;
     let first = network::open_if_needed(engine, first).await?;
@@ -42,6 +43,9 @@ pub(super) async fn run(engine: &mut Engine<'_>) -> Result<(), LifecycleError> {
         }
     };
     engine.state.by_products = engine.world.workspace.changed_since(&start).await?.into_iter().collect();
+    // Nobody's change has run yet: what these runs left may stay.
+    engine.world.workspace.remember_files();
+    engine.world.tests.confinement.remember();
     let filed = first.filed.report();
     let filed =
         filed.and_then(|filed| verdict::learn((&first_verdict, &first.report), first.exit, filed, flaky_in_file));
