@@ -131,13 +131,15 @@ pub(super) struct Cases {
     /// From the hash of a name to the last test of that name; a clash is told by comparing the name. Its seed is random:
     /// nobody can prepare names that clash.
     index: HashMap<u64, usize, RandomState>,
+    /// How many tests are in the index: many logs are read without a question for a name.
+    indexed: usize,
     hasher: RandomState,
     budget: Budget,
 }
 
 impl Cases {
     pub(super) fn new(budget: &Budget) -> Self {
-        Self { list: Vec::new(), index: HashMap::default(), hasher: RandomState::default(), budget: budget.clone() }
+        Self { list: Vec::new(), index: HashMap::default(), indexed: 0, hasher: RandomState::default(), budget: budget.clone() }
     }
 
     /// Adds a test even if one of that name is known (the same name in two crates or projects).
@@ -149,13 +151,16 @@ impl Cases {
             return None;
         }
         let at = self.list.len();
-        self.index.insert(self.hasher.hash_one(name), at);
         self.list.push(TestCase { name: name.to_owned(), status, message: String::new(), file: None, line: None });
         Some(at)
     }
 
     /// The place of the last test of that name.
-    pub(super) fn find(&self, name: &str) -> Option<usize> {
+    pub(super) fn find(&mut self, name: &str) -> Option<usize> {
+        for (at, test) in self.list.iter().enumerate().skip(self.indexed) {
+            self.index.insert(self.hasher.hash_one(&test.name), at);
+        }
+        self.indexed = self.list.len();
         let at = *self.index.get(&self.hasher.hash_one(name))?;
         self.list.get(at).filter(|test| test.name == name).map(|_| at)
     }
@@ -231,9 +236,7 @@ impl Cases {
             for test in &dropped {
                 self.index.remove(&self.hasher.hash_one(&test.name));
             }
-            for (at, test) in self.list.iter().enumerate().skip(start) {
-                self.index.insert(self.hasher.hash_one(&test.name), at);
-            }
+            self.indexed = self.indexed.min(start);
         }
     }
 

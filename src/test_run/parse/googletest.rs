@@ -10,6 +10,7 @@ use super::findings::{Block, Budget, Cases, Counts, Findings, Problems};
 use super::{place, stack};
 use crate::domain::test_report::{RunKind, TestStatus};
 use crate::domain::verdict::Exit;
+use crate::test_run::parse::needle::Seek as _;
 
 const FRAMEWORK: &str = "googletest";
 
@@ -100,22 +101,31 @@ impl Reader {
         }
     }
 
+    /// A passing test, told by its frame: nobody else need see it.
+    pub(super) fn express(&mut self, line: &str) -> bool {
+        let is_mine = line.starts_with("[       OK ] ") || line.starts_with("[ RUN      ] ");
+        if is_mine {
+            self.line(line);
+        }
+        is_mine
+    }
+
     pub(super) fn line(&mut self, line: &str) {
         if line.starts_with('{') || self.document.is_open() {
             if let Some(text) = self.document.line(line)
-                && text.contains("\"testsuites\"")
+                && text.holds("\"testsuites\"")
             {
                 self.report = serde_json::from_str(text).ok();
             }
             return;
         }
-        if let Some((mark, rest)) = line.strip_prefix('[').and_then(|rest| rest.split_once("] "))
+        if let Some((mark, rest)) = line.strip_prefix('[').and_then(|rest| rest.cut("] "))
             && self.marked(mark.trim(), rest)
         {
             return;
         }
         if line.starts_with("Running main() from ") || line.starts_with("Note: Google Test ") {
-            self.recognised |= line.contains("gtest") || line.contains("Google");
+            self.recognised |= line.holds("gtest") || line.holds("Google");
             return;
         }
         if line.starts_with("Repeating all tests (iteration ") {
@@ -124,7 +134,7 @@ impl Reader {
             return;
         }
         if let Some(rest) = line.trim_start().strip_prefix("YOU HAVE ")
-            && rest.contains(" DISABLED TEST")
+            && rest.holds(" DISABLED TEST")
         {
             self.disabled += place::leading_number::<u64>(rest).unwrap_or(0);
             return;
@@ -140,7 +150,7 @@ impl Reader {
             "==========" => {
                 self.recognised = true;
                 self.busted |= rest.starts_with("Running tests from scanned files");
-                if rest.contains(" ran.") {
+                if rest.holds(" ran.") {
                     self.ended = true;
                     self.ran = Some(self.ran.unwrap_or(0) + place::leading_number::<u64>(rest).unwrap_or(0));
                 } else {
@@ -178,8 +188,8 @@ impl Reader {
 
     /// `Typed/1.IsSmall, where TypeParam = int (0 ms)`.
     fn result(&mut self, rest: &str, status: TestStatus) {
-        let name = rest.rsplit_once(" (").filter(|(_, time)| time.ends_with(" ms)")).map_or(rest, |(name, _)| name);
-        let name = name.split_once(", where ").map_or(name, |(name, _)| name).trim_end();
+        let name = rest.cut_last(" (").filter(|(_, time)| time.ends_with(" ms)")).map_or(rest, |(name, _)| name);
+        let name = name.cut(", where ").map_or(name, |(name, _)| name).trim_end();
         if self.running.as_ref().is_some_and(|running| running != name) {
             // A test printed a line that looks like a result.
             self.block.push(rest);
@@ -188,7 +198,7 @@ impl Reader {
         self.running = None;
         self.recognised = true;
         let text = self.block.take();
-        let name = if self.busted { name.split_once(": ").map_or(name, |(_, name)| name) } else { name };
+        let name = if self.busted { name.cut(": ").map_or(name, |(_, name)| name) } else { name };
         let at = self.cases.push(name, status);
         if matches!(status, TestStatus::Failed | TestStatus::Error) {
             self.cases.explain(at, &text, stack::place_of(&text));

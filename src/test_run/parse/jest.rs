@@ -12,6 +12,7 @@ use super::needle::Needle;
 use super::{place, stack};
 use crate::domain::test_report::{RunKind, TestStatus};
 use crate::domain::verdict::Exit;
+use crate::test_run::parse::needle::Seek as _;
 
 const FRAMEWORK: &str = "jest";
 /// What stands between the parts of a test's name.
@@ -100,7 +101,7 @@ impl Reader {
     pub(super) fn line(&mut self, line: &str) {
         if line.starts_with('{') || self.document.is_open() {
             if let Some(text) = self.document.line(line)
-                && text.contains("\"testResults\"")
+                && text.holds("\"testResults\"")
                 && let Some(report) = json::parse(text)
             {
                 self.report = Some(report);
@@ -168,7 +169,7 @@ impl Reader {
             return false;
         }
         let level = indent / 2 - 1;
-        let (mark, rest) = text.split_once(' ').unwrap_or((text, ""));
+        let (mark, rest) = text.cut_word().unwrap_or((text, ""));
         let status = match mark {
             "✓" | "√" => TestStatus::Passed,
             "✕" | "×" => TestStatus::Failed,
@@ -293,7 +294,7 @@ fn header(line: &str) -> Option<&str> {
     };
     let path = path.rsplit(' ').next()?;
     // vitest's headers look alike, and name the test behind the file.
-    (place::is_path(path) && (path.len() == rest.len() || !rest.contains(" > "))).then_some(path)
+    (place::is_path(path) && (path.len() == rest.len() || !rest.holds(" > "))).then_some(path)
 }
 
 /// `two milks (35 ms)` → `two milks`.

@@ -148,7 +148,10 @@ impl Lines {
             clean_into(line.strip_suffix(b"\r").unwrap_or(line), found, &mut clean);
             start = end + 1;
         }
-        sink(&String::from_utf8_lossy(&clean));
+        match std::str::from_utf8(&clean) {
+            Ok(text) => sink(text),
+            Err(_) => sink(&String::from_utf8_lossy(&clean)),
+        }
         if clean.capacity() > KEEP_CAPACITY {
             clean = Vec::new();
         }
@@ -169,10 +172,10 @@ impl Lines {
         {
             self.carry.clear();
             let tail = bytes.get(cut + 1..).unwrap_or_default();
-            self.carry.extend(tail.iter().take(limit));
+            self.carry.extend_from_slice(tail.get(..limit).unwrap_or(tail));
             return;
         }
-        self.carry.extend(bytes.iter().take(room));
+        self.carry.extend_from_slice(bytes.get(..room).unwrap_or(bytes));
     }
 }
 

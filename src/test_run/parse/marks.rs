@@ -2,11 +2,14 @@
 //!
 //! Most lines of most logs hold no mark, so the search is made for saying no: of every long mark two overlapping pieces of
 //! four bytes are known, one of which begins at an even place wherever the mark stands. Only the pieces at even places
-//! of a line are looked up, in a table of bits that stays in the fastest cache; what is there is compared in full. Short
+//! of a line are looked up, in a table that stays in the near caches; what is there is compared in full. Short
 //! marks are looked for at the beginning of a line, or by their first byte when that is beyond ASCII.
 
+use std::collections::HashSet;
 use std::ops::Range;
 use std::sync::LazyLock;
+
+use foldhash::fast::RandomState;
 
 use super::{GENERIC, Generic, Mask, READERS};
 
@@ -18,10 +21,10 @@ const PIECE: usize = 4;
 const LONG: usize = PIECE + 1;
 /// How many bytes are looked at in one step.
 const STEP: usize = 8;
-/// The table has two to the power of this many bits (16 KB): chance hits are about one in a hundred.
-const TABLE_BITS: u32 = 17;
-/// How many words of 64 bits that is.
-const WORDS: usize = 1 << (TABLE_BITS - 6);
+/// The table has two to the power of this many bytes, one for a piece: chance hits are about one in a hundred, and a byte is
+/// looked up with half the work of a bit.
+const TABLE_BITS: u32 = 16;
+const TABLE: usize = 1 << TABLE_BITS;
 /// Pieces are found again in two to the power of this many buckets.
 const BUCKET_BITS: u32 = 12;
 
@@ -57,7 +60,7 @@ struct Piece {
 
 /// All marks, by how they are looked for.
 struct Marks {
-    table: Box<[u64; WORDS]>,
+    table: Box<[u8; TABLE]>,
     buckets: Vec<Vec<Piece>>,
     /// Short ones in ASCII: at the beginning of a line, indentation aside.
     leading: Vec<Mark>,
@@ -77,8 +80,9 @@ static MARKS: LazyLock<Marks> = LazyLock::new(|| {
             None => all.push(Mark { text: text.as_bytes(), wakes }),
         }
     }
+    let common: HashSet<&[u8], RandomState> = COMMON.windows(PIECE).collect();
     let mut marks = Marks {
-        table: Box::new([0; WORDS]),
+        table: Box::new([0; TABLE]),
         buckets: (0..1 << BUCKET_BITS).map(|_| Vec::new()).collect(),
         leading: Vec::new(),
         leads: [false; 256],
@@ -86,7 +90,7 @@ static MARKS: LazyLock<Marks> = LazyLock::new(|| {
     };
     for mark in all {
         match mark.text {
-            text if text.len() >= LONG => marks.add_long(&mark),
+            text if text.len() >= LONG => marks.add_long(&mark, &common),
             [first, ..] if first.is_ascii() => {
                 if let Some(leads) = marks.leads.get_mut(usize::from(*first)) {
                     *leads = true;
@@ -144,11 +148,11 @@ impl Scan {
 }
 
 impl Marks {
-    fn add_long(&mut self, mark: &Mark) {
+    fn add_long(&mut self, mark: &Mark, common: &HashSet<&[u8], RandomState>) {
         let text = mark.text;
-        let rare = |at: usize| -> u32 { text.iter().skip(at).take(PIECE).map(|byte| rarity(*byte)).sum() };
+        let rare = |at: usize| -> u32 { text.iter().skip(at).take(PIECE).map(|byte| u32::from(rarity(*byte))).sum() };
         let uncommon =
-            |at: usize| text.get(at..at + PIECE).is_some_and(|piece| memchr::memmem::find(COMMON, piece).is_none());
+            |at: usize| text.get(at..at + PIECE).is_some_and(|piece| !common.contains(piece));
         // The two pieces together decide how often a line is looked at for nothing.
         let worth = |at: &usize| (uncommon(*at) && uncommon(at + 1), rare(*at).min(rare(at + 1)));
         let best = (0..=text.len() - LONG).max_by_key(worth).unwrap_or(0);
@@ -156,8 +160,8 @@ impl Marks {
             let bytes = text.get(offset..offset + PIECE).and_then(|piece| <[u8; PIECE]>::try_from(piece).ok());
             let Some(bytes) = bytes else { continue };
             let hash = hash_of(u32::from_le_bytes(bytes));
-            if let Some(word) = self.table.get_mut(word_of(hash)) {
-                *word |= 1 << bit_of(hash);
+            if let Some(known) = self.table.get_mut(slot_of(hash)) {
+                *known = 1;
             }
             if let Some(bucket) = self.buckets.get_mut(bucket_of(hash)) {
                 bucket.push(Piece { bytes, offset, text, wakes: mark.wakes });
@@ -175,12 +179,9 @@ impl Marks {
             let mut now = u64::from_le_bytes(*first);
             for step in rest {
                 let next = u64::from_le_bytes(*step);
-                let found = self.test(low(now))
-                    | self.test(low(now >> 16)) << 1
-                    | self.test(low(now >> 32)) << 2
-                    | self.test(low(now >> 48 | next << 16)) << 3;
-                if found != 0 {
-                    return at + 2 * usize::try_from(found.trailing_zeros()).unwrap_or(0);
+                let found = [low(now), low(now >> 16), low(now >> 32), low(now >> 48 | next << 16)].map(|piece| self.test(piece));
+                if found.iter().fold(0, |all, one| all | one) != 0 {
+                    return at + 2 * found.iter().position(|one| *one != 0).unwrap_or(0);
                 }
                 at += STEP;
                 now = next;
@@ -195,10 +196,9 @@ impl Marks {
         text.len()
     }
 
-    /// One when a piece may be one of a mark.
-    fn test(&self, piece: u32) -> u64 {
-        let hash = hash_of(piece);
-        self.table.get(word_of(hash)).map_or(0, |word| word >> bit_of(hash) & 1)
+    /// Not zero when a piece may be one of a mark.
+    fn test(&self, piece: u32) -> u8 {
+        self.table.get(slot_of(hash_of(piece))).copied().unwrap_or(0)
     }
 
     /// Compares the marks that have the piece at `at` with the text around it.
@@ -258,12 +258,8 @@ const fn hash_of(piece: u32) -> u32 {
     piece.wrapping_mul(0x9E37_79B1)
 }
 
-const fn word_of(hash: u32) -> usize {
-    (hash >> (32 - TABLE_BITS + 6)) as usize
-}
-
-const fn bit_of(hash: u32) -> u32 {
-    (hash >> (32 - TABLE_BITS)) & 63
+const fn slot_of(hash: u32) -> usize {
+    (hash >> (32 - TABLE_BITS)) as usize
 }
 
 /// The first four bytes of eight.
@@ -279,7 +275,7 @@ const fn bucket_of(hash: u32) -> usize {
 }
 
 /// How rare a byte is in logs, roughly.
-const fn rarity(byte: u8) -> u32 {
+pub(super) const fn rarity(byte: u8) -> u8 {
     match byte {
         b' ' | b'e' | b't' | b'a' | b'o' | b'i' | b'n' | b's' | b'r' => 0,
         b'a'..=b'z' | b'0'..=b'9' | b'.' | b':' | b'/' | b'-' => 1,

@@ -23,7 +23,7 @@
 //!      that is searched for in ordinary lines is a static [`needle::Needle`];
 //!    - where one in three lines of a log may be such, `fn express(&mut self, line: &str) -> bool`: takes a line that is
 //!      beyond doubt a result of a passing test, in a state where such lines come. Nobody else is shown it, nor is it
-//!      searched for marks. Name the reader in `Readers::express`;
+//!      searched for marks. Name the reader in `express!`;
 //!    - `fn finish(self, exit: Option<Exit>) -> Option<Findings>`: `None` when it was not its log after all. Names are
 //!      exactly as the framework gives them; a message is the framework's own words, whole (expected, actual, the
 //!      frame); counts are those the framework prints, `None` for those it does not. Set `finished` only when the
@@ -139,11 +139,13 @@ macro_rules! readers {
             }
 
             /// Shows a line to the readers in `awake`.
+            #[expect(non_upper_case_globals, reason = "named like the modules; constants make a table of jumps")]
             fn line(&mut self, awake: Mask, line: &str) {
+                $(const $module: u32 = Bit::$module as u32;)*
                 let mut left = awake;
                 while left != 0 {
                     match left.trailing_zeros() {
-                        $(bit if bit == Bit::$module as u32 => self.$module.line(line),)*
+                        $($module => self.$module.line(line),)*
                         _ => {}
                     }
                     left &= left - 1;
@@ -200,19 +202,23 @@ readers! {
     gradle: ["gradle"],
 }
 
-/// The readers that take lines by [`Readers::express`].
-const EXPRESS: Mask =
-    1 << Bit::cargo_test as u32 | 1 << Bit::pytest as u32 | 1 << Bit::go_test as u32 | 1 << Bit::jest as u32;
+macro_rules! express {
+    ($($module:ident),* $(,)?) => {
+        /// The readers that take lines by [`Readers::express`].
+        const EXPRESS: Mask = $(1 << Bit::$module as u32)|*;
 
-impl Readers {
-    /// Whether one of the readers in `awake` took the line for itself.
-    fn express(&mut self, awake: Mask, line: &str) -> bool {
-        let is = |bit: Bit| awake & 1 << bit as u32 != 0;
-        (is(Bit::cargo_test) && self.cargo_test.express(line))
-            || (is(Bit::pytest) && self.pytest.express(line))
-            || (is(Bit::go_test) && self.go_test.express(line))
-            || (is(Bit::jest) && self.jest.express(line))
-    }
+        impl Readers {
+            /// Whether one of the readers in `awake` took the line for itself.
+            fn express(&mut self, awake: Mask, line: &str) -> bool {
+                $((awake & 1 << Bit::$module as u32 != 0 && self.$module.express(line)))||*
+            }
+        }
+    };
+}
+
+express! {
+    cargo_test, pytest, go_test, jest, vitest, cargo_nextest, googletest, unittest, exunit, bun_test, gradle, dotnet, maven_surefire,
+    minitest, tap, node_test, mocha, deno_test,
 }
 
 /// Every name under which a reader is known, in order.

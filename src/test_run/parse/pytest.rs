@@ -19,6 +19,7 @@ use super::needle::Needle;
 use super::{place, python};
 use crate::domain::test_report::{RunKind, RunStatus, TestStatus};
 use crate::domain::verdict::Exit;
+use crate::test_run::parse::needle::Seek as _;
 
 /// The name in reports.
 const FRAMEWORK: &str = "pytest";
@@ -298,7 +299,7 @@ impl Reader {
                 self.blocks.line(line, false);
             } else if let Some(at) = FATAL.find(line) {
                 self.open_trouble(RunKind::Crash, line.get(at..).unwrap_or(line));
-            } else if line.ends_with("++++") && line.contains("+ Timeout +") && self.seen {
+            } else if line.ends_with("++++") && line.holds("+ Timeout +") && self.seen {
                 self.open_trouble(RunKind::Timeout, line);
             }
         }
@@ -307,12 +308,12 @@ impl Reader {
     /// `!!!!!!!! Interrupted: 1 error during collection !!!!!!!!`.
     fn stop_line(&mut self, line: &str) -> bool {
         let Some(title) = numbers::title(line, '!') else { return false };
-        if title.starts_with("Interrupted: ") && title.contains("during collection") {
+        if title.starts_with("Interrupted: ") && title.holds("during collection") {
             self.collection_failed = true;
-        } else if title == "KeyboardInterrupt" || title.contains("KeyboardInterrupt") {
+        } else if title == "KeyboardInterrupt" || title.holds("KeyboardInterrupt") {
             self.fatal = Some(RunKind::Crash);
             self.open_trouble(RunKind::Crash, title);
-        } else if title.contains("Exit: ") {
+        } else if title.holds("Exit: ") {
             self.fatal = Some(RunKind::Crash);
             self.problems.push(RunKind::Crash, title, None);
             self.numbers = None;
@@ -343,7 +344,7 @@ impl Reader {
             RunKind::BadCommand
         } else if line.starts_with("Fatal Python error: ") && self.seen {
             RunKind::Crash
-        } else if line.starts_with("++++") && line.contains(" Timeout ") && self.seen && self.part == Part::Progress {
+        } else if line.starts_with("++++") && line.holds(" Timeout ") && self.seen && self.part == Part::Progress {
             RunKind::Timeout
         } else {
             return false;
@@ -472,5 +473,5 @@ fn is_usage(line: &str) -> bool {
     .any(|start| line.starts_with(start))
         || line.ends_with(": error: unrecognized arguments")
         || (line.starts_with("ERROR: /")
-            && (line.contains(".ini:") || line.contains(".toml:") || line.contains(".cfg:")))
+            && (line.holds(".ini:") || line.holds(".toml:") || line.holds(".cfg:")))
 }

@@ -9,6 +9,7 @@ use super::findings::{Block, Budget, Cases, Counts, Findings, Problems};
 use super::{place, stack};
 use crate::domain::test_report::{RunKind, RunStatus, TestStatus};
 use crate::domain::verdict::Exit;
+use crate::test_run::parse::needle::Seek as _;
 
 const FRAMEWORK: &str = "rspec";
 /// The most lines of a documentation tree that are kept.
@@ -83,7 +84,7 @@ impl Reader {
             _ => {}
         }
         if memchr::memchr(b'{', line.as_bytes()).is_some()
-            && let Some(at) = line.find("{\"version\":\"")
+            && let Some(at) = line.seek("{\"version\":\"")
             && let Some(report) = line.get(at..).and_then(json::parse)
         {
             self.json = Some(report);
@@ -113,7 +114,7 @@ impl Reader {
             self.settle();
             self.part = Part::Pending;
             self.number = 0;
-        } else if line.starts_with("Finished in ") && line.contains(" to load)") {
+        } else if line.starts_with("Finished in ") && line.holds(" to load)") {
             self.settle();
             self.part = Part::Numbers;
         } else if line == "Failed examples:" {
@@ -159,13 +160,13 @@ impl Reader {
 
     /// `  3) Cart compares hashes`, when it is the next of its part.
     fn entry<'a>(&self, line: &'a str) -> Option<&'a str> {
-        let (number, name) = line.strip_prefix("  ")?.split_once(") ")?;
+        let (number, name) = line.strip_prefix("  ")?.cut(") ")?;
         (number.parse() == Ok(self.number + 1)).then(|| name.trim_end())
     }
 
     /// `./spec/cart_spec.rb:35:is expected to …`: the failures formatter.
     fn failure_list(&mut self, line: &str) -> bool {
-        let Some((file, rest)) = line.split_once("_spec.rb:") else { return false };
+        let Some((file, rest)) = line.cut("_spec.rb:") else { return false };
         let Some((number, name)) = rest.split_once(':') else { return false };
         let Ok(number) = number.parse::<u32>() else { return false };
         if name.is_empty() || name.starts_with("in ") || name.starts_with(' ') || file.contains(' ') {
@@ -189,7 +190,7 @@ impl Reader {
 
     /// `17 examples, 12 failures, 3 pending, 1 error occurred outside of examples`.
     fn numbers(&mut self, line: &str) {
-        if !line.contains(" example") {
+        if !line.holds(" example") {
             return;
         }
         let number =
@@ -223,7 +224,7 @@ impl Reader {
                 continue;
             }
             leaves += 1;
-            let marked = text.ends_with(')') && (text.contains(" (FAILED - ") || text.contains(" (PENDING: "));
+            let marked = text.ends_with(')') && (text.holds(" (FAILED - ") || text.holds(" (PENDING: "));
             if !marked {
                 passing.push(full);
             }
@@ -267,9 +268,9 @@ fn settle_status(findings: &mut Findings) {
 }
 
 fn outside_kind(text: &str) -> RunKind {
-    if text.contains("SyntaxError:") {
+    if text.holds("SyntaxError:") {
         RunKind::CompileError
-    } else if text.contains("LoadError:") {
+    } else if text.holds("LoadError:") {
         RunKind::ImportError
     } else {
         RunKind::CollectionError

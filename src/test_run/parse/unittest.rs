@@ -8,6 +8,7 @@ use super::needle::Needle;
 use super::{place, python};
 use crate::domain::test_report::{RunKind, RunStatus, TestStatus};
 use crate::domain::verdict::Exit;
+use crate::test_run::parse::needle::Seek as _;
 
 /// The rules are seventy characters wide.
 const RULE: usize = 70;
@@ -79,6 +80,15 @@ impl Reader {
         }
     }
 
+    /// A passing test, told by its method and its class: nobody else need see it.
+    pub(super) fn express(&mut self, line: &str) -> bool {
+        let is_mine = self.recognised && self.part == Part::Results && line.ends_with(") ... ok");
+        if is_mine {
+            self.line(line);
+        }
+        is_mine
+    }
+
     pub(super) fn line(&mut self, line: &str) {
         if is_rule(line, '=') {
             self.block_ends();
@@ -146,7 +156,7 @@ impl Reader {
     fn ran_line(&mut self, line: &str) -> bool {
         let parse = || {
             let rest = line.strip_prefix("Ran ")?;
-            let (count, rest) = rest.split_once(' ')?;
+            let (count, rest) = rest.cut_word()?;
             (rest.starts_with("tests in ") || rest.starts_with("test in ")).then(|| count.parse::<u64>().ok())?
         };
         let Some(count) = parse() else { return false };
@@ -157,7 +167,7 @@ impl Reader {
 
     /// `OK`, `OK (skipped=1)`, `FAILED (failures=7, errors=5)`, `NO TESTS RAN (skipped=2)`.
     fn end_line(&mut self, line: &str) {
-        let (word, details) = line.split_once(" (").unwrap_or((line, ""));
+        let (word, details) = line.cut(" (").unwrap_or((line, ""));
         if !matches!(word, "OK" | "FAILED" | "NO TESTS RAN") {
             if !line.is_empty() {
                 self.part = Part::Results;
@@ -252,7 +262,7 @@ impl Reader {
 }
 
 fn is_load_failure(test: &crate::domain::test_report::TestCase) -> bool {
-    test.name.contains("unittest.loader._FailedTest") || test.name.contains("unittest.loader.ModuleImportFailure")
+    test.name.holds("unittest.loader._FailedTest") || test.name.holds("unittest.loader.ModuleImportFailure")
 }
 
 /// A whole line of one character, as wide as unittest draws it.
@@ -262,7 +272,7 @@ fn is_rule(line: &str, fill: char) -> bool {
 
 /// `test_three (tests.test_stock.CountTest.test_three)`, perhaps with a subtest behind.
 fn is_name(text: &str) -> bool {
-    let Some((method, rest)) = text.split_once(" (") else { return false };
+    let Some((method, rest)) = text.cut(" (") else { return false };
     let Some((path, sub)) = rest.split_once(')') else { return false };
     let is_word = |text: &str| {
         !text.is_empty()

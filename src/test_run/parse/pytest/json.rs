@@ -6,6 +6,7 @@ use super::super::document::JsonDocument;
 use super::super::findings::{Cases, Counts, Findings};
 use super::super::python;
 use crate::domain::test_report::{RunKind, RunStatus, TestStatus};
+use crate::test_run::parse::needle::Seek as _;
 
 #[derive(Debug, Deserialize)]
 struct Report {
@@ -78,7 +79,7 @@ impl Json {
         let Some(text) = self.document.line(line) else { return self.document.is_open() };
         // The keys come in this order; other documents are not worth parsing.
         let head = text.get(..text.floor_char_boundary(2_000)).unwrap_or_default();
-        if !head.contains("\"exitcode\"") {
+        if !head.holds("\"exitcode\"") {
             return false;
         }
         let Ok(report) = serde_json::from_str::<Report>(text) else { return false };

@@ -6,6 +6,7 @@ use super::{outside_kind, settle_status};
 use crate::domain::test_report::TestStatus;
 use crate::test_run::parse::findings::{Cases, Counts, Findings, Problems};
 use crate::test_run::parse::stack;
+use crate::test_run::parse::needle::Seek as _;
 
 /// A whole report.
 #[derive(Debug, Deserialize)]
@@ -65,7 +66,7 @@ impl Report {
             cases.explain(at, &text, found.or_else(|| Some((example.file_path, example.line_number?))));
         }
         for message in &self.messages {
-            if message.contains("An error occurred") {
+            if message.holds("An error occurred") {
                 problems.push(outside_kind(message), message.trim(), stack::place_of(message));
             }
         }
