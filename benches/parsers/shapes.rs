@@ -33,16 +33,40 @@ pub const SHAPES: &[Shape] = &[
     Shape { name: "rspec", framework: "rspec", head: "\nCart\n", piece: rspec, tail: RSPEC_END },
     Shape { name: "minitest", framework: "minitest", head: MINITEST, piece: minitest, tail: MINITEST_END },
     Shape { name: "phpunit", framework: "phpunit", head: PHPUNIT, piece: phpunit, tail: PHPUNIT_END },
-    Shape { name: "ctest", framework: "ctest", head: "Test project /home/ci/shop/build\n", piece: ctest, tail: CTEST_END },
+    Shape {
+        name: "ctest",
+        framework: "ctest",
+        head: "Test project /home/ci/shop/build\n",
+        piece: ctest,
+        tail: CTEST_END,
+    },
     Shape { name: "googletest", framework: "googletest", head: GTEST, piece: googletest, tail: GTEST_END },
     Shape { name: "dotnet", framework: "dotnet", head: DOTNET, piece: dotnet, tail: DOTNET_END },
     Shape { name: "maven", framework: "maven-surefire", head: MAVEN, piece: maven, tail: MAVEN_END },
     Shape { name: "gradle", framework: "gradle", head: "> Task :test\n\n", piece: gradle, tail: GRADLE_END },
-    Shape { name: "exunit", framework: "exunit", head: "\nShopTest [test/shop_test.exs]\n", piece: exunit, tail: EXUNIT_END },
-    Shape { name: "bun", framework: "bun-test", head: "bun test v1.4.5 (a7733435c)\n\ncart.test.js:\n", piece: bun, tail: BUN_END },
-    Shape { name: "deno", framework: "deno-test", head: "running 900000 tests from ./cart_test.ts\n", piece: deno, tail: DENO_END },
+    Shape {
+        name: "exunit",
+        framework: "exunit",
+        head: "\nShopTest [test/shop_test.exs]\n",
+        piece: exunit,
+        tail: EXUNIT_END,
+    },
+    Shape {
+        name: "bun",
+        framework: "bun-test",
+        head: "bun test v1.4.5 (a7733435c)\n\ncart.test.js:\n",
+        piece: bun,
+        tail: BUN_END,
+    },
+    Shape {
+        name: "deno",
+        framework: "deno-test",
+        head: "running 900000 tests from ./cart_test.ts\n",
+        piece: deno,
+        tail: DENO_END,
+    },
     Shape { name: "ava", framework: "ava", head: "\n", piece: ava, tail: AVA_END },
-    Shape { name: "jest-json", framework: "jest", head: "{\"testResults\":[", piece: jest_json, tail: JEST_JSON_END },
+    Shape { name: "jest-json", framework: "jest", head: JEST_JSON, piece: jest_json, tail: JEST_JSON_END },
 ];
 
 const CARGO: &str = "   Compiling shop v0.1.0 (/home/ci/shop)\n    Finished `test` profile [unoptimized] target(s) in 3.1s\n     \
@@ -169,7 +193,8 @@ const MOCHA_END: &str = "\n\n  899999 passing (9s)\n  1 failing\n\n  1) Cart\n  
     equal 4\n      at Context.<anonymous> (test/cart.js:8:12)\n\n";
 const NODE_END: &str = "ℹ tests 900000\nℹ suites 0\nℹ pass 899999\nℹ fail 1\nℹ cancelled 0\nℹ skipped 0\nℹ todo 0\nℹ \
     duration_ms 9000.1\n\n✖ failing tests:\n\ntest at test/cart.test.js:8:1\n✖ adds 0 (1.2ms)\n  AssertionError: 3 == 4\n";
-const GO_JSON_END: &str = "{\"Time\":\"2026-01-02T03:04:05.678901Z\",\"Action\":\"fail\",\"Package\":\"example.com/shop\",\"Elapsed\":9.1}\n";
+const GO_JSON_END: &str =
+    "{\"Time\":\"2026-01-02T03:04:05.678901Z\",\"Action\":\"fail\",\"Package\":\"example.com/shop\",\"Elapsed\":9.1}\n";
 const RSPEC_END: &str = "\nFailures:\n\n  1) Cart adds 0\n     Failure/Error: expect(3).to eq(4)\n\n       expected: 4\n            got: \
     3\n     # ./spec/cart_spec.rb:8:in `block (2 levels) in <top (required)>'\n\nFinished in 9.01 seconds (files took 0.1 seconds to \
     load)\n900000 examples, 1 failure\n\nFailed examples:\n\nrspec ./spec/cart_spec.rb:7 # Cart adds 0\n";
@@ -188,21 +213,25 @@ const GTEST_END: &str = "[----------] 900000 tests from Cart (9000 ms total)\n\n
     Cart.Case0\n\n 1 FAILED TEST\n";
 const DOTNET: &str = "Test run for /home/ci/shop/bin/Debug/net8.0/Shop.Tests.dll (.NETCoreApp,Version=v8.0)\nVSTest version 17.11.1 \
     (x64)\n\nStarting test execution, please wait...\nA total of 1 test files matched the specified pattern.\n";
-const DOTNET_END: &str = "\nTest Run Failed.\nTotal tests: 900000\n     Passed: 899999\n     Failed: 1\n Total time: 9.1 Seconds\n";
+const DOTNET_END: &str =
+    "\nTest Run Failed.\nTotal tests: 900000\n     Passed: 899999\n     Failed: 1\n Total time: 9.1 Seconds\n";
 const MAVEN: &str = "[INFO] Scanning for projects...\n[INFO] -------------------------------------------------------\n[INFO]  T E S T \
     S\n[INFO] -------------------------------------------------------\n";
 const MAVEN_END: &str = "[INFO] Results:\n[INFO] \n[ERROR] Failures: \n[ERROR]   CartTest0.adds:8 expected: <4> but was: <3>\n[INFO] \
     \n[ERROR] Tests run: 900000, Failures: 1, Errors: 0, Skipped: 0\n[INFO] \n[INFO] BUILD FAILURE\n";
-const GRADLE_END: &str = "\n900000 tests completed, 1 failed\n\n> Task :test FAILED\n\nFAILURE: Build failed with an exception.\n";
-const EXUNIT_END: &str = "\nFinished in 9.0 seconds (0.00s async, 9.0s sync)\n900000 tests, 1 failure\n\nRandomized with seed 0\n";
+const GRADLE_END: &str =
+    "\n900000 tests completed, 1 failed\n\n> Task :test FAILED\n\nFAILURE: Build failed with an exception.\n";
+const EXUNIT_END: &str =
+    "\nFinished in 9.0 seconds (0.00s async, 9.0s sync)\n900000 tests, 1 failure\n\nRandomized with seed 0\n";
 const BUN_END: &str = "\n 899999 pass\n 1 fail\n 900000 expect() calls\nRan 900000 tests across 1 file. [9.00s]\n";
 const DENO_END: &str = "\n ERRORS \n\nadds 0 => ./cart_test.ts:8:6\nerror: AssertionError: 3 is not 4\n\n FAILURES \n\nadds 0 => \
     ./cart_test.ts:8:6\n\nFAILED | 899999 passed | 1 failed (9s)\n\nerror: Test failed\n";
 const AVA_END: &str = "  ─\n\n  adds 0\n\n  test.js:8\n\n   7: test('adds 0', t => {\n   8:   t.is(3, 4)\n   9: })\n\n  Difference:\n\n  - \
     3\n  + 4\n\n  ─\n\n  1 test failed\n  899999 tests passed\n";
-const JEST_JSON_END: &str = "{\"name\":\"/home/ci/shop/last.test.js\",\"status\":\"passed\",\"assertionResults\":[]}],\
-    \"numTotalTests\":900000,\"numPassedTests\":899999,\"numFailedTests\":1,\"numPendingTests\":0,\"numRuntimeErrorTestSuites\":0,\
-    \"numFailedTestSuites\":1,\"success\":false}\n";
+const JEST_JSON: &str = "{\"numFailedTestSuites\":1,\"numFailedTests\":1,\"numPassedTests\":899999,\"numPendingTests\":0,\
+    \"numRuntimeErrorTestSuites\":0,\"numTotalTests\":900000,\"success\":false,\"testResults\":[";
+const JEST_JSON_END: &str =
+    "{\"name\":\"/home/ci/shop/last.test.js\",\"status\":\"passed\",\"assertionResults\":[]}]}\n";
 
 fn coloured(at: usize, fails: bool, log: &mut String) {
     noise(at, "\u{1b}[2m", log);
@@ -247,7 +276,9 @@ fn mocha(at: usize, fails: bool, log: &mut String) {
 fn node(at: usize, fails: bool, log: &mut String) {
     noise(at, "", log);
     if fails {
-        log.push_str(&format!("✖ adds {at} (1.2ms)\n  AssertionError: 3 == 4\n      at f (file:///home/ci/t.js:8:1)\n\n"));
+        log.push_str(&format!(
+            "✖ adds {at} (1.2ms)\n  AssertionError: 3 == 4\n      at f (file:///home/ci/t.js:8:1)\n\n"
+        ));
     } else {
         log.push_str(&format!("✔ adds what is bought {at} (0.41529ms)\n"));
     }
@@ -257,7 +288,9 @@ fn tap(at: usize, fails: bool, log: &mut String) {
     noise(at, "# ", log);
     let number = at + 1;
     if fails {
-        log.push_str(&format!("not ok {number} - adds {at}\n  ---\n  message: 3 is not 4\n  at: lib/cart.js:8:1\n  ...\n"));
+        log.push_str(&format!(
+            "not ok {number} - adds {at}\n  ---\n  message: 3 is not 4\n  at: lib/cart.js:8:1\n  ...\n"
+        ));
     } else {
         log.push_str(&format!("ok {number} - adds what is bought {at}\n"));
     }
@@ -289,14 +322,19 @@ fn minitest(at: usize, fails: bool, log: &mut String) {
 fn phpunit(at: usize, fails: bool, log: &mut String) {
     noise(at, "", log);
     let mark = if fails { 'F' } else { '.' };
-    log.push_str(&format!("..............................{mark}..............................  {at} / 900000 ( 17%)\n"));
+    log.push_str(&format!(
+        "..............................{mark}..............................  {at} / 900000 ( 17%)\n"
+    ));
 }
 
 fn ctest(at: usize, fails: bool, log: &mut String) {
     let word = if fails { "***Failed " } else { "   Passed " };
     log.push_str(&format!("        Start {at:>6}: case_{at}\n"));
     noise(at, "", log);
-    log.push_str(&format!("{at:>6}/900000 Test {:>7}: case_{at} .........................{word}   0.01 sec\n", format!("#{at}")));
+    log.push_str(&format!(
+        "{at:>6}/900000 Test {:>7}: case_{at} .........................{word}   0.01 sec\n",
+        format!("#{at}")
+    ));
 }
 
 fn googletest(at: usize, fails: bool, log: &mut String) {
@@ -312,8 +350,10 @@ fn googletest(at: usize, fails: bool, log: &mut String) {
 fn dotnet(at: usize, fails: bool, log: &mut String) {
     noise(at, "", log);
     if fails {
-        log.push_str(&format!("  Failed Shop.Cart.Case{at} [2 ms]\n  Error Message:\n   Expected 4, got 3\n  Stack Trace:\n     at \
-            Shop.Cart.Case() in /home/ci/shop/Cart.cs:line 8\n\n"));
+        log.push_str(&format!(
+            "  Failed Shop.Cart.Case{at} [2 ms]\n  Error Message:\n   Expected 4, got 3\n  Stack Trace:\n     at \
+            Shop.Cart.Case() in /home/ci/shop/Cart.cs:line 8\n\n"
+        ));
     } else {
         log.push_str(&format!("  Passed Shop.Cart.Case{at} [< 1 ms]\n"));
     }
@@ -323,8 +363,10 @@ fn maven(at: usize, fails: bool, log: &mut String) {
     log.push_str(&format!("[INFO] Running org.example.CartTest{at}\n"));
     noise(at, "", log);
     let (level, failures, tail) = if fails { ("ERROR", 1, " <<< FAILURE!") } else { ("INFO", 0, "") };
-    log.push_str(&format!("[{level}] Tests run: 3, Failures: {failures}, Errors: 0, Skipped: 0, Time elapsed: 0.01 s{tail} -- in \
-        org.example.CartTest{at}\n"));
+    log.push_str(&format!(
+        "[{level}] Tests run: 3, Failures: {failures}, Errors: 0, Skipped: 0, Time elapsed: 0.01 s{tail} -- in \
+        org.example.CartTest{at}\n"
+    ));
     if fails {
         log.push_str(&format!("[ERROR] org.example.CartTest{at}.adds -- Time elapsed: 0.01 s <<< FAILURE!\norg.opentest4j.AssertionFailedError: \
             expected: <4> but was: <3>\n\tat org.example.CartTest{at}.adds(CartTest{at}.java:8)\n\n"));
@@ -369,7 +411,11 @@ fn ava(at: usize, fails: bool, log: &mut String) {
 }
 
 fn jest_json(at: usize, fails: bool, log: &mut String) {
-    let (status, message) = if fails { ("failed", "\"Error: 3 is not 4\\n    at f (/home/ci/shop/cart.test.js:8:12)\"") } else { ("passed", "") };
+    let (status, message) = if fails {
+        ("failed", "\"Error: 3 is not 4\\n    at f (/home/ci/shop/cart.test.js:8:12)\"")
+    } else {
+        ("passed", "")
+    };
     log.push_str(&format!("{{\"assertionResults\":[{{\"ancestorTitles\":[\"Cart\"],\"duration\":3,\"failureMessages\":[{message}],\"fullName\":\"Cart \
         adds {at}\",\"location\":null,\"status\":\"{status}\",\"title\":\"adds {at}\"}}],\"endTime\":1770000000000,\"message\":\"\",\
         \"name\":\"/home/ci/shop/cart{at}.test.js\",\"startTime\":1770000000000,\"status\":\"{status}\",\"summary\":\"\"}},"));

@@ -125,8 +125,7 @@ impl Reader {
         let text = text.trim_matches(['-', '\n', ' ']);
         let kind = if text.holds("Cannot find module") || text.holds("Cannot find package") {
             RunKind::ImportError
-        } else if text.holds("SyntaxError") || text.holds("error: Unexpected") || text.holds("error: Expected")
-        {
+        } else if text.holds("SyntaxError") || text.holds("error: Unexpected") || text.holds("error: Expected") {
             RunKind::CompileError
         } else {
             RunKind::CollectionError

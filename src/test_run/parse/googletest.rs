@@ -5,7 +5,7 @@
 
 use serde::Deserialize;
 
-use super::document::JsonDocument;
+use super::document::{JsonDocument, Part};
 use super::findings::{Block, Budget, Cases, Counts, Findings, Problems};
 use super::{place, stack};
 use crate::domain::test_report::{RunKind, TestStatus};
@@ -13,6 +13,9 @@ use crate::domain::verdict::Exit;
 use crate::test_run::parse::needle::Seek as _;
 
 const FRAMEWORK: &str = "googletest";
+/// The lists of the JSON report: suites, and tests in each.
+const SUITES: &str = "testsuites";
+const TESTS: &str = "testsuite";
 
 /// Reads GoogleTest.
 #[derive(Debug)]
@@ -20,7 +23,10 @@ pub(super) struct Reader {
     cases: Cases,
     problems: Problems,
     document: JsonDocument,
-    report: Option<Report>,
+    /// The tests of a JSON report that has not ended.
+    read: Cases,
+    report: Option<(Cases, Numbers)>,
+    budget: Budget,
     running: Option<String>,
     block: Block,
     /// Behind the last `[==========]`: lists of names.
@@ -37,20 +43,13 @@ pub(super) struct Reader {
     repeating: bool,
 }
 
-/// The JSON report.
+/// The JSON report's own numbers.
 #[derive(Debug, Deserialize)]
-struct Report {
+struct Numbers {
     tests: u64,
     failures: u64,
     #[serde(default)]
     errors: u64,
-    testsuites: Vec<Suite>,
-}
-
-#[derive(Debug, Deserialize)]
-struct Suite {
-    #[serde(default)]
-    testsuite: Vec<Test>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -84,8 +83,10 @@ impl Reader {
         Self {
             cases: Cases::new(budget),
             problems: Problems::new(budget),
-            document: JsonDocument::default(),
+            document: JsonDocument::new(&[SUITES, TESTS]),
+            read: Cases::new(budget),
             report: None,
+            budget: budget.clone(),
             running: None,
             block: Block::default(),
             ended: false,
@@ -111,12 +112,7 @@ impl Reader {
     }
 
     pub(super) fn line(&mut self, line: &str) {
-        if line.starts_with('{') || self.document.is_open() {
-            if let Some(text) = self.document.line(line)
-                && text.holds("\"testsuites\"")
-            {
-                self.report = serde_json::from_str(text).ok();
-            }
+        if (line.starts_with('{') || self.document.is_open()) && self.json(line) {
             return;
         }
         if let Some((mark, rest)) = line.strip_prefix('[').and_then(|rest| rest.cut("] "))
@@ -205,9 +201,34 @@ impl Reader {
         }
     }
 
+    /// Takes a line of a JSON report.
+    fn json(&mut self, line: &str) -> bool {
+        let (read, report, budget) = (&mut self.read, &mut self.report, &self.budget);
+        self.document.line(line, &mut |part| match part {
+            Part::Begin => {
+                if !read.is_empty() {
+                    *read = Cases::new(budget);
+                }
+            }
+            Part::Element(TESTS, text) => {
+                if let Ok(test) = serde_json::from_str(text) {
+                    reported(&test, read);
+                }
+            }
+            Part::Element(..) => {}
+            Part::Whole(text) => {
+                if text.holds("\"testsuites\"")
+                    && let Ok(numbers) = serde_json::from_str(text)
+                {
+                    *report = Some((std::mem::replace(read, Cases::new(budget)), numbers));
+                }
+            }
+        })
+    }
+
     pub(super) fn finish(mut self, _exit: Option<Exit>) -> Option<Findings> {
-        if let Some(report) = self.report {
-            return Some(from_report(report, self.cases));
+        if let Some((cases, numbers)) = self.report {
+            return Some(from_report(cases, &numbers));
         }
         if !self.recognised {
             return None;
@@ -247,29 +268,30 @@ fn listed(rest: &str) -> Option<u64> {
     (rest.ends_with("listed below:")).then(|| place::leading_number(rest)).flatten()
 }
 
-fn from_report(report: Report, mut cases: Cases) -> Findings {
-    let mut skipped = 0;
-    for test in report.testsuites.iter().flat_map(|suite| &suite.testsuite) {
-        let status = if !test.failures.is_empty() {
-            TestStatus::Failed
-        } else if test.status == "NOTRUN" || test.result == "SKIPPED" {
-            skipped += 1;
-            TestStatus::Skipped
-        } else {
-            TestStatus::Passed
-        };
-        let at = cases.push(&test.name, status);
-        for failure in &test.failures {
-            cases.explain(at, &failure.failure, stack::place_of(&failure.failure));
-        }
+/// A test of a JSON report.
+fn reported(test: &Test, cases: &mut Cases) {
+    let status = if !test.failures.is_empty() {
+        TestStatus::Failed
+    } else if test.status == "NOTRUN" || test.result == "SKIPPED" {
+        TestStatus::Skipped
+    } else {
+        TestStatus::Passed
+    };
+    let at = cases.push(&test.name, status);
+    for failure in &test.failures {
+        cases.explain(at, &failure.failure, stack::place_of(&failure.failure));
     }
+}
+
+fn from_report(cases: Cases, numbers: &Numbers) -> Findings {
+    let skipped = cases.count(TestStatus::Skipped);
     let mut findings = Findings::new(FRAMEWORK);
     findings.counts = Counts {
-        total: Some(report.tests),
-        passed: Some(report.tests.saturating_sub(report.failures + report.errors + skipped)),
-        failed: Some(report.failures),
+        total: Some(numbers.tests),
+        passed: Some(numbers.tests.saturating_sub(numbers.failures + numbers.errors + skipped)),
+        failed: Some(numbers.failures),
         skipped: Some(skipped),
-        errors: Some(report.errors),
+        errors: Some(numbers.errors),
     };
     findings.finished = true;
     findings.tests = cases.into_list();

@@ -150,10 +150,7 @@ impl Reader {
         }
         let kind = if text.holds("Compilation failed") || text.holds("Compilation error") {
             RunKind::CompileError
-        } else if text.holds("Could not resolve")
-            || text.holds("Could not GET")
-            || text.holds("UnknownHostException")
-        {
+        } else if text.holds("Could not resolve") || text.holds("Could not GET") || text.holds("UnknownHostException") {
             RunKind::Infrastructure
         } else {
             RunKind::BadCommand

@@ -5,8 +5,7 @@
 
 mod json;
 
-use self::json::Report;
-use super::document::JsonDocument;
+use self::json::Json;
 use super::findings::{Block, Budget, Cases, Counts, Findings, Problems};
 use super::needle::Needle;
 use super::{place, stack};
@@ -27,8 +26,7 @@ const SUITE_FAILED: &str = "Test suite failed to run";
 pub(super) struct Reader {
     cases: Cases,
     problems: Problems,
-    document: JsonDocument,
-    report: Option<Report>,
+    json: Json,
     file: String,
     /// Where the tests of the file that is being read begin in `cases`.
     file_start: usize,
@@ -75,8 +73,7 @@ impl Reader {
         Self {
             cases: Cases::new(budget),
             problems: Problems::new(budget),
-            document: JsonDocument::default(),
-            report: None,
+            json: Json::new(budget),
             file: String::new(),
             file_start: 0,
             tree: false,
@@ -95,17 +92,15 @@ impl Reader {
 
     /// A passing test in the tree below a file's header: nobody else need see it.
     pub(super) fn express(&mut self, line: &str) -> bool {
-        self.tree && line.starts_with("    ") && line.trim_start_matches(' ').starts_with("✓ ") && self.tree_line(line)
+        self.tree
+            && !self.json.is_open()
+            && line.starts_with("    ")
+            && line.trim_start_matches(' ').starts_with("✓ ")
+            && self.tree_line(line)
     }
 
     pub(super) fn line(&mut self, line: &str) {
-        if line.starts_with('{') || self.document.is_open() {
-            if let Some(text) = self.document.line(line)
-                && text.holds("\"testResults\"")
-                && let Some(report) = json::parse(text)
-            {
-                self.report = Some(report);
-            }
+        if (line.starts_with('{') || self.json.is_open()) && self.json.line(line) {
             return;
         }
         if self.tree && self.tree_line(line) {
@@ -263,8 +258,8 @@ impl Reader {
     pub(super) fn finish(mut self, exit: Option<Exit>) -> Option<Findings> {
         self.settle();
         let has_text = self.tests_seen || (!self.file.is_empty() && !self.cases.is_empty());
-        if !has_text && let Some(report) = self.report {
-            return Some(report.into_findings(self.cases));
+        if !has_text && let Some(findings) = self.json.findings() {
+            return Some(findings);
         }
         if !has_text && !self.found_nothing && !self.suites_seen && self.problems.is_empty() {
             return None;

@@ -151,8 +151,7 @@ impl Marks {
     fn add_long(&mut self, mark: &Mark, common: &HashSet<&[u8], RandomState>) {
         let text = mark.text;
         let rare = |at: usize| -> u32 { text.iter().skip(at).take(PIECE).map(|byte| u32::from(rarity(*byte))).sum() };
-        let uncommon =
-            |at: usize| text.get(at..at + PIECE).is_some_and(|piece| !common.contains(piece));
+        let uncommon = |at: usize| text.get(at..at + PIECE).is_some_and(|piece| !common.contains(piece));
         // The two pieces together decide how often a line is looked at for nothing.
         let worth = |at: &usize| (uncommon(*at) && uncommon(at + 1), rare(*at).min(rare(at + 1)));
         let best = (0..=text.len() - LONG).max_by_key(worth).unwrap_or(0);
@@ -179,7 +178,8 @@ impl Marks {
             let mut now = u64::from_le_bytes(*first);
             for step in rest {
                 let next = u64::from_le_bytes(*step);
-                let found = [low(now), low(now >> 16), low(now >> 32), low(now >> 48 | next << 16)].map(|piece| self.test(piece));
+                let found = [low(now), low(now >> 16), low(now >> 32), low(now >> 48 | next << 16)]
+                    .map(|piece| self.test(piece));
                 if found.iter().fold(0, |all, one| all | one) != 0 {
                     return at + 2 * found.iter().position(|one| *one != 0).unwrap_or(0);
                 }

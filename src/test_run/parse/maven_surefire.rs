@@ -52,7 +52,8 @@ impl Reader {
 
     /// A passing test, told by its frame: nobody else need see it.
     pub(super) fn express(&mut self, line: &str) -> bool {
-        let is_mine = line.starts_with("[INFO] Running ") || (line.starts_with("[INFO] Tests run: ") && line.holds(" -- in "));
+        let is_mine =
+            line.starts_with("[INFO] Running ") || (line.starts_with("[INFO] Tests run: ") && line.holds(" -- in "));
         if is_mine {
             self.line(line);
         }

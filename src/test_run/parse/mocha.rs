@@ -7,7 +7,6 @@
 mod json;
 
 use self::json::Json;
-use super::document::JsonDocument;
 use super::findings::{Block, Budget, Cases, Counts, Findings, Problems};
 use super::stack;
 use crate::domain::test_report::{RunKind, RunStatus, TestStatus};
@@ -40,7 +39,6 @@ pub(super) struct Reader {
     part: Part,
     cases: Cases,
     problems: Problems,
-    document: JsonDocument,
     json: Json,
     path: Vec<String>,
     /// Scratch for a test's full name.
@@ -73,8 +71,7 @@ impl Reader {
             part: Part::Results,
             cases: Cases::new(budget),
             problems: Problems::new(budget),
-            document: JsonDocument::default(),
-            json: Json::default(),
+            json: Json::new(budget),
             path: Vec::new(),
             full: String::new(),
             unexplained: Vec::new(),
@@ -90,7 +87,13 @@ impl Reader {
 
     /// A passing test, told by its mark, its place below a suite and its time without a fraction: nobody else need see it.
     pub(super) fn express(&mut self, line: &str) -> bool {
-        let is_mine = self.part == Part::Results && !self.path.is_empty() && line.starts_with("    ") && line.trim_start_matches(' ').starts_with("✔ ") && line.ends_with("ms)") && !line.holds(".");
+        let is_mine = self.part == Part::Results
+            && !self.json.is_open()
+            && !self.path.is_empty()
+            && line.starts_with("    ")
+            && line.trim_start_matches(' ').starts_with("✔ ")
+            && line.ends_with("ms)")
+            && !line.holds(".");
         if is_mine {
             self.line(line);
         }
@@ -99,12 +102,7 @@ impl Reader {
 
     pub(super) fn line(&mut self, line: &str) {
         if self.part == Part::Results {
-            if (line.starts_with('{') || self.document.is_open())
-                && let Some(text) = self.document.line(line)
-            {
-                self.json.document(text, &mut self.cases);
-            }
-            if self.document.is_open() {
+            if (line.starts_with('{') || self.json.is_open()) && self.json.line(line, &mut self.cases) {
                 return;
             }
             if line.starts_with("[\"") && self.json.event(line, &mut self.cases) {
@@ -311,7 +309,9 @@ fn without_time(text: &str) -> &str {
     let text = text.trim_end();
     let is_time = |time: &str| {
         let digits = time.strip_suffix("ms").or_else(|| time.strip_suffix('s'));
-        digits.is_some_and(|digits| !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.'))
+        digits.is_some_and(|digits| {
+            !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.')
+        })
     };
     if !text.ends_with([')', 's']) {
         return text;

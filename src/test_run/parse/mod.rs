@@ -95,7 +95,7 @@ use self::findings::{Budget, Findings, STORED_BYTES};
 use self::frames::Frames;
 use self::generic::Generic;
 use self::junit::Junit;
-use self::lines::Lines;
+use self::lines::{Held, Lines};
 use self::marks::Scan;
 use super::Reading;
 use crate::domain::test_report::TestReport;
@@ -274,7 +274,7 @@ impl Parser {
     /// Takes more bytes of the log.
     pub(super) fn push(&mut self, bytes: &[u8]) {
         let shown = &mut self.shown;
-        self.lines.push(bytes, &mut |text| shown.text(text));
+        self.lines.push(bytes, &mut |text, held| shown.text(text, held));
     }
 
     /// Ends the log.
@@ -285,7 +285,7 @@ impl Parser {
     /// Ends the log; the report and the log's own last words.
     fn finish_with_words(mut self, exit: Option<Exit>, framework: Option<&str>) -> Reading {
         let shown = &mut self.shown;
-        self.lines.finish(&mut |text| shown.text(text));
+        self.lines.finish(&mut |text, held| shown.text(text, held));
         let Shown { junit, generic, readers, awake, recent, .. } = self.shown;
         let mut found = readers.finish(awake, exit);
         found.extend(junit.finish());
@@ -296,13 +296,16 @@ impl Parser {
 }
 
 impl Shown {
-    /// Takes whole lines.
-    fn text(&mut self, text: &str) {
+    /// Takes whole lines, or a piece of a document.
+    fn text(&mut self, text: &str, held: Held) {
         self.frames.look_at(text);
         let mut scan = Scan::new(text);
         let mut start = 0;
         for end in memchr::memchr_iter(b'\n', text.as_bytes()).chain(std::iter::once(text.len())) {
-            let whole = lines::capped(text.get(start..end).unwrap_or_default());
+            let mut whole = text.get(start..end).unwrap_or_default();
+            if held == Held::Lines {
+                whole = lines::capped(whole);
+            }
             if let Some(line) = self.frames.strip(whole) {
                 let at = start + (whole.len() - line.len());
                 self.line(text, at..at + line.len(), line, &mut scan);
@@ -431,7 +434,7 @@ fn closing_words(recent: &[&str]) -> String {
 pub(super) fn plain_text(bytes: &[u8]) -> String {
     let mut plain = String::with_capacity(bytes.len());
     let mut frames = Frames::default();
-    let mut add = |text: &str| {
+    let mut add = |text: &str, _: Held| {
         frames.look_at(text);
         for line in text.split('\n').filter_map(|line| frames.strip(lines::capped(line))) {
             plain.push_str(line);

@@ -26,14 +26,16 @@ impl Seek for str {
     #[inline]
     fn seek(&self, wanted: &str) -> Option<usize> {
         let (offset, byte) = rarest(wanted)?;
-        let stands = |start: &usize| self.as_bytes().get(*start..).is_some_and(|text| text.starts_with(wanted.as_bytes()));
+        let stands =
+            |start: &usize| self.as_bytes().get(*start..).is_some_and(|text| text.starts_with(wanted.as_bytes()));
         memchr::memchr_iter(byte, self.as_bytes()).filter_map(|at| at.checked_sub(offset)).find(stands)
     }
 
     #[inline]
     fn seek_last(&self, wanted: &str) -> Option<usize> {
         let (offset, byte) = rarest(wanted)?;
-        let stands = |start: &usize| self.as_bytes().get(*start..).is_some_and(|text| text.starts_with(wanted.as_bytes()));
+        let stands =
+            |start: &usize| self.as_bytes().get(*start..).is_some_and(|text| text.starts_with(wanted.as_bytes()));
         memchr::memrchr_iter(byte, self.as_bytes()).filter_map(|at| at.checked_sub(offset)).find(stands)
     }
 

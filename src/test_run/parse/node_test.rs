@@ -99,7 +99,8 @@ impl Reader {
 
     /// A passing test, told by its time, which has a fraction: nobody else need see it.
     pub(super) fn express(&mut self, line: &str) -> bool {
-        let is_mine = !self.listing && self.results > 0 && line.trim_start_matches(' ').starts_with("✔ ") && has_exact_time(line);
+        let is_mine =
+            !self.listing && self.results > 0 && line.trim_start_matches(' ').starts_with("✔ ") && has_exact_time(line);
         if is_mine {
             self.line(line);
         }
@@ -432,7 +433,9 @@ fn parse(text: &str, status: TestStatus) -> Entry<'_> {
     };
     let (name, timed) = match head.cut_last(" (") {
         Some((name, time)) => match time.strip_suffix("ms)") {
-            Some(digits) if !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.') => (name, digits.contains('.')),
+            Some(digits) if !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.') => {
+                (name, digits.contains('.'))
+            }
             _ => (head, false),
         },
         None => (head, false),

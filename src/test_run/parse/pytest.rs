@@ -112,7 +112,7 @@ impl Reader {
             blocks: Blocks::new(budget),
             entries: Vec::new(),
             progress: Progress::default(),
-            json: Json::default(),
+            json: Json::new(budget),
             marks: Marks::default(),
             numbers: None,
             collected: None,
@@ -327,28 +327,27 @@ impl Reader {
 
     /// Errors that end a session before or beside tests.
     fn starts_trouble(&mut self, line: &str) -> bool {
-        let kind = if line.starts_with("ImportError while loading conftest")
-            || line.starts_with("ConftestImportFailure")
-        {
-            self.fatal = Some(RunKind::ImportError);
-            RunKind::ImportError
-        } else if line.starts_with("INTERNALERROR>") {
-            self.fatal = Some(RunKind::CollectionError);
-            RunKind::CollectionError
-        } else if line.starts_with("ERROR: ")
-            && !matches!(self.part, Part::Errors | Part::Failures)
-            && (!self.started || self.numbers.is_none())
-            && is_usage(line)
-        {
-            self.fatal = Some(RunKind::BadCommand);
-            RunKind::BadCommand
-        } else if line.starts_with("Fatal Python error: ") && self.seen {
-            RunKind::Crash
-        } else if line.starts_with("++++") && line.holds(" Timeout ") && self.seen && self.part == Part::Progress {
-            RunKind::Timeout
-        } else {
-            return false;
-        };
+        let kind =
+            if line.starts_with("ImportError while loading conftest") || line.starts_with("ConftestImportFailure") {
+                self.fatal = Some(RunKind::ImportError);
+                RunKind::ImportError
+            } else if line.starts_with("INTERNALERROR>") {
+                self.fatal = Some(RunKind::CollectionError);
+                RunKind::CollectionError
+            } else if line.starts_with("ERROR: ")
+                && !matches!(self.part, Part::Errors | Part::Failures)
+                && (!self.started || self.numbers.is_none())
+                && is_usage(line)
+            {
+                self.fatal = Some(RunKind::BadCommand);
+                RunKind::BadCommand
+            } else if line.starts_with("Fatal Python error: ") && self.seen {
+                RunKind::Crash
+            } else if line.starts_with("++++") && line.holds(" Timeout ") && self.seen && self.part == Part::Progress {
+                RunKind::Timeout
+            } else {
+                return false;
+            };
         self.open_trouble(kind, line);
         true
     }
@@ -472,6 +471,5 @@ fn is_usage(line: &str) -> bool {
     .iter()
     .any(|start| line.starts_with(start))
         || line.ends_with(": error: unrecognized arguments")
-        || (line.starts_with("ERROR: /")
-            && (line.holds(".ini:") || line.holds(".toml:") || line.holds(".cfg:")))
+        || (line.starts_with("ERROR: /") && (line.holds(".ini:") || line.holds(".toml:") || line.holds(".cfg:")))
 }

@@ -43,7 +43,7 @@ pub(super) struct Reader {
     block: Block,
     counts: Counts,
     finished: bool,
-    json: Option<json::Report>,
+    json: json::Json,
     listed: u64,
     budget: Budget,
 }
@@ -71,23 +71,23 @@ impl Reader {
             block: Block::default(),
             counts: Counts::default(),
             finished: false,
-            json: None,
+            json: json::Json::new(budget),
             listed: 0,
             budget: budget.clone(),
         }
     }
 
     pub(super) fn line(&mut self, line: &str) {
+        if self.json.is_open() && self.json.line(line) {
+            return;
+        }
         match line.as_bytes().first() {
             Some(b'F' | b'P' | b'A' | b'N') if self.heading(line) => return,
             Some(b'.' | b'/' | b's') if self.part == Part::Results && self.failure_list(line) => return,
             _ => {}
         }
-        if memchr::memchr(b'{', line.as_bytes()).is_some()
-            && let Some(at) = line.seek("{\"version\":\"")
-            && let Some(report) = line.get(at..).and_then(json::parse)
-        {
-            self.json = Some(report);
+        let begins = memchr::memchr(b'{', line.as_bytes()).and_then(|_| line.seek("{\"version\":\""));
+        if begins.and_then(|at| line.get(at..)).is_some_and(|text| self.json.line(text)) {
             return;
         }
         match self.part {
@@ -239,10 +239,8 @@ impl Reader {
 
     pub(super) fn finish(mut self, _exit: Option<Exit>) -> Option<Findings> {
         self.settle();
-        if !self.finished
-            && let Some(report) = self.json
-        {
-            return Some(report.into_findings(self.cases, self.problems));
+        if !self.finished && self.json.is_found() {
+            return self.json.findings(self.problems);
         }
         if !self.finished && self.problems.is_empty() && self.cases.is_empty() {
             return None;

@@ -228,8 +228,7 @@ impl Reader {
                 self.settle();
             }
             let title = title.trim();
-            let name =
-                title.cut_last(" [ ").filter(|(_, path)| path.ends_with(" ]")).map_or(title, |(name, _)| name);
+            let name = title.cut_last(" [ ").filter(|(_, path)| path.ends_with(" ]")).map_or(title, |(name, _)| name);
             // A suite's hook that fails, fails its file: that is what vitest counts.
             let name = match name.cut(ARROW) {
                 Some((file, _)) if self.part == Part::FailedSuites => {

@@ -8,8 +8,8 @@ use foldhash::fast::RandomState;
 use super::build_kind;
 use crate::domain::test_report::{RunKind, TestStatus};
 use crate::test_run::parse::findings::{Block, Cases, Counts, Problems};
-use crate::test_run::parse::{place, stack};
 use crate::test_run::parse::needle::Seek as _;
+use crate::test_run::parse::{place, stack};
 
 /// How many tests and packages may be open at once whose output is kept.
 const MOST_OPEN: usize = 4096;

@@ -2,8 +2,8 @@
 
 use crate::domain::test_report::{TestCase, TestStatus};
 use crate::test_run::parse::findings::{Budget, Cases};
-use crate::test_run::parse::stack;
 use crate::test_run::parse::needle::Seek as _;
+use crate::test_run::parse::stack;
 
 /// Collects service messages.
 #[derive(Debug)]

@@ -75,7 +75,8 @@ impl Clues {
     }
 
     pub(super) fn comment(&mut self, comment: &str) {
-        self.busted |= comment.starts_with("Failure message: ") || comment.holds(" @ ") && comment.holds("_spec.lua @ ");
+        self.busted |=
+            comment.starts_with("Failure message: ") || comment.holds(" @ ") && comment.holds("_spec.lua @ ");
         self.bats |= comment.holds(", line ") && comment.holds("in test file ");
         match comment.trim_start().as_bytes().first() {
             Some(b'.') => self.deno |= self.version == Some(14) && comment.starts_with("./"),
@@ -164,9 +165,8 @@ pub(super) fn is_lua_error(message: &str) -> bool {
     const SAYS: [&str; 2] = ["attempt to ", "module '"];
     let Some((_, text)) = message.cut("Failure message: ") else { return false };
     let first = text.lines().next().unwrap_or_default();
-    let said = first
-        .cut(".lua:")
-        .map_or(first, |(_, rest)| rest.trim_start_matches(|byte: char| byte.is_ascii_digit()));
+    let said =
+        first.cut(".lua:").map_or(first, |(_, rest)| rest.trim_start_matches(|byte: char| byte.is_ascii_digit()));
     let said = said.trim_start_matches(": ");
     SAYS.iter().any(|start| said.starts_with(start))
 }

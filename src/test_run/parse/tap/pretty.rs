@@ -2,8 +2,8 @@
 
 use crate::domain::test_report::TestStatus;
 use crate::test_run::parse::findings::{Block, Budget, Cases, Counts, Findings};
-use crate::test_run::parse::{place, stack};
 use crate::test_run::parse::needle::Seek as _;
+use crate::test_run::parse::{place, stack};
 
 /// Collects Bats' pretty output.
 #[derive(Debug)]

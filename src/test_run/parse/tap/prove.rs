@@ -6,8 +6,8 @@
 use crate::domain::test_report::{RunKind, TestStatus};
 use crate::domain::verdict::Exit;
 use crate::test_run::parse::findings::{Block, Budget, Cases, Counts, Findings, Problems};
-use crate::test_run::parse::{place, stack};
 use crate::test_run::parse::needle::Seek as _;
+use crate::test_run::parse::{place, stack};
 
 const FRAMEWORK: &str = "prove";
 

@@ -1,8 +1,8 @@
 //! One result line of TAP: `not ok 3 - name # TODO why`.
 
 use crate::domain::test_report::TestStatus;
-use crate::test_run::parse::place;
 use crate::test_run::parse::needle::Seek as _;
+use crate::test_run::parse::place;
 
 /// What a result line says.
 #[derive(Debug, PartialEq, Eq)]
