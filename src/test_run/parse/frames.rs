@@ -22,7 +22,14 @@ impl Frames {
     }
 
     /// The line without its frame, which is its end; nothing when the line was all frame.
+    #[inline]
     pub(super) fn strip<'a>(&mut self, line: &'a str) -> Option<&'a str> {
+        // What every frame begins with; most lines end here.
+        let framed = matches!(line.as_bytes().first(), Some(b'0'..=b'9' | b'[' | 0xEF | b's' | b'#' | b':'));
+        if framed || self.tabs || self.bars { self.strip_frame(line) } else { Some(line) }
+    }
+
+    fn strip_frame<'a>(&mut self, line: &'a str) -> Option<&'a str> {
         let mut line = self.strip_time(line);
         if self.bars
             && let Some(rest) = self.strip_service(line)

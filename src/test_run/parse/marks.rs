@@ -59,6 +59,7 @@ struct Piece {
 }
 
 /// All marks, by how they are looked for.
+#[derive(Debug)]
 struct Marks {
     table: Box<[u8; TABLE]>,
     buckets: Vec<Vec<Piece>>,
@@ -106,6 +107,7 @@ static MARKS: LazyLock<Marks> = LazyLock::new(|| {
 /// How far a text was searched.
 #[derive(Debug)]
 pub(super) struct Scan {
+    marks: &'static Marks,
     /// No mark of a line that is still to come has a piece before this place.
     at: usize,
     /// The first byte beyond ASCII of the lines that are still to come.
@@ -115,17 +117,27 @@ pub(super) struct Scan {
 impl Scan {
     /// Starts a search in a text of many lines.
     pub(super) fn new(text: &str) -> Self {
-        Self { at: 0, foreign: beyond_ascii(text.as_bytes(), 0) }
+        Self { marks: &MARKS, at: 0, foreign: beyond_ascii(text.as_bytes(), 0) }
     }
 
     /// The readers, of those in `wanted`, that the line at this place of the text wakes; lines are asked for in order.
     /// `first` is the first byte of the line behind its indentation.
+    #[inline]
     pub(super) fn wakes(&mut self, text: &str, line: Range<usize>, first: u8, wanted: Mask) -> Mask {
-        let marks = &*MARKS;
+        let leads = self.marks.leads.get(usize::from(first)) == Some(&true);
+        // Nothing stands before what was found last.
+        if self.at >= line.end && self.foreign >= line.end && !leads {
+            return 0;
+        }
+        self.search(text, line, leads, wanted)
+    }
+
+    fn search(&mut self, text: &str, line: Range<usize>, leads: bool, wanted: Mask) -> Mask {
+        let marks = self.marks;
         let end = line.end.min(line.start.saturating_add(WINDOW));
         let window = text.as_bytes().get(line.start..end).unwrap_or_default();
         let mut found = 0;
-        if marks.leads.get(usize::from(first)) == Some(&true) {
+        if leads {
             found |= marks.find_leading(window);
         }
         if self.foreign < line.start {

@@ -345,7 +345,7 @@ impl Shown {
         let wanted = if self.generic.listens() { !self.awake } else { !(self.awake | GENERIC) };
         let hits = scan.wakes(text, place.clone(), first, wanted);
         if hits & GENERIC != 0 {
-            self.generic.hit(line);
+            self.generic.hit(line.get(..line.floor_char_boundary(KEPT_OF_LINE)).unwrap_or(line));
         } else if self.generic.wants_more() {
             self.generic.more(line);
         }

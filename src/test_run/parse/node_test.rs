@@ -394,7 +394,13 @@ impl Reader {
         }
         self.drop_suites();
         let mut findings = Findings::new(FRAMEWORK);
-        findings.counts = if numbered { self.counts } else { Counts::default() };
+        findings.counts = if numbered {
+            self.counts
+        } else {
+            // Behind the dots every failing test is listed.
+            let failed = has_dots.then(|| self.cases.count(TestStatus::Failed));
+            Counts { failed, ..Counts::default() }
+        };
         findings.finished = numbered || has_dots;
         findings.tests = self.cases.into_list();
         findings.problems = self.problems.into_list();
