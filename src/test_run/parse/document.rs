@@ -130,12 +130,9 @@ impl JsonDocument {
             return false;
         }
         self.was_cut = line.len() >= PIECE;
-        let ended = match self.read(line, on) {
-            Some(ended) => ended,
-            None => {
-                self.open = false;
-                return false;
-            }
+        let Some(ended) = self.read(line, on) else {
+            self.open = false;
+            return false;
         };
         self.open = !ended && (!first || line == "{" || self.was_cut);
         if !self.open && self.text.capacity() > PIECE {

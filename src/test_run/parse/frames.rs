@@ -25,8 +25,12 @@ impl Frames {
     #[inline]
     pub(super) fn strip<'a>(&mut self, line: &'a str) -> Option<&'a str> {
         // What every frame begins with; most lines end here.
-        let framed = matches!(line.as_bytes().first(), Some(b'0'..=b'9' | b'[' | 0xEF | b's' | b'#' | b':'));
-        if framed || self.tabs || self.bars { self.strip_frame(line) } else { Some(line) }
+        let framed = match line.as_bytes().first() {
+            Some(b'0'..=b'9' | b'[' | 0xEF | b's' | b'#' | b':') => true,
+            Some(byte) => (self.tabs || self.bars) && byte.is_ascii_alphabetic(),
+            None => false,
+        };
+        if framed { self.strip_frame(line) } else { Some(line) }
     }
 
     fn strip_frame<'a>(&mut self, line: &'a str) -> Option<&'a str> {

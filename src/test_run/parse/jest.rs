@@ -7,7 +7,6 @@ mod json;
 
 use self::json::Json;
 use super::findings::{Block, Budget, Cases, Counts, Findings, Problems};
-use super::needle::Needle;
 use super::{place, stack};
 use crate::domain::test_report::{RunKind, TestStatus};
 use crate::domain::verdict::Exit;
@@ -17,7 +16,7 @@ const FRAMEWORK: &str = "jest";
 /// What stands between the parts of a test's name.
 const ARROW: &str = " › ";
 /// What stands before a time.
-static BRACKET: Needle = Needle::new(" (");
+const BRACKET: &str = " (";
 /// The block of a file that could not be run.
 const SUITE_FAILED: &str = "Test suite failed to run";
 
@@ -283,10 +282,8 @@ impl Reader {
 fn header(line: &str) -> Option<&str> {
     let line = line.trim_start_matches(' ');
     let rest = line.strip_prefix("FAIL ").or_else(|| line.strip_prefix("PASS "))?.trim();
-    let path = match BRACKET.rsplit_once(rest) {
-        Some((head, time)) if time.ends_with(')') => head,
-        _ => rest,
-    };
+    let timed = rest.strip_suffix(')').and_then(|rest| rest.cut_last(BRACKET));
+    let path = timed.map_or(rest, |(head, _)| head);
     let path = path.rsplit(' ').next()?;
     // vitest's headers look alike, and name the test behind the file.
     (place::is_path(path) && (path.len() == rest.len() || !rest.holds(" > "))).then_some(path)
@@ -295,14 +292,15 @@ fn header(line: &str) -> Option<&str> {
 /// `two milks (35 ms)` → `two milks`.
 fn without_time(text: &str) -> &str {
     let text = text.trim_end();
-    match BRACKET.rsplit_once(text) {
-        Some((name, time)) if is_time(time.strip_suffix(')')) => name,
+    match text.strip_suffix(')').and_then(|text| text.cut_last(BRACKET)) {
+        Some((name, time)) if is_time(time) => name,
         _ => text,
     }
 }
 
-fn is_time(text: Option<&str>) -> bool {
-    text.and_then(|text| text.strip_suffix(" ms").or_else(|| text.strip_suffix(" s")))
+fn is_time(text: &str) -> bool {
+    text.strip_suffix(" ms")
+        .or_else(|| text.strip_suffix(" s"))
         .is_some_and(|digits| !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.'))
 }
 

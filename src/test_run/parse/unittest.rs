@@ -4,7 +4,6 @@
 //! `-`, `Ran N tests`, and `OK` or `FAILED (…)`. A `FAIL:` line counts only below a rule of `=`: tests print such lines.
 
 use super::findings::{Block, Budget, Cases, Counts, Findings, Problems, sum};
-use super::needle::Needle;
 use super::{place, python};
 use crate::domain::test_report::{RunKind, RunStatus, TestStatus};
 use crate::domain::verdict::Exit;
@@ -29,7 +28,7 @@ enum Part {
 }
 
 /// What stands between a test and its result.
-static DOTS: Needle = Needle::new(" ... ");
+const DOTS: &str = " ... ";
 
 /// Reads unittest.
 #[derive(Debug)]
@@ -203,7 +202,7 @@ impl Reader {
 
     fn result_line(&mut self, line: &str) {
         let text = line.trim_start();
-        if let Some((head, result)) = DOTS.rsplit_once(text) {
+        if let Some((head, result)) = text.cut_last(DOTS) {
             let name = if is_name(head) { Some(head.to_owned()) } else { self.pending.take() };
             match (name, status(result)) {
                 (Some(name), Some(status)) => self.ended(&name, status),
@@ -274,7 +273,11 @@ fn is_rule(line: &str, fill: char) -> bool {
 fn is_name(text: &str) -> bool {
     let Some((method, rest)) = text.cut(" (") else { return false };
     let Some((path, sub)) = rest.split_once(')') else { return false };
+    let is_part = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.' | b'<' | b'>');
     let is_word = |text: &str| {
+        if text.is_ascii() {
+            return !text.is_empty() && text.bytes().all(is_part);
+        }
         !text.is_empty()
             && text.chars().all(|one| one.is_alphanumeric() || one == '_' || one == '.' || one == '<' || one == '>')
     };
