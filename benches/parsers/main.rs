@@ -9,6 +9,7 @@
     clippy::expect_used,
     clippy::print_stdout,
     clippy::cast_precision_loss,
+    clippy::indexing_slicing,
     reason = "a benchmark stops at the first surprise, reads its arguments and prints"
 )]
 

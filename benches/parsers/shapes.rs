@@ -1,18 +1,18 @@
 //! The logs: what a large suite of each framework leaves in CI.
 
 /// One piece of a log: its number and whether it fails.
-pub type Piece = fn(usize, bool, &mut String);
+pub(crate) type Piece = fn(usize, bool, &mut String);
 
 /// A shape of log: its name, what the reader must call it, its beginning, its pieces and its end.
-pub struct Shape {
-    pub name: &'static str,
-    pub framework: &'static str,
-    pub head: &'static str,
-    pub piece: Piece,
-    pub tail: &'static str,
+pub(crate) struct Shape {
+    pub(crate) name: &'static str,
+    pub(crate) framework: &'static str,
+    pub(crate) head: &'static str,
+    pub(crate) piece: Piece,
+    pub(crate) tail: &'static str,
 }
 
-pub const SHAPES: &[Shape] = &[
+pub(crate) const SHAPES: &[Shape] = &[
     Shape { name: "cargo", framework: "cargo-test", head: CARGO, piece: cargo, tail: CARGO_END },
     Shape { name: "cargo-quiet", framework: "cargo-test", head: CARGO, piece: cargo_quiet, tail: CARGO_END },
     Shape { name: "pytest", framework: "pytest", head: PYTEST, piece: pytest, tail: PYTEST_END },
