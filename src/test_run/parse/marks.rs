@@ -84,9 +84,12 @@ static MARKS: LazyLock<Marks> = LazyLock::new(|| {
         leads: [false; 256],
         foreign: Vec::new(),
     };
+    // Each search of the words for one piece would cost more than all the rest of this.
+    let mut common: Vec<&[u8]> = COMMON.windows(PIECE).collect();
+    common.sort_unstable();
     for mark in all {
         match mark.text {
-            text if text.len() >= LONG => marks.add_long(&mark),
+            text if text.len() >= LONG => marks.add_long(&mark, &common),
             [first, ..] if first.is_ascii() => {
                 if let Some(leads) = marks.leads.get_mut(usize::from(*first)) {
                     *leads = true;
@@ -144,11 +147,10 @@ impl Scan {
 }
 
 impl Marks {
-    fn add_long(&mut self, mark: &Mark) {
+    fn add_long(&mut self, mark: &Mark, common: &[&[u8]]) {
         let text = mark.text;
         let rare = |at: usize| -> u32 { text.iter().skip(at).take(PIECE).map(|byte| rarity(*byte)).sum() };
-        let uncommon =
-            |at: usize| text.get(at..at + PIECE).is_some_and(|piece| memchr::memmem::find(COMMON, piece).is_none());
+        let uncommon = |at: usize| text.get(at..at + PIECE).is_some_and(|piece| common.binary_search(&piece).is_err());
         // The two pieces together decide how often a line is looked at for nothing.
         let worth = |at: &usize| (uncommon(*at) && uncommon(at + 1), rare(*at).min(rare(at + 1)));
         let best = (0..=text.len() - LONG).max_by_key(worth).unwrap_or(0);
