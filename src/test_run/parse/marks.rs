@@ -84,9 +84,7 @@ static MARKS: LazyLock<Marks> = LazyLock::new(|| {
         leads: [false; 256],
         foreign: Vec::new(),
     };
-    // Each search of the words for one piece would cost more than all the rest of this.
-    let mut common: Vec<&[u8]> = COMMON.windows(PIECE).collect();
-    common.sort_unstable();
+    let common = Common::new();
     for mark in all {
         match mark.text {
             text if text.len() >= LONG => marks.add_long(&mark, &common),
@@ -146,13 +144,41 @@ impl Scan {
     }
 }
 
+/// The pieces of [`COMMON`], by their hashes: this is made in every run, however little there is to read, and a stranger
+/// taken for one of them is only passed over.
+struct Common(Box<[u64; WORDS]>);
+
+impl Common {
+    fn new() -> Self {
+        let mut words = Box::new([0; WORDS]);
+        for piece in COMMON.array_windows::<PIECE>() {
+            let hash = hash_of(u32::from_le_bytes(*piece));
+            if let Some(word) = words.get_mut(word_of(hash)) {
+                *word |= 1 << bit_of(hash);
+            }
+        }
+        Self(words)
+    }
+
+    fn holds(&self, piece: &[u8]) -> bool {
+        let Some(piece) = piece.first_chunk::<PIECE>() else { return true };
+        let hash = hash_of(u32::from_le_bytes(*piece));
+        self.0.get(word_of(hash)).is_some_and(|word| word >> bit_of(hash) & 1 == 1)
+    }
+}
+
 impl Marks {
-    fn add_long(&mut self, mark: &Mark, common: &[&[u8]]) {
+    fn add_long(&mut self, mark: &Mark, common: &Common) {
         let text = mark.text;
-        let rare = |at: usize| -> u32 { text.iter().skip(at).take(PIECE).map(|byte| rarity(*byte)).sum() };
-        let uncommon = |at: usize| text.get(at..at + PIECE).is_some_and(|piece| common.binary_search(&piece).is_err());
+        let worth_of = |at: usize| {
+            let piece = text.get(at..at + PIECE).unwrap_or_default();
+            (!common.holds(piece), piece.iter().map(|byte| rarity(*byte)).sum::<u32>())
+        };
         // The two pieces together decide how often a line is looked at for nothing.
-        let worth = |at: &usize| (uncommon(*at) && uncommon(at + 1), rare(*at).min(rare(at + 1)));
+        let worth = |at: &usize| {
+            let (one, other) = (worth_of(*at), worth_of(at + 1));
+            (one.0 && other.0, one.1.min(other.1))
+        };
         let best = (0..=text.len() - LONG).max_by_key(worth).unwrap_or(0);
         for offset in [best, best + 1] {
             let bytes = text.get(offset..offset + PIECE).and_then(|piece| <[u8; PIECE]>::try_from(piece).ok());
