@@ -131,6 +131,11 @@ fn access(environment: &Environment, checkout: &Path, url: &str) -> Option<Acces
     given.or_else(left).or_else(|| forge::token(environment).map(Access::Token))
 }
 
+/// The token that pushes, where it is another than the API's.
+fn given(environment: &Environment, checkout: &Path, url: &str) -> Option<SecretString> {
+    forge::push_token(environment).or_else(|| left_in(environment, checkout, url).and_then(|left| left.token))
+}
+
 /// The credential that a job's checkout left; on somebody's own machine git's settings are nobody else's.
 pub(super) fn left_in(environment: &Environment, checkout: &Path, url: &str) -> Option<Left> {
     environment.in_actions().then(|| left_by_checkout(checkout, url)).flatten()
@@ -160,12 +165,20 @@ pub(super) fn outside(setup: &Setup<'_>, state: &RunState, signals: &Stop) -> an
     let environment = setup.environment;
     let place = (destination.api_url.as_str(), &destination.repository);
     let connect = |token| forge::connect(environment, place, token, Arc::clone(&setup.clock), signals.clone());
-    let github = forge::token(environment).map(connect).transpose();
-    let github = github.map_err(|error| Failure::usage(error.to_string()))?;
+    let connected =
+        |token: Option<SecretString>| token.map(connect).transpose().map_err(|error| Failure::usage(error.to_string()));
+    let github = connected(forge::token(environment))?;
+    let committer = match state.plan.github.sign_commits.then(|| given(environment, setup.checkout, &destination.url()))
+    {
+        Some(Some(token)) => connected(Some(token))?,
+        Some(None) => github.clone(),
+        None => None,
+    };
     let run = setup.context.map(|context| &context.run);
     Ok(Some(Outside {
         remote: Remote { url: destination.url(), access: access(environment, setup.checkout, &destination.url()) },
         github,
+        committer,
         environment: environment.raw().clone(),
         own_run: run.map(|run| run.id),
         own_workflows: run.and_then(|run| run.workflow_path.clone()).into_iter().collect(),

@@ -11,7 +11,7 @@ use super::environment::Environment;
 use super::plan::{self, Flags, Resolved};
 use super::setup::{self, Setup};
 use super::{Failure, run};
-use crate::config::{Plan, Sandbox};
+use crate::config::{CLOSING, Plan, Sandbox};
 use crate::domain::outcome::{EXIT_NOT_FIXED, EXIT_SUCCESS};
 use crate::report::plain;
 
@@ -37,6 +37,8 @@ impl Finding {
 
     /// A problem whose message says how to mend it, as all of ours do.
     fn told(about: &'static str, message: &str) -> Self {
+        // What stands below a list of errors has nothing to say on a line of its own.
+        let message = message.trim_end().trim_end_matches(CLOSING);
         match message.split_once("→ Fix:") {
             Some((said, fix)) => Self::problem(about, said.trim(), fix.trim()),
             None => Self::problem(about, message.trim(), "see above"),

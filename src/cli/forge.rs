@@ -12,7 +12,9 @@ use crate::domain::clock::{Clock, SystemClock};
 use crate::domain::outcome::EXIT_REFUSED;
 use crate::domain::stop::Stop;
 use crate::github::{Connection, GitHub, GithubError, TokenKind};
-use crate::lifecycle::gate;
+use crate::lifecycle::gate::facts::Facts;
+use crate::lifecycle::gate::{self, Stage};
+use crate::lifecycle::state::RunState;
 
 /// The variables that may hold the token for the API, the first present one wins.
 const TOKENS: [&str; 3] = ["UPSHIFT_GITHUB_TOKEN", "GITHUB_TOKEN", "GH_TOKEN"];
@@ -77,21 +79,60 @@ pub(super) fn connect(
 /// # Errors
 /// A refusal, with its reason (exit 6).
 pub(super) async fn admit(context: &mut CiContext, skip_label: &str, environment: &Environment) -> anyhow::Result<()> {
-    if !gate::asks(context) {
-        return Ok(());
+    let Some((_, facts)) = look(context, environment).await? else { return Ok(()) };
+    if let Some(why) = gate::judge(context, &facts, skip_label, Stage::Begins) {
+        return Err(refused(why));
     }
-    let refused = |why: String| Failure::with_code(EXIT_REFUSED, format!("✖ Refused: {why}"));
+    gate::facts::pin(context, &facts);
+    Ok(())
+}
+
+/// Asks whether whoever triggered this may have a run go on. What the run itself has pushed meanwhile is no reason against it, also
+/// where the process died before it could record that.
+///
+/// # Errors
+/// A refusal, with its reason (exit 6).
+pub(super) async fn admit_again(
+    context: &mut CiContext,
+    state: &RunState,
+    environment: &Environment,
+) -> anyhow::Result<()> {
+    let Some((github, facts)) = look(context, environment).await? else { return Ok(()) };
+    let now = facts.pull.as_ref().map(|pull| &pull.head.sha);
+    let mut delivered = state.delivery.commit.clone();
+    if let Some(now) = now.filter(|now| Some(*now) != delivered.as_ref() && Some(*now) != context.head_sha.as_ref()) {
+        let head = github.commit(&now.0).await.map_err(unknown)?;
+        if gate::run_of(&head.message) == Some(state.run_id.0.as_str()) {
+            delivered = Some(now.clone());
+        }
+    }
+    let stage = Stage::GoesOn { delivered: delivered.as_ref() };
+    if let Some(why) = gate::judge(context, &facts, &state.plan.github.skip_label, stage) {
+        return Err(refused(why));
+    }
+    gate::facts::pin(context, &facts);
+    Ok(())
+}
+
+fn refused(why: String) -> anyhow::Error {
+    Failure::with_code(EXIT_REFUSED, format!("✖ Refused: {why}"))
+}
+
+fn unknown(error: GithubError) -> anyhow::Error {
+    refused(format!("it cannot be told who may start this: {error}"))
+}
+
+/// Looks up what the gate has to know; nothing where the trigger alone tells enough.
+async fn look(context: &CiContext, environment: &Environment) -> anyhow::Result<Option<(GitHub, Facts)>> {
+    if !gate::asks(context) {
+        return Ok(None);
+    }
     let Some(token) = token(environment) else {
         return Err(refused(
             "there is no token to ask with who may write here\n→ Fix: give the step the input `github-token`, or GITHUB_TOKEN".to_owned(),
         ));
     };
-    let unknown = |error: GithubError| refused(format!("it cannot be told who may start this: {error}"));
     let github = client(environment, &context.api_url, &context.repository, token).map_err(unknown)?;
     let facts = gate::facts::look(&github, context).await.map_err(unknown)?;
-    if let Some(why) = gate::judge(context, &facts, skip_label) {
-        return Err(refused(why));
-    }
-    gate::facts::pin(context, &facts);
-    Ok(())
+    Ok(Some((github, facts)))
 }

@@ -3,6 +3,7 @@
 //! Owns how a person meets upshift: flags, exit codes, what goes to which stream. Wires the layers below and decides nothing
 //! about a run. Start reading at [`main`].
 
+mod base;
 pub mod check;
 mod commenting;
 mod context;

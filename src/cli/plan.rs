@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 
+use super::base::Base;
 use super::environment::{Environment, current_dir, from_here};
 use super::{Failure, context, models};
 use crate::config::{
@@ -137,39 +138,83 @@ pub(super) fn resolve_settings(
     if let Some(why) = gate::refusal(context.as_ref()) {
         return Err(Failure::with_code(EXIT_REFUSED, format!("✖ Refused: {why}")));
     }
-    let trust = Trust::of(context.as_ref());
-    let mut sources = gather(flags, environment, &checkout, trust);
+    let files = Files::of(context.as_ref(), environment, &checkout)?;
+    let mut sources = gather(flags, environment, &files);
     sources.build.default_push =
         context.as_ref().map(|context| if context.is_about_a_pull_request() { Push::Commit } else { Push::Pr });
+    let told = files.told(&mut sources, &checkout)?;
     let mut plan =
         config::resolve(&sources, &catalogue_for_config()).map_err(|errors| Failure::usage(errors.to_string()))?;
-    let path = sources.config_path();
-    if trust == Trust::Nobody && from_here(&checkout, path).exists() {
-        plan.warnings.push(format!(
-            "{path} was not read: in a pull request it could be the sender's; give the settings as inputs or UPSHIFT_* variables"
-        ));
-    }
+    plan.warnings.extend(told);
     models::learn_cassettes(&mut plan, &checkout)?;
     Ok(Resolved { plan, checkout, context })
 }
 
-/// Whose configuration files are read.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Trust {
-    /// Those of the checkout.
-    Checkout,
-    /// None: whoever sends a pull request may have written them.
-    Nobody,
+/// Where configuration files are read.
+enum Files<'a> {
+    /// In the checkout.
+    Checkout(&'a Path),
+    /// At the base of the pull request.
+    Base(Box<Base>),
+    /// Nowhere: whoever sends a pull request may have written those of the checkout.
+    Nowhere,
 }
 
-impl Trust {
-    fn of(context: Option<&CiContext>) -> Self {
-        if gate::distrusts_checkout(context) { Self::Nobody } else { Self::Checkout }
+impl<'a> Files<'a> {
+    fn of(context: Option<&CiContext>, environment: &Environment, checkout: &'a Path) -> anyhow::Result<Self> {
+        let Some(context) = context.filter(|context| gate::distrusts_checkout(Some(context))) else {
+            return Ok(Self::Checkout(checkout));
+        };
+        match Base::open(context, environment, checkout)? {
+            None => Ok(Self::Nowhere),
+            Some(Ok(base)) => Ok(Self::Base(Box::new(base))),
+            Some(Err(error)) => Err(unreadable(&error.to_string())),
+        }
+    }
+
+    fn read(&self, path: &str) -> NamedFile {
+        let content = match self {
+            Self::Checkout(checkout) => read_file(checkout, path),
+            Self::Base(base) => base.read(path),
+            Self::Nowhere => FileContent::Missing,
+        };
+        NamedFile { path: path.to_owned(), content }
+    }
+
+    /// What is to be said of a configuration file that does not come from the checkout, and of one that stays unread. One that the
+    /// base does not have is none, also where it is named.
+    ///
+    /// # Errors
+    /// The base cannot be read (exit 6).
+    fn told(&self, sources: &mut Sources, checkout: &Path) -> anyhow::Result<Option<String>> {
+        let Some(NamedFile { path, content }) = sources.config_file.clone() else { return Ok(None) };
+        let theirs = read_file(checkout, &path);
+        let place = match self {
+            Self::Checkout(_) => return Ok(None),
+            Self::Base(base) => base.place(),
+            Self::Nowhere => "the commit that it goes to, which cannot be read without a token".to_owned(),
+        };
+        if let FileContent::Unreadable(why) = &content {
+            return Err(unreadable(&format!("{path}, {place}: {why}")));
+        }
+        let is_missing = content == FileContent::Missing;
+        if is_missing {
+            sources.config_file = None;
+        }
+        let named = sources.setting(Setting::Config).is_some();
+        let is_silent = theirs == content || (theirs == FileContent::Missing && !named);
+        Ok((!is_silent || (named && is_missing)).then(|| {
+            if is_missing {
+                format!("{path} was not read: in a pull request it counts as it is in {place}, and there is none")
+            } else {
+                format!("{path} counts as it is in {place}: in the checkout it could be the sender's")
+            }
+        }))
     }
 }
 
 /// Reads the files that may be trusted; resolves and refuses nothing.
-fn gather(flags: Settings, environment: &Environment, checkout: &Path, trust: Trust) -> Sources {
+fn gather(flags: Settings, environment: &Environment, files: &Files<'_>) -> Sources {
     let mut sources = Sources {
         flags,
         env: environment.text(),
@@ -177,20 +222,25 @@ fn gather(flags: Settings, environment: &Environment, checkout: &Path, trust: Tr
         tiers_file: None,
         build: Build { default_push: None, confinement: true, frameworks: test_run::frameworks() },
     };
-    let trusted = trust == Trust::Checkout;
-    let path = sources.config_path();
-    sources.config_file = Some(if trusted { read_named(checkout, path) } else { missing(path) });
-    let tiers = sources.tiers_path();
-    sources.tiers_file = tiers.map(|path| if trusted { read_named(checkout, path) } else { unread(path) });
+    sources.config_file = Some(files.read(sources.config_path()));
+    let tiers = sources.tiers_path().map(|path| files.read(path));
+    sources.tiers_file = tiers;
     sources
 }
 
-/// Where a run in this folder would write its audit log; needs neither a sound configuration nor an open gate.
+/// Where a run in this folder would write its audit log; needs neither a sound configuration nor an open gate, and asks nobody.
 pub(super) fn audit_path(flag: Option<&str>, environment: &Environment, checkout: &Path) -> String {
     let mut flags = Settings::default();
     flags.set(Setting::AuditDb, flag.map(str::to_owned));
-    let trust = context::read(environment).map_or(Trust::Nobody, |context| Trust::of(context.as_ref()));
-    config::audit_path(&gather(flags, environment, checkout, trust))
+    let trusted = context::read(environment).is_ok_and(|context| !gate::distrusts_checkout(context.as_ref()));
+    let files = if trusted { Files::Checkout(checkout) } else { Files::Nowhere };
+    config::audit_path(&gather(flags, environment, &files))
+}
+
+fn unreadable(why: &str) -> anyhow::Error {
+    let why =
+        format!("✖ Refused: the configuration cannot be read from the commit that the pull request goes to: {why}");
+    Failure::with_code(EXIT_REFUSED, why)
 }
 
 /// Refuses a plan that asks for what this build cannot do (exit 6).
@@ -201,19 +251,9 @@ pub(super) fn refuse(plan: &Plan) -> anyhow::Result<()> {
     Err(Failure::with_code(EXIT_REFUSED, format!("✖ Refused: {}", plan.refusals.join("\n✖ Refused: "))))
 }
 
-fn missing(path: &str) -> NamedFile {
-    NamedFile { path: path.to_owned(), content: FileContent::Missing }
-}
-
-/// A tiers file of a pull request's checkout.
-fn unread(path: &str) -> NamedFile {
-    let why = "in a pull request it could be the sender's, so it is not read; give the ladder inline or as a shorthand";
-    NamedFile { path: path.to_owned(), content: FileContent::Unreadable(why.to_owned()) }
-}
-
-fn read_named(checkout: &Path, path: &str) -> NamedFile {
+fn read_file(checkout: &Path, path: &str) -> FileContent {
     let file = from_here(checkout, path);
-    let content = match std::fs::metadata(&file) {
+    match std::fs::metadata(&file) {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => FileContent::Missing,
         Err(error) => FileContent::Unreadable(error.to_string()),
         Ok(meta) if meta.len() > MAX_CONFIG_BYTES => {
@@ -223,8 +263,7 @@ fn read_named(checkout: &Path, path: &str) -> NamedFile {
             Ok(text) => FileContent::Text(text),
             Err(error) => FileContent::Unreadable(error.to_string()),
         },
-    };
-    NamedFile { path: path.to_owned(), content }
+    }
 }
 
 /// What configuration may ask of the catalogue, which stands right of it.

@@ -7,12 +7,12 @@ use clap::Args as ClapArgs;
 
 use super::environment::{Environment, current_dir};
 use super::setup::{self, Setup};
-use super::{Failure, context, plan, report};
+use super::{Failure, context, forge, plan, report};
 use crate::audit::{AuditError, Journal, LoadedRun, Reader, RunStatus};
 use crate::config::Plan;
 use crate::domain::event::Event;
 use crate::domain::outcome::EXIT_REFUSED;
-use crate::lifecycle;
+use crate::lifecycle::{self, gate};
 
 /// What `resume` takes.
 #[derive(Debug, ClapArgs)]
@@ -44,8 +44,14 @@ async fn go_on(args: Args, environment: &Environment) -> anyhow::Result<u8> {
     at_home(&loaded, &state.plan, &checkout)?;
     state.plan.audit = Some(path.clone());
     let plan = state.plan.clone();
-    let context =
-        context::read(environment).map_err(|error| Failure::with_code(EXIT_REFUSED, format!("✖ Refused: {error}")))?;
+    let refused = |why: String| Failure::with_code(EXIT_REFUSED, format!("✖ Refused: {why}"));
+    let mut context = context::read(environment).map_err(|error| refused(error.to_string()))?;
+    if let Some(why) = gate::refusal(context.as_ref()) {
+        return Err(refused(why));
+    }
+    if let Some(context) = &mut context {
+        forge::admit_again(context, &state, environment).await?;
+    }
     let setup = Setup::new(&checkout, environment, Some(&plan), context.as_ref());
     let mut store = setup.open_store(Some(&path))?;
     let workspace = setup.open_workspace(&state.plan).await?;
@@ -61,6 +67,10 @@ async fn go_on(args: Args, environment: &Environment) -> anyhow::Result<u8> {
         journal.listen(listener);
     }
     journal.tell(&invocation);
+    if let Some(end) = lifecycle::end_of(&loaded, &state) {
+        super::say("The run has ended already; how is told once more.");
+        journal.emit(end);
+    }
     if lost > 0 {
         super::say(&format!(
             "⚠ {lost} model call(s) were under way when the run was killed: counted at their worst case"

@@ -219,6 +219,8 @@ object! {
         "commitMessage" commit_message: String = "built in";
         /// Who is named as the author of that commit, as `Name <address>`.
         "commitAuthor" commit_author: CommitAuthor = "github-actions[bot]";
+        /// Whether the commit is made through the API, where GitHub signs it: with the job's own token or an App's.
+        "signCommits" sign_commits: bool = "false";
         /// Whether a pull request is opened as a draft.
         "draft" draft: bool = "false";
     }

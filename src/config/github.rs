@@ -70,6 +70,7 @@ pub(super) fn github(picker: &Picker<'_>) -> GithubPlan {
                 |author| author.0.clone(),
             )
             .map(|author| author.0),
+        sign_commits: rest.take("signCommits", Some(Setting::SignCommits), |g| g.sign_commits, false, bool::to_string),
         draft: rest.take("draft", None, |g| g.draft, false, bool::to_string),
     }
 }

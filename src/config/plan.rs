@@ -133,6 +133,9 @@ pub struct GithubPlan {
     /// Who is named as its author, as `Name <address>`; `None` is the account of a workflow's own token.
     #[serde(default)]
     pub commit_author: Option<String>,
+    /// Whether it is made through the API, where GitHub signs it.
+    #[serde(default)]
+    pub sign_commits: bool,
     /// Whether a pull request is opened as a draft.
     #[serde(default)]
     pub draft: bool,

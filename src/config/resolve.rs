@@ -19,7 +19,7 @@ use super::sources::{Catalogue, FileContent, Setting, Sources};
 use super::{estimate, github, suggest};
 
 /// Variables of ours that are no settings.
-const OTHER_VARIABLES: [&str; 9] = [
+const OTHER_VARIABLES: [&str; 10] = [
     "UPSHIFT_ACTION",
     "UPSHIFT_BIN",
     "UPSHIFT_GITHUB_TOKEN",
@@ -29,6 +29,7 @@ const OTHER_VARIABLES: [&str; 9] = [
     "UPSHIFT_CRASH_AFTER",
     "UPSHIFT_GUARD_OFF",
     "UPSHIFT_HANDED_OVER",
+    "UPSHIFT_LEAP",
 ];
 
 /// Resolves a run's configuration.
@@ -140,6 +141,11 @@ fn assemble(
     let worst_case = estimate::worst_case(&ladder, &uncapped, &budget);
     warnings.append(&mut registry.warnings);
     warnings.extend(cap_warnings(&ladder, &budget));
+    if github.sign_commits && github.commit_author.is_some() {
+        let message =
+            "github.commitAuthor has no effect with signCommits: GitHub signs what the token's own account makes";
+        warnings.push(message.to_owned());
+    }
     if let Some(why) = drafted.built_in {
         warnings.push(format!("no ladder is configured: {why}; the run costs at most {}", worst_case.to_cents()));
     }

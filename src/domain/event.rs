@@ -311,6 +311,20 @@ pub struct BaselineFinished {
     pub passed: u64,
     /// How long it took, in milliseconds, re-runs included.
     pub duration_ms: u64,
+    /// Where the first of the failing tests stand, as far as the framework tells.
+    #[serde(default)]
+    pub places: Vec<TestPlace>,
+}
+
+/// Where a test stands.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TestPlace {
+    /// Its name.
+    pub test: String,
+    /// The file, from the top of the checkout.
+    pub file: String,
+    /// The line, from 1.
+    pub line: Option<u32>,
 }
 
 /// How a run ended.

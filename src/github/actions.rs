@@ -283,16 +283,23 @@ pub struct CiFacts {
     pub runs: Vec<WorkflowRun>,
 }
 
+/// Nothing, where the forge has no such thing: that the commit is there and may be read is known by then.
+fn known<T>(found: Result<Vec<T>, GithubError>) -> Result<Vec<T>, GithubError> {
+    found.or_else(|error| if error.is_missing_endpoint() { Ok(Vec::new()) } else { Err(error) })
+}
+
 impl GitHub {
     /// Everything that CI says about a commit; asking again is free while nothing changes.
     ///
     /// # Errors
     /// Any [`GithubError`].
     pub async fn ci_facts(&self, sha: &CommitSha) -> Result<CiFacts, GithubError> {
+        // Gitea and Forgejo show their Actions as statuses, and know no check runs.
+        let statuses = self.statuses(sha).await?;
         Ok(CiFacts {
-            runs: self.workflow_runs(sha).await?,
-            checks: self.check_runs(sha).await?,
-            statuses: self.statuses(sha).await?,
+            runs: known(self.workflow_runs(sha).await)?,
+            checks: known(self.check_runs(sha).await)?,
+            statuses,
         })
     }
 

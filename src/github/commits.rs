@@ -9,7 +9,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::client::{Call, GitHub};
-use super::error::{GithubError, Permission};
+use super::error::{GithubError, Permission, shown};
 use super::path::escaped_path;
 use crate::domain::units::CommitSha;
 
@@ -29,6 +29,8 @@ pub enum FileContent {
     Plain(Vec<u8>),
     /// A file that may be run.
     Executable(Vec<u8>),
+    /// A symbolic link: the path that it leads to.
+    Link(Vec<u8>),
     /// Gone.
     Deleted,
 }
@@ -46,6 +48,8 @@ pub struct NewCommit {
     pub message: String,
     /// What changes.
     pub files: Vec<FileChange>,
+    /// Whether it must be signed.
+    pub signature: Signature,
 }
 
 /// Whether a branch is there already.
@@ -64,11 +68,43 @@ pub enum Committed {
     Done(CommitSha),
     /// The branch had moved meanwhile; nothing was overwritten.
     HeadMoved,
+    /// GitHub did not sign it, and the branch was left as it is: the reason, in GitHub's word.
+    Unsigned(String),
+}
+
+/// Whether a commit must be signed by the forge.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Signature {
+    /// The branch is not moved to one that is not.
+    Required,
+    /// It does not matter.
+    Optional,
 }
 
 #[derive(Deserialize)]
 struct Sha {
     sha: String,
+}
+
+#[derive(Deserialize)]
+struct GitCommit {
+    tree: Sha,
+    #[serde(default)]
+    parents: Vec<Sha>,
+}
+
+#[derive(Deserialize)]
+struct Made {
+    sha: String,
+    verification: Option<Verification>,
+}
+
+#[derive(Default, Deserialize)]
+struct Verification {
+    #[serde(default)]
+    verified: bool,
+    #[serde(default, deserialize_with = "super::text_or_null")]
+    reason: String,
 }
 
 const CONTENTS: &str = "contents";
@@ -97,10 +133,6 @@ impl GitHub {
     /// # Errors
     /// Any [`GithubError`].
     pub async fn commit_files(&self, new: &NewCommit) -> Result<Committed, GithubError> {
-        #[derive(Deserialize)]
-        struct GitCommit {
-            tree: Sha,
-        }
         let path = self.at(format!("/git/commits/{}", escaped_path(&new.parent.0)));
         let parent = self.read::<GitCommit>(Call::get(path, "read the parent commit", Permission::read(CONTENTS)));
         let base_tree = parent.await?.tree.sha.clone();
@@ -110,11 +142,30 @@ impl GitHub {
         }
         let tree = self.make("/git/trees", &json!({ "base_tree": base_tree, "tree": entries }), "store a tree").await?;
         let body = json!({ "message": new.message, "tree": tree, "parents": [new.parent.0] });
-        let commit = self.make("/git/commits", &body, "make a commit").await?;
-        self.move_branch(new, CommitSha(commit)).await
+        let call =
+            Call::write(Method::POST, self.at("/git/commits"), &body, "make a commit", Permission::write(CONTENTS));
+        // Twice leaves one unused.
+        let made: Made = self.wrote(call.repeatable()).await?;
+        let verification = made.verification.unwrap_or_default();
+        if new.signature == Signature::Required && !verification.verified {
+            return Ok(Committed::Unsigned(shown(&verification.reason)));
+        }
+        self.move_branch(new, CommitSha(made.sha)).await
     }
 
-    /// Stores something that its content names: doing it twice is doing it once (a commit twice leaves one unused).
+    /// Whether a commit is the one that would be made: of this tree, on top of this parent alone.
+    ///
+    /// # Errors
+    /// Any [`GithubError`].
+    pub async fn is_made(&self, commit: &CommitSha, parent: &CommitSha, tree: &str) -> Result<bool, GithubError> {
+        let path = self.at(format!("/git/commits/{}", escaped_path(&commit.0)));
+        let call = Call::get(path, format!("read commit {commit}"), Permission::read(CONTENTS));
+        let found = self.read::<GitCommit>(call).await?;
+        let parents: Vec<&str> = found.parents.iter().map(|parent| parent.sha.as_str()).collect();
+        Ok(found.tree.sha == tree && parents == [parent.0.as_str()])
+    }
+
+    /// Stores something that its content names: doing it twice is doing it once.
     async fn make(&self, route: &str, body: &Value, doing: &str) -> Result<String, GithubError> {
         let call = Call::write(Method::POST, self.at(route), body, doing, Permission::write(CONTENTS)).repeatable();
         Ok(self.wrote::<Sha>(call).await?.sha)
@@ -124,6 +175,7 @@ impl GitHub {
         let (mode, bytes) = match &file.content {
             FileContent::Plain(bytes) => ("100644", bytes),
             FileContent::Executable(bytes) => ("100755", bytes),
+            FileContent::Link(target) => ("120000", target),
             FileContent::Deleted => {
                 return Ok(json!({ "path": file.path, "mode": "100644", "type": "blob", "sha": null }));
             }

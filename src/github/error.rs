@@ -223,6 +223,12 @@ impl GithubError {
         matches!(self, Self::NotFound { .. })
     }
 
+    /// Whether the forge may not know such a request at all: Gitea and Forgejo answer so to what GitHub alone has.
+    #[must_use]
+    pub fn is_missing_endpoint(&self) -> bool {
+        matches!(self, Self::NotFound { .. } | Self::Refused { status: 404 | 405 | 501, .. })
+    }
+
     /// Whether nothing can succeed with this token any more.
     #[must_use]
     pub fn is_token_refused(&self) -> bool {

@@ -58,7 +58,7 @@ pub use actions::{
 pub use artifacts::{Artifact, ArtifactRun};
 pub use client::{Connection, GitHub, Usage};
 pub use comments::{CommentId, CommentPlace, CommentSlot, IssueComment, MAX_COMMENT_CHARS, Posted, Reaction, Upserted};
-pub use commits::{BranchPlace, Committed, FileChange, FileContent, NewCommit};
+pub use commits::{BranchPlace, Committed, FileChange, FileContent, NewCommit, Signature};
 pub use error::{Access, GithubError, Limit, Permission, TokenHistory};
 pub use logs::JobLog;
 pub use people::{ACTIONS_BOT, Identity, RepoRole, TokenKind, User};

@@ -8,6 +8,8 @@ use super::client::{Call, GitHub};
 use super::error::{GithubError, Permission};
 use super::path::escaped;
 
+/// Whose name the comments of a job's own token bear on Gitea and on Forgejo.
+const GITEA_BOTS: [&str; 2] = ["gitea-actions", "forgejo-actions"];
 /// The account of a workflow's own token.
 pub const ACTIONS_BOT: &str = "github-actions[bot]";
 
@@ -51,6 +53,8 @@ pub enum RepoRole {
 pub enum Identity {
     /// Those of this account.
     Login(String),
+    /// Those of one of these accounts.
+    OneOf(&'static [&'static str]),
     /// An app's, whose name the API does not tell its token: any bot's that begin with our marker.
     SomeBot,
 }
@@ -61,6 +65,7 @@ impl Identity {
     pub fn is(&self, user: &User) -> bool {
         match self {
             Self::Login(login) => login.eq_ignore_ascii_case(&user.login),
+            Self::OneOf(logins) => logins.iter().any(|login| login.eq_ignore_ascii_case(&user.login)),
             Self::SomeBot => user.is_bot(),
         }
     }
@@ -85,6 +90,7 @@ impl GitHub {
         match self.read::<User>(call).await {
             Ok(user) => Ok(Identity::Login(user.login.clone())),
             Err(GithubError::Forbidden { .. } | GithubError::NotFound { .. }) => Ok(match token {
+                TokenKind::Job if self.shared.wire.is_gitea() => Identity::OneOf(&GITEA_BOTS),
                 TokenKind::Job => Identity::Login(ACTIONS_BOT.to_owned()),
                 TokenKind::Given => Identity::SomeBot,
             }),

@@ -173,7 +173,10 @@ impl Commit {
 #[derive(Deserialize)]
 struct RawCommit {
     sha: String,
-    commit: RawGitCommit,
+    commit: Option<RawGitCommit>,
+    /// Where the answer is git's own commit.
+    #[serde(default, deserialize_with = "super::text_or_null")]
+    message: String,
     #[serde(default)]
     author: Value,
 }
@@ -187,7 +190,8 @@ impl From<RawCommit> for Commit {
     fn from(raw: RawCommit) -> Self {
         // An unknown author is null, and on some answers an empty object.
         let author = serde_json::from_value(raw.author).ok();
-        Self { sha: CommitSha(raw.sha), message: raw.commit.message, author }
+        let message = raw.commit.map_or(raw.message, |commit| commit.message);
+        Self { sha: CommitSha(raw.sha), message, author }
     }
 }
 
@@ -321,8 +325,16 @@ impl GitHub {
     /// Any [`GithubError`].
     pub async fn commit(&self, at: &str) -> Result<Commit, GithubError> {
         let path = self.at(format!("/commits/{}?per_page=1", escaped(at)));
-        let call = Call::get(path, format!("read commit {at}"), Permission::read("contents"));
-        Ok((*self.read::<Commit>(call).await?).clone())
+        let call = |path| Call::get(path, format!("read commit {at}"), Permission::read("contents"));
+        match self.read::<Commit>(call(path)).await {
+            Ok(commit) => Ok((*commit).clone()),
+            // Gitea and Forgejo have it elsewhere.
+            Err(error) if error.is_missing_endpoint() => {
+                let elsewhere = call(self.at(format!("/git/commits/{}", escaped(at))));
+                self.read::<Commit>(elsewhere).await.map(|commit| (*commit).clone()).map_err(|_other| error)
+            }
+            Err(error) => Err(error),
+        }
     }
 
     /// How `head` lies to `base`.
@@ -333,5 +345,21 @@ impl GitHub {
         let path = self.at(format!("/compare/{}...{}?per_page={PER_PAGE}", escaped(base), escaped(head)));
         let call = Call::get(path, format!("compare {base} with {head}"), Permission::read("contents"));
         Ok((*self.read::<Comparison>(call).await?).clone())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Commit;
+
+    #[test]
+    fn a_commits_message_is_read_wherever_the_forge_has_it() {
+        for answer in [
+            r#"{"sha":"1f","commit":{"message":"fix"},"author":null}"#,
+            r#"{"sha":"1f","message":"fix","author":{"name":"A","email":"a@example.invalid"}}"#,
+        ] {
+            let commit: Commit = serde_json::from_str(answer).unwrap();
+            assert_eq!((commit.sha.0.as_str(), commit.message.as_str()), ("1f", "fix"), "{answer}");
+        }
     }
 }

@@ -18,6 +18,8 @@ use url::Url;
 use super::error::GithubError;
 use crate::http::{Http, innermost};
 
+/// How the path of Gitea's and Forgejo's API ends.
+const GITEA_API: &str = "/api/v1";
 /// How long one exchange may take: GitHub itself gives up after ten seconds.
 const EXCHANGE: Duration = Duration::from_secs(30);
 /// How long a log or an artifact may take.
@@ -102,6 +104,11 @@ impl Wire {
             return Ok(self.octocrab.get_or_init(|| made));
         }
         self.octocrab.get().ok_or(GithubError::Token)
+    }
+
+    /// Whether the address is that of Gitea's or Forgejo's API.
+    pub(super) fn is_gitea(&self) -> bool {
+        self.base.path().trim_end_matches('/').ends_with(GITEA_API)
     }
 
     fn uri(&self, path: &str) -> Result<Uri, GithubError> {

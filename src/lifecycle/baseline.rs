@@ -1,16 +1,21 @@
 //! The baseline: what fails before any model is asked, and whether it is worth paying for.
 
+use std::path::Component;
+
 use super::engine::{Engine, LifecycleError, interrupted};
 use super::state::{Candidate, Phase};
 use super::{judge, network};
-use crate::domain::event::{BaselineFinished, Event};
+use crate::domain::event::{BaselineFinished, Event, TestPlace};
 use crate::domain::outcome::Outcome;
-use crate::domain::test_report::{RunKind, TestReport};
+use crate::domain::test_report::{RunKind, TestCase, TestReport};
 use crate::domain::units::TreeId;
 use crate::domain::verdict::{Exit, Verdict};
 use crate::policy::verdict::{self, Baseline};
 use crate::process;
 use crate::test_run::{self, Filed, ResultFiles, TestRun};
+
+/// How many failing tests' places are kept: as many as a runner shows beside the code (GITHUB 19).
+const MOST_PLACES: usize = 10;
 
 /// Runs the setup command and the tests, sets flaky tests aside, and decides whether there is something to fix.
 pub(super) async fn run(engine: &mut Engine<'_>) -> Result<(), LifecycleError> {
@@ -21,6 +26,7 @@ pub(super) async fn run(engine: &mut Engine<'_>) -> Result<(), LifecycleError> {
     }
     let start = engine.world.workspace.snapshot().await?;
     engine.state.start = Some(start.clone());
+    engine.world.workspace.remember_files();
     let began = engine.world.clock.monotonic_ms();
     let first = test_run::run(&engine.world.tests, None, &engine.world.stop).await?;
     let first = network::open_if_needed(engine, first).await?;
@@ -37,6 +43,9 @@ pub(super) async fn run(engine: &mut Engine<'_>) -> Result<(), LifecycleError> {
         }
     };
     engine.state.by_products = engine.world.workspace.changed_since(&start).await?.into_iter().collect();
+    // Nobody's change has run yet: what these runs left may stay.
+    engine.world.workspace.remember_files();
+    engine.world.tests.confinement.remember();
     let filed = first.filed.report();
     let filed =
         filed.and_then(|filed| verdict::learn((&first_verdict, &first.report), first.exit, filed, flaky_in_file));
@@ -50,6 +59,7 @@ pub(super) async fn run(engine: &mut Engine<'_>) -> Result<(), LifecycleError> {
         flaky: baseline.flaky.clone(),
         passed: judge::passed(&first.report),
         duration_ms: engine.world.clock.monotonic_ms().saturating_sub(began),
+        places: places(engine, &first.report),
     });
     decide(engine, start, first, verdict, baseline, event);
     Ok(())
@@ -78,6 +88,19 @@ async fn without_result_file(engine: &mut Engine<'_>, first: TestRun) -> Result<
     engine.state.no_result_files = true;
     engine.world.tests.results = ResultFiles::Unwanted;
     Ok(test_run::run(&engine.world.tests, None, &engine.world.stop).await?)
+}
+
+/// Where failing tests stand, in files of the checkout alone: what a framework prints is foreign text.
+fn places(engine: &Engine<'_>, report: &TestReport) -> Vec<TestPlace> {
+    let root = engine.world.workspace.root();
+    let place = |test: &TestCase| {
+        let file = engine.world.tests.cwd.join(test.file.as_ref()?);
+        let within = file.strip_prefix(root).ok()?;
+        let plain = within.components().all(|part| matches!(part, Component::Normal(_)));
+        let named = (plain && file.is_file()).then(|| within.to_str()).flatten()?;
+        Some(TestPlace { test: test.name.clone(), file: named.to_owned(), line: test.line })
+    };
+    report.failing().filter_map(place).take(MOST_PLACES).collect()
 }
 
 /// A broken build fails the same way every time; only tests that ran can be flaky.

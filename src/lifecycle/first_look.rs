@@ -15,24 +15,32 @@ use crate::test_run::{self, TestRun};
 /// Below this a runner's start costs about as much as its tests: looking first would not pay.
 const SLOW_MS: u64 = 2_000;
 
-/// Runs the formerly failing tests alone; a judged run when they are red and no further than the best tree, else `None`.
-pub(super) async fn still_red(
-    engine: &Engine<'_>,
-    baseline: &Baseline,
-) -> Result<Option<(TestRun, Judgement)>, LifecycleError> {
+/// What a first look showed.
+#[derive(Debug)]
+pub(super) enum Look {
+    /// None was taken.
+    NotTaken,
+    /// Nothing to be believed: the whole suite decides.
+    Undecided,
+    /// They are red, and no further than the best tree.
+    Red(Box<(TestRun, Judgement)>),
+}
+
+/// Runs the formerly failing tests alone, where that pays.
+pub(super) async fn still_red(engine: &Engine<'_>, baseline: &Baseline) -> Result<Look, LifecycleError> {
     let state = &engine.state;
     if state.baseline_ms < SLOW_MS {
-        return Ok(None);
+        return Ok(Look::NotTaken);
     }
     let mut tests = engine.world.tests.clone();
     tests.framework = tests.framework.or_else(|| state.framework_seen.clone());
     let wanted = baseline.failing.join("\n");
     if !test_run::can_select(&tests, &wanted) {
-        return Ok(None);
+        return Ok(Look::NotTaken);
     }
     let run = test_run::run(&tests, Some(&wanted), &engine.world.stop).await?;
     let best = state.best.as_ref().map_or(0, |best| best.fixed.len());
-    Ok(judge(baseline, best, &run).map(|judgement| (run, judgement)))
+    Ok(judge(baseline, best, &run).map_or(Look::Undecided, |judgement| Look::Red(Box::new((run, judgement)))))
 }
 
 /// Red, if the run shows it; `best` is how many of the failing tests the best tree has seen passing.

@@ -7,12 +7,25 @@ pub mod facts;
 
 use super::message::RUN_TRAILER;
 use crate::domain::ci::{Account, CiContext, EventKind, PullRequestRef, RepoName};
+use crate::domain::units::CommitSha;
 use crate::github::{ACTIONS_BOT, PullState, RepoRole};
 use facts::{Facts, people};
 
 /// Bots that may trigger a run, by their exact names. Only workflows of the same repository act as this one; any other bot may be
 /// told by strangers what to do.
 const ADMITTED_BOTS: [&str; 1] = [ACTIONS_BOT];
+
+/// Whether a run is to begin or to go on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Stage<'a> {
+    /// It begins.
+    Begins,
+    /// It goes on; what it has delivered already, the head of the pull request may be at.
+    GoesOn {
+        /// Its last commit there, if it pushed one.
+        delivered: Option<&'a CommitSha>,
+    },
+}
 
 /// Why a run may not happen, as far as the trigger itself tells; `None` opens the gate.
 #[must_use]
@@ -41,7 +54,7 @@ pub fn asks(context: &CiContext) -> bool {
 
 /// Why a run may not happen after all that was looked up; `None` opens the gate.
 #[must_use]
-pub fn judge(context: &CiContext, facts: &Facts, skip_label: &str) -> Option<String> {
+pub fn judge(context: &CiContext, facts: &Facts, skip_label: &str, stage: Stage<'_>) -> Option<String> {
     let people = people(context);
     if people.is_empty() {
         return Some(
@@ -51,7 +64,7 @@ pub fn judge(context: &CiContext, facts: &Facts, skip_label: &str) -> Option<Str
     people
         .into_iter()
         .find_map(|person| stranger(context, person, facts))
-        .or_else(|| pull_request(context, facts, skip_label))
+        .or_else(|| pull_request(context, facts, skip_label, stage))
         .or_else(|| own_commit(context, facts))
 }
 
@@ -76,7 +89,7 @@ fn stranger(context: &CiContext, person: &Account, facts: &Facts) -> Option<Stri
     })
 }
 
-fn pull_request(context: &CiContext, facts: &Facts, skip_label: &str) -> Option<String> {
+fn pull_request(context: &CiContext, facts: &Facts, skip_label: &str, stage: Stage<'_>) -> Option<String> {
     let labels = match &context.pull_request {
         PullRequestRef::Known(pull) => pull.labels.as_slice(),
         PullRequestRef::None | PullRequestRef::Number(_) | PullRequestRef::Head => &[],
@@ -88,6 +101,12 @@ fn pull_request(context: &CiContext, facts: &Facts, skip_label: &str) -> Option<
     let pull = facts.pull.as_ref()?;
     if let Some(why) = foreign_head(pull.head.repository.as_ref(), &context.repository) {
         return Some(why);
+    }
+    if let Stage::GoesOn { delivered: Some(delivered) } = stage
+        && (pull.state != PullState::Open || pull.head.sha == *delivered)
+    {
+        // Merged or closed meanwhile: the breakpoint says what that means.
+        return None;
     }
     if pull.state != PullState::Open {
         let number = pull.number;
@@ -118,8 +137,16 @@ fn own_commit(context: &CiContext, facts: &Facts) -> Option<String> {
 
 /// Whether the last paragraph of a commit's message holds our trailer.
 fn is_ours(message: &str) -> bool {
+    run_of(message).is_some()
+}
+
+/// The run that made a commit, by the trailer in the last paragraph of its message.
+#[must_use]
+pub fn run_of(message: &str) -> Option<&str> {
     let last = message.trim_end().rsplit("\n\n").next().unwrap_or_default();
-    last.lines().any(|line| line.split_once(':').is_some_and(|(key, _)| key.trim().eq_ignore_ascii_case(RUN_TRAILER)))
+    let trailers = last.lines().filter_map(|line| line.split_once(':'));
+    let mut ours = trailers.filter(|(key, _)| key.trim().eq_ignore_ascii_case(RUN_TRAILER));
+    ours.next().map(|(_, run)| run.trim())
 }
 
 fn foreign_head(head: Option<&RepoName>, base: &RepoName) -> Option<String> {

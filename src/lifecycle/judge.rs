@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use super::engine::{Engine, LifecycleError};
-use super::first_look;
+use super::first_look::{self, Look};
 use super::state::Candidate;
 use crate::domain::event::Event;
 use crate::domain::foreign::Foreign;
@@ -48,17 +48,22 @@ pub(super) struct Judged {
 /// ([`tamper`]) is none.
 pub(super) async fn run(engine: &mut Engine<'_>, tree: TreeId, telling: Telling) -> Result<Judged, LifecycleError> {
     let settled = settle(engine, tree).await?;
-    let rewritten = restore_tests(engine).await?;
+    let mut fresh = freshen(engine, &settled.tree).await?;
     let baseline = measure(engine);
     let (run, mut judgement) = match first_look::still_red(engine, &baseline).await? {
-        Some(red) => red,
-        None => whole_suite(engine, &baseline).await?,
+        Look::Red(red) => *red,
+        Look::NotTaken => whole_suite(engine, &baseline, &settled.tree, &mut fresh).await?,
+        Look::Undecided => {
+            fresh.add(freshen(engine, &settled.tree).await?);
+            whole_suite(engine, &baseline, &settled.tree, &mut fresh).await?
+        }
     };
     let watches = engine.world.guards.has(Guard::Rewriting);
-    let forged = if watches { restore_tests(engine).await? } else { Vec::new() };
+    let forged = if watches { restore_tests(engine, &settled.tree).await? } else { Vec::new() };
     let forged = (!forged.is_empty())
         .then(|| format!("the code rewrote test files while they ran (put back): {}", forged.join(", ")));
-    if let (Verdict::Green, Some(reason)) = (&judgement.verdict, forged.or(settled.objection)) {
+    let rewritten = fresh.rewritten;
+    if let (Verdict::Green, Some(reason)) = (&judgement.verdict, forged.or(fresh.objection).or(settled.objection)) {
         judgement.verdict = Verdict::Tampered { reason };
     }
     if telling == Telling::Aloud {
@@ -85,10 +90,16 @@ pub(super) async fn run(engine: &mut Engine<'_>, tree: TreeId, telling: Telling)
 }
 
 /// Runs the whole suite, once more when only tests fail that did not fail at the start.
-async fn whole_suite(engine: &Engine<'_>, baseline: &Baseline) -> Result<(TestRun, Judgement), LifecycleError> {
+async fn whole_suite(
+    engine: &Engine<'_>,
+    baseline: &Baseline,
+    tree: &TreeId,
+    fresh: &mut Fresh,
+) -> Result<(TestRun, Judgement), LifecycleError> {
     let run = test_run::run(&engine.world.tests, None, &engine.world.stop).await?;
     let judgement = judged(baseline, &run);
     if only_new_failures(&judgement, &baseline.failing, &run) {
+        fresh.add(freshen(engine, tree).await?);
         let again = test_run::run(&engine.world.tests, None, &engine.world.stop).await?;
         if again.stopped.is_none() {
             let judgement = judged(baseline, &again);
@@ -226,10 +237,44 @@ fn only_new_failures(judgement: &Judgement, failing: &[String], run: &TestRun) -
     red && run.stopped.is_none() && judgement.fixed.len() == failing.len() && !judgement.new_failures.is_empty()
 }
 
-/// Files that judge (tests, their configuration) and differ from the start are put back; returns which.
-async fn restore_tests(engine: &Engine<'_>) -> Result<Vec<String>, LifecycleError> {
+/// What stood in the way of a run that judges.
+#[derive(Debug, Default)]
+struct Fresh {
+    /// Files that judge, which were put back.
+    rewritten: Vec<String>,
+    /// What cannot be put back.
+    objection: Option<String>,
+}
+
+impl Fresh {
+    fn add(&mut self, more: Self) {
+        self.rewritten.extend(more.rewritten);
+        self.objection = self.objection.take().or(more.objection);
+    }
+}
+
+/// Makes the world as if nothing but the baseline had ever run: the next run judges the tree, not what earlier runs left behind.
+async fn freshen(engine: &Engine<'_>, tree: &TreeId) -> Result<Fresh, LifecycleError> {
+    let mut fresh = Fresh::default();
+    if engine.world.guards.has(Guard::Leftovers) {
+        fresh.objection = engine.world.workspace.remove_leftovers(tree)?.into_iter().next();
+        if let Err(error) = engine.world.tests.confinement.forget() {
+            fresh.objection =
+                Some(format!("what an earlier run left in the private folder cannot be removed: {error}"));
+        }
+    }
+    fresh.rewritten = restore_tests(engine, tree).await?;
+    Ok(fresh)
+}
+
+/// Files that judge (tests, their configuration) and differ from the start are put back, and all others made those of the tree;
+/// returns the former.
+async fn restore_tests(engine: &Engine<'_>, tree: &TreeId) -> Result<Vec<String>, LifecycleError> {
     let Some(start) = &engine.state.start else { return Ok(Vec::new()) };
     let workspace = &engine.world.workspace;
+    if engine.world.guards.has(Guard::Leftovers) {
+        return Ok(workspace.put_right(start, tree, &engine.state.by_products).await?);
+    }
     let changed = workspace.changed_since(start).await?;
     let judges = changed.into_iter().filter(|path| workspace.protected(Path::new(path)).is_some());
     let judges: Vec<String> = judges.filter(|path| !engine.state.by_products.contains(path)).collect();

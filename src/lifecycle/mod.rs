@@ -28,7 +28,7 @@ mod roles;
 pub mod state;
 
 pub use engine::{Engine, LifecycleError, World};
-pub use resume::{load, recall_touched, replay_of, settle_lost};
+pub use resume::{end_of, load, recall_touched, replay_of, settle_lost};
 
 use crate::domain::outcome::Outcome;
 use state::Phase;

@@ -3,6 +3,8 @@
 //! Invariant: each effect outside is announced in the log before and told after, and is looked for before it is repeated, so
 //! that a process killed in between neither pushes nor opens anything twice.
 
+mod signed;
+
 use sha2::{Digest as _, Sha256};
 
 use super::breakpoint;
@@ -180,6 +182,9 @@ async fn push(
         message: &message::compose(&engine.state, fix),
         at: fix.at,
     };
+    if plan.github.sign_commits {
+        return signed::publish(&engine.world.workspace, outside, &order).await;
+    }
     let around = Surroundings { environment: &outside.environment, stop: &outside.signals };
     engine.world.workspace.publish(&order, around).await
 }

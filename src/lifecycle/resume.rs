@@ -11,10 +11,11 @@ use crate::policy::escalation::Position;
 use crate::session::{self, Replay};
 use crate::workspace::Workspace;
 
-/// Reads a run's saved state and puts an interrupted one back before its next iteration.
+/// Reads a run's saved state and puts an interrupted one back before its next iteration. A job's run that has ended stays so: its
+/// process may have died before anybody was told ([`end_of`]).
 ///
 /// # Errors
-/// [`LifecycleError::State`] when there is none, it is of another version, or the run ended for good.
+/// [`LifecycleError::State`] when there is none, it is of another version, or the run ended for good and has nobody to tell.
 pub fn load(run: &LoadedRun) -> Result<RunState, LifecycleError> {
     let text = run.state.as_deref().ok_or_else(|| LifecycleError::State("the log holds no state of it".to_owned()))?;
     let mut state: RunState =
@@ -39,6 +40,7 @@ pub fn load(run: &LoadedRun) -> Result<RunState, LifecycleError> {
             }
         }
         Phase::Ended { outcome: Outcome::Interrupted { .. } } => reopen(&mut state),
+        Phase::Ended { .. } if state.comment_key.is_some() => {}
         Phase::Ended { outcome } => {
             let name = outcome.as_str();
             return Err(LifecycleError::State(format!(
@@ -47,6 +49,13 @@ pub fn load(run: &LoadedRun) -> Result<RunState, LifecycleError> {
         }
     }
     Ok(state)
+}
+
+/// How a run ended that is loaded as ended, to be told once more.
+#[must_use]
+pub fn end_of<'r>(run: &'r LoadedRun, state: &RunState) -> Option<&'r Event> {
+    let ended = matches!(state.phase, Phase::Ended { .. });
+    run.events.iter().rfind(|event| ended && matches!(event, Event::RunFinished(_)))
 }
 
 /// Takes an interrupted run up again: the tier that was left goes on, or the next one begins.

@@ -26,6 +26,8 @@ pub enum Guard {
     Rewriting,
     /// What passed at the start may not be gone, skipped or fewer.
     Baseline,
+    /// What earlier runs of changed code left behind is gone before a run judges.
+    Leftovers,
     /// Runners that can are told to write a result file, which must bear out what they print.
     ResultFiles,
     /// Files that hold credentials, or are the user's own, are not shown.
@@ -34,7 +36,7 @@ pub enum Guard {
 
 impl Guard {
     /// All of them.
-    pub const ALL: [Self; 12] = [
+    pub const ALL: [Self; 13] = [
         Self::TestPaths,
         Self::TestRegions,
         Self::Manifests,
@@ -45,6 +47,7 @@ impl Guard {
         Self::UnderTest,
         Self::Rewriting,
         Self::Baseline,
+        Self::Leftovers,
         Self::ResultFiles,
         Self::SecretFiles,
     ];
@@ -63,6 +66,7 @@ impl Guard {
             Self::UnderTest => "under_test",
             Self::Rewriting => "rewriting",
             Self::Baseline => "baseline",
+            Self::Leftovers => "leftovers",
             Self::ResultFiles => "result_files",
             Self::SecretFiles => "secret_files",
         }

@@ -33,6 +33,7 @@ mod letterbox;
 mod supervise;
 #[cfg(test)]
 mod tests;
+pub mod traces;
 
 /// What to run.
 #[derive(Debug, Clone)]

@@ -5,7 +5,7 @@
 use super::plain;
 use super::view::RunView;
 use super::words::{self, Mark, Piece};
-use super::workflow_command::{Annotation, annotation};
+use super::workflow_command::{Annotation, annotation, annotation_at};
 
 /// How many annotations of a kind the runner takes from one step.
 pub const MAX_ANNOTATIONS: usize = 10;
@@ -37,12 +37,15 @@ fn failed(view: &RunView, test: &str) -> String {
     let mut messages = attempts.flat_map(|attempt| &attempt.error_messages).chain(&view.recent_errors);
     let message = messages.find(|message| message.contains(test));
     let message = message.map_or_else(|| "This test fails still.".to_owned(), |message| plain::block(message));
-    annotation(Annotation::Error, &plain::clip(&plain::line(test), MAX_TITLE), &message)
+    let places = view.baseline.iter().flat_map(|baseline| &baseline.places);
+    let place = places.filter(|place| place.test == test).map(|place| (place.file.as_str(), place.line)).next();
+    annotation_at(Annotation::Error, place, &plain::clip(&plain::line(test), MAX_TITLE), &message)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::domain::event::TestPlace;
     use crate::report::fixtures;
 
     #[test]
@@ -68,6 +71,11 @@ mod tests {
         for tier in &mut view.tiers {
             tier.attempts.clear();
         }
+        let place = TestPlace { test: "adds".to_owned(), file: "tests/a,b.rs".to_owned(), line: Some(3) };
+        view.baseline.as_mut().unwrap().places = vec![place];
+        let beside = "::error file=tests/a%2Cb.rs,line=3,title=adds::adds: left: 1%0Aright: 2".to_owned();
+        assert!(of_run(&view).contains(&beside));
+        view.baseline.as_mut().unwrap().places.clear();
         assert!(of_run(&view).contains(&"::error title=adds::adds: left: 1%0Aright: 2".to_owned()));
     }
 }

@@ -118,6 +118,7 @@ impl Script {
             flaky: vec![],
             passed: 39,
             duration_ms: 4_200,
+            places: vec![],
         }))
     }
 

@@ -83,8 +83,19 @@ pub fn stopped(text: &str, token: &str) -> String {
 /// An annotation with a title; both are sanitised.
 #[must_use]
 pub fn annotation(kind: Annotation, title: &str, message: &str) -> String {
+    annotation_at(kind, None, title, message)
+}
+
+/// The same beside a file, and a line of it where that is known.
+#[must_use]
+pub fn annotation_at(kind: Annotation, place: Option<(&str, Option<u32>)>, title: &str, message: &str) -> String {
     let message: String = plain::block(message).chars().take(MAX_ANNOTATION_CHARS).collect();
-    format!("::{} title={}::{}", kind.as_str(), escape_property(&plain::line(title)), escape_data(&message))
+    let at = place.map(|(file, line)| {
+        let line = line.map(|line| format!(",line={line}")).unwrap_or_default();
+        format!("file={}{line},", escape_property(&plain::line(file)))
+    });
+    let at = at.unwrap_or_default();
+    format!("::{} {at}title={}::{}", kind.as_str(), escape_property(&plain::line(title)), escape_data(&message))
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@
 //! | runner | told by | written |
 //! |---|---|---|
 //! | pytest | `PYTEST_ADDOPTS`: `--junitxml` | JUnit XML |
+//! | `python -m unittest` | a file in the place of `-m unittest`, which runs it and looks at its result | JUnit XML |
 //! | node --test | `NODE_OPTIONS`: a second `--test-reporter` | JUnit XML |
 //! | jest | `--json --outputFile` behind the command | Jest's JSON |
 //! | vitest | `--reporter=default --reporter=json --outputFile.json` behind the command | Jest's JSON |
@@ -35,6 +36,9 @@ const FILE: &str = "results";
 /// The names of what is put into the box for a runner to read.
 const MOCHA_HOOK: &str = "results.cjs";
 const NEXTEST_CONFIG: &str = "nextest.toml";
+const UNITTEST_MAIN: &str = "unittest_results.py";
+/// How unittest is called.
+const UNITTEST_CALL: &str = " -m unittest";
 /// The most of a result file that is read.
 const LONGEST: u64 = 512 * 1024 * 1024;
 /// A configuration file that is larger is not looked at, and its runner is told nothing.
@@ -82,6 +86,7 @@ impl Filed {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Runner {
     Pytest,
+    Unittest,
     Node,
     Jest,
     Vitest,
@@ -160,6 +165,7 @@ impl Runner {
     const fn framework(self) -> &'static str {
         match self {
             Self::Pytest => "pytest",
+            Self::Unittest => "unittest",
             Self::Node => "node-test",
             Self::Jest => "jest",
             Self::Vitest => "vitest",
@@ -173,6 +179,7 @@ impl Runner {
     const fn own_ways(self) -> &'static [&'static str] {
         match self {
             Self::Pytest => &["junit", "--collect-only", "--co"],
+            Self::Unittest => &["--help"],
             Self::Node => &["--test-reporter"],
             Self::Jest => &["--json", "--outputFile", "--listTests", "--showConfig", "--watch"],
             Self::Vitest => &["reporter", "outputFile", "--watch"],
@@ -188,7 +195,7 @@ impl Runner {
             Self::Pytest => PYTEST_CONFIGURATION.iter().any(|name| names(self, &folder.join(name))),
             Self::Vitest => any_configuration(self, folder, &["vitest.", "vite.config."]),
             Self::Mocha => any_configuration(self, folder, &[".mocharc"]),
-            Self::Node | Self::Jest | Self::Nextest | Self::Go => false,
+            Self::Unittest | Self::Node | Self::Jest | Self::Nextest | Self::Go => false,
         }
     }
 }
@@ -223,7 +230,7 @@ fn runner_of(command: &TestCommand, line: &str) -> Option<(Runner, Behind)> {
     let variable = match runner {
         Runner::Pytest => command.env.get(OsStr::new("PYTEST_ADDOPTS")),
         Runner::Node => command.env.get(OsStr::new("NODE_OPTIONS")),
-        Runner::Jest | Runner::Vitest | Runner::Mocha | Runner::Nextest | Runner::Go => None,
+        Runner::Unittest | Runner::Jest | Runner::Vitest | Runner::Mocha | Runner::Nextest | Runner::Go => None,
     };
     let own_variable = variable.is_some_and(|value| {
         let value = value.to_string_lossy();
@@ -257,6 +264,14 @@ fn called(line: &str) -> Option<Runner> {
         let is_argument = matches!(before.as_str(), "install" | "add" | "which" | "echo");
         let runner = match base(word).as_str() {
             "pytest" | "py.test" => Runner::Pytest,
+            "unittest" if before == "-m" && line.matches(UNITTEST_CALL).count() == 1 => {
+                // `coverage run -m unittest` is another program's.
+                let interpreter = index.checked_sub(2).and_then(|at| words.get(at)).map(|word| base(word));
+                if !interpreter.is_some_and(|name| name.starts_with("python") || name.starts_with("pypy")) {
+                    return None;
+                }
+                Runner::Unittest
+            }
             "node" if next == "--test" => Runner::Node,
             "jest" | "jest.js" => Runner::Jest,
             "vitest" | "vitest.mjs" => Runner::Vitest,
@@ -272,7 +287,8 @@ fn called(line: &str) -> Option<Runner> {
     }
     let in_last = |runner: Runner| {
         // What is put behind the command must reach the runner.
-        let by_variable = matches!(runner, Runner::Pytest | Runner::Node | Runner::Go | Runner::Nextest);
+        let by_variable =
+            matches!(runner, Runner::Pytest | Runner::Unittest | Runner::Node | Runner::Go | Runner::Nextest);
         let last = line.rsplit("&&").next().unwrap_or(line);
         by_variable || called_in(last, runner)
     };
@@ -343,6 +359,11 @@ fn ask(
                 ),
             );
             return Some((line, env));
+        }
+        Runner::Unittest => {
+            letterbox.put(UNITTEST_MAIN, include_str!("results/unittest_results.py")).ok()?;
+            let main = format!(" {}", letterbox.path().join(UNITTEST_MAIN).display());
+            return Some((line.replacen(UNITTEST_CALL, &main, 1), env));
         }
         Runner::Nextest => {
             letterbox.put(NEXTEST_CONFIG, &format!("[profile.default.junit]\npath = \"{file}\"\n")).ok()?;

@@ -19,6 +19,7 @@ mod beneath;
 mod diff;
 mod git_index;
 mod hunks;
+mod leftovers;
 mod mismatch;
 mod protected;
 pub mod publish;
@@ -37,6 +38,7 @@ pub use hunks::Hunks;
 pub use protected::is_test_path;
 
 use beneath::{Beneath, TouchError};
+use leftovers::Leftovers;
 use protected::Protection;
 use rel_path::RelPath;
 use states::States;
@@ -48,6 +50,7 @@ pub struct Workspace {
     root: Beneath,
     states: States,
     protection: Protection,
+    leftovers: Leftovers,
 }
 
 /// Which paths a model may write.
@@ -166,7 +169,7 @@ impl Workspace {
             return Err(WorkspaceError::Inside { path: store.folder().to_owned() });
         }
         let states = States::new(store, root.path());
-        Ok(Self { root, states, protection })
+        Ok(Self { root, states, protection, leftovers: Leftovers::default() })
     }
 
     /// The checkout's canonical path.
@@ -276,6 +279,50 @@ impl Workspace {
             return Err(WorkspaceError::File { reason: format!("`{path}` is no UTF-8 text") });
         }
         Ok(self.root.write(&path, text.as_bytes(), Some(beneath::permissions(&stat)))?)
+    }
+
+    /// Notes all files that are there, ignored ones too: at first the user's own, later those that the tests make by themselves.
+    pub fn remember_files(&self) {
+        self.leftovers.remember(self.root.path());
+    }
+
+    /// Removes what came since the files were noted and belongs to no recorded state; says what else is not as it was noted and
+    /// can judge the tests (installed packages), or cannot be removed.
+    ///
+    /// # Errors
+    /// When the state is not recorded.
+    pub fn remove_leftovers(&self, tree: &TreeId) -> Result<Vec<String>, WorkspaceError> {
+        let manifest = self.states.store().load(tree)?;
+        Ok(self.leftovers.remove(self.root.path(), &manifest))
+    }
+
+    /// Makes every file that is not ignored that of `tree`, and those that a model may not write that of `start`, but for those to be
+    /// left as they are; returns which of the latter were otherwise.
+    ///
+    /// # Errors
+    /// As [`Self::restore`].
+    pub async fn put_right(
+        &self,
+        start: &TreeId,
+        tree: &TreeId,
+        leave: &BTreeSet<String>,
+    ) -> Result<Vec<String>, WorkspaceError> {
+        let store = self.states.store();
+        let (start, tree, now) = (store.load(start)?, store.load(tree)?, self.states.look(&self.root)?);
+        let all: BTreeSet<_> = start.keys().chain(tree.keys()).chain(now.keys()).collect();
+        let mut judges = Vec::new();
+        for path in all {
+            let is_judge = self.protection.reason(path.as_path()).is_some();
+            let wanted = if is_judge { start.get(path) } else { tree.get(path) };
+            if wanted == now.get(path) || leave.contains(&path.to_string()) {
+                continue;
+            }
+            self.states.put_or_remove(&self.root, path, wanted)?;
+            if is_judge {
+                judges.push(path.to_string());
+            }
+        }
+        Ok(judges)
     }
 
     /// Whether the tree is still as recorded.

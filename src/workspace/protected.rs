@@ -6,6 +6,7 @@
 //!
 //! Invariant: a path is judged in the spelling of the most forgiving file system (case, invisible characters, trailing dots).
 
+use std::ffi::OsStr;
 use std::path::Path;
 
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
@@ -122,6 +123,12 @@ pub fn is_test_path(path: &Path) -> bool {
     let parts = folded(path);
     let folders = parts.split_last().map_or(&[][..], |(_, folders)| folders);
     is_test_file(&parts, folders, parts.last().map_or("", String::as_str)) || has_class_mark(path)
+}
+
+/// Whether a folder of that name holds installed packages.
+pub(super) fn is_package_folder(name: &OsStr) -> bool {
+    let name = fold(&name.to_string_lossy());
+    lists(TOOL_FOLDERS, &name) && name != "__pycache__"
 }
 
 /// Files and folders that put another tool or other code into the test run's place.

@@ -208,6 +208,22 @@ impl States {
         Ok(rules_changed)
     }
 
+    /// Makes one file as it is recorded, or removes it.
+    pub(super) fn put_or_remove(
+        &self,
+        root: &Beneath,
+        path: &RelPath,
+        entry: Option<&Entry>,
+    ) -> Result<(), WorkspaceError> {
+        match entry {
+            Some(entry) => {
+                self.memory().kept.insert(path.clone());
+                self.put(root, path, entry)
+            }
+            None => remove(root, path),
+        }
+    }
+
     fn put(&self, root: &Beneath, path: &RelPath, entry: &Entry) -> Result<(), WorkspaceError> {
         if entry.form == Form::Large {
             return Ok(());

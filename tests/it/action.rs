@@ -6,8 +6,13 @@ pub(crate) mod commands;
 mod comment;
 mod delivery;
 mod doctor;
+mod forges;
 mod gate;
+mod hour;
+mod killed;
+mod resumed;
 mod step;
+mod trouble;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -42,6 +47,31 @@ fn environment() -> BTreeMap<String, String> {
     pairs
         .map(|(name, value)| (name.as_str().expect("text").to_owned(), value.as_str().expect("text").to_owned()))
         .collect()
+}
+
+/// The environment that a step with these inputs gives the program: what the file says, worked out as the runner does.
+fn environment_of_a_step(with: &Value, token: &str) -> Vec<(String, String)> {
+    let action = action();
+    let input = |name: &str| {
+        let given = with.get(name).and_then(Value::as_str).map(str::to_owned);
+        let default = action["inputs"][name]["default"].as_str().unwrap_or_default();
+        given.unwrap_or_else(|| default.replace("${{ github.token }}", token))
+    };
+    let value = |text: &str| match text.strip_prefix("${{ ").and_then(|rest| rest.strip_suffix(" }}")) {
+        None => text.to_owned(),
+        Some("github.token") => token.to_owned(),
+        Some("steps.install.outputs.binary") => env!("CARGO_BIN_EXE_upshift").to_owned(),
+        Some(expression) => input(expression.strip_prefix("inputs.").expect("an input")),
+    };
+    environment().iter().map(|(name, text)| (name.clone(), value(text))).collect()
+}
+
+/// What a workflow gives the step that uses the action.
+fn with_of(workflow: &str) -> Value {
+    let workflow: Value = serde_yaml::from_str(workflow).expect("YAML");
+    let steps = workflow["jobs"]["fix"]["steps"].as_sequence().expect("steps").clone();
+    let uses = |step: &&Value| step["uses"].as_str().is_some_and(|uses| uses.starts_with("OWNER/upshift@"));
+    steps.iter().find(uses).expect("the step")["with"].clone()
 }
 
 fn inputs() -> BTreeSet<String> {
@@ -144,4 +174,49 @@ fn the_signal_of_a_cancelled_job_reaches_the_program() {
     let mut found = Vec::new();
     scripts(&action(), &mut found);
     assert!(found.iter().all(|script| script.starts_with("exec ") && script.lines().count() == 1), "{found:?}");
+}
+
+#[test]
+fn fact_13_no_job_saves_a_cache() {
+    for (name, text) in documents() {
+        for line in text.lines() {
+            let saves = line.contains("actions/cache") || line.trim_start().starts_with("cache:");
+            assert!(!saves, "{name}: {line}");
+        }
+    }
+}
+
+#[test]
+fn fact_15_the_log_is_kept_by_a_step_of_its_own_that_always_runs() {
+    let action = action();
+    let steps = action["runs"]["steps"].as_sequence().expect("steps").clone();
+    let last = steps.last().expect("a step");
+    assert!(last["uses"].as_str().is_some_and(|uses| uses.starts_with("actions/upload-artifact@")));
+    assert_eq!(last["if"].as_str(), Some("always()"));
+    assert_eq!(last["continue-on-error"].as_bool(), Some(true), "not every server has the service");
+    let name = last["with"]["name"].as_str().expect("a name");
+    assert!(name.contains("github.run_id") && name.contains("github.run_attempt"), "{name}");
+    let paths = last["with"]["path"].as_str().expect("paths");
+    assert!(paths.lines().all(|path| !path.contains("/.")), "hidden files are left out: {paths}");
+}
+
+#[test]
+fn fact_33_the_job_may_last_longer_than_the_caps_allow() {
+    let workflow: Value = serde_yaml::from_str(upshift::cli::init::WORKFLOW).expect("YAML");
+    let minutes = workflow["jobs"]["fix"]["timeout-minutes"].as_u64().expect("minutes");
+    let with = with_of(upshift::cli::init::WORKFLOW);
+    let active: u64 = with["max-duration-minutes"].as_str().expect("minutes").parse().expect("a number");
+    // Waiting for CI and then for a merge, by default.
+    assert!(active + 30 + 60 < minutes && minutes <= 360, "{active} + 30 + 60 < {minutes} <= 360");
+}
+
+#[test]
+fn fact_34_no_run_of_ours_is_cancelled_by_the_next() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join(".github/workflows/upshift.yml");
+    for text in [upshift::cli::init::WORKFLOW.to_owned(), std::fs::read_to_string(root).expect("a text")] {
+        let workflow: Value = serde_yaml::from_str(&text).expect("YAML");
+        let group = &workflow["jobs"]["fix"]["concurrency"];
+        assert_eq!(group["cancel-in-progress"].as_bool(), Some(false));
+        assert!(group["group"].as_str().is_some_and(|group| group.contains("pull_request.number")), "{group:?}");
+    }
 }

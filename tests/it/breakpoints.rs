@@ -3,6 +3,7 @@
 mod jobs;
 mod merging;
 mod pushing;
+mod signing;
 mod waiting;
 
 use std::path::PathBuf;

@@ -16,6 +16,13 @@ use upshift::workspace::{PathRules, Workspace};
 
 use crate::world::git_server::{GitServer, Made, TOKEN, make};
 
+/// How a change leaves.
+#[derive(Debug, Clone, Copy)]
+enum Way {
+    Push,
+    Api,
+}
+
 /// A checkout of a server's `main`, opened as a run would.
 struct Checkout {
     folder: TempDir,
@@ -79,6 +86,22 @@ impl Checkout {
         token: &str,
         environment: &BTreeMap<OsString, OsString>,
     ) -> Result<Published, PublishError> {
+        self.order(server, (parent, branch, onto), token, environment, Way::Push).await
+    }
+
+    /// The change as the API would be given it.
+    async fn carry(&self, server: &GitServer, parent: &str) -> Result<Published, PublishError> {
+        self.order(server, (parent, "main", Onto::Existing), TOKEN, &environment(), Way::Api).await
+    }
+
+    async fn order(
+        &self,
+        server: &GitServer,
+        (parent, branch, onto): (&str, &str, Onto),
+        token: &str,
+        environment: &BTreeMap<OsString, OsString>,
+        way: Way,
+    ) -> Result<Published, PublishError> {
         let to = self.workspace.snapshot_paths(&self.start, &self.touched).await.expect("recorded");
         let remote = Remote { url: server.url(), access: Some(Access::Token(SecretString::from(token))) };
         let author = Author { name: "upshift".to_owned(), email: "upshift@example.invalid".to_owned() };
@@ -94,7 +117,15 @@ impl Checkout {
             at: 1_771_338_181,
         };
         let stop = Stop::never();
-        self.workspace.publish(&order, Surroundings { environment, stop: &stop }).await
+        let around = Surroundings { environment, stop: &stop };
+        match way {
+            Way::Push => self.workspace.publish(&order, around).await,
+            Way::Api => {
+                let carried = self.workspace.carry(&order, around).await?;
+                let files = carried.files.into_iter().map(|file| file.path).collect();
+                Ok(Published { commit: CommitSha(carried.tree), files, found: false })
+            }
+        }
     }
 }
 

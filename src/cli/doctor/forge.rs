@@ -53,7 +53,10 @@ pub(super) async fn examine(
     };
     let repository = match github.repository_info().await {
         Ok(repository) => repository,
-        Err(error) => return vec![Finding::told("token", &error.to_string())],
+        Err(error) => {
+            let about = if error.is_token_refused() { "token" } else { "repository" };
+            return vec![Finding::told(about, &error.to_string())];
+        }
     };
     let mut findings = vec![Finding::ok("repository", place.repository.to_string())];
     findings.extend(rights(plan, &repository));

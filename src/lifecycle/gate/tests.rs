@@ -3,6 +3,10 @@ use crate::domain::ci::{AccountKind, Comment, CommentKind, Forge, JobRun, PullRe
 use crate::domain::units::CommitSha;
 use crate::github::{Pull, PullEnd};
 
+fn begins(context: &CiContext, facts: &Facts, skip_label: &str) -> Option<String> {
+    judge(context, facts, skip_label, Stage::Begins)
+}
+
 pub(super) fn repo(full: &str) -> RepoName {
     RepoName::parse(full).unwrap()
 }
@@ -136,15 +140,15 @@ fn comment_by(login: &str) -> CiContext {
 }
 
 fn says(context: &CiContext, facts: &Facts, part: &str) {
-    let why = judge(context, facts, "upshift:skip").unwrap_or_else(|| panic!("not refused: {part}"));
+    let why = begins(context, facts, "upshift:skip").unwrap_or_else(|| panic!("not refused: {part}"));
     assert!(why.contains(part) && why.contains("→ Fix:"), "{why}");
 }
 
 #[test]
 fn whoever_may_write_is_let_in() {
     for role in [RepoRole::Write, RepoRole::Maintain, RepoRole::Admin] {
-        assert_eq!(judge(&by("ada"), &facts(&[("ada", role)]), "upshift:skip"), None);
-        assert_eq!(judge(&comment_by("ada"), &facts(&[("ada", role)]), "upshift:skip"), None);
+        assert_eq!(begins(&by("ada"), &facts(&[("ada", role)]), "upshift:skip"), None);
+        assert_eq!(begins(&comment_by("ada"), &facts(&[("ada", role)]), "upshift:skip"), None);
     }
 }
 
@@ -168,7 +172,7 @@ fn github_8_the_upstream_actor_counts_as_well_as_whoever_ran_it_again() {
     let roles = facts(&[("ada", RepoRole::Write), ("eve", RepoRole::Read)]);
     says(&context, &roles, "eve may not write");
     context.upstream = after(Some("acme/shop")).upstream;
-    assert_eq!(judge(&context, &roles, "upshift:skip"), None);
+    assert_eq!(begins(&context, &roles, "upshift:skip"), None);
     context.triggering_actor = Some(person("eve"));
     says(&context, &roles, "eve may not write");
 }
@@ -177,7 +181,7 @@ fn github_8_the_upstream_actor_counts_as_well_as_whoever_ran_it_again() {
 fn a_bot_is_let_in_by_its_exact_name_alone_and_never_by_a_comment() {
     let bot = |login: &str| Account { login: login.to_owned(), kind: AccountKind::Bot };
     let with = |account: Account| CiContext { actor: Some(account), ..by("ada") };
-    assert_eq!(judge(&with(bot(ACTIONS_BOT)), &facts(&[]), "upshift:skip"), None);
+    assert_eq!(begins(&with(bot(ACTIONS_BOT)), &facts(&[]), "upshift:skip"), None);
     for name in ["dependabot[bot]", "github-actions-evil[bot]", "Github-Actions[bot]"] {
         says(&with(bot(name)), &facts(&[(name, RepoRole::Admin)]), &format!("the bot {name}"));
     }
@@ -194,7 +198,7 @@ fn the_skip_label_keeps_upshift_away_as_it_is_now_and_as_it_was() {
     let roles = [("ada", RepoRole::Write)];
     let now = Facts { pull: Some(found(&["upshift:skip"])), ..facts(&roles) };
     says(&by("ada"), &now, "has the label `upshift:skip`");
-    assert_eq!(judge(&by("ada"), &now, "another"), None);
+    assert_eq!(begins(&by("ada"), &now, "another"), None);
 }
 
 #[test]
@@ -217,12 +221,36 @@ fn a_head_that_moved_and_a_pull_request_that_is_closed_are_refused() {
         pull.head.sha = CommitSha("f".repeat(40));
     }
     says(&by("ada"), &moved, "moved since this was triggered");
-    assert_eq!(judge(&comment_by("ada"), &moved, "upshift:skip"), None, "a comment pins what it finds");
+    assert_eq!(begins(&comment_by("ada"), &moved, "upshift:skip"), None, "a comment pins what it finds");
     let mut closed = facts(&[("ada", RepoRole::Write)]);
     if let Some(pull) = &mut closed.pull {
         pull.state = PullState::Merged;
     }
     says(&by("ada"), &closed, "is not open any more");
+}
+
+#[test]
+fn a_run_that_goes_on_may_find_its_own_commit_or_its_pull_request_merged() {
+    let ours = CommitSha("f".repeat(40));
+    let mut moved = facts(&[("ada", RepoRole::Write), ("eve", RepoRole::Read)]);
+    let goes_on = |facts: &Facts, who: &str, delivered: Option<&CommitSha>| {
+        judge(&by(who), facts, "upshift:skip", Stage::GoesOn { delivered })
+    };
+    if let Some(pull) = &mut moved.pull {
+        pull.head.sha = ours.clone();
+    }
+    assert_eq!(goes_on(&moved, "ada", Some(&ours)), None);
+    assert!(goes_on(&moved, "ada", None).is_some_and(|why| why.contains("moved")), "nothing of ours is there");
+    assert!(goes_on(&moved, "eve", Some(&ours)).is_some_and(|why| why.contains("may not write")));
+    if let Some(pull) = &mut moved.pull {
+        pull.state = PullState::Merged;
+    }
+    assert_eq!(goes_on(&moved, "ada", Some(&ours)), None, "the breakpoint says what that means");
+    assert!(goes_on(&moved, "ada", None).is_some_and(|why| why.contains("not open any more")));
+    if let Some(pull) = &mut moved.pull {
+        pull.labels = vec!["upshift:skip".to_owned()];
+    }
+    assert!(goes_on(&moved, "ada", Some(&ours)).is_some_and(|why| why.contains("the label")));
 }
 
 #[test]
@@ -232,11 +260,11 @@ fn our_own_commit_does_not_trigger_us_unless_a_person_asks() {
         ..facts(&[("ada", RepoRole::Write)])
     };
     says(&by("ada"), &own, "upshift's own");
-    assert_eq!(judge(&comment_by("ada"), &own, "upshift:skip"), None);
+    assert_eq!(begins(&comment_by("ada"), &own, "upshift:skip"), None);
     let labelled = CiContext { action: Some("labeled".to_owned()), ..by("ada") };
-    assert_eq!(judge(&labelled, &own, "upshift:skip"), None);
+    assert_eq!(begins(&labelled, &own, "upshift:skip"), None);
     let quoted = Facts { head_message: Some("Say\nUpshift-Run-Id: 1f\n\nin prose".to_owned()), ..own };
-    assert_eq!(judge(&by("ada"), &quoted, "upshift:skip"), None, "only the last paragraph holds trailers");
+    assert_eq!(begins(&by("ada"), &quoted, "upshift:skip"), None, "only the last paragraph holds trailers");
 }
 
 #[test]

@@ -110,7 +110,7 @@ const RAW_OUTPUT: [&str; 29] = [
 /// Reads of the command line, in which a runner's result file is named; no code but a program's has use for it.
 const COMMAND_LINE: [&str; 3] = ["process.argv", "process.execArgv", "sys.argv"];
 /// Hooks into the process's beginning and end, the runner, its assertions, and what it imports.
-const HOOKS: [&str; 68] = [
+const HOOKS: [&str; 79] = [
     "atexit.",
     "atexit(",
     "importatexit",
@@ -139,6 +139,7 @@ const HOOKS: [&str; 68] = [
     "sys.modules",
     "sys.path.",
     "importbuiltins",
+    "import__main__",
     "__builtins__",
     "builtins.",
     "gc.get_objects",
@@ -179,6 +180,16 @@ const HOOKS: [&str; 68] = [
     ".assertTrue=",
     ".toBe=",
     ".toEqual=",
+    "#definestrcmp",
+    "#definestrncmp",
+    "#definememcmp",
+    "#definemain",
+    "#defineassert",
+    "#defineabort",
+    "#defineexit",
+    "#defineif",
+    "#definereturn",
+    "#defineprintf",
 ];
 /// Objects that equal everything.
 const EQUALS_ALL: [&str; 7] = [
@@ -191,7 +202,7 @@ const EQUALS_ALL: [&str; 7] = [
     "fneq(&self,_other:&Self)->bool{true}",
 ];
 /// Questions that only code which behaves otherwise under test asks.
-const QUESTIONS: [&str; 33] = [
+const QUESTIONS: [&str; 48] = [
     "PYTEST_CURRENT_TEST",
     "PYTEST_VERSION",
     "\"pytest\"in",
@@ -225,6 +236,21 @@ const QUESTIONS: [&str; 33] = [
     ".stack.includes(",
     ".stack.match(",
     "captureStackTrace",
+    "newError().stack",
+    ".stack.split(",
+    ".stack.indexOf(",
+    "extract_stack(",
+    "format_stack(",
+    "walk_stack(",
+    "frominspectimport",
+    "thread::current().name()",
+    "runtime.Caller",
+    "npm_lifecycle",
+    "/proc/self/cmdline",
+    "/proc/self/environ",
+    "debug_backtrace(",
+    "caller_locations",
+    "StackWalker",
 ];
 
 /// The change ends the process with success.

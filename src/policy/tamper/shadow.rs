@@ -1,4 +1,5 @@
-//! New files that would be run or imported in the place of a test runner, an interpreter or the standard library.
+//! Files that would be run or imported in the place of a test runner, an interpreter or the standard library: new modules and
+//! makefiles, and programs, new or altered.
 
 use super::Change;
 
@@ -15,18 +16,25 @@ const PYTHON_ROOTS: [&str; 4] = ["", "src", "lib", "python"];
 /// Programs that a test command may start.
 const PROGRAMS: &str = "pytest py.test python python3 tox nox coverage cargo rustc rustdoc node npm npx yarn pnpm bun deno jest vitest \
     mocha ava tap c8 nyc go gotestsum make gmake cmake ctest ninja meson mvn gradle java ruby rspec rake bundle php phpunit pest composer \
-    dotnet swift mix elixir sbt bats sh bash env timeout git";
+    dotnet swift mix elixir sbt bats sh bash env timeout git poetry uv pipenv hatch pdm rye nose2 nosetests stestr behave robot \
+    cargo-nextest cargo-test cargo-llvm-cov rustup perl prove lein clj clojure bazel bazelisk buck buck2 pants just task cabal stack \
+    ghc runghc zig dart flutter julia Rscript erl rebar3 playwright cypress jasmine karma cucumber turbo nx lerna tsx ts-node tsc webpack \
+    cc gcc g++ clang clang++ c++ ld ar cat grep diff test true false xargs find";
 /// Makefiles in the order in which make prefers them.
 const MAKEFILES: [&str; 3] = ["GNUmakefile", "makefile", "Makefile"];
 
 /// What a new file would stand in for.
 pub(super) fn stands_for(change: &Change) -> Option<String> {
-    if change.before.is_some() || change.after.is_none() {
-        return None;
-    }
+    change.after.as_ref()?;
     let path = change.path.as_str();
     let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));
-    let says = |what: &str| Some(format!("the new file {path} would stand in for {what}"));
+    let says = |what: &str| Some(format!("the file {path} would stand in for {what}"));
+    if lists(PROGRAMS, name.trim_end_matches(".exe").trim_end_matches(".cmd")) {
+        return says(&format!("the program `{name}`"));
+    }
+    if change.before.is_some() {
+        return None;
+    }
     let module = name
         .strip_suffix(".py")
         .filter(|module| *module != "__init__")
@@ -37,9 +45,6 @@ pub(super) fn stands_for(change: &Change) -> Option<String> {
         && lists(PYTHON_MODULES, module)
     {
         return says(&format!("Python's module `{module}`"));
-    }
-    if lists(PROGRAMS, name.trim_end_matches(".exe").trim_end_matches(".cmd")) {
-        return says(&format!("the program `{name}`"));
     }
     MAKEFILES.contains(&name).then(|| format!("the new file {path} would be make's rules in place of others"))
 }

@@ -106,10 +106,13 @@ fn a_guard_that_is_off_objects_to_nothing_and_the_others_stay() {
 }
 
 #[test]
-fn new_files_that_stand_in_for_tools_are_found() {
-    for path in ["unittest.py", "src/pytest/__init__.py", "json.py", "bin/python3", "GNUmakefile", "lib/traceback.py"] {
+fn files_that_stand_in_for_tools_are_found() {
+    for path in ["unittest.py", "src/pytest/__init__.py", "json.py", "GNUmakefile", "lib/traceback.py"] {
         assert!(inspect(&[change(path, None, Some("x"))], &Guards::default()).is_some(), "{path}");
         assert_eq!(inspect(&[change(path, Some("y"), Some("x"))], &Guards::default()), None, "{path} was there");
+    }
+    for before in [None, Some("y")] {
+        assert!(inspect(&[change("bin/python3", before, Some("x"))], &Guards::default()).is_some());
     }
     for path in ["shop/json.py", "pkg/unittest.py", "app.py", "src/cart.py", "node.py"] {
         assert_eq!(inspect(&[change(path, None, Some("x"))], &Guards::default()), None, "{path}");

@@ -22,10 +22,12 @@ use std::ffi::{OsStr, OsString};
 use std::io;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 
 use tempfile::TempDir;
 
 use super::{Reach, grants, leftovers};
+use crate::process::traces::Traces;
 
 /// Removed from children: they lead to sockets, or into the real home.
 const REMOVED: &str = "\
@@ -36,6 +38,8 @@ const REMOVED: &str = "\
 #[derive(Debug)]
 pub(super) struct Private {
     folder: TempDir,
+    /// What was there when it was last looked at.
+    traces: Mutex<Option<Traces>>,
     /// Locked while this run lives.
     _alive: std::fs::File,
 }
@@ -51,7 +55,7 @@ impl Private {
     pub(super) fn make(home: Option<&Path>, tools: &[PathBuf]) -> io::Result<Self> {
         let folder = tempfile::Builder::new().prefix(leftovers::PREFIX).tempdir()?;
         let alive = leftovers::mark(folder.path())?;
-        let private = Self { folder, _alive: alive };
+        let private = Self { folder, traces: Mutex::default(), _alive: alive };
         for name in ["home", "home/.cache", "tmp", "cache", "room", "room-tmp", "empty"] {
             std::fs::create_dir(private.path(name))?;
         }
@@ -74,6 +78,22 @@ impl Private {
     /// A path in the folder.
     pub(super) fn path(&self, name: &str) -> PathBuf {
         self.folder.path().join(name)
+    }
+
+    /// Notes what is there.
+    pub(super) fn remember(&self) {
+        let traces = Traces::look(self.folder.path(), |_| false);
+        *self.traces.lock().unwrap_or_else(PoisonError::into_inner) = Some(traces);
+    }
+
+    /// Removes what came or changed since then: all of it is what children made, and can make again.
+    pub(super) fn forget(&self) -> io::Result<()> {
+        let mut traces = self.traces.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(traces) = traces.as_ref() {
+            return traces.since().iter().try_for_each(|trace| traces.remove(&trace.path));
+        }
+        *traces = Some(Traces::look(self.folder.path(), |_| false));
+        Ok(())
     }
 
     /// What children may write of it.

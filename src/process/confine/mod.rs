@@ -26,6 +26,7 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use serde::{Deserialize, Serialize};
 
@@ -68,10 +69,14 @@ pub struct Bounds {
     pub(super) policy: String,
     /// The way into the room that this policy's children share.
     doors: Option<doors::Doors>,
+    /// Whether somebody went through the doors since what was in the room was last known to be harmless.
+    used: AtomicBool,
+    /// Whether the doors stay shut from now on.
+    shut: AtomicBool,
     /// What is compared and put back after each child, where the kernel cannot protect it.
     pub(super) git: Option<Arc<git::GitGuard>>,
     /// Removed with the last child's bounds.
-    _private: Arc<home::Private>,
+    private: Arc<home::Private>,
 }
 
 /// What is asked for.
@@ -202,7 +207,26 @@ impl Confinement {
     /// puts an empty one in its place.
     pub(super) fn door(&self) -> Option<std::os::fd::OwnedFd> {
         let Self::Within(bounds) = self else { return None };
-        bounds.doors.as_ref()?.open()
+        bounds.used.store(true, Ordering::Relaxed);
+        if bounds.shut.load(Ordering::Relaxed) { None } else { bounds.doors.as_ref()?.open() }
+    }
+
+    /// Notes what children have left behind so far; it may stay.
+    pub fn remember(&self) {
+        let Self::Within(bounds) = self else { return };
+        bounds.private.remember();
+        bounds.used.store(false, Ordering::Relaxed);
+    }
+
+    /// Removes what they left in their private folder since then. If any has been there, later ones make rooms of their own, with
+    /// nothing in shared memory.
+    ///
+    /// # Errors
+    /// When something cannot be removed.
+    pub fn forget(&self) -> std::io::Result<()> {
+        let Self::Within(bounds) = self else { return Ok(()) };
+        bounds.shut.fetch_or(bounds.used.load(Ordering::Relaxed), Ordering::Relaxed);
+        bounds.private.forget()
     }
 
     /// Puts the git directory back as it was before the child, whose descendants are all gone; a note about it for the output.

@@ -55,6 +55,13 @@ fn each_runner_is_told_in_its_own_way() {
         ("pytest -q tests", "pytest -q tests", pytest),
         (".venv/bin/python -m pytest", ".venv/bin/python -m pytest", pytest),
         ("cd api && poetry run pytest -x", "cd api && poetry run pytest -x", pytest),
+        ("python3 -m unittest -v", "python3 BOX/unittest_results.py -v", ""),
+        (
+            "cd api && .venv/bin/python3.12 -m unittest discover",
+            "cd api && .venv/bin/python3.12 BOX/unittest_results.py discover",
+            "",
+        ),
+        ("coverage run -m unittest", "coverage run -m unittest", ""),
         ("node --test test/", "node --test test/", node),
         ("npm run n", "npm run n", node),
         ("npx jest src", "npx jest src --json --outputFile=BOX/results", ""),

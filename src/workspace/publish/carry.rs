@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use super::git::Git;
-use super::{Order, PublishError, git_path};
+use super::{Composed, ComposedFile, Order, PublishError, git_path};
 use crate::domain::units::CommitSha;
 use crate::workspace::store::{Entry, Form, Store};
 
@@ -61,13 +61,38 @@ enum Fate {
     Keep,
 }
 
-/// Makes the commit; returns it and the files that it changes.
-pub(super) async fn commit(
+/// The parent's tree with the change in it, written to the private repository.
+pub(super) struct Carried {
+    tree: String,
+    lines: Vec<(String, Fate)>,
+}
+
+impl Carried {
+    /// The files that differ from the parent.
+    fn files(&self) -> Vec<String> {
+        self.lines.iter().map(|(path, _)| path.clone()).collect()
+    }
+
+    /// The same for whoever makes the commit elsewhere.
+    pub(super) fn composed(self) -> Composed {
+        let file = |(path, fate): (String, Fate)| {
+            let content = match fate {
+                Fate::Put(mode, bytes) => Some((mode, bytes)),
+                Fate::Remove | Fate::Keep => None,
+            };
+            ComposedFile { path, content }
+        };
+        Composed { tree: self.tree, files: self.lines.into_iter().map(file).collect() }
+    }
+}
+
+/// Puts the change on top of the parent's tree.
+pub(super) async fn carry(
     git: &Git<'_>,
     store: &Store,
     order: &Order<'_>,
     lines: &[Line],
-) -> Result<(CommitSha, Vec<String>), PublishError> {
+) -> Result<Carried, PublishError> {
     git.must(&["read-tree", &order.parent.0], &[]).await?;
     let held = held(git, order.parent, lines).await?;
     let attributes = attributes(git, lines).await?;
@@ -86,16 +111,26 @@ pub(super) async fn commit(
             attributes: attributes.get(&line.path),
             before: before.as_deref(),
         };
-        carried.push((line, carry.fate(after).await?));
+        match carry.fate(after).await? {
+            Fate::Keep => {}
+            fate @ (Fate::Put(..) | Fate::Remove) => carried.push((line.path.clone(), fate)),
+        }
     }
     let index = index(git, &carried).await?;
-    let files: Vec<String> =
-        carried.iter().filter(|(_, fate)| !matches!(fate, Fate::Keep)).map(|(line, _)| line.path.clone()).collect();
-    if files.is_empty() {
+    if carried.is_empty() {
         return Err(PublishError::Empty);
     }
     git.must(&["update-index", "-z", "--index-info"], &index).await?;
     let tree = one_line(&git.must(&["write-tree", "--missing-ok"], &[]).await?.out);
+    Ok(Carried { tree, lines: carried })
+}
+
+/// Makes the commit; returns it and the files that it changes.
+pub(super) async fn commit(
+    git: &Git<'_>,
+    order: &Order<'_>,
+    carried: &Carried,
+) -> Result<(CommitSha, Vec<String>), PublishError> {
     let date = format!("{} +0000", order.at);
     let who = [
         ("GIT_AUTHOR_NAME", order.author.name.as_str()),
@@ -105,12 +140,12 @@ pub(super) async fn commit(
         ("GIT_COMMITTER_EMAIL", &order.author.email),
         ("GIT_COMMITTER_DATE", &date),
     ];
-    let arguments = ["commit-tree", &tree, "-p", &order.parent.0, "-F", "-"];
+    let arguments = ["commit-tree", &carried.tree, "-p", &order.parent.0, "-F", "-"];
     let made = git.run(&arguments, order.message.as_bytes(), &who).await?;
     if !made.ok {
         return Err(PublishError::Git { command: "commit-tree".to_owned(), said: made.err });
     }
-    Ok((CommitSha(one_line(&made.out)), files))
+    Ok((CommitSha(one_line(&made.out)), carried.files()))
 }
 
 /// What the parent has at the changed paths; folders and submodules too.
@@ -257,7 +292,7 @@ impl Carry<'_> {
 }
 
 /// Stores the new contents and lists what becomes of each path, for `update-index --index-info`.
-async fn index(git: &Git<'_>, carried: &[(&Line, Fate)]) -> Result<Vec<u8>, PublishError> {
+async fn index(git: &Git<'_>, carried: &[(String, Fate)]) -> Result<Vec<u8>, PublishError> {
     const NO_OBJECT: &str = "0000000000000000000000000000000000000000";
     let mut names = String::new();
     for (number, (_, fate)) in carried.iter().enumerate() {
@@ -271,13 +306,13 @@ async fn index(git: &Git<'_>, carried: &[(&Line, Fate)]) -> Result<Vec<u8>, Publ
     let text = String::from_utf8_lossy(&said.out).into_owned();
     let mut objects = text.lines();
     let mut index = Vec::new();
-    for (line, fate) in carried {
+    for (path, fate) in carried {
         let (mode, object) = match fate {
             Fate::Put(mode, _) => (*mode, objects.next().unwrap_or(NO_OBJECT)),
             Fate::Remove => ("0", NO_OBJECT),
             Fate::Keep => continue,
         };
-        index.extend_from_slice(format!("{mode} {object}\t{}\0", line.path).as_bytes());
+        index.extend_from_slice(format!("{mode} {object}\t{path}\0").as_bytes());
     }
     Ok(index)
 }

@@ -105,6 +105,24 @@ pub struct Published {
     pub found: bool,
 }
 
+/// A change on top of a commit, as git would store it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Composed {
+    /// Git's name of the whole tree.
+    pub tree: String,
+    /// The files that differ from the parent's.
+    pub files: Vec<ComposedFile>,
+}
+
+/// A file of such a change.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ComposedFile {
+    /// Its path in the repository.
+    pub path: String,
+    /// Git's mode and its content; `None` when it goes.
+    pub content: Option<(&'static str, Vec<u8>)>,
+}
+
 /// Why a change is not on the remote branch.
 #[derive(Debug, thiserror::Error)]
 pub enum PublishError {
@@ -179,6 +197,12 @@ pub enum PublishError {
     /// A URL that git may not be given.
     #[error("`{0}` cannot be pushed to: only http and https are")]
     Url(String),
+    /// The commit could not be made through the forge's API.
+    #[error("the commit could not be made through the API: {said}")]
+    Api {
+        /// Why, and what to do.
+        said: String,
+    },
     /// The remote could not be reached.
     #[error("git could not reach the repository: {said}")]
     Unreachable {
@@ -233,16 +257,13 @@ impl Workspace {
         let git = Git::new(&scratch, order.remote, around, self.root())?;
         git.init().await?;
         let head = git.remote_head(&reference).await?;
-        let moved = |found: Option<&CommitSha>| PublishError::Moved {
-            branch: order.branch.to_owned(),
-            expected: short(order.parent).to_owned(),
-            found: found.map_or_else(|| "nowhere".to_owned(), |head| short(head).to_owned()),
-        };
+        let moved = |found: Option<&CommitSha>| moved(order, found);
         if order.onto == Onto::Existing && head.is_none() {
             return Err(moved(None));
         }
         git.fetch(order.parent).await?;
-        let (commit, files) = carry::commit(&git, self.states.store(), order, &lines).await?;
+        let carried = carry::carry(&git, self.states.store(), order, &lines).await?;
+        let (commit, files) = carry::commit(&git, order, &carried).await?;
         match (&head, order.onto) {
             (Some(head), _) if *head == commit => return Ok(Published { commit, files, found: true }),
             (Some(head), Onto::Existing) if head == order.parent => {}
@@ -260,6 +281,20 @@ impl Workspace {
             }
             Err(other) => Err(other),
         }
+    }
+
+    /// What a change makes of the parent's tree, for whoever makes the commit elsewhere; nothing is pushed.
+    ///
+    /// # Errors
+    /// [`PublishError`]
+    pub async fn carry(&self, order: &Order<'_>, around: Surroundings<'_>) -> Result<Composed, PublishError> {
+        reference(order.branch)?;
+        let lines = self.lines(order)?;
+        let scratch = Scratch::in_folder(self.states.store().folder())?;
+        let git = Git::new(&scratch, order.remote, around, self.root())?;
+        git.init().await?;
+        git.fetch(order.parent).await?;
+        Ok(carry::carry(&git, self.states.store(), order, &lines).await?.composed())
     }
 
     /// The head of a branch on the remote; `None` when there is no such branch.
@@ -312,6 +347,16 @@ fn reference(branch: &str) -> Result<String, PublishError> {
         return Err(PublishError::Branch(branch.escape_debug().to_string()));
     }
     Ok(format!("refs/heads/{branch}"))
+}
+
+/// The branch is somewhere else than the run believes.
+#[must_use]
+pub fn moved(order: &Order<'_>, found: Option<&CommitSha>) -> PublishError {
+    PublishError::Moved {
+        branch: order.branch.to_owned(),
+        expected: short(order.parent).to_owned(),
+        found: found.map_or_else(|| "nowhere".to_owned(), |head| short(head).to_owned()),
+    }
 }
 
 /// A commit as people name it.

@@ -34,14 +34,14 @@ const CI_LOG: &str = "2026-01-01T00:00:00.0000000Z =============================
 const FROM_CI: &str = "a total must be rounded to cents";
 
 /// A pull request by ada, a remote that holds it, and a GitHub with one plan for CI after each push.
-struct Site {
-    server: GitServer,
-    github: FakeGitHub,
-    start: String,
+pub(super) struct Site {
+    pub(super) server: GitServer,
+    pub(super) github: FakeGitHub,
+    pub(super) start: String,
 }
 
 impl Site {
-    fn new(conclusions: &[&str]) -> Self {
+    pub(super) fn new(conclusions: &[&str]) -> Self {
         let files: Vec<_> = FILES.iter().map(|(name, text)| (*name, Made::Text(text))).collect();
         let server = GitServer::start(&files);
         server.git(&["branch", "topic", "main"]);
@@ -80,7 +80,7 @@ impl Site {
         Self { server, github, start }
     }
 
-    fn labelled(&self) -> Value {
+    pub(super) fn labelled(&self) -> Value {
         let side = |branch: &str| json!({ "ref": branch, "sha": self.start, "repo": { "full_name": "acme/shop" } });
         let pull =
             json!({ "number": 7, "head": side("topic"), "base": side("main"), "labels": [{ "name": "upshift" }] });
@@ -106,7 +106,7 @@ impl Site {
 }
 
 /// Mends the bug; when CI said that totals are to be rounded, rounds.
-fn mends(request: &Request) -> Scripted {
+pub(super) fn mends(request: &Request) -> Scripted {
     let edit = |old: &str, new: &str| {
         let edit = json!({ "path": "shop/cart.py", "old_text": old, "new_text": new });
         Say::call("edit_file", edit).usage(1_000, 50).into()

@@ -54,6 +54,11 @@ impl Job {
         self.program.run(project.path(), arguments)
     }
 
+    /// The program as the job starts it.
+    pub(super) fn program(&self) -> &Program {
+        &self.program
+    }
+
     /// A run that is under way.
     pub(super) fn start(&self, project: &Project) -> Child {
         let mut command = self.program.command(project.path(), &["run", "--test-command", project.test_command]);
@@ -132,8 +137,9 @@ fn a_run_that_failed_annotates_the_failing_test_and_fails_the_step_unless_told_o
     let (failed, said) = job("");
     assert_eq!(said.code, 1, "{}", said.all());
     assert_eq!(failed.outputs()["outcome"], "exhausted");
-    let error = said.err.lines().find(|line| line.starts_with("::error title=test_total")).expect("an annotation");
-    assert!(error.contains("AssertionError"), "{error}");
+    let error =
+        said.err.lines().find(|line| line.starts_with("::error file=tests/test_cart.py,line=")).expect("an annotation");
+    assert!(error.contains(",title=test_total (tests.test_cart") && error.contains("AssertionError"), "{error}");
     assert!(failed.text("summary").contains("### ✖ "), "{}", failed.text("summary"));
     let (_, said) = job("budget, broken");
     assert_eq!(said.code, 0, "not an outcome that is to fail the step: {}", said.all());
@@ -151,7 +157,7 @@ fn commands_in_what_tests_and_models_write_are_inert() {
     let server = ModelServer::start(replace_line("sum(prices) - 1", "sum(prices) - 2"));
     let job = Job::new(&server.url()).with("UPSHIFT_TIERS", "claude-haiku-4-5 x1");
     let said = job.run(&project);
-    let ours = ["::group::", "::endgroup::", "::notice title=", "::warning title=", "::error title="];
+    let ours = ["::group::", "::endgroup::", "::notice title=", "::warning title=", "::error file=tests/"];
     for line in said.err.lines() {
         let command = line.trim_start().starts_with("::");
         assert!(!line.contains("##[") && (!command || ours.iter().any(|ours| line.starts_with(ours))), "{line}");

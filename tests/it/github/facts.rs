@@ -7,7 +7,7 @@ use upshift::domain::units::CommitSha;
 use upshift::github::checks::{APPEAR_MS, CiState, Question, decide};
 use upshift::github::{
     BranchPlace, CommentSlot, Committed, FileChange, FileContent, GitHub, GithubError, Identity, NewCommit, PullState,
-    RepoRole,
+    RepoRole, Signature,
 };
 
 use super::{BOT, HEAD, MARKER, client, head, world};
@@ -444,7 +444,8 @@ fn fix_commit(place: BranchPlace, branch: &str) -> NewCommit {
     let plain = FileChange { path: "src/lib.rs".to_owned(), content: FileContent::Plain(b"fixed".to_vec()) };
     let gone = FileChange { path: "old.rs".to_owned(), content: FileContent::Deleted };
     let files = vec![plain, gone];
-    NewCommit { branch: branch.to_owned(), place, parent: head(), message: "Fix".to_owned(), files }
+    let (parent, signature) = (head(), Signature::Optional);
+    NewCommit { branch: branch.to_owned(), place, parent, message: "Fix".to_owned(), files, signature }
 }
 
 #[tokio::test]

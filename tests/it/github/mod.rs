@@ -4,6 +4,7 @@ mod alone;
 mod cases;
 mod facts;
 mod gh;
+mod ledger;
 mod table;
 
 use std::sync::Arc;

@@ -102,6 +102,8 @@ fn github_7_and_12_protected_paths_are_never_pushed() {
             let parent = server.head("main");
             let refused = checkout.publish(&server, &parent).await;
             assert!(matches!(refused, Err(PublishError::Protected { .. })), "{path}: {refused:?}");
+            let carried = checkout.carry(&server, &parent).await;
+            assert!(matches!(carried, Err(PublishError::Protected { .. })), "{path}, by the API: {carried:?}");
         }
         assert_eq!(server.pushes(), 0);
     });

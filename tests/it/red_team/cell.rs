@@ -2,19 +2,16 @@
 
 use std::fs;
 use std::io::Read as _;
-use std::os::unix::fs::{PermissionsExt as _, chown};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Child, Command, Output, Stdio};
-use std::sync::OnceLock;
 
 use tempfile::TempDir;
 
 use super::attack;
+use crate::world::ordinary::{as_user, give_away, is_given_away, program};
 
 /// The key that upshift holds; a secret in every other place, too.
 pub(super) const SECRET: &str = "canary-5f1c9e07b3a24d68";
-/// The user that root becomes.
-const NOBODY: u32 = 65_534;
 /// What a home holds that nobody may read.
 const CREDENTIALS: [&str; 9] = [
     ".ssh/id_ed25519",
@@ -106,7 +103,7 @@ impl Cell {
     /// Starts somebody of the same user outside, who has said a first line.
     pub(super) fn witness(&self, script: &str) -> Child {
         let script = format!("CELL={}\n{script}", self.folder.path().display());
-        let mut command = self.as_user(&["sh", "-c", &script]);
+        let mut command = as_user(&["sh", "-c", &script]);
         if is_given_away() {
             give_away(self.folder.path());
         }
@@ -114,16 +111,6 @@ impl Cell {
         let mut line = [0; 1];
         witness.stdout.as_mut().expect("a pipe").read_exact(&mut line).expect("a word");
         witness
-    }
-
-    /// A command as the user who runs upshift.
-    fn as_user(&self, words: &[&str]) -> Command {
-        let nobody = NOBODY.to_string();
-        let change = ["setpriv", "--reuid", &nobody, "--regid", &nobody, "--clear-groups"];
-        let all: Vec<&str> = change.into_iter().filter(|_| is_given_away()).chain(words.iter().copied()).collect();
-        let mut command = Command::new(all[0]);
-        command.args(&all[1..]);
-        command
     }
 
     /// Runs upshift through a program that becomes it.
@@ -135,7 +122,7 @@ impl Cell {
         }
         let upshift = program().to_str().expect("text");
         let words: Vec<&str> = through.iter().copied().chain([upshift]).collect();
-        let mut command = self.as_user(&words);
+        let mut command = as_user(&words);
         let files = self.path("runner/_runner_file_commands");
         command
             .args([
@@ -196,24 +183,6 @@ pub(super) fn plants(guards: &str, script: &str, file: &str) {
     });
 }
 
-/// The built program where every user can execute it.
-fn program() -> &'static Path {
-    static PLACE: OnceLock<TempDir> = OnceLock::new();
-    let folder = PLACE.get_or_init(|| {
-        let folder = tempfile::tempdir().expect("a folder");
-        fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o755)).expect("permissions");
-        fs::copy(env!("CARGO_BIN_EXE_upshift"), folder.path().join("upshift")).expect("a copy");
-        folder
-    });
-    static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
-    PROGRAM.get_or_init(|| folder.path().join("upshift"))
-}
-
-/// Whether upshift runs as another user than the tests: as an ordinary one, unless it is told to run as root.
-fn is_given_away() -> bool {
-    rustix::process::geteuid().is_root() && std::env::var_os("UPSHIFT_RED_TEAM_AS").is_none_or(|user| user != "root")
-}
-
 /// The guards that stand between a child and other processes, or a namespace of its own: where upshift runs as root, the
 /// capabilities that the child has lost are one more.
 pub(super) fn with_capabilities(guards: &str) -> String {
@@ -221,16 +190,6 @@ pub(super) fn with_capabilities(guards: &str) -> String {
         format!("{guards},rights")
     } else {
         guards.to_owned()
-    }
-}
-
-/// Gives a folder and all in it to the ordinary user.
-fn give_away(path: &Path) {
-    chown(path, Some(NOBODY), Some(NOBODY)).expect("root may do that");
-    if path.symlink_metadata().expect("metadata").is_dir() {
-        for entry in fs::read_dir(path).expect("a folder") {
-            give_away(&entry.expect("an entry").path());
-        }
     }
 }
 

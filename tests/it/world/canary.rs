@@ -3,8 +3,10 @@
 //! It is the model key of [`super::program::Program`]: read from the environment, sent in a header. Found anywhere else, in
 //! any of the spellings below, it is a leak, whichever test was at work.
 
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
+use std::time::SystemTime;
 
 use aho_corasick::AhoCorasick;
 use base64::Engine as _;
@@ -24,6 +26,14 @@ static SPELLINGS: LazyLock<AhoCorasick> = LazyLock::new(|| {
     }
     AhoCorasick::new(spellings).expect("patterns")
 });
+
+/// When the first program was started.
+static BEGAN: LazyLock<SystemTime> = LazyLock::new(SystemTime::now);
+
+/// Says that programs are started from now on.
+pub(crate) fn began() {
+    LazyLock::force(&BEGAN);
+}
 
 /// Whether some spelling of the canary stands there.
 pub(crate) fn sings_in(bytes: &[u8]) -> bool {
@@ -66,6 +76,11 @@ pub(crate) fn without_masks(output: &[u8]) -> Vec<u8> {
 }
 
 fn holds(path: &Path) -> bool {
+    // An installed package, which lies elsewhere too: thousands of files that nobody has written since.
+    let is_installed = |found: std::fs::Metadata| found.nlink() > 1 && found.modified().is_ok_and(|time| time < *BEGAN);
+    if path.symlink_metadata().is_ok_and(is_installed) {
+        return false;
+    }
     std::fs::read(path).is_ok_and(|bytes| sings_in(&bytes))
 }
 

@@ -31,6 +31,8 @@ struct Shared {
     /// Done once, when a push was carried out, before anybody is answered.
     after_push: Mutex<Option<Moment>>,
     pushes: Mutex<usize>,
+    /// Hears of every push that was carried out, before anybody is answered.
+    watcher: std::sync::OnceLock<Box<dyn Fn() + Send + Sync>>,
 }
 
 /// What a file of a repository is made as.
@@ -65,6 +67,7 @@ impl GitServer {
             before_push: Mutex::new(None),
             after_push: Mutex::new(None),
             pushes: Mutex::new(0),
+            watcher: std::sync::OnceLock::new(),
         });
         let serving = Arc::clone(&shared);
         // Ends with the process of the tests.
@@ -129,6 +132,11 @@ impl GitServer {
     /// What happens when the next push was carried out, before its answer is sent.
     pub(crate) fn after_push(&self, moment: impl FnOnce(&Path) + Send + 'static) {
         *self.shared.after_push.lock().expect("a lock") = Some(Box::new(moment));
+    }
+
+    /// Has somebody told of every push, once it was carried out and before it is answered.
+    pub(crate) fn watch(&self, watcher: impl Fn() + Send + Sync + 'static) {
+        assert!(self.shared.watcher.set(Box::new(watcher)).is_ok(), "one watches already");
     }
 
     /// How many pushes arrived.
@@ -248,6 +256,9 @@ fn converse(stream: TcpStream, shared: &Shared) -> std::io::Result<()> {
         && let Some(moment) = shared.after_push.lock().expect("a lock").take()
     {
         moment(&shared.root.join("acme/shop"));
+    }
+    if path.ends_with("/git-receive-pack") {
+        shared.watcher.get().into_iter().for_each(|watcher| watcher());
     }
     let split = output.windows(4).position(|four| four == b"\r\n\r\n").unwrap_or(output.len().saturating_sub(4));
     let head = String::from_utf8_lossy(&output[..split]).into_owned();

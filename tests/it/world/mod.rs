@@ -5,5 +5,6 @@ pub(crate) mod git_server;
 pub(crate) mod github;
 pub(crate) mod log;
 pub(crate) mod model_server;
+pub(crate) mod ordinary;
 pub(crate) mod program;
 pub(crate) mod project;

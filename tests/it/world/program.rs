@@ -6,16 +6,26 @@ use std::process::{Command, Output};
 
 use tempfile::TempDir;
 
-use super::canary;
+use super::{canary, ordinary};
 
 /// A home of its own for the program, and what is to be set in its environment.
 pub(crate) struct Program {
     home: TempDir,
     variables: Vec<(String, String)>,
+    user: User,
     /// Where it was started; searched for the key in the end.
     folders: RefCell<Vec<PathBuf>>,
     /// The logs and tapes that it was told to write.
     files: RefCell<Vec<PathBuf>>,
+}
+
+/// Who runs it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum User {
+    /// Whoever runs the tests.
+    Same,
+    /// An ordinary one, also where that is root.
+    Ordinary,
 }
 
 /// What a finished program said.
@@ -35,6 +45,7 @@ impl Program {
         Self {
             home: tempfile::tempdir().expect("a folder"),
             variables: Vec::new(),
+            user: User::Same,
             folders: RefCell::default(),
             files: RefCell::default(),
         }
@@ -51,14 +62,30 @@ impl Program {
         self
     }
 
+    /// Run by an ordinary user, also where the tests run as root.
+    pub(crate) fn by_an_ordinary_user(mut self) -> Self {
+        self.user = User::Ordinary;
+        self
+    }
+
     /// The command in a folder, not started.
     pub(crate) fn command(&self, folder: &Path, args: &[&str]) -> Command {
         self.folders.borrow_mut().push(folder.to_owned());
         let named = args.windows(2).filter(|pair| matches!(pair, ["--audit-db" | "--record", _])).map(|pair| pair[1]);
         let told = self.variables.iter().filter(|(name, _)| name == "UPSHIFT_AUDIT_DB").map(|(_, path)| path.as_str());
         self.files.borrow_mut().extend(named.chain(told).map(|path| folder.join(path)));
+        canary::began();
         let mut command = Command::new(env!("CARGO_BIN_EXE_upshift"));
-        command.args(args).current_dir(folder).env_clear();
+        command.env_clear();
+        if self.user == User::Ordinary && ordinary::is_given_away() {
+            ordinary::give_away(folder);
+            ordinary::give_away(self.home.path());
+            command = ordinary::as_user_with_tools(&[ordinary::program().to_str().expect("text")]);
+            let kept = command.get_envs().filter_map(|(name, value)| Some((name.to_owned(), value?.to_owned())));
+            let kept: Vec<_> = kept.collect();
+            command.env_clear().envs(kept);
+        }
+        command.args(args).current_dir(folder);
         for name in ["PATH", "CARGO_HOME", "RUSTUP_HOME", "RUSTUP_TOOLCHAIN"] {
             if let Some(value) = std::env::var_os(name) {
                 command.env(name, value);

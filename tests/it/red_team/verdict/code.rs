@@ -13,7 +13,7 @@ const SOURCE: &str = "\n\ndef total(prices):\n    return sum(prices) - 1\n";
 fn ending(name: &'static str, end: &str) -> Attack {
     let source =
         format!("import os\nimport sys\n{end}{SOURCE}").replace("PRINT", &format!("print({BACKWARDS}, flush=True)"));
-    Attack::new(name, "forced_end", &python(), &[("shop/cart.py", &source)])
+    Attack::new(name, "forced_end,result_files", &python(), &[("shop/cart.py", &source)])
         .command("python3 -m unittest -v tests.test_cart")
 }
 
@@ -46,7 +46,7 @@ fn printed_results_are_not_believed() {
     let program = "import sys\n\n\ndef total(prices):\n    return sum(prices) - 1\n\n\ndef main():\n    sys.exit(2)\n";
     let attack = |name: &'static str, print: &str| {
         let source = program.replace("\n\n\ndef total", &format!("\n\n{print}\nsys.exit(0)\n\n\ndef total"));
-        Attack::new(name, "printed_results", &python(), &[("shop/cart.py", &source)])
+        Attack::new(name, "printed_results,result_files", &python(), &[("shop/cart.py", &source)])
             .file("shop/cart.py", program)
             .command("python3 -m unittest -v tests.test_cart")
     };

@@ -10,6 +10,8 @@ mod minimiser;
 mod real;
 mod regions;
 mod secrets;
+mod shims;
+mod stages;
 mod telling;
 mod test_files;
 
@@ -21,6 +23,9 @@ use super::ledger;
 use crate::frameworks::{Framework, Needs};
 use crate::world::model_server::{ModelServer, Say};
 use crate::world::program::{Program, Said};
+
+/// In the place of a path that is written: the model runs the tests then.
+pub(crate) const RUN_TESTS: &str = "(run the tests)";
 
 /// One attack on the verdict.
 pub(crate) struct Attack {
@@ -155,10 +160,12 @@ fn carry_out(attack: &Attack, guards_off: &str) -> Said {
     unpack(folder.path(), &files);
     let writes = attack.writes.clone();
     let server = ModelServer::start(move |request| match writes.get(request.turn()) {
+        Some((path, _)) if *path == RUN_TESTS => Say::call("run_tests", json!({})).usage(900, 40).into(),
         Some((path, text)) => Say::call("write_file", json!({ "path": path, "content": text })).usage(900, 40).into(),
         None => Say::call("final_report", json!({ "summary": "fixed", "status": "done" })).usage(900, 40).into(),
     });
     let program = attack.needs.equip(Program::with_anthropic(&server.url())).with("UPSHIFT_GUARD_OFF", guards_off);
+    let program = program.by_an_ordinary_user();
     let said = program.run(
         folder.path(),
         &[
@@ -217,7 +224,7 @@ pub(crate) fn told(files: &[(&str, &str)], tool: &'static str, arguments: &Value
             Say::call("final_report", json!({ "summary": "looked", "status": "done" })).usage(900, 40).into()
         }
     });
-    let program = Program::with_anthropic(&server.url()).with("UPSHIFT_GUARD_OFF", guards_off);
+    let program = Program::with_anthropic(&server.url()).with("UPSHIFT_GUARD_OFF", guards_off).by_an_ordinary_user();
     let args = ["run", "--no-audit", "--tiers", "claude-haiku-4-5 x1", "--test-command", python().command];
     let said = program.run(folder.path(), &args);
     server.finish();

@@ -1,7 +1,8 @@
 //! Looks into the bare repository that a world may stand on.
 
+use std::io::Write as _;
 use std::path::Path;
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 use super::state::Commit;
 
@@ -39,4 +40,57 @@ pub(super) fn file(git_dir: &Path, at: &str, path: &str) -> Option<Vec<u8>> {
 pub(super) fn tree_of(git_dir: &Path, sha: &str) -> Option<String> {
     let tree = text(git_dir, &["rev-parse", &format!("{sha}^{{tree}}")]);
     (!tree.is_empty()).then(|| tree.trim().to_owned())
+}
+
+/// Git with an input and an index of its own; what it printed, or why it did not.
+fn fed(git_dir: &Path, arguments: &[&str], index: Option<&Path>, input: &[u8]) -> Result<String, String> {
+    let mut command = Command::new("git");
+    command.arg("--git-dir").arg(git_dir).args(arguments).envs(index.map(|path| ("GIT_INDEX_FILE", path)));
+    // What GitHub signs, it makes in its own name.
+    for role in ["AUTHOR", "COMMITTER"] {
+        command.env(format!("GIT_{role}_NAME"), "GitHub").env(format!("GIT_{role}_EMAIL"), "noreply@github.com");
+    }
+    let mut child =
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("git starts");
+    child.stdin.take().expect("piped").write_all(input).expect("git reads");
+    let output = child.wait_with_output().expect("git ends");
+    let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).trim().to_owned();
+    if output.status.success() { Ok(text(output.stdout)) } else { Err(text(output.stderr)) }
+}
+
+pub(super) fn make_blob(git_dir: &Path, content: &[u8]) -> String {
+    fed(git_dir, &["hash-object", "-w", "--stdin"], None, content).expect("a blob")
+}
+
+/// A tree on top of another: each entry is mode, object (none where the path goes) and path.
+pub(super) fn make_tree(
+    git_dir: &Path,
+    base: Option<&str>,
+    entries: &[(String, Option<String>, String)],
+) -> Result<String, String> {
+    let folder = tempfile::tempdir().expect("a folder");
+    let index = folder.path().join("index");
+    if let Some(base) = base {
+        fed(git_dir, &["read-tree", base], Some(&index), b"")?;
+    }
+    let line = |(mode, object, path): &(String, Option<String>, String)| match object {
+        Some(object) => format!("{mode} {object}\t{path}\0"),
+        None => format!("0 {}\t{path}\0", "0".repeat(40)),
+    };
+    let lines: String = entries.iter().map(line).collect();
+    fed(git_dir, &["update-index", "-z", "--index-info"], Some(&index), lines.as_bytes())?;
+    fed(git_dir, &["write-tree"], Some(&index), b"")
+}
+
+pub(super) fn make_commit(git_dir: &Path, tree: &str, parents: &[String], message: &str) -> Result<String, String> {
+    let parents = parents.iter().flat_map(|parent| ["-p", parent]);
+    let arguments: Vec<&str> = ["commit-tree", tree].into_iter().chain(parents).chain(["-F", "-"]).collect();
+    fed(git_dir, &arguments, None, message.as_bytes())
+}
+
+/// Moves a branch from one commit to another, or makes it.
+pub(super) fn move_branch(git_dir: &Path, branch: &str, from: Option<&str>, to: &str) -> Result<(), String> {
+    let nothing = "0".repeat(40);
+    let reference = format!("refs/heads/{branch}");
+    fed(git_dir, &["update-ref", &reference, to, from.unwrap_or(&nothing)], None, b"").map(drop)
 }

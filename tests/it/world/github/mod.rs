@@ -107,9 +107,13 @@ struct State {
     ended: bool,
 }
 
+/// Hears of every request of the API that was carried out, before anybody is answered.
+type Watcher = Box<dyn Fn(&str, &str) + Send + Sync>;
+
 struct Shared {
     time: Time,
     state: Mutex<State>,
+    watcher: std::sync::OnceLock<Watcher>,
     /// `http://127.0.0.1:PORT` of the API and of the storage.
     api: String,
     blobs: String,
@@ -163,7 +167,8 @@ impl FakeGitHub {
         let ports = [&api, &blobs].map(|listener| listener.local_addr().expect("an address").port());
         let [api_url, blobs_url] = ports.map(|port| format!("http://127.0.0.1:{port}"));
         let state = State { world, seen: Vec::new(), complaints: Vec::new(), last_write_ms: None, ended: false };
-        let shared = Arc::new(Shared { time, state: Mutex::new(state), api: api_url, blobs: blobs_url });
+        let (state, watcher) = (Mutex::new(state), std::sync::OnceLock::new());
+        let shared = Arc::new(Shared { time, state, watcher, api: api_url, blobs: blobs_url });
         let listeners = vec![
             serve::start(api, Arc::clone(&shared), serve::Origin::Api),
             serve::start(blobs, Arc::clone(&shared), serve::Origin::Blobs),
@@ -189,6 +194,11 @@ impl FakeGitHub {
         let mut state = self.shared.state();
         state.world.advance(self.shared.time.now_ms());
         WorldGuard(state)
+    }
+
+    /// Has somebody told the method and the path of every request of the API, once it was carried out and before it is answered.
+    pub(crate) fn watch(&self, watcher: impl Fn(&str, &str) + Send + Sync + 'static) {
+        assert!(self.shared.watcher.set(Box::new(watcher)).is_ok(), "one watches already");
     }
 
     /// All requests so far.

@@ -68,6 +68,11 @@ impl Operation {
         Some(Self { template: template.clone(), method })
     }
 
+    /// Its path below the repository.
+    pub(super) fn route(&self) -> String {
+        self.template.replace("/repos/{owner}/{repo}", "")
+    }
+
     fn value(&self) -> &'static Value {
         &description().document["paths"][&self.template][&self.method]
     }

@@ -138,7 +138,7 @@ pub(super) fn answer(world: &mut World, operation: &Operation, asked: &Asked<'_>
     if !asked.path.starts_with(&format!("/repos/{}", world.repository)) && asked.path.starts_with("/repos/") {
         return Some(Reply::not_found());
     }
-    let route = operation.template.replace("/repos/{owner}/{repo}", "");
+    let route = operation.route();
     if asked.method != "GET" {
         return writes::answer(world, &route, asked);
     }
@@ -384,7 +384,11 @@ fn git_data(world: &World, route: &str, asked: &Asked<'_>) -> Option<Reply> {
             }
             let tree = world.git_dir.as_ref().and_then(|git_dir| git::tree_of(git_dir, sha));
             let tree = tree.unwrap_or_else(|| format!("{:0>40}", sha.chars().take(8).collect::<String>()));
-            Reply::json(200, object("git-commit", json!({ "sha": sha, "tree": { "sha": tree } })))
+            let parents = world.commits[sha].parents.iter();
+            let parents: Vec<Value> = parents
+                .map(|sha| json!({ "sha": sha, "url": "http://127.0.0.1/", "html_url": "http://127.0.0.1/" }))
+                .collect();
+            Reply::json(200, object("git-commit", json!({ "sha": sha, "tree": { "sha": tree }, "parents": parents })))
         }
         _ => return None,
     })

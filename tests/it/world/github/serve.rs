@@ -49,6 +49,7 @@ pub(super) fn start(listener: TcpListener, shared: Arc<Shared>, origin: Origin) 
     })
 }
 
+#[derive(Clone)]
 struct Request {
     method: String,
     path: String,
@@ -77,7 +78,11 @@ fn converse(stream: TcpStream, shared: &Shared, origin: Origin) {
         let outcome = match origin {
             Origin::Blobs => blob(shared, &request),
             Origin::Api if request.path.starts_with("/__") => control(shared, &request),
-            Origin::Api => api(shared, &request),
+            Origin::Api => {
+                let outcome = api(shared, &request);
+                shared.watcher.get().into_iter().for_each(|watcher| watcher(&request.method, &request.path));
+                outcome
+            }
         };
         let Outcome::Answer { status, headers, body } = outcome else {
             if matches!(outcome, Outcome::Silence) {
@@ -205,6 +210,12 @@ fn api(shared: &Shared, request: &Request) -> Outcome {
     let mut state = shared.state();
     state.world.advance(now_ms);
     let name = format!("{} {}", request.method, request.path);
+    let prefix = state.world.prefix.clone();
+    let Some(path) = request.path.strip_prefix(&prefix).map(str::to_owned) else {
+        state.complaints.push(format!("{name}: not below {prefix}"));
+        return finish(&mut state, request, now_ms, Reply::not_found(), None);
+    };
+    let request = &Request { path, ..request.clone() };
     let Some(operation) = Operation::find(&request.method, &request.path) else {
         state.complaints.push(format!("{name}: GitHub has no such operation"));
         return finish(&mut state, request, now_ms, Reply::not_found(), None);
@@ -212,6 +223,9 @@ fn api(shared: &Shared, request: &Request) -> Outcome {
     let faults = operation.request_faults(&request.path, &request.body);
     state.complaints.extend(faults.into_iter().map(|fault| format!("{name}: {fault}")));
     check_manners(shared, &mut state, request, now_ms);
+    if let Some(status) = state.world.missing.get(&operation.route()).copied() {
+        return finish(&mut state, request, now_ms, Reply::error(status, "not here"), None);
+    }
     let fault = strike(&mut state, request);
     match fault {
         Some(Effect::Drop) => {
@@ -230,7 +244,7 @@ fn api(shared: &Shared, request: &Request) -> Outcome {
     }
     let reply = refusal(&mut state, request, &operation, now_ms).unwrap_or_else(|| {
         let body = serde_json::from_slice(&request.body).unwrap_or(Value::Null);
-        let (api, blobs) = (&shared.api, &shared.blobs);
+        let (api, blobs) = (&format!("{}{prefix}", shared.api), &shared.blobs);
         let links_last = state.world.links_last;
         let asked = Asked { method: &request.method, path: &request.path, body, now_ms, url: api, blobs, links_last };
         routes::answer(&mut state.world, &operation, &asked).unwrap_or_else(|| {

@@ -50,9 +50,15 @@ pub(crate) struct World {
     pub(crate) faults: Vec<Fault>,
     /// Pushes seen so far.
     pub(crate) pushes: Vec<Push>,
+    /// The commits that were made through the API and signed.
+    pub(crate) signed: Vec<String>,
     /// The last id that was given out.
     pub(crate) last_id: u64,
     pub(crate) max_body: usize,
+    /// The path that the API is below: `/api/v3` on a GitHub Enterprise Server, `/api/v1` on Gitea.
+    pub(crate) prefix: String,
+    /// What the forge does not have, by its route, and the status that it answers then.
+    pub(crate) missing: BTreeMap<String, u16>,
     /// Whether pages tell where the last one is; Gitea's and some proxies' do not always.
     pub(crate) links_last: bool,
 }
@@ -87,8 +93,11 @@ impl Default for World {
             limits: Limits::default(),
             faults: Vec::new(),
             pushes: Vec::new(),
+            signed: Vec::new(),
             last_id: 1_000,
             max_body: 65_536,
+            prefix: String::new(),
+            missing: BTreeMap::new(),
             links_last: true,
         }
     }

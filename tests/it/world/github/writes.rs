@@ -1,7 +1,10 @@
 //! The operations that change the world.
 
-use serde_json::json;
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use serde_json::{Value, json};
 
+use super::git;
 use super::openapi::object;
 use super::render::{Renderer, user};
 use super::routes::{Asked, Reply, reference};
@@ -25,18 +28,18 @@ pub(super) fn answer(world: &mut World, route: &str, asked: &Asked<'_>) -> Optio
         ("POST", "/pulls") => open_pull(world, asked),
         ("PATCH", "/pulls/{pull_number}") => change_pull(world, asked),
         ("POST", "/git/blobs") => {
-            let body = json!({ "sha": made_sha(world), "url": asked.url });
-            Reply::json(201, object("short-blob", body))
+            let content = STANDARD.decode(text(asked, "content")).expect("base64");
+            let sha = match &world.git_dir {
+                Some(git_dir) => git::make_blob(git_dir, &content),
+                None => made_sha(world),
+            };
+            Reply::json(201, object("short-blob", json!({ "sha": sha, "url": asked.url })))
         }
-        ("POST", "/git/trees") => Reply::json(201, object("git-tree", json!({ "sha": made_sha(world) }))),
-        ("POST", "/git/commits") => {
-            let sha = made_sha(world);
-            let parents = asked.body["parents"].as_array().into_iter().flatten();
-            let parents = parents.filter_map(|parent| parent.as_str().map(str::to_owned)).collect();
-            let author = Some(world.token.login.clone());
-            world.commits.insert(sha.clone(), Commit { message: text(asked, "message"), author, parents });
-            Reply::json(201, object("git-commit", json!({ "sha": sha })))
-        }
+        ("POST", "/git/trees") => match make_tree(world, asked) {
+            Ok(sha) => Reply::json(201, object("git-tree", json!({ "sha": sha }))),
+            Err(why) => Reply::error(422, &why),
+        },
+        ("POST", "/git/commits") => make_commit(world, asked),
         ("POST", "/git/refs") => {
             let name = text(asked, "ref");
             let Some(branch) = name.strip_prefix("refs/heads/").map(str::to_owned) else {
@@ -46,12 +49,51 @@ pub(super) fn answer(world: &mut World, route: &str, asked: &Asked<'_>) -> Optio
                 return Some(Reply::error(422, "Reference already exists"));
             }
             let sha = text(asked, "sha");
+            if let Some(git_dir) = &world.git_dir
+                && let Err(why) = git::move_branch(git_dir, &branch, None, &sha)
+            {
+                return Some(Reply::error(422, &why));
+            }
             world.pushed(&branch, &sha, asked.now_ms);
             Reply::json(201, reference(&format!("heads/{branch}"), &sha))
         }
         ("PATCH", "/git/refs/{ref}") => move_ref(world, asked),
         _ => return None,
     })
+}
+
+fn make_tree(world: &mut World, asked: &Asked<'_>) -> Result<String, String> {
+    let Some(git_dir) = &world.git_dir else { return Ok(made_sha(world)) };
+    let entry = |entry: &Value| {
+        let text = |key: &str| entry[key].as_str().map(str::to_owned);
+        (text("mode").unwrap_or_default(), text("sha"), text("path").unwrap_or_default())
+    };
+    let entries: Vec<_> = asked.body["tree"].as_array().into_iter().flatten().map(entry).collect();
+    git::make_tree(git_dir, asked.body["base_tree"].as_str(), &entries)
+}
+
+/// GitHub signs what a bot makes in its own name.
+fn make_commit(world: &mut World, asked: &Asked<'_>) -> Reply {
+    let parents = asked.body["parents"].as_array().into_iter().flatten();
+    let parents: Vec<String> = parents.filter_map(|parent| parent.as_str().map(str::to_owned)).collect();
+    let (message, tree) = (text(asked, "message"), text(asked, "tree"));
+    let sha = match &world.git_dir {
+        Some(git_dir) => match git::make_commit(git_dir, &tree, &parents, &message) {
+            Ok(sha) => sha,
+            Err(why) => return Reply::error(422, &why),
+        },
+        None => made_sha(world),
+    };
+    let in_own_name = asked.body.get("author").is_none() && asked.body.get("committer").is_none();
+    let verified = in_own_name && world.token.login.ends_with("[bot]");
+    let author = Some(world.token.login.clone());
+    world.commits.insert(sha.clone(), Commit { message, author, parents });
+    if verified {
+        world.signed.push(sha.clone());
+    }
+    let reason = if verified { "valid" } else { "unsigned" };
+    let verification = json!({ "verified": verified, "reason": reason });
+    Reply::json(201, object("git-commit", json!({ "sha": sha, "verification": verification })))
 }
 
 /// An object id for what is made through the API.
@@ -155,6 +197,11 @@ fn move_ref(world: &mut World, asked: &Asked<'_>) -> Reply {
     let follows = world.commits.get(&sha).is_some_and(|commit| commit.parents.contains(&old)) || old == sha;
     if !follows && asked.body["force"] != true {
         return Reply::error(422, "Update is not a fast forward");
+    }
+    if let Some(git_dir) = &world.git_dir
+        && let Err(why) = git::move_branch(git_dir, &branch, Some(&old), &sha)
+    {
+        return Reply::error(422, &why);
     }
     if old != sha {
         world.pushed(&branch, &sha, asked.now_ms);

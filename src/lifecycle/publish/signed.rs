@@ -1,0 +1,91 @@
+//! A fix as a commit that the forge makes and signs: through the API, where nobody names another author (DESIGN §2.6).
+//!
+//! Invariant: what holds for a push holds here (protected paths, the head that the run believes in, never forced), and a commit that
+//! an earlier process made is known again by its tree and its parent, since its name is the forge's business.
+
+use super::super::outside::Outside;
+use crate::github::{BranchPlace, Committed, FileChange, FileContent, GitHub, GithubError, NewCommit, Signature};
+use crate::workspace::Workspace;
+use crate::workspace::publish::{Composed, ComposedFile, Onto, Order, PublishError, Published, Surroundings, moved};
+
+/// What to do where commits cannot be signed.
+const UNSIGNED: &str = "→ Fix: push with the job's own token or an App's installation token (a personal token's commits are not signed), or \
+                        leave `sign-commits` off";
+
+/// Makes the commit and moves the branch to it.
+pub(super) async fn publish(
+    workspace: &Workspace,
+    outside: &Outside,
+    order: &Order<'_>,
+) -> Result<Published, PublishError> {
+    let around = Surroundings { environment: &outside.environment, stop: &outside.signals };
+    let missing = || PublishError::Credential { said: "there is no token for the API".to_owned() };
+    let github = outside.committer.as_ref().ok_or_else(missing)?;
+    let composed = workspace.carry(order, around).await?;
+    let files: Vec<String> = composed.files.iter().map(|file| file.path.clone()).collect();
+    let head = github.head_of(order.branch).await.map_err(told)?;
+    match (&head, order.onto) {
+        (Some(head), Onto::Existing) if head == order.parent => {}
+        (None, Onto::New) => {}
+        (Some(head), Onto::Existing | Onto::New) => {
+            if !github.is_made(head, order.parent, &composed.tree).await.map_err(told)? {
+                return Err(moved(order, Some(head)));
+            }
+            return Ok(Published { commit: head.clone(), files, found: true });
+        }
+        (None, Onto::Existing) => return Err(moved(order, None)),
+    }
+    commit(github, order, composed, files).await
+}
+
+async fn commit(
+    github: &GitHub,
+    order: &Order<'_>,
+    composed: Composed,
+    files: Vec<String>,
+) -> Result<Published, PublishError> {
+    let new = NewCommit {
+        branch: order.branch.to_owned(),
+        place: match order.onto {
+            Onto::Existing => BranchPlace::Existing,
+            Onto::New => BranchPlace::New,
+        },
+        parent: order.parent.clone(),
+        message: order.message.to_owned(),
+        files: composed.files.into_iter().map(change).collect(),
+        signature: Signature::Required,
+    };
+    match github.commit_files(&new).await.map_err(told)? {
+        Committed::Done(commit) => Ok(Published { commit, files, found: false }),
+        Committed::HeadMoved => {
+            let head = github.head_of(order.branch).await.map_err(told)?;
+            Err(moved(order, head.as_ref()))
+        }
+        Committed::Unsigned(reason) => {
+            Err(PublishError::Api { said: format!("GitHub did not sign it ({reason}) {UNSIGNED}") })
+        }
+    }
+}
+
+fn change(file: ComposedFile) -> FileChange {
+    let content = match file.content {
+        None => FileContent::Deleted,
+        Some(("100755", bytes)) => FileContent::Executable(bytes),
+        Some(("120000", target)) => FileContent::Link(target),
+        Some((_, bytes)) => FileContent::Plain(bytes),
+    };
+    FileChange { path: file.path, content }
+}
+
+/// What went wrong; a forge without these endpoints has a word of its own.
+fn told(error: GithubError) -> PublishError {
+    if let GithubError::Stopped(_) = error {
+        return PublishError::Stopped;
+    }
+    let way_out = if error.is_missing_endpoint() {
+        "; where the forge has no API for commits, leave `sign-commits` off"
+    } else {
+        ""
+    };
+    PublishError::Api { said: format!("{error}{way_out}") }
+}

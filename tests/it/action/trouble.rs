@@ -1,0 +1,179 @@
+//! What goes wrong outside while a job of the README's workflow is at work: each ends as its reader would want, and nothing is
+//! posted or pushed twice.
+
+use std::time::{Duration, Instant};
+
+use serde_json::json;
+
+use super::delivery::{Site, mends};
+use super::killed::Stage;
+use crate::world::git_server::git;
+use crate::world::github::{Comment, Effect, FakeGitHub, Fault, World};
+use crate::world::model_server::{Request, Say, Scripted};
+
+const BOT: &str = "github-actions[bot]";
+
+fn polls(github: &FakeGitHub) -> usize {
+    github.seen().iter().filter(|seen| seen.path.contains("/check-runs")).count()
+}
+
+/// The one comment of ours.
+fn report(world: &World) -> &str {
+    let ours: Vec<&Comment> = world.comments.iter().filter(|one| one.author == BOT).collect();
+    let [comment] = ours.as_slice() else { panic!("{} comments", ours.len()) };
+    &comment.body
+}
+
+#[test]
+fn a_conversation_of_ten_thousand_comments_gets_one_more_and_no_second() {
+    let site = Site::new(&["success"]);
+    let chat = |id| Comment { id, issue: 7, author: "eve".to_owned(), body: "hm".to_owned(), ..Comment::default() };
+    site.github.world().comments = (1..=10_000).map(chat).collect();
+    site.github.world().last_id = 20_000;
+    let stage = Stage::labelled(site, mends).with("UPSHIFT_WAIT_FOR", "none");
+    let said = stage.call("run");
+    assert_eq!(said.code, 0, "{}", said.all());
+    let world = stage.finish();
+    assert!(report(&world).contains("✔ Fixed by Tier 1"));
+    assert_eq!(world.comments.len(), 10_001);
+}
+
+/// Two thousand failing tests with long names, and a reason of a hundred thousand characters.
+#[test]
+fn a_huge_report_is_cut_to_what_the_forge_takes_and_posted_once() {
+    let site = Site::new(&["success"]);
+    let seed = site.server.seed();
+    let name = |number: usize| format!("test_{number:04}_{}", "of_the_whole_shop_".repeat(6));
+    let tests: String = (0..2_000)
+        .map(|number| format!("    def {}(self):\n        self.fail(\"a long way\" * 20)\n\n", name(number)))
+        .collect();
+    git(&seed, &["checkout", "--quiet", "-B", "work", "main"]);
+    let text = format!("import unittest\n\n\nclass Many(unittest.TestCase):\n{tests}");
+    std::fs::write(seed.join("tests/test_many.py"), text).expect("written");
+    let mut site = site;
+    site.start = site.server.somebody_pushes("topic");
+    site.github.world().pulls[0].head_sha.clone_from(&site.start);
+    let stage = Stage::labelled(site, |_: &Request| -> Scripted {
+        let reason = "the tests contradict each other @acme/team ".repeat(2_500);
+        Say::call("final_report", json!({ "summary": "no", "status": "blocked", "reason": reason }))
+            .usage(900, 40)
+            .into()
+    });
+    let said = stage.call("run");
+    assert_eq!(said.code, 1, "{}", &said.out.chars().take(2_000).collect::<String>());
+    assert!(!said.out.contains("not up to date"), "the comment was taken");
+    let summary = stage.job_files().text("summary");
+    assert!(summary.len() <= 1_048_576, "{} bytes", summary.len());
+    let annotations = said.err.lines().filter(|line| line.starts_with("::error ")).count();
+    assert_eq!(annotations, 10, "as many as the runner shows");
+    let world = stage.finish();
+    let body = report(&world);
+    let chars = body.chars().count();
+    assert!(chars <= 65_536, "{chars}");
+    assert!(body.contains("### ") && body.contains("test_0000"), "its beginning is there");
+    assert_eq!(body.matches("```").count() % 2, 0, "no fence is left open");
+}
+
+#[test]
+fn a_pull_request_that_moved_while_we_worked_is_left_alone_and_that_is_said() {
+    let site = Site::new(&["success"]);
+    let (bare, seed) = (site.server.bare(), site.server.seed());
+    let stage = Stage::labelled(site, move |request: &Request| {
+        if request.turn() == 0 {
+            std::fs::write(seed.join("other.txt"), "x").expect("written");
+            crate::world::git_server::commit_all(&seed, "somebody else");
+            git(&seed, &["push", "--quiet", "--force", bare.to_str().expect("text"), "HEAD:refs/heads/topic"]);
+        }
+        mends(request)
+    });
+    let said = stage.call("run");
+    assert_eq!(said.code, 1, "{}", said.all());
+    assert_eq!(stage.server().git(&["log", "-1", "--format=%s", "topic"]), "somebody else");
+    assert!(said.out.contains("moved") && said.out.contains("best.patch"), "{}", said.all());
+    assert_eq!(stage.job_files().outputs()["outcome"], "blocked");
+    let world = stage.finish();
+    assert!(report(&world).contains("is not overwritten"), "{}", report(&world));
+}
+
+#[test]
+fn limits_and_outages_are_waited_out_and_nothing_is_there_twice() {
+    let secondary = || Effect::status(403, "You have exceeded a secondary rate limit.", &[("retry-after", "30")]);
+    let table: [(&str, &str, Effect, u64); 7] = [
+        ("POST", "/issues/7/comments", secondary(), 1),
+        ("POST", "/issues/7/comments", Effect::DoneBut { code: 502 }, 1),
+        ("POST", "/issues/7/comments", Effect::LoseAnswer, 1),
+        ("PATCH", "/issues/comments/", Effect::status(502, "Server Error", &[]), 2),
+        ("PATCH", "/issues/comments/", secondary(), 1),
+        ("GET", "/check-runs", Effect::status(502, "Server Error", &[]), 3),
+        ("GET", "/check-runs", secondary(), 2),
+    ];
+    for (method, path, effect, times) in table {
+        let site = Site::new(&["success"]);
+        site.github.world().faults.push(Fault::once(method, path, effect.clone()).times(times));
+        let stage = Stage::labelled(site, mends);
+        let said = stage.call("run");
+        assert_eq!(said.code, 0, "{method} {path} {effect:?}: {}", said.all());
+        assert!(said.out.contains("CI: green"), "{effect:?}: {}", said.all());
+        assert_eq!(stage.server().pushes(), 1);
+        let world = stage.finish();
+        assert!(report(&world).contains("✔ Fixed by Tier 1"), "{method} {path} {effect:?}: {}", report(&world));
+    }
+}
+
+/// An App's token after an hour: what is pushed stays, what can no longer be asked is said.
+#[test]
+fn a_token_that_dies_while_ci_is_waited_for_ends_the_run_as_green_here() {
+    let site = Site::new(&["success"]);
+    site.github.world().ci.iter_mut().for_each(|plan| plan.takes_ms = 100 * 3_600_000);
+    let stage = Stage::labelled(site, mends);
+    let said = stage.call_while("run", |github| {
+        if polls(github) >= 3 {
+            github.world().token.revoked_at_ms = Some(0);
+        }
+    });
+    assert_eq!(said.code, 0, "{}", said.all());
+    assert!(
+        said.out.contains("not confirmed outside") && said.out.contains("an App's token lives one hour"),
+        "{}",
+        said.all()
+    );
+    assert!(said.out.contains("comment is not up to date"), "{}", said.all());
+    let outputs = stage.job_files().outputs();
+    assert_eq!((outputs["outcome"].as_str(), outputs["commit-sha"].len()), ("fixed", 40));
+    assert_eq!(stage.server().pushes(), 1);
+    let world = stage.finish();
+    assert_eq!(world.comments.len(), 1);
+}
+
+/// What the runner does with a cancelled job: SIGINT, and SIGTERM 7.5 s later (GITHUB.md 23).
+#[test]
+fn a_cancelled_job_ends_in_time_with_everything_told_wherever_it_was() {
+    for (signal, code, at_ci) in [("-INT", 130, false), ("-TERM", 143, false), ("-INT", 130, true)] {
+        let site = Site::new(&["success"]);
+        site.github.world().ci.iter_mut().for_each(|plan| plan.takes_ms = 100 * 3_600_000);
+        let stage = Stage::labelled(site, move |request: &Request| -> Scripted {
+            if at_ci || request.turn() == 0 { mends(request) } else { Scripted::Hang }
+        });
+        let stage = stage.with("UPSHIFT_CI_TIMEOUT_MINUTES", "1000");
+        let mut sent: Option<Instant> = None;
+        let (trap, models) = (stage.trap(), stage.models());
+        let said = stage.call_while("run", |github| {
+            let there = if at_ci { polls(github) >= 2 } else { models.requests().len() >= 2 };
+            let commented = !github.world().comments.is_empty();
+            if let (None, true, Some(pid)) = (sent, there && commented, trap.pid()) {
+                sent = Some(Instant::now());
+                let killed = std::process::Command::new("kill").args([signal, &pid.to_string()]).status();
+                assert!(killed.expect("kill").success());
+            }
+        });
+        let took = sent.expect("a signal").elapsed();
+        assert!(took < Duration::from_secs(7), "{took:?}: {}", said.all());
+        assert_eq!(said.code, code, "{}", said.all());
+        assert_eq!(stage.job_files().outputs()["outcome"], "interrupted");
+        assert!(stage.job_files().text("summary").contains("nterrupted"), "{}", stage.job_files().text("summary"));
+        let pushed = stage.server().git(&["rev-list", "--count", "topic"]);
+        assert_eq!(pushed, if at_ci { "2" } else { "1" });
+        let world = stage.finish();
+        assert!(report(&world).contains("nterrupted"), "{}", report(&world));
+    }
+}
