@@ -5,11 +5,8 @@
 //! of a line are looked up, in a table that stays in the near caches; what is there is compared in full. Short
 //! marks are looked for at the beginning of a line, or by their first byte when that is beyond ASCII.
 
-use std::collections::HashSet;
 use std::ops::Range;
 use std::sync::LazyLock;
-
-use foldhash::fast::RandomState;
 
 use super::{GENERIC, Generic, Mask, READERS};
 
@@ -81,7 +78,6 @@ static MARKS: LazyLock<Marks> = LazyLock::new(|| {
             None => all.push(Mark { text: text.as_bytes(), wakes }),
         }
     }
-    let common: HashSet<&[u8], RandomState> = COMMON.windows(PIECE).collect();
     let mut marks = Marks {
         table: Box::new([0; TABLE]),
         buckets: (0..1 << BUCKET_BITS).map(|_| Vec::new()).collect(),
@@ -89,6 +85,7 @@ static MARKS: LazyLock<Marks> = LazyLock::new(|| {
         leads: [false; 256],
         foreign: Vec::new(),
     };
+    let common = Common::new();
     for mark in all {
         match mark.text {
             text if text.len() >= LONG => marks.add_long(&mark, &common),
@@ -159,13 +156,39 @@ impl Scan {
     }
 }
 
+/// The pieces of [`COMMON`], by their hashes: this is made in every run, however little there is to read, and a stranger
+/// taken for one of them is only passed over.
+struct Common(Box<[u8; TABLE]>);
+
+impl Common {
+    fn new() -> Self {
+        let mut known = Box::new([0; TABLE]);
+        for piece in COMMON.array_windows::<PIECE>() {
+            if let Some(slot) = known.get_mut(slot_of(hash_of(u32::from_le_bytes(*piece)))) {
+                *slot = 1;
+            }
+        }
+        Self(known)
+    }
+
+    fn holds(&self, piece: &[u8]) -> bool {
+        let Some(piece) = piece.first_chunk::<PIECE>() else { return true };
+        self.0.get(slot_of(hash_of(u32::from_le_bytes(*piece)))) == Some(&1)
+    }
+}
+
 impl Marks {
-    fn add_long(&mut self, mark: &Mark, common: &HashSet<&[u8], RandomState>) {
+    fn add_long(&mut self, mark: &Mark, common: &Common) {
         let text = mark.text;
-        let rare = |at: usize| -> u32 { text.iter().skip(at).take(PIECE).map(|byte| u32::from(rarity(*byte))).sum() };
-        let uncommon = |at: usize| text.get(at..at + PIECE).is_some_and(|piece| !common.contains(piece));
+        let worth_of = |at: usize| {
+            let piece = text.get(at..at + PIECE).unwrap_or_default();
+            (!common.holds(piece), piece.iter().map(|byte| u32::from(rarity(*byte))).sum::<u32>())
+        };
         // The two pieces together decide how often a line is looked at for nothing.
-        let worth = |at: &usize| (uncommon(*at) && uncommon(at + 1), rare(*at).min(rare(at + 1)));
+        let worth = |at: &usize| {
+            let (one, other) = (worth_of(*at), worth_of(at + 1));
+            (one.0 && other.0, one.1.min(other.1))
+        };
         let best = (0..=text.len() - LONG).max_by_key(worth).unwrap_or(0);
         for offset in [best, best + 1] {
             let bytes = text.get(offset..offset + PIECE).and_then(|piece| <[u8; PIECE]>::try_from(piece).ok());
