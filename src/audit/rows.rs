@@ -77,10 +77,11 @@ fn apply_link(db: &Connection, run_id: &RunId, link: &Link) -> rusqlite::Result<
 
 /// The event's name as its JSON says it.
 pub(super) fn kind_of(body: &str) -> String {
-    serde_json::from_str::<serde_json::Value>(body)
-        .ok()
-        .and_then(|value| value.get("event").and_then(|kind| kind.as_str().map(str::to_owned)))
-        .unwrap_or_default()
+    #[derive(serde::Deserialize)]
+    struct Named {
+        event: String,
+    }
+    serde_json::from_str(body).map_or_else(|_no_event| String::new(), |named: Named| named.event)
 }
 
 /// Most events are rows of `events` alone.

@@ -1,4 +1,6 @@
-//! Writing a log: one transaction per write, and what happens when one fails.
+//! A log that is open for writing: what a run tells it, in order, as links of its chain. How that reaches the disk is [`writes`].
+
+mod writes;
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -7,14 +9,14 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use rusqlite::{Connection, ErrorCode, Transaction, TransactionBehavior};
+use rusqlite::Connection;
 
 use super::batch::{Batch, Chain, Extra, SnapshotRow};
 use super::budget::Totals;
 use super::error::{explain, explain_io};
 use super::lock::{self, Held};
-use super::spool::{Content, Spool};
-use super::{AuditError, Location, Snapshot, place, publish, query, rows, schema, scrub};
+use super::spool::Spool;
+use super::{AuditError, Location, Snapshot, place, query, schema, scrub};
 use crate::domain::chat::Reply;
 use crate::domain::clock::Timestamp;
 use crate::domain::event::{Event, RunStarted};
@@ -22,22 +24,10 @@ use crate::domain::receipt::Receipt;
 use crate::domain::units::RunId;
 use crate::redact::Redactor;
 
-/// While writes are spooled, each first tries the database, but waits no longer than this: a run goes on at its pace.
-const DEGRADED_BUSY_TIMEOUT: Duration = Duration::from_millis(5);
+pub(super) use writes::Sync;
 
 /// The most that is kept of one snapshot.
 const MAX_SNAPSHOT_BYTES: usize = 1024 * 1024;
-
-/// Whether a write waits for the disk. A kill loses nothing either way; a power cut may take away the writes since the
-/// last one that waited, never their order. Waiting costs milliseconds on many disks, so a turn waits once: when its
-/// money is reserved.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Sync {
-    /// The disk has it before the write returns: reservations, finished iterations, beginning and end of a run.
-    Now,
-    /// With the next write that waits.
-    Later,
-}
 
 /// What may differ from the defaults, for tests above all.
 #[derive(Debug, Clone)]
@@ -276,10 +266,10 @@ impl Store {
     /// From now on no write waits for another program's lock: everything is to end. What the database does not take at once is
     /// spooled, as ever, and replayed when the log is opened next.
     pub fn hasten(&mut self) {
-        if self.settings.busy_timeout > DEGRADED_BUSY_TIMEOUT {
-            self.settings.busy_timeout = DEGRADED_BUSY_TIMEOUT;
+        if self.settings.busy_timeout > writes::DEGRADED_BUSY_TIMEOUT {
+            self.settings.busy_timeout = writes::DEGRADED_BUSY_TIMEOUT;
             // A database that refuses a setting is slow, no more.
-            drop(self.db.busy_timeout(DEGRADED_BUSY_TIMEOUT));
+            drop(self.db.busy_timeout(writes::DEGRADED_BUSY_TIMEOUT));
         }
     }
 
@@ -334,93 +324,6 @@ impl Store {
         self.write(chain, batch, Sync::Later);
     }
 
-    /// Writes a batch now or spools it; the chain moves either way.
-    fn write(&mut self, chain: Chain, batch: Batch, sync: Sync) {
-        self.advance(chain);
-        match self.commit(Some(&batch), sync) {
-            Ok(()) => self.recovered(),
-            Err(error) => self.keep(batch, &error),
-        }
-    }
-
-    /// Replays what waits, then writes the batch, in one transaction.
-    fn commit(&mut self, batch: Option<&Batch>, sync: Sync) -> rusqlite::Result<()> {
-        let (transaction, replayed) = self.transaction(sync)?;
-        if let Some(batch) = batch {
-            rows::apply(&transaction, batch)?;
-        }
-        transaction.commit()?;
-        self.replayed(replayed);
-        Ok(())
-    }
-
-    /// After a commit: what was replayed need not wait any longer.
-    pub(super) fn replayed(&mut self, replayed: Replayed) {
-        self.held_back.clear();
-        self.warnings.extend(replayed.warnings);
-        if let Some(Err(error)) = replayed.content.map(Content::clear) {
-            self.warnings.push(format!("the audit log's spool could not be emptied: {error}"));
-        }
-    }
-
-    pub(super) fn recovered(&mut self) {
-        if std::mem::take(&mut self.degraded) {
-            drop(self.db.busy_timeout(self.settings.busy_timeout));
-            self.warnings.push("the audit log can be written again; nothing is missing".to_owned());
-        }
-    }
-
-    /// Keeps a batch that the database did not take.
-    pub(super) fn keep(&mut self, batch: Batch, why: &rusqlite::Error) {
-        self.held_back.push(batch);
-        let spooled = self.spool.as_ref().map(|spool| spool.add(&self.held_back));
-        if let Some(Ok(())) = spooled {
-            self.held_back.clear();
-        }
-        if std::mem::replace(&mut self.degraded, true) {
-            return;
-        }
-        drop(self.db.busy_timeout(DEGRADED_BUSY_TIMEOUT));
-        let held = match (spooled, &self.spool) {
-            (Some(Ok(())), Some(spool)) => format!("kept in {}", spool.path().display()),
-            (Some(Err(error)), _) => format!("kept in memory only, for its spool failed too ({error})"),
-            (_, _) => "kept in memory only".to_owned(),
-        };
-        self.warnings.push(format!(
-            "the audit log {} cannot be written ({why}); what happens is {held} until it can",
-            self.path().display()
-        ));
-    }
-
-    /// Begins a transaction and replays what waits; for callers that decide within it.
-    pub(super) fn transaction(&mut self, sync: Sync) -> rusqlite::Result<(Transaction<'_>, Replayed)> {
-        if self.sync != sync {
-            let synchronous = match sync {
-                Sync::Now => "FULL",
-                Sync::Later => "NORMAL",
-            };
-            self.db.pragma_update(None, "synchronous", synchronous)?;
-            self.sync = sync;
-        }
-        let transaction = self.db.transaction_with_behavior(TransactionBehavior::Immediate)?;
-        let replayed = replay(&transaction, self.spool.as_ref(), &self.held_back)?;
-        Ok((transaction, replayed))
-    }
-
-    fn try_publish(&self, sync: Sync) -> Result<(), AuditError> {
-        match &self.location {
-            Some(Location { live, published: Some(place), .. }) => publish::publish(&self.db, live, place, sync),
-            _ => Ok(()),
-        }
-    }
-
-    fn publish(&mut self, sync: Sync) {
-        let Err(error) = self.try_publish(sync) else { return };
-        if !std::mem::replace(&mut self.copy_failed, true) {
-            self.warnings.push(format!("no copy of the audit log could be put in its place: {error}"));
-        }
-    }
-
     pub(super) fn path(&self) -> &Path {
         self.location.as_ref().map_or(Path::new(":memory:"), |location| &location.live)
     }
@@ -456,37 +359,4 @@ impl Store {
         self.publish(Sync::Now);
         self.take_warnings()
     }
-}
-
-/// What a replay took from where, to be cleared once it is committed.
-#[derive(Debug, Default)]
-pub(super) struct Replayed {
-    content: Option<Content>,
-    warnings: Vec<String>,
-}
-
-/// Applies what waits, in order: first the spool, then what not even the spool took.
-fn replay(db: &Connection, spool: Option<&Spool>, held_back: &[Batch]) -> rusqlite::Result<Replayed> {
-    let mut replayed = Replayed::default();
-    match spool.map(Spool::take).transpose() {
-        Ok(content) => replayed.content = content.flatten(),
-        Err(error) => replayed.warnings.push(format!("the audit log's spool cannot be read: {error}")),
-    }
-    let spooled = replayed.content.as_ref().map_or(&[][..], |content| &content.batches);
-    for batch in spooled.iter().chain(held_back) {
-        match rows::apply(db, batch) {
-            // It would fail for ever and keep all that follows from being written.
-            Err(error) if error.sqlite_error_code() == Some(ErrorCode::ConstraintViolation) => {
-                replayed
-                    .warnings
-                    .push(format!("a spooled part of run {} does not fit the audit log: {error}", batch.run_id));
-            }
-            applied => applied?,
-        }
-    }
-    let unreadable = replayed.content.as_ref().map_or(0, |content| content.unreadable);
-    if unreadable > 0 {
-        replayed.warnings.push(format!("{unreadable} torn line(s) in the audit log's spool were left out"));
-    }
-    Ok(replayed)
 }

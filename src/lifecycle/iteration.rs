@@ -1,5 +1,7 @@
 //! One iteration: fresh sessions, their change, the tests, the row, and what comes next.
 
+mod row;
+
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
@@ -12,10 +14,10 @@ use super::publish;
 use super::roles::{self, Cap, Halt, RolesEnd};
 use super::state::{Candidate, Phase};
 use crate::agent::{LastIteration, Material};
-use crate::domain::attempt::{Attempt, AttemptStatus, NOTHING_CHANGED, TierExit};
+use crate::domain::attempt::{NOTHING_CHANGED, TierExit};
 use crate::domain::event::Event;
 use crate::domain::foreign::Foreign;
-use crate::domain::ladder::{Mode, Role, Tier};
+use crate::domain::ladder::{Mode, Tier};
 use crate::domain::outcome::Outcome;
 use crate::domain::stop::StopCause;
 use crate::domain::units::TreeId;
@@ -24,15 +26,6 @@ use crate::policy::escalation::{self, Decision, Observation};
 use crate::policy::handover;
 use crate::session::SessionEnd;
 use crate::workspace::{Diff, patch_hash};
-
-/// The longest summary of a change in the log (S0-29).
-const SUMMARY_CHARS: usize = 200;
-/// The longest single error message in the log.
-const MESSAGE_CHARS: usize = 600;
-/// How much of a longer one is its beginning.
-const MESSAGE_HEAD_CHARS: usize = 200;
-/// How many error messages one row keeps.
-const MESSAGES: usize = 10;
 
 /// Begins the next iteration, or ends the run when a cap is reached.
 pub(super) async fn begin(engine: &mut Engine<'_>) -> Result<(), LifecycleError> {
@@ -180,7 +173,7 @@ async fn review(engine: &mut Engine<'_>, tier: &Tier, material: &Material, diff:
 fn conclude(engine: &mut Engine<'_>, tier: &Tier, work: Work, began: u64) {
     let objections = work.critic.as_ref().map(|end| roles::objections(&end.report)).unwrap_or_default();
     let observation = observe(&work, &objections);
-    let attempt = attempt(engine, tier, &work, &observation, &objections, began);
+    let attempt = row::attempt(engine, tier, &work, &observation, &objections, began);
     let tier_index = engine.state.position.tier_index;
     engine.state.attempts.push(attempt.clone());
     remember(engine, &work, objections);
@@ -197,7 +190,7 @@ fn conclude(engine: &mut Engine<'_>, tier: &Tier, work: Work, began: u64) {
         sessions_closed: u32::try_from(sessions).unwrap_or(u32::MAX),
     });
     events.extend(engine.budget_warnings());
-    let reason = tier_reason(work.halt.as_ref()).or_else(|| no_progress(&step.decision, &work));
+    let reason = row::tier_reason(work.halt.as_ref()).or_else(|| no_progress(&step.decision, &work));
     act(engine, step.decision, tier_index, reason, events);
 }
 
@@ -348,113 +341,6 @@ fn not_green(work: &Work) -> Observation {
         // A model that says it is done and changed nothing will do so again; one that said nothing may not.
         None if work.halt.is_none() => Observation::NotGreen { signature: None, patch: Some(patch_hash(&work.diff)) },
         // A model that refuses, or that never gets a call right, will do so again: the same words three times are a stall.
-        None => Observation::NotGreen { signature: halt_words(work.halt.as_ref()), patch: None },
+        None => Observation::NotGreen { signature: row::halt_words(work.halt.as_ref()), patch: None },
     }
-}
-
-fn attempt(
-    engine: &Engine<'_>,
-    tier: &Tier,
-    work: &Work,
-    observation: &Observation,
-    objections: &[Foreign],
-    began: u64,
-) -> Attempt {
-    let full = tier.mode == Mode::Full;
-    let asked = |end: Option<&SessionEnd>, role| {
-        let planned = tier.targets(role).first().map(ToString::to_string).unwrap_or_default();
-        end.map_or(planned, |end| end.target.to_string())
-    };
-    let (failed_tests, error_messages) = errors(work, objections);
-    let redact = |text: String| engine.world.redactor.redact(&text).into_owned();
-    Attempt {
-        tier_index: engine.state.position.tier_index,
-        tier_name: tier.name.clone(),
-        tier_mode: tier.mode,
-        model_artisan: asked(work.ends.artisan.as_ref(), Role::Artisan),
-        model_librarian: full.then(|| asked(work.ends.librarian.as_ref(), Role::Librarian)),
-        model_critic: full.then(|| asked(work.critic.as_ref(), Role::Critic)),
-        iteration: engine.state.iteration(),
-        code_change_summary: redact(summary(work)),
-        test_status: status(work, observation),
-        failed_tests,
-        error_messages: error_messages.into_iter().map(redact).collect(),
-        cost: engine.iteration_cost(),
-        duration_ms: engine.world.clock.monotonic_ms().saturating_sub(began),
-        timestamp: engine.world.clock.timestamp(),
-    }
-}
-
-fn status(work: &Work, observation: &Observation) -> AttemptStatus {
-    match (observation, work.judged.as_ref().map(|judged| &judged.judgement.verdict)) {
-        (Observation::Green, _) => AttemptStatus::Passed,
-        (Observation::Interrupted { .. }, _) | (_, None | Some(Verdict::Broken { .. })) => AttemptStatus::Error,
-        (_, Some(Verdict::Green | Verdict::Red { .. } | Verdict::Tampered { .. })) => AttemptStatus::Failed,
-    }
-}
-
-/// The change in words: the model's own summary, else what was touched.
-fn summary(work: &Work) -> String {
-    let said = work.ends.artisan.as_ref().map(|end| end.report.summary()).unwrap_or_default();
-    let files: Vec<&str> = work.diff.stat.files.iter().map(|file| file.path.as_str()).collect();
-    let text = match (work.changed, said.trim().is_empty()) {
-        (true, false) => said,
-        (true, true) => format!("changed {}", files.join(", ")),
-        (false, _) => format!("no change. {said}"),
-    };
-    let one_line = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    one_line.chars().take(SUMMARY_CHARS).collect()
-}
-
-/// Failing tests, and what went wrong in order of weight.
-fn errors(work: &Work, objections: &[Foreign]) -> (Vec<String>, Vec<String>) {
-    let mut messages: Vec<String> = Vec::new();
-    let mut failing = Vec::new();
-    if let Some(judged) = &work.judged {
-        let report = &judged.run.report;
-        failing.clone_from(&judged.candidate.failing);
-        let reason =
-            judged.judgement.verdict.reason().map(|reason| format!("{}: {reason}", judged.judgement.verdict.as_str()));
-        messages.extend(reason);
-        messages.extend(report.problems.iter().map(|problem| problem.message.trim().to_owned()));
-        messages.extend(report.failing().map(|test| format!("{}: {}", test.name, test.message.trim())));
-    }
-    messages.extend(objections.iter().map(|objection| format!("reviewer: {}", objection.as_str())));
-    messages.extend(halt_words(work.halt.as_ref()));
-    if messages.is_empty() && !work.changed {
-        messages.push("the artisan changed nothing".to_owned());
-    }
-    (failing, messages.into_iter().take(MESSAGES).map(|text| shorten(&text)).collect())
-}
-
-/// A long message's beginning, which names the test, and its end, where most runners say what was expected.
-fn shorten(message: &str) -> String {
-    let length = message.chars().count();
-    if length <= MESSAGE_CHARS {
-        return message.to_owned();
-    }
-    let head: String = message.chars().take(MESSAGE_HEAD_CHARS).collect();
-    let tail: String = message.chars().skip(length - (MESSAGE_CHARS - MESSAGE_HEAD_CHARS)).collect();
-    format!("{head} […] {tail}")
-}
-
-/// Why a tier ended, for whoever names the kind of end already ("no model could be used", "a person is needed").
-fn tier_reason(halt: Option<&Halt>) -> Option<String> {
-    match halt {
-        Some(Halt::Blocked(reason)) => Some(reason.clone()),
-        Some(Halt::NoModel(last)) => Some(last.clone()),
-        other => halt_words(other),
-    }
-}
-
-fn halt_words(halt: Option<&Halt>) -> Option<String> {
-    halt.map(|halt| match halt {
-        Halt::Blocked(reason) => format!("blocked: {reason}"),
-        Halt::NoModel(last) => format!("no model could be used: {last}"),
-        Halt::Budget(Cap::Run, detail) => format!("the budget does not allow another call: {detail}"),
-        Halt::Budget(Cap::Tier, detail) => format!("the tier's own cap does not allow another call: {detail}"),
-        Halt::Stopped(StopCause::Signal(signal)) => interrupted(*signal).1,
-        Halt::Stopped(StopCause::TimeUp) => "the active time is up".to_owned(),
-        Halt::Unusable(message) => message.clone(),
-    })
 }

@@ -4,17 +4,18 @@
 //! for the moving cache points. Replies come as a stream or plain; both are read by one function.
 
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
+use serde::Serialize;
 use serde_json::{Map, Value, json};
 use url::Url;
 
 use crate::domain::chat::{ChatRequest, Effort, Message, Opaque, Reply, StopReason, Usage};
-use crate::domain::tool::ToolCall;
+use crate::domain::tool::{ToolCall, ToolSpec};
 
 use super::catalogue::{self, EffortSetting};
 use super::channel::{Broken, Channel, Fold};
 use super::endpoint::join;
 use super::turn::{
-    IdRule, NO_OUTPUT, NO_TEXT, Turn, arguments_object, arguments_of_text, turns, visible, with_unique_ids,
+    IdRule, NO_OUTPUT, NO_TEXT, Turn, arguments_object, arguments_of_text, turns, visible, with_unique_ids, written,
 };
 use super::{CallFailure, Provider, ReplyFuture, unforced};
 
@@ -56,7 +57,7 @@ impl Anthropic {
         let mut headers: HeaderMap = self.channel.key_header("x-api-key");
         headers.insert(HeaderName::from_static("anthropic-version"), HeaderValue::from_static(VERSION));
         let fold = Stream::new(request.max_output_tokens);
-        let body = encode(request, self.provider()).to_string().into_bytes();
+        let body = written(&encode(request, self.provider()));
         let message = self.channel.converse(self.url.clone(), headers, body, fold).await?;
         self.decode(&message, request)
     }
@@ -93,7 +94,7 @@ impl Provider for Anthropic {
     }
 
     fn request_bytes(&self, request: &ChatRequest) -> u64 {
-        encode(request, self.provider()).to_string().len() as u64
+        written(&encode(request, self.provider())).len() as u64
     }
 }
 
@@ -128,34 +129,48 @@ fn cache_point() -> Value {
     json!({"type": "ephemeral"})
 }
 
-fn encode(request: &ChatRequest, provider: &str) -> Value {
-    let mut body = Map::new();
-    body.insert("model".to_owned(), json!(catalogue::vendor_spelling(&request.target)));
-    if !request.tools.is_empty() {
-        let last = request.tools.len() - 1;
-        let tools = request.tools.iter().enumerate().map(|(index, tool)| {
-            let mut described =
-                json!({"name": tool.name, "description": tool.description, "input_schema": tool.parameters});
-            if let Some(map) = described.as_object_mut().filter(|_| index == last) {
-                map.insert("cache_control".to_owned(), cache_point());
-            }
-            described
-        });
-        body.insert("tools".to_owned(), tools.collect());
+/// A request's body. The tools are its largest part and the same in every turn: they are written as they are, never copied.
+#[derive(Serialize)]
+struct Body<'a> {
+    model: &'a str,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    tools: Vec<Described<'a>>,
+    #[serde(flatten)]
+    rest: Map<String, Value>,
+}
+
+#[derive(Serialize)]
+struct Described<'a> {
+    name: &'a str,
+    description: &'a str,
+    input_schema: &'a Value,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cache_control: Option<Value>,
+}
+
+fn encode<'a>(request: &'a ChatRequest, provider: &str) -> Body<'a> {
+    let mut tools: Vec<Described<'_>> = request.tools.iter().map(described).collect();
+    if let Some(last) = tools.last_mut() {
+        last.cache_control = Some(cache_point());
     }
+    let mut rest = Map::new();
     if !request.system.trim().is_empty() {
         let block = json!({"type": "text", "text": request.system, "cache_control": cache_point()});
-        body.insert("system".to_owned(), json!([block]));
+        rest.insert("system".to_owned(), json!([block]));
     }
-    body.insert("messages".to_owned(), encode_messages(request, provider));
-    body.insert("max_tokens".to_owned(), json!(request.max_output_tokens));
-    body.insert("stream".to_owned(), json!(true));
-    set_effort(&mut body, request, provider);
+    rest.insert("messages".to_owned(), encode_messages(request, provider));
+    rest.insert("max_tokens".to_owned(), json!(request.max_output_tokens));
+    rest.insert("stream".to_owned(), json!(true));
+    set_effort(&mut rest, request, provider);
     // A model that thinks must be free to choose.
-    if let Some(tool) = request.must_call.as_ref().filter(|_| !body.contains_key("thinking")) {
-        body.insert("tool_choice".to_owned(), json!({"type": "tool", "name": tool}));
+    if let Some(tool) = request.must_call.as_ref().filter(|_| !rest.contains_key("thinking")) {
+        rest.insert("tool_choice".to_owned(), json!({"type": "tool", "name": tool}));
     }
-    Value::Object(body)
+    Body { model: catalogue::vendor_spelling(&request.target), tools, rest }
+}
+
+fn described(tool: &ToolSpec) -> Described<'_> {
+    Described { name: &tool.name, description: &tool.description, input_schema: &tool.parameters, cache_control: None }
 }
 
 fn encode_messages(request: &ChatRequest, provider: &str) -> Value {

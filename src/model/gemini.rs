@@ -15,7 +15,7 @@ use crate::domain::tool::ToolCall;
 use super::catalogue::{self, EffortSetting};
 use super::channel::{Broken, Channel, Fold};
 use super::endpoint::join;
-use super::turn::{NO_OUTPUT, NO_TEXT, Turn, arguments_object, turns, visible, with_unique_ids};
+use super::turn::{NO_OUTPUT, NO_TEXT, Turn, arguments_object, turns, visible, with_unique_ids, written};
 use super::{CallFailure, Provider, ReplyFuture, unforced};
 
 /// What the vendor tells clients to write where a call of another vendor's model has no signature.
@@ -64,7 +64,7 @@ impl Gemini {
 
     async fn call_once(&self, request: &ChatRequest) -> Result<Reply, CallFailure> {
         let headers: HeaderMap = self.channel.key_header("x-goog-api-key");
-        let body = encode(request, self.provider()).to_string().into_bytes();
+        let body = written(&encode(request, self.provider()));
         let answer = self.channel.converse(self.url(&request.target), headers, body, Pieces::default()).await?;
         self.decode(&answer, request)
     }
@@ -116,7 +116,7 @@ impl Provider for Gemini {
     }
 
     fn request_bytes(&self, request: &ChatRequest) -> u64 {
-        encode(request, self.provider()).to_string().len() as u64
+        written(&encode(request, self.provider())).len() as u64
     }
 }
 

@@ -20,7 +20,7 @@ use super::channel::Channel;
 use super::endpoint::{Endpoint, join};
 use super::failure::opens_with_limit;
 use super::turn::{
-    IdRule, NO_OUTPUT, NO_TEXT, Turn, arguments_object, arguments_of_text, turns, visible, with_unique_ids,
+    IdRule, NO_OUTPUT, NO_TEXT, Turn, arguments_object, arguments_of_text, turns, visible, with_unique_ids, written,
 };
 use super::{CallFailure, Provider, ReplyFuture};
 
@@ -145,7 +145,7 @@ impl OpenAi {
         let is_azure = self.dialect == Dialect::Azure;
         let headers: HeaderMap =
             if is_azure { self.channel.key_header("api-key") } else { self.channel.bearer_header() };
-        let body = self.encode(request).to_string().into_bytes();
+        let body = written(&self.encode(request));
         let answer = self.channel.converse(self.url(&request.target), headers, body, stream::Stream::default()).await?;
         self.decode(&answer, request)
     }
@@ -216,7 +216,7 @@ impl Provider for OpenAi {
     }
 
     fn request_bytes(&self, request: &ChatRequest) -> u64 {
-        self.encode(request).to_string().len() as u64
+        written(&self.encode(request)).len() as u64
     }
 }
 

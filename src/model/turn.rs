@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 
+use serde::Serialize;
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 
@@ -14,6 +15,11 @@ pub(super) const NO_TEXT: &str = "(no text)";
 pub(super) const NO_OUTPUT: &str = "(no output)";
 /// The key under which arguments that were no JSON object are sent back: vendors take only objects.
 const UNREADABLE_ARGUMENTS: &str = "unreadable_arguments";
+
+/// A request's body as it is sent. Nothing that a wire makes can fail to be written: its keys are words, its numbers finite.
+pub(super) fn written(body: &impl Serialize) -> Vec<u8> {
+    serde_json::to_vec(body).unwrap_or_default()
+}
 
 /// The text, or a stand-in when there is nothing in it to see.
 pub(super) fn visible<'a>(text: &'a str, stand_in: &'a str) -> &'a str {

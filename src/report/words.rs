@@ -399,9 +399,12 @@ pub fn next_steps(view: &RunView) -> Vec<Sentence> {
             Outcome::Interrupted { .. } => {
                 one(resume(view, "to go on where it stopped; what is finished is not paid for again."))
             }
-            Outcome::Parked => {
-                one(resume(view, "when what it waits for has happened (the workflow does so by itself)."))
-            }
+            Outcome::Parked => vec![
+                Sentence::plain(
+                    "Look at the checks of the pushed commit: the tests pass here, and those may be over by now.",
+                ),
+                resume(view, "on the same machine to go on waiting, or allow more time with ci-timeout-minutes."),
+            ],
         },
     };
     if let Some(patch) = view.best_patch() {

@@ -51,7 +51,7 @@ pub(crate) enum Needs {
     JavaScript,
     /// `.venv`.
     Python,
-    /// The programs that are no package of a language's: Go, CMake.
+    /// The programs that are no package of a language's: Go, CMake, just.
     Programs,
 }
 
@@ -80,8 +80,8 @@ impl Needs {
         }
         let tools = installed().join("tools");
         let path = std::env::var("PATH").expect("PATH");
-        let [go, cmake] = ["go/bin", "cmake/data/bin"].map(|name| tools.join(name).display().to_string());
-        program.with("PATH", &format!("{go}:{cmake}:{path}")).with("GOTOOLCHAIN", "local")
+        let [go, cmake, own] = ["go/bin", "cmake/data/bin", "bin"].map(|name| tools.join(name).display().to_string());
+        program.with("PATH", &format!("{go}:{cmake}:{own}:{path}")).with("GOTOOLCHAIN", "local")
     }
 }
 
@@ -111,7 +111,8 @@ impl Framework {
     }
 
     /// Runs the program with a model that puts `right` where `wrong` is; returns what it said, the log and the requests.
-    fn run(&self, folder: &Path, command: &str, wrong: &'static str) -> (Said, PathBuf, Vec<Request>) {
+    /// Without a command it is left to find its own.
+    fn run(&self, folder: &Path, command: Option<&str>, wrong: &'static str) -> (Said, PathBuf, Vec<Request>) {
         let (source, right) = (self.source, self.right);
         let server = ModelServer::start(move |request: &Request| -> Scripted {
             match request.turn() {
@@ -121,16 +122,19 @@ impl Framework {
         });
         let database = folder.with_extension("db");
         let path = database.to_str().expect("text");
-        let args = ["run", "--audit-db", path, "--tiers", "claude-haiku-4-5 x2", "--test-command", command];
+        let mut args = vec!["run", "--audit-db", path, "--tiers", "claude-haiku-4-5 x2"];
+        if let Some(command) = command {
+            args.extend(["--test-command", command]);
+        }
         let said = self.needs.equip(Program::with_anthropic(&server.url())).run(folder, &args);
         let requests = server.requests();
         server.finish();
         (said, database, requests)
     }
 
-    fn is_mended(&self) {
+    fn is_mended(&self, command: Option<&str>) {
         let folder = self.unpack(self.wrong);
-        let (said, database, requests) = self.run(folder.path(), self.command, self.wrong);
+        let (said, database, requests) = self.run(folder.path(), command, self.wrong);
         assert_eq!(said.code, 0, "{}: {}", self.name, said.all());
         let shown = requests.first().expect("a request").all_text();
         for part in self.failing.iter().chain(self.says) {
@@ -148,7 +152,7 @@ impl Framework {
 
     fn is_mended_from_source_that_cannot_be_read(&self) {
         let folder = self.unpack(self.unreadable);
-        let (said, database, requests) = self.run(folder.path(), self.command, self.unreadable);
+        let (said, database, requests) = self.run(folder.path(), Some(self.command), self.unreadable);
         assert_eq!(said.code, 0, "{}: {}", self.name, said.all());
         let shown = requests.first().expect("a request").all_text();
         assert!(shown.contains(self.unreadable_says), "{}: {:?} in\n{shown}", self.name, self.unreadable_says);
@@ -159,7 +163,7 @@ impl Framework {
         let folder = self.unpack(self.wrong);
         let missing = format!("{}-that-is-not-there", self.command.split(' ').next().expect("a program"));
         for command in [self.nothing, missing.as_str()] {
-            let (said, database, requests) = self.run(folder.path(), command, self.wrong);
+            let (said, database, requests) = self.run(folder.path(), Some(command), self.wrong);
             assert_eq!(said.code, 7, "{} `{command}`: {}", self.name, said.all());
             assert!(requests.is_empty(), "{} `{command}` was paid for", self.name);
             remove(&database);
@@ -167,7 +171,7 @@ impl Framework {
     }
 
     fn check(&self) {
-        self.is_mended();
+        self.is_mended(Some(self.command));
         self.is_mended_from_source_that_cannot_be_read();
         self.costs_nothing_where_no_test_runs();
     }
@@ -230,6 +234,12 @@ fn in_a_slow_suite_the_failing_tests_go_first_and_the_whole_suite_before_green()
     remove(&database);
 }
 
+#[test]
+#[ignore = "needs what `.ci/frameworks` installs"]
+fn a_just_project_without_a_command() {
+    projects::JUST.is_mended(None);
+}
+
 macro_rules! frameworks {
     ($($test:ident: $framework:ident),* $(,)?) => {
         $(
@@ -250,6 +260,7 @@ frameworks! {
     a_jasmine_project: JASMINE,
     a_bats_project: BATS,
     a_node_project: NODE,
+    a_just_project: JUST,
     a_pytest_project: PYTEST,
     a_unittest_project: UNITTEST,
     a_nose2_project: NOSE2,

@@ -4,6 +4,7 @@ use super::findings::{Block, Budget, Cases, Counts, Findings, Problems};
 use super::{place, stack};
 use crate::domain::test_report::{RunKind, TestStatus};
 use crate::domain::verdict::Exit;
+use crate::test_run::parse::needle::Seek as _;
 
 const FRAMEWORK: &str = "ava";
 /// The most failing lines whose titles are looked for.
@@ -104,9 +105,9 @@ impl Reader {
         } else if let Some(rest) = text.strip_prefix("- [skip] ").or_else(|| text.strip_prefix("- [todo] ")) {
             self.cases.push(rest.trim_end(), TestStatus::Skipped);
         } else if let Some(rest) = text.strip_prefix("✘ ") {
-            if rest.contains("did not match the filters") || rest.starts_with("Couldn’t find any files to test") {
+            if rest.holds("did not match the filters") || rest.starts_with("Couldn’t find any files to test") {
                 self.problems.push(RunKind::NoTests, rest, None);
-            } else if rest.contains(" exited due to ") || rest.contains(" exited with a non-zero exit code") {
+            } else if rest.holds(" exited due to ") || rest.holds(" exited with a non-zero exit code") {
                 self.problems.push(RunKind::Crash, rest, None);
             }
         }
@@ -118,9 +119,9 @@ impl Reader {
             return;
         }
         let text = self.block.take();
-        let kind = if text.contains("SyntaxError: ") {
+        let kind = if text.holds("SyntaxError: ") {
             RunKind::CompileError
-        } else if text.contains("Cannot find module") || text.contains("Cannot find package") {
+        } else if text.holds("Cannot find module") || text.holds("Cannot find package") {
             RunKind::ImportError
         } else {
             RunKind::Crash
@@ -130,7 +131,7 @@ impl Reader {
 
     /// `4 tests failed`, `1 test skipped`.
     fn total(&mut self, text: &str) -> bool {
-        let Some((number, what)) = text.trim_end().split_once(' ') else { return false };
+        let Some((number, what)) = text.trim_end().cut_word() else { return false };
         let Ok(number) = number.parse::<u64>() else { return false };
         let one = |passed, failed, skipped| Counts { total: None, passed, failed, skipped, errors: None };
         let number = Some(number);
@@ -198,7 +199,7 @@ fn own_place(text: &str) -> Option<(String, u32)> {
 
 fn without_time(text: &str) -> &str {
     let text = text.trim_end();
-    match text.rsplit_once(" (") {
+    match text.cut_last(" (") {
         Some((name, time)) if time.ends_with("s)") && time.starts_with(|digit: char| digit.is_ascii_digit()) => name,
         _ => text,
     }

@@ -6,6 +6,7 @@ use super::findings::{Block, Budget, Cases, Counts, Findings, sum};
 use super::place;
 use crate::domain::test_report::TestStatus;
 use crate::domain::verdict::Exit;
+use crate::test_run::parse::needle::Seek as _;
 
 /// Texts of more scenarios than this are not kept for the lists at the end.
 const MOST_SCENARIOS: usize = 2_000;
@@ -58,13 +59,13 @@ impl Reader {
             self.list(TestStatus::Error);
         } else if let Some(status) = self.listing.filter(|_| line.starts_with("  ")) {
             self.listed(line.trim_start(), status);
-        } else if line.contains(" passed, ") && self.summary(line) {
+        } else if line.holds(" passed, ") && self.summary(line) {
             self.scenario_ends();
-        } else if let Some((head, place)) = line.split_once(" # ")
+        } else if let Some((head, place)) = line.cut(" # ")
             && (head.trim_start().starts_with("Scenario") || head.starts_with("Feature: "))
         {
             self.scenario_ends();
-            let name = head.split_once(": ").map_or(head, |(_, name)| name).trim_end();
+            let name = head.cut(": ").map_or(head, |(_, name)| name).trim_end();
             self.scenario = (!head.starts_with("Feature: ")).then(|| (name.to_owned(), place.trim().to_owned()));
             self.text.push(line);
         } else if self.scenario.is_some() {
@@ -90,7 +91,7 @@ impl Reader {
 
     /// `features/cart.feature:7  milk`.
     fn listed(&mut self, text: &str, status: TestStatus) {
-        let Some((at, name)) = text.split_once("  ") else { return };
+        let Some((at, name)) = text.cut("  ") else { return };
         let Some(found) = place::find(at) else { return };
         let case = self.cases.push(name, status);
         let message = self.texts.remove(at).unwrap_or_default();
@@ -101,15 +102,15 @@ impl Reader {
         let text = self.text.take();
         let troubled = std::mem::take(&mut self.troubled);
         let Some((_, at)) = self.scenario.take() else { return };
-        if (troubled || text.contains("# None")) && self.texts.len() < MOST_SCENARIOS {
+        if (troubled || text.holds("# None")) && self.texts.len() < MOST_SCENARIOS {
             self.texts.insert(at, text);
         }
     }
 
     /// `2 scenarios passed, 1 failed, 2 error, 0 skipped`.
     fn summary(&mut self, line: &str) -> bool {
-        let Some((_, rest)) = line.split_once(" scenario") else {
-            return line.contains(" feature") || line.contains(" step");
+        let Some((_, rest)) = line.cut(" scenario") else {
+            return line.holds(" feature") || line.holds(" step");
         };
         let Some(passed) = place::leading_number::<u64>(line) else { return false };
         if !(rest.starts_with("s passed") || rest.starts_with(" passed")) {

@@ -4,6 +4,7 @@ use super::findings::{Budget, Cases, Counts, Findings};
 use super::place;
 use crate::domain::test_report::TestStatus;
 use crate::domain::verdict::Exit;
+use crate::test_run::parse::needle::Seek as _;
 
 const FRAMEWORK: &str = "boost-test";
 
@@ -48,14 +49,14 @@ impl Reader {
             return;
         }
         if line.starts_with("*** No errors detected")
-            || (line.starts_with("*** ") && line.contains(" detected in the test module"))
+            || (line.starts_with("*** ") && line.holds(" detected in the test module"))
         {
             self.open = None;
             self.ended = true;
             return;
         }
         if memchr::memchr(b'"', line.as_bytes()).is_some()
-            && let Some((head, message)) = line.split_once("error: in \"")
+            && let Some((head, message)) = line.cut("error: in \"")
         {
             self.error(head, message);
             return;
@@ -73,7 +74,7 @@ impl Reader {
 
     /// `bo/bo.cpp(9): error: in "prices/wrong": six is not seven`.
     fn error(&mut self, head: &str, rest: &str) {
-        let Some((name, message)) = rest.split_once("\": ").or_else(|| rest.split_once('"')) else { return };
+        let Some((name, message)) = rest.cut("\": ").or_else(|| rest.split_once('"')) else { return };
         let at = self.cases.set(name, TestStatus::Failed);
         let found = in_parentheses(head);
         let text = match &found {
@@ -87,9 +88,9 @@ impl Reader {
     /// What follows an error: its context, and the last checkpoint.
     fn explain(&mut self, line: &str) {
         let Some(at) = self.open else { return };
-        if let Some((head, _)) = line.split_once("): last checkpoint: ") {
+        if let Some((head, _)) = line.cut("): last checkpoint: ") {
             self.cases.explain(Some(at), line, in_parentheses(&format!("{head})")));
-        } else if line.contains(" Entering ") || line.contains(" Leaving ") || line.is_empty() {
+        } else if line.holds(" Entering ") || line.holds(" Leaving ") || line.is_empty() {
             self.open = None;
         } else {
             self.cases.explain(Some(at), line, None);
@@ -101,9 +102,9 @@ impl Reader {
         let text = line.trim_start_matches(' ');
         let indent = line.len() - text.len();
         if let Some((name, rest)) = text.strip_prefix("Test case \"").and_then(|rest| rest.split_once('"')) {
-            let status = if rest.contains("passed") {
+            let status = if rest.holds("passed") {
                 TestStatus::Passed
-            } else if rest.contains("skipped") {
+            } else if rest.holds("skipped") {
                 TestStatus::Skipped
             } else {
                 TestStatus::Failed
@@ -111,12 +112,12 @@ impl Reader {
             self.cases.set(name, status);
             return true;
         }
-        if indent != 2 || !text.contains(" test case") && !text.contains(" out of ") {
+        if indent != 2 || !text.holds(" test case") && !text.holds(" out of ") {
             return false;
         }
         let number = place::leading_number::<u64>(text);
-        let total = text.split_once(" out of ").and_then(|(_, rest)| place::leading_number::<u64>(rest));
-        if text.contains(" assertion") {
+        let total = text.cut(" out of ").and_then(|(_, rest)| place::leading_number::<u64>(rest));
+        if text.holds(" assertion") {
             return true;
         }
         if total.is_some() {

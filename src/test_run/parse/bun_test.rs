@@ -4,6 +4,7 @@ use super::findings::{Block, Budget, Cases, Counts, Findings, Problems};
 use super::{place, stack};
 use crate::domain::test_report::{RunKind, RunStatus, TestStatus};
 use crate::domain::verdict::Exit;
+use crate::test_run::parse::needle::Seek as _;
 
 const FRAMEWORK: &str = "bun-test";
 
@@ -38,6 +39,15 @@ impl Reader {
         }
     }
 
+    /// A passing test, told by its frame: nobody else need see it.
+    pub(super) fn express(&mut self, line: &str) -> bool {
+        let is_mine = line.starts_with("(pass) ") && line.ends_with("ms]");
+        if is_mine {
+            self.line(line);
+        }
+        is_mine
+    }
+
     pub(super) fn line(&mut self, line: &str) {
         if line.starts_with("bun test v") {
             self.recognised = true;
@@ -62,7 +72,7 @@ impl Reader {
         if line.starts_with(' ') && self.number(line) {
             return;
         }
-        if line.starts_with("Ran ") && line.contains(" across ") {
+        if line.starts_with("Ran ") && line.holds(" across ") {
             self.settle_unhandled();
             self.finished = self.recognised || !self.cases.is_empty();
             return;
@@ -91,7 +101,7 @@ impl Reader {
 
     /// ` 1 pass`, ` 3 fail`.
     fn number(&mut self, line: &str) -> bool {
-        let Some((number, what)) = line.trim().split_once(' ') else { return false };
+        let Some((number, what)) = line.trim().cut_word() else { return false };
         let Ok(number) = number.parse::<u64>() else { return false };
         let of = |passed, failed, skipped, errors| Counts { total: None, passed, failed, skipped, errors };
         let number = Some(number);
@@ -113,10 +123,9 @@ impl Reader {
         }
         let text = self.block.take();
         let text = text.trim_matches(['-', '\n', ' ']);
-        let kind = if text.contains("Cannot find module") || text.contains("Cannot find package") {
+        let kind = if text.holds("Cannot find module") || text.holds("Cannot find package") {
             RunKind::ImportError
-        } else if text.contains("SyntaxError") || text.contains("error: Unexpected") || text.contains("error: Expected")
-        {
+        } else if text.holds("SyntaxError") || text.holds("error: Unexpected") || text.holds("error: Expected") {
             RunKind::CompileError
         } else {
             RunKind::CollectionError
@@ -150,7 +159,7 @@ impl Reader {
 
 /// `(fail) cart > hangs [100.12ms]`, on terminals `✗ cart > hangs [100.12ms]`.
 fn result(line: &str) -> Option<(TestStatus, &str)> {
-    let (mark, rest) = line.split_once(' ')?;
+    let (mark, rest) = line.cut_word()?;
     let status = match mark {
         "(pass)" | "✓" => TestStatus::Passed,
         "(fail)" | "✗" => TestStatus::Failed,
@@ -159,7 +168,7 @@ fn result(line: &str) -> Option<(TestStatus, &str)> {
     };
     let rest = rest.trim_end();
     let name = rest
-        .rsplit_once(" [")
+        .cut_last(" [")
         .filter(|(_, time)| time.ends_with("ms]") || time.ends_with("s]"))
         .map_or(rest, |(name, _)| name);
     Some((status, name))

@@ -5,6 +5,7 @@ use super::findings::{Block, Budget, Cases, Counts, Findings, Problems};
 use super::{place, stack};
 use crate::domain::test_report::{RunKind, RunStatus, TestStatus};
 use crate::domain::verdict::Exit;
+use crate::test_run::parse::needle::Seek as _;
 
 const FRAMEWORK: &str = "busted";
 
@@ -76,7 +77,7 @@ impl Reader {
 
     /// `1 success / 2 failures / 1 error / 1 pending : 0.001467 seconds`.
     fn numbers(&mut self, line: &str) -> bool {
-        let Some((parts, _)) = line.split_once(" : ").filter(|(_, time)| time.ends_with(" seconds")) else {
+        let Some((parts, _)) = line.cut(" : ").filter(|(_, time)| time.ends_with(" seconds")) else {
             return false;
         };
         let number =
@@ -103,9 +104,9 @@ impl Reader {
         match std::mem::replace(&mut self.open, Open::Nothing) {
             Open::Test(at) => self.cases.explain(at, &text, stack::place_of(&text)),
             Open::Suite => {
-                let kind = if text.contains(" not found:") {
+                let kind = if text.holds(" not found:") {
                     RunKind::ImportError
-                } else if text.contains("expected near") || text.contains("unexpected symbol") {
+                } else if text.holds("expected near") || text.holds("unexpected symbol") {
                     RunKind::CompileError
                 } else {
                     RunKind::CollectionError
@@ -139,8 +140,8 @@ impl Reader {
 
 /// `Failure -> spec/cart_spec.lua @ 6`: how the test ended that is named on the next line.
 fn head(line: &str) -> Option<Option<TestStatus>> {
-    let (word, rest) = line.split_once(" -> ").or_else(|| line.split_once(" → "))?;
-    let (_, number) = rest.rsplit_once(" @ ")?;
+    let (word, rest) = line.cut(" -> ").or_else(|| line.cut(" → "))?;
+    let (_, number) = rest.cut_last(" @ ")?;
     number.trim().parse::<u64>().ok()?;
     match word {
         "Failure" => Some(Some(TestStatus::Failed)),

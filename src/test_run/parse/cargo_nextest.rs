@@ -8,6 +8,7 @@ use super::findings::{Block, Budget, Cases, Counts, Findings, Problems, sum};
 use super::place;
 use crate::domain::test_report::{RunKind, RunStatus, TestStatus};
 use crate::domain::verdict::Exit;
+use crate::test_run::parse::needle::Seek as _;
 
 /// Reads nextest.
 #[derive(Debug)]
@@ -47,6 +48,15 @@ impl Reader {
             finished: false,
             no_tests: false,
         }
+    }
+
+    /// A passing test, told by its frame: nobody else need see it.
+    pub(super) fn express(&mut self, line: &str) -> bool {
+        let is_mine = self.recognised && self.trouble.is_none() && line.starts_with("        PASS [");
+        if is_mine {
+            self.line(line);
+        }
+        is_mine
     }
 
     pub(super) fn line(&mut self, line: &str) {
@@ -100,7 +110,7 @@ impl Reader {
             self.summary(rest);
             return;
         }
-        let word = words.strip_prefix("TRY ").and_then(|rest| rest.split_once(' ')).map_or(words, |(_, word)| word);
+        let word = words.strip_prefix("TRY ").and_then(|rest| rest.cut_word()).map_or(words, |(_, word)| word);
         let status = match word {
             "PASS" | "LEAK" => TestStatus::Passed,
             "SKIP" => TestStatus::Skipped,
@@ -125,7 +135,7 @@ impl Reader {
         let text = self.text.take();
         let Some(name) = self.open.take() else { return };
         let Some(at) = self.cases.find(&name) else { return };
-        let test = name.split_once(' ').map_or(name.as_str(), |(_, test)| test);
+        let test = name.cut_word().map_or(name.as_str(), |(_, test)| test);
         let text = without_frame(&text, test);
         let known = self.cases.get(at).map_or(0, |test| test.message.len());
         if known > 0 && known >= text.len() {
@@ -139,7 +149,7 @@ impl Reader {
 
     /// `19 tests run: 6 passed (1 flaky), 13 failed, 1 timed out, 2 skipped`, or `4/19 tests run: …`.
     fn summary(&mut self, rest: &str) {
-        let Some((_, parts)) = rest.split_once(" run: ") else { return };
+        let Some((_, parts)) = rest.cut(" run: ") else { return };
         let mut counts = Counts { passed: Some(0), failed: Some(0), skipped: Some(0), errors: Some(0), total: None };
         let mut depth = 0;
         let flat: String = parts
@@ -153,11 +163,11 @@ impl Reader {
             .collect();
         for part in flat.split(", ") {
             let Some(number) = place::leading_number::<u64>(part.trim()) else { continue };
-            let slot = if part.contains("passed") {
+            let slot = if part.holds("passed") {
                 &mut counts.passed
-            } else if part.contains("skipped") {
+            } else if part.holds("skipped") {
                 &mut counts.skipped
-            } else if part.contains("failed") || part.contains("timed out") {
+            } else if part.holds("failed") || part.holds("timed out") {
                 &mut counts.failed
             } else {
                 continue;
@@ -212,7 +222,7 @@ fn status_line(line: &str) -> Option<(&str, &str)> {
 fn test_name(rest: &str) -> Option<&str> {
     let rest = rest.trim_start();
     let name = match rest.strip_prefix('(') {
-        Some(count) => count.split_once(") ").map(|(_, name)| name)?,
+        Some(count) => count.cut(") ").map(|(_, name)| name)?,
         None => rest,
     };
     let name = name.trim();

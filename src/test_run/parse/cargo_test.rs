@@ -16,6 +16,7 @@ use super::needle::Needle;
 use super::place;
 use crate::domain::test_report::{RunKind, RunStatus, TestStatus};
 use crate::domain::verdict::Exit;
+use crate::test_run::parse::needle::Seek as _;
 
 /// The name in reports.
 const FRAMEWORK: &str = "cargo-test";
@@ -260,7 +261,7 @@ impl Reader {
             return;
         }
         let words = self.words.take();
-        if words.contains("panicked at") {
+        if words.holds("panicked at") {
             let place = panics::place_of(&words, bare_name(name));
             self.cases.explain(at, &words, place);
         }
@@ -420,7 +421,7 @@ fn plain_result(line: &str) -> Option<(&str, TestStatus)> {
 
 /// `test x has been running for over 60 seconds`.
 fn slow_test(line: &str) -> Option<&str> {
-    let (name, rest) = line.strip_prefix("test ")?.split_once(" has been running for over ")?;
+    let (name, rest) = line.strip_prefix("test ")?.cut(" has been running for over ")?;
     rest.ends_with(" seconds").then_some(name)
 }
 
@@ -438,7 +439,7 @@ fn bare_name(name: &str) -> &str {
 
 fn result(text: &str) -> Option<TestStatus> {
     // `--report-time` puts ` <0.001s>` behind the result.
-    let word = text.split_once(" <").map_or(text, |(word, _)| word);
+    let word = text.cut(" <").map_or(text, |(word, _)| word);
     match word {
         "ok" => Some(TestStatus::Passed),
         "FAILED" | "FAILED (time limit exceeded)" => Some(TestStatus::Failed),

@@ -10,6 +10,7 @@ use super::findings::{Block, Budget, Cases, Counts, Findings, Problems};
 use super::{place, stack};
 use crate::domain::test_report::{RunKind, TestStatus};
 use crate::domain::verdict::Exit;
+use crate::test_run::parse::needle::Seek as _;
 
 const FRAMEWORK: &str = "catch2";
 /// What joins a test case and its sections.
@@ -108,12 +109,12 @@ impl Reader {
     }
 
     fn outside(&mut self, line: &str) {
-        if line.contains(" is a Catch") && line.ends_with(" host application.") {
+        if line.holds(" is a Catch") && line.ends_with(" host application.") {
             self.recognised = true;
         } else if let Some(rest) = line.strip_prefix("test cases: ") {
             self.numbers(rest);
-        } else if let Some(rest) = line.strip_prefix("All tests passed (").filter(|rest| rest.contains(" assertion")) {
-            let total = rest.split_once(" in ").and_then(|(_, cases)| place::leading_number::<u64>(cases));
+        } else if let Some(rest) = line.strip_prefix("All tests passed (").filter(|rest| rest.holds(" assertion")) {
+            let total = rest.cut(" in ").and_then(|(_, cases)| place::leading_number::<u64>(cases));
             self.end(Counts { total, passed: total, failed: Some(0), skipped: Some(0), errors: None });
         } else if line.starts_with("No test cases matched ") {
             self.problems.push(RunKind::NoTests, line, None);
@@ -121,12 +122,12 @@ impl Reader {
             let none = Some(0);
             self.end(Counts { total: none, passed: none, failed: none, skipped: none, errors: None });
             self.problems.push(RunKind::NoTests, line, None);
-        } else if let Some((head, message)) = line.split_once(": failed: ") {
+        } else if let Some((head, message)) = line.cut(": failed: ") {
             // The compact reporter names no tests.
             if let Some(found) = place::find(&format!("{head}:")) {
                 self.problems.push(RunKind::Tests, &format!("{head}: {message}"), Some(found));
             }
-        } else if let Some(rest) = line.strip_prefix("Failed ").filter(|rest| rest.contains(" test case")) {
+        } else if let Some(rest) = line.strip_prefix("Failed ").filter(|rest| rest.holds(" test case")) {
             let failed = place::leading_number(rest);
             self.end(Counts { failed, ..Counts::default() });
         }

@@ -8,6 +8,7 @@ use super::findings::{Block, Budget, Cases, Counts, Findings, Problems};
 use super::{place, stack};
 use crate::domain::test_report::{RunKind, TestStatus};
 use crate::domain::verdict::Exit;
+use crate::test_run::parse::needle::Seek as _;
 
 const FRAMEWORK: &str = "ctest";
 /// How many tests may run at once whose output is kept.
@@ -93,7 +94,7 @@ impl Reader {
         if known {
             return;
         }
-        if text.starts_with("Start ") && text.contains(": ") && line.starts_with(' ') {
+        if text.starts_with("Start ") && text.holds(": ") && line.starts_with(' ') {
             self.settle();
             self.words.clear();
             return;
@@ -103,8 +104,8 @@ impl Reader {
 
     /// A build that fails before ctest starts.
     fn build_line(&mut self, line: &str) {
-        self.building |= line.contains("CMakeFiles/");
-        let is_error = line.contains(" error: ") || line.contains("undefined reference to");
+        self.building |= line.holds("CMakeFiles/");
+        let is_error = line.holds(" error: ") || line.holds("undefined reference to");
         let is_make = line.starts_with("gmake") || line.starts_with("make") || line.starts_with("ninja: ");
         if is_error || (self.error_open && !is_make) {
             self.error_open = true;
@@ -121,7 +122,7 @@ impl Reader {
         let output = self.running.remove(&number);
         let words = self.words.take();
         if result.status != TestStatus::Failed {
-            self.disabled += u64::from(result.detail.contains("(Disabled)"));
+            self.disabled += u64::from(result.detail.holds("(Disabled)"));
             return;
         }
         let known = at.and_then(|at| self.cases.get(at)).is_some_and(|test| !test.message.is_empty());
@@ -139,7 +140,7 @@ impl Reader {
 
     /// `12: text`: the output of test 12.
     fn verbose_line(&mut self, line: &str) -> bool {
-        let Some((number, text)) = line.split_once(": ") else { return false };
+        let Some((number, text)) = line.cut(": ") else { return false };
         let Ok(number) = number.parse::<u64>() else { return false };
         const FRAME: [&str; 4] =
             ["Test command: ", "Working Directory: ", "Test timeout computed", "Environment variables"];
@@ -157,9 +158,9 @@ impl Reader {
 
     /// `23% tests passed, 10 tests failed out of 13`.
     fn percentage(&mut self, line: &str) -> bool {
-        let Some((percent, rest)) = line.split_once("% tests passed, ") else { return false };
+        let Some((percent, rest)) = line.cut("% tests passed, ") else { return false };
         let failed = place::leading_number::<u64>(rest);
-        let total = rest.rsplit_once(" out of ").and_then(|(_, total)| total.trim_end().parse::<u64>().ok());
+        let total = rest.cut_last(" out of ").and_then(|(_, total)| total.trim_end().parse::<u64>().ok());
         let (Ok(_), Some(failed), Some(total)) = (percent.parse::<u64>(), failed, total) else { return false };
         self.total = Some((total, failed));
         // A test may have printed it: its output goes on.
@@ -201,8 +202,8 @@ impl Reader {
             self.line(line);
             return;
         }
-        let Some((number, rest)) = text.split_once(" - ") else { return };
-        let Some((name, _)) = rest.rsplit_once(" (") else { return };
+        let Some((number, rest)) = text.cut(" - ") else { return };
+        let Some((name, _)) = rest.cut_last(" (") else { return };
         if number.parse::<u64>().is_ok() {
             self.cases.set(name, TestStatus::Failed);
         }
@@ -257,22 +258,22 @@ struct TestResult<'a> {
 
 /// ` 1/14 Test  #1: sums ........***Failed    0.00 sec`, without its indentation.
 fn result_line(text: &str) -> Option<(u64, TestResult<'_>)> {
-    let rest = match text.split_once(' ') {
+    let rest = match text.cut_word() {
         Some((count, rest)) if count.split_once('/').is_some_and(|(a, b)| is_number(a) && is_number(b)) => rest,
         _ => text,
     };
     let rest = rest.strip_prefix("Test ")?.trim_start().strip_prefix('#')?;
-    let (number, rest) = rest.split_once(": ")?;
+    let (number, rest) = rest.cut(": ")?;
     let number = number.trim().parse().ok()?;
     // A name may have dots itself; the filling is the last run of three or more.
-    let end = rest.rfind("...")?;
+    let end = rest.seek_last("...")?;
     let (head, detail) = rest.split_at_checked(end + 3)?;
     let name = head.trim_end_matches('.').trim_end();
     let status = if detail.trim_start().starts_with("Passed") {
         TestStatus::Passed
-    } else if detail.contains("***Skipped") || detail.contains("(Disabled)") {
+    } else if detail.holds("***Skipped") || detail.holds("(Disabled)") {
         TestStatus::Skipped
-    } else if detail.contains("***") {
+    } else if detail.holds("***") {
         TestStatus::Failed
     } else {
         return None;

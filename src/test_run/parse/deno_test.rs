@@ -6,6 +6,7 @@ use super::findings::{Block, Budget, Cases, Counts, Findings, Problems};
 use super::{place, stack};
 use crate::domain::test_report::{RunKind, TestStatus};
 use crate::domain::verdict::Exit;
+use crate::test_run::parse::needle::Seek as _;
 
 const FRAMEWORK: &str = "deno-test";
 
@@ -61,6 +62,15 @@ impl Reader {
         }
     }
 
+    /// A passing test, told by its frame: nobody else need see it.
+    pub(super) fn express(&mut self, line: &str) -> bool {
+        let is_mine = self.recognised && self.part == Part::Results && line.ends_with(')') && line.holds(" ... ok (");
+        if is_mine {
+            self.result_line(line);
+        }
+        is_mine
+    }
+
     pub(super) fn line(&mut self, line: &str) {
         match line {
             "------- output -------" | "------- post-test output -------" => {
@@ -99,7 +109,7 @@ impl Reader {
 
     /// `adds ... ok (16ms)`.
     fn result_line(&mut self, line: &str) {
-        if line.starts_with("running ") && (line.contains(" tests from ") || line.contains(" test from ")) {
+        if line.starts_with("running ") && (line.holds(" tests from ") || line.holds(" test from ")) {
             self.recognised = true;
             self.words.clear();
             return;
@@ -109,7 +119,7 @@ impl Reader {
             return;
         }
         let candidate = line.ends_with(')') && !line.starts_with(' ');
-        let result = candidate.then(|| line.rsplit_once(" ... ")).flatten();
+        let result = candidate.then(|| line.cut_last(" ... ")).flatten();
         match result {
             Some((name, rest)) if rest.starts_with("ok (") => drop(self.cases.push(name, TestStatus::Passed)),
             Some((name, rest)) if rest.starts_with("ignored (") => drop(self.cases.push(name, TestStatus::Skipped)),
@@ -119,7 +129,7 @@ impl Reader {
 
     /// `steps ... second => ./cart_test.ts:7:11`, and the lines below it.
     fn error_line(&mut self, line: &str) {
-        if let Some((name, at)) = line.rsplit_once(" => ")
+        if let Some((name, at)) = line.cut_last(" => ")
             && !line.starts_with(' ')
             && let Some(found) = place::find(at)
         {

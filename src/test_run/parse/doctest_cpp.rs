@@ -4,6 +4,7 @@ use super::findings::{Block, Budget, Cases, Counts, Findings};
 use super::{place, stack};
 use crate::domain::test_report::TestStatus;
 use crate::domain::verdict::Exit;
+use crate::test_run::parse::needle::Seek as _;
 
 const FRAMEWORK: &str = "doctest-cpp";
 
@@ -52,7 +53,7 @@ impl Reader {
             return;
         }
         if self.name.is_some() {
-            self.failed |= line.contains(": ERROR: ") || line.contains(": FATAL ERROR: ");
+            self.failed |= line.holds(": ERROR: ") || line.holds(": FATAL ERROR: ");
             if line.starts_with("Failed as expected so marking it as not failed") {
                 self.failed = false;
             }

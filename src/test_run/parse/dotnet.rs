@@ -4,6 +4,7 @@ use super::findings::{Block, Budget, Cases, Counts, Findings, Problems, sum};
 use super::place;
 use crate::domain::test_report::{RunKind, TestStatus};
 use crate::domain::verdict::Exit;
+use crate::test_run::parse::needle::Seek as _;
 
 /// Reads `dotnet test`.
 #[derive(Debug)]
@@ -51,6 +52,15 @@ impl Reader {
         }
     }
 
+    /// A passing test, told by its frame: nobody else need see it.
+    pub(super) fn express(&mut self, line: &str) -> bool {
+        let is_mine = line.starts_with("  Passed ") && line.ends_with("ms]");
+        if is_mine {
+            self.line(line);
+        }
+        is_mine
+    }
+
     pub(super) fn line(&mut self, line: &str) {
         if self.in_totals && self.totals_line(line) {
             return;
@@ -61,7 +71,7 @@ impl Reader {
         if line.starts_with("Test run for ") || line.starts_with("Starting test execution") {
             self.block_ends();
             self.recognised = true;
-        } else if line.contains("!  - Failed:") || line.starts_with("Skipped! - Failed:") {
+        } else if line.holds("!  - Failed:") || line.starts_with("Skipped! - Failed:") {
             self.block_ends();
             self.assembly_line(line);
         } else if let Some(rest) = line.strip_prefix("Test summary: total: ") {
@@ -71,7 +81,7 @@ impl Reader {
             self.block_ends();
             self.totals = Some(Counts { total: total.trim().parse().ok(), ..Counts::default() });
             self.in_totals = true;
-        } else if line.contains(": error ") && self.compiler_line(line) {
+        } else if line.holds(": error ") && self.compiler_line(line) {
             self.recognised = true;
         } else if self.open.is_some() {
             if line.starts_with("[xUnit.net ") || line.starts_with("Test Run ") {
@@ -90,7 +100,7 @@ impl Reader {
                 .into_iter()
                 .find_map(|(word, status)| Some((text.strip_prefix(word)?, status)));
         let Some((rest, status)) = found else { return false };
-        let Some((name, time)) = rest.rsplit_once(" [") else { return false };
+        let Some((name, time)) = rest.cut_last(" [") else { return false };
         if !time.ends_with(']') || !time.contains(|one: char| one.is_ascii_digit()) {
             return false;
         }
@@ -142,7 +152,7 @@ impl Reader {
     /// `     Passed: 2` below `Total tests: 4`.
     fn totals_line(&mut self, line: &str) -> bool {
         let Some(totals) = &mut self.totals else { return false };
-        let Some((key, value)) = line.trim().split_once(": ") else {
+        let Some((key, value)) = line.trim().cut(": ") else {
             self.in_totals = false;
             return false;
         };
@@ -160,11 +170,11 @@ impl Reader {
 
     /// `/src/Cart.cs(3,5): error CS1002: ; expected [/src/Shop.csproj]`, and the terminal logger's failing tests.
     fn compiler_line(&mut self, line: &str) -> bool {
-        let Some((before, rest)) = line.split_once(": error ") else { return false };
+        let Some((before, rest)) = line.cut(": error ") else { return false };
         let file = before.trim();
         let found = file.split_once('(').and_then(|(file, at)| Some((file.to_owned(), place::leading_number(at)?)));
         if let Some(test) = rest.strip_prefix("TESTERROR: ") {
-            let name = test.split_once(" (").map_or(test, |(name, _)| name);
+            let name = test.cut(" (").map_or(test, |(name, _)| name);
             let at = self.cases.push(name, TestStatus::Failed);
             self.cases.explain(at, test, found);
             self.open = at;
@@ -199,8 +209,8 @@ impl Reader {
 /// `   at Shop.Tests.CartTests.Fails() in /src/Tests/CartTests.cs:line 12`.
 fn stack_place(text: &str) -> Option<(String, u32)> {
     text.lines().find_map(|line| {
-        let (_, place) = line.split_once(" in ")?;
-        let (file, number) = place.rsplit_once(":line ")?;
+        let (_, place) = line.cut(" in ")?;
+        let (file, number) = place.cut_last(":line ")?;
         Some((file.to_owned(), place::leading_number(number)?))
     })
 }

@@ -4,6 +4,7 @@ use super::findings::{Block, Budget, Cases, Counts, Findings, Problems};
 use super::place;
 use crate::domain::test_report::{RunKind, TestStatus};
 use crate::domain::verdict::Exit;
+use crate::test_run::parse::needle::Seek as _;
 
 const FRAMEWORK: &str = "exunit";
 /// What ExUnit indents a failure's text by.
@@ -55,6 +56,15 @@ impl Reader {
         }
     }
 
+    /// A passing test, told by its frame: nobody else need see it.
+    pub(super) fn express(&mut self, line: &str) -> bool {
+        let is_mine = line.starts_with("  * test ") && line.ends_with(']');
+        if is_mine {
+            self.line(line);
+        }
+        is_mine
+    }
+
     pub(super) fn line(&mut self, line: &str) {
         if self.ending && line.is_empty() {
             return;
@@ -90,7 +100,7 @@ impl Reader {
         if line.starts_with("  * ") {
             self.traced(line);
         } else if line.ends_with(".exs]")
-            && let Some((module, _)) = line.split_once(" [")
+            && let Some((module, _)) = line.cut(" [")
         {
             module.clone_into(&mut self.module);
         }
@@ -99,18 +109,18 @@ impl Reader {
     /// `  3) test crashes (ShopTest)`.
     fn entry<'a>(&self, line: &'a str) -> Option<&'a str> {
         let text = line.strip_prefix("  ")?.trim_start();
-        let (number, name) = text.split_once(") ")?;
+        let (number, name) = text.cut(") ")?;
         (number.parse() == Ok(self.number + 1)).then(|| name.trim_end())
     }
 
     /// `  * test one (0.7ms) [L#5]`, drawn over its announcement.
     fn traced(&mut self, line: &str) {
-        let Some((_, text)) = line.rsplit_once("  * ") else { return };
-        let Some((name, rest)) = text.rsplit_once(" [L#") else { return };
+        let Some((_, text)) = line.cut_last("  * ") else { return };
+        let Some((name, rest)) = text.cut_last(" [L#") else { return };
         if !rest.ends_with(']') {
             return;
         }
-        let Some((name, result)) = name.rsplit_once(" (") else { return };
+        let Some((name, result)) = name.cut_last(" (") else { return };
         let status = match result {
             "skipped)" | "excluded)" => TestStatus::Skipped,
             _ if result.ends_with("ms)") => TestStatus::Passed,
@@ -124,7 +134,7 @@ impl Reader {
     fn numbers(&mut self, line: &str) -> bool {
         let (mut total, mut failed, mut skipped, mut invalid) = (None, None, 0, 0);
         for part in line.split(", ") {
-            let Some((number, what)) = part.trim().split_once(' ') else { return false };
+            let Some((number, what)) = part.trim().cut_word() else { return false };
             let Ok(number) = number.parse::<u64>() else { return false };
             match what {
                 "test" | "tests" | "doctest" | "doctests" | "property" | "properties" | "feature" | "features" => {
@@ -154,9 +164,9 @@ impl Reader {
         let text = text.trim_end();
         if let Some(at) = self.open.take() {
             // The first line says where the test is; its stack trace where it failed.
-            let trace = text.split_once("stacktrace:").map_or(text, |(_, trace)| trace);
+            let trace = text.cut("stacktrace:").map_or(text, |(_, trace)| trace);
             let own = trace.lines().find(|line| {
-                let dependency = line.contains("(ex_unit ") || line.contains("(elixir ") || line.contains("(stdlib ");
+                let dependency = line.holds("(ex_unit ") || line.holds("(elixir ") || line.holds("(stdlib ");
                 !dependency && place::find(line).is_some()
             });
             self.cases.explain(Some(at), text, own.and_then(place::find).or_else(|| place::find(text)));
@@ -168,7 +178,7 @@ impl Reader {
 
     pub(super) fn finish(mut self, _exit: Option<Exit>) -> Option<Findings> {
         self.settle();
-        let is_own = |message: &str| message.contains(".ex") || message.contains("(Mix)");
+        let is_own = |message: &str| message.holds(".ex") || message.holds("(Mix)");
         let recognised = self.finished || self.problems.iter().any(|problem| is_own(&problem.message));
         if !recognised {
             return None;

@@ -14,6 +14,8 @@ use crate::domain::test_report::{Problem, RunKind, RunStatus, TestCase, TestStat
 
 /// All that is kept of one log: 64 MB is the promise for any log, and documents need their share.
 pub(super) const STORED_BYTES: usize = 24 * 1024 * 1024;
+/// One part in so many is what tests that passed leave of it to those that fail, wherever in the log these stand.
+const LEFT_TO_FAILURES: usize = 3;
 /// The most of one message's beginning that is kept.
 const MESSAGE_HEAD: usize = 8 * 1024;
 /// The most of one message's end that is kept: most frameworks print the reason last.
@@ -27,20 +29,31 @@ const MOST_PROBLEMS: usize = 200;
 
 /// The memory that may still be used for one log, shared by all readers.
 #[derive(Debug, Clone)]
-pub(super) struct Budget(Arc<AtomicUsize>);
+pub(super) struct Budget {
+    left: Arc<AtomicUsize>,
+    /// What only failures may take.
+    reserved: usize,
+}
 
 impl Budget {
     pub(super) fn new(bytes: usize) -> Self {
-        Self(Arc::new(AtomicUsize::new(bytes)))
+        Self { left: Arc::new(AtomicUsize::new(bytes)), reserved: bytes / LEFT_TO_FAILURES }
+    }
+
+    /// Takes `bytes` for a test of this status, or says that they are not there.
+    #[must_use]
+    fn take_for(&self, status: TestStatus, bytes: usize) -> bool {
+        let fails = matches!(status, TestStatus::Failed | TestStatus::Error);
+        (fails || self.left.load(Ordering::Relaxed) >= self.reserved) && self.take(bytes)
     }
 
     /// Takes `bytes` from the budget, or says that they are not there.
     #[must_use]
     pub(super) fn take(&self, bytes: usize) -> bool {
         // One log is read by one thread at a time: the two steps need no lock between them.
-        let left = self.0.load(Ordering::Relaxed).checked_sub(bytes);
+        let left = self.left.load(Ordering::Relaxed).checked_sub(bytes);
         if let Some(left) = left {
-            self.0.store(left, Ordering::Relaxed);
+            self.left.store(left, Ordering::Relaxed);
         }
         left.is_some()
     }
@@ -131,13 +144,21 @@ pub(super) struct Cases {
     /// From the hash of a name to the last test of that name; a clash is told by comparing the name. Its seed is random:
     /// nobody can prepare names that clash.
     index: HashMap<u64, usize, RandomState>,
+    /// How many tests are in the index: many logs are read without a question for a name.
+    indexed: usize,
     hasher: RandomState,
     budget: Budget,
 }
 
 impl Cases {
     pub(super) fn new(budget: &Budget) -> Self {
-        Self { list: Vec::new(), index: HashMap::default(), hasher: RandomState::default(), budget: budget.clone() }
+        Self {
+            list: Vec::new(),
+            index: HashMap::default(),
+            indexed: 0,
+            hasher: RandomState::default(),
+            budget: budget.clone(),
+        }
     }
 
     /// Adds a test even if one of that name is known (the same name in two crates or projects).
@@ -145,17 +166,20 @@ impl Cases {
     /// Returns its place, or `None` when the budget is used up.
     pub(super) fn push(&mut self, name: &str, status: TestStatus) -> Option<usize> {
         let name = name.get(..name.floor_char_boundary(LONGEST_NAME)).unwrap_or(name);
-        if !self.budget.take(name.len() + ENTRY_COST) {
+        if !self.budget.take_for(status, name.len() + ENTRY_COST) {
             return None;
         }
         let at = self.list.len();
-        self.index.insert(self.hasher.hash_one(name), at);
         self.list.push(TestCase { name: name.to_owned(), status, message: String::new(), file: None, line: None });
         Some(at)
     }
 
     /// The place of the last test of that name.
-    pub(super) fn find(&self, name: &str) -> Option<usize> {
+    pub(super) fn find(&mut self, name: &str) -> Option<usize> {
+        for (at, test) in self.list.iter().enumerate().skip(self.indexed) {
+            self.index.insert(self.hasher.hash_one(&test.name), at);
+        }
+        self.indexed = self.list.len();
         let at = *self.index.get(&self.hasher.hash_one(name))?;
         self.list.get(at).filter(|test| test.name == name).map(|_| at)
     }
@@ -231,10 +255,13 @@ impl Cases {
             for test in &dropped {
                 self.index.remove(&self.hasher.hash_one(&test.name));
             }
-            for (at, test) in self.list.iter().enumerate().skip(start) {
-                self.index.insert(self.hasher.hash_one(&test.name), at);
-            }
+            self.indexed = self.indexed.min(start);
         }
+    }
+
+    /// Adds the tests of another store of the same budget.
+    pub(super) fn absorb(&mut self, other: Self) {
+        self.list.extend(other.list);
     }
 
     /// How many tests there are with this status.

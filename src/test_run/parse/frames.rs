@@ -22,7 +22,18 @@ impl Frames {
     }
 
     /// The line without its frame, which is its end; nothing when the line was all frame.
+    #[inline]
     pub(super) fn strip<'a>(&mut self, line: &'a str) -> Option<&'a str> {
+        // What every frame begins with; most lines end here.
+        let framed = match line.as_bytes().first() {
+            Some(b'0'..=b'9' | b'[' | 0xEF | b's' | b'#' | b':') => true,
+            Some(byte) => (self.tabs || self.bars) && byte.is_ascii_alphabetic(),
+            None => false,
+        };
+        if framed { self.strip_frame(line) } else { Some(line) }
+    }
+
+    fn strip_frame<'a>(&mut self, line: &'a str) -> Option<&'a str> {
         let mut line = self.strip_time(line);
         if self.bars
             && let Some(rest) = self.strip_service(line)

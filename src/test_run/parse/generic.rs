@@ -9,6 +9,7 @@
 use super::findings::{Block, Budget, Cases, Findings, Problems};
 use super::place;
 use crate::domain::test_report::{RunKind, TestStatus};
+use crate::test_run::parse::needle::Seek as _;
 
 /// How many lines after a mark belong to it.
 const CONTEXT: usize = 12;
@@ -249,7 +250,7 @@ impl Generic {
         if let Some((kind, mut block, _)) = self.open.take() {
             let text = block.take();
             // Node's main file itself is what is missing, not what a file of the repository asks for.
-            let kind = if text.contains("requireStack: []") { RunKind::BadCommand } else { kind };
+            let kind = if text.holds("requireStack: []") { RunKind::BadCommand } else { kind };
             self.problems.push(kind, &text, compiler_place(&text).or_else(|| place::in_repository(&text)));
         }
     }
@@ -286,7 +287,7 @@ fn is_launcher(line: &str) -> bool {
         "sh", "bash", "dash", "zsh", "ksh", "ash", "env", "make", "gmake", "sudo", "timeout", "nice", "time", "xargs",
         "exec", "nohup",
     ];
-    let Some((first, rest)) = line.trim_start().split_once(": ") else { return false };
+    let Some((first, rest)) = line.trim_start().cut(": ") else { return false };
     let program = first.rsplit('/').next().unwrap_or(first);
     let program = program.split('[').next().unwrap_or(program);
     if LAUNCHERS.contains(&program) || program.starts_with("python") || program.starts_with("pypy") {
@@ -306,7 +307,7 @@ fn failing_name(line: &str) -> Option<&str> {
     // `FAILED (errors=3)` and `FAIL in 3s` name nothing.
     let first = name.chars().next()?;
     let is_name = first.is_alphanumeric() || matches!(first, '_' | '/' | '"' | '\'' | '@' | '.' | '[');
-    let sentence = name.len() > 200 || name.starts_with("in ") || name.starts_with("to ") || name.contains(" passed");
+    let sentence = name.len() > 200 || name.starts_with("in ") || name.starts_with("to ") || name.holds(" passed");
     (is_name && !sentence).then_some(name)
 }
 

@@ -15,6 +15,7 @@ use super::findings::{Block, Budget, Cases, Counts, Findings, Problems};
 use super::{place, stack};
 use crate::domain::test_report::{RunKind, RunStatus, TestStatus};
 use crate::domain::verdict::Exit;
+use crate::test_run::parse::needle::Seek as _;
 
 const FRAMEWORK: &str = "go-test";
 /// How many tests may be running whose output is kept.
@@ -111,8 +112,11 @@ impl Reader {
         }
     }
 
-    /// A test's announcement, or the result of an announced test that passed: nobody else need see it.
+    /// An event, a test's announcement, or the result of an announced test that passed: nobody else need see it.
     pub(super) fn express(&mut self, line: &str) -> bool {
+        if self.json.is_seen() && line.starts_with('{') {
+            return self.json.line(line, &mut self.cases, &mut self.problems);
+        }
         self.verbose
             && ((line.starts_with("=== RUN   ") && self.announcement(line))
                 || (line.starts_with("--- PASS: ") && self.result_line(line)))
@@ -197,7 +201,7 @@ impl Reader {
 
     /// `=== RUN   TestNested/outer`.
     fn announcement(&mut self, line: &str) -> bool {
-        let Some((verb, name)) = line.strip_prefix("=== ").and_then(|rest| rest.split_once(' ')) else { return false };
+        let Some((verb, name)) = line.strip_prefix("=== ").and_then(|rest| rest.cut_word()) else { return false };
         let name = name.trim();
         match verb {
             "RUN" => {
@@ -228,7 +232,7 @@ impl Reader {
         };
         let told = line.contains('\t') || words.next().is_some();
         let named = package.contains(['/', '.']) || line.contains('\t');
-        if !told || !named || !matches!(word, "ok" | "FAIL" | "?") || line.contains(": ") {
+        if !told || !named || !matches!(word, "ok" | "FAIL" | "?") || line.holds(": ") {
             return false;
         }
         match word {
@@ -338,7 +342,7 @@ impl Reader {
         // `		TestHangs (1s)` below `	running tests:`.
         if self.timed_out
             && let Some(entry) = line.strip_prefix("\t\t")
-            && let Some((name, time)) = entry.rsplit_once(" (")
+            && let Some((name, time)) = entry.cut_last(" (")
             && time.ends_with(')')
             && !name.contains(' ')
         {
@@ -385,7 +389,7 @@ impl Reader {
         self.end_package();
         let mut words = self.words.take();
         if died && self.packages == 0 {
-            if !(words.contains("_test.go:") || words.contains("testing.tRunner(") || !self.cases.is_empty()) {
+            if !(words.holds("_test.go:") || words.holds("testing.tRunner(") || !self.cases.is_empty()) {
                 words.clear();
             }
             self.problems.push(RunKind::Crash, &words, stack::place_of(&words));

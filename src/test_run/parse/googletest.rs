@@ -5,13 +5,17 @@
 
 use serde::Deserialize;
 
-use super::document::JsonDocument;
+use super::document::{JsonDocument, Part};
 use super::findings::{Block, Budget, Cases, Counts, Findings, Problems};
 use super::{place, stack};
 use crate::domain::test_report::{RunKind, TestStatus};
 use crate::domain::verdict::Exit;
+use crate::test_run::parse::needle::Seek as _;
 
 const FRAMEWORK: &str = "googletest";
+/// The lists of the JSON report: suites, and tests in each.
+const SUITES: &str = "testsuites";
+const TESTS: &str = "testsuite";
 
 /// Reads GoogleTest.
 #[derive(Debug)]
@@ -19,7 +23,10 @@ pub(super) struct Reader {
     cases: Cases,
     problems: Problems,
     document: JsonDocument,
-    report: Option<Report>,
+    /// The tests of a JSON report that has not ended.
+    read: Cases,
+    report: Option<(Cases, Numbers)>,
+    budget: Budget,
     running: Option<String>,
     block: Block,
     /// Behind the last `[==========]`: lists of names.
@@ -36,20 +43,13 @@ pub(super) struct Reader {
     repeating: bool,
 }
 
-/// The JSON report.
+/// The JSON report's own numbers.
 #[derive(Debug, Deserialize)]
-struct Report {
+struct Numbers {
     tests: u64,
     failures: u64,
     #[serde(default)]
     errors: u64,
-    testsuites: Vec<Suite>,
-}
-
-#[derive(Debug, Deserialize)]
-struct Suite {
-    #[serde(default)]
-    testsuite: Vec<Test>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -83,8 +83,10 @@ impl Reader {
         Self {
             cases: Cases::new(budget),
             problems: Problems::new(budget),
-            document: JsonDocument::default(),
+            document: JsonDocument::new(&[SUITES, TESTS]),
+            read: Cases::new(budget),
             report: None,
+            budget: budget.clone(),
             running: None,
             block: Block::default(),
             ended: false,
@@ -100,22 +102,26 @@ impl Reader {
         }
     }
 
+    /// A passing test, told by its frame: nobody else need see it.
+    pub(super) fn express(&mut self, line: &str) -> bool {
+        let is_mine = line.starts_with("[       OK ] ") || line.starts_with("[ RUN      ] ");
+        if is_mine {
+            self.line(line);
+        }
+        is_mine
+    }
+
     pub(super) fn line(&mut self, line: &str) {
-        if line.starts_with('{') || self.document.is_open() {
-            if let Some(text) = self.document.line(line)
-                && text.contains("\"testsuites\"")
-            {
-                self.report = serde_json::from_str(text).ok();
-            }
+        if (line.starts_with('{') || self.document.is_open()) && self.json(line) {
             return;
         }
-        if let Some((mark, rest)) = line.strip_prefix('[').and_then(|rest| rest.split_once("] "))
+        if let Some((mark, rest)) = line.strip_prefix('[').and_then(|rest| rest.cut("] "))
             && self.marked(mark.trim(), rest)
         {
             return;
         }
         if line.starts_with("Running main() from ") || line.starts_with("Note: Google Test ") {
-            self.recognised |= line.contains("gtest") || line.contains("Google");
+            self.recognised |= line.holds("gtest") || line.holds("Google");
             return;
         }
         if line.starts_with("Repeating all tests (iteration ") {
@@ -124,7 +130,7 @@ impl Reader {
             return;
         }
         if let Some(rest) = line.trim_start().strip_prefix("YOU HAVE ")
-            && rest.contains(" DISABLED TEST")
+            && rest.holds(" DISABLED TEST")
         {
             self.disabled += place::leading_number::<u64>(rest).unwrap_or(0);
             return;
@@ -140,7 +146,7 @@ impl Reader {
             "==========" => {
                 self.recognised = true;
                 self.busted |= rest.starts_with("Running tests from scanned files");
-                if rest.contains(" ran.") {
+                if rest.holds(" ran.") {
                     self.ended = true;
                     self.ran = Some(self.ran.unwrap_or(0) + place::leading_number::<u64>(rest).unwrap_or(0));
                 } else {
@@ -178,8 +184,8 @@ impl Reader {
 
     /// `Typed/1.IsSmall, where TypeParam = int (0 ms)`.
     fn result(&mut self, rest: &str, status: TestStatus) {
-        let name = rest.rsplit_once(" (").filter(|(_, time)| time.ends_with(" ms)")).map_or(rest, |(name, _)| name);
-        let name = name.split_once(", where ").map_or(name, |(name, _)| name).trim_end();
+        let name = rest.cut_last(" (").filter(|(_, time)| time.ends_with(" ms)")).map_or(rest, |(name, _)| name);
+        let name = name.cut(", where ").map_or(name, |(name, _)| name).trim_end();
         if self.running.as_ref().is_some_and(|running| running != name) {
             // A test printed a line that looks like a result.
             self.block.push(rest);
@@ -188,16 +194,41 @@ impl Reader {
         self.running = None;
         self.recognised = true;
         let text = self.block.take();
-        let name = if self.busted { name.split_once(": ").map_or(name, |(_, name)| name) } else { name };
+        let name = if self.busted { name.cut(": ").map_or(name, |(_, name)| name) } else { name };
         let at = self.cases.push(name, status);
         if matches!(status, TestStatus::Failed | TestStatus::Error) {
             self.cases.explain(at, &text, stack::place_of(&text));
         }
     }
 
+    /// Takes a line of a JSON report.
+    fn json(&mut self, line: &str) -> bool {
+        let (read, report, budget) = (&mut self.read, &mut self.report, &self.budget);
+        self.document.line(line, &mut |part| match part {
+            Part::Begin => {
+                if !read.is_empty() {
+                    *read = Cases::new(budget);
+                }
+            }
+            Part::Element(TESTS, text) => {
+                if let Ok(test) = serde_json::from_str(text) {
+                    reported(&test, read);
+                }
+            }
+            Part::Element(..) => {}
+            Part::Whole(text) => {
+                if text.holds("\"testsuites\"")
+                    && let Ok(numbers) = serde_json::from_str(text)
+                {
+                    *report = Some((std::mem::replace(read, Cases::new(budget)), numbers));
+                }
+            }
+        })
+    }
+
     pub(super) fn finish(mut self, _exit: Option<Exit>) -> Option<Findings> {
-        if let Some(report) = self.report {
-            return Some(from_report(report, self.cases));
+        if let Some((cases, numbers)) = self.report {
+            return Some(from_report(cases, &numbers));
         }
         if !self.recognised {
             return None;
@@ -237,29 +268,30 @@ fn listed(rest: &str) -> Option<u64> {
     (rest.ends_with("listed below:")).then(|| place::leading_number(rest)).flatten()
 }
 
-fn from_report(report: Report, mut cases: Cases) -> Findings {
-    let mut skipped = 0;
-    for test in report.testsuites.iter().flat_map(|suite| &suite.testsuite) {
-        let status = if !test.failures.is_empty() {
-            TestStatus::Failed
-        } else if test.status == "NOTRUN" || test.result == "SKIPPED" {
-            skipped += 1;
-            TestStatus::Skipped
-        } else {
-            TestStatus::Passed
-        };
-        let at = cases.push(&test.name, status);
-        for failure in &test.failures {
-            cases.explain(at, &failure.failure, stack::place_of(&failure.failure));
-        }
+/// A test of a JSON report.
+fn reported(test: &Test, cases: &mut Cases) {
+    let status = if !test.failures.is_empty() {
+        TestStatus::Failed
+    } else if test.status == "NOTRUN" || test.result == "SKIPPED" {
+        TestStatus::Skipped
+    } else {
+        TestStatus::Passed
+    };
+    let at = cases.push(&test.name, status);
+    for failure in &test.failures {
+        cases.explain(at, &failure.failure, stack::place_of(&failure.failure));
     }
+}
+
+fn from_report(cases: Cases, numbers: &Numbers) -> Findings {
+    let skipped = cases.count(TestStatus::Skipped);
     let mut findings = Findings::new(FRAMEWORK);
     findings.counts = Counts {
-        total: Some(report.tests),
-        passed: Some(report.tests.saturating_sub(report.failures + report.errors + skipped)),
-        failed: Some(report.failures),
+        total: Some(numbers.tests),
+        passed: Some(numbers.tests.saturating_sub(numbers.failures + numbers.errors + skipped)),
+        failed: Some(numbers.failures),
         skipped: Some(skipped),
-        errors: Some(report.errors),
+        errors: Some(numbers.errors),
     };
     findings.finished = true;
     findings.tests = cases.into_list();

@@ -4,6 +4,7 @@ use super::findings::{Block, Budget, Cases, Counts, Findings, Problems};
 use super::place;
 use crate::domain::test_report::{RunKind, RunStatus, TestStatus};
 use crate::domain::verdict::Exit;
+use crate::test_run::parse::needle::Seek as _;
 
 /// Reads Gradle.
 #[derive(Debug)]
@@ -45,12 +46,21 @@ impl Reader {
         }
     }
 
+    /// A passing test, told by its class and its method: nobody else need see it.
+    pub(super) fn express(&mut self, line: &str) -> bool {
+        let is_mine = line.ends_with(" PASSED") && line.holds(" > ") && !line.starts_with(' ');
+        if is_mine {
+            self.line(line);
+        }
+        is_mine
+    }
+
     pub(super) fn line(&mut self, line: &str) {
         if let Some(rest) = line.strip_prefix("> Task :") {
             self.block_ends();
             self.compiler_ends();
             self.recognised = true;
-            if rest.contains("compile") {
+            if rest.holds("compile") {
                 self.compiler = Some(Block::default());
             }
         } else if line.starts_with("BUILD FAILED in ") || line.starts_with("BUILD SUCCESSFUL in ") {
@@ -80,7 +90,7 @@ impl Reader {
                 .into_iter()
                 .find_map(|(word, status)| Some((line.strip_suffix(word)?, status)));
         let Some((name, status)) = found else { return false };
-        if !name.contains(" > ") || name.starts_with([' ', '>']) {
+        if !name.holds(" > ") || name.starts_with([' ', '>']) {
             return false;
         }
         self.block_ends();
@@ -93,7 +103,7 @@ impl Reader {
 
     /// `4 tests completed, 1 failed, 1 skipped`.
     fn completed(&mut self, line: &str) -> bool {
-        let Some((head, rest)) = line.split_once(" completed") else { return false };
+        let Some((head, rest)) = line.cut(" completed") else { return false };
         if !(head.ends_with(" tests") || head.ends_with(" test")) {
             return false;
         }
@@ -124,7 +134,7 @@ impl Reader {
         let Some(mut block) = self.compiler.take() else { return };
         let text = block.take();
         // javac: `path: error:`; kotlinc: `e: file:///path:3:5 …`; groovyc and scalac: `error`.
-        if text.contains(": error: ") || text.lines().any(|line| line.starts_with("e: ")) {
+        if text.holds(": error: ") || text.lines().any(|line| line.starts_with("e: ")) {
             self.problems.push(RunKind::CompileError, &text, place::in_repository(&text));
         }
     }
@@ -134,16 +144,13 @@ impl Reader {
         let Some(mut block) = self.wrong.take() else { return };
         let text = block.take();
         self.recognised = true;
-        if text.contains("There were failing tests") {
+        if text.holds("There were failing tests") {
             self.tests_failed = true;
             return;
         }
-        let kind = if text.contains("Compilation failed") || text.contains("Compilation error") {
+        let kind = if text.holds("Compilation failed") || text.holds("Compilation error") {
             RunKind::CompileError
-        } else if text.contains("Could not resolve")
-            || text.contains("Could not GET")
-            || text.contains("UnknownHostException")
-        {
+        } else if text.holds("Could not resolve") || text.holds("Could not GET") || text.holds("UnknownHostException") {
             RunKind::Infrastructure
         } else {
             RunKind::BadCommand

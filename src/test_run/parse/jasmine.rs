@@ -4,6 +4,7 @@ use super::findings::{Block, Budget, Cases, Counts, Findings, Problems};
 use super::{place, stack};
 use crate::domain::test_report::{RunKind, TestStatus};
 use crate::domain::verdict::Exit;
+use crate::test_run::parse::needle::Seek as _;
 
 const FRAMEWORK: &str = "jasmine";
 
@@ -77,7 +78,7 @@ impl Reader {
 
     /// `1) cart nested milk costs more`.
     fn entry(&mut self, line: &str) -> bool {
-        let Some((number, name)) = line.split_once(") ") else { return false };
+        let Some((number, name)) = line.cut(") ") else { return false };
         if self.part == Part::Dots || number.parse() != Ok(self.number + 1) {
             return false;
         }
@@ -104,9 +105,9 @@ impl Reader {
         let (mut failed, mut skipped) = (None, 0);
         for part in parts {
             let number = place::leading_number::<u64>(part);
-            if part.contains("failure") {
+            if part.holds("failure") {
                 failed = number;
-            } else if part.contains("pending") {
+            } else if part.holds("pending") {
                 skipped = number.unwrap_or(0);
             }
         }

@@ -5,19 +5,18 @@
 
 mod json;
 
-use self::json::Report;
-use super::document::JsonDocument;
+use self::json::Json;
 use super::findings::{Block, Budget, Cases, Counts, Findings, Problems};
-use super::needle::Needle;
 use super::{place, stack};
 use crate::domain::test_report::{RunKind, TestStatus};
 use crate::domain::verdict::Exit;
+use crate::test_run::parse::needle::Seek as _;
 
 const FRAMEWORK: &str = "jest";
 /// What stands between the parts of a test's name.
 const ARROW: &str = " › ";
 /// What stands before a time.
-static BRACKET: Needle = Needle::new(" (");
+const BRACKET: &str = " (";
 /// The block of a file that could not be run.
 const SUITE_FAILED: &str = "Test suite failed to run";
 
@@ -26,8 +25,7 @@ const SUITE_FAILED: &str = "Test suite failed to run";
 pub(super) struct Reader {
     cases: Cases,
     problems: Problems,
-    document: JsonDocument,
-    report: Option<Report>,
+    json: Json,
     file: String,
     /// Where the tests of the file that is being read begin in `cases`.
     file_start: usize,
@@ -74,8 +72,7 @@ impl Reader {
         Self {
             cases: Cases::new(budget),
             problems: Problems::new(budget),
-            document: JsonDocument::default(),
-            report: None,
+            json: Json::new(budget),
             file: String::new(),
             file_start: 0,
             tree: false,
@@ -94,17 +91,15 @@ impl Reader {
 
     /// A passing test in the tree below a file's header: nobody else need see it.
     pub(super) fn express(&mut self, line: &str) -> bool {
-        self.tree && line.starts_with("    ") && line.trim_start_matches(' ').starts_with("✓ ") && self.tree_line(line)
+        self.tree
+            && !self.json.is_open()
+            && line.starts_with("    ")
+            && line.trim_start_matches(' ').starts_with("✓ ")
+            && self.tree_line(line)
     }
 
     pub(super) fn line(&mut self, line: &str) {
-        if line.starts_with('{') || self.document.is_open() {
-            if let Some(text) = self.document.line(line)
-                && text.contains("\"testResults\"")
-                && let Some(report) = json::parse(text)
-            {
-                self.report = Some(report);
-            }
+        if (line.starts_with('{') || self.json.is_open()) && self.json.line(line) {
             return;
         }
         if self.tree && self.tree_line(line) {
@@ -168,7 +163,7 @@ impl Reader {
             return false;
         }
         let level = indent / 2 - 1;
-        let (mark, rest) = text.split_once(' ').unwrap_or((text, ""));
+        let (mark, rest) = text.cut_word().unwrap_or((text, ""));
         let status = match mark {
             "✓" | "√" => TestStatus::Passed,
             "✕" | "×" => TestStatus::Failed,
@@ -262,8 +257,8 @@ impl Reader {
     pub(super) fn finish(mut self, exit: Option<Exit>) -> Option<Findings> {
         self.settle();
         let has_text = self.tests_seen || (!self.file.is_empty() && !self.cases.is_empty());
-        if !has_text && let Some(report) = self.report {
-            return Some(report.into_findings(self.cases));
+        if !has_text && let Some(findings) = self.json.findings() {
+            return Some(findings);
         }
         if !has_text && !self.found_nothing && !self.suites_seen && self.problems.is_empty() {
             return None;
@@ -287,26 +282,25 @@ impl Reader {
 fn header(line: &str) -> Option<&str> {
     let line = line.trim_start_matches(' ');
     let rest = line.strip_prefix("FAIL ").or_else(|| line.strip_prefix("PASS "))?.trim();
-    let path = match BRACKET.rsplit_once(rest) {
-        Some((head, time)) if time.ends_with(')') => head,
-        _ => rest,
-    };
+    let timed = rest.strip_suffix(')').and_then(|rest| rest.cut_last(BRACKET));
+    let path = timed.map_or(rest, |(head, _)| head);
     let path = path.rsplit(' ').next()?;
     // vitest's headers look alike, and name the test behind the file.
-    (place::is_path(path) && (path.len() == rest.len() || !rest.contains(" > "))).then_some(path)
+    (place::is_path(path) && (path.len() == rest.len() || !rest.holds(" > "))).then_some(path)
 }
 
 /// `two milks (35 ms)` → `two milks`.
 fn without_time(text: &str) -> &str {
     let text = text.trim_end();
-    match BRACKET.rsplit_once(text) {
-        Some((name, time)) if is_time(time.strip_suffix(')')) => name,
+    match text.strip_suffix(')').and_then(|text| text.cut_last(BRACKET)) {
+        Some((name, time)) if is_time(time) => name,
         _ => text,
     }
 }
 
-fn is_time(text: Option<&str>) -> bool {
-    text.and_then(|text| text.strip_suffix(" ms").or_else(|| text.strip_suffix(" s")))
+fn is_time(text: &str) -> bool {
+    text.strip_suffix(" ms")
+        .or_else(|| text.strip_suffix(" s"))
         .is_some_and(|digits| !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.'))
 }
 

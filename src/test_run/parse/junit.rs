@@ -15,6 +15,7 @@ use self::dialect::Dialect;
 use super::findings::{Block, Budget, Cases, Counts, Findings, Problems};
 use super::needle::Needle;
 use crate::domain::test_report::{RunKind, RunStatus, TestStatus};
+use crate::test_run::parse::needle::Seek as _;
 
 /// How much text is collected before it is parsed.
 const PIECE: usize = 256 * 1024;
@@ -408,7 +409,7 @@ fn behind_printed(text: &str) -> Option<&str> {
 /// Whether a line opens a JUnit document.
 fn is_start(text: &str) -> bool {
     let text = match text.strip_prefix("<?xml") {
-        Some(rest) => match rest.split_once("?>") {
+        Some(rest) => match rest.cut("?>") {
             Some((_, rest)) => rest.trim_start(),
             None => return false,
         },

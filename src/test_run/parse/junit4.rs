@@ -4,6 +4,7 @@ use super::findings::{Block, Budget, Cases, Counts, Findings};
 use super::{place, stack};
 use crate::domain::test_report::TestStatus;
 use crate::domain::verdict::Exit;
+use crate::test_run::parse::needle::Seek as _;
 
 const FRAMEWORK: &str = "junit4";
 
@@ -55,7 +56,7 @@ impl Reader {
         if !self.report {
             return;
         }
-        if let Some((number, name)) = line.split_once(") ")
+        if let Some((number, name)) = line.cut(") ")
             && number.parse() == Ok(self.number + 1)
         {
             self.settle();
@@ -65,7 +66,7 @@ impl Reader {
             self.settle();
         } else if let Some(rest) = line.strip_prefix("Tests run: ") {
             self.settle();
-            let failed = rest.split_once("Failures: ").and_then(|(_, number)| place::leading_number(number));
+            let failed = rest.cut("Failures: ").and_then(|(_, number)| place::leading_number(number));
             self.end(Counts { total: place::leading_number(rest), failed, ..Counts::default() });
         } else if let Some(rest) = line.strip_prefix("OK (") {
             self.settle();

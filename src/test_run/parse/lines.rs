@@ -7,7 +7,8 @@
 //! [`super::frames`].
 //!
 //! Invariant: at most [`MAX_LINE`] bytes of one line are held ([`MAX_DOCUMENT_LINE`] where it starts like XML or
-//! JSON, whose documents often are one line), whatever the input.
+//! JSON, whose documents often are one line), whatever the input. What is longer is cut, but for XML and JSON, which come
+//! in pieces of that length, each as a line.
 
 /// The most of an ordinary line that is kept: no message of a test is longer, and noise without line ends costs no more.
 pub(super) const MAX_LINE: usize = 64 * 1024;
@@ -27,6 +28,18 @@ enum Encoding {
     Utf16Be,
 }
 
+/// What a text that is given out holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Held {
+    /// Whole lines, one or many.
+    Lines,
+    /// A piece of one line that is a document.
+    Piece,
+}
+
+/// Where texts go.
+pub(super) type Sink<'a> = dyn FnMut(&str, Held) + 'a;
+
 /// A push parser from bytes to clean lines.
 #[derive(Debug)]
 pub(super) struct Lines {
@@ -35,6 +48,8 @@ pub(super) struct Lines {
     pending: Vec<u8>,
     /// The beginning of the line that is not ended yet.
     carry: Vec<u8>,
+    /// Pieces of that line, a document, were given out.
+    in_pieces: bool,
     /// Scratch for cleaned text.
     clean: Vec<u8>,
 }
@@ -42,11 +57,17 @@ pub(super) struct Lines {
 impl Lines {
     /// Starts at the beginning of a log.
     pub(super) fn new() -> Self {
-        Self { encoding: Encoding::Unknown, pending: Vec::new(), carry: Vec::new(), clean: Vec::new() }
+        Self {
+            encoding: Encoding::Unknown,
+            pending: Vec::new(),
+            carry: Vec::new(),
+            in_pieces: false,
+            clean: Vec::new(),
+        }
     }
 
     /// Takes more bytes and gives the lines that end in them to `sink`, as texts of one line or many.
-    pub(super) fn push(&mut self, bytes: &[u8], sink: &mut dyn FnMut(&str)) {
+    pub(super) fn push(&mut self, bytes: &[u8], sink: &mut Sink<'_>) {
         match self.encoding {
             Encoding::Unknown => {
                 self.pending.extend_from_slice(bytes);
@@ -60,17 +81,23 @@ impl Lines {
     }
 
     /// Ends the log: the last line may have no line end.
-    pub(super) fn finish(&mut self, sink: &mut dyn FnMut(&str)) {
+    pub(super) fn finish(&mut self, sink: &mut Sink<'_>) {
         if self.encoding == Encoding::Unknown {
             self.decide(sink);
         }
         if !self.carry.is_empty() {
             let line = std::mem::take(&mut self.carry);
-            self.emit(&line, sink);
+            let held = self.held();
+            self.emit(&line, held, sink);
         }
     }
 
-    fn decide(&mut self, sink: &mut dyn FnMut(&str)) {
+    /// What the line that ends here is.
+    fn held(&mut self) -> Held {
+        if std::mem::take(&mut self.in_pieces) { Held::Piece } else { Held::Lines }
+    }
+
+    fn decide(&mut self, sink: &mut Sink<'_>) {
         let first = std::mem::take(&mut self.pending);
         let (encoding, skip) = sniff(&first);
         self.encoding = encoding;
@@ -82,7 +109,7 @@ impl Lines {
         }
     }
 
-    fn push_utf16(&mut self, bytes: &[u8], sink: &mut dyn FnMut(&str)) {
+    fn push_utf16(&mut self, bytes: &[u8], sink: &mut Sink<'_>) {
         let mut joined = std::mem::take(&mut self.pending);
         joined.extend_from_slice(bytes);
         let little = self.encoding == Encoding::Utf16Le;
@@ -101,17 +128,18 @@ impl Lines {
         self.push_utf8(text.as_bytes(), sink);
     }
 
-    fn push_utf8(&mut self, bytes: &[u8], sink: &mut dyn FnMut(&str)) {
+    fn push_utf8(&mut self, bytes: &[u8], sink: &mut Sink<'_>) {
         let mut rest = bytes;
         if !self.carry.is_empty() {
             let Some(end) = memchr::memchr(b'\n', rest) else {
-                self.extend_carry(rest);
+                self.extend_carry(rest, sink);
                 return;
             };
             let (head, tail) = rest.split_at(end);
-            self.extend_carry(head);
+            self.extend_carry(head, sink);
             let line = std::mem::take(&mut self.carry);
-            self.emit(&line, sink);
+            let held = self.held();
+            self.emit(&line, held, sink);
             self.carry = line;
             self.carry.clear();
             if self.carry.capacity() > KEEP_CAPACITY {
@@ -120,21 +148,21 @@ impl Lines {
             rest = tail.get(1..).unwrap_or_default();
         }
         let Some(last) = memchr::memrchr(b'\n', rest) else {
-            self.extend_carry(rest);
+            self.extend_carry(rest, sink);
             return;
         };
         let (whole, tail) = rest.split_at(last);
-        self.emit(whole, sink);
-        self.extend_carry(tail.get(1..).unwrap_or_default());
+        self.emit(whole, Held::Lines, sink);
+        self.extend_carry(tail.get(1..).unwrap_or_default(), sink);
     }
 
     /// Emits a run of whole lines; a run without control characters needs no cleaning.
-    fn emit(&mut self, whole: &[u8], sink: &mut dyn FnMut(&str)) {
+    fn emit(&mut self, whole: &[u8], held: Held, sink: &mut Sink<'_>) {
         let found = Controls::of(whole);
         if !found.any
             && let Ok(text) = std::str::from_utf8(whole)
         {
-            sink(text);
+            sink(text, held);
             return;
         }
         let mut clean = std::mem::take(&mut self.clean);
@@ -148,32 +176,68 @@ impl Lines {
             clean_into(line.strip_suffix(b"\r").unwrap_or(line), found, &mut clean);
             start = end + 1;
         }
-        sink(&String::from_utf8_lossy(&clean));
+        match std::str::from_utf8(&clean) {
+            Ok(text) => sink(text, held),
+            Err(_) => sink(&String::from_utf8_lossy(&clean), held),
+        }
         if clean.capacity() > KEEP_CAPACITY {
             clean = Vec::new();
         }
         self.clean = clean;
     }
 
-    fn extend_carry(&mut self, bytes: &[u8]) {
-        let limit = line_limit(if self.carry.is_empty() { bytes } else { &self.carry });
-        if self.carry.len() + bytes.len() > limit {
+    fn extend_carry(&mut self, bytes: &[u8], sink: &mut Sink<'_>) {
+        let begins = line_limit(if self.carry.is_empty() { bytes } else { &self.carry });
+        if self.in_pieces || begins == MAX_DOCUMENT_LINE {
+            self.extend_document(bytes, sink);
+            return;
+        }
+        if self.carry.len() + bytes.len() > MAX_LINE {
             // A progress bar draws over itself for ever: what was overwritten is not kept.
             if let Some(cut) = memchr::memrchr(b'\r', &self.carry) {
                 self.carry.drain(..=cut);
             }
         }
-        let room = limit.saturating_sub(self.carry.len()).min(bytes.len());
+        let room = MAX_LINE.saturating_sub(self.carry.len()).min(bytes.len());
         if room < bytes.len()
             && let Some(cut) = memchr::memrchr(b'\r', bytes)
         {
             self.carry.clear();
             let tail = bytes.get(cut + 1..).unwrap_or_default();
-            self.carry.extend(tail.iter().take(limit));
+            self.carry.extend_from_slice(tail.get(..MAX_LINE).unwrap_or(tail));
             return;
         }
-        self.carry.extend(bytes.iter().take(room));
+        self.carry.extend_from_slice(bytes.get(..room).unwrap_or(bytes));
     }
+
+    /// Adds to a line that is a document, and gives out what is too long to be held.
+    fn extend_document(&mut self, bytes: &[u8], sink: &mut Sink<'_>) {
+        let mut rest = bytes;
+        while self.carry.len() + rest.len() > MAX_DOCUMENT_LINE {
+            let room = MAX_DOCUMENT_LINE.saturating_sub(self.carry.len());
+            let (now, later) = rest.split_at_checked(room).unwrap_or((rest, &[]));
+            rest = later;
+            self.carry.extend_from_slice(now);
+            self.in_pieces = true;
+            let mut piece = std::mem::take(&mut self.carry);
+            self.carry = piece.split_off(piece_end(&piece));
+            self.emit(&piece, Held::Piece, sink);
+        }
+        self.carry.extend_from_slice(rest);
+    }
+}
+
+/// Where a document may be cut: behind a test of JUnit XML, else between two characters.
+fn piece_end(piece: &[u8]) -> usize {
+    const CASE_ENDS: &[u8] = b"</testcase>";
+    if piece.first() == Some(&b'<')
+        && let Some(at) = memchr::memmem::rfind(piece, CASE_ENDS)
+    {
+        return at + CASE_ENDS.len();
+    }
+    let is_inside = |at: &usize| piece.get(*at).is_some_and(|byte| byte & 0xC0 == 0x80);
+    let end = piece.len();
+    (end.saturating_sub(3)..end).rev().find(|at| !is_inside(at)).unwrap_or(end)
 }
 
 fn sniff(first: &[u8]) -> (Encoding, usize) {
@@ -304,7 +368,7 @@ mod tests {
     fn lines(chunks: &[&[u8]]) -> Vec<String> {
         let mut seen = Vec::new();
         let mut lines = Lines::new();
-        let mut take = |text: &str| seen.extend(text.split('\n').map(str::to_owned));
+        let mut take = |text: &str, _: Held| seen.extend(text.split('\n').map(str::to_owned));
         for chunk in chunks {
             lines.push(chunk, &mut take);
         }
@@ -350,6 +414,18 @@ mod tests {
         let long = vec![b'x'; 3 * MAX_LINE];
         let seen = lines(&[&long, b"\nnext\n"]);
         assert_eq!(seen.iter().map(String::len).collect::<Vec<_>>(), [MAX_LINE, 4]);
+    }
+
+    #[test]
+    fn a_document_of_one_line_comes_in_pieces_and_whole() {
+        let long = format!("{{\"a\":\"{}\"}}", "é".repeat(MAX_DOCUMENT_LINE));
+        let seen = lines(&[long.as_bytes(), b"\nnext\n"]);
+        assert_eq!(seen.last().map(String::as_str), Some("next"));
+        assert_eq!(seen[..seen.len() - 1].concat(), long);
+        assert!(seen.iter().all(|piece| piece.len() <= MAX_DOCUMENT_LINE));
+        let case = format!("<testcase name=\"{}\"></testcase>", "x".repeat(1 << 20));
+        let seen = lines(&[b"<testsuite>", case.repeat(20).as_bytes(), b"</testsuite>\n"]);
+        assert!(seen.len() > 2 && seen[..seen.len() - 1].iter().all(|piece| piece.ends_with("</testcase>")));
     }
 
     #[test]

@@ -2,7 +2,7 @@
 //!
 //! Most lines of most logs hold no mark, so the search is made for saying no: of every long mark two overlapping pieces of
 //! four bytes are known, one of which begins at an even place wherever the mark stands. Only the pieces at even places
-//! of a line are looked up, in a table of bits that stays in the fastest cache; what is there is compared in full. Short
+//! of a line are looked up, in a table that stays in the near caches; what is there is compared in full. Short
 //! marks are looked for at the beginning of a line, or by their first byte when that is beyond ASCII.
 
 use std::ops::Range;
@@ -18,10 +18,10 @@ const PIECE: usize = 4;
 const LONG: usize = PIECE + 1;
 /// How many bytes are looked at in one step.
 const STEP: usize = 8;
-/// The table has two to the power of this many bits (16 KB): chance hits are about one in a hundred.
-const TABLE_BITS: u32 = 17;
-/// How many words of 64 bits that is.
-const WORDS: usize = 1 << (TABLE_BITS - 6);
+/// The table has two to the power of this many bytes, one for a piece: chance hits are about one in a hundred, and a byte is
+/// looked up with half the work of a bit.
+const TABLE_BITS: u32 = 16;
+const TABLE: usize = 1 << TABLE_BITS;
 /// Pieces are found again in two to the power of this many buckets.
 const BUCKET_BITS: u32 = 12;
 
@@ -56,8 +56,9 @@ struct Piece {
 }
 
 /// All marks, by how they are looked for.
+#[derive(Debug)]
 struct Marks {
-    table: Box<[u64; WORDS]>,
+    table: Box<[u8; TABLE]>,
     buckets: Vec<Vec<Piece>>,
     /// Short ones in ASCII: at the beginning of a line, indentation aside.
     leading: Vec<Mark>,
@@ -78,15 +79,16 @@ static MARKS: LazyLock<Marks> = LazyLock::new(|| {
         }
     }
     let mut marks = Marks {
-        table: Box::new([0; WORDS]),
+        table: Box::new([0; TABLE]),
         buckets: (0..1 << BUCKET_BITS).map(|_| Vec::new()).collect(),
         leading: Vec::new(),
         leads: [false; 256],
         foreign: Vec::new(),
     };
+    let common = Common::new();
     for mark in all {
         match mark.text {
-            text if text.len() >= LONG => marks.add_long(&mark),
+            text if text.len() >= LONG => marks.add_long(&mark, &common),
             [first, ..] if first.is_ascii() => {
                 if let Some(leads) = marks.leads.get_mut(usize::from(*first)) {
                     *leads = true;
@@ -102,6 +104,7 @@ static MARKS: LazyLock<Marks> = LazyLock::new(|| {
 /// How far a text was searched.
 #[derive(Debug)]
 pub(super) struct Scan {
+    marks: &'static Marks,
     /// No mark of a line that is still to come has a piece before this place.
     at: usize,
     /// The first byte beyond ASCII of the lines that are still to come.
@@ -111,17 +114,27 @@ pub(super) struct Scan {
 impl Scan {
     /// Starts a search in a text of many lines.
     pub(super) fn new(text: &str) -> Self {
-        Self { at: 0, foreign: beyond_ascii(text.as_bytes(), 0) }
+        Self { marks: &MARKS, at: 0, foreign: beyond_ascii(text.as_bytes(), 0) }
     }
 
     /// The readers, of those in `wanted`, that the line at this place of the text wakes; lines are asked for in order.
     /// `first` is the first byte of the line behind its indentation.
+    #[inline]
     pub(super) fn wakes(&mut self, text: &str, line: Range<usize>, first: u8, wanted: Mask) -> Mask {
-        let marks = &*MARKS;
+        let leads = self.marks.leads.get(usize::from(first)) == Some(&true);
+        // Nothing stands before what was found last.
+        if self.at >= line.end && self.foreign >= line.end && !leads {
+            return 0;
+        }
+        self.search(text, line, leads, wanted)
+    }
+
+    fn search(&mut self, text: &str, line: Range<usize>, leads: bool, wanted: Mask) -> Mask {
+        let marks = self.marks;
         let end = line.end.min(line.start.saturating_add(WINDOW));
         let window = text.as_bytes().get(line.start..end).unwrap_or_default();
         let mut found = 0;
-        if marks.leads.get(usize::from(first)) == Some(&true) {
+        if leads {
             found |= marks.find_leading(window);
         }
         if self.foreign < line.start {
@@ -143,21 +156,46 @@ impl Scan {
     }
 }
 
+/// The pieces of [`COMMON`], by their hashes: this is made in every run, however little there is to read, and a stranger
+/// taken for one of them is only passed over.
+struct Common(Box<[u8; TABLE]>);
+
+impl Common {
+    fn new() -> Self {
+        let mut known = Box::new([0; TABLE]);
+        for piece in COMMON.array_windows::<PIECE>() {
+            if let Some(slot) = known.get_mut(slot_of(hash_of(u32::from_le_bytes(*piece)))) {
+                *slot = 1;
+            }
+        }
+        Self(known)
+    }
+
+    fn holds(&self, piece: &[u8]) -> bool {
+        let Some(piece) = piece.first_chunk::<PIECE>() else { return true };
+        self.0.get(slot_of(hash_of(u32::from_le_bytes(*piece)))) == Some(&1)
+    }
+}
+
 impl Marks {
-    fn add_long(&mut self, mark: &Mark) {
+    fn add_long(&mut self, mark: &Mark, common: &Common) {
         let text = mark.text;
-        let rare = |at: usize| -> u32 { text.iter().skip(at).take(PIECE).map(|byte| rarity(*byte)).sum() };
-        let uncommon =
-            |at: usize| text.get(at..at + PIECE).is_some_and(|piece| memchr::memmem::find(COMMON, piece).is_none());
+        let worth_of = |at: usize| {
+            let piece = text.get(at..at + PIECE).unwrap_or_default();
+            (!common.holds(piece), piece.iter().map(|byte| u32::from(rarity(*byte))).sum::<u32>())
+        };
         // The two pieces together decide how often a line is looked at for nothing.
-        let worth = |at: &usize| (uncommon(*at) && uncommon(at + 1), rare(*at).min(rare(at + 1)));
+        let worth = |at: &usize| {
+            let (one, other) = (worth_of(*at), worth_of(at + 1));
+            (one.0 && other.0, one.1.min(other.1))
+        };
         let best = (0..=text.len() - LONG).max_by_key(worth).unwrap_or(0);
         for offset in [best, best + 1] {
             let bytes = text.get(offset..offset + PIECE).and_then(|piece| <[u8; PIECE]>::try_from(piece).ok());
             let Some(bytes) = bytes else { continue };
             let hash = hash_of(u32::from_le_bytes(bytes));
-            if let Some(word) = self.table.get_mut(word_of(hash)) {
-                *word |= 1 << bit_of(hash);
+            if let Some(known) = self.table.get_mut(slot_of(hash)) {
+                *known = 1;
             }
             if let Some(bucket) = self.buckets.get_mut(bucket_of(hash)) {
                 bucket.push(Piece { bytes, offset, text, wakes: mark.wakes });
@@ -175,12 +213,10 @@ impl Marks {
             let mut now = u64::from_le_bytes(*first);
             for step in rest {
                 let next = u64::from_le_bytes(*step);
-                let found = self.test(low(now))
-                    | self.test(low(now >> 16)) << 1
-                    | self.test(low(now >> 32)) << 2
-                    | self.test(low(now >> 48 | next << 16)) << 3;
-                if found != 0 {
-                    return at + 2 * usize::try_from(found.trailing_zeros()).unwrap_or(0);
+                let found = [low(now), low(now >> 16), low(now >> 32), low(now >> 48 | next << 16)]
+                    .map(|piece| self.test(piece));
+                if found.iter().fold(0, |all, one| all | one) != 0 {
+                    return at + 2 * found.iter().position(|one| *one != 0).unwrap_or(0);
                 }
                 at += STEP;
                 now = next;
@@ -195,10 +231,9 @@ impl Marks {
         text.len()
     }
 
-    /// One when a piece may be one of a mark.
-    fn test(&self, piece: u32) -> u64 {
-        let hash = hash_of(piece);
-        self.table.get(word_of(hash)).map_or(0, |word| word >> bit_of(hash) & 1)
+    /// Not zero when a piece may be one of a mark.
+    fn test(&self, piece: u32) -> u8 {
+        self.table.get(slot_of(hash_of(piece))).copied().unwrap_or(0)
     }
 
     /// Compares the marks that have the piece at `at` with the text around it.
@@ -258,12 +293,8 @@ const fn hash_of(piece: u32) -> u32 {
     piece.wrapping_mul(0x9E37_79B1)
 }
 
-const fn word_of(hash: u32) -> usize {
-    (hash >> (32 - TABLE_BITS + 6)) as usize
-}
-
-const fn bit_of(hash: u32) -> u32 {
-    (hash >> (32 - TABLE_BITS)) & 63
+const fn slot_of(hash: u32) -> usize {
+    (hash >> (32 - TABLE_BITS)) as usize
 }
 
 /// The first four bytes of eight.
@@ -279,7 +310,7 @@ const fn bucket_of(hash: u32) -> usize {
 }
 
 /// How rare a byte is in logs, roughly.
-const fn rarity(byte: u8) -> u32 {
+pub(super) const fn rarity(byte: u8) -> u8 {
     match byte {
         b' ' | b'e' | b't' | b'a' | b'o' | b'i' | b'n' | b's' | b'r' => 0,
         b'a'..=b'z' | b'0'..=b'9' | b'.' | b':' | b'/' | b'-' => 1,

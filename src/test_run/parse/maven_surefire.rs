@@ -4,6 +4,7 @@ use super::findings::{Block, Budget, Cases, Counts, Findings, Problems};
 use super::{place, stack};
 use crate::domain::test_report::{RunKind, TestStatus};
 use crate::domain::verdict::Exit;
+use crate::test_run::parse::needle::Seek as _;
 
 const FRAMEWORK: &str = "maven-surefire";
 
@@ -49,12 +50,22 @@ impl Reader {
         }
     }
 
+    /// A passing test, told by its frame: nobody else need see it.
+    pub(super) fn express(&mut self, line: &str) -> bool {
+        let is_mine =
+            line.starts_with("[INFO] Running ") || (line.starts_with("[INFO] Tests run: ") && line.holds(" -- in "));
+        if is_mine {
+            self.line(line);
+        }
+        is_mine
+    }
+
     pub(super) fn line(&mut self, line: &str) {
         let (level, text) = level(line);
         if level.is_some() {
             self.settle();
         }
-        if memchr::memchr(b'<', text.as_bytes()).is_some() && text.contains("<<< ") && self.failure(text) {
+        if memchr::memchr(b'<', text.as_bytes()).is_some() && text.holds("<<< ") && self.failure(text) {
             return;
         }
         if let Some(rest) = text.strip_prefix("Tests run: ") {
@@ -85,7 +96,7 @@ impl Reader {
         } else {
             return false;
         };
-        let Some((name, _)) = text.split_once("Time elapsed: ") else { return false };
+        let Some((name, _)) = text.cut("Time elapsed: ") else { return false };
         if name.starts_with("Tests run: ") {
             return false;
         }
@@ -98,7 +109,7 @@ impl Reader {
 
     /// `14, Failures: 4, Errors: 5, Skipped: 2`: the sum of a module, when no time stands behind it.
     fn numbers(&mut self, rest: &str, has_level: bool) {
-        if rest.contains("Time elapsed") || rest.contains("<<<") {
+        if rest.holds("Time elapsed") || rest.holds("<<<") {
             self.recognised = true;
             return;
         }
@@ -129,17 +140,17 @@ impl Reader {
             self.block.push(text);
             return;
         }
-        let kind = if text.contains("No tests were executed") || text.contains("No tests matching pattern") {
+        let kind = if text.holds("No tests were executed") || text.holds("No tests matching pattern") {
             RunKind::NoTests
         } else if text.starts_with("The goal you specified requires") || text.starts_with("Unknown lifecycle phase") {
             RunKind::BadCommand
-        } else if !text.starts_with("Failed to execute goal ") || text.contains("There are test failures") {
+        } else if !text.starts_with("Failed to execute goal ") || text.holds("There are test failures") {
             return;
-        } else if text.contains("Compilation failure") {
+        } else if text.holds("Compilation failure") {
             RunKind::CompileError
-        } else if text.contains("Could not resolve dependencies") || text.contains("Could not transfer artifact") {
+        } else if text.holds("Could not resolve dependencies") || text.holds("Could not transfer artifact") {
             RunKind::Infrastructure
-        } else if text.contains("The forked VM terminated") {
+        } else if text.holds("The forked VM terminated") {
             RunKind::Crash
         } else {
             RunKind::BadCommand
@@ -188,7 +199,7 @@ fn level(line: &str) -> (Option<&str>, &str) {
 
 /// `/x/BadTest.java:[8,17] incompatible types` → the place.
 fn in_brackets(text: &str) -> Option<(String, u32)> {
-    let (file, rest) = text.split_once(":[")?;
+    let (file, rest) = text.cut(":[")?;
     let file = file.rsplit(char::is_whitespace).next()?;
     place::is_path(file).then(|| Some((file.to_owned(), place::leading_number(rest)?)))?
 }

@@ -7,11 +7,11 @@
 mod json;
 
 use self::json::Json;
-use super::document::JsonDocument;
 use super::findings::{Block, Budget, Cases, Counts, Findings, Problems};
 use super::stack;
 use crate::domain::test_report::{RunKind, RunStatus, TestStatus};
 use crate::domain::verdict::Exit;
+use crate::test_run::parse::needle::Seek as _;
 
 const FRAMEWORK: &str = "mocha";
 /// What joins the titles of a test.
@@ -39,9 +39,10 @@ pub(super) struct Reader {
     part: Part,
     cases: Cases,
     problems: Problems,
-    document: JsonDocument,
     json: Json,
     path: Vec<String>,
+    /// Scratch for a test's full name.
+    full: String,
     /// The failures of the tree, for logs that end before the epilogue.
     unexplained: Vec<String>,
     counts: Counts,
@@ -70,9 +71,9 @@ impl Reader {
             part: Part::Results,
             cases: Cases::new(budget),
             problems: Problems::new(budget),
-            document: JsonDocument::default(),
-            json: Json::default(),
+            json: Json::new(budget),
             path: Vec::new(),
+            full: String::new(),
             unexplained: Vec::new(),
             counts: Counts::default(),
             numbers: 0,
@@ -84,14 +85,24 @@ impl Reader {
         }
     }
 
+    /// A passing test, told by its mark, its place below a suite and its time without a fraction: nobody else need see it.
+    pub(super) fn express(&mut self, line: &str) -> bool {
+        let is_mine = self.part == Part::Results
+            && !self.json.is_open()
+            && !self.path.is_empty()
+            && line.starts_with("    ")
+            && line.trim_start_matches(' ').starts_with("✔ ")
+            && line.ends_with("ms)")
+            && !line.holds(".");
+        if is_mine {
+            self.line(line);
+        }
+        is_mine
+    }
+
     pub(super) fn line(&mut self, line: &str) {
         if self.part == Part::Results {
-            if (line.starts_with('{') || self.document.is_open())
-                && let Some(text) = self.document.line(line)
-            {
-                self.json.document(text, &mut self.cases);
-            }
-            if self.document.is_open() {
+            if (line.starts_with('{') || self.json.is_open()) && self.json.line(line, &mut self.cases) {
                 return;
             }
             if line.starts_with("[\"") && self.json.event(line, &mut self.cases) {
@@ -100,7 +111,10 @@ impl Reader {
         }
         let text = line.trim_start_matches(' ');
         let indent = line.len() - text.len();
-        if text.starts_with("Exception during run: ") && indent <= 1 {
+        if indent == 0 && self.part == Part::Results && !text.starts_with('E') {
+            return;
+        }
+        if indent <= 1 && text.starts_with("Exception during run: ") {
             self.part = Part::Exception;
         }
         if indent == 0 && text.starts_with("Error: No test files found") {
@@ -119,7 +133,10 @@ impl Reader {
 
     /// `2 passing (323ms)`, `2 pending`, `9 failing`.
     fn number(&mut self, text: &str) -> bool {
-        let Some((digits, rest)) = text.split_once(' ') else { return false };
+        if !text.bytes().next().is_some_and(|byte| byte.is_ascii_digit()) {
+            return false;
+        }
+        let Some((digits, rest)) = text.cut_word() else { return false };
         let Ok(number) = digits.parse::<u64>() else { return false };
         if rest.starts_with("passing (") {
             if self.part == Part::Failures {
@@ -146,12 +163,12 @@ impl Reader {
             return;
         }
         let level = indent / 2 - 1;
-        let (mark, rest) = text.split_once(' ').unwrap_or((text, ""));
-        let numbered = mark.strip_suffix(')').is_some_and(|digits| digits.parse::<u64>().is_ok());
+        let (mark, rest) = text.cut_word().unwrap_or((text, ""));
+        let numbered = || mark.strip_suffix(')').is_some_and(|digits| digits.parse::<u64>().is_ok());
         let status = match mark {
             "✔" | "✓" | "√" => TestStatus::Passed,
             "-" => TestStatus::Skipped,
-            _ if numbered => TestStatus::Failed,
+            _ if numbered() => TestStatus::Failed,
             _ => {
                 self.path.truncate(level);
                 if self.path.len() == level {
@@ -160,22 +177,25 @@ impl Reader {
                 return;
             }
         };
-        let mut full = self.path.get(..level).unwrap_or(&self.path).join(JOIN);
-        if !full.is_empty() {
+        let mut full = std::mem::take(&mut self.full);
+        full.clear();
+        for part in self.path.get(..level).unwrap_or(&self.path) {
+            full.push_str(part);
             full.push_str(JOIN);
         }
         full.push_str(without_time(rest));
         if status != TestStatus::Failed {
             self.cases.push(&full, status);
         } else if self.unexplained.len() < MOST_UNEXPLAINED {
-            self.unexplained.push(full);
+            self.unexplained.push(full.clone());
         }
+        self.full = full;
     }
 
     /// A line of the numbered failures.
     fn failure_line(&mut self, line: &str, text: &str, indent: usize) {
         if indent == 2
-            && let Some((number, title)) = text.split_once(") ")
+            && let Some((number, title)) = text.cut(") ")
             && number.parse() == Ok(self.failure + 1)
         {
             self.settle();
@@ -272,11 +292,11 @@ impl Reader {
 
 /// Why mocha could not start.
 fn exception_kind(text: &str) -> RunKind {
-    if text.contains("SyntaxError") || text.contains("TSError") {
+    if text.holds("SyntaxError") || text.holds("TSError") {
         RunKind::CompileError
-    } else if text.contains("Cannot find module")
-        || text.contains("Cannot find package")
-        || text.contains("does not provide an export")
+    } else if text.holds("Cannot find module")
+        || text.holds("Cannot find package")
+        || text.holds("does not provide an export")
     {
         RunKind::ImportError
     } else {
@@ -289,14 +309,19 @@ fn without_time(text: &str) -> &str {
     let text = text.trim_end();
     let is_time = |time: &str| {
         let digits = time.strip_suffix("ms").or_else(|| time.strip_suffix('s'));
-        digits.is_some_and(|digits| digits.parse::<f64>().is_ok())
+        digits.is_some_and(|digits| {
+            !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.')
+        })
     };
-    if let Some((name, time)) = text.rsplit_once(" (")
+    if !text.ends_with([')', 's']) {
+        return text;
+    }
+    if let Some((name, time)) = text.cut_last(" (")
         && time.strip_suffix(')').is_some_and(is_time)
     {
         return name;
     }
-    match text.rsplit_once(": ") {
+    match text.cut_last(": ") {
         Some((name, time)) if is_time(time) => name,
         _ => text,
     }

@@ -23,7 +23,7 @@
 //!      that is searched for in ordinary lines is a static [`needle::Needle`];
 //!    - where one in three lines of a log may be such, `fn express(&mut self, line: &str) -> bool`: takes a line that is
 //!      beyond doubt a result of a passing test, in a state where such lines come. Nobody else is shown it, nor is it
-//!      searched for marks. Name the reader in `Readers::express`;
+//!      searched for marks. Name the reader in `express!`;
 //!    - `fn finish(self, exit: Option<Exit>) -> Option<Findings>`: `None` when it was not its log after all. Names are
 //!      exactly as the framework gives them; a message is the framework's own words, whole (expected, actual, the
 //!      frame); counts are those the framework prints, `None` for those it does not. Set `finished` only when the
@@ -95,7 +95,7 @@ use self::findings::{Budget, Findings, STORED_BYTES};
 use self::frames::Frames;
 use self::generic::Generic;
 use self::junit::Junit;
-use self::lines::Lines;
+use self::lines::{Held, Lines};
 use self::marks::Scan;
 use super::Reading;
 use crate::domain::test_report::TestReport;
@@ -139,11 +139,13 @@ macro_rules! readers {
             }
 
             /// Shows a line to the readers in `awake`.
+            #[expect(non_upper_case_globals, reason = "named like the modules; constants make a table of jumps")]
             fn line(&mut self, awake: Mask, line: &str) {
+                $(const $module: u32 = Bit::$module as u32;)*
                 let mut left = awake;
                 while left != 0 {
                     match left.trailing_zeros() {
-                        $(bit if bit == Bit::$module as u32 => self.$module.line(line),)*
+                        $($module => self.$module.line(line),)*
                         _ => {}
                     }
                     left &= left - 1;
@@ -200,19 +202,23 @@ readers! {
     gradle: ["gradle"],
 }
 
-/// The readers that take lines by [`Readers::express`].
-const EXPRESS: Mask =
-    1 << Bit::cargo_test as u32 | 1 << Bit::pytest as u32 | 1 << Bit::go_test as u32 | 1 << Bit::jest as u32;
+macro_rules! express {
+    ($($module:ident),* $(,)?) => {
+        /// The readers that take lines by [`Readers::express`].
+        const EXPRESS: Mask = $(1 << Bit::$module as u32)|*;
 
-impl Readers {
-    /// Whether one of the readers in `awake` took the line for itself.
-    fn express(&mut self, awake: Mask, line: &str) -> bool {
-        let is = |bit: Bit| awake & 1 << bit as u32 != 0;
-        (is(Bit::cargo_test) && self.cargo_test.express(line))
-            || (is(Bit::pytest) && self.pytest.express(line))
-            || (is(Bit::go_test) && self.go_test.express(line))
-            || (is(Bit::jest) && self.jest.express(line))
-    }
+        impl Readers {
+            /// Whether one of the readers in `awake` took the line for itself.
+            fn express(&mut self, awake: Mask, line: &str) -> bool {
+                $((awake & 1 << Bit::$module as u32 != 0 && self.$module.express(line)))||*
+            }
+        }
+    };
+}
+
+express! {
+    cargo_test, pytest, go_test, jest, vitest, cargo_nextest, googletest, unittest, exunit, bun_test, gradle, dotnet, maven_surefire,
+    minitest, tap, node_test, mocha, deno_test,
 }
 
 /// Every name under which a reader is known, in order.
@@ -268,7 +274,7 @@ impl Parser {
     /// Takes more bytes of the log.
     pub(super) fn push(&mut self, bytes: &[u8]) {
         let shown = &mut self.shown;
-        self.lines.push(bytes, &mut |text| shown.text(text));
+        self.lines.push(bytes, &mut |text, held| shown.text(text, held));
     }
 
     /// Ends the log.
@@ -279,7 +285,7 @@ impl Parser {
     /// Ends the log; the report and the log's own last words.
     fn finish_with_words(mut self, exit: Option<Exit>, framework: Option<&str>) -> Reading {
         let shown = &mut self.shown;
-        self.lines.finish(&mut |text| shown.text(text));
+        self.lines.finish(&mut |text, held| shown.text(text, held));
         let Shown { junit, generic, readers, awake, recent, .. } = self.shown;
         let mut found = readers.finish(awake, exit);
         found.extend(junit.finish());
@@ -290,13 +296,16 @@ impl Parser {
 }
 
 impl Shown {
-    /// Takes whole lines.
-    fn text(&mut self, text: &str) {
+    /// Takes whole lines, or a piece of a document.
+    fn text(&mut self, text: &str, held: Held) {
         self.frames.look_at(text);
         let mut scan = Scan::new(text);
         let mut start = 0;
         for end in memchr::memchr_iter(b'\n', text.as_bytes()).chain(std::iter::once(text.len())) {
-            let whole = lines::capped(text.get(start..end).unwrap_or_default());
+            let mut whole = text.get(start..end).unwrap_or_default();
+            if held == Held::Lines {
+                whole = lines::capped(whole);
+            }
             if let Some(line) = self.frames.strip(whole) {
                 let at = start + (whole.len() - line.len());
                 self.line(text, at..at + line.len(), line, &mut scan);
@@ -336,7 +345,7 @@ impl Shown {
         let wanted = if self.generic.listens() { !self.awake } else { !(self.awake | GENERIC) };
         let hits = scan.wakes(text, place.clone(), first, wanted);
         if hits & GENERIC != 0 {
-            self.generic.hit(line);
+            self.generic.hit(line.get(..line.floor_char_boundary(KEPT_OF_LINE)).unwrap_or(line));
         } else if self.generic.wants_more() {
             self.generic.more(line);
         }
@@ -425,7 +434,7 @@ fn closing_words(recent: &[&str]) -> String {
 pub(super) fn plain_text(bytes: &[u8]) -> String {
     let mut plain = String::with_capacity(bytes.len());
     let mut frames = Frames::default();
-    let mut add = |text: &str| {
+    let mut add = |text: &str, _: Held| {
         frames.look_at(text);
         for line in text.split('\n').filter_map(|line| frames.strip(lines::capped(line))) {
             plain.push_str(line);

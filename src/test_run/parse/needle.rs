@@ -1,8 +1,97 @@
-//! Fixed texts that are searched for in nearly every line: the searcher is made once, not per line as `str` does.
+//! Fixed texts that are searched for in nearly every line: `str` prepares a search that lines are too short to repay.
 
 use std::sync::OnceLock;
 
 use memchr::memmem::{Finder, FinderRev};
+
+use super::marks::rarity;
+
+/// Searches a line for a fixed text by its rarest byte.
+pub(super) trait Seek {
+    /// Like [`str::find`].
+    fn seek(&self, wanted: &str) -> Option<usize>;
+    /// Like [`str::rfind`].
+    fn seek_last(&self, wanted: &str) -> Option<usize>;
+    /// Like [`str::contains`].
+    fn holds(&self, wanted: &str) -> bool;
+    /// Like [`str::split_once`].
+    fn cut(&self, wanted: &str) -> Option<(&str, &str)>;
+    /// Like [`str::rsplit_once`].
+    fn cut_last(&self, wanted: &str) -> Option<(&str, &str)>;
+    /// Like [`str::split_once`] with a space.
+    fn cut_word(&self) -> Option<(&str, &str)>;
+}
+
+impl Seek for str {
+    #[inline]
+    fn seek(&self, wanted: &str) -> Option<usize> {
+        let (offset, byte) = rarest(wanted)?;
+        let stands =
+            |start: &usize| self.as_bytes().get(*start..).is_some_and(|text| text.starts_with(wanted.as_bytes()));
+        memchr::memchr_iter(byte, self.as_bytes()).filter_map(|at| at.checked_sub(offset)).find(stands)
+    }
+
+    #[inline]
+    fn seek_last(&self, wanted: &str) -> Option<usize> {
+        let (offset, byte) = rarest(wanted)?;
+        let stands =
+            |start: &usize| self.as_bytes().get(*start..).is_some_and(|text| text.starts_with(wanted.as_bytes()));
+        memchr::memrchr_iter(byte, self.as_bytes()).filter_map(|at| at.checked_sub(offset)).find(stands)
+    }
+
+    #[inline]
+    fn holds(&self, wanted: &str) -> bool {
+        self.seek(wanted).is_some()
+    }
+
+    #[inline]
+    fn cut(&self, wanted: &str) -> Option<(&str, &str)> {
+        let at = self.seek(wanted)?;
+        Some((self.get(..at)?, self.get(at + wanted.len()..)?))
+    }
+
+    #[inline]
+    fn cut_last(&self, wanted: &str) -> Option<(&str, &str)> {
+        let at = self.seek_last(wanted)?;
+        Some((self.get(..at)?, self.get(at + wanted.len()..)?))
+    }
+
+    #[inline]
+    fn cut_word(&self) -> Option<(&str, &str)> {
+        let at = memchr::memchr(b' ', self.as_bytes())?;
+        Some((self.get(..at)?, self.get(at + 1..)?))
+    }
+}
+
+/// The place and the value of the byte of a text that lines hold least often; nothing for an empty text.
+#[inline]
+fn rarest(wanted: &str) -> Option<(usize, u8)> {
+    let mut best = (0, *wanted.as_bytes().first()?);
+    let mut most = 0;
+    for (at, byte) in wanted.bytes().enumerate() {
+        let rare = RARITY.get(usize::from(byte)).copied().unwrap_or(0);
+        if rare > most {
+            (best, most) = ((at, byte), rare);
+        }
+    }
+    Some(best)
+}
+
+/// [`rarity`] of every byte.
+static RARITY: [u8; 256] = {
+    let mut table = [0; 256];
+    let mut byte = 0_u8;
+    loop {
+        #[expect(clippy::indexing_slicing, reason = "256 entries for a byte")]
+        {
+            table[byte as usize] = rarity(byte);
+        }
+        if byte == u8::MAX {
+            break table;
+        }
+        byte += 1;
+    }
+};
 
 /// A text with its searchers.
 #[derive(Debug)]
@@ -49,9 +138,17 @@ mod tests {
     #[test]
     fn it_splits_as_text_does() {
         static DOTS: Needle = Needle::new(" ... ");
-        for text in ["", "a ... b", "a ... b ... c", " ... ", "a...b", "é ... ü"] {
+        for text in ["", "a b c", "a ... b", "a ... b ... c", " ... ", "a...b", "é ... ü"] {
             assert_eq!(DOTS.split_once(text), text.split_once(" ... "));
             assert_eq!(DOTS.rsplit_once(text), text.rsplit_once(" ... "));
+            assert_eq!(text.cut_word(), text.split_once(' '));
+            for wanted in [" ... ", "b", "...", "ü", ". c"] {
+                assert_eq!(text.seek(wanted), text.find(wanted), "{wanted:?} in {text:?}");
+                assert_eq!(text.seek_last(wanted), text.rfind(wanted), "{wanted:?} in {text:?}");
+                assert_eq!(text.cut(wanted), text.split_once(wanted), "{wanted:?} in {text:?}");
+                assert_eq!(text.cut_last(wanted), text.rsplit_once(wanted), "{wanted:?} in {text:?}");
+                assert_eq!(text.holds(wanted), text.contains(wanted), "{wanted:?} in {text:?}");
+            }
         }
     }
 }

@@ -10,6 +10,7 @@ use super::findings::{Block, Budget, Cases, Counts, Findings, Problems};
 use super::{place, stack};
 use crate::domain::test_report::{RunKind, TestStatus};
 use crate::domain::verdict::Exit;
+use crate::test_run::parse::needle::Seek as _;
 
 const FRAMEWORK: &str = "node-test";
 /// The tree is indented by two columns a level.
@@ -96,6 +97,16 @@ impl Reader {
         }
     }
 
+    /// A passing test, told by its time, which has a fraction: nobody else need see it.
+    pub(super) fn express(&mut self, line: &str) -> bool {
+        let is_mine =
+            !self.listing && self.results > 0 && line.trim_start_matches(' ').starts_with("✔ ") && has_exact_time(line);
+        if is_mine {
+            self.line(line);
+        }
+        is_mine
+    }
+
     pub(super) fn line(&mut self, line: &str) {
         let text = line.trim_start_matches(' ');
         let indent = line.len() - text.len();
@@ -160,7 +171,7 @@ impl Reader {
             }
             return true;
         }
-        let (status, rest) = match text.split_once(' ') {
+        let (status, rest) = match text.cut_word() {
             Some(("✔", rest)) => (TestStatus::Passed, rest),
             Some(("✖", rest)) => (TestStatus::Failed, rest),
             Some(("﹣" | "⚠", rest)) => (TestStatus::Skipped, rest),
@@ -285,7 +296,7 @@ impl Reader {
 
     /// `tests 16`, `suites 3`, `pass 3`, …: the numbers at the end.
     fn number(&mut self, rest: &str) -> bool {
-        let Some((word, number)) = rest.split_once(' ') else { return false };
+        let Some((word, number)) = rest.cut_word() else { return false };
         let Ok(number) = number.trim().parse::<u64>() else { return false };
         let add = |slot: &mut Option<u64>| *slot = Some(slot.unwrap_or(0) + number);
         match word {
@@ -383,7 +394,13 @@ impl Reader {
         }
         self.drop_suites();
         let mut findings = Findings::new(FRAMEWORK);
-        findings.counts = if numbered { self.counts } else { Counts::default() };
+        findings.counts = if numbered {
+            self.counts
+        } else {
+            // Behind the dots every failing test is listed.
+            let failed = has_dots.then(|| self.cases.count(TestStatus::Failed));
+            Counts { failed, ..Counts::default() }
+        };
         findings.finished = numbered || has_dots;
         findings.tests = self.cases.into_list();
         findings.problems = self.problems.into_list();
@@ -399,24 +416,32 @@ fn is_only_children(message: &str) -> bool {
 
 /// What a child's stack trace says about its parent: above zero for a test, below for a suite.
 fn evidence(message: &str) -> i32 {
-    let test = message.contains("TestContext.test (");
-    let suite = message.contains("at Suite.") || message.contains("SuiteContext");
+    let test = message.holds("TestContext.test (");
+    let suite = message.holds("at Suite.") || message.holds("SuiteContext");
     i32::from(test) - i32::from(suite)
+}
+
+/// `name (0.41ms)`: mocha's and ava's times have no fraction.
+fn has_exact_time(line: &str) -> bool {
+    let time = line.strip_suffix("ms)").and_then(|text| text.cut_last(" (")).map(|(_, time)| time);
+    time.is_some_and(|time| time.contains('.') && time.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.'))
 }
 
 /// `name (1.23ms) # directive`.
 fn parse(text: &str, status: TestStatus) -> Entry<'_> {
     let text = text.trim_end();
-    let (head, directive) = match text.rfind("ms)") {
+    let (head, directive) = match text.seek_last("ms)") {
         Some(at) => {
             let (head, rest) = text.split_at_checked(at + "ms)".len()).unwrap_or((text, ""));
             if rest.is_empty() || rest.starts_with(" # ") { (head, rest) } else { (text, "") }
         }
-        None => text.find(" # ").and_then(|at| text.split_at_checked(at)).unwrap_or((text, "")),
+        None => text.seek(" # ").and_then(|at| text.split_at_checked(at)).unwrap_or((text, "")),
     };
-    let (name, timed) = match head.rsplit_once(" (") {
+    let (name, timed) = match head.cut_last(" (") {
         Some((name, time)) => match time.strip_suffix("ms)") {
-            Some(digits) if digits.parse::<f64>().is_ok() => (name, digits.contains('.')),
+            Some(digits) if !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.') => {
+                (name, digits.contains('.'))
+            }
             _ => (head, false),
         },
         None => (head, false),

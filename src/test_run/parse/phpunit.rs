@@ -11,6 +11,7 @@ use super::findings::{Block, Budget, Cases, Counts, Findings, Problems};
 use super::{place, stack};
 use crate::domain::test_report::{RunKind, RunStatus, TestStatus};
 use crate::domain::verdict::Exit;
+use crate::test_run::parse::needle::Seek as _;
 
 const FRAMEWORK: &str = "phpunit";
 /// From this version on, warnings and the like are no results of tests.
@@ -85,7 +86,7 @@ impl Reader {
     pub(super) fn line(&mut self, line: &str) {
         match line.as_bytes().first() {
             Some(b'P') if self.php_line(line) => return,
-            Some(b'T') if line.starts_with("Time: ") && line.contains(", Memory: ") => {
+            Some(b'T') if line.starts_with("Time: ") && line.holds(", Memory: ") => {
                 self.testdox.settle();
                 self.report = true;
                 return;
@@ -105,7 +106,7 @@ impl Reader {
 
     /// `PHPUnit 9.6.7 by …`, `PHP Fatal error:  …`.
     fn php_line(&mut self, line: &str) -> bool {
-        if let Some(version) = line.strip_prefix("PHPUnit ").filter(|rest| rest.contains(" by Sebastian Bergmann")) {
+        if let Some(version) = line.strip_prefix("PHPUnit ").filter(|rest| rest.holds(" by Sebastian Bergmann")) {
             self.settle();
             self.version = place::leading_number(version).or(Some(0));
             self.report = false;
@@ -187,7 +188,7 @@ impl Reader {
 
     fn report_line(&mut self, line: &str) {
         let Some(section) = self.section else { return };
-        if let Some((number, name)) = line.split_once(") ")
+        if let Some((number, name)) = line.cut(") ")
             && number.parse() == Ok(self.number + 1)
         {
             self.settle();
@@ -223,12 +224,12 @@ impl Reader {
     /// What PHP said when it died, if that was under PHPUnit.
     fn settle_fatal(&mut self) -> bool {
         let text = self.fatal.take();
-        if !self.fatal_open || !(self.version.is_some() || text.to_ascii_lowercase().contains("phpunit")) {
+        if !self.fatal_open || !(self.version.is_some() || text.to_ascii_lowercase().holds("phpunit")) {
             return false;
         }
-        let kind = if text.contains("ParseError") || text.contains("Parse error") || text.contains("syntax error") {
+        let kind = if text.holds("ParseError") || text.holds("Parse error") || text.holds("syntax error") {
             RunKind::CompileError
-        } else if text.contains("Failed opening required") || text.contains("not found in") {
+        } else if text.holds("Failed opening required") || text.holds("not found in") {
             RunKind::ImportError
         } else {
             RunKind::Crash
@@ -280,21 +281,21 @@ impl Reader {
 /// `There were 3 errors:`.
 fn section(line: &str) -> Option<Section> {
     let rest = line.strip_prefix("There was ").or_else(|| line.strip_prefix("There were "))?;
-    let (number, what) = rest.strip_suffix(':')?.split_once(' ')?;
+    let (number, what) = rest.strip_suffix(':')?.cut_word()?;
     number.parse::<u64>().ok()?;
     Some(match what {
         "error" | "errors" => Section::Errors,
         "failure" | "failures" => Section::Failures,
         "skipped test" | "skipped tests" | "incomplete test" | "incomplete tests" => Section::Skipped,
-        _ if what.contains("warning") || what.contains("PHPUnit") => Section::Warnings,
+        _ if what.holds("warning") || what.holds("PHPUnit") => Section::Warnings,
         _ => Section::Other,
     })
 }
 
 /// `testPrices with data set "two" (2, 901)` → `testPrices with data set "two"`.
 fn without_arguments(name: &str) -> &str {
-    let Some(at) = name.find(" with data set ") else { return name };
+    let Some(at) = name.seek(" with data set ") else { return name };
     let rest = name.get(at..).unwrap_or_default();
-    let end = if rest.starts_with(" with data set #") { rest.find(" (") } else { rest.find("\" (").map(|end| end + 1) };
+    let end = if rest.starts_with(" with data set #") { rest.seek(" (") } else { rest.seek("\" (").map(|end| end + 1) };
     end.and_then(|end| name.get(..at + end)).unwrap_or(name)
 }

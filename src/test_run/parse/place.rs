@@ -1,5 +1,7 @@
 //! Finds places in source files (`src/cart.rs:12:5`) in what frameworks print.
 
+use crate::test_run::parse::needle::Seek as _;
+
 /// The first `path:line` or `path:line:column` of a text, where the path has a file extension.
 pub(in crate::test_run) fn find(text: &str) -> Option<(String, u32)> {
     places(text).next()
@@ -75,7 +77,7 @@ pub(super) fn is_path(path: &str) -> bool {
         && extension.len() <= LONGEST_EXTENSION
         && extension.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
         && extension.bytes().any(|byte| byte.is_ascii_alphabetic())
-        && (memchr::memchr(b':', bytes).is_none() || !path.contains("://"))
+        && (memchr::memchr(b':', bytes).is_none() || !path.holds("://"))
 }
 
 /// The number at the start of a text.

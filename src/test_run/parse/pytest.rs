@@ -19,6 +19,7 @@ use super::needle::Needle;
 use super::{place, python};
 use crate::domain::test_report::{RunKind, RunStatus, TestStatus};
 use crate::domain::verdict::Exit;
+use crate::test_run::parse::needle::Seek as _;
 
 /// The name in reports.
 const FRAMEWORK: &str = "pytest";
@@ -111,7 +112,7 @@ impl Reader {
             blocks: Blocks::new(budget),
             entries: Vec::new(),
             progress: Progress::default(),
-            json: Json::default(),
+            json: Json::new(budget),
             marks: Marks::default(),
             numbers: None,
             collected: None,
@@ -298,7 +299,7 @@ impl Reader {
                 self.blocks.line(line, false);
             } else if let Some(at) = FATAL.find(line) {
                 self.open_trouble(RunKind::Crash, line.get(at..).unwrap_or(line));
-            } else if line.ends_with("++++") && line.contains("+ Timeout +") && self.seen {
+            } else if line.ends_with("++++") && line.holds("+ Timeout +") && self.seen {
                 self.open_trouble(RunKind::Timeout, line);
             }
         }
@@ -307,12 +308,12 @@ impl Reader {
     /// `!!!!!!!! Interrupted: 1 error during collection !!!!!!!!`.
     fn stop_line(&mut self, line: &str) -> bool {
         let Some(title) = numbers::title(line, '!') else { return false };
-        if title.starts_with("Interrupted: ") && title.contains("during collection") {
+        if title.starts_with("Interrupted: ") && title.holds("during collection") {
             self.collection_failed = true;
-        } else if title == "KeyboardInterrupt" || title.contains("KeyboardInterrupt") {
+        } else if title == "KeyboardInterrupt" || title.holds("KeyboardInterrupt") {
             self.fatal = Some(RunKind::Crash);
             self.open_trouble(RunKind::Crash, title);
-        } else if title.contains("Exit: ") {
+        } else if title.holds("Exit: ") {
             self.fatal = Some(RunKind::Crash);
             self.problems.push(RunKind::Crash, title, None);
             self.numbers = None;
@@ -326,28 +327,27 @@ impl Reader {
 
     /// Errors that end a session before or beside tests.
     fn starts_trouble(&mut self, line: &str) -> bool {
-        let kind = if line.starts_with("ImportError while loading conftest")
-            || line.starts_with("ConftestImportFailure")
-        {
-            self.fatal = Some(RunKind::ImportError);
-            RunKind::ImportError
-        } else if line.starts_with("INTERNALERROR>") {
-            self.fatal = Some(RunKind::CollectionError);
-            RunKind::CollectionError
-        } else if line.starts_with("ERROR: ")
-            && !matches!(self.part, Part::Errors | Part::Failures)
-            && (!self.started || self.numbers.is_none())
-            && is_usage(line)
-        {
-            self.fatal = Some(RunKind::BadCommand);
-            RunKind::BadCommand
-        } else if line.starts_with("Fatal Python error: ") && self.seen {
-            RunKind::Crash
-        } else if line.starts_with("++++") && line.contains(" Timeout ") && self.seen && self.part == Part::Progress {
-            RunKind::Timeout
-        } else {
-            return false;
-        };
+        let kind =
+            if line.starts_with("ImportError while loading conftest") || line.starts_with("ConftestImportFailure") {
+                self.fatal = Some(RunKind::ImportError);
+                RunKind::ImportError
+            } else if line.starts_with("INTERNALERROR>") {
+                self.fatal = Some(RunKind::CollectionError);
+                RunKind::CollectionError
+            } else if line.starts_with("ERROR: ")
+                && !matches!(self.part, Part::Errors | Part::Failures)
+                && (!self.started || self.numbers.is_none())
+                && is_usage(line)
+            {
+                self.fatal = Some(RunKind::BadCommand);
+                RunKind::BadCommand
+            } else if line.starts_with("Fatal Python error: ") && self.seen {
+                RunKind::Crash
+            } else if line.starts_with("++++") && line.holds(" Timeout ") && self.seen && self.part == Part::Progress {
+                RunKind::Timeout
+            } else {
+                return false;
+            };
         self.open_trouble(kind, line);
         true
     }
@@ -471,6 +471,5 @@ fn is_usage(line: &str) -> bool {
     .iter()
     .any(|start| line.starts_with(start))
         || line.ends_with(": error: unrecognized arguments")
-        || (line.starts_with("ERROR: /")
-            && (line.contains(".ini:") || line.contains(".toml:") || line.contains(".cfg:")))
+        || (line.starts_with("ERROR: /") && (line.holds(".ini:") || line.holds(".toml:") || line.holds(".cfg:")))
 }

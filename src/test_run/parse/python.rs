@@ -1,19 +1,20 @@
 //! Python tracebacks: which frame of them is the repository's.
 
 use super::place;
+use crate::test_run::parse::needle::Seek as _;
 
 /// The place a Python text points at: the last frame in the repository, in pytest's form (`path.py:12: AssertionError`)
 /// or Python's (`File "path.py", line 12`).
 pub(super) fn place_of(text: &str) -> Option<(String, u32)> {
-    if let Some((_, newest_first)) = text.split_once("most recent call first") {
+    if let Some((_, newest_first)) = text.cut("most recent call first") {
         // faulthandler prints the innermost frame first; the thread that died comes last, as "Current thread".
-        let current = newest_first.rsplit_once("Current thread").map_or(newest_first, |(_, text)| text);
+        let current = newest_first.cut_last("Current thread").map_or(newest_first, |(_, text)| text);
         return current.lines().filter_map(frame).find(|(file, _)| is_in_repository(file));
     }
     let mut found = None;
     let mut fallback = None;
     for line in text.lines() {
-        if line.starts_with("---") && line.contains(" Captured ") {
+        if line.starts_with("---") && line.holds(" Captured ") {
             break;
         }
         let Some(frame) = frame(line) else { continue };
@@ -49,7 +50,7 @@ fn frame(line: &str) -> Option<(String, u32)> {
         return None;
     }
     if let Some(rest) = line.strip_prefix("file ") {
-        let (file, rest) = rest.split_once(", line ")?;
+        let (file, rest) = rest.cut(", line ")?;
         return Some((file.to_owned(), place::leading_number(rest)?));
     }
     let (file, rest) = line.split_once(':')?;
@@ -59,10 +60,10 @@ fn frame(line: &str) -> Option<(String, u32)> {
 
 /// Whether a path is not one of Python itself or of an installed package.
 pub(super) fn is_in_repository(file: &str) -> bool {
-    !(file.contains("site-packages/")
-        || file.contains("dist-packages/")
-        || file.contains("/lib/python3")
-        || file.contains("\\lib\\")
+    !(file.holds("site-packages/")
+        || file.holds("dist-packages/")
+        || file.holds("/lib/python3")
+        || file.holds("\\lib\\")
         || file.starts_with('<'))
 }
 

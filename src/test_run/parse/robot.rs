@@ -4,6 +4,7 @@ use super::findings::{Block, Budget, Cases, Counts, Findings, Problems};
 use super::place;
 use crate::domain::test_report::{RunKind, RunStatus, TestStatus};
 use crate::domain::verdict::Exit;
+use crate::test_run::parse::needle::Seek as _;
 
 /// Reads Robot Framework.
 #[derive(Debug)]
@@ -69,8 +70,8 @@ impl Reader {
 
     /// `4 tests, 1 passed, 2 failed, 1 skipped`; the last one is the whole run's.
     fn summary(&mut self, line: &str) -> bool {
-        let Some((head, rest)) = line.split_once(", ") else { return false };
-        if !(head.ends_with(" tests") || head.ends_with(" test")) || !rest.contains(" passed") {
+        let Some((head, rest)) = line.cut(", ") else { return false };
+        if !(head.ends_with(" tests") || head.ends_with(" test")) || !rest.holds(" passed") {
             return false;
         }
         let Some(total) = place::leading_number::<u64>(head) else { return false };
@@ -118,7 +119,7 @@ fn result(line: &str) -> Option<(&str, TestStatus)> {
     } else {
         (line.strip_suffix("| SKIP |")?, TestStatus::Skipped)
     };
-    let name = head.split_once(" :: ").map_or(head, |(name, _)| name).trim_end();
+    let name = head.cut(" :: ").map_or(head, |(name, _)| name).trim_end();
     (!name.is_empty()).then_some((name, status))
 }
 

@@ -9,6 +9,7 @@ use super::findings::{Block, Budget, Cases, Counts, Findings, Problems};
 use super::{place, stack};
 use crate::domain::test_report::{RunKind, RunStatus, TestStatus};
 use crate::domain::verdict::Exit;
+use crate::test_run::parse::needle::Seek as _;
 
 const FRAMEWORK: &str = "rspec";
 /// The most lines of a documentation tree that are kept.
@@ -42,7 +43,7 @@ pub(super) struct Reader {
     block: Block,
     counts: Counts,
     finished: bool,
-    json: Option<json::Report>,
+    json: json::Json,
     listed: u64,
     budget: Budget,
 }
@@ -70,23 +71,23 @@ impl Reader {
             block: Block::default(),
             counts: Counts::default(),
             finished: false,
-            json: None,
+            json: json::Json::new(budget),
             listed: 0,
             budget: budget.clone(),
         }
     }
 
     pub(super) fn line(&mut self, line: &str) {
+        if self.json.is_open() && self.json.line(line) {
+            return;
+        }
         match line.as_bytes().first() {
             Some(b'F' | b'P' | b'A' | b'N') if self.heading(line) => return,
             Some(b'.' | b'/' | b's') if self.part == Part::Results && self.failure_list(line) => return,
             _ => {}
         }
-        if memchr::memchr(b'{', line.as_bytes()).is_some()
-            && let Some(at) = line.find("{\"version\":\"")
-            && let Some(report) = line.get(at..).and_then(json::parse)
-        {
-            self.json = Some(report);
+        let begins = memchr::memchr(b'{', line.as_bytes()).and_then(|_| line.seek("{\"version\":\""));
+        if begins.and_then(|at| line.get(at..)).is_some_and(|text| self.json.line(text)) {
             return;
         }
         match self.part {
@@ -113,7 +114,7 @@ impl Reader {
             self.settle();
             self.part = Part::Pending;
             self.number = 0;
-        } else if line.starts_with("Finished in ") && line.contains(" to load)") {
+        } else if line.starts_with("Finished in ") && line.holds(" to load)") {
             self.settle();
             self.part = Part::Numbers;
         } else if line == "Failed examples:" {
@@ -159,13 +160,13 @@ impl Reader {
 
     /// `  3) Cart compares hashes`, when it is the next of its part.
     fn entry<'a>(&self, line: &'a str) -> Option<&'a str> {
-        let (number, name) = line.strip_prefix("  ")?.split_once(") ")?;
+        let (number, name) = line.strip_prefix("  ")?.cut(") ")?;
         (number.parse() == Ok(self.number + 1)).then(|| name.trim_end())
     }
 
     /// `./spec/cart_spec.rb:35:is expected to …`: the failures formatter.
     fn failure_list(&mut self, line: &str) -> bool {
-        let Some((file, rest)) = line.split_once("_spec.rb:") else { return false };
+        let Some((file, rest)) = line.cut("_spec.rb:") else { return false };
         let Some((number, name)) = rest.split_once(':') else { return false };
         let Ok(number) = number.parse::<u32>() else { return false };
         if name.is_empty() || name.starts_with("in ") || name.starts_with(' ') || file.contains(' ') {
@@ -189,7 +190,7 @@ impl Reader {
 
     /// `17 examples, 12 failures, 3 pending, 1 error occurred outside of examples`.
     fn numbers(&mut self, line: &str) {
-        if !line.contains(" example") {
+        if !line.holds(" example") {
             return;
         }
         let number =
@@ -223,7 +224,7 @@ impl Reader {
                 continue;
             }
             leaves += 1;
-            let marked = text.ends_with(')') && (text.contains(" (FAILED - ") || text.contains(" (PENDING: "));
+            let marked = text.ends_with(')') && (text.holds(" (FAILED - ") || text.holds(" (PENDING: "));
             if !marked {
                 passing.push(full);
             }
@@ -238,10 +239,8 @@ impl Reader {
 
     pub(super) fn finish(mut self, _exit: Option<Exit>) -> Option<Findings> {
         self.settle();
-        if !self.finished
-            && let Some(report) = self.json
-        {
-            return Some(report.into_findings(self.cases, self.problems));
+        if !self.finished && self.json.is_found() {
+            return self.json.findings(self.problems);
         }
         if !self.finished && self.problems.is_empty() && self.cases.is_empty() {
             return None;
@@ -267,9 +266,9 @@ fn settle_status(findings: &mut Findings) {
 }
 
 fn outside_kind(text: &str) -> RunKind {
-    if text.contains("SyntaxError:") {
+    if text.holds("SyntaxError:") {
         RunKind::CompileError
-    } else if text.contains("LoadError:") {
+    } else if text.holds("LoadError:") {
         RunKind::ImportError
     } else {
         RunKind::CollectionError

@@ -1,6 +1,7 @@
 //! Chooses the place of a failure from a message with a stack trace: the frame in the repository, not in a library.
 
 use super::place;
+use crate::test_run::parse::needle::Seek as _;
 
 /// What the paths of frames in libraries and runtimes contain.
 const FOREIGN: &[&str] = &[
@@ -49,7 +50,7 @@ pub(super) fn is_foreign(path: &str) -> bool {
 /// `at t/basic.t line 8.` and `in test file test/price.bats, line 15)`: places in words, as Perl and Bats print them.
 pub(super) fn place_in_words(text: &str) -> Option<(String, u32)> {
     // Bats names the function's place first, the test's second.
-    let text = text.find("in test file ").and_then(|at| text.get(at..)).unwrap_or(text);
+    let text = text.seek("in test file ").and_then(|at| text.get(at..)).unwrap_or(text);
     memchr::memmem::find_iter(text.as_bytes(), b" line ").find_map(|at| {
         let number = place::leading_number(text.get(at + " line ".len()..)?)?;
         let before = text.get(..at)?.trim_end_matches(',');

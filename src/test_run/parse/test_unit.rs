@@ -4,6 +4,7 @@ use super::findings::{Block, Budget, Cases, Counts, Findings};
 use super::stack;
 use crate::domain::test_report::TestStatus;
 use crate::domain::verdict::Exit;
+use crate::test_run::parse::needle::Seek as _;
 
 const FRAMEWORK: &str = "test-unit";
 
@@ -66,19 +67,19 @@ impl Reader {
 
     /// `Failure: test_total(CartTU)`, `Error: test_error(CartTU): Cart::Refused: cannot add 0 of air`.
     fn heading(&mut self, line: &str) -> bool {
-        let Some((word, rest)) = line.split_once(": ") else { return false };
+        let Some((word, rest)) = line.cut(": ") else { return false };
         let status = match word {
             "Failure" => TestStatus::Failed,
             "Error" => TestStatus::Error,
             "Pending" | "Omission" | "Notification" => TestStatus::Skipped,
             _ => return false,
         };
-        let (name, message) = match rest.split_once("): ") {
+        let (name, message) = match rest.cut("): ") {
             Some((name, message)) => (format!("{name})"), message),
             None => (rest.trim_end().trim_end_matches(':').to_owned(), ""),
         };
         // `Omission: why [name(Class)]`.
-        let name = match name.strip_suffix(']').and_then(|text| text.rsplit_once(" [")) {
+        let name = match name.strip_suffix(']').and_then(|text| text.cut_last(" [")) {
             Some((_, name)) if status == TestStatus::Skipped => name.to_owned(),
             _ => name,
         };
@@ -97,7 +98,7 @@ impl Reader {
         if let Some(class) = line.strip_suffix(": ") {
             class.trim().clone_into(&mut self.class);
         } else if line.starts_with(' ')
-            && let Some((name, result)) = line.split_once(":\t")
+            && let Some((name, result)) = line.cut(":\t")
             && result.trim_start_matches('\t').starts_with(".:")
         {
             self.cases.push(&format!("{}({})", name.trim(), self.class), TestStatus::Passed);
@@ -146,5 +147,5 @@ impl Reader {
 /// The frame in the test: the last before the code that is shown.
 fn first_frame(text: &str) -> Option<(String, u32)> {
     let frames = text.lines().take_while(|line| !line.starts_with("  =>"));
-    frames.filter(|line| line.contains(":in ")).find_map(stack::place_of).or_else(|| stack::place_of(text))
+    frames.filter(|line| line.holds(":in ")).find_map(stack::place_of).or_else(|| stack::place_of(text))
 }

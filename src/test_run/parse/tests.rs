@@ -1,6 +1,7 @@
 //! Properties of the whole reader: no input makes it panic, chunks do not matter, memory is bounded.
 
 use super::*;
+use crate::domain::test_report::RunStatus;
 
 /// How many inputs the plain run tries; the ignored test tries a million others.
 const PLAIN_INPUTS: u64 = 2_000;
@@ -240,6 +241,86 @@ fn more_failures_than_fit_are_counted_and_not_kept() {
     assert!(stored(&report) <= STORED_BYTES, "{}", stored(&report));
 }
 
+/// A JSON report as its framework writes it: head, the test of this number, end.
+type Document = (&'static str, &'static str, fn(u64) -> String, &'static str);
+
+fn state(at: u64) -> &'static str {
+    if at % 1_000 == 999 { "failed" } else { "passed" }
+}
+
+const DOCUMENTS: [Document; 4] = [
+    (
+        "jest",
+        "{\"numFailedTestSuites\":1,\"numFailedTests\":7,\"numPassedTests\":8,\"numPendingTests\":0,\"numRuntimeErrorTestSuites\":0,\
+        \"numTotalTests\":15,\"testResults\":[{\"assertionResults\":[",
+        |at| {
+            let (name, state) = (format!("test {at}"), state(at));
+            format!(
+                "{{\"failureMessages\":[\"no {at}\\n    at f (src/a.js:3:1)\"],\"fullName\":\"{name}\",\"status\":\"{state}\",\"title\":\"\"}},"
+            )
+        },
+        "{\"fullName\":\"end\",\"status\":\"failed\"}],\"name\":\"a.test.js\",\"status\":\"failed\"}]}\n",
+    ),
+    (
+        "mocha",
+        "{\n  \"stats\": {\"passes\": 9, \"pending\": 0, \"failures\": 1},\n  \"failures\": [\n",
+        |at| {
+            let pad = "x".repeat(300);
+            format!(
+                "    {{\n      \"fullTitle\": \"test {at}\",\n      \"err\": {{\"message\": \"no {at} {pad}\"}}\n    }},\n"
+            )
+        },
+        "    {\"fullTitle\": \"end\", \"err\": {}}\n  ],\n  \"passes\": []\n}\n",
+    ),
+    (
+        "rspec",
+        "{\"version\":\"3.13.0\",\"examples\":[",
+        |at| {
+            let (name, state) = (format!("test {at}"), state(at));
+            format!(
+                "{{\"full_description\":\"{name}\",\"status\":\"{state}\",\"exception\":{{\"class\":\"E\",\"message\":\"no {at}\"}}}},"
+            )
+        },
+        "{\"full_description\":\"end\",\"status\":\"failed\"}],\"summary\":{\"example_count\":9,\"failure_count\":1,\
+        \"pending_count\":0}}\n",
+    ),
+    (
+        "pytest",
+        "{\"created\":1.5,\"exitcode\":1,\"summary\":{\"total\":9},\"tests\":[",
+        |at| {
+            let (name, state) = (format!("test_a.py::test_{at}"), state(at));
+            format!(
+                "{{\"nodeid\":\"{name}\",\"outcome\":\"{state}\",\"call\":{{\"outcome\":\"{state}\",\"longrepr\":\"no\"}}}},"
+            )
+        },
+        "{\"nodeid\":\"end\",\"outcome\":\"failed\"}]}\n",
+    ),
+];
+
+/// A document of a size in a log, and what was read of it.
+fn document(bytes: usize, (framework, head, test, end): &Document) -> TestReport {
+    let mut log = format!("> test\n{head}");
+    let mut at = 0;
+    while log.len() < bytes {
+        log.push_str(&test(at));
+        at += 1;
+    }
+    log.push_str(end);
+    let report = read(&mut log.as_bytes(), Some(Exit::Code { code: 1 }), None).unwrap().report;
+    assert_eq!((report.framework.as_str(), report.status), (*framework, RunStatus::Failed));
+    report
+}
+
+#[test]
+fn documents_longer_than_memory_may_hold_are_read_to_their_end() {
+    for one in &DOCUMENTS {
+        let report = document(9 * 1024 * 1024, one);
+        let failing: Vec<&str> = report.failing().map(|test| test.name.as_str()).collect();
+        assert_eq!(failing.last(), Some(&"end"), "{}", one.0);
+        assert!(failing.len() > 20, "{}", one.0);
+    }
+}
+
 /// The process's peak memory so far, in KiB.
 #[cfg(target_os = "linux")]
 fn peak_kib() -> u64 {
@@ -264,6 +345,11 @@ fn a_gigabyte_is_read_in_64_megabytes() {
         at => format!("<testcase name=\"test_{at}\"><failure message=\"no\">at a.rs:3</failure></testcase>"),
     }));
     drop(endless(GIB / 4, |_| "x".repeat(1 << 20)));
+    let (_, head, test, end) = DOCUMENTS[0];
+    let tests = Endless { line: test, next: 0, bytes: GIB, rest: Vec::new() };
+    let mut log = head.as_bytes().chain(tests).chain(end.as_bytes());
+    let report = read(&mut log, Some(Exit::Code { code: 1 }), None).unwrap().report;
+    assert!(report.failing().any(|test| test.name == "end"), "{:?} {}", report.status, report.tests.len());
     let grown = (peak_kib() - before) / 1024;
     assert!(grown <= 64, "{grown} MiB");
 }

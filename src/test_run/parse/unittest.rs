@@ -4,10 +4,10 @@
 //! `-`, `Ran N tests`, and `OK` or `FAILED (…)`. A `FAIL:` line counts only below a rule of `=`: tests print such lines.
 
 use super::findings::{Block, Budget, Cases, Counts, Findings, Problems, sum};
-use super::needle::Needle;
 use super::{place, python};
 use crate::domain::test_report::{RunKind, RunStatus, TestStatus};
 use crate::domain::verdict::Exit;
+use crate::test_run::parse::needle::Seek as _;
 
 /// The rules are seventy characters wide.
 const RULE: usize = 70;
@@ -28,7 +28,7 @@ enum Part {
 }
 
 /// What stands between a test and its result.
-static DOTS: Needle = Needle::new(" ... ");
+const DOTS: &str = " ... ";
 
 /// Reads unittest.
 #[derive(Debug)]
@@ -77,6 +77,15 @@ impl Reader {
             nose2: false,
             failed: false,
         }
+    }
+
+    /// A passing test, told by its method and its class: nobody else need see it.
+    pub(super) fn express(&mut self, line: &str) -> bool {
+        let is_mine = self.recognised && self.part == Part::Results && line.ends_with(") ... ok");
+        if is_mine {
+            self.line(line);
+        }
+        is_mine
     }
 
     pub(super) fn line(&mut self, line: &str) {
@@ -146,7 +155,7 @@ impl Reader {
     fn ran_line(&mut self, line: &str) -> bool {
         let parse = || {
             let rest = line.strip_prefix("Ran ")?;
-            let (count, rest) = rest.split_once(' ')?;
+            let (count, rest) = rest.cut_word()?;
             (rest.starts_with("tests in ") || rest.starts_with("test in ")).then(|| count.parse::<u64>().ok())?
         };
         let Some(count) = parse() else { return false };
@@ -157,7 +166,7 @@ impl Reader {
 
     /// `OK`, `OK (skipped=1)`, `FAILED (failures=7, errors=5)`, `NO TESTS RAN (skipped=2)`.
     fn end_line(&mut self, line: &str) {
-        let (word, details) = line.split_once(" (").unwrap_or((line, ""));
+        let (word, details) = line.cut(" (").unwrap_or((line, ""));
         if !matches!(word, "OK" | "FAILED" | "NO TESTS RAN") {
             if !line.is_empty() {
                 self.part = Part::Results;
@@ -193,7 +202,7 @@ impl Reader {
 
     fn result_line(&mut self, line: &str) {
         let text = line.trim_start();
-        if let Some((head, result)) = DOTS.rsplit_once(text) {
+        if let Some((head, result)) = text.cut_last(DOTS) {
             let name = if is_name(head) { Some(head.to_owned()) } else { self.pending.take() };
             match (name, status(result)) {
                 (Some(name), Some(status)) => self.ended(&name, status),
@@ -252,7 +261,7 @@ impl Reader {
 }
 
 fn is_load_failure(test: &crate::domain::test_report::TestCase) -> bool {
-    test.name.contains("unittest.loader._FailedTest") || test.name.contains("unittest.loader.ModuleImportFailure")
+    test.name.holds("unittest.loader._FailedTest") || test.name.holds("unittest.loader.ModuleImportFailure")
 }
 
 /// A whole line of one character, as wide as unittest draws it.
@@ -262,9 +271,13 @@ fn is_rule(line: &str, fill: char) -> bool {
 
 /// `test_three (tests.test_stock.CountTest.test_three)`, perhaps with a subtest behind.
 fn is_name(text: &str) -> bool {
-    let Some((method, rest)) = text.split_once(" (") else { return false };
+    let Some((method, rest)) = text.cut(" (") else { return false };
     let Some((path, sub)) = rest.split_once(')') else { return false };
+    let is_part = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.' | b'<' | b'>');
     let is_word = |text: &str| {
+        if text.is_ascii() {
+            return !text.is_empty() && text.bytes().all(is_part);
+        }
         !text.is_empty()
             && text.chars().all(|one| one.is_alphanumeric() || one == '_' || one == '.' || one == '<' || one == '>')
     };

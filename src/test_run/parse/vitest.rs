@@ -8,6 +8,7 @@ use super::findings::{Block, Budget, Cases, Counts, Findings, Problems};
 use super::{place, stack};
 use crate::domain::test_report::{RunKind, TestStatus};
 use crate::domain::verdict::Exit;
+use crate::test_run::parse::needle::Seek as _;
 
 const FRAMEWORK: &str = "vitest";
 /// What stands between the parts of a test's name.
@@ -62,6 +63,19 @@ impl Reader {
         }
     }
 
+    /// A passing file or test: nobody else need see it.
+    pub(super) fn express(&mut self, line: &str) -> bool {
+        let is_mine = self.recognised
+            && self.part == Part::Results
+            && line.starts_with(" ")
+            && line.ends_with("ms")
+            && line.trim_start_matches(' ').starts_with("✓ ");
+        if is_mine {
+            self.result_line(line);
+        }
+        is_mine
+    }
+
     pub(super) fn line(&mut self, line: &str) {
         if line.starts_with('⎯') {
             self.rule(line);
@@ -110,6 +124,9 @@ impl Reader {
     /// ` Test Files  1 failed (1)`, `      Tests  9 failed | 2 passed (14)`.
     fn summary_line(&mut self, line: &str) -> bool {
         let text = line.trim_start();
+        if !matches!(text.as_bytes().first(), Some(b'T' | b'R' | b'D')) {
+            return false;
+        }
         if let Some(rest) = text.strip_prefix("Test Files  ") {
             if !rest.ends_with(')') {
                 return false;
@@ -170,7 +187,7 @@ impl Reader {
         if indent.is_multiple_of(2) {
             return;
         }
-        let Some((mark, rest)) = text.split_once(' ') else { return };
+        let Some((mark, rest)) = text.cut_word() else { return };
         let status = match mark {
             "✓" | "√" => TestStatus::Passed,
             "×" | "❯" => TestStatus::Failed,
@@ -193,7 +210,7 @@ impl Reader {
             return;
         }
         if level == 0 {
-            if name.contains(ARROW) {
+            if name.holds(ARROW) {
                 self.cases.push(name, status);
             }
             return;
@@ -211,10 +228,9 @@ impl Reader {
                 self.settle();
             }
             let title = title.trim();
-            let name =
-                title.rsplit_once(" [ ").filter(|(_, path)| path.ends_with(" ]")).map_or(title, |(name, _)| name);
+            let name = title.cut_last(" [ ").filter(|(_, path)| path.ends_with(" ]")).map_or(title, |(name, _)| name);
             // A suite's hook that fails, fails its file: that is what vitest counts.
-            let name = match name.split_once(ARROW) {
+            let name = match name.cut(ARROW) {
                 Some((file, _)) if self.part == Part::FailedSuites => {
                     self.block.push(name);
                     file
@@ -246,11 +262,11 @@ impl Reader {
 
     /// `::error file=/x/a.test.ts,title=a.test.ts > A > b,line=1,column=2::message%0A…`.
     fn annotation(&mut self, line: &str) {
-        let Some((head, message)) = line.strip_prefix("::error ").and_then(|rest| rest.split_once("::")) else {
+        let Some((head, message)) = line.strip_prefix("::error ").and_then(|rest| rest.cut("::")) else {
             return;
         };
-        let Some((file, rest)) = head.strip_prefix("file=").and_then(|rest| rest.split_once(",title=")) else { return };
-        let Some((title, line)) = rest.rsplit_once(",line=") else { return };
+        let Some((file, rest)) = head.strip_prefix("file=").and_then(|rest| rest.cut(",title=")) else { return };
+        let Some((title, line)) = rest.cut_last(",line=") else { return };
         if !title.split(ARROW).next().is_some_and(place::is_path) {
             return;
         }
@@ -299,7 +315,7 @@ fn without_time(text: &str) -> &str {
 
 /// `tests/cart.test.ts (14 tests | 9 failed)` and `Cart (12)`: the name of a group.
 fn without_count(text: &str) -> Option<&str> {
-    let (name, count) = text.rsplit_once(" (")?;
+    let (name, count) = text.cut_last(" (")?;
     let count = count.strip_suffix(')')?;
     let number = count.split(' ').next()?;
     (!number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit())).then_some(name)

@@ -172,6 +172,29 @@ pub(crate) const NODE: Framework = Framework {
     nothing: "node --test no-such-test.js",
 };
 
+/// What nothing but the justfile tells how to test.
+pub(crate) const JUST: Framework = Framework {
+    needs: Needs::Programs,
+    files: &[
+        (
+            "justfile",
+            "default:\n    @just --list\n\ntest:\n    node --test checks/price.mjs\n\nnone:\n    node --test no-such-test.mjs\n",
+        ),
+        ("shop/price.mjs", ES_SOURCE),
+        (
+            "checks/price.mjs",
+            "import { test } from 'node:test';\nimport assert from 'node:assert';\nimport { total } from '../shop/price.mjs';\n\n\
+             test('adds what is bought', () => {\n  assert.strictEqual(total([2, 3]), 5);\n});\n\ntest('is a number', () => {\n  \
+             assert.strictEqual(typeof total([1]), 'number');\n});\n",
+        ),
+    ],
+    command: "just test",
+    source: "shop/price.mjs",
+    says: &["4 !== 5", "checks/price.mjs:6"],
+    nothing: "just none",
+    ..NODE
+};
+
 const PY_SOURCE: &str = "def total(prices):\n    return sum(prices) - 1\n";
 const PY_WRONG: &str = "    return sum(prices) - 1";
 const PY_RIGHT: &str = "    return sum(prices)";

@@ -5,9 +5,15 @@ use std::process::Command;
 
 use tempfile::TempDir;
 
+/// A project's folder in a temporary one, which takes away what tests put beside it, too.
+struct Folder {
+    inside: PathBuf,
+    _outside: TempDir,
+}
+
 /// A broken project.
 pub(crate) struct Project {
-    folder: TempDir,
+    folder: Folder,
     /// The file with the bug.
     pub(crate) source: &'static str,
     /// The command that runs its tests.
@@ -101,7 +107,7 @@ impl Project {
 
     /// Where it lies.
     pub(crate) fn path(&self) -> &Path {
-        self.folder.path()
+        &self.folder.inside
     }
 
     /// A file's text.
@@ -145,10 +151,11 @@ fn walk(folder: &Path, found: &mut Vec<PathBuf>) {
     }
 }
 
-fn unpack(files: &[(&str, &str)]) -> TempDir {
-    let folder = tempfile::Builder::new().prefix("project-").tempdir().expect("a folder");
+fn unpack(files: &[(&str, &str)]) -> Folder {
+    let outside = tempfile::Builder::new().prefix("project-").tempdir().expect("a folder");
+    let folder = Folder { inside: outside.path().join("project"), _outside: outside };
     for (name, text) in files {
-        let path = folder.path().join(name);
+        let path = folder.inside.join(name);
         std::fs::create_dir_all(path.parent().expect("a parent")).expect("folders");
         std::fs::write(path, text).expect("written");
     }

@@ -4,6 +4,7 @@
 use super::super::findings::{Block, Problems};
 use super::panics::rustc_arrow;
 use crate::domain::test_report::RunKind;
+use crate::test_run::parse::needle::Seek as _;
 
 /// Beginnings of errors that can only be cargo's or rustc's, beside those with a code or a frame.
 const CARGO_ERRORS: &[&str] = &[
@@ -129,11 +130,11 @@ impl Diagnostics {
             return;
         }
         let known = text.starts_with("error[E")
-            || text.contains("\n --> ")
-            || text.contains("  --> ")
+            || text.holds("\n --> ")
+            || text.holds("  --> ")
             || CARGO_ERRORS.iter().any(|start| text.starts_with(start))
-            || text.contains("cargo")
-            || text.starts_with("error: ") && text.contains(" targets failed:");
+            || text.holds("cargo")
+            || text.starts_with("error: ") && text.holds(" targets failed:");
         if !known {
             return;
         }
@@ -146,7 +147,7 @@ impl Diagnostics {
 
     fn close_death(&mut self, text: &str, death: &Death) {
         self.deaths.recognised = true;
-        let by_signal = text.contains("(signal: ");
+        let by_signal = text.holds("(signal: ");
         if death.own_harness && !by_signal {
             self.deaths.own_harness = true;
         } else {
@@ -165,7 +166,7 @@ impl Diagnostics {
         self.close();
         for (kind, text) in self.closed.drain(..) {
             let place = if kind == RunKind::Crash {
-                super::panics::place_of(&text, "").filter(|_| text.contains("panicked at"))
+                super::panics::place_of(&text, "").filter(|_| text.holds("panicked at"))
             } else {
                 rustc_arrow(&text)
             };
@@ -229,7 +230,7 @@ fn kind_of(text: &str) -> RunKind {
     if COMMAND.iter().any(|start| first.starts_with(start)) {
         return RunKind::BadCommand;
     }
-    if first.contains(" targets failed:") {
+    if first.holds(" targets failed:") {
         // It only counts what is told one by one.
         return RunKind::Tests;
     }

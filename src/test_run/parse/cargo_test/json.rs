@@ -5,6 +5,7 @@ use serde::Deserialize;
 use super::super::findings::{Cases, Counts, Problems, sum};
 use super::panics;
 use crate::domain::test_report::{RunKind, TestStatus};
+use crate::test_run::parse::needle::Seek as _;
 
 #[derive(Debug, Deserialize)]
 struct Event {
@@ -79,7 +80,7 @@ impl Json {
     pub(super) fn line(&mut self, line: &str, cases: &mut Cases, problems: &mut Problems) -> bool {
         // Other tools print JSON too: look before parsing.
         let head = line.get(..line.floor_char_boundary(400)).unwrap_or_default();
-        if !(head.contains("\"reason\":\"") || (head.contains("\"type\":") && head.contains("\"event\":"))) {
+        if !(head.holds("\"reason\":\"") || (head.holds("\"type\":") && head.holds("\"event\":"))) {
             return false;
         }
         let Ok(event) = serde_json::from_str::<Event>(line) else { return false };

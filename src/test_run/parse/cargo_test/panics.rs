@@ -1,13 +1,14 @@
 //! Rust's panic messages: where the panic was, old form and new.
 
 use super::super::place;
+use crate::test_run::parse::needle::Seek as _;
 
 /// Where a test failed: the panic of the test's own thread in the repository, else the first in the repository, else
 /// any place that is named.
 pub(in super::super) fn place_of(text: &str, test: &str) -> Option<(String, u32)> {
     let mut first = None;
     for (at, line) in text.lines().enumerate() {
-        let Some((thread, rest)) = line.split_once("panicked at ") else { continue };
+        let Some((thread, rest)) = line.cut("panicked at ") else { continue };
         // Until Rust 1.73: `thread 'x' panicked at 'message', src/lib.rs:10:5`; the message may have several lines.
         let found = if rest.starts_with('\'') || rest.starts_with('"') {
             text.lines().skip(at).take(40).find_map(place::find_last)
@@ -28,13 +29,13 @@ pub(in super::super) fn place_of(text: &str, test: &str) -> Option<(String, u32)
 
 /// Whether a path is not one of the standard library or of a dependency.
 pub(in super::super) fn is_in_repository(file: &str) -> bool {
-    !file.starts_with("/rustc/") && !file.contains("/.cargo/registry/") && !file.contains("/rustlib/src/")
+    !file.starts_with("/rustc/") && !file.holds("/.cargo/registry/") && !file.holds("/rustlib/src/")
 }
 
 /// `money/src/lib.rs - split (line 17)`.
 fn doctest_place(test: &str) -> Option<(String, u32)> {
-    let (file, rest) = test.split_once(" - ")?;
-    let (_, line) = rest.rsplit_once("(line ")?;
+    let (file, rest) = test.cut(" - ")?;
+    let (_, line) = rest.cut_last("(line ")?;
     place::is_path(file).then_some((file.to_owned(), place::leading_number(line)?))
 }
 

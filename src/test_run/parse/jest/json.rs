@@ -1,15 +1,41 @@
-//! The JSON report of Jest, which vitest writes too.
+//! The JSON report of Jest, which vitest writes too, of any size.
 
 use serde::Deserialize;
 
 use crate::domain::test_report::TestStatus;
-use crate::test_run::parse::findings::{Cases, Counts, Findings};
+use crate::test_run::parse::document::{JsonDocument, Part};
+use crate::test_run::parse::findings::{Budget, Cases, Counts, Findings};
 use crate::test_run::parse::stack;
 
-/// A whole report.
+/// The list of files, and the list of tests in each.
+const FILES: &str = "testResults";
+const TESTS: &str = "assertionResults";
+
+/// Reads the report when one comes.
+#[derive(Debug)]
+pub(super) struct Json {
+    document: JsonDocument,
+    budget: Budget,
+    read: Read,
+    report: Option<(Read, Numbers)>,
+}
+
+/// What was read of a report that has not ended.
+#[derive(Debug)]
+struct Read {
+    cases: Cases,
+    /// Where the tests of the file that is being read begin.
+    file_start: usize,
+    /// The lines of tests whose file is named behind them.
+    lines: Vec<(usize, u32)>,
+    /// Files that could not be run.
+    errors: u64,
+}
+
+/// The report's own numbers.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Report {
+struct Numbers {
     num_total_tests: u64,
     num_passed_tests: u64,
     num_failed_tests: u64,
@@ -18,7 +44,6 @@ pub(super) struct Report {
     num_todo_tests: u64,
     /// Only Jest counts these.
     num_runtime_error_test_suites: Option<u64>,
-    test_results: Vec<File>,
 }
 
 /// One test file.
@@ -29,8 +54,6 @@ struct File {
     status: String,
     #[serde(default)]
     message: String,
-    #[serde(default)]
-    assertion_results: Vec<Assertion>,
 }
 
 /// One test.
@@ -48,49 +71,95 @@ struct Location {
     line: Option<u32>,
 }
 
-/// Reads a document, if it is such a report.
-pub(super) fn parse(text: &str) -> Option<Report> {
-    serde_json::from_str(text).ok()
-}
+impl Json {
+    pub(super) fn new(budget: &Budget) -> Self {
+        Self {
+            document: JsonDocument::new(&[FILES, TESTS]),
+            budget: budget.clone(),
+            read: Read::new(budget),
+            report: None,
+        }
+    }
 
-impl Report {
-    /// Makes findings of the report.
-    pub(super) fn into_findings(self, mut cases: Cases) -> Findings {
-        let mut errors = 0;
-        for file in &self.test_results {
-            let mut failed = false;
-            for test in &file.assertion_results {
-                let status = match test.status.as_str() {
-                    "passed" => TestStatus::Passed,
-                    "failed" => TestStatus::Failed,
-                    _ => TestStatus::Skipped,
-                };
-                failed |= status == TestStatus::Failed;
-                let at = cases.push(test.full_name.trim(), status);
-                if status == TestStatus::Failed {
-                    let message = test.failure_messages.as_deref().unwrap_or_default().join("\n");
-                    let line = test.location.as_ref().and_then(|location| location.line);
-                    let found = stack::place_of(&message).or_else(|| Some((file.name.clone(), line?)));
-                    cases.explain(at, &message, found);
+    /// Takes a line; says whether it belongs to a document.
+    pub(super) fn line(&mut self, line: &str) -> bool {
+        let (read, report, budget) = (&mut self.read, &mut self.report, &self.budget);
+        self.document.line(line, &mut |part| match part {
+            Part::Begin => {
+                if !read.cases.is_empty() || read.errors > 0 {
+                    *read = Read::new(budget);
                 }
             }
-            if file.status == "failed" && !failed {
-                errors += 1;
-                let at = cases.push(&file.name, TestStatus::Error);
-                cases.explain(at, &file.message, stack::place_of(&file.message));
+            Part::Element(TESTS, text) => read.test(text),
+            Part::Element(_, text) => read.file(text),
+            Part::Whole(text) => {
+                if let Ok(numbers) = serde_json::from_str(text) {
+                    *report = Some((std::mem::replace(read, Read::new(budget)), numbers));
+                }
             }
-        }
-        let jest = self.num_runtime_error_test_suites.is_some();
+        })
+    }
+
+    pub(super) const fn is_open(&self) -> bool {
+        self.document.is_open()
+    }
+
+    /// The findings of the last report, if there was one.
+    pub(super) fn findings(self) -> Option<Findings> {
+        let (read, numbers) = self.report?;
+        let jest = numbers.num_runtime_error_test_suites.is_some();
         let mut findings = Findings::new(if jest { super::FRAMEWORK } else { "vitest" });
         findings.counts = Counts {
-            total: Some(self.num_total_tests),
-            passed: Some(self.num_passed_tests),
-            failed: Some(self.num_failed_tests),
-            skipped: Some(self.num_pending_tests + self.num_todo_tests),
-            errors: Some(errors),
+            total: Some(numbers.num_total_tests),
+            passed: Some(numbers.num_passed_tests),
+            failed: Some(numbers.num_failed_tests),
+            skipped: Some(numbers.num_pending_tests + numbers.num_todo_tests),
+            errors: Some(read.errors),
         };
         findings.finished = true;
-        findings.tests = cases.into_list();
-        findings
+        findings.tests = read.cases.into_list();
+        Some(findings)
+    }
+}
+
+impl Read {
+    fn new(budget: &Budget) -> Self {
+        Self { cases: Cases::new(budget), file_start: 0, lines: Vec::new(), errors: 0 }
+    }
+
+    fn test(&mut self, text: &str) {
+        let Ok(test) = serde_json::from_str::<Assertion>(text) else { return };
+        let status = match test.status.as_str() {
+            "passed" => TestStatus::Passed,
+            "failed" => TestStatus::Failed,
+            _ => TestStatus::Skipped,
+        };
+        let at = self.cases.push(test.full_name.trim(), status);
+        if status == TestStatus::Failed {
+            let message = test.failure_messages.as_deref().unwrap_or_default().join("\n");
+            let found = stack::place_of(&message);
+            if found.is_none() {
+                let line = test.location.and_then(|location| location.line);
+                self.lines.extend(at.zip(line));
+            }
+            self.cases.explain(at, &message, found);
+        }
+    }
+
+    /// A file comes behind its tests.
+    fn file(&mut self, text: &str) {
+        let start = std::mem::replace(&mut self.file_start, self.cases.len());
+        let lines = std::mem::take(&mut self.lines);
+        let failed = self.cases.iter().skip(start).any(|test| test.status == TestStatus::Failed);
+        let Ok(file) = serde_json::from_str::<File>(text) else { return };
+        for (at, line) in lines {
+            self.cases.explain(Some(at), "", Some((file.name.clone(), line)));
+        }
+        if file.status == "failed" && !failed {
+            self.errors += 1;
+            let at = self.cases.push(&file.name, TestStatus::Error);
+            self.cases.explain(at, &file.message, stack::place_of(&file.message));
+            self.file_start = self.cases.len();
+        }
     }
 }

@@ -4,6 +4,7 @@ use super::super::cargo_test::panics;
 use super::super::findings::Counts;
 use super::super::{place, python};
 use crate::domain::test_report::TestCase;
+use crate::test_run::parse::needle::Seek as _;
 
 /// So many test cases show whose document it is; of later ones only unusual attributes are looked at.
 const LOOKED_AT: u64 = 200;
@@ -53,7 +54,7 @@ impl Dialect {
             self.certain(framework);
         }
         let has = |key: &str| attribute(key).is_some();
-        if attribute("xsi:noNamespaceSchemaLocation").is_some_and(|schema| schema.contains("surefire")) {
+        if attribute("xsi:noNamespaceSchemaLocation").is_some_and(|schema| schema.holds("surefire")) {
             self.certain("maven-surefire");
         } else if has("doctest_version") {
             self.certain("doctest-cpp");
@@ -106,7 +107,7 @@ impl Dialect {
             self.certain("node-test");
         } else if first(&class, "spec.") && attribute("file").is_some_and(|file| file.ends_with("_spec.rb")) {
             self.certain("rspec");
-        } else if class.as_deref().is_some_and(|class| class.ends_with(".global") || class.contains(".global.")) {
+        } else if class.as_deref().is_some_and(|class| class.ends_with(".global") || class.holds(".global.")) {
             self.likely("catch2");
         } else if attribute("status").is_some_and(|status| status == "fail" || status == "notrun")
             && class.as_deref() == Some(name)
@@ -192,10 +193,10 @@ fn numbered(name: &str) -> bool {
 
 /// The place a failure's text points at, in whatever language.
 pub(super) fn place_of(text: &str, test: &str) -> Option<(String, u32)> {
-    if text.contains("panicked at ") {
+    if text.holds("panicked at ") {
         return panics::place_of(text, test);
     }
-    if text.contains(".py\"") || text.contains(".py:") {
+    if text.holds(".py\"") || text.holds(".py:") {
         return python::place_of(text).or_else(|| place::find(text));
     }
     boost_place(text).or_else(|| place::in_repository(text))

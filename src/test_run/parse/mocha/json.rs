@@ -3,12 +3,22 @@
 use serde::Deserialize;
 
 use crate::domain::test_report::TestStatus;
-use crate::test_run::parse::findings::{Cases, Counts};
+use crate::test_run::parse::document::{JsonDocument, Part};
+use crate::test_run::parse::findings::{Budget, Cases, Counts};
 use crate::test_run::parse::stack;
 
+/// The lists of the report; a fourth, of all tests, says nothing more.
+const PASSES: &str = "passes";
+const FAILURES: &str = "failures";
+const PENDING: &str = "pending";
+
 /// What was read so far.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Json {
+    document: JsonDocument,
+    /// The tests of a document that has not ended.
+    read: Cases,
+    budget: Budget,
     seen: bool,
     stats: Option<Stats>,
 }
@@ -23,10 +33,6 @@ struct Stats {
 #[derive(Debug, Deserialize)]
 struct Report {
     stats: Stats,
-    passes: Vec<Test>,
-    #[serde(default)]
-    pending: Vec<Test>,
-    failures: Vec<Test>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -43,20 +49,45 @@ struct Test {
 }
 
 impl Json {
-    /// Reads a whole document.
-    pub(super) fn document(&mut self, text: &str, cases: &mut Cases) {
-        let Ok(report) = serde_json::from_str::<Report>(text) else { return };
-        self.seen = true;
-        self.stats = Some(report.stats);
-        for test in &report.passes {
-            cases.push(&test.full_title, TestStatus::Passed);
+    pub(super) fn new(budget: &Budget) -> Self {
+        Self {
+            document: JsonDocument::new(&[PASSES, FAILURES, PENDING]),
+            read: Cases::new(budget),
+            budget: budget.clone(),
+            seen: false,
+            stats: None,
         }
-        for test in &report.pending {
-            cases.push(&test.full_title, TestStatus::Skipped);
-        }
-        for test in &report.failures {
-            fail(test, cases);
-        }
+    }
+
+    /// Takes a line; says whether it belongs to a document.
+    pub(super) fn line(&mut self, line: &str, cases: &mut Cases) -> bool {
+        let (read, budget) = (&mut self.read, &self.budget);
+        let (seen, stats) = (&mut self.seen, &mut self.stats);
+        self.document.line(line, &mut |part| match part {
+            Part::Begin => {
+                if !read.is_empty() {
+                    *read = Cases::new(budget);
+                }
+            }
+            Part::Element(list, text) => {
+                let Ok(test) = serde_json::from_str::<Test>(text) else { return };
+                match list {
+                    PASSES => drop(read.push(&test.full_title, TestStatus::Passed)),
+                    PENDING => drop(read.push(&test.full_title, TestStatus::Skipped)),
+                    _ => fail(&test, read),
+                }
+            }
+            Part::Whole(text) => {
+                let Ok(report) = serde_json::from_str::<Report>(text) else { return };
+                *seen = true;
+                *stats = Some(report.stats);
+                cases.absorb(std::mem::replace(read, Cases::new(budget)));
+            }
+        })
+    }
+
+    pub(super) const fn is_open(&self) -> bool {
+        self.document.is_open()
     }
 
     /// Reads a line of the stream.

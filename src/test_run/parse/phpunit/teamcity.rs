@@ -2,6 +2,7 @@
 
 use crate::domain::test_report::{TestCase, TestStatus};
 use crate::test_run::parse::findings::{Budget, Cases};
+use crate::test_run::parse::needle::Seek as _;
 use crate::test_run::parse::stack;
 
 /// Collects service messages.
@@ -26,12 +27,12 @@ impl TeamCity {
         match kind {
             "testStarted" => {
                 let place = value(rest, "locationHint");
-                let name = place.as_deref().and_then(|place| place.split_once("::\\")).map(|(_, name)| name.to_owned());
+                let name = place.as_deref().and_then(|place| place.cut("::\\")).map(|(_, name)| name.to_owned());
                 self.running =
                     name.or_else(|| value(rest, "name")).map(|name| (name, TestStatus::Passed, String::new()));
             }
             // Risky tests are reported so, too.
-            "testFailed" if rest.contains("message='This test did not perform any assertions") => {}
+            "testFailed" if rest.holds("message='This test did not perform any assertions") => {}
             "testFailed" => {
                 if let Some((_, status, text)) = &mut self.running {
                     *status = TestStatus::Failed;

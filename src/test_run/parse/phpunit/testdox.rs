@@ -2,6 +2,7 @@
 
 use crate::domain::test_report::{TestCase, TestStatus};
 use crate::test_run::parse::findings::{Block, Budget, Cases};
+use crate::test_run::parse::needle::Seek as _;
 use crate::test_run::parse::stack;
 
 /// What stands between the class and the sentence.
@@ -49,7 +50,7 @@ impl TestDox {
         };
         self.settle();
         // The time is shown where it is long: `Two milks [123.45 ms]`.
-        let sentence = match sentence.rsplit_once(" [") {
+        let sentence = match sentence.cut_last(" [") {
             Some((sentence, time)) if time.ends_with(" ms]") => sentence,
             _ => sentence.trim_end(),
         };

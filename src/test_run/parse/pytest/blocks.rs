@@ -6,6 +6,7 @@ use super::super::findings::{Block, Budget, Cases, Problems};
 use super::super::python;
 use super::numbers;
 use crate::domain::test_report::{RunKind, TestStatus};
+use crate::test_run::parse::needle::Seek as _;
 
 /// One failure's traceback under its title.
 #[derive(Debug)]
@@ -220,7 +221,7 @@ impl Entry {
             }
         }
         if line.starts_with(['[', '('])
-            && let Some((sub, text)) = line.split_once(" SUBFAIL ")
+            && let Some((sub, text)) = line.cut(" SUBFAIL ")
         {
             return entry(text, false, sub);
         }
@@ -229,7 +230,7 @@ impl Entry {
 
     /// Whether it names a test of a Python file.
     pub(super) fn has_id(&self) -> bool {
-        self.text.split_once(".py::").is_some_and(|(file, _)| !file.contains(' '))
+        self.text.cut(".py::").is_some_and(|(file, _)| !file.contains(' '))
     }
 
     /// A line that is no entry of its own belongs to the last one's message.
@@ -241,7 +242,7 @@ impl Entry {
     }
 
     /// Splits the node id from the message: ids may hold ` - ` too.
-    fn split(&self, titles: &HashSet<String>, cases: &Cases) -> (String, String) {
+    fn split(&self, titles: &HashSet<String>, cases: &mut Cases) -> (String, String) {
         let cuts: Vec<usize> = self.text.match_indices(" - ").map(|(at, _)| at).chain([self.text.len()]).collect();
         let known = cuts.iter().copied().find(|&at| {
             let id = self.text.get(..at).unwrap_or_default();
@@ -264,7 +265,7 @@ impl Entry {
 /// `[even number] (i=1) tests/test_subs.py::test` → what belongs to the subtest, and the id.
 fn split_sub(text: &str) -> Option<(&str, &str)> {
     let at = if text.starts_with(['[', '(']) {
-        let id = text.find("::")?;
+        let id = text.seek("::")?;
         text.get(..id)?.rfind([' '])? + 1
     } else {
         0
@@ -283,7 +284,7 @@ fn cut_by_shape(text: &str, cuts: &[usize]) -> usize {
 
 /// `tests/a.py::TestB::test_c[x::y]` → `TestB.test_c[x::y]`, as the blocks are titled.
 fn domain_of(id: &str) -> String {
-    let Some((file, test)) = id.split_once("::") else { return id.to_owned() };
+    let Some((file, test)) = id.cut("::") else { return id.to_owned() };
     if file.is_empty() {
         return id.to_owned();
     }

@@ -2,19 +2,20 @@
 
 use serde::Deserialize;
 
-use super::super::document::JsonDocument;
-use super::super::findings::{Cases, Counts, Findings};
+use super::super::document::{JsonDocument, Part};
+use super::super::findings::{Budget, Cases, Counts, Findings};
 use super::super::python;
 use crate::domain::test_report::{RunKind, RunStatus, TestStatus};
 
+/// The lists of the report.
+const TESTS: &str = "tests";
+const COLLECTORS: &str = "collectors";
+
+/// A report without its lists.
 #[derive(Debug, Deserialize)]
 struct Report {
     exitcode: i64,
     summary: Summary,
-    #[serde(default)]
-    collectors: Vec<Collector>,
-    #[serde(default)]
-    tests: Vec<Test>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -56,10 +57,20 @@ struct Crash {
 }
 
 /// Reads the document when one comes.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Json {
     document: JsonDocument,
+    budget: Budget,
+    read: Read,
     found: Option<Found>,
+}
+
+/// What was read of a document that has not ended.
+#[derive(Debug)]
+struct Read {
+    cases: Cases,
+    counts: Counts,
+    collection_errors: bool,
 }
 
 #[derive(Debug)]
@@ -70,20 +81,40 @@ struct Found {
 }
 
 impl Json {
+    pub(super) fn new(budget: &Budget) -> Self {
+        Self {
+            document: JsonDocument::new(&[TESTS, COLLECTORS]),
+            budget: budget.clone(),
+            read: Read::new(budget),
+            found: None,
+        }
+    }
+
     /// Takes a line; says whether it belongs to a document.
     pub(super) fn line(&mut self, line: &str, cases: &mut Cases) -> bool {
         if !self.document.is_open() && !line.starts_with('{') {
             return false;
         }
-        let Some(text) = self.document.line(line) else { return self.document.is_open() };
-        // The keys come in this order; other documents are not worth parsing.
-        let head = text.get(..text.floor_char_boundary(2_000)).unwrap_or_default();
-        if !head.contains("\"exitcode\"") {
-            return false;
-        }
-        let Ok(report) = serde_json::from_str::<Report>(text) else { return false };
-        self.found = Some(take(report, cases));
-        true
+        let (read, found, budget) = (&mut self.read, &mut self.found, &self.budget);
+        let mut is_other = false;
+        let taken = self.document.line(line, &mut |part| match part {
+            Part::Begin => {
+                if !read.cases.is_empty() {
+                    *read = Read::new(budget);
+                }
+            }
+            Part::Element(TESTS, text) => read.test(text),
+            Part::Element(_, text) => read.collector(text),
+            Part::Whole(text) => {
+                let Ok(report) = serde_json::from_str::<Report>(text) else {
+                    is_other = true;
+                    return;
+                };
+                let read = std::mem::replace(read, Read::new(budget));
+                *found = Some(read.ended(&report, cases));
+            }
+        });
+        taken && !is_other
     }
 
     /// Whether a document is being collected.
@@ -111,16 +142,26 @@ impl Json {
     }
 }
 
-fn take(report: Report, cases: &mut Cases) -> Found {
-    let mut counts = Counts {
-        total: Some(report.summary.collected.unwrap_or(report.summary.total)),
-        passed: Some(0),
-        failed: Some(0),
-        skipped: Some(0),
-        errors: Some(0),
-    };
-    let one = |number: &mut Option<u64>| *number = number.map(|number| number + 1);
-    for test in &report.tests {
+impl Read {
+    fn new(budget: &Budget) -> Self {
+        let none = Some(0);
+        let counts = Counts { total: none, passed: none, failed: none, skipped: none, errors: none };
+        Self { cases: Cases::new(budget), counts, collection_errors: false }
+    }
+
+    fn ended(self, report: &Report, cases: &mut Cases) -> Found {
+        let total = Some(report.summary.collected.unwrap_or(report.summary.total));
+        cases.absorb(self.cases);
+        Found {
+            counts: Counts { total, ..self.counts },
+            collection_errors: self.collection_errors,
+            exitcode: report.exitcode,
+        }
+    }
+
+    fn test(&mut self, text: &str) {
+        let Ok(test) = serde_json::from_str::<Test>(text) else { return };
+        let one = |number: &mut Option<u64>| *number = number.map(|number| number + 1);
         let status = match test.outcome.as_str() {
             "passed" | "xpassed" => TestStatus::Passed,
             "failed" => TestStatus::Failed,
@@ -129,30 +170,33 @@ fn take(report: Report, cases: &mut Cases) -> Found {
         };
         let call = test.call.as_ref().map(|phase| phase.outcome.as_str());
         match (status, call) {
-            (TestStatus::Passed, _) | (TestStatus::Error, Some("passed")) => one(&mut counts.passed),
-            (TestStatus::Failed, _) | (TestStatus::Error, Some("failed")) => one(&mut counts.failed),
-            (TestStatus::Skipped, _) => one(&mut counts.skipped),
+            (TestStatus::Passed, _) | (TestStatus::Error, Some("passed")) => one(&mut self.counts.passed),
+            (TestStatus::Failed, _) | (TestStatus::Error, Some("failed")) => one(&mut self.counts.failed),
+            (TestStatus::Skipped, _) => one(&mut self.counts.skipped),
             (TestStatus::Error, _) => {}
         }
-        let at = cases.push(&test.nodeid, status);
+        let at = self.cases.push(&test.nodeid, status);
         for (phase, is_call) in [(&test.setup, false), (&test.call, true), (&test.teardown, false)] {
             let Some(phase) = phase.as_ref().filter(|phase| phase.outcome == "failed") else { continue };
             if !is_call {
-                one(&mut counts.errors);
+                one(&mut self.counts.errors);
             }
             let text = phase.longrepr.as_deref().or(phase.crash.as_ref().map(|crash| crash.message.as_str()));
             let place = phase.longrepr.as_deref().and_then(python::place_of);
             let place = place.or_else(|| phase.crash.as_ref().map(|crash| (crash.path.clone(), crash.lineno)));
-            cases.explain(at, text.unwrap_or_default(), place);
+            self.cases.explain(at, text.unwrap_or_default(), place);
         }
     }
-    let mut collection_errors = false;
-    for collector in report.collectors.iter().filter(|collector| collector.outcome == "failed") {
-        collection_errors = true;
-        one(&mut counts.errors);
-        let at = cases.push(&collector.nodeid, TestStatus::Error);
+
+    fn collector(&mut self, text: &str) {
+        let Ok(collector) = serde_json::from_str::<Collector>(text) else { return };
+        if collector.outcome != "failed" {
+            return;
+        }
+        self.collection_errors = true;
+        self.counts.errors = self.counts.errors.map(|number| number + 1);
+        let at = self.cases.push(&collector.nodeid, TestStatus::Error);
         let text = collector.longrepr.as_deref().unwrap_or_default();
-        cases.explain(at, text, python::place_of(text));
+        self.cases.explain(at, text, python::place_of(text));
     }
-    Found { counts, collection_errors, exitcode: report.exitcode }
 }

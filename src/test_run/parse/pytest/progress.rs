@@ -4,6 +4,7 @@ use super::super::findings::{Cases, Counts};
 use super::super::needle::Needle;
 use super::super::place;
 use crate::domain::test_report::TestStatus;
+use crate::test_run::parse::needle::Seek as _;
 
 /// Results counted from marks (`..F.s`), for runs that print no numbers.
 #[derive(Debug, Default)]
@@ -60,18 +61,18 @@ impl Marks {
 
 /// `collected 16 items / 14 deselected / 2 selected`, `collected 1 item / 4 errors`, xdist's `2 workers [28 items]`.
 pub(super) fn collected(line: &str) -> Option<u64> {
-    if let Some((_, selected)) = line.rsplit_once(" / ")
+    if let Some((_, selected)) = line.cut_last(" / ")
         && let Some(number) = selected.strip_suffix(" selected")
     {
         return number.parse().ok();
     }
-    if let Some((_, rest)) = line.rsplit_once("collected ") {
+    if let Some((_, rest)) = line.cut_last("collected ") {
         let items = place::leading_number::<u64>(rest)?;
         let deselected = line.split(" / ").find_map(|part| part.strip_suffix(" deselected")?.parse::<u64>().ok());
         return Some(items.saturating_sub(deselected.unwrap_or(0)));
     }
-    let (before, bracket) = line.split_once(" [")?;
-    (before.contains("worker") || before.contains("gw0")).then(|| place::leading_number(bracket))?
+    let (before, bracket) = line.cut(" [")?;
+    (before.holds("worker") || before.holds("gw0")).then(|| place::leading_number(bracket))?
 }
 
 /// What stands between the file and the test.
@@ -175,8 +176,8 @@ impl Progress {
 
     /// xdist: `[gw0] [  4%] PASSED tests/test_cart.py::test_total`.
     fn worker_line(&mut self, rest: &str, cases: &mut Cases) -> bool {
-        let Some((_, rest)) = rest.split_once("] ") else { return false };
-        let rest = rest.split_once("%] ").map_or(rest, |(_, rest)| rest);
+        let Some((_, rest)) = rest.cut("] ") else { return false };
+        let rest = rest.cut("%] ").map_or(rest, |(_, rest)| rest);
         let Some((word, name)) = rest.split_once(' ') else { return false };
         let Some((_, status)) = STATUSES.iter().find(|(known, _)| *known == word) else { return false };
         let name = name.trim_end();
@@ -209,7 +210,7 @@ fn split_percent(line: &str) -> (&str, Option<u8>) {
 /// Takes the result off the end: `tests/a.py::b SKIPPED (reason)`; the name is empty when the line is the result alone.
 fn split_status(text: &str) -> Option<(&str, TestStatus)> {
     let text = text.trim_end();
-    let bare = if text.ends_with(')') { text.find(" (").and_then(|_| cut_reason(text)).unwrap_or(text) } else { text };
+    let bare = if text.ends_with(')') { text.seek(" (").and_then(|_| cut_reason(text)).unwrap_or(text) } else { text };
     STATUSES.iter().find_map(|(word, status)| {
         let name = bare.strip_suffix(word)?;
         (name.is_empty() || name.ends_with(' ')).then(|| (name.trim_end(), *status))

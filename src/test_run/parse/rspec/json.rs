@@ -4,13 +4,27 @@ use serde::Deserialize;
 
 use super::{outside_kind, settle_status};
 use crate::domain::test_report::TestStatus;
-use crate::test_run::parse::findings::{Cases, Counts, Findings, Problems};
+use crate::test_run::parse::document::{JsonDocument, Part};
+use crate::test_run::parse::findings::{Budget, Cases, Counts, Findings, Problems};
+use crate::test_run::parse::needle::Seek as _;
 use crate::test_run::parse::stack;
 
-/// A whole report.
+/// The list of tests.
+const EXAMPLES: &str = "examples";
+
+/// Reads the report when one comes.
+#[derive(Debug)]
+pub(super) struct Json {
+    document: JsonDocument,
+    /// The tests of a report that has not ended.
+    read: Cases,
+    budget: Budget,
+    report: Option<(Cases, Report)>,
+}
+
+/// A report without its tests.
 #[derive(Debug, Deserialize)]
-pub(super) struct Report {
-    examples: Vec<Example>,
+struct Report {
     summary: Summary,
     #[serde(default)]
     messages: Vec<String>,
@@ -42,34 +56,51 @@ struct Summary {
     errors_outside_of_examples_count: u64,
 }
 
-/// Reads a report from the start of a text; output may stand behind it.
-pub(super) fn parse(text: &str) -> Option<Report> {
-    serde_json::Deserializer::from_str(text).into_iter::<Report>().next()?.ok()
-}
-
-impl Report {
-    /// Makes findings of the report.
-    pub(super) fn into_findings(self, mut cases: Cases, mut problems: Problems) -> Findings {
-        for example in self.examples {
-            let status = match example.status.as_str() {
-                "passed" => TestStatus::Passed,
-                "failed" => TestStatus::Failed,
-                _ => TestStatus::Skipped,
-            };
-            let at = cases.push(&example.full_description, status);
-            let Some(exception) = example.exception.filter(|_| status == TestStatus::Failed) else { continue };
-            let frames = exception.backtrace.unwrap_or_default();
-            let own: Vec<&str> = frames.iter().map(String::as_str).filter(|frame| !stack::is_foreign(frame)).collect();
-            let text = format!("{}: {}\n{}", exception.class, exception.message.trim(), own.join("\n"));
-            let found = own.iter().find_map(|frame| stack::place_of(frame));
-            cases.explain(at, &text, found.or_else(|| Some((example.file_path, example.line_number?))));
+impl Json {
+    pub(super) fn new(budget: &Budget) -> Self {
+        Self {
+            document: JsonDocument::new(&[EXAMPLES]),
+            read: Cases::new(budget),
+            budget: budget.clone(),
+            report: None,
         }
-        for message in &self.messages {
-            if message.contains("An error occurred") {
+    }
+
+    pub(super) const fn is_open(&self) -> bool {
+        self.document.is_open()
+    }
+
+    /// Takes a line from the start of a report on, behind which output may stand; says whether it belongs to one.
+    pub(super) fn line(&mut self, line: &str) -> bool {
+        let (read, report, budget) = (&mut self.read, &mut self.report, &self.budget);
+        self.document.line(line, &mut |part| match part {
+            Part::Begin => {
+                if !read.is_empty() {
+                    *read = Cases::new(budget);
+                }
+            }
+            Part::Element(_, text) => example(text, read),
+            Part::Whole(text) => {
+                if let Ok(found) = serde_json::from_str(text) {
+                    *report = Some((std::mem::replace(read, Cases::new(budget)), found));
+                }
+            }
+        })
+    }
+
+    pub(super) const fn is_found(&self) -> bool {
+        self.report.is_some()
+    }
+
+    /// The findings of the last report, if there was one.
+    pub(super) fn findings(self, mut problems: Problems) -> Option<Findings> {
+        let (cases, report) = self.report?;
+        for message in &report.messages {
+            if message.holds("An error occurred") {
                 problems.push(outside_kind(message), message.trim(), stack::place_of(message));
             }
         }
-        let summary = self.summary;
+        let summary = report.summary;
         let mut findings = Findings::new(super::FRAMEWORK);
         findings.counts = Counts {
             total: Some(summary.example_count),
@@ -82,6 +113,22 @@ impl Report {
         findings.tests = cases.into_list();
         findings.problems = problems.into_list();
         settle_status(&mut findings);
-        findings
+        Some(findings)
     }
+}
+
+fn example(text: &str, cases: &mut Cases) {
+    let Ok(example) = serde_json::from_str::<Example>(text) else { return };
+    let status = match example.status.as_str() {
+        "passed" => TestStatus::Passed,
+        "failed" => TestStatus::Failed,
+        _ => TestStatus::Skipped,
+    };
+    let at = cases.push(&example.full_description, status);
+    let Some(exception) = example.exception.filter(|_| status == TestStatus::Failed) else { return };
+    let frames = exception.backtrace.unwrap_or_default();
+    let own: Vec<&str> = frames.iter().map(String::as_str).filter(|frame| !stack::is_foreign(frame)).collect();
+    let text = format!("{}: {}\n{}", exception.class, exception.message.trim(), own.join("\n"));
+    let found = own.iter().find_map(|frame| stack::place_of(frame));
+    cases.explain(at, &text, found.or_else(|| Some((example.file_path, example.line_number?))));
 }

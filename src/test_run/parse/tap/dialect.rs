@@ -1,6 +1,7 @@
 //! Whose TAP it is, told by what only that tool writes.
 
 use super::result::TapResult;
+use crate::test_run::parse::needle::Seek as _;
 
 /// Who wrote the TAP.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -66,7 +67,7 @@ impl Clues {
             Some(b'd') => self.duration |= text.starts_with("duration_ms: "),
             Some(b't') => self.suite |= text == "type: 'suite'",
             Some(b'a') => self.ava |= text.starts_with("assertion: t."),
-            Some(b'(') => self.ava |= text.contains("/ava/lib/"),
+            Some(b'(') => self.ava |= text.holds("/ava/lib/"),
             Some(b'{') => self.deno |= text.starts_with("{\"message\":"),
             _ => {}
         }
@@ -74,13 +75,18 @@ impl Clues {
     }
 
     pub(super) fn comment(&mut self, comment: &str) {
-        self.busted |= comment.starts_with("Failure message: ") || comment.contains("_spec.lua @ ");
-        self.bats |= comment.contains("in test file ") && comment.contains(", line ");
-        self.deno |= self.version == Some(14) && comment.starts_with("./");
-        self.perl |= comment.trim_start().starts_with("Failed test")
-            || comment.trim_start().starts_with("Failed (TODO) test")
-            || comment.starts_with("Looks like you")
-            || comment.starts_with("Looks like your test");
+        self.busted |=
+            comment.starts_with("Failure message: ") || comment.holds(" @ ") && comment.holds("_spec.lua @ ");
+        self.bats |= comment.holds(", line ") && comment.holds("in test file ");
+        match comment.trim_start().as_bytes().first() {
+            Some(b'.') => self.deno |= self.version == Some(14) && comment.starts_with("./"),
+            Some(b'F') => {
+                let text = comment.trim_start();
+                self.perl |= text.starts_with("Failed test") || text.starts_with("Failed (TODO) test");
+            }
+            Some(b'L') => self.perl |= comment.starts_with("Looks like you"),
+            _ => {}
+        }
     }
 
     pub(super) fn output(&mut self, line: &str) {
@@ -142,7 +148,7 @@ impl Clues {
 
 /// `one is a hundred in 16ms` → `one is a hundred`: Bats' timing.
 pub(super) fn without_timing(name: &str) -> &str {
-    match name.rsplit_once(" in ") {
+    match name.cut_last(" in ") {
         Some((head, time))
             if time
                 .strip_suffix("ms")
@@ -157,11 +163,10 @@ pub(super) fn without_timing(name: &str) -> &str {
 /// Whether the first words of Busted's explanation are an error of Lua: `Failure message: a.lua:11: attempt to index …`.
 pub(super) fn is_lua_error(message: &str) -> bool {
     const SAYS: [&str; 2] = ["attempt to ", "module '"];
-    let Some((_, text)) = message.split_once("Failure message: ") else { return false };
+    let Some((_, text)) = message.cut("Failure message: ") else { return false };
     let first = text.lines().next().unwrap_or_default();
-    let said = first
-        .split_once(".lua:")
-        .map_or(first, |(_, rest)| rest.trim_start_matches(|byte: char| byte.is_ascii_digit()));
+    let said =
+        first.cut(".lua:").map_or(first, |(_, rest)| rest.trim_start_matches(|byte: char| byte.is_ascii_digit()));
     let said = said.trim_start_matches(": ");
     SAYS.iter().any(|start| said.starts_with(start))
 }

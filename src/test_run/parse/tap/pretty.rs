@@ -2,6 +2,7 @@
 
 use crate::domain::test_report::TestStatus;
 use crate::test_run::parse::findings::{Block, Budget, Cases, Counts, Findings};
+use crate::test_run::parse::needle::Seek as _;
 use crate::test_run::parse::{place, stack};
 
 /// Collects Bats' pretty output.
@@ -31,7 +32,7 @@ impl Pretty {
         let marked = memchr::memchr(0xE2, line.as_bytes()).is_some();
         if !marked {
             let numbers = line.as_bytes().first().is_some_and(u8::is_ascii_digit);
-            let skipped = line.ends_with(')') && line.contains(" (skipped");
+            let skipped = line.ends_with(')') && line.holds(" (skipped");
             if self.open.is_some() && line.starts_with("   ") && !skipped {
                 self.block.push(line.get(3..).unwrap_or_default());
                 return true;
@@ -60,6 +61,9 @@ impl Pretty {
 
     /// `8 tests, 4 failures, 2 skipped`.
     fn summary(&mut self, text: &str) -> bool {
+        if !text.bytes().next().is_some_and(|byte| byte.is_ascii_digit()) {
+            return false;
+        }
         let mut parts = text.split(", ");
         let total = parts.next().and_then(|part| part.strip_suffix(" tests").or_else(|| part.strip_suffix(" test")));
         let Some(total) = total.and_then(|number| number.parse::<u64>().ok()) else { return false };
@@ -67,9 +71,9 @@ impl Pretty {
         let mut skipped = 0;
         for part in parts {
             let number = place::leading_number::<u64>(part);
-            if part.contains("failure") {
+            if part.holds("failure") {
                 failed = number;
-            } else if part.contains("skipped") {
+            } else if part.holds("skipped") {
                 skipped = number.unwrap_or(0);
             }
         }
@@ -114,17 +118,17 @@ impl Pretty {
 
 /// The text that was drawn last where Bats moved the cursor back: a result line is drawn over its announcement.
 fn drawn_last(line: &str) -> Option<&str> {
-    let last = ["✓ ", "✗ "].iter().filter_map(|mark| line.rfind(mark)).max();
+    let last = ["✓ ", "✗ "].iter().filter_map(|mark| line.seek_last(mark)).max();
     if let Some(at) = last {
         return line.get(at..);
     }
-    match line.rfind(" - ") {
+    match line.seek_last(" - ") {
         Some(at) if line.ends_with(')') => line.get(at + 1..),
         _ => Some(line.trim()),
     }
 }
 
 fn skipped_name(text: &str) -> Option<&str> {
-    let (name, reason) = text.trim_end().rsplit_once(" (skipped")?;
+    let (name, reason) = text.trim_end().cut_last(" (skipped")?;
     (reason == ")" || (reason.starts_with(": ") && reason.ends_with(')'))).then_some(name)
 }

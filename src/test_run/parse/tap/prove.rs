@@ -6,6 +6,7 @@
 use crate::domain::test_report::{RunKind, TestStatus};
 use crate::domain::verdict::Exit;
 use crate::test_run::parse::findings::{Block, Budget, Cases, Counts, Findings, Problems};
+use crate::test_run::parse::needle::Seek as _;
 use crate::test_run::parse::{place, stack};
 
 const FRAMEWORK: &str = "prove";
@@ -86,7 +87,7 @@ impl Prove {
         }
         if let Some(rest) = line.trim_start().strip_prefix("(less ") {
             let number = place::leading_number::<u64>(rest).unwrap_or(0);
-            self.skipped += if rest.contains("skipped") { number } else { 0 };
+            self.skipped += if rest.holds("skipped") { number } else { 0 };
             return true;
         }
         if let Some(at) = self.running.filter(|_| ends_file(line)) {
@@ -104,9 +105,9 @@ impl Prove {
 
     /// `t/fine.t .. ok`, `t/basic.t ........ `, `t/skipall.t .. skipped: needs a card reader`.
     fn file_line(&mut self, line: &str) -> bool {
-        let Some((name, rest)) = line.split_once(' ') else { return false };
+        let Some((name, rest)) = line.cut_word().filter(|(_, rest)| rest.starts_with("..")) else { return false };
         let state = rest.trim_start_matches('.');
-        if rest.len() - state.len() < 2 || !(name.ends_with(".t") || place::is_path(name)) {
+        if !(name.ends_with(".t") || place::is_path(name)) {
             return false;
         }
         let state = state.trim();
@@ -126,9 +127,9 @@ impl Prove {
     }
 
     fn summary_line(&mut self, line: &str) -> bool {
-        if let Some((name, rest)) = line.split_once(" (Wstat: ").or_else(|| line.split_once("(Wstat: ")) {
+        if let Some((name, rest)) = line.cut(" (Wstat: ").or_else(|| line.cut("(Wstat: ")) {
             self.end_file();
-            let failed = rest.split_once("Failed: ").and_then(|(_, number)| place::leading_number::<u64>(number));
+            let failed = rest.cut("Failed: ").and_then(|(_, number)| place::leading_number::<u64>(number));
             self.failed += failed.unwrap_or(0);
             self.file = self.cases.find(name.trim()).or_else(|| self.cases.push(name.trim(), TestStatus::Passed));
             return true;
@@ -162,7 +163,7 @@ impl Prove {
 
     /// `11, Tests=21,  0 wallclock secs ( 0.04 usr …`.
     fn totals(&mut self, rest: &str) {
-        if let Some((_, tests)) = rest.split_once("Tests=") {
+        if let Some((_, tests)) = rest.cut("Tests=") {
             self.total = place::leading_number(tests);
         }
     }
@@ -233,9 +234,12 @@ impl Prove {
 
 /// `Dubious, test returned 6 (wstat 1536, 0x600)`, `Failed 6/9 subtests`: the harness's word on a file.
 pub(super) fn ends_file(line: &str) -> bool {
-    line.starts_with("Dubious, test returned ")
-        || (line.starts_with("Failed ") && line.trim_end().ends_with(" subtests"))
-        || (line.starts_with("All ") && line.trim_end().ends_with(" subtests passed"))
-        || line.trim_end() == "No subtests run"
-        || line == "ok"
+    match line.as_bytes().first() {
+        Some(b'D') => line.starts_with("Dubious, test returned "),
+        Some(b'F') => line.starts_with("Failed ") && line.trim_end().ends_with(" subtests"),
+        Some(b'A') => line.starts_with("All ") && line.trim_end().ends_with(" subtests passed"),
+        Some(b'N') => line.trim_end() == "No subtests run",
+        Some(b'o') => line == "ok",
+        _ => false,
+    }
 }

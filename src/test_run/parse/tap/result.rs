@@ -1,6 +1,7 @@
 //! One result line of TAP: `not ok 3 - name # TODO why`.
 
 use crate::domain::test_report::TestStatus;
+use crate::test_run::parse::needle::Seek as _;
 use crate::test_run::parse::place;
 
 /// What a result line says.
@@ -42,7 +43,7 @@ pub(super) fn parse(line: &str) -> Option<TapResult<'_>> {
         return None;
     }
     let (text, opens) = text.strip_suffix(" {").map_or((text, false), |text| (text, true));
-    let (text, timed) = match text.rsplit_once(" # time=") {
+    let (text, timed) = match text.cut_last(" # time=") {
         Some((text, time)) if time.ends_with('s') => (text, true),
         _ => (without_time_comment(text), false),
     };
@@ -60,7 +61,7 @@ pub(super) fn parse(line: &str) -> Option<TapResult<'_>> {
 /// Cuts a comment that only says how long the test took (`# 12ms`, `# in 0.3 sec`, `# (1.2s)`, `# duration_ms 4.1`): a
 /// name that differs from run to run names nothing.
 fn without_time_comment(text: &str) -> &str {
-    let Some((name, comment)) = text.rsplit_once(" # ") else { return text };
+    let Some((name, comment)) = text.cut_last(" # ") else { return text };
     let mut number = false;
     let is_time = comment.split([' ', '=', '(', ')', ':', ',']).filter(|word| !word.is_empty()).all(|word| {
         let unit = word.trim_start_matches(|digit: char| digit.is_ascii_digit() || digit == '.');
