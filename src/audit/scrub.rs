@@ -49,16 +49,16 @@ pub(super) fn document(redactor: &Redactor, text: &str) -> String {
 ///
 /// A secret that equals one of our own words (`librarian`) is left where the event could not be read without it.
 /// `None` only if an event cannot be serialised at all.
-pub(super) fn event(redactor: &Redactor, event: &Event) -> Option<(String, Event)> {
+pub(super) fn event<'e>(redactor: &Redactor, event: &'e Event) -> Option<(String, Cow<'e, Event>)> {
     let serialised = serde_json::to_string(event).ok()?;
     if let Cow::Borrowed(_) = redactor.redact(&serialised) {
-        return Some((serialised, event.clone()));
+        return Some((serialised, Cow::Borrowed(event)));
     }
     let original = serde_json::to_value(event).ok()?;
     let mut masked = original.clone();
     value(redactor, &mut masked);
     if let Some(read) = read(&masked) {
-        return Some((masked.to_string(), read));
+        return Some((masked.to_string(), Cow::Owned(read)));
     }
     let mut words = Vec::new();
     changed_words(&original, &masked, &mut String::new(), &mut words);
@@ -71,7 +71,7 @@ pub(super) fn event(redactor: &Redactor, event: &Event) -> Option<(String, Event
             set(&mut masked, pointer, word);
         }
     }
-    Some((masked.to_string(), read(&masked)?))
+    Some((masked.to_string(), Cow::Owned(read(&masked)?)))
 }
 
 fn read(value: &Value) -> Option<Event> {

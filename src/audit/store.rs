@@ -242,7 +242,7 @@ impl Store {
 
     /// An event as it is recorded: without secrets.
     pub(super) fn masked<'e>(&self, event: &'e Event) -> Cow<'e, Event> {
-        scrub::event(&self.redactor, event).map_or(Cow::Borrowed(event), |(_, masked)| Cow::Owned(masked))
+        scrub::event(&self.redactor, event).map_or(Cow::Borrowed(event), |(_, masked)| masked)
     }
 
     /// Adds an event to a batch and a chain.

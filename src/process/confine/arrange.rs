@@ -166,8 +166,8 @@ impl Plan<'_> {
         let bounds = |policy: &Policy, doors: Option<Doors>| -> Result<Confinement, ConfineError> {
             let policy = serde_json::to_string(policy).map_err(|error| ConfineError::Helper(error.to_string()))?;
             let (helper, private) = (wish.helper.clone(), Arc::clone(&self.private));
-            let (used, shut) = (AtomicBool::new(false), AtomicBool::new(false));
-            Ok(Confinement::Within(Arc::new(Bounds { helper, policy, doors, used, shut, git: git.clone(), private })))
+            let (used, stale) = (AtomicBool::new(false), AtomicBool::new(false));
+            Ok(Confinement::Within(Arc::new(Bounds { helper, policy, doors, used, stale, git: git.clone(), private })))
         };
         let confined = |policy: &Policy, doors: Option<Doors>| -> Result<Confined, ConfineError> {
             let env = if policy.has(guards::HOME) {

@@ -35,26 +35,38 @@ pub(super) struct Doors {
     underlay: Vec<(PathBuf, Option<Place>)>,
 }
 
+/// The memory that the programs in a room share.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Shelf {
+    /// That of the room, with what was put there.
+    OfRoom = 0,
+    /// An empty one, for this child alone.
+    Empty = 1,
+}
+
 /// Device and inode of a path.
 type Place = (u64, u64);
 
 impl Doors {
     /// Takes what the child that made the room has sent; `None` if it sent nothing.
     pub(super) fn received(socket: &UnixStream, room: &Room) -> Option<Self> {
-        let spaces = take(socket.as_fd(), RecvFlags::DONTWAIT).ok().filter(|spaces| !spaces.is_empty())?;
+        let spaces = take(socket.as_fd(), RecvFlags::DONTWAIT).ok()?.0;
+        if spaces.is_empty() {
+            return None;
+        }
         let mounted = room.still.iter().chain(room.stand_ins.iter().map(|(_, path)| path)).chain(&room.covered);
         Some(Self { spaces, underlay: mounted.map(|path| (path.clone(), place(path))).collect() })
     }
 
     /// A socket that holds the namespaces for one child; `None` if it has to make its own, because somebody has replaced what was
     /// protected since the room was made.
-    pub(super) fn open(&self) -> Option<OwnedFd> {
+    pub(super) fn open(&self, shelf: Shelf) -> Option<OwnedFd> {
         if self.underlay.iter().any(|(path, then)| place(path) != *then) {
             return None;
         }
         let (ours, theirs) = UnixStream::pair().ok()?;
         let spaces: Vec<BorrowedFd<'_>> = self.spaces.iter().map(AsFd::as_fd).collect();
-        send(ours.as_fd(), &spaces).ok()?;
+        send(ours.as_fd(), &spaces, shelf).ok()?;
         Some(theirs.into())
     }
 }
@@ -63,17 +75,17 @@ fn place(path: &Path) -> Option<Place> {
     path.symlink_metadata().ok().map(|found| (found.dev(), found.ino()))
 }
 
-/// Sends descriptors over a Unix socket, with one byte that carries them.
+/// Sends descriptors over a Unix socket, with one byte that carries them and says which memory they lead to.
 ///
 /// # Errors
 /// When the socket does not take them.
-pub(super) fn send(socket: BorrowedFd<'_>, spaces: &[BorrowedFd<'_>]) -> io::Result<()> {
+pub(super) fn send(socket: BorrowedFd<'_>, spaces: &[BorrowedFd<'_>], shelf: Shelf) -> io::Result<()> {
     let mut room = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MOST))];
     let mut control = SendAncillaryBuffer::new(&mut room);
     if !control.push(SendAncillaryMessage::ScmRights(spaces)) {
         return Err(io::ErrorKind::InvalidInput.into());
     }
-    rustix::net::sendmsg(socket, &[IoSlice::new(&[0])], &mut control, SendFlags::empty())?;
+    rustix::net::sendmsg(socket, &[IoSlice::new(&[shelf as u8])], &mut control, SendFlags::empty())?;
     Ok(())
 }
 
@@ -81,7 +93,7 @@ pub(super) fn send(socket: BorrowedFd<'_>, spaces: &[BorrowedFd<'_>]) -> io::Res
 ///
 /// # Errors
 /// When nothing can be read.
-pub(super) fn take(socket: BorrowedFd<'_>, flags: RecvFlags) -> io::Result<Vec<OwnedFd>> {
+pub(super) fn take(socket: BorrowedFd<'_>, flags: RecvFlags) -> io::Result<(Vec<OwnedFd>, Shelf)> {
     let mut room = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MOST))];
     let mut control = RecvAncillaryBuffer::new(&mut room);
     let mut byte = [0];
@@ -92,5 +104,5 @@ pub(super) fn take(socket: BorrowedFd<'_>, flags: RecvFlags) -> io::Result<Vec<O
             spaces.extend(received);
         }
     }
-    Ok(spaces)
+    Ok((spaces, if byte == [Shelf::Empty as u8] { Shelf::Empty } else { Shelf::OfRoom }))
 }

@@ -71,8 +71,8 @@ pub struct Bounds {
     doors: Option<doors::Doors>,
     /// Whether somebody went through the doors since what was in the room was last known to be harmless.
     used: AtomicBool,
-    /// Whether the doors stay shut from now on.
-    shut: AtomicBool,
+    /// Whether what is in the room may judge nobody any more.
+    stale: AtomicBool,
     /// What is compared and put back after each child, where the kernel cannot protect it.
     pub(super) git: Option<Arc<git::GitGuard>>,
     /// Removed with the last child's bounds.
@@ -208,7 +208,8 @@ impl Confinement {
     pub(super) fn door(&self) -> Option<std::os::fd::OwnedFd> {
         let Self::Within(bounds) = self else { return None };
         bounds.used.store(true, Ordering::Relaxed);
-        if bounds.shut.load(Ordering::Relaxed) { None } else { bounds.doors.as_ref()?.open() }
+        let stale = bounds.stale.load(Ordering::Relaxed);
+        bounds.doors.as_ref()?.open(if stale { doors::Shelf::Empty } else { doors::Shelf::OfRoom })
     }
 
     /// Notes what children have left behind so far; it may stay.
@@ -218,14 +219,14 @@ impl Confinement {
         bounds.used.store(false, Ordering::Relaxed);
     }
 
-    /// Removes what they left in their private folder since then. If any has been there, later ones make rooms of their own, with
-    /// nothing in shared memory.
+    /// Removes what they left in their private folder since then. If any has been there, each later one has an
+    /// empty shared memory of its own.
     ///
     /// # Errors
     /// When something cannot be removed.
     pub fn forget(&self) -> std::io::Result<()> {
         let Self::Within(bounds) = self else { return Ok(()) };
-        bounds.shut.fetch_or(bounds.used.load(Ordering::Relaxed), Ordering::Relaxed);
+        bounds.stale.fetch_or(bounds.used.load(Ordering::Relaxed), Ordering::Relaxed);
         bounds.private.forget()
     }
 

@@ -17,7 +17,9 @@ use rustix::net::netlink::SocketAddrNetlink;
 use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType};
 use rustix::thread::UnshareFlags;
 
-use super::{Policy, Reach, Room, doors, guards};
+use super::doors::{self, Shelf};
+use super::grants::SHARED_MEMORY;
+use super::{Policy, Reach, Room, guards};
 
 /// Devices without which programs do not start.
 const DEVICES: [&str; 5] = ["null", "zero", "full", "random", "urandom"];
@@ -83,7 +85,8 @@ pub(super) fn enter(policy: &Policy) -> Result<UnshareFlags, String> {
 /// # Errors
 /// When it can go neither on nor back.
 pub(super) fn join() -> Result<bool, String> {
-    let spaces = doors::take(rustix::stdio::stdin(), RecvFlags::empty()).unwrap_or_default();
+    let (spaces, shelf) =
+        doors::take(rustix::stdio::stdin(), RecvFlags::empty()).unwrap_or((Vec::new(), Shelf::OfRoom));
     let here = std::env::current_dir().map_err(|error| format!("the working directory: {error}"))?;
     File::open("/dev/null")
         .and_then(|nothing| Ok(rustix::stdio::dup2_stdin(nothing)?))
@@ -95,7 +98,22 @@ pub(super) fn join() -> Result<bool, String> {
         }
     }
     std::env::set_current_dir(&here).map_err(|error| format!("{} in the room: {error}", here.display()))?;
+    if shelf == Shelf::Empty && !spaces.is_empty() {
+        empty_shelf().map_err(|error| format!("shared memory in the room: {error}"))?;
+    }
     Ok(!spaces.is_empty())
+}
+
+/// Puts an empty memory in the place of the one that the room's children share, for this process alone.
+fn empty_shelf() -> io::Result<()> {
+    unshare(UnshareFlags::NEWNS | UnshareFlags::NEWIPC)?;
+    Ok(share_memory(Path::new(SHARED_MEMORY))?)
+}
+
+/// Mounts a memory for programs to share.
+fn share_memory(at: &Path) -> rustix::io::Result<()> {
+    let flags = MountFlags::NOSUID | MountFlags::NOEXEC | MountFlags::NODEV;
+    rustix::mount::mount("tmpfs", at, "tmpfs", flags, Some(c"mode=1777"))
 }
 
 /// Sends the doors of the room that was made over standard input.
@@ -112,7 +130,11 @@ pub(super) fn hand_out(made: UnshareFlags) -> io::Result<()> {
         .map(|(_, name)| File::open(Path::new("/proc/self/ns").join(name)))
         .collect::<io::Result<_>>()?;
     let spaces: Vec<BorrowedFd<'_>> = spaces.iter().map(AsFd::as_fd).collect();
-    if made.contains(UnshareFlags::NEWNS) { doors::send(rustix::stdio::stdin(), &spaces) } else { Ok(()) }
+    if made.contains(UnshareFlags::NEWNS) {
+        doors::send(rustix::stdio::stdin(), &spaces, Shelf::OfRoom)
+    } else {
+        Ok(())
+    }
 }
 
 /// Leaves the namespaces of the parent: with the rights that there are, else in a user namespace.
@@ -283,7 +305,7 @@ fn furnish_devices(dev: &Path) -> io::Result<()> {
     for name in ["shm", "pts"] {
         std::fs::create_dir(dev.join(name))?;
     }
-    rustix::mount::mount("tmpfs", dev.join("shm"), "tmpfs", flags | MountFlags::NODEV, Some(c"mode=1777"))?;
+    share_memory(&dev.join("shm"))?;
     rustix::mount::mount("devpts", dev.join("pts"), "devpts", flags, Some(c"newinstance,ptmxmode=0666,mode=0620"))?;
     for (name, target) in [
         ("ptmx", "pts/ptmx"),

@@ -70,6 +70,25 @@ fn children_of_a_run_share_a_room_and_their_standard_input_is_empty() {
 }
 
 #[test]
+fn after_children_were_forgotten_each_has_an_empty_shared_memory_of_its_own_in_the_same_room() {
+    let (tree, state) = (repository(), tempfile::tempdir().expect("a folder"));
+    let arranged = arranged(tree.path(), state.path());
+    let confinement = &arranged.tests.confinement;
+    let said = |script: &str| said(&arranged, tree.path(), script, "");
+    confinement.remember();
+    let network = said("echo mark > /dev/shm/mark; ipcmk --shmem 64 > mark; readlink /proc/self/ns/net");
+    let look = "cat /dev/shm/mark; grep -c . /proc/sysvipc/shm; readlink /proc/self/ns/net";
+    assert_eq!(said(look), format!("mark\n2\n{network}"));
+    confinement.forget().expect("forgotten");
+    for _ in 0..2 {
+        let found = said(&format!("{look}; echo new > /dev/shm/mark; stat -c %a /dev/shm"));
+        assert!(found.contains("No such file") && found.ends_with(&format!("1\n{network}\n1777")), "{found}");
+    }
+    // What is read-only in the room stays so.
+    assert!(said("echo x >> .git/config && echo written").contains("Read-only"), "{}", said("mount"));
+}
+
+#[test]
 fn a_child_with_input_makes_a_room_of_its_own() {
     let (tree, state) = (repository(), tempfile::tempdir().expect("a folder"));
     let arranged = arranged(tree.path(), state.path());
