@@ -45,6 +45,18 @@ impl Finding {
         }
     }
 
+    /// A line for each of the errors that a message counts, or one for all of it.
+    fn each_told(about: &'static str, message: &str) -> Vec<Self> {
+        const COUNTED: &str = "\n  Error ";
+        let mut errors = message.split(COUNTED);
+        let heading = errors.next().unwrap_or_default();
+        let findings: Vec<Self> = errors
+            .map(|error| error.split_once(": ").map_or(error, |(_number, error)| error))
+            .map(|error| Self::told(about, error))
+            .collect();
+        if findings.is_empty() { vec![Self::told(about, heading)] } else { findings }
+    }
+
     fn render(&self) -> String {
         let line = match &self.fix {
             None => format!("✔ {}: {}", self.about, self.said),
@@ -56,10 +68,21 @@ impl Finding {
 
 /// Looks at everything and says what it found; exit 1 when something is wrong.
 pub(super) fn run(flags: Flags, environment: &Environment) -> anyhow::Result<u8> {
-    let findings = match plan::resolve(flags, environment) {
-        Ok(resolved) => setup::block_on(examine(&resolved, environment))?,
+    let findings = match plan::resolve(flags.clone(), environment) {
+        Ok(resolved) => {
+            let mut findings = vec![ladder(&resolved.plan)];
+            findings.extend(setup::block_on(examine(&resolved, environment))?);
+            findings
+        }
         Err(error) => match error.downcast_ref::<Failure>() {
-            Some(failure) => vec![Finding::told("configuration", &failure.message)],
+            Some(failure) => {
+                let mut findings = Finding::each_told("configuration", &failure.message);
+                // What does not hang on the ladder can be looked at without one.
+                if let Ok(resolved) = plan::resolve_without_ladder(flags, environment) {
+                    findings.extend(setup::block_on(examine(&resolved, environment))?);
+                }
+                findings
+            }
             None => return Err(error),
         },
     };
@@ -70,7 +93,7 @@ pub(super) fn run(flags: Flags, environment: &Environment) -> anyhow::Result<u8>
 
 async fn examine(resolved: &Resolved, environment: &Environment) -> anyhow::Result<Vec<Finding>> {
     let Resolved { plan, checkout, context } = resolved;
-    let mut findings = vec![ladder(plan)];
+    let mut findings = Vec::new();
     findings.extend(plan.refusals.iter().map(|refusal| Finding::told("configuration", refusal)));
     findings.push(tests(plan, checkout, environment));
     findings.push(sandbox(plan, &Setup::new(checkout, environment, Some(plan), context.as_ref())));

@@ -19,8 +19,11 @@ use crate::test_run;
 /// The largest configuration file that is read.
 const MAX_CONFIG_BYTES: u64 = 1024 * 1024;
 
+/// Stands for the ladder where it is not asked about: it needs no key and costs nothing.
+const NO_LADDER: &str = "ollama/none x1";
+
 /// The flags of `run` and `check`; each has an `UPSHIFT_*` variable of the same name (inputs of the Action arrive so).
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 pub(crate) struct Flags {
     /// The configuration file [default: .github/upshift.yml]
     #[arg(long, value_name = "FILE")]
@@ -125,6 +128,16 @@ pub(super) struct Resolved {
 /// Every configuration error at once (exit 2); what this build must refuse (exit 6).
 pub(super) fn resolve(flags: Flags, environment: &Environment) -> anyhow::Result<Resolved> {
     resolve_settings(flags.settings(), environment, current_dir()?)
+}
+
+/// The same without the ladder: for looking at the rest when no ladder can be made.
+///
+/// # Errors
+/// As [`resolve`], for what is left.
+pub(super) fn resolve_without_ladder(flags: Flags, environment: &Environment) -> anyhow::Result<Resolved> {
+    let mut settings = Flags { model: None, tiers: None, ..flags }.settings();
+    settings.set(Setting::Tiers, Some(NO_LADDER.to_owned()));
+    resolve_settings(settings, environment, current_dir()?)
 }
 
 /// The same for settings that did not come from flags (the demo).

@@ -60,6 +60,18 @@ fn each_problem_has_a_line_with_its_fix_and_the_exit_code_is_1() {
 }
 
 #[test]
+fn without_a_ladder_all_else_is_looked_at_still_and_each_error_has_its_line() {
+    let said = ask(world(), &[("UPSHIFT_TIERS", "nobody/nothing x2 > claude-haiku-4-5 x0")]);
+    assert_eq!(said.code, 1, "{}", said.all());
+    let problems: Vec<&str> = said.out.lines().filter(|line| line.starts_with("✖ ")).collect();
+    assert!(problems.iter().any(|line| line.contains("nobody/nothing") && line.contains("→ Fix: ")), "{}", said.out);
+    assert!(problems.iter().all(|line| line.starts_with("✖ configuration: ") && line.matches("→ Fix: ").count() == 1));
+    for about in ["test command", "sandbox", "repository", "pull requests", "checks"] {
+        assert!(said.out.contains(&format!("✔ {about}: ")), "{about}: {}", said.out);
+    }
+}
+
+#[test]
 fn a_test_command_that_is_not_installed_is_a_problem() {
     let project = Project::python();
     let program = Program::with_anthropic("http://127.0.0.1:1").with("UPSHIFT_TIERS", "claude-haiku-4-5 x2");
