@@ -84,7 +84,7 @@ impl Workspace {
                 .map_err(|error| ToolError::Fatal(error.to_string()))? =>
             {
                 Err(ToolError::Refused(format!(
-                    "`{path}` is ignored by git, so it is the user's own; it cannot be changed"
+                    "`{path}` is ignored by git or no plain file, so it is the user's own; it cannot be changed"
                 )))
             }
             None if States::is_too_large(&self.root, &path).map_err(|error| ToolError::Fatal(error.to_string()))? => {

@@ -14,21 +14,23 @@ struct Run {
     said: Said,
     log: Log,
     requests: Vec<Request>,
+    /// Where the log lies.
+    _folder: tempfile::TempDir,
 }
 
 /// Runs the program on a project against a script; panics on a protocol violation.
 fn run(project: &Project, args: &[&str], script: impl FnMut(&Request) -> Scripted + Send + 'static) -> Run {
     let server = ModelServer::start(script);
     let program = Program::with_anthropic(&server.url());
-    let folder = tempfile::tempdir().expect("a folder").keep();
-    let database: PathBuf = folder.join("audit.db");
+    let folder = tempfile::tempdir().expect("a folder");
+    let database: PathBuf = folder.path().join("audit.db");
     let path = database.to_str().expect("text").to_owned();
     let mut all = vec!["run", "--audit-db", &path, "--test-command", project.test_command];
     all.extend_from_slice(args);
     let said = program.run(project.path(), &all);
     let requests = server.requests();
     server.finish();
-    Run { log: Log::open(&database), said, requests }
+    Run { log: Log::open(&database), said, requests, _folder: folder }
 }
 
 fn done() -> Scripted {

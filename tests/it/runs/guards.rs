@@ -41,6 +41,39 @@ fn a_patch_that_cannot_be_kept_is_a_warning_and_the_tree_is_restored_first() {
 }
 
 #[test]
+fn pipes_and_sockets_that_tests_leave_in_the_tree_hold_nobody_up() {
+    let project = Project::python();
+    let leave = "import os, socket; os.mkfifo('shop/pipe.py'); socket.socket(socket.AF_UNIX).bind('shop/socket.py')";
+    let command = format!("python3 -c \"{leave}\" 2>/dev/null; {}", project.test_command);
+    let mut looked = Vec::new();
+    let (send, told) = std::sync::mpsc::channel();
+    let server = ModelServer::start(move |request| {
+        looked.extend(request.tool_results().last().map(|result| result.content.clone()));
+        let call = match request.turn() {
+            0 => Say::call("read_file", json!({ "path": "shop/pipe.py" })),
+            1 => Say::call("write_file", json!({ "path": "shop/socket.py", "content": "x = 1\n" })),
+            2 => Say::call("search", json!({ "pattern": "sum" })),
+            3 => {
+                let edit = json!({ "path": "shop/cart.py", "old_text": "sum(prices) - 1", "new_text": "sum(prices)" });
+                Say::call("edit_file", edit)
+            }
+            _ => {
+                send.send(looked.clone()).expect("the test listens");
+                return done();
+            }
+        };
+        call.usage(900, 40).into()
+    });
+    let (said, _) = run(&project, &server, &["--tiers", "claude-haiku-4-5 x1", "--test-command", &command]);
+    assert_eq!(said.code, 0, "{}", said.all());
+    let looked = told.recv().expect("what the tools said");
+    assert!(looked[0].contains("`shop/pipe.py` is a device, pipe or socket, not a file"), "{looked:?}");
+    assert!(looked[1].contains("`shop/socket.py` is ignored by git or no plain file"), "{looked:?}");
+    assert!(looked[2].contains("shop/cart.py"), "{looked:?}");
+    server.finish();
+}
+
+#[test]
 fn a_run_that_cannot_go_on_says_how_to_resume_it() {
     let project = Project::python();
     let program_home = tempfile::tempdir().expect("a home");
