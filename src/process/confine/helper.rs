@@ -49,6 +49,9 @@ mod platform {
 
     /// The largest file a child may write, in bytes: images of whole systems fit, a disk is not filled by one write.
     const LARGEST_FILE: u64 = 16 << 30;
+    /// The most processes and threads where a user namespace counts them apart from the machine's; a little more than what upshift ends
+    /// a tree for, whose look comes now and then.
+    const MOST_TASKS: u64 = 4096 + 128;
     /// From this version on Landlock scopes abstract sockets and signals.
     const SCOPES: u32 = 6;
     /// From this version on Landlock keeps a child from sockets by path.
@@ -114,6 +117,10 @@ mod platform {
         lower(Resource::Core, 0);
         if policy.has(guards::SIZE) {
             lower(Resource::Fsize, LARGEST_FILE);
+        }
+        // An ordinary user's room is a user namespace of its own.
+        if policy.has(guards::PROCESSES) && policy.room.is_some() && !rustix::process::geteuid().is_root() {
+            lower(Resource::Nproc, MOST_TASKS);
         }
     }
 
