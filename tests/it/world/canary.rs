@@ -3,7 +3,6 @@
 //! It is the model key of [`super::program::Program`]: read from the environment, sent in a header. Found anywhere else, in
 //! any of the spellings below, it is a leak, whichever test was at work.
 
-use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 use std::time::SystemTime;
@@ -89,8 +88,8 @@ pub(crate) fn without_masks(output: &[u8]) -> Vec<u8> {
 }
 
 fn holds(path: &Path) -> bool {
-    // An installed package, which lies elsewhere too: thousands of files that nobody has written since.
-    let is_installed = |found: std::fs::Metadata| found.nlink() > 1 && found.modified().is_ok_and(|time| time < *BEGAN);
+    // An installed package: thousands of files that nobody has written since.
+    let is_installed = |found: std::fs::Metadata| found.modified().is_ok_and(|time| time < *BEGAN);
     if path.symlink_metadata().is_ok_and(is_installed) {
         return false;
     }
