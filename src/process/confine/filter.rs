@@ -135,11 +135,11 @@ fn by_number() -> BpfProgram {
         .chain(absent.map(|number| (bpf::JUMP_IF, number, ENOSYS)))
         .chain(number::REFUSED.into_iter().map(|number| (bpf::JUMP_IF, number, EPERM)))
         .collect();
-    let mut program = vec![bpf::instruction(bpf::LOAD, 0, bpf::NUMBER)];
+    let mut program = vec![bpf::instruction(bpf::LOAD, bpf::NUMBER)];
     for (code, number, errno) in &tests {
         // To the answer next to it, or over that to the next test.
-        program.push(sock_filter { jf: 1, ..bpf::instruction(*code, 0, *number) });
-        program.push(bpf::instruction(bpf::ANSWER, 0, bpf::ERRNO | errno));
+        program.push(sock_filter { jf: 1, ..bpf::instruction(*code, *number) });
+        program.push(bpf::instruction(bpf::ANSWER, bpf::ERRNO | errno));
     }
     program
 }
@@ -160,8 +160,8 @@ mod bpf {
     /// The answer that is an error, with its number in the lower half.
     pub(super) const ERRNO: u32 = 0x0005_0000;
 
-    pub(super) const fn instruction(code: u16, jt: u8, k: u32) -> sock_filter {
-        sock_filter { code, jt, jf: 0, k }
+    pub(super) const fn instruction(code: u16, k: u32) -> sock_filter {
+        sock_filter { code, jt: 0, jf: 0, k }
     }
 }
 
