@@ -47,17 +47,21 @@ impl Reader {
     }
 
     pub(super) fn line(&mut self, line: &str) {
-        if line.trim().is_empty() {
+        if line.bytes().all(|byte| byte.is_ascii_whitespace()) {
             self.blank += 1;
-            self.block.push("");
+            if self.keeps() {
+                self.block.push("");
+            }
             return;
         }
         let blank = std::mem::take(&mut self.blank);
         let Some(text) = line.strip_prefix("  ") else {
-            self.block.push(line);
+            if self.keeps() {
+                self.block.push(line);
+            }
             return;
         };
-        if text.trim_end() == "─" {
+        if text.strip_prefix('─').is_some_and(|rest| rest.trim_ascii_end().is_empty()) {
             self.settle();
             self.rules += 1;
             self.blank = 2;
@@ -79,6 +83,11 @@ impl Reader {
             return;
         }
         self.block.push(text);
+    }
+
+    /// Whether what stands outside of results is told: behind them, or below an exception.
+    const fn keeps(&self) -> bool {
+        self.rules > 0 || self.uncaught
     }
 
     fn result(&mut self, text: &str) {

@@ -99,7 +99,7 @@ impl Reader {
 
     /// The detailed report: `  1 test case out of 5 passed`, `    Test case "prices/simple" has passed with:`.
     fn report_line(&mut self, line: &str) -> bool {
-        let text = line.trim_start_matches(' ');
+        let text = line.unindented();
         let indent = line.len() - text.len();
         if let Some((name, rest)) = text.strip_prefix("Test case \"").and_then(|rest| rest.split_once('"')) {
             let status = if rest.holds("passed") {

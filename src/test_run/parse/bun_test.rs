@@ -23,8 +23,7 @@ pub(super) struct Reader {
 }
 
 impl Reader {
-    pub(super) const WAKE: &'static [&'static str] =
-        &["bun test v", "(pass) ", "(fail) ", " tests across ", " test across "];
+    pub(super) const WAKE: &'static [&'static str] = &["bun test v", "(pass) ", "(fail) ", " files. [", " file. ["];
 
     pub(super) fn new(budget: &Budget) -> Self {
         Self {
@@ -42,8 +41,8 @@ impl Reader {
     /// A passing test, told by its frame: nobody else need see it.
     pub(super) fn express(&mut self, line: &str) -> bool {
         let is_mine = line.starts_with("(pass) ") && line.ends_with("ms]");
-        if is_mine {
-            self.line(line);
+        if is_mine && let Some((status, name)) = result(line) {
+            self.result(status, name);
         }
         is_mine
     }
@@ -92,8 +91,9 @@ impl Reader {
 
     fn result(&mut self, status: TestStatus, name: &str) {
         self.settle_unhandled();
-        let text = self.block.take();
         self.last = self.cases.push(name, status).filter(|_| status == TestStatus::Failed);
+        let text = if self.last.is_some() { self.block.text() } else { String::new() };
+        self.block.clear();
         if self.last.is_some() {
             self.cases.explain(self.last, text.trim_end(), stack::place_of(&text));
         }
@@ -101,7 +101,7 @@ impl Reader {
 
     /// ` 1 pass`, ` 3 fail`.
     fn number(&mut self, line: &str) -> bool {
-        let Some((number, what)) = line.trim().cut_word() else { return false };
+        let Some((number, what)) = line.trim_ascii().cut_word() else { return false };
         let Ok(number) = number.parse::<u64>() else { return false };
         let of = |passed, failed, skipped, errors| Counts { total: None, passed, failed, skipped, errors };
         let number = Some(number);

@@ -52,11 +52,17 @@ impl Reader {
 
     /// A passing test, told by its frame: nobody else need see it.
     pub(super) fn express(&mut self, line: &str) -> bool {
-        let is_mine = self.recognised && self.trouble.is_none() && line.starts_with("        PASS [");
-        if is_mine {
-            self.line(line);
+        if !self.recognised || self.trouble.is_some() {
+            return false;
         }
-        is_mine
+        let Some(name) = line.strip_prefix("        PASS [").and_then(behind_time).and_then(test_name) else {
+            return false;
+        };
+        if self.open.is_some() {
+            self.text_ends();
+        }
+        self.cases.set(name, TestStatus::Passed);
+        true
     }
 
     pub(super) fn line(&mut self, line: &str) {
@@ -66,7 +72,7 @@ impl Reader {
         }
         match line.as_bytes().first() {
             Some(b' ') => {
-                if line.trim_start().starts_with("Nextest run ID") {
+                if line.unindented().starts_with("Nextest run ID") {
                     self.recognised = true;
                 } else if let Some((words, rest)) = status_line(line) {
                     self.status(words, rest);
@@ -205,28 +211,31 @@ impl Reader {
 
 /// `        FAIL [   0.004s] ( 2/19) money ledger::tests::x` → `FAIL`, ` ( 2/19) money …`.
 fn status_line(line: &str) -> Option<(&str, &str)> {
-    let (words, rest) = line.split_once('[')?;
-    let (time, rest) = rest.split_once(']')?;
-    let time = time.trim().trim_start_matches('>').trim();
-    let seconds = time.strip_suffix('s')?;
-    if seconds.is_empty() || !seconds.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.') {
-        return None;
-    }
-    let words = words.trim();
+    let (words, rest) = line.cut("[")?;
+    let rest = behind_time(rest)?;
+    let words = words.trim_ascii();
     let is_status =
         words.chars().all(|one| one.is_ascii_uppercase() || one.is_ascii_digit() || matches!(one, ' ' | '/' | '-'));
     (is_status || words == "Summary").then_some((words, rest))
 }
 
+/// What stands behind `   0.004s]` and `>60.000s]`.
+fn behind_time(text: &str) -> Option<&str> {
+    let (time, rest) = text.cut("]")?;
+    let seconds = time.trim_ascii().trim_start_matches('>').trim_ascii_start().strip_suffix('s')?;
+    let is_number = !seconds.is_empty() && seconds.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
+    is_number.then_some(rest)
+}
+
 /// The name behind the time and the count.
 fn test_name(rest: &str) -> Option<&str> {
-    let rest = rest.trim_start();
+    let rest = rest.trim_ascii_start();
     let name = match rest.strip_prefix('(') {
         Some(count) => count.cut(") ").map(|(_, name)| name)?,
         None => rest,
     };
-    let name = name.trim();
-    name.contains(' ').then_some(name)
+    let name = name.trim_ascii();
+    name.cut_word().is_some().then_some(name)
 }
 
 /// The output without libtest's frame around a single test.

@@ -69,6 +69,23 @@ impl Reader {
         }
     }
 
+    /// The beginning of a test, or one that passed: nobody else need see it.
+    pub(super) fn express(&mut self, line: &str) -> bool {
+        if !self.recognised || self.listing {
+            return false;
+        }
+        let text = line.unindented();
+        match text.as_bytes().first() {
+            Some(b'S') if text.len() < line.len() && is_start(text) => self.started(),
+            Some(b'0'..=b'9') if line.ends_with(" sec") => match result_line(text) {
+                Some((number, result)) if result.status == TestStatus::Passed => self.result(number, &result),
+                _ => return false,
+            },
+            _ => return false,
+        }
+        true
+    }
+
     pub(super) fn line(&mut self, line: &str) {
         if line.starts_with("Test project ") || line.starts_with("Internal ctest changing into directory: ") {
             self.recognised = true;
@@ -79,7 +96,7 @@ impl Reader {
         }
         let text = line.trim_start_matches([' ', '\t']);
         if let Some((number, result)) = result_line(text) {
-            self.result(number, result);
+            self.result(number, &result);
             return;
         }
         if self.listing {
@@ -94,9 +111,8 @@ impl Reader {
         if known {
             return;
         }
-        if text.starts_with("Start ") && text.holds(": ") && line.starts_with(' ') {
-            self.settle();
-            self.words.clear();
+        if line.starts_with(' ') && is_start(text) {
+            self.started();
             return;
         }
         if self.open.is_some() { self.block.push(line) } else { self.words.push(line) }
@@ -115,16 +131,22 @@ impl Reader {
         }
     }
 
-    fn result(&mut self, number: u64, result: TestResult<'_>) {
+    fn started(&mut self) {
+        self.settle();
+        self.words.clear();
+    }
+
+    fn result(&mut self, number: u64, result: &TestResult<'_>) {
         self.settle();
         self.recognised = true;
         let at = self.cases.set(result.name, result.status);
-        let output = self.running.remove(&number);
-        let words = self.words.take();
+        let output = if self.running.is_empty() { None } else { self.running.remove(&number) };
         if result.status != TestStatus::Failed {
+            self.words.clear();
             self.disabled += u64::from(result.detail.holds("(Disabled)"));
             return;
         }
+        let words = self.words.take();
         let known = at.and_then(|at| self.cases.get(at)).is_some_and(|test| !test.message.is_empty());
         if !known {
             self.block.push(result.detail);
@@ -210,10 +232,12 @@ impl Reader {
     }
 
     fn settle(&mut self) {
+        let Some(at) = self.open.take() else {
+            self.block.clear();
+            return;
+        };
         let text = self.block.take();
-        if let Some(at) = self.open.take() {
-            self.cases.explain(Some(at), &text, stack::place_of(&text));
-        }
+        self.cases.explain(Some(at), &text, stack::place_of(&text));
     }
 
     pub(super) fn finish(mut self, exit: Option<Exit>) -> Option<Findings> {
@@ -258,17 +282,15 @@ struct TestResult<'a> {
 
 /// ` 1/14 Test  #1: sums ........***Failed    0.00 sec`, without its indentation.
 fn result_line(text: &str) -> Option<(u64, TestResult<'_>)> {
-    let rest = match text.cut_word() {
-        Some((count, rest)) if count.split_once('/').is_some_and(|(a, b)| is_number(a) && is_number(b)) => rest,
-        _ => text,
-    };
+    let rest = behind_count(text).unwrap_or(text);
     let rest = rest.strip_prefix("Test ")?.trim_start().strip_prefix('#')?;
     let (number, rest) = rest.cut(": ")?;
     let number = number.trim().parse().ok()?;
     // A name may have dots itself; the filling is the last run of three or more.
     let end = rest.seek_last("...")?;
     let (head, detail) = rest.split_at_checked(end + 3)?;
-    let name = head.trim_end_matches('.').trim_end();
+    let dots = head.bytes().rev().take_while(|byte| *byte == b'.').count();
+    let name = head.get(..head.len() - dots)?.trim_ascii_end();
     let status = if detail.trim_start().starts_with("Passed") {
         TestStatus::Passed
     } else if detail.holds("***Skipped") || detail.holds("(Disabled)") {
@@ -281,6 +303,16 @@ fn result_line(text: &str) -> Option<(u64, TestResult<'_>)> {
     Some((number, TestResult { name, status, detail: detail.trim_start_matches('*').trim() }))
 }
 
-fn is_number(text: &str) -> bool {
-    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
+/// `Start  1: sums`, without its indentation.
+fn is_start(text: &str) -> bool {
+    text.starts_with("Start ") && text.holds(": ")
+}
+
+/// What stands behind ` 1/14 `, without its indentation.
+fn behind_count(text: &str) -> Option<&str> {
+    let digits = |text: &str| text.bytes().take_while(u8::is_ascii_digit).count();
+    let at = digits(text);
+    let rest = text.get(at..)?.strip_prefix('/').filter(|_| at > 0)?;
+    let total = digits(rest);
+    rest.get(total..)?.strip_prefix(' ').filter(|_| total > 0)
 }

@@ -1,16 +1,24 @@
 //! Reads JSON documents out of a log, of any size: one line that is a whole object, or one printed over many lines.
 //!
 //! A report is a list of tests with a few words around it. The elements of the lists that a reader names are handed on
-//! one at a time and forgotten; what is left is the document's skeleton, with those lists empty. Long texts are cut and
-//! other long values are left out, so that memory does not grow with the document.
+//! one at a time and forgotten; what is left is the document's skeleton, with those lists empty. Long texts are cut,
+//! long values and what is too much of an object are left out, so that memory does not grow with the document and what is
+//! too long costs only itself.
 //!
-//! Invariant: at most [`LONGEST`] bytes of a document are held, and what is handed on is valid JSON when the document is.
+//! What is kept of a line is copied in runs as long as possible; an element that stands in one line whole is handed on
+//! from there.
+//!
+//! Invariant: at most [`LONGEST_OBJECT`] and [`LONGEST_VALUE`] for each of [`MOST_LEVELS`] objects are held beside the
+//! line, and what is handed on is valid JSON when the document is.
 
 #[cfg(test)]
 mod tests;
 
-/// The longest element or skeleton that is kept; each is parsed in one piece.
-const LONGEST: usize = 8 * 1024 * 1024;
+use super::findings::{Cases, Problems};
+use crate::domain::test_report::{RunKind, TestCase, TestStatus};
+
+/// The most that is kept of the members of one object that is taken apart: what follows them is left out.
+const LONGEST_OBJECT: usize = 2 * 1024 * 1024;
 /// The most of one text that is kept: no message of a test is longer.
 const LONGEST_TEXT: usize = 32 * 1024;
 /// The most of one value that is no named list: coverage reports stand in some documents.
@@ -23,6 +31,8 @@ const DIGITS: usize = 4;
 const DEEPEST: u32 = 127;
 /// How many lists of lists are taken apart.
 const MOST_LEVELS: usize = 4;
+/// What stands for a value that is left out.
+const NOTHING: &str = "null";
 
 /// A part of a document, as JSON.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -31,8 +41,59 @@ pub(super) enum Part<'a> {
     Begin,
     /// An element of the list of this name.
     Element(&'static str, &'a str),
+    /// Of the element of this list that is handed on next, members or the whole were too long and left out.
+    LeftOut(&'static str),
     /// The document itself, without those elements: the last part.
     Whole(&'a str),
+}
+
+/// Keeps account of the elements of which something was left out.
+#[derive(Debug, Default)]
+pub(super) struct LeftOut {
+    /// The element that comes next is one.
+    next: bool,
+    /// How many did not even name their test.
+    unnamed: u64,
+}
+
+impl LeftOut {
+    /// Takes note of [`Part::LeftOut`].
+    pub(super) const fn announce(&mut self) {
+        self.next = true;
+    }
+
+    /// The element was read; the tests from `before` on are its.
+    pub(super) fn element(&mut self, cases: &mut Cases, before: usize) {
+        if !std::mem::take(&mut self.next) {
+            return;
+        }
+        match before..cases.len() {
+            named if named.is_empty() => self.unnamed += 1,
+            named => {
+                for at in named {
+                    let fails = |test: &TestCase| matches!(test.status, TestStatus::Failed | TestStatus::Error);
+                    let at = cases.get(at).is_some_and(fails).then_some(at);
+                    cases.explain(
+                        at,
+                        "[… the report says more of this test than is read: parts were left out …]",
+                        None,
+                    );
+                }
+            }
+        }
+    }
+
+    /// Says in the report what no test can say.
+    pub(super) fn tell(&self, problems: &mut Problems) {
+        if self.unnamed > 0 {
+            let text = format!(
+                "{} of the report's entries are too long to be read and were left out: an entry may have {} MB",
+                self.unnamed,
+                LONGEST_OBJECT >> 20
+            );
+            problems.push(RunKind::Tests, &text, None);
+        }
+    }
 }
 
 /// A collector for one reader.
@@ -44,6 +105,8 @@ pub(super) struct JsonDocument {
     /// The last line may have been cut: a text may go on in the next.
     was_cut: bool,
     text: String,
+    /// From where on the line is kept and not copied yet.
+    from: usize,
     /// How many braces and brackets are open, and which of them are braces.
     depth: u32,
     braces: u128,
@@ -51,8 +114,8 @@ pub(super) struct JsonDocument {
     wants_key: bool,
     wants_colon: bool,
     string: Option<Text>,
-    /// Where the last text stands: a list's name, perhaps.
-    last: usize,
+    /// The list that the last key names.
+    named: Option<&'static str>,
     /// The objects that are taken apart, the document itself first.
     levels: Vec<Level>,
     /// A value is being left out.
@@ -62,6 +125,8 @@ pub(super) struct JsonDocument {
 /// A text that is being read.
 #[derive(Debug, Clone, Copy, Default)]
 struct Text {
+    /// Where it stands, its quote included, in what is kept.
+    start: usize,
     /// How much of it is kept.
     kept: usize,
     /// A backslash was the last byte.
@@ -73,13 +138,26 @@ struct Text {
 
 /// An object that is taken apart.
 #[derive(Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "each is one independent observation")]
 struct Level {
     /// The depth inside it.
     depth: u32,
+    /// Where it begins, behind its brace.
+    start: usize,
+    /// Where its last member that is whole ends.
+    member: usize,
     /// Where its last value begins.
     value: usize,
     /// The list in it that is open, and where its element begins.
     list: Option<(&'static str, usize)>,
+    /// Nothing more is kept of it.
+    full: bool,
+    /// Something of it was left out.
+    lost: bool,
+    /// Something was left out of the element of its list.
+    torn: bool,
+    /// The element of its list is an object, which is over.
+    done: bool,
 }
 
 impl JsonDocument {
@@ -90,12 +168,13 @@ impl JsonDocument {
             open: false,
             was_cut: false,
             text: String::new(),
+            from: 0,
             depth: 0,
             braces: 0,
             wants_key: false,
             wants_colon: false,
             string: None,
-            last: 0,
+            named: None,
             levels: Vec::new(),
             skips: false,
         }
@@ -143,15 +222,19 @@ impl JsonDocument {
 
     /// Reads on; says whether the document ended, or nothing when it is none.
     fn read(&mut self, line: &str, on: &mut dyn FnMut(Part<'_>)) -> Option<bool> {
+        let bytes = line.as_bytes();
+        self.from = 0;
         let mut at = 0;
-        while at < line.len() {
-            if let Some(mut text) = self.string {
-                at = self.read_text(line, at, &mut text)?;
+        while let Some(&byte) = bytes.get(at) {
+            if let Some(text) = self.string {
+                at = self.read_text(line, at, text)?;
+                self.keep_short(line, at);
                 continue;
             }
-            let byte = *line.as_bytes().get(at)?;
-            at += 1;
             if byte.is_ascii_whitespace() {
+                self.flush(line, at);
+                at += bytes.get(at..)?.iter().take_while(|byte| byte.is_ascii_whitespace()).count();
+                self.from = at;
                 continue;
             }
             if self.wants_key && !matches!(byte, b'"' | b'}') {
@@ -162,23 +245,63 @@ impl JsonDocument {
             }
             self.wants_colon = self.wants_key && byte == b'"';
             self.wants_key = false;
-            if self.byte(byte, on)? {
-                return Some(true);
+            match byte {
+                b'"' => at = self.begin_text(line, at),
+                b'0'..=b'9' | b'-' | b'+' | b'.' | b'a'..=b'z' | b'E' => at += 1,
+                _ if self.byte(line, at, byte, on)? => return Some(true),
+                _ => at += 1,
             }
-            self.keep_short()?;
+            self.keep_short(line, at);
         }
+        self.flush(line, at);
         Some(false)
     }
 
+    /// Whether what is read now is not kept.
+    #[inline]
+    fn drops(&self) -> bool {
+        self.skips || self.string.is_some_and(|text| text.cut)
+    }
+
+    /// Where in what is kept of the document the place `at` of the line stands.
+    #[inline]
+    fn here(&self, at: usize) -> usize {
+        if self.drops() { self.text.len() } else { self.text.len() + at.saturating_sub(self.from) }
+    }
+
+    /// Copies what is kept of the line up to `at`.
+    fn flush(&mut self, line: &str, at: usize) {
+        if !self.drops() {
+            self.text.push_str(line.get(self.from..at).unwrap_or_default());
+        }
+        self.from = at;
+    }
+
+    /// Begins a text with the quote at `at`, and ends it, too, when it is short and plain; returns where it is read on.
+    fn begin_text(&mut self, line: &str, at: usize) -> usize {
+        let start = self.here(at);
+        let rest = line.as_bytes().get(at + 1..).unwrap_or_default();
+        let length = plain_length(rest);
+        if length > LONGEST_TEXT || rest.get(length) != Some(&b'"') {
+            self.string = Some(Text { start, ..Text::default() });
+            return at + 1;
+        }
+        let end = at + 1 + length + 1;
+        if self.wants_colon {
+            self.named = self.list_named(line, end, start);
+        }
+        end
+    }
+
     /// Reads a text from `at` on, to its end or the line's; returns where that is.
-    fn read_text(&mut self, line: &str, mut at: usize, text: &mut Text) -> Option<usize> {
+    fn read_text(&mut self, line: &str, at: usize, mut text: Text) -> Option<usize> {
         let rest = line.get(at..)?;
         if text.escaped {
             let length = rest.chars().next()?.len_utf8();
             text.escaped = false;
             text.digits = if rest.starts_with('u') { DIGITS } else { 0 };
-            self.keep(rest.get(..length)?, text);
-            self.string = Some(*text);
+            text.kept += length;
+            self.string = Some(text);
             return Some(at + length);
         }
         if text.digits > 0 {
@@ -186,46 +309,44 @@ impl JsonDocument {
             if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_hexdigit()) {
                 return None;
             }
-            self.keep(digits, text);
+            text.kept += digits.len();
             text.digits -= digits.len();
-            self.string = Some(*text);
+            self.string = Some(text);
             return Some(at + digits.len());
         }
-        let end = memchr::memchr2(b'"', b'\\', rest.as_bytes()).unwrap_or(rest.len());
+        let length = plain_length(rest.as_bytes());
+        let end = at + length;
         let room = LONGEST_TEXT.saturating_sub(text.kept);
-        let plain = rest.get(..end)?;
-        self.keep(plain.get(..plain.floor_char_boundary(room))?, text);
-        text.cut |= room < plain.len();
-        at += end;
-        self.string = Some(*text);
-        match rest.as_bytes().get(end) {
+        text.kept += length;
+        if room < length && !text.cut {
+            self.flush(line, at + rest.floor_char_boundary(room));
+            text.cut = true;
+        }
+        match rest.as_bytes().get(length) {
             Some(b'"') => {
-                self.put("\"");
+                if text.cut {
+                    self.from = end;
+                }
                 self.string = None;
-                at += 1;
+                if self.wants_colon {
+                    self.named = self.list_named(line, end + 1, text.start);
+                }
+                return Some(end + 1);
             }
             Some(_) => {
                 // An escape is kept whole or not at all; nor is a pair of them torn.
                 if text.kept >= LONGEST_TEXT && !text.cut {
+                    self.flush(line, end);
                     text.cut = true;
                     self.drop_half_pair();
                 }
-                self.keep("\\", text);
+                text.kept += 1;
                 text.escaped = true;
-                self.string = Some(*text);
-                at += 1;
             }
             None => {}
         }
-        Some(at)
-    }
-
-    /// Keeps a piece of a text, unless the text was cut before.
-    fn keep(&mut self, piece: &str, text: &mut Text) {
-        if !text.cut {
-            text.kept += piece.len();
-            self.put(piece);
-        }
+        self.string = Some(text);
+        Some(end + usize::from(text.escaped))
     }
 
     /// Takes the first half of a pair of escapes (`\ud83d`) off the end.
@@ -238,46 +359,38 @@ impl JsonDocument {
         });
         // Behind an escaped backslash these are letters.
         let slashes = self.text.bytes().rev().skip(HALF - 1).take_while(|byte| *byte == b'\\').count();
-        if is_half && slashes % 2 == 1 {
+        if is_half && slashes % 2 == 1 && !self.skips {
             self.text.truncate(start);
         }
     }
 
-    fn put(&mut self, piece: &str) {
-        if !self.skips {
-            self.text.push_str(piece);
-        }
+    /// The list that the key which began at `start` and ends at `end` of the line names, where it is one's that is taken apart.
+    fn list_named(&mut self, line: &str, end: usize, start: usize) -> Option<&'static str> {
+        self.levels.last().filter(|level| level.depth == self.depth && !self.skips)?;
+        let key = if let Some(offset) = start.checked_sub(self.text.len()) {
+            line.get(self.from + offset..end)?
+        } else {
+            self.flush(line, end);
+            self.text.get(start..)?
+        };
+        let name = key.strip_prefix('"')?.strip_suffix('"')?;
+        self.lists.iter().copied().find(|list| *list == name)
     }
 
-    /// Takes a byte outside of texts; says whether the document ended, or nothing when it is none.
-    fn byte(&mut self, byte: u8, on: &mut dyn FnMut(Part<'_>)) -> Option<bool> {
+    /// Takes the byte at `at` outside of texts; says whether the document ended, or nothing when it is none.
+    fn byte(&mut self, line: &str, at: usize, byte: u8, on: &mut dyn FnMut(Part<'_>)) -> Option<bool> {
         match byte {
-            b'"' => {
-                self.last = self.text.len();
-                self.put("\"");
-                self.string = Some(Text::default());
-            }
-            b'{' | b'[' => self.opens(byte)?,
-            b'}' | b']' => return self.closes(byte, on),
+            b'{' | b'[' => self.opens(byte, at + 1)?,
+            b'}' | b']' => return self.closes(line, at, byte, on),
             b',' => {
-                self.value_ends();
+                self.value_ends(at);
                 self.wants_key = self.in_braces();
-                if !self.element_ends(on) {
-                    self.put(",");
+                if self.element_ends(line, at, on) || self.member_ends(line, at) {
+                    self.from = at + 1;
                 }
+                self.value_begins(at + 1);
             }
-            b':' => {
-                self.put(":");
-                let (depth, here) = (self.depth, self.text.len());
-                if let Some(level) = self.levels.last_mut().filter(|level| level.depth == depth) {
-                    level.value = here;
-                }
-            }
-            b'0'..=b'9' | b'-' | b'+' | b'.' | b'a'..=b'z' | b'E' => {
-                if !self.skips {
-                    self.text.push(char::from(byte));
-                }
-            }
+            b':' => self.value_begins(at + 1),
             _ => return None,
         }
         Some(false)
@@ -287,86 +400,167 @@ impl JsonDocument {
         self.braces & 1 == 1
     }
 
-    fn opens(&mut self, byte: u8) -> Option<()> {
+    /// A member's key, or its value, begins at `at` of the line when it is one of an object that is taken apart.
+    #[inline]
+    fn value_begins(&mut self, at: usize) {
+        let (depth, here) = (self.depth, self.here(at));
+        if let Some(level) = self.levels.last_mut().filter(|level| level.depth == depth) {
+            level.value = here;
+        }
+    }
+
+    /// A brace or bracket opens, behind which `at` stands.
+    fn opens(&mut self, byte: u8, at: usize) -> Option<()> {
         if self.depth >= DEEPEST {
             return None;
         }
-        let list = self.list_named(byte);
+        let named = self.named.take();
+        let list = named.filter(|_| {
+            byte == b'[' && !self.skips && self.levels.last().is_some_and(|level| level.depth == self.depth)
+        });
         let is_element =
             self.levels.last().map_or(self.depth == 0, |level| level.list.is_some() && self.depth == level.depth + 1);
-        self.put(if byte == b'{' { "{" } else { "[" });
         self.depth += 1;
         self.braces = self.braces << 1 | u128::from(byte == b'{');
         self.wants_key = byte == b'{';
-        let (depth, here) = (self.depth, self.text.len());
+        let (depth, here) = (self.depth, self.here(at));
         if let Some(name) = list
             && let Some(level) = self.levels.last_mut()
         {
             level.list = Some((name, here));
         } else if byte == b'{' && is_element && !self.skips && self.levels.len() < MOST_LEVELS {
-            self.levels.push(Level { depth, value: here, list: None });
+            self.levels.push(Level {
+                depth,
+                start: here,
+                member: here,
+                value: here,
+                list: None,
+                full: false,
+                lost: false,
+                torn: false,
+                done: false,
+            });
         }
         Some(())
     }
 
-    /// The list that begins with this bracket, if it is one that is taken apart.
-    fn list_named(&self, byte: u8) -> Option<&'static str> {
-        let level = self.levels.last().filter(|level| level.depth == self.depth && byte == b'[' && !self.skips)?;
-        let name = self.text.get(self.last..level.value)?.strip_suffix(':')?.trim_matches('"');
-        self.lists.iter().copied().find(|list| *list == name)
-    }
-
-    fn closes(&mut self, byte: u8, on: &mut dyn FnMut(Part<'_>)) -> Option<bool> {
+    /// The brace or bracket at `at` closes.
+    fn closes(&mut self, line: &str, at: usize, byte: u8, on: &mut dyn FnMut(Part<'_>)) -> Option<bool> {
         if self.in_braces() != (byte == b'}') {
             return None;
         }
-        self.value_ends();
-        self.element_ends(on);
+        self.value_ends(at);
+        if !self.element_ends(line, at, on) {
+            self.member_ends(line, at);
+        }
         let depth = self.depth;
         if let Some(level) = self.levels.last_mut().filter(|level| level.list.is_some() && level.depth + 1 == depth) {
             level.list = None;
-        } else if self.levels.last().is_some_and(|level| level.depth == depth) {
-            self.levels.pop();
+        } else if let Some(level) = self.levels.pop_if(|level| level.depth == depth)
+            && let Some(outer) = self.levels.last_mut()
+        {
+            outer.torn |= level.lost;
+            outer.done = true;
         }
-        self.put(if byte == b'}' { "}" } else { "]" });
         self.depth -= 1;
         self.braces >>= 1;
         if self.depth == 0 {
+            self.flush(line, at + 1);
             on(Part::Whole(&self.text));
         }
         Some(self.depth == 0)
     }
 
     /// Ends a value that was left out, when this is its end.
-    fn value_ends(&mut self) {
-        if self.skips && self.levels.last().is_some_and(|level| level.depth == self.depth) {
+    #[inline]
+    fn value_ends(&mut self, at: usize) {
+        let is_end = |level: &Level| self.depth == level.depth + u32::from(level.list.is_some());
+        if self.skips && self.levels.last().is_some_and(is_end) {
             self.skips = false;
+            self.from = at;
         }
     }
 
-    /// Hands on the element of a list that ends here; says whether there is such a list.
-    fn element_ends(&mut self, on: &mut dyn FnMut(Part<'_>)) -> bool {
-        let Some(level) = self.levels.last().filter(|level| level.depth + 1 == self.depth) else { return false };
-        let Some((name, start)) = level.list else { return false };
-        if let Some(element) = self.text.get(start..).filter(|element| !element.is_empty()) {
-            on(Part::Element(name, element));
+    /// Ends a member of an object that is taken apart; says whether it is dropped, because there are too many.
+    #[inline]
+    fn member_ends(&mut self, line: &str, at: usize) -> bool {
+        let (depth, here) = (self.depth, self.here(at));
+        let Some(level) = self.levels.last_mut().filter(|level| level.depth == depth && !self.skips) else {
+            return false;
+        };
+        if !level.full {
+            level.member = here;
+            return false;
         }
-        self.text.truncate(start);
+        let end = level.member;
+        self.flush(line, at);
+        self.text.truncate(end);
         true
     }
 
-    /// Leaves out a value that is too long, and gives up a document that is too long all the same.
-    fn keep_short(&mut self) -> Option<()> {
-        let (depth, long) = (self.depth, self.text.len());
-        if let Some(level) = self.levels.last()
-            && level.list.is_none()
-            && depth > level.depth
-            && long - level.value.min(long) > LONGEST_VALUE
-        {
-            self.text.truncate(level.value);
-            self.text.push_str("null");
-            self.skips = true;
+    /// Hands on the element of a list that ends here; says whether there is such a list.
+    #[inline]
+    fn element_ends(&mut self, line: &str, at: usize, on: &mut dyn FnMut(Part<'_>)) -> bool {
+        let depth = self.depth;
+        let Some(level) = self.levels.last_mut().filter(|level| level.depth + 1 == depth) else { return false };
+        let Some((name, start)) = level.list else { return false };
+        level.done = false;
+        if std::mem::take(&mut level.torn) {
+            on(Part::LeftOut(name));
         }
-        (self.text.len() <= LONGEST).then_some(())
+        // Whole in this line, or begun in an earlier one.
+        let element = if let Some(offset) = start.checked_sub(self.text.len()) {
+            let begins = self.from + offset;
+            self.flush(line, begins);
+            line.get(begins..at)
+        } else {
+            self.flush(line, at);
+            self.text.get(start..)
+        };
+        if let Some(element) = element.filter(|element| !element.is_empty()) {
+            on(Part::Element(name, element));
+        }
+        self.text.truncate(start);
+        self.from = at;
+        true
     }
+
+    /// Leaves out a value that is too long, and what follows in an object that has too much.
+    #[inline]
+    fn keep_short(&mut self, line: &str, at: usize) {
+        if self.text.len() + at.saturating_sub(self.from) > LONGEST_VALUE && !self.drops() {
+            self.shorten(line, at);
+        }
+    }
+
+    fn shorten(&mut self, line: &str, at: usize) {
+        let here = self.here(at);
+        let Some(level) = self.levels.last_mut().filter(|level| !level.done) else { return };
+        let begins = level.list.map_or(level.value, |(_, start)| start);
+        if here.saturating_sub(begins) > LONGEST_VALUE {
+            match level.list {
+                Some(_) => level.torn = true,
+                None => level.lost = true,
+            }
+            self.flush(line, at);
+            self.text.truncate(begins);
+            self.text.push_str(NOTHING);
+            self.skips = true;
+        } else if level.list.is_none() && here.saturating_sub(level.start) > LONGEST_OBJECT {
+            level.full = true;
+            level.lost = true;
+        }
+    }
+}
+
+/// How much of a text is neither its end nor an escape. Most texts are shorter than what a search costs.
+fn plain_length(bytes: &[u8]) -> usize {
+    const NEAR: usize = 16;
+    let is_plain = |byte: &&u8| !matches!(byte, b'"' | b'\\');
+    let near = bytes.iter().take(NEAR).take_while(is_plain).count();
+    if near < NEAR {
+        return near;
+    }
+    let rest = bytes.get(NEAR..).unwrap_or_default();
+    NEAR + memchr::memchr2(b'"', b'\\', rest).unwrap_or(rest.len())
 }

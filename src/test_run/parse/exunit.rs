@@ -17,6 +17,8 @@ pub(super) struct Reader {
     problems: Problems,
     number: u64,
     module: String,
+    /// Scratch for a test's full name.
+    full: String,
     open: Option<usize>,
     block: Block,
     /// A compiler's or mix's complaint is being read.
@@ -47,6 +49,7 @@ impl Reader {
             problems: Problems::new(budget),
             number: 0,
             module: String::new(),
+            full: String::new(),
             open: None,
             block: Block::default(),
             trouble: None,
@@ -58,9 +61,10 @@ impl Reader {
 
     /// A passing test, told by its frame: nobody else need see it.
     pub(super) fn express(&mut self, line: &str) -> bool {
-        let is_mine = line.starts_with("  * test ") && line.ends_with(']');
+        let is_mine = !self.ending && line.starts_with("  * test ") && line.ends_with(']');
         if is_mine {
-            self.line(line);
+            self.settle();
+            self.traced(line);
         }
         is_mine
     }
@@ -89,7 +93,7 @@ impl Reader {
             self.block.push(line);
             return;
         }
-        let indent = line.len() - line.trim_start_matches(' ').len();
+        let indent = line.len() - line.unindented().len();
         if self.open.is_some() || self.trouble.is_some() {
             if indent >= INDENT || line.trim().is_empty() || (self.trouble.is_some() && indent > 0) {
                 self.block.push(line.get(INDENT.min(indent)..).unwrap_or_default());
@@ -126,8 +130,12 @@ impl Reader {
             _ if result.ends_with("ms)") => TestStatus::Passed,
             _ => return,
         };
-        let full = format!("{name} ({})", self.module);
-        self.cases.set(&full, status);
+        let full = &mut self.full;
+        full.clear();
+        for part in [name, " (", &self.module, ")"] {
+            full.push_str(part);
+        }
+        self.cases.set(full, status);
     }
 
     /// `8 tests, 6 failures, 1 skipped`, `2 doctests, 3 tests, 0 failures`.
@@ -160,6 +168,10 @@ impl Reader {
     }
 
     fn settle(&mut self) {
+        if self.open.is_none() && self.trouble.is_none() {
+            self.block.clear();
+            return;
+        }
         let text = self.block.take();
         let text = text.trim_end();
         if let Some(at) = self.open.take() {

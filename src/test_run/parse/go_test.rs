@@ -157,7 +157,7 @@ impl Reader {
 
     /// `    --- FAIL: TestTable/negative (0.00s)`.
     fn result_line(&mut self, line: &str) -> bool {
-        let text = line.trim_start_matches(' ');
+        let text = line.unindented();
         let indent = line.len() - text.len();
         let Some(rest) = text.strip_prefix("--- ") else { return false };
         if !indent.is_multiple_of(LEVEL) {
@@ -315,7 +315,7 @@ impl Reader {
             self.words.push(line);
             return;
         };
-        let indent = line.len() - line.trim_start_matches(' ').len();
+        let indent = line.len() - line.unindented().len();
         if indent >= last.indent + LEVEL || line.is_empty() || in_example {
             last.bare = false;
             self.block.push(line);

@@ -5,7 +5,7 @@
 
 use serde::Deserialize;
 
-use super::document::{JsonDocument, Part};
+use super::document::{JsonDocument, LeftOut, Part};
 use super::findings::{Block, Budget, Cases, Counts, Findings, Problems};
 use super::{place, stack};
 use crate::domain::test_report::{RunKind, TestStatus};
@@ -26,8 +26,10 @@ pub(super) struct Reader {
     /// The tests of a JSON report that has not ended.
     read: Cases,
     report: Option<(Cases, Numbers)>,
+    left_out: LeftOut,
     budget: Budget,
-    running: Option<String>,
+    /// The test that began and has not ended; empty when there is none.
+    running: String,
     block: Block,
     /// Behind the last `[==========]`: lists of names.
     ended: bool,
@@ -86,8 +88,9 @@ impl Reader {
             document: JsonDocument::new(&[SUITES, TESTS]),
             read: Cases::new(budget),
             report: None,
+            left_out: LeftOut::default(),
             budget: budget.clone(),
-            running: None,
+            running: String::new(),
             block: Block::default(),
             ended: false,
             ran: None,
@@ -104,11 +107,17 @@ impl Reader {
 
     /// A passing test, told by its frame: nobody else need see it.
     pub(super) fn express(&mut self, line: &str) -> bool {
-        let is_mine = line.starts_with("[       OK ] ") || line.starts_with("[ RUN      ] ");
-        if is_mine {
-            self.line(line);
+        if self.document.is_open() {
+            return false;
         }
-        is_mine
+        if let Some(name) = line.strip_prefix("[       OK ] ") {
+            self.result(name, TestStatus::Passed);
+        } else if let Some(name) = line.strip_prefix("[ RUN      ] ") {
+            self.runs(name);
+        } else {
+            return false;
+        }
+        true
     }
 
     pub(super) fn line(&mut self, line: &str) {
@@ -155,11 +164,7 @@ impl Reader {
                 self.block.clear();
             }
             "----------" => self.block.clear(),
-            "RUN" => {
-                self.recognised = true;
-                self.block.clear();
-                self.running = Some(rest.trim_end().to_owned());
-            }
+            "RUN" => self.runs(rest),
             "OK" => self.result(rest, TestStatus::Passed),
             "FAILED" | "SKIPPED" | "ERROR" if self.ended => {
                 if let Some(number) = listed(rest) {
@@ -182,18 +187,25 @@ impl Reader {
         true
     }
 
+    fn runs(&mut self, name: &str) {
+        self.recognised = true;
+        self.block.clear();
+        name.trim_end().clone_into(&mut self.running);
+    }
+
     /// `Typed/1.IsSmall, where TypeParam = int (0 ms)`.
     fn result(&mut self, rest: &str, status: TestStatus) {
         let name = rest.cut_last(" (").filter(|(_, time)| time.ends_with(" ms)")).map_or(rest, |(name, _)| name);
         let name = name.cut(", where ").map_or(name, |(name, _)| name).trim_end();
-        if self.running.as_ref().is_some_and(|running| running != name) {
+        if !self.running.is_empty() && self.running != name {
             // A test printed a line that looks like a result.
             self.block.push(rest);
             return;
         }
-        self.running = None;
+        self.running.clear();
         self.recognised = true;
-        let text = self.block.take();
+        let text = if status == TestStatus::Passed { String::new() } else { self.block.text() };
+        self.block.clear();
         let name = if self.busted { name.cut(": ").map_or(name, |(_, name)| name) } else { name };
         let at = self.cases.push(name, status);
         if matches!(status, TestStatus::Failed | TestStatus::Error) {
@@ -204,16 +216,20 @@ impl Reader {
     /// Takes a line of a JSON report.
     fn json(&mut self, line: &str) -> bool {
         let (read, report, budget) = (&mut self.read, &mut self.report, &self.budget);
+        let left_out = &mut self.left_out;
         self.document.line(line, &mut |part| match part {
             Part::Begin => {
                 if !read.is_empty() {
                     *read = Cases::new(budget);
                 }
             }
+            Part::LeftOut(_) => left_out.announce(),
             Part::Element(TESTS, text) => {
+                let before = read.len();
                 if let Ok(test) = serde_json::from_str(text) {
                     reported(&test, read);
                 }
+                left_out.element(read, before);
             }
             Part::Element(..) => {}
             Part::Whole(text) => {
@@ -228,15 +244,17 @@ impl Reader {
 
     pub(super) fn finish(mut self, _exit: Option<Exit>) -> Option<Findings> {
         if let Some((cases, numbers)) = self.report {
-            return Some(from_report(cases, &numbers));
+            self.left_out.tell(&mut self.problems);
+            let problems = self.problems.into_list();
+            return Some(Findings { problems, ..from_report(cases, &numbers) });
         }
         if !self.recognised {
             return None;
         }
         let mut findings = Findings::new(if self.busted { "busted" } else { FRAMEWORK });
-        findings.finished = self.ran.is_some() && self.running.is_none() && self.ended;
-        if let Some(name) = &self.running {
-            let text = format!("{name} did not end\n{}", self.block.take());
+        findings.finished = self.ran.is_some() && self.running.is_empty() && self.ended;
+        if !self.running.is_empty() {
+            let text = format!("{} did not end\n{}", self.running, self.block.take());
             self.problems.push(RunKind::Crash, &text, stack::place_of(&text));
         }
         if findings.finished

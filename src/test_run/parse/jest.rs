@@ -94,7 +94,7 @@ impl Reader {
         self.tree
             && !self.json.is_open()
             && line.starts_with("    ")
-            && line.trim_start_matches(' ').starts_with("✓ ")
+            && line.unindented().starts_with("✓ ")
             && self.tree_line(line)
     }
 
@@ -156,7 +156,7 @@ impl Reader {
 
     /// A line of the tree: a result, or the name of a `describe`.
     fn tree_line(&mut self, line: &str) -> bool {
-        let text = line.trim_start_matches(' ');
+        let text = line.unindented();
         let indent = line.len() - text.len();
         if indent < 2 || text.starts_with('●') {
             self.tree = false;
@@ -280,7 +280,7 @@ impl Reader {
 
 /// `FAIL tests/cart.test.js (5.1 s)`, `PASS unit src/a.test.ts`: the file.
 fn header(line: &str) -> Option<&str> {
-    let line = line.trim_start_matches(' ');
+    let line = line.unindented();
     let rest = line.strip_prefix("FAIL ").or_else(|| line.strip_prefix("PASS "))?.trim();
     let timed = rest.strip_suffix(')').and_then(|rest| rest.cut_last(BRACKET));
     let path = timed.map_or(rest, |(head, _)| head);

@@ -167,14 +167,10 @@ impl Lines {
         }
         let mut clean = std::mem::take(&mut self.clean);
         clean.clear();
-        let mut start = 0;
-        for end in memchr::memchr_iter(b'\n', whole).chain(std::iter::once(whole.len())) {
-            let line = whole.get(start..end).unwrap_or_default();
-            if start > 0 {
-                clean.push(b'\n');
-            }
-            clean_into(line.strip_suffix(b"\r").unwrap_or(line), found, &mut clean);
-            start = end + 1;
+        if found.rare {
+            clean_lines(whole, found, &mut clean);
+        } else {
+            clean_common(whole, &mut clean);
         }
         match std::str::from_utf8(&clean) {
             Ok(text) => sink(text, held),
@@ -307,6 +303,53 @@ impl Controls {
         }
         if self.any { memchr::memchr2(0x1b, b'\r', bytes) } else { None }
     }
+}
+
+/// Cleans lines one by one.
+fn clean_lines(whole: &[u8], controls: Controls, clean: &mut Vec<u8>) {
+    let mut start = 0;
+    for end in memchr::memchr_iter(b'\n', whole).chain(std::iter::once(whole.len())) {
+        let line = whole.get(start..end).unwrap_or_default();
+        if start > 0 {
+            clean.push(b'\n');
+        }
+        clean_into(line.strip_suffix(b"\r").unwrap_or(line), controls, clean);
+        start = end + 1;
+    }
+}
+
+/// Cleans many lines at once, whose control characters are escapes and the ends of lines; where a carriage return
+/// overwrites, its line is cleaned on its own.
+fn clean_common(whole: &[u8], clean: &mut Vec<u8>) {
+    const COMMON: Controls = Controls { any: true, rare: false };
+    let mut at = 0;
+    while let Some((rest, found)) = whole.get(at..).and_then(|rest| Some((rest, memchr::memchr2(0x1b, b'\r', rest)?))) {
+        let (text, tail) = rest.split_at_checked(found).unwrap_or((rest, &[]));
+        let overwrites = match tail {
+            [b'\r', b'\n', ..] | [b'\r'] => false,
+            [b'\r', ..] => true,
+            // What a string holds may be anything: a line ends it all the same.
+            [_, b'[', ..] => false,
+            _ => true,
+        };
+        if !overwrites {
+            clean.extend_from_slice(text);
+            at += found + if tail.first() == Some(&b'\r') { 1 } else { escape_length(tail) };
+            continue;
+        }
+        let start = memchr::memrchr(b'\n', whole.get(..at + found).unwrap_or_default()).map_or(0, |end| end + 1);
+        let length = memchr::memchr(b'\n', tail).unwrap_or(tail.len());
+        let line = whole.get(start..at + found + length).unwrap_or_default();
+        if start > at {
+            clean.extend_from_slice(whole.get(at..start).unwrap_or_default());
+        } else {
+            // The line's beginning was copied.
+            clean.truncate(memchr::memrchr(b'\n', clean).map_or(0, |end| end + 1));
+        }
+        clean_into(line.strip_suffix(b"\r").unwrap_or(line), COMMON, clean);
+        at += found + length;
+    }
+    clean.extend_from_slice(whole.get(at..).unwrap_or_default());
 }
 
 /// Cleans one line: escapes and control characters go, the last drawn text wins.

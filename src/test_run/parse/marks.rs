@@ -58,14 +58,23 @@ struct Piece {
 /// All marks, by how they are looked for.
 #[derive(Debug)]
 struct Marks {
-    table: Box<[u8; TABLE]>,
     buckets: Vec<Vec<Piece>>,
     /// Short ones in ASCII: at the beginning of a line, indentation aside.
     leading: Vec<Mark>,
-    /// Which bytes these begin with.
-    leads: [bool; 256],
     /// Short ones that begin beyond ASCII: anywhere.
     foreign: Vec<Mark>,
+}
+
+/// What of a line may be a mark that anybody still waits for.
+#[derive(Debug)]
+pub(super) struct Filter {
+    marks: &'static Marks,
+    /// Which pieces.
+    table: Box<[u8; TABLE]>,
+    /// Which bytes the short marks in ASCII begin with.
+    leads: [bool; 256],
+    /// Whether a mark begins beyond ASCII.
+    foreign: bool,
 }
 
 static MARKS: LazyLock<Marks> = LazyLock::new(|| {
@@ -79,22 +88,15 @@ static MARKS: LazyLock<Marks> = LazyLock::new(|| {
         }
     }
     let mut marks = Marks {
-        table: Box::new([0; TABLE]),
         buckets: (0..1 << BUCKET_BITS).map(|_| Vec::new()).collect(),
         leading: Vec::new(),
-        leads: [false; 256],
         foreign: Vec::new(),
     };
     let common = Common::new();
     for mark in all {
         match mark.text {
             text if text.len() >= LONG => marks.add_long(&mark, &common),
-            [first, ..] if first.is_ascii() => {
-                if let Some(leads) = marks.leads.get_mut(usize::from(*first)) {
-                    *leads = true;
-                }
-                marks.leading.push(mark);
-            }
+            [first, ..] if first.is_ascii() => marks.leading.push(mark),
             _ => marks.foreign.push(mark),
         }
     }
@@ -104,48 +106,100 @@ static MARKS: LazyLock<Marks> = LazyLock::new(|| {
 /// How far a text was searched.
 #[derive(Debug)]
 pub(super) struct Scan {
-    marks: &'static Marks,
     /// No mark of a line that is still to come has a piece before this place.
     at: usize,
     /// The first byte beyond ASCII of the lines that are still to come.
     foreign: usize,
 }
 
+impl Filter {
+    /// Of the marks of the readers in `wanted`.
+    pub(super) fn new(wanted: Mask) -> Self {
+        let marks = &*MARKS;
+        let mut filter = Self { marks, table: Box::new([0; TABLE]), leads: [false; 256], foreign: false };
+        for piece in marks.buckets.iter().flatten().filter(|piece| piece.wakes & wanted != 0) {
+            if let Some(known) = filter.table.get_mut(slot_of(hash_of(u32::from_le_bytes(piece.bytes)))) {
+                *known = 1;
+            }
+        }
+        for mark in marks.leading.iter().filter(|mark| mark.wakes & wanted != 0) {
+            if let Some(leads) = mark.text.first().and_then(|first| filter.leads.get_mut(usize::from(*first))) {
+                *leads = true;
+            }
+        }
+        filter.foreign = marks.foreign.iter().any(|mark| mark.wakes & wanted != 0);
+        filter
+    }
+
+    /// The next place at which a piece of a mark may stand, or the end of the text.
+    ///
+    /// Pieces stand two bytes apart and are as long as four, so each step looks at one and a part of the next.
+    fn candidate(&self, text: &[u8], from: usize) -> usize {
+        let (steps, _) = text.get(from..).unwrap_or_default().as_chunks::<STEP>();
+        let mut at = from;
+        if let Some((first, rest)) = steps.split_first() {
+            let mut now = u64::from_le_bytes(*first);
+            for step in rest {
+                let next = u64::from_le_bytes(*step);
+                let found = [low(now), low(now >> 16), low(now >> 32), low(now >> 48 | next << 16)]
+                    .map(|piece| self.test(piece));
+                if found.iter().fold(0, |all, one| all | one) != 0 {
+                    return at + 2 * found.iter().position(|one| *one != 0).unwrap_or(0);
+                }
+                at += STEP;
+                now = next;
+            }
+        }
+        while let Some(piece) = text.get(at..).and_then(|rest| rest.first_chunk::<PIECE>()) {
+            if self.test(u32::from_le_bytes(*piece)) != 0 {
+                return at;
+            }
+            at += 2;
+        }
+        text.len()
+    }
+
+    /// Not zero when a piece may be one of a mark.
+    fn test(&self, piece: u32) -> u8 {
+        self.table.get(slot_of(hash_of(piece))).copied().unwrap_or(0)
+    }
+}
+
 impl Scan {
     /// Starts a search in a text of many lines.
     pub(super) fn new(text: &str) -> Self {
-        Self { marks: &MARKS, at: 0, foreign: beyond_ascii(text.as_bytes(), 0) }
+        Self { at: 0, foreign: beyond_ascii(text.as_bytes(), 0) }
     }
 
     /// The readers, of those in `wanted`, that the line at this place of the text wakes; lines are asked for in order.
-    /// `first` is the first byte of the line behind its indentation.
+    /// `first` is the first byte of the line behind its indentation; the filter passes the marks of those in `wanted`.
     #[inline]
-    pub(super) fn wakes(&mut self, text: &str, line: Range<usize>, first: u8, wanted: Mask) -> Mask {
-        let leads = self.marks.leads.get(usize::from(first)) == Some(&true);
+    pub(super) fn wakes(&mut self, filter: &Filter, text: &str, line: Range<usize>, first: u8, wanted: Mask) -> Mask {
+        let leads = filter.leads.get(usize::from(first)) == Some(&true);
         // Nothing stands before what was found last.
-        if self.at >= line.end && self.foreign >= line.end && !leads {
+        if self.at >= line.end && (self.foreign >= line.end || !filter.foreign) && !leads {
             return 0;
         }
-        self.search(text, line, leads, wanted)
+        self.search(filter, text, line, leads, wanted)
     }
 
-    fn search(&mut self, text: &str, line: Range<usize>, leads: bool, wanted: Mask) -> Mask {
-        let marks = self.marks;
+    fn search(&mut self, filter: &Filter, text: &str, line: Range<usize>, leads: bool, wanted: Mask) -> Mask {
+        let marks = filter.marks;
         let end = line.end.min(line.start.saturating_add(WINDOW));
         let window = text.as_bytes().get(line.start..end).unwrap_or_default();
         let mut found = 0;
         if leads {
             found |= marks.find_leading(window);
         }
-        if self.foreign < line.start {
+        if filter.foreign && self.foreign < line.start {
             self.foreign = beyond_ascii(text.as_bytes(), line.start);
         }
-        if self.foreign < end {
-            found |= marks.find_foreign(window);
+        if filter.foreign && self.foreign < end {
+            found |= marks.find_foreign(window, self.foreign - line.start, wanted);
         }
         self.at = self.at.max(line.start);
         while self.at < end {
-            self.at = marks.candidate(text.as_bytes(), self.at);
+            self.at = filter.candidate(text.as_bytes(), self.at);
             if self.at >= end {
                 break;
             }
@@ -194,46 +248,10 @@ impl Marks {
             let bytes = text.get(offset..offset + PIECE).and_then(|piece| <[u8; PIECE]>::try_from(piece).ok());
             let Some(bytes) = bytes else { continue };
             let hash = hash_of(u32::from_le_bytes(bytes));
-            if let Some(known) = self.table.get_mut(slot_of(hash)) {
-                *known = 1;
-            }
             if let Some(bucket) = self.buckets.get_mut(bucket_of(hash)) {
                 bucket.push(Piece { bytes, offset, text, wakes: mark.wakes });
             }
         }
-    }
-
-    /// The next place at which a piece of a mark may stand, or the end of the text.
-    ///
-    /// Pieces stand two bytes apart and are as long as four, so each step looks at one and a part of the next.
-    fn candidate(&self, text: &[u8], from: usize) -> usize {
-        let (steps, _) = text.get(from..).unwrap_or_default().as_chunks::<STEP>();
-        let mut at = from;
-        if let Some((first, rest)) = steps.split_first() {
-            let mut now = u64::from_le_bytes(*first);
-            for step in rest {
-                let next = u64::from_le_bytes(*step);
-                let found = [low(now), low(now >> 16), low(now >> 32), low(now >> 48 | next << 16)]
-                    .map(|piece| self.test(piece));
-                if found.iter().fold(0, |all, one| all | one) != 0 {
-                    return at + 2 * found.iter().position(|one| *one != 0).unwrap_or(0);
-                }
-                at += STEP;
-                now = next;
-            }
-        }
-        while let Some(piece) = text.get(at..).and_then(|rest| rest.first_chunk::<PIECE>()) {
-            if self.test(u32::from_le_bytes(*piece)) != 0 {
-                return at;
-            }
-            at += 2;
-        }
-        text.len()
-    }
-
-    /// Not zero when a piece may be one of a mark.
-    fn test(&self, piece: u32) -> u8 {
-        self.table.get(slot_of(hash_of(piece))).copied().unwrap_or(0)
     }
 
     /// Compares the marks that have the piece at `at` with the text around it.
@@ -261,15 +279,19 @@ impl Marks {
         self.leading.iter().filter(begins).fold(0, |found, mark| found | mark.wakes)
     }
 
-    fn find_foreign(&self, window: &[u8]) -> Mask {
+    /// Compares the marks that begin beyond ASCII; `from` is the first such byte of the window.
+    fn find_foreign(&self, window: &[u8], from: usize, wanted: Mask) -> Mask {
+        const LONGEST_CHARACTER: usize = 4;
         let mut found = 0;
-        for (at, byte) in window.iter().enumerate() {
-            if *byte < 0xC0 {
-                continue;
+        let mut at = from;
+        while let Some(text) = window.get(at..).filter(|text| !text.is_empty()) {
+            for mark in self.foreign.iter().filter(|mark| mark.wakes & wanted != 0) {
+                if text.starts_with(mark.text) {
+                    found |= mark.wakes;
+                }
             }
-            let text = window.get(at..).unwrap_or_default();
-            found |=
-                self.foreign.iter().filter(|mark| text.starts_with(mark.text)).fold(0, |all, mark| all | mark.wakes);
+            let inside = text.iter().take(LONGEST_CHARACTER).skip(1).take_while(|byte| **byte & 0xC0 == 0x80).count();
+            at = beyond_ascii(window, at + 1 + inside);
         }
         found
     }
@@ -281,11 +303,24 @@ fn beyond_ascii(text: &[u8], from: usize) -> usize {
     let mut at = from;
     for many in text.get(from..).unwrap_or_default().chunks(MANY) {
         if !many.is_ascii() {
-            return at + many.iter().position(|byte| !byte.is_ascii()).unwrap_or(0);
+            return at + first_beyond(many);
         }
         at += many.len();
     }
     text.len()
+}
+
+/// The place of the first byte beyond ASCII, or the length; eight at a time.
+fn first_beyond(bytes: &[u8]) -> usize {
+    const HIGH: u64 = 0x8080_8080_8080_8080;
+    let (steps, rest) = bytes.as_chunks::<STEP>();
+    for (at, step) in steps.iter().enumerate() {
+        let high = u64::from_le_bytes(*step) & HIGH;
+        if high != 0 {
+            return at * STEP + high.trailing_zeros() as usize / 8;
+        }
+    }
+    steps.len() * STEP + rest.iter().take_while(|byte| byte.is_ascii()).count()
 }
 
 const fn hash_of(piece: u32) -> u32 {
@@ -328,7 +363,7 @@ mod tests {
     }
 
     fn of(line: &str, wanted: Mask) -> Mask {
-        Scan::new(line).wakes(line, 0..line.len(), first(line), wanted)
+        Scan::new(line).wakes(&Filter::new(wanted), line, 0..line.len(), first(line), wanted)
     }
 
     #[test]
@@ -344,7 +379,13 @@ mod tests {
                         assert!(of(&line, !0) & (1 << bit) != 0, "{names:?} {line:?}");
                         let text = format!("{mark}\nbefore it\n{line}\n and much behind it");
                         let start = mark.len() + "\nbefore it\n".len();
-                        let found = Scan::new(&text).wakes(&text, start..start + line.len(), first(&line), !0);
+                        let found = Scan::new(&text).wakes(
+                            &Filter::new(!0),
+                            &text,
+                            start..start + line.len(),
+                            first(&line),
+                            !0,
+                        );
                         assert!(found & (1 << bit) != 0, "{names:?} {text:?}");
                     }
                 }
@@ -365,11 +406,12 @@ mod tests {
     fn a_mark_over_the_end_of_a_line_or_of_another_line_wakes_nobody() {
         let text = "some words and running \n3 tests, test result:\n ok";
         let mut scan = Scan::new(text);
+        let filter = Filter::new(!GENERIC);
         let mut start = 0;
         for line in text.lines() {
             let end = start + line.len();
             assert_eq!(
-                scan.wakes(text, start..end, first(line), !GENERIC) & 1,
+                scan.wakes(&filter, text, start..end, first(line), !GENERIC) & 1,
                 u64::from(line.contains("running ")),
                 "{line}"
             );

@@ -87,15 +87,13 @@ impl Reader {
 
     /// A passing test, told by its mark, its place below a suite and its time without a fraction: nobody else need see it.
     pub(super) fn express(&mut self, line: &str) -> bool {
-        let is_mine = self.part == Part::Results
-            && !self.json.is_open()
-            && !self.path.is_empty()
-            && line.starts_with("    ")
-            && line.trim_start_matches(' ').starts_with("✔ ")
-            && line.ends_with("ms)")
-            && !line.holds(".");
+        if self.part != Part::Results || self.path.is_empty() || self.json.is_open() || !line.starts_with("    ") {
+            return false;
+        }
+        let text = line.unindented();
+        let is_mine = text.starts_with("✔ ") && line.ends_with("ms)") && !line.holds(".");
         if is_mine {
-            self.line(line);
+            self.tree_line(text, line.len() - text.len());
         }
         is_mine
     }
@@ -109,7 +107,7 @@ impl Reader {
                 return;
             }
         }
-        let text = line.trim_start_matches(' ');
+        let text = line.unindented();
         let indent = line.len() - text.len();
         if indent == 0 && self.part == Part::Results && !text.starts_with('E') {
             return;
@@ -170,8 +168,10 @@ impl Reader {
             "-" => TestStatus::Skipped,
             _ if numbered() => TestStatus::Failed,
             _ => {
-                self.path.truncate(level);
-                if self.path.len() == level {
+                self.path.truncate(level + 1);
+                if let Some(open) = self.path.get_mut(level) {
+                    text.trim_end().clone_into(open);
+                } else if self.path.len() == level {
                     self.path.push(text.trim_end().to_owned());
                 }
                 return;
@@ -276,6 +276,7 @@ impl Reader {
             findings.counts = self.counts;
             findings.finished = true;
         } else if let Some(counts) = self.json.counts() {
+            self.json.tell(&mut self.problems);
             findings.counts = counts;
             findings.finished = true;
         }

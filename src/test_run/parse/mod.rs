@@ -96,7 +96,7 @@ use self::frames::Frames;
 use self::generic::Generic;
 use self::junit::Junit;
 use self::lines::{Held, Lines};
-use self::marks::Scan;
+use self::marks::{Filter, Scan};
 use super::Reading;
 use crate::domain::test_report::TestReport;
 use crate::domain::verdict::Exit;
@@ -218,7 +218,7 @@ macro_rules! express {
 
 express! {
     cargo_test, pytest, go_test, jest, vitest, cargo_nextest, googletest, unittest, exunit, bun_test, gradle, dotnet, maven_surefire,
-    minitest, tap, node_test, mocha, deno_test,
+    minitest, tap, node_test, mocha, deno_test, ctest,
 }
 
 /// Every name under which a reader is known, in order.
@@ -244,6 +244,8 @@ struct Shown {
     generic: Generic,
     readers: Readers,
     awake: Mask,
+    /// Passes the marks of those that are not awake.
+    filter: Filter,
     recent: Recent,
 }
 
@@ -266,6 +268,7 @@ impl Parser {
                 generic: Generic::new(&budget),
                 readers: Readers::new(&budget),
                 awake: hinted,
+                filter: Filter::new(!hinted),
                 recent: Recent::default(),
             },
         }
@@ -343,7 +346,7 @@ impl Shown {
             return;
         }
         let wanted = if self.generic.listens() { !self.awake } else { !(self.awake | GENERIC) };
-        let hits = scan.wakes(text, place.clone(), first, wanted);
+        let hits = scan.wakes(&self.filter, text, place.clone(), first, wanted);
         if hits & GENERIC != 0 {
             self.generic.hit(line.get(..line.floor_char_boundary(KEPT_OF_LINE)).unwrap_or(line));
         } else if self.generic.wants_more() {
@@ -355,6 +358,7 @@ impl Shown {
                 self.readers.line(woken, earlier);
             }
             self.awake |= woken;
+            self.filter = Filter::new(!self.awake);
         }
         if self.awake != 0 {
             self.readers.line(self.awake, line);

@@ -20,6 +20,8 @@ pub(super) trait Seek {
     fn cut_last(&self, wanted: &str) -> Option<(&str, &str)>;
     /// Like [`str::split_once`] with a space.
     fn cut_word(&self) -> Option<(&str, &str)>;
+    /// Like [`str::trim_start_matches`] with a space.
+    fn unindented(&self) -> &str;
 }
 
 impl Seek for str {
@@ -60,6 +62,12 @@ impl Seek for str {
     fn cut_word(&self) -> Option<(&str, &str)> {
         let at = memchr::memchr(b' ', self.as_bytes())?;
         Some((self.get(..at)?, self.get(at + 1..)?))
+    }
+
+    #[inline]
+    fn unindented(&self) -> &str {
+        let indent = self.bytes().take_while(|byte| *byte == b' ').count();
+        self.get(indent..).unwrap_or_default()
     }
 }
 
@@ -142,6 +150,7 @@ mod tests {
             assert_eq!(DOTS.split_once(text), text.split_once(" ... "));
             assert_eq!(DOTS.rsplit_once(text), text.rsplit_once(" ... "));
             assert_eq!(text.cut_word(), text.split_once(' '));
+            assert_eq!(text.unindented(), text.trim_start_matches(' '));
             for wanted in [" ... ", "b", "...", "ü", ". c"] {
                 assert_eq!(text.seek(wanted), text.find(wanted), "{wanted:?} in {text:?}");
                 assert_eq!(text.seek_last(wanted), text.rfind(wanted), "{wanted:?} in {text:?}");

@@ -48,7 +48,11 @@ pub(super) struct Reader {
     path: Vec<(String, usize)>,
     parents: Vec<Parent>,
     into: Into,
+    /// Whether that test is one that did not pass: what stands below the others is not kept.
+    explains: bool,
     indent: usize,
+    /// Scratch for a test's full name.
+    full: String,
     block: Block,
     /// Output at the outermost level since the last result.
     words: Block,
@@ -81,7 +85,9 @@ impl Reader {
             path: Vec::new(),
             parents: Vec::new(),
             into: Into::Nothing,
+            explains: false,
             indent: 0,
+            full: String::new(),
             block: Block::default(),
             words: Block::default(),
             counts: Counts::default(),
@@ -99,16 +105,22 @@ impl Reader {
 
     /// A passing test, told by its time, which has a fraction: nobody else need see it.
     pub(super) fn express(&mut self, line: &str) -> bool {
-        let is_mine =
-            !self.listing && self.results > 0 && line.trim_start_matches(' ').starts_with("✔ ") && has_exact_time(line);
-        if is_mine {
-            self.line(line);
+        if self.listing || self.results == 0 || self.numbered() {
+            return false;
         }
-        is_mine
+        let text = line.unindented();
+        let indent = line.len() - text.len();
+        let Some(name) = text.strip_prefix("✔ ").and_then(exactly_timed) else { return false };
+        let level = indent / LEVEL;
+        if level > self.path.len() {
+            return false;
+        }
+        self.tree_result(&Entry { name, status: TestStatus::Passed, timed: true }, level, indent);
+        true
     }
 
     pub(super) fn line(&mut self, line: &str) {
-        let text = line.trim_start_matches(' ');
+        let text = line.unindented();
         let indent = line.len() - text.len();
         match text.as_bytes().first() {
             // The marks are all beyond ASCII.
@@ -134,7 +146,9 @@ impl Reader {
             _ => {}
         }
         if self.into != Into::Nothing && (text.is_empty() || indent >= self.indent + LEVEL) {
-            self.block.push(line.get(self.indent + LEVEL..).unwrap_or_default());
+            if self.explains {
+                self.block.push(line.get(self.indent + LEVEL..).unwrap_or_default());
+            }
         } else if !self.listing && !text.is_empty() {
             self.settle();
             self.words.push(line);
@@ -201,9 +215,13 @@ impl Reader {
             return;
         }
         self.path.truncate(level);
-        let full = self.full_name(entry.name);
-        if let Some(at) = self.cases.push(&full, entry.status) {
+        let mut full = std::mem::take(&mut self.full);
+        self.full_name(entry.name, &mut full);
+        let at = self.cases.push(&full, entry.status);
+        self.full = full;
+        if let Some(at) = at {
             self.into = Into::Case(at);
+            self.explains = entry.status != TestStatus::Passed;
             if entry.status != TestStatus::Passed {
                 self.unlisted.entry(entry.name.to_owned()).or_default().push_back(at);
             }
@@ -213,14 +231,13 @@ impl Reader {
         }
     }
 
-    fn full_name(&self, name: &str) -> String {
-        let mut full = String::new();
+    fn full_name(&self, name: &str, full: &mut String) {
+        full.clear();
         for (part, _) in &self.path {
             full.push_str(part);
             full.push_str(" > ");
         }
         full.push_str(name);
-        full
     }
 
     /// A parent ends: its children stand above it.
@@ -229,10 +246,14 @@ impl Reader {
         let Some((name, first_child)) = self.path.pop() else { return };
         let failed_child = self.cases.iter().skip(first_child).any(|test| test.status == TestStatus::Failed);
         let status = if status == TestStatus::Passed && failed_child { TestStatus::Failed } else { status };
-        let full = self.full_name(&name);
-        if let Some(case) = self.cases.push(&full, status) {
+        let mut full = std::mem::take(&mut self.full);
+        self.full_name(&name, &mut full);
+        let case = self.cases.push(&full, status);
+        self.full = full;
+        if let Some(case) = case {
             self.parents.push(Parent { case, first_child });
             self.into = Into::Case(case);
+            self.explains = status != TestStatus::Passed;
             if status == TestStatus::Failed {
                 self.unlisted.entry(name).or_default().push_back(case);
             }
@@ -252,14 +273,18 @@ impl Reader {
         });
         if let Some(at) = at {
             self.into = Into::Case(at);
+            self.explains = true;
         }
         true
     }
 
     /// Gives the test that was named last its message.
     fn settle(&mut self) {
+        let Into::Case(at) = std::mem::replace(&mut self.into, Into::Nothing) else {
+            self.block.clear();
+            return;
+        };
         let text = self.block.take();
-        let Into::Case(at) = std::mem::replace(&mut self.into, Into::Nothing) else { return };
         let listed_at = self.listed_at.take();
         let text = text.trim();
         let Some(test) = self.cases.get_mut(at) else { return };
@@ -421,10 +446,15 @@ fn evidence(message: &str) -> i32 {
     i32::from(test) - i32::from(suite)
 }
 
-/// `name (0.41ms)`: mocha's and ava's times have no fraction.
-fn has_exact_time(line: &str) -> bool {
-    let time = line.strip_suffix("ms)").and_then(|text| text.cut_last(" (")).map(|(_, time)| time);
-    time.is_some_and(|time| time.contains('.') && time.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.'))
+/// `name (0.41ms)` → `name`: mocha's and ava's times have no fraction.
+fn exactly_timed(text: &str) -> Option<&str> {
+    let (name, time) = text.strip_suffix("ms)")?.cut_last(" (")?;
+    let mut fraction = false;
+    let is_time = time.bytes().all(|byte| {
+        fraction |= byte == b'.';
+        byte.is_ascii_digit() || byte == b'.'
+    });
+    (is_time && fraction).then_some(name)
 }
 
 /// `name (1.23ms) # directive`.

@@ -131,7 +131,7 @@ impl Reader {
 
     /// A line of the documentation tree, or anything else that is printed.
     fn tree_line(&mut self, line: &str) {
-        let text = line.trim_start_matches(' ');
+        let text = line.unindented();
         let indent = line.len() - text.len();
         let skipped = text.is_empty() || !indent.is_multiple_of(2) || text.len() > LONGEST_LINE;
         if skipped || self.tree.len() >= MOST_LINES || !self.budget.take(text.len()) {

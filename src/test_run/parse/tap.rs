@@ -36,6 +36,8 @@ pub(super) struct Reader {
     pretty: Pretty,
     /// The names of the subtests that are open, by level.
     path: Vec<String>,
+    /// Scratch for a test's full name.
+    full: String,
     /// The result whose explanation is being read: its place among the cases and its indentation.
     last: Option<Last>,
     block: Block,
@@ -97,6 +99,7 @@ impl Reader {
             prove: Prove::new(budget),
             pretty: Pretty::new(budget),
             path: Vec::new(),
+            full: String::new(),
             last: None,
             block: Block::default(),
             yaml: None,
@@ -115,15 +118,19 @@ impl Reader {
 
     /// A passing test, told by its number: nobody else need see it.
     pub(super) fn express(&mut self, line: &str) -> bool {
-        let is_mine = self.results > 0 && self.yaml.is_none() && line.starts_with("ok ") && line.holds(" - ");
-        if is_mine {
-            self.line(line);
+        let begun = self.results > 0 && self.yaml.is_none() && !self.pretty.is_open() && !self.prove.is_summing_up();
+        if !begun || !line.starts_with("ok ") {
+            return false;
         }
-        is_mine
+        let Some(found) = result::parse(line).filter(|found| found.dash && found.number.is_some()) else {
+            return false;
+        };
+        self.result(&found, 0);
+        true
     }
 
     pub(super) fn line(&mut self, line: &str) {
-        let text = line.trim_start_matches(' ');
+        let text = line.unindented();
         let indent = line.len() - text.len();
         if let Some(open) = self.yaml {
             self.yaml_line(line, text, indent, open);
@@ -255,8 +262,12 @@ impl Reader {
         if self.clues.is_perl() {
             self.prove.diagnostic(comment, indent, &mut self.problems);
         }
-        let into = if self.last.is_some() { &mut self.block } else { &mut self.words };
-        into.push(comment);
+        match &self.last {
+            // Nothing that passed is explained.
+            Some(last) if last.status == TestStatus::Passed => {}
+            Some(_) => self.block.push(comment),
+            None => self.words.push(comment),
+        }
     }
 
     /// `# tests 16`, `# pass 3`: what reporters written for node end with.
@@ -328,7 +339,8 @@ impl Reader {
             self.prove.todo();
         }
         self.path.truncate(level);
-        let mut full = String::new();
+        let mut full = std::mem::take(&mut self.full);
+        full.clear();
         for part in &self.path {
             full.push_str(part);
             full.push_str(" > ");
@@ -338,8 +350,9 @@ impl Reader {
         let (case, undecided) = match (self.prove.is_harness(), counts) {
             (true, _) => (None, None),
             (false, true) => (self.cases.push(&full, found.status), None),
-            (false, false) => (None, Some(full)),
+            (false, false) => (None, Some(full.clone())),
         };
+        self.full = full;
         self.last = Some(Last { case, indent, status: found.status, parent, undecided });
     }
 
@@ -352,6 +365,13 @@ impl Reader {
                 self.inner.push(text.trim_end());
             } else if last.status == TestStatus::Failed {
                 self.prove.output(text.trim_end());
+            }
+            return;
+        }
+        if last.status == TestStatus::Passed {
+            if last.indent == 0 {
+                self.words.clear();
+                self.inner.clear();
             }
             return;
         }

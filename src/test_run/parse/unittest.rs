@@ -81,11 +81,12 @@ impl Reader {
 
     /// A passing test, told by its method and its class: nobody else need see it.
     pub(super) fn express(&mut self, line: &str) -> bool {
-        let is_mine = self.recognised && self.part == Part::Results && line.ends_with(") ... ok");
-        if is_mine {
-            self.line(line);
+        if !self.recognised || self.part != Part::Results {
+            return false;
         }
-        is_mine
+        let Some(name) = line.strip_suffix(" ... ok").filter(|name| is_name(name)) else { return false };
+        self.ended(name, TestStatus::Passed);
+        true
     }
 
     pub(super) fn line(&mut self, line: &str) {
@@ -201,7 +202,7 @@ impl Reader {
     }
 
     fn result_line(&mut self, line: &str) {
-        let text = line.trim_start();
+        let text = line.trim_ascii_start();
         if let Some((head, result)) = text.cut_last(DOTS) {
             let name = if is_name(head) { Some(head.to_owned()) } else { self.pending.take() };
             match (name, status(result)) {
@@ -269,11 +270,28 @@ fn is_rule(line: &str, fill: char) -> bool {
     line.len() == RULE && line.chars().all(|character| character == fill)
 }
 
+/// The bytes of ASCII that the path of a test is made of.
+static IS_PART: [bool; 256] = {
+    let mut table = [false; 256];
+    let mut byte = 0_u8;
+    while byte < u8::MAX {
+        #[expect(clippy::indexing_slicing, reason = "256 entries for a byte")]
+        {
+            table[byte as usize] = byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.' | b'<' | b'>');
+        }
+        byte += 1;
+    }
+    table
+};
+
 /// `test_three (tests.test_stock.CountTest.test_three)`, perhaps with a subtest behind.
 fn is_name(text: &str) -> bool {
+    if !text.ends_with([')', ']']) {
+        return false;
+    }
     let Some((method, rest)) = text.cut(" (") else { return false };
-    let Some((path, sub)) = rest.split_once(')') else { return false };
-    let is_part = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.' | b'<' | b'>');
+    let Some((path, sub)) = rest.cut(")") else { return false };
+    let is_part = |byte: u8| IS_PART.get(usize::from(byte)) == Some(&true);
     let is_word = |text: &str| {
         if text.is_ascii() {
             return !text.is_empty() && text.bytes().all(is_part);

@@ -69,7 +69,7 @@ impl Reader {
             && self.part == Part::Results
             && line.starts_with(" ")
             && line.ends_with("ms")
-            && line.trim_start_matches(' ').starts_with("✓ ");
+            && line.unindented().starts_with("✓ ");
         if is_mine {
             self.result_line(line);
         }
@@ -182,7 +182,7 @@ impl Reader {
             self.annotation(line);
             return;
         }
-        let text = line.trim_start_matches(' ');
+        let text = line.unindented();
         let indent = line.len() - text.len();
         if indent.is_multiple_of(2) {
             return;
@@ -199,9 +199,11 @@ impl Reader {
         if (mark == "❯" || level == 0)
             && let Some(group) = without_count(name)
         {
-            self.path.truncate(level);
+            self.path.truncate(level + 1);
             // Where a level is left out the names below are not whole.
-            if self.path.len() == level {
+            if let Some(open) = self.path.get_mut(level) {
+                group.clone_into(open);
+            } else if self.path.len() == level {
                 self.path.push(group.to_owned());
             }
             return;
@@ -300,24 +302,24 @@ impl Reader {
 /// `two milks 6ms` → `two milks`.
 fn without_time(text: &str) -> &str {
     let text = text.trim_end();
-    match text.rsplit_once(' ') {
-        Some((name, time))
-            if time
-                .strip_suffix("ms")
-                .or_else(|| time.strip_suffix('s'))
-                .is_some_and(|digits| digits.parse::<f64>().is_ok()) =>
-        {
+    match text.cut_last(" ") {
+        Some((name, time)) if time.strip_suffix("ms").or_else(|| time.strip_suffix('s')).is_some_and(is_decimal) => {
             name
         }
         _ => text,
     }
 }
 
+fn is_decimal(text: &str) -> bool {
+    text.starts_with(|digit: char| digit.is_ascii_digit())
+        && text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.')
+}
+
 /// `tests/cart.test.ts (14 tests | 9 failed)` and `Cart (12)`: the name of a group.
 fn without_count(text: &str) -> Option<&str> {
     let (name, count) = text.cut_last(" (")?;
     let count = count.strip_suffix(')')?;
-    let number = count.split(' ').next()?;
+    let number = count.cut_word().map_or(count, |(number, _)| number);
     (!number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit())).then_some(name)
 }
 

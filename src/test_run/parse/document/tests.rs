@@ -6,7 +6,7 @@ fn parts(lines: &[&str]) -> Vec<String> {
     let mut seen = Vec::new();
     for line in lines {
         document.line(line, &mut |part| match part {
-            Part::Begin => {}
+            Part::Begin | Part::LeftOut(_) => {}
             Part::Element(name, text) => seen.push(format!("{name} {text}")),
             Part::Whole(text) => seen.push(text.to_owned()),
         });
@@ -86,4 +86,37 @@ fn what_is_no_json_is_left_to_others_at_once() {
     assert!(!document.line("}}", &mut ignore) || !document.is_open());
     let deep = format!("{{\"a\":{}", "[".repeat(1_000));
     assert!(!document.line(&deep, &mut ignore) && !document.is_open());
+}
+
+#[test]
+fn what_an_object_has_too_much_of_costs_only_that() {
+    let members: Vec<String> =
+        (0..200_000).map(|at| format!("\"k{at}\":\"0123456789 0123456789 0123456789\"")).collect();
+    let many = members.join(",");
+    assert!(many.len() > 8 * 1024 * 1024);
+    let line = format!(
+        r#"{{"a":1,{many},"tests":[{{"name":"x",{many},"cases":["y"],"z":1}},{{"name":"b"}},[{many_list}]],"end":2}}"#,
+        many_list = "1,".repeat(LONGEST_VALUE) + "1"
+    );
+    let mut document = JsonDocument::new(&["tests", "cases"]);
+    let mut seen = Vec::new();
+    document.line(&line, &mut |part| match part {
+        Part::Begin => {}
+        Part::LeftOut(name) => seen.push(("left out", name.to_owned())),
+        Part::Element(name, text) => seen.push((name, text.to_owned())),
+        Part::Whole(text) => seen.push(("whole", text.to_owned())),
+    });
+    let names: Vec<&str> = seen.iter().map(|(name, _)| *name).collect();
+    assert_eq!(names, ["cases", "left out", "tests", "tests", "left out", "tests", "whole"]);
+    assert_eq!(seen[0].1, "\"y\"");
+    assert_eq!(seen[3].1, r#"{"name":"b"}"#);
+    assert_eq!(seen[5].1, "null");
+    assert_eq!(seen[2].1.get(..11), Some("{\"name\":\"x\""));
+    for at in [2, 6] {
+        let text = &seen[at].1;
+        assert!(text.len() > LONGEST_OBJECT && text.len() < LONGEST_OBJECT + 1024, "{at}: {}", text.len());
+        let object: serde_json::Value = serde_json::from_str(text).unwrap();
+        assert_eq!(object.get("k0").and_then(|value| value.as_str()), Some("0123456789 0123456789 0123456789"));
+        assert!(object.get("end").is_none() && object.get("z").is_none());
+    }
 }

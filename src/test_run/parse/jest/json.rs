@@ -1,10 +1,12 @@
 //! The JSON report of Jest, which vitest writes too, of any size.
 
+use std::borrow::Cow;
+
 use serde::Deserialize;
 
 use crate::domain::test_report::TestStatus;
-use crate::test_run::parse::document::{JsonDocument, Part};
-use crate::test_run::parse::findings::{Budget, Cases, Counts, Findings};
+use crate::test_run::parse::document::{JsonDocument, LeftOut, Part};
+use crate::test_run::parse::findings::{Budget, Cases, Counts, Findings, Problems};
 use crate::test_run::parse::stack;
 
 /// The list of files, and the list of tests in each.
@@ -30,6 +32,7 @@ struct Read {
     lines: Vec<(usize, u32)>,
     /// Files that could not be run.
     errors: u64,
+    left_out: LeftOut,
 }
 
 /// The report's own numbers.
@@ -59,9 +62,11 @@ struct File {
 /// One test.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Assertion {
-    full_name: String,
-    status: String,
+struct Assertion<'a> {
+    #[serde(borrow)]
+    full_name: Cow<'a, str>,
+    #[serde(borrow)]
+    status: Cow<'a, str>,
     failure_messages: Option<Vec<String>>,
     location: Option<Location>,
 }
@@ -90,8 +95,8 @@ impl Json {
                     *read = Read::new(budget);
                 }
             }
-            Part::Element(TESTS, text) => read.test(text),
-            Part::Element(_, text) => read.file(text),
+            Part::Element(list, text) => read.element(list, text),
+            Part::LeftOut(_) => read.left_out.announce(),
             Part::Whole(text) => {
                 if let Ok(numbers) = serde_json::from_str(text) {
                     *report = Some((std::mem::replace(read, Read::new(budget)), numbers));
@@ -107,6 +112,8 @@ impl Json {
     /// The findings of the last report, if there was one.
     pub(super) fn findings(self) -> Option<Findings> {
         let (read, numbers) = self.report?;
+        let mut problems = Problems::new(&self.budget);
+        read.left_out.tell(&mut problems);
         let jest = numbers.num_runtime_error_test_suites.is_some();
         let mut findings = Findings::new(if jest { super::FRAMEWORK } else { "vitest" });
         findings.counts = Counts {
@@ -118,18 +125,29 @@ impl Json {
         };
         findings.finished = true;
         findings.tests = read.cases.into_list();
+        findings.problems = problems.into_list();
         Some(findings)
     }
 }
 
 impl Read {
     fn new(budget: &Budget) -> Self {
-        Self { cases: Cases::new(budget), file_start: 0, lines: Vec::new(), errors: 0 }
+        Self { cases: Cases::new(budget), file_start: 0, lines: Vec::new(), errors: 0, left_out: LeftOut::default() }
+    }
+
+    fn element(&mut self, list: &str, text: &str) {
+        let before = self.cases.len();
+        if list == TESTS {
+            self.test(text);
+        } else {
+            self.file(text);
+        }
+        self.left_out.element(&mut self.cases, before);
     }
 
     fn test(&mut self, text: &str) {
-        let Ok(test) = serde_json::from_str::<Assertion>(text) else { return };
-        let status = match test.status.as_str() {
+        let Ok(test) = serde_json::from_str::<Assertion<'_>>(text) else { return };
+        let status = match &*test.status {
             "passed" => TestStatus::Passed,
             "failed" => TestStatus::Failed,
             _ => TestStatus::Skipped,

@@ -3,8 +3,8 @@
 use serde::Deserialize;
 
 use crate::domain::test_report::TestStatus;
-use crate::test_run::parse::document::{JsonDocument, Part};
-use crate::test_run::parse::findings::{Budget, Cases, Counts};
+use crate::test_run::parse::document::{JsonDocument, LeftOut, Part};
+use crate::test_run::parse::findings::{Budget, Cases, Counts, Problems};
 use crate::test_run::parse::stack;
 
 /// The lists of the report; a fourth, of all tests, says nothing more.
@@ -21,6 +21,7 @@ pub(super) struct Json {
     budget: Budget,
     seen: bool,
     stats: Option<Stats>,
+    left_out: LeftOut,
 }
 
 #[derive(Debug, Clone, Copy, Deserialize)]
@@ -56,26 +57,31 @@ impl Json {
             budget: budget.clone(),
             seen: false,
             stats: None,
+            left_out: LeftOut::default(),
         }
     }
 
     /// Takes a line; says whether it belongs to a document.
     pub(super) fn line(&mut self, line: &str, cases: &mut Cases) -> bool {
         let (read, budget) = (&mut self.read, &self.budget);
-        let (seen, stats) = (&mut self.seen, &mut self.stats);
+        let (seen, stats, left_out) = (&mut self.seen, &mut self.stats, &mut self.left_out);
         self.document.line(line, &mut |part| match part {
             Part::Begin => {
                 if !read.is_empty() {
                     *read = Cases::new(budget);
                 }
             }
+            Part::LeftOut(_) => left_out.announce(),
             Part::Element(list, text) => {
-                let Ok(test) = serde_json::from_str::<Test>(text) else { return };
-                match list {
-                    PASSES => drop(read.push(&test.full_title, TestStatus::Passed)),
-                    PENDING => drop(read.push(&test.full_title, TestStatus::Skipped)),
-                    _ => fail(&test, read),
+                let before = read.len();
+                if let Ok(test) = serde_json::from_str::<Test>(text) {
+                    match list {
+                        PASSES => drop(read.push(&test.full_title, TestStatus::Passed)),
+                        PENDING => drop(read.push(&test.full_title, TestStatus::Skipped)),
+                        _ => fail(&test, read),
+                    }
                 }
+                left_out.element(read, before);
             }
             Part::Whole(text) => {
                 let Ok(report) = serde_json::from_str::<Report>(text) else { return };
@@ -111,6 +117,11 @@ impl Json {
 
     pub(super) const fn is_seen(&self) -> bool {
         self.seen
+    }
+
+    /// Says what was left out of a report.
+    pub(super) fn tell(&self, problems: &mut Problems) {
+        self.left_out.tell(problems);
     }
 
     /// The numbers, when the end was seen.

@@ -2,8 +2,8 @@
 
 use serde::Deserialize;
 
-use super::super::document::{JsonDocument, Part};
-use super::super::findings::{Budget, Cases, Counts, Findings};
+use super::super::document::{JsonDocument, LeftOut, Part};
+use super::super::findings::{Budget, Cases, Counts, Findings, Problems};
 use super::super::python;
 use crate::domain::test_report::{RunKind, RunStatus, TestStatus};
 
@@ -71,12 +71,14 @@ struct Read {
     cases: Cases,
     counts: Counts,
     collection_errors: bool,
+    left_out: LeftOut,
 }
 
 #[derive(Debug)]
 struct Found {
     counts: Counts,
     collection_errors: bool,
+    left_out: LeftOut,
     exitcode: i64,
 }
 
@@ -103,8 +105,8 @@ impl Json {
                     *read = Read::new(budget);
                 }
             }
-            Part::Element(TESTS, text) => read.test(text),
-            Part::Element(_, text) => read.collector(text),
+            Part::Element(list, text) => read.element(list, text),
+            Part::LeftOut(_) => read.left_out.announce(),
             Part::Whole(text) => {
                 let Ok(report) = serde_json::from_str::<Report>(text) else {
                     is_other = true;
@@ -132,6 +134,9 @@ impl Json {
         findings.finished = true;
         findings.tests = cases.into_list();
         if let Some(found) = self.found {
+            let mut problems = Problems::new(&self.budget);
+            found.left_out.tell(&mut problems);
+            findings.problems = problems.into_list();
             findings.counts = found.counts;
             if found.collection_errors && found.exitcode == 2 {
                 findings.status = Some(RunStatus::Error);
@@ -146,7 +151,17 @@ impl Read {
     fn new(budget: &Budget) -> Self {
         let none = Some(0);
         let counts = Counts { total: none, passed: none, failed: none, skipped: none, errors: none };
-        Self { cases: Cases::new(budget), counts, collection_errors: false }
+        Self { cases: Cases::new(budget), counts, collection_errors: false, left_out: LeftOut::default() }
+    }
+
+    fn element(&mut self, list: &str, text: &str) {
+        let before = self.cases.len();
+        if list == TESTS {
+            self.test(text);
+        } else {
+            self.collector(text);
+        }
+        self.left_out.element(&mut self.cases, before);
     }
 
     fn ended(self, report: &Report, cases: &mut Cases) -> Found {
@@ -155,6 +170,7 @@ impl Read {
         Found {
             counts: Counts { total, ..self.counts },
             collection_errors: self.collection_errors,
+            left_out: self.left_out,
             exitcode: report.exitcode,
         }
     }

@@ -4,7 +4,7 @@ use serde::Deserialize;
 
 use super::{outside_kind, settle_status};
 use crate::domain::test_report::TestStatus;
-use crate::test_run::parse::document::{JsonDocument, Part};
+use crate::test_run::parse::document::{JsonDocument, LeftOut, Part};
 use crate::test_run::parse::findings::{Budget, Cases, Counts, Findings, Problems};
 use crate::test_run::parse::needle::Seek as _;
 use crate::test_run::parse::stack;
@@ -20,6 +20,7 @@ pub(super) struct Json {
     read: Cases,
     budget: Budget,
     report: Option<(Cases, Report)>,
+    left_out: LeftOut,
 }
 
 /// A report without its tests.
@@ -63,6 +64,7 @@ impl Json {
             read: Cases::new(budget),
             budget: budget.clone(),
             report: None,
+            left_out: LeftOut::default(),
         }
     }
 
@@ -73,13 +75,19 @@ impl Json {
     /// Takes a line from the start of a report on, behind which output may stand; says whether it belongs to one.
     pub(super) fn line(&mut self, line: &str) -> bool {
         let (read, report, budget) = (&mut self.read, &mut self.report, &self.budget);
+        let left_out = &mut self.left_out;
         self.document.line(line, &mut |part| match part {
             Part::Begin => {
                 if !read.is_empty() {
                     *read = Cases::new(budget);
                 }
             }
-            Part::Element(_, text) => example(text, read),
+            Part::LeftOut(_) => left_out.announce(),
+            Part::Element(_, text) => {
+                let before = read.len();
+                example(text, read);
+                left_out.element(read, before);
+            }
             Part::Whole(text) => {
                 if let Ok(found) = serde_json::from_str(text) {
                     *report = Some((std::mem::replace(read, Cases::new(budget)), found));
@@ -95,6 +103,7 @@ impl Json {
     /// The findings of the last report, if there was one.
     pub(super) fn findings(self, mut problems: Problems) -> Option<Findings> {
         let (cases, report) = self.report?;
+        self.left_out.tell(&mut problems);
         for message in &report.messages {
             if message.holds("An error occurred") {
                 problems.push(outside_kind(message), message.trim(), stack::place_of(message));

@@ -75,13 +75,15 @@ impl Clues {
     }
 
     pub(super) fn comment(&mut self, comment: &str) {
-        self.busted |=
-            comment.starts_with("Failure message: ") || comment.holds(" @ ") && comment.holds("_spec.lua @ ");
-        self.bats |= comment.holds(", line ") && comment.holds("in test file ");
-        match comment.trim_start().as_bytes().first() {
+        self.busted |= comment.starts_with("Failure message: ");
+        if memchr::memchr2(b'@', b',', comment.as_bytes()).is_some() {
+            self.busted |= comment.holds("_spec.lua @ ");
+            self.bats |= comment.holds(", line ") && comment.holds("in test file ");
+        }
+        match comment.trim_ascii_start().as_bytes().first() {
             Some(b'.') => self.deno |= self.version == Some(14) && comment.starts_with("./"),
             Some(b'F') => {
-                let text = comment.trim_start();
+                let text = comment.trim_ascii_start();
                 self.perl |= text.starts_with("Failed test") || text.starts_with("Failed (TODO) test");
             }
             Some(b'L') => self.perl |= comment.starts_with("Looks like you"),

@@ -62,6 +62,11 @@ impl Prove {
         }
     }
 
+    /// Whether the harness's summary is being read.
+    pub(super) const fn is_summing_up(&self) -> bool {
+        self.summary
+    }
+
     /// Whether a harness wrote this log.
     pub(super) fn is_harness(&self) -> bool {
         self.summary || self.total.is_some() || !self.cases.is_empty() || self.trouble.is_some()
@@ -85,7 +90,7 @@ impl Prove {
             self.no_tests = line.ends_with("NOTESTS");
             return true;
         }
-        if let Some(rest) = line.trim_start().strip_prefix("(less ") {
+        if let Some(rest) = line.trim_ascii_start().strip_prefix("(less ") {
             let number = place::leading_number::<u64>(rest).unwrap_or(0);
             self.skipped += if rest.holds("skipped") { number } else { 0 };
             return true;

@@ -31,11 +31,11 @@ pub(super) fn parse(line: &str) -> Option<TapResult<'_>> {
     if !(rest.is_empty() || rest.starts_with(' ')) {
         return None;
     }
-    let rest = rest.trim_start();
+    let rest = rest.trim_ascii_start();
     let number = place::leading_number::<u64>(rest);
     let rest = if number.is_some() { rest.trim_start_matches(|digit: char| digit.is_ascii_digit()) } else { rest };
     // Without a number it is TAP only with a dash: sentences start with "ok" too.
-    let (dash, text) = match rest.trim_start().strip_prefix('-') {
+    let (dash, text) = match rest.trim_ascii_start().strip_prefix('-') {
         Some(text) if text.is_empty() || text.starts_with(' ') => (true, text.trim_start()),
         _ => (false, rest.trim()),
     };
@@ -43,11 +43,11 @@ pub(super) fn parse(line: &str) -> Option<TapResult<'_>> {
         return None;
     }
     let (text, opens) = text.strip_suffix(" {").map_or((text, false), |text| (text, true));
-    let (text, timed) = match text.cut_last(" # time=") {
-        Some((text, time)) if time.ends_with('s') => (text, true),
-        _ => (without_time_comment(text), false),
+    let (name, timed, directive) = if memchr::memchr(b'#', text.as_bytes()).is_none() {
+        (text.trim_end(), false, None)
+    } else {
+        without_comment(text)
     };
-    let (name, directive) = split_directive(text);
     let status = match (directive, ok) {
         (Some(_), _) => TestStatus::Skipped,
         (None, true) => TestStatus::Passed,
@@ -56,6 +56,16 @@ pub(super) fn parse(line: &str) -> Option<TapResult<'_>> {
     let is_failing_todo =
         !ok && directive.is_some_and(|word| !word.get(..4).is_some_and(|head| head.eq_ignore_ascii_case("skip")));
     Some(TapResult { is_failing_todo, number, dash, name, status, opens, timed })
+}
+
+/// The name without what stands behind its `#`, whether that was vitest's time, and the directive.
+fn without_comment(text: &str) -> (&str, bool, Option<&str>) {
+    let (text, timed) = match text.cut_last(" # time=") {
+        Some((text, time)) if time.ends_with('s') => (text, true),
+        _ => (without_time_comment(text), false),
+    };
+    let (name, directive) = split_directive(text);
+    (name, timed, directive)
 }
 
 /// Cuts a comment that only says how long the test took (`# 12ms`, `# in 0.3 sec`, `# (1.2s)`, `# duration_ms 4.1`): a
