@@ -247,7 +247,7 @@ impl JsonDocument {
             self.wants_key = false;
             match byte {
                 b'"' => at = self.begin_text(line, at),
-                b'0'..=b'9' | b'-' | b'+' | b'.' | b'a'..=b'z' | b'E' => at += 1,
+                _ if is_literal(byte) => at += bytes.get(at..)?.iter().take_while(|byte| is_literal(**byte)).count(),
                 _ if self.byte(line, at, byte, on)? => return Some(true),
                 _ => at += 1,
             }
@@ -551,6 +551,11 @@ impl JsonDocument {
             level.lost = true;
         }
     }
+}
+
+/// Whether a byte stands in a number or a word.
+const fn is_literal(byte: u8) -> bool {
+    matches!(byte, b'0'..=b'9' | b'-' | b'+' | b'.' | b'a'..=b'z' | b'E')
 }
 
 /// How much of a text is neither its end nor an escape. Most texts are shorter than what a search costs.
