@@ -11,22 +11,20 @@
 //! Invariant: at most [`LONGEST_OBJECT`] and [`LONGEST_VALUE`] for each of [`MOST_LEVELS`] objects are held beside the
 //! line, and what is handed on is valid JSON when the document is.
 
+mod left_out;
 #[cfg(test)]
 mod tests;
+mod texts;
 
-use super::findings::{Cases, Problems};
-use crate::domain::test_report::{RunKind, TestCase, TestStatus};
+pub(super) use self::left_out::LeftOut;
+use self::texts::Text;
 
 /// The most that is kept of the members of one object that is taken apart: what follows them is left out.
 const LONGEST_OBJECT: usize = 2 * 1024 * 1024;
-/// The most of one text that is kept: no message of a test is longer.
-const LONGEST_TEXT: usize = 32 * 1024;
 /// The most of one value that is no named list: coverage reports stand in some documents.
 const LONGEST_VALUE: usize = 1024 * 1024;
 /// A line that is as long may be a piece of a longer one.
 const PIECE: usize = 1024 * 1024;
-/// How many digits follow `\u`.
-const DIGITS: usize = 4;
 /// The deepest that braces and brackets may stand in each other: one bit is kept for each.
 const DEEPEST: u32 = 127;
 /// How many lists of lists are taken apart.
@@ -45,55 +43,6 @@ pub(super) enum Part<'a> {
     LeftOut(&'static str),
     /// The document itself, without those elements: the last part.
     Whole(&'a str),
-}
-
-/// Keeps account of the elements of which something was left out.
-#[derive(Debug, Default)]
-pub(super) struct LeftOut {
-    /// The element that comes next is one.
-    next: bool,
-    /// How many did not even name their test.
-    unnamed: u64,
-}
-
-impl LeftOut {
-    /// Takes note of [`Part::LeftOut`].
-    pub(super) const fn announce(&mut self) {
-        self.next = true;
-    }
-
-    /// The element was read; the tests from `before` on are its.
-    pub(super) fn element(&mut self, cases: &mut Cases, before: usize) {
-        if !std::mem::take(&mut self.next) {
-            return;
-        }
-        match before..cases.len() {
-            named if named.is_empty() => self.unnamed += 1,
-            named => {
-                for at in named {
-                    let fails = |test: &TestCase| matches!(test.status, TestStatus::Failed | TestStatus::Error);
-                    let at = cases.get(at).is_some_and(fails).then_some(at);
-                    cases.explain(
-                        at,
-                        "[… the report says more of this test than is read: parts were left out …]",
-                        None,
-                    );
-                }
-            }
-        }
-    }
-
-    /// Says in the report what no test can say.
-    pub(super) fn tell(&self, problems: &mut Problems) {
-        if self.unnamed > 0 {
-            let text = format!(
-                "{} of the report's entries are too long to be read and were left out: an entry may have {} MB",
-                self.unnamed,
-                LONGEST_OBJECT >> 20
-            );
-            problems.push(RunKind::Tests, &text, None);
-        }
-    }
 }
 
 /// A collector for one reader.
@@ -120,20 +69,6 @@ pub(super) struct JsonDocument {
     levels: Vec<Level>,
     /// A value is being left out.
     skips: bool,
-}
-
-/// A text that is being read.
-#[derive(Debug, Clone, Copy, Default)]
-struct Text {
-    /// Where it stands, its quote included, in what is kept.
-    start: usize,
-    /// How much of it is kept.
-    kept: usize,
-    /// A backslash was the last byte.
-    escaped: bool,
-    /// How many digits of an escape are still to come.
-    digits: usize,
-    cut: bool,
 }
 
 /// An object that is taken apart.
@@ -275,93 +210,6 @@ impl JsonDocument {
             self.text.push_str(line.get(self.from..at).unwrap_or_default());
         }
         self.from = at;
-    }
-
-    /// Begins a text with the quote at `at`, and ends it, too, when it is short and plain; returns where it is read on.
-    fn begin_text(&mut self, line: &str, at: usize) -> usize {
-        let start = self.here(at);
-        let rest = line.as_bytes().get(at + 1..).unwrap_or_default();
-        let length = plain_length(rest);
-        if length > LONGEST_TEXT || rest.get(length) != Some(&b'"') {
-            self.string = Some(Text { start, ..Text::default() });
-            return at + 1;
-        }
-        let end = at + 1 + length + 1;
-        if self.wants_colon {
-            self.named = self.list_named(line, end, start);
-        }
-        end
-    }
-
-    /// Reads a text from `at` on, to its end or the line's; returns where that is.
-    fn read_text(&mut self, line: &str, at: usize, mut text: Text) -> Option<usize> {
-        let rest = line.get(at..)?;
-        if text.escaped {
-            let length = rest.chars().next()?.len_utf8();
-            text.escaped = false;
-            text.digits = if rest.starts_with('u') { DIGITS } else { 0 };
-            text.kept += length;
-            self.string = Some(text);
-            return Some(at + length);
-        }
-        if text.digits > 0 {
-            let digits = rest.get(..rest.floor_char_boundary(text.digits))?;
-            if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_hexdigit()) {
-                return None;
-            }
-            text.kept += digits.len();
-            text.digits -= digits.len();
-            self.string = Some(text);
-            return Some(at + digits.len());
-        }
-        let length = plain_length(rest.as_bytes());
-        let end = at + length;
-        let room = LONGEST_TEXT.saturating_sub(text.kept);
-        text.kept += length;
-        if room < length && !text.cut {
-            self.flush(line, at + rest.floor_char_boundary(room));
-            text.cut = true;
-        }
-        match rest.as_bytes().get(length) {
-            Some(b'"') => {
-                if text.cut {
-                    self.from = end;
-                }
-                self.string = None;
-                if self.wants_colon {
-                    self.named = self.list_named(line, end + 1, text.start);
-                }
-                return Some(end + 1);
-            }
-            Some(_) => {
-                // An escape is kept whole or not at all; nor is a pair of them torn.
-                if text.kept >= LONGEST_TEXT && !text.cut {
-                    self.flush(line, end);
-                    text.cut = true;
-                    self.drop_half_pair();
-                }
-                text.kept += 1;
-                text.escaped = true;
-            }
-            None => {}
-        }
-        self.string = Some(text);
-        Some(end + usize::from(text.escaped))
-    }
-
-    /// Takes the first half of a pair of escapes (`\ud83d`) off the end.
-    fn drop_half_pair(&mut self) {
-        const HALF: usize = "\\ud83d".len();
-        let start = self.text.len().saturating_sub(HALF);
-        let is_half = self.text.get(start..).is_some_and(|tail| {
-            let tail = tail.to_ascii_lowercase();
-            ["\\ud8", "\\ud9", "\\uda", "\\udb"].iter().any(|half| tail.starts_with(half))
-        });
-        // Behind an escaped backslash these are letters.
-        let slashes = self.text.bytes().rev().skip(HALF - 1).take_while(|byte| *byte == b'\\').count();
-        if is_half && slashes % 2 == 1 && !self.skips {
-            self.text.truncate(start);
-        }
     }
 
     /// The list that the key which began at `start` and ends at `end` of the line names, where it is one's that is taken apart.
@@ -556,16 +404,4 @@ impl JsonDocument {
 /// Whether a byte stands in a number or a word.
 const fn is_literal(byte: u8) -> bool {
     matches!(byte, b'0'..=b'9' | b'-' | b'+' | b'.' | b'a'..=b'z' | b'E')
-}
-
-/// How much of a text is neither its end nor an escape. Most texts are shorter than what a search costs.
-fn plain_length(bytes: &[u8]) -> usize {
-    const NEAR: usize = 16;
-    let is_plain = |byte: &&u8| !matches!(byte, b'"' | b'\\');
-    let near = bytes.iter().take(NEAR).take_while(is_plain).count();
-    if near < NEAR {
-        return near;
-    }
-    let rest = bytes.get(NEAR..).unwrap_or_default();
-    NEAR + memchr::memchr2(b'"', b'\\', rest).unwrap_or(rest.len())
 }

@@ -4,8 +4,11 @@
 //! (node 22 and later), where names have no parents; entries are matched with the tree in order.
 //! Suites (`describe`) look like tests with subtests; the number of suites tells how many of the parents are tests.
 
+mod entry;
+
 use std::collections::{HashMap, VecDeque};
 
+use self::entry::{Entry, exactly_timed, parse};
 use super::findings::{Block, Budget, Cases, Counts, Findings, Problems};
 use super::{place, stack};
 use crate::domain::test_report::{RunKind, TestStatus};
@@ -31,13 +34,6 @@ enum Into {
     Nothing,
     /// A test of the tree.
     Case(usize),
-}
-
-/// A result line without its indentation.
-struct Entry<'a> {
-    name: &'a str,
-    status: TestStatus,
-    timed: bool,
 }
 
 /// Reads node's spec and dot reporters.
@@ -444,42 +440,6 @@ fn evidence(message: &str) -> i32 {
     let test = message.holds("TestContext.test (");
     let suite = message.holds("at Suite.") || message.holds("SuiteContext");
     i32::from(test) - i32::from(suite)
-}
-
-/// `name (0.41ms)` → `name`: mocha's and ava's times have no fraction.
-fn exactly_timed(text: &str) -> Option<&str> {
-    let (name, time) = text.strip_suffix("ms)")?.cut_last(" (")?;
-    let mut fraction = false;
-    let is_time = time.bytes().all(|byte| {
-        fraction |= byte == b'.';
-        byte.is_ascii_digit() || byte == b'.'
-    });
-    (is_time && fraction).then_some(name)
-}
-
-/// `name (1.23ms) # directive`.
-fn parse(text: &str, status: TestStatus) -> Entry<'_> {
-    let text = text.trim_end();
-    let (head, directive) = match text.seek_last("ms)") {
-        Some(at) => {
-            let (head, rest) = text.split_at_checked(at + "ms)".len()).unwrap_or((text, ""));
-            if rest.is_empty() || rest.starts_with(" # ") { (head, rest) } else { (text, "") }
-        }
-        None => text.seek(" # ").and_then(|at| text.split_at_checked(at)).unwrap_or((text, "")),
-    };
-    let (name, timed) = match head.cut_last(" (") {
-        Some((name, time)) => match time.strip_suffix("ms)") {
-            Some(digits) if !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.') => {
-                (name, digits.contains('.'))
-            }
-            _ => (head, false),
-        },
-        None => (head, false),
-    };
-    // A failing TODO is marked as failing and has a directive; a cancelled test has none.
-    let status = if status == TestStatus::Passed || directive.is_empty() { status } else { TestStatus::Skipped };
-    let status = if directive.starts_with(" # TODO") { TestStatus::Skipped } else { status };
-    Entry { name, status, timed }
 }
 
 #[cfg(test)]

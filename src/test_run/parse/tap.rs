@@ -7,6 +7,7 @@
 //! Invariant: inside a YAML block no line is a result.
 
 mod dialect;
+mod ending;
 mod pretty;
 mod prove;
 mod result;
@@ -15,10 +16,9 @@ use self::dialect::{Clues, Dialect};
 use self::pretty::Pretty;
 use self::prove::Prove;
 use self::result::TapResult;
-use super::findings::{Block, Budget, Cases, Counts, Findings, Problems};
+use super::findings::{Block, Budget, Cases, Counts, Problems};
 use super::{place, stack};
-use crate::domain::test_report::{RunKind, RunStatus, TestStatus};
-use crate::domain::verdict::Exit;
+use crate::domain::test_report::{RunKind, TestStatus};
 use crate::test_run::parse::needle::Seek as _;
 
 /// TAP indents a subtest by four columns.
@@ -397,122 +397,5 @@ impl Reader {
             let found = stack::place_in_words(&text).or_else(|| stack::place_of(&text));
             self.cases.explain(last.case, &text, found);
         }
-    }
-
-    /// Bats reports a file that bash cannot read as a failing `setup_file`.
-    fn move_unreadable_files(&mut self) {
-        let mut moved = Vec::new();
-        self.cases.retain_from(0, |test| {
-            let unreadable = test.status == TestStatus::Failed
-                && test.name == "setup_file failed"
-                && test.message.holds(": syntax error");
-            if unreadable {
-                moved.push(test.message.clone());
-            }
-            !unreadable
-        });
-        for message in moved {
-            self.problems.push(RunKind::CompileError, &message, stack::place_in_words(&message));
-            self.planned = Some(u64::MAX);
-        }
-    }
-
-    /// Busted's TAP calls errors failures, too; what Lua itself says of a broken program tells them apart.
-    fn move_errors(&mut self) {
-        let mut errors = 0;
-        for at in 0..self.cases.len() {
-            let Some(test) = self.cases.get_mut(at) else { continue };
-            if test.status == TestStatus::Failed && dialect::is_lua_error(&test.message) {
-                test.status = TestStatus::Error;
-                errors += 1;
-            }
-        }
-        self.top.failed = self.top.failed.map(|failed| failed.saturating_sub(errors));
-        self.top.errors = Some(errors);
-    }
-
-    pub(super) fn finish(mut self, exit: Option<Exit>) -> Option<Findings> {
-        self.settle();
-        self.prove.settle(&mut self.problems);
-        if self.prove.is_harness() {
-            return Some(self.prove.finish(self.problems, exit));
-        }
-        if self.pretty.is_seen() && self.results == 0 {
-            return Some(self.pretty.finish());
-        }
-        let dialect = self.clues.dialect();
-        if dialect == Dialect::Bats {
-            self.move_unreadable_files();
-        }
-        let ended = self.planned.is_some() || self.trailer.total.is_some();
-        // Without a plan or a version it is TAP only when something that a known tool writes was seen, too.
-        let evident = self.clues.is_evident() && self.results > 1;
-        let planned = ended && (self.results > 0 || self.planned == Some(0));
-        if !(self.version || planned || evident) && self.problems.is_empty() {
-            return None;
-        }
-        if dialect == Dialect::Busted {
-            self.move_errors();
-        }
-        let mut findings = Findings::new(dialect.framework());
-        findings.finished = if self.trailer.total.is_some() {
-            true
-        } else {
-            self.planned.is_some_and(|planned| self.top_results() + self.opened == planned)
-        };
-        if findings.finished && !self.bailed_out {
-            findings.counts = self.counts(dialect);
-        }
-        if dialect == Dialect::Deno {
-            findings.finished = true;
-        }
-        findings.tests = self.cases.into_list();
-        findings.problems = self.problems.into_list();
-        if self.bailed_out && !findings.has_failures() {
-            findings.status = Some(RunStatus::Error);
-        }
-        Some(findings)
-    }
-
-    fn top_results(&self) -> u64 {
-        [self.top.passed, self.top.failed, self.top.skipped, self.top.errors].into_iter().flatten().sum()
-    }
-
-    fn counts(&self, dialect: Dialect) -> Counts {
-        let trailed = self.trailer.total.is_some();
-        let mut counts = match dialect {
-            Dialect::Node if trailed => Counts { skipped: self.trailer.skipped.or(Some(0)), ..self.trailer },
-            // mocha counts what is skipped apart.
-            Dialect::Mocha if trailed => {
-                let skipped = self.top.skipped.unwrap_or(0);
-                let total = self.trailer.passed.unwrap_or(0) + self.trailer.failed.unwrap_or(0) + skipped;
-                Counts { total: Some(total), skipped: Some(skipped), ..self.trailer }
-            }
-            // vitest's outermost results are files.
-            Dialect::Vitest => {
-                let of = |status| Some(self.cases.count(status));
-                let (passed, failed) = (of(TestStatus::Passed), of(TestStatus::Failed));
-                let total = Some(u64::try_from(self.cases.len()).unwrap_or(u64::MAX));
-                Counts { total, passed, failed, skipped: of(TestStatus::Skipped), errors: None }
-            }
-            Dialect::Node
-            | Dialect::Mocha
-            | Dialect::Ava
-            | Dialect::Deno
-            | Dialect::Busted
-            | Dialect::Bats
-            | Dialect::Perl
-            | Dialect::Unknown => Counts {
-                total: Some(self.top_results()),
-                passed: Some(self.top.passed.unwrap_or(0)),
-                failed: Some(self.top.failed.unwrap_or(0)),
-                skipped: Some(self.top.skipped.unwrap_or(0)),
-                errors: self.top.errors,
-            },
-        };
-        if matches!(dialect, Dialect::Bats | Dialect::Vitest) && counts.total != Some(0) {
-            counts.errors = Some(0);
-        }
-        counts
     }
 }

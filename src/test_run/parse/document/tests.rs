@@ -1,3 +1,4 @@
+use super::texts::LONGEST_TEXT;
 use super::*;
 
 /// The parts of the documents in these lines.

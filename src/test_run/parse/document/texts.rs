@@ -1,0 +1,123 @@
+//! The texts of a document: short ones at once, long ones piece by piece and cut, over the ends of lines.
+
+use super::JsonDocument;
+
+/// The most of one text that is kept: no message of a test is longer.
+pub(super) const LONGEST_TEXT: usize = 32 * 1024;
+/// How many digits follow `\u`.
+const DIGITS: usize = 4;
+
+/// A text that is being read.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Text {
+    /// Where it stands, its quote included, in what is kept.
+    pub(super) start: usize,
+    /// How much of it is kept.
+    pub(super) kept: usize,
+    /// A backslash was the last byte.
+    pub(super) escaped: bool,
+    /// How many digits of an escape are still to come.
+    pub(super) digits: usize,
+    pub(super) cut: bool,
+}
+
+impl JsonDocument {
+    /// Begins a text with the quote at `at`, and ends it, too, when it is short and plain; returns where it is read on.
+    pub(super) fn begin_text(&mut self, line: &str, at: usize) -> usize {
+        let start = self.here(at);
+        let rest = line.as_bytes().get(at + 1..).unwrap_or_default();
+        let length = plain_length(rest);
+        if length > LONGEST_TEXT || rest.get(length) != Some(&b'"') {
+            self.string = Some(Text { start, ..Text::default() });
+            return at + 1;
+        }
+        let end = at + 1 + length + 1;
+        if self.wants_colon {
+            self.named = self.list_named(line, end, start);
+        }
+        end
+    }
+
+    /// Reads a text from `at` on, to its end or the line's; returns where that is.
+    pub(super) fn read_text(&mut self, line: &str, at: usize, mut text: Text) -> Option<usize> {
+        let rest = line.get(at..)?;
+        if text.escaped {
+            let length = rest.chars().next()?.len_utf8();
+            text.escaped = false;
+            text.digits = if rest.starts_with('u') { DIGITS } else { 0 };
+            text.kept += length;
+            self.string = Some(text);
+            return Some(at + length);
+        }
+        if text.digits > 0 {
+            let digits = rest.get(..rest.floor_char_boundary(text.digits))?;
+            if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+                return None;
+            }
+            text.kept += digits.len();
+            text.digits -= digits.len();
+            self.string = Some(text);
+            return Some(at + digits.len());
+        }
+        let length = plain_length(rest.as_bytes());
+        let end = at + length;
+        let room = LONGEST_TEXT.saturating_sub(text.kept);
+        text.kept += length;
+        if room < length && !text.cut {
+            self.flush(line, at + rest.floor_char_boundary(room));
+            text.cut = true;
+        }
+        match rest.as_bytes().get(length) {
+            Some(b'"') => {
+                if text.cut {
+                    self.from = end;
+                }
+                self.string = None;
+                if self.wants_colon {
+                    self.named = self.list_named(line, end + 1, text.start);
+                }
+                return Some(end + 1);
+            }
+            Some(_) => {
+                // An escape is kept whole or not at all; nor is a pair of them torn.
+                if text.kept >= LONGEST_TEXT && !text.cut {
+                    self.flush(line, end);
+                    text.cut = true;
+                    self.drop_half_pair();
+                }
+                text.kept += 1;
+                text.escaped = true;
+            }
+            None => {}
+        }
+        self.string = Some(text);
+        Some(end + usize::from(text.escaped))
+    }
+
+    /// Takes the first half of a pair of escapes (`\ud83d`) off the end.
+    fn drop_half_pair(&mut self) {
+        const HALF: usize = "\\ud83d".len();
+        let start = self.text.len().saturating_sub(HALF);
+        let is_half = self.text.get(start..).is_some_and(|tail| {
+            let tail = tail.to_ascii_lowercase();
+            ["\\ud8", "\\ud9", "\\uda", "\\udb"].iter().any(|half| tail.starts_with(half))
+        });
+        // Behind an escaped backslash these are letters.
+        let slashes = self.text.bytes().rev().skip(HALF - 1).take_while(|byte| *byte == b'\\').count();
+        if is_half && slashes % 2 == 1 && !self.skips {
+            self.text.truncate(start);
+        }
+    }
+}
+
+/// How much of a text is neither its end nor an escape. Most texts are shorter than what a search costs.
+fn plain_length(bytes: &[u8]) -> usize {
+    const NEAR: usize = 16;
+    let is_plain = |byte: &&u8| !matches!(byte, b'"' | b'\\');
+    let near = bytes.iter().take(NEAR).take_while(is_plain).count();
+    if near < NEAR {
+        return near;
+    }
+    let rest = bytes.get(NEAR..).unwrap_or_default();
+    NEAR + memchr::memchr2(b'"', b'\\', rest).unwrap_or(rest.len())
+}
