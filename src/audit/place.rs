@@ -2,8 +2,7 @@
 //!
 //! Invariant: neither the live log nor its published copy is ever lost by it; what gives way is moved aside.
 
-use std::fs::{DirBuilder, File, TryLockError};
-use std::os::unix::fs::DirBuilderExt as _;
+use std::fs::{File, TryLockError};
 use std::path::Path;
 
 use rusqlite::{Connection, OpenFlags};
@@ -12,6 +11,7 @@ use super::error::{explain, explain_io};
 use super::location::{Location, Published};
 use super::publish::{CopyState, copy_state, fetch, set_aside};
 use super::{AuditError, lock, query};
+use crate::files;
 
 /// Whether another process has the log open.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -33,10 +33,11 @@ pub(super) fn prepare(location: &Location) -> Result<(Option<File>, Vec<String>)
     };
     if let Some(folder) = live.parent() {
         // Under the user's home or the runner's temporary folder: nobody else's business.
-        DirBuilder::new().recursive(true).mode(0o700).create(folder).map_err(failed)?;
+        files::make_private_folder(folder).map_err(failed)?;
     }
     let mut warnings = Vec::new();
-    let presence = File::options().append(true).create(true).open(lock::beside(live, ".lock")).map_err(failed)?;
+    let presence =
+        File::options().read(true).append(true).create(true).open(lock::beside(live, ".lock")).map_err(failed)?;
     let company = match presence.try_lock() {
         Ok(()) => Company::Alone,
         Err(TryLockError::WouldBlock) => Company::Others,

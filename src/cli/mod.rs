@@ -8,7 +8,7 @@ pub mod check;
 mod commenting;
 mod context;
 mod counting;
-#[cfg(debug_assertions)]
+#[cfg(all(debug_assertions, unix))]
 mod crash;
 mod delivery;
 mod demo;
@@ -28,6 +28,7 @@ mod resume;
 mod run;
 pub mod schema;
 mod setup;
+#[cfg_attr(windows, path = "signals_windows.rs")]
 mod signals;
 mod step;
 mod terminal;

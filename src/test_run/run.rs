@@ -13,6 +13,7 @@ use super::{TestCommand, TestRun, filter, results};
 use crate::domain::stop::Stop;
 use crate::domain::test_report::{RunKind, RunStatus, TestReport, TestStatus};
 use crate::domain::verdict::Exit;
+use crate::files;
 use crate::process::{self, ProcessError, Program, Spec};
 
 /// How much output is kept from the beginning, and as much from the end: enough for any model and any comment.
@@ -70,7 +71,7 @@ impl Files {
 
     /// Reads those that are new or changed.
     fn read_new(&self, exit: Exit, framework: Option<&str>) -> Option<TestReport> {
-        let root = self.root.canonicalize().ok()?;
+        let root = files::real_place(&self.root).ok()?;
         let mut parser = Parser::new(framework);
         let mut any = false;
         for file in list(&self.path) {
@@ -79,7 +80,7 @@ impl Files {
                 continue;
             }
             // No link may lead out of the tree.
-            if !file.canonicalize().is_ok_and(|real| real.starts_with(&root)) {
+            if !files::real_place(&file).is_ok_and(|real| real.starts_with(&root)) {
                 continue;
             }
             any |= push_file(&mut parser, &file).is_ok();

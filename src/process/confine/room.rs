@@ -19,7 +19,8 @@ use rustix::thread::UnshareFlags;
 
 use super::doors::{self, Shelf};
 use super::grants::SHARED_MEMORY;
-use super::{Policy, Reach, Room, guards};
+use super::policy::{Policy, Room};
+use super::{Reach, guards};
 
 /// Devices without which programs do not start.
 const DEVICES: [&str; 5] = ["null", "zero", "full", "random", "urandom"];
