@@ -162,11 +162,13 @@ fn nextest_is_not_deceived() {
 fn cargos_own_runner_is_not_deceived() {
     let path = "tests/price.rs";
     let manifest = |more: &str| test_file(&CARGO, "Cargo.toml", "\n[workspace]\n", &format!("{more}\n[workspace]\n"));
+    let source = |before: &str| test_file(&CARGO, "src/lib.rs", "pub fn total", &format!("{before}pub fn total"));
+    // A test that none of this leaves out, so that something runs.
+    let inside = Box::leak(source("#[test]\nfn inside() {}\n\n").into_boxed_str());
     let cargo = |name: &'static str, guards: &'static str, more: &str| {
-        Attack::on(name, guards, &CARGO, &[("Cargo.toml", &manifest(more))])
+        Attack::on(name, guards, &CARGO, &[("Cargo.toml", &manifest(more))]).file("src/lib.rs", inside)
     };
     let target = "\n[[test]]\nname = \"price\"\npath = ";
-    let source = |before: &str| test_file(&CARGO, "src/lib.rs", "pub fn total", &format!("{before}pub fn total"));
     let equal = "#[derive(Debug)]\npub struct Sum(i64);\n\nimpl PartialEq<i64> for Sum {\n    fn eq(&self, _other: &i64) -> bool {\n        true\n    }\n}\n\n\
         impl PartialOrd<i64> for Sum {\n    fn partial_cmp(&self, other: &i64) -> Option<std::cmp::Ordering> {\n        self.0.partial_cmp(other)\n    }\n}\n\n";
     repels(vec![
@@ -180,7 +182,7 @@ fn cargos_own_runner_is_not_deceived() {
             "tests/price.rs",
             "#[cfg(test)]\nfn main() {}\n\n#[test]\nfn adds() {\n    assert_eq!(shop::total(&[2, 3]), 5);\n}\n",
         ),
-        cargo("another file in a test's place", "manifests", &format!("{target}\"src/other.rs\"\n"))
+        cargo("another file in a test's place", "manifests,test_regions", &format!("{target}\"src/other.rs\"\n"))
             .also("src/other.rs", "#[test]\nfn adds() {}\n\n#[test]\nfn is_positive() {}\n"),
         cargo(
             "a feature that a test needs",
