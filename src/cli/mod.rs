@@ -61,7 +61,7 @@ enum Command {
     Resume(resume::Args),
     /// Validate the configuration and print every effective value; makes no model call.
     Check(Box<plan::Flags>),
-    /// Find out beforehand what would keep a run from going well: token, rules, CI, ladder, tests, sandbox; no model call.
+    /// Find out beforehand what would keep a run from going well: token, rules, CI, ladder, tests, sandbox; no model call. Exits with 1 if there is a problem.
     Doctor(Box<plan::Flags>),
     /// Render a run from the audit log.
     Report(report::Args),

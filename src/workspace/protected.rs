@@ -6,7 +6,6 @@
 //!
 //! Invariant: a path is judged in the spelling of the most forgiving file system (case, invisible characters, trailing dots).
 
-use std::ffi::OsStr;
 use std::path::Path;
 
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
@@ -35,6 +34,10 @@ const TOOL_FILES: &str = "rust-toolchain rust-toolchain.toml .tool-versions mise
     .babelrc .swcrc";
 /// Folders of installed packages and of what was built: nothing there is this repository's code.
 const TOOL_FOLDERS: &str = "node_modules site-packages dist-packages .venv venv .tox .nox __pycache__ .mvn .yarn .eggs";
+/// What go, PHP, Ruby and cargo call the folder of other people's code. Deeper than the root the name may be a word of the
+/// repository's own business, so that what stands in it decides.
+const VENDORED: &str = "vendor";
+const IN_VENDORED: &str = "autoload.php bin bundle composer gems github.com golang.org google.golang.org gopkg.in modules.txt phpunit pestphp";
 /// Endings of such folders, and of files that load code unasked.
 const TOOL_SUFFIXES: [&str; 7] = [".dist-info", ".egg-info", ".pth", ".egg-link", ".pyc", ".pyo", ".egg"];
 /// What a build script of cargo is called; below `src` it is a module like any other.
@@ -125,10 +128,20 @@ pub fn is_test_path(path: &Path) -> bool {
     is_test_file(&parts, folders, parts.last().map_or("", String::as_str)) || has_class_mark(path)
 }
 
-/// Whether a folder of that name holds installed packages.
-pub(super) fn is_package_folder(name: &OsStr) -> bool {
-    let name = fold(&name.to_string_lossy());
-    lists(TOOL_FOLDERS, &name) && name != "__pycache__"
+/// Whether a file is part of an installed package.
+pub(super) fn is_installed(path: &Path) -> bool {
+    let parts = folded(path);
+    let folders = parts.split_last().map_or(&[][..], |(_, folders)| folders);
+    folders.iter().any(|folder| lists(TOOL_FOLDERS, folder) && folder != "__pycache__") || is_vendored(&parts)
+}
+
+/// Whether a path lies in a folder of vendored code.
+fn is_vendored(parts: &[String]) -> bool {
+    let at_the_root = parts.len() > 1 && parts.first().is_some_and(|first| first == VENDORED);
+    let deeper = parts
+        .windows(2)
+        .any(|pair| matches!(pair, [folder, inside] if folder == VENDORED && lists(IN_VENDORED, inside)));
+    at_the_root || deeper
 }
 
 /// Files and folders that put another tool or other code into the test run's place.
@@ -136,6 +149,7 @@ fn decides_what_runs(parts: &[String], folders: &[String], name: &str) -> bool {
     lists(TOOL_FILES, name)
         || name.starts_with("babel.config.")
         || folders.iter().any(|folder| lists(TOOL_FOLDERS, folder))
+        || is_vendored(parts)
         || parts.iter().any(|part| TOOL_SUFFIXES.iter().any(|suffix| part.ends_with(suffix)))
         || (name == BUILD_SCRIPT && !folders.iter().any(|folder| folder == "src"))
 }
@@ -335,10 +349,16 @@ mod tests {
             "shop/__pycache__/cart.cpython-311.pyc",
             "babel.config.js",
             "a/.venv/bin/python",
+            "vendor/modules.txt",
+            "vendor/example.org/sum/sum.go",
+            "api/vendor/phpunit/phpunit/src/TestCase.php",
+            "api/vendor/autoload.php",
         ] {
             assert!(rules.reason(Path::new(path)).is_some(), "{path}");
         }
-        for path in ["src/build.rs", "src/venv.py", "modules/a.js", "toolchain.rs"] {
+        for path in
+            ["src/build.rs", "src/venv.py", "modules/a.js", "toolchain.rs", "src/vendor/invoice.py", "vendor.go"]
+        {
             assert_eq!(rules.reason(Path::new(path)), None, "{path}");
         }
     }

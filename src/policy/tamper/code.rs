@@ -253,6 +253,29 @@ const QUESTIONS: [&str; 48] = [
     "StackWalker",
 ];
 
+/// Marks by which a test passes when what it asserts does not hold.
+const WANTED_FAILURES: [&str; 8] = [
+    "#[should_panic",
+    ".failing(",
+    ".fails(",
+    "test.fail(",
+    "it.fail(",
+    "expectedFailure",
+    "mark.xfail",
+    "expectFailure",
+];
+
+/// A test that was there is marked as one that fails, and passes by the same name. A new file may hold what it likes.
+pub(super) fn wanted_failure(change: &Change) -> Option<String> {
+    change.before.as_ref()?;
+    let (before, after) = squeezed(change)?;
+    let mark = first_added(&before, &after, &WANTED_FAILURES)?;
+    Some(format!(
+        "the change marks a test as one that is to fail in {} (`{mark}`); put new tests of that kind into a file of their own",
+        change.path
+    ))
+}
+
 /// The change ends the process with success.
 pub(super) fn forced_end(change: &Change) -> Option<String> {
     let (before, after) = squeezed(change)?;

@@ -20,6 +20,14 @@ type Tried = Result<(u32, Option<Doors>), String>;
 /// A policy that works, what its trial gave, and why there is no room if there is none.
 type Given = (Policy, (u32, Option<Doors>), Option<String>);
 
+/// Puts back what the children of a killed run may have left of the git directory.
+///
+/// # Errors
+/// When the git directory cannot be written.
+pub(super) fn recover(wish: &Wish<'_>) -> Result<(), ConfineError> {
+    git::recover(wish.checkout, &wish.state).map_err(ConfineError::Private)
+}
+
 /// Works out how children are confined, and prepares their private folder.
 ///
 /// # Errors
@@ -101,14 +109,7 @@ impl Plan<'_> {
         let show = read.iter().chain(write).filter(devices).cloned().collect();
         let mut still = vec![checkout.join(".git")];
         still.extend(git::submodules(checkout).into_iter().map(|module| checkout.join(module).join(".git")));
-        let mut stand_ins = Vec::new();
-        let config = checkout.join(".git/config");
-        if let Some(clean) = std::fs::read_to_string(&config).ok().and_then(|text| git::without_credentials(&text)) {
-            let stand_in = self.private.path("git-config");
-            if std::fs::write(&stand_in, clean).is_ok() {
-                stand_ins.push((stand_in, config));
-            }
-        }
+        let stand_ins = self.configurations_without_credentials();
         still.retain(|path| path.symlink_metadata().is_ok_and(|found| !found.is_symlink()));
         Room {
             root: self.private.path("room"),
@@ -120,6 +121,21 @@ impl Plan<'_> {
             nothing: self.private.path("nothing"),
             empty: self.private.path("empty"),
         }
+    }
+
+    /// Copies of git's configuration files without credentials, and the files in whose place they are laid.
+    fn configurations_without_credentials(&self) -> Vec<(PathBuf, PathBuf)> {
+        let mut stand_ins = Vec::new();
+        for (number, config) in git::configurations(self.wish.checkout).into_iter().enumerate() {
+            let config = self.wish.checkout.join(config);
+            let clean =
+                std::fs::read(&config).ok().and_then(|text| git::without_credentials(&String::from_utf8_lossy(&text)));
+            let stand_in = self.private.path(&format!("git-config-{number}"));
+            if clean.is_some_and(|clean| std::fs::write(&stand_in, clean).is_ok()) {
+                stand_ins.push((stand_in, config));
+            }
+        }
+        stand_ins
     }
 
     /// The same with less: no namespaces.

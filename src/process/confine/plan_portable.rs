@@ -6,6 +6,14 @@ use super::arrange::unconfined;
 use super::{Arranged, ConfineError, Wish};
 use crate::config::{Network, Sandbox};
 
+/// Nothing: no child's git directory is guarded here.
+///
+/// # Errors
+/// Never.
+pub(super) const fn recover(_wish: &Wish<'_>) -> Result<(), ConfineError> {
+    Ok(())
+}
+
 /// As without confinement, but said; refused where it was demanded.
 ///
 /// # Errors

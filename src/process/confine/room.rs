@@ -24,25 +24,10 @@ use super::{Reach, guards};
 
 /// Devices without which programs do not start.
 const DEVICES: [&str; 5] = ["null", "zero", "full", "random", "urandom"];
-/// Top-level folders of the file system that are shown whole; Landlock says what of them can be read.
-const SYSTEM: [&str; 16] = [
-    "/usr",
-    "/bin",
-    "/sbin",
-    "/lib",
-    "/lib32",
-    "/lib64",
-    "/libx32",
-    "/etc",
-    "/opt",
-    "/nix",
-    "/gnu",
-    "/snap",
-    "/proc",
-    "/sys",
-    "/var/lib",
-    "/var/cache",
-];
+/// Folders of the file system that are shown whole; Landlock says what of them can be read. Services keep no sockets there, which
+/// Landlock would not keep anybody from; of `/var` and of package stores, where they do, what is granted is shown.
+const SYSTEM: [&str; 12] =
+    ["/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/etc", "/opt", "/snap", "/proc", "/sys"];
 /// Temporary folders that everybody on the machine shares; in a room they are its own.
 pub(super) const TEMPORARY: [&str; 2] = ["/tmp", "/var/tmp"];
 /// Every mount flag that a remount in a user namespace must repeat, because it may only add to them.
