@@ -36,8 +36,9 @@ pub(super) fn prepare(location: &Location) -> Result<(Option<File>, Vec<String>)
         files::make_private_folder(folder).map_err(failed)?;
     }
     let mut warnings = Vec::new();
-    let presence =
-        File::options().read(true).append(true).create(true).open(lock::beside(live, ".lock")).map_err(failed)?;
+    let open =
+        || File::options().read(true).append(true).create(true).open(lock::beside(live, ".lock")).map_err(failed);
+    let mut presence = open()?;
     let company = match presence.try_lock() {
         Ok(()) => Company::Alone,
         Err(TryLockError::WouldBlock) => Company::Others,
@@ -45,7 +46,8 @@ pub(super) fn prepare(location: &Location) -> Result<(Option<File>, Vec<String>)
     };
     if company == Company::Alone {
         reconcile(live, place, &mut warnings)?;
-        presence.unlock().map_err(failed)?;
+        // The lock is given up by closing the file: Wine takes the other way for an error.
+        presence = open()?;
     }
     presence.lock_shared().map_err(failed)?;
     Ok((Some(presence), warnings))
