@@ -18,8 +18,9 @@ use crate::files::{Folder, Kind};
 /// A box for one run of a child.
 #[derive(Debug)]
 pub struct Letterbox {
-    folder: TempDir,
+    /// Given up first: Windows removes no folder that is held.
     handle: Folder,
+    folder: TempDir,
 }
 
 impl Letterbox {
@@ -32,7 +33,7 @@ impl Letterbox {
         let nonce = uuid::Uuid::new_v4().simple().to_string();
         let folder = tempfile::Builder::new().prefix(&format!("results-{nonce}-")).tempdir_in(base)?;
         let handle = Folder::open(folder.path())?;
-        Ok(Self { folder, handle })
+        Ok(Self { handle, folder })
     }
 
     /// Its place.
