@@ -27,6 +27,7 @@ mod report;
 mod resume;
 mod run;
 pub mod schema;
+mod scripts;
 mod setup;
 mod signals;
 mod step;
