@@ -27,6 +27,7 @@ mod report;
 mod resume;
 mod run;
 pub mod schema;
+mod scripts;
 mod setup;
 #[cfg_attr(windows, path = "signals_windows.rs")]
 mod signals;

@@ -346,7 +346,7 @@ impl<'a> Setup<'a> {
     /// What the configuration protects, and the scripts that decide what the test command runs.
     fn protected(&self, plan: &Plan) -> Vec<String> {
         let folder = plan.working_directory.as_deref().unwrap_or("");
-        let scripts = plan.test.command.as_deref().map(scripts_of).unwrap_or_default();
+        let scripts = plan.test.command.as_deref().map(super::scripts::scripts_of).unwrap_or_default();
         let scripts = scripts.into_iter().map(|name| Path::new(folder).join(name)).filter(|path| {
             let path = self.checkout.join(path);
             path.is_file()
@@ -400,23 +400,6 @@ async fn change(engine: &Engine<'_>, outcome: &Outcome) -> String {
     engine.world.workspace.diff(start, &end.tree).await.map(|diff| diff.text).unwrap_or_default()
 }
 
-/// The files that a test command executes as scripts: the program itself, an interpreter's first file, make's rules.
-fn scripts_of(command: &str) -> Vec<String> {
-    let mut words = command.split_whitespace().map(|word| word.trim_matches(['"', '\'']).trim_start_matches("./"));
-    let Some(program) = words.next() else { return Vec::new() };
-    let name = program.rsplit('/').next().unwrap_or(program);
-    let rules = |names: &[&str]| names.iter().map(|&name| name.to_owned()).collect();
-    match name {
-        "make" | "gmake" => rules(&["Makefile", "makefile", "GNUmakefile"]),
-        "just" => rules(&["justfile", "Justfile", ".justfile"]),
-        "sh" | "bash" | "dash" | "zsh" | "python" | "python3" | "node" | "ruby" | "perl" | "php" => {
-            // `-m module` and `-c text` run no file of that name.
-            words.next().filter(|word| !word.starts_with('-')).map(str::to_owned).into_iter().collect()
-        }
-        _ => vec![program.to_owned()],
-    }
-}
-
 /// What is secret by its name, and every key that the plan takes from the environment, whatever its name.
 fn secrets(environment: &Environment, plan: Option<&Plan>) -> Vec<SecretString> {
     let keys =
@@ -451,21 +434,4 @@ fn with_crash(mut listeners: Vec<Box<dyn EventSink>>, environment: &Environment)
         listeners.push(Box::new(crash));
     }
     listeners
-}
-
-#[cfg(test)]
-mod tests {
-    use super::scripts_of;
-
-    #[test]
-    fn the_scripts_of_a_test_command_are_its_program_or_its_first_file() {
-        assert_eq!(scripts_of("./ci/check.sh --all"), ["ci/check.sh"]);
-        assert_eq!(scripts_of("bash 'tests/run.sh' x"), ["tests/run.sh"]);
-        assert!(scripts_of("python3 -m doctest shop/cart.py").is_empty());
-        assert!(scripts_of("make test").contains(&"Makefile".to_owned()));
-        for name in ["justfile", "Justfile", ".justfile"] {
-            assert!(scripts_of("just test").contains(&name.to_owned()), "{name}");
-        }
-        assert_eq!(scripts_of("cargo test"), ["cargo"]);
-    }
 }

@@ -17,6 +17,7 @@ mod squeeze;
 #[cfg(test)]
 mod tests;
 mod toml;
+mod words;
 
 use super::guard::{Guard, Guards};
 
