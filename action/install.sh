@@ -7,6 +7,12 @@ set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 source=$(dirname "$here")
 tools="${RUNNER_TEMP:-${TMPDIR:-/tmp}}/upshift-install"
+# Git's shell on Windows takes no backslash for a separator everywhere, and `C:` for a host in some places.
+if command -v cygpath >/dev/null; then tools=$(cygpath -u "$tools"); fi
+case "${RUNNER_OS:-$(uname -s)}" in
+  Windows | MINGW* | MSYS*) program=upshift.exe ;;
+  *) program=upshift ;;
+esac
 
 fail() {
   printf '::error title=upshift could not be installed::%s\n' "$1"
@@ -24,7 +30,9 @@ target() {
     Linux/ARM64 | Linux/aarch64) echo aarch64-unknown-linux-musl ;;
     macOS/X64 | Darwin/x86_64) echo x86_64-apple-darwin ;;
     macOS/ARM64 | Darwin/arm64) echo aarch64-apple-darwin ;;
-    *) fail "upshift does not run on ${RUNNER_OS:-$(uname -s)} (${RUNNER_ARCH:-$(uname -m)}). Use a Linux or macOS runner." ;;
+    # Windows on ARM runs programs for x64.
+    Windows/X64 | Windows/ARM64 | MINGW*/x86_64 | MSYS*/x86_64) echo x86_64-pc-windows-msvc ;;
+    *) fail "upshift does not run on ${RUNNER_OS:-$(uname -s)} (${RUNNER_ARCH:-$(uname -m)}). Use a Linux, macOS or Windows runner." ;;
   esac
 }
 
@@ -44,7 +52,7 @@ download() {
   got=$(sha256 "$tools/$archive")
   [ "$got" = "$expected" ] ||
     fail "$archive has the SHA-256 $got, but this version of the action expects $expected. Do not use it; report it to the action's repository."
-  tar -xzf "$tools/$archive" -C "$tools" upshift
+  tar -xzf "$tools/$archive" -C "$tools" "$program"
 }
 
 build() {
@@ -53,7 +61,7 @@ build() {
   echo "Building upshift from $source"
   CARGO_TARGET_DIR="$tools/build" limited 2400 cargo build --release --locked --manifest-path "$source/Cargo.toml" ||
     fail "upshift could not be built from its source. The lines above say why."
-  cp "$tools/build/release/upshift" "$tools/upshift"
+  cp "$tools/build/release/$program" "$tools/$program"
 }
 
 mkdir -p "$tools"
@@ -61,7 +69,7 @@ if [ -n "${UPSHIFT_BIN:-}" ]; then
   binary=$UPSHIFT_BIN
   [ -x "$binary" ] || fail "UPSHIFT_BIN names no program that can be run: $binary"
 else
-  binary="$tools/upshift"
+  binary="$tools/$program"
   platform=$(target) || { printf '%s\n' "$platform"; exit 1; }
   download "$platform" || build
 fi

@@ -15,7 +15,7 @@
 //! A module imports only what stands left of it; modules inside braces do not know each other. `tests/it/tidy.rs` enforces it.
 //!
 //! ```text
-//! domain < {config, policy, report, redact} < {process, http} < {workspace, test_run, model, github, audit}
+//! domain < {config, policy, report, redact, files} < {process, http} < {workspace, test_run, model, github, audit}
 //!        < session < agent < lifecycle < cli
 //! ```
 //!
@@ -26,6 +26,7 @@
 //! | [`policy`] | pure decisions: budget, entropy, escalation, handover, context, rotation, verdict |
 //! | [`report`] | events to terminal text, Markdown, JSON, progress lines (pure) |
 //! | [`redact`] | secrets out of text (pure) |
+//! | [`files`] | what platforms differ in about files: held folders, names, private files |
 //! | [`process`] | the one place that starts a process |
 //! | [`http`] | the one HTTP client |
 //! | [`workspace`] | recorded trees, diffs, every way a model may read or write files |
@@ -54,6 +55,7 @@ pub mod audit;
 pub mod cli;
 pub mod config;
 pub mod domain;
+pub mod files;
 pub mod github;
 pub mod http;
 pub mod lifecycle;

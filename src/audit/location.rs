@@ -6,6 +6,7 @@
 use std::path::{Component, Path, PathBuf};
 
 use super::batch::digest;
+use crate::files;
 
 /// Hexadecimal characters of the hash that names a log's folder: 64 bits, no collisions among one user's checkouts.
 const KEY_CHARS: usize = 16;
@@ -90,7 +91,7 @@ fn canonical(path: &Path) -> PathBuf {
     let mut missing = Vec::new();
     let mut existing = path;
     loop {
-        if let Ok(real) = existing.canonicalize() {
+        if let Ok(real) = files::real_place(existing) {
             return missing.into_iter().rev().fold(real, |path, name| path.join(name));
         }
         let (Some(parent), Some(name)) = (existing.parent(), existing.file_name()) else { return path.to_owned() };

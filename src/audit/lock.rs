@@ -2,11 +2,11 @@
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io;
-use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::domain::units::RunId;
+use crate::files;
 
 /// A reader that looks whether a run lives holds its lock for a moment: so often is taking it tried again.
 const TRIES: u32 = 20;
@@ -46,7 +46,7 @@ pub(super) fn take(path: &Path) -> io::Result<Option<Held>> {
     for _ in 0..TRIES {
         let file = open(path)?;
         match file.try_lock() {
-            Ok(()) if is_still(&file, path) => return Ok(Some(Held { path: path.to_owned(), _file: file })),
+            Ok(()) if files::is_at(&file, path) => return Ok(Some(Held { path: path.to_owned(), _file: file })),
             // Its last holder removed the file in between.
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => std::thread::sleep(PAUSE),
@@ -67,7 +67,7 @@ pub(super) fn wait_for(path: &Path) -> io::Result<File> {
     loop {
         let file = open(path)?;
         file.lock()?;
-        if is_still(&file, path) {
+        if files::is_at(&file, path) {
             return Ok(file);
         }
     }
@@ -75,11 +75,4 @@ pub(super) fn wait_for(path: &Path) -> io::Result<File> {
 
 fn open(path: &Path) -> io::Result<File> {
     OpenOptions::new().read(true).append(true).create(true).open(path)
-}
-
-fn is_still(file: &File, path: &Path) -> bool {
-    match (file.metadata(), std::fs::metadata(path)) {
-        (Ok(open), Ok(there)) => (open.dev(), open.ino()) == (there.dev(), there.ino()),
-        _ => false,
-    }
 }

@@ -2,8 +2,7 @@
 //!
 //! Invariant: neither the live log nor its published copy is ever lost by it; what gives way is moved aside.
 
-use std::fs::{DirBuilder, File, TryLockError};
-use std::os::unix::fs::DirBuilderExt as _;
+use std::fs::{File, TryLockError};
 use std::path::Path;
 
 use rusqlite::{Connection, OpenFlags};
@@ -12,6 +11,7 @@ use super::error::{explain, explain_io};
 use super::location::{Location, Published};
 use super::publish::{CopyState, copy_state, fetch, set_aside};
 use super::{AuditError, lock, query};
+use crate::files;
 
 /// Whether another process has the log open.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -33,10 +33,12 @@ pub(super) fn prepare(location: &Location) -> Result<(Option<File>, Vec<String>)
     };
     if let Some(folder) = live.parent() {
         // Under the user's home or the runner's temporary folder: nobody else's business.
-        DirBuilder::new().recursive(true).mode(0o700).create(folder).map_err(failed)?;
+        files::make_private_folder(folder).map_err(failed)?;
     }
     let mut warnings = Vec::new();
-    let presence = File::options().append(true).create(true).open(lock::beside(live, ".lock")).map_err(failed)?;
+    let open =
+        || File::options().read(true).append(true).create(true).open(lock::beside(live, ".lock")).map_err(failed);
+    let mut presence = open()?;
     let company = match presence.try_lock() {
         Ok(()) => Company::Alone,
         Err(TryLockError::WouldBlock) => Company::Others,
@@ -44,7 +46,8 @@ pub(super) fn prepare(location: &Location) -> Result<(Option<File>, Vec<String>)
     };
     if company == Company::Alone {
         reconcile(live, place, &mut warnings)?;
-        presence.unlock().map_err(failed)?;
+        // The lock is given up by closing the file: Wine takes the other way for an error.
+        presence = open()?;
     }
     presence.lock_shared().map_err(failed)?;
     Ok((Some(presence), warnings))

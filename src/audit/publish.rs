@@ -6,21 +6,24 @@
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io::{self, Write as _};
-use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use rusqlite::backup::Backup;
 use rusqlite::{Connection, OpenFlags};
-use rustix::fs::{AtFlags, Mode, OFlags, mkdirat, openat, renameat, statat, unlinkat};
 
 use super::error::{explain, explain_io};
 use super::location::Published;
 use super::store::Sync;
 use super::{AuditError, lock};
+use crate::files::{self, Folder, Kind};
 
 /// Pages copied at a time; all of them, for the log is small and a copy in one step is consistent.
 const ALL_PAGES: i32 = i32::MAX;
+
+/// The permissions of the copy, and of the folders that are made for it.
+const READABLE: u32 = 0o644;
+const OPEN_TO_ALL: u32 = 0o755;
 
 /// Folders that we make, and the default folder when a person made it, are kept out of git.
 const OUR_FOLDER: &str = ".upshift";
@@ -61,17 +64,16 @@ fn put(copy: &Path, place: &Published, sync: Sync) -> io::Result<String> {
     temporary.push(&name);
     temporary.push(".tmp");
     // Left by a kill in the middle.
-    unlinkat(&folder, &temporary, AtFlags::empty()).ok();
-    let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    let mut target = File::from(openat(&folder, &temporary, flags, Mode::from_raw_mode(0o644))?);
+    folder.remove_file(&temporary).ok();
+    let mut target = folder.create(&temporary, READABLE)?;
     let written = io::copy(&mut File::open(copy)?, &mut target)
         .and_then(|_| if sync == Sync::Now { target.sync_data() } else { Ok(()) })
-        .and_then(|()| renameat(&folder, &temporary, &folder, &name).map_err(io::Error::from));
+        .and_then(|()| folder.rename(&temporary, &name));
     if let Err(error) = written {
-        unlinkat(&folder, &temporary, AtFlags::empty()).ok();
+        folder.remove_file(&temporary).ok();
         return Err(error);
     }
-    Ok(stamp(&target.metadata()?))
+    Ok(files::stamp(&target.metadata()?))
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -81,22 +83,21 @@ enum Missing {
 }
 
 /// Opens the folder that the copy lies in, and says the copy's name.
-fn open_folder(place: &Published, missing: Missing) -> io::Result<(File, OsString)> {
-    let mut folder = File::open(&place.root)?;
+fn open_folder(place: &Published, missing: Missing) -> io::Result<(Folder, OsString)> {
+    let mut folder = Folder::open(&place.root.canonicalize()?)?;
     let mut names: Vec<&OsStr> = place.relative.iter().collect();
     let name = names.pop().ok_or(io::ErrorKind::InvalidInput)?.to_owned();
     let mut ignored = false;
     for part in names {
-        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let mut made = false;
         if missing == Missing::Make {
-            match mkdirat(&folder, part, Mode::from_raw_mode(0o755)) {
+            match folder.make_folder(part, OPEN_TO_ALL) {
                 Ok(()) => made = true,
-                Err(rustix::io::Errno::EXIST) => {}
-                Err(error) => return Err(error.into()),
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+                Err(error) => return Err(error),
             }
         }
-        folder = File::from(openat(&folder, part, flags, Mode::empty())?);
+        folder = folder.folder(part)?;
         if missing == Missing::Make && !ignored && (made || part == OUR_FOLDER) {
             ignore(&folder)?;
             ignored = true;
@@ -106,12 +107,11 @@ fn open_folder(place: &Published, missing: Missing) -> io::Result<(File, OsStrin
 }
 
 /// Gives a folder an ignore file of its own, unless it has one.
-fn ignore(folder: &File) -> io::Result<()> {
-    let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    match openat(folder, ".gitignore", flags, Mode::from_raw_mode(0o644)) {
-        Ok(file) => File::from(file).write_all(b"*\n"),
-        Err(rustix::io::Errno::EXIST) => Ok(()),
-        Err(error) => Err(error.into()),
+fn ignore(folder: &Folder) -> io::Result<()> {
+    match folder.create(OsStr::new(".gitignore"), READABLE) {
+        Ok(mut file) => file.write_all(b"*\n"),
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
+        Err(error) => Err(error),
     }
 }
 
@@ -131,7 +131,7 @@ pub(super) enum CopyState {
 /// Looks at the published copy.
 pub(super) fn copy_state(live: &Path, place: &Published) -> CopyState {
     let stamped = std::fs::read_to_string(stamp_path(live)).ok();
-    let there = open_copy(place).and_then(|file| file.metadata()).map(|found| stamp(&found)).ok();
+    let there = open_copy(place).and_then(|file| file.metadata()).map(|found| files::stamp(&found)).ok();
     match (stamped, there) {
         (None, None) => CopyState::NeverMade,
         (Some(_), None) => CopyState::Deleted,
@@ -142,13 +142,8 @@ pub(super) fn copy_state(live: &Path, place: &Published) -> CopyState {
 
 fn open_copy(place: &Published) -> io::Result<File> {
     let (folder, name) = open_folder(place, Missing::Fail)?;
-    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK;
-    let file = File::from(openat(&folder, &name, flags, Mode::empty())?);
-    if file.metadata()?.is_file() { Ok(file) } else { Err(io::ErrorKind::InvalidInput.into()) }
-}
-
-fn stamp(found: &std::fs::Metadata) -> String {
-    format!("{}:{}:{}:{}.{}", found.dev(), found.ino(), found.len(), found.mtime(), found.mtime_nsec())
+    let (file, found) = folder.read(&name)?;
+    if found.kind == Kind::File { Ok(file) } else { Err(io::ErrorKind::InvalidInput.into()) }
 }
 
 fn stamp_path(live: &Path) -> PathBuf {
@@ -166,7 +161,7 @@ pub(super) fn fetch(place: &Published, to: &Path) -> Result<(), AuditError> {
         .map_err(io_failed)?;
     let (folder, mut name) = open_folder(place, Missing::Fail).map_err(io_failed)?;
     name.push("-wal");
-    if statat(&folder, &name, AtFlags::SYMLINK_NOFOLLOW).is_ok() {
+    if folder.look(&name).is_ok_and(|found| found.is_some()) {
         let beside = Published { root: place.root.clone(), relative: place.relative.with_file_name(&name) };
         io::copy(&mut open_copy(&beside).map_err(io_failed)?, &mut File::create(&wal).map_err(io_failed)?)
             .map_err(io_failed)?;

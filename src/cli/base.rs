@@ -45,7 +45,7 @@ impl Base {
             let at = commit(&github, context).await?;
             Ok((github, at))
         });
-        let here = here.canonicalize()?;
+        let here = crate::files::real_place(here)?;
         let top = here.ancestors().find(|folder| folder.join(".git").exists()).unwrap_or(&here).to_owned();
         Ok(Some(opened.map(|(github, at)| Self { runtime, github, at, top, here })))
     }

@@ -148,7 +148,9 @@ fn sandbox(plan: &Plan, setup: &Setup<'_>) -> Finding {
     }
     match setup.confine(plan) {
         Err(error) => Finding::told(ABOUT, &error.to_string()),
-        Ok(arranged) if arranged.gaps.is_empty() => Finding::ok(ABOUT, "available"),
+        Ok(arranged) if arranged.gaps.is_empty() => {
+            Finding::ok(ABOUT, [&["available".to_owned()], arranged.notes.as_slice()].concat().join("; "))
+        }
         Ok(arranged) => Finding::problem(
             ABOUT,
             arranged.gaps.join("; "),

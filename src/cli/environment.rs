@@ -8,6 +8,8 @@ use std::path::{Path, PathBuf};
 
 use secrecy::SecretString;
 
+use crate::files;
+
 /// Words in a variable's name that make its value a secret.
 const SECRET_WORDS: [&str; 9] =
     ["KEY", "TOKEN", "SECRET", "PASSWORD", "PASSWD", "PASSPHRASE", "CREDENTIAL", "_AUTH", "COOKIE"];
@@ -30,7 +32,7 @@ impl Environment {
     pub(super) fn read() -> Self {
         // What was handed over comes last: it is the environment that this program was given.
         let mut raw: BTreeMap<OsString, OsString> =
-            std::env::vars_os().filter(|(name, _)| name != HANDED_OVER).collect();
+            std::env::vars_os().filter(|(name, _)| name != HANDED_OVER).map(spelled).collect();
         raw.extend(super::hardening::handed_over());
         Self { raw }
     }
@@ -97,13 +99,21 @@ impl Environment {
         let absolute = |name: &str| self.get(name).map(PathBuf::from).filter(|path| path.is_absolute());
         let runner = self.in_actions().then(|| absolute("RUNNER_TEMP")).flatten();
         let home = absolute("HOME").map(|home| home.join(".local/state"));
-        let homes = [runner, absolute("XDG_STATE_HOME"), home].into_iter().flatten().map(|home| home.join("upshift"));
-        let checkout = checkout.canonicalize().unwrap_or_else(|_gone| checkout.to_owned());
+        // Windows has such a folder of its own, and no home outside Git's shell.
+        let windows = cfg!(windows).then(|| absolute("LOCALAPPDATA")).flatten();
+        let homes =
+            [runner, absolute("XDG_STATE_HOME"), windows, home].into_iter().flatten().map(|home| home.join("upshift"));
+        let checkout = files::real_place(checkout).unwrap_or_else(|_gone| checkout.to_owned());
         let outside = |home: &PathBuf| !home.starts_with(&checkout);
         // Other users of the machine have a folder of their own there.
-        let temporary = || std::env::temp_dir().join(format!("upshift-{}", rustix::process::getuid().as_raw()));
+        let temporary = || std::env::temp_dir().join(files::name_for_user("upshift"));
         homes.into_iter().find(outside).unwrap_or_else(temporary)
     }
+}
+
+/// Windows takes `Path` and `PATH` for the same: there names are spelled in capitals, so that they are found.
+fn spelled((name, value): (OsString, OsString)) -> (OsString, OsString) {
+    if cfg!(windows) { (name.to_ascii_uppercase(), value) } else { (name, value) }
 }
 
 fn is_secret_name(name: &str) -> bool {

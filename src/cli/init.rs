@@ -77,15 +77,10 @@ pub fn write(root: &Path, overwrite: Overwrite) -> Result<String, InitError> {
 fn put(target: &Path, text: &str) -> io::Result<()> {
     let directory: PathBuf = target.parent().map(Path::to_path_buf).unwrap_or_default();
     fs::create_dir_all(&directory)?;
-    let mut file = tempfile::Builder::new().permissions(readable_by_all()).tempfile_in(&directory)?;
+    let mut file = crate::files::temporary_for_all(&directory)?;
     file.write_all(text.as_bytes())?;
     file.persist(target).map_err(|error| error.error)?;
     Ok(())
-}
-
-#[cfg(unix)]
-fn readable_by_all() -> fs::Permissions {
-    std::os::unix::fs::PermissionsExt::from_mode(0o644)
 }
 
 fn next_steps() -> String {

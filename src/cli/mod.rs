@@ -8,7 +8,7 @@ pub mod check;
 mod commenting;
 mod context;
 mod counting;
-#[cfg(debug_assertions)]
+#[cfg(all(debug_assertions, unix))]
 mod crash;
 mod delivery;
 mod demo;
@@ -27,7 +27,9 @@ mod report;
 mod resume;
 mod run;
 pub mod schema;
+mod scripts;
 mod setup;
+#[cfg_attr(windows, path = "signals_windows.rs")]
 mod signals;
 mod step;
 mod terminal;
@@ -60,7 +62,7 @@ enum Command {
     Resume(resume::Args),
     /// Validate the configuration and print every effective value; makes no model call.
     Check(Box<plan::Flags>),
-    /// Find out beforehand what would keep a run from going well: token, rules, CI, ladder, tests, sandbox; no model call.
+    /// Find out beforehand what would keep a run from going well: token, rules, CI, ladder, tests, sandbox; no model call. Exits with 1 if there is a problem.
     Doctor(Box<plan::Flags>),
     /// Render a run from the audit log.
     Report(report::Args),

@@ -40,7 +40,7 @@ pub(crate) struct Flags {
     /// A command run once before the tests, with network and without keys
     #[arg(long, value_name = "CMD")]
     setup_command: Option<String>,
-    /// The folder to run the tests in, from the repository's root
+    /// The folder to run the tests in, from the one that upshift is started in (the repository's root)
     #[arg(long, value_name = "DIR")]
     working_directory: Option<String>,
     /// What is to be done [default: make the failing tests pass]
@@ -64,10 +64,10 @@ pub(crate) struct Flags {
     /// What happens with a fix: none, commit or pr
     #[arg(long, value_name = "HOW")]
     push: Option<String>,
-    /// Record the models' replies into a cassette
+    /// Record the models' replies into a cassette (`run` only)
     #[arg(long, value_name = "PATH")]
     record: Option<String>,
-    /// The form of the final report: text or json
+    /// The form of the final report: text or json (`run` only)
     #[arg(long, value_name = "FORMAT")]
     format: Option<String>,
     /// Variables that the tests need, separated by commas

@@ -19,6 +19,7 @@ use crate::domain::clock::Clock;
 use crate::domain::event::{Event, EventSink};
 use crate::domain::outcome::{EXIT_INTERNAL, EXIT_REFUSED, Outcome};
 use crate::domain::stop::Stop;
+use crate::files;
 use crate::lifecycle::comment::Clerk;
 use crate::lifecycle::outside::Outside;
 use crate::lifecycle::state::RunState;
@@ -105,8 +106,8 @@ pub(super) fn working_directory(checkout: &Path, plan: &Plan) -> anyhow::Result<
              --working-directory"
         ))
     };
-    let real = folder.canonicalize().map_err(|error| refuse(&error.to_string()))?;
-    let root = checkout.canonicalize().map_err(|error| refuse(&error.to_string()))?;
+    let real = files::real_place(&folder).map_err(|error| refuse(&error.to_string()))?;
+    let root = files::real_place(checkout).map_err(|error| refuse(&error.to_string()))?;
     if real.starts_with(root) { Ok(real) } else { Err(refuse("it lies outside the checkout")) }
 }
 
@@ -166,7 +167,7 @@ impl<'a> Setup<'a> {
         if let Some(clerk) = &prepared.clerk {
             listeners.push(Box::new(clerk.ear()));
         }
-        #[cfg(debug_assertions)]
+        #[cfg(all(debug_assertions, unix))]
         let listeners = with_crash(listeners, self.environment);
         listeners
     }
@@ -278,7 +279,7 @@ impl<'a> Setup<'a> {
         let log = plan.audit.as_ref().map(|configured| locate(configured, self.checkout, self.environment).live);
         let log = log.as_deref().and_then(Path::parent).map(Path::to_owned);
         let runner = self.environment.get("RUNNER_TEMP").map(PathBuf::from);
-        let checkout = self.checkout.canonicalize()?;
+        let checkout = files::real_place(self.checkout)?;
         let state = home.join(GUARDS).join(folder_name(self.checkout));
         let kept_out = [Some(home), log, runner].into_iter().flatten().filter(|path| !checkout.starts_with(path));
         let wish = Wish {
@@ -345,7 +346,7 @@ impl<'a> Setup<'a> {
     /// What the configuration protects, and the scripts that decide what the test command runs.
     fn protected(&self, plan: &Plan) -> Vec<String> {
         let folder = plan.working_directory.as_deref().unwrap_or("");
-        let scripts = plan.test.command.as_deref().map(scripts_of).unwrap_or_default();
+        let scripts = plan.test.command.as_deref().map(super::scripts::scripts_of).unwrap_or_default();
         let scripts = scripts.into_iter().map(|name| Path::new(folder).join(name)).filter(|path| {
             let path = self.checkout.join(path);
             path.is_file()
@@ -378,7 +379,7 @@ impl<'a> Setup<'a> {
     /// The audit log as the user named it, from the checkout if it lies in it.
     pub(super) fn shown_audit(&self, plan: &Plan) -> Option<String> {
         let shown = locate(plan.audit.as_ref()?, self.checkout, self.environment).shown;
-        Some(shown.strip_prefix(self.checkout).unwrap_or(&shown).display().to_string())
+        Some(files::slashed(shown.strip_prefix(self.checkout).unwrap_or(&shown)))
     }
 
     /// Now.
@@ -399,23 +400,6 @@ async fn change(engine: &Engine<'_>, outcome: &Outcome) -> String {
     engine.world.workspace.diff(start, &end.tree).await.map(|diff| diff.text).unwrap_or_default()
 }
 
-/// The files that a test command executes as scripts: the program itself, an interpreter's first file, make's rules.
-fn scripts_of(command: &str) -> Vec<String> {
-    let mut words = command.split_whitespace().map(|word| word.trim_matches(['"', '\'']).trim_start_matches("./"));
-    let Some(program) = words.next() else { return Vec::new() };
-    let name = program.rsplit('/').next().unwrap_or(program);
-    let rules = |names: &[&str]| names.iter().map(|&name| name.to_owned()).collect();
-    match name {
-        "make" | "gmake" => rules(&["Makefile", "makefile", "GNUmakefile"]),
-        "just" => rules(&["justfile", "Justfile", ".justfile"]),
-        "sh" | "bash" | "dash" | "zsh" | "python" | "python3" | "node" | "ruby" | "perl" | "php" => {
-            // `-m module` and `-c text` run no file of that name.
-            words.next().filter(|word| !word.starts_with('-')).map(str::to_owned).into_iter().collect()
-        }
-        _ => vec![program.to_owned()],
-    }
-}
-
 /// What is secret by its name, and every key that the plan takes from the environment, whatever its name.
 fn secrets(environment: &Environment, plan: Option<&Plan>) -> Vec<SecretString> {
     let keys =
@@ -426,7 +410,7 @@ fn secrets(environment: &Environment, plan: Option<&Plan>) -> Vec<SecretString> 
 /// A name for a checkout's folder of trees: its own name for people, a hash of its path against collisions.
 fn folder_name(checkout: &Path) -> String {
     use sha2::{Digest as _, Sha256};
-    let path = checkout.canonicalize().unwrap_or_else(|_gone| checkout.to_owned());
+    let path = files::real_place(checkout).unwrap_or_else(|_gone| checkout.to_owned());
     let hash = Sha256::digest(path.as_os_str().as_encoded_bytes());
     let hash: String = hash.iter().take(8).map(|byte| format!("{byte:02x}")).collect();
     let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
@@ -444,27 +428,10 @@ fn guards(environment: &Environment) -> Guards {
     Guards::default()
 }
 
-#[cfg(debug_assertions)]
+#[cfg(all(debug_assertions, unix))]
 fn with_crash(mut listeners: Vec<Box<dyn EventSink>>, environment: &Environment) -> Vec<Box<dyn EventSink>> {
     if let Some(crash) = super::crash::CrashAfter::from(environment) {
         listeners.push(Box::new(crash));
     }
     listeners
-}
-
-#[cfg(test)]
-mod tests {
-    use super::scripts_of;
-
-    #[test]
-    fn the_scripts_of_a_test_command_are_its_program_or_its_first_file() {
-        assert_eq!(scripts_of("./ci/check.sh --all"), ["ci/check.sh"]);
-        assert_eq!(scripts_of("bash 'tests/run.sh' x"), ["tests/run.sh"]);
-        assert!(scripts_of("python3 -m doctest shop/cart.py").is_empty());
-        assert!(scripts_of("make test").contains(&"Makefile".to_owned()));
-        for name in ["justfile", "Justfile", ".justfile"] {
-            assert!(scripts_of("just test").contains(&name.to_owned()), "{name}");
-        }
-        assert_eq!(scripts_of("cargo test"), ["cargo"]);
-    }
 }

@@ -105,7 +105,7 @@ object! {
         "onEntropy" on_entropy: OnEntropyWord = "escalate";
         /// How many equal errors in a row are a stall; the same as `entropyThreshold` beside `tiers`.
         "entropyThreshold" entropy_threshold: Whole<1, 1000> = "3";
-        /// After how many iterations the context is reset.
+        /// Of old files: after how many iterations the context is reset. The built-in agent starts afresh in every one.
         "contextResetFrequency" context_reset_frequency: Whole<1, 1000> = "1";
     }
 }
@@ -158,7 +158,7 @@ object! {
         "framework" framework: String = "recognised";
         /// How long one test run may take, in seconds.
         "timeoutSeconds" timeout_seconds: Whole<1, 86_400> = "300";
-        /// JUnit files that the command writes, as a glob.
+        /// The JUnit files that the command writes, from the working directory: a file, a folder of them, or a glob.
         #[schemars(example = &"target/junit/*.xml")]
         "junit" junit: Glob = "none";
     }

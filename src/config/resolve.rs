@@ -19,13 +19,12 @@ use super::sources::{Catalogue, FileContent, Setting, Sources};
 use super::{estimate, github, suggest};
 
 /// Variables of ours that are no settings.
-const OTHER_VARIABLES: [&str; 10] = [
+const OTHER_VARIABLES: [&str; 9] = [
     "UPSHIFT_ACTION",
     "UPSHIFT_BIN",
     "UPSHIFT_GITHUB_TOKEN",
     "UPSHIFT_JOB_TOKEN",
     "UPSHIFT_PUSH_TOKEN",
-    "UPSHIFT_RUN_ID",
     "UPSHIFT_CRASH_AFTER",
     "UPSHIFT_GUARD_OFF",
     "UPSHIFT_HANDED_OVER",

@@ -94,10 +94,16 @@ pub struct Usage {
 }
 
 impl Usage {
+    /// Tokens of the prompt, however they were billed.
+    #[must_use]
+    pub fn prompt(&self) -> u64 {
+        self.input.saturating_add(self.cache_read).saturating_add(self.cache_write)
+    }
+
     /// How much of the window the conversation now takes: prompt and reply together (contradiction 14).
     #[must_use]
     pub fn occupancy(&self) -> u64 {
-        self.input + self.cache_read + self.cache_write + self.output
+        self.prompt().saturating_add(self.output)
     }
 }
 

@@ -10,6 +10,7 @@ use crate::domain::outcome::Outcome;
 use crate::domain::test_report::{RunKind, TestCase, TestReport};
 use crate::domain::units::TreeId;
 use crate::domain::verdict::{Exit, Verdict};
+use crate::files;
 use crate::policy::verdict::{self, Baseline};
 use crate::process;
 use crate::test_run::{self, Filed, ResultFiles, TestRun};
@@ -97,8 +98,8 @@ fn places(engine: &Engine<'_>, report: &TestReport) -> Vec<TestPlace> {
         let file = engine.world.tests.cwd.join(test.file.as_ref()?);
         let within = file.strip_prefix(root).ok()?;
         let plain = within.components().all(|part| matches!(part, Component::Normal(_)));
-        let named = (plain && file.is_file()).then(|| within.to_str()).flatten()?;
-        Some(TestPlace { test: test.name.clone(), file: named.to_owned(), line: test.line })
+        let named = (plain && file.is_file() && within.to_str().is_some()).then(|| files::slashed(within))?;
+        Some(TestPlace { test: test.name.clone(), file: named, line: test.line })
     };
     report.failing().filter_map(place).take(MOST_PLACES).collect()
 }

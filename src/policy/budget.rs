@@ -250,10 +250,10 @@ pub enum Billing {
 }
 
 /// What a call is settled at: its usage at its price; without usage the whole reservation if it may be billed, else
-/// nothing (DESIGN §4). A usage without a price counts as unknown.
+/// nothing (DESIGN §4). A usage without a price counts as unknown, and so does one without a prompt, which no call has.
 #[must_use]
 pub fn settle(info: &ModelInfo, usage: Option<&Usage>, reserved: MicroUsd, billing: Billing) -> MicroUsd {
-    match (usage, &info.price, billing) {
+    match (usage.filter(|usage| usage.prompt() > 0), &info.price, billing) {
         (Some(usage), Some(price), _) => price.cost(usage),
         (Some(_), None, _) | (None, _, Billing::Possible) => reserved,
         (None, _, Billing::Impossible) => MicroUsd::ZERO,

@@ -17,6 +17,7 @@ mod squeeze;
 #[cfg(test)]
 mod tests;
 mod toml;
+mod words;
 
 use super::guard::{Guard, Guards};
 
@@ -55,7 +56,8 @@ impl Change {
 /// A file whose tests may be edited is free of the rules about tests, not of those about the runner.
 #[must_use]
 pub fn inspect(changes: &[Change], guards: &Guards) -> Option<String> {
-    let rules: [(Guard, Rule); 6] = [
+    let rules: [(Guard, Rule); 7] = [
+        (Guard::Baseline, code::wanted_failure),
         (Guard::Shadowing, shadow::stands_for),
         (Guard::Manifests, manifest::compare),
         (Guard::ForcedEnd, code::forced_end),
@@ -65,7 +67,8 @@ pub fn inspect(changes: &[Change], guards: &Guards) -> Option<String> {
     ];
     for (guard, rule) in rules.into_iter().filter(|(guard, _)| guards.has(*guard)) {
         let about_tests = matches!(guard, Guard::Manifests | Guard::Hooks | Guard::UnderTest);
-        let applies = |change: &&Change| !(change.may_edit_tests && about_tests);
+        let about_edited_tests = guard == Guard::Baseline;
+        let applies = |change: &&Change| if change.may_edit_tests { !about_tests } else { !about_edited_tests };
         if let Some(reason) = changes.iter().filter(applies).find_map(rule) {
             return Some(reason);
         }

@@ -6,22 +6,15 @@
 //! Invariant: what was free before keeps a reserve, so that upshift can still write its log, and git its objects.
 
 use std::ffi::OsStr;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use super::Spec;
+use crate::files::{self, Free};
 
 /// What is kept free: the log, the recorded trees and the runner's own files fit, and the next look comes before it is gone.
 const RESERVE_BYTES: u64 = 1 << 30;
 /// The same in files.
 const RESERVE_FILES: u64 = 1 << 16;
-
-/// What is free of a file system.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Free {
-    bytes: u64,
-    /// `None` where the file system makes them as it needs them.
-    files: Option<u64>,
-}
 
 /// The file systems of one child, and what must stay free of each.
 #[derive(Debug)]
@@ -35,7 +28,7 @@ impl Disk {
         let temporary = spec.env.get(OsStr::new("TMPDIR")).map(PathBuf::from);
         let places = [Some(spec.cwd.clone()), temporary].into_iter().flatten();
         let kept = places.filter_map(|place| {
-            let keep = Free::at(&place)?.reserve();
+            let keep = reserve(files::free(&place)?);
             Some((place, keep))
         });
         Self { kept: kept.collect() }
@@ -43,26 +36,18 @@ impl Disk {
 
     /// Whether one of them is nearly full.
     pub(super) fn is_nearly_full(&self) -> bool {
-        self.kept.iter().any(|(place, keep)| Free::at(place).is_some_and(|now| now.is_below(keep)))
+        self.kept.iter().any(|(place, keep)| files::free(place).is_some_and(|now| is_below(now, *keep)))
     }
 }
 
-impl Free {
-    fn at(place: &Path) -> Option<Self> {
-        let found = rustix::fs::statvfs(place).ok()?;
-        let files = (found.f_files > 0).then_some(found.f_favail);
-        Some(Self { bytes: found.f_bavail.saturating_mul(found.f_frsize), files })
-    }
+/// What must stay of it: where there was little, half of it.
+fn reserve(free: Free) -> Free {
+    Free { bytes: RESERVE_BYTES.min(free.bytes / 2), files: free.files.map(|files| RESERVE_FILES.min(files / 2)) }
+}
 
-    /// What must stay of it: where there was little, half of it.
-    fn reserve(self) -> Self {
-        Self { bytes: RESERVE_BYTES.min(self.bytes / 2), files: self.files.map(|files| RESERVE_FILES.min(files / 2)) }
-    }
-
-    fn is_below(&self, keep: &Self) -> bool {
-        let files = self.files.zip(keep.files).is_some_and(|(now, keep)| now < keep);
-        self.bytes < keep.bytes || files
-    }
+fn is_below(now: Free, keep: Free) -> bool {
+    let files = now.files.zip(keep.files).is_some_and(|(now, keep)| now < keep);
+    now.bytes < keep.bytes || files
 }
 
 #[cfg(test)]
@@ -75,17 +60,17 @@ mod tests {
 
     #[test]
     fn a_reserve_is_kept_of_bytes_and_of_files() {
-        let large = free(100 << 30, Some(9 << 20)).reserve();
-        assert!(!free(2 << 30, Some(1 << 20)).is_below(&large));
-        assert!(free(1 << 29, Some(1 << 20)).is_below(&large));
-        assert!(free(2 << 30, Some(9)).is_below(&large));
+        let large = reserve(free(100 << 30, Some(9 << 20)));
+        assert!(!is_below(free(2 << 30, Some(1 << 20)), large));
+        assert!(is_below(free(1 << 29, Some(1 << 20)), large));
+        assert!(is_below(free(2 << 30, Some(9)), large));
     }
 
     #[test]
     fn where_little_was_free_half_of_it_may_be_used() {
-        let little = free(1 << 20, None).reserve();
-        assert!(!free(6 << 17, None).is_below(&little));
-        assert!(free(3 << 17, None).is_below(&little));
-        assert!(!free(0, Some(0)).is_below(&free(0, Some(0)).reserve()), "nothing was free before");
+        let little = reserve(free(1 << 20, None));
+        assert!(!is_below(free(6 << 17, None), little));
+        assert!(is_below(free(3 << 17, None), little));
+        assert!(!is_below(free(0, Some(0)), reserve(free(0, Some(0)))), "nothing was free before");
     }
 }

@@ -3,7 +3,7 @@
 //! Pure: takes the caller's variables as data. Invariant: no name that looks like a secret and no value that holds a password in
 //! a URL passes by itself; what steers GitHub's runner, and what holds a model's key, never passes.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 
 /// Single variables that tests and their tools need: the machine and the user; certificates and proxies; C; Rust; Go; Java;
@@ -33,6 +33,13 @@ const NAMES: &str = "\
     BUNDLE_JOBS BUNDLE_FROZEN COMPOSER_HOME COMPOSER_CACHE_DIR NUGET_PACKAGES MIX_ENV MIX_HOME HEX_HOME \
     PUB_CACHE FLUTTER_ROOT SWIFT_PATH OPAMROOT STACK_ROOT GHCUP_INSTALL_BASE_PREFIX NIX_PATH NIX_PROFILES \
     RUNNER_OS RUNNER_ARCH RUNNER_TOOL_CACHE AGENT_TOOLSDIRECTORY ImageOS";
+
+/// The same of Windows, without which hardly a program starts.
+const NAMES_ON_WINDOWS: &str = "\
+    SYSTEMROOT SYSTEMDRIVE WINDIR COMSPEC PATHEXT TEMP TMP OS NUMBER_OF_PROCESSORS PROCESSOR_ARCHITECTURE PROCESSOR_IDENTIFIER \
+    USERPROFILE USERNAME USERDOMAIN COMPUTERNAME HOMEDRIVE HOMEPATH APPDATA LOCALAPPDATA ALLUSERSPROFILE PROGRAMDATA PUBLIC \
+    PROGRAMFILES PROGRAMFILES(X86) PROGRAMW6432 COMMONPROGRAMFILES COMMONPROGRAMFILES(X86) COMMONPROGRAMW6432 PSMODULEPATH \
+    VSINSTALLDIR VCINSTALLDIR VCTOOLSINSTALLDIR WINDOWSSDKDIR WINDOWSSDKVERSION INCLUDE LIB LIBPATH MSYSTEM";
 
 /// Where the HTTP client looks for a proxy.
 const PROXIES: &str = "HTTP_PROXY HTTPS_PROXY ALL_PROXY NO_PROXY http_proxy https_proxy all_proxy no_proxy";
@@ -88,10 +95,11 @@ pub fn child_environment(
     if let Some((name, why)) = pass_env.iter().find_map(|name| Some((name, refusal(name, model_keys)?))) {
         return Err(RefusedVariable { name: name.clone(), why });
     }
-    let asked: BTreeSet<&OsStr> = pass_env.iter().map(OsStr::new).collect();
+    let asked =
+        |name: &OsString| pass_env.iter().any(|asked| name.to_str().is_some_and(|name| is_same_name(asked, name)));
     let mut child: BTreeMap<OsString, OsString> = caller
         .iter()
-        .filter(|(name, value)| asked.contains(name.as_os_str()) || passes_unasked(name, value, model_keys))
+        .filter(|(name, value)| asked(name) || passes_unasked(name, value, model_keys))
         .map(|(name, value)| (name.clone(), value.clone()))
         .collect();
     child.insert("CI".into(), "true".into());
@@ -112,16 +120,23 @@ pub fn is_harmless(name: &OsStr, value: &OsStr) -> bool {
 
 fn passes_unasked(name: &OsStr, value: &OsStr, model_keys: &[String]) -> bool {
     let Some(name) = name.to_str() else { return false };
-    let listed = lists(NAMES, name) || begins(PREFIXES, name);
+    let listed = lists(NAMES, name) || begins(PREFIXES, name) || cfg!(windows) && lists(NAMES_ON_WINDOWS, name);
     listed && !looks_secret(name) && !holds_password(&value.to_string_lossy()) && refusal(name, model_keys).is_none()
 }
 
 fn lists(words: &str, name: &str) -> bool {
-    words.split_ascii_whitespace().any(|word| word == name)
+    words.split_ascii_whitespace().any(|word| is_same_name(word, name))
 }
 
 fn begins(prefixes: &str, name: &str) -> bool {
-    prefixes.split_ascii_whitespace().any(|prefix| name.starts_with(prefix))
+    prefixes
+        .split_ascii_whitespace()
+        .any(|prefix| name.get(..prefix.len()).is_some_and(|head| is_same_name(prefix, head)))
+}
+
+/// Windows has one variable for all spellings of a name.
+fn is_same_name(one: &str, other: &str) -> bool {
+    if cfg!(windows) { one.eq_ignore_ascii_case(other) } else { one == other }
 }
 
 fn refusal(name: &str, model_keys: &[String]) -> Option<&'static str> {

@@ -65,6 +65,5 @@ pub(super) enum Growth {
     /// It is.
     Fine,
     /// It is not; never found out here.
-    #[expect(dead_code, reason = "same interface as on Linux")]
     Bomb,
 }

@@ -1,4 +1,4 @@
-//! Starts a child: finds the program, lays the pipes, hands over the environment.
+//! Starts a child (Unix): finds the program, lays the pipes, hands over the environment.
 //!
 //! Invariant: nothing here needs code between fork and exec, so that the standard library can start the child without copying
 //! our page tables.
@@ -10,11 +10,10 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
-use tokio::net::unix::pipe::Receiver;
 use tokio::process::{Child, ChildStdin};
 
-use super::confine::{Bounds, helper};
 use super::family::Family;
+use super::pipe::{Receiver, receive};
 use super::{Confinement, ProcessError, Program, Spec};
 
 /// Where programs are looked for when the environment names no `PATH`; what `execvp` takes on most systems.
@@ -48,11 +47,10 @@ fn start(spec: &Spec) -> io::Result<Launched> {
     if !std::fs::metadata(&spec.cwd)?.is_dir() {
         return Err(io::Error::new(io::ErrorKind::NotADirectory, "the working directory is not a folder"));
     }
-    let door = if spec.stdin.is_empty() { spec.confinement.door() } else { None };
-    let mut command = confined(spec, if door.is_some() { helper::WORD_WITHIN } else { helper::WORD })?;
+    let (mut command, door) = confined(spec)?;
     command.current_dir(&spec.cwd).env_clear().envs(&spec.env).process_group(0);
     command.stdin(match door {
-        Some(door) => Stdio::from(door),
+        Some(door) => door,
         None if spec.stdin.is_empty() => Stdio::null(),
         None => Stdio::piped(),
     });
@@ -66,8 +64,8 @@ fn start(spec: &Spec) -> io::Result<Launched> {
         Some(reader)
     };
     command.stdout(writer);
-    let output = Receiver::from_owned_fd(output.into())?;
-    let stderr = stderr.map(|reader| Receiver::from_owned_fd(reader.into())).transpose()?;
+    let output = receive(output)?;
+    let stderr = stderr.map(receive).transpose()?;
     let mut command = tokio::process::Command::from(command);
     command.kill_on_drop(true);
     let (family, mut child) = Family::found(|| {
@@ -81,25 +79,16 @@ fn start(spec: &Spec) -> io::Result<Launched> {
     Ok(Launched { family, child, output, stderr, stdin })
 }
 
-/// The command as it is really started; a confinement puts its helper before the program here.
-fn confined(spec: &Spec, word: &str) -> io::Result<std::process::Command> {
+/// The command as it is really started, and its way into its room; a confinement puts its helper before the program here.
+fn confined(spec: &Spec) -> io::Result<(std::process::Command, Option<Stdio>)> {
     let plain = plain(spec)?;
-    match &spec.confinement {
-        Confinement::None => Ok(plain),
-        Confinement::Within(bounds) => Ok(within(bounds, word, &plain, &spec.program)),
-    }
-}
-
-/// The helper, which becomes the command once it has taken everything away from itself.
-#[expect(clippy::disallowed_methods, reason = "this is the one place that starts a process")]
-fn within(bounds: &Bounds, word: &str, plain: &std::process::Command, program: &Program) -> std::process::Command {
-    let name = match program {
+    let Confinement::Within(bounds) = &spec.confinement else { return Ok((plain, None)) };
+    let door = if spec.stdin.is_empty() { bounds.door() } else { None };
+    let name = match &spec.program {
         Program::Shell(_) => OsStr::new("sh"),
         Program::Argv(words) => words.first().map_or(plain.get_program(), OsString::as_os_str),
     };
-    let mut command = std::process::Command::new(&bounds.helper);
-    command.arg(word).arg(&bounds.policy).arg(plain.get_program()).arg(name).args(plain.get_args());
-    command
+    Ok((bounds.around(&plain, name, door.as_ref()), door))
 }
 
 #[expect(clippy::disallowed_methods, reason = "this is the one place that starts a process")]

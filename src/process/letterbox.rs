@@ -9,17 +9,18 @@ use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io::{self, Write as _};
-use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{Mode, OFlags};
 use tempfile::TempDir;
+
+use crate::files::{Folder, Kind};
 
 /// A box for one run of a child.
 #[derive(Debug)]
 pub struct Letterbox {
+    /// Given up first: Windows removes no folder that is held.
+    handle: Folder,
     folder: TempDir,
-    handle: OwnedFd,
 }
 
 impl Letterbox {
@@ -31,9 +32,8 @@ impl Letterbox {
         let base = env.get(OsStr::new("TMPDIR")).map_or_else(std::env::temp_dir, PathBuf::from);
         let nonce = uuid::Uuid::new_v4().simple().to_string();
         let folder = tempfile::Builder::new().prefix(&format!("results-{nonce}-")).tempdir_in(base)?;
-        let flags = OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let handle = rustix::fs::open(folder.path(), flags, Mode::empty())?;
-        Ok(Self { folder, handle })
+        let handle = Folder::open(folder.path())?;
+        Ok(Self { handle, folder })
     }
 
     /// Its place.
@@ -55,9 +55,8 @@ impl Letterbox {
     /// # Errors
     /// When there is nothing, or something else than a regular file.
     pub fn open(&self, name: &str) -> io::Result<File> {
-        let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
-        let file = File::from(rustix::fs::openat(&self.handle, name, flags, Mode::empty())?);
-        if file.metadata()?.is_file() {
+        let (file, found) = self.handle.read(OsStr::new(name))?;
+        if found.kind == Kind::File {
             Ok(file)
         } else {
             Err(io::Error::new(io::ErrorKind::InvalidData, "it is no regular file"))
@@ -96,7 +95,7 @@ mod tests {
         std::os::unix::fs::symlink(base.path().join("secret"), letterbox.path().join("link")).unwrap();
         std::fs::create_dir(letterbox.path().join("folder")).unwrap();
         let fifo = letterbox.path().join("fifo");
-        rustix::fs::mknodat(rustix::fs::CWD, &fifo, rustix::fs::FileType::Fifo, Mode::RWXU, 0).unwrap();
+        rustix::fs::mknodat(rustix::fs::CWD, &fifo, rustix::fs::FileType::Fifo, rustix::fs::Mode::RWXU, 0).unwrap();
         for name in ["link", "folder", "fifo", "nothing"] {
             letterbox.open(name).unwrap_err();
         }

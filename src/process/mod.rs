@@ -7,7 +7,8 @@
 //! head and the tail of what it prints.
 //!
 //! Invariant: when [`run`] returns, or its future is dropped, no descendant of the child goes on living, also not one that left
-//! the group or was adopted (Linux; elsewhere the process group is ended). Nothing here decides what a result means.
+//! the group or was adopted (Linux; on Windows the job that it was born into is ended, elsewhere the process group). Nothing here
+//! decides what a result means.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -26,10 +27,14 @@ mod capture;
 pub mod confine;
 mod disk;
 pub mod environment;
-#[cfg_attr(not(target_os = "linux"), path = "family_portable.rs")]
+#[cfg_attr(windows, path = "family_windows.rs")]
+#[cfg_attr(not(any(target_os = "linux", windows)), path = "family_portable.rs")]
 mod family;
+#[cfg_attr(windows, path = "launch_windows.rs")]
 mod launch;
 mod letterbox;
+#[cfg_attr(windows, path = "pipe_windows.rs")]
+mod pipe;
 mod supervise;
 #[cfg(test)]
 mod tests;
@@ -38,7 +43,7 @@ pub mod traces;
 /// What to run.
 #[derive(Debug, Clone)]
 pub enum Program {
-    /// A shell command line, run by `sh -c`.
+    /// A shell command line, run by `sh -c`; on Windows by the `sh` that comes with Git.
     Shell(String),
     /// A program and its arguments; a name without `/` is looked up in the `PATH` of [`Spec::env`].
     Argv(Vec<OsString>),
@@ -107,7 +112,8 @@ pub enum ProcessError {
 
 /// Runs a process to its end, handing every chunk of standard output to `sink` as it comes.
 ///
-/// Its time up, or `stop` raised: SIGTERM to all its descendants, a short grace, SIGKILL to all that are left. What outlives
+/// Its time up, or `stop` raised: SIGTERM to all its descendants, a short grace, SIGKILL to all that are left (on Windows, which
+/// knows no request to end, they are ended at once). What outlives
 /// the program itself is ended too. Needs a runtime with I/O and time enabled.
 ///
 /// # Errors

@@ -4,12 +4,10 @@
 //! one place, [`Watch::on_deadline`].
 
 use std::io;
-use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
 use std::time::Duration;
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::unix::pipe::Receiver;
 use tokio::process::ChildStdin;
 use tokio::time::Instant;
 
@@ -18,6 +16,7 @@ use super::confine::guards;
 use super::disk::Disk;
 use super::family::{Family, Growth};
 use super::launch::Launched;
+use super::pipe::{Receiver, exit_of};
 use super::{Finished, Spec};
 use crate::domain::stop::{Stop, StopCause};
 use crate::domain::verdict::Exit;
@@ -42,7 +41,7 @@ const CHUNK: usize = 64 * 1024;
 /// Stands for "no deadline" when a time limit is too large to be added to the clock.
 const FAR_FUTURE: Duration = Duration::from_secs(86_400 * 365);
 /// What a killed process is taken to have died of when it cannot even be waited for.
-const SIGKILL: i32 = 9;
+pub(super) const SIGKILL: i32 = 9;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Phase {
@@ -198,11 +197,7 @@ impl Watch {
         if self.timed_out {
             return Exit::Timeout;
         }
-        let Some(status) = self.exit else { return Exit::Signal { signal: SIGKILL } };
-        match (status.code(), status.signal()) {
-            (Some(code), _) => Exit::Code { code },
-            (None, signal) => Exit::Signal { signal: signal.unwrap_or(SIGKILL) },
-        }
+        self.exit.map_or(Exit::Signal { signal: SIGKILL }, exit_of)
     }
 }
 

@@ -8,14 +8,12 @@
 use std::collections::HashMap;
 use std::collections::hash_map::RandomState;
 use std::ffi::OsStr;
-use std::fs::{FileType, Metadata, Permissions};
+use std::fs::{FileType, Metadata};
 use std::hash::BuildHasher as _;
 use std::io;
-use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 
-/// The mode that lets us look into, and empty, a folder of our own.
-const OURS: u32 = 0o700;
+use crate::files;
 
 /// A folder as it was looked at.
 #[derive(Debug)]
@@ -135,8 +133,7 @@ fn walk(root: &Path, closed: fn(&OsStr) -> bool, look: &mut dyn FnMut(&Path, &Me
 }
 
 fn changed(found: &Metadata) -> Option<i64> {
-    let nanoseconds = || found.ctime().wrapping_mul(1_000_000_000).wrapping_add(found.ctime_nsec());
-    (!found.is_dir()).then(nanoseconds)
+    (!found.is_dir()).then(|| files::changed(found))
 }
 
 fn remove(path: &Path) -> io::Result<()> {
@@ -166,12 +163,15 @@ fn make_ours(folder: &Path) {
     let Ok(found) = folder.symlink_metadata() else { return };
     if found.is_dir() {
         // What is not ours stays closed, and is told of by who wanted to remove it.
-        std::fs::set_permissions(folder, Permissions::from_mode(found.mode() | OURS)).unwrap_or_default();
+        files::make_ours(folder, &found).unwrap_or_default();
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::fs::Permissions;
+    use std::os::unix::fs::PermissionsExt as _;
+
     use super::*;
 
     fn write(folder: &Path, name: &str, text: &str) {

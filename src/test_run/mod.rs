@@ -3,6 +3,7 @@
 mod describe;
 mod detect;
 mod filter;
+mod junit_files;
 mod parse;
 mod results;
 mod run;

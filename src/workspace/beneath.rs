@@ -7,44 +7,24 @@
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io::{self, Read, Write};
-use std::os::fd::OwnedFd;
-use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, Stat};
-use rustix::io::Errno;
+pub(super) use crate::files::{Found, Kind};
 
 use super::rel_path::RelPath;
+use crate::files::{self, Folder, Refusal};
 
 /// How files begin that are written and not yet renamed; left behind only by a crash.
 pub(super) const UNFINISHED: &str = ".upshift-new-";
 /// Permissions of new files and folders, before the user's umask.
 pub(super) const NEW_FILE: u32 = 0o666;
-const NEW_FOLDER: Mode = Mode::from_raw_mode(0o777);
-const PERMISSIONS: u32 = 0o7777;
-
-const FOLDER: OFlags = OFlags::DIRECTORY.union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC).union(OFlags::RDONLY);
-/// Opening a FIFO must not wait for its other end.
-const READ: OFlags = OFlags::NOFOLLOW.union(OFlags::CLOEXEC).union(OFlags::NONBLOCK).union(OFlags::NOCTTY);
+const NEW_FOLDER: u32 = 0o777;
 
 /// The root of everything.
 #[derive(Debug)]
 pub(super) struct Beneath {
-    folder: OwnedFd,
+    folder: Folder,
     path: PathBuf,
-}
-
-/// What is at a path, itself, not what it links to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
-    /// A regular file.
-    File,
-    /// A folder.
-    Folder,
-    /// A symbolic link.
-    Link,
-    /// A FIFO, a device, a socket.
-    Special,
 }
 
 /// Why a file could not be touched.
@@ -68,15 +48,15 @@ pub(super) enum TouchError {
 
 /// The place of a file: its folder's handle and its name.
 struct Place {
-    folder: OwnedFd,
+    folder: Folder,
     name: OsString,
 }
 
 impl Beneath {
     /// Takes hold of the root.
     pub(super) fn open(root: &Path) -> io::Result<Self> {
-        let path = root.canonicalize()?;
-        let folder = rustix::fs::open(&path, OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())?;
+        let path = files::real_place(root)?;
+        let folder = Folder::open(&path)?;
         Ok(Self { folder, path })
     }
 
@@ -86,29 +66,24 @@ impl Beneath {
     }
 
     /// What is known of a path itself; `None` if there is nothing.
-    pub(super) fn stat(&self, path: &RelPath) -> Result<Option<Stat>, TouchError> {
+    pub(super) fn stat(&self, path: &RelPath) -> Result<Option<Found>, TouchError> {
         let place = match self.place(path, MakeFolders::No) {
             Ok(place) => place,
             Err(TouchError::Missing(_)) => return Ok(None),
             Err(error) => return Err(error),
         };
-        match rustix::fs::statat(&place.folder, &place.name, AtFlags::SYMLINK_NOFOLLOW) {
-            Ok(stat) => Ok(Some(stat)),
-            Err(Errno::NOENT) => Ok(None),
-            Err(error) => Err(failed(path, error)),
-        }
+        place.folder.look(&place.name).map_err(|error| failed(path, error))
     }
 
     /// Opens a regular file for reading.
-    pub(super) fn open_file(&self, path: &RelPath) -> Result<(File, Stat), TouchError> {
+    pub(super) fn open_file(&self, path: &RelPath) -> Result<(File, Found), TouchError> {
         let place = self.place(path, MakeFolders::No)?;
-        let handle = rustix::fs::openat(&place.folder, &place.name, READ, Mode::empty())
-            .map_err(|error| self.explain(path, path.as_path(), &place, error))?;
-        let stat = rustix::fs::fstat(&handle).map_err(|error| failed(path, error))?;
-        match kind(&stat) {
-            Kind::File => Ok((File::from(handle), stat)),
+        let (file, found) =
+            place.folder.read(&place.name).map_err(|refusal| explain(path, path.as_path(), &place, refusal))?;
+        match found.kind {
+            Kind::File => Ok((file, found)),
             other @ (Kind::Folder | Kind::Link | Kind::Special) => {
-                Err(TouchError::Wrong { path: path.clone(), found: other.words(), wanted: Kind::File.words() })
+                Err(TouchError::Wrong { path: path.clone(), found: words(other), wanted: words(Kind::File) })
             }
         }
     }
@@ -116,7 +91,7 @@ impl Beneath {
     /// A regular file's bytes.
     pub(super) fn read(&self, path: &RelPath) -> Result<Vec<u8>, TouchError> {
         let (mut file, stat) = self.open_file(path)?;
-        let mut bytes = Vec::with_capacity(usize::try_from(stat.st_size).unwrap_or(0));
+        let mut bytes = Vec::with_capacity(usize::try_from(stat.size).unwrap_or(0));
         file.read_to_end(&mut bytes).map_err(|source| TouchError::Io { path: path.clone(), source })?;
         Ok(bytes)
     }
@@ -124,36 +99,32 @@ impl Beneath {
     /// Where a symbolic link points.
     pub(super) fn read_link(&self, path: &RelPath) -> Result<Vec<u8>, TouchError> {
         let place = self.place(path, MakeFolders::No)?;
-        let target =
-            rustix::fs::readlinkat(&place.folder, &place.name, Vec::new()).map_err(|error| failed(path, error))?;
-        Ok(target.into_bytes())
+        place.folder.read_link(&place.name).map_err(|error| failed(path, error))
     }
 
     /// Writes a file, new or over an old one; `permissions` are set as they are, absent ones are a new file's.
     pub(super) fn write(&self, path: &RelPath, bytes: &[u8], permissions: Option<u32>) -> Result<(), TouchError> {
         let place = self.place(path, MakeFolders::Yes)?;
         self.put(path, &place, |temporary| {
-            let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-            let handle = rustix::fs::openat(&place.folder, temporary, flags, Mode::from_raw_mode(NEW_FILE))?;
+            let mut file = place.folder.create(temporary, NEW_FILE)?;
             if let Some(permissions) = permissions {
-                rustix::fs::fchmod(&handle, Mode::from_raw_mode(permissions & PERMISSIONS))?;
+                files::set_permissions(&file, permissions)?;
             }
-            File::from(handle).write_all(bytes)
+            file.write_all(bytes)
         })
     }
 
     /// Makes a symbolic link, new or over an old file; only restoring a recorded state does this.
     pub(super) fn write_link(&self, path: &RelPath, target: &[u8]) -> Result<(), TouchError> {
         let place = self.place(path, MakeFolders::Yes)?;
-        self.put(path, &place, |temporary| {
-            Ok(rustix::fs::symlinkat(OsString::from_vec(target.to_vec()), &place.folder, temporary)?)
-        })
+        self.put(path, &place, |temporary| place.folder.make_link(temporary, target))
     }
 
     /// Sets a regular file's permissions.
     pub(super) fn set_permissions(&self, path: &RelPath, permissions: u32) -> Result<(), TouchError> {
-        let (file, _) = self.open_file(path)?;
-        rustix::fs::fchmod(file, Mode::from_raw_mode(permissions & PERMISSIONS)).map_err(|error| failed(path, error))
+        let place = self.place(path, MakeFolders::No)?;
+        let set = place.folder.set_permissions(&place.name, permissions);
+        set.map_err(|refusal| explain(path, path.as_path(), &place, refusal))
     }
 
     /// Removes a file or a link (not what it points to), then the folders that this emptied; nothing there is no error.
@@ -163,9 +134,9 @@ impl Beneath {
             Err(TouchError::Missing(_)) => return Ok(()),
             Err(error) => return Err(error),
         };
-        match rustix::fs::unlinkat(&place.folder, &place.name, AtFlags::empty()) {
-            Ok(()) | Err(Errno::NOENT) => Ok(()),
-            Err(error) => Err(failed(path, error)),
+        match place.folder.remove_file(&place.name) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(failed(path, error)),
+            Ok(()) | Err(_) => Ok(()),
         }
     }
 
@@ -174,7 +145,7 @@ impl Beneath {
         for parent in path.as_path().ancestors().skip(1) {
             let Ok(parent) = RelPath::from_path(parent) else { return };
             let Ok(place) = self.place(&parent, MakeFolders::No) else { return };
-            if rustix::fs::unlinkat(&place.folder, &place.name, AtFlags::REMOVEDIR).is_err() {
+            if place.folder.remove_folder(&place.name).is_err() {
                 return;
             }
         }
@@ -184,15 +155,15 @@ impl Beneath {
     pub(super) fn clear_way(&self, path: &RelPath) -> Result<(), TouchError> {
         for ancestor in path.as_path().ancestors().skip(1).collect::<Vec<_>>().into_iter().rev() {
             let Ok(ancestor) = RelPath::from_path(ancestor) else { continue };
-            match self.stat(&ancestor)?.map(|stat| kind(&stat)) {
+            match self.stat(&ancestor)?.map(|found| found.kind) {
                 Some(Kind::Folder) => {}
                 Some(_) => self.remove(&ancestor)?,
                 None => return Ok(()),
             }
         }
-        if self.stat(path)?.is_some_and(|stat| kind(&stat) == Kind::Folder) {
+        if self.stat(path)?.is_some_and(|found| found.kind == Kind::Folder) {
             let place = self.place(path, MakeFolders::No)?;
-            remove_folder(&place.folder, &place.name).map_err(|error| failed(path, error))?;
+            place.folder.remove_whole_folder(&place.name).map_err(|error| failed(path, error))?;
         }
         Ok(())
     }
@@ -204,11 +175,10 @@ impl Beneath {
         make: impl FnOnce(&OsStr) -> io::Result<()>,
     ) -> Result<(), TouchError> {
         let temporary = OsString::from(format!("{UNFINISHED}{}", uuid::Uuid::new_v4().simple()));
-        let made = make(&temporary)
-            .and_then(|()| Ok(rustix::fs::renameat(&place.folder, &temporary, &place.folder, &place.name)?));
+        let made = make(&temporary).and_then(|()| place.folder.rename(&temporary, &place.name));
         made.map_err(|source| {
             // The error is what counts; a leftover is cleared by the next restore.
-            rustix::fs::unlinkat(&place.folder, &temporary, AtFlags::empty()).unwrap_or_default();
+            place.folder.remove_file(&temporary).unwrap_or_default();
             TouchError::Io { path: path.clone(), source }
         })
     }
@@ -222,49 +192,44 @@ impl Beneath {
         for part in whole.parent().into_iter().flat_map(Path::iter) {
             walked.push(part);
             let place = Place { folder, name: part.to_owned() };
-            let opened = match rustix::fs::openat(&place.folder, part, FOLDER, Mode::empty()) {
-                Err(Errno::NOENT) if make == MakeFolders::Yes => {
-                    match rustix::fs::mkdirat(&place.folder, part, NEW_FOLDER) {
-                        Ok(()) | Err(Errno::EXIST) => rustix::fs::openat(&place.folder, part, FOLDER, Mode::empty()),
-                        Err(error) => Err(error),
-                    }
-                }
+            let opened = match place.folder.folder(part) {
+                Err(Refusal::Missing) if make == MakeFolders::Yes => match place.folder.make_folder(part, NEW_FOLDER) {
+                    Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(Refusal::Io(error)),
+                    Ok(()) | Err(_) => place.folder.folder(part),
+                },
                 opened => opened,
             };
-            folder = opened.map_err(|error| self.explain(path, &walked, &place, error))?;
+            folder = opened.map_err(|refusal| explain(path, &walked, &place, refusal))?;
         }
         Ok(Place { folder, name })
     }
+}
 
-    /// Says what stood in the way at `walked`.
-    fn explain(&self, path: &RelPath, walked: &Path, place: &Place, error: Errno) -> TouchError {
-        match error {
-            Errno::NOENT => TouchError::Missing(path.clone()),
-            Errno::LOOP | Errno::NOTDIR => match rustix::fs::readlinkat(&place.folder, &place.name, Vec::new()) {
-                Ok(target) => TouchError::Link {
-                    path: path.clone(),
-                    link: walked.display().to_string(),
-                    target: target.to_string_lossy().into_owned(),
-                },
-                Err(_no_link) => TouchError::Missing(path.clone()),
+/// Says what stood in the way at `walked`.
+fn explain(path: &RelPath, walked: &Path, place: &Place, refusal: Refusal) -> TouchError {
+    match refusal {
+        Refusal::Missing => TouchError::Missing(path.clone()),
+        Refusal::Astray => match place.folder.read_link(&place.name) {
+            Ok(target) => TouchError::Link {
+                path: path.clone(),
+                link: walked.display().to_string(),
+                target: String::from_utf8_lossy(&target).into_owned(),
             },
-            // A socket or a device without a driver.
-            Errno::NXIO => {
-                TouchError::Wrong { path: path.clone(), found: Kind::Special.words(), wanted: Kind::File.words() }
-            }
-            other => failed(path, other),
+            Err(_no_link) => TouchError::Missing(path.clone()),
+        },
+        Refusal::Special => {
+            TouchError::Wrong { path: path.clone(), found: words(Kind::Special), wanted: words(Kind::File) }
         }
+        Refusal::Io(error) => failed(path, error),
     }
 }
 
-impl Kind {
-    const fn words(self) -> &'static str {
-        match self {
-            Self::File => "a file",
-            Self::Folder => "a folder",
-            Self::Link => "a symbolic link",
-            Self::Special => "a device, pipe or socket",
-        }
+const fn words(kind: Kind) -> &'static str {
+    match kind {
+        Kind::File => "a file",
+        Kind::Folder => "a folder",
+        Kind::Link => "a symbolic link",
+        Kind::Special => "a device, pipe or socket",
     }
 }
 
@@ -275,40 +240,6 @@ enum MakeFolders {
     No,
 }
 
-/// What a status describes.
-pub(super) fn kind(stat: &Stat) -> Kind {
-    match FileType::from_raw_mode(stat.st_mode) {
-        FileType::RegularFile => Kind::File,
-        FileType::Directory => Kind::Folder,
-        FileType::Symlink => Kind::Link,
-        FileType::Fifo | FileType::Socket | FileType::CharacterDevice | FileType::BlockDevice | FileType::Unknown => {
-            Kind::Special
-        }
-    }
-}
-
-/// The permission bits of a status.
-pub(super) const fn permissions(stat: &Stat) -> u32 {
-    stat.st_mode & PERMISSIONS
-}
-
-fn failed(path: &RelPath, error: Errno) -> TouchError {
-    TouchError::Io { path: path.clone(), source: error.into() }
-}
-
-/// Removes a folder and all in it, by handles; links in it are removed, not followed.
-fn remove_folder(parent: &OwnedFd, name: &OsStr) -> Result<(), Errno> {
-    let folder = rustix::fs::openat(parent, name, FOLDER, Mode::empty())?;
-    for entry in Dir::read_from(&folder)? {
-        let entry = entry?;
-        let bytes = entry.file_name().to_bytes();
-        if matches!(bytes, b"." | b"..") {
-            continue;
-        }
-        match rustix::fs::unlinkat(&folder, entry.file_name(), AtFlags::empty()) {
-            Err(Errno::ISDIR | Errno::PERM) => remove_folder(&folder, &OsString::from_vec(bytes.to_vec()))?,
-            other => other?,
-        }
-    }
-    rustix::fs::unlinkat(parent, name, AtFlags::REMOVEDIR)
+fn failed(path: &RelPath, source: io::Error) -> TouchError {
+    TouchError::Io { path: path.clone(), source }
 }

@@ -3,7 +3,6 @@
 //! Pure over stored contents. Renames are shown as a removal and an addition.
 
 use std::collections::BTreeSet;
-use std::os::unix::ffi::OsStrExt;
 use std::time::{Duration, Instant};
 
 use bstr::ByteSlice;
@@ -142,7 +141,7 @@ pub(super) fn is_binary(bytes: &[u8]) -> bool {
 
 /// A path as git writes it: in quotes if it holds anything unusual.
 fn quoted(prefix: &str, path: &RelPath) -> String {
-    let bytes = path.as_path().as_os_str().as_bytes();
+    let bytes = path.as_path().as_os_str().as_encoded_bytes();
     let plain = |byte: &u8| (b' '..0x7f).contains(byte) && !matches!(byte, b'"' | b'\\');
     if bytes.iter().all(plain) {
         return format!("{prefix}{path}");

@@ -6,9 +6,9 @@
 //!
 //! Format: git's `Documentation/gitformat-index`. Versions 2 to 4.
 
-use std::ffi::OsString;
-use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
+
+use bstr::ByteVec as _;
 
 /// Bytes of an entry before its flags: times, device, inode, mode, owner, size (40) and a SHA-1 (20).
 const FIXED: usize = 60;
@@ -77,7 +77,8 @@ fn parse(bytes: &[u8]) -> Option<Vec<PathBuf>> {
             at = start + (at - start).next_multiple_of(8);
         }
         if mode != GITLINK {
-            names.push(PathBuf::from(OsString::from_vec(previous.clone())));
+            // On Windows no file can have a name that is no text.
+            names.extend(previous.clone().into_path_buf());
         }
     }
     Some(names)

@@ -9,7 +9,7 @@ use std::ffi::OsStr;
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
-use super::protected::is_package_folder;
+use super::protected;
 use super::rel_path::{RelPath, is_private};
 use super::store::Manifest;
 use crate::process::traces::{Origin, Trace, Traces};
@@ -81,7 +81,7 @@ fn is_made_anew(path: &Path) -> bool {
 
 /// Whether a file is part of an installed package, not of a cache beside it.
 fn is_installed(path: &Path) -> bool {
-    let folders: Vec<&OsStr> = path.parent().into_iter().flat_map(Path::iter).collect();
-    folders.iter().any(|folder| is_package_folder(folder))
-        && !folders.iter().any(|folder| CACHES.iter().any(|cache| folder == cache))
+    let cached =
+        path.parent().into_iter().flat_map(Path::iter).any(|folder| CACHES.iter().any(|cache| folder == *cache));
+    protected::is_installed(path) && !cached
 }

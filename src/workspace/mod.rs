@@ -12,6 +12,7 @@ use std::path::{Path, PathBuf};
 
 use crate::domain::event::DiffStat;
 use crate::domain::units::TreeId;
+use crate::files;
 use crate::policy::guard::Guards;
 use crate::policy::tamper::Change;
 
@@ -278,7 +279,7 @@ impl Workspace {
         if String::from_utf8(self.root.read(&path)?).is_err() {
             return Err(WorkspaceError::File { reason: format!("`{path}` is no UTF-8 text") });
         }
-        Ok(self.root.write(&path, text.as_bytes(), Some(beneath::permissions(&stat)))?)
+        Ok(self.root.write(&path, text.as_bytes(), Some(stat.permissions))?)
     }
 
     /// Notes all files that are there, ignored ones too: at first the user's own, later those that the tests make by themselves.
@@ -358,7 +359,7 @@ impl Workspace {
     pub fn files(&self) -> Vec<String> {
         let files = walk::files_below(self.root.path(), Path::new(""), usize::MAX);
         let regular = files.into_iter().filter(|(_, form)| form.is_file());
-        regular.filter_map(|(path, _)| path.into_os_string().into_string().ok()).collect()
+        regular.filter_map(|(path, _)| path.to_str().map(|_| files::slashed(&path))).collect()
     }
 
     /// A file's text as a tool would read it, with LF line ends; `None` for what is no text file of the checkout.

@@ -6,7 +6,6 @@
 //!
 //! Invariant: a path is judged in the spelling of the most forgiving file system (case, invisible characters, trailing dots).
 
-use std::ffi::OsStr;
 use std::path::Path;
 
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
@@ -27,23 +26,27 @@ const TEST_FOLDERS: &str = "test tests __tests__ __test__ spec specs __snapshots
 /// Files that tests need whole, or that say how they are run.
 const TEST_FILES: &str = "conftest.py pytest.ini .pytest.ini tox.ini noxfile.py .coveragerc sitecustomize.py usercustomize.py tests.py test.py tests.rs \
     test.rs .rspec .rspec-local spec_helper.rb rails_helper.rb test_helper.rb test_helper.exs nextest.toml phpunit.xml phpunit.xml.dist phpunit.dist.xml \
-    testng.xml behat.yml behat.yml.dist codeception.yml .mocharc .c8rc .nycrc ctesttestfile.cmake ctestcustom.cmake pest.php wallaby.js";
+    testng.xml pytest.toml .pytest.toml unittest.cfg .proverc  behat.yml behat.yml.dist codeception.yml .mocharc .c8rc .nycrc ctesttestfile.cmake ctestcustom.cmake pest.php wallaby.js";
 /// Files by which another tool, another toolchain or other code comes into the test run's place.
 const TOOL_FILES: &str = "rust-toolchain rust-toolchain.toml .tool-versions mise.toml .mise.toml .nvmrc .node-version .python-version \
     .ruby-version .envrc .npmrc .yarnrc .yarnrc.yml .pnpmfile.cjs .pnp.cjs .pnp.loader.mjs pip.conf .bazelrc go.work bunfig.toml global.json \
     nuget.config gradlew gradlew.bat mvnw mvnw.cmd gradle-wrapper.properties gradle-wrapper.jar directory.build.props directory.build.targets \
-    .babelrc .swcrc";
+    .babelrc .babelrc.js .babelrc.cjs .babelrc.mjs .babelrc.json .swcrc";
 /// Folders of installed packages and of what was built: nothing there is this repository's code.
 const TOOL_FOLDERS: &str = "node_modules site-packages dist-packages .venv venv .tox .nox __pycache__ .mvn .yarn .eggs";
+/// What go, PHP, Ruby and cargo call the folder of other people's code. Deeper than the root the name may be a word of the
+/// repository's own business, so that what stands in it decides.
+const VENDORED: &str = "vendor";
+const IN_VENDORED: &str = "autoload.php bin bundle composer gems github.com golang.org google.golang.org gopkg.in modules.txt phpunit pestphp";
 /// Endings of such folders, and of files that load code unasked.
 const TOOL_SUFFIXES: [&str; 7] = [".dist-info", ".egg-info", ".pth", ".egg-link", ".pyc", ".pyo", ".egg"];
 /// What a build script of cargo is called; below `src` it is a module like any other.
 const BUILD_SCRIPT: &str = "build.rs";
 /// Beginnings of the names of such files.
-const TEST_FILE_PREFIXES: &str = "jest.config. jest.setup. jest-setup. setuptests. vitest.config. vitest.workspace. vitest.setup. .mocharc. .c8rc. \
+const TEST_FILE_PREFIXES: &str = "jest.config. jest.setup. jest-setup. jest.polyfills. jest.preset. setuptests. vitest-setup. vitest.config. vitest.workspace. vitest.setup. .mocharc. .c8rc. \
     .nycrc. karma.conf. playwright.config. cypress.config. ava.config. nyc.config. wdio.conf. protractor.conf.";
 /// Endings of the names of such files.
-const TEST_FILE_SUFFIXES: &str = ".snap .golden .bats .runsettings .feature .approved.txt .expected";
+const TEST_FILE_SUFFIXES: &str = ".snap .golden .bats .robot .runsettings .feature .approved.txt .approved.json .approved.xml .verified.txt .verified.json .verified.xml .snapshot.json .expected";
 /// Folder and file of cargo's own configuration, which can replace the runner of tests.
 const CARGO_CONFIG: &str = ".cargo/config .cargo/config.toml";
 /// Endings of files that are no code: a mark in their name says little (`api-spec.json`).
@@ -125,10 +128,20 @@ pub fn is_test_path(path: &Path) -> bool {
     is_test_file(&parts, folders, parts.last().map_or("", String::as_str)) || has_class_mark(path)
 }
 
-/// Whether a folder of that name holds installed packages.
-pub(super) fn is_package_folder(name: &OsStr) -> bool {
-    let name = fold(&name.to_string_lossy());
-    lists(TOOL_FOLDERS, &name) && name != "__pycache__"
+/// Whether a file is part of an installed package.
+pub(super) fn is_installed(path: &Path) -> bool {
+    let parts = folded(path);
+    let folders = parts.split_last().map_or(&[][..], |(_, folders)| folders);
+    folders.iter().any(|folder| lists(TOOL_FOLDERS, folder) && folder != "__pycache__") || is_vendored(&parts)
+}
+
+/// Whether a path lies in a folder of vendored code.
+fn is_vendored(parts: &[String]) -> bool {
+    let at_the_root = parts.len() > 1 && parts.first().is_some_and(|first| first == VENDORED);
+    let deeper = parts
+        .windows(2)
+        .any(|pair| matches!(pair, [folder, inside] if folder == VENDORED && lists(IN_VENDORED, inside)));
+    at_the_root || deeper
 }
 
 /// Files and folders that put another tool or other code into the test run's place.
@@ -136,6 +149,7 @@ fn decides_what_runs(parts: &[String], folders: &[String], name: &str) -> bool {
     lists(TOOL_FILES, name)
         || name.starts_with("babel.config.")
         || folders.iter().any(|folder| lists(TOOL_FOLDERS, folder))
+        || is_vendored(parts)
         || parts.iter().any(|part| TOOL_SUFFIXES.iter().any(|suffix| part.ends_with(suffix)))
         || (name == BUILD_SCRIPT && !folders.iter().any(|folder| folder == "src"))
 }
@@ -155,7 +169,13 @@ fn is_test_file(parts: &[String], folders: &[String], name: &str) -> bool {
             _ => false,
         })
     };
+    // `unittest` looks for `test*.py`, behave for its steps.
+    let discovered = extension == "py" && stem.starts_with("test") && !stem.starts_with("testi");
+    let steps = folders.iter().any(|folder| folder == "features")
+        && (name == "environment.py" || folders.last().is_some_and(|last| last == "steps"));
     in_test_folder
+        || discovered
+        || steps
         || lists(TEST_FILES, name)
         || lists(CARGO_CONFIG, &tail)
         || TEST_FILE_PREFIXES.split_ascii_whitespace().any(|prefix| name.starts_with(prefix))
@@ -264,6 +284,12 @@ mod tests {
             "CONFTEST.PY",
             "conftest.py.",
             "fixtures/tests/a.json",
+            "shop/testcart.py",
+            "features/steps/cart.py",
+            "features/environment.py",
+            "cart.verified.json",
+            "pytest.toml",
+            ".proverc",
         ] {
             assert!(is_test_path(Path::new(path)), "{path}");
         }
@@ -287,6 +313,7 @@ mod tests {
             "src/testing_ground.rs",
             "BIT.java",
             "docs/test.md",
+            "shop/testimonials.py",
             "src/protest.js",
             "src/features/login.ts",
             "src/job_spec.rs",
@@ -335,10 +362,16 @@ mod tests {
             "shop/__pycache__/cart.cpython-311.pyc",
             "babel.config.js",
             "a/.venv/bin/python",
+            "vendor/modules.txt",
+            "vendor/example.org/sum/sum.go",
+            "api/vendor/phpunit/phpunit/src/TestCase.php",
+            "api/vendor/autoload.php",
         ] {
             assert!(rules.reason(Path::new(path)).is_some(), "{path}");
         }
-        for path in ["src/build.rs", "src/venv.py", "modules/a.js", "toolchain.rs"] {
+        for path in
+            ["src/build.rs", "src/venv.py", "modules/a.js", "toolchain.rs", "src/vendor/invoice.py", "vendor.go"]
+        {
             assert_eq!(rules.reason(Path::new(path)), None, "{path}");
         }
     }

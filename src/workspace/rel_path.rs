@@ -3,9 +3,11 @@
 //! Invariant: a [`RelPath`] has no `..`, no root, no empty or `.` part, no NUL, and no part that any file system would take for
 //! `.git`. Whether links lead astray is not its business: [`super::beneath`] follows none.
 
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::fmt;
 use std::path::{Component, Path, PathBuf};
+
+use crate::files::names;
 
 /// The longest path that Linux takes.
 const MAX_BYTES: usize = 4095;
@@ -29,6 +31,8 @@ pub(super) enum PathError {
     Character(String),
     #[error("`{0}` belongs to git or to upshift; it can be neither read nor written")]
     Private(String),
+    #[error("`{0}` is a name that Windows takes for a device, a stream or another file; use another")]
+    Elsewhere(String),
     #[error("the path is longer than {MAX_BYTES} bytes")]
     TooLong,
 }
@@ -53,24 +57,31 @@ impl RelPath {
     /// Checks a path of any other origin.
     pub(super) fn from_path(path: &Path) -> Result<Self, PathError> {
         let shown = || path.display().to_string();
-        let mut plain = PathBuf::new();
+        let mut plain = OsString::new();
         for component in path.components() {
             match component {
                 Component::Normal(name) if is_private(name) => return Err(PathError::Private(shown())),
-                Component::Normal(name) => plain.push(name),
+                Component::Normal(name) if is_refused_here(name) => return Err(PathError::Elsewhere(shown())),
+                Component::Normal(name) => {
+                    // One separator everywhere: a recorded state, a pattern and a patch are the same on every system.
+                    if !plain.is_empty() {
+                        plain.push("/");
+                    }
+                    plain.push(name);
+                }
                 Component::CurDir => {}
                 Component::ParentDir => return Err(PathError::Outside(shown())),
                 Component::RootDir | Component::Prefix(_) => return Err(PathError::Absolute(shown())),
             }
         }
-        let bytes = plain.as_os_str().as_encoded_bytes();
+        let bytes = plain.as_encoded_bytes();
         if bytes.contains(&0) {
             return Err(PathError::Character(shown()));
         }
         if bytes.len() > MAX_BYTES {
             return Err(PathError::TooLong);
         }
-        if bytes.is_empty() { Err(PathError::Empty) } else { Ok(Self(plain)) }
+        if bytes.is_empty() { Err(PathError::Empty) } else { Ok(Self(plain.into())) }
     }
 
     /// The path as the standard library's.
@@ -83,6 +94,11 @@ impl fmt::Display for RelPath {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.display().fmt(f)
     }
+}
+
+/// Whether this system takes a name for something else than a file of that name, or cannot hold it.
+fn is_refused_here(name: &OsStr) -> bool {
+    name.to_str().map_or(cfg!(windows), names::is_refused_here)
 }
 
 /// Whether a name is git's or ours, in any spelling that some file system takes for it.

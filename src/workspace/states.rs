@@ -12,10 +12,8 @@ use std::collections::{BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use rustix::fs::Stat;
-
 use super::WorkspaceError;
-use super::beneath::{Beneath, Kind, TouchError, UNFINISHED, kind, permissions};
+use super::beneath::{Beneath, Found, Kind, TouchError, UNFINISHED};
 use super::git_index;
 use super::rel_path::{RelPath, is_private};
 use super::store::{Digest, Entry, Form, MAX_CONTENT, Manifest, Store};
@@ -90,7 +88,7 @@ impl States {
 
     /// Whether a file's bytes are not recorded because they are too many.
     pub(super) fn is_too_large(root: &Beneath, path: &RelPath) -> Result<bool, WorkspaceError> {
-        Ok(stat(root, path)?.is_some_and(|stat| kind(&stat) == Kind::File && stat.st_size > MAX_CONTENT))
+        Ok(stat(root, path)?.is_some_and(|stat| stat.kind == Kind::File && stat.size > MAX_CONTENT))
     }
 
     /// Records the tree as it is.
@@ -115,7 +113,7 @@ impl States {
             let path = RelPath::from_path(Path::new(path))
                 .map_err(|error| WorkspaceError::Path { reason: error.to_string() })?;
             manifest.retain(|recorded, _| !recorded.as_path().starts_with(path.as_path()));
-            let below = match stat(root, &path)?.map(|stat| kind(&stat)) {
+            let below = match stat(root, &path)?.map(|stat| stat.kind) {
                 Some(Kind::Folder) => {
                     files_below(root.path(), path.as_path(), usize::MAX).into_iter().map(|(path, _)| path).collect()
                 }
@@ -200,7 +198,7 @@ impl States {
         let mut rules_changed = false;
         for path in paths.iter().filter(|path| !target.contains_key(path)) {
             // Kept paths may be gone; what is a folder now is not ours to judge.
-            if stat(root, path)?.is_some_and(|stat| kind(&stat) != Kind::Folder) {
+            if stat(root, path)?.is_some_and(|stat| stat.kind != Kind::Folder) {
                 remove(root, path)?;
                 rules_changed |= is_rules(path);
             }
@@ -234,7 +232,8 @@ impl States {
             Form::Link => root.write_link(path, &self.store.content(&entry.content)?)?,
             Form::File => {
                 let same_bytes = self.memory().known.get(path).is_some_and(|(_, known)| *known == entry.content);
-                if same_bytes && stat(root, path)?.is_some_and(|stat| kind(&stat) == Kind::File && stat.st_nlink == 1) {
+                if same_bytes && stat(root, path)?.is_some_and(|stat| stat.kind == Kind::File && !stat.has_other_names)
+                {
                     root.set_permissions(path, entry.permissions)?;
                 } else {
                     root.write(path, &self.store.content(&entry.content)?, Some(entry.permissions))?;
@@ -286,13 +285,13 @@ impl States {
         &self,
         root: &Beneath,
         path: &RelPath,
-        stat: &Stat,
+        stat: &Found,
         known: &mut HashMap<RelPath, (Mark, Digest)>,
         now: i128,
     ) -> Result<Option<Entry>, WorkspaceError> {
         let unfinished =
             path.as_path().file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(UNFINISHED.as_bytes()));
-        match kind(stat) {
+        match stat.kind {
             Kind::File if !unfinished => {}
             Kind::Link => {
                 let target = root.read_link(path)?;
@@ -302,9 +301,9 @@ impl States {
             Kind::File | Kind::Folder | Kind::Special => return Ok(None),
         }
         let mark = Mark::of(stat);
-        if stat.st_size > MAX_CONTENT {
+        if stat.size > MAX_CONTENT {
             let content = self.stored(path, self.store.take_bytes(&mark.description()))?;
-            return Ok(Some(Entry { form: Form::Large, permissions: permissions(stat), content }));
+            return Ok(Some(Entry { form: Form::Large, permissions: stat.permissions, content }));
         }
         let content = match known.get(path) {
             Some((marked, digest)) if *marked == mark => *digest,
@@ -328,7 +327,7 @@ impl States {
                 digest
             }
         };
-        Ok(Some(Entry { form: Form::File, permissions: permissions(stat), content }))
+        Ok(Some(Entry { form: Form::File, permissions: stat.permissions, content }))
     }
 
     fn stored(&self, path: &RelPath, result: std::io::Result<Digest>) -> Result<Digest, WorkspaceError> {
@@ -342,14 +341,8 @@ impl Mark {
         format!("\0{} bytes, modified at {} ns", self.size, self.modified).into_bytes()
     }
 
-    fn of(stat: &Stat) -> Self {
-        let nanoseconds = |seconds: i64, rest: i64| i128::from(seconds) * 1_000_000_000 + i128::from(rest);
-        Self {
-            modified: nanoseconds(stat.st_mtime, i64::try_from(stat.st_mtime_nsec).unwrap_or(0)),
-            changed: nanoseconds(stat.st_ctime, i64::try_from(stat.st_ctime_nsec).unwrap_or(0)),
-            size: stat.st_size,
-            inode: stat.st_ino,
-        }
+    const fn of(stat: &Found) -> Self {
+        Self { modified: stat.modified, changed: stat.changed, size: stat.size, inode: stat.inode }
     }
 }
 
@@ -377,7 +370,7 @@ fn now() -> i128 {
     i128::from(SystemClock::new().unix_ms()) * 1_000_000
 }
 
-fn stat(root: &Beneath, path: &RelPath) -> Result<Option<Stat>, WorkspaceError> {
+fn stat(root: &Beneath, path: &RelPath) -> Result<Option<Found>, WorkspaceError> {
     match root.stat(path) {
         // A link in a folder's place: nothing of ours is behind it.
         Err(TouchError::Link { .. }) => Ok(None),

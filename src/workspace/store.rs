@@ -7,18 +7,17 @@
 //! Invariant: what stands under a name never changes; a name appears by rename, so that a crash leaves nothing half written.
 
 use std::collections::BTreeMap;
-use std::fs::{DirBuilder, File};
+use std::fs::{File, TryLockError};
 use std::io::{self, Read, Write};
-use std::os::unix::ffi::{OsStrExt, OsStringExt};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
-use rustix::fs::FlockOperation;
+use bstr::ByteVec as _;
 use sha2::{Digest as _, Sha256};
 
 use super::WorkspaceError;
 use super::rel_path::RelPath;
 use crate::domain::units::TreeId;
+use crate::files;
 
 /// How much of a file is held in memory while it is hashed and copied.
 const CHUNK: usize = 64 * 1024;
@@ -84,15 +83,16 @@ impl Store {
     /// Opens the folder, made if missing, and locks it against other processes; the lock dies with the process.
     pub(super) fn open(folder: &Path) -> Result<Self, WorkspaceError> {
         let failed = |source| WorkspaceError::Store { path: folder.to_owned(), source };
-        DirBuilder::new().recursive(true).mode(0o700).create(folder.join("contents")).map_err(failed)?;
-        DirBuilder::new().recursive(true).mode(0o700).create(folder.join("trees")).map_err(failed)?;
-        let folder = folder.canonicalize().map_err(failed)?;
+        for name in ["contents", "trees"] {
+            files::make_private_folder(&folder.join(name)).map_err(failed)?;
+        }
+        let folder = files::real_place(folder).map_err(failed)?;
         let lock =
             File::options().create(true).truncate(false).write(true).open(folder.join("lock")).map_err(failed)?;
-        match rustix::fs::flock(&lock, FlockOperation::NonBlockingLockExclusive) {
+        match lock.try_lock() {
             Ok(()) => {}
-            Err(rustix::io::Errno::WOULDBLOCK) => return Err(WorkspaceError::InUse { path: folder }),
-            Err(error) => return Err(failed(error.into())),
+            Err(TryLockError::WouldBlock) => return Err(WorkspaceError::InUse { path: folder }),
+            Err(TryLockError::Error(error)) => return Err(failed(error)),
         }
         Ok(Self { folder, _lock: lock })
     }
@@ -152,7 +152,7 @@ impl Store {
                 Form::Large => 'h',
             };
             bytes.extend_from_slice(format!("{form} {:o} {} ", entry.permissions, entry.content.hex()).as_bytes());
-            bytes.extend_from_slice(path.as_path().as_os_str().as_bytes());
+            bytes.extend_from_slice(path.as_path().as_os_str().as_encoded_bytes());
             bytes.push(0);
         }
         let name = Digest(Sha256::digest(&bytes).into()).hex();
@@ -194,7 +194,7 @@ impl Store {
 
     fn temporary(&self) -> io::Result<Temporary> {
         let path = self.folder.join(format!("new-{}", uuid::Uuid::new_v4().simple()));
-        let file = File::options().write(true).create_new(true).mode(0o600).open(&path)?;
+        let file = files::private(File::options().write(true).create_new(true)).open(&path)?;
         Ok(Temporary { file, path })
     }
 
@@ -243,6 +243,6 @@ fn parse_line(line: &[u8]) -> Option<(RelPath, Entry)> {
     };
     let permissions = u32::from_str_radix(std::str::from_utf8(parts.next()?).ok()?, 8).ok()?;
     let content = Digest::from_hex(std::str::from_utf8(parts.next()?).ok()?)?;
-    let path = RelPath::from_path(Path::new(&std::ffi::OsString::from_vec(parts.next()?.to_vec()))).ok()?;
+    let path = RelPath::from_path(&parts.next()?.to_vec().into_path_buf().ok()?).ok()?;
     Some((path, Entry { form, permissions, content }))
 }

@@ -98,10 +98,10 @@ impl Workspace {
     fn text(&self, path: &RelPath) -> Result<Text, ToolError> {
         let (file, stat) = self.root.open_file(path).map_err(|error| self.touch_error(error))?;
         drop(file);
-        if usize::try_from(stat.st_size).is_ok_and(|size| size > MAX_FILE) {
+        if usize::try_from(stat.size).is_ok_and(|size| size > MAX_FILE) {
             return Err(ToolError::ForModel(format!(
                 "`{path}` has {} bytes; files above {MAX_FILE} cannot be read or edited",
-                stat.st_size
+                stat.size
             )));
         }
         let bytes = self.root.read(path).map_err(|error| self.touch_error(error))?;

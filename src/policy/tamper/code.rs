@@ -3,19 +3,18 @@
 //! Every rule counts: it objects when its pattern stands in the file more often than at the start, whatever the line breaks.
 
 use super::Change;
-use super::squeeze::{first_added, squeeze};
+use super::squeeze::{first_added, spaced, spellings};
+use super::words;
 
 /// Files that nobody executes.
 const NO_CODE: [&str; 13] =
     ["md", "rst", "adoc", "svg", "css", "lock", "txt", "json", "toml", "yml", "yaml", "xml", "html"];
 /// Calls that end the process past every runner; only a literal other than success is believed.
 const ENDS: [&str; 16] = [
-    "_exit(",
     "process::exit(",
     "process.exit(",
     "process.reallyExit(",
     "System.exit(",
-    ".halt(",
     "quick_exit(",
     "_Exit(",
     "libc::exit(",
@@ -26,13 +25,14 @@ const ENDS: [&str; 16] = [
     "Deno.exit(",
     "Kernel.exit(",
     "process['exit'](",
+    "getRuntime().halt(",
+    "exit(EXIT_SUCCESS",
 ];
 /// Other ways to an end with success: a code set in passing, another program in this one's place.
-const OTHER_ENDS: [&str; 20] = [
+const OTHER_ENDS: [&str; 24] = [
     "process.exitCode=0",
     "process::exit;",
     "process::{exit",
-    "import_exit",
     "exit(0",
     "process[\"exit\"](",
     "process[\"reallyExit\"](",
@@ -49,37 +49,35 @@ const OTHER_ENDS: [&str; 20] = [
     "getattr(sys,",
     "libc::syscall(",
     "ctypes.CDLL(",
+    "{exit}=process",
+    "exit}from",
+    "process?.exit(",
+    "process::exit as",
+    "useprocess::exit",
 ];
 /// Python's polite end; believed where the file ended programs before, as a command-line program's does.
-const POLITE_ENDS: [&str; 5] = ["sys.exit()", "raiseSystemExit", "SystemExit(0", "importexit", "quit()"];
+const POLITE_ENDS: [&str; 0] = [];
 /// What runners print, without white space.
-const RESULT_LINES: [&str; 20] = [
+const RESULT_LINES: [&str; 14] = [
     "testresult:",
     "TAPversion",
-    "passedin",
     "PASSED[",
     "testspassed",
     "BUILDSUCCESS",
     "Testsrun:",
     "TestSuites:",
-    "Tests:",
     "---PASS:",
     "\\nok1",
     "ok1-",
-    "ok1:",
-    "#pass",
-    "#tests",
-    "passing(",
     "<testsuite",
     "<testcase",
     "numPassedTests",
     "OK(tests",
 ];
 /// Writes past the runner's own capture, and to the place of its result file.
-const RAW_OUTPUT: [&str; 29] = [
+const RAW_OUTPUT: [&str; 30] = [
     "os.write(1",
     "os.write(2",
-    "os.fdopen(",
     "os.dup2(",
     "sys.__stdout__",
     "sys.__stderr__",
@@ -101,16 +99,18 @@ const RAW_OUTPUT: [&str; 29] = [
     "PYTEST_ADDOPTS",
     "NODE_OPTIONS",
     "test-reporter",
-    "outputFile",
     "mochaHooks",
     "xmlpath",
     "\\x16",
     "\\u0016",
+    "os.fdopen(1",
+    "os.fdopen(2",
+    "--outputFile",
 ];
 /// Reads of the command line, in which a runner's result file is named; no code but a program's has use for it.
 const COMMAND_LINE: [&str; 3] = ["process.argv", "process.execArgv", "sys.argv"];
 /// Hooks into the process's beginning and end, the runner, its assertions, and what it imports.
-const HOOKS: [&str; 79] = [
+const HOOKS: [&str; 105] = [
     "atexit.",
     "atexit(",
     "importatexit",
@@ -125,7 +125,6 @@ const HOOKS: [&str; 79] = [
     "link_section",
     ".init_array",
     "#[ctor",
-    "ctor::",
     "__attribute__((constructor",
     "__attribute__((destructor",
     "panic::set_hook",
@@ -144,11 +143,6 @@ const HOOKS: [&str; 79] = [
     "builtins.",
     "gc.get_objects",
     "gc.get_referrers",
-    "importunittest",
-    "fromunittest",
-    "importpytest",
-    "frompytest",
-    "_pytest",
     "defpytest_",
     "macro_rules!assert",
     "macro_rules!debug_assert",
@@ -165,11 +159,6 @@ const HOOKS: [&str; 79] = [
     "'mocha'",
     "\"mocha\"",
     "'chai'",
-    "globalThis.expect",
-    "global.expect",
-    "globalThis.test",
-    "global.test",
-    "globalThis.it",
     "Module._load",
     "require.cache",
     "module.children",
@@ -190,19 +179,51 @@ const HOOKS: [&str; 79] = [
     "#defineif",
     "#definereturn",
     "#defineprintf",
+    "globalThis.expect=",
+    "globalThis.test=",
+    "globalThis.it=",
+    "global.expect=",
+    "global.test=",
+    "global.it=",
+    "globalThis.describe=",
+    "Object.assign(assert",
+    "Object.defineProperty(assert",
+    "Object.is=",
+    "Object.prototype.",
+    "assert[",
+    "expect.extend",
+    "expect[",
+    "asymmetricMatch",
+    "uncaughtException",
+    "unhandledRejection",
+    "on(`exit`",
+    "on(`beforeExit`",
+    "`assert`",
+    "`node:assert",
+    "('node:test",
+    "NDEBUG",
+    "__assert_fail",
+    "__assert(",
+    "abort(void)",
+    "SIGABRT",
+    "constructor))",
+    "constructor__",
+    "constructor,",
+    "*Test::",
+    "Test::Builder",
+    "END{",
+    "__subclasses__",
+    "alias[",
+    "aliastest",
+    "trap'",
 ];
 /// Objects that equal everything.
-const EQUALS_ALL: [&str; 7] = [
-    "__eq__(self,other):returnTrue",
-    "__eq__(self,_):returnTrue",
-    "__eq__=lambda",
-    "__ne__(self,other):returnFalse",
-    "->bool{true}}impl",
-    "fneq(&self,_:&Self)->bool{true}",
-    "fneq(&self,_other:&Self)->bool{true}",
-];
+const EQUALS_ALL: [&str; 6] =
+    ["__eq__=lambda", "'__eq__'", "\"__eq__\"", "'__ne__'", "__ne__=lambda", "__contains__=lambda"];
 /// Questions that only code which behaves otherwise under test asks.
-const QUESTIONS: [&str; 48] = [
+const QUESTIONS: [&str; 67] = [
+    "inspect.stack(",
+    "inspect.currentframe(",
     "PYTEST_CURRENT_TEST",
     "PYTEST_VERSION",
     "\"pytest\"in",
@@ -218,7 +239,6 @@ const QUESTIONS: [&str; 48] = [
     "NODE_ENV=='test'",
     "NODE_ENV==\"test\"",
     "NODE_V8_COVERAGE",
-    "cfg!(test)",
     "cfg(test)",
     "cfg(not(test))",
     "cfg_attr(test",
@@ -227,22 +247,17 @@ const QUESTIONS: [&str; 48] = [
     "NEXTEST",
     "testing.Testing()",
     "flag.Lookup(\"test.",
-    "inspect.stack(",
-    "inspect.currentframe(",
     "sys._getframe",
     "sys._current_frames",
     "getStackTrace()",
     "prepareStackTrace",
     ".stack.includes(",
     ".stack.match(",
-    "captureStackTrace",
-    "newError().stack",
     ".stack.split(",
     ".stack.indexOf(",
     "extract_stack(",
     "format_stack(",
     "walk_stack(",
-    "frominspectimport",
     "thread::current().name()",
     "runtime.Caller",
     "npm_lifecycle",
@@ -251,7 +266,53 @@ const QUESTIONS: [&str; 48] = [
     "debug_backtrace(",
     "caller_locations",
     "StackWalker",
+    "Error().stack",
+    "tb_frame",
+    "f_back",
+    "_getframe",
+    "importinspectas",
+    "cfg!(any(test",
+    "cfg!(all(test",
+    "cfg!(test",
+    "cfg!(debug_assertions)",
+    "PYTEST_",
+    "process.env['NODE_ENV",
+    "process.env[\"NODE_ENV",
+    "import.meta.env.MODE",
+    "module.parent",
+    "typeofjest",
+    "typeofvitest",
+    "typeofdescribe",
+    "current_exe()",
+    "flag.VisitAll",
+    "\".test\")",
+    "{argv}=process",
+    "currentThread().getStackTrace",
+    "GetStackTrace",
 ];
+
+/// Marks by which a test passes when what it asserts does not hold.
+const WANTED_FAILURES: [&str; 8] = [
+    "#[should_panic",
+    ".failing(",
+    ".fails(",
+    "test.fail(",
+    "it.fail(",
+    "expectedFailure",
+    "mark.xfail",
+    "expectFailure",
+];
+
+/// A test that was there is marked as one that fails, and passes by the same name. A new file may hold what it likes.
+pub(super) fn wanted_failure(change: &Change) -> Option<String> {
+    change.before.as_ref()?;
+    let (before, after) = squeezed(change)?;
+    let mark = first_added(&before, &after, &WANTED_FAILURES)?;
+    Some(format!(
+        "the change marks a test as one that is to fail in {} (`{mark}`); put new tests of that kind into a file of their own",
+        change.path
+    ))
+}
 
 /// The change ends the process with success.
 pub(super) fn forced_end(change: &Change) -> Option<String> {
@@ -263,13 +324,16 @@ pub(super) fn forced_end(change: &Change) -> Option<String> {
         // Where a Python program ended itself before, it may do so with another code.
         let others: Vec<&str> =
             OTHER_ENDS.into_iter().filter(|end| !(*end == "exit(0" && before.contains("sys.exit("))).collect();
-        first_added(&before, &after, &others)
+        first_added(&before, &after, &others).or_else(|| words::added(change, words::ENDS))
     };
     let polite = || {
         let ended_before = ["sys.exit", "SystemExit", "__name__", "argparse"].iter().any(|word| before.contains(word));
         let is_program = change.before.is_some() && ended_before;
         let python = change.path.ends_with(".py");
-        if is_program || !python { None } else { first_added(&before, &after, &POLITE_ENDS) }
+        if is_program || !python {
+            return None;
+        }
+        first_added(&before, &after, &POLITE_ENDS).or_else(|| words::added(change, words::POLITE_ENDS))
     };
     let call = call.or_else(polite)?;
     Some(format!("the change ends the process, or puts another in its place, in {} (`{call}`)", change.path))
@@ -294,8 +358,9 @@ pub(super) fn printed_results(change: &Change) -> Option<String> {
     if matches!(extension, "md" | "rst" | "adoc") {
         return None;
     }
-    let (before, after) = (squeeze(&change.path, change.before()), squeeze(&change.path, change.after()));
+    let (before, after) = (spellings(&change.path, change.before()), spellings(&change.path, change.after()));
     let line = first_added(&before, &after, &RESULT_LINES)
+        .or_else(|| words::added(change, words::RESULTS))
         .or_else(|| (summaries(&after) > summaries(&before)).then_some("Ran … tests in"))
         .or_else(|| (running(&after) > running(&before)).then_some("running … tests"))
         .or_else(|| first_added(&before, &after, &RAW_OUTPUT))
@@ -330,7 +395,9 @@ pub(super) fn hooks(change: &Change) -> Option<String> {
     let (before, after) = squeezed(change)?;
     let hook = first_added(&before, &after, &HOOKS)
         .or_else(|| first_added(&before, &after, &EQUALS_ALL))
-        .or_else(|| patched(&before, &after))?;
+        .or_else(|| words::added(change, words::RUNNERS))
+        .or_else(|| words::equals_all(change))
+        .or_else(|| patched(&spaced(&change.path, change.before()), &spaced(&change.path, change.after())))?;
     Some(format!(
         "the change hooks into the test runner, its assertions or the process's end in {} (`{hook}`)",
         change.path
@@ -343,9 +410,16 @@ fn patched(before: &str, after: &str) -> Option<&'static str> {
     let assigned = |text: &str, target: &str| {
         text.match_indices(target)
             .filter(|(at, _)| {
+                let part = text
+                    .get(..*at)
+                    .is_some_and(|before| before.ends_with(|c: char| c.is_alphanumeric() || c == '_' || c == '.'));
+                if part {
+                    return false;
+                }
                 let rest = text.get(at + target.len()..).unwrap_or_default();
                 let rest = rest.trim_start_matches(|c: char| c.is_ascii_alphanumeric() || c == '_' || c == '.');
-                rest.starts_with('=') && !rest.starts_with("==")
+                let rest = rest.trim_start();
+                rest.starts_with('=') && !rest.starts_with("==") && !rest.starts_with("=>")
             })
             .count()
     };
@@ -355,7 +429,7 @@ fn patched(before: &str, after: &str) -> Option<&'static str> {
 /// The change asks whether it is being tested.
 pub(super) fn under_test(change: &Change) -> Option<String> {
     let (before, after) = squeezed(change)?;
-    let question = first_added(&before, &after, &QUESTIONS)?;
+    let question = first_added(&before, &after, &QUESTIONS).or_else(|| words::added(change, words::QUESTIONS))?;
     Some(format!("the change asks whether or by whom it is tested in {} (`{question}`)", change.path))
 }
 
@@ -364,7 +438,7 @@ fn squeezed(change: &Change) -> Option<(String, String)> {
     if NO_CODE.contains(&extension(change)) {
         return None;
     }
-    Some((squeeze(&change.path, change.before()), squeeze(&change.path, change.after())))
+    Some((spellings(&change.path, change.before()), spellings(&change.path, change.after())))
 }
 
 fn extension(change: &Change) -> &str {

@@ -1,211 +1,18 @@
-//! From what is asked for to bounds: what the machine can give is tried out once, and the rest is named.
+//! How children are confined: as `plan` can on this system, or not at all where that is asked for.
 
-use std::os::fd::OwnedFd;
-use std::os::unix::net::UnixStream;
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
-
-use super::doors::Doors;
-use super::git::GitGuard;
-use super::home::Private;
-use super::{Arranged, Bounds, ConfineError, Confined, Confinement, Policy, Reach, Room, Wish};
-use super::{gaps, git, grants, guards, helper};
-use crate::config::{Network, Sandbox};
-
-/// Why a trial did not work out, or which Landlock there is, and the way into the room that was made.
-type Tried = Result<(u32, Option<Doors>), String>;
-
-/// A policy that works, what its trial gave, and why there is no room if there is none.
-type Given = (Policy, (u32, Option<Doors>), Option<String>);
+use super::{Arranged, ConfineError, Confined, Confinement, Reach, Wish, plan};
+use crate::config::Sandbox;
 
 /// Works out how children are confined, and prepares their private folder.
 ///
 /// # Errors
 /// [`ConfineError`]: `required` with a gap, a network that cannot be given, no private folder.
 pub fn arrange(wish: &Wish<'_>) -> Result<Arranged, ConfineError> {
-    if wish.sandbox == Sandbox::Off {
-        return Ok(unconfined(wish));
-    }
-    if !cfg!(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64"))) {
-        return without_means(wish, gaps::of_platform());
-    }
-    let off = guards::off();
-    let kept_out = grants::with_real_places(wish.kept_out.clone());
-    let found = grants::collect(wish.env, &kept_out);
-    let home = grants::home_of(wish.env);
-    let private = Private::make(home.as_deref(), &found.tools).map_err(ConfineError::Private)?;
-    let plan = Plan { wish, found, kept_out, private: Arc::new(private), off };
-    let (reach, fallback) = match wish.network {
-        Network::Auto => (Reach::Loopback, true),
-        Network::Loopback => (Reach::Loopback, false),
-        Network::Off => (Reach::Nothing, false),
-        Network::On => (Reach::All, false),
-    };
-    let roomy = plan.tests(reach, Walls::Room);
-    let (policy, (landlock, doors), no_room) = match plan.has(guards::ROOM).then(|| plan.attempt(&roomy)).transpose() {
-        Ok(Some(given)) => (roomy, given, None),
-        Ok(None) | Err(_) if reach == Reach::Loopback && !fallback => {
-            let why = "no network namespace can be made here".to_owned();
-            return Err(ConfineError::Network(wish.network, why));
-        }
-        Ok(None) => plan.roomless(reach, fallback, "it was switched off")?,
-        Err(why) => plan.roomless(reach, fallback, &why)?,
-    };
-    let gaps = gaps::of_landlock(landlock);
-    if wish.sandbox == Sandbox::Required && !gaps.is_empty() {
-        return Err(ConfineError::Gaps(gaps));
-    }
-    plan.finish(policy, doors, fallback, gaps, no_room)
+    plan::recover(wish)?;
+    if wish.sandbox == Sandbox::Off { Ok(unconfined(wish)) } else { plan::arrange(wish) }
 }
 
-/// Whether a mount namespace is made.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Walls {
-    Room,
-    None,
-}
-
-struct Plan<'a> {
-    wish: &'a Wish<'a>,
-    found: grants::Grants,
-    kept_out: Vec<PathBuf>,
-    private: Arc<Private>,
-    off: Vec<String>,
-}
-
-impl Plan<'_> {
-    fn has(&self, guard: &str) -> bool {
-        !self.off.iter().any(|off| off == guard)
-    }
-
-    fn tests(&self, reach: Reach, walls: Walls) -> Policy {
-        let mut write = Vec::new();
-        // A log or a state that a user put into the tree stays out of reach; then the root itself takes no new files.
-        grants::around(self.wish.checkout, &self.kept_out, &mut write, 3);
-        write.extend(self.private.writable());
-        let mut devices = self.found.devices.clone();
-        write.push(PathBuf::from(grants::SHARED_MEMORY));
-        let mut read = if walls == Walls::Room { self.found.whole.clone() } else { self.found.read.clone() };
-        read.extend(self.found.tools.iter().cloned());
-        let room = (walls == Walls::Room).then(|| {
-            devices.extend(grants::TERMINALS.map(PathBuf::from));
-            write.extend(["/tmp", "/var/tmp"].map(PathBuf::from));
-            self.room(&read, &write)
-        });
-        let guardian = i32::try_from(std::process::id()).unwrap_or(0);
-        let writes_as_stranger = belongs_to_stranger(self.wish.checkout);
-        Policy { read, write, devices, reach, room, guardian, writes_as_stranger, off: self.off.clone() }
-    }
-
-    fn room(&self, read: &[PathBuf], write: &[PathBuf]) -> Room {
-        let checkout = self.wish.checkout;
-        let devices = |path: &&PathBuf| {
-            !path.starts_with("/dev") && !["/tmp", "/var/tmp"].iter().any(|tmp| path.as_path() == Path::new(tmp))
-        };
-        let show = read.iter().chain(write).filter(devices).cloned().collect();
-        let mut still = vec![checkout.join(".git")];
-        still.extend(git::submodules(checkout).into_iter().map(|module| checkout.join(module).join(".git")));
-        let mut stand_ins = Vec::new();
-        let config = checkout.join(".git/config");
-        if let Some(clean) = std::fs::read_to_string(&config).ok().and_then(|text| git::without_credentials(&text)) {
-            let stand_in = self.private.path("git-config");
-            if std::fs::write(&stand_in, clean).is_ok() {
-                stand_ins.push((stand_in, config));
-            }
-        }
-        still.retain(|path| path.symlink_metadata().is_ok_and(|found| !found.is_symlink()));
-        Room {
-            root: self.private.path("room"),
-            tmp: self.private.path("room-tmp"),
-            show,
-            still,
-            stand_ins,
-            covered: self.found.covered.clone(),
-            nothing: self.private.path("nothing"),
-            empty: self.private.path("empty"),
-        }
-    }
-
-    /// The same with less: no namespaces.
-    fn roomless(&self, reach: Reach, fallback: bool, why: &str) -> Result<Given, ConfineError> {
-        let reach = if reach == Reach::Loopback && fallback { Reach::Nothing } else { reach };
-        let policy = self.tests(reach, Walls::None);
-        match self.attempt(&policy) {
-            Ok(given) => Ok((policy, given, Some(why.to_owned()))),
-            Err(why) => Err(ConfineError::Helper(why)),
-        }
-    }
-
-    fn attempt(&self, policy: &Policy) -> Tried {
-        trial(&self.wish.helper, policy, self.wish.checkout)
-    }
-
-    fn finish(
-        self,
-        policy: Policy,
-        doors: Option<Doors>,
-        fallback: bool,
-        gaps: Vec<String>,
-        no_room: Option<String>,
-    ) -> Result<Arranged, ConfineError> {
-        let wish = self.wish;
-        let reach = policy.reach;
-        let mut notes = Vec::new();
-        let has_git = wish.checkout.join(".git").symlink_metadata().is_ok();
-        // In a room git's directory is mounted read-only; one that is not there cannot be.
-        let guarded = self.has(guards::GIT) && (no_room.is_some() || !has_git);
-        let git = guarded.then(|| GitGuard::raise(wish.checkout, &wish.state)).transpose();
-        let git = git.map_err(ConfineError::Private)?.map(Arc::new);
-        if let Some(why) = &no_room {
-            notes.push(format!(
-                "no namespaces can be made here ({why}): tests cannot make Unix sockets, /tmp is closed to them (TMPDIR is not), and \
-                 .git is compared and put back after each run instead of being read-only"
-            ));
-        }
-        let bounds = |policy: &Policy, doors: Option<Doors>| -> Result<Confinement, ConfineError> {
-            let policy = serde_json::to_string(policy).map_err(|error| ConfineError::Helper(error.to_string()))?;
-            let (helper, private) = (wish.helper.clone(), Arc::clone(&self.private));
-            let (used, stale) = (AtomicBool::new(false), AtomicBool::new(false));
-            Ok(Confinement::Within(Arc::new(Bounds { helper, policy, doors, used, stale, git: git.clone(), private })))
-        };
-        let confined = |policy: &Policy, doors: Option<Doors>| -> Result<Confined, ConfineError> {
-            let env = if policy.has(guards::HOME) {
-                self.private.environment(wish.env, wish.checkout, policy.reach)
-            } else {
-                wish.env.clone()
-            };
-            Ok(Confined { confinement: bounds(policy, doors)?, env })
-        };
-        let open = Policy { reach: Reach::All, ..policy.clone() };
-        let mut setup = open.clone();
-        setup.write.extend(self.found.tools.iter().cloned());
-        // These have another network, and so another room; each of their few children makes its own.
-        let setup = confined(&setup, None)?;
-        let open = (fallback && reach != Reach::All).then(|| confined(&open, None)).transpose()?;
-        Ok(Arranged { tests: confined(&policy, doors)?, open, setup, network: reach, gaps, notes })
-    }
-}
-
-/// Runs the helper with nothing to become: whether the machine can do what the policy says.
-fn trial(program: &Path, policy: &Policy, folder: &Path) -> Tried {
-    let text = serde_json::to_string(policy).map_err(|error| error.to_string())?;
-    #[expect(clippy::disallowed_methods, reason = "this module is the place that starts processes")]
-    let mut command = std::process::Command::new(program);
-    let (ours, theirs) = UnixStream::pair().map_err(|error| error.to_string())?;
-    command.arg(helper::WORD).arg(text).current_dir(folder).env_clear().stdin(OwnedFd::from(theirs));
-    let ended = command.output().map_err(|error| error.to_string())?;
-    let said = String::from_utf8_lossy(&ended.stdout);
-    let version = said.trim().strip_prefix("landlock ").and_then(|number| number.parse().ok());
-    let doors = policy.room.as_ref().and_then(|room| Doors::received(&ours, room));
-    version.filter(|_| ended.status.success()).map(|version| (version, doors)).ok_or_else(|| {
-        let why = String::from_utf8_lossy(&ended.stderr);
-        let why = why.trim().trim_start_matches("upshift: not started: ");
-        if why.is_empty() { ended.status.to_string() } else { why.to_owned() }
-    })
-}
-
-fn unconfined(wish: &Wish<'_>) -> Arranged {
+pub(super) fn unconfined(wish: &Wish<'_>) -> Arranged {
     let plain = || Confined { confinement: Confinement::None, env: wish.env.clone() };
     let notes = vec![
         "sandbox is `off`: tests and tools can read, write and send whatever your user can; only their environment, time and output \
@@ -213,21 +20,4 @@ fn unconfined(wish: &Wish<'_>) -> Arranged {
             .to_owned(),
     ];
     Arranged { tests: plain(), open: None, setup: plain(), network: Reach::All, gaps: Vec::new(), notes }
-}
-
-/// Where nothing can be confined: as without, but said; refused where it was demanded.
-fn without_means(wish: &Wish<'_>, gap: String) -> Result<Arranged, ConfineError> {
-    if wish.sandbox == Sandbox::Required {
-        return Err(ConfineError::Gaps(vec![gap]));
-    }
-    if matches!(wish.network, Network::Off | Network::Loopback) {
-        return Err(ConfineError::Network(wish.network, gap));
-    }
-    Ok(Arranged { gaps: vec![gap], notes: Vec::new(), ..unconfined(wish) })
-}
-
-/// Whether this is root at work in somebody else's tree, as in a container of GitHub's.
-fn belongs_to_stranger(checkout: &Path) -> bool {
-    use std::os::unix::fs::MetadataExt as _;
-    rustix::process::geteuid().is_root() && std::fs::metadata(checkout).is_ok_and(|found| found.uid() != 0)
 }

@@ -17,15 +17,12 @@ use rustix::net::{
     RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer, SendAncillaryMessage, SendFlags,
 };
 
-use super::Room;
+use super::policy::Room;
 
 /// At most: user, IPC, network, mount.
 const MOST: usize = 4;
 /// Received descriptors are never inherited.
-#[cfg(target_os = "linux")]
 const CLOSED_ON_EXEC: RecvFlags = RecvFlags::CMSG_CLOEXEC;
-#[cfg(not(target_os = "linux"))]
-const CLOSED_ON_EXEC: RecvFlags = RecvFlags::empty();
 
 /// The way into a room that was made for the children of a run.
 #[derive(Debug)]

@@ -7,7 +7,8 @@ use landlock::{
     path_beneath_rules,
 };
 
-use super::{Policy, Reach, guards};
+use super::policy::Policy;
+use super::{Reach, guards};
 
 /// The newest version of Landlock that the rules are written for; older kernels enforce what they know of it.
 const NEWEST: ABI = ABI::V9;

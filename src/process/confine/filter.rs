@@ -13,7 +13,8 @@ use seccompiler::{
     SeccompRule, TargetArch, sock_filter,
 };
 
-use super::{Policy, Reach, guards};
+use super::policy::Policy;
+use super::{Reach, guards};
 
 /// The numbers of the system calls, from the kernel's tables for each architecture.
 #[cfg(target_arch = "x86_64")]

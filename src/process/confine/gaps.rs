@@ -26,12 +26,3 @@ pub(super) fn of_landlock(version: u32) -> Vec<String> {
     }
     gaps
 }
-
-/// What this system cannot give at all.
-pub(super) fn of_platform() -> String {
-    format!(
-        "children cannot be confined on {} {}: they can do what your user can do; only their environment, time and output are limited",
-        std::env::consts::OS,
-        std::env::consts::ARCH
-    )
-}

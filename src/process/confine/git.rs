@@ -20,7 +20,7 @@ use serde::{Deserialize, Serialize};
 
 /// The git directory's name in a tree.
 const GIT: &str = ".git";
-/// Folders in it that hold what cannot make git do anything, and may be huge.
+/// Folders right in it that hold what cannot make git do anything, and may be huge.
 const UNGUARDED: [&str; 2] = ["lfs", "logs"];
 /// The folder in it whose files are stored outside memory.
 const OBJECTS: &str = "objects";
@@ -71,7 +71,6 @@ pub(in crate::process) struct GitGuard {
 impl GitGuard {
     /// Copies what is to be guarded, and takes credentials out of git's configuration until this is dropped.
     pub(super) fn raise(checkout: &Path, state: &Path) -> io::Result<Self> {
-        recover(checkout, state)?;
         fs::create_dir_all(state)?;
         let stamps = stamps_of(checkout);
         let original = read(checkout, state)?;
@@ -156,7 +155,9 @@ fn walk(checkout: &Path, visit: &mut dyn FnMut(&Path, &Metadata) -> io::Result<(
         for entry in entries.flatten() {
             let below = folder.join(entry.file_name());
             let name = entry.file_name();
-            if UNGUARDED.iter().any(|unguarded| name == *unguarded) && entry.file_type()?.is_dir() {
+            // Deeper, a branch or a submodule may be called so.
+            let in_git = folder.file_name().is_some_and(|folder| folder == GIT);
+            if in_git && UNGUARDED.iter().any(|unguarded| name == *unguarded) && entry.file_type()?.is_dir() {
                 continue;
             }
             see(below, &mut folders)?;
@@ -308,6 +309,31 @@ fn write(path: &Path, bytes: &[u8], mode: u32) -> io::Result<()> {
     file.write_all(bytes)?;
     file.set_permissions(fs::Permissions::from_mode(mode))?;
     fs::rename(&temporary, path)
+}
+
+/// The configuration files of a tree's git directory: its own, its worktrees' and its submodules'.
+pub(super) fn configurations(checkout: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    let mut folders = vec![PathBuf::from(GIT)];
+    folders.extend(submodules(checkout).into_iter().map(|module| module.join(GIT)));
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(checkout.join(&folder)).into_iter().flatten().flatten() {
+            let below = folder.join(entry.file_name());
+            let Ok(kind) = entry.file_type() else { continue };
+            if kind.is_file() && is_configuration(&below) {
+                found.push(below);
+            } else if kind.is_dir() && may_hold_git_directories(&below) {
+                folders.push(below);
+            }
+        }
+    }
+    found
+}
+
+/// Whether a folder is `modules` or `worktrees` of a git directory, or lies below such a one.
+fn may_hold_git_directories(path: &Path) -> bool {
+    let within = path.iter().any(|part| part == "modules" || part == "worktrees");
+    within && !is_object(path)
 }
 
 fn is_configuration(path: &Path) -> bool {

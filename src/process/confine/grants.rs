@@ -10,7 +10,7 @@ use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
 /// Folders of the system that programs are made of.
-const SYSTEM: [&str; 19] = [
+const SYSTEM: [&str; 20] = [
     "/usr",
     "/bin",
     "/sbin",
@@ -19,8 +19,9 @@ const SYSTEM: [&str; 19] = [
     "/lib64",
     "/libx32",
     "/opt",
-    "/nix",
-    "/gnu",
+    "/nix/store",
+    "/nix/var/nix/profiles",
+    "/gnu/store",
     "/snap",
     "/proc",
     "/sys",

@@ -67,10 +67,3 @@ pub(in crate::process) fn off() -> Vec<String> {
 pub(in crate::process) const fn off() -> Vec<String> {
     Vec::new()
 }
-
-impl super::Policy {
-    /// Whether a guard is on.
-    pub(super) fn has(&self, guard: &str) -> bool {
-        !self.off.iter().any(|off| off == guard)
-    }
-}

@@ -44,7 +44,8 @@ mod platform {
     use rustix::thread::{CapabilitySet, CapabilitySets, UnshareFlags};
 
     use super::super::filter::UnixSockets;
-    use super::super::{Policy, Reach, fence, filter, guards, room};
+    use super::super::policy::Policy;
+    use super::super::{Reach, fence, filter, guards, room};
     use super::{CANNOT_EXECUTE, Room};
 
     /// The largest file a child may write, in bytes: images of whole systems fit, a disk is not filled by one write.

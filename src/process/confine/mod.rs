@@ -26,29 +26,51 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use serde::{Deserialize, Serialize};
 
 use crate::config::{Network, Sandbox};
 
 mod arrange;
+#[cfg_attr(
+    not(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64"))),
+    path = "bounds_portable.rs"
+)]
+mod bounds;
+#[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
 mod doors;
 #[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
 mod fence;
 #[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
 mod filter;
+#[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
 mod gaps;
-pub(super) mod git;
+#[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
+mod git;
+#[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
 mod grants;
+#[cfg_attr(
+    not(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64"))),
+    expect(dead_code, reason = "most guards are the confinement's")
+)]
 pub(super) mod guards;
 pub mod helper;
+#[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
 mod home;
+#[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
 mod leftovers;
+#[cfg_attr(
+    not(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64"))),
+    path = "plan_portable.rs"
+)]
+mod plan;
+#[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
+mod policy;
 #[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
 mod room;
 
 pub use arrange::arrange;
+pub use bounds::Bounds;
 
 /// How a child is kept from harm beyond time, output and environment.
 #[derive(Debug, Clone, Default)]
@@ -58,25 +80,6 @@ pub enum Confinement {
     None,
     /// Within these bounds.
     Within(Arc<Bounds>),
-}
-
-/// The bounds of a child, ready to be handed to the helper.
-#[derive(Debug)]
-pub struct Bounds {
-    /// The program that applies them: upshift itself.
-    pub(super) helper: PathBuf,
-    /// The [`Policy`] as the helper reads it.
-    pub(super) policy: String,
-    /// The way into the room that this policy's children share.
-    doors: Option<doors::Doors>,
-    /// Whether somebody went through the doors since what was in the room was last known to be harmless.
-    used: AtomicBool,
-    /// Whether what is in the room may judge nobody any more.
-    stale: AtomicBool,
-    /// What is compared and put back after each child, where the kernel cannot protect it.
-    pub(super) git: Option<Arc<git::GitGuard>>,
-    /// Removed with the last child's bounds.
-    private: Arc<home::Private>,
 }
 
 /// What is asked for.
@@ -158,65 +161,12 @@ pub enum ConfineError {
     Helper(String),
 }
 
-/// What the helper applies. Paths that do not exist are left out by it.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-struct Policy {
-    /// Read and execute.
-    read: Vec<PathBuf>,
-    /// Everything.
-    write: Vec<PathBuf>,
-    /// Devices: read, write, ioctl.
-    devices: Vec<PathBuf>,
-    /// How far children reach.
-    reach: Reach,
-    /// The mount namespace, if one is to be made.
-    room: Option<Room>,
-    /// The process that must not be signalled.
-    guardian: i32,
-    /// Whether the tree belongs to another user than root, which we are: then the right to pass over owners is kept, since what it
-    /// could reach is fenced by Landlock.
-    writes_as_stranger: bool,
-    /// Guards that a debug build was told to leave off, so that a test can show what each is for.
-    #[serde(default)]
-    off: Vec<String>,
-}
-
-/// A mount namespace that holds granted paths alone.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-struct Room {
-    /// An empty folder: the place where the new root is put together.
-    root: PathBuf,
-    /// What `/tmp` is in there.
-    tmp: PathBuf,
-    /// What is seen: folders and files, at their own places.
-    show: Vec<PathBuf>,
-    /// What is seen and cannot be written: `.git`.
-    still: Vec<PathBuf>,
-    /// Files that stand in for others, which cannot be written either: git's configuration without credentials.
-    stand_ins: Vec<(PathBuf, PathBuf)>,
-    /// Secrets of the system, below what is seen: covered where they are there.
-    covered: Vec<PathBuf>,
-    /// An empty file, which covers files.
-    nothing: PathBuf,
-    /// An empty folder, which covers folders.
-    empty: PathBuf,
-}
-
 impl Confinement {
-    /// The way into a room that is there already, for a child without input of its own: it becomes its standard input, and the helper
-    /// puts an empty one in its place.
-    pub(super) fn door(&self) -> Option<std::os::fd::OwnedFd> {
-        let Self::Within(bounds) = self else { return None };
-        bounds.used.store(true, Ordering::Relaxed);
-        let stale = bounds.stale.load(Ordering::Relaxed);
-        bounds.doors.as_ref()?.open(if stale { doors::Shelf::Empty } else { doors::Shelf::OfRoom })
-    }
-
     /// Notes what children have left behind so far; it may stay.
     pub fn remember(&self) {
-        let Self::Within(bounds) = self else { return };
-        bounds.private.remember();
-        bounds.used.store(false, Ordering::Relaxed);
+        if let Self::Within(bounds) = self {
+            bounds.remember();
+        }
     }
 
     /// Removes what they left in their private folder since then. If any has been there, each later one has an
@@ -225,20 +175,17 @@ impl Confinement {
     /// # Errors
     /// When something cannot be removed.
     pub fn forget(&self) -> std::io::Result<()> {
-        let Self::Within(bounds) = self else { return Ok(()) };
-        bounds.stale.fetch_or(bounds.used.load(Ordering::Relaxed), Ordering::Relaxed);
-        bounds.private.forget()
+        match self {
+            Self::Within(bounds) => bounds.forget(),
+            Self::None => Ok(()),
+        }
     }
 
     /// Puts the git directory back as it was before the child, whose descendants are all gone; a note about it for the output.
     pub(super) fn put_back(&self) -> std::io::Result<Option<String>> {
-        let Self::Within(bounds) = self else { return Ok(None) };
-        let Some(git) = &bounds.git else { return Ok(None) };
-        let changed = git.put_back()?;
-        if changed.is_empty() {
-            return Ok(None);
+        match self {
+            Self::Within(bounds) => bounds.put_back(),
+            Self::None => Ok(None),
         }
-        let names: Vec<String> = changed.iter().take(5).map(|path| path.display().to_string()).collect();
-        Ok(Some(format!("\n[upshift put back what was changed in the git directory: {}]\n", names.join(", "))))
     }
 }

@@ -19,29 +19,17 @@ use rustix::thread::UnshareFlags;
 
 use super::doors::{self, Shelf};
 use super::grants::SHARED_MEMORY;
-use super::{Policy, Reach, Room, guards};
+use super::policy::{Policy, Room};
+use super::{Reach, guards};
 
 /// Devices without which programs do not start.
 const DEVICES: [&str; 5] = ["null", "zero", "full", "random", "urandom"];
-/// Top-level folders of the file system that are shown whole; Landlock says what of them can be read.
-const SYSTEM: [&str; 16] = [
-    "/usr",
-    "/bin",
-    "/sbin",
-    "/lib",
-    "/lib32",
-    "/lib64",
-    "/libx32",
-    "/etc",
-    "/opt",
-    "/nix",
-    "/gnu",
-    "/snap",
-    "/proc",
-    "/sys",
-    "/var/lib",
-    "/var/cache",
-];
+/// Folders of the file system that are shown whole; Landlock says what of them can be read. Services keep no sockets there, which
+/// Landlock would not keep anybody from; of `/var` and of package stores, where they do, what is granted is shown.
+const SYSTEM: [&str; 12] =
+    ["/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/etc", "/opt", "/snap", "/proc", "/sys"];
+/// Those of them that are the kernel's, which says itself who may write what.
+const KERNELS: [&str; 2] = ["/proc", "/sys"];
 /// Temporary folders that everybody on the machine shares; in a room they are its own.
 pub(super) const TEMPORARY: [&str; 2] = ["/tmp", "/var/tmp"];
 /// Every mount flag that a remount in a user namespace must repeat, because it may only add to them.
@@ -203,6 +191,11 @@ fn build(room: &Room, policy: &Policy) -> Result<(), String> {
     for path in SYSTEM.iter().map(Path::new) {
         show(path, &inside(path)).map_err(io_at(path))?;
     }
+    for path in SYSTEM.iter().filter(|path| !KERNELS.contains(path)).map(Path::new).filter(|path| is_folder(path)) {
+        if policy.has(guards::FILES) {
+            still(&inside(path)).map_err(at(path))?;
+        }
+    }
     furnish_devices(&root.join("dev")).map_err(io_at(Path::new("/dev")))?;
     for path in TEMPORARY.map(Path::new) {
         let target = inside(path);
@@ -220,11 +213,14 @@ fn build(room: &Room, policy: &Policy) -> Result<(), String> {
     for path in shown(room) {
         let target = inside(path);
         show(path, &target).map_err(io_at(path))?;
-        // A rule for a temporary folder reaches what is shown below it, too.
-        let below_temporary = TEMPORARY.iter().any(|folder| path.starts_with(folder));
-        if below_temporary && policy.has(guards::FILES) && !policy.write.contains(path) {
+        // Landlock knows no right to change a file's mode, owner, times or attributes.
+        if policy.has(guards::FILES) && !policy.write.contains(path) {
             still(&target).map_err(at(path))?;
         }
+    }
+    // What may be written below a folder that may not.
+    for path in policy.write.iter().filter(|path| is_below_stilled(policy, room, path)) {
+        rustix::mount::mount_bind_recursive(path, inside(path)).map_err(at(path))?;
     }
     if policy.has(guards::FILES) {
         for path in &room.covered {
@@ -249,13 +245,24 @@ fn build(room: &Room, policy: &Policy) -> Result<(), String> {
     std::env::set_current_dir(&here).map_err(io_at(&here))
 }
 
+/// Whether a path lies in a folder that is shown read-only.
+fn is_below_stilled(policy: &Policy, room: &Room, path: &Path) -> bool {
+    let below = |folder: &Path| path != folder && path.starts_with(folder) && is_folder(folder);
+    let in_system = SYSTEM.iter().map(Path::new).any(below);
+    let in_shown = room.show.iter().any(|folder| !policy.write.contains(folder) && below(folder));
+    policy.has(guards::FILES) && path.exists() && (in_system || in_shown)
+}
+
+fn is_folder(path: &Path) -> bool {
+    path.symlink_metadata().is_ok_and(|found| found.is_dir())
+}
+
 /// What is to be shown and is not shown yet with a folder above it.
 fn shown(room: &Room) -> impl Iterator<Item = &PathBuf> {
     let mut paths: Vec<&PathBuf> = room.show.iter().collect();
     paths.sort();
     let mut last: Option<&Path> = None;
-    let is_folder = |path: &&&str| Path::new(path).symlink_metadata().is_ok_and(|found| found.is_dir());
-    let system: Vec<&str> = SYSTEM.iter().filter(is_folder).copied().collect();
+    let system: Vec<&str> = SYSTEM.iter().filter(|path| is_folder(Path::new(path))).copied().collect();
     paths.retain(|path| {
         let below_system = system.iter().any(|system| path.starts_with(system));
         let below = last.is_some_and(|last| path.starts_with(last));

@@ -4,6 +4,8 @@ use std::fs::File;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 
+use crate::files;
+
 /// Lines before and after the place.
 const AROUND: u32 = 3;
 /// Files that are larger are generated or data.
@@ -21,7 +23,7 @@ pub(super) fn around(root: &Path, places: &[(String, u32)], shown: &str, room: u
         if quoted {
             continue;
         }
-        let name = path.strip_prefix(root).map_or_else(|_| file.clone(), |path| path.display().to_string());
+        let name = path.strip_prefix(root).map_or_else(|_| file.clone(), files::slashed);
         let mut part = format!("{name}:\n");
         for (number, source) in &lines {
             let mark = if number == line { '>' } else { ' ' };
@@ -45,10 +47,10 @@ fn is_quoted(source: &str, shown: &str) -> bool {
 
 /// The file below `root` that a printed path means; nothing outside, through no link.
 fn inside(root: &Path, file: &str) -> Option<PathBuf> {
-    let root = root.canonicalize().ok()?;
+    let root = files::real_place(root).ok()?;
     let printed = Path::new(file);
     let joined = if printed.is_absolute() { printed.to_owned() } else { root.join(printed) };
-    let real = joined.canonicalize().ok()?;
+    let real = files::real_place(&joined).ok()?;
     let metadata = real.metadata().ok()?;
     (real.starts_with(&root)
         && !real.starts_with(root.join(".git"))

@@ -1,7 +1,9 @@
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::time::Duration;
 
 use super::*;
+use crate::domain::verdict::Exit;
 
 fn command(root: &Path, line: &str) -> TestCommand {
     let path = ("PATH".into(), "/usr/local/bin:/usr/bin:/bin".into());

@@ -12,6 +12,7 @@ use secrecy::ExposeSecret as _;
 use super::{Access, PublishError, Remote, Surroundings};
 use crate::domain::units::CommitSha;
 use crate::domain::verdict::Exit;
+use crate::files;
 use crate::process::{self, Confinement, Program, Spec};
 
 /// The most time one git command may take: a push over a slow line included.
@@ -30,7 +31,8 @@ const PREFIX: &str = "git-";
 const REMOTE: &str = "origin";
 /// The user's variables that git needs: to find programs, through proxies, and to trust a server's certificate.
 const NAMES: &str = "HTTP_PROXY HTTPS_PROXY ALL_PROXY NO_PROXY http_proxy https_proxy all_proxy no_proxy \
-    SSL_CERT_FILE SSL_CERT_DIR CURL_CA_BUNDLE GIT_SSL_CAINFO GIT_SSL_CAPATH LD_LIBRARY_PATH DYLD_LIBRARY_PATH";
+    SSL_CERT_FILE SSL_CERT_DIR CURL_CA_BUNDLE GIT_SSL_CAINFO GIT_SSL_CAPATH LD_LIBRARY_PATH DYLD_LIBRARY_PATH \
+    SYSTEMROOT SYSTEMDRIVE WINDIR COMSPEC PATHEXT TEMP TMP";
 
 /// The folder of one publication; gone with it.
 #[derive(Debug)]
@@ -251,7 +253,7 @@ fn inherited(caller: &BTreeMap<OsString, OsString>, checkout: &Path) -> BTreeMap
         .collect();
     let path = caller.get(OsStr::new("PATH")).cloned().unwrap_or_else(|| "/usr/local/bin:/usr/bin:/bin".into());
     let outside = std::env::split_paths(&path).filter(|folder| {
-        folder.is_absolute() && folder.canonicalize().is_ok_and(|folder| !folder.starts_with(checkout))
+        folder.is_absolute() && files::real_place(folder).is_ok_and(|folder| !folder.starts_with(checkout))
     });
     env.insert("PATH".into(), std::env::join_paths(outside).unwrap_or_default());
     env

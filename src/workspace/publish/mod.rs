@@ -23,6 +23,7 @@ use super::WorkspaceError;
 use super::store::Manifest;
 use crate::domain::stop::Stop;
 use crate::domain::units::{CommitSha, TreeId};
+use crate::files;
 use crate::process::ProcessError;
 
 pub use credential::{Left, left_by_checkout};
@@ -368,7 +369,7 @@ fn short(commit: &CommitSha) -> &str {
 fn git_path(path: &Path) -> Result<String, PublishError> {
     let conflict =
         || PublishError::Conflict { path: path.display().to_string(), why: "its name is not UTF-8".to_owned() };
-    path.to_str().map(str::to_owned).ok_or_else(conflict)
+    path.to_str().map(|_| files::slashed(path)).ok_or_else(conflict)
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 //! An edit is applied only if the old text stands in the file exactly once, up to CR LF line ends, which a model does not see.
 //! Otherwise nothing is changed and [`super::super::mismatch`] says why.
 
-use super::super::beneath::{Kind, TouchError, kind, permissions};
+use super::super::beneath::{Kind, TouchError};
 use super::super::mismatch;
 use super::super::rel_path::RelPath;
 use super::super::text::{Text, with_cr, without_cr};
@@ -47,7 +47,7 @@ impl Workspace {
         };
         let put = if text.is_crlf() { with_cr(&new) } else { new.clone() };
         let edited = Text { content: [before, &put, after].concat(), encoding: text.encoding };
-        self.write_text(&path, &edited, Some(permissions(&stat)))?;
+        self.write_text(&path, &edited, Some(stat.permissions))?;
         let line = content.get(..*place).unwrap_or_default().matches('\n').count() + 1;
         let (gone, come) = (old.lines().count(), new.lines().count());
         Ok(format!("edited `{path}` at line {line}: -{gone} +{come}"))
@@ -71,11 +71,11 @@ impl Workspace {
             self.states.keep(&path);
             return Ok(format!("created `{path}`: {lines}"));
         };
-        self.must_be_file(&path, kind(&stat))?;
+        self.must_be_file(&path, stat.kind)?;
         let bytes = self.root.read(&path).map_err(|error| self.touch_error(error))?;
         // A binary file that is replaced by text has no encoding to keep.
         let Ok(old) = Text::decode(bytes) else {
-            write(&self.root, &path, content.as_bytes(), Some(permissions(&stat)))?;
+            write(&self.root, &path, content.as_bytes(), Some(stat.permissions))?;
             return Ok(format!("replaced the binary file `{path}`: {lines}"));
         };
         let content = if old.is_crlf() { with_cr(content) } else { content.to_owned() };
@@ -84,7 +84,7 @@ impl Workspace {
         if replaced == old {
             return Ok(format!("`{path}` was so already; nothing was changed"));
         }
-        self.write_text(&path, &replaced, Some(permissions(&stat)))?;
+        self.write_text(&path, &replaced, Some(stat.permissions))?;
         Ok(format!("replaced `{path}`: {before} before, {lines} now"))
     }
 
@@ -96,7 +96,7 @@ impl Workspace {
         let path = self.writable(path)?;
         let stat = self.root.stat(&path).map_err(|error| self.touch_error(error))?;
         let Some(stat) = stat else { return Err(self.touch_error(TouchError::Missing(path))) };
-        if kind(&stat) == Kind::Folder {
+        if stat.kind == Kind::Folder {
             return Err(ToolError::ForModel(format!("`{path}` is a folder; delete its files one by one")));
         }
         self.root.remove(&path).map_err(|error| self.touch_error(error))?;

@@ -3,10 +3,11 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use super::super::beneath::{Kind, kind};
+use super::super::beneath::Kind;
 use super::super::walk::files_below;
 use super::super::{ToolError, Workspace, protected};
 use super::count;
+use crate::files;
 
 /// The most bytes of an answer; a longer list is folded.
 const MAX_LIST: usize = 6_000;
@@ -46,7 +47,7 @@ impl Workspace {
             return Ok(PathBuf::new());
         }
         let path = self.parse(text)?;
-        match self.root.stat(&path).map_err(|error| self.touch_error(error))?.map(|stat| kind(&stat)) {
+        match self.root.stat(&path).map_err(|error| self.touch_error(error))?.map(|stat| stat.kind) {
             Some(Kind::Folder) => Ok(path.as_path().to_owned()),
             None => Err(self.touch_error(super::TouchError::Missing(path))),
             Some(Kind::Link) => {
@@ -101,5 +102,5 @@ fn render(folders: &BTreeMap<PathBuf, Vec<String>>, depth: usize) -> String {
 }
 
 fn shown(folder: &Path) -> String {
-    if folder.as_os_str().is_empty() { "./".to_owned() } else { format!("{}/", folder.display()) }
+    if folder.as_os_str().is_empty() { "./".to_owned() } else { format!("{}/", files::slashed(folder)) }
 }

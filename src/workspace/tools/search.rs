@@ -5,7 +5,7 @@ use grep_regex::{RegexMatcher, RegexMatcherBuilder};
 use grep_searcher::sinks::Lossy;
 use grep_searcher::{BinaryDetection, SearcherBuilder};
 
-use super::super::beneath::{Kind, kind};
+use super::super::beneath::Kind;
 use super::super::rel_path::RelPath;
 use super::super::walk::files_below;
 use super::super::{ToolError, Workspace};
@@ -56,13 +56,13 @@ impl Workspace {
     fn single_file(&self, path: Option<&str>) -> Option<RelPath> {
         let path = self.parse(path?).ok()?;
         let stat = self.root.stat(&path).ok()??;
-        (kind(&stat) == Kind::File).then_some(path)
+        (stat.kind == Kind::File).then_some(path)
     }
 
     fn search_file(&self, matcher: &RegexMatcher, path: &RelPath, hits: &mut Hits) {
         // What cannot be opened is not searched, as other tools do.
         let Ok((file, stat)) = self.root.open_file(path) else { return };
-        if usize::try_from(stat.st_size).is_ok_and(|size| size > MAX_FILE) {
+        if usize::try_from(stat.size).is_ok_and(|size| size > MAX_FILE) {
             return;
         }
         let mut searcher = SearcherBuilder::new().line_number(true).binary_detection(BinaryDetection::quit(0)).build();

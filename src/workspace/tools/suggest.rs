@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use super::super::beneath::Beneath;
 use super::super::rel_path::{RelPath, is_private};
 use super::super::walk::walker;
+use crate::files;
 
 /// How many files are looked at; a larger tree is searched in part.
 const MAX_LOOKED_AT: usize = 20_000;
@@ -21,7 +22,7 @@ pub(super) fn near(root: &Beneath, wanted: &RelPath) -> String {
     let entries = walker(root.path()).filter_entry(|entry| !is_private(entry.file_name())).build();
     for entry in entries.take(MAX_LOOKED_AT).flatten() {
         let Ok(path) = entry.path().strip_prefix(root.path()) else { continue };
-        let shown = path.display().to_string();
+        let shown = files::slashed(path);
         let own = path.file_name().unwrap_or_default().to_string_lossy().to_lowercase();
         let alike = likeness(&own, &name);
         if alike >= ALIKE {

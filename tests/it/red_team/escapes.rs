@@ -61,6 +61,18 @@ fn the_mode_of_a_file_outside_is_not_changed() {
 }
 
 #[test]
+fn the_mode_of_a_users_tool_is_not_changed() {
+    use std::os::unix::fs::PermissionsExt as _;
+    // Landlock knows no such right: what is shown for reading is mounted so.
+    attack(FILES, |off| {
+        let cell = Cell::new();
+        cell.run("chmod 6777 $CELL/home/.cargo/bin/tool $HOME/.cargo/bin/tool", off, &["--no-audit"]);
+        let tool = std::fs::metadata(cell.path("home/.cargo/bin/tool")).expect("there");
+        tool.permissions().mode() & 0o6777 == 0o6777
+    });
+}
+
+#[test]
 fn no_start_file_of_a_shell_is_planted_in_the_home() {
     plants(FILES, "echo evil >> $CELL/home/.bashrc", "home/.bashrc");
 }

@@ -1,6 +1,7 @@
 //! Reads what upshift and the user keep: environments, memory, credential files, git's sign-in.
 
-use super::cell::{steals, with_capabilities};
+use super::attack;
+use super::cell::{Cell, SECRET, steals, with_capabilities};
 
 /// The guards between a child and another process of the same user.
 const OTHER_PROCESSES: &str = "hardening,domain,calls,room";
@@ -82,6 +83,21 @@ fn a_hard_link_brings_no_file_in() {
 #[test]
 fn what_checkout_left_in_gits_configuration_is_not_read() {
     steals("git", "cat .git/config > loot");
+}
+
+#[test]
+fn nor_is_what_checkout_leaves_for_submodules() {
+    attack("git", |off| {
+        let cell = Cell::new();
+        for place in ["modules/lib", "modules/deep/er"] {
+            cell.write(
+                &format!("checkout/.git/{place}/config"),
+                &format!("[http]\n\textraheader = AUTHORIZATION: basic {SECRET}\n"),
+            );
+        }
+        cell.run("cat .git/modules/lib/config .git/modules/deep/er/config > loot", off, &["--no-audit"]);
+        cell.read("checkout/loot").contains(SECRET)
+    });
 }
 
 #[test]

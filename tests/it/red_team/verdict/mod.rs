@@ -89,9 +89,15 @@ impl Attack {
         self
     }
 
+    /// With one more file that the model writes.
+    pub(crate) fn also(mut self, path: &'static str, text: &str) -> Self {
+        self.writes.push((path, text.to_owned()));
+        self
+    }
+
     /// With edits of tests allowed by the task.
     pub(crate) fn tests_allowed(mut self) -> Self {
-        self.config = Some("safety:\n  allowTestEdits: ['tests/**', 'test/**']\n");
+        self.config = Some("safety:\n  allowTestEdits: ['tests/**', 'test/**', '*_test.go']\n");
         self
     }
 }

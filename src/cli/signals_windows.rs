@@ -1,0 +1,50 @@
+//! Ctrl-C, Ctrl-Break, and the console's end (Windows): the first asks the run to end, the second ends the process.
+//!
+//! Exit codes and words are those of the signals that they stand for on Unix.
+
+use std::sync::Arc;
+
+use tokio::signal::windows;
+
+use crate::domain::outcome::EXIT_SIGNAL_BASE;
+use crate::domain::stop::{StopCause, StopSource};
+
+/// What a person types.
+const INTERRUPT: i32 = 2;
+/// What ends programs.
+const TERMINATE: i32 = 15;
+
+/// Listens from now on.
+///
+/// # Errors
+/// When the handlers cannot be installed.
+pub(super) fn listen(sources: &[Arc<StopSource>]) -> std::io::Result<()> {
+    let (mut typed, mut broken) = (windows::ctrl_c()?, windows::ctrl_break()?);
+    let (mut closed, mut shut_down) = (windows::ctrl_close()?, windows::ctrl_shutdown()?);
+    let sources = sources.to_vec();
+    tokio::spawn(async move {
+        let mut count = 0_u32;
+        loop {
+            let number = tokio::select! {
+                Some(()) = typed.recv() => INTERRUPT,
+                // A workflow that is cancelled sends it.
+                Some(()) = broken.recv() => INTERRUPT,
+                Some(()) = closed.recv() => TERMINATE,
+                Some(()) = shut_down.recv() => TERMINATE,
+                else => return,
+            };
+            count += 1;
+            if count > 1 {
+                leave_at_once(number);
+            }
+            sources.iter().for_each(|source| source.raise(StopCause::Signal(number)));
+        }
+    });
+    Ok(())
+}
+
+/// The user asked twice. Everything finished is durable already; the state allows a resume.
+#[expect(clippy::exit, reason = "the second signal means now: no unwinding, no report")]
+fn leave_at_once(number: i32) -> ! {
+    std::process::exit(i32::from(EXIT_SIGNAL_BASE) + number)
+}
