@@ -10,7 +10,7 @@ const INTERPRETERS: &str = "sh bash dash zsh ksh python python3 node ruby perl p
 const WRAPPERS: &str =
     "env timeout time nice exec command sudo xvfb-run stdbuf ionice nohup busybox setsid catchsegv chronic";
 /// Flags of interpreters behind which no file of the tree is run: a module, or a text.
-const NO_FILE: [&str; 4] = ["-m", "-c", "-e", "--eval"];
+const NO_FILE: [&str; 3] = ["-m", "-c", "--eval"];
 /// Flags that take a value of their own.
 const WITH_VALUE: [&str; 6] = ["-W", "-X", "-o", "-r", "--require", "--import"];
 

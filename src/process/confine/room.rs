@@ -214,7 +214,8 @@ fn build(room: &Room, policy: &Policy) -> Result<(), String> {
         let target = inside(path);
         show(path, &target).map_err(io_at(path))?;
         // Landlock knows no right to change a file's mode, owner, times or attributes.
-        if policy.has(guards::FILES) && !policy.write.contains(path) {
+        let is_mount = path.symlink_metadata().is_ok_and(|found| !found.is_symlink());
+        if is_mount && policy.has(guards::FILES) && !policy.write.contains(path) {
             still(&target).map_err(at(path))?;
         }
     }
