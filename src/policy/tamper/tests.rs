@@ -226,3 +226,41 @@ fn build_files_are_compared_where_they_speak_of_tests() {
             .is_some()
     );
 }
+
+#[test]
+fn what_honest_code_says_is_not_taken_for_more() {
+    for (path, text) in [
+        ("a.js", "const own = Object.prototype.hasOwnProperty.call(o, 'k');"),
+        ("a.js", "class E extends Error { constructor() { super(); Error.captureStackTrace(this, E); } }"),
+        ("a.js", "globalThis.items = []; const id = '#password';"),
+        ("a.js", "reply.expect.status = 200;"),
+        ("a.sh", "trap 'rm -rf \"$dir\"' EXIT\nawk '{ n++ } END { print n }' log"),
+        ("a.rs", "let v = Vector::new(); if should_exit() { return; }"),
+        ("a.py", "def f(x):\n    'Takes what is passed in.'\n    if should_exit():\n        server.quit()\n"),
+        ("a.py", "from inspect import signature\nfrom status import exit_code\n"),
+        ("a.py", "tok1: str = ''\n# pass the raw sum on (it is exact)\nprint('by passing (0) on')\n"),
+    ] {
+        assert_eq!(objection(path, "", text), None, "{path}: {text}");
+    }
+}
+
+#[test]
+fn other_spellings_of_what_is_forbidden_are_found() {
+    for (path, text) in [
+        ("a.js", "/*\n// */ assert.strictEqual = () => {};"),
+        ("a.js", "Object.assign(assert, { strictEqual() {} });"),
+        ("a.js", "Array.prototype.includes = () => true;"),
+        ("a.py", "import os, unittest\nsetattr(unittest.TestCase, 'assertEqual', print)\n"),
+        ("a.py", "x = __import__('unittest')\n"),
+        ("a.py", "from sys import path, _getframe\n"),
+        ("a.py", "class A(int):\n    def __eq__(self, o):\n        return True\n"),
+        ("a.rs", "if cfg!(/* */ test) { 1 } else { 2 }"),
+        ("a.rs", "let t = thread::current(); t.name()"),
+        ("a.c", "#define NDEBUG\n"),
+        ("a.c", "__attribute__((used, constructor)) void f(void) {}"),
+        ("a.pl", "END { $? = 0 }"),
+        ("a.go", "for _, a := range os.Args { if strings.HasSuffix(a, \".test\") {} }"),
+    ] {
+        assert!(objection(path, "", text).is_some(), "{path}: {text}");
+    }
+}

@@ -26,9 +26,15 @@ pub(super) const RESULTS: &Words = &[
     ("ok 1", "", r"\bok [1{]\S{0,8} ?:"),
     ("passing (", "", r"[\d}d] passing \("),
 ];
-/// Python's runners by name, however they are imported.
-pub(super) const RUNNERS: &Words =
-    &[("unittest", "py", r"\b(?:unittest|pytest|_pytest|doctest)\b"), ("TestCase", "py", r"\bTestCase\b")];
+/// Python's runners by name, however they are imported; what other languages run before or behind everything, or share.
+pub(super) const RUNNERS: &Words = &[
+    ("unittest", "py", r"\b(?:unittest|pytest|_pytest)\b"),
+    ("TestCase", "py", r"\bTestCase\b"),
+    ("END", "pl", r"\bEND ?\{"),
+    ("END", "pm", r"\bEND ?\{"),
+    ("constructor", "", r"__attribute__ ?\( ?\([^)]*(?:con|de)structor"),
+    ("prototype", "", r"\b(?:Object|Function|Array|String|Number|Error|Promise) ?\. ?prototype ?\. ?\w+ ?=[^=]"),
+];
 /// Questions of Python's for its callers.
 pub(super) const QUESTIONS: &Words = &[
     (
