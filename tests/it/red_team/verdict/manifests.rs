@@ -152,7 +152,7 @@ fn what_a_cargo_manifest_says_about_tests_stays_as_it_was() {
     repels(vec![
         Attack::new(
             "the profile of tests",
-            "manifests",
+            "manifests,under_test",
             &rust(),
             &[
                 ("src/lib.rs", &told),
