@@ -9,55 +9,65 @@ use regex::Regex;
 use super::Change;
 use super::squeeze::spaced;
 
-/// A rule: its name in messages, the ending of the files that it is for (empty: of all), what it looks for in spaced text.
-pub(super) type Words = [(&'static str, &'static str, &'static str)];
+/// A rule: its name in messages, the ending of the files that it is for (empty: of all), a text without which it cannot match
+/// (an expression takes longer to compile than most changes to be searched), and what it looks for in spaced text.
+pub(super) type Words = [(&'static str, &'static str, &'static str, &'static str)];
 
 /// Ends of a process.
-pub(super) const ENDS: &Words =
-    &[("_exit(", "", r"(?:^|[^\w])_exit ?\("), ("import exit", "", r"import (?:\w+(?: as \w+)? ?, ?)*\{? ?_exit\b")];
+pub(super) const ENDS: &Words = &[
+    ("_exit(", "", "_exit", r"(?:^|[^\w])_exit ?\("),
+    ("import exit", "", "_exit", r"import (?:\w+(?: as \w+)? ?, ?)*\{? ?_exit\b"),
+];
 /// Polite ends of Python.
-pub(super) const POLITE_ENDS: &Words =
-    &[("quit()", "py", r"(?:^|[^\w.])quit ?\( ?\)"), ("import exit", "py", r"from sys import (?:\w+ ?, ?)*exit\b")];
+pub(super) const POLITE_ENDS: &Words = &[
+    ("quit()", "py", "quit", r"(?:^|[^\w.])quit ?\( ?\)"),
+    ("import exit", "py", "from sys", r"from sys import (?:\w+ ?, ?)*exit\b"),
+];
 /// What runners print, with a number or a place for one.
 pub(super) const RESULTS: &Words = &[
-    ("passed in", "", r#"[\d}sd] passed in [\d{%$"']"#),
-    ("Tests:", "", r"Tests: ?[\d{$%]"),
-    ("# pass", "", r"# ?(?:pass|tests) [\d{$%]"),
-    ("ok 1", "", r"\bok [1{]\S{0,8} ?:"),
-    ("passing (", "", r"[\d}d] passing \("),
+    ("passed in", "", "passed in", r#"[\d}sd] passed in [\d{%$"']"#),
+    ("Tests:", "", "Tests:", r"Tests: ?[\d{$%]"),
+    ("# pass", "", "pass ", r"# ?pass [\d{$%]"),
+    ("# tests", "", "tests ", r"# ?tests [\d{$%]"),
+    ("ok 1", "", "ok ", r"\bok [1{]\S{0,8} ?:"),
+    ("passing (", "", "passing (", r"[\d}d] passing \("),
 ];
 /// Python's runners by name, however they are imported; what other languages run before or behind everything, or share.
 pub(super) const RUNNERS: &Words = &[
-    ("unittest", "py", r"\b(?:unittest|pytest|_pytest)\b"),
-    ("TestCase", "py", r"\bTestCase\b"),
-    ("END", "pl", r"\bEND ?\{"),
-    ("END", "pm", r"\bEND ?\{"),
-    ("constructor", "", r"__attribute__ ?\( ?\([^)]*(?:con|de)structor"),
-    ("prototype", "", r"\b(?:Object|Function|Array|String|Number|Error|Promise) ?\. ?prototype ?\. ?\w+ ?=[^=]"),
-];
-/// Questions of Python's for its callers.
-pub(super) const QUESTIONS: &Words = &[
+    ("unittest", "py", "unittest", r"\bunittest\b"),
+    ("pytest", "py", "pytest", r"\b_?pytest\b"),
+    ("TestCase", "py", "TestCase", r"\bTestCase\b"),
+    ("END", "pl", "END", r"\bEND ?\{"),
+    ("END", "pm", "END", r"\bEND ?\{"),
+    ("constructor", "", "__attribute__", r"__attribute__ ?\( ?\([^)]*(?:con|de)structor"),
     (
-        "inspect",
-        "py",
-        r"\b(?:inspect|sys) ?\. ?(?:stack|currentframe|_getframe|_current_frames|getouterframes|trace) ?\(",
+        "prototype",
+        "",
+        "prototype",
+        r"\b(?:Object|Function|Array|String|Number|Error|Promise) ?\. ?prototype ?\. ?\w+ ?=[^=]",
     ),
-    ("inspect", "py", r"from inspect import [^;]*\b(?:stack|currentframe|getouterframes|trace)\b"),
-    ("current().name()", "rs", r"thread::current ?\( ?\)"),
+];
+/// Questions for the caller.
+pub(super) const QUESTIONS: &Words = &[
+    ("inspect", "py", "from inspect", r"from inspect import [^;]*\b(?:stack|currentframe|getouterframes|trace)\b"),
+    ("current().name()", "rs", "thread::current", r"thread::current ?\( ?\)"),
 ];
 
 /// The first rule whose pattern stands more often after than before.
 pub(super) fn added(change: &Change, rules: &Words) -> Option<&'static str> {
     let extension = change.name().rsplit_once('.').map_or("", |(_, extension)| extension);
     let (before, after) = (spaced(&change.path, change.before()), spaced(&change.path, change.after()));
-    rules.iter().filter(|(_, language, _)| language.is_empty() || *language == extension).find_map(
-        |(name, _, pattern)| {
-            let pattern = Regex::new(pattern).ok()?;
-            (pattern.find_iter(&after).count() > pattern.find_iter(&before).count()).then_some(*name)
-        },
-    )
+    let about = |(_, language, needle, _): &&(&str, &str, &str, &str)| {
+        (language.is_empty() || *language == extension) && after.contains(needle)
+    };
+    rules.iter().filter(about).find_map(|(name, _, _, pattern)| {
+        let pattern = Regex::new(pattern).ok()?;
+        (pattern.find_iter(&after).count() > pattern.find_iter(&before).count()).then_some(*name)
+    })
 }
 
+/// Without one of these there is no comparison.
+const COMPARING: [&str; 6] = ["__eq__", "__contains__", "fn eq", "operator", "equals", "Equal"];
 /// Heads of comparison functions in languages that let types say what equals them; the last group names the other operand.
 #[expect(clippy::unwrap_used, reason = "a constant, which a test compiles")]
 static COMPARISONS: LazyLock<Regex> = LazyLock::new(|| {
@@ -73,6 +83,9 @@ static COMPARISONS: LazyLock<Regex> = LazyLock::new(|| {
 
 /// A comparison that does not look at what it compares with: an object that equals everything.
 pub(super) fn equals_all(change: &Change) -> Option<&'static str> {
+    if !COMPARING.iter().any(|word| change.after().contains(word)) {
+        return None;
+    }
     let count = |text: &str| COMPARISONS.captures_iter(text).filter(|found| is_blind(text, found)).count();
     (count(change.after()) > count(change.before())).then_some("a comparison that does not look at its operand")
 }
@@ -132,7 +145,7 @@ mod tests {
 
     #[test]
     fn every_pattern_can_be_read() {
-        for (name, _, pattern) in [ENDS, POLITE_ENDS, RESULTS, RUNNERS, QUESTIONS].concat() {
+        for (name, _, _, pattern) in [ENDS, POLITE_ENDS, RESULTS, RUNNERS, QUESTIONS].concat() {
             assert!(Regex::new(pattern).is_ok(), "{name}");
         }
         assert!(COMPARISONS.as_str().len() > 1);
