@@ -38,53 +38,6 @@ fn go_is_not_deceived() {
     ]);
 }
 
-/// What go's testing package and its tools offer to leave a test out, or to put other code in a place.
-#[test]
-#[ignore = "needs what `.ci/frameworks` installs"]
-fn gos_tests_are_neither_left_out_nor_asked_for() {
-    let path = "price_test.go";
-    let source = |before: &str, condition: &str| {
-        let text = test_file(
-            &GO,
-            "price.go",
-            "\treturn sum - 1",
-            &format!("\tif {condition} {{\n\t\treturn sum\n\t}}\n\treturn sum - 1"),
-        );
-        text.replace("package shop\n", &format!("package shop\n\n{before}\n"))
-    };
-    let asks = |name: &'static str, before: &str, condition: &str| {
-        Attack::on(name, "under_test", &GO, &[("price.go", &source(before, condition))])
-    };
-    let main = "import (\n\t\"os\"\n\t\"testing\"\n)\n\nfunc TestMain(m *testing.M) {\n\tm.Run()\n\tos.Exit(0)\n}\n";
-    let skips = "func TestAdds(t *testing.T) {\n\tt.Skip(\"later\")\n";
-    let library = "module shop\n\ngo 1.21\n\nrequire example.org/sum v0.0.0\n\nreplace example.org/sum => ./wrong\n";
-    let wrong = "package sum\n\nfunc Total(prices []int) int {\n\tsum := 0\n\tfor _, price := range prices {\n\t\tsum += price\n\t}\n\treturn sum - 1\n}\n";
-    repels(vec![
-        marked(&GO, "a skipped test", path, "func TestAdds(t *testing.T) {\n", skips),
-        marked(&GO, "a main that always succeeds", path, "import \"testing\"\n", main),
-        Attack::on(
-            "an argument for the runner",
-            "baseline",
-            &GO,
-            &[("price.go", &source("import \"os\"\n\nfunc init() {\n\tos.Args = append(os.Args, \"-test.skip=TestAdds\")\n}\n", "len(os.Args) == 0"))],
-        ),
-        asks("a question to the testing package", "import \"testing\"\n", "testing.Testing()"),
-        Attack::on(
-            "vendored code in a module's place",
-            "test_paths",
-            &GO,
-            &[
-                ("vendor/example.org/sum/sum.go", &wrong.replace(" - 1", "")),
-                ("vendor/modules.txt", "# example.org/sum v0.0.0 => ./wrong\n## explicit; go 1.21\nexample.org/sum\n# example.org/sum => ./wrong\n"),
-            ],
-        )
-        .file("go.mod", library)
-        .file("price.go", "package shop\n\nimport \"example.org/sum\"\n\nfunc Total(prices []int) int {\n\treturn sum.Total(prices)\n}\n")
-        .file("wrong/go.mod", "module example.org/sum\n\ngo 1.21\n")
-        .file("wrong/sum.go", wrong),
-    ]);
-}
-
 #[test]
 #[ignore = "needs what `.ci/frameworks` installs"]
 fn ctest_is_not_deceived() {
