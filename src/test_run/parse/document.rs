@@ -6,16 +6,18 @@
 //! too long costs only itself.
 //!
 //! What is kept of a line is copied in runs as long as possible; an element that stands in one line whole is handed on
-//! from there.
+//! from there. Most are passed over in one go ([`express`]).
 //!
 //! Invariant: at most [`LONGEST_OBJECT`] and [`LONGEST_VALUE`] for each of [`MOST_LEVELS`] objects are held beside the
 //! line, and what is handed on is valid JSON when the document is.
 
+mod express;
 mod left_out;
 #[cfg(test)]
 mod tests;
 mod texts;
 
+pub(super) use self::express::plain_texts;
 pub(super) use self::left_out::LeftOut;
 use self::texts::Text;
 
@@ -178,6 +180,16 @@ impl JsonDocument {
             if self.wants_colon && byte != b':' {
                 return None;
             }
+            let passed = match byte {
+                b'"' if self.wants_key => self.pass_members(line, at),
+                b'{' | b'[' => self.pass_element(line, at),
+                _ => at,
+            };
+            if passed > at {
+                at = passed;
+                self.keep_short(line, at);
+                continue;
+            }
             self.wants_colon = self.wants_key && byte == b'"';
             self.wants_key = false;
             match byte {
@@ -210,19 +222,6 @@ impl JsonDocument {
             self.text.push_str(line.get(self.from..at).unwrap_or_default());
         }
         self.from = at;
-    }
-
-    /// The list that the key which began at `start` and ends at `end` of the line names, where it is one's that is taken apart.
-    fn list_named(&mut self, line: &str, end: usize, start: usize) -> Option<&'static str> {
-        self.levels.last().filter(|level| level.depth == self.depth && !self.skips)?;
-        let key = if let Some(offset) = start.checked_sub(self.text.len()) {
-            line.get(self.from + offset..end)?
-        } else {
-            self.flush(line, end);
-            self.text.get(start..)?
-        };
-        let name = key.strip_prefix('"')?.strip_suffix('"')?;
-        self.lists.iter().copied().find(|list| *list == name)
     }
 
     /// Takes the byte at `at` outside of texts; says whether the document ended, or nothing when it is none.

@@ -216,8 +216,12 @@ impl Lines {
             self.carry.extend_from_slice(now);
             self.in_pieces = true;
             let mut piece = std::mem::take(&mut self.carry);
-            self.carry = piece.split_off(piece_end(&piece));
+            let tail = piece.split_off(piece_end(&piece));
             self.emit(&piece, Held::Piece, sink);
+            // The buffer stays for the next piece: it is large.
+            piece.clear();
+            piece.extend_from_slice(&tail);
+            self.carry = piece;
         }
         self.carry.extend_from_slice(rest);
     }

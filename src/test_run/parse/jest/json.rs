@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use serde::Deserialize;
 
 use crate::domain::test_report::TestStatus;
-use crate::test_run::parse::document::{JsonDocument, LeftOut, Part};
+use crate::test_run::parse::document::{JsonDocument, LeftOut, Part, plain_texts};
 use crate::test_run::parse::findings::{Budget, Cases, Counts, Findings, Problems};
 use crate::test_run::parse::stack;
 
@@ -52,11 +52,13 @@ struct Numbers {
 /// One test file.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct File {
-    name: String,
-    status: String,
-    #[serde(default)]
-    message: String,
+struct File<'a> {
+    #[serde(borrow)]
+    name: Cow<'a, str>,
+    #[serde(borrow)]
+    status: Cow<'a, str>,
+    #[serde(borrow, default)]
+    message: Cow<'a, str>,
 }
 
 /// One test.
@@ -146,6 +148,10 @@ impl Read {
     }
 
     fn test(&mut self, text: &str) {
+        if let Some([name, "passed"]) = plain_texts(text, ["fullName", "status"]) {
+            self.cases.push(name.trim(), TestStatus::Passed);
+            return;
+        }
         let Ok(test) = serde_json::from_str::<Assertion<'_>>(text) else { return };
         let status = match &*test.status {
             "passed" => TestStatus::Passed,
@@ -168,10 +174,13 @@ impl Read {
     fn file(&mut self, text: &str) {
         let start = std::mem::replace(&mut self.file_start, self.cases.len());
         let lines = std::mem::take(&mut self.lines);
+        if lines.is_empty() && plain_texts(text, ["status"]) == Some(["passed"]) {
+            return;
+        }
         let failed = self.cases.iter().skip(start).any(|test| test.status == TestStatus::Failed);
-        let Ok(file) = serde_json::from_str::<File>(text) else { return };
+        let Ok(file) = serde_json::from_str::<File<'_>>(text) else { return };
         for (at, line) in lines {
-            self.cases.explain(Some(at), "", Some((file.name.clone(), line)));
+            self.cases.explain(Some(at), "", Some((file.name.to_string(), line)));
         }
         if file.status == "failed" && !failed {
             self.errors += 1;
