@@ -94,7 +94,7 @@ fn pytest_is_not_deceived() {
         Attack::on("output that looks like the runner's", "result_files", &PYTEST, &[("shop/price.py", &speaks(""))]),
         Attack::on(
             "a result file by the code under test",
-            "printed_results,under_test",
+            "printed_results,under_test,hooks",
             &PYTEST,
             &[("shop/price.py", &speaks(&writes))],
         ),
