@@ -23,6 +23,7 @@ pub(super) fn regions(text: &str) -> Vec<Region> {
         let Some(open) = memchr::memchr(b'{', mask.get(at..).unwrap_or_default()) else { continue };
         let end = behind_match(&mask, at + open);
         found.push(Region {
+            around: String::new(),
             range: start..end,
             key: "if (import.meta.vitest)".to_owned(),
             is_top: true,

@@ -16,7 +16,7 @@ pub(super) fn regions(text: &str) -> Vec<Region> {
         let whole = text.get(start..end).unwrap_or_default().trim_end();
         let end = start + whole.len();
         if let Some(key) = test_key(&code, whole) {
-            found.push(Region { range: start..end, key, is_top: true, may_grow: false });
+            found.push(Region { range: start..end, key, around: String::new(), is_top: true, may_grow: false });
         }
     }
     let inside = |start: usize, found: &[Region]| found.iter().any(|region| region.range.contains(&start));
@@ -27,6 +27,16 @@ pub(super) fn regions(text: &str) -> Vec<Region> {
     found
 }
 
+/// Whether code expects something, as a test does and a `TestPlan` or `test_connection` of a product does not.
+fn expects(code: &str) -> bool {
+    ["assert", "raises", "pytest", "unittest"].iter().any(|word| code.contains(word))
+}
+
+/// How often a name stands in a text as a word.
+pub(super) fn mentions(text: &str, name: &str) -> usize {
+    text.split(|c: char| !(c.is_alphanumeric() || c == '_')).filter(|word| *word == name).count()
+}
+
 /// What a statement at the top is, if it is one of the tests.
 fn test_key(code: &str, whole: &str) -> Option<String> {
     let head = code.lines().map(str::trim_end).find(|line| !line.is_empty() && !line.starts_with('@'))?;
@@ -34,12 +44,14 @@ fn test_key(code: &str, whole: &str) -> Option<String> {
         |rest: &str| rest.split(|c: char| !(c.is_alphanumeric() || c == '_')).next().unwrap_or_default().to_owned();
     if let Some(rest) = head.strip_prefix("class ") {
         let name = word(rest);
-        return (name.starts_with("Test") || rest.contains("TestCase")).then(|| format!("class {name}"));
+        let is_test = rest.contains("TestCase") || name.starts_with("Test") && expects(code);
+        return is_test.then(|| format!("class {name}"));
     }
     let function = head.strip_prefix("def ").or_else(|| head.strip_prefix("async def "));
     if let Some(rest) = function {
         let name = word(rest);
-        return (name.starts_with("test") || FRAMES.contains(&name.as_str())).then(|| format!("def {name}"));
+        let is_test = FRAMES.contains(&name.as_str()) || name.starts_with("test") && expects(code);
+        return is_test.then(|| format!("def {name}"));
     }
     (head.starts_with("if __name__") && MAINS.iter().any(|main| whole.contains(main))).then(|| "if __name__".to_owned())
 }
@@ -116,6 +128,7 @@ fn examples(text: &str) -> Vec<Region> {
         found.push(Region {
             range: start..end,
             key: "an example in a docstring".to_owned(),
+            around: String::new(),
             is_top: false,
             may_grow: true,
         });
