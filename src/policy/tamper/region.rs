@@ -141,13 +141,14 @@ fn sorted<'t>(regions: &'t [Region], text: &'t str) -> Vec<(&'t str, &'t str)> {
     texts
 }
 
-/// A test of Python that code outside of all tests names more often than at the start: it can be put in its place so
-/// (`CartTest.test_total = …`, `globals()['CartTest']`), while its own text stays as it was.
+/// A test of Python that code outside of all tests names more often than at the start, or vitest inside a source: another can be put
+/// in its place so (`CartTest.test_total = …`, `globals()['CartTest']`), while its own text stays as it was.
 fn named_elsewhere<'r>(path: &str, old: &'r [Region], before: &str, new: &[Region], after: &str) -> Option<&'r str> {
-    if !path.ends_with(".py") {
-        return None;
-    }
     let (was, is) = (outside(old, before), outside(new, after));
+    if !path.ends_with(".py") {
+        let asks = |text: &str| text.matches(javascript::VITEST).count();
+        return (!old.is_empty() && !path.ends_with(".rs") && asks(&is) > asks(&was)).then_some(javascript::VITEST);
+    }
     let names = old.iter().filter_map(|region| region.key.strip_prefix("class ").or(region.key.strip_prefix("def ")));
     names.into_iter().find(|name| python::mentions(&is, name) > python::mentions(&was, name))
 }

@@ -3,14 +3,21 @@
 
 use super::Change;
 
-/// Modules that Python's runners import, and the standard library's that code under test is likeliest to be served instead.
-const PYTHON_MODULES: &str = "unittest pytest _pytest py pluggy doctest nose nose2 hypothesis mock coverage tox site abc argparse array ast asyncio atexit base64 bisect builtins bz2 calendar cmath cmd code codecs collections \
-    colorsys concurrent configparser contextlib contextvars copy copyreg csv ctypes curses dataclasses datetime decimal difflib dis email \
-    encodings enum errno faulthandler fnmatch fractions functools gc getopt getpass gettext glob graphlib gzip hashlib heapq hmac html http \
-    importlib inspect io ipaddress itertools json keyword linecache locale logging lzma marshal math mimetypes multiprocessing numbers \
-    operator os pathlib pickle pkgutil platform pprint queue random re reprlib runpy sched secrets select shelve shlex shutil signal socket \
-    sqlite3 ssl stat statistics string struct subprocess symtable sys sysconfig tempfile textwrap threading time timeit token tokenize \
-    traceback tracemalloc types typing unicodedata urllib uuid venv warnings weakref xml zipfile zipimport zlib zoneinfo numpy iniconfig packaging";
+/// Python's runners with what they import, and the standard library (`sys.stdlib_module_names` of 3.11), but for a few that nobody imports.
+const PYTHON_MODULES: &str = "_pytest abc aifc argparse array ast asynchat asyncio asyncore atexit audioop base64 bdb binascii bisect builtins bz2 \
+    cProfile calendar cgi cgitb cmath cmd code codecs codeop collections colorsys compileall concurrent configparser contextlib \
+    contextvars copy copyreg coverage crypt csv ctypes curses dataclasses datetime dbm decimal difflib dis distutils doctest \
+    email encodings ensurepip enum errno faulthandler fcntl filecmp fileinput fnmatch fractions ftplib functools gc genericpath \
+    getopt getpass gettext glob graphlib grp gzip hashlib heapq hmac html http hypothesis idlelib imaplib imghdr imp importlib \
+    iniconfig inspect io ipaddress itertools json keyword lib2to3 linecache locale logging lzma mailbox mailcap marshal math \
+    mimetypes mmap mock modulefinder msilib msvcrt multiprocessing netrc nis nntplib nose nose2 ntpath nturl2path numbers numpy \
+    opcode operator optparse os ossaudiodev packaging pathlib pdb pickle pickletools pipes pkgutil platform plistlib pluggy \
+    poplib posix posixpath pprint profile pstats pty pwd py py_compile pyclbr pydoc pydoc_data pyexpat pytest queue quopri \
+    random re readline reprlib resource rlcompleter runpy sched secrets select selectors shelve shlex shutil signal site smtpd \
+    smtplib sndhdr socket socketserver spwd sqlite3 sre_compile sre_constants sre_parse ssl stat statistics string stringprep \
+    struct subprocess sunau symtable sys sysconfig syslog tabnanny tarfile telnetlib tempfile termios textwrap threading time \
+    timeit tkinter token tokenize tomllib tox trace traceback tracemalloc tty types typing unicodedata unittest urllib uu uuid \
+    venv warnings weakref webbrowser winreg winsound wsgiref xdrlib xml xmlrpc zipapp zipfile zipimport zlib zoneinfo";
 /// Folders that are searched for modules.
 const PYTHON_ROOTS: [&str; 4] = ["", "src", "lib", "python"];
 /// Programs that a test command may start.

@@ -4,6 +4,10 @@ use super::{Region, blank, byte};
 
 /// What a block under `if __name__` must hold to be one of the tests.
 const MAINS: [&str; 4] = ["unittest.main", "doctest.", "pytest.main", "testmod"];
+/// What begins and ends a docstring.
+const QUOTES: [&str; 2] = ["\"\"\"", "'''"];
+/// Stands behind the name of what holds a text that documents nothing.
+const TEXT: &str = " (a text)";
 /// Functions by which unittest finds or frames tests.
 const FRAMES: [&str; 4] = ["load_tests", "setUpModule", "tearDownModule", "setup_module"];
 
@@ -124,11 +128,12 @@ fn examples(text: &str) -> Vec<Region> {
     let mut found: Vec<Region> = Vec::new();
     let mut begun: Option<usize> = None;
     let mut at = 0;
-    let push = |start: usize, end: usize, found: &mut Vec<Region>| {
+    let mut around = String::new();
+    let push = |start: usize, end: usize, around: &str, found: &mut Vec<Region>| {
         found.push(Region {
             range: start..end,
             key: "an example in a docstring".to_owned(),
-            around: String::new(),
+            around: around.to_owned(),
             is_top: false,
             may_grow: true,
         });
@@ -139,16 +144,32 @@ fn examples(text: &str) -> Vec<Region> {
             || (trimmed.contains("\"\"\"") || trimmed.contains("'''")) && !trimmed.starts_with(">>>");
         match begun {
             Some(start) if ends => {
-                push(start, at, &mut found);
+                push(start, at, &around, &mut found);
                 begun = None;
             }
             None if trimmed.starts_with(">>>") => begun = Some(at),
-            Some(_) | None => {}
+            None => documents(trimmed, &mut around),
+            Some(_) => {}
         }
         at += line.len();
     }
     if let Some(start) = begun {
-        push(start, at, &mut found);
+        push(start, at, &around, &mut found);
     }
     found
+}
+
+/// Takes a line outside of examples: which function or class was begun last, and whether a text was since that is no docstring.
+fn documents(line: &str, around: &mut String) {
+    let head = line.trim_start_matches("async ");
+    let name = ["def ", "class "].iter().find_map(|word| head.strip_prefix(word));
+    if let Some(name) = name {
+        *around = name.chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect();
+    } else if QUOTES.iter().any(|quotes| line.contains(quotes)) {
+        let is_docstring =
+            QUOTES.iter().any(|quotes| line.trim_start_matches(['r', 'R', 'u', 'U']).starts_with(quotes));
+        if !is_docstring && !around.ends_with(TEXT) {
+            around.push_str(TEXT);
+        }
+    }
 }

@@ -272,3 +272,32 @@ fn what_a_product_calls_a_test_may_change() {
     let bare = "def test_total():\n    assert total([1]) == 1\n";
     assert_eq!(changed("shop/plan.py", bare, &bare.replace("== 1", "== 0")), bare);
 }
+
+#[test]
+fn an_example_stays_where_it_is_run() {
+    let python = "def total(prices):\n    \"\"\"Sums.\n\n    >>> total([1])\n    1\n    \"\"\"\n    return 0\n";
+    let moved = "def total(prices):\n    _ = \"\"\"\n    >>> total([1])\n    1\n    \"\"\"\n    return 0\n";
+    assert!(matches!(restore("a.py", python, moved), Restored::Lost { .. }));
+    let swapped =
+        moved.replace("prices):\n", "prices):\n    \"\"\"Sums.\n\n    >>> total([1]) > 0\n    True\n    \"\"\"\n");
+    let back = changed("a.py", python, &swapped);
+    assert!(back.contains("Sums.\n\n    >>> total([1])\n    1\n"), "{back}");
+    let more =
+        format!("def first():\n    \"\"\"First.\"\"\"\n\n\n{}", python.replace("return 0", "return sum(prices)"));
+    assert_eq!(restore("a.py", python, &more), Restored::Same);
+    let rust = "/// Adds.\n///\n/// ```\n/// assert_eq!(add(1, 2), 3);\n/// ```\npub fn add() {}\n";
+    let hidden =
+        rust.replace("/// ```\n/// assert", "/// <!--\n/// ```\n/// assert").replace("pub fn", "/// -->\npub fn");
+    assert!(matches!(restore("src/lib.rs", rust, &hidden), Restored::Lost { .. }));
+}
+
+#[test]
+fn vitests_tests_in_a_source_run_where_they_ran_and_nobody_else_asks_for_it() {
+    let start = "export const total = () => 0;\n\nif (import.meta.vitest) {\n  const { test } = import.meta.vitest;\n  test('a', () => {});\n}\n";
+    let tests = start.split_once("\n\n").unwrap().1;
+    let wrapped = start.replace(tests, &format!("export function never() {{\n{tests}}}\n"));
+    assert!(matches!(restore("a.js", start, &wrapped), Restored::Lost { .. }));
+    let asked = format!("const runner = import.meta.vitest;\n{start}");
+    assert!(matches!(restore("a.js", start, &asked), Restored::Lost { .. }));
+    assert_eq!(restore("a.js", start, &start.replace("=> 0", "=> 1")), Restored::Same);
+}

@@ -11,6 +11,8 @@ struct Examples {
     found: Vec<Region>,
     /// Inside `/** … */`.
     in_block: bool,
+    /// Inside `<!-- … -->`, of which nothing is run.
+    in_html_comment: bool,
     /// The line before is documentation without a word, or none.
     after_blank: bool,
     open: Option<Open>,
@@ -34,7 +36,10 @@ pub(super) fn examples(text: &str) -> Vec<Region> {
         at += line.len();
         match reading.documentation(line) {
             Some(said) => reading.said(said, start, at),
-            None => reading.ends(),
+            None => {
+                reading.in_html_comment = false;
+                reading.ends();
+            }
         }
     }
     reading.ends();
@@ -61,6 +66,10 @@ impl Examples {
 
     fn said(&mut self, said: &str, start: usize, end: usize) {
         let word = said.trim();
+        self.in_html_comment = (self.in_html_comment || word.contains("<!--")) && !word.contains("-->");
+        if self.in_html_comment {
+            return self.ends();
+        }
         let is_blank = word.is_empty();
         let is_fence = word.starts_with("```") || word.starts_with("~~~");
         match &mut self.open {
