@@ -22,11 +22,13 @@ const CI_FILES: &str = ".gitlab-ci.yml .gitlab-ci.yaml jenkinsfile .travis.yml a
     .woodpecker.yml .cirrus.yml cloudbuild.yaml cloudbuild.yml lefthook.yml .lefthook.yml .pre-commit-config.yaml .gitmodules .gitattributes";
 /// Folders that hold tests, or what tests compare with.
 /// without the marks between their words (`test-data` and `__test_data__` are `testdata`).
-const TEST_FOLDERS: &str = "test tests spec specs e2e e2etest e2etests cypress golden goldens goldenfile goldenfiles goldendata androidtest \
+const TEST_FOLDERS: &str = "test tests e2e e2etest e2etests cypress golden goldens goldenfile goldenfiles goldendata androidtest \
     testdata testcase testcases testfixture testfixtures testresource testresources testutil testutils testhelper testhelpers testsupport \
     testsuite testsuites testinput testinputs testoutput testoutputs testfile testfiles testassets unittest unittests integrationtest \
     integrationtests functionaltest functionaltests acceptancetests regressiontests smoketests expectedoutput expectedoutputs \
     expectedresults referenceoutput referenceoutputs";
+/// Folders that hold tests in [`SPEC_LANGUAGES`], with their data.
+const SPEC_FOLDERS: &str = "spec specs";
 /// Folders that hold what tests compare with, as files that are no code: a product may have modules of these names.
 const DATA_FOLDERS: &str = "snapshots mocks fixtures cassettes approvals expected testing baselines";
 /// The same between underscores, where nothing but tests is called so.
@@ -183,7 +185,9 @@ fn is_test_file(parts: &[String], folders: &[String], name: &str) -> bool {
     let is_code = !extension.is_empty() && !lists(PROSE_AND_DATA, extension);
     let tail = parts.get(parts.len().saturating_sub(2)..).unwrap_or_default().join("/");
     let is_data = !is_code && !lists(PROSE, extension);
-    let in_test_folder = folders.iter().any(|folder| is_test_folder(folder, is_data));
+    let of_spec = !is_code || lists(SPEC_LANGUAGES, extension);
+    let in_test_folder =
+        folders.iter().any(|folder| is_test_folder(folder, is_data) || of_spec && lists(SPEC_FOLDERS, folder));
     let words: Vec<&str> = stem.split(['.', '-', '_']).collect();
     let marked = |word: Option<&&str>| {
         word.is_some_and(|word| match *word {
@@ -315,6 +319,16 @@ mod tests {
             "cart.verified.json",
             "pytest.toml",
             ".proverc",
+            "testcases/cases.json",
+            "test_fixtures/a.py",
+            "internal/testutil/a.go",
+            "golden_files/a.txt",
+            "__mocks__/fs.js",
+            "snapshots/cart.json",
+            "fixtures/cart.yaml",
+            "shop/cart.golden.json",
+            "shop/test-cases.yaml",
+            "appsettings.Test.json",
         ] {
             assert!(is_test_path(Path::new(path)), "{path}");
         }
@@ -344,6 +358,11 @@ mod tests {
             "src/job_spec.rs",
             "api-spec.json",
             "spec.rs",
+            "src/snapshots/mod.rs",
+            "shop/spec/version.py",
+            "fixtures/README.md",
+            "docs/testing/guide.md",
+            "attest.json",
         ] {
             assert!(!is_test_path(Path::new(path)), "{path}");
             assert_eq!(protection(&[], &[]).reason(Path::new(path)), None, "{path}");

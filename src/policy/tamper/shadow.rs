@@ -27,6 +27,8 @@ const PROGRAMS: &str = "pytest py.test python python3 tox nox coverage cargo rus
     cargo-nextest cargo-test cargo-llvm-cov rustup perl prove lein clj clojure bazel bazelisk buck buck2 pants just task cabal stack \
     ghc runghc zig dart flutter julia Rscript erl rebar3 playwright cypress jasmine karma cucumber turbo nx lerna tsx ts-node tsc webpack \
     cc gcc g++ clang clang++ c++ ld ar cat grep diff test true false xargs find";
+/// Those of them that are words of everyday.
+const WORDS: &str = "test task tap just find diff";
 /// Makefiles in the order in which make prefers them.
 const MAKEFILES: [&str; 3] = ["GNUmakefile", "makefile", "Makefile"];
 
@@ -36,7 +38,9 @@ pub(super) fn stands_for(change: &Change) -> Option<String> {
     let path = change.path.as_str();
     let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));
     let says = |what: &str| Some(format!("the file {path} would stand in for {what}"));
-    if lists(PROGRAMS, name.trim_end_matches(".exe").trim_end_matches(".cmd")) {
+    // Scripts are often called by a word that is a shell's, too; those of the shell's name count where programs are looked for.
+    let is_searched = ["bin", ".bin", "sbin", ""].contains(&folder.rsplit('/').next().unwrap_or(folder));
+    if is_program(name) && (is_searched || !lists(WORDS, name)) {
         return says(&format!("the program `{name}`"));
     }
     if change.before.is_some() {
@@ -54,6 +58,11 @@ pub(super) fn stands_for(change: &Change) -> Option<String> {
         return says(&format!("Python's module `{module}`"));
     }
     MAKEFILES.contains(&name).then(|| format!("the new file {path} would be make's rules in place of others"))
+}
+
+/// Whether a test command may start a program of this name.
+pub(super) fn is_program(name: &str) -> bool {
+    lists(PROGRAMS, name.trim_end_matches(".exe").trim_end_matches(".cmd"))
 }
 
 fn lists(words: &str, word: &str) -> bool {
