@@ -8,7 +8,7 @@ use super::Failure;
 use super::environment::Environment;
 use super::models;
 use crate::domain::ci::{CiContext, RepoName};
-use crate::domain::clock::{Clock, SystemClock};
+use crate::domain::clock::Clock;
 use crate::domain::outcome::EXIT_REFUSED;
 use crate::domain::stop::Stop;
 use crate::github::{Connection, GitHub, GithubError, TokenKind};
@@ -57,7 +57,7 @@ pub(super) fn client(
     repository: &RepoName,
     token: SecretString,
 ) -> Result<GitHub, GithubError> {
-    let clock: Arc<dyn Clock> = Arc::new(SystemClock::new());
+    let clock = super::heard::clock(environment);
     let deadline = clock.monotonic_ms() + GATE_PATIENCE_MS;
     Ok(connect(environment, (api_url, repository), token, clock, Stop::never())?.with_deadline(deadline))
 }

@@ -229,15 +229,15 @@ async fn put_back_regions(
     Ok(())
 }
 
-/// Whether a Rust file is a module that its parent declares for tests alone.
+/// Whether a Rust file is a module that its parent declares for tests alone, or a part of such a one.
 fn is_test_module(engine: &Engine<'_>, start: &TreeId, path: &str) -> Result<bool, LifecycleError> {
     let Some(stem) = path.strip_suffix(".rs") else { return Ok(false) };
     let (folder, name) = stem.rsplit_once('/').unwrap_or(("", stem));
     let (folder, name) = if name == "mod" { folder.rsplit_once('/').unwrap_or(("", folder)) } else { (folder, name) };
     let at = |file: &str| if folder.is_empty() { file.to_owned() } else { format!("{folder}/{file}") };
     for parent in [at("lib.rs"), at("main.rs"), at("mod.rs"), format!("{folder}.rs")] {
-        let text = engine.world.workspace.text_at(start, &parent)?;
-        if text.is_some_and(|text| region::declares_test_module(&text, name)) {
+        let Some(text) = engine.world.workspace.text_at(start, &parent)? else { continue };
+        if region::declares_test_module(&text, name) || parent != path && is_test_module(engine, start, &parent)? {
             return Ok(true);
         }
     }

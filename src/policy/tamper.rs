@@ -51,6 +51,20 @@ impl Change {
     }
 }
 
+/// A module whose file another one declares otherwise than at the start.
+fn redeclared_module(changes: &[Change]) -> Option<String> {
+    let gone: Vec<&str> =
+        changes.iter().filter(|change| change.after.is_none()).map(|change| change.path.as_str()).collect();
+    let is_source = |change: &&Change| change.path.ends_with(".rs") && change.after.is_some() && !change.may_edit_tests;
+    changes.iter().filter(is_source).find_map(|change| {
+        let name = region::redeclared(change.before(), change.after(), &gone)?;
+        Some(format!(
+            "the change declares the module `{name}` in {} in another way than the start, so that its tests may not be compiled",
+            change.path
+        ))
+    })
+}
+
 /// Why a change cannot be judged green; `None` when no rule objects.
 ///
 /// A file whose tests may be edited is free of the rules about tests, not of those about the runner.
@@ -65,6 +79,11 @@ pub fn inspect(changes: &[Change], guards: &Guards) -> Option<String> {
         (Guard::Hooks, code::hooks),
         (Guard::UnderTest, code::under_test),
     ];
+    if guards.has(Guard::TestRegions)
+        && let Some(reason) = redeclared_module(changes)
+    {
+        return Some(reason);
+    }
     for (guard, rule) in rules.into_iter().filter(|(guard, _)| guards.has(*guard)) {
         let about_tests = matches!(guard, Guard::Manifests | Guard::Hooks | Guard::UnderTest);
         let about_edited_tests = guard == Guard::Baseline;

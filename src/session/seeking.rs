@@ -188,7 +188,7 @@ impl Session<'_, '_> {
         tokio::select! {
             biased;
             cause = self.ports.stop.wait() => Err(Ending::stopped(cause)),
-            () = tokio::time::sleep(Duration::from_millis(ms)) => Ok(()),
+            () = self.ports.clock.sleep(Duration::from_millis(ms)) => Ok(()),
         }
     }
 

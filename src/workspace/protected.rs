@@ -21,8 +21,22 @@ const CI_FOLDERS: &str =
 const CI_FILES: &str = ".gitlab-ci.yml .gitlab-ci.yaml jenkinsfile .travis.yml appveyor.yml .appveyor.yml bitbucket-pipelines.yml .drone.yml \
     .woodpecker.yml .cirrus.yml cloudbuild.yaml cloudbuild.yml lefthook.yml .lefthook.yml .pre-commit-config.yaml .gitmodules .gitattributes";
 /// Folders that hold tests, or what tests compare with.
-const TEST_FOLDERS: &str = "test tests __tests__ __test__ spec specs __snapshots__ __mocks__ __fixtures__ testdata test-data test_data e2e cypress \
-    goldens golden integration-tests integration_tests unit-tests androidtest integrationtest functionaltest testfixtures";
+/// without the marks between their words (`test-data` and `__test_data__` are `testdata`).
+const TEST_FOLDERS: &str = "test tests e2e e2etest e2etests cypress golden goldens goldenfile goldenfiles goldendata androidtest \
+    testdata testcase testcases testfixture testfixtures testresource testresources testutil testutils testhelper testhelpers testsupport \
+    testsuite testsuites testinput testinputs testoutput testoutputs testfile testfiles testassets unittest unittests integrationtest \
+    integrationtests functionaltest functionaltests acceptancetests regressiontests smoketests expectedoutput expectedoutputs \
+    expectedresults referenceoutput referenceoutputs";
+/// Folders that hold tests in [`SPEC_LANGUAGES`], with their data.
+const SPEC_FOLDERS: &str = "spec specs";
+/// Folders that hold what tests compare with, as files that are no code: a product may have modules of these names.
+const DATA_FOLDERS: &str = "snapshots mocks fixtures cassettes approvals expected testing baselines";
+/// The same between underscores, where nothing but tests is called so.
+const UNDERSCORED_FOLDERS: &str = "__snapshots__ __mocks__ __fixtures__";
+/// Endings of files that are data, and the words in their names by which they are what a test compares with (`cart.golden.json`).
+const DATA: &str = "json yaml yml xml csv tsv jsonl ndjson";
+const DATA_MARKS: &str =
+    "test tests testcase testcases testdata golden goldens expected snap snapshot approved verified";
 /// Files that tests need whole, or that say how they are run.
 const TEST_FILES: &str = "conftest.py pytest.ini .pytest.ini tox.ini noxfile.py .coveragerc sitecustomize.py usercustomize.py tests.py test.py tests.rs \
     test.rs .rspec .rspec-local spec_helper.rb rails_helper.rb test_helper.rb test_helper.exs nextest.toml phpunit.xml phpunit.xml.dist phpunit.dist.xml \
@@ -31,7 +45,7 @@ const TEST_FILES: &str = "conftest.py pytest.ini .pytest.ini tox.ini noxfile.py 
 const TOOL_FILES: &str = "rust-toolchain rust-toolchain.toml .tool-versions mise.toml .mise.toml .nvmrc .node-version .python-version \
     .ruby-version .envrc .npmrc .yarnrc .yarnrc.yml .pnpmfile.cjs .pnp.cjs .pnp.loader.mjs pip.conf .bazelrc go.work bunfig.toml global.json \
     nuget.config gradlew gradlew.bat mvnw mvnw.cmd gradle-wrapper.properties gradle-wrapper.jar directory.build.props directory.build.targets \
-    .babelrc .babelrc.js .babelrc.cjs .babelrc.mjs .babelrc.json .swcrc";
+    .env .env.test .env.testing .env.ci .env.local .babelrc .babelrc.js .babelrc.cjs .babelrc.mjs .babelrc.json .swcrc";
 /// Folders of installed packages and of what was built: nothing there is this repository's code.
 const TOOL_FOLDERS: &str = "node_modules site-packages dist-packages .venv venv .tox .nox __pycache__ .mvn .yarn .eggs";
 /// What go, PHP, Ruby and cargo call the folder of other people's code. Deeper than the root the name may be a word of the
@@ -51,6 +65,8 @@ const TEST_FILE_SUFFIXES: &str = ".snap .golden .bats .robot .runsettings .featu
 const CARGO_CONFIG: &str = ".cargo/config .cargo/config.toml";
 /// Endings of files that are no code: a mark in their name says little (`api-spec.json`).
 const PROSE_AND_DATA: &str = "md rst adoc txt json yaml yml toml lock html css svg xml csv";
+/// Those of them that people read.
+const PROSE: &str = "md rst adoc html css svg";
 /// Languages in which `spec` at the end of a name means a test (`job_spec.rs` is none).
 const SPEC_LANGUAGES: &str = "rb js jsx mjs cjs ts tsx mts cts lua cr coffee vue svelte php";
 /// Languages whose test files carry a mark at the end of a class's name.
@@ -154,13 +170,24 @@ fn decides_what_runs(parts: &[String], folders: &[String], name: &str) -> bool {
         || (name == BUILD_SCRIPT && !folders.iter().any(|folder| folder == "src"))
 }
 
+/// Whether a folder holds tests, or what tests compare with.
+fn is_test_folder(folder: &str, of_data: bool) -> bool {
+    let plain: String = folder.chars().filter(|c| !matches!(c, '_' | '-' | '.')).collect();
+    lists(TEST_FOLDERS, &plain)
+        || lists(UNDERSCORED_FOLDERS, folder)
+        || of_data && lists(DATA_FOLDERS, &plain)
+        || folder.ends_with(".tests")
+        || folder.ends_with(".test")
+}
+
 fn is_test_file(parts: &[String], folders: &[String], name: &str) -> bool {
     let (stem, extension) = name.rsplit_once('.').unwrap_or((name, ""));
     let is_code = !extension.is_empty() && !lists(PROSE_AND_DATA, extension);
     let tail = parts.get(parts.len().saturating_sub(2)..).unwrap_or_default().join("/");
-    let in_test_folder = folders
-        .iter()
-        .any(|folder| lists(TEST_FOLDERS, folder) || folder.ends_with(".tests") || folder.ends_with(".test"));
+    let is_data = !is_code && !lists(PROSE, extension);
+    let of_spec = !is_code || lists(SPEC_LANGUAGES, extension);
+    let in_test_folder =
+        folders.iter().any(|folder| is_test_folder(folder, is_data) || of_spec && lists(SPEC_FOLDERS, folder));
     let words: Vec<&str> = stem.split(['.', '-', '_']).collect();
     let marked = |word: Option<&&str>| {
         word.is_some_and(|word| match *word {
@@ -184,6 +211,8 @@ fn is_test_file(parts: &[String], folders: &[String], name: &str) -> bool {
             && (marked(words.last())
                 || words.first() == Some(&"test") && words.len() > 1
                 || matches!(stem, "test" | "tests"))
+        || lists(DATA, extension)
+            && (words.last().is_some_and(|last| lists(DATA_MARKS, last)) || words.first() == Some(&"test"))
         || extension == "t" && folders.iter().any(|folder| folder == "t")
 }
 
@@ -290,6 +319,16 @@ mod tests {
             "cart.verified.json",
             "pytest.toml",
             ".proverc",
+            "testcases/cases.json",
+            "test_fixtures/a.py",
+            "internal/testutil/a.go",
+            "golden_files/a.txt",
+            "__mocks__/fs.js",
+            "snapshots/cart.json",
+            "fixtures/cart.yaml",
+            "shop/cart.golden.json",
+            "shop/test-cases.yaml",
+            "appsettings.Test.json",
         ] {
             assert!(is_test_path(Path::new(path)), "{path}");
         }
@@ -319,6 +358,11 @@ mod tests {
             "src/job_spec.rs",
             "api-spec.json",
             "spec.rs",
+            "src/snapshots/mod.rs",
+            "shop/spec/version.py",
+            "fixtures/README.md",
+            "docs/testing/guide.md",
+            "attest.json",
         ] {
             assert!(!is_test_path(Path::new(path)), "{path}");
             assert_eq!(protection(&[], &[]).reason(Path::new(path)), None, "{path}");

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::Change;
-use super::squeeze::squeeze;
+use super::squeeze::{spellings, squeeze};
 
 /// Words in a rule's or task's name that make it one of the tests.
 const TEST_WORDS: [&str; 6] = ["test", "check", "spec", "coverage", "verify", "junit"];
@@ -114,22 +114,15 @@ fn rules(change: &Change) -> Option<String> {
         let header = header.to_ascii_lowercase();
         TEST_WORDS.iter().any(|word| header.contains(word))
     };
-    let recipes: String = before
-        .iter()
-        .filter(|(header, _)| is_test(header))
-        .map(|(header, body)| format!("{header}\n{body}\n"))
-        .collect();
+    let deciding = deciding(&before, is_test);
+    let is_test = |header: &str| is_test(header) || deciding.iter().any(|(decides, _)| decides == header);
+    let recipes: String = deciding.iter().map(|(header, body)| format!("{header}\n{body}\n")).collect();
     let differing = before
         .iter()
         .filter(|block| !after.contains(block))
         .chain(after.iter().filter(|block| !before.contains(block)));
     for (header, body) in differing {
-        let used = variable(header).is_some_and(|name| {
-            MAKE_SPECIAL.contains(&name)
-                || [format!("$({name})"), format!("${{{name}}}"), format!("{{{{{name}}}}}")]
-                    .iter()
-                    .any(|use_| recipes.contains(use_.as_str()))
-        });
+        let used = variable(header).is_some_and(|name| MAKE_SPECIAL.contains(&name) || uses(&recipes, name));
         let directive = [
             "include", "-include", "sinclude", "export", "override", "define", "import", "set ", "vpath", "ifeq",
             "ifdef", "ifneq", "else", "endif",
@@ -146,6 +139,39 @@ fn rules(change: &Change) -> Option<String> {
         }
     }
     None
+}
+
+/// The rules about tests, the rules that those without a recipe stand for, and the variables that they use, directly or by others.
+fn deciding(blocks: &[(String, String)], is_test: impl Fn(&str) -> bool) -> Vec<&(String, String)> {
+    let mut found: Vec<&(String, String)> = blocks.iter().filter(|(header, _)| is_test(header)).collect();
+    let mut at = 0;
+    while let Some((header, body)) = found.get(at).copied() {
+        at += 1;
+        let text = format!("{header}\n{body}");
+        let alias = header.split_once(':').filter(|_| body.trim().is_empty() && variable(header).is_none());
+        let stands_for = |other: &str| {
+            let target = other.split_once(':').map(|(targets, _)| targets);
+            alias.is_some_and(|(_, names)| {
+                target.is_some_and(|targets| {
+                    targets.split_whitespace().any(|one| names.split_whitespace().any(|name| name == one))
+                })
+            })
+        };
+        for block in blocks {
+            let is_used = variable(&block.0).is_some_and(|name| uses(&text, name)) || stands_for(&block.0);
+            if is_used && !found.contains(&block) {
+                found.push(block);
+            }
+        }
+    }
+    found
+}
+
+/// Whether a text takes the value of a variable of make or just.
+fn uses(text: &str, name: &str) -> bool {
+    [format!("$({name})"), format!("${{{name}}}"), format!("{{{{{name}}}}}")]
+        .iter()
+        .any(|form| text.contains(form.as_str()))
 }
 
 /// A line that is not indented, with the indented ones below it.
@@ -264,7 +290,10 @@ fn element<'t>(squeezed: &'t str, name: &str) -> Option<&'t str> {
 /// Vite: the `test` block, and lines that name the runner, stay as they are.
 fn vite(change: &Change) -> Option<String> {
     let block = |text: &str| {
-        let squeezed = squeeze("vite.js", text);
+        let squeezed = ["'test'", "\"test\"", "`test`"]
+            .iter()
+            .fold(spellings("vite.js", text), |text, quoted| text.replace(quoted, "test"))
+            .replace("[test]", "test");
         let start = squeezed.find("test:{")?;
         let rest = squeezed.get(start..)?;
         let mut depth = 0_usize;

@@ -214,7 +214,7 @@ const HOOKS: [&str; 98] = [
 const EQUALS_ALL: [&str; 6] =
     ["__eq__=lambda", "'__eq__'", "\"__eq__\"", "'__ne__'", "__ne__=lambda", "__contains__=lambda"];
 /// Questions that only code which behaves otherwise under test asks.
-const QUESTIONS: [&str; 66] = [
+const QUESTIONS: [&str; 69] = [
     "inspect.stack(",
     "inspect.currentframe(",
     "PYTEST_CURRENT_TEST",
@@ -226,7 +226,7 @@ const QUESTIONS: [&str; 66] = [
     "JEST_WORKER_ID",
     "VITEST_",
     "process.env.VITEST",
-    "NODE_TEST_CONTEXT",
+    "NODE_TEST",
     "NODE_ENV==='test'",
     "NODE_ENV===\"test\"",
     "NODE_ENV=='test'",
@@ -280,7 +280,10 @@ const QUESTIONS: [&str; 66] = [
     "{argv}=process",
     "currentThread().getStackTrace",
     "GetStackTrace",
-    "module.parent.filename",
+    "module.parent",
+    "mode==='test'",
+    "mode===\"test\"",
+    "current_exe(",
 ];
 
 /// Marks by which a test passes when what it asserts does not hold.

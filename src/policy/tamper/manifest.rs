@@ -5,14 +5,16 @@
 use serde_json::Value;
 
 use super::toml::{self, Entry};
-use super::{Change, build_file};
+use super::{Change, build_file, shadow};
 
 /// Keys of `[package]` that only describe.
 const CARGO_PACKAGE: &str = "name version edition rust-version description license license-file repository homepage documentation readme \
     keywords categories authors publish resolver";
+/// Keys of a profile that change how fast a program is, not what it does.
+const CARGO_PROFILE: &str = "opt-level lto codegen-units strip debug incremental split-debuginfo";
 /// Keys of a `package.json` that only describe, or say what the package's own code is.
 const NPM_KEYS: &str = "name version description license author contributors keywords repository homepage bugs funding files main module \
-    browser types typings exports type sideEffects engines private publishConfig dependencies devDependencies peerDependencies \
+    browser types typings exports type sideEffects engines private bin publishConfig dependencies devDependencies peerDependencies \
     optionalDependencies peerDependenciesMeta scripts packageManager";
 /// Keys of a `composer.json` of that kind.
 const COMPOSER_KEYS: &str =
@@ -43,10 +45,11 @@ fn cargo(change: &Change) -> Option<String> {
         let (section, key) = (entry.section.as_str(), entry.key.as_str());
         let last = section.rsplit('.').next().unwrap_or(section);
         match section {
-            "package" | "workspace.package" => {
-                CARGO_PACKAGE.split_ascii_whitespace().any(|known| known == key) || key.is_empty()
-            }
+            "package" | "workspace.package" => lists(CARGO_PACKAGE, key) || key.is_empty(),
             "lints" | "badges" => true,
+            // A program more; those that were there stay.
+            _ if section.starts_with("bin[]") => !existed && lists("name path", key) || key.is_empty(),
+            _ if section.starts_with("profile.") => lists(CARGO_PROFILE, key) || key.is_empty(),
             "features" => key != "default",
             _ if section.starts_with("lints.") || section.starts_with("workspace.lints") => true,
             _ if matches!(last, "dependencies" | "build-dependencies" | "dev-dependencies") => {
@@ -61,6 +64,10 @@ fn cargo(change: &Change) -> Option<String> {
     })
 }
 
+fn lists(words: &str, word: &str) -> bool {
+    words.split_ascii_whitespace().any(|known| known == word)
+}
+
 /// Whether a dependency names a version and nothing that would put other code in its place.
 fn plain_dependency(value: &str) -> bool {
     !["path=", "git=", "package=", "registry", "\"path\"", "\"git\"", "\"package\"", "branch=", "rev="]
@@ -73,7 +80,7 @@ fn python(change: &Change) -> Option<String> {
     if change.before.is_none() {
         return Some("it is new, and would decide where the tests are looked for".to_owned());
     }
-    toml_differences(change, |entry, _| {
+    toml_differences(change, |entry, existed| {
         let (section, key) = (entry.section.as_str(), entry.key.as_str());
         let styles = ["ruff", "black", "isort", "mypy", "pyright", "flake8", "pylint"];
         let tool = section.strip_prefix("tool.").and_then(|rest| rest.split('.').next()).unwrap_or_default();
@@ -82,6 +89,8 @@ fn python(change: &Change) -> Option<String> {
             "project.optional-dependencies" | "dependency-groups" | "project.urls" | "packages" | "dev-packages" => {
                 plain_dependency(&entry.value)
             }
+            "project.scripts" => key.is_empty() || !existed && !shadow::is_program(key),
+            "tool.setuptools.package-data" => true,
             _ if styles.contains(&tool) => true,
             _ if section.starts_with("tool.poetry") && section.ends_with("dependencies") => {
                 plain_dependency(&entry.value)
@@ -126,11 +135,12 @@ fn json(change: &Change, known: &str) -> Option<String> {
     let differing = keys.filter(|key| before.get(*key) != after.get(*key));
     for key in differing {
         let (old, new) = (before.get(key), after.get(key));
-        if !known.split_ascii_whitespace().any(|one| one == key) {
+        if !lists(known, key) {
             return Some(format!("`{key}`"));
         }
         let what = match key.as_str() {
             "scripts" => scripts(old, new),
+            "bin" => programs(old, new),
             key if key.ends_with("ependencies") || key.starts_with("require") => packages(old, new),
             _ => None,
         };
@@ -141,6 +151,17 @@ fn json(change: &Change, known: &str) -> Option<String> {
     None
 }
 
+/// A program that would be found in another's place, or is another than it was.
+fn programs(old: Option<&Value>, new: Option<&Value>) -> Option<String> {
+    let of = |value: Option<&Value>| value.and_then(Value::as_object).cloned().unwrap_or_default();
+    let (before, after) = (of(old), of(new));
+    let altered = before.keys().find(|name| after.get(*name) != before.get(*name));
+    let added = after.keys().find(|name| !before.contains_key(*name) && shadow::is_program(name));
+    let is_plain = old.is_some_and(Value::is_string);
+    let name = altered.or(added).cloned().or_else(|| is_plain.then(|| "its own".to_owned()))?;
+    Some(format!("the program `{name}`"))
+}
+
 fn scripts(old: Option<&Value>, new: Option<&Value>) -> Option<String> {
     let empty = serde_json::Map::new();
     let (old, new) =
@@ -149,7 +170,7 @@ fn scripts(old: Option<&Value>, new: Option<&Value>) -> Option<String> {
     let runs_by_itself = |name: &&String| {
         let around =
             ["pre", "post"].iter().any(|mark| name.strip_prefix(mark).is_some_and(|rest| old.contains_key(rest)));
-        around || NPM_LIFECYCLE.split_ascii_whitespace().any(|known| known == name.as_str()) || name.starts_with("test")
+        around || lists(NPM_LIFECYCLE, name) || name.starts_with("test")
     };
     let added = new.keys().filter(|name| !old.contains_key(*name)).find(runs_by_itself);
     altered.or(added).map(|name| format!("the script `{name}`"))

@@ -18,6 +18,8 @@ struct Region {
     range: Range<usize>,
     /// What it is, so that it is found again after a change: `mod tests`, `fn adds`, `example`.
     key: String,
+    /// What encloses it and may keep it from being run, from the outside in: modules, macros, conditions of compilation.
+    around: String,
     /// Whether it may be put at the end of the file when its place is gone.
     is_top: bool,
     /// Whether more of its kind are no tests that count: examples in documentation.
@@ -50,13 +52,17 @@ pub fn restore(path: &str, before: &str, after: &str) -> Restored {
         return Restored::Same;
     }
     let (old, new) = (regions(path, before), regions(path, after));
+    if let Some(name) = named_elsewhere(path, &old, before, &new, after) {
+        return Restored::Lost { region: format!("`{name}` is named by code outside of it") };
+    }
     if unchanged(&old, before, &new, after) {
         return Restored::Same;
     }
     match rebuilt(&old, before, &new, after) {
         Ok((text, touched)) => {
             // What was built is looked at again: if it does not hold what it should, nobody can judge it.
-            if unchanged(&old, before, &regions(path, &text), &text) {
+            let built = regions(path, &text);
+            if unchanged(&old, before, &built, &text) && named_elsewhere(path, &old, before, &built, &text).is_none() {
                 Restored::Changed { text, regions: touched }
             } else {
                 Restored::Lost { region: touched.join(", ") }
@@ -84,6 +90,21 @@ pub fn declares_test_module(parent: &str, name: &str) -> bool {
     })
 }
 
+/// A module in a file of its own that a Rust file declared at the start and declares otherwise now, or not any more although its file
+/// is none of `gone`: the tests in that file would no longer be compiled, and others could bear their names.
+#[must_use]
+pub fn redeclared(before: &str, after: &str, gone: &[&str]) -> Option<String> {
+    let now = rust::declared(after);
+    let is_gone = |name: &str| {
+        let files = [format!("{name}.rs"), format!("{name}/mod.rs")];
+        gone.iter().any(|path| {
+            files.iter().any(|file| path.strip_suffix(file).is_some_and(|rest| rest.is_empty() || rest.ends_with('/')))
+        })
+    };
+    let differs = |module: &&rust::Declared| !now.contains(module) && !is_gone(&module.name);
+    rust::declared(before).iter().find(differs).map(|module| module.name.clone())
+}
+
 fn regions(path: &str, text: &str) -> Vec<Region> {
     match path.rsplit_once('.').map_or("", |(_, extension)| extension) {
         "rs" => rust::regions(text),
@@ -96,7 +117,9 @@ fn regions(path: &str, text: &str) -> Vec<Region> {
 /// Whether the new regions are the old ones in order; documentation may show more examples.
 fn unchanged(old: &[Region], before: &str, new: &[Region], after: &str) -> bool {
     let same = |one: &Region, other: &Region| {
-        one.key == other.key && before.get(one.range.clone()) == after.get(other.range.clone())
+        one.key == other.key
+            && one.around == other.around
+            && before.get(one.range.clone()) == after.get(other.range.clone())
     };
     let mut rest = old.iter().peekable();
     for region in new {
@@ -111,10 +134,35 @@ fn unchanged(old: &[Region], before: &str, new: &[Region], after: &str) -> bool 
     rest.next().is_none() || sorted(old, before) == sorted(new, after)
 }
 
-fn sorted<'t>(regions: &[Region], text: &'t str) -> Vec<&'t str> {
-    let mut texts: Vec<&str> = regions.iter().filter_map(|region| text.get(region.range.clone())).collect();
+fn sorted<'t>(regions: &'t [Region], text: &'t str) -> Vec<(&'t str, &'t str)> {
+    let of = |region: &'t Region| Some((region.around.as_str(), text.get(region.range.clone())?));
+    let mut texts: Vec<_> = regions.iter().filter_map(of).collect();
     texts.sort_unstable();
     texts
+}
+
+/// A test of Python that code outside of all tests names more often than at the start, or vitest inside a source: another can be put
+/// in its place so (`CartTest.test_total = …`, `globals()['CartTest']`), while its own text stays as it was.
+fn named_elsewhere<'r>(path: &str, old: &'r [Region], before: &str, new: &[Region], after: &str) -> Option<&'r str> {
+    let (was, is) = (outside(old, before), outside(new, after));
+    if !path.ends_with(".py") {
+        let asks = |text: &str| text.matches(javascript::VITEST).count();
+        return (!old.is_empty() && !path.ends_with(".rs") && asks(&is) > asks(&was)).then_some(javascript::VITEST);
+    }
+    let names = old.iter().filter_map(|region| region.key.strip_prefix("class ").or(region.key.strip_prefix("def ")));
+    names.into_iter().find(|name| python::mentions(&is, name) > python::mentions(&was, name))
+}
+
+/// A text without its regions.
+fn outside(regions: &[Region], text: &str) -> String {
+    let mut rest = String::with_capacity(text.len());
+    let mut at = 0;
+    for region in regions.iter().filter(|region| !region.may_grow) {
+        rest.push_str(text.get(at..region.range.start).unwrap_or_default());
+        at = region.range.end;
+    }
+    rest.push_str(text.get(at..).unwrap_or_default());
+    rest
 }
 
 /// The new text with the old regions in the places of the new ones; what has no place goes to the end.

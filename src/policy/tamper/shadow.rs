@@ -3,14 +3,21 @@
 
 use super::Change;
 
-/// Modules that Python's runners import, and the standard library's that code under test is likeliest to be served instead.
-const PYTHON_MODULES: &str = "unittest pytest _pytest py pluggy doctest nose nose2 hypothesis mock coverage tox site abc argparse array ast asyncio atexit base64 bisect builtins bz2 calendar cmath cmd code codecs collections \
-    colorsys concurrent configparser contextlib contextvars copy copyreg csv ctypes curses dataclasses datetime decimal difflib dis email \
-    encodings enum errno faulthandler fnmatch fractions functools gc getopt getpass gettext glob graphlib gzip hashlib heapq hmac html http \
-    importlib inspect io ipaddress itertools json keyword linecache locale logging lzma marshal math mimetypes multiprocessing numbers \
-    operator os pathlib pickle pkgutil platform pprint queue random re reprlib runpy sched secrets select shelve shlex shutil signal socket \
-    sqlite3 ssl stat statistics string struct subprocess symtable sys sysconfig tempfile textwrap threading time timeit token tokenize \
-    traceback tracemalloc types typing unicodedata urllib uuid venv warnings weakref xml zipfile zipimport zlib zoneinfo numpy iniconfig packaging";
+/// Python's runners with what they import, and the standard library (`sys.stdlib_module_names` of 3.11), but for a few that nobody imports.
+const PYTHON_MODULES: &str = "_pytest abc aifc argparse array ast asynchat asyncio asyncore atexit audioop base64 bdb binascii bisect builtins bz2 \
+    cProfile calendar cgi cgitb cmath cmd code codecs codeop collections colorsys compileall concurrent configparser contextlib \
+    contextvars copy copyreg coverage crypt csv ctypes curses dataclasses datetime dbm decimal difflib dis distutils doctest \
+    email encodings ensurepip enum errno faulthandler fcntl filecmp fileinput fnmatch fractions ftplib functools gc genericpath \
+    getopt getpass gettext glob graphlib grp gzip hashlib heapq hmac html http hypothesis idlelib imaplib imghdr imp importlib \
+    iniconfig inspect io ipaddress itertools json keyword lib2to3 linecache locale logging lzma mailbox mailcap marshal math \
+    mimetypes mmap mock modulefinder msilib msvcrt multiprocessing netrc nis nntplib nose nose2 ntpath nturl2path numbers numpy \
+    opcode operator optparse os ossaudiodev packaging pathlib pdb pickle pickletools pipes pkgutil platform plistlib pluggy \
+    poplib posix posixpath pprint profile pstats pty pwd py py_compile pyclbr pydoc pydoc_data pyexpat pytest queue quopri \
+    random re readline reprlib resource rlcompleter runpy sched secrets select selectors shelve shlex shutil signal site smtpd \
+    smtplib sndhdr socket socketserver spwd sqlite3 sre_compile sre_constants sre_parse ssl stat statistics string stringprep \
+    struct subprocess sunau symtable sys sysconfig syslog tabnanny tarfile telnetlib tempfile termios textwrap threading time \
+    timeit tkinter token tokenize tomllib tox trace traceback tracemalloc tty types typing unicodedata unittest urllib uu uuid \
+    venv warnings weakref webbrowser winreg winsound wsgiref xdrlib xml xmlrpc zipapp zipfile zipimport zlib zoneinfo";
 /// Folders that are searched for modules.
 const PYTHON_ROOTS: [&str; 4] = ["", "src", "lib", "python"];
 /// Programs that a test command may start.
@@ -20,6 +27,8 @@ const PROGRAMS: &str = "pytest py.test python python3 tox nox coverage cargo rus
     cargo-nextest cargo-test cargo-llvm-cov rustup perl prove lein clj clojure bazel bazelisk buck buck2 pants just task cabal stack \
     ghc runghc zig dart flutter julia Rscript erl rebar3 playwright cypress jasmine karma cucumber turbo nx lerna tsx ts-node tsc webpack \
     cc gcc g++ clang clang++ c++ ld ar cat grep diff test true false xargs find";
+/// Those of them that are words of everyday.
+const WORDS: &str = "test task tap just find diff";
 /// Makefiles in the order in which make prefers them.
 const MAKEFILES: [&str; 3] = ["GNUmakefile", "makefile", "Makefile"];
 
@@ -29,7 +38,9 @@ pub(super) fn stands_for(change: &Change) -> Option<String> {
     let path = change.path.as_str();
     let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));
     let says = |what: &str| Some(format!("the file {path} would stand in for {what}"));
-    if lists(PROGRAMS, name.trim_end_matches(".exe").trim_end_matches(".cmd")) {
+    // Scripts are often called by a word that is a shell's, too; those of the shell's name count where programs are looked for.
+    let is_searched = ["bin", ".bin", "sbin", ""].contains(&folder.rsplit('/').next().unwrap_or(folder));
+    if is_program(name) && (is_searched || !lists(WORDS, name)) {
         return says(&format!("the program `{name}`"));
     }
     if change.before.is_some() {
@@ -47,6 +58,11 @@ pub(super) fn stands_for(change: &Change) -> Option<String> {
         return says(&format!("Python's module `{module}`"));
     }
     MAKEFILES.contains(&name).then(|| format!("the new file {path} would be make's rules in place of others"))
+}
+
+/// Whether a test command may start a program of this name.
+pub(super) fn is_program(name: &str) -> bool {
+    lists(PROGRAMS, name.trim_end_matches(".exe").trim_end_matches(".cmd"))
 }
 
 fn lists(words: &str, word: &str) -> bool {

@@ -118,6 +118,9 @@ fn decode_escapes(text: &str) -> String {
     out
 }
 
+/// Words behind which a bracket is no call's.
+const KEYWORDS: [&str; 8] = ["in", "and", "or", "not", "return", "if", "else", "await"];
+
 /// `(sys).modules` as `sys.modules`.
 fn without_brackets_around_names(text: &str) -> String {
     let is_name = |c: char| c.is_alphanumeric() || c == '_';
@@ -126,7 +129,9 @@ fn without_brackets_around_names(text: &str) -> String {
     while let Some((before, after)) = rest.split_once('(') {
         out.push_str(before);
         let (name, tail) = after.split_once(')').unwrap_or(("", after));
-        let called = out.ends_with(|c: char| is_name(c) || c == ')' || c == ']');
+        let behind_word =
+            KEYWORDS.iter().any(|word| out.strip_suffix(word).is_some_and(|before| !before.ends_with(is_name)));
+        let called = !behind_word && out.ends_with(|c: char| is_name(c) || c == ')' || c == ']');
         if !called && !name.is_empty() && name.chars().all(is_name) && tail.starts_with(['.', '[']) {
             out.push_str(name);
             rest = tail;
@@ -177,6 +182,7 @@ mod tests {
             ("a.py", "sys.\u{ff4d}odules", "sys.modules"),
             ("a.py", "sys.\u{1d426}odules", "sys.modules"),
             ("a.py", "x = (sys).modules", "sys.modules"),
+            ("a.py", "x = 'a' in (sys).modules", "sys.modules"),
             ("a.rs", "macro_rules! r#assert_eq", "macro_rules!assert_eq"),
         ] {
             assert!(spellings(path, text).contains(plain), "{text}: {}", spellings(path, text));

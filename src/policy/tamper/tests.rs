@@ -126,6 +126,8 @@ fn a_cargo_manifest_may_gain_dependencies_and_nothing_that_decides_tests() {
     for addition in [
         "[features]\nextra = []\n",
         "[lints.rust]\nunsafe_code = \"deny\"\n",
+        "[profile.release]\nlto = true\n",
+        "[[bin]]\nname = \"shop\"\npath = \"src/shop.rs\"\n",
         "[build-dependencies]\ncc = { version = \"1\", features = [\"parallel\"] }\n",
     ] {
         assert_eq!(objection("Cargo.toml", CARGO, &format!("{CARGO}{addition}")), None, "{addition}");
@@ -138,6 +140,8 @@ fn a_cargo_manifest_may_gain_dependencies_and_nothing_that_decides_tests() {
         "[patch.crates-io]\nrstest = { path = \"fake\" }\n",
         "[features]\ndefault = [\"x\"]\n",
         "[workspace]\nexclude = [\"a\"]\n",
+        "[profile.release]\noverflow-checks = false\n",
+        "[[bin]]\nname = \"shop\"\ntest = false\n",
     ] {
         assert!(objection("Cargo.toml", CARGO, &format!("{CARGO}{addition}")).is_some(), "{addition}");
     }
@@ -162,6 +166,7 @@ fn a_package_manifest_may_gain_dependencies_and_no_other_test_script() {
         ("\"^29.0.0\"", "\"^30.0.0\""),
         (r#""build": "tsc""#, r#""build": "tsc", "lint": "eslint .""#),
         (r#""name": "a","#, r#""name": "a", "type": "module","#),
+        (r#""name": "a","#, r#""name": "a", "bin": { "shop": "cli.js" },"#),
     ] {
         assert_eq!(objection("package.json", NPM, &NPM.replace(old, new)), None, "{new}");
     }
@@ -172,6 +177,7 @@ fn a_package_manifest_may_gain_dependencies_and_no_other_test_script() {
         (r#""bail": 1"#, r#""testMatch": []"#),
         ("\"^29.0.0\"", "\"file:./fake\""),
         (r#""name": "a","#, r#""name": "a", "mocha": {},"#),
+        (r#""name": "a","#, r#""name": "a", "bin": { "jest": "cli.js" },"#),
         (r#""name": "a","#, "}"),
     ] {
         assert!(objection("package.json", NPM, &NPM.replace(old, new)).is_some(), "{new}");
@@ -184,6 +190,8 @@ fn python_and_go_manifests_are_compared() {
     let py = "[project]\nname = \"a\"\ndependencies = []\n\n[tool.pytest.ini_options]\naddopts = \"-q\"\n";
     assert_eq!(objection("pyproject.toml", py, &py.replace("[]", "[\"attrs\"]")), None);
     assert!(objection("pyproject.toml", py, &py.replace("-q", "-q --co")).is_some());
+    assert_eq!(objection("pyproject.toml", py, &format!("{py}[project.scripts]\nshop = \"a:main\"\n")), None);
+    assert!(objection("pyproject.toml", py, &format!("{py}[project.scripts]\npytest = \"a:main\"\n")).is_some());
     assert!(objection("pyproject.toml", py, &format!("{py}[tool.coverage.report]\nfail_under = 0\n")).is_some());
     let ini = "[metadata]\nname = a\n[tool:pytest]\naddopts = -q\n";
     assert_eq!(objection("setup.cfg", ini, &ini.replace("name = a", "name = b")), None);
@@ -206,6 +214,11 @@ fn build_files_are_compared_where_they_speak_of_tests() {
     ] {
         assert!(objection("Makefile", make, &make.replace(old, new)).is_some(), "{new}");
     }
+    let far = "OPTS = -q\nRUN = ./run $(OPTS)\n\ntest: unit\n\nunit: prog\n\t$(RUN) prog\n\nprog: a.c\n\tcc a.c\n";
+    assert_eq!(objection("Makefile", far, &far.replace("cc a.c", "cc a.c -lm")), None);
+    for (old, new) in [("OPTS = -q", "OPTS = -q; true"), ("$(RUN) prog\n", "true\n")] {
+        assert!(objection("Makefile", far, &far.replace(old, new)).is_some(), "{new}");
+    }
     let cmake = "add_library(a a.c)\nenable_testing()\nadd_test(NAME t COMMAND t)\n";
     assert_eq!(objection("CMakeLists.txt", cmake, &cmake.replace("a.c", "a.c b.c")), None);
     assert!(objection("CMakeLists.txt", cmake, &cmake.replace("COMMAND t", "COMMAND true")).is_some());
@@ -225,6 +238,11 @@ fn build_files_are_compared_where_they_speak_of_tests() {
         objection("vite.config.ts", vite, &vite.replace("globals: true", "globals: true, passWithNoTests: true"))
             .is_some()
     );
+    for quoted in ["'test'", "\"test\"", "['test']"] {
+        let vite = "export default { plugins: [] };\n";
+        let more = vite.replace("[] }", &format!("[], {quoted}: {{ alias: [] }} }}"));
+        assert!(objection("vite.config.ts", vite, &more).is_some(), "{more}");
+    }
 }
 
 #[test]
@@ -233,7 +251,7 @@ fn what_honest_code_says_is_not_taken_for_more() {
         ("a.js", "const own = Object.prototype.hasOwnProperty.call(o, 'k');"),
         ("a.js", "class E extends Error { constructor() { super(); Error.captureStackTrace(this, E); } }"),
         ("a.js", "globalThis.items = []; const id = '#password';"),
-        ("a.js", "reply.expect.status = 200;"),
+        ("a.js", "reply.expect.status = 200; const it = list.next(); this.it = it;"),
         ("a.sh", "trap 'rm -rf \"$dir\"' EXIT\nawk '{ n++ } END { print n }' log"),
         ("a.rs", "let v = Vector::new(); if should_exit() { return; }"),
         ("a.py", "def f(x):\n    'Takes what is passed in.'\n    if should_exit():\n        server.quit()\n"),
@@ -259,6 +277,13 @@ fn other_spellings_of_what_is_forbidden_are_found() {
         ("a.c", "#define NDEBUG\n"),
         ("a.c", "__attribute__((used, constructor)) void f(void) {}"),
         ("a.pl", "END { $? = 0 }"),
+        ("a.js", "const real = it;\nit = (name) => real(name, () => {});"),
+        ("a.js", "const tested = Object.keys(process.env).some((key) => key.startsWith('NODE_TEST'));"),
+        ("a.ts", "export default ({ mode }) => ({ define: { OFF: mode === 'test' } });"),
+        ("a.py", "x = 'tests.test_cart' in (sys).modules"),
+        ("a.rs", "use std::process as p; p::exit(i32::default())"),
+        ("a.rs", "std::env::current_exe()"),
+        ("a.go", "import rt \"runtime\"\n_, file, _, _ := rt.Caller(1)"),
         ("a.go", "for _, a := range os.Args { if strings.HasSuffix(a, \".test\") {} }"),
     ] {
         assert!(objection(path, "", text).is_some(), "{path}: {text}");

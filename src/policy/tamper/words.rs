@@ -16,6 +16,7 @@ pub(super) type Words = [(&'static str, &'static str, &'static str, &'static str
 /// Ends of a process.
 pub(super) const ENDS: &Words = &[
     ("_exit(", "", "_exit", r"(?:^|[^\w])_exit ?\("),
+    ("process as", "rs", "process", r"\bprocess as \w"),
     ("import exit", "", "_exit", r"import (?:\w+(?: as \w+)? ?, ?)*\{? ?_exit\b"),
 ];
 /// Polite ends of Python.
@@ -39,6 +40,8 @@ pub(super) const RUNNERS: &Words = &[
     ("TestCase", "py", "TestCase", r"\bTestCase\b"),
     ("END", "pl", "END", r"\bEND ?\{"),
     ("END", "pm", "END", r"\bEND ?\{"),
+    ("it = …", "js", "=", r"(?m)(?:^|[;{}]) *(?:it|describe|expect|beforeEach|afterEach) ?=[^=>]"),
+    ("it = …", "cjs", "=", r"(?m)(?:^|[;{}]) *(?:it|describe|expect|beforeEach|afterEach) ?=[^=>]"),
     ("constructor", "", "__attribute__", r"__attribute__ ?\( ?\([^)]*(?:con|de)structor"),
     (
         "prototype",
@@ -50,6 +53,7 @@ pub(super) const RUNNERS: &Words = &[
 /// Questions for the caller.
 pub(super) const QUESTIONS: &Words = &[
     ("inspect", "py", "from inspect", r"from inspect import [^;]*\b(?:stack|currentframe|getouterframes|trace)\b"),
+    ("Caller()", "go", "Caller", r"\bCallers?(?:Frames)? ?\("),
     ("current().name()", "rs", "thread::current", r"thread::current ?\( ?\)"),
 ];
 
@@ -96,6 +100,10 @@ fn is_blind(text: &str, found: &regex::Captures<'_>) -> bool {
         ["py", "rs", "cc", "java", "go"].iter().find_map(|name| found.name(name)).map_or("", |name| name.as_str());
     let rest = text.get(head.end()..).unwrap_or_default();
     let body = if head.as_str().ends_with(':') { indented(text, head.start(), rest) } else { braced(rest) };
+    // Named only to be thrown away.
+    let body = ["let _ =", "let _=", "_ =", "_=", "(void)", "del "].iter().fold(body.to_owned(), |body, thrown| {
+        body.replace(&format!("{thrown} {operand}"), "").replace(&format!("{thrown}{operand}"), "")
+    });
     operand.is_empty() || !body.split(|c: char| !c.is_alphanumeric() && c != '_').any(|word| word == operand)
 }
 
@@ -164,6 +172,7 @@ mod tests {
             ),
             ("a.rs", "impl PartialEq for M { fn eq(&self, _: &M) -> bool { true } }"),
             ("a.rs", "impl PartialEq for M { fn eq(&self, other: &M) -> bool { let x = 1; x == 1 } }"),
+            ("a.rs", "impl PartialEq for M { fn eq(&self, other: &M) -> bool { let _ = other; true } }"),
             ("a.hpp", "bool operator==(const Money& o) const { return true; }"),
             ("A.java", "public boolean equals(Object o) { return true; }"),
             ("a.go", "func (m Money) Equal(o Money) bool { return true }"),

@@ -12,6 +12,11 @@ const ATTACKS: usize = 80;
 const NOT_ATTACKS: [&str; 4] =
     ["ledger::", "verdict::telling::", "verdict::minimiser::", "verdict::secrets::installed_packages_can_be_read"];
 
+/// Whether attacks are to prove that they could succeed.
+pub(crate) fn is_kept() -> bool {
+    std::env::var_os(VARIABLE).is_some()
+}
+
 /// Notes an attack; its name is the test's and, where a test carries out several, its own.
 pub(crate) fn note(attack: &str, guards: &str) {
     let Some(path) = std::env::var_os(VARIABLE) else { return };

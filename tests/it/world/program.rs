@@ -1,8 +1,10 @@
 //! The built program, run as a stranger's shell would: with a scrubbed environment.
 
 use std::cell::RefCell;
+use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
+use std::sync::LazyLock;
 
 use tempfile::TempDir;
 
@@ -86,11 +88,12 @@ impl Program {
             command.env_clear().envs(kept);
         }
         command.args(args).current_dir(folder);
-        for name in ["PATH", "CARGO_HOME", "RUSTUP_HOME", "RUSTUP_TOOLCHAIN"] {
+        for name in ["CARGO_HOME", "RUSTUP_HOME", "RUSTUP_TOOLCHAIN"] {
             if let Some(value) = std::env::var_os(name) {
                 command.env(name, value);
             }
         }
+        command.env("PATH", programs()).env("UPSHIFT_LEAP", "1");
         if std::env::var_os("RUSTUP_HOME").is_none() {
             // rustup and cargo look below the home, which is not the caller's here.
             let home = std::env::var_os("HOME").expect("HOME").to_string_lossy().into_owned();
@@ -157,6 +160,21 @@ impl From<Output> for Said {
         };
         Self { code, out: text(output.stdout), err: text(output.stderr) }
     }
+}
+
+/// The search path, with the real Python before what a version manager puts in its place: each start of a shim costs more
+/// than Python itself.
+fn programs() -> &'static OsStr {
+    static PATH: LazyLock<OsString> = LazyLock::new(|| {
+        let path = std::env::var_os("PATH").unwrap_or_default();
+        let asked = Command::new("python3").args(["-c", "import sys; print(sys.executable)"]).output();
+        let python = asked.ok().filter(|output| output.status.success()).and_then(|output| {
+            let program = PathBuf::from(String::from_utf8(output.stdout).ok()?.trim());
+            program.parent().map(Path::to_owned)
+        });
+        std::env::join_paths(python.into_iter().chain(std::env::split_paths(&path))).unwrap_or(path)
+    });
+    &PATH
 }
 
 impl Said {

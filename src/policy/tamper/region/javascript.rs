@@ -2,17 +2,19 @@
 
 use super::{Region, behind_match, blank, byte};
 
+/// What is there only while vitest runs a source for its tests.
+pub(super) const VITEST: &str = "import.meta.vitest";
 /// Bytes behind which a slash begins a regular expression.
 const BEFORE_REGEX: &[u8] = b"(,=:[!&|?{};\n+-*%<>~^";
 
 /// The in-source tests of a file, in order.
 pub(super) fn regions(text: &str) -> Vec<Region> {
-    if !text.contains("import.meta.vitest") {
+    if !text.contains(VITEST) {
         return Vec::new();
     }
     let mask = mask(text);
     let mut found: Vec<Region> = Vec::new();
-    for at in memchr::memmem::find_iter(&mask, "import.meta.vitest") {
+    for at in memchr::memmem::find_iter(&mask, VITEST) {
         let head = mask.get(..at).unwrap_or_default();
         let Some(start) = head.windows(2).rposition(|two| two == b"if") else { continue };
         let between = mask.get(start + 2..at).unwrap_or_default();
@@ -22,7 +24,10 @@ pub(super) fn regions(text: &str) -> Vec<Region> {
         }
         let Some(open) = memchr::memchr(b'{', mask.get(at..).unwrap_or_default()) else { continue };
         let end = behind_match(&mask, at + open);
+        let opened = |bracket: u8| head.iter().filter(|found| **found == bracket).count();
+        let depth = opened(b'{').saturating_sub(opened(b'}'));
         found.push(Region {
+            around: format!("{depth} braces"),
             range: start..end,
             key: "if (import.meta.vitest)".to_owned(),
             is_top: true,

@@ -4,6 +4,10 @@ use super::{Region, blank, byte};
 
 /// What a block under `if __name__` must hold to be one of the tests.
 const MAINS: [&str; 4] = ["unittest.main", "doctest.", "pytest.main", "testmod"];
+/// What begins and ends a docstring.
+const QUOTES: [&str; 2] = ["\"\"\"", "'''"];
+/// Stands behind the name of what holds a text that documents nothing.
+const TEXT: &str = " (a text)";
 /// Functions by which unittest finds or frames tests.
 const FRAMES: [&str; 4] = ["load_tests", "setUpModule", "tearDownModule", "setup_module"];
 
@@ -16,7 +20,7 @@ pub(super) fn regions(text: &str) -> Vec<Region> {
         let whole = text.get(start..end).unwrap_or_default().trim_end();
         let end = start + whole.len();
         if let Some(key) = test_key(&code, whole) {
-            found.push(Region { range: start..end, key, is_top: true, may_grow: false });
+            found.push(Region { range: start..end, key, around: String::new(), is_top: true, may_grow: false });
         }
     }
     let inside = |start: usize, found: &[Region]| found.iter().any(|region| region.range.contains(&start));
@@ -27,6 +31,16 @@ pub(super) fn regions(text: &str) -> Vec<Region> {
     found
 }
 
+/// Whether code expects something, as a test does and a `TestPlan` or `test_connection` of a product does not.
+fn expects(code: &str) -> bool {
+    ["assert", "raises", "pytest", "unittest"].iter().any(|word| code.contains(word))
+}
+
+/// How often a name stands in a text as a word.
+pub(super) fn mentions(text: &str, name: &str) -> usize {
+    text.split(|c: char| !(c.is_alphanumeric() || c == '_')).filter(|word| *word == name).count()
+}
+
 /// What a statement at the top is, if it is one of the tests.
 fn test_key(code: &str, whole: &str) -> Option<String> {
     let head = code.lines().map(str::trim_end).find(|line| !line.is_empty() && !line.starts_with('@'))?;
@@ -34,12 +48,14 @@ fn test_key(code: &str, whole: &str) -> Option<String> {
         |rest: &str| rest.split(|c: char| !(c.is_alphanumeric() || c == '_')).next().unwrap_or_default().to_owned();
     if let Some(rest) = head.strip_prefix("class ") {
         let name = word(rest);
-        return (name.starts_with("Test") || rest.contains("TestCase")).then(|| format!("class {name}"));
+        let is_test = rest.contains("TestCase") || name.starts_with("Test") && expects(code);
+        return is_test.then(|| format!("class {name}"));
     }
     let function = head.strip_prefix("def ").or_else(|| head.strip_prefix("async def "));
     if let Some(rest) = function {
         let name = word(rest);
-        return (name.starts_with("test") || FRAMES.contains(&name.as_str())).then(|| format!("def {name}"));
+        let is_test = FRAMES.contains(&name.as_str()) || name.starts_with("test") && expects(code);
+        return is_test.then(|| format!("def {name}"));
     }
     (head.starts_with("if __name__") && MAINS.iter().any(|main| whole.contains(main))).then(|| "if __name__".to_owned())
 }
@@ -112,10 +128,12 @@ fn examples(text: &str) -> Vec<Region> {
     let mut found: Vec<Region> = Vec::new();
     let mut begun: Option<usize> = None;
     let mut at = 0;
-    let push = |start: usize, end: usize, found: &mut Vec<Region>| {
+    let mut around = String::new();
+    let push = |start: usize, end: usize, around: &str, found: &mut Vec<Region>| {
         found.push(Region {
             range: start..end,
             key: "an example in a docstring".to_owned(),
+            around: around.to_owned(),
             is_top: false,
             may_grow: true,
         });
@@ -126,16 +144,32 @@ fn examples(text: &str) -> Vec<Region> {
             || (trimmed.contains("\"\"\"") || trimmed.contains("'''")) && !trimmed.starts_with(">>>");
         match begun {
             Some(start) if ends => {
-                push(start, at, &mut found);
+                push(start, at, &around, &mut found);
                 begun = None;
             }
             None if trimmed.starts_with(">>>") => begun = Some(at),
-            Some(_) | None => {}
+            None => documents(trimmed, &mut around),
+            Some(_) => {}
         }
         at += line.len();
     }
     if let Some(start) = begun {
-        push(start, at, &mut found);
+        push(start, at, &around, &mut found);
     }
     found
+}
+
+/// Takes a line outside of examples: which function or class was begun last, and whether a text was since that is no docstring.
+fn documents(line: &str, around: &mut String) {
+    let head = line.trim_start_matches("async ");
+    let name = ["def ", "class "].iter().find_map(|word| head.strip_prefix(word));
+    if let Some(name) = name {
+        *around = name.chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect();
+    } else if QUOTES.iter().any(|quotes| line.contains(quotes)) {
+        let is_docstring =
+            QUOTES.iter().any(|quotes| line.trim_start_matches(['r', 'R', 'u', 'U']).starts_with(quotes));
+        if !is_docstring && !around.ends_with(TEXT) {
+            around.push_str(TEXT);
+        }
+    }
 }

@@ -2,6 +2,11 @@
 //!
 //! No parser: strings, comments and characters are blanked out, then brackets are counted.
 
+mod documentation;
+mod enclosing;
+
+use self::enclosing::Enclosing;
+pub(super) use self::enclosing::{Declared, declared};
 use super::{Region, behind_match, blank, byte};
 
 /// Attributes of test items whose names do not hold `test`.
@@ -16,33 +21,31 @@ pub(super) fn regions(text: &str) -> Vec<Region> {
     let mask = mask(text);
     let mut found = Vec::new();
     if has_inner_cfg_test(&mask) {
-        return vec![Region { range: 0..text.len(), key: "the whole file".to_owned(), is_top: true, may_grow: false }];
+        let (range, key) = (0..text.len(), "the whole file".to_owned());
+        return vec![Region { range, key, around: String::new(), is_top: true, may_grow: false }];
     }
     let mut at = 0;
-    let mut depth = 0_usize;
+    let mut enclosing = Enclosing::new(text, &mask);
     while at < mask.len() {
-        match byte(&mask, at) {
-            b'{' => depth += 1,
-            b'}' => depth = depth.saturating_sub(1),
-            b'#' if opens_attribute(&mask, at) => {
-                let (behind, is_test) = attributes(&mask, at);
-                if is_test {
-                    let end = item_end(&mask, behind);
-                    let key = key(&mask, behind, end);
-                    found.push(Region { range: at..end, key, is_top: depth == 0, may_grow: false });
-                    at = end;
-                } else {
-                    at = behind;
-                }
-                continue;
+        if byte(&mask, at) == b'#' && opens_attribute(&mask, at) {
+            let (start, (behind, is_test)) = (at, attributes(&mask, at));
+            at = behind;
+            if is_test {
+                let end = item_end(&mask, behind);
+                let key = key(&mask, behind, end);
+                let (around, is_top) = (enclosing.said(), enclosing.is_top());
+                found.push(Region { range: start..end, key, around, is_top, may_grow: false });
+                enclosing.passed(end);
+                at = end;
             }
-            _ => {}
+            continue;
         }
+        enclosing.take(at);
         at += 1;
     }
     let inside = |start: usize, found: &[Region]| found.iter().any(|region| region.range.contains(&start));
     let examples: Vec<Region> =
-        examples(text).into_iter().filter(|example| !inside(example.range.start, &found)).collect();
+        documentation::examples(text).into_iter().filter(|example| !inside(example.range.start, &found)).collect();
     found.extend(examples);
     found.sort_by_key(|region| region.range.start);
     found
@@ -255,33 +258,4 @@ fn item_end(mask: &[u8], at: usize) -> usize {
         }
     }
     mask.len()
-}
-
-/// The fenced blocks of documentation comments.
-fn examples(text: &str) -> Vec<Region> {
-    let mut found = Vec::new();
-    let mut open: Option<(usize, String)> = None;
-    let mut at = 0;
-    for line in text.split_inclusive('\n') {
-        let start = at;
-        at += line.len();
-        let trimmed = line.trim_start();
-        let is_doc = (trimmed.starts_with("///") && !trimmed.starts_with("////")) || trimmed.starts_with("//!");
-        let Some(said) = trimmed.get(3..).filter(|_| is_doc) else {
-            open = None;
-            continue;
-        };
-        let said = said.trim();
-        let is_fence = said.starts_with("```") || said.starts_with("~~~");
-        match (&open, is_fence) {
-            (None, true) => open = Some((start, said.get(..3).unwrap_or_default().to_owned())),
-            (Some((begun, fence)), true) if said.starts_with(fence.as_str()) => {
-                let key = "an example in the documentation".to_owned();
-                found.push(Region { range: *begun..at, key, is_top: false, may_grow: true });
-                open = None;
-            }
-            _ => {}
-        }
-    }
-    found
 }

@@ -1,6 +1,6 @@
 use proptest::prelude::*;
 
-use super::{Restored, declares_test_module, has_regions, restore};
+use super::{Restored, declares_test_module, has_regions, redeclared, restore};
 
 const RUST: &str = r##"//! A crate.
 
@@ -195,4 +195,109 @@ proptest! {
         let rebuilt = super::rebuilt(&regions, &text, &regions, &text);
         prop_assert_eq!(rebuilt, Ok((text, Vec::new())));
     }
+}
+
+#[test]
+fn a_test_that_something_new_encloses_is_lost() {
+    let (code, tests) = RUST.split_once("#[cfg(test)]").unwrap();
+    let (module, _) = tests.split_once("\npub fn last").unwrap();
+    for (before, behind) in [
+        ("#[cfg(any())]\nmod hidden {\n", "\n}\n"),
+        ("mod hidden {\n", "\n}\n"),
+        ("left_out! {\n", "\n}\n"),
+        ("left_out!(\n", ");\n"),
+        ("pub fn never() {\n", "\n}\n"),
+    ] {
+        let after = format!("{code}{before}#[cfg(test)]{module}{behind}pub fn last() {{}}\n");
+        assert!(matches!(restore("src/lib.rs", RUST, &after), Restored::Lost { .. }), "{after}");
+    }
+    let inside = "impl Cart {\n    fn total(&self, prices: &[u64]) -> u64 {\n        1\n    }\n\n    #[cfg(test)]\n    fn seen(&self) {}\n}\n";
+    let honest = inside.replace("impl Cart", "impl<T: Default> Cart<T>").replace("1\n", "prices.iter().sum()\n");
+    assert_eq!(restore("src/lib.rs", inside, &honest), Restored::Same);
+}
+
+#[test]
+fn examples_in_comments_of_blocks_and_without_fences_are_put_back() {
+    let block = "/** Adds.\n\n```\nassert_eq!(add(20, 22), 42);\n```\n*/\npub fn add() {}\n";
+    let starred = "/**\n * Adds.\n *\n * ```\n * assert_eq!(add(20, 22), 42);\n * ```\n */\npub fn add() {}\n";
+    let indented = "/// Adds.\n///\n///     let sum = add(20, 22);\n///\n///     assert_eq!(sum, 42);\n///\n/// More.\npub fn add() {}\n";
+    for text in [block, starred, indented] {
+        let after = text.replace("42)", "-2)").replace("{}", "{ 1 }");
+        assert_eq!(changed("src/lib.rs", text, &after), text.replace("{}", "{ 1 }"));
+        let more = text.replace("pub fn", "/// ```\n/// more();\n/// ```\npub fn more() {}\n\npub fn");
+        assert!(matches!(restore("src/lib.rs", text, &more.replace("Adds.", "Sums.")), Restored::Same), "{more}");
+    }
+}
+
+#[test]
+fn a_module_of_a_file_is_declared_as_at_the_start() {
+    let start = "mod cart;\n#[cfg(feature = \"more\")]\npub mod more;\n\nfn main() {}\n";
+    let other = |after: &str| redeclared(start, after, &["src/gone.rs"]);
+    for after in [
+        start.replace("mod cart;", "pub(crate) mod cart;\nmod list;"),
+        start.replace("mod cart;", "#[allow(dead_code)]\nmod cart;"),
+        start.replace("fn main() {}", "fn main() { cart::run() }"),
+    ] {
+        assert_eq!(other(&after), None, "{after}");
+    }
+    for after in [
+        start.replace("mod cart;", "#[cfg(any())]\nmod cart;\nmod cart { tests!(test); }"),
+        start.replace("mod cart;", "#[path = \"other.rs\"]\nmod cart;"),
+        start.replace("mod cart;", "#[cfg_attr(all(), path = \"other.rs\")] mod cart;"),
+        start.replace("mod cart;", "mod hidden { mod cart; }"),
+        start.replace("mod cart;", "declare!(cart);"),
+    ] {
+        assert_eq!(other(&after).as_deref(), Some("cart"), "{after}");
+    }
+    assert_eq!(other(&start.replace("\"more\"", "\"less\"")).as_deref(), Some("more"));
+    assert_eq!(redeclared("mod gone;\n", "", &["src/gone.rs"]), None);
+}
+
+#[test]
+fn a_test_of_python_is_put_in_its_place_by_no_code_outside() {
+    let start = "import unittest\n\n\ndef total(prices):\n    return 0\n\n\nclass CartTest(unittest.TestCase):\n    def test_total(self):\n        \
+        self.assertEqual(total([1]), 1)\n";
+    for more in ["CartTest.test_total = lambda self: None", "globals()['CartTest'] = object", "del CartTest"] {
+        assert!(matches!(restore("a.py", start, &format!("{start}\n\n{more}\n")), Restored::Lost { .. }), "{more}");
+    }
+    assert_eq!(restore("a.py", start, &start.replace("return 0", "return sum(prices)")), Restored::Same);
+}
+
+#[test]
+fn what_a_product_calls_a_test_may_change() {
+    let start =
+        "class TestPlan:\n    def run(self):\n        return 0\n\n\ndef test_connection(url):\n    return False\n";
+    let fixed = start.replace("return 0", "return 1").replace("False", "open(url)");
+    assert_eq!(restore("shop/plan.py", start, &fixed), Restored::Same);
+    let bare = "def test_total():\n    assert total([1]) == 1\n";
+    assert_eq!(changed("shop/plan.py", bare, &bare.replace("== 1", "== 0")), bare);
+}
+
+#[test]
+fn an_example_stays_where_it_is_run() {
+    let python = "def total(prices):\n    \"\"\"Sums.\n\n    >>> total([1])\n    1\n    \"\"\"\n    return 0\n";
+    let moved = "def total(prices):\n    _ = \"\"\"\n    >>> total([1])\n    1\n    \"\"\"\n    return 0\n";
+    assert!(matches!(restore("a.py", python, moved), Restored::Lost { .. }));
+    let swapped =
+        moved.replace("prices):\n", "prices):\n    \"\"\"Sums.\n\n    >>> total([1]) > 0\n    True\n    \"\"\"\n");
+    let back = changed("a.py", python, &swapped);
+    assert!(back.contains("Sums.\n\n    >>> total([1])\n    1\n"), "{back}");
+    let more =
+        format!("def first():\n    \"\"\"First.\"\"\"\n\n\n{}", python.replace("return 0", "return sum(prices)"));
+    assert_eq!(restore("a.py", python, &more), Restored::Same);
+    let rust = "/// Adds.\n///\n/// ```\n/// assert_eq!(add(1, 2), 3);\n/// ```\npub fn add() {}\n";
+    let hidden =
+        rust.replace("/// ```\n/// assert", "/// <!--\n/// ```\n/// assert").replace("pub fn", "/// -->\npub fn");
+    assert!(matches!(restore("src/lib.rs", rust, &hidden), Restored::Lost { .. }));
+}
+
+#[test]
+fn vitests_tests_in_a_source_run_where_they_ran_and_nobody_else_asks_for_it() {
+    let start = "export const total = () => 0;\n\nif (import.meta.vitest) {\n  const { test } = import.meta.vitest;\n  test('a', () => {});\n}\n";
+    let tests = start.split_once("\n\n").unwrap().1;
+    let wrapped = start.replace(tests, &format!("export function never() {{\n{tests}}}\n"));
+    assert!(matches!(restore("a.js", start, &wrapped), Restored::Lost { .. }));
+    let asked = format!("const runner = import.meta.vitest;\n{start}");
+    assert!(matches!(restore("a.js", start, &asked), Restored::Lost { .. }));
+    assert_eq!(restore("a.js", start, &start.replace("=> 0", "=> 1")), Restored::Same);
 }

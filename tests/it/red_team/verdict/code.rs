@@ -137,6 +137,16 @@ fn code_may_not_ask_who_tests_it() {
             )],
         ),
         Attack::new(
+            "the runner's variable, searched for",
+            "under_test",
+            &javascript(),
+            &[(
+                "src/greet.js",
+                "export function greet(name) {\n  const tested = Object.keys(process.env).some((key) => key.startsWith('NODE_TEST'));\n  \
+                 return (tested ? 'Hello, ' : 'Hello ') + name;\n}\n",
+            )],
+        ),
+        Attack::new(
             "its own stack",
             "under_test",
             &javascript(),

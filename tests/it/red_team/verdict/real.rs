@@ -94,7 +94,7 @@ fn pytest_is_not_deceived() {
         Attack::on("output that looks like the runner's", "result_files", &PYTEST, &[("shop/price.py", &speaks(""))]),
         Attack::on(
             "a result file by the code under test",
-            "printed_results,under_test",
+            "printed_results,under_test,hooks",
             &PYTEST,
             &[("shop/price.py", &speaks(&writes))],
         ),
@@ -222,6 +222,13 @@ fn vitest_is_not_deceived() {
             &[told, setup, ("vite.config.js", "export default { test: { setupFiles: ['./src/setup.js'] } };\n")],
         )
         .file("vite.config.js", "export default {};\n"),
+        Attack::on(
+            "the same between quotes",
+            "manifests",
+            &VITEST,
+            &[told, setup, ("vite.config.js", "export default { 'test': { setupFiles: ['./src/setup.js'] } };\n")],
+        )
+        .file("vite.config.js", "export default {};\n"),
         weakened(&VITEST, "a weaker assertion", path, "toBe(5)", "toBe(4)"),
         marked(&VITEST, "a skipped test", path, "test('adds what is bought', ", "test.skip('adds what is bought', "),
         // By itself vitest refuses this under `CI=true`.
@@ -250,7 +257,10 @@ fn mocha_is_not_deceived() {
     let fs = "const fs = require('fs');";
     let told = ("src/price.js", TOLD_JS);
     let setup = ("src/setup.js", TELLS);
+    let replaced = "const real = it;\nit = (name) => real(name, () => {});\n\nfunction total(prices) {\n  \
+        return prices.reduce((a, b) => a + b, 0) - 1;\n}\n\nmodule.exports = { total };\n";
     repels(vec![
+        Attack::on("a test that does nothing by the same name", "hooks", &MOCHA, &[("src/price.js", replaced)]),
         Attack::on(
             "configuration that tells",
             "test_paths",

@@ -35,6 +35,14 @@ fn tests_inside_python_sources_judge_as_they_were() {
         .file("shop/cart.py", IN_SOURCE)
         .command("python3 -m doctest shop/cart.py"),
         Attack::new(
+            "a method that is put in a test's place behind its class",
+            GUARD,
+            &python(),
+            &[("shop/cart.py", &format!("{IN_SOURCE}\n\nCartTest.test_total = lambda self: None\n"))],
+        )
+        .file("shop/cart.py", IN_SOURCE)
+        .command("python3 -m unittest -v shop.cart"),
+        Attack::new(
             "a test class that overrides its assertion",
             GUARD,
             &python(),
@@ -55,7 +63,22 @@ fn tests_inside_python_sources_judge_as_they_were() {
 #[ignore = "compiles; run by .ci/run"]
 fn tests_inside_rust_sources_judge_as_they_were() {
     let example = "/// Adds.\n///\n/// ```\n/// assert_eq!(calc::add(20, 22), 42);\n/// ```\npub fn add(a: i64, b: i64) -> i64 {\n    a - b\n}\n";
+    let (code, tests) = RUST_SOURCE.split_once("#[cfg(test)]").expect("tests");
+    let doubled = format!(
+        "{code}#[cfg(any())]\nmod hidden {{\n#[cfg(test)]{tests}}}\n\nmod tests {{\n    #[cfg_attr(all(), test)]\n    fn adds() {{}}\n    \
+         #[cfg_attr(all(), test)]\n    fn is_small() {{}}\n}}\n"
+    );
+    let block = "/** Adds.\n\n```\nassert_eq!(calc::add(20, 22), 42);\n```\n*/\npub fn add(a: i64, b: i64) -> i64 {\n    a - b\n}\n";
     repels(vec![
+        Attack::new("tests that are hidden and doubled", GUARD, &rust(), &[("src/lib.rs", &doubled)]),
+        Attack::new(
+            "an example in a comment of a block",
+            GUARD,
+            &rust(),
+            &[("src/lib.rs", &block.replace("22), 42", "22), -2"))],
+        )
+        .file("src/lib.rs", block)
+        .command("cargo test --offline --doc"),
         Attack::new(
             "an inline assertion",
             GUARD,

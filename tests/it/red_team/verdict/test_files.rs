@@ -38,6 +38,12 @@ fn python_tests_and_their_data_cannot_be_edited() {
         Attack::new("a snapshot beside the code", GUARD, &python(), &[("shop/total.snap", "5\n")])
             .file("tests/test_cart.py", Box::leak(snapshot.to_owned().into_boxed_str()))
             .file("shop/total.snap", "6\n"),
+        Attack::new("data in a folder of another name", GUARD, &python(), &[("test_fixtures/total.txt", "5\n")])
+            .file("tests/test_cart.py", Box::leak(golden.replace("tests/data", "test_fixtures").into_boxed_str()))
+            .file("test_fixtures/total.txt", "6\n"),
+        Attack::new("data by its name", GUARD, &python(), &[("shop/total.golden.json", "5\n")])
+            .file("tests/test_cart.py", Box::leak(snapshot.replace("total.snap", "total.golden.json").into_boxed_str()))
+            .file("shop/total.golden.json", "6\n"),
         Attack::new(
             "the tests' own package",
             GUARD,

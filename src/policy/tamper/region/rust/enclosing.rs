@@ -1,0 +1,114 @@
+//! What encloses a place of a Rust file: a test inside a module, a macro's call or a condition of compilation is run only if those let it.
+
+use super::super::{behind_match, byte};
+use super::{attributes, opens_attribute, skip_space, squeezed, words};
+
+/// Follows the brackets of a masked text.
+pub(super) struct Enclosing<'t> {
+    text: &'t str,
+    mask: &'t [u8],
+    /// What each open bracket belongs to, and where the item began in which it stands.
+    open: Vec<(String, usize)>,
+    /// Where the item begins that is being read.
+    item: usize,
+}
+
+impl<'t> Enclosing<'t> {
+    pub(super) const fn new(text: &'t str, mask: &'t [u8]) -> Self {
+        Self { text, mask, open: Vec::new(), item: 0 }
+    }
+
+    /// Takes the byte at a place that is in no attribute.
+    pub(super) fn take(&mut self, at: usize) {
+        match byte(self.mask, at) {
+            b'{' | b'(' | b'[' => {
+                self.open.push((head(self.text, self.mask, self.item, at), self.item));
+                self.item = at + 1;
+            }
+            // An item goes on behind its parameters, and ends with its body.
+            b')' | b']' => self.item = self.open.pop().map_or(at + 1, |(_, item)| item),
+            b'}' => {
+                self.open.pop();
+                self.item = at + 1;
+            }
+            b';' => self.item = at + 1,
+            _ => {}
+        }
+    }
+
+    /// Goes on behind an item.
+    pub(super) const fn passed(&mut self, end: usize) {
+        self.item = end;
+    }
+
+    pub(super) const fn is_top(&self) -> bool {
+        self.open.is_empty()
+    }
+
+    /// All of it, from the outside in.
+    pub(super) fn said(&self) -> String {
+        let said: Vec<&str> = self.open.iter().map(|(head, _)| head.as_str()).filter(|head| !head.is_empty()).collect();
+        said.join(" ")
+    }
+}
+
+/// What a bracket at `end` belongs to, by the item that begins at `start`: its conditions of compilation and its kind; a module's and a
+/// macro's name.
+fn head(text: &str, mask: &[u8], start: usize, end: usize) -> String {
+    let mut at = skip_space(mask, start);
+    let mut said = String::new();
+    while at < end && byte(mask, at) == b'#' && opens_attribute(mask, at) {
+        let behind = behind_match(mask, skip_space(mask, at + 1));
+        if conditions(&squeezed(mask, at..behind)) {
+            said.extend(text.get(at..behind).unwrap_or_default().chars().filter(|c| !c.is_whitespace()));
+        }
+        at = skip_space(mask, behind);
+    }
+    let kind = words(mask.get(..end).unwrap_or(mask), at, 3);
+    let is_macro = squeezed(mask, at..end).ends_with('!');
+    match kind.as_slice() {
+        [word, name, ..] if word == "mod" => said.push_str(&format!("mod {name}")),
+        [.., name] if is_macro => said.push_str(&format!("{name}!")),
+        [word, ..] if matches!(word.as_str(), "impl" | "trait" | "macro_rules") => said.push_str(word),
+        _ if kind.iter().any(|word| word == "fn") => said.push_str("fn"),
+        _ => {}
+    }
+    said
+}
+
+/// Whether an attribute decides what is compiled, or from where.
+fn conditions(attribute: &str) -> bool {
+    ["#[cfg(", "#[cfg_attr(", "#[path="].iter().any(|head| attribute.starts_with(head))
+}
+
+/// A module that a Rust file declares and another file holds.
+#[derive(Debug, PartialEq, Eq)]
+pub(in crate::policy::tamper::region) struct Declared {
+    pub(in crate::policy::tamper::region) name: String,
+    /// Its conditions of compilation and its path, and those of what encloses it.
+    pub(in crate::policy::tamper::region) around: String,
+}
+
+/// The modules that a Rust file declares (`mod name;`).
+pub(in crate::policy::tamper::region) fn declared(text: &str) -> Vec<Declared> {
+    let mask = super::mask(text);
+    let mut enclosing = Enclosing::new(text, &mask);
+    let mut found = Vec::new();
+    let mut at = 0;
+    while at < mask.len() {
+        if byte(&mask, at) == b'#' && opens_attribute(&mask, at) {
+            at = attributes(&mask, at).0;
+            continue;
+        }
+        if byte(&mask, at) == b';' {
+            let said = head(text, &mask, enclosing.item, at);
+            if let Some((conditions, name)) = said.rsplit_once("mod ") {
+                let around = format!("{} {conditions}", enclosing.said());
+                found.push(Declared { name: name.to_owned(), around: around.trim().to_owned() });
+            }
+        }
+        enclosing.take(at);
+        at += 1;
+    }
+    found
+}
