@@ -10,7 +10,7 @@ use super::{JsonDocument, LONGEST_OBJECT, LONGEST_VALUE, MOST_LEVELS, is_literal
 /// No brace is open but the mark that there is none.
 const NONE_OPEN: u64 = 1;
 /// One brace is open, that of an object.
-const IN_OBJECT: u64 = NONE_OPEN << 1 | 1;
+const IN_OBJECT: u64 = (NONE_OPEN << 1) | 1;
 /// How many digits follow `\u`.
 const DIGITS: usize = 4;
 
@@ -137,7 +137,7 @@ impl<'a> Plain<'a> {
                     if open.leading_zeros() == 0 {
                         return None;
                     }
-                    open = open << 1 | u64::from(byte == b'{');
+                    open = (open << 1) | u64::from(byte == b'{');
                     at += 1;
                     match self.byte(at)? {
                         b'}' if byte == b'{' => {}

@@ -132,13 +132,14 @@ pub(super) fn plain_length(bytes: &[u8]) -> usize {
     /// One in each byte.
     const ONES: u64 = u64::MAX / 0xFF;
     // The high bit of the first byte of a word that is zero, and perhaps of some behind it.
-    let zeros = |word: u64| word.wrapping_sub(ONES) & !word & ONES << 7;
+    let zeros = |word: u64| word.wrapping_sub(ONES) & !word & (ONES << 7);
     let mut at = 0;
     while let Some(chunk) = bytes.get(at..).and_then(<[u8]>::first_chunk::<WORD>)
         && at < NEAR
     {
         let word = u64::from_le_bytes(*chunk);
-        let found = zeros(word ^ ONES * u64::from(b'"')) | zeros(word ^ ONES * u64::from(b'\\'));
+        let is = |byte: u8| zeros(word ^ (ONES * u64::from(byte)));
+        let found = is(b'"') | is(b'\\');
         if found != 0 {
             return at + (found.trailing_zeros() / u8::BITS) as usize;
         }

@@ -124,7 +124,7 @@ fn cut(document: &str, cuts: &[usize], broken: Option<(usize, char)>) -> Vec<Str
         cuts.iter().map(|part| document.floor_char_boundary(document.len() * part / 1000)).collect();
     places.extend([0, document.len()]);
     places.sort_unstable();
-    places.windows(2).map(|pair| document[pair[0]..pair[1]].to_owned()).collect()
+    places.windows(2).filter_map(|pair| document.get(pair[0]..pair[1])).map(str::to_owned).collect()
 }
 
 fn breaks() -> impl Strategy<Value = Option<(usize, char)>> {
