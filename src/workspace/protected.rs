@@ -40,7 +40,7 @@ const DATA_MARKS: &str =
 /// Files that tests need whole, or that say how they are run.
 const TEST_FILES: &str = "conftest.py pytest.ini .pytest.ini tox.ini noxfile.py .coveragerc sitecustomize.py usercustomize.py tests.py test.py tests.rs \
     test.rs .rspec .rspec-local spec_helper.rb rails_helper.rb test_helper.rb test_helper.exs nextest.toml phpunit.xml phpunit.xml.dist phpunit.dist.xml \
-    testng.xml pytest.toml .pytest.toml unittest.cfg .proverc  behat.yml behat.yml.dist codeception.yml .mocharc .c8rc .nycrc ctesttestfile.cmake ctestcustom.cmake pest.php wallaby.js";
+    testng.xml pytest.toml .pytest.toml unittest.cfg .proverc  behat.yml behat.yml.dist codeception.yml .mocharc .c8rc .nycrc cmakepresets.json cmakeuserpresets.json ctesttestfile.cmake ctestcustom.cmake pest.php wallaby.js";
 /// Files by which another tool, another toolchain or other code comes into the test run's place.
 const TOOL_FILES: &str = "rust-toolchain rust-toolchain.toml .tool-versions mise.toml .mise.toml .nvmrc .node-version .python-version \
     .ruby-version .envrc .npmrc .yarnrc .yarnrc.yml .pnpmfile.cjs .pnp.cjs .pnp.loader.mjs pip.conf .bazelrc go.work bunfig.toml global.json \

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::Change;
-use super::squeeze::{spellings, squeeze};
+use super::squeeze::{spaced, spellings, squeeze};
 
 /// Words in a rule's or task's name that make it one of the tests.
 const TEST_WORDS: [&str; 6] = ["test", "check", "spec", "coverage", "verify", "junit"];
@@ -57,6 +57,18 @@ const CMAKE_COMMANDS: [&str; 12] = [
     "set_directory_properties",
     "add_custom_target",
 ];
+/// Commands that give a target its sources: a test's target may gain some and loses none.
+const CMAKE_SOURCES: [&str; 3] = ["add_executable", "add_library", "target_sources"];
+/// Commands that say how a target or a source is built: nothing of the tests is built otherwise.
+const CMAKE_BUILDS: [&str; 7] = [
+    "target_compile_definitions",
+    "target_compile_options",
+    "target_link_options",
+    "target_precompile_headers",
+    "set_target_properties",
+    "set_source_files_properties",
+    "add_custom_command",
+];
 /// Sections of an INI file that configure tests.
 const INI_SECTIONS: [&str; 8] = ["pytest", "coverage", "aliases", "unittest", "nose", "test", "entry_points", "tox"];
 
@@ -78,7 +90,7 @@ pub(super) fn compare(change: &Change) -> Option<String> {
         _ if lower.starts_with("vite.config.") => vite(change),
         _ if lower.starts_with("build.gradle") || lower.starts_with("settings.gradle") => lines(change, &TEST_LINES),
         _ if matches!(extension, "cmake") => cmake(change),
-        _ if matches!(extension, "mk" | "mak") => rules(change),
+        _ if matches!(extension, "mk" | "mak" | "just") => rules(change),
         _ if matches!(extension, "csproj" | "fsproj" | "vbproj" | "props" | "targets" | "gemspec" | "cabal") => {
             lines(change, &TEST_LINES)
         }
@@ -219,12 +231,17 @@ fn cmake(change: &Change) -> Option<String> {
             "ctest_",
             "build_testing",
             "include(ctest",
+            "ndebug",
+            "cmake_build_type",
         ] {
             found.extend(squeezed.match_indices(word).map(|_| word.to_owned()));
         }
         found.sort();
         found
     };
+    if let Some(call) = built_otherwise(change) {
+        return Some(call);
+    }
     let (before, after) = (commands(change.before()), commands(change.after()));
     if before == after {
         return None;
@@ -232,6 +249,35 @@ fn cmake(change: &Change) -> Option<String> {
     let first =
         before.iter().find(|call| !after.contains(call)).or_else(|| after.iter().find(|call| !before.contains(call)));
     Some(first.map_or_else(|| "its tests".to_owned(), |call| format!("`{call}`")))
+}
+
+/// A call by which a target of the tests is built otherwise than at the start.
+fn built_otherwise(change: &Change) -> Option<String> {
+    let calls = |text: &str| -> Vec<(String, Vec<String>)> {
+        let text = spaced("x.toml", text).to_ascii_lowercase().replace('(', " ( ").replace(')', " ) ");
+        let mut found = Vec::new();
+        for part in text.split(')') {
+            let Some((head, arguments)) = part.split_once('(') else { continue };
+            let name = head.split_whitespace().last().unwrap_or_default();
+            let arguments: Vec<String> = arguments.split_whitespace().map(str::to_owned).collect();
+            let known = CMAKE_SOURCES.contains(&name) || CMAKE_BUILDS.contains(&name);
+            if known && arguments.iter().any(|one| ["test", "check", "spec"].iter().any(|word| one.contains(word))) {
+                found.push((name.to_owned(), arguments));
+            }
+        }
+        found
+    };
+    let (before, after) = (calls(change.before()), calls(change.after()));
+    let shown = |(name, arguments): &(String, Vec<String>)| format!("`{name}({})`", arguments.join(" "));
+    let is_source = |call: &&(String, Vec<String>)| CMAKE_SOURCES.contains(&call.0.as_str());
+    let kept = |old: &(String, Vec<String>)| {
+        after.iter().any(|new| {
+            let more = new.0 == old.0 && new.1.first() == old.1.first() && old.1.iter().all(|one| new.1.contains(one));
+            *new == *old || is_source(&old) && more
+        })
+    };
+    let lost = before.iter().find(|old| !kept(old));
+    lost.or_else(|| after.iter().find(|new| !is_source(new) && !before.contains(new))).map(shown)
 }
 
 /// INI: sections that configure tests stay as they are.

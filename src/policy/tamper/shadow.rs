@@ -32,6 +32,9 @@ const WORDS: &str = "test task tap just find diff";
 /// Makefiles in the order in which make prefers them.
 const MAKEFILES: [&str; 3] = ["GNUmakefile", "makefile", "Makefile"];
 
+/// Endings of files that makefiles and justfiles include where they are there.
+const RULE_FILES: [&str; 3] = [".mk", ".mak", ".just"];
+
 /// What a new file would stand in for.
 pub(super) fn stands_for(change: &Change) -> Option<String> {
     change.after.as_ref()?;
@@ -57,7 +60,9 @@ pub(super) fn stands_for(change: &Change) -> Option<String> {
     {
         return says(&format!("Python's module `{module}`"));
     }
-    MAKEFILES.contains(&name).then(|| format!("the new file {path} would be make's rules in place of others"))
+    let is_included = RULE_FILES.iter().any(|ending| name.ends_with(ending));
+    (MAKEFILES.contains(&name) || is_included)
+        .then(|| format!("the new file {path} would be make's rules in place of others"))
 }
 
 /// Whether a test command may start a program of this name.

@@ -107,7 +107,9 @@ fn a_guard_that_is_off_objects_to_nothing_and_the_others_stay() {
 
 #[test]
 fn files_that_stand_in_for_tools_are_found() {
-    for path in ["unittest.py", "src/pytest/__init__.py", "json.py", "GNUmakefile", "lib/traceback.py"] {
+    for path in
+        ["unittest.py", "src/pytest/__init__.py", "json.py", "bdb.py", "local.mk", "GNUmakefile", "lib/traceback.py"]
+    {
         assert!(inspect(&[change(path, None, Some("x"))], &Guards::default()).is_some(), "{path}");
         assert_eq!(inspect(&[change(path, Some("y"), Some("x"))], &Guards::default()), None, "{path} was there");
     }
@@ -226,6 +228,18 @@ fn build_files_are_compared_where_they_speak_of_tests() {
         objection("CMakeLists.txt", cmake, &format!("{cmake}set_tests_properties(t PROPERTIES WILL_FAIL TRUE)\n"))
             .is_some()
     );
+    let c = "add_executable(price_test tests/price_test.c price.c)\nadd_test(NAME a COMMAND price_test)\n";
+    assert_eq!(objection("CMakeLists.txt", c, &c.replace(" price.c)", " price.c sum.c)")), None);
+    assert_eq!(objection("CMakeLists.txt", c, &format!("{c}target_link_libraries(price_test m)\n")), None);
+    for more in [
+        "add_compile_definitions(NDEBUG)\n",
+        "set(CMAKE_BUILD_TYPE Release)\n",
+        "target_compile_options(price_test PRIVATE -O3)\n",
+        "set_source_files_properties(tests/price_test.c PROPERTIES HEADER_FILE_ONLY ON)\n",
+    ] {
+        assert!(objection("CMakeLists.txt", c, &format!("{c}{more}")).is_some(), "{more}");
+    }
+    assert!(objection("CMakeLists.txt", c, &c.replace("tests/price_test.c price.c", "easy.c")).is_some());
     let pom = "<project><dependencies><dependency>a</dependency></dependencies><build><plugins/></build></project>";
     assert_eq!(objection("pom.xml", pom, &pom.replace(">a<", ">junit<")), None);
     assert!(objection("pom.xml", pom, &pom.replace("<plugins/>", "<plugins><skip>true</skip></plugins>")).is_some());
@@ -252,6 +266,7 @@ fn what_honest_code_says_is_not_taken_for_more() {
         ("a.js", "class E extends Error { constructor() { super(); Error.captureStackTrace(this, E); } }"),
         ("a.js", "globalThis.items = []; const id = '#password';"),
         ("a.js", "reply.expect.status = 200; const it = list.next(); this.it = it;"),
+        ("a.c", "if (strcmp(a, b) == 0) { puts(a); }\nif (flag) exit(1);"),
         ("a.sh", "trap 'rm -rf \"$dir\"' EXIT\nawk '{ n++ } END { print n }' log"),
         ("a.rs", "let v = Vector::new(); if should_exit() { return; }"),
         ("a.py", "def f(x):\n    'Takes what is passed in.'\n    if should_exit():\n        server.quit()\n"),
@@ -277,6 +292,8 @@ fn other_spellings_of_what_is_forbidden_are_found() {
         ("a.c", "#define NDEBUG\n"),
         ("a.c", "__attribute__((used, constructor)) void f(void) {}"),
         ("a.pl", "END { $? = 0 }"),
+        ("a.pm", "sub total { exit }"),
+        ("a.c", "int strcmp(const char *a, const char *b) {\n  return a != b;\n}"),
         ("a.js", "const real = it;\nit = (name) => real(name, () => {});"),
         ("a.js", "const tested = Object.keys(process.env).some((key) => key.startsWith('NODE_TEST'));"),
         ("a.ts", "export default ({ mode }) => ({ define: { OFF: mode === 'test' } });"),

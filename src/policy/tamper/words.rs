@@ -15,6 +15,8 @@ pub(super) type Words = [(&'static str, &'static str, &'static str, &'static str
 
 /// Ends of a process.
 pub(super) const ENDS: &Words = &[
+    ("exit", "pl", "exit", r"(?:^|[;{}]) ?(?:CORE::)?exit ?(?:[;}]|$|\( ?\)|0)"),
+    ("exit", "pm", "exit", r"(?:^|[;{}]) ?(?:CORE::)?exit ?(?:[;}]|$|\( ?\)|0)"),
     ("_exit(", "", "_exit", r"(?:^|[^\w])_exit ?\("),
     ("process as", "rs", "process", r"\bprocess as \w"),
     ("import exit", "", "_exit", r"import (?:\w+(?: as \w+)? ?, ?)*\{? ?_exit\b"),
@@ -33,6 +35,8 @@ pub(super) const RESULTS: &Words = &[
     ("ok 1", "", "ok ", r"\bok [1{]\S{0,8} ?:"),
     ("passing (", "", "passing (", r"[\d}d] passing \("),
 ];
+/// Functions that tests in C compare, print or end with, defined anew.
+const LIBC: &str = r"\b(?:strn?cmp|strn?casecmp|memcmp|strcoll|f?puts|v?f?printf|putchar|f?write|_?exit|_Exit|quick_exit|abort|raise|signal|sigaction) ?\([^;{}()]*\) ?\{";
 /// Python's runners by name, however they are imported; what other languages run before or behind everything, or share.
 pub(super) const RUNNERS: &Words = &[
     ("unittest", "py", "unittest", r"\bunittest\b"),
@@ -40,6 +44,10 @@ pub(super) const RUNNERS: &Words = &[
     ("TestCase", "py", "TestCase", r"\bTestCase\b"),
     ("END", "pl", "END", r"\bEND ?\{"),
     ("END", "pm", "END", r"\bEND ?\{"),
+    ("a function of libc", "c", "(", LIBC),
+    ("a function of libc", "h", "(", LIBC),
+    ("a function of libc", "cc", "(", LIBC),
+    ("a function of libc", "cpp", "(", LIBC),
     ("it = …", "js", "=", r"(?m)(?:^|[;{}]) *(?:it|describe|expect|beforeEach|afterEach) ?=[^=>]"),
     ("it = …", "cjs", "=", r"(?m)(?:^|[;{}]) *(?:it|describe|expect|beforeEach|afterEach) ?=[^=>]"),
     ("constructor", "", "__attribute__", r"__attribute__ ?\( ?\([^)]*(?:con|de)structor"),
