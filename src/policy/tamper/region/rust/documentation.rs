@@ -80,9 +80,7 @@ impl Examples {
                 }
             }
             Some(open) if is_blank || said.starts_with(INDENT) => {
-                if !is_blank {
-                    open.end = end;
-                }
+                open.end = if is_blank { open.end } else { end };
             }
             _ if is_fence => {
                 self.ends();
