@@ -1,8 +1,8 @@
 //! `upshift read`: what upshift makes of a test log, for people who wonder why a run was judged so.
 
 use std::fs::File;
-use std::io::{Read, Write as _};
-use std::path::PathBuf;
+use std::io::{Cursor, Read, Write as _};
+use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 use clap::{Args, ValueEnum};
@@ -17,6 +17,14 @@ use crate::test_run::{self, Reading};
 const MOST_SHOWN: usize = 200;
 /// How many lines of a message people are shown.
 const MESSAGE_LINES: usize = 30;
+
+/// How a file begins that gzip compressed.
+const GZIP: [u8; 2] = [0x1f, 0x8b];
+/// What people may do about a log without a test in it.
+const EMPTY: &str =
+    "\nThe log is empty.\n  → Fix: give the whole output of the test command, both streams: COMMAND > log 2>&1\n";
+const NOTHING_FOUND: &str = "\nNothing in the log is a test's result or an error that is known.\n  → Fix: give the whole output of the test command, both \
+    streams; if a framework is known to have printed it, name it with --framework; or have its JUnit file read (test.junit)\n";
 
 /// How the report is printed.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
@@ -55,17 +63,8 @@ pub fn run(args: ReadArgs) -> anyhow::Result<u8> {
         let all = known.join(", ");
         return Err(Failure::usage(format!("no framework is called '{}'\n  → Fix: one of {all}", name.escape_debug())));
     }
-    let mut log: Box<dyn Read> = if args.file.as_os_str() == "-" {
-        Box::new(std::io::stdin().lock())
-    } else {
-        let file = File::open(&args.file).map_err(|error| {
-            let path = args.file.display();
-            Failure::usage(format!(
-                "failed to open the log {path}: {error}\n  → Fix: name an existing file, or - for standard input"
-            ))
-        })?;
-        Box::new(file)
-    };
+    let mut log: Box<dyn Read> =
+        if args.file.as_os_str() == "-" { Box::new(std::io::stdin().lock()) } else { open(&args.file)? };
     let reading = test_run::read(&mut *log, exit, args.framework.as_deref())
         .with_context(|| format!("failed to read the log {}", args.file.display()))?;
     let text = match args.format {
@@ -80,6 +79,30 @@ pub fn run(args: ReadArgs) -> anyhow::Result<u8> {
         }
         _ => Ok(0),
     }
+}
+
+/// A log that is a file.
+fn open(path: &Path) -> anyhow::Result<Box<dyn Read>> {
+    let shown = path.display();
+    let fails = |error: std::io::Error| {
+        Failure::usage(format!(
+            "failed to open the log {shown}: {error}\n  → Fix: name an existing file, or - for standard input"
+        ))
+    };
+    let mut file = File::open(path).map_err(fails)?;
+    if file.metadata().map_err(fails)?.is_dir() {
+        return Err(Failure::usage(format!(
+            "{shown} is a folder\n  → Fix: name one log in it, or - for standard input"
+        )));
+    }
+    let mut head = Vec::new();
+    Read::by_ref(&mut file).take(GZIP.len() as u64).read_to_end(&mut head).map_err(fails)?;
+    if head == GZIP {
+        return Err(Failure::usage(format!(
+            "the log {shown} is compressed\n  → Fix: gzip -dc {shown} | upshift read -"
+        )));
+    }
+    Ok(Box::new(Cursor::new(head).chain(file)))
 }
 
 /// The report as JSON: the shape of DESIGN §2.1, numbers null where the log gives none, `problems` (trouble outside tests)
@@ -148,6 +171,9 @@ pub fn render_text(reading: &Reading) -> String {
     if failing.len() > MOST_SHOWN {
         text.push_str(&format!("\n… and {} more failing tests\n", failing.len() - MOST_SHOWN));
     }
+    if report.kind == RunKind::Unreadable && report.tests.is_empty() {
+        text.push_str(if closing.is_empty() { EMPTY } else { NOTHING_FOUND });
+    }
     if report.status == RunStatus::Passed && !closing.is_empty() {
         text.push_str("\nthe log ends:\n");
         push_message(&mut text, closing);
@@ -210,6 +236,28 @@ mod tests {
         let reading = test_run::read(&mut log.as_bytes(), Some(Exit::Code { code: 0 }), None).unwrap();
         let text = render_text(&reading);
         assert!(text.ends_with("the log ends:\n    tests/a.py ..   [100%]\n    == 2 passed in 0.02s ==\n"), "{text}");
+    }
+
+    #[test]
+    fn a_log_without_a_result_is_said_to_be_one() {
+        let said = |log: &str| render_text(&test_run::read(&mut log.as_bytes(), None, None).unwrap());
+        assert!(said("").contains("The log is empty."), "{}", said(""));
+        assert!(said("hello\n").contains("Nothing in the log is a test's result"), "{}", said("hello\n"));
+        assert!(!render_text(&reading()).contains("→ Fix"));
+    }
+
+    #[test]
+    fn a_folder_and_a_compressed_log_are_told_from_logs() {
+        let folder = tempfile::tempdir().unwrap();
+        let said = |path: &Path| open(path).err().map(|error| error.to_string()).unwrap_or_default();
+        assert!(said(folder.path()).contains("is a folder"));
+        let log = folder.path().join("log.gz");
+        std::fs::write(&log, [0x1f, 0x8b, 8, 0]).unwrap();
+        assert!(said(&log).contains("gzip -dc"));
+        std::fs::write(&log, "x").unwrap();
+        let mut text = String::new();
+        open(&log).unwrap().read_to_string(&mut text).unwrap();
+        assert_eq!(text, "x");
     }
 
     #[test]
