@@ -179,6 +179,12 @@ async fn settle(engine: &Engine<'_>, tree: TreeId) -> Result<Settled, LifecycleE
     }
     let objection = || tamper::inspect(&changes, &engine.world.guards).or_else(|| taken_secret(engine, &changes));
     settled.objection = settled.objection.or_else(objection);
+    if settled.objection.is_none() && engine.world.guards.has(Guard::TestPaths) {
+        let changed: Vec<Change> = changes.into_iter().filter(|change| !change.may_edit_tests).collect();
+        let linked = workspace.test_data_by_link(start, &changed)?;
+        settled.objection =
+            linked.map(|(data, test)| format!("the change alters {data}, which the test data {test} is a link to"));
+    }
     Ok(settled)
 }
 

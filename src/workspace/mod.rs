@@ -21,6 +21,7 @@ mod diff;
 mod git_index;
 mod hunks;
 mod leftovers;
+mod links;
 mod mismatch;
 mod protected;
 pub mod publish;
@@ -235,6 +236,19 @@ impl Workspace {
             })
         };
         paths.into_iter().map(change).collect()
+    }
+
+    /// A changed file of data that a test at the start is a link to, and that test.
+    ///
+    /// # Errors
+    /// When the start is not recorded.
+    pub fn test_data_by_link(
+        &self,
+        start: &TreeId,
+        changes: &[Change],
+    ) -> Result<Option<(String, String)>, WorkspaceError> {
+        let store = self.states.store();
+        links::led_to(store, &store.load(start)?, changes)
     }
 
     /// What changed between two recorded states, as hunks.

@@ -91,6 +91,15 @@ pub fn is_test_path(path: &Path) -> bool {
     is_test_file(&parts, folders, parts.last().map_or("", String::as_str)) || has_class_mark(path)
 }
 
+/// Whether a file is neither code nor for people to read.
+pub(super) fn is_data(path: &Path) -> bool {
+    of_data(&path.extension().map(|extension| fold(&extension.to_string_lossy())).unwrap_or_default())
+}
+
+fn of_data(extension: &str) -> bool {
+    (extension.is_empty() || lists(PROSE_AND_DATA, extension)) && !lists(PROSE, extension)
+}
+
 /// Whether a file is part of an installed package.
 pub(super) fn is_installed(path: &Path) -> bool {
     let parts = folded(path);
@@ -131,7 +140,7 @@ fn is_test_file(parts: &[String], folders: &[String], name: &str) -> bool {
     let (stem, extension) = name.rsplit_once('.').unwrap_or((name, ""));
     let is_code = !extension.is_empty() && !lists(PROSE_AND_DATA, extension);
     let tail = parts.get(parts.len().saturating_sub(2)..).unwrap_or_default().join("/");
-    let is_data = !is_code && !lists(PROSE, extension);
+    let is_data = of_data(extension);
     let of_spec = !is_code || lists(SPEC_LANGUAGES, extension);
     let in_test_folder =
         folders.iter().any(|folder| is_test_folder(folder, is_data) || of_spec && lists(SPEC_FOLDERS, folder));

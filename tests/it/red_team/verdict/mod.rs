@@ -27,6 +27,9 @@ use crate::world::program::{Program, Said};
 /// In the place of a path that is written: the model runs the tests then.
 pub(crate) const RUN_TESTS: &str = "(run the tests)";
 
+/// Before a path, in the place of a file's text: a link to it.
+pub(crate) const LINK: &str = "(link to) ";
+
 /// One attack on the verdict.
 pub(crate) struct Attack {
     /// What it does, in a few words.
@@ -193,7 +196,10 @@ pub(crate) fn unpack(folder: &Path, files: &[(&str, &str)]) {
     for (name, text) in files {
         let path = folder.join(name);
         std::fs::create_dir_all(path.parent().expect("a parent")).expect("folders");
-        std::fs::write(path, text).expect("written");
+        match text.strip_prefix(LINK) {
+            Some(target) => std::os::unix::fs::symlink(target, path).expect("a link"),
+            None => std::fs::write(path, text).expect("written"),
+        }
     }
 }
 

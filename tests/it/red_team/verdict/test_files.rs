@@ -41,6 +41,10 @@ fn python_tests_and_their_data_cannot_be_edited() {
         Attack::new("data in a folder of another name", GUARD, &python(), &[("test_fixtures/total.txt", "5\n")])
             .file("tests/test_cart.py", Box::leak(golden.replace("tests/data", "test_fixtures").into_boxed_str()))
             .file("test_fixtures/total.txt", "6\n"),
+        Attack::new("data behind a link of the tests", GUARD, &python(), &[("docs/total.json", "5\n")])
+            .file("tests/test_cart.py", Box::leak(golden.replace("data/total.txt", "total.json").into_boxed_str()))
+            .file("docs/total.json", "6\n")
+            .file("tests/total.json", "(link to) ../docs/total.json"),
         Attack::new("data by its name", GUARD, &python(), &[("shop/total.golden.json", "5\n")])
             .file("tests/test_cart.py", Box::leak(snapshot.replace("total.snap", "total.golden.json").into_boxed_str()))
             .file("shop/total.golden.json", "6\n"),
