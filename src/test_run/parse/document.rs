@@ -71,6 +71,8 @@ pub(super) struct JsonDocument {
     levels: Vec<Level>,
     /// A value is being left out.
     skips: bool,
+    /// The document that ended last had too many members of its own.
+    cut: bool,
 }
 
 /// An object that is taken apart.
@@ -114,12 +116,18 @@ impl JsonDocument {
             named: None,
             levels: Vec::new(),
             skips: false,
+            cut: false,
         }
     }
 
     /// Whether a document is being read: its lines are nobody else's.
     pub(super) const fn is_open(&self) -> bool {
         self.open
+    }
+
+    /// Whether the document that ended last, whose last part was handed on, had more members beside its lists than are kept.
+    pub(super) const fn is_cut(&self) -> bool {
+        self.cut
     }
 
     /// Takes a line; says whether it belongs to a document, whose parts are handed on as they end.
@@ -303,11 +311,14 @@ impl JsonDocument {
         let depth = self.depth;
         if let Some(level) = self.levels.last_mut().filter(|level| level.list.is_some() && level.depth + 1 == depth) {
             level.list = None;
-        } else if let Some(level) = self.levels.pop_if(|level| level.depth == depth)
-            && let Some(outer) = self.levels.last_mut()
-        {
-            outer.torn |= level.lost;
-            outer.done = true;
+        } else if let Some(level) = self.levels.pop_if(|level| level.depth == depth) {
+            match self.levels.last_mut() {
+                Some(outer) => {
+                    outer.torn |= level.lost;
+                    outer.done = true;
+                }
+                None => self.cut = level.full,
+            }
         }
         self.depth -= 1;
         self.braces >>= 1;

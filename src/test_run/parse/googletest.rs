@@ -217,7 +217,8 @@ impl Reader {
     fn json(&mut self, line: &str) -> bool {
         let (read, report, budget) = (&mut self.read, &mut self.report, &self.budget);
         let left_out = &mut self.left_out;
-        self.document.line(line, &mut |part| match part {
+        let mut is_report = false;
+        let taken = self.document.line(line, &mut |part| match part {
             Part::Begin => {
                 if !read.is_empty() {
                     *read = Cases::new(budget);
@@ -237,9 +238,14 @@ impl Reader {
                     && let Ok(numbers) = serde_json::from_str(text)
                 {
                     *report = Some((std::mem::replace(read, Cases::new(budget)), numbers));
+                    is_report = true;
                 }
             }
-        })
+        });
+        if is_report {
+            left_out.report(&self.document);
+        }
+        taken
     }
 
     pub(super) fn finish(mut self, _exit: Option<Exit>) -> Option<Findings> {

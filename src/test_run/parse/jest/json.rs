@@ -91,7 +91,8 @@ impl Json {
     /// Takes a line; says whether it belongs to a document.
     pub(super) fn line(&mut self, line: &str) -> bool {
         let (read, report, budget) = (&mut self.read, &mut self.report, &self.budget);
-        self.document.line(line, &mut |part| match part {
+        let mut is_report = false;
+        let taken = self.document.line(line, &mut |part| match part {
             Part::Begin => {
                 if !read.cases.is_empty() || read.errors > 0 {
                     *read = Read::new(budget);
@@ -102,9 +103,14 @@ impl Json {
             Part::Whole(text) => {
                 if let Ok(numbers) = serde_json::from_str(text) {
                     *report = Some((std::mem::replace(read, Read::new(budget)), numbers));
+                    is_report = true;
                 }
             }
-        })
+        });
+        if is_report && let Some((read, _)) = report {
+            read.left_out.report(&self.document);
+        }
+        taken
     }
 
     pub(super) const fn is_open(&self) -> bool {

@@ -65,7 +65,8 @@ impl Json {
     pub(super) fn line(&mut self, line: &str, cases: &mut Cases) -> bool {
         let (read, budget) = (&mut self.read, &self.budget);
         let (seen, stats, left_out) = (&mut self.seen, &mut self.stats, &mut self.left_out);
-        self.document.line(line, &mut |part| match part {
+        let mut is_report = false;
+        let taken = self.document.line(line, &mut |part| match part {
             Part::Begin => {
                 if !read.is_empty() {
                     *read = Cases::new(budget);
@@ -86,10 +87,15 @@ impl Json {
             Part::Whole(text) => {
                 let Ok(report) = serde_json::from_str::<Report>(text) else { return };
                 *seen = true;
+                is_report = true;
                 *stats = Some(report.stats);
                 cases.absorb(std::mem::replace(read, Cases::new(budget)));
             }
-        })
+        });
+        if is_report {
+            left_out.report(&self.document);
+        }
+        taken
     }
 
     pub(super) const fn is_open(&self) -> bool {

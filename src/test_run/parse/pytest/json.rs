@@ -116,7 +116,11 @@ impl Json {
                 *found = Some(read.ended(&report, cases));
             }
         });
-        taken && !is_other
+        let is_mine = taken && !is_other;
+        if is_mine && let Some(found) = found {
+            found.left_out.report(&self.document);
+        }
+        is_mine
     }
 
     /// Whether a document is being collected.

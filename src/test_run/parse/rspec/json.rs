@@ -76,7 +76,8 @@ impl Json {
     pub(super) fn line(&mut self, line: &str) -> bool {
         let (read, report, budget) = (&mut self.read, &mut self.report, &self.budget);
         let left_out = &mut self.left_out;
-        self.document.line(line, &mut |part| match part {
+        let mut is_report = false;
+        let taken = self.document.line(line, &mut |part| match part {
             Part::Begin => {
                 if !read.is_empty() {
                     *read = Cases::new(budget);
@@ -91,9 +92,14 @@ impl Json {
             Part::Whole(text) => {
                 if let Ok(found) = serde_json::from_str(text) {
                     *report = Some((std::mem::replace(read, Cases::new(budget)), found));
+                    is_report = true;
                 }
             }
-        })
+        });
+        if is_report {
+            left_out.report(&self.document);
+        }
+        taken
     }
 
     pub(super) const fn is_found(&self) -> bool {
