@@ -10,7 +10,7 @@ pub(super) const CI_FILES: &str = ".gitlab-ci.yml .gitlab-ci.yaml jenkinsfile .t
 /// without the marks between their words (`test-data` and `__test_data__` are `testdata`).
 pub(super) const TEST_FOLDERS: &str = "test tests e2e e2etest e2etests cypress golden goldens goldenfile goldenfiles goldendata androidtest \
     testdata testcase testcases testfixture testfixtures testresource testresources testutil testutils testhelper testhelpers testsupport \
-    testsuite testsuites testinput testinputs testoutput testoutputs testfile testfiles testassets unittest unittests integrationtest \
+    testkit testharness testlib testlibs testsuite testsuites testinput testinputs testoutput testoutputs testfile testfiles testassets unittest unittests integrationtest \
     integrationtests functionaltest functionaltests acceptancetests regressiontests smoketests expectedoutput expectedoutputs \
     expectedresults referenceoutput referenceoutputs";
 /// Folders that hold tests in [`SPEC_LANGUAGES`], with their data.
