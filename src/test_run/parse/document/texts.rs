@@ -148,3 +148,19 @@ pub(super) fn plain_length(bytes: &[u8]) -> usize {
     let rest = bytes.get(at..).unwrap_or_default();
     at + memchr::memchr2(b'"', b'\\', rest).unwrap_or(rest.len())
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::plain_length;
+
+    proptest! {
+        #[test]
+        fn eight_bytes_at_a_time_are_looked_at_as_each_would_be(text in "[\"\\\\!#\\[\\]a\u{80}\u{ff}é]{0,80}") {
+            let bytes = text.as_bytes();
+            let expected = bytes.iter().take_while(|byte| !matches!(byte, b'"' | b'\\')).count();
+            prop_assert_eq!(plain_length(bytes), expected);
+        }
+    }
+}
