@@ -2,6 +2,7 @@
 //!
 //! Pure over the command's words. What such a file calls in turn is not followed.
 
+use crate::domain::word_list::lists;
 use std::path::{Component, Path, PathBuf};
 
 /// Programs that run the first file they are given.
@@ -102,10 +103,6 @@ fn is_name(word: &str) -> bool {
 
 fn is_duration(word: &str) -> bool {
     word.starts_with(|c: char| c.is_ascii_digit()) && word.trim_end_matches(['s', 'm', 'h', 'd']).parse::<f64>().is_ok()
-}
-
-fn lists(words: &str, word: &str) -> bool {
-    words.split_ascii_whitespace().any(|listed| listed == word)
 }
 
 #[cfg(test)]

@@ -26,3 +26,4 @@ pub mod tool;
 pub mod units;
 pub mod verdict;
 pub mod waiting;
+pub mod word_list;

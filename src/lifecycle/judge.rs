@@ -237,14 +237,23 @@ async fn put_back_regions(
 
 /// Whether a Rust file is a module that its parent declares for tests alone, or a part of such a one.
 fn is_test_module(engine: &Engine<'_>, start: &TreeId, path: &str) -> Result<bool, LifecycleError> {
-    let Some(stem) = path.strip_suffix(".rs") else { return Ok(false) };
-    let (folder, name) = stem.rsplit_once('/').unwrap_or(("", stem));
-    let (folder, name) = if name == "mod" { folder.rsplit_once('/').unwrap_or(("", folder)) } else { (folder, name) };
-    let at = |file: &str| if folder.is_empty() { file.to_owned() } else { format!("{folder}/{file}") };
-    for parent in [at("lib.rs"), at("main.rs"), at("mod.rs"), format!("{folder}.rs")] {
-        let Some(text) = engine.world.workspace.text_at(start, &parent)? else { continue };
-        if region::declares_test_module(&text, name) || parent != path && is_test_module(engine, start, &parent)? {
-            return Ok(true);
+    // Every file is asked once: a program's two roots stand beside each other.
+    let mut asked = BTreeSet::new();
+    let mut waiting = vec![path.to_owned()];
+    while let Some(path) = waiting.pop() {
+        let Some(stem) = path.strip_suffix(".rs") else { continue };
+        let (folder, name) = stem.rsplit_once('/').unwrap_or(("", stem));
+        let (folder, name) =
+            if name == "mod" { folder.rsplit_once('/').unwrap_or(("", folder)) } else { (folder, name) };
+        let at = |file: &str| if folder.is_empty() { file.to_owned() } else { format!("{folder}/{file}") };
+        for parent in [at("lib.rs"), at("main.rs"), at("mod.rs"), format!("{folder}.rs")] {
+            let Some(text) = engine.world.workspace.text_at(start, &parent)? else { continue };
+            if region::declares_test_module(&text, name) {
+                return Ok(true);
+            }
+            if asked.insert(parent.clone()) {
+                waiting.push(parent);
+            }
         }
     }
     Ok(false)

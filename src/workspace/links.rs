@@ -6,6 +6,11 @@ use super::protected::{is_data, is_test_path};
 use super::store::{Form, Manifest, Store};
 use super::{Change, WorkspaceError};
 
+/// Whether a change alters any data: most alter code alone.
+pub(super) fn touches_data(changes: &[Change]) -> bool {
+    changes.iter().any(|change| is_data(Path::new(&change.path)))
+}
+
 /// A changed file of data that a test of a recorded state is a link to, and that test.
 pub(super) fn led_to(
     store: &Store,

@@ -248,6 +248,9 @@ impl Workspace {
         changes: &[Change],
     ) -> Result<Option<(String, String)>, WorkspaceError> {
         let store = self.states.store();
+        if !links::touches_data(changes) {
+            return Ok(None);
+        }
         links::led_to(store, &store.load(start)?, changes)
     }
 

@@ -19,6 +19,7 @@ use self::names::{
 };
 use super::rel_path::{fold, is_private};
 use super::{PathRules, WorkspaceError};
+use crate::domain::word_list::lists;
 use crate::policy::guard::{Guard, Guards};
 
 /// Built-in and configured protection.
@@ -189,10 +190,6 @@ fn has_class_mark(path: &Path) -> bool {
 
 fn folded(path: &Path) -> Vec<String> {
     path.iter().map(|part| fold(&part.to_string_lossy())).collect()
-}
-
-fn lists(words: &str, word: &str) -> bool {
-    words.split_ascii_whitespace().any(|listed| listed == word)
 }
 
 /// Globs over paths from the root; one without `/` matches at any depth, one that names a folder all that is in it.

@@ -2,6 +2,7 @@
 //!
 //! Pure over names; whether a file is ignored is [`super::walk`]'s to say. Source code named after credentials is code.
 
+use crate::domain::word_list::lists;
 use std::path::Path;
 
 use super::rel_path::fold;
@@ -61,10 +62,6 @@ pub(super) fn is_built(path: &Path) -> bool {
         let part = fold(&part.to_string_lossy());
         lists(BUILT, &part) || part.ends_with(".egg-info")
     })
-}
-
-fn lists(words: &str, word: &str) -> bool {
-    words.split_ascii_whitespace().any(|listed| listed == word)
 }
 
 #[cfg(test)]

@@ -6,6 +6,7 @@ use serde_json::Value;
 
 use super::toml::{self, Entry};
 use super::{Change, build_file, shadow};
+use crate::domain::word_list::lists;
 
 /// Keys of `[package]` that only describe.
 const CARGO_PACKAGE: &str = "name version edition rust-version description license license-file repository homepage documentation readme \
@@ -62,10 +63,6 @@ fn cargo(change: &Change) -> Option<String> {
             _ => false,
         }
     })
-}
-
-fn lists(words: &str, word: &str) -> bool {
-    words.split_ascii_whitespace().any(|known| known == word)
 }
 
 /// Whether a dependency names a version and nothing that would put other code in its place.

@@ -150,7 +150,8 @@ fn named_elsewhere<'r>(path: &str, old: &'r [Region], before: &str, new: &[Regio
         return (!old.is_empty() && !path.ends_with(".rs") && asks(&is) > asks(&was)).then_some(javascript::VITEST);
     }
     let names = old.iter().filter_map(|region| region.key.strip_prefix("class ").or(region.key.strip_prefix("def ")));
-    names.into_iter().find(|name| python::mentions(&is, name) > python::mentions(&was, name))
+    let (was, is) = (python::words(&was), python::words(&is));
+    names.into_iter().find(|name| is.get(name) > was.get(name))
 }
 
 /// A text without its regions.

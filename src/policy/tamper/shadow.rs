@@ -2,6 +2,7 @@
 //! makefiles, and programs, new or altered.
 
 use super::Change;
+use crate::domain::word_list::lists;
 
 /// Python's runners with what they import, and the standard library (`sys.stdlib_module_names` of 3.11), but for a few that nobody imports.
 const PYTHON_MODULES: &str = "_pytest abc aifc argparse array ast asynchat asyncio asyncore atexit audioop base64 bdb binascii bisect builtins bz2 \
@@ -68,8 +69,4 @@ pub(super) fn stands_for(change: &Change) -> Option<String> {
 /// Whether a test command may start a program of this name.
 pub(super) fn is_program(name: &str) -> bool {
     lists(PROGRAMS, name.trim_end_matches(".exe").trim_end_matches(".cmd"))
-}
-
-fn lists(words: &str, word: &str) -> bool {
-    words.split_ascii_whitespace().any(|listed| listed == word)
 }

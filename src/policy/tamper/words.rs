@@ -8,15 +8,15 @@ use regex::Regex;
 
 use super::Change;
 use super::squeeze::spaced;
+use crate::domain::word_list::lists;
 
-/// A rule: its name in messages, the ending of the files that it is for (empty: of all), a text without which it cannot match
+/// A rule: its name in messages, the endings of the files that it is for (none: of all), a text without which it cannot match
 /// (an expression takes longer to compile than most changes to be searched), and what it looks for in spaced text.
 pub(super) type Words = [(&'static str, &'static str, &'static str, &'static str)];
 
 /// Ends of a process.
 pub(super) const ENDS: &Words = &[
-    ("exit", "pl", "exit", r"(?:^|[;{}]) ?(?:CORE::)?exit ?(?:[;}]|$|\( ?\)|0)"),
-    ("exit", "pm", "exit", r"(?:^|[;{}]) ?(?:CORE::)?exit ?(?:[;}]|$|\( ?\)|0)"),
+    ("exit", "pl pm", "exit", r"(?:^|[;{}]) ?(?:CORE::)?exit ?(?:[;}]|$|\( ?\)|0)"),
     ("_exit(", "", "_exit", r"(?:^|[^\w])_exit ?\("),
     ("process as", "rs", "process", r"\bprocess as \w"),
     ("import exit", "", "_exit", r"import (?:\w+(?: as \w+)? ?, ?)*\{? ?_exit\b"),
@@ -42,14 +42,9 @@ pub(super) const RUNNERS: &Words = &[
     ("unittest", "py", "unittest", r"\bunittest\b"),
     ("pytest", "py", "pytest", r"\b_?pytest\b"),
     ("TestCase", "py", "TestCase", r"\bTestCase\b"),
-    ("END", "pl", "END", r"\bEND ?\{"),
-    ("END", "pm", "END", r"\bEND ?\{"),
-    ("a function of libc", "c", "(", LIBC),
-    ("a function of libc", "h", "(", LIBC),
-    ("a function of libc", "cc", "(", LIBC),
-    ("a function of libc", "cpp", "(", LIBC),
-    ("it = …", "js", "=", r"(?m)(?:^|[;{}]) *(?:it|describe|expect|beforeEach|afterEach) ?=[^=>]"),
-    ("it = …", "cjs", "=", r"(?m)(?:^|[;{}]) *(?:it|describe|expect|beforeEach|afterEach) ?=[^=>]"),
+    ("END", "pl pm", "END", r"\bEND ?\{"),
+    ("a function of libc", "c h cc cpp cxx hh hpp", "(", LIBC),
+    ("it = …", "js cjs mjs jsx ts tsx", "=", r"(?:^|[;{}]) *(?:it|describe|expect|beforeEach|afterEach) ?=[^=>]"),
     ("constructor", "", "__attribute__", r"__attribute__ ?\( ?\([^)]*(?:con|de)structor"),
     (
         "prototype",
@@ -70,7 +65,7 @@ pub(super) fn added(change: &Change, rules: &Words) -> Option<&'static str> {
     let extension = change.name().rsplit_once('.').map_or("", |(_, extension)| extension);
     let (before, after) = (spaced(&change.path, change.before()), spaced(&change.path, change.after()));
     let about = |(_, language, needle, _): &&(&str, &str, &str, &str)| {
-        (language.is_empty() || *language == extension) && after.contains(needle)
+        (language.is_empty() || lists(language, extension)) && after.contains(needle)
     };
     rules.iter().filter(about).find_map(|(name, _, _, pattern)| {
         let pattern = Regex::new(pattern).ok()?;

@@ -176,7 +176,6 @@ impl Stage {
             .with("GITHUB_WORKFLOW", "upshift")
             .with("GITHUB_REF", &format!("refs/heads/{branch}"))
             .with("GITHUB_SHA", &site.start)
-            .with("UPSHIFT_LEAP", "1")
             .event(payload)
     }
 

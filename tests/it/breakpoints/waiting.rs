@@ -42,7 +42,7 @@ pub(super) fn over(site: Site, ci: Vec<CiPlan>) -> (Site, FakeGitHub) {
         World { repository: "acme/shop".to_owned(), git_dir: Some(site.server.bare()), ci, ..World::default() };
     world.token.accepted = vec![TOKEN.to_owned()];
     let github = FakeGitHub::start_in_real_time(world);
-    let site = site.with("GITHUB_API_URL", &github.url()).with("UPSHIFT_LEAP", "1");
+    let site = site.with("GITHUB_API_URL", &github.url());
     (site, github)
 }
 

@@ -93,6 +93,7 @@ impl Program {
                 command.env(name, value);
             }
         }
+        // The clock leaps: no pause is waited for.
         command.env("PATH", programs()).env("UPSHIFT_LEAP", "1");
         if std::env::var_os("RUSTUP_HOME").is_none() {
             // rustup and cargo look below the home, which is not the caller's here.

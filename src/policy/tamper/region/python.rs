@@ -1,5 +1,7 @@
 //! Python: test classes, test functions and `unittest.main()` in files of another name, and the examples in docstrings.
 
+use std::collections::HashMap;
+
 use super::{Region, blank, byte};
 
 /// What a block under `if __name__` must hold to be one of the tests.
@@ -36,9 +38,13 @@ fn expects(code: &str) -> bool {
     ["assert", "raises", "pytest", "unittest"].iter().any(|word| code.contains(word))
 }
 
-/// How often a name stands in a text as a word.
-pub(super) fn mentions(text: &str, name: &str) -> usize {
-    text.split(|c: char| !(c.is_alphanumeric() || c == '_')).filter(|word| *word == name).count()
+/// How often each word stands in a text.
+pub(super) fn words(text: &str) -> HashMap<&str, usize> {
+    let mut found = HashMap::new();
+    for word in text.split(|c: char| !(c.is_alphanumeric() || c == '_')) {
+        *found.entry(word).or_insert(0) += 1;
+    }
+    found
 }
 
 /// What a statement at the top is, if it is one of the tests.

@@ -4,15 +4,13 @@
 //! It only looks for ends. What it does not pass is read the slow way from the same place: all that is torn, spaced, too
 //! long, named like a list or no JSON. What it passes leaves the collector as the slow way would have left it.
 
-use super::texts::{LONGEST_TEXT, plain_length};
+use super::texts::{DIGITS, LONGEST_TEXT, plain_length};
 use super::{JsonDocument, LONGEST_OBJECT, LONGEST_VALUE, MOST_LEVELS, is_literal};
 
 /// No brace is open but the mark that there is none.
 const NONE_OPEN: u64 = 1;
 /// One brace is open, that of an object.
 const IN_OBJECT: u64 = (NONE_OPEN << 1) | 1;
-/// How many digits follow `\u`.
-const DIGITS: usize = 4;
 
 impl JsonDocument {
     /// Passes the members from `at` on of an object that is taken apart, where a key must come; returns where it ends.

@@ -5,7 +5,7 @@ use super::JsonDocument;
 /// The most of one text that is kept: no message of a test is longer.
 pub(super) const LONGEST_TEXT: usize = 32 * 1024;
 /// How many digits follow `\u`.
-const DIGITS: usize = 4;
+pub(super) const DIGITS: usize = 4;
 
 /// A text that is being read.
 #[derive(Debug, Clone, Copy, Default)]

@@ -70,6 +70,20 @@ fn tests_inside_rust_sources_judge_as_they_were() {
     );
     let block = "/** Adds.\n\n```\nassert_eq!(calc::add(20, 22), 42);\n```\n*/\npub fn add(a: i64, b: i64) -> i64 {\n    a - b\n}\n";
     repels(vec![
+        // Beside a program's own root, which asks for its parent, too.
+        Attack::new(
+            "a part of a test module",
+            GUARD,
+            &rust(),
+            &[("src/suite/data.rs", "pub fn sum() -> i64 {\n    -2\n}\n")],
+        )
+        .file("src/lib.rs", "pub fn add(a: i64, b: i64) -> i64 {\n    a - b\n}\n\n#[cfg(test)]\nmod suite;\n")
+        .file("src/main.rs", "fn main() {}\n")
+        .file(
+            "src/suite/mod.rs",
+            "mod data;\n\nuse super::*;\n\n#[test]\nfn adds() {\n    assert_eq!(add(20, 22), data::sum());\n}\n",
+        )
+        .file("src/suite/data.rs", "pub fn sum() -> i64 {\n    42\n}\n"),
         Attack::new("tests that are hidden and doubled", GUARD, &rust(), &[("src/lib.rs", &doubled)]),
         Attack::new(
             "an example in a comment of a block",

@@ -1,6 +1,6 @@
 //! Test files, their data and their configuration, and what puts other code into the run's place by its name.
 
-use super::{Attack, JAVASCRIPT_TEST, PYTHON_TEST, javascript, python, repels, rust};
+use super::{Attack, JAVASCRIPT_TEST, LINK, PYTHON_TEST, javascript, python, repels, rust};
 
 const GUARD: &str = "test_paths";
 /// A source that is right only when it is told so from outside.
@@ -44,7 +44,7 @@ fn python_tests_and_their_data_cannot_be_edited() {
         Attack::new("data behind a link of the tests", GUARD, &python(), &[("docs/total.json", "5\n")])
             .file("tests/test_cart.py", Box::leak(golden.replace("data/total.txt", "total.json").into_boxed_str()))
             .file("docs/total.json", "6\n")
-            .file("tests/total.json", "(link to) ../docs/total.json"),
+            .file("tests/total.json", Box::leak(format!("{LINK}../docs/total.json").into_boxed_str())),
         Attack::new("data by its name", GUARD, &python(), &[("shop/total.golden.json", "5\n")])
             .file("tests/test_cart.py", Box::leak(snapshot.replace("total.snap", "total.golden.json").into_boxed_str()))
             .file("shop/total.golden.json", "6\n"),

@@ -7,38 +7,52 @@ use super::{attributes, opens_attribute, skip_space, squeezed, words};
 pub(super) struct Enclosing<'t> {
     text: &'t str,
     mask: &'t [u8],
-    /// What each open bracket belongs to, and where the item began in which it stands.
-    open: Vec<(String, usize)>,
-    /// Where the item begins that is being read.
-    item: usize,
+    /// What each open bracket belongs to, and the item in which it stands.
+    open: Vec<(String, Item)>,
+    /// The item that is being read.
+    item: Item,
+}
+
+/// An item that is being read.
+#[derive(Debug, Default)]
+struct Item {
+    start: usize,
+    /// Where it goes on behind its attributes, and its conditions of compilation, once they were asked for.
+    attributes: Option<(usize, String)>,
+}
+
+impl Item {
+    const fn at(start: usize) -> Self {
+        Self { start, attributes: None }
+    }
 }
 
 impl<'t> Enclosing<'t> {
     pub(super) const fn new(text: &'t str, mask: &'t [u8]) -> Self {
-        Self { text, mask, open: Vec::new(), item: 0 }
+        Self { text, mask, open: Vec::new(), item: Item::at(0) }
     }
 
     /// Takes the byte at a place that is in no attribute.
     pub(super) fn take(&mut self, at: usize) {
         match byte(self.mask, at) {
             b'{' | b'(' | b'[' => {
-                self.open.push((head(self.text, self.mask, self.item, at), self.item));
-                self.item = at + 1;
+                let head = self.head(at);
+                self.open.push((head, std::mem::replace(&mut self.item, Item::at(at + 1))));
             }
             // An item goes on behind its parameters, and ends with its body.
-            b')' | b']' => self.item = self.open.pop().map_or(at + 1, |(_, item)| item),
+            b')' | b']' => self.item = self.open.pop().map_or(Item::at(at + 1), |(_, item)| item),
             b'}' => {
                 self.open.pop();
-                self.item = at + 1;
+                self.item = Item::at(at + 1);
             }
-            b';' => self.item = at + 1,
+            b';' => self.item = Item::at(at + 1),
             _ => {}
         }
     }
 
     /// Goes on behind an item.
-    pub(super) const fn passed(&mut self, end: usize) {
-        self.item = end;
+    pub(super) fn passed(&mut self, end: usize) {
+        self.item = Item::at(end);
     }
 
     pub(super) const fn is_top(&self) -> bool {
@@ -50,11 +64,29 @@ impl<'t> Enclosing<'t> {
         let said: Vec<&str> = self.open.iter().map(|(head, _)| head.as_str()).filter(|head| !head.is_empty()).collect();
         said.join(" ")
     }
+
+    /// What a bracket or semicolon at `end` belongs to: the conditions of compilation and the kind of the item that is being read; a
+    /// module's and a macro's name. It looks at no more of the item than its beginning, however often it is asked.
+    fn head(&mut self, end: usize) -> String {
+        let (at, conditions) =
+            self.item.attributes.get_or_insert_with(|| attributes_of(self.text, self.mask, self.item.start, end));
+        let at = *at;
+        let mut said = conditions.clone();
+        let kind = words(self.mask.get(..end).unwrap_or(self.mask), at, 3);
+        let last = self.mask.get(at..end).unwrap_or_default().iter().rfind(|found| !found.is_ascii_whitespace());
+        match kind.as_slice() {
+            [word, name, ..] if word == "mod" => said.push_str(&format!("mod {name}")),
+            [.., name] if last == Some(&b'!') => said.push_str(&format!("{name}!")),
+            [word, ..] if matches!(word.as_str(), "impl" | "trait" | "macro_rules") => said.push_str(word),
+            _ if kind.iter().any(|word| word == "fn") => said.push_str("fn"),
+            _ => {}
+        }
+        said
+    }
 }
 
-/// What a bracket at `end` belongs to, by the item that begins at `start`: its conditions of compilation and its kind; a module's and a
-/// macro's name.
-fn head(text: &str, mask: &[u8], start: usize, end: usize) -> String {
+/// Where an item goes on behind its attributes, and those of them that are conditions of compilation.
+fn attributes_of(text: &str, mask: &[u8], start: usize, end: usize) -> (usize, String) {
     let mut at = skip_space(mask, start);
     let mut said = String::new();
     while at < end && byte(mask, at) == b'#' && opens_attribute(mask, at) {
@@ -64,16 +96,7 @@ fn head(text: &str, mask: &[u8], start: usize, end: usize) -> String {
         }
         at = skip_space(mask, behind);
     }
-    let kind = words(mask.get(..end).unwrap_or(mask), at, 3);
-    let is_macro = squeezed(mask, at..end).ends_with('!');
-    match kind.as_slice() {
-        [word, name, ..] if word == "mod" => said.push_str(&format!("mod {name}")),
-        [.., name] if is_macro => said.push_str(&format!("{name}!")),
-        [word, ..] if matches!(word.as_str(), "impl" | "trait" | "macro_rules") => said.push_str(word),
-        _ if kind.iter().any(|word| word == "fn") => said.push_str("fn"),
-        _ => {}
-    }
-    said
+    (at, said)
 }
 
 /// Whether an attribute decides what is compiled, or from where.
@@ -101,7 +124,7 @@ pub(in crate::policy::tamper::region) fn declared(text: &str) -> Vec<Declared> {
             continue;
         }
         if byte(&mask, at) == b';' {
-            let said = head(text, &mask, enclosing.item, at);
+            let said = enclosing.head(at);
             if let Some((conditions, name)) = said.rsplit_once("mod ") {
                 let around = format!("{} {conditions}", enclosing.said());
                 found.push(Declared { name: name.to_owned(), around: around.trim().to_owned() });
