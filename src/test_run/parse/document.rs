@@ -384,7 +384,7 @@ impl JsonDocument {
         let (element, texts) = if let Some(offset) = start.checked_sub(self.text.len()) {
             let begins = self.from + offset;
             self.flush(line, begins);
-            (line.get(begins..at), found.and_then(|found| found.texts(line)))
+            (line.get(begins..at), found.and_then(|found| found.texts(line, (begins, at))))
         } else {
             self.flush(line, at);
             (self.text.get(start..), None)

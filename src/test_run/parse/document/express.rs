@@ -51,25 +51,32 @@ impl JsonDocument {
         }
         let plain = Plain::new(line, at, LONGEST_VALUE, self.lists);
         let is_object = plain.byte(at) == Some(b'{');
-        let passed = match self.wanted.filter(|_| is_object && !level.done) {
+        let passed = match self.wanted.filter(|_| is_object) {
             Some(names) => plain.object(at, names),
             None => plain.value(at).map(|end| (end, None)),
         };
         let Some((end, found)) = passed else { return at };
         level.done |= is_apart && is_object;
         self.named = None;
-        self.found = found.map(Found);
+        self.found = found.map(|texts| Found { element: (at, end), texts });
         end
     }
 }
 
-/// Where in a line the texts begin and end that were asked for.
+/// Where in a line an element begins and ends, and the texts in it that were asked for.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Found([(usize, usize); 2]);
+pub(super) struct Found {
+    element: (usize, usize),
+    texts: [(usize, usize); 2],
+}
 
 impl Found {
-    pub(super) fn texts(self, line: &str) -> Option<[&str; 2]> {
-        let [first, second] = self.0;
+    /// The texts, when the element is all that stands from the one place to the other.
+    pub(super) fn texts(self, line: &str, (begins, ends): (usize, usize)) -> Option<[&str; 2]> {
+        if self.element != (begins, ends) {
+            return None;
+        }
+        let [first, second] = self.texts;
         Some([line.get(first.0..first.1)?, line.get(second.0..second.1)?])
     }
 }

@@ -184,17 +184,47 @@ fn what_is_too_long_is_left_out_by_both_ways() {
     let length = member(0).len() + 1;
     let members = |count: usize| (0..count).map(member).collect::<Vec<_>>().join(",");
     let (value, object) = (LONGEST_VALUE / length, LONGEST_OBJECT / length);
-    for count in [value - 2, value + 2, object - 2, object + 2] {
+    let both_ways = |count: usize, shapes: &[&str]| {
         let many = members(count);
-        let lines = [
-            format!(
-                "{{\"tests\":[{{{many}}},{{\"cases\":[{{{many}}},[{{{many}}}]],{many}}},1],\"b\":{{{many}}},\"c\":2}}"
-            ),
-            format!("{{{many},\"tests\":[{{\"v\":{{{many}}},\"z\":1}},{{}}{{{many}}}],\"end\":[{{{many}}}]}}"),
-        ];
-        for line in lines {
-            is_equal(&[line]);
+        for shape in shapes {
+            is_equal(&[shape.replace('…', &many)]);
         }
+    };
+    for count in [value - 2, value + 2] {
+        both_ways(
+            count,
+            &[
+                r#"{"tests":[{…},{"cases":[{…},[{…}]],"d":1},1],"b":{…},"c":2}"#,
+                r#"{"tests":[{"v":{…},"z":1},{}{…}],"end":[{…}]}"#,
+            ],
+        );
+    }
+    for count in [object - 2, object + 2] {
+        both_ways(count, &[r#"{"tests":[{"cases":[1],…},1],"c":2}"#, r#"{…,"tests":[{},1],"end":3}"#]);
+    }
+}
+
+#[test]
+fn texts_are_handed_on_of_elements_that_are_nothing_more() {
+    let plain = r#"{"name":"a b","status":"passed"}"#;
+    let texts = |element: &str| {
+        let mut found = Vec::new();
+        JsonDocument::new(&["tests"]).with_texts(WANTED).line(
+            &format!("{{\"tests\":[{element}],\"b\":1}}"),
+            &mut |part| {
+                if let Part::Element(_, _, texts) = part {
+                    found.push(texts.is_some());
+                }
+            },
+        );
+        found
+    };
+    assert_eq!(texts(plain), [true]);
+    assert_eq!(texts(&format!("{plain},{{}},{plain}")), [true, false, true]);
+    for more in
+        [format!("{plain}x"), format!("1{plain}"), format!("{plain}{plain}"), format!("[{plain}]"), format!("{plain} ")]
+    {
+        assert!(!texts(&more).contains(&true), "{more}");
     }
 }
 
