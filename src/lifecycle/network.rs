@@ -8,30 +8,6 @@ use crate::domain::event::Event;
 use crate::process::confine::Reach;
 use crate::test_run::{self, TestRun};
 
-/// What tests print when they miss the network: resolvers, sockets, package managers.
-const MISSING_NETWORK: &[&str] = &[
-    "getaddrinfo",
-    "enotfound",
-    "eai_again",
-    "econnrefused",
-    "enetunreach",
-    "eafnosupport",
-    "connection refused",
-    "network is unreachable",
-    "network unreachable",
-    "no route to host",
-    "name resolution",
-    "could not resolve host",
-    "couldn't resolve host",
-    "name or service not known",
-    "no such host",
-    "unknownhostexception",
-    "address family not supported",
-    "failed to lookup address",
-    "--offline",
-    "offline mode",
-];
-
 /// Says at the beginning how children are kept, and what the machine could not give.
 pub(super) fn tell(engine: &mut Engine<'_>) {
     let children = &engine.world.children;
@@ -85,9 +61,5 @@ fn open(engine: &mut Engine<'_>) {
 }
 
 fn misses_network(run: &TestRun) -> bool {
-    if run.exit.is_success() {
-        return false;
-    }
-    let output = run.output.to_lowercase();
-    MISSING_NETWORK.iter().any(|sign| output.contains(sign))
+    !run.exit.is_success() && test_run::misses_network(&run.output)
 }

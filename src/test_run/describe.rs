@@ -6,6 +6,7 @@
 //! Invariant: reads only regular files inside `root`, never through a link that leads out of it.
 
 mod essence;
+mod same;
 mod source;
 #[cfg(test)]
 mod tests;
@@ -14,6 +15,7 @@ use std::collections::HashMap;
 use std::path::Path;
 
 use self::essence::Essence;
+use self::same::Group;
 use super::TestRun;
 use crate::domain::test_report::{Problem, RunKind, RunStatus, TestCase, TestReport};
 
@@ -39,6 +41,7 @@ pub(super) fn describe(run: &TestRun, root: &Path, budget: usize) -> String {
         // Cargo's last word adds nothing to the errors above it.
         problems.retain(|problem| !problem.message.starts_with("error: could not compile `"));
     }
+    let problems = same::grouped(&problems);
     let causes = causes_of(&failing);
     let parts = problems.len().min(MOST_CAUSES) + causes.len().min(MOST_CAUSES);
     let names_budget = budget * NAMES_PERCENT / 100;
@@ -52,7 +55,8 @@ pub(super) fn describe(run: &TestRun, root: &Path, budget: usize) -> String {
         shown_problems += 1;
     }
     if shown_problems < problems.len() {
-        text.push(&format!("\n(and {} more problems)\n", problems.len() - shown_problems));
+        let left: usize = problems.iter().skip(shown_problems).map(Group::len).sum();
+        text.push(&format!("\n(and {left} more problems)\n"));
     }
     let mut named = 0;
     let mut unnamed: Vec<&str> = Vec::new();
@@ -216,11 +220,11 @@ fn cause_part(cause: &Cause<'_>, root: &Path, share: usize, names_budget: usize)
     format!("{title}{body}{around}")
 }
 
-fn problem_part(problem: &Problem, root: &Path, share: usize) -> String {
-    let essence = Essence::of_problem(problem);
+fn problem_part(problem: &Group<'_>, root: &Path, share: usize) -> String {
+    let essence = Essence::of_problem(problem.first);
     let body = essence.text(share);
     let around = source::around(root, &essence.places(), &body, share / 3);
-    format!("\n{body}{around}")
+    format!("\n{body}{around}{}", problem.elsewhere())
 }
 
 fn names_length(failing: &[&TestCase]) -> usize {

@@ -86,6 +86,12 @@ pub fn detect(root: &Path) -> Option<Detected> {
     detect::detect(root)
 }
 
+/// Which framework a given command runs, as far as its words or the repository's files say.
+#[must_use]
+pub fn framework_of(command: &str, root: &Path) -> Option<String> {
+    detect::framework_of(command, root)
+}
+
 /// Runs the tests and reads their output.
 ///
 /// # Errors
@@ -113,6 +119,12 @@ pub fn frameworks() -> &'static [&'static str] {
 /// Those of the reader.
 pub fn read(log: &mut dyn Read, exit: Option<Exit>, framework: Option<&str>) -> std::io::Result<Reading> {
     parse::read(log, exit, framework)
+}
+
+/// Whether a failing run's output says that the tests miss the network: resolvers, sockets, package managers.
+#[must_use]
+pub fn misses_network(output: &str) -> bool {
+    parse::misses_network(output)
 }
 
 /// What a model is shown of a red run: the failures that matter, in at most `budget` characters.

@@ -130,10 +130,10 @@ fn without_noise(message: &str) -> Vec<&str> {
             continue;
         }
         if is_foreign_frame(text) {
-            skip_code = text.starts_with("File \"");
+            skip_code = text.starts_with("File \"") || file_of_pytest_frame(text).is_some();
             continue;
         }
-        // Below a Python frame stands its source line.
+        // Below a frame of Python stands its source line.
         if skip_code && line.starts_with("    ") && !text.starts_with("File \"") {
             continue;
         }
@@ -147,7 +147,7 @@ fn without_noise(message: &str) -> Vec<&str> {
 }
 
 fn is_noise(text: &str) -> bool {
-    const STARTS: [&str; 9] = [
+    const STARTS: [&str; 10] = [
         "note: run with `RUST_BACKTRACE",
         "note: Some details are omitted",
         "stack backtrace:",
@@ -157,6 +157,8 @@ fn is_noise(text: &str) -> bool {
         "at async Promise.all",
         "To update snapshots",
         "[gw",
+        // The result file that upshift itself asked for.
+        "- generated xml file: ",
     ];
     STARTS.iter().any(|start| text.starts_with(start))
         || (text.len() > 2 && text.bytes().all(|byte| matches!(byte, b'_' | b' ' | b'^' | b'~' | b'-' | b'=')))
@@ -164,6 +166,9 @@ fn is_noise(text: &str) -> bool {
 
 /// A frame of a library or of the language.
 fn is_foreign_frame(text: &str) -> bool {
+    if let Some(file) = file_of_pytest_frame(text) {
+        return !place::is_own(file);
+    }
     let is_frame =
         text.starts_with("at ") || text.starts_with("File \"") || text.starts_with("❯ ") || is_numbered_frame(text);
     if !is_frame {
@@ -176,6 +181,13 @@ fn is_foreign_frame(text: &str) -> bool {
         Some((file, _)) => !place::is_own(&file),
         None => is_numbered_frame(text) || text.contains("node:") || text.contains("<anonymous>"),
     }
+}
+
+/// The file of `/usr/lib/python3/importlib/__init__.py:126: in import_module`, as pytest prints frames shortly.
+fn file_of_pytest_frame(text: &str) -> Option<&str> {
+    let (head, name) = text.split_once(": in ")?;
+    let (file, line) = head.rsplit_once(':')?;
+    (!line.is_empty() && line.bytes().all(|byte| byte.is_ascii_digit()) && !name.contains(' ')).then_some(file)
 }
 
 /// `  12: core::panicking::panic_fmt` of a Rust backtrace.

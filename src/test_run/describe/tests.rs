@@ -171,3 +171,57 @@ fn a_run_without_names_shows_the_end_of_its_output() {
     let text = describe(&run, Path::new("/nowhere"), 2_000);
     assert!(text.contains("something odd happened"), "{text}");
 }
+
+fn read(log: &str, code: i32) -> TestRun {
+    let exit = Exit::Code { code };
+    let report = crate::test_run::read(&mut log.as_bytes(), Some(exit), None).unwrap().report;
+    TestRun { exit, ..run_of(report) }
+}
+
+#[test]
+fn one_missing_import_of_twenty_files_is_told_once_without_frames_of_libraries() {
+    let library = "/usr/lib/python3.11/importlib/__init__.py:126: in import_module\n    return _bootstrap._gcd_import(name)\n\
+                   <frozen importlib._bootstrap>:690: in _load_unlocked\n    ???\n";
+    let mut log = "============================= test session starts ==============================\ncollected 0 items / 20 errors\n\n\
+                   ==================================== ERRORS ====================================\n"
+        .to_owned();
+    for at in 0..20 {
+        log.push_str(&format!(
+            "_________________________ ERROR collecting test_{at}.py __________________________\nImportError while importing test \
+             module '/w/test_{at}.py'.\nHint: make sure your test modules/packages have valid Python names.\nTraceback:\n{library}\
+             test_{at}.py:1: in <module>\n    import nosuchmod\nE   ModuleNotFoundError: No module named 'nosuchmod'\n"
+        ));
+    }
+    log.push_str("- generated xml file: /w/results-9f3c/results -\n=========================== short test summary info ============================\n");
+    (0..20).for_each(|at| log.push_str(&format!("ERROR test_{at}.py\n")));
+    log.push_str(
+        "!!!!!!!!!!!!!!!!!!! Interrupted: 20 errors during collection !!!!!!!!!!!!!!!!!!!\n\
+         ============================== 20 errors in 0.44s ==============================\n",
+    );
+    let text = describe(&read(&log, 2), Path::new("/nowhere"), 16_000);
+    assert_eq!(text.matches("No module named 'nosuchmod'").count(), 1, "{text}");
+    assert_eq!(text.matches("  test_7.py\n").count(), 1, "{text}");
+    for noise in ["generated xml", "Interrupted", "importlib", "???", "_gcd_import", "ERROR test_"] {
+        assert!(!text.contains(noise), "{noise}: {text}");
+    }
+    assert!(text.contains("    import nosuchmod\n"), "{text}");
+}
+
+#[test]
+fn one_missing_function_that_twenty_lines_call_is_one_error() {
+    let mut log = "   Compiling x v0.1.0 (/w)\n".to_owned();
+    for line in 4..24 {
+        log.push_str(&format!(
+            "error[E0425]: cannot find function `price` in module `super`\n --> src/lib.rs:{line}:27\n  |\n{line} | fn \
+             t(){{assert_eq!(super::price({line}),1);}}\n  |                           ^^^^^ not found in `super`\n\n"
+        ));
+    }
+    log.push_str(
+        "error[E0308]: mismatched types\n --> src/lib.rs:40:3\n  |\n40 |   a\n  |   ^ expected `i32`, found `u8`\n\nFor more information \
+         about this error, try `rustc --explain E0425`.\nerror: could not compile `x` (lib test) due to 21 previous errors\n",
+    );
+    let text = describe(&read(&log, 101), Path::new("/nowhere"), 16_000);
+    assert_eq!(text.matches("cannot find function `price`").count(), 1, "{text}");
+    assert!(text.contains("(the same at src/lib.rs:5, 6, ") && text.contains(" and 7 more places)"), "{text}");
+    assert!(text.contains("expected `i32`, found `u8`"), "{text}");
+}

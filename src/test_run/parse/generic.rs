@@ -7,7 +7,8 @@
 //! Invariant: it speaks only where the frameworks' readers have nothing better to say ([`super::merge`] decides).
 
 use super::findings::{Block, Budget, Cases, Findings, Problems};
-use super::place;
+use super::launchers::is_launcher;
+use super::{outside, place, refusals};
 use crate::domain::test_report::{RunKind, TestStatus};
 use crate::test_run::parse::needle::Seek as _;
 
@@ -16,8 +17,8 @@ const CONTEXT: usize = 12;
 /// More hits than this are noise: the first ones are the cause.
 const MOST_HITS: usize = 4_000;
 
-/// Marks, and the kind of trouble each is; the first that fits a line decides.
-const TROUBLES: &[(&str, RunKind)] = &[
+/// Marks of commands that could not run, and the kind of trouble each is; the first that fits a line decides.
+const OF_COMMANDS: &[(&str, RunKind)] = &[
     // What the code under test says, before what the same words mean from a shell or an interpreter.
     (": fatal error: ", RunKind::CompileError),
     ("ModuleNotFoundError: ", RunKind::ImportError),
@@ -74,34 +75,28 @@ const TROUBLES: &[(&str, RunKind)] = &[
     ("unexpected EOF while looking for matching", RunKind::BadCommand),
     ("does not contain recipe", RunKind::BadCommand),
     ("MSB1003", RunKind::BadCommand),
-    // What is not the code's fault.
-    ("Could not resolve host", RunKind::Infrastructure),
-    ("Temporary failure in name resolution", RunKind::Infrastructure),
-    ("EAI_AGAIN", RunKind::Infrastructure),
+];
+
+/// What is not the code's fault, beside what [`outside::marks`] lists.
+const OUTSIDE: &[(&str, RunKind)] = &[
     ("ENOTFOUND", RunKind::Infrastructure),
-    ("ECONNREFUSED", RunKind::Infrastructure),
     ("ECONNRESET", RunKind::Infrastructure),
     ("ETIMEDOUT", RunKind::Infrastructure),
-    ("Connection refused", RunKind::Infrastructure),
     ("Connection timed out", RunKind::Infrastructure),
-    ("Network is unreachable", RunKind::Infrastructure),
     ("No route to host", RunKind::Infrastructure),
     ("TLS handshake timeout", RunKind::Infrastructure),
-    ("No space left on device", RunKind::Infrastructure),
-    ("ENOSPC", RunKind::Infrastructure),
-    ("Disk quota exceeded", RunKind::Infrastructure),
-    ("Cannot connect to the Docker daemon", RunKind::Infrastructure),
     ("toomanyrequests: ", RunKind::Infrastructure),
     ("503 Service Unavailable", RunKind::Infrastructure),
     ("Read-only file system", RunKind::Infrastructure),
     ("Could not transfer artifact", RunKind::Infrastructure),
     ("EADDRINUSE", RunKind::Infrastructure),
     ("Address already in use", RunKind::Infrastructure),
-    ("could not connect to server: ", RunKind::Infrastructure),
-    ("Can't connect to MySQL server", RunKind::Infrastructure),
-    ("Can't connect to local MySQL server", RunKind::Infrastructure),
     ("Cannot allocate memory", RunKind::Infrastructure),
     ("Too many open files", RunKind::Infrastructure),
+];
+
+/// Deaths, compilers, and what is left: the code's own trouble.
+const OF_CODE: &[(&str, RunKind)] = &[
     // Deaths.
     ("Segmentation fault", RunKind::Crash),
     ("Bus error", RunKind::Crash),
@@ -155,12 +150,32 @@ const FAILURES: &[&str] = &[
     "TEST FAILED: ",
 ];
 
+/// The kind of trouble that a line tells of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Trouble {
+    /// Beyond doubt: the command itself cannot work.
+    Refusal(RunKind),
+    /// By its words alone.
+    Likely(RunKind),
+}
+
+/// A trouble whose lines are being collected.
+#[derive(Debug)]
+struct Open {
+    trouble: Trouble,
+    block: Block,
+    /// How many lines may still belong to it.
+    left: usize,
+}
+
 /// Reads what no framework claims.
 #[derive(Debug)]
 pub(super) struct Generic {
     cases: Cases,
+    /// What is certain to have kept the command from working, before all else.
+    refusals: Problems,
     problems: Problems,
-    open: Option<(RunKind, Block, usize)>,
+    open: Option<Open>,
     failing: Option<(usize, Block, usize)>,
     hits: usize,
 }
@@ -168,11 +183,18 @@ pub(super) struct Generic {
 impl Generic {
     /// All marks: the parser wakes this reader line by line.
     pub(super) fn marks() -> impl Iterator<Item = &'static str> {
-        TROUBLES.iter().map(|(mark, _)| *mark).chain(FAILURES.iter().copied())
+        refusals::marks().chain(troubles().map(|(mark, _)| mark)).chain(FAILURES.iter().copied())
     }
 
     pub(super) fn new(budget: &Budget) -> Self {
-        Self { cases: Cases::new(budget), problems: Problems::new(budget), open: None, failing: None, hits: 0 }
+        Self {
+            cases: Cases::new(budget),
+            refusals: Problems::new(budget),
+            problems: Problems::new(budget),
+            open: None,
+            failing: None,
+            hits: 0,
+        }
     }
 
     /// Whether the next line belongs to what is being collected.
@@ -194,9 +216,9 @@ impl Generic {
         if let Some((_, block, left)) = &mut self.failing {
             block.push(line);
             done = full(left);
-        } else if let Some((_, block, left)) = &mut self.open {
-            block.push(line);
-            done = full(left);
+        } else if let Some(open) = &mut self.open {
+            open.block.push(line);
+            done = full(&mut open.left);
         }
         if done {
             self.close();
@@ -223,23 +245,27 @@ impl Generic {
             }
             return;
         }
-        let Some(kind) = trouble(line) else {
+        let Some(trouble) = trouble(line) else {
             self.more(line);
             return;
         };
         // A mark inside the lines of another belongs to that one.
-        if self.wants_more() && (line.starts_with([' ', '\t']) || self.same_kind(kind)) {
+        if self.wants_more() && (line.starts_with([' ', '\t']) || self.goes_on_with(trouble)) {
             self.more(line);
             return;
         }
         self.close();
         let mut block = Block::default();
         block.push(line);
-        self.open = Some((kind, block, CONTEXT));
+        self.open = Some(Open { trouble, block, left: CONTEXT });
     }
 
-    fn same_kind(&self, kind: RunKind) -> bool {
-        self.open.as_ref().is_some_and(|(open, ..)| *open == kind && kind != RunKind::CompileError)
+    fn goes_on_with(&self, trouble: Trouble) -> bool {
+        self.open.as_ref().is_some_and(|open| match (open.trouble, trouble) {
+            (Trouble::Likely(open), Trouble::Likely(kind)) => open == kind && kind != RunKind::CompileError,
+            (Trouble::Refusal(_), Trouble::Refusal(_)) => true,
+            (Trouble::Likely(_), Trouble::Refusal(_)) | (Trouble::Refusal(_), Trouble::Likely(_)) => false,
+        })
     }
 
     fn close(&mut self) {
@@ -247,11 +273,16 @@ impl Generic {
             let text = block.take();
             self.cases.explain(Some(at), &text, place::in_repository(&text));
         }
-        if let Some((kind, mut block, _)) = self.open.take() {
-            let text = block.take();
+        let Some(Open { trouble, mut block, .. }) = self.open.take() else { return };
+        let text = block.take();
+        let place = || compiler_place(&text).or_else(|| place::in_repository(&text));
+        match trouble {
+            Trouble::Refusal(kind) => self.refusals.push(kind, &text, None),
             // Node's main file itself is what is missing, not what a file of the repository asks for.
-            let kind = if text.holds("requireStack: []") { RunKind::BadCommand } else { kind };
-            self.problems.push(kind, &text, compiler_place(&text).or_else(|| place::in_repository(&text)));
+            Trouble::Likely(_) if text.holds("requireStack: []") => {
+                self.problems.push(RunKind::BadCommand, &text, place());
+            }
+            Trouble::Likely(kind) => self.problems.push(kind, &text, place()),
         }
     }
 
@@ -260,13 +291,20 @@ impl Generic {
         self.close();
         let mut findings = Findings::new("generic");
         findings.tests = self.cases.into_list();
-        findings.problems = self.problems.into_list();
+        findings.problems = self.refusals.into_list();
+        findings.problems.extend(self.problems.into_list());
         findings
     }
 }
 
+/// All marks of likely trouble, in the order in which they decide.
+fn troubles() -> impl Iterator<Item = (&'static str, RunKind)> {
+    let outside = outside::marks().map(|mark| (mark, RunKind::Infrastructure));
+    OF_COMMANDS.iter().copied().chain(outside).chain(OUTSIDE.iter().copied()).chain(OF_CODE.iter().copied())
+}
+
 /// The trouble that a line tells of.
-fn trouble(line: &str) -> Option<RunKind> {
+fn trouble(line: &str) -> Option<Trouble> {
     /// Words that mean a wrong command from a shell, an interpreter or make, and anything from a program.
     const BY_LAUNCHER: [&str; 6] = [
         ": not found",
@@ -277,26 +315,8 @@ fn trouble(line: &str) -> Option<RunKind> {
         "unrecognized option",
     ];
     let fits = |mark: &str| line.contains(mark) && (!BY_LAUNCHER.contains(&mark) || is_launcher(line));
-    TROUBLES.iter().find(|(mark, _)| fits(mark)).map(|(_, kind)| *kind)
-}
-
-/// Whether a line begins like the word of what starts programs: `sh: 1: `, `/bin/bash: line 3: `, `./run.sh: 4: `,
-/// `/usr/bin/env: `, `make: `, `/usr/bin/python3: `.
-fn is_launcher(line: &str) -> bool {
-    const LAUNCHERS: [&str; 16] = [
-        "sh", "bash", "dash", "zsh", "ksh", "ash", "env", "make", "gmake", "sudo", "timeout", "nice", "time", "xargs",
-        "exec", "nohup",
-    ];
-    let Some((first, rest)) = line.trim_start().cut(": ") else { return false };
-    let program = first.rsplit('/').next().unwrap_or(first);
-    let program = program.split('[').next().unwrap_or(program);
-    if LAUNCHERS.contains(&program) || program.starts_with("python") || program.starts_with("pypy") {
-        return true;
-    }
-    let counted = rest.strip_prefix("line ").unwrap_or(rest);
-    !first.contains(' ')
-        && place::leading_number::<u32>(counted).is_some()
-        && counted.trim_start_matches(|digit: char| digit.is_ascii_digit()).starts_with(": ")
+    let likely = || troubles().find(|(mark, _)| fits(mark)).map(|(_, kind)| Trouble::Likely(kind));
+    refusals::of(line).map(Trouble::Refusal).or_else(likely)
 }
 
 /// The name in a line that says that a test failed.

@@ -91,7 +91,7 @@ pub(super) fn merge(
         report.tests.extend(one.tests);
         report.problems.extend(one.problems);
     }
-    if status == RunStatus::Error && report.problems.is_empty() {
+    if status == RunStatus::Error && report.problems.is_empty() && !tests_say_why(&report) {
         report.problems.extend(last_words(recent, kind));
     }
     super::outside::name_infrastructure(&mut report);
@@ -208,6 +208,12 @@ fn judge(kept: &[Findings], exit: Option<Exit>, ended: Option<RunKind>) -> (RunS
 /// Whether no test got as far as a result.
 fn nothing_ran(tests: &[TestCase]) -> bool {
     tests.iter().all(|test| test.status == TestStatus::Skipped)
+}
+
+/// Whether the files that could not be loaded say themselves why.
+fn tests_say_why(report: &TestReport) -> bool {
+    matches!(report.kind, RunKind::CollectionError | RunKind::ImportError)
+        && report.failing().any(|test| !test.message.is_empty())
 }
 
 /// The end of the log, when nothing else says what went wrong.

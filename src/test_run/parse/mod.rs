@@ -43,6 +43,7 @@ mod findings;
 mod frames;
 mod generic;
 mod junit;
+mod launchers;
 mod lines;
 mod marks;
 mod merge;
@@ -50,6 +51,7 @@ mod needle;
 mod outside;
 pub(super) mod place;
 mod python;
+mod refusals;
 mod stack;
 
 mod ava;
@@ -432,6 +434,11 @@ fn closing_words(recent: &[&str]) -> String {
     let shown: Vec<&str> =
         lines.iter().map(|line| line.get(..line.floor_char_boundary(CLOSING_WIDTH)).unwrap_or(line)).collect();
     shown.join("\n")
+}
+
+/// Whether a failing run's output says that the tests miss the network.
+pub(super) fn misses_network(output: &str) -> bool {
+    outside::misses_network(output)
 }
 
 /// A log as plain text: colours, control characters and CI frames gone.

@@ -23,6 +23,8 @@ use crate::test_run::parse::needle::Seek as _;
 
 /// The name in reports.
 const FRAMEWORK: &str = "pytest";
+/// pytest's exit code for a wrong command line or configuration.
+const EXIT_USAGE: i32 = 4;
 
 /// Which part of a session's report the reader is in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -421,7 +423,7 @@ impl Reader {
         self.started = false;
     }
 
-    pub(super) fn finish(mut self, _exit: Option<Exit>) -> Option<Findings> {
+    pub(super) fn finish(mut self, exit: Option<Exit>) -> Option<Findings> {
         if self.json.is_found() {
             return Some(self.json.findings(self.cases));
         }
@@ -429,7 +431,12 @@ impl Reader {
         if !self.seen {
             return None;
         }
+        let silent = self.cases.is_empty() && self.problems.is_empty() && self.sum == Counts::default();
         let mut findings = Findings::new(FRAMEWORK);
+        if self.fatal.is_none() && silent && exit == Some(Exit::Code { code: EXIT_USAGE }) {
+            // Which of its words is the reason is left to the fallback.
+            findings.kind = Some(RunKind::BadCommand);
+        }
         findings.finished = self.sessions > 0 && self.unfinished == 0;
         let nothing_ran = self.fatal.is_some_and(|kind| kind != RunKind::Crash);
         if findings.finished && !self.repeated && !nothing_ran {
