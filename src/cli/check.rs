@@ -19,7 +19,7 @@ pub struct Detected {
     pub why: String,
 }
 
-/// Renders a plan. `detected` is what stands in for a test command that is not configured.
+/// Renders a plan. `detected` is what stands in for a test command that is not configured, or what is known of a given one.
 #[must_use]
 pub fn render(plan: &Plan, detected: Option<&Detected>) -> String {
     let mut out = String::new();
@@ -192,7 +192,13 @@ fn origin(origin: &Origin) -> String {
 fn tests(out: &mut String, plan: &Plan, detected: Option<&Detected>) {
     heading(out, "Tests");
     let command = match (&plan.test.command, detected) {
-        (Some(command), _) => format!("  {command}  ({})", origin_of(plan, "test.command")),
+        (Some(command), known) => {
+            let named =
+                plan.test.framework.as_ref().map(|name| format!("{name}, {}", origin_of(plan, "test.framework")));
+            let told = || known.map(|found| format!("{}, by {}", found.framework, found.why));
+            let framework = named.or_else(told).unwrap_or_else(|| "told by its output".to_owned());
+            format!("  {command}  (given, {}; framework: {framework})", origin_of(plan, "test.command"))
+        }
         (None, Some(found)) => {
             format!("  {}  (detected: {}, by {})", found.command, found.framework, found.why)
         }

@@ -135,12 +135,19 @@ fn dispatch(command: Command, environment: &Environment) -> anyhow::Result<u8> {
 fn check_plan(flags: plan::Flags, environment: &Environment) -> anyhow::Result<u8> {
     let plan::Resolved { plan, checkout, .. } = plan::resolve(flags, environment)?;
     let folder = setup::working_directory(&checkout, &plan)?;
-    let detected = test_run::detect(&folder).map(|found| check::Detected {
-        command: found.command,
-        framework: found.framework,
-        why: found.why,
-    });
-    print(&check::render(&plan, detected.as_ref()))
+    let known = match &plan.test.command {
+        Some(command) => test_run::framework_of(command, &folder).map(|framework| check::Detected {
+            command: command.clone(),
+            framework,
+            why: "the command".to_owned(),
+        }),
+        None => test_run::detect(&folder).map(|found| check::Detected {
+            command: found.command,
+            framework: found.framework,
+            why: found.why,
+        }),
+    };
+    print(&check::render(&plan, known.as_ref()))
 }
 
 fn write_starters(force: bool) -> anyhow::Result<u8> {

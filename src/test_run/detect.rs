@@ -6,11 +6,13 @@
 //! Invariant: reads only regular files of bounded size; a detected command is a suggestion that a given one overrides.
 
 mod compiled;
+mod given;
 mod javascript;
 mod python;
 mod scripting;
 #[cfg(test)]
 mod tests;
+mod walk;
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -23,10 +25,23 @@ const LARGEST_FILE: u64 = 1024 * 1024;
 const MOST_ENTRIES: usize = 5_000;
 /// More projects side by side than this are a matter for a given command.
 const MOST_PROJECTS: usize = 4;
+/// More folders than this inside one folder are not looked into.
+const MOST_LOOKED_AT: usize = 100;
+/// What stands below these belongs to the outer project, or is not meant to be run with it.
+const HOLDS_NO_PROJECTS: [&str; 8] = ["test", "tests", "spec", "examples", "example", "samples", "scripts", "src"];
 
 /// See [`super::detect`].
 pub(super) fn detect(root: &Path) -> Option<Detected> {
     one_project(root).or_else(|| projects_below(root))
+}
+
+/// See [`super::framework_of`].
+pub(super) fn framework_of(command: &str, root: &Path) -> Option<String> {
+    let by_words = given::framework_of(command).map(str::to_owned);
+    by_words.or_else(|| {
+        let detected = detect(root).filter(|found| found.command == command.trim())?;
+        (detected.framework != "generic").then_some(detected.framework)
+    })
 }
 
 fn one_project(root: &Path) -> Option<Detected> {
@@ -49,18 +64,23 @@ fn one_project(root: &Path) -> Option<Detected> {
         .or_else(|| build_files(&folder))
 }
 
-/// A monorepo without anything at its root: the projects one level below, all of them.
+/// A monorepo without anything at its root: the projects one level below, or two (`apps/web`), all of them.
 fn projects_below(root: &Path) -> Option<Detected> {
     let folder = Folder::open(root)?;
     let mut found: Vec<(String, Detected)> = Vec::new();
     for name in &folder.folders {
-        if name.starts_with('.')
-            || matches!(name.as_str(), "node_modules" | "vendor" | "target" | "dist" | "build" | "docs")
-        {
+        if !walk::is_of_interest(name) {
             continue;
         }
         if let Some(detected) = one_project(&root.join(name)) {
             found.push((name.clone(), detected));
+            continue;
+        }
+        if !HOLDS_NO_PROJECTS.contains(&name.as_str()) {
+            found.extend(projects_in(root, name));
+        }
+        if found.len() > MOST_PROJECTS {
+            return None;
         }
     }
     if found.is_empty() || found.len() > MOST_PROJECTS {
@@ -84,19 +104,30 @@ fn projects_below(root: &Path) -> Option<Detected> {
     Some(Detected { command, framework, why })
 }
 
+/// The projects in a folder that is none itself.
+fn projects_in(root: &Path, outer: &str) -> Vec<(String, Detected)> {
+    let Some(folder) = Folder::open(&root.join(outer)) else { return Vec::new() };
+    let names = folder.folders.iter().filter(|name| walk::is_of_interest(name)).take(MOST_LOOKED_AT);
+    let projects = names.filter_map(|name| {
+        let path = format!("{outer}/{name}");
+        Some((path.clone(), one_project(&root.join(&path))?))
+    });
+    projects.take(MOST_PROJECTS + 1).collect()
+}
+
 /// `make test`, `just test`, `task test`, and Python's runners of environments.
 fn build_files(folder: &Folder) -> Option<Detected> {
     for name in ["GNUmakefile", "Makefile", "makefile"] {
         let Some(text) = folder.read(name) else { continue };
         for target in ["test", "tests", "check"] {
-            if text.lines().any(|line| line.strip_prefix(target).is_some_and(is_rule)) {
+            if text.lines().any(|line| is_rule_of(line, target)) {
                 return found(&format!("make {target}"), "generic", format!("{name} has a target `{target}`"));
             }
         }
     }
     for name in ["justfile", "Justfile", ".justfile"] {
         let Some(text) = folder.read(name) else { continue };
-        if text.lines().any(|line| line.strip_prefix("test").is_some_and(is_recipe)) {
+        if text.lines().any(|line| line.strip_prefix('@').unwrap_or(line).strip_prefix("test").is_some_and(is_recipe)) {
             return found("just test", "generic", format!("{name} has a recipe `test`"));
         }
     }
@@ -109,16 +140,20 @@ fn build_files(folder: &Folder) -> Option<Detected> {
     if folder.read("tox.ini").is_some_and(|text| text.contains("[testenv") && text.contains("commands")) {
         return found("tox", "generic", "tox.ini has test environments".to_owned());
     }
+    if folder.read("pyproject.toml").is_some_and(|text| text.lines().any(|line| line.starts_with("[tool.tox"))) {
+        return found("tox", "generic", "pyproject.toml configures tox".to_owned());
+    }
     if folder.read("noxfile.py").is_some_and(|text| text.contains("nox.session")) {
         return found("nox", "generic", "noxfile.py has sessions".to_owned());
     }
     None
 }
 
-/// `test: deps` is a rule, `test := value` is not.
-fn is_rule(rest: &str) -> bool {
-    let rest = rest.trim_start();
-    rest.starts_with(':') && !rest.starts_with(":=") && !rest.starts_with("::=")
+/// `test: deps` and `test check: deps` are rules of `test`, `test := value` is not.
+fn is_rule_of(line: &str, target: &str) -> bool {
+    let Some((targets, rest)) = line.split_once(':') else { return false };
+    let names = !line.starts_with(['\t', ' ', '#']) && targets.split_whitespace().any(|one| one == target);
+    names && !rest.starts_with('=') && !rest.starts_with(":=")
 }
 
 fn is_recipe(rest: &str) -> bool {
@@ -133,7 +168,7 @@ fn found(command: &str, framework: &str, why: String) -> Option<Detected> {
 
 /// Quotes a folder's name for the shell.
 fn shell_word(name: &str) -> String {
-    if name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_-.".contains(&byte)) && !name.starts_with('-') {
+    if name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_-./".contains(&byte)) && !name.starts_with('-') {
         name.to_owned()
     } else {
         format!("'./{}'", name.replace('\'', r"'\''"))
@@ -192,6 +227,10 @@ impl Folder {
         if !metadata.is_file() || metadata.len() > LARGEST_FILE {
             return None;
         }
-        std::fs::read(path).ok().map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
+        std::fs::read(path).ok().map(|bytes| {
+            let text = String::from_utf8_lossy(&bytes);
+            // Editors of Windows begin a file with a byte order mark.
+            text.strip_prefix('\u{feff}').unwrap_or(&text).to_owned()
+        })
     }
 }

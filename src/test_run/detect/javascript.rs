@@ -34,6 +34,11 @@ pub(super) fn package_json(folder: &Folder) -> Option<Detected> {
             .find(|kind| package.get(kind).is_some_and(|all| all.get(name).is_some()))?;
         Some((*name, *framework, *run, kind))
     });
+    if script.is_none()
+        && let Some(detected) = monorepo_tool(folder, &manager, dependency.map(|(_, framework, ..)| framework))
+    {
+        return Some(detected);
+    }
     if let Some(script) = script {
         let from_script = framework_of(script);
         let framework = dependency.map(|(_, framework, ..)| framework).or(from_script).unwrap_or("generic");
@@ -41,10 +46,12 @@ pub(super) fn package_json(folder: &Folder) -> Option<Detected> {
         let framework =
             from_script.filter(|named| script.contains("node --test") || *named == framework).unwrap_or(framework);
         let by = dependency.map_or_else(String::new, |(name, _, _, kind)| format!(" and {name} in {kind}"));
+        let (end, ended) = end_of_watching(script, framework);
+        let dashes = if end.is_empty() || manager.test != "npm test" { "" } else { " --" };
         return found(
-            manager.test,
+            &format!("{}{dashes}{end}", manager.test),
             framework,
-            format!("package.json has the test script `{script}`{by}{}", manager.why),
+            format!("package.json has the test script `{script}`{by}{}{ended}", manager.why),
         );
     }
     if let Some((name, framework, run, kind)) = dependency {
@@ -70,6 +77,30 @@ pub(super) fn package_json(folder: &Folder) -> Option<Detected> {
         );
     }
     None
+}
+
+/// Runners of a monorepo's tasks, told by their file, where the root has no test script of its own.
+fn monorepo_tool(folder: &Folder, manager: &Manager, framework: Option<&str>) -> Option<Detected> {
+    const TOOLS: [(&str, &str); 3] =
+        [("nx.json", "nx run-many -t test"), ("turbo.json", "turbo run test"), ("lerna.json", "lerna run test")];
+    let (file, run) = TOOLS.iter().find(|(file, _)| folder.has(file))?;
+    let why = format!("{file} is there and package.json has no test script{}", manager.why);
+    found(&format!("{} {run}", manager.exec), framework.unwrap_or("generic"), why)
+}
+
+/// What makes a script that watches for changes end after one run, and the words that say so.
+fn end_of_watching(script: &str, framework: &str) -> (&'static str, &'static str) {
+    // What is added reaches the script's last command alone.
+    let last = script.rsplit(['&', ';', '|']).next().unwrap_or(script);
+    let watches = last.split_whitespace().any(|word| matches!(word, "--watch" | "--watchAll" | "-w" | "watch"));
+    let said = "; it watches for changes, which is switched off";
+    match framework {
+        "jest" if watches => (" --watch=false --watchAll=false", said),
+        "vitest" if watches => (" --run", said),
+        "mocha" if watches => (" --no-watch", said),
+        _ if watches => ("", "; it watches for changes and may never end: give a command that does"),
+        _ => ("", ""),
+    }
 }
 
 /// npm writes this into every new package.
@@ -111,7 +142,10 @@ fn manager(folder: &Folder, package: &Value) -> Manager {
         return Manager { test: "pnpm test", exec: "pnpm exec", all: Some("pnpm -r test"), why };
     }
     if let Some(why) = by(&["yarn.lock"], "yarn") {
-        return Manager { test: "yarn test", exec: "yarn", all: None, why };
+        // Yarn 1 knows `workspaces run`; its successors have a file of settings or are declared.
+        let is_classic = !folder.has(".yarnrc.yml") && (declared.is_empty() || declared.starts_with("yarn@1."));
+        let all = if is_classic { "yarn workspaces run test" } else { "yarn workspaces foreach --all run test" };
+        return Manager { test: "yarn test", exec: "yarn", all: Some(all), why };
     }
     if let Some(why) = by(&["bun.lock", "bun.lockb"], "bun") {
         return Manager { test: "bun run test", exec: "bunx", all: None, why };

@@ -1,6 +1,6 @@
 //! Python: pytest where anything names it, Django, plain unittest; run through the tool that owns the lock file.
 
-use super::{Detected, Folder, found};
+use super::{Detected, Folder, found, walk};
 
 /// Lock files and how their tools run a program.
 const RUNNERS: [(&str, &str); 4] =
@@ -59,7 +59,7 @@ fn pytest_sign(folder: &Folder) -> Option<String> {
         if tests.has("conftest.py") {
             return Some(format!("{sub}/conftest.py is there"));
         }
-        if let Some(name) = tests.files.iter().find(|name| is_test(name) && is_pytest(&tests, name)) {
+        if let Some(name) = walk::file_in_or_below(&tests, |inner, name| is_test(name) && is_pytest(inner, name)) {
             return Some(format!("{sub}/{name} has plain test functions"));
         }
     }
@@ -107,6 +107,9 @@ fn with_runner(folder: &Folder, command: &str) -> (String, String) {
         if folder.has(lock) {
             return (format!("{prefix}{command}"), format!("; {lock} is there"));
         }
+    }
+    if folder.read("pyproject.toml").is_some_and(|text| text.lines().any(|line| line.starts_with("[tool.poetry"))) {
+        return (format!("poetry run {command}"), "; pyproject.toml is poetry's".to_owned());
     }
     for environment in [".venv", "venv"] {
         if folder.sub(environment).is_some_and(|sub| sub.has("pyvenv.cfg")) {

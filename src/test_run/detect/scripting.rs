@@ -1,6 +1,6 @@
 //! Ruby, PHP, Elixir, Perl, shell, Lua, Dart, Swift.
 
-use super::{Detected, Folder, found};
+use super::{Detected, Folder, found, walk};
 
 /// RSpec, Rails, minitest and test-unit.
 pub(super) fn ruby(folder: &Folder) -> Option<Detected> {
@@ -11,7 +11,7 @@ pub(super) fn ruby(folder: &Folder) -> Option<Detected> {
         let why = if named { "Gemfile names rspec" } else { ".rspec is there" };
         return found(&format!("{through}rspec"), "rspec", why.to_owned());
     }
-    let spec = folder.sub("spec").and_then(|sub| sub.file_where(|name| name.ends_with("_spec.rb")).map(str::to_owned));
+    let spec = folder.sub("spec").and_then(|sub| walk::file_in_or_below(&sub, |_, name| name.ends_with("_spec.rb")));
     if let Some(name) = spec {
         return found(&format!("{through}rspec"), "rspec", format!("spec/{name} is there"));
     }
@@ -27,7 +27,7 @@ pub(super) fn ruby(folder: &Folder) -> Option<Detected> {
         }
     }
     let is_test = |name: &str| name.ends_with("_test.rb") || (name.starts_with("test_") && name.ends_with(".rb"));
-    let name = folder.sub("test")?.file_where(is_test)?.to_owned();
+    let name = walk::file_in_or_below(&folder.sub("test")?, |_, name| is_test(name))?;
     let command = format!(
         "{through}ruby -Ilib -Itest -e 'Dir.glob(\"./test/**/{{*_test,test_*}}.rb\").sort.each {{ |file| require file }}'"
     );
@@ -72,6 +72,9 @@ pub(super) fn small_ones(folder: &Folder) -> Option<Detected> {
     if folder.has(".busted") {
         return found("busted", "busted", ".busted is there".to_owned());
     }
+    if let Some(name) = folder.file_where(|name| name.ends_with(".bats")) {
+        return found("bats .", "bats", format!("{name} is there"));
+    }
     for sub in ["test", "tests", "t", "spec"] {
         let Some(tests) = folder.sub(sub) else { continue };
         if let Some(name) = tests.file_where(|name| name.ends_with(".bats")) {
@@ -82,6 +85,9 @@ pub(super) fn small_ones(folder: &Folder) -> Option<Detected> {
         }
         if let Some(name) = tests.file_where(|name| name.ends_with("_spec.lua")) {
             return found("busted", "busted", format!("{sub}/{name} is there"));
+        }
+        if let Some(name) = walk::file_below(&tests, |_, name| name.ends_with(".bats")) {
+            return found(&format!("bats -r {sub}"), "bats", format!("{sub}/{name} is there"));
         }
     }
     None

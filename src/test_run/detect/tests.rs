@@ -132,9 +132,93 @@ detects! {
         ["package.json" = "{}", "pnpm-workspace.yaml" = "packages: ['*']\n"] => "pnpm -r test", "generic", "workspaces";
     a_cargo_workspace_with_a_package_is_run_whole:
         ["Cargo.toml" = "[workspace]\n[package]\n"] => "cargo test --workspace", "cargo-test", "Cargo.toml";
+    npm_runs_a_watching_script_once:
+        ["package.json" = r#"{"scripts":{"test":"jest --watch"}}"#]
+        => "npm test -- --watch=false --watchAll=false", "jest", "watches for changes, which is switched off";
+    yarn_runs_a_watching_script_once:
+        ["package.json" = r#"{"scripts":{"test":"tsc && vitest --watch"}}"#, "yarn.lock" = ""]
+        => "yarn test --run", "vitest", "switched off";
+    a_script_that_watches_in_unknown_ways_is_named:
+        ["package.json" = r#"{"scripts":{"test":"tap --watch"}}"#] => "npm test", "generic", "may never end";
+    a_script_that_only_names_watching_elsewhere_is_left_alone:
+        ["package.json" = r#"{"scripts":{"test":"jest tests/watch.test.js"}}"#] => "npm test", "jest", "package.json";
+    a_byte_order_mark_hides_no_package: ["package.json" = "\u{feff}{\"scripts\":{\"test\":\"jest\"}}"] => "npm test", "jest", "package.json";
+    yarn_workspaces_are_all_run:
+        ["package.json" = WORKSPACES, "yarn.lock" = ""] => "yarn workspaces run test", "generic", "workspaces";
+    newer_yarns_workspaces_are_all_run:
+        ["package.json" = WORKSPACES, "yarn.lock" = "", ".yarnrc.yml" = ""]
+        => "yarn workspaces foreach --all run test", "generic", "workspaces";
+    nx_runs_all_tests: ["package.json" = "{}", "nx.json" = "{}"] => "npx nx run-many -t test", "generic", "nx.json";
+    lerna_runs_all_tests:
+        ["package.json" = r#"{"devDependencies":{"jest":"30"}}"#, "lerna.json" = "{}"] => "npx lerna run test", "jest", "lerna.json";
+    turbo_runs_all_tests:
+        ["package.json" = "{}", "turbo.json" = "{}", "pnpm-lock.yaml" = ""] => "pnpm exec turbo run test", "generic", "turbo.json";
+    a_root_script_goes_before_nx:
+        ["package.json" = VITEST, "nx.json" = "{}"] => "npm test", "vitest", "the test script";
+    projects_two_levels_below_are_all_run:
+        ["apps/web/package.json" = VITEST, "services/api/go.mod" = "module x\n"]
+        => "code=0; (cd apps/web && npm test) || code=$?; (cd services/api && go test ./...) || code=$?; exit $code", "generic", "apps/web";
+    a_cargo_workspaces_default_members_hide_none:
+        ["Cargo.toml" = "[workspace]\nmembers = [\"a\", \"b\"]\ndefault-members = [\"a\"]\n"]
+        => "cargo test --workspace", "cargo-test", "Cargo.toml";
+    a_cargo_workspace_in_one_line_is_run_whole:
+        ["Cargo.toml" = "workspace = { members = [\"a\"] }\n[package]\n"] => "cargo test --workspace", "cargo-test", "Cargo.toml";
+    a_commented_cargo_workspace_is_run_whole:
+        ["Cargo.toml" = "[package] # root\n[workspace] # all\n"] => "cargo test --workspace", "cargo-test", "Cargo.toml";
+    a_cargo_package_that_inherits_from_none_is_run_alone:
+        ["Cargo.toml" = "[package]\n# [workspace]\nworkspaces = 3\n"] => "cargo test", "cargo-test", "Cargo.toml";
+    a_go_workspace_beside_a_module_names_all_its_modules:
+        ["go.work" = "use .\nuse ./b\n", "go.mod" = "module a\n"] => "go test $(go list -m -f '{{.Dir}}/...')", "go-test", "go.work";
+    dotnet_test_projects_without_a_solution_are_named:
+        ["src/App/App.csproj" = "<Project/>", "tests/App.Tests/App.Tests.csproj" = "<Project/>"]
+        => "dotnet test tests/App.Tests/App.Tests.csproj", "dotnet", "is a test project";
+    the_test_project_of_two_in_one_folder_is_named:
+        ["A.csproj" = "<Project/>", "B.csproj" = "<PackageReference Include=\"Microsoft.NET.Test.Sdk\"/>"]
+        => "dotnet test B.csproj", "dotnet", "B.csproj is a test project";
+    two_dotnet_projects_without_tests_are_said_to_be_ambiguous:
+        ["A.csproj" = "<Project/>", "B.csproj" = "<Project/>"] => "dotnet test", "dotnet", "A.csproj, B.csproj are all there";
+    cmake_may_put_spaces_around_ctest: ["CMakeLists.txt" = "include( CTest )\n"] => CMAKE, "ctest", "CMakeLists.txt";
+    nested_specs_are_found: ["spec/models/cart_spec.rb" = ""] => "rspec", "rspec", "spec/models/cart_spec.rb";
+    nested_minitests_are_found: ["test/models/cart_test.rb" = ""] => RUBY_TESTS, "minitest", "test/models/cart_test.rb";
+    nested_bats_files_are_run_below: ["test/unit/shop.bats" = ""] => "bats -r test", "bats", "test/unit/shop.bats";
+    bats_files_at_the_root_are_found: ["shop.bats" = ""] => "bats .", "bats", "shop.bats";
+    nested_pytest_files_are_found:
+        ["tests/unit/test_a.py" = "def test_a():\n", "setup.py" = ""] => "pytest", "pytest", "tests/unit/test_a.py";
+    make_is_told_by_one_of_several_targets:
+        ["Makefile" = ".PHONY: test check\ntest check: all\n\t./run\n"] => "make test", "generic", "target `test`";
+    just_is_told_by_a_quiet_recipe: ["justfile" = "@test:\n  ./run\n"] => "just test", "generic", "recipe `test`";
+    tox_is_told_by_its_table:
+        ["pyproject.toml" = "[tool.tox]\nenv_list = [\"py3\"]\n"] => "tox", "generic", "pyproject.toml configures tox";
+    poetry_is_told_by_its_table:
+        ["pyproject.toml" = "[tool.poetry.group.dev.dependencies]\npytest = \"*\"\n"]
+        => "poetry run pytest", "pytest", "pyproject.toml is poetry's";
+    mavens_wrapper_is_named_in_good_grammar: ["pom.xml" = "", "mvnw" = ""] => "./mvnw -B test", "maven-surefire", "pom.xml and mvnw are there";
     projects_of_one_kind_side_by_side_keep_their_framework:
         ["a/pyproject.toml" = "[tool.pytest.ini_options]\n", "b/pytest.ini" = ""]
         => "code=0; (cd a && pytest) || code=$?; (cd b && pytest) || code=$?; exit $code", "pytest", "b: pytest.ini is there";
+}
+
+#[test]
+fn what_was_fetched_or_built_or_is_too_deep_names_no_tests() {
+    for path in [
+        "spec/node_modules/x/a_spec.rb",
+        "test/vendor/a_test.rb",
+        "tests/.hidden/test_a.py",
+        "test/1/2/3/4/a.bats",
+        "examples/shop/go.mod",
+        "a/b/c/go.mod",
+    ] {
+        assert_eq!(detect(repository(&[(path, "def test_a():\n")]).path()), None, "{path}");
+    }
+    assert_eq!(detect(repository(&[("Makefile", ".PHONY: test\nlatest: a\n\ttest: b\n")]).path()), None);
+}
+
+#[test]
+fn a_given_commands_framework_is_told_by_its_words_or_by_the_script_it_runs() {
+    let folder = repository(&[("package.json", VITEST)]);
+    assert_eq!(framework_of("npm test", folder.path()).as_deref(), Some("vitest"));
+    assert_eq!(framework_of("pytest -q", folder.path()).as_deref(), Some("pytest"));
+    assert_eq!(framework_of("make test", folder.path()), None);
 }
 
 #[test]
