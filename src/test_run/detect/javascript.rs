@@ -92,7 +92,14 @@ fn monorepo_tool(folder: &Folder, manager: &Manager, framework: Option<&str>) ->
 fn end_of_watching(script: &str, framework: &str) -> (&'static str, &'static str) {
     // What is added reaches the script's last command alone.
     let last = script.rsplit(['&', ';', '|']).next().unwrap_or(script);
-    let watches = last.split_whitespace().any(|word| matches!(word, "--watch" | "--watchAll" | "-w" | "watch"));
+    // To jest, `-w` is a number of workers and `watch` a part of a path.
+    let asks: &[&str] = match framework {
+        "jest" => &["--watch", "--watchAll"],
+        "vitest" => &["--watch", "-w", "watch", "dev"],
+        "mocha" => &["--watch", "-w"],
+        _ => &["--watch"],
+    };
+    let watches = last.split_whitespace().any(|word| asks.contains(&word));
     let said = "; it watches for changes, which is switched off";
     match framework {
         "jest" if watches => (" --watch=false --watchAll=false", said),

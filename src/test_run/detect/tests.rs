@@ -141,7 +141,7 @@ detects! {
     a_script_that_watches_in_unknown_ways_is_named:
         ["package.json" = r#"{"scripts":{"test":"tap --watch"}}"#] => "npm test", "generic", "may never end";
     a_script_that_only_names_watching_elsewhere_is_left_alone:
-        ["package.json" = r#"{"scripts":{"test":"jest tests/watch.test.js"}}"#] => "npm test", "jest", "package.json";
+        ["package.json" = r#"{"scripts":{"test":"jest -w 4 watch"}}"#] => "npm test", "jest", "package.json";
     a_byte_order_mark_hides_no_package: ["package.json" = "\u{feff}{\"scripts\":{\"test\":\"jest\"}}"] => "npm test", "jest", "package.json";
     yarn_workspaces_are_all_run:
         ["package.json" = WORKSPACES, "yarn.lock" = ""] => "yarn workspaces run test", "generic", "workspaces";
