@@ -76,7 +76,7 @@ pub(super) fn merge(
     let mut report = TestReport::unreadable(&name_of(&kept, hint));
     let (status, kind) = judge(&kept, exit, ended);
     report.status = status;
-    report.kind = kind;
+    report.kind = if kind == RunKind::Unreadable && is_usage_error(exit, hint) { RunKind::BadCommand } else { kind };
     let mut with_tests = kept.iter().filter(|one| one.has_tests());
     // A run that was killed did not end, so its numbers are not those of the whole.
     let killed = status == RunStatus::Error && ended.is_some();
@@ -96,6 +96,11 @@ pub(super) fn merge(
     }
     super::outside::name_infrastructure(&mut report);
     report
+}
+
+/// Whether pytest, known only by its configured name, ended over its command line or configuration.
+fn is_usage_error(exit: Option<Exit>, hint: Option<&str>) -> bool {
+    hint == Some("pytest") && exit == Some(Exit::Code { code: super::pytest::EXIT_USAGE })
 }
 
 /// What npm says around a failing script; it names the workspace, but is no trouble of its own.

@@ -73,7 +73,7 @@ pub(super) fn name_infrastructure(report: &mut TestReport) {
     let Some(lines) = report.failing().map(|test| outside_line(&test.message)).collect::<Option<Vec<_>>>() else {
         return;
     };
-    let Some(message) = lines.first().map(|line| line.trim().to_owned()) else { return };
+    let Some(message) = lines.first().map(|line| line.trim_start_matches("E  ").trim().to_owned()) else { return };
     report.kind = RunKind::Infrastructure;
     report.problems.insert(0, Problem { kind: RunKind::Infrastructure, message, file: None, line: None });
 }
@@ -129,10 +129,15 @@ fn has_port(line: &str, port: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::super::read;
-    use crate::domain::test_report::{RunKind, RunStatus};
+    use crate::domain::test_report::{RunKind, RunStatus, TestReport};
     use crate::domain::verdict::Exit;
 
     fn kind(messages: &[&str]) -> (RunStatus, RunKind) {
+        let report = report(messages);
+        (report.status, report.kind)
+    }
+
+    fn report(messages: &[&str]) -> TestReport {
         let mut log = "=================================== FAILURES ===================================\n".to_owned();
         for (at, message) in messages.iter().enumerate() {
             log.push_str(&format!("____ test_{at} ____\n\n>   go()\nE   {message}\n\ntests/a.py:{at}: Error\n"));
@@ -142,8 +147,7 @@ mod tests {
             log.push_str(&format!("FAILED tests/a.py::test_{at} - {message}\n"));
         }
         log.push_str(&format!("=================== {} failed in 0.02s ===================\n", messages.len()));
-        let report = read(&mut log.as_bytes(), Some(Exit::Code { code: 1 }), None).unwrap().report;
-        (report.status, report.kind)
+        read(&mut log.as_bytes(), Some(Exit::Code { code: 1 }), None).unwrap().report
     }
 
     #[test]
@@ -152,6 +156,12 @@ mod tests {
         let disk = "OSError: [Errno 28] No space left on device: '/w/out'";
         assert_eq!(kind(&[database, database]), (RunStatus::Failed, RunKind::Infrastructure));
         assert_eq!(kind(&[database, disk]), (RunStatus::Failed, RunKind::Infrastructure));
+    }
+
+    #[test]
+    fn the_error_is_named_without_the_runners_mark() {
+        let report = report(&["OSError: [Errno 28] No space left on device"]);
+        assert_eq!(report.problems[0].message, "OSError: [Errno 28] No space left on device");
     }
 
     #[test]

@@ -24,7 +24,7 @@ use crate::test_run::parse::needle::Seek as _;
 /// The name in reports.
 const FRAMEWORK: &str = "pytest";
 /// pytest's exit code for a wrong command line or configuration.
-const EXIT_USAGE: i32 = 4;
+pub(super) const EXIT_USAGE: i32 = 4;
 
 /// Which part of a session's report the reader is in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -28,7 +28,8 @@ const BEGINNINGS: &[(&str, RunKind)] = &[
     ("docker: 'compose' is not a docker command", RunKind::MissingTool),
     ("docker: unknown command: docker compose", RunKind::MissingTool),
     ("unknown shorthand flag: '", RunKind::BadCommand),
-    // Builds without a build tree.
+    // Builds without a build tree, or without tests in it.
+    ("ctest: No tests were found!!!", RunKind::NoTests),
     ("ninja: error: loading 'build.ninja'", RunKind::BadCommand),
     ("Error: could not load cache", RunKind::BadCommand),
     ("Error: not a CMake build directory", RunKind::BadCommand),
@@ -73,10 +74,11 @@ pub(super) fn of(line: &str) -> Option<RunKind> {
     begins.or_else(shell).or_else(whole)
 }
 
-/// `ImportError: Error importing plugin "p": No module named 'p'`: the plugin itself is what is missing, not what it imports.
+/// `ImportError: Error importing plugin "p": No module named 'p'`, `ERROR: …` since pytest 9: the plugin itself is what is missing, not what it imports.
 fn is_missing_plugin(line: &str) -> bool {
     let parse = || {
-        let (plugin, rest) = line.strip_prefix("ImportError: Error importing plugin \"")?.split_once('"')?;
+        let said = line.strip_prefix("ImportError: ").or_else(|| line.strip_prefix("ERROR: "))?;
+        let (plugin, rest) = said.strip_prefix("Error importing plugin \"")?.split_once('"')?;
         let missing = rest.strip_prefix(": No module named '")?.strip_suffix('\'')?;
         Some(plugin == missing)
     };

@@ -45,6 +45,19 @@ fn check_says_what_would_be_refused_and_what_has_no_effect() {
 }
 
 #[test]
+fn check_says_that_a_command_was_given_and_which_framework_it_runs() {
+    let given = plan(&flagged(Setting::TestCommand, "pytest -q"));
+    let known = Detected { command: "pytest -q".into(), framework: "pytest".into(), why: "the command".into() };
+    let shown = render(&given, Some(&known));
+    assert!(
+        shown.contains("pytest -q  (given, from ") && shown.contains("framework: pytest, by the command)"),
+        "{shown}"
+    );
+    let unknown = render(&given, None);
+    assert!(unknown.contains("framework: told by its output)"), "{unknown}");
+}
+
+#[test]
 fn check_shows_control_characters_and_does_not_send_them() {
     let shown = render(&plan(&flagged(Setting::Objective, "a\u{1b}[2Jb\u{7}")), None);
     assert!(!shown.contains('\u{1b}') && !shown.contains('\u{7}'), "{shown:?}");

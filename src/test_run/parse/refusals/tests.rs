@@ -82,6 +82,8 @@ fn a_missing_plugin_is_a_wrong_command_and_a_plugins_own_missing_import_is_the_c
         )
     };
     assert_eq!(read(&log("checks"), 1).kind, RunKind::BadCommand);
+    let since_nine = "ERROR: Error importing plugin \"checks\": No module named 'checks'\n\n";
+    assert_eq!(read(since_nine, 4).kind, RunKind::BadCommand);
     assert_eq!(read(&log("shop.prices"), 1).kind, RunKind::ImportError);
 }
 
@@ -89,6 +91,12 @@ fn a_missing_plugin_is_a_wrong_command_and_a_plugins_own_missing_import_is_the_c
 fn a_usage_error_of_pytest_is_a_wrong_command_whatever_it_says() {
     let log = "============================= test session starts ==============================\nERROR: a novel complaint\n\n";
     assert_eq!(read(log, 4).kind, RunKind::BadCommand);
+    let quiet = crate::test_run::read(&mut &b"ERROR: another\n"[..], Some(Exit::Code { code: 4 }), Some("pytest"));
+    assert_eq!(quiet.unwrap().report.kind, RunKind::BadCommand);
+    assert_eq!(read("ERROR: another\n", 4).kind, RunKind::Unreadable, "only pytest's 4 means so");
+    let conftest = "ImportError while loading conftest '/w/conftest.py'.\nconftest.py:1: in <module>\n    import shop.prices\n\
+                    E   ModuleNotFoundError: No module named 'shop.prices'\n";
+    assert_eq!(read(conftest, 4).kind, RunKind::ImportError, "the code's, though pytest ends with 4");
     let failing = "F                                                                        [100%]\n\
                    =========================== short test summary info ============================\n\
                    FAILED test_a.py::test_a - assert 1 == 2\n1 failed in 0.01s\n";
@@ -100,6 +108,7 @@ fn a_ctest_run_without_tests_is_neither_green_nor_paid_for() {
     for code in [0, 8] {
         let report = read("Test project /w/build\nNo tests were found!!!\n", code);
         assert_eq!(report.kind, RunKind::NoTests, "{code}");
+        assert!(code == 0 || read("ctest: No tests were found!!!\n", code).kind == RunKind::NoTests);
         let verdict = judge_baseline(Exit::Code { code }, &report, true);
         assert!(matches!(verdict, Verdict::Broken { .. }), "{verdict:?}");
     }
