@@ -179,7 +179,10 @@ async fn settle(engine: &Engine<'_>, tree: TreeId) -> Result<Settled, LifecycleE
             changes = workspace.changes(start, &settled.tree).await?;
         }
     }
-    let objection = || tamper::inspect(&changes, &engine.world.guards).or_else(|| taken_secret(engine, &changes));
+    let objection = || {
+        tamper::inspect(&changes, &engine.world.guards, &engine.world.import_roots)
+            .or_else(|| taken_secret(engine, &changes))
+    };
     settled.objection = settled.objection.or_else(objection);
     if settled.objection.is_none() && engine.world.guards.has(Guard::TestPaths) {
         let changed: Vec<Change> = changes.into_iter().filter(|change| !change.may_edit_tests).collect();

@@ -60,6 +60,8 @@ pub struct Workspace {
 pub struct PathRules {
     /// Globs that may never be written, beside the built-in ones.
     pub protected: Vec<String>,
+    /// Files by which the test command runs the tests, as paths from the root.
+    pub run_tests: BTreeSet<String>,
     /// Globs of test files that may be written although they are test files.
     pub allow_test_edits: Vec<String>,
     /// Which guards stand.

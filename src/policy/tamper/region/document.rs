@@ -50,6 +50,8 @@ const SPEAKERS: &str =
     "rs py toml ini cfg mk mak just sh bash yml yaml json js mjs cjs ts exs makefile gnumakefile justfile";
 /// How far code is indented that stands without a fence.
 const INDENT: usize = 4;
+/// How much of a directive's options is compared, in characters, for each example that it encloses.
+const LONGEST_HEAD: usize = 400;
 
 /// Whether a file is a document by its name.
 pub(super) fn is_document(path: &str) -> bool {
@@ -223,11 +225,14 @@ impl Reading {
         match &mut self.directive {
             Some((own, head)) if indent > *own => {
                 // Its options.
-                if said.starts_with(':') {
+                if said.starts_with(':') && head.len() < LONGEST_HEAD {
                     head.push_str(said);
                 }
             }
-            other => *other = (said == ".." || said.starts_with(".. ")).then(|| (indent, said.to_owned())),
+            other => {
+                *other = (said == ".." || said.starts_with(".. "))
+                    .then(|| (indent, said.chars().take(LONGEST_HEAD).collect()))
+            }
         }
         if self.is_markdown {
             self.html = match self.html.take() {
