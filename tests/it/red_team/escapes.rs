@@ -126,8 +126,9 @@ fn no_program_is_made_that_runs_as_its_owner() {
 #[test]
 fn no_program_runs_as_its_owner_by_a_call_that_no_filter_can_read() {
     // `openat2` with `struct open_how`: flags, mode, resolve.
-    let arguments = "437, -100, qq(program), pack(qq(QQQ), 0101, 04755, 0), 24";
-    leaves_a_program_that_runs_as_its_owner(&format!("perl -e 'syscall({arguments})'"));
+    leaves_a_program_that_runs_as_its_owner(
+        "perl -e '($name, $how) = (qq(program), pack(qq(QQQ), 0101, 04755, 0)); syscall(437, -100, $name, $how, 24)'",
+    );
 }
 
 #[test]
