@@ -11,11 +11,14 @@ const LONGEST_VALUE: usize = 1024;
 /// Beginnings of lines of make that may stand within a recipe.
 const CONDITIONS: [&str; 6] = ["ifeq", "ifneq", "ifdef", "ifndef", "else", "endif"];
 
+/// What a target needs, and its recipe.
+type Rule = (Vec<String>, String);
+
 /// The rules of one run of make or just.
 #[derive(Debug, Default)]
 pub(super) struct Book {
     /// Prerequisites and recipes by their targets, and the order of these.
-    rules: BTreeMap<String, Vec<(Vec<String>, String)>>,
+    rules: BTreeMap<String, Vec<Rule>>,
     first: Option<String>,
     variables: BTreeMap<String, String>,
 }
