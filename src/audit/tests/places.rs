@@ -127,7 +127,7 @@ fn the_log_of_a_killed_run_is_put_back_when_its_copy_is_deleted_or_replaced() {
     drop(store);
     let folder = checkout.root().join(".upshift");
     let spoil: [&dyn Fn(); 2] = [&|| std::fs::remove_dir_all(&folder).unwrap(), &|| {
-        drop(std::fs::copy(elsewhere.copy(), checkout.copy()).unwrap())
+        assert!(std::fs::copy(elsewhere.copy(), checkout.copy()).unwrap() > 0)
     }];
     for spoil in spoil {
         spoil();
