@@ -9,7 +9,7 @@ use std::time::Duration;
 use super::environment::{Environment, from_here};
 use super::heard::{self, Heard};
 use super::step::{self, Ended, Step};
-use super::{Failure, commenting, delivery, models, report, terminal};
+use super::{Failure, commenting, delivery, models, report, scripts, terminal};
 use secrecy::SecretString;
 
 use crate::audit::{self, AuditError, Journal, Location, Store};
@@ -163,7 +163,7 @@ impl<'a> Setup<'a> {
     /// Those who listen to a run; `before` is what happened in it already, known but not shown again.
     pub(super) fn listeners(&self, prepared: &Prepared, before: &[Event]) -> Vec<Box<dyn EventSink>> {
         let mut listeners: Vec<Box<dyn EventSink>> =
-            vec![Box::new(terminal::Terminal::new(self.environment.in_actions(), before))];
+            vec![Box::new(terminal::Terminal::new(self.environment.in_actions(), before, Arc::clone(&self.redactor)))];
         if let Some(clerk) = &prepared.clerk {
             listeners.push(Box::new(clerk.ear()));
         }
@@ -230,7 +230,7 @@ impl<'a> Setup<'a> {
         for warning in engine.journal.close() {
             super::say(&format!("⚠ {warning}"));
         }
-        let report = report::render_ended(&events, format);
+        let report = report::render_ended(&events, format, &self.redactor);
         let Some(step) = Step::of(self.environment) else {
             super::print(&report)?;
             return Ok(outcome.exit_code());
@@ -252,9 +252,10 @@ impl<'a> Setup<'a> {
     ///
     /// # Errors
     /// When another upshift works on the same checkout (exit 2), and when the tree cannot be read.
-    pub(super) async fn open_workspace(&self, plan: &Plan) -> anyhow::Result<Arc<Workspace>> {
+    pub(super) async fn open_workspace(&self, plan: &Plan, test_command: &str) -> anyhow::Result<Arc<Workspace>> {
         let rules = PathRules {
             protected: self.protected(plan),
+            run_tests: scripts::reached(self.checkout, plan.working_directory.as_deref(), test_command).runners,
             allow_test_edits: plan.safety.allow_test_edits.clone(),
             guards: guards(self.environment),
         };
@@ -335,6 +336,8 @@ impl<'a> Setup<'a> {
             redactor: Arc::clone(&self.redactor),
             keep: self.keep_folder(plan),
             guards: guards(self.environment),
+            import_roots: scripts::reached(self.checkout, plan.working_directory.as_deref(), &state.test_command)
+                .import_roots,
         }
     }
 
@@ -346,7 +349,7 @@ impl<'a> Setup<'a> {
     /// What the configuration protects, and the scripts that decide what the test command runs.
     fn protected(&self, plan: &Plan) -> Vec<String> {
         let folder = plan.working_directory.as_deref().unwrap_or("");
-        let scripts = plan.test.command.as_deref().map(super::scripts::scripts_of).unwrap_or_default();
+        let scripts = plan.test.command.as_deref().map(scripts::scripts_of).unwrap_or_default();
         let scripts = scripts.into_iter().map(|name| Path::new(folder).join(name)).filter(|path| {
             let path = self.checkout.join(path);
             path.is_file()
