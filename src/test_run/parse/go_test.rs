@@ -122,6 +122,11 @@ impl Reader {
                 || (line.starts_with("--- PASS: ") && self.result_line(line)))
     }
 
+    /// A test runs, with `-v`.
+    pub(super) const fn quotes(&self) -> bool {
+        self.verbose && self.current.is_some()
+    }
+
     pub(super) fn line(&mut self, line: &str) {
         if line.starts_with('{') && self.json.line(line, &mut self.cases, &mut self.problems) {
             return;
