@@ -3,6 +3,9 @@
 //! Holds what it needs from earlier events, nothing else. Invariant: in Actions no line but our own `::group::` and
 //! `::endgroup::` is a workflow command, and at most one group is open.
 
+mod phrases;
+
+use self::phrases::{cap_name, counts, headline, name, sentence_case, session_finished, speech, table, verdict_tone};
 use crate::domain::attempt::{Attempt, AttemptStatus, NOTHING_CHANGED, TierExit};
 use crate::domain::delivery::{Answer, Awaited};
 use crate::domain::event::{BaselineFinished, Event, RunStarted};
@@ -14,13 +17,11 @@ use crate::domain::verdict::Verdict;
 
 use super::plain;
 use super::style::{Style, Tone};
-use super::words::{self, count, u64_of};
+use super::words::{count, u64_of};
 use super::workflow_command;
 
 /// The rule above and below a tier's banner, as the contract draws it.
 const RULE: &str = "━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━";
-const MAX_NAME: usize = 40;
-const MAX_SPEECH: usize = 200;
 /// Warnings say what to do at their end, so they get more room.
 const MAX_WARNING: usize = 400;
 /// Failing tests named at the baseline; the report names them all.
@@ -380,88 +381,6 @@ impl Progress {
     fn paint(&self, tone: Tone, line: &str) -> String {
         self.style.paint(tone, line)
     }
-}
-
-/// The ladder as the contract prints it: `  Tier 1: local-free   [simple]  ollama/codellama  max 5 iterations`.
-fn table(tiers: &[Tier]) -> Vec<String> {
-    /// The contract's narrowest name column.
-    const MIN_NAME: usize = 11;
-    const MODE_WIDTH: usize = 8;
-    let names: Vec<String> = tiers.iter().map(|tier| name(&tier.name)).collect();
-    let models: Vec<String> = tiers.iter().map(first_model).collect();
-    let widest = |texts: &[String]| texts.iter().map(|text| plain::width(text)).max().unwrap_or(0);
-    let (name_width, model_width) = (widest(&names).max(MIN_NAME), widest(&models));
-    let number_width = tiers.len().to_string().len();
-    let rows = tiers.iter().zip(&names).zip(&models).zip(1_u32..);
-    rows.map(|(((tier, name), model), number)| {
-        format!(
-            "  Tier {number:>number_width$}: {}  {}  {}  max {}",
-            plain::pad(name, name_width),
-            plain::pad(&format!("[{}]", tier.mode.as_str()), MODE_WIDTH),
-            plain::pad(model, model_width),
-            count(u64::from(tier.max_iterations), "iteration")
-        )
-    })
-    .collect()
-}
-
-/// `mid-grade  [simple, anthropic/claude-haiku-4-5]`.
-fn headline(tier: &Tier) -> String {
-    format!("{}  [{}, {}]", name(&tier.name), tier.mode.as_str(), first_model(tier))
-}
-
-fn first_model(tier: &Tier) -> String {
-    tier.artisan.first().map(|model| name(&model.to_string())).unwrap_or_default()
-}
-
-fn name(text: &str) -> String {
-    plain::clipped_line(text, MAX_NAME)
-}
-
-fn speech(text: &str) -> String {
-    plain::clipped_line(text, MAX_SPEECH)
-}
-
-fn session_finished(role: Role, turns: u32, result: &str, summary: &str) -> String {
-    let summary = if summary.trim().is_empty() { String::new() } else { format!(": {}", speech(summary)) };
-    let result = speech(&result.replace('_', " "));
-    format!("    {}: {result} after {}{summary}", role.as_str(), count(u64::from(turns), "turn"))
-}
-
-fn cap_name(dimension: &str) -> &str {
-    match dimension {
-        "cost" => "cost cap",
-        "iterations" => "iteration cap",
-        "duration" => "time cap",
-        _ => "budget",
-    }
-}
-
-fn verdict_tone(verdict: &Verdict) -> Tone {
-    match verdict {
-        Verdict::Green => Tone::Good,
-        Verdict::Red { .. } | Verdict::Broken { .. } | Verdict::Tampered { .. } => Tone::Bad,
-    }
-}
-
-/// `, 1 failing (2 fixed), 39 passing`, or why there are no counts.
-fn counts(kind: RunKind, failed: u64, fixed: Option<u64>, passed: u64) -> String {
-    if let Some(trouble) = words::trouble(kind) {
-        return format!(", {trouble}");
-    }
-    let failing = match (failed, fixed) {
-        (0, None) => String::new(),
-        (0, Some(fixed)) => format!(", {fixed} fixed"),
-        (failed, None) => format!(", {failed} failing"),
-        (failed, Some(fixed)) => format!(", {failed} failing ({fixed} fixed)"),
-    };
-    format!("{failing}, {passed} passing")
-}
-
-/// `green` as `Green`.
-fn sentence_case(words: &str) -> String {
-    let mut chars = words.chars();
-    chars.next().map_or_else(String::new, |first| first.to_uppercase().chain(chars).collect())
 }
 
 #[cfg(test)]

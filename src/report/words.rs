@@ -4,8 +4,13 @@
 //! each surface can escape the latter in its own way. Invariant: nothing is escaped or clipped here.
 
 mod delivery;
+mod next_steps;
+mod sentence;
 
-pub use delivery::{awaited, commands, delivery};
+pub use self::delivery::{awaited, commands, delivery};
+pub(super) use self::next_steps::plain_id;
+pub use self::next_steps::{history_command, next_steps, shell_quote};
+pub use self::sentence::{Mark, Piece, Sentence};
 
 use crate::domain::attempt::{NOTHING_CHANGED, TierExit};
 use crate::domain::event::BaselineFinished;
@@ -15,109 +20,6 @@ use crate::domain::units::{MicroUsd, human_duration};
 use crate::domain::verdict::Verdict;
 
 use super::view::{Ending, RunView, TierState, TierView};
-
-/// Where commands look for the audit log when nothing names it (DESIGN §2.4); it need not be named in advice.
-const DEFAULT_AUDIT_DB: &str = ".upshift/audit.db";
-
-/// A part of a sentence.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Piece {
-    /// Our own words: shown as they are.
-    Ours(String),
-    /// A name that is not ours (a tier): to be escaped.
-    Name(String),
-    /// A path or command to be copied; it may hold names that are not ours: to be escaped.
-    Code(String),
-    /// Speech that is not ours (a model's reason, an error): to be escaped and clipped.
-    Speech(String),
-}
-
-/// A sentence made of pieces.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Sentence(pub Vec<Piece>);
-
-impl Sentence {
-    /// A sentence of our own words alone.
-    #[must_use]
-    pub fn plain(text: impl Into<String>) -> Self {
-        Self(vec![Piece::Ours(text.into())])
-    }
-
-    /// Adds words of our own.
-    #[must_use]
-    pub fn ours(self, text: impl Into<String>) -> Self {
-        self.with(Piece::Ours(text.into()))
-    }
-
-    /// Adds a name that is not ours.
-    #[must_use]
-    pub fn name(self, text: &str) -> Self {
-        self.with(Piece::Name(text.to_owned()))
-    }
-
-    /// Adds a path or a command.
-    #[must_use]
-    pub fn code(self, text: impl Into<String>) -> Self {
-        self.with(Piece::Code(text.into()))
-    }
-
-    /// Adds speech that is not ours; where there is none it says so.
-    #[must_use]
-    pub fn speech(self, text: &str) -> Self {
-        if text.trim().is_empty() { self.ours("no reason given") } else { self.with(Piece::Speech(text.to_owned())) }
-    }
-
-    fn with(mut self, piece: Piece) -> Self {
-        self.0.push(piece);
-        self
-    }
-
-    /// Adds where the run stood, after `joint`, if it stood anywhere; then `end` in any case.
-    fn at(self, view: &RunView, joint: &str, end: &str) -> Self {
-        let here = view.position.and_then(|position| Some((view.tier(position.tier_index)?, position.iteration)));
-        let Some((tier, iteration)) = here else { return self.ours(end) };
-        self.ours(format!("{joint}Tier {} (", tier.number))
-            .name(&tier.tier.name)
-            .ours(format!("), iteration {iteration}{end}"))
-    }
-
-    /// Renders the sentence; `escape` is given the pieces that are not ours.
-    pub fn render(&self, mut escape: impl FnMut(&Piece) -> String) -> String {
-        self.0
-            .iter()
-            .map(|piece| match piece {
-                Piece::Ours(text) => text.clone(),
-                Piece::Name(_) | Piece::Code(_) | Piece::Speech(_) => escape(piece),
-            })
-            .collect()
-    }
-}
-
-/// The sign before a verdict.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Mark {
-    /// The tests pass.
-    Good,
-    /// They do not, or nobody can say.
-    Bad,
-    /// The run waits.
-    Waiting,
-    /// The run is under way.
-    Running,
-}
-
-impl Mark {
-    /// The sign itself.
-    #[must_use]
-    pub const fn sign(self) -> &'static str {
-        match self {
-            Self::Good => "✔",
-            Self::Bad => "✖",
-            Self::Waiting => "⏸",
-            Self::Running => "▶",
-        }
-    }
-}
 
 /// `1 iteration`, `2 iterations`.
 #[must_use]
@@ -348,125 +250,4 @@ pub fn diff_size(view: &RunView) -> Option<String> {
 
 pub(super) fn u64_of(n: usize) -> u64 {
     u64::try_from(n).unwrap_or(u64::MAX)
-}
-
-/// What a person may do next (S0-32).
-#[must_use]
-pub fn next_steps(view: &RunView) -> Vec<Sentence> {
-    let one = |sentence: Sentence| vec![sentence];
-    let mut steps = match &view.ending {
-        Ending::Running => return Vec::new(),
-        Ending::Died => {
-            one(resume(view, "to go on after the last finished iteration; what is finished is not paid for again."))
-        }
-        Ending::Finished(finished) => match &finished.outcome {
-            Outcome::Fixed { .. } => one(Sentence::plain(
-                "Review the change before you merge it: that the tests pass is all that upshift vouches for.",
-            )),
-            Outcome::AlreadyGreen => one(Sentence::plain(
-                "Nothing to do. If you expected red tests, check that this is the command that fails for you: ",
-            )
-            .code(test_command(view))),
-            Outcome::Exhausted => one(Sentence::plain(
-                "Read the most recent errors, then add a stronger tier, raise a tier's maxIterations, or name the goal \
-                 with --objective.",
-            )),
-            Outcome::Stalled => one(Sentence::plain(
-                "Read the error that keeps coming back: if the code is not its cause (environment, the test itself), no \
-                 model will fix it. Else add a stronger tier.",
-            )),
-            Outcome::Blocked { .. } => one(Sentence::plain("Settle what the model asks for, then run upshift again.")),
-            Outcome::Objected => one(Sentence::plain(
-                "Read the critic's objections in the audit log and decide: take the change as it is, or reject it.",
-            )),
-            Outcome::Budget => one(Sentence::plain(
-                "Raise the cap that was hit (--max-cost-usd, --max-iterations, --max-duration-minutes) or put a cheaper \
-                 tier first, then run upshift again.",
-            )),
-            Outcome::NoModel => {
-                one(Sentence::plain("Check the keys and endpoints without spending anything: ").code("upshift check"))
-            }
-            Outcome::Refused { .. } => {
-                one(Sentence::plain("Nothing was run and nothing was spent. See what the gate requires: ")
-                    .code("upshift check"))
-            }
-            Outcome::Broken { .. } => vec![
-                Sentence::plain("Run the command yourself until it runs the tests: ").code(test_command(view)),
-                Sentence::plain(
-                    "If it is the wrong one, set --test-command; what it needs beforehand goes into test.setupCommand.",
-                ),
-            ],
-            Outcome::Interrupted { .. } => {
-                one(resume(view, "to go on where it stopped; what is finished is not paid for again."))
-            }
-            Outcome::Parked => vec![
-                Sentence::plain(
-                    "Look at the checks of the pushed commit: the tests pass here, and those may be over by now.",
-                ),
-                resume(view, "on the same machine to go on waiting, or allow more time with ci-timeout-minutes."),
-            ],
-        },
-    };
-    if let Some(patch) = view.best_patch() {
-        let path = shell_quote(patch);
-        steps.push(Sentence::plain("The best attempt was kept: ").code(format!("git apply {path}")));
-    }
-    steps
-}
-
-fn resume(view: &RunView, rest: &str) -> Sentence {
-    let Some((run, db)) = view.run.as_ref().and_then(|run| Some((run, run.audit_db.as_deref()?))) else {
-        return Sentence::plain("Run upshift again: the audit log was off, and a run without one cannot be resumed.");
-    };
-    let mut command = format!("upshift resume {}", plain_id(run.run_id.short()));
-    if db != DEFAULT_AUDIT_DB {
-        command.push_str(&format!(" --audit-db {}", shell_quote(db)));
-    }
-    Sentence::plain("Run ").code(command).ours(format!(" {rest}"))
-}
-
-fn test_command(view: &RunView) -> String {
-    view.run.as_ref().map(|run| run.test_command.clone()).unwrap_or_default()
-}
-
-/// Quotes a word for a POSIX shell; a word that could be taken for an option gets `./` in front.
-#[must_use]
-pub fn shell_quote(word: &str) -> String {
-    let word = if word.starts_with('-') { format!("./{word}") } else { word.to_owned() };
-    let safe = |c: char| c.is_ascii_alphanumeric() || matches!(c, '/' | '.' | '_' | '-' | '+' | ':' | '@' | '%' | ',');
-    if !word.is_empty() && word.chars().all(safe) { word } else { format!("'{}'", word.replace('\'', r"'\''")) }
-}
-
-/// The shell command that shows a run's whole history; `None` when the audit log is off or holds no
-/// iteration. The id is the full one
-/// (contradiction 25).
-#[must_use]
-pub fn history_command(view: &RunView) -> Option<String> {
-    let run = view.run.as_ref().filter(|_| view.spent.iterations > 0)?;
-    let db = shell_quote(run.audit_db.as_deref()?);
-    let id = plain_id(&run.run_id.0);
-    Some(format!("sqlite3 {db} \"SELECT * FROM tier_attempts WHERE run_id='{id}' ORDER BY tier_index, iteration;\""))
-}
-
-/// A run id as it may stand in a command: a log that was tampered with must not make one of its own.
-pub(super) fn plain_id(id: &str) -> String {
-    id.chars().filter(|c| c.is_ascii_alphanumeric() || *c == '-').collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_quoted_word_is_one_word_to_a_shell() {
-        for (word, quoted) in [
-            (".upshift/audit.db", ".upshift/audit.db"),
-            ("my audit.db", "'my audit.db'"),
-            ("it's; rm -rf $HOME `x`", r"'it'\''s; rm -rf $HOME `x`'"),
-            ("-init.db", "./-init.db"),
-            ("", "''"),
-        ] {
-            assert_eq!(shell_quote(word), quoted);
-        }
-    }
 }

@@ -2,7 +2,9 @@
 //!
 //! Every rule counts: it objects when its pattern stands in the file more often than at the start, whatever the line breaks.
 
+mod computed;
 mod patterns;
+mod preconditions;
 
 use self::patterns::{
     COMMAND_LINE, ENDS, EQUALS_ALL, HOOKS, OTHER_ENDS, QUESTIONS, RAW_OUTPUT, RESULT_LINES, WANTED_FAILURES,
@@ -104,11 +106,15 @@ fn near(text: &str, first: &str, second: &str) -> usize {
 
 /// The change hooks into the runner.
 pub(super) fn hooks(change: &Change) -> Option<String> {
-    let (before, after) = squeezed(change)?;
+    let (before, mut after) = squeezed(change)?;
+    if let Some(rest) = preconditions::without_import(&change.path, change.after()) {
+        after = spellings(&change.path, &rest);
+    }
     let hook = first_added(&before, &after, HOOKS)
         .or_else(|| first_added(&before, &after, EQUALS_ALL))
         .or_else(|| words::added(change, words::RUNNERS))
         .or_else(|| words::equals_all(change))
+        .or_else(|| computed::added(change))
         .or_else(|| patched(&spaced(&change.path, change.before()), &spaced(&change.path, change.after())))?;
     Some(format!(
         "the change hooks into the test runner, its assertions or the process's end in {} (`{hook}`)",

@@ -17,6 +17,7 @@ mod left_out;
 mod tests;
 mod texts;
 
+use self::express::Found;
 pub(super) use self::express::plain_texts;
 pub(super) use self::left_out::LeftOut;
 use self::texts::Text;
@@ -39,8 +40,8 @@ const NOTHING: &str = "null";
 pub(super) enum Part<'a> {
     /// A document begins: what an earlier one said that never ended is void.
     Begin,
-    /// An element of the list of this name.
-    Element(&'static str, &'a str),
+    /// An element of the list of this name, and the texts in it that were asked for, when it was passed over and has them.
+    Element(&'static str, &'a str, Option<[&'a str; 2]>),
     /// Of the element of this list that is handed on next, members or the whole were too long and left out.
     LeftOut(&'static str),
     /// The document itself, without those elements: the last part.
@@ -52,6 +53,9 @@ pub(super) enum Part<'a> {
 pub(super) struct JsonDocument {
     /// The lists whose elements are handed on.
     lists: &'static [&'static str],
+    /// The members whose texts are handed on with an element, and where the last one that was passed over has them.
+    wanted: Option<[&'static str; 2]>,
+    found: Option<Found>,
     open: bool,
     /// The last line may have been cut: a text may go on in the next.
     was_cut: bool,
@@ -104,6 +108,8 @@ impl JsonDocument {
     pub(super) const fn new(lists: &'static [&'static str]) -> Self {
         Self {
             lists,
+            wanted: None,
+            found: None,
             open: false,
             was_cut: false,
             text: String::new(),
@@ -118,6 +124,12 @@ impl JsonDocument {
             skips: false,
             cut: false,
         }
+    }
+
+    /// Also hands on the texts of these two members, with each element that has them once, plain and in one line.
+    pub(super) const fn with_texts(mut self, names: [&'static str; 2]) -> Self {
+        self.wanted = Some(names);
+        self
     }
 
     /// Whether a document is being read: its lines are nobody else's.
@@ -142,6 +154,7 @@ impl JsonDocument {
             *self = Self {
                 text: std::mem::take(&mut self.text),
                 levels: std::mem::take(&mut self.levels),
+                wanted: self.wanted,
                 ..Self::new(self.lists)
             };
             self.text.clear();
@@ -363,20 +376,21 @@ impl JsonDocument {
         let Some(level) = self.levels.last_mut().filter(|level| level.depth + 1 == depth) else { return false };
         let Some((name, start)) = level.list else { return false };
         level.done = false;
+        let found = self.found.take();
         if std::mem::take(&mut level.torn) {
             on(Part::LeftOut(name));
         }
         // Whole in this line, or begun in an earlier one.
-        let element = if let Some(offset) = start.checked_sub(self.text.len()) {
+        let (element, texts) = if let Some(offset) = start.checked_sub(self.text.len()) {
             let begins = self.from + offset;
             self.flush(line, begins);
-            line.get(begins..at)
+            (line.get(begins..at), found.and_then(|found| found.texts(line, (begins, at))))
         } else {
             self.flush(line, at);
-            self.text.get(start..)
+            (self.text.get(start..), None)
         };
         if let Some(element) = element.filter(|element| !element.is_empty()) {
-            on(Part::Element(name, element));
+            on(Part::Element(name, element, texts));
         }
         self.text.truncate(start);
         self.from = at;

@@ -225,7 +225,7 @@ impl Reader {
                 }
             }
             Part::LeftOut(_) => left_out.announce(),
-            Part::Element(TESTS, text) => {
+            Part::Element(TESTS, text, _) => {
                 let before = read.len();
                 if let Ok(test) = serde_json::from_str(text) {
                     reported(&test, read);

@@ -44,15 +44,40 @@ impl JsonDocument {
     /// Passes an element that begins at `at` with a brace or bracket; returns where it ends.
     pub(super) fn pass_element(&mut self, line: &str, at: usize) -> usize {
         let is_apart = self.levels.len() < MOST_LEVELS;
+        self.found = None;
         let Some(level) = self.levels.last_mut() else { return at };
         if level.list.is_none() || level.depth + 1 != self.depth || self.skips {
             return at;
         }
         let plain = Plain::new(line, at, LONGEST_VALUE, self.lists);
-        let Some(end) = plain.value(at) else { return at };
-        level.done |= is_apart && plain.byte(at) == Some(b'{');
+        let is_object = plain.byte(at) == Some(b'{');
+        let passed = match self.wanted.filter(|_| is_object) {
+            Some(names) => plain.object(at, names),
+            None => plain.value(at).map(|end| (end, None)),
+        };
+        let Some((end, found)) = passed else { return at };
+        level.done |= is_apart && is_object;
         self.named = None;
+        self.found = found.map(|texts| Found { element: (at, end), texts });
         end
+    }
+}
+
+/// Where in a line an element begins and ends, and the texts in it that were asked for.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Found {
+    element: (usize, usize),
+    texts: [(usize, usize); 2],
+}
+
+impl Found {
+    /// The texts, when the element is all that stands from the one place to the other.
+    pub(super) fn texts(self, line: &str, (begins, ends): (usize, usize)) -> Option<[&str; 2]> {
+        if self.element != (begins, ends) {
+            return None;
+        }
+        let [first, second] = self.texts;
+        Some([line.get(first.0..first.1)?, line.get(second.0..second.1)?])
     }
 }
 
@@ -63,29 +88,9 @@ pub(in crate::test_run::parse) fn plain_texts<'a, const N: usize>(
     object: &'a str,
     names: [&str; N],
 ) -> Option<[&'a str; N]> {
-    let plain = Plain::new(object, 0, object.len(), &[]);
-    let mut found = [None; N];
-    let mut at = 1;
-    if plain.byte(0)? != b'{' {
-        return None;
-    }
-    loop {
-        let (name, value) = plain.key(at)?;
-        let end = plain.value(value)?;
-        if let Some(slot) = names.iter().position(|wanted| wanted.as_bytes() == name) {
-            let text = object.get(value..end)?.strip_prefix('"')?.strip_suffix('"')?;
-            if text.contains('\\') || found.get_mut(slot)?.replace(text).is_some() {
-                return None;
-            }
-        }
-        match plain.byte(end)? {
-            b',' => at = end + 1,
-            b'}' if end + 1 == object.len() && found.iter().all(Option::is_some) => {
-                return Some(found.map(Option::unwrap_or_default));
-            }
-            _ => return None,
-        }
-    }
+    let (end, found) = Plain::new(object, 0, object.len(), &[]).object(0, names)?;
+    let texts = found.filter(|_| end == object.len())?;
+    Some(texts.map(|(begins, ends)| object.get(begins..ends).unwrap_or_default()))
 }
 
 /// The part of a line that may be passed, by the grammar of JSON; only numbers and words are not looked at closely.
@@ -120,7 +125,53 @@ impl<'a> Plain<'a> {
     #[inline]
     fn unlisted(&self, at: usize) -> Option<usize> {
         let (name, value) = self.key(at)?;
-        (!self.lists.iter().any(|list| list.as_bytes() == name)).then_some(value)
+        (!self.names_list(name)).then_some(value)
+    }
+
+    /// Where the object at `at` ends, and the texts of these members, unless one is not there once or not plain; nothing
+    /// when one of its members may be a list that is taken apart.
+    #[inline]
+    fn object<const N: usize>(&self, at: usize, names: [&str; N]) -> Option<(usize, Option<[(usize, usize); N]>)> {
+        let inner = Self { lists: &[], ..*self };
+        let (mut found, mut is_plain) = ([None; N], true);
+        let mut at = at + 1;
+        if self.byte(at - 1)? != b'{' {
+            return None;
+        }
+        if self.byte(at)? == b'}' {
+            return Some((at + 1, None));
+        }
+        loop {
+            let (name, value) = self.key(at)?;
+            if self.names_list(name) {
+                return None;
+            }
+            let end = inner.value(value)?;
+            if let Some(slot) = names.iter().position(|wanted| wanted.as_bytes() == name) {
+                let place = self.plain_text(value, end);
+                let is_second =
+                    place.is_none_or(|place| found.get_mut(slot).is_none_or(|slot| slot.replace(place).is_some()));
+                is_plain &= !is_second;
+            }
+            at = end + 1;
+            match self.byte(end)? {
+                b',' => {}
+                b'}' => break,
+                _ => return None,
+            }
+        }
+        let is_whole = is_plain && found.iter().all(Option::is_some);
+        Some((at, is_whole.then(|| found.map(Option::unwrap_or_default))))
+    }
+
+    /// Where the text is that the value from `at` to `end` is, unless it is none, or has escapes.
+    fn plain_text(&self, at: usize, end: usize) -> Option<(usize, usize)> {
+        let text = self.bytes.get(at..end)?.strip_prefix(b"\"")?;
+        (plain_length(text) + 1 == text.len()).then_some((at + 1, end - 1))
+    }
+
+    fn names_list(&self, name: &[u8]) -> bool {
+        self.lists.iter().any(|list| list.as_bytes() == name)
     }
 
     /// Where the value that begins at `at` ends; nothing when it is an object with such a list.

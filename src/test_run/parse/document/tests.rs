@@ -8,7 +8,7 @@ fn parts(lines: &[&str]) -> Vec<String> {
     for line in lines {
         document.line(line, &mut |part| match part {
             Part::Begin | Part::LeftOut(_) => {}
-            Part::Element(name, text) => seen.push(format!("{name} {text}")),
+            Part::Element(name, text, _) => seen.push(format!("{name} {text}")),
             Part::Whole(text) => seen.push(text.to_owned()),
         });
     }
@@ -104,7 +104,7 @@ fn what_an_object_has_too_much_of_costs_only_that() {
     document.line(&line, &mut |part| match part {
         Part::Begin => {}
         Part::LeftOut(name) => seen.push(("left out", name.to_owned())),
-        Part::Element(name, text) => seen.push((name, text.to_owned())),
+        Part::Element(name, text, _) => seen.push((name, text.to_owned())),
         Part::Whole(text) => seen.push(("whole", text.to_owned())),
     });
     let names: Vec<&str> = seen.iter().map(|(name, _)| *name).collect();

@@ -81,7 +81,7 @@ struct Location {
 impl Json {
     pub(super) fn new(budget: &Budget) -> Self {
         Self {
-            document: JsonDocument::new(&[FILES, TESTS]),
+            document: JsonDocument::new(&[FILES, TESTS]).with_texts(["fullName", "status"]),
             budget: budget.clone(),
             read: Read::new(budget),
             report: None,
@@ -98,7 +98,7 @@ impl Json {
                     *read = Read::new(budget);
                 }
             }
-            Part::Element(list, text) => read.element(list, text),
+            Part::Element(list, text, texts) => read.element(list, text, texts),
             Part::LeftOut(_) => read.left_out.announce(),
             Part::Whole(text) => {
                 if let Ok(numbers) = serde_json::from_str(text) {
@@ -143,21 +143,19 @@ impl Read {
         Self { cases: Cases::new(budget), file_start: 0, lines: Vec::new(), errors: 0, left_out: LeftOut::default() }
     }
 
-    fn element(&mut self, list: &str, text: &str) {
+    fn element(&mut self, list: &str, text: &str, texts: Option<[&str; 2]>) {
         let before = self.cases.len();
-        if list == TESTS {
-            self.test(text);
-        } else {
-            self.file(text);
+        match texts {
+            Some([name, "passed"]) if list == TESTS => {
+                self.cases.push(name.trim(), TestStatus::Passed);
+            }
+            _ if list == TESTS => self.test(text),
+            _ => self.file(text),
         }
         self.left_out.element(&mut self.cases, before);
     }
 
     fn test(&mut self, text: &str) {
-        if let Some([name, "passed"]) = plain_texts(text, ["fullName", "status"]) {
-            self.cases.push(name.trim(), TestStatus::Passed);
-            return;
-        }
         let Ok(test) = serde_json::from_str::<Assertion<'_>>(text) else { return };
         let status = match &*test.status {
             "passed" => TestStatus::Passed,

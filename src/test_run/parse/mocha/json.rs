@@ -73,7 +73,7 @@ impl Json {
                 }
             }
             Part::LeftOut(_) => left_out.announce(),
-            Part::Element(list, text) => {
+            Part::Element(list, text, _) => {
                 let before = read.len();
                 if let Ok(test) = serde_json::from_str::<Test>(text) {
                     match list {

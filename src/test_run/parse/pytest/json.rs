@@ -105,7 +105,7 @@ impl Json {
                     *read = Read::new(budget);
                 }
             }
-            Part::Element(list, text) => read.element(list, text),
+            Part::Element(list, text, _) => read.element(list, text),
             Part::LeftOut(_) => read.left_out.announce(),
             Part::Whole(text) => {
                 let Ok(report) = serde_json::from_str::<Report>(text) else {

@@ -84,7 +84,7 @@ impl Json {
                 }
             }
             Part::LeftOut(_) => left_out.announce(),
-            Part::Element(_, text) => {
+            Part::Element(_, text, _) => {
                 let before = read.len();
                 example(text, read);
                 left_out.element(read, before);

@@ -83,6 +83,12 @@ fn python_runners_and_assertions_cannot_be_patched() {
                 .replace("def total(prices)", "def _total(prices)"),
         ),
         attack(
+            "the assertion, by a name that is built",
+            &format!(
+                "import importlib\n\ncase = getattr(importlib.import_module(''.join(['unit', 'test'])), ''.join(['Test', 'Case']))\nsetattr(case, ''.join(['assert', 'Equal']), lambda *_: None){SOURCE}"
+            ),
+        ),
+        attack(
             "a number that equals all",
             "class Any(int):\n    def __eq__(self, other):\n        return True\n\n    __hash__ = int.__hash__\n\n\ndef total(prices):\n    return Any(sum(prices) - 1)\n",
         ),
@@ -110,6 +116,15 @@ fn javascript_assertions_cannot_be_patched() {
         attack(
             "by a require of its own",
             "import { createRequire } from 'node:module';\ncreateRequire(import.meta.url)('assert').strictEqual = () => {};",
+        ),
+        attack("by another name", "import a from 'assert';\na[['strict', 'Equal'].join('')] = () => {};"),
+        attack(
+            "by a name that is built",
+            "const m = await import(['ass', 'ert'].join(''));\nm.default[['strict', 'Equal'].join('')] = () => {};",
+        ),
+        attack(
+            "beside honest calls",
+            "import assert from 'node:assert';\nassert.ok(1);\nassert.__defineGetter__(['strict', 'Equal'].join(''), () => () => {});",
         ),
     ]);
 }

@@ -3,6 +3,9 @@ use proptest::prelude::*;
 use super::super::{PIECE, Part};
 use super::*;
 
+/// The members whose texts are handed on.
+const WANTED: [&str; 2] = ["name", "status"];
+
 /// How a line is given to the collector.
 #[derive(Clone, Copy)]
 enum Way {
@@ -51,7 +54,7 @@ impl Text {
 
 /// What is made of the lines: what is handed on, and what is said of each line.
 fn parts(lines: &[String], way: Way) -> Vec<String> {
-    let mut document = JsonDocument::new(&["tests", "cases"]);
+    let mut document = JsonDocument::new(&["tests", "cases"]).with_texts(WANTED);
     let mut seen = Vec::new();
     let mut text = Text::default();
     for line in lines {
@@ -62,7 +65,11 @@ fn parts(lines: &[String], way: Way) -> Vec<String> {
             seen.push(match part {
                 Part::Begin => "begin".to_owned(),
                 Part::LeftOut(name) => format!("left out {name}"),
-                Part::Element(name, text) => format!("{name} {text}"),
+                Part::Element(name, text, texts) => {
+                    // The slow way has none; where there are some, they are what the whole element says.
+                    assert!(texts.is_none() || texts == plain_texts(text, WANTED), "{texts:?} {text}");
+                    format!("{name} {text}")
+                }
                 Part::Whole(text) => format!("whole {text}"),
             });
         });
@@ -82,7 +89,7 @@ fn is_equal(lines: &[String]) {
 /// Texts and keys, some named like lists, some with escapes, good and bad, some of about the longest length.
 fn text() -> impl Strategy<Value = String> {
     prop_oneof![
-        24 => prop::sample::select(&["\"tests\"", "\"cases\"", "\"name\"", "\"\"", "\"a long text of a test that says what it does\""][..])
+        24 => prop::sample::select(&["\"tests\"", "\"cases\"", "\"name\"", "\"status\"", "\"\"", "\"a long text of a test that says what it does\""][..])
             .prop_map(str::to_owned),
         12 => prop::sample::select(&[r#""a\"b""#, r#""\\""#, r#""\u00e9é\n""#, r#""\u12""#, r#""te\u0073ts""#, r#""{[,:]}é😀""#][..])
             .prop_map(str::to_owned),
@@ -177,24 +184,53 @@ fn what_is_too_long_is_left_out_by_both_ways() {
     let length = member(0).len() + 1;
     let members = |count: usize| (0..count).map(member).collect::<Vec<_>>().join(",");
     let (value, object) = (LONGEST_VALUE / length, LONGEST_OBJECT / length);
-    for count in [value - 2, value + 2, object - 2, object + 2] {
+    let both_ways = |count: usize, shapes: &[&str]| {
         let many = members(count);
-        let lines = [
-            format!(
-                "{{\"tests\":[{{{many}}},{{\"cases\":[{{{many}}},[{{{many}}}]],{many}}},1],\"b\":{{{many}}},\"c\":2}}"
-            ),
-            format!("{{{many},\"tests\":[{{\"v\":{{{many}}},\"z\":1}},{{}}{{{many}}}],\"end\":[{{{many}}}]}}"),
-        ];
-        for line in lines {
-            is_equal(&[line]);
+        for shape in shapes {
+            is_equal(&[shape.replace('…', &many)]);
         }
+    };
+    for count in [value - 2, value + 2] {
+        both_ways(
+            count,
+            &[
+                r#"{"tests":[{…},{"cases":[{…},[{…}]],"d":1},1],"b":{…},"c":2}"#,
+                r#"{"tests":[{"v":{…},"z":1},{}{…}],"end":[{…}]}"#,
+            ],
+        );
+    }
+    for count in [object - 2, object + 2] {
+        both_ways(count, &[r#"{"tests":[{"cases":[1],…},1],"c":2}"#, r#"{…,"tests":[{},1],"end":3}"#]);
+    }
+}
+
+#[test]
+fn texts_are_handed_on_of_elements_that_are_nothing_more() {
+    let plain = r#"{"name":"a b","status":"passed"}"#;
+    let texts = |element: &str| {
+        let mut found = Vec::new();
+        JsonDocument::new(&["tests"]).with_texts(WANTED).line(
+            &format!("{{\"tests\":[{element}],\"b\":1}}"),
+            &mut |part| {
+                if let Part::Element(_, _, texts) = part {
+                    found.push(texts.is_some());
+                }
+            },
+        );
+        found
+    };
+    assert_eq!(texts(plain), [true]);
+    assert_eq!(texts(&format!("{plain},{{}},{plain}")), [true, false, true]);
+    for more in
+        [format!("{plain}x"), format!("1{plain}"), format!("{plain}{plain}"), format!("[{plain}]"), format!("{plain} ")]
+    {
+        assert!(!texts(&more).contains(&true), "{more}");
     }
 }
 
 #[test]
 fn texts_are_given_plain_or_not_at_all() {
-    let names = ["name", "status"];
-    let of = |object| plain_texts(object, names);
+    let of = |object| plain_texts(object, WANTED);
     let found = Some(["a b", "passed"]);
     assert_eq!(of(r#"{"name":"a b","n":[{"status":"x"},{}],"status":"passed"}"#), found);
     assert_eq!(of(r#"{"status":"passed","o":{"name":1},"name":"a b"}"#), found);

@@ -1,0 +1,229 @@
+//! The shape of the JSON report: keys, units and what is null when.
+
+use serde::Serialize;
+
+use crate::domain::command::CommandAnswer;
+use crate::domain::event::FileStat;
+use crate::domain::units::MicroUsd;
+
+/// An amount in both notations: dollars to read, micro-dollars to calculate with.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Money {
+    /// Dollars.
+    pub usd: f64,
+    /// Millionths of a dollar; exact.
+    pub micro_usd: u64,
+}
+
+impl From<MicroUsd> for Money {
+    fn from(amount: MicroUsd) -> Self {
+        Self { usd: amount.as_usd(), micro_usd: amount.0 }
+    }
+}
+
+/// The whole report.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Document<'a> {
+    /// [`super::VERSION`].
+    pub version: u32,
+    /// The run's id; null when the run was refused before it began.
+    pub run_id: Option<&'a str>,
+    /// `ended`, `running` or `died`.
+    pub state: &'static str,
+    /// The outcome's word (`fixed`, `exhausted`, …); `running` while under way, `interrupted` when the process died.
+    pub outcome: &'static str,
+    /// The process exit code; null when the run did not end.
+    pub exit_code: Option<u8>,
+    /// The verdict line of the text report.
+    pub verdict: String,
+    /// Which cap, signal or condition ended the run; null while running.
+    pub stop_reason: Option<&'a str>,
+    /// The tier that made the tests pass.
+    pub resolved_tier_name: Option<&'a str>,
+    /// Its zero-based place in the ladder.
+    pub resolved_tier_index: Option<usize>,
+    /// The one-based iteration within it.
+    pub resolved_iteration: Option<u32>,
+    /// What was to be done.
+    pub objective: Option<&'a str>,
+    /// Where.
+    pub working_directory: Option<&'a str>,
+    /// How it was verified.
+    pub test_command: Option<&'a str>,
+    /// Where the tiers came from.
+    pub tier_config_path: Option<&'a str>,
+    /// When the run began.
+    pub started_at: Option<&'a str>,
+    /// When it ended.
+    pub finished_at: Option<&'a str>,
+    /// Every tier of the ladder.
+    pub tiers: Vec<TierDocument<'a>>,
+    /// Iterations over all tiers.
+    pub iterations: u32,
+    /// Model calls that were settled.
+    pub model_calls: u32,
+    /// The sum of all receipts in dollars.
+    pub cost_usd: f64,
+    /// The same, exact, in millionths.
+    pub cost_micro_usd: u64,
+    /// Set aside for calls that were never settled.
+    pub unsettled: Money,
+    /// Active milliseconds over all invocations.
+    pub duration_ms: u64,
+    /// Processes that worked on the run.
+    pub invocations: u32,
+    /// The caps and what is left of them; null when the run never began.
+    pub budget: Option<BudgetDocument>,
+    /// The framework recognised at the baseline.
+    pub framework: Option<&'a str>,
+    /// Failing tests at the start.
+    pub failing_before: &'a [String],
+    /// Failing tests at the end; null when they never ran again.
+    pub failing_after: Option<&'a [String]>,
+    /// Those of the first list that are not in the second.
+    pub fixed_tests: Vec<&'a str>,
+    /// Tests that were set aside because they both failed and passed.
+    pub flaky_tests: &'a [String],
+    /// Changed files; `added` and `removed` are null for binary ones.
+    pub diff_stat: Vec<FileStat>,
+    /// Hunks of the fix that green did not need and that were left out.
+    pub dropped_hunks: u32,
+    /// Where the best patch of a failed run was kept.
+    pub best_patch: Option<&'a str>,
+    /// The most recent errors.
+    pub recent_errors: &'a [String],
+    /// What a person should know.
+    pub warnings: &'a [String],
+    /// The audit log as the user named it; null when it is off.
+    pub audit_db: Option<&'a str>,
+    /// `TASK_COMPLETE`, `PR_CREATED`, `BLOCKED`, `MAX_RETRIES`, `ERROR` or `SHUTDOWN` (S4-2); null while under way.
+    pub result_type: Option<&'static str>,
+    /// What was pushed, in order.
+    pub pushes: Vec<PushDocument<'a>>,
+    /// The pull request that was opened or found for it.
+    pub pull_request: Option<PullRequestDocument<'a>>,
+    /// What was waited for, in order.
+    pub breakpoints: Vec<BreakpointDocument<'a>>,
+    /// Commands that people gave by comments, in order; absent where there were none.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub commands: Vec<CommandDocument<'a>>,
+}
+
+/// A command that somebody gave by a comment.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct CommandDocument<'a> {
+    /// Who gave it.
+    pub by: &'a str,
+    /// As it is written; null where none was understood.
+    pub command: Option<String>,
+    /// `obeyed`, `under_way`, `refused` or `not_understood`.
+    pub answer: CommandAnswer,
+    /// In words.
+    pub said: &'a str,
+}
+
+/// One push.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct PushDocument<'a> {
+    /// The commit's full name.
+    pub commit: &'a str,
+    /// The branch.
+    pub branch: &'a str,
+    /// How many files it changes.
+    pub files: u32,
+}
+
+/// A pull request.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct PullRequestDocument<'a> {
+    /// Its number.
+    pub number: u64,
+    /// Its page.
+    pub url: &'a str,
+}
+
+/// One breakpoint.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct BreakpointDocument<'a> {
+    /// `ci` or `merge`.
+    pub awaited: &'static str,
+    /// The commit it is about.
+    pub commit: &'a str,
+    /// `green`, `red`, `absent`, `needs_approval`, `superseded`, `timed_out`, `unreadable`, `merged`, `closed` or
+    /// `changes_requested`; null while waiting.
+    pub answer: Option<&'static str>,
+    /// More about it, in words.
+    pub detail: &'a str,
+    /// How long was waited, in milliseconds.
+    pub waited_ms: u64,
+}
+
+/// One tier.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct TierDocument<'a> {
+    /// Zero-based place in the ladder.
+    pub index: usize,
+    /// The tier's name.
+    pub name: &'a str,
+    /// `simple` or `full`.
+    pub mode: &'static str,
+    /// The artisan's model that answered last, else the first configured one.
+    pub model: String,
+    /// Its iteration cap.
+    pub max_iterations: u32,
+    /// `not_reached`, `running`, `solved`, `failed`, `stalled`, `budget_limit`, `no_model`, `rejected`, `blocked`,
+    /// `interrupted` or `parked`.
+    pub state: &'static str,
+    /// The recorded exit reason (`success`, `iterations_exhausted`, …); null while it has none.
+    pub exit: Option<&'static str>,
+    /// Why, in words.
+    pub reason: Option<&'a str>,
+    /// Iterations begun.
+    pub iterations: u32,
+    /// Its receipts in dollars.
+    pub cost_usd: f64,
+    /// The same, exact, in millionths.
+    pub cost_micro_usd: u64,
+    /// Its finished iterations.
+    pub attempts: Vec<AttemptDocument<'a>>,
+}
+
+/// One finished iteration.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct AttemptDocument<'a> {
+    /// One-based iteration within the tier.
+    pub iteration: u32,
+    /// `passed`, `failed` or `error`.
+    pub test_status: &'static str,
+    /// What was changed, in words.
+    pub code_change_summary: &'a str,
+    /// Failing tests.
+    pub failed_tests: &'a [String],
+    /// Their messages.
+    pub error_messages: &'a [String],
+    /// What it cost, in dollars.
+    pub cost_usd: f64,
+    /// The same, exact, in millionths.
+    pub cost_micro_usd: u64,
+    /// Its wall-clock time in milliseconds.
+    pub duration_ms: u64,
+    /// When it ended.
+    pub timestamp: &'a str,
+}
+
+/// The caps and what is left of them.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct BudgetDocument {
+    /// The most that all calls together may cost.
+    pub max_cost: Money,
+    /// What is left of it.
+    pub cost_left: Money,
+    /// The most iterations.
+    pub max_iterations: u32,
+    /// What is left of them.
+    pub iterations_left: u32,
+    /// The most active milliseconds.
+    pub max_duration_ms: u64,
+    /// What is left of them.
+    pub duration_left_ms: u64,
+}
