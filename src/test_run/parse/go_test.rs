@@ -22,6 +22,8 @@ const FRAMEWORK: &str = "go-test";
 const MOST_RUNNING: usize = 256;
 /// How many empty blocks are kept to be used again.
 const MOST_SPARE: usize = 16;
+/// How the result of a test begins.
+const RESULT: &str = "--- ";
 /// `t.Log` and subtests are indented by four columns.
 const LEVEL: usize = 4;
 
@@ -155,9 +157,27 @@ impl Reader {
             }
             _ => false,
         };
-        if !known {
+        if !known && !(line.ends_with("s)") && self.glued_result(line)) {
             self.other(line);
         }
+    }
+
+    /// `no line end--- FAIL: TestA (0.00s)`: the test printed something without an end before its result.
+    fn glued_result(&mut self, line: &str) -> bool {
+        let Some((printed, result)) = line.seek_last(RESULT).and_then(|at| line.split_at_checked(at)) else {
+            return false;
+        };
+        let name = result.cut(": ").and_then(|(_, rest)| rest.cut_word()).map_or("", |(name, _)| name);
+        let likely = if self.verbose {
+            self.running.contains_key(name)
+        } else {
+            result.starts_with("--- FAIL: ") && ["Test", "Example", "Fuzz"].iter().any(|start| name.starts_with(start))
+        };
+        if !likely || printed.trim().is_empty() {
+            return false;
+        }
+        self.other(printed);
+        self.result_line(result)
     }
 
     /// `    --- FAIL: TestTable/negative (0.00s)`.
@@ -476,6 +496,22 @@ mod tests {
         assert_eq!(names(&format!("{ghost}{real}{end}")), ["TestReal"]);
         assert_eq!(names(&format!("{ghost}{end}")), ["TestGhost"]);
         assert_eq!(names(&format!("--- FAIL: TestSilent (0.00s)\n{real}{end}")), ["TestSilent", "TestReal"]);
+    }
+
+    #[test]
+    fn a_result_behind_printed_text_without_a_line_end_counts() {
+        let names = |log: &str| {
+            let found = read(log);
+            found.tests.into_iter().map(|test| (test.name, test.status, test.message)).collect::<Vec<_>>()
+        };
+        let end = "FAIL\nFAIL\texample.com/a\t0.1s\n";
+        let plain = "half--- FAIL: TestA (0.00s)\n    a_test.go:3: no\nnoted --- FAIL: it (0.00s)\n";
+        let failed = |message: &str| ("TestA".to_owned(), TestStatus::Failed, message.to_owned());
+        assert_eq!(names(&format!("{plain}{end}")), [failed("    a_test.go:3: no")]);
+        let verbose =
+            "=== RUN   TestA\nhalf--- FAIL: TestX (0.00s)\nhalf--- FAIL: TestA (0.00s)\n    a_test.go:3: no\n";
+        let message = "half--- FAIL: TestX (0.00s)\nhalf\n    a_test.go:3: no";
+        assert_eq!(names(&format!("{verbose}{end}")), [failed(message)]);
     }
 
     #[test]
