@@ -157,7 +157,8 @@ impl Reader {
             }
             _ => false,
         };
-        if !known && !(line.ends_with("s)") && self.glued_result(line)) {
+        let known = known || (line.ends_with("s)") && self.glued_result(line));
+        if !known {
             self.other(line);
         }
     }
