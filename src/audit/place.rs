@@ -10,6 +10,7 @@ use rusqlite::{Connection, OpenFlags};
 use super::error::{explain, explain_io};
 use super::location::{Location, Published};
 use super::publish::{CopyState, copy_state, fetch, set_aside};
+use super::types::RunStatus;
 use super::{AuditError, lock, query};
 use crate::files;
 
@@ -56,7 +57,18 @@ pub(super) fn prepare(location: &Location) -> Result<(Option<File>, Vec<String>)
 fn reconcile(live: &Path, place: &Published, warnings: &mut Vec<String>) -> Result<(), AuditError> {
     let failed = |error: std::io::Error| explain_io(live, &error);
     let incoming = lock::beside(live, ".incoming");
-    match (live.exists(), copy_state(live, place)) {
+    let shown = place.path();
+    let state = copy_state(live, place);
+    // What was killed half-way can only be resumed from here, and tests that still ran then could reach the copy.
+    if live.exists() && matches!(state, CopyState::Deleted | CopyState::Other) && holds_unfinished(live) {
+        warnings.push(format!(
+            "the audit log {} was changed or deleted after a run was killed; it is put back as it was (to begin a new one, delete {} as well)",
+            shown.display(),
+            live.display()
+        ));
+        return Ok(());
+    }
+    match (live.exists(), state) {
         (false, CopyState::NeverMade | CopyState::Deleted) | (true, CopyState::Ours | CopyState::NeverMade) => {}
         (false, CopyState::Ours | CopyState::Other) => {
             fetch(place, &incoming)?;
@@ -66,7 +78,7 @@ fn reconcile(live: &Path, place: &Published, warnings: &mut Vec<String>) -> Resu
             let aside = set_aside(live).map_err(failed)?;
             warnings.push(format!(
                 "the audit log {} was deleted; a new one begins, and the old one is kept at {}",
-                place.path().display(),
+                shown.display(),
                 aside.display()
             ));
         }
@@ -76,7 +88,7 @@ fn reconcile(live: &Path, place: &Published, warnings: &mut Vec<String>) -> Resu
                 std::fs::rename(&incoming, live).map_err(failed)?;
                 warnings.push(format!(
                     "the audit log {} was put there by someone else; it is continued, and the one before is kept at {}",
-                    place.path().display(),
+                    shown.display(),
                     aside.display()
                 ));
             }
@@ -90,16 +102,28 @@ fn reconcile(live: &Path, place: &Published, warnings: &mut Vec<String>) -> Resu
     Ok(())
 }
 
+/// Whether a run in the live log has neither ended nor is under way; a log that cannot be read holds none.
+fn holds_unfinished(live: &Path) -> bool {
+    let Ok(db) = connect(live) else { return false };
+    query::list(&db, |_nobody| false).is_ok_and(|runs| runs.iter().any(|run| run.status == RunStatus::Interrupted))
+}
+
 /// Whether the incoming database holds runs that the live one does not know.
 fn has_news(incoming: &Path, live: &Path) -> Result<bool, AuditError> {
     let known = ids(live)?;
     Ok(ids(incoming)?.iter().any(|run| !known.contains(run)))
 }
 
-fn ids(path: &Path) -> Result<Vec<String>, AuditError> {
+fn connect(path: &Path) -> Result<Connection, AuditError> {
     let failed = |error: rusqlite::Error| explain(path, &error);
     let db = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_WRITE).map_err(failed)?;
     super::schema::harden(&db).map_err(failed)?;
+    Ok(db)
+}
+
+fn ids(path: &Path) -> Result<Vec<String>, AuditError> {
+    let failed = |error: rusqlite::Error| explain(path, &error);
+    let db = connect(path)?;
     let any: bool = db
         .query_row("SELECT count(*) > 0 FROM sqlite_schema WHERE name = 'run_metadata'", [], |row| row.get(0))
         .map_err(failed)?;

@@ -11,6 +11,7 @@ use crate::audit::{AuditError, LoadedRun, Reader, RunStatus, VerifyError};
 use crate::config::Format;
 use crate::domain::event::Event;
 use crate::domain::outcome::{EXIT_NOT_FIXED, EXIT_SUCCESS};
+use crate::redact::Redactor;
 use crate::report::markdown::Surface;
 use crate::report::style::Style;
 use crate::report::view::{Liveness, RunView};
@@ -66,25 +67,30 @@ pub(super) fn run(args: &Args, environment: &Environment) -> anyhow::Result<u8> 
         return verify(&reader, &run_id);
     }
     let loaded = reader.load_run(&run_id).map_err(|error| failure(&error))?;
-    super::print(&render(&loaded, args.format))
+    super::print(&render(&loaded, args.format, &Redactor::new(&environment.secrets())))
 }
 
-fn render(loaded: &LoadedRun, form: Form) -> String {
+fn render(loaded: &LoadedRun, form: Form, redactor: &Redactor) -> String {
     let view = RunView::from_events(&loaded.events, liveness(&loaded.status));
     match form {
-        Form::Text => text::render(&view, stdout_style()),
-        Form::Md => markdown::render(&view, Surface::Summary, LOCAL_KEY),
+        Form::Text => shown(&text::render(&view, stdout_style()), redactor),
+        Form::Md => shown(&markdown::render(&view, Surface::Summary, LOCAL_KEY), redactor),
         Form::Json => json::render(&view),
     }
 }
 
 /// The report of a run that just ended, as `run` and `resume` print it.
-pub(super) fn render_ended(events: &[Event], format: Format) -> String {
+pub(super) fn render_ended(events: &[Event], format: Format, redactor: &Redactor) -> String {
     let view = RunView::from_events(events, Liveness::Ended);
     match format {
-        Format::Text => text::render(&view, stdout_style()),
+        Format::Text => shown(&text::render(&view, stdout_style()), redactor),
         Format::Json => json::render(&view),
     }
+}
+
+/// A rendered text without secrets. Events hold none, but what parted one in them may be gone from the text.
+fn shown(text: &str, redactor: &Redactor) -> String {
+    redactor.redact(text).into_owned()
 }
 
 fn liveness(status: &RunStatus) -> Liveness {

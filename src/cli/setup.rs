@@ -163,7 +163,7 @@ impl<'a> Setup<'a> {
     /// Those who listen to a run; `before` is what happened in it already, known but not shown again.
     pub(super) fn listeners(&self, prepared: &Prepared, before: &[Event]) -> Vec<Box<dyn EventSink>> {
         let mut listeners: Vec<Box<dyn EventSink>> =
-            vec![Box::new(terminal::Terminal::new(self.environment.in_actions(), before))];
+            vec![Box::new(terminal::Terminal::new(self.environment.in_actions(), before, Arc::clone(&self.redactor)))];
         if let Some(clerk) = &prepared.clerk {
             listeners.push(Box::new(clerk.ear()));
         }
@@ -230,7 +230,7 @@ impl<'a> Setup<'a> {
         for warning in engine.journal.close() {
             super::say(&format!("⚠ {warning}"));
         }
-        let report = report::render_ended(&events, format);
+        let report = report::render_ended(&events, format, &self.redactor);
         let Some(step) = Step::of(self.environment) else {
             super::print(&report)?;
             return Ok(outcome.exit_code());

@@ -1,12 +1,15 @@
 //! What a person sees while a run is under way: progress on standard error, and on a terminal a spinner with the time.
 
+use std::borrow::Cow;
 use std::io::{IsTerminal as _, Write as _};
+use std::sync::Arc;
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressStyle};
 
 use crate::domain::event::{Event, EventSink};
 use crate::domain::ladder::Role;
+use crate::redact::Redactor;
 use crate::report::progress::Progress;
 use crate::report::style::Style;
 
@@ -17,13 +20,14 @@ const TICK: Duration = Duration::from_millis(120);
 #[derive(Debug)]
 pub(super) struct Terminal {
     progress: Progress,
+    redactor: Arc<Redactor>,
     spinner: Option<ProgressBar>,
 }
 
 impl Terminal {
     /// Colour and a spinner on a terminal, groups in Actions, plain elsewhere. What happened `before` is known, not
     /// shown again.
-    pub(super) fn new(in_actions: bool, before: &[Event]) -> Self {
+    pub(super) fn new(in_actions: bool, before: &[Event], redactor: Arc<Redactor>) -> Self {
         let is_terminal = std::io::stderr().is_terminal() && !in_actions;
         let mut progress = Progress::new(match (in_actions, is_terminal) {
             (true, _) => Style::Actions,
@@ -33,7 +37,7 @@ impl Terminal {
         for event in before {
             let _shown_then = progress.lines(event);
         }
-        Self { progress, spinner: is_terminal.then(spinner) }
+        Self { progress, redactor, spinner: is_terminal.then(spinner) }
     }
 }
 
@@ -65,7 +69,9 @@ fn waiting_for(event: &Event) -> Option<&'static str> {
 
 impl EventSink for Terminal {
     fn emit(&mut self, event: &Event) {
+        // Once more, as the line will stand there: what parted a secret may be gone from it.
         let lines = self.progress.lines(event);
+        let lines: Vec<_> = lines.iter().map(|line| self.redactor.redact(line)).collect();
         if let Some(spinner) = &self.spinner {
             lines.iter().for_each(|line| spinner.println(line));
             if let Some(message) = waiting_for(event) {
@@ -78,7 +84,7 @@ impl EventSink for Terminal {
             return;
         }
         let mut err = std::io::stderr().lock();
-        let gap = matches!(event, Event::RunFinished(_)).then(String::new);
+        let gap = matches!(event, Event::RunFinished(_)).then_some(Cow::Borrowed(""));
         for line in lines.into_iter().chain(gap) {
             // A closed standard error must not end a run.
             let _closed = writeln!(err, "{line}");

@@ -16,6 +16,7 @@ pub mod command;
 pub mod delivery;
 pub mod event;
 pub mod foreign;
+pub mod hidden;
 pub mod ladder;
 pub mod model_id;
 pub mod outcome;

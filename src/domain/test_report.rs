@@ -133,6 +133,16 @@ impl TestReport {
         }
     }
 
+    /// Tests that passed: by the framework's count, else what the others leave of its total (`unittest` counts only those).
+    #[must_use]
+    pub fn passed_of_total(&self) -> Option<u64> {
+        let rest = || {
+            let others = self.failed? + self.errors.unwrap_or(0) + self.skipped.unwrap_or(0);
+            self.total.filter(|_| self.kind == RunKind::Tests).map(|total| total.saturating_sub(others))
+        };
+        self.passed.or_else(rest)
+    }
+
     /// The tests that failed or could not run, in the order printed.
     pub fn failing(&self) -> impl Iterator<Item = &TestCase> {
         self.tests.iter().filter(|test| matches!(test.status, TestStatus::Failed | TestStatus::Error))

@@ -352,10 +352,10 @@ fn named_places(report: &TestReport) -> Vec<(String, Option<u32>)> {
     places
 }
 
-/// Tests that passed: by the framework's count, else by name.
+/// Tests that passed: by the framework's counts, else by name.
 pub(super) fn passed(report: &TestReport) -> u64 {
     let named = report.tests.iter().filter(|test| test.status == TestStatus::Passed).count();
-    report.passed.unwrap_or_else(|| u64::try_from(named).unwrap_or(u64::MAX))
+    report.passed_of_total().unwrap_or_else(|| u64::try_from(named).unwrap_or(u64::MAX))
 }
 
 fn failed(report: &TestReport) -> u64 {

@@ -2,6 +2,8 @@
 //!
 //! Invariant: it is opened before any model output alone, only under `network: auto`, and the report says so.
 
+use std::cmp::Ordering;
+
 use super::engine::{Engine, LifecycleError};
 use super::judge;
 use crate::domain::event::Event;
@@ -59,7 +61,7 @@ pub(super) async fn open_if_needed(engine: &mut Engine<'_>, first: TestRun) -> R
     let closed = engine.world.tests.clone();
     open(engine);
     let second = test_run::run(&engine.world.tests, None, &engine.world.stop).await?;
-    if second.stopped.is_none() && judge::passed(&second.report) <= judge::passed(&first.report) {
+    if second.stopped.is_none() && !was_missing(&first, &second) {
         engine.world.tests = closed;
         return Ok(first);
     }
@@ -75,6 +77,15 @@ pub(super) async fn open_if_needed(engine: &mut Engine<'_>, first: TestRun) -> R
     );
     engine.record(&[Event::Warning { message }]);
     Ok(second)
+}
+
+/// Whether the second run shows that the first lacked the network: more passes, or as much fails for another reason.
+fn was_missing(first: &TestRun, second: &TestRun) -> bool {
+    match judge::passed(&second.report).cmp(&judge::passed(&first.report)) {
+        Ordering::Greater => true,
+        Ordering::Equal => !misses_network(second),
+        Ordering::Less => false,
+    }
 }
 
 fn open(engine: &mut Engine<'_>) {

@@ -129,7 +129,8 @@ fn judge_readable(exit: Exit, report: &TestReport, believe_unreadable: bool) -> 
         report.kind,
         RunKind::CompileError | RunKind::CollectionError | RunKind::ImportError | RunKind::Crash | RunKind::Timeout
     );
-    let ran = report.passed.unwrap_or(0) > 0 || report.tests.iter().any(|test| test.status == TestStatus::Passed);
+    let ran =
+        report.passed_of_total().unwrap_or(0) > 0 || report.tests.iter().any(|test| test.status == TestStatus::Passed);
     match (exit.is_success(), report.kind) {
         (false, RunKind::Unreadable) if report.problems.is_empty() => {
             broken(&format!("the command failed ({exit}) without a word"))
@@ -204,7 +205,7 @@ impl Baseline {
             errored: unique(errored.map(|test| test.name.clone())),
             passing,
             skipped: names_with(report, TestStatus::Skipped).map(str::to_owned).collect(),
-            passed: report.passed,
+            passed: report.passed_of_total(),
             total: report.total,
             unreadable: report.kind == RunKind::Unreadable,
             flaky,
@@ -269,8 +270,10 @@ impl<'a> Seen<'a> {
 
     /// By the framework's counts: all of the baseline's passing tests and something more passed, none is missing.
     fn more_pass_than(&self, baseline: &Baseline) -> bool {
-        let Some(passed) = self.report.passed else { return false };
+        let Some(passed) = self.report.passed_of_total() else { return false };
+        let flaky = self.failing.iter().filter(|name| baseline.flaky.iter().any(|flaky| flaky == *name)).count();
         let failed = self.report.failed.unwrap_or(0) + self.report.errors.unwrap_or(0);
+        let failed = failed.saturating_sub(u64::try_from(flaky).unwrap_or(u64::MAX));
         let whole = |total: u64| self.report.total.is_none_or(|now| now >= total);
         let missing = u64::try_from(baseline.failing.len()).unwrap_or(u64::MAX).saturating_sub(failed);
         let needed = if baseline.errored.is_empty() { missing } else { missing.min(1) };

@@ -1,4 +1,4 @@
-//! How a secret may be spelled: as it is, backwards, JSON, URL, hexadecimal, base64.
+//! How a secret may be spelled: as it is, backwards, JSON, URL, hexadecimal (also in pairs parted by colons), base64.
 
 use std::fmt::Write as _;
 
@@ -38,8 +38,11 @@ fn encode(secret: &str, into: &mut Vec<Vec<u8>>) {
         let _infallible = write!(hex, "{byte:02x}");
         hex
     });
-    into.push(hex.to_ascii_uppercase().into_bytes());
-    into.push(hex.into_bytes());
+    let pairs: Vec<&str> = hex.as_bytes().chunks(2).filter_map(|pair| std::str::from_utf8(pair).ok()).collect();
+    for hex in [pairs.join(":"), hex] {
+        into.push(hex.to_ascii_uppercase().into_bytes());
+        into.push(hex.into_bytes());
+    }
     for offset in 0..3 {
         into.extend(base64_core(secret.as_bytes(), offset, &STANDARD_NO_PAD));
         into.extend(base64_core(secret.as_bytes(), offset, &URL_SAFE_NO_PAD));

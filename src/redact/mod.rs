@@ -101,6 +101,12 @@ impl Redactor {
             matcher.find(text, &mut spans);
         }
         tokens::find(text, &mut spans);
+        if view::hides(text) {
+            let (seen, sources) = view::normalised_with_sources(text.as_bytes(), Escapes::Shown);
+            let mut found = Vec::new();
+            tokens::find(&String::from_utf8_lossy(&seen), &mut found);
+            spans.extend(found.into_iter().filter_map(|span| view::source(&sources, &span)));
+        }
         spans.retain(|span| span.len() > MASK.len() || text.get(span.clone()) != Some(MASK));
         (!spans.is_empty()).then(|| mask(text, spans))
     }
@@ -185,7 +191,7 @@ impl Matcher {
             .kind(Some(AhoCorasickKind::ContiguousNFA))
             .build(patterns.iter().map(|pattern| &pattern.bytes))
             .ok()?;
-        let like_escapes = |secret: &SecretString| secret.expose_secret().contains(['\\', '%']);
+        let like_escapes = |secret: &SecretString| secret.expose_secret().contains(['\\', '%', '&']);
         let views: &[Escapes] = if secrets.iter().chain(short).any(like_escapes) {
             &[Escapes::Undone, Escapes::Kept]
         } else {
@@ -211,13 +217,11 @@ impl Matcher {
         }
         let (seen, sources) = view::normalised_with_sources(text.as_bytes(), escapes);
         for (pattern, span) in self.collect(&seen) {
-            let first = sources.get(span.start).map(|source| source.start);
-            let last = span.end.checked_sub(1).and_then(|last| sources.get(last)).map(|source| source.end);
-            let (Some(first), Some(last)) = (first, last) else { continue };
-            let source = text.as_bytes().get(first..last).unwrap_or_default();
-            let as_written = view::count_blanks(source) <= pattern.blanks;
+            let Some(source) = view::source(&sources, &span) else { continue };
+            let written = text.as_bytes().get(source.clone()).unwrap_or_default();
+            let as_written = view::count_blanks(written) <= pattern.blanks;
             if as_written || pattern.bytes.len() >= MIN_TOLERANT_BYTES {
-                spans.push(first..last);
+                spans.push(source);
             }
         }
     }

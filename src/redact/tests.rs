@@ -34,6 +34,60 @@ fn only_the_secret_goes() {
 }
 
 #[test]
+fn a_secret_is_found_around_what_nobody_sees() {
+    let redactor = redactor(&["hunter2-hunter2"]);
+    let token = "ghp_abcdefghijklmnopqrstuvwxyz0123456789";
+    let between = [
+        "\u{200b}",
+        "\u{ad}",
+        "\u{202e}",
+        "\u{e0041}",
+        "\u{200d}",
+        "\u{feff}",
+        "\u{2060}",
+        "\u{115f}",
+        "\u{0}",
+        "\u{8}",
+        "\u{9b}",
+        "\u{1b}[1m",
+        "\u{1b}]0;title\u{7}",
+        "\u{1b}]8;;x\u{1b}\\",
+        "\u{1b}(B",
+        "\u{1b}c",
+        "\\u200b",
+        "\\u001b]0;x\\u0007",
+        "\\u001b\\u200b",
+        "&#8203;",
+        "&#x200B;",
+    ];
+    for hidden in between {
+        assert_eq!(redactor.redact(&format!("a hunter2{hidden}-hun{hidden}ter2 b")), "a *** b", "{hidden:?}");
+    }
+    for hidden in between.iter().filter(|hidden| !hidden.starts_with(['\\', '&'])) {
+        let (head, tail) = token.split_at(9);
+        assert_eq!(redactor.redact(&format!("a {head}{hidden}{tail} b")), "a *** b", "{hidden:?}");
+    }
+    for seen in ["hunter2é-hunter2", "hunter2…-hunter2", "ｈunter2-hunter2", "hunter2\u{fffd}-hunter2"] {
+        assert!(matches!(redactor.redact(seen), Cow::Borrowed(_)), "{seen}");
+    }
+}
+
+#[test]
+fn bytes_in_other_spellings_are_found() {
+    let redactor = redactor(&["hunter2-hunter2"]);
+    let each = |shape: fn(u8) -> String| "hunter2-hunter2".bytes().map(shape).collect::<String>();
+    for spelled in [
+        each(|byte| format!("\\x{byte:02x}")),
+        each(|byte| format!("&#{byte};")),
+        each(|byte| format!("&#x{byte:X};")),
+        each(|byte| format!("{byte:02x}:")).trim_end_matches(':').to_owned(),
+        each(|byte| format!("{byte:02X} ")).trim_end().to_owned(),
+    ] {
+        assert_eq!(redactor.redact(&format!("<{spelled}>")), "<***>", "{spelled}");
+    }
+}
+
+#[test]
 fn overlapping_secrets_go_as_one() {
     let redactor = redactor(&["abcdefgh12", "gh12ijklmn", "abcdefgh12ijklmnopqrst"]);
     assert_eq!(redactor.redact("<abcdefgh12ijklmn>"), "<***>");

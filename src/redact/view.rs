@@ -1,18 +1,28 @@
-//! Text as an attacker may spell it, brought back to what it says: white space, terminal colours, percent and JSON
-//! escapes undone, so that a secret split over lines or half escaped is seen.
+//! Text as an attacker may spell it, brought back to what it says: white space, terminal colours, hidden characters,
+//! percent and JSON escapes undone, so that a secret split over lines, half escaped or parted by what nobody sees is found.
 
 use std::ops::Range;
+
+use crate::domain::hidden::is_hidden;
 
 /// Whether escapes are read as what they stand for; a secret may itself look like one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Escapes {
-    /// `%41`, `\"`, `\u0041` and the like are undone.
+    /// `%41`, `\"`, `\u0041`, `&#65;` and the like are undone.
     Undone,
     /// They stay as they are.
     Kept,
+    /// They stay, and so does white space: only what nobody sees is gone.
+    Shown,
 }
 
-/// The text without white space and colours.
+/// Whether something stands in the text that nobody would see.
+pub(super) fn hides(text: &str) -> bool {
+    text.bytes().any(|byte| is_special(byte) && !matches!(byte, b'%' | b'&' | b'\\') && !is_blank(byte))
+        && text.chars().any(|c| is_hidden(c) && !c.is_ascii_whitespace())
+}
+
+/// The text without white space, colours and what nobody sees.
 pub(super) fn normalised(text: &[u8], escapes: Escapes) -> Vec<u8> {
     let mut seen = Vec::with_capacity(text.len());
     let mut rest = text;
@@ -43,6 +53,13 @@ pub(super) fn normalised_with_sources(text: &[u8], escapes: Escapes) -> (Vec<u8>
     (seen, sources)
 }
 
+/// Where in the text the span of a view comes from.
+pub(super) fn source(sources: &[Range<usize>], span: &Range<usize>) -> Option<Range<usize>> {
+    let first = sources.get(span.start)?.start;
+    let last = sources.get(span.end.checked_sub(1)?)?.end;
+    Some(first..last)
+}
+
 /// How many white-space characters there are.
 pub(super) fn count_blanks(text: &[u8]) -> usize {
     text.iter().filter(|byte| is_blank(**byte)).count()
@@ -53,8 +70,8 @@ const fn is_blank(byte: u8) -> bool {
 }
 
 const fn is_special(byte: u8) -> bool {
-    // White space, escape, percent, backslash.
-    byte <= b' ' && (is_blank(byte) || byte == 0x1b) || byte == b'%' || byte == b'\\'
+    // White space, controls, percent, backslash, and what hidden characters begin with in UTF-8.
+    matches!(byte, 0..=b' ' | 0x7f | b'%' | b'&' | b'\\' | 0xc2 | 0xcd | 0xd8 | 0xe1..=0xe3 | 0xef | 0xf0 | 0xf3)
 }
 
 /// One spelling unit: how long it is in the text, and what it says.
@@ -81,7 +98,8 @@ impl Unit {
 /// The unit that a non-empty text begins with.
 fn unit(text: &[u8], escapes: Escapes) -> Unit {
     match *text {
-        [byte @ (b'%' | b'\\'), ..] if escapes == Escapes::Kept => Unit::byte(1, byte),
+        [byte @ (b'%' | b'&' | b'\\'), ..] if escapes != Escapes::Undone => Unit::byte(1, byte),
+        [byte, ..] if is_blank(byte) && escapes == Escapes::Shown => Unit::byte(1, byte),
         [b'%', high, low, ..] => match (hex(high), hex(low)) {
             (Some(high), Some(low)) => Unit::byte(3, high << 4 | low),
             _ => Unit::byte(1, b'%'),
@@ -90,14 +108,64 @@ fn unit(text: &[u8], escapes: Escapes) -> Unit {
         [b'\\', quoted @ (b'"' | b'\\' | b'/' | b'\''), ..] => Unit::byte(2, quoted),
         // A line continued by a backslash.
         [b'\\', b'\n' | b'\r', ..] => Unit::nothing(2),
-        [b'\\', b'u', a, b, c, d, ..] => unicode_escape([a, b, c, d]).unwrap_or(Unit::byte(1, b'\\')),
-        [0x1b, b'[', ref rest @ ..] => {
-            let parameters = rest.iter().take_while(|byte| (0x20..0x40).contains(*byte)).count();
-            Unit::nothing((2 + parameters + 1).min(text.len()))
+        [b'\\', b'x', high, low, ..] => match (hex(high), hex(low)) {
+            (Some(high), Some(low)) => Unit::byte(4, high << 4 | low),
+            _ => Unit::byte(1, b'\\'),
+        },
+        [b'&', b'#', ref rest @ ..] => html_entity(rest).unwrap_or(Unit::byte(1, b'&')),
+        [b'\\', b'u', b'0', b'0', b'1', b'b' | b'B', ref rest @ ..] => {
+            Unit::nothing(6 + terminal_sequence(rest, ESCAPED_ENDS))
         }
-        [byte, ..] if is_blank(byte) => Unit::nothing(1),
-        [byte, ..] => Unit::byte(1, byte),
+        [b'\\', b'u', a, b, c, d, ..] => unicode_escape([a, b, c, d]).unwrap_or(Unit::byte(1, b'\\')),
+        [0x1b, ref rest @ ..] => Unit::nothing(1 + terminal_sequence(rest, RAW_ENDS)),
+        [byte, ..] if is_blank(byte) || byte < b' ' || byte == 0x7f => Unit::nothing(1),
+        [byte, ..] if byte.is_ascii() => Unit::byte(1, byte),
+        [_, ..] => character(text),
         [] => Unit::nothing(1),
+    }
+}
+
+/// What ends a string for the terminal, or breaks it off; in JSON the ends are written with a backslash.
+const RAW_ENDS: &[u8] = &[0x07, 0x18, 0x1a, 0x1b];
+const ESCAPED_ENDS: &[u8] = &[0x07, 0x18, 0x1a, 0x1b, b'\\'];
+
+/// How much behind an escape character belongs to it (ECMA-48): a colour, a title, another command.
+fn terminal_sequence(text: &[u8], ends: &[u8]) -> usize {
+    let while_in =
+        |from: usize, range: Range<u8>| text.iter().skip(from).take_while(|byte| range.contains(*byte)).count();
+    let is_in = |at: usize, range: Range<u8>| usize::from(text.get(at).is_some_and(|byte| range.contains(byte)));
+    match text.first() {
+        Some(b'[') => {
+            let parameters = 1 + while_in(1, 0x20..0x40);
+            parameters + is_in(parameters, 0x40..0x7f)
+        }
+        Some(b']' | b'P' | b'X' | b'^' | b'_') => {
+            let length = text.iter().take_while(|byte| !ends.contains(byte)).count();
+            length + is_in(length, 0x07..0x08)
+        }
+        Some(byte) if ends.contains(byte) => 0,
+        _ => {
+            let intermediates = while_in(0, 0x20..0x30);
+            intermediates + is_in(intermediates, 0x30..0x7f)
+        }
+    }
+}
+
+/// A character of several bytes, or nothing when it is hidden.
+fn character(text: &[u8]) -> Unit {
+    /// The longest character in UTF-8.
+    const LONGEST: usize = 4;
+    let first = text.first().copied().unwrap_or_default();
+    let len = (first.leading_ones() as usize).clamp(1, LONGEST);
+    let bytes = text.get(..len).unwrap_or(text);
+    match std::str::from_utf8(bytes).ok().and_then(|text| text.chars().next()) {
+        Some(c) if is_hidden(c) => Unit::nothing(len),
+        Some(_) => {
+            let mut says = [0; LONGEST];
+            says.iter_mut().zip(bytes).for_each(|(says, byte)| *says = *byte);
+            Unit { len, says, said: len }
+        }
+        None => Unit::byte(1, first),
     }
 }
 
@@ -108,12 +176,32 @@ fn unicode_escape(digits: [u8; 4]) -> Option<Unit> {
     }
     // Surrogates say half a character; a secret with such characters is found unescaped only.
     let c = char::from_u32(code)?;
-    if c.is_ascii_whitespace() {
+    if c.is_ascii_whitespace() || is_hidden(c) {
         return Some(Unit::nothing(6));
     }
     let mut says = [0; 4];
     let said = c.encode_utf8(&mut says).len();
     Some(Unit { len: 6, says, said })
+}
+
+/// `65;` or `x41;` behind `&#`.
+fn html_entity(text: &[u8]) -> Option<Unit> {
+    /// More digits than any character needs.
+    const LONGEST: usize = 8;
+    let end = text.iter().take(LONGEST).position(|byte| *byte == b';')?;
+    let digits = std::str::from_utf8(text.get(..end)?).ok()?;
+    let code = match digits.strip_prefix(['x', 'X']) {
+        Some(digits) => u32::from_str_radix(digits, 16),
+        None => digits.parse(),
+    };
+    let c = char::from_u32(code.ok()?)?;
+    let len = b"&#".len() + end + b";".len();
+    if is_hidden(c) {
+        return Some(Unit::nothing(len));
+    }
+    let mut says = [0; 4];
+    let said = c.encode_utf8(&mut says).len();
+    Some(Unit { len, says, said })
 }
 
 const fn hex(digit: u8) -> Option<u8> {

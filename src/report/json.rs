@@ -12,9 +12,9 @@ pub use self::shape::{
 };
 use crate::domain::attempt::Attempt;
 use crate::domain::delivery::Answer;
+use crate::domain::hidden::is_hidden;
 use crate::domain::outcome::Outcome;
 
-use super::plain;
 use super::style::Style;
 use super::text;
 use super::view::{CommandView, Ending, PushView, RunView, TierState, TierView, WaitView};
@@ -193,7 +193,7 @@ const fn state_word(state: TierState) -> &'static str {
 fn escape_hidden(json: &str) -> String {
     let mut out = String::with_capacity(json.len());
     for c in json.chars() {
-        if c != '\n' && plain::is_hidden(c) {
+        if c != '\n' && is_hidden(c) {
             let mut units = [0_u16; 2];
             for unit in c.encode_utf16(&mut units) {
                 out.push_str(&format!("\\u{unit:04x}"));

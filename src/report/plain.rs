@@ -3,6 +3,7 @@
 //! Invariant: what leaves here holds no control character (but `\n` from [`block`]), no escape sequence, no invisible
 //! or direction-changing character of the author's, and nothing that the Actions runner takes for a command inside a line.
 
+use crate::domain::hidden::is_hidden;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 /// Stands for what was cut.
@@ -78,17 +79,6 @@ fn visible(text: &str) -> String {
         combining = 0;
     }
     out
-}
-
-/// Whether a character shows nothing, or changes how others show: controls, direction marks, joiners, fillers, tags.
-#[must_use]
-pub fn is_hidden(c: char) -> bool {
-    c.is_control()
-        || matches!(c,
-            '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}'
-            | '\u{180b}'..='\u{180f}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}'
-            | '\u{3164}' | '\u{fe00}'..='\u{fe0f}' | '\u{feff}' | '\u{ffa0}' | '\u{fff0}'..='\u{fffb}'
-            | '\u{1d173}'..='\u{1d17a}' | '\u{e0000}'..='\u{e0fff}')
 }
 
 /// How many terminal columns a text takes.

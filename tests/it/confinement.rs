@@ -91,11 +91,27 @@ fn tests_that_need_the_network_get_it_under_auto_and_the_report_says_so() {
         "import socket, unittest\nclass A(unittest.TestCase):\n    def test_a(self): socket.create_connection((\"127.0.0.1\", {port}))\n"
     );
     let folder = project(&[("test_a.py", &test)]);
-    let said = baseline(folder.path(), "python3 -m unittest -v", &[]);
-    assert_eq!(said.code, 0, "{}", said.all());
-    assert!(said.all().contains("so they have the whole network"), "{}", said.all());
+    for command in ["python3 -m unittest -v", "python3 -m unittest"] {
+        let said = baseline(folder.path(), command, &[]);
+        assert_eq!(said.code, 0, "{}", said.all());
+        assert!(said.all().contains("so they have the whole network"), "{}", said.all());
+    }
     let said = baseline(folder.path(), "python3 -m unittest -v", &["--network", "loopback"]);
     assert_ne!(said.code, 0, "{}", said.all());
+}
+
+#[test]
+fn tests_that_fail_for_another_reason_once_they_have_the_network_keep_it() {
+    let server = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+    let port = server.local_addr().expect("an address").port();
+    let test = format!(
+        "import socket, unittest\nclass A(unittest.TestCase):\n    def test_a(self):\n        socket.create_connection((\"127.0.0.1\", {port}))\n        \
+         self.assertEqual(1, 2)\n"
+    );
+    let folder = project(&[("test_a.py", &test)]);
+    let said = baseline(folder.path(), "python3 -m unittest", &[]);
+    assert!(said.all().contains("so they have the whole network"), "{}", said.all());
+    assert!(!said.all().contains("infrastructure"), "{}", said.all());
 }
 
 #[test]

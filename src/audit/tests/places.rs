@@ -40,6 +40,7 @@ impl Checkout {
         let mut store = self.open();
         store.begin_run(&started(run), 1, FIRST).unwrap();
         store.append(&attempt(0, 1, 5), None);
+        store.append(&finished(Outcome::Exhausted), None);
         assert_eq!(store.close(), Vec::<String>::new());
     }
 }
@@ -115,6 +116,26 @@ fn deleting_the_copy_begins_anew_and_loses_nothing() {
     assert!(matches!(&warnings[..], [only] if only.contains("audit-1.db")), "{warnings:?}");
     let aside = checkout.location().live.with_file_name("audit-1.db");
     assert_eq!(Reader::open(&Location::file(&aside)).unwrap().list_runs().unwrap().len(), 1);
+}
+
+#[test]
+fn the_log_of_a_killed_run_is_put_back_when_its_copy_is_deleted_or_replaced() {
+    let (checkout, elsewhere) = (Checkout::new(), Checkout::new());
+    elsewhere.record("run-2");
+    let mut store = checkout.open();
+    store.begin_run(&started("run-1"), 1, FIRST).unwrap();
+    drop(store);
+    let folder = checkout.root().join(".upshift");
+    let spoil: [&dyn Fn(); 2] = [&|| std::fs::remove_dir_all(&folder).unwrap(), &|| {
+        assert!(std::fs::copy(elsewhere.copy(), checkout.copy()).unwrap() > 0)
+    }];
+    for spoil in spoil {
+        spoil();
+        let mut store = checkout.open();
+        assert_eq!(store.latest_run().unwrap(), RunId("run-1".to_owned()));
+        assert!(store.take_warnings().iter().any(|warning| warning.contains("put back")));
+        assert_eq!(checkout.copied("run_metadata"), 1);
+    }
 }
 
 #[test]

@@ -10,6 +10,8 @@ use std::fmt::Write as _;
 
 use serde::{Deserialize, Serialize};
 
+use super::hidden;
+
 /// Text that is data, not instruction. Characters that a person reading it would not see are gone from it, or written out.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
@@ -73,17 +75,9 @@ impl Foreign {
     }
 }
 
-/// Zero-width, bidirectional, tag and control characters (Unicode TR36, "Trojan Source").
+/// Line breaks and tabs are seen.
 fn is_hidden(c: char) -> bool {
-    match c {
-        '\n' | '\t' => false,
-        '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{00ad}' => true,
-        '\u{fe00}'..='\u{fe0f}' | '\u{e0000}'..='\u{e0fff}' | '\u{180b}'..='\u{180f}' | '\u{061c}' => true,
-        // Blank, but no white space: Hangul fillers, the Braille blank, the object replacement character.
-        '\u{034f}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}' | '\u{2800}' | '\u{3164}' | '\u{ffa0}' => true,
-        '\u{fff9}'..='\u{fffc}' | '\u{1d173}'..='\u{1d17a}' => true,
-        _ => c.is_control(),
-    }
+    !matches!(c, '\n' | '\t') && hidden::is_hidden(c)
 }
 
 /// A random word that opens and closes fences, so that fenced text cannot end its own fence.

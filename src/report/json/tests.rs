@@ -31,7 +31,7 @@ fn hostile_text_is_printed_escaped_and_parsed_unchanged() {
     script.push(Event::Warning { message: evil.into() });
     let text = render(&script.view());
     assert!(!text.contains("##["));
-    assert!(text.chars().all(|c| c == '\n' || !plain::is_hidden(c)));
+    assert!(text.chars().all(|c| c == '\n' || !is_hidden(c)));
     assert!(text.lines().all(|line| !line.trim_start().starts_with("::")));
     let json: serde_json::Value = serde_json::from_str(&text).unwrap();
     assert_eq!(json["warnings"][0], evil);

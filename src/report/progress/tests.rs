@@ -2,6 +2,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::domain::attempt::TierExit;
+use crate::domain::hidden::is_hidden;
 use crate::domain::outcome::Outcome;
 use crate::domain::units::MicroUsd;
 use crate::domain::verdict::Exit;
@@ -208,7 +209,7 @@ proptest! {
                 let ours = line.starts_with("::group::Steps of ") || line == "::endgroup::";
                 prop_assert!(ours || !line.trim_start().starts_with("::"), "{:?}", line);
                 prop_assert!(!line.contains("##["), "{:?}", line);
-                prop_assert!(!line.chars().any(|c| plain::is_hidden(c) && c != plain::ZERO_WIDTH_SPACE), "{:?}", line);
+                prop_assert!(!line.chars().any(|c| is_hidden(c) && c != plain::ZERO_WIDTH_SPACE), "{:?}", line);
             }
         }
     }

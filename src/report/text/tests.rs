@@ -1,6 +1,7 @@
 use super::*;
 use crate::domain::attempt::TierExit;
 use crate::domain::event::Event;
+use crate::domain::hidden::is_hidden;
 use crate::domain::ladder::Mode;
 use crate::domain::outcome::Outcome;
 use crate::domain::verdict::Verdict;
@@ -117,7 +118,7 @@ fn nothing_hostile_reaches_the_terminal_raw() {
     for line in text.lines() {
         assert!(!line.trim_start().starts_with("::"), "{line:?}");
         assert!(!line.contains("##["), "{line:?}");
-        let hidden: Vec<char> = line.chars().filter(|&c| plain::is_hidden(c) && c != plain::ZERO_WIDTH_SPACE).collect();
+        let hidden: Vec<char> = line.chars().filter(|&c| is_hidden(c) && c != plain::ZERO_WIDTH_SPACE).collect();
         assert!(hidden.is_empty(), "{hidden:?} in {line:?}");
     }
 }

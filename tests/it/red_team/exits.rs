@@ -31,12 +31,17 @@ fn spellings() -> Vec<(&'static str, String)> {
         ("base64, one on", encoded("x")),
         ("base64, two on", encoded("xy")),
         ("over two lines", format!("{head}\n{tail}")),
+        ("around what nobody sees", format!("{head}\u{200b}{tail}")),
+        ("around a title for the terminal", format!("{head}\u{1b}]0;x\u{7}{tail}")),
+        ("as HTML", each(|byte| format!("&#{byte};"))),
     ]
 }
 
 /// A text without what a surface may put between two halves.
 fn flat(text: &str) -> String {
-    text.replace("\\n", "").chars().filter(|c| !c.is_whitespace() && !matches!(c, '>' | '|')).collect()
+    let between = ["\\n", "\\u200b", "\u{200b}", "\u{1b}]0;x\u{7}", "\\u001b]0;x\\u0007"];
+    let text = between.iter().fold(text.replace("&amp;", "&"), |text, between| text.replace(between, ""));
+    text.chars().filter(|c| !c.is_whitespace() && !matches!(c, '>' | '|')).collect()
 }
 
 /// What stands at every exit after a model has said something, by the exit's name.
