@@ -181,8 +181,10 @@ impl Checked<'_> {
                 Action::WriteFile { path: self.name("path")?, content: self.text("content")?, source: Source::Call }
             }
             Tool::DeleteFile => Action::DeleteFile { path: self.name("path")? },
-            Tool::RunTests => Action::RunTests { filter: self.maybe("filter")? },
-            Tool::RunCommand => Action::RunCommand { command: self.name("command")? },
+            Tool::RunTests => {
+                Action::RunTests { filter: self.maybe("filter")?.map(|filter| argument("filter", filter)).transpose()? }
+            }
+            Tool::RunCommand => Action::RunCommand { command: argument("command", self.name("command")?)? },
             Tool::ReadOutput => Action::ReadOutput {
                 handle: self.name("handle")?,
                 start: self.line("start_line")?,
@@ -295,6 +297,19 @@ impl Checked<'_> {
             Some(other) => Err(format!("`{name}` must be a list of strings, not {}", type_of(other))),
         }
     }
+}
+
+/// A text that becomes an argument of a program, which takes none of any length.
+fn argument(name: &str, text: String) -> Result<String, String> {
+    /// Far below what Linux takes for one argument (128 KiB), far above what anyone means.
+    const LONGEST: usize = 8 * 1024;
+    if text.contains('\0') {
+        return Err(format!("`{name}` holds a NUL byte"));
+    }
+    if text.len() <= LONGEST {
+        return Ok(text);
+    }
+    Err(format!("`{name}` has {} bytes; at most {LONGEST} are taken", text.len()))
 }
 
 const fn type_of(value: &Value) -> &'static str {

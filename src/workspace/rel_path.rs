@@ -11,6 +11,8 @@ use crate::files::names;
 
 /// The longest path that Linux takes.
 const MAX_BYTES: usize = 4095;
+/// The longest name in a path that common file systems take.
+const MAX_NAME_BYTES: usize = 255;
 /// The folder of upshift's own files in a checkout.
 const OWN_FOLDER: &str = ".upshift";
 
@@ -35,6 +37,8 @@ pub(super) enum PathError {
     Elsewhere(String),
     #[error("the path is longer than {MAX_BYTES} bytes")]
     TooLong,
+    #[error("a name in the path is longer than {MAX_NAME_BYTES} bytes")]
+    NameTooLong,
 }
 
 impl RelPath {
@@ -62,6 +66,7 @@ impl RelPath {
             match component {
                 Component::Normal(name) if is_private(name) => return Err(PathError::Private(shown())),
                 Component::Normal(name) if is_refused_here(name) => return Err(PathError::Elsewhere(shown())),
+                Component::Normal(name) if name.len() > MAX_NAME_BYTES => return Err(PathError::NameTooLong),
                 Component::Normal(name) => {
                     // One separator everywhere: a recorded state, a pattern and a patch are the same on every system.
                     if !plain.is_empty() {
@@ -126,6 +131,14 @@ mod tests {
 
     fn parse(text: &str) -> Result<String, PathError> {
         RelPath::parse(text, Path::new("/repo")).map(|path| path.to_string())
+    }
+
+    #[test]
+    fn names_that_no_file_system_takes_are_refused() {
+        let name = "é".repeat(128);
+        assert_eq!(parse(&format!("a/{name}/b")), Err(PathError::NameTooLong));
+        assert_eq!(parse("a/b/".repeat(2000).as_str()), Err(PathError::TooLong));
+        assert!(parse(&"n".repeat(255)).is_ok());
     }
 
     #[test]

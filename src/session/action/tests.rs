@@ -28,6 +28,8 @@ fn what_is_wrong_is_said_precisely() {
         (Tool::ReadFile, json!({}), "`path` is missing. Expected: read_file(path, start_line?, end_line?)"),
         (Tool::ReadFile, json!({"path": 3}), "`path` must be a string, not a number"),
         (Tool::ReadFile, json!({"path": " "}), "`path` is empty"),
+        (Tool::RunTests, json!({"filter": "a\u{0}b"}), "`filter` holds a NUL byte"),
+        (Tool::RunTests, json!({"filter": "x".repeat(9_000)}), "`filter` has 9000 bytes; at most 8192 are taken"),
         (Tool::ReadFile, json!({"path": "a", "start_line": 0}), "`start_line` must be a line number from 1, not 0"),
         (Tool::ReadFile, json!({"path": "a", "start_line": "x"}), "must be a line number from 1, not \"x\""),
         (Tool::ReadFile, json!({"path": "a", "start_line": true}), "must be a line number from 1, not true"),
