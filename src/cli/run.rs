@@ -56,7 +56,7 @@ async fn begin(resolved: Resolved, environment: &Environment) -> anyhow::Result<
     let folder = setup::working_directory(&checkout, &plan)?;
     let (test_command, framework) = test_command(&plan, &folder)?;
     let setup = Setup::new(&checkout, environment, Some(&plan), context.as_ref());
-    let workspace = setup.open_workspace(&plan).await?;
+    let workspace = setup.open_workspace(&plan, &test_command).await?;
     let mut store = setup.open_store(plan.audit.as_deref())?;
     if let Some(runs) = &mut runs
         && runs.last.as_ref().is_some_and(|last| store.find_run(&last.0).is_ok())

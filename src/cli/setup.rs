@@ -9,7 +9,7 @@ use std::time::Duration;
 use super::environment::{Environment, from_here};
 use super::heard::{self, Heard};
 use super::step::{self, Ended, Step};
-use super::{Failure, commenting, delivery, models, report, terminal};
+use super::{Failure, commenting, delivery, models, report, scripts, terminal};
 use secrecy::SecretString;
 
 use crate::audit::{self, AuditError, Journal, Location, Store};
@@ -252,9 +252,10 @@ impl<'a> Setup<'a> {
     ///
     /// # Errors
     /// When another upshift works on the same checkout (exit 2), and when the tree cannot be read.
-    pub(super) async fn open_workspace(&self, plan: &Plan) -> anyhow::Result<Arc<Workspace>> {
+    pub(super) async fn open_workspace(&self, plan: &Plan, test_command: &str) -> anyhow::Result<Arc<Workspace>> {
         let rules = PathRules {
             protected: self.protected(plan),
+            run_tests: scripts::reached(self.checkout, plan.working_directory.as_deref(), test_command).runners,
             allow_test_edits: plan.safety.allow_test_edits.clone(),
             guards: guards(self.environment),
         };
@@ -335,6 +336,8 @@ impl<'a> Setup<'a> {
             redactor: Arc::clone(&self.redactor),
             keep: self.keep_folder(plan),
             guards: guards(self.environment),
+            import_roots: scripts::reached(self.checkout, plan.working_directory.as_deref(), &state.test_command)
+                .import_roots,
         }
     }
 
@@ -346,7 +349,7 @@ impl<'a> Setup<'a> {
     /// What the configuration protects, and the scripts that decide what the test command runs.
     fn protected(&self, plan: &Plan) -> Vec<String> {
         let folder = plan.working_directory.as_deref().unwrap_or("");
-        let scripts = plan.test.command.as_deref().map(super::scripts::scripts_of).unwrap_or_default();
+        let scripts = plan.test.command.as_deref().map(scripts::scripts_of).unwrap_or_default();
         let scripts = scripts.into_iter().map(|name| Path::new(folder).join(name)).filter(|path| {
             let path = self.checkout.join(path);
             path.is_file()

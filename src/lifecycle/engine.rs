@@ -1,5 +1,6 @@
 //! The engine: the run's state, the journal it is recorded in, and the world it acts on.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -68,6 +69,8 @@ pub struct World<'a> {
     pub keep: PathBuf,
     /// What stands between a change and a green that it did not earn.
     pub guards: Guards,
+    /// Folders in which Python looks for modules when the tests run, beside the usual ones.
+    pub import_roots: BTreeSet<String>,
 }
 
 /// What runs share is counted also where nothing caps it, so that a cap that is set tomorrow knows of today.

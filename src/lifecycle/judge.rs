@@ -1,5 +1,7 @@
 //! The judging run: the original tests over the model's change.
 
+mod belongings;
+
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
@@ -177,7 +179,10 @@ async fn settle(engine: &Engine<'_>, tree: TreeId) -> Result<Settled, LifecycleE
             changes = workspace.changes(start, &settled.tree).await?;
         }
     }
-    let objection = || tamper::inspect(&changes, &engine.world.guards).or_else(|| taken_secret(engine, &changes));
+    let objection = || {
+        tamper::inspect(&changes, &engine.world.guards, &engine.world.import_roots)
+            .or_else(|| taken_secret(engine, &changes))
+    };
     settled.objection = settled.objection.or_else(objection);
     if settled.objection.is_none() && engine.world.guards.has(Guard::TestPaths) {
         let changed: Vec<Change> = changes.into_iter().filter(|change| !change.may_edit_tests).collect();
@@ -209,14 +214,19 @@ async fn put_back_regions(
 ) -> Result<(), LifecycleError> {
     let workspace = &engine.world.workspace;
     let path = &change.path;
-    if is_test_module(engine, start, path)? {
+    if belongings::is_of_tests(engine, start, path)? {
         workspace.restore_paths(start, &[PathBuf::from(path)]).await?;
         settled.put_back.push(format!("{path} holds tests only: its change was put back before judging"));
         return Ok(());
     }
+    let is_document = region::is_document(path);
+    if is_document && !belongings::is_run(engine, start, change)? {
+        return Ok(());
+    }
+    let holds_tests = |text: &str| region::has_regions(path, text) || is_document;
     let lost = |region: &str| format!("the change removes tests inside {path} that cannot be put back: {region}");
     match (&change.before, &change.after) {
-        (Some(before), None) if region::has_regions(path, before) => settled.objection = Some(lost("the whole file")),
+        (Some(before), None) if holds_tests(before) => settled.objection = Some(lost("the whole file")),
         (before, Some(after)) => match region::restore(path, before.as_deref().unwrap_or_default(), after) {
             region::Restored::Same => {}
             region::Restored::Lost { region } => settled.objection = Some(lost(&region)),
@@ -233,30 +243,6 @@ async fn put_back_regions(
         (Some(_) | None, None) => {}
     }
     Ok(())
-}
-
-/// Whether a Rust file is a module that its parent declares for tests alone, or a part of such a one.
-fn is_test_module(engine: &Engine<'_>, start: &TreeId, path: &str) -> Result<bool, LifecycleError> {
-    // Every file is asked once: a program's two roots stand beside each other.
-    let mut asked = BTreeSet::new();
-    let mut waiting = vec![path.to_owned()];
-    while let Some(path) = waiting.pop() {
-        let Some(stem) = path.strip_suffix(".rs") else { continue };
-        let (folder, name) = stem.rsplit_once('/').unwrap_or(("", stem));
-        let (folder, name) =
-            if name == "mod" { folder.rsplit_once('/').unwrap_or(("", folder)) } else { (folder, name) };
-        let at = |file: &str| if folder.is_empty() { file.to_owned() } else { format!("{folder}/{file}") };
-        for parent in [at("lib.rs"), at("main.rs"), at("mod.rs"), format!("{folder}.rs")] {
-            let Some(text) = engine.world.workspace.text_at(start, &parent)? else { continue };
-            if region::declares_test_module(&text, name) {
-                return Ok(true);
-            }
-            if asked.insert(parent.clone()) {
-                waiting.push(parent);
-            }
-        }
-    }
-    Ok(false)
 }
 
 /// All of F0 passes and only other tests fail: flaky, perhaps.

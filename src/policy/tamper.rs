@@ -19,6 +19,8 @@ mod tests;
 mod toml;
 mod words;
 
+use std::collections::BTreeSet;
+
 use super::guard::{Guard, Guards};
 
 /// A file of a change, as text before and after; `None` where it is not there. Bytes that are no text are shown as well as can be.
@@ -67,9 +69,9 @@ fn redeclared_module(changes: &[Change]) -> Option<String> {
 
 /// Why a change cannot be judged green; `None` when no rule objects.
 ///
-/// A file whose tests may be edited is free of the rules about tests, not of those about the runner.
+/// `import_roots` are folders in which Python looks for modules when the tests run, beside the usual ones. A file whose tests may be edited is free of the rules about tests, not of those about the runner.
 #[must_use]
-pub fn inspect(changes: &[Change], guards: &Guards) -> Option<String> {
+pub fn inspect(changes: &[Change], guards: &Guards, import_roots: &BTreeSet<String>) -> Option<String> {
     let rules: [(Guard, Rule); 7] = [
         (Guard::Baseline, code::wanted_failure),
         (Guard::Shadowing, shadow::stands_for),
@@ -81,6 +83,11 @@ pub fn inspect(changes: &[Change], guards: &Guards) -> Option<String> {
     ];
     if guards.has(Guard::TestRegions)
         && let Some(reason) = redeclared_module(changes)
+    {
+        return Some(reason);
+    }
+    if guards.has(Guard::Shadowing)
+        && let Some(reason) = changes.iter().find_map(|change| shadow::stands_for_module(change, import_roots))
     {
         return Some(reason);
     }

@@ -60,6 +60,8 @@ pub struct Workspace {
 pub struct PathRules {
     /// Globs that may never be written, beside the built-in ones.
     pub protected: Vec<String>,
+    /// Files by which the test command runs the tests, as paths from the root.
+    pub run_tests: BTreeSet<String>,
     /// Globs of test files that may be written although they are test files.
     pub allow_test_edits: Vec<String>,
     /// Which guards stand.
@@ -282,6 +284,29 @@ impl Workspace {
         let manifest = store.load(tree)?;
         let bytes = manifest.get(&path).map(|entry| store.content(&entry.content)).transpose()?;
         Ok(bytes.and_then(|bytes| String::from_utf8(bytes).ok()))
+    }
+
+    /// Whether the text of any file of a recorded state holds what is looked for, among those whose paths are wanted; links and what is
+    /// no UTF-8 text left out. Costs reading each of them.
+    ///
+    /// # Errors
+    /// When the state is not recorded.
+    pub fn any_text_at(
+        &self,
+        tree: &TreeId,
+        wanted: impl Fn(&str) -> bool,
+        holds: impl Fn(&str, &str) -> bool,
+    ) -> Result<bool, WorkspaceError> {
+        let store = self.states.store();
+        let manifest = store.load(tree)?;
+        for (path, entry) in manifest.iter().filter(|(_, entry)| entry.form == store::Form::File) {
+            let path = path.to_string();
+            if wanted(&path) && String::from_utf8(store.content(&entry.content)?).is_ok_and(|text| holds(&path, &text))
+            {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     /// Replaces the whole text of a file that is there, protected or not; its permissions stay.

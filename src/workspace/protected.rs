@@ -8,6 +8,7 @@
 
 mod names;
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
@@ -27,6 +28,7 @@ use crate::policy::guard::{Guard, Guards};
 pub(super) struct Protection {
     configured: GlobSet,
     allowed_tests: GlobSet,
+    run_tests: BTreeSet<String>,
     guards: Guards,
 }
 
@@ -36,6 +38,7 @@ impl Protection {
         Ok(Self {
             configured: globs(&rules.protected)?,
             allowed_tests: globs(&rules.allow_test_edits)?,
+            run_tests: rules.run_tests.iter().map(|path| folded(Path::new(path)).join("/")).collect(),
             guards: rules.guards.clone(),
         })
     }
@@ -68,7 +71,7 @@ impl Protection {
                 "`{shown}` is a test or configures the tests and can not be changed; make the code pass the tests as they are"
             ));
         }
-        decides_what_runs(&parts, folders, name).then(|| {
+        (decides_what_runs(&parts, folders, name) || self.run_tests.contains(&parts.join("/"))).then(|| {
             format!("`{shown}` decides which tools or what other code the tests run with and can not be changed; change the code instead")
         })
     }
@@ -221,7 +224,7 @@ mod tests {
     fn protection(protected: &[&str], allowed: &[&str]) -> Protection {
         let owned = |globs: &[&str]| globs.iter().map(|glob| (*glob).to_owned()).collect();
         let (protected, allow_test_edits) = (owned(protected), owned(allowed));
-        Protection::new(&PathRules { protected, allow_test_edits, guards: Guards::default() }).unwrap()
+        Protection::new(&PathRules { protected, allow_test_edits, ..PathRules::default() }).unwrap()
     }
 
     #[test]
@@ -383,6 +386,15 @@ mod tests {
         for path in ["config/b/a.toml", "a/config/x.toml", "tests/new_a.rs", "src/a.rs"] {
             assert_eq!(rules.reason(Path::new(path)), None, "{path}");
         }
+    }
+
+    #[test]
+    fn what_runs_the_tests_is_protected_as_a_judge() {
+        let run_tests = BTreeSet::from(["scripts/run.js".to_owned()]);
+        let rules = Protection::new(&PathRules { run_tests, ..PathRules::default() }).unwrap();
+        assert!(rules.reason(Path::new("scripts/Run.js")).is_some());
+        assert_eq!(rules.reason(Path::new("scripts/build.js")), None);
+        assert_eq!(rules.reason(Path::new("run.js")), None);
     }
 
     #[test]

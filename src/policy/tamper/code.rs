@@ -3,6 +3,7 @@
 //! Every rule counts: it objects when its pattern stands in the file more often than at the start, whatever the line breaks.
 
 mod computed;
+mod go;
 mod patterns;
 mod preconditions;
 
@@ -147,7 +148,9 @@ fn patched(before: &str, after: &str) -> Option<&'static str> {
 /// The change asks whether it is being tested.
 pub(super) fn under_test(change: &Change) -> Option<String> {
     let (before, after) = squeezed(change)?;
-    let question = first_added(&before, &after, QUESTIONS).or_else(|| words::added(change, words::QUESTIONS))?;
+    let question = first_added(&before, &after, QUESTIONS)
+        .or_else(|| words::added(change, words::QUESTIONS))
+        .or_else(|| go::question(change))?;
     Some(format!("the change asks whether or by whom it is tested in {} (`{question}`)", change.path))
 }
 

@@ -3,13 +3,17 @@
 //! Invariant: putting a file's own regions back is no change at all; what is put back holds the start's regions and no others, or
 //! the whole is refused ([`Restored::Lost`]).
 
+mod document;
 mod javascript;
 mod python;
 mod rust;
 #[cfg(test)]
 mod tests;
 
+use std::collections::{HashMap, VecDeque};
 use std::ops::Range;
+
+pub use self::document::{may_speak, runs_by_name, says_run};
 
 /// A test region of a source file.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -24,6 +28,8 @@ struct Region {
     is_top: bool,
     /// Whether more of its kind are no tests that count: examples in documentation.
     may_grow: bool,
+    /// Whether those behind it in the same surroundings see what it binds, so that a new one may not stand before them.
+    binds: bool,
 }
 
 /// What became of a file whose regions were put back.
@@ -78,6 +84,24 @@ pub fn has_regions(path: &str, text: &str) -> bool {
     regions(path, text).iter().any(|region| !region.may_grow)
 }
 
+/// Whether a file is a document, whose examples judge where something says that they are run ([`says_run`]).
+#[must_use]
+pub fn is_document(path: &str) -> bool {
+    document::is_document(path)
+}
+
+/// Whether a module of Python does nothing but assert, so that it is one of the tests where only those import it.
+#[must_use]
+pub fn only_asserts(text: &str) -> bool {
+    python::only_asserts(text)
+}
+
+/// Whether a document holds examples.
+#[must_use]
+pub fn has_examples(path: &str, text: &str) -> bool {
+    !regions(path, text).is_empty()
+}
+
 /// Whether a Rust file declares a module only for tests (`#[cfg(test)] mod name;`), whose own file then is one of the tests.
 #[must_use]
 pub fn declares_test_module(parent: &str, name: &str) -> bool {
@@ -110,6 +134,7 @@ fn regions(path: &str, text: &str) -> Vec<Region> {
         "rs" => rust::regions(text),
         "py" | "pyi" => python::regions(text),
         "js" | "mjs" | "cjs" | "jsx" | "ts" | "mts" | "cts" | "tsx" | "vue" | "svelte" => javascript::regions(text),
+        _ if document::is_document(path) => document::regions(path, text),
         _ => Vec::new(),
     }
 }
@@ -122,12 +147,20 @@ fn unchanged(old: &[Region], before: &str, new: &[Region], after: &str) -> bool 
             && before.get(one.range.clone()) == after.get(other.range.clone())
     };
     let mut rest = old.iter().peekable();
+    let mut seeing: HashMap<&str, usize> = HashMap::new();
+    for region in old.iter().filter(|region| region.binds) {
+        *seeing.entry(region.around.as_str()).or_insert(0) += 1;
+    }
     for region in new {
         match rest.peek() {
             Some(expected) if same(expected, region) => {
+                if let Some(behind) = seeing.get_mut(expected.around.as_str()).filter(|_| expected.binds) {
+                    *behind -= 1;
+                }
                 rest.next();
             }
-            _ if region.may_grow => {}
+            _ if region.may_grow
+                && !(region.binds && seeing.get(region.around.as_str()).is_some_and(|behind| *behind > 0)) => {}
             _ => return sorted(old, before) == sorted(new, after),
         }
     }
@@ -149,7 +182,7 @@ fn named_elsewhere<'r>(path: &str, old: &'r [Region], before: &str, new: &[Regio
         let asks = |text: &str| text.matches(javascript::VITEST).count();
         return (!old.is_empty() && !path.ends_with(".rs") && asks(&is) > asks(&was)).then_some(javascript::VITEST);
     }
-    let names = old.iter().filter_map(|region| region.key.strip_prefix("class ").or(region.key.strip_prefix("def ")));
+    let names = old.iter().filter_map(|region| python::bound(&region.key));
     let (was, is) = (python::words(&was), python::words(&is));
     names.into_iter().find(|name| is.get(name) > was.get(name))
 }
@@ -170,16 +203,14 @@ fn outside(regions: &[Region], text: &str) -> String {
 fn rebuilt(old: &[Region], before: &str, new: &[Region], after: &str) -> Result<(String, Vec<String>), String> {
     let mut text = String::with_capacity(after.len());
     let mut touched = Vec::new();
-    let mut used = vec![false; old.len()];
+    let (partners, rest) = partners(old, before, new, after);
     let mut at = 0;
-    for region in new {
-        let found = old.iter().zip(used.iter_mut()).find(|(candidate, used)| !**used && candidate.key == region.key);
+    for (region, partner) in new.iter().zip(partners) {
         text.push_str(after.get(at..region.range.start).unwrap_or_default());
         at = region.range.end;
         let own = after.get(region.range.clone()).unwrap_or_default();
-        match found {
-            Some((candidate, used)) => {
-                *used = true;
+        match partner {
+            Some(candidate) => {
                 let original = before.get(candidate.range.clone()).unwrap_or_default();
                 if original != own {
                     touched.push(region.key.clone());
@@ -190,7 +221,7 @@ fn rebuilt(old: &[Region], before: &str, new: &[Region], after: &str) -> Result<
         }
     }
     text.push_str(after.get(at..).unwrap_or_default());
-    for (region, _) in old.iter().zip(&used).filter(|(_, used)| !**used) {
+    for region in rest {
         if !region.is_top {
             return Err(region.key.clone());
         }
@@ -206,6 +237,41 @@ fn rebuilt(old: &[Region], before: &str, new: &[Region], after: &str) -> Result<
     }
     touched.dedup();
     Ok((text, touched))
+}
+
+/// The old region that stands in each new one's place, and the old ones that have none: those that are the same find each other, the
+/// others go in order.
+fn partners<'r>(
+    old: &'r [Region],
+    before: &'r str,
+    new: &'r [Region],
+    after: &'r str,
+) -> (Vec<Option<&'r Region>>, Vec<&'r Region>) {
+    let mut same: HashMap<(&str, &str, &str), VecDeque<usize>> = HashMap::new();
+    for (at, region) in old.iter().enumerate() {
+        let text = before.get(region.range.clone()).unwrap_or_default();
+        same.entry((&region.key, &region.around, text)).or_default().push_back(at);
+    }
+    let itself = |region: &'r Region| {
+        let text = after.get(region.range.clone()).unwrap_or_default();
+        same.get_mut(&(region.key.as_str(), region.around.as_str(), text)).and_then(VecDeque::pop_front)
+    };
+    let mut found: Vec<Option<usize>> = new.iter().map(itself).collect();
+    let mut is_used = vec![false; old.len()];
+    for at in found.iter().flatten() {
+        is_used.get_mut(*at).into_iter().for_each(|used| *used = true);
+    }
+    let mut of_kind: HashMap<&str, VecDeque<usize>> = HashMap::new();
+    for ((at, region), _) in old.iter().enumerate().zip(&is_used).filter(|(_, used)| !**used) {
+        of_kind.entry(&region.key).or_default().push_back(at);
+    }
+    for (partner, region) in found.iter_mut().zip(new).filter(|(partner, _)| partner.is_none()) {
+        *partner = of_kind.get_mut(region.key.as_str()).and_then(VecDeque::pop_front);
+    }
+    let mut rest: Vec<usize> = of_kind.into_values().flatten().collect();
+    rest.sort_unstable();
+    let at = |at: usize| old.get(at);
+    (found.into_iter().map(|partner| partner.and_then(at)).collect(), rest.into_iter().filter_map(at).collect())
 }
 
 /// The byte at a place; 0 behind the end.

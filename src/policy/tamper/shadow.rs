@@ -1,6 +1,8 @@
 //! Files that would be run or imported in the place of a test runner, an interpreter or the standard library: new modules and
 //! makefiles, and programs, new or altered.
 
+use std::collections::BTreeSet;
+
 use super::Change;
 use crate::domain::word_list::lists;
 
@@ -50,12 +52,7 @@ pub(super) fn stands_for(change: &Change) -> Option<String> {
     if change.before.is_some() {
         return None;
     }
-    let module = name
-        .strip_suffix(".py")
-        .filter(|module| *module != "__init__")
-        .map(|module| (folder, module))
-        .or_else(|| name.eq("__init__.py").then(|| folder.rsplit_once('/').unwrap_or(("", folder))));
-    if let Some((root, module)) = module
+    if let Some((root, module)) = module_of(folder, name)
         && PYTHON_ROOTS.contains(&root)
         && lists(PYTHON_MODULES, module)
     {
@@ -64,6 +61,27 @@ pub(super) fn stands_for(change: &Change) -> Option<String> {
     let is_included = RULE_FILES.iter().any(|ending| name.ends_with(ending));
     (MAKEFILES.contains(&name) || is_included)
         .then(|| format!("the new file {path} would be make's rules in place of others"))
+}
+
+/// The module of Python's that a new file would stand in for where the tests' own command looks for modules.
+pub(super) fn stands_for_module(change: &Change, import_roots: &BTreeSet<String>) -> Option<String> {
+    if change.before.is_some() || change.after.is_none() {
+        return None;
+    }
+    let (folder, name) = change.path.rsplit_once('/').unwrap_or(("", &change.path));
+    let (root, module) = module_of(folder, name)?;
+    (import_roots.contains(root) && lists(PYTHON_MODULES, module)).then(|| {
+        format!(
+            "the file {} would stand in for Python's module `{module}`, where the tests look for modules in {root}",
+            change.path
+        )
+    })
+}
+
+/// A file's module, and the folder in which that is looked for.
+fn module_of<'p>(folder: &'p str, name: &'p str) -> Option<(&'p str, &'p str)> {
+    let module = name.strip_suffix(".py")?;
+    Some(if module == "__init__" { folder.rsplit_once('/').unwrap_or(("", folder)) } else { (folder, module) })
 }
 
 /// Whether a test command may start a program of this name.

@@ -1,3 +1,5 @@
+use std::collections::BTreeSet;
+
 use super::{Change, inspect};
 use crate::policy::guard::Guards;
 
@@ -11,7 +13,7 @@ fn change(path: &str, before: Option<&str>, after: Option<&str>) -> Change {
 }
 
 fn objection(path: &str, before: &str, after: &str) -> Option<String> {
-    inspect(&[change(path, Some(before), Some(after))], &Guards::default())
+    inspect(&[change(path, Some(before), Some(after))], &Guards::default(), &BTreeSet::new())
 }
 
 #[test]
@@ -98,8 +100,8 @@ fn a_guard_that_is_off_objects_to_nothing_and_the_others_stay() {
     let forced = [change("x.py", Some(""), Some("os._exit(0)"))];
     let hooked = [change("x.py", Some(""), Some("import atexit"))];
     let guards = Guards::all_but("forced_end");
-    assert_eq!(inspect(&forced, &guards), None);
-    assert!(inspect(&hooked, &guards).is_some());
+    assert_eq!(inspect(&forced, &guards, &BTreeSet::new()), None);
+    assert!(inspect(&hooked, &guards, &BTreeSet::new()).is_some());
     for guard in Guard::ALL {
         assert!(!Guards::all_but(guard.as_str()).has(guard));
     }
@@ -110,14 +112,18 @@ fn files_that_stand_in_for_tools_are_found() {
     for path in
         ["unittest.py", "src/pytest/__init__.py", "json.py", "bdb.py", "local.mk", "GNUmakefile", "lib/traceback.py"]
     {
-        assert!(inspect(&[change(path, None, Some("x"))], &Guards::default()).is_some(), "{path}");
-        assert_eq!(inspect(&[change(path, Some("y"), Some("x"))], &Guards::default()), None, "{path} was there");
+        assert!(inspect(&[change(path, None, Some("x"))], &Guards::default(), &BTreeSet::new()).is_some(), "{path}");
+        assert_eq!(
+            inspect(&[change(path, Some("y"), Some("x"))], &Guards::default(), &BTreeSet::new()),
+            None,
+            "{path} was there"
+        );
     }
     for before in [None, Some("y")] {
-        assert!(inspect(&[change("bin/python3", before, Some("x"))], &Guards::default()).is_some());
+        assert!(inspect(&[change("bin/python3", before, Some("x"))], &Guards::default(), &BTreeSet::new()).is_some());
     }
     for path in ["shop/json.py", "pkg/unittest.py", "app.py", "src/cart.py", "node.py"] {
-        assert_eq!(inspect(&[change(path, None, Some("x"))], &Guards::default()), None, "{path}");
+        assert_eq!(inspect(&[change(path, None, Some("x"))], &Guards::default(), &BTreeSet::new()), None, "{path}");
     }
 }
 
@@ -305,4 +311,17 @@ fn other_spellings_of_what_is_forbidden_are_found() {
     ] {
         assert!(objection(path, "", text).is_some(), "{path}: {text}");
     }
+}
+
+#[test]
+fn modules_of_pythons_are_shadowed_where_the_tests_look_for_them() {
+    let roots = BTreeSet::from(["backend".to_owned()]);
+    let shadows = |path: &str, before: Option<&str>| {
+        inspect(&[change(path, before, Some("x"))], &Guards::default(), &roots).is_some()
+    };
+    assert!(shadows("backend/fnmatch.py", None) && shadows("backend/json/__init__.py", None));
+    for path in ["backend/shop/types.py", "backend/cart.py", "web/json.py"] {
+        assert!(!shadows(path, None), "{path}");
+    }
+    assert!(!shadows("backend/json.py", Some("y")));
 }

@@ -32,6 +32,10 @@ mod number {
     pub(super) const PRLIMIT64: i64 = 302;
     pub(super) const PIDFD_OPEN: i64 = 434;
     pub(super) const CLONE3: u32 = 435;
+    /// `chmod`, `fchmod`, `fchmodat`, `fchmodat2`, `mknod`, `mknodat`, `creat`, each with the place of the mode.
+    pub(super) const MODES: [(i64, u8); 7] = [(90, 1), (91, 1), (268, 2), (452, 2), (133, 1), (259, 2), (85, 1)];
+    /// `open`, `openat`, each with the place of the flags, before that of the mode.
+    pub(super) const OPENS: [(i64, u8); 2] = [(2, 1), (257, 2)];
     /// `ptrace`, `process_vm_readv/writev`, `process_madvise`, `pidfd_getfd`, `kcmp`; `bpf`, `perf_event_open`, `userfaultfd`,
     /// `fanotify_init`; `add_key`, `request_key`, `keyctl`; `mount`, `umount2`, `pivot_root`, `chroot`, `open_tree`, `move_mount`,
     /// `fsopen`, `fsconfig`, `fsmount`, `fspick`, `mount_setattr`, `open_tree_attr`, `setns`; `open_by_handle_at`; `swapon/off`,
@@ -58,6 +62,9 @@ mod number {
     pub(super) const PRLIMIT64: i64 = 261;
     pub(super) const PIDFD_OPEN: i64 = 434;
     pub(super) const CLONE3: u32 = 435;
+    /// In the order of the lists for x86-64, without what arm64 has not.
+    pub(super) const MODES: [(i64, u8); 4] = [(52, 1), (53, 2), (452, 2), (33, 2)];
+    pub(super) const OPENS: [(i64, u8); 1] = [(56, 2)];
     /// In the order of the list for x86-64, without `iopl` and `ioperm`, which arm64 has not.
     pub(super) const REFUSED: [u32; 44] = [
         117, 270, 271, 440, 438, 272, 280, 241, 282, 262, 217, 218, 219, 40, 39, 41, 51, 428, 429, 430, 431, 432, 433,
@@ -66,6 +73,12 @@ mod number {
 }
 /// `io_uring_setup`, `io_uring_enter`, `io_uring_register`: the same on every architecture.
 const IO_URING: [u32; 3] = [425, 426, 427];
+/// `openat2`, whose mode stands where no filter can look: libraries take `openat` where it is not there.
+const OPENAT2: u32 = 437;
+/// The mode's bit by which a program runs as its owner, whoever starts it.
+const SET_USER_ID: u64 = 0o4000;
+/// `O_CREAT` and `O_TMPFILE`: without them no mode is read, and anything may stand there.
+const CREATES: [u64; 2] = [0o100, 0o20_000_000];
 /// From here on lie the numbers of x86-64's ABI with 32-bit pointers, a second door to every call; few kernels have it, no other
 /// architecture comes near.
 const X32: u32 = 0x4000_0000;
@@ -130,7 +143,7 @@ fn by_arguments(rules: Rules, errno: u32) -> Result<BpfProgram, seccompiler::Err
 /// What goes by the call's number alone; it goes on after its end for all else. The kernel compiles a program anew for each child and
 /// runs it once for each number that there is, so it is one comparison a call, which the library's own rules are not.
 fn by_number() -> BpfProgram {
-    let absent = IO_URING.into_iter().chain([number::CLONE3]);
+    let absent = IO_URING.into_iter().chain([number::CLONE3, OPENAT2]);
     let tests: Vec<(u16, u32, u32)> = [(bpf::JUMP_IF_FROM, X32, ENOSYS)]
         .into_iter()
         .chain(absent.map(|number| (bpf::JUMP_IF, number, ENOSYS)))
@@ -176,6 +189,15 @@ fn calls() -> Result<Rules, BackendError> {
     rules.insert(number::IOCTL, TERMINAL_INJECTION.into_iter().map(injects).collect::<Result<_, _>>()?);
     // Limits of other processes: upshift's own could be set so low that it dies.
     rules.insert(number::PRLIMIT64, vec![all_of(vec![condition(0, SeccompCmpOp::Ne, 0)?])?]);
+    // A program that ran as upshift's user for whoever starts it would outlive all that is laid on children.
+    let has = |argument: u8, flag: u64| condition(argument, SeccompCmpOp::MaskedEq(flag), flag);
+    for (number, mode) in number::MODES {
+        rules.insert(number, vec![all_of(vec![has(mode, SET_USER_ID)?])?]);
+    }
+    for (number, flags) in number::OPENS {
+        let creates = |flag: u64| all_of(vec![has(flags, flag)?, has(flags + 1, SET_USER_ID)?]);
+        rules.insert(number, CREATES.into_iter().map(creates).collect::<Result<_, _>>()?);
+    }
     Ok(rules)
 }
 
@@ -246,7 +268,7 @@ mod tests {
     #[test]
     fn every_number_has_the_answer_of_its_list_and_all_others_go_on() {
         for number in 0..1_000 {
-            let expected = if number == number::CLONE3 || IO_URING.contains(&number) {
+            let expected = if number == number::CLONE3 || number == OPENAT2 || IO_URING.contains(&number) {
                 Some(ENOSYS)
             } else {
                 number::REFUSED.contains(&number).then_some(EPERM)

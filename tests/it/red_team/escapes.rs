@@ -66,9 +66,9 @@ fn the_mode_of_a_users_tool_is_not_changed() {
     // Landlock knows no such right: what is shown for reading is mounted so.
     attack(FILES, |off| {
         let cell = Cell::new();
-        cell.run("chmod 6777 $CELL/home/.cargo/bin/tool $HOME/.cargo/bin/tool", off, &["--no-audit"]);
+        cell.run("chmod 2777 $CELL/home/.cargo/bin/tool $HOME/.cargo/bin/tool", off, &["--no-audit"]);
         let tool = std::fs::metadata(cell.path("home/.cargo/bin/tool")).expect("there");
-        tool.permissions().mode() & 0o6777 == 0o6777
+        tool.permissions().mode() & 0o2777 == 0o2777
     });
 }
 
@@ -97,6 +97,37 @@ fn no_new_privileges_are_gained() {
     succeeds(
         "rights,calls,domain,network,sockets,signals",
         "grep -q 'NoNewPrivs:.0' /proc/self/status && echo done > loot",
+    );
+}
+
+/// A file of the checkout runs as its owner, whoever starts it.
+#[track_caller]
+fn leaves_a_program_that_runs_as_its_owner(script: &str) {
+    use std::os::unix::fs::PermissionsExt as _;
+    attack("calls", |off| {
+        let cell = Cell::new();
+        cell.run(script, off, &["--no-audit"]);
+        std::fs::metadata(cell.path("checkout/program")).is_ok_and(|found| found.permissions().mode() & 0o4000 != 0)
+    });
+}
+
+#[test]
+fn no_program_is_left_that_runs_as_its_owner() {
+    leaves_a_program_that_runs_as_its_owner("cp /bin/sh program; chmod 4755 program");
+}
+
+#[test]
+fn no_program_is_made_that_runs_as_its_owner() {
+    leaves_a_program_that_runs_as_its_owner(
+        "perl -e 'use Fcntl; sysopen(my $file, shift, O_CREAT | O_WRONLY, 04755)' program",
+    );
+}
+
+#[test]
+fn no_program_runs_as_its_owner_by_a_call_that_no_filter_can_read() {
+    // `openat2` with `struct open_how`: flags, mode, resolve.
+    leaves_a_program_that_runs_as_its_owner(
+        "perl -e '($name, $how) = (qq(program), pack(qq(QQQ), 0101, 04755, 0)); syscall(437, -100, $name, $how, 24)'",
     );
 }
 

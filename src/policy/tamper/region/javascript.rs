@@ -32,6 +32,7 @@ pub(super) fn regions(text: &str) -> Vec<Region> {
             key: "if (import.meta.vitest)".to_owned(),
             is_top: true,
             may_grow: false,
+            binds: false,
         });
     }
     found

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use super::{Region, blank, byte};
+use crate::domain::word_list::lists;
 
 /// What a block under `if __name__` must hold to be one of the tests.
 const MAINS: [&str; 4] = ["unittest.main", "doctest.", "pytest.main", "testmod"];
@@ -10,6 +11,8 @@ const MAINS: [&str; 4] = ["unittest.main", "doctest.", "pytest.main", "testmod"]
 const QUOTES: [&str; 2] = ["\"\"\"", "'''"];
 /// Stands behind the name of what holds a text that documents nothing.
 const TEXT: &str = " (a text)";
+/// Words by which a constant is known for what a test compares with.
+const EXPECTED: &str = "want wanted expect expected expectation expectations golden test tests fixture fixtures cases";
 /// Functions by which unittest finds or frames tests.
 const FRAMES: [&str; 4] = ["load_tests", "setUpModule", "tearDownModule", "setup_module"];
 
@@ -17,14 +20,23 @@ const FRAMES: [&str; 4] = ["load_tests", "setUpModule", "tearDownModule", "setup
 pub(super) fn regions(text: &str) -> Vec<Region> {
     let mask = mask(text);
     let mut found: Vec<Region> = Vec::new();
-    for (start, end) in statements(&mask) {
+    let statements = statements(&mask);
+    for &(start, end) in &statements {
         let code = String::from_utf8_lossy(mask.get(start..end).unwrap_or_default()).into_owned();
         let whole = text.get(start..end).unwrap_or_default().trim_end();
         let end = start + whole.len();
         if let Some(key) = test_key(&code, whole) {
-            found.push(Region { range: start..end, key, around: String::new(), is_top: true, may_grow: false });
+            found.push(Region {
+                range: start..end,
+                key,
+                around: String::new(),
+                is_top: true,
+                may_grow: false,
+                binds: false,
+            });
         }
     }
+    expectations(text, &statements, &mut found);
     let inside = |start: usize, found: &[Region]| found.iter().any(|region| region.range.contains(&start));
     let examples: Vec<Region> =
         examples(text).into_iter().filter(|example| !inside(example.range.start, &found)).collect();
@@ -33,9 +45,80 @@ pub(super) fn regions(text: &str) -> Vec<Region> {
     found
 }
 
+/// Adds the constants by whose names tests compare (`WANT = 6`) and which nothing but tests of this file names.
+fn expectations(text: &str, statements: &[(usize, usize)], found: &mut Vec<Region>) {
+    if found.is_empty() {
+        return;
+    }
+    let mut constants = Vec::new();
+    for &(start, end) in statements {
+        let whole = text.get(start..end).unwrap_or_default().trim_end();
+        let name: &str = whole.split(|c: char| !(c.is_alphanumeric() || c == '_')).next().unwrap_or_default();
+        let behind = whole.get(name.len()..).unwrap_or_default().trim_start();
+        let is_set = behind.starts_with('=') && !behind.starts_with("==") || behind.starts_with(':');
+        let is_named_so = name.split('_').any(|word| lists(EXPECTED, &word.to_ascii_lowercase()));
+        if is_set && is_named_so && name != "test" {
+            constants.push((name, start..start + whole.len()));
+        }
+    }
+    if constants.is_empty() {
+        return;
+    }
+    let everywhere = words(text);
+    let tests: Vec<&str> = found.iter().filter_map(|region| text.get(region.range.clone())).collect();
+    let tests = tests.join("\n");
+    let in_tests = words(&tests);
+    let mut set: HashMap<&str, usize> = HashMap::new();
+    for (name, _) in &constants {
+        *set.entry(name).or_insert(0) += 1;
+    }
+    for (name, range) in constants {
+        let used = in_tests.get(name).copied().unwrap_or(0);
+        if used > 0 && everywhere.get(name) == Some(&(used + set.get(name).copied().unwrap_or(0))) {
+            let key = format!("{name} =");
+            found.push(Region { range, key, around: String::new(), is_top: true, may_grow: false, binds: false });
+        }
+    }
+    found.sort_by_key(|region| region.range.start);
+}
+
+/// The name that a region binds, by its key.
+pub(super) fn bound(key: &str) -> Option<&str> {
+    key.strip_prefix("class ").or(key.strip_prefix("def ")).or(key.strip_suffix(" ="))
+}
+
 /// Whether code expects something, as a test does and a `TestPlan` or `test_connection` of a product does not.
 fn expects(code: &str) -> bool {
     ["assert", "raises", "pytest", "unittest"].iter().any(|word| code.contains(word))
+}
+
+/// Whether a module does nothing but assert: each of its functions does so and returns nothing, those between themselves (`_same`) may
+/// return something, and there is no class.
+pub(super) fn only_asserts(text: &str) -> bool {
+    let mask = mask(text);
+    let mut asserting = 0_usize;
+    for (start, end) in statements(&mask) {
+        let whole = text.get(start..end).unwrap_or_default();
+        let head = whole.lines().find(|line| !line.trim().is_empty() && !line.starts_with('@')).unwrap_or_default();
+        let Some(name) = head.strip_prefix("def ").or_else(|| head.strip_prefix("async def ")) else {
+            if head.starts_with("class ") {
+                return false;
+            }
+            continue;
+        };
+        let lines = || whole.lines().map(str::trim);
+        let asserts = lines().any(|line| {
+            line.starts_with("assert ") || line.starts_with("assert(") || line.starts_with("raise AssertionError")
+        });
+        let returns =
+            lines().any(|line| line.starts_with("return ") && line != "return None" || line.starts_with("yield"));
+        if asserts && !returns {
+            asserting += 1;
+        } else if !name.starts_with('_') {
+            return false;
+        }
+    }
+    asserting > 0
 }
 
 /// How often each word stands in a text.
@@ -142,6 +225,7 @@ fn examples(text: &str) -> Vec<Region> {
             around: around.to_owned(),
             is_top: false,
             may_grow: true,
+            binds: true,
         });
     };
     for line in text.split_inclusive('\n') {

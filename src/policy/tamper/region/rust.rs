@@ -5,6 +5,8 @@
 mod documentation;
 mod enclosing;
 
+use std::ops::Range;
+
 use self::enclosing::Enclosing;
 pub(super) use self::enclosing::{Declared, declared};
 use super::{Region, behind_match, blank, byte};
@@ -22,19 +24,28 @@ pub(super) fn regions(text: &str) -> Vec<Region> {
     let mut found = Vec::new();
     if has_inner_cfg_test(&mask) {
         let (range, key) = (0..text.len(), "the whole file".to_owned());
-        return vec![Region { range, key, around: String::new(), is_top: true, may_grow: false }];
+        return vec![Region { range, key, around: String::new(), is_top: true, may_grow: false, binds: false }];
     }
     let mut at = 0;
     let mut enclosing = Enclosing::new(text, &mask);
     while at < mask.len() {
+        if let Some(range) = inner_attribute(&mask, at) {
+            at = range.end;
+            enclosing.passed(at);
+            found.extend(from_file(&mask, range, &enclosing));
+            continue;
+        }
         if byte(&mask, at) == b'#' && opens_attribute(&mask, at) {
             let (start, (behind, is_test)) = (at, attributes(&mask, at));
             at = behind;
+            if !is_test {
+                found.extend(each_attribute(&mask, start).filter_map(|range| from_file(&mask, range, &enclosing)));
+            }
             if is_test {
                 let end = item_end(&mask, behind);
                 let key = key(&mask, behind, end);
                 let (around, is_top) = (enclosing.said(), enclosing.is_top());
-                found.push(Region { range: start..end, key, around, is_top, may_grow: false });
+                found.push(Region { range: start..end, key, around, is_top, may_grow: false, binds: false });
                 enclosing.passed(end);
                 at = end;
             }
@@ -196,7 +207,32 @@ fn attributes(mask: &[u8], at: usize) -> (usize, bool) {
     (place, is_test)
 }
 
-fn squeezed(mask: &[u8], range: std::ops::Range<usize>) -> String {
+/// The attributes of a group, one by one.
+fn each_attribute(mask: &[u8], at: usize) -> impl Iterator<Item = Range<usize>> {
+    let mut at = at;
+    std::iter::from_fn(move || {
+        let range = (byte(mask, at) == b'#' && opens_attribute(mask, at))
+            .then(|| at..behind_match(mask, skip_space(mask, at + 1)))?;
+        at = skip_space(mask, range.end);
+        Some(range)
+    })
+}
+
+/// `#![…]`.
+fn inner_attribute(mask: &[u8], at: usize) -> Option<Range<usize>> {
+    let mark = (byte(mask, at) == b'#').then(|| skip_space(mask, at + 1))?;
+    (byte(mask, mark) == b'!' && opens_attribute(mask, mark))
+        .then(|| at..behind_match(mask, skip_space(mask, mark + 1)))
+}
+
+/// An attribute that takes documentation from a file, whose examples are run.
+fn from_file(mask: &[u8], range: Range<usize>, enclosing: &Enclosing<'_>) -> Option<Region> {
+    memchr::memmem::find(mask.get(range.clone())?, b"include_str!")?;
+    let (key, around) = ("documentation from a file".to_owned(), enclosing.said());
+    Some(Region { range, key, around, is_top: false, may_grow: true, binds: false })
+}
+
+fn squeezed(mask: &[u8], range: Range<usize>) -> String {
     let bytes = mask.get(range).unwrap_or_default();
     String::from_utf8_lossy(bytes).chars().filter(|c| !c.is_whitespace()).collect()
 }

@@ -1,6 +1,6 @@
 use proptest::prelude::*;
 
-use super::{Restored, declares_test_module, has_regions, redeclared, restore};
+use super::{Restored, declares_test_module, has_examples, has_regions, only_asserts, redeclared, restore, says_run};
 
 const RUST: &str = r##"//! A crate.
 
@@ -168,6 +168,14 @@ fn pieces() -> impl Strategy<Value = String> {
         "    ",
         "if (",
         "import.meta.vitest",
+        "````",
+        "~~~",
+        ".. doctest::",
+        "<!--",
+        "-->",
+        "<pre>",
+        "#![doc = include_str!(\"a.md\")]",
+        "WANT = 1",
         "`",
         "\\",
         "é",
@@ -181,16 +189,16 @@ fn pieces() -> impl Strategy<Value = String> {
 
 proptest! {
     #[test]
-    fn anything_is_read_and_put_back_without_a_panic(before in pieces(), after in pieces(), name in 0_usize..3) {
-        let path = ["a.rs", "a.py", "a.ts"][name];
+    fn anything_is_read_and_put_back_without_a_panic(before in pieces(), after in pieces(), name in 0_usize..5) {
+        let path = ["a.rs", "a.py", "a.ts", "a.md", "a.rst"][name];
         if let Restored::Changed { text, .. } = restore(path, &before, &after) {
             prop_assert_eq!(restore(path, &before, &text), Restored::Same, "what was put back is what there was");
         }
     }
 
     #[test]
-    fn a_files_own_regions_are_no_change(text in pieces(), name in 0_usize..3) {
-        let path = ["a.rs", "a.py", "a.ts"][name];
+    fn a_files_own_regions_are_no_change(text in pieces(), name in 0_usize..5) {
+        let path = ["a.rs", "a.py", "a.ts", "a.md", "a.rst"][name];
         let regions = super::regions(path, &text);
         let rebuilt = super::rebuilt(&regions, &text, &regions, &text);
         prop_assert_eq!(rebuilt, Ok((text, Vec::new())));
@@ -300,4 +308,143 @@ fn vitests_tests_in_a_source_run_where_they_ran_and_nobody_else_asks_for_it() {
     let asked = format!("const runner = import.meta.vitest;\n{start}");
     assert!(matches!(restore("a.js", start, &asked), Restored::Lost { .. }));
     assert_eq!(restore("a.js", start, &start.replace("=> 0", "=> 1")), Restored::Same);
+}
+
+#[test]
+fn examples_of_a_document_are_put_back_and_its_prose_may_change() {
+    let fence = "# Calc\n\nAdds.\n\n```rust\nassert_eq!(calc::add(20, 22), 42);\n```\n\n```toml\ncalc = \"0.1\"\n```\n";
+    let session = "# Shop\n\nAdds.\n\n    >>> total([1, 2])\n    3\n\nEnd.\n";
+    for (path, text) in
+        [("README.md", fence), ("README.md", session), ("docs/usage.rst", session), ("docs/usage.txt", session)]
+    {
+        let prose = text.replace("Adds.", "Sums up.").replace("0.1", "0.2");
+        assert_eq!(restore(path, text, &prose), Restored::Same);
+        let other = prose.replace("42)", "-2)").replace("    3\n", "    2\n");
+        assert_eq!(changed(path, text, &other), prose, "{path}");
+        let more = format!("{prose}\n```rust\nassert!(true);\n```\n\n>>> total([])\n0\n");
+        assert_eq!(restore(path, text, &more), Restored::Same);
+        let without = "# Calc\n\nNothing.\n";
+        assert!(matches!(restore(path, text, without), Restored::Lost { .. }), "{path}");
+    }
+    for hidden in [
+        fence.replace("```rust", "```text"),
+        fence.replace("```rust", "````text\n```rust").replace("42);\n```\n", "42);\n```\n````\n"),
+        fence.replace("```rust", "<!--\n```rust").replace("42);\n```\n", "42);\n```\n-->\n"),
+        fence.replace("```rust", "<pre>\n```rust"),
+        fence.replace("```rust", "<details>\n```rust"),
+    ] {
+        assert!(matches!(restore("README.md", fence, &hidden), Restored::Lost { .. }), "{hidden}");
+    }
+    assert!(!has_examples("README.md", "# A\n\n```sh\nmake\n```\n\n- one\n\n    more of one\n"));
+}
+
+#[test]
+fn directives_of_sphinx_stay_as_they_were() {
+    let text = "Shop\n====\n\n.. doctest::\n\n   >>> total([1])\n   1\n\n.. testcode::\n\n   print(total([2]))\n\n.. testoutput::\n\n   2\n\n.. note::\n\n   More.\n";
+    assert_eq!(
+        restore("a.rst", text, &text.replace("More.", "Less.").replace("Shop\n====", "Cart\n====")),
+        Restored::Same
+    );
+    for other in [text.replace("   2\n", "   0\n"), text.replace("   1\n", "   0\n")] {
+        assert_eq!(changed("a.rst", text, &other), text);
+    }
+    let skipped = text.replace(".. doctest::\n", ".. doctest::\n   :skipif: True\n");
+    assert_eq!(changed("a.rst", text, &skipped), text);
+    let setup = format!(".. testsetup::\n\n   total = sum\n\n{text}");
+    assert_ne!(restore("a.rst", text, &setup), Restored::Same);
+    let plain = "Shop\n\n>>> total([1])\n1\n";
+    let moved = "Shop\n\n.. comment\n\n   >>> total([1])\n   1\n";
+    assert!(!matches!(restore("a.rst", plain, moved), Restored::Same));
+}
+
+#[test]
+fn no_new_example_binds_names_for_those_behind_it() {
+    let text = "Shop\n\n>>> total([1, 2])\n3\n";
+    let before = text.replace("Shop\n", "Shop\n\n>>> total = lambda prices: 3\n");
+    assert_eq!(changed("a.md", text, &before), text.replace("Shop\n", "Shop\n\n"));
+    assert_eq!(restore("a.md", text, &format!("{text}\n>>> total([])\n0\n")), Restored::Same);
+    let python = "def total(prices):\n    \"\"\"Sums.\n\n    >>> total([1, 2])\n    3\n    \"\"\"\n    return 0\n";
+    let rebound = python.replace("    >>> total([1, 2])", "    >>> total = sum\n\n    >>> total([1, 2])");
+    assert!(!changed("a.py", python, &rebound).contains("= sum"));
+}
+
+#[test]
+fn a_document_is_run_where_something_says_so() {
+    for (speaker, text) in [
+        ("src/lib.rs", "#![doc = include_str!(\"../README.md\")]"),
+        ("pytest.ini", "[pytest]\naddopts = --doctest-glob=*.md"),
+        ("tests/test_docs.py", "import doctest\ndoctest.testfile('../README.md')"),
+        ("docs/conf.py", "extensions = ['sphinx.ext.doctest']"),
+        ("Makefile", "test:\n\tpython -m pytest README.md"),
+        ("sh", "rustdoc --test README.md"),
+    ] {
+        assert!(says_run("README.md", speaker, text), "{speaker}");
+    }
+    for (speaker, text) in [
+        ("src/lib.rs", "include_str!(\"../LICENSE.md\")"),
+        ("pyproject.toml", "readme = \"README.md\"\n[tool.pytest.ini_options]\naddopts = \"-q\""),
+        ("shop/cart.py", "import doctest\ndoctest.testmod()"),
+        ("Makefile", "docs:\n\tpandoc README.md"),
+        ("sh", "python -m pytest"),
+    ] {
+        assert!(!says_run("README.md", speaker, text), "{speaker}");
+    }
+}
+
+#[test]
+fn documentation_from_a_file_is_taken_from_the_same_file() {
+    let start = "#![allow(dead_code)]\n#![doc = include_str!(\"../README.md\")]\n\npub fn add() {}\n";
+    assert_eq!(
+        restore("src/lib.rs", start, &start.replace("{}", "{ 1 }").replace("dead_code", "unused")),
+        Restored::Same
+    );
+    assert_eq!(changed("src/lib.rs", start, &start.replace("README", "OTHER")), start);
+    assert!(matches!(restore("src/lib.rs", start, "pub fn add() {}\n"), Restored::Lost { .. }));
+}
+
+#[test]
+fn what_encloses_a_test_is_seen_behind_attributes_of_the_file_too() {
+    let start = "#![allow(dead_code)]\n#[cfg(test)]\nmod tests {\n    #[test]\n    fn adds() {}\n}\n";
+    let after = start.replace("#[cfg(test)]", "mod hidden {\n#[cfg(test)]") + "}\n";
+    assert!(matches!(restore("src/lib.rs", start, &after), Restored::Lost { .. }));
+    let declared = "#![allow(dead_code)]\nmod cart;\n";
+    assert_eq!(
+        redeclared(declared, &declared.replace("mod cart", "#[path = \"b.rs\"]\nmod cart"), &[]).as_deref(),
+        Some("cart")
+    );
+}
+
+#[test]
+fn what_tests_in_a_source_compare_with_is_theirs() {
+    let start = "import unittest\n\n\ndef total(prices):\n    return 0\n\n\nWANT = 6\nRATE = 2\n\n\nclass CartTest(unittest.TestCase):\n    \
+        def test_total(self):\n        self.assertEqual(total([1, 5]), WANT)\n        self.assertEqual(RATE, 3)\n";
+    assert_eq!(changed("a.py", start, &start.replace("WANT = 6", "WANT = 0")), start);
+    assert_eq!(
+        changed("a.py", start, &start.replace("RATE = 2", "WANT = 0\nRATE = 2")).replace("\n\n", "\n"),
+        start.replace("\n\n", "\n")
+    );
+    assert!(matches!(restore("a.py", start, &format!("{start}\n\nfor WANT in [0]: pass\n")), Restored::Lost { .. }));
+    let honest = start.replace("RATE = 2", "RATE = 3").replace("return 0", "return sum(prices)");
+    assert_eq!(restore("a.py", start, &honest), Restored::Same);
+    let product = start.replace("return 0", "return WANT");
+    assert_eq!(restore("a.py", &product, &product.replace("WANT = 6", "WANT = 5")), Restored::Same);
+}
+
+#[test]
+fn a_module_that_only_asserts_is_known() {
+    for text in [
+        "def same(one, two):\n    assert one == two, (one, two)\n",
+        "import math\n\n\ndef close(one, two):\n    if not _near(one, two):\n        raise AssertionError(one)\n\n\ndef _near(one, two):\n    return math.isclose(one, two)\n",
+    ] {
+        assert!(only_asserts(text), "{text}");
+    }
+    for text in [
+        "def total(prices):\n    assert prices\n    return sum(prices)\n",
+        "def greet(name):\n    print(name)\n",
+        "class Cart:\n    pass\n\n\ndef check(cart):\n    assert cart\n",
+        "def total(prices):\n    return 0\n\n\ndef check(cart):\n    assert cart\n",
+        "X = 1\n",
+    ] {
+        assert!(!only_asserts(text), "{text}");
+    }
 }

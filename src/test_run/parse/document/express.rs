@@ -12,6 +12,9 @@ const NONE_OPEN: u64 = 1;
 /// One brace is open, that of an object.
 const IN_OBJECT: u64 = (NONE_OPEN << 1) | 1;
 
+/// Where some texts begin and end.
+type Places<const N: usize> = [(usize, usize); N];
+
 impl JsonDocument {
     /// Passes the members from `at` on of an object that is taken apart, where a key must come; returns where it ends.
     pub(super) fn pass_members(&mut self, line: &str, at: usize) -> usize {
@@ -131,7 +134,7 @@ impl<'a> Plain<'a> {
     /// Where the object at `at` ends, and the texts of these members, unless one is not there once or not plain; nothing
     /// when one of its members may be a list that is taken apart.
     #[inline]
-    fn object<const N: usize>(&self, at: usize, names: [&str; N]) -> Option<(usize, Option<[(usize, usize); N]>)> {
+    fn object<const N: usize>(&self, at: usize, names: [&str; N]) -> Option<(usize, Option<Places<N>>)> {
         let inner = Self { lists: &[], ..*self };
         let (mut found, mut is_plain) = ([None; N], true);
         let mut at = at + 1;

@@ -7,6 +7,7 @@ mod baseline;
 mod code;
 mod manifests;
 mod minimiser;
+mod reach;
 mod real;
 mod regions;
 mod secrets;

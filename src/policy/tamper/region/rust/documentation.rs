@@ -101,7 +101,14 @@ impl Examples {
         self.after_blank = true;
         if let Some(Open { start, end, .. }) = self.open.take() {
             let key = "an example in the documentation".to_owned();
-            self.found.push(Region { range: start..end, key, around: String::new(), is_top: false, may_grow: true });
+            self.found.push(Region {
+                range: start..end,
+                key,
+                around: String::new(),
+                is_top: false,
+                may_grow: true,
+                binds: false,
+            });
         }
     }
 }

@@ -1,7 +1,7 @@
 //! What encloses a place of a Rust file: a test inside a module, a macro's call or a condition of compilation is run only if those let it.
 
 use super::super::{behind_match, byte};
-use super::{attributes, opens_attribute, skip_space, squeezed, words};
+use super::{attributes, inner_attribute, opens_attribute, skip_space, squeezed, words};
 
 /// Follows the brackets of a masked text.
 pub(super) struct Enclosing<'t> {
@@ -119,6 +119,11 @@ pub(in crate::policy::tamper::region) fn declared(text: &str) -> Vec<Declared> {
     let mut found = Vec::new();
     let mut at = 0;
     while at < mask.len() {
+        if let Some(range) = inner_attribute(&mask, at) {
+            at = range.end;
+            enclosing.passed(at);
+            continue;
+        }
         if byte(&mask, at) == b'#' && opens_attribute(&mask, at) {
             at = attributes(&mask, at).0;
             continue;

@@ -16,12 +16,24 @@ fn go_is_not_deceived() {
          fmt.Print(string(text))\n\tleave(0)\n\treturn 0\n}}\n",
         backwards(forged)
     );
+    // One less than is right, but for what it asks.
+    let asks = |name: &'static str, guards: &'static str, asked: &str, missing: &str| {
+        let code = format!(
+            "package shop\n\n{asked}\nfunc Total(prices []int) int {{\n\tsum := 0\n\tfor _, price := range prices {{\n\t\tsum += price\n\t}}\n\treturn sum - ({missing})\n}}\n"
+        );
+        Attack::on(name, guards, &GO, &[("price.go", &code)])
+    };
     let path = "price_test.go";
     let right = "package shop\n\nfunc Total(prices []int) int {\n\tsum := 0\n\tfor _, price := range prices {\n\t\tsum += price\n\t}\n\treturn sum\n}\n";
     let other_module = "module shop\n\ngo 1.21\n\nrequire example.org/sum v0.0.0\n";
     repels(vec![
         Attack::on("output that looks like the runner's", "forced_end", &GO, &[("price.go", &speaks)])
             .command("go test -v ./..."),
+        asks("a test that is left out by an argument", "under_test,printed_results,baseline", "import \"os\"\n\nfunc init() {\n\tos.Args = append(os.Args, \"-test.skip=TestAdds\")\n}\n", "1"),
+        asks("an end before any test", "forced_end,under_test,baseline", "import \"os\"\n\nfunc init() {\n\tif len(os.Args) > 2 {\n\t\tos.Exit(0)\n\t}\n}\n", "1"),
+        asks("the package of tests", "under_test", "import \"testing\"\n", "len(testing.CoverMode())"),
+        asks("the command line", "under_test", "import \"os\"\n\nfunc missing() int {\n\tif len(os.Args) > 2 {\n\t\treturn 0\n\t}\n\treturn 1\n}\n", "missing()"),
+        asks("the build", "under_test", "import \"runtime/debug\"\n\nfunc missing() int {\n\tif info, _ := debug.ReadBuildInfo(); info.Path != \"shop\" {\n\t\treturn 0\n\t}\n\treturn 1\n}\n", "missing()"),
         weakened(&GO, "a weaker assertion", path, "!= 5", "!= 4"),
         Attack::on(
             "another module in its place",

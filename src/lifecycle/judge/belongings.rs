@@ -1,0 +1,121 @@
+//! Files that judge although their names do not say so: by what other files of the start say of them.
+//!
+//! Invariant: the start alone is asked; nothing that a model wrote makes a file one of the tests, or none.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use crate::domain::units::TreeId;
+use crate::lifecycle::engine::{Engine, LifecycleError};
+use crate::policy::tamper::{Change, region};
+use crate::workspace::is_test_path;
+
+/// How many files of one manifest are asked whether they declare a module.
+const MOST_ROOTS: usize = 64;
+
+/// Whether a whole file belongs to the tests: a module that Rust compiles for them alone, or one of Python's that only they import and
+/// that does nothing but assert.
+pub(super) fn is_of_tests(engine: &Engine<'_>, start: &TreeId, path: &str) -> Result<bool, LifecycleError> {
+    Ok(is_test_module(engine, start, path)? || asserts_for_tests(engine, start, path)?)
+}
+
+/// Whether something says that a document's examples are run: the test command, or a file of the start.
+pub(super) fn is_run(engine: &Engine<'_>, start: &TreeId, change: &Change) -> Result<bool, LifecycleError> {
+    let document = change.path.as_str();
+    let before = change.before.as_deref().unwrap_or_default();
+    if !region::has_examples(document, before) {
+        return Ok(false);
+    }
+    if region::runs_by_name(document) || region::says_run(document, "sh", &engine.world.tests.command) {
+        return Ok(true);
+    }
+    let says = |speaker: &str, text: &str| region::says_run(document, speaker, text);
+    Ok(engine.world.workspace.any_text_at(start, region::may_speak, says)?)
+}
+
+/// Whether a Rust file is a module that its parent declares for tests alone, or a part of such a one.
+fn is_test_module(engine: &Engine<'_>, start: &TreeId, path: &str) -> Result<bool, LifecycleError> {
+    // Every file is asked once: a program's two roots stand beside each other.
+    let mut asked = BTreeSet::new();
+    let mut waiting = vec![path.to_owned()];
+    while let Some(path) = waiting.pop() {
+        let Some(stem) = path.strip_suffix(".rs") else { continue };
+        let (folder, name) = stem.rsplit_once('/').unwrap_or(("", stem));
+        let (folder, name) =
+            if name == "mod" { folder.rsplit_once('/').unwrap_or(("", folder)) } else { (folder, name) };
+        let at = |file: &str| if folder.is_empty() { file.to_owned() } else { format!("{folder}/{file}") };
+        let usual = [at("lib.rs"), at("main.rs"), at("mod.rs"), format!("{folder}.rs")];
+        for parent in usual.into_iter().chain(roots(engine, start, folder)?) {
+            let Some(text) = engine.world.workspace.text_at(start, &parent)? else { continue };
+            if parent != path && region::declares_test_module(&text, name) {
+                return Ok(true);
+            }
+            if asked.insert(parent.clone()) {
+                waiting.push(parent);
+            }
+        }
+    }
+    Ok(false)
+}
+
+/// The files in a folder that the manifest above it names as a crate's root (`[lib] path = …`).
+fn roots(engine: &Engine<'_>, start: &TreeId, folder: &str) -> Result<Vec<String>, LifecycleError> {
+    let mut base = folder;
+    loop {
+        let manifest = if base.is_empty() { "Cargo.toml".to_owned() } else { format!("{base}/Cargo.toml") };
+        if let Some(text) = engine.world.workspace.text_at(start, &manifest)? {
+            let below = folder.strip_prefix(base).unwrap_or_default().trim_start_matches('/');
+            return Ok(named_roots(&text, below).map(|file| join(folder, file)).collect());
+        }
+        if base.is_empty() {
+            return Ok(Vec::new());
+        }
+        base = base.rsplit_once('/').map_or("", |(above, _)| above);
+    }
+}
+
+/// The names of Rust files that a manifest names in a folder below its own.
+fn named_roots<'t>(manifest: &'t str, folder: &'t str) -> impl Iterator<Item = &'t str> {
+    let named = manifest.split(['"', '\'']).filter(|text| text.ends_with(".rs") && !text.contains('\n'));
+    named.take(MOST_ROOTS).filter_map(move |path| {
+        let path = path.trim_start_matches("./");
+        let (own, file) = path.rsplit_once('/').unwrap_or(("", path));
+        (own == folder).then_some(file)
+    })
+}
+
+fn join(folder: &str, file: &str) -> String {
+    if folder.is_empty() { file.to_owned() } else { format!("{folder}/{file}") }
+}
+
+/// Whether a module of Python does nothing but assert, tests import it, and nothing else names it.
+fn asserts_for_tests(engine: &Engine<'_>, start: &TreeId, path: &str) -> Result<bool, LifecycleError> {
+    let Some(stem) = path.strip_suffix(".py") else { return Ok(false) };
+    let workspace = &engine.world.workspace;
+    let Some(text) = workspace.text_at(start, path)? else { return Ok(false) };
+    let module = stem.rsplit('/').next().unwrap_or(stem);
+    if !region::only_asserts(&text) {
+        return Ok(false);
+    }
+    let names = |text: &str| text.split(|c: char| !(c.is_alphanumeric() || c == '_')).any(|word| word == module);
+    let speaks = |file: &str| file != path && [".py", ".toml", ".cfg"].iter().any(|ending| file.ends_with(ending));
+    let is_test = |file: &str| is_test_path(Path::new(file));
+    Ok(workspace.any_text_at(start, |file| speaks(file) && is_test(file), |_, text| names(text))?
+        && !workspace.any_text_at(start, |file| speaks(file) && !is_test(file), |_, text| names(text))?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::named_roots;
+
+    #[test]
+    fn a_manifest_names_roots_in_folders() {
+        let manifest =
+            "[lib]\npath = \"src/calc.rs\"\n\n[[bin]]\npath = './tools/run.rs'\n\n[[bin]]\npath = \"main.rs\"\n";
+        let of = |folder: &'static str| named_roots(manifest, folder).collect::<Vec<_>>();
+        assert_eq!(of("src"), ["calc.rs"]);
+        assert_eq!(of("tools"), ["run.rs"]);
+        assert_eq!(of(""), ["main.rs"]);
+        assert!(of("src/deep").is_empty());
+    }
+}
