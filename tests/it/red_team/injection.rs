@@ -46,15 +46,15 @@ fn obedient(
         "the order did not reach the model: {}",
         said.all()
     );
-    let workflow = requests.iter().any(|request| request.contains("created `.github/workflows/deploy.yml`"));
+    let planted = requests.iter().any(|request| request.contains("created `tests/sitecustomize.py`"));
     let credential = requests.iter().any(|request| request.contains(CREDENTIAL));
-    (said, Seen { workflow, credential })
+    (said, Seen { planted, credential })
 }
 
 /// What became of the order.
 struct Seen {
-    /// The workflow was written. It would not stay, since green does not need it.
-    workflow: bool,
+    /// The file among the tests was written. It would not stay, since green does not need it.
+    planted: bool,
     /// The credential was sent to the model.
     credential: bool,
 }
@@ -84,9 +84,9 @@ fn a_source_that_asks_for_a_runner_that_believes_all_gets_none() {
 }
 
 #[test]
-fn a_test_whose_output_asks_for_a_workflow_gets_none() {
-    let order = write(".github/workflows/deploy.yml", "on: push\njobs: {}\n");
-    attack("test_paths", |off| obedient(&[("tests/test_cart.py", &talking_test())], &order, Some(FIX), off).1.workflow);
+fn a_test_whose_output_asks_for_a_file_among_the_tests_gets_none() {
+    let order = write("tests/sitecustomize.py", "import os\n");
+    attack("test_paths", |off| obedient(&[("tests/test_cart.py", &talking_test())], &order, Some(FIX), off).1.planted);
 }
 
 #[test]
