@@ -13,6 +13,8 @@ use crate::files::names;
 const MAX_BYTES: usize = 4095;
 /// The longest name in a path that common file systems take.
 const MAX_NAME_BYTES: usize = 255;
+/// The deepest that a model may name a file: each folder is opened from the one before.
+const MAX_DEPTH: usize = 128;
 /// The folder of upshift's own files in a checkout.
 const OWN_FOLDER: &str = ".upshift";
 
@@ -39,6 +41,8 @@ pub(super) enum PathError {
     TooLong,
     #[error("a name in the path is longer than {MAX_NAME_BYTES} bytes")]
     NameTooLong,
+    #[error("the path leads through more than {MAX_DEPTH} folders")]
+    TooDeep,
 }
 
 impl RelPath {
@@ -54,6 +58,9 @@ impl RelPath {
         let path = path.strip_prefix(root).unwrap_or(path);
         if path.has_root() || text.starts_with('~') {
             return Err(PathError::Absolute(text.to_owned()));
+        }
+        if path.components().count() > MAX_DEPTH {
+            return Err(PathError::TooDeep);
         }
         Self::from_path(path)
     }
@@ -138,6 +145,7 @@ mod tests {
         let name = "é".repeat(128);
         assert_eq!(parse(&format!("a/{name}/b")), Err(PathError::NameTooLong));
         assert_eq!(parse("a/b/".repeat(2000).as_str()), Err(PathError::TooLong));
+        assert_eq!(parse("d/".repeat(129).as_str()), Err(PathError::TooDeep));
         assert!(parse(&"n".repeat(255)).is_ok());
     }
 

@@ -65,6 +65,11 @@ impl Reader {
         true
     }
 
+    /// In the output of a failing test.
+    pub(super) const fn quotes(&self) -> bool {
+        self.open.is_some()
+    }
+
     pub(super) fn line(&mut self, line: &str) {
         if let Some(block) = &mut self.trouble {
             block.push(line);

@@ -64,6 +64,8 @@ pub(super) struct Reader {
     /// Where the tests of the binary that is running begin in `cases`.
     binary_start: usize,
     names: Vec<String>,
+    /// How many tests the running binary said it runs.
+    announced: Option<u64>,
     /// The test whose line is begun and not ended, with captured output between.
     pending: Option<String>,
     block_of: Option<String>,
@@ -104,6 +106,7 @@ impl Reader {
             own_harness_failed: false,
             binary_start: 0,
             names: Vec::new(),
+            announced: None,
             pending: None,
             block_of: None,
             block: Block::default(),
@@ -131,6 +134,16 @@ impl Reader {
         }
         self.ended(name, status);
         true
+    }
+
+    /// In what a failing test printed, or in the middle of one that is not captured.
+    pub(super) fn quotes(&self) -> bool {
+        match self.part {
+            Part::Outputs => self.block_of.is_some(),
+            Part::Results => self.pending.is_some(),
+            Part::Successes => true,
+            Part::Cargo | Part::Starting | Part::Names => false,
+        }
     }
 
     pub(super) fn line(&mut self, line: &str) {
@@ -180,9 +193,8 @@ impl Reader {
             }
             Some(b'r') => {
                 let Some(rest) = line.strip_prefix("running ") else { return false };
-                if !(rest.ends_with(" test") || rest.ends_with(" tests"))
-                    || place::leading_number::<u64>(rest).is_none()
-                {
+                let announced = place::leading_number::<u64>(rest);
+                if !(rest.ends_with(" test") || rest.ends_with(" tests")) || announced.is_none() {
                     return false;
                 }
                 if self.part == Part::Results && self.pending.is_some() {
@@ -194,6 +206,7 @@ impl Reader {
                 self.recognised = true;
                 self.part = Part::Results;
                 self.binary_start = self.cases.len();
+                self.announced = announced;
                 self.words.clear();
                 true
             }
@@ -268,8 +281,10 @@ impl Reader {
     }
 
     fn output_line(&mut self, line: &str) {
-        if let Some(name) = line.strip_prefix("---- ").and_then(|rest| rest.strip_suffix(" ----")) {
-            let name = name.strip_suffix(" stdout").or_else(|| name.strip_suffix(" stderr")).unwrap_or(name);
+        let title = line.strip_prefix("---- ").and_then(|rest| rest.strip_suffix(" ----"));
+        let name =
+            title.map(|name| name.strip_suffix(" stdout").or_else(|| name.strip_suffix(" stderr")).unwrap_or(name));
+        if let Some(name) = name.filter(|name| !self.names_are_known() || self.is_failing(name)) {
             self.block_ends();
             self.block_of = Some(name.to_owned());
         } else if line == "failures:" {
@@ -291,7 +306,7 @@ impl Reader {
     fn name_line(&mut self, line: &str) {
         if let Some(name) = line.strip_prefix("    ") {
             self.names.push(name.to_owned());
-        } else if let Some(rest) = line.strip_prefix("test result: ") {
+        } else if let Some(rest) = line.strip_prefix("test result: ").filter(|rest| self.is_own_summary(rest)) {
             self.block_ends();
             self.summary(rest);
         } else if !line.is_empty() {
@@ -303,6 +318,34 @@ impl Reader {
             self.part = Part::Outputs;
             self.output_line(line);
         }
+    }
+
+    /// Whether every test of the running binary has printed its result, and so its name.
+    fn names_are_known(&self) -> bool {
+        let seen = self.cases.len() - self.binary_start.min(self.cases.len());
+        self.announced.is_some_and(|count| u64::try_from(seen).is_ok_and(|seen| seen >= count))
+    }
+
+    fn is_failing(&mut self, name: &str) -> bool {
+        let at = self.cases.find(bare_name(name)).filter(|at| *at >= self.binary_start);
+        at.and_then(|at| self.cases.get(at)).is_some_and(|test| test.status == TestStatus::Failed)
+    }
+
+    /// Whether a summary behind a list of names is that of the running binary, not one that a test printed: it counts
+    /// as many tests as were announced, or the names are those that failed.
+    fn is_own_summary(&mut self, rest: &str) -> bool {
+        let numbers = rest.split([';', '.']).filter_map(|part| {
+            let (number, word) = part.trim().cut_word()?;
+            matches!(word, "passed" | "failed" | "ignored" | "measured").then(|| number.parse::<u64>().ok())?
+        });
+        let counted = numbers.fold(0_u64, u64::saturating_add);
+        if self.announced.is_none_or(|count| count == counted) {
+            return true;
+        }
+        let names = std::mem::take(&mut self.names);
+        let own = names.iter().all(|name| self.is_failing(name));
+        self.names = names;
+        own
     }
 
     fn block_ends(&mut self) {

@@ -5,6 +5,8 @@
 //! (`=== RUN`): what tests print is not.
 
 mod json;
+#[cfg(test)]
+mod tests;
 
 use std::collections::HashMap;
 
@@ -22,6 +24,8 @@ const FRAMEWORK: &str = "go-test";
 const MOST_RUNNING: usize = 256;
 /// How many empty blocks are kept to be used again.
 const MOST_SPARE: usize = 16;
+/// How the result of a test begins.
+const RESULT: &str = "--- ";
 /// `t.Log` and subtests are indented by four columns.
 const LEVEL: usize = 4;
 
@@ -122,6 +126,11 @@ impl Reader {
                 || (line.starts_with("--- PASS: ") && self.result_line(line)))
     }
 
+    /// A test runs, with `-v`.
+    pub(super) const fn quotes(&self) -> bool {
+        self.verbose && self.current.is_some()
+    }
+
     pub(super) fn line(&mut self, line: &str) {
         if line.starts_with('{') && self.json.line(line, &mut self.cases, &mut self.problems) {
             return;
@@ -150,9 +159,28 @@ impl Reader {
             }
             _ => false,
         };
+        let known = known || (line.ends_with("s)") && self.glued_result(line));
         if !known {
             self.other(line);
         }
+    }
+
+    /// `no line end--- FAIL: TestA (0.00s)`: the test printed something without an end before its result.
+    fn glued_result(&mut self, line: &str) -> bool {
+        let Some((printed, result)) = line.seek_last(RESULT).and_then(|at| line.split_at_checked(at)) else {
+            return false;
+        };
+        let name = result.cut(": ").and_then(|(_, rest)| rest.cut_word()).map_or("", |(name, _)| name);
+        let likely = if self.verbose {
+            self.running.contains_key(name)
+        } else {
+            result.starts_with("--- FAIL: ") && ["Test", "Example", "Fuzz"].iter().any(|start| name.starts_with(start))
+        };
+        if !likely || printed.trim().is_empty() {
+            return false;
+        }
+        self.other(printed);
+        self.result_line(result)
     }
 
     /// `    --- FAIL: TestTable/negative (0.00s)`.
@@ -448,39 +476,5 @@ fn build_kind(text: &str) -> RunKind {
         RunKind::BadCommand
     } else {
         RunKind::CompileError
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::test_run::parse::findings::STORED_BYTES;
-
-    fn read(log: &str) -> Findings {
-        let mut reader = Reader::new(&Budget::new(STORED_BYTES));
-        log.lines().for_each(|line| reader.line(line));
-        reader.finish(None).unwrap()
-    }
-
-    #[test]
-    fn a_printed_result_is_no_test_but_a_silent_failure_is() {
-        let ghost = "--- FAIL: TestGhost (0.00s)\nprinted\n";
-        let real = "--- FAIL: TestReal (0.00s)\n    a_test.go:3: no\n";
-        let end = "FAIL\nFAIL\texample.com/a\t0.1s\nFAIL\n";
-        let names = |log: &str| read(log).tests.into_iter().map(|test| test.name).collect::<Vec<_>>();
-        assert_eq!(names(&format!("{ghost}{real}{end}")), ["TestReal"]);
-        assert_eq!(names(&format!("{ghost}{end}")), ["TestGhost"]);
-        assert_eq!(names(&format!("--- FAIL: TestSilent (0.00s)\n{real}{end}")), ["TestSilent", "TestReal"]);
-    }
-
-    #[test]
-    fn with_v_only_announced_tests_count_and_output_goes_to_the_test_that_runs() {
-        let found = read(
-            "=== RUN   TestA\n=== PAUSE TestA\n=== RUN   TestB\n--- PASS: TestX (0.00s)\n=== CONT  TestA\n    a_test.go:7: from A\n--- FAIL: TestA (0.00s)\n--- PASS: TestB (0.00s)\nFAIL\nFAIL\texample.com/a\t0.1s\n",
-        );
-        let seen: Vec<(&str, TestStatus)> = found.tests.iter().map(|test| (test.name.as_str(), test.status)).collect();
-        assert_eq!(seen, [("TestA", TestStatus::Failed), ("TestB", TestStatus::Passed)]);
-        assert_eq!(found.tests[0].message, "    a_test.go:7: from A");
-        assert_eq!(found.counts.total, Some(2));
     }
 }

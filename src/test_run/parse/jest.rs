@@ -8,7 +8,7 @@ mod json;
 use self::json::Json;
 use super::findings::{Block, Budget, Cases, Counts, Findings, Problems};
 use super::{place, stack};
-use crate::domain::test_report::{RunKind, TestStatus};
+use crate::domain::test_report::{RunKind, TestCase, TestStatus};
 use crate::domain::verdict::Exit;
 use crate::test_run::parse::needle::Seek as _;
 
@@ -17,6 +17,8 @@ const FRAMEWORK: &str = "jest";
 const ARROW: &str = " › ";
 /// What stands before a time.
 const BRACKET: &str = " (";
+/// What its reporter for GitHub calls the group in which it prints a file's failures, beside the default reporter.
+pub(super) const REPETITION: &str = "Errors thrown in ";
 /// The block of a file that could not be run.
 const SUITE_FAILED: &str = "Test suite failed to run";
 
@@ -40,6 +42,12 @@ pub(super) struct Reader {
     suites_seen: bool,
     tests_seen: bool,
     suite_errors: u64,
+    /// In what a test printed: `  console.log`, and the text indented below it.
+    printed: bool,
+    /// The file whose failures are printed in a group for GitHub: before or after, or instead of, the default reporter.
+    group: Option<String>,
+    /// There was such a group.
+    annotated: bool,
     /// In the repetition of all failures that follows when there are many files.
     repeating: bool,
     found_nothing: bool,
@@ -66,6 +74,7 @@ impl Reader {
         "\"numFailedTestSuites\":",
         "\"numTotalTestSuites\":",
         "● ",
+        "  console.",
     ];
 
     pub(super) fn new(budget: &Budget) -> Self {
@@ -84,6 +93,9 @@ impl Reader {
             suites_seen: false,
             tests_seen: false,
             suite_errors: 0,
+            printed: false,
+            group: None,
+            annotated: false,
             repeating: false,
             found_nothing: false,
         }
@@ -98,11 +110,26 @@ impl Reader {
             && self.tree_line(line)
     }
 
+    /// In what a test printed.
+    pub(super) fn quotes(&self) -> bool {
+        self.printed || self.open == Open::Ignored
+    }
+
     pub(super) fn line(&mut self, line: &str) {
         if (line.starts_with('{') || self.json.is_open()) && self.json.line(line) {
             return;
         }
+        if self.printed {
+            self.printed = line.starts_with("    ") || line.trim().is_empty();
+            if self.printed {
+                return;
+            }
+        }
         if self.tree && self.tree_line(line) {
+            return;
+        }
+        if !self.tree && is_console(line) {
+            self.printed = true;
             return;
         }
         if let Some(title) = line.strip_prefix("  ● ") {
@@ -110,8 +137,13 @@ impl Reader {
             return;
         }
         let flush = !line.starts_with("  ") && !line.is_empty();
-        if flush && self.flush_line(line) {
-            return;
+        if flush {
+            if self.flush_line(line) {
+                return;
+            }
+            if self.open == Open::Ignored {
+                self.settle();
+            }
         }
         if self.open != Open::Nothing {
             self.block.push(line.strip_prefix("    ").unwrap_or(line));
@@ -123,6 +155,7 @@ impl Reader {
         if let Some(file) = header(line) {
             self.settle();
             file.clone_into(&mut self.file);
+            self.group = None;
             self.file_start = self.cases.len();
             self.tree = true;
             self.path.clear();
@@ -131,6 +164,7 @@ impl Reader {
             self.numbers(rest);
         } else if line.starts_with("Test Suites: ") {
             self.settle();
+            self.group = None;
             self.suites_seen = true;
             self.repeating = false;
         } else if line == "Summary of all failing tests" {
@@ -142,6 +176,10 @@ impl Reader {
             if !line.ends_with(" 0") {
                 self.problems.push(RunKind::NoTests, line, None);
             }
+        } else if let Some(file) = line.strip_prefix(REPETITION) {
+            self.settle();
+            self.group = Some(file.to_owned());
+            self.annotated = true;
         } else if let Some(title) = line.strip_prefix("● ") {
             self.settle();
             if title.ends_with("Validation Error:") || title.starts_with("Unrecognized CLI Parameter") {
@@ -203,6 +241,7 @@ impl Reader {
             "Console" => Open::Ignored,
             SUITE_FAILED => Open::Suite,
             _ if title.starts_with("Cannot log after tests are done") => Open::Ignored,
+            _ if self.annotated && self.is_explained(title) => Open::Nothing,
             _ => {
                 let known = self.cases.find(title).filter(|at| self.repeating || *at >= self.file_start);
                 let at = known.or_else(|| self.cases.push(title, TestStatus::Failed));
@@ -214,6 +253,25 @@ impl Reader {
         };
     }
 
+    /// Whether a failure of that name has its message.
+    fn is_explained(&mut self, title: &str) -> bool {
+        let at = self.cases.find(title);
+        at.and_then(|at| self.cases.get(at)).is_some_and(|test| !test.message.is_empty())
+    }
+
+    /// Whether a file failed with that message, in or outside of a group; the name outside is the whole one.
+    fn is_known_suite(&mut self, text: &str) -> bool {
+        let text = text.trim_matches('\n').trim_end();
+        let is_same = |test: &TestCase| test.status == TestStatus::Error && test.message == text;
+        let Some(at) = self.cases.iter().position(is_same) else { return false };
+        if self.group.is_none()
+            && let Some(test) = self.cases.get_mut(at)
+        {
+            test.name.clone_from(&self.file);
+        }
+        true
+    }
+
     /// Ends the block that is open.
     fn settle(&mut self) {
         let text = self.block.take();
@@ -221,11 +279,12 @@ impl Reader {
             Open::Nothing | Open::Ignored => {}
             Open::Config => self.problems.push(RunKind::BadCommand, &text, None),
             Open::Suite => {
-                if self.repeating {
+                if self.repeating || (self.annotated && self.is_known_suite(&text)) {
                     return;
                 }
                 self.suite_errors += 1;
-                let name = if self.file.is_empty() { SUITE_FAILED } else { &self.file };
+                let file = self.group.as_ref().unwrap_or(&self.file);
+                let name = if file.is_empty() { SUITE_FAILED } else { file };
                 let at = self.cases.push(name, TestStatus::Error);
                 self.cases.explain(at, &text, stack::place_of(&text));
             }
@@ -278,6 +337,14 @@ impl Reader {
     }
 }
 
+/// `  console.log`, and `  console.log src/a.js:3` of old versions.
+fn is_console(line: &str) -> bool {
+    let Some(rest) = line.strip_prefix("  console.") else { return false };
+    let word = rest.trim_start_matches(|letter: char| letter.is_ascii_lowercase());
+    word.len() < rest.len()
+        && (word.is_empty() || (word.starts_with(' ') && word.ends_with(|last: char| last.is_ascii_digit())))
+}
+
 /// `FAIL tests/cart.test.js (5.1 s)`, `PASS unit src/a.test.ts`: the file.
 fn header(line: &str) -> Option<&str> {
     let line = line.unindented();
@@ -325,5 +392,35 @@ mod tests {
             found.tests.iter().map(|test| (test.name.as_str(), test.message.as_str())).collect();
         assert_eq!(seen, [("A › b", "no"), ("c.test.js", "broken")]);
         assert_eq!(found.counts.errors, Some(1));
+    }
+
+    #[test]
+    fn a_group_for_github_before_or_after_the_report_counts_once_and_alone_it_counts() {
+        let (test, suite) = ("  ● adds\n\n    no\n\n", "  ● Test suite failed to run\n\n    broken\n\n");
+        let report = format!("FAIL src/a.test.js\n{test}FAIL src/b.test.js\n{suite}");
+        let group = format!("Errors thrown in a.test.js\n{test}Errors thrown in b.test.js\n{suite}");
+        let end = "Test Suites: 2 failed, 2 total\nTests:       1 failed, 1 total\n";
+        let names = |log: &str| {
+            let found = read(log);
+            assert_eq!(found.counts.errors, Some(1), "{log}");
+            found.tests.into_iter().map(|test| (test.name, test.message)).collect::<Vec<_>>()
+        };
+        let of = |file: &str| [("adds".into(), "no".into()), (file.into(), "broken".into())];
+        assert_eq!(names(&format!("{group}{report}{end}")), of("src/b.test.js"));
+        assert_eq!(names(&format!("{report}{group}{end}")), of("src/b.test.js"));
+        assert_eq!(names(&format!("{group}{end}")), of("b.test.js"));
+    }
+
+    #[test]
+    fn what_stands_below_console_log_is_quoted_up_to_the_next_line_of_the_report() {
+        let mut reader = Reader::new(&Budget::new(STORED_BYTES));
+        let mut quotes = |line: &str| {
+            reader.line(line);
+            reader.quotes()
+        };
+        let lines =
+            ["  console.log", "    FAIL a.test.js", "", "      ● x", "PASS a.test.js", "  console.log", "    ✕ b"];
+        // Below a header it is the name of a `describe`.
+        assert_eq!(lines.map(&mut quotes), [true, true, true, true, false, false, false]);
     }
 }

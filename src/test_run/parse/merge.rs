@@ -73,6 +73,9 @@ pub(super) fn merge(
         wrapper_words(generic, &mut kept);
     }
     let ended = how_ended(exit);
+    if ended.is_none() {
+        drop_printed(&mut kept, exit);
+    }
     let mut report = TestReport::unreadable(&name_of(&kept, hint));
     let (status, kind) = judge(&kept, exit, ended);
     report.status = status;
@@ -101,6 +104,17 @@ pub(super) fn merge(
 /// Whether pytest, known only by its configured name, ended over its command line or configuration.
 fn is_usage_error(exit: Option<Exit>, hint: Option<&str>) -> bool {
     hint == Some("pytest") && exit == Some(Exit::Code { code: super::pytest::EXIT_USAGE })
+}
+
+/// Drops what tests printed and looked like the results of a framework: it never got to its own summary, complains
+/// about nothing else and names fewer tests than another one that did, and that explains how the command ended.
+fn drop_printed(kept: &mut Vec<Findings>, exit: Option<Exit>) {
+    let size = |one: &Findings| one.counts.total.and_then(|total| total.try_into().ok()).unwrap_or(one.tests.len());
+    let explains = |one: &&Findings| one.finished && exit.is_none_or(|exit| exit.is_success() != one.has_failures());
+    let Some(most) = kept.iter().filter(explains).map(size).max() else { return };
+    kept.retain(|one| {
+        one.finished || one.status.is_some() || !one.problems.is_empty() || !one.has_tests() || one.tests.len() > most
+    });
 }
 
 /// What npm says around a failing script; it names the workspace, but is no trouble of its own.
@@ -229,4 +243,37 @@ fn last_words(recent: &[&str], kind: RunKind) -> Option<Problem> {
         let (file, line) = super::place::find_last(&message).unzip();
         Problem { kind, message, file, line }
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::read;
+    use crate::domain::test_report::RunStatus;
+    use crate::domain::verdict::Exit;
+
+    fn names(log: &str, code: i32) -> (RunStatus, Option<u64>, Vec<String>) {
+        let report = read(&mut log.as_bytes(), Some(Exit::Code { code }), None).unwrap().report;
+        (report.status, report.total, report.failing().map(|test| test.name.clone()).collect())
+    }
+
+    #[test]
+    fn a_printed_result_is_dropped_where_a_whole_report_explains_the_exit() {
+        let printed = "--- FAIL: TestOther (0.00s)\n";
+        let green = "  cart\n    ✔ adds\n\n\n  1 passing (3ms)\n\n";
+        let red =
+            "  cart\n    1) adds\n\n\n  0 passing (3ms)\n  1 failing\n\n  1) cart\n       adds:\n     Error: no\n\n";
+        assert_eq!(names(&format!("{printed}{green}"), 0), (RunStatus::Passed, Some(1), vec![]));
+        assert_eq!(names(&format!("{printed}{red}"), 1), (RunStatus::Failed, Some(1), vec!["cart > adds".to_owned()]));
+        // The command failed, and the whole report does not say why.
+        let (status, _, failing) = names(&format!("{printed}{green}"), 1);
+        assert_eq!((status, failing), (RunStatus::Failed, vec!["TestOther".to_owned()]));
+    }
+
+    #[test]
+    fn a_small_whole_report_does_not_drop_a_larger_one_that_is_cut() {
+        let cut = "=== RUN   TestA\n--- PASS: TestA (0.00s)\n=== RUN   TestB\n--- FAIL: TestB (0.00s)\n";
+        let small = "\n  0 passing (3ms)\n  1 failing\n\n  1) cart\n       adds:\n     Error: no\n\n";
+        let (_, _, failing) = names(&format!("{cut}{small}"), 1);
+        assert!(failing.contains(&"TestB".to_owned()), "{failing:?}");
+    }
 }

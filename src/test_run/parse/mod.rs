@@ -13,7 +13,7 @@
 //! 1. Write `parse/<framework>.rs` with a `pub(super) struct Reader` and on it
 //!    - `const WAKE: &'static [&'static str]`: literals of three bytes or more (ASCII of less than five is looked for at
 //!      the beginning of a line only, indentation aside), of which at least one stands in a line before anything that the reader must see. A reader sleeps, and costs nothing, until one occurs; then it is given
-//!      the last [`LOOK_BACK`] lines and every line after. Choose marks of the framework that ordinary output does not
+//!      the last [`recent::LOOK_BACK`] lines and every line after. Choose marks of the framework that ordinary output does not
 //!      have, and do not forget those of its errors (compile errors, bad arguments, no tests found);
 //!    - `fn new(budget: &Budget) -> Self`: starts with nothing; what it stores goes into [`findings::Cases`] (tests),
 //!      [`findings::Problems`] (trouble outside tests) and [`findings::Block`] (a message being collected), which are
@@ -24,6 +24,9 @@
 //!    - where one in three lines of a log may be such, `fn express(&mut self, line: &str) -> bool`: takes a line that is
 //!      beyond doubt a result of a passing test, in a state where such lines come. Nobody else is shown it, nor is it
 //!      searched for marks. Name the reader in `express!`;
+//!    - where the framework shows what tests printed in a part of its own, `fn quotes(&self) -> bool`: whether the next
+//!      line is in such a part, as far as the lines before tell. Nobody else is shown it, nor is it searched for marks: a
+//!      test may print another framework's report. It must end by itself. Name the reader in `quotes!`;
 //!    - `fn finish(self, exit: Option<Exit>) -> Option<Findings>`: `None` when it was not its log after all. Names are
 //!      exactly as the framework gives them; a message is the framework's own words, whole (expected, actual, the
 //!      frame); counts are those the framework prints, `None` for those it does not. Set `finished` only when the
@@ -51,6 +54,7 @@ mod needle;
 mod outside;
 pub(super) mod place;
 mod python;
+mod recent;
 mod refusals;
 mod stack;
 
@@ -99,22 +103,15 @@ use self::generic::Generic;
 use self::junit::Junit;
 use self::lines::{Held, Lines};
 use self::marks::{Filter, Scan};
+use self::recent::{Recent, closing_words};
 use super::Reading;
 use crate::domain::test_report::TestReport;
 use crate::domain::verdict::Exit;
 
-/// How many lines before its first mark a reader is given.
-const LOOK_BACK: usize = 32;
 /// How much of a line is kept for those that wake later.
 const KEPT_OF_LINE: usize = 4 * 1024;
-/// How much text may be kept before all but the last lines is dropped: seldom enough to cost nothing.
-const KEPT_RECENT: usize = 256 * 1024;
 /// How much is read at once from a log.
 const CHUNK: usize = 128 * 1024;
-/// How many of the last lines are the log's closing words: the summaries of all known runners fit.
-const CLOSING_LINES: usize = 8;
-/// How much of one closing line is kept.
-const CLOSING_WIDTH: usize = 500;
 
 /// One bit per reader.
 type Mask = u64;
@@ -223,6 +220,29 @@ express! {
     minitest, tap, node_test, mocha, deno_test, ctest,
 }
 
+macro_rules! quotes {
+    ($($module:ident),* $(,)?) => {
+        /// The readers that know by [`Readers::quoting`] whose words they are shown.
+        const QUOTES: Mask = $(1 << Bit::$module as u32)|*;
+
+        impl Readers {
+            /// Those in `awake` that are in the middle of what a test printed.
+            fn quoting(&self, awake: Mask) -> Mask {
+                let mut quoting = 0;
+                $(if awake & 1 << Bit::$module as u32 != 0 && self.$module.quotes() {
+                    quoting |= 1 << Bit::$module as u32;
+                })*
+                quoting
+            }
+        }
+    };
+}
+
+quotes! { pytest, cargo_test, cargo_nextest, go_test, jest, vitest }
+
+/// Runners of other runners: they see what a test of those printed as well.
+const WRAPPERS: Mask = 1 << Bit::cargo_nextest as u32 | 1 << Bit::ctest as u32 | 1 << Bit::meson_test as u32;
+
 /// Every name under which a reader is known, in order.
 pub(super) fn names() -> Vec<&'static str> {
     let readers = READERS.iter().flat_map(|(names, _)| names.iter().copied());
@@ -320,6 +340,23 @@ impl Shown {
         self.recent.text_ends(text);
     }
 
+    /// Shows a line that a test printed to the readers that quote it, and says whether there are any: whatever it
+    /// looks like, it is nobody's result.
+    fn quoted(&mut self, line: &str) -> bool {
+        if self.awake & QUOTES == 0 {
+            return false;
+        }
+        let quoting = self.readers.quoting(self.awake & QUOTES);
+        if quoting == 0 {
+            return false;
+        }
+        // A runner of runners quotes the inner one's quotations.
+        let outer = quoting & WRAPPERS;
+        let shown = if outer == 0 { quoting | self.awake & WRAPPERS } else { outer };
+        self.readers.line(shown, line);
+        true
+    }
+
     /// A line of nothing holds no mark.
     fn blank_line(&mut self, line: &str, place: Range<usize>) {
         if self.junit.is_open() && self.junit.wants(line) {
@@ -328,7 +365,7 @@ impl Shown {
         if self.generic.wants_more() {
             self.generic.more(line);
         }
-        if self.awake != 0 {
+        if self.awake != 0 && !self.quoted(line) {
             self.readers.line(self.awake, line);
         }
         self.recent.push(place);
@@ -340,11 +377,18 @@ impl Shown {
             self.blank_line(line, place);
             return;
         };
-        if (first == b'<' || self.junit.is_open()) && self.junit.wants(line) {
+        if self.junit.is_open() && self.junit.wants(line) {
             return;
         }
         if self.awake & EXPRESS != 0 && !self.generic.wants_more() && self.readers.express(self.awake, line) {
             self.recent.push(place);
+            return;
+        }
+        if self.quoted(line) {
+            self.recent.push(place);
+            return;
+        }
+        if first == b'<' && !self.junit.is_open() && self.junit.wants(line) {
             return;
         }
         let wanted = if self.generic.listens() { !self.awake } else { !(self.awake | GENERIC) };
@@ -367,73 +411,6 @@ impl Shown {
         }
         self.recent.push(place);
     }
-}
-
-/// The last lines: where they stand in the text at hand, and those of the texts before, one behind the other.
-#[derive(Debug, Default)]
-struct Recent {
-    before: String,
-    here: [Range<usize>; LOOK_BACK],
-    /// How many lines of the text at hand there were.
-    count: usize,
-}
-
-impl Recent {
-    /// Adds a line of the text at hand.
-    fn push(&mut self, place: Range<usize>) {
-        if let Some(slot) = self.here.get_mut(self.count % LOOK_BACK) {
-            *slot = place;
-        }
-        self.count += 1;
-    }
-
-    /// Keeps the last lines of a text that is over.
-    fn text_ends(&mut self, text: &str) {
-        let mut before = std::mem::take(&mut self.before);
-        if self.count >= LOOK_BACK {
-            before.clear();
-        } else if before.len() > KEPT_RECENT {
-            let from = start_of_last(&before, LOOK_BACK);
-            before.drain(..from);
-        }
-        for line in self.lines_here(text) {
-            before.push_str(line);
-            before.push('\n');
-        }
-        self.before = before;
-        self.count = 0;
-    }
-
-    /// The last [`LOOK_BACK`] lines, some of which may stand in the text at hand.
-    fn lines<'a>(&'a self, text: &'a str) -> impl Iterator<Item = &'a str> {
-        let from = start_of_last(&self.before, LOOK_BACK.saturating_sub(self.count));
-        self.before.get(from..).unwrap_or_default().lines().chain(self.lines_here(text))
-    }
-
-    fn lines_here<'a>(&'a self, text: &'a str) -> impl Iterator<Item = &'a str> {
-        let (newer, older) = self.here.split_at(self.count % LOOK_BACK);
-        let older = if self.count < LOOK_BACK { &[] } else { older };
-        older.iter().chain(newer).map(|place| {
-            let line = text.get(place.clone()).unwrap_or_default();
-            line.get(..line.floor_char_boundary(KEPT_OF_LINE)).unwrap_or(line)
-        })
-    }
-}
-
-/// Where the last `count` lines of a text begin, each of which has its end.
-fn start_of_last(text: &str, count: usize) -> usize {
-    memchr::memrchr_iter(b'\n', text.as_bytes()).nth(count).map_or(0, |end| end + 1)
-}
-
-/// The last lines that are not empty, where runners sum up.
-fn closing_words(recent: &[&str]) -> String {
-    let mut lines: Vec<&str> =
-        recent.iter().rev().map(|line| line.trim_end()).filter(|line| !line.is_empty()).collect();
-    lines.truncate(CLOSING_LINES);
-    lines.reverse();
-    let shown: Vec<&str> =
-        lines.iter().map(|line| line.get(..line.floor_char_boundary(CLOSING_WIDTH)).unwrap_or(line)).collect();
-    shown.join("\n")
 }
 
 /// Whether a failing run's output says that the tests miss the network.

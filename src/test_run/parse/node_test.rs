@@ -171,7 +171,7 @@ impl Reader {
                 return false;
             }
             self.settle();
-            let name = parse(rest, TestStatus::Passed).name;
+            let name = entry::group(rest);
             if self.path.get(level).is_some_and(|(open, _)| open == name) {
                 // Node 18 ends a parent with the same mark.
                 self.close(level, TestStatus::Passed);

@@ -35,7 +35,9 @@ enum Part {
     Errors,
     /// Blocks of failures.
     Failures,
-    /// Parts that say nothing about failures: warnings, durations, captured output of passing tests.
+    /// What passing tests printed (`-rP`).
+    Passes,
+    /// Parts that say nothing about failures: warnings, durations.
     Other,
     /// The short summary: one entry per failure.
     Short,
@@ -162,10 +164,20 @@ impl Reader {
                 self.quiet_numbers(line);
                 self.blocks.line(line, self.part == Part::Errors);
             }
-            Part::Other => self.quiet_numbers(line),
+            Part::Passes | Part::Other => self.quiet_numbers(line),
             Part::Short => self.short_line(line),
             Part::Results => self.results_line(line),
         }
+    }
+
+    /// In a failure's block: source, reasons, and what the test printed; or in that of a passing test.
+    pub(super) const fn quotes(&self) -> bool {
+        self.numbers.is_none()
+            && match self.part {
+                Part::Errors | Part::Failures => self.blocks.is_open(),
+                Part::Passes => true,
+                Part::Progress | Part::Other | Part::Short | Part::Results => false,
+            }
     }
 
     /// A line of `=`: a part's title or the numbers.
@@ -184,7 +196,8 @@ impl Reader {
             "FAILURES" => Part::Failures,
             "ERRORS" => Part::Errors,
             "short test summary info" => Part::Short,
-            "PASSES" | "XPASSES" | "XFAILURES" | "warnings summary" | "rerun test summary info" => Part::Other,
+            "PASSES" | "XPASSES" | "XFAILURES" => Part::Passes,
+            "warnings summary" | "rerun test summary info" => Part::Other,
             _ if title.starts_with("warnings summary")
                 || title.starts_with("slowest ")
                 || title.starts_with("tests coverage")
@@ -194,7 +207,7 @@ impl Reader {
             }
             _ => {
                 let Some(found) = Numbers::parse(title) else { return false };
-                if matches!(self.part, Part::Errors | Part::Failures) {
+                if matches!(self.part, Part::Errors | Part::Failures | Part::Passes) {
                     // A test may have printed it: it stays in the block, and the last such line counts.
                     self.numbers = Some(found);
                     return false;
@@ -237,7 +250,7 @@ impl Reader {
             && let Some(found) = Numbers::parse(line)
         {
             match self.part {
-                Part::Errors | Part::Failures => self.numbers = Some(found),
+                Part::Errors | Part::Failures | Part::Passes => self.numbers = Some(found),
                 Part::Progress | Part::Other | Part::Short | Part::Results => self.ended_with(found),
             }
         }

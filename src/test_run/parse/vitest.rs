@@ -30,6 +30,8 @@ enum Part {
 pub(super) struct Reader {
     part: Part,
     cases: Cases,
+    /// The failures that the GitHub reporter names, which may be one reporter of several.
+    annotated: Cases,
     problems: Problems,
     /// The file and the `describe`s that are open in the tree, by level.
     path: Vec<String>,
@@ -51,6 +53,7 @@ impl Reader {
         Self {
             part: Part::Results,
             cases: Cases::new(budget),
+            annotated: Cases::new(budget),
             problems: Problems::new(budget),
             path: Vec::new(),
             open: Vec::new(),
@@ -74,6 +77,11 @@ impl Reader {
             self.result_line(line);
         }
         is_mine
+    }
+
+    /// In what a test printed.
+    pub(super) fn quotes(&self) -> bool {
+        self.part == Part::Printed
     }
 
     pub(super) fn line(&mut self, line: &str) {
@@ -275,8 +283,8 @@ impl Reader {
         self.recognised = true;
         let message = message.replace("%0A", "\n").replace("%0D", "").replace("%25", "%");
         let name = title.replace("%2C", ",").replace("%3A", ":");
-        let at = self.cases.set(&name, TestStatus::Failed);
-        self.cases.explain(at, &message, place::leading_number(line).map(|line| (file.to_owned(), line)));
+        let at = self.annotated.set(&name, TestStatus::Failed);
+        self.annotated.explain(at, &message, place::leading_number(line).map(|line| (file.to_owned(), line)));
     }
 
     pub(super) fn finish(mut self, _exit: Option<Exit>) -> Option<Findings> {
@@ -291,6 +299,10 @@ impl Reader {
         }
         findings.finished = self.tests_seen;
         findings.tests = self.cases.into_list();
+        if !self.tests_seen {
+            // No other reporter spoke.
+            findings.tests.extend(self.annotated.into_list());
+        }
         findings.problems = self.problems.into_list();
         if !findings.has_tests() && findings.problems.is_empty() {
             return None;
@@ -299,15 +311,30 @@ impl Reader {
     }
 }
 
-/// `two milks 6ms` → `two milks`.
+/// `two milks 6ms (retry x2)` → `two milks`.
 fn without_time(text: &str) -> &str {
-    let text = text.trim_end();
+    let text = without_note(text.trim_end());
     match text.cut_last(" ") {
         Some((name, time)) if time.strip_suffix("ms").or_else(|| time.strip_suffix('s')).is_some_and(is_decimal) => {
             name
         }
         _ => text,
     }
+}
+
+/// Cuts what stands behind a time: `(retry x2)`, `(repeat x3)`, `(retry x2, repeat x3)` and `52 MB heap used`.
+fn without_note(text: &str) -> &str {
+    let text = match text.strip_suffix(" MB heap used").and_then(|text| text.cut_last(" ")) {
+        Some((head, number)) if is_decimal(number) => head,
+        _ => text,
+    };
+    if let Some((head, _)) = text.strip_suffix(')').and_then(|text| text.cut_last(" (re")) {
+        let note = text.get(head.len()..).unwrap_or_default();
+        if note.starts_with(" (retry x") || note.starts_with(" (repeat x") {
+            return head;
+        }
+    }
+    text
 }
 
 fn is_decimal(text: &str) -> bool {
@@ -350,5 +377,19 @@ mod tests {
         );
         let names: Vec<&str> = found.tests.iter().map(|test| test.name.as_str()).collect();
         assert_eq!(names, ["a.test.ts > Cart > adds", "a.test.ts > Cart > is empty"]);
+    }
+
+    #[test]
+    fn what_stands_behind_a_time_is_no_part_of_a_name() {
+        for note in [
+            "",
+            " (retry x2)",
+            " (repeat x3)",
+            " (retry x1, repeat x3)",
+            " 52 MB heap used",
+            " (retry x1) 52 MB heap used",
+        ] {
+            assert_eq!(without_time(&format!("adds (retry twice) 6ms{note}")), "adds (retry twice)", "{note}");
+        }
     }
 }

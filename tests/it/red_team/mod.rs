@@ -9,6 +9,7 @@ mod cell;
 mod escapes;
 mod exits;
 mod git_directory;
+mod injection;
 pub(crate) mod ledger;
 mod networks;
 mod resources;

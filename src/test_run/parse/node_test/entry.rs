@@ -21,6 +21,13 @@ pub(super) fn exactly_timed(text: &str) -> Option<&str> {
     (is_time && fraction).then_some(name)
 }
 
+/// `name`, and `name (1.23ms)` of Node 18: a `describe`, whose name may have a `#` of its own.
+pub(super) fn group(text: &str) -> &str {
+    let name = text.trim_end();
+    let name = exactly_timed(name).unwrap_or(name);
+    [" # SKIP", " # TODO"].iter().find_map(|directive| name.strip_suffix(directive)).unwrap_or(name)
+}
+
 /// `name (1.23ms) # directive`.
 pub(super) fn parse(text: &str, status: TestStatus) -> Entry<'_> {
     let text = text.trim_end();
@@ -44,4 +51,15 @@ pub(super) fn parse(text: &str, status: TestStatus) -> Entry<'_> {
     let status = if status == TestStatus::Passed || directive.is_empty() { status } else { TestStatus::Skipped };
     let status = if directive.starts_with(" # TODO") { TestStatus::Skipped } else { status };
     Entry { name, status, timed }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::group;
+
+    #[test]
+    fn a_group_keeps_the_hash_in_its_name() {
+        let names = ["issue # 7", "issue # 7 (1.25ms)", "issue # 7 # SKIP"].map(group);
+        assert_eq!(names, ["issue # 7"; 3]);
+    }
 }

@@ -48,6 +48,11 @@ impl Blocks {
         self.list.is_empty() && self.open.is_none()
     }
 
+    /// Whether the lines that come belong to a failure with a title.
+    pub(super) const fn is_open(&self) -> bool {
+        self.open.is_some()
+    }
+
     /// Whether a block of pytest-sugar, which prints failures among the progress, is open.
     pub(super) const fn is_sugar(&self) -> bool {
         self.sugar
