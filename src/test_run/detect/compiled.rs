@@ -57,7 +57,7 @@ pub(super) fn dotnet(folder: &Folder) -> Option<Detected> {
         own.iter().filter(|name| is_dotnet_test(folder, name)).map(|name| (*name).to_owned()).collect();
     match (own.as_slice(), tests.as_slice()) {
         ([], _) => {
-            let below = walk::files_below(folder, |inner, name| is_dotnet_test(inner, name), MOST_TEST_PROJECTS);
+            let below = walk::files_below(folder, is_dotnet_test, MOST_TEST_PROJECTS);
             // Several folders of one project each are several projects, unless one solution would hold them.
             let split = below.iter().any(|path| path.matches('/').count() > 1);
             dotnet_projects(&below).filter(|_| split)

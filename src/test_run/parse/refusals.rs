@@ -8,6 +8,9 @@
 use super::launchers::is_launcher;
 use crate::domain::test_report::RunKind;
 
+/// Whether the rest of a line bears a mark out.
+type Fits = fn(&str) -> bool;
+
 /// What a line begins with.
 const BEGINNINGS: &[(&str, RunKind)] = &[
     // Package managers.
@@ -43,7 +46,7 @@ const OF_SHELLS: &[(&str, RunKind)] = &[
 ];
 
 /// What is certain only together with the rest of its line.
-const OF_WHOLE_LINES: &[(&str, RunKind, fn(&str) -> bool)] = &[
+const OF_WHOLE_LINES: &[(&str, RunKind, Fits)] = &[
     ("error Command \"", RunKind::BadCommand, |line| {
         line.starts_with("error Command \"") && line.ends_with("\" not found.")
     }),
