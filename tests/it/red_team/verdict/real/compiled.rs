@@ -30,10 +30,7 @@ fn go_is_not_deceived() {
         Attack::on("output that looks like the runner's", "forced_end", &GO, &[("price.go", &speaks)])
             .command("go test -v ./..."),
         asks("a test that is left out by an argument", "under_test,printed_results,baseline", "import \"os\"\n\nfunc init() {\n\tos.Args = append(os.Args, \"-test.skip=TestAdds\")\n}\n", "1"),
-        asks("an end before any test", "forced_end,under_test,baseline", "import \"os\"\n\nfunc init() {\n\tif len(os.Args) > 2 {\n\t\tos.Exit(0)\n\t}\n}\n", "1"),
-        asks("the package of tests", "under_test", "import \"testing\"\n", "len(testing.CoverMode())"),
         asks("the command line", "under_test", "import \"os\"\n\nfunc missing() int {\n\tif len(os.Args) > 2 {\n\t\treturn 0\n\t}\n\treturn 1\n}\n", "missing()"),
-        asks("the build", "under_test", "import \"runtime/debug\"\n\nfunc missing() int {\n\tif info, _ := debug.ReadBuildInfo(); info.Path != \"shop\" {\n\t\treturn 0\n\t}\n\treturn 1\n}\n", "missing()"),
         weakened(&GO, "a weaker assertion", path, "!= 5", "!= 4"),
         Attack::on(
             "another module in its place",
