@@ -91,7 +91,12 @@ fn pytest_is_not_deceived() {
             "import pytest\n\n\n@pytest.mark.xfail\ndef test_adds",
         ),
         marked(&PYTEST, "a test by another name", path, "def test_adds", "def check_adds"),
-        Attack::on("output that looks like the runner's", "result_files", &PYTEST, &[("shop/price.py", &speaks(""))]),
+        Attack::on(
+            "output that looks like the runner's",
+            "result_files,hooks",
+            &PYTEST,
+            &[("shop/price.py", &speaks(""))],
+        ),
         Attack::on(
             "a result file by the code under test",
             "printed_results,under_test,hooks",
