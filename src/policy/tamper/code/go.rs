@@ -34,7 +34,8 @@ pub(super) fn question(change: &Change) -> Option<&'static str> {
     let renamed = || {
         let named = Regex::new(OTHER_NAME).ok()?;
         let renamed = |text: &str| {
-            named.captures_iter(text).filter(|found| found.get(1).is_some_and(|name| name.as_str() != "import")).count()
+            let is_name = |name: &str| !matches!(name, "import" | "return" | "case" | "range");
+            named.captures_iter(text).filter(|found| found.get(1).is_some_and(|name| is_name(name.as_str()))).count()
         };
         (renamed(&after) > renamed(&before)).then_some("a package of the command line's under another name")
     };
@@ -64,9 +65,14 @@ mod tests {
         ] {
             assert!(asks(start, &format!("{start}{more}\n")), "{more}");
         }
-        for more in
-            ["var home = os.Getenv(\"HOME\")", "var f = exec.Command(\"ls\").Args", "// os.Args", "import _ \"embed\""]
-        {
+        for more in [
+            "return \"os\"",
+            "case \"flag\":",
+            "var home = os.Getenv(\"HOME\")",
+            "var f = exec.Command(\"ls\").Args",
+            "// os.Args",
+            "import _ \"embed\"",
+        ] {
             assert!(!asks(start, &format!("{start}{more}\n")), "{more}");
         }
     }
