@@ -40,7 +40,7 @@ pub enum RunKind {
     CollectionError,
     /// A module could not be imported.
     ImportError,
-    /// The test process panicked or crashed on a signal.
+    /// The test process panicked, or a signal ended it.
     Crash,
     /// The run or a test ran out of time.
     Timeout,

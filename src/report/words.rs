@@ -211,7 +211,7 @@ pub(super) const fn trouble(kind: RunKind) -> Option<&'static str> {
         RunKind::CompileError => "it does not compile",
         RunKind::CollectionError => "the tests could not be loaded",
         RunKind::ImportError => "a module could not be imported",
-        RunKind::Crash => "the test process crashed",
+        RunKind::Crash => "the test process crashed or was killed",
         RunKind::Timeout => "time ran out",
         RunKind::MissingTool => "a program is not installed",
         RunKind::BadCommand => "the test command is wrong",

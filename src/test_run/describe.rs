@@ -159,7 +159,7 @@ const fn why_error(kind: RunKind) -> &'static str {
         RunKind::CompileError => "does not compile, so no test ran",
         RunKind::CollectionError => "tests could not be collected",
         RunKind::ImportError => "a module could not be imported",
-        RunKind::Crash => "the test process crashed before its end",
+        RunKind::Crash => "the test process crashed or was killed before its end",
         RunKind::Timeout => "time ran out",
         RunKind::MissingTool => "a program is missing",
         RunKind::BadCommand => "the test command or its configuration is wrong",

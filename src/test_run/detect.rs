@@ -24,7 +24,7 @@ const LARGEST_FILE: u64 = 1024 * 1024;
 /// More entries of one folder than this are not looked at.
 const MOST_ENTRIES: usize = 5_000;
 /// More projects side by side than this are a matter for a given command.
-const MOST_PROJECTS: usize = 4;
+const MOST_PROJECTS: usize = 16;
 /// More folders than this inside one folder are not looked into.
 const MOST_LOOKED_AT: usize = 100;
 /// What stands below these belongs to the outer project, or is not meant to be run with it.
@@ -115,6 +115,9 @@ fn projects_in(root: &Path, outer: &str) -> Vec<(String, Detected)> {
     projects.take(MOST_PROJECTS + 1).collect()
 }
 
+/// What go-task reads, in its own order.
+const TASK_ENDINGS: [&str; 4] = [".yml", ".yaml", ".dist.yml", ".dist.yaml"];
+
 /// `make test`, `just test`, `task test`, and Python's runners of environments.
 fn build_files(folder: &Folder) -> Option<Detected> {
     for name in ["GNUmakefile", "Makefile", "makefile"] {
@@ -125,13 +128,16 @@ fn build_files(folder: &Folder) -> Option<Detected> {
             }
         }
     }
-    for name in ["justfile", "Justfile", ".justfile"] {
+    // just itself does not care for capitals.
+    let is_justfile = |name: &&String| ["justfile", ".justfile"].iter().any(|one| name.eq_ignore_ascii_case(one));
+    for name in folder.files.iter().filter(is_justfile) {
         let Some(text) = folder.read(name) else { continue };
         if text.lines().any(|line| line.strip_prefix('@').unwrap_or(line).strip_prefix("test").is_some_and(is_recipe)) {
             return found("just test", "generic", format!("{name} has a recipe `test`"));
         }
     }
-    for name in ["Taskfile.yml", "Taskfile.yaml"] {
+    for name in ["Taskfile", "taskfile"].iter().flat_map(|stem| TASK_ENDINGS.map(|end| format!("{stem}{end}"))) {
+        let name = name.as_str();
         if folder.read(name).is_some_and(|text| text.lines().any(|line| line.trim_end() == "  test:")) {
             return found("task test", "generic", format!("{name} has a task `test`"));
         }

@@ -18,7 +18,7 @@ const FRAMEWORKS: [(&str, &str, &str); 6] = [
 struct Manager {
     test: &'static str,
     exec: &'static str,
-    all: Option<&'static str>,
+    all: &'static str,
     why: String,
 }
 
@@ -69,9 +69,9 @@ pub(super) fn package_json(folder: &Folder) -> Option<Detected> {
         }
     }
     let is_workspace = package.get("workspaces").is_some() || folder.has("pnpm-workspace.yaml");
-    if let (true, Some(all)) = (is_workspace, manager.all) {
+    if is_workspace {
         return found(
-            all,
+            manager.all,
             "generic",
             format!("package.json has workspaces and no test script of its own{}", manager.why),
         );
@@ -146,18 +146,18 @@ fn manager(folder: &Folder, package: &Value) -> Manager {
         folder.has_any(lock).map(|file| format!("; {file} is there"))
     };
     if let Some(why) = by(&["pnpm-lock.yaml", "pnpm-workspace.yaml"], "pnpm") {
-        return Manager { test: "pnpm test", exec: "pnpm exec", all: Some("pnpm -r test"), why };
+        return Manager { test: "pnpm test", exec: "pnpm exec", all: "pnpm -r test", why };
     }
     if let Some(why) = by(&["yarn.lock"], "yarn") {
         // Yarn 1 knows `workspaces run`; its successors have a file of settings or are declared.
         let is_classic = !folder.has(".yarnrc.yml") && (declared.is_empty() || declared.starts_with("yarn@1."));
         let all = if is_classic { "yarn workspaces run test" } else { "yarn workspaces foreach --all run test" };
-        return Manager { test: "yarn test", exec: "yarn", all: Some(all), why };
+        return Manager { test: "yarn test", exec: "yarn", all, why };
     }
     if let Some(why) = by(&["bun.lock", "bun.lockb"], "bun") {
-        return Manager { test: "bun run test", exec: "bunx", all: None, why };
+        return Manager { test: "bun run test", exec: "bunx", all: "bun run --filter '*' test", why };
     }
-    Manager { test: "npm test", exec: "npx", all: Some("npm test --workspaces --if-present"), why: String::new() }
+    Manager { test: "npm test", exec: "npx", all: "npm test --workspaces --if-present", why: String::new() }
 }
 
 /// Deno.

@@ -63,8 +63,15 @@ fn pytest_sign(folder: &Folder) -> Option<String> {
             return Some(format!("{sub}/{name} has plain test functions"));
         }
     }
-    let name = folder.files.iter().find(|name| is_test(name) && is_pytest(folder, name))?;
+    let own = folder.files.iter().find(|name| is_test(name) && is_pytest(folder, name)).cloned();
+    let name = own.or_else(|| inside_package(folder, |inner, name| is_test(name) && is_pytest(inner, name)))?;
     Some(format!("{name} has plain test functions"))
+}
+
+/// A test that stands in the package itself (`src/shop/tests/test_cart.py`), below the folder of one project.
+fn inside_package(folder: &Folder, wanted: impl Fn(&Folder, &str) -> bool) -> Option<String> {
+    folder.has_any(&["pyproject.toml", "setup.py", "setup.cfg"])?;
+    walk::file_below(folder, wanted)
 }
 
 fn is_test(name: &str) -> bool {
@@ -96,8 +103,11 @@ pub(super) fn plain_unittest(folder: &Folder) -> Option<Detected> {
             return found(&command, "unittest", format!("{sub}/{name} uses unittest and nothing names pytest{by}"));
         }
     }
-    let name = folder.files.iter().find(|name| is_unittest(folder, name))?;
-    let (command, by) = with_runner(folder, "python3 -m unittest discover");
+    let own = folder.files.iter().find(|name| is_unittest(folder, name)).cloned();
+    let name = own.or_else(|| inside_package(folder, is_unittest))?;
+    // Modules import each other from where their packages stand.
+    let start = if name.starts_with("src/") { " -s src" } else { "" };
+    let (command, by) = with_runner(folder, &format!("python3 -m unittest discover{start}"));
     found(&command, "unittest", format!("{name} uses unittest and nothing names pytest{by}"))
 }
 

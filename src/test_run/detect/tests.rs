@@ -187,6 +187,16 @@ detects! {
     make_is_told_by_one_of_several_targets:
         ["Makefile" = ".PHONY: test check\ntest check: all\n\t./run\n"] => "make test", "generic", "target `test`";
     just_is_told_by_a_quiet_recipe: ["justfile" = "@test:\n  ./run\n"] => "just test", "generic", "recipe `test`";
+    just_does_not_care_for_capitals: ["JUSTFILE" = "test:\n  ./run\n"] => "just test", "generic", "JUSTFILE has a recipe";
+    go_task_has_other_names: ["taskfile.dist.yaml" = "tasks:\n  test:\n    cmd: x\n"] => "task test", "generic", "taskfile.dist.yaml";
+    pytest_inside_a_package_is_found:
+        ["src/shop/tests/test_cart.py" = "def test_a():\n", "pyproject.toml" = "[project]\n"]
+        => "pytest", "pytest", "src/shop/tests/test_cart.py has plain test functions";
+    unittest_inside_a_package_starts_where_packages_stand:
+        ["src/shop/tests/test_cart.py" = "import unittest\n", "setup.py" = ""]
+        => "python3 -m unittest discover -s src", "unittest", "src/shop/tests/test_cart.py uses unittest";
+    the_workspaces_of_bun_are_all_run:
+        ["package.json" = r#"{"workspaces":["a"]}"#, "bun.lock" = ""] => "bun run --filter '*' test", "generic", "workspaces";
     tox_is_told_by_its_table:
         ["pyproject.toml" = "[tool.tox]\nenv_list = [\"py3\"]\n"] => "tox", "generic", "pyproject.toml configures tox";
     poetry_is_told_by_its_table:
@@ -236,4 +246,8 @@ fn projects_side_by_side_are_all_run_and_one_failure_fails_the_whole() {
     );
     assert_eq!(framework, "generic");
     assert_eq!(of(&[("api/go.mod", "")]).0, "cd api && go test ./...");
+    let names: Vec<String> = (0..17).map(|number| format!("services/s{number:02}/go.mod")).collect();
+    let files: Vec<(&str, &str)> = names.iter().map(|name| (name.as_str(), "")).collect();
+    assert_eq!(of(&files[..16]).0.matches("go test").count(), 16);
+    assert_eq!(detect(repository(&files).path()), None);
 }

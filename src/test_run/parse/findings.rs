@@ -124,6 +124,18 @@ impl Findings {
         }
     }
 
+    /// What was read of a JSON report that has no end: tests, and no numbers to hold them against. `None` without tests,
+    /// since any document may lack its end.
+    pub(super) fn broken_off(framework: &'static str, cases: Cases) -> Option<Self> {
+        let count = cases.len();
+        let message = format!(
+            "the JSON report of {framework} breaks off after {count} tests, before its end: the log was cut, or the \
+             runner died while it wrote"
+        );
+        let problem = Problem { kind: RunKind::Unreadable, message, file: None, line: None };
+        (count > 0).then(|| Self { tests: cases.into_list(), problems: vec![problem], ..Self::new(framework) })
+    }
+
     /// Whether a test failed or could not run, by name or by number.
     pub(super) fn has_failures(&self) -> bool {
         self.counts.failed.unwrap_or(0) > 0

@@ -2,10 +2,10 @@
 //!
 //! GitHub Actions and Azure: a time stamp, `##[group]` and `##[endgroup]`. `gh run view --log`: job, step, time stamp.
 //! GitLab: sections, and time stamps with a stream mark. Jenkins: a time stamp in brackets. Docker compose:
-//! `service-1  | `. Turborepo, once it has said so: `package:task: `. Nothing of the line behind the frame is changed.
+//! `service-1  | `. Nothing of the line behind the frame is changed. What runs the tasks of several packages at once, and
+//! mixes their lines, is taken apart by [`super::lanes`].
 
-/// The first words of Turborepo.
-const TASKS: &str = "• Packages in scope: ";
+use super::lanes::Lanes;
 
 /// State that must be remembered between lines.
 #[derive(Debug, Default)]
@@ -15,8 +15,8 @@ pub(super) struct Frames {
     /// Whether the text at hand has what two of the frames are told by; most texts have not.
     tabs: bool,
     bars: bool,
-    /// Turborepo said that it runs tasks.
-    tasks: bool,
+    /// The lines of packages whose tasks run side by side.
+    lanes: Lanes,
 }
 
 impl Frames {
@@ -26,14 +26,24 @@ impl Frames {
         self.bars = memchr::memchr(b'|', text.as_bytes()).is_some();
     }
 
-    /// The line without its frame, which is its end; nothing when the line was all frame.
+    /// What is ready of the lines that were held back, when anything is: whole lines without their frames.
+    pub(super) fn ready(&mut self) -> Option<String> {
+        self.lanes.ready()
+    }
+
+    /// What is left of the lines that were held back.
+    pub(super) fn rest(&mut self) -> String {
+        self.lanes.rest()
+    }
+
+    /// The line without its frame, which is its end; nothing when the line was all frame, or is held back.
     #[inline]
     pub(super) fn strip<'a>(&mut self, line: &'a str) -> Option<&'a str> {
         // What every frame begins with; most lines end here.
         let framed = match line.as_bytes().first() {
             Some(b'0'..=b'9' | b'[' | 0xEF | b's' | b'#' | b':') => true,
-            Some(0xE2) => line.starts_with(TASKS),
-            Some(_) if self.tasks => true,
+            Some(0xE2 | b'S') => Lanes::begin(line),
+            Some(_) if self.lanes.are_open() => true,
             Some(byte) => (self.tabs || self.bars) && byte.is_ascii_alphabetic(),
             None => false,
         };
@@ -57,8 +67,7 @@ impl Frames {
                 return title.starts_with(super::jest::REPETITION).then_some(title);
             }
         }
-        self.tasks |= line.starts_with(TASKS);
-        Some(if self.tasks { strip_task(line).unwrap_or(line) } else { line })
+        self.lanes.take(line)
     }
 
     fn strip_time<'a>(&self, line: &'a str) -> &'a str {
@@ -148,19 +157,6 @@ fn stamp_length(bytes: &[u8]) -> Option<usize> {
     (bytes.get(end) == Some(&b'Z')).then_some(end + 1)
 }
 
-/// `@shop/cart:test: text` → `text`.
-fn strip_task(line: &str) -> Option<&str> {
-    const LONGEST_NAME: usize = 100;
-    let window = line.as_bytes().get(..LONGEST_NAME.min(line.len()))?;
-    let end = window.iter().position(u8::is_ascii_whitespace).unwrap_or(window.len());
-    let (name, rest) = line.split_at_checked(end)?;
-    let (package, task) = name.strip_suffix(':')?.split_once(':')?;
-    let is_name = |text: &str| {
-        !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_.@/:".contains(&byte))
-    };
-    (is_name(package) && is_name(task) && !task.starts_with(':')).then(|| rest.strip_prefix(' ').unwrap_or(rest))
-}
-
 /// Drops GitLab's `section_start:1700000000:name` marks; the text behind them, if any, stays.
 fn strip_section(line: &str) -> Option<&str> {
     let mark = line.strip_prefix("section_start:").or_else(|| line.strip_prefix("section_end:"));
@@ -173,19 +169,6 @@ fn strip_section(line: &str) -> Option<&str> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn the_name_of_a_task_goes_once_its_runner_has_spoken() {
-        let lines = [
-            "@shop/cart:test: PASS",
-            "2026-01-02T03:04:05.678Z • Packages in scope: @shop/cart",
-            "@shop/cart:test: PASS a",
-        ];
-        assert_eq!(strip(&lines)[2], "PASS a");
-        assert_eq!(strip(&lines)[0], lines[0]);
-        let behind = ["• Packages in scope: a", "a:test:unit:", "a:test:   ✕ b: c", "Error: no", "std::fmt: x"];
-        assert_eq!(strip(&behind)[1..], ["", "  ✕ b: c", "Error: no", "std::fmt: x"]);
-    }
 
     fn strip(lines: &[&str]) -> Vec<String> {
         let mut frames = Frames::default();

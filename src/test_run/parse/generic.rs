@@ -84,10 +84,8 @@ const OUTSIDE: &[(&str, RunKind)] = &[
     ("ETIMEDOUT", RunKind::Infrastructure),
     ("Connection timed out", RunKind::Infrastructure),
     ("No route to host", RunKind::Infrastructure),
-    ("TLS handshake timeout", RunKind::Infrastructure),
     ("toomanyrequests: ", RunKind::Infrastructure),
     ("503 Service Unavailable", RunKind::Infrastructure),
-    ("Read-only file system", RunKind::Infrastructure),
     ("Could not transfer artifact", RunKind::Infrastructure),
     ("EADDRINUSE", RunKind::Infrastructure),
     ("Address already in use", RunKind::Infrastructure),
@@ -127,6 +125,9 @@ const OF_CODE: &[(&str, RunKind)] = &[
     ("error: ", RunKind::CompileError),
     ("Error: ", RunKind::Crash),
 ];
+
+/// What Go's compiler and `go vet` say has a place and no other mark; a mark has five bytes or more.
+const GO_PLACES: [&str; 9] = [".go:1", ".go:2", ".go:3", ".go:4", ".go:5", ".go:6", ".go:7", ".go:8", ".go:9"];
 
 /// Beginnings of lines that name a failing test.
 const FAILURES: &[&str] = &[
@@ -300,7 +301,13 @@ impl Generic {
 /// All marks of likely trouble, in the order in which they decide.
 fn troubles() -> impl Iterator<Item = (&'static str, RunKind)> {
     let outside = outside::marks().map(|mark| (mark, RunKind::Infrastructure));
-    OF_COMMANDS.iter().copied().chain(outside).chain(OUTSIDE.iter().copied()).chain(OF_CODE.iter().copied())
+    OF_COMMANDS
+        .iter()
+        .copied()
+        .chain(outside)
+        .chain(OUTSIDE.iter().copied())
+        .chain(OF_CODE.iter().copied())
+        .chain(GO_PLACES.map(|mark| (mark, RunKind::CompileError)))
 }
 
 /// The trouble that a line tells of.
@@ -314,9 +321,20 @@ fn trouble(line: &str) -> Option<Trouble> {
         "invalid option",
         "unrecognized option",
     ];
-    let fits = |mark: &str| line.contains(mark) && (!BY_LAUNCHER.contains(&mark) || is_launcher(line));
+    let bears_out = |mark: &str| {
+        (!BY_LAUNCHER.contains(&mark) || is_launcher(line)) && (!GO_PLACES.contains(&mark) || is_go_diagnostic(line))
+    };
+    let fits = |mark: &str| line.contains(mark) && bears_out(mark);
     let likely = || troubles().find(|(mark, _)| fits(mark)).map(|(_, kind)| Trouble::Likely(kind));
     refusals::of(line).map(Trouble::Refusal).or_else(likely)
+}
+
+/// `./cart.go:5:24: undefined: total`, `vet: cart.go:5:24: …`: a line and a column at the beginning.
+fn is_go_diagnostic(line: &str) -> bool {
+    let text = line.strip_prefix("vet: ").unwrap_or(line);
+    let Some((file, rest)) = text.split_once(".go:") else { return false };
+    let mut numbers = rest.splitn(3, ':').map(|part| part.parse::<u32>().is_ok());
+    !file.contains([' ', '\t', ':']) && numbers.next() == Some(true) && numbers.next() == Some(true)
 }
 
 /// The name in a line that says that a test failed.
@@ -368,6 +386,8 @@ mod tests {
             ("bash: line 1: ./run.sh: Permission denied\n", 126, RunKind::BadCommand),
             ("Error: connect ECONNREFUSED 127.0.0.1:5432\n    at TCP\n", 1, RunKind::Infrastructure),
             ("cc: error: write failed: No space left on device\n", 1, RunKind::Infrastructure),
+            ("# example.com/shop\nvet: cart/cart.go:3:23: undefined: total\n", 1, RunKind::CompileError),
+            ("a.go:5:24: fmt.Printf format %d has arg \"x\" of wrong type string\n", 1, RunKind::CompileError),
             (
                 "src/a.ts(3,5): error TS2322: Type 'string' is not assignable to type 'number'.\n",
                 2,

@@ -14,7 +14,7 @@ use foldhash::fast::RandomState;
 
 use self::json::Json;
 use super::findings::{Block, Budget, Cases, Counts, Findings, Problems};
-use super::{place, stack};
+use super::{outside, place, stack};
 use crate::domain::test_report::{RunKind, RunStatus, TestStatus};
 use crate::domain::verdict::Exit;
 use crate::test_run::parse::needle::Seek as _;
@@ -470,7 +470,9 @@ impl Reader {
 /// What sort of trouble kept a package from being tested.
 fn build_kind(text: &str) -> RunKind {
     let any = |parts: &[&str]| parts.iter().any(|part| text.contains(part));
-    if any(&["cannot find module", "cannot find package", "no required module provides", "is not in std"]) {
+    if outside::is_blamed(text) {
+        RunKind::Infrastructure
+    } else if any(&["cannot find module", "cannot find package", "no required module provides", "is not in std"]) {
         RunKind::ImportError
     } else if any(&["directory not found", "does not contain main module", "no Go files in", "no such file"]) {
         RunKind::BadCommand

@@ -255,7 +255,7 @@ impl Reader {
             return Some(Findings { problems, ..from_report(cases, &numbers) });
         }
         if !self.recognised {
-            return None;
+            return Findings::broken_off(FRAMEWORK, self.read);
         }
         let mut findings = Findings::new(if self.busted { "busted" } else { FRAMEWORK });
         findings.finished = self.ran.is_some() && self.running.is_empty() && self.ended;

@@ -46,8 +46,6 @@ const EXIT_NOT_FOUND: i32 = 127;
 const EXIT_SIGNAL_BASE: i32 = 128;
 /// The highest signal on Linux.
 const HIGHEST_SIGNAL: i32 = 64;
-const SIGKILL: i32 = 9;
-const SIGTERM: i32 = 15;
 
 /// Makes one report of what the readers found.
 pub(super) fn merge(
@@ -112,8 +110,9 @@ fn drop_printed(kept: &mut Vec<Findings>, exit: Option<Exit>) {
     let size = |one: &Findings| one.counts.total.and_then(|total| total.try_into().ok()).unwrap_or(one.tests.len());
     let explains = |one: &&Findings| one.finished && exit.is_none_or(|exit| exit.is_success() != one.has_failures());
     let Some(most) = kept.iter().filter(explains).map(size).max() else { return };
+    let complains = |one: &Findings| one.problems.iter().any(|problem| problem.kind != RunKind::Unreadable);
     kept.retain(|one| {
-        one.finished || one.status.is_some() || !one.problems.is_empty() || !one.has_tests() || one.tests.len() > most
+        one.finished || one.status.is_some() || complains(one) || !one.has_tests() || one.tests.len() > most
     });
 }
 
@@ -167,16 +166,13 @@ fn name_of(kept: &[Findings], hint: Option<&str>) -> String {
 fn how_ended(exit: Option<Exit>) -> Option<RunKind> {
     match exit? {
         Exit::Timeout | Exit::Code { code: EXIT_TIMEOUT } => Some(RunKind::Timeout),
-        Exit::Signal { signal } => Some(by_signal(signal)),
+        // Whoever sent it: upshift says itself when time was up.
+        Exit::Signal { .. } => Some(RunKind::Crash),
         Exit::Code { code } if (EXIT_SIGNAL_BASE + 1..=EXIT_SIGNAL_BASE + HIGHEST_SIGNAL).contains(&code) => {
-            Some(by_signal(code - EXIT_SIGNAL_BASE))
+            Some(RunKind::Crash)
         }
         Exit::Code { .. } => None,
     }
-}
-
-const fn by_signal(signal: i32) -> RunKind {
-    if signal == SIGKILL || signal == SIGTERM { RunKind::Timeout } else { RunKind::Crash }
 }
 
 fn judge(kept: &[Findings], exit: Option<Exit>, ended: Option<RunKind>) -> (RunStatus, RunKind) {
@@ -267,6 +263,44 @@ mod tests {
         // The command failed, and the whole report does not say why.
         let (status, _, failing) = names(&format!("{printed}{green}"), 1);
         assert_eq!((status, failing), (RunStatus::Failed, vec!["TestOther".to_owned()]));
+    }
+
+    #[test]
+    fn a_json_report_without_an_end_names_its_tests_and_says_so() {
+        let reports = [
+            (
+                "jest",
+                r#"{"numTotalTests":9,"testResults":[{"assertionResults":[{"fullName":"a","status":"passed"},{"fullName":"b","status":"failed","failureMessages":["Error: no"]},{"fullN"#,
+            ),
+            ("mocha", r#"{"stats":{"passes":1},"passes":[{"fullTitle":"a"}],"failures":[{"fullTitle":"b","err":{}},{"#),
+            (
+                "rspec",
+                r#"{"version":"3.13.0","examples":[{"full_description":"a","status":"passed","file_path":"a","line_number":1},{"full_description":"b","status":"failed","file_path":"a","line_number":2},{"id"#,
+            ),
+            (
+                "pytest",
+                r#"{"exitcode":1,"tests":[{"nodeid":"a","outcome":"passed"},{"nodeid":"b","outcome":"failed"},{"n"#,
+            ),
+            (
+                "googletest",
+                r#"{"tests":9,"testsuites":[{"name":"A","testsuite":[{"name":"a"},{"name":"b","failures":[{"failure":"no"}]},{"na"#,
+            ),
+        ];
+        let green = "\n  cart\n    ✔ adds\n    ✔ takes\n    ✔ counts\n\n\n  3 passing (3ms)\n\n";
+        for (framework, cut) in reports {
+            let report = read(&mut cut.as_bytes(), Some(Exit::Code { code: 1 }), Some(framework)).unwrap().report;
+            let failing: Vec<&str> = report.failing().map(|test| test.name.as_str()).collect();
+            assert_eq!((report.status, failing), (RunStatus::Failed, vec!["b"]), "{framework}");
+            assert_eq!((report.total, report.passed), (None, None), "{framework}");
+            let said = report.problems.iter().any(|problem| problem.message.contains("breaks off after 2 tests"));
+            assert!(said, "{framework}: {:?}", report.problems);
+            // What a green test of a whole run prints is nobody's result.
+            if framework != "mocha" {
+                let report =
+                    read(&mut format!("{cut}\n{green}").as_bytes(), Some(Exit::Code { code: 0 }), None).unwrap();
+                assert_eq!(report.report.status, RunStatus::Passed, "{framework}: {:?}", report.report);
+            }
+        }
     }
 
     #[test]

@@ -270,7 +270,7 @@ impl Reader {
         }
         self.settle();
         if self.numbers == 0 && !self.json.is_seen() && self.problems.is_empty() {
-            return None;
+            return self.json.broken_off();
         }
         if self.numbers > 0 {
             findings.counts = self.counts;

@@ -1,9 +1,9 @@
 //! Reads what test runners print into one [`TestReport`].
 //!
-//! Bytes → [`lines`] (clean text) → [`frames`] (CI wrappers off) → the readers, one per framework → [`merge`] (which
-//! frameworks the log belongs to, and how the run ended). Everything streams; what is kept is bounded by
-//! [`findings::STORED_BYTES`]. Text goes through many lines at a time: whatever can be said of all of them at once (no
-//! control character, all ASCII, no mark up to here) is not asked of each.
+//! Bytes → [`lines`] (clean text) → [`frames`] (CI wrappers off; [`lanes`] for packages tested side by side) → the
+//! readers, one per framework → [`merge`] (which frameworks the log belongs to, and how the run ended). Everything
+//! streams; what is kept is bounded by [`findings::STORED_BYTES`]. Text goes through many lines at a time: whatever can
+//! be said of all of them at once (no control character, all ASCII, no mark up to here) is not asked of each.
 //!
 //! Invariant: no input makes a reader panic, and memory does not grow with the log. A reader reads by the grammar of
 //! its framework, never by one example.
@@ -46,6 +46,7 @@ mod findings;
 mod frames;
 mod generic;
 mod junit;
+mod lanes;
 mod launchers;
 mod lines;
 mod marks;
@@ -311,6 +312,8 @@ impl Parser {
     fn finish_with_words(mut self, exit: Option<Exit>, framework: Option<&str>) -> Reading {
         let shown = &mut self.shown;
         self.lines.finish(&mut |text, held| shown.text(text, held));
+        let rest = shown.frames.rest();
+        shown.plain(&rest);
         let Shown { junit, generic, readers, awake, recent, .. } = self.shown;
         let mut found = readers.finish(awake, exit);
         found.extend(junit.finish());
@@ -335,6 +338,21 @@ impl Shown {
                 let at = start + (whole.len() - line.len());
                 self.line(text, at..at + line.len(), line, &mut scan);
             }
+            start = end + 1;
+        }
+        self.recent.text_ends(text);
+        if let Some(ready) = self.frames.ready() {
+            self.plain(&ready);
+        }
+    }
+
+    /// Takes whole lines that have no frames any more.
+    fn plain(&mut self, text: &str) {
+        let Some(text) = text.strip_suffix('\n') else { return };
+        let mut scan = Scan::new(text);
+        let mut start = 0;
+        for end in memchr::memchr_iter(b'\n', text.as_bytes()).chain(std::iter::once(text.len())) {
+            self.line(text, start..end, text.get(start..end).unwrap_or_default(), &mut scan);
             start = end + 1;
         }
         self.recent.text_ends(text);
@@ -432,6 +450,7 @@ pub(super) fn plain_text(bytes: &[u8]) -> String {
     let mut lines = Lines::new();
     lines.push(bytes, &mut add);
     lines.finish(&mut add);
+    plain.push_str(&frames.rest());
     plain
 }
 

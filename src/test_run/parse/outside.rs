@@ -6,9 +6,16 @@
 use crate::domain::test_report::{Problem, RunKind, RunStatus, TestReport};
 
 /// What disks say of themselves.
-const DISK: [&str; 4] = ["No space left on device", "ENOSPC", "Disk quota exceeded", "database or disk is full"];
+const DISK: [&str; 6] = [
+    "No space left on device",
+    "ENOSPC",
+    "Disk quota exceeded",
+    "database or disk is full",
+    "Read-only file system",
+    "EROFS",
+];
 /// What resolvers and routes say, never the code under test.
-const NETWORK: [&str; 10] = [
+const NETWORK: [&str; 12] = [
     "Could not resolve host",
     "Temporary failure in name resolution",
     "Name or service not known",
@@ -19,6 +26,8 @@ const NETWORK: [&str; 10] = [
     "Network is unreachable",
     "ENETUNREACH",
     "connect ETIMEDOUT",
+    "TLS handshake timeout",
+    "temporary failure in name resolution",
 ];
 /// What the clients of databases, queues and containers say when nobody answers them.
 const SERVICES: [&str; 7] = [
@@ -78,11 +87,17 @@ pub(super) fn name_infrastructure(report: &mut TestReport) {
     report.problems.insert(0, Problem { kind: RunKind::Infrastructure, message, file: None, line: None });
 }
 
+/// Whether a message blames the machine or a service.
+pub(super) fn is_blamed(message: &str) -> bool {
+    outside_line(message).is_some()
+}
+
 /// The line of a message that blames the machine or a service.
 fn outside_line(message: &str) -> Option<&str> {
     let blames = |line: &&str| {
         DISK.iter().chain(&NETWORK).chain(&SERVICES).any(|mark| says(line, mark))
             || (REFUSED.iter().any(|mark| line.contains(mark)) && SERVICE_PORTS.iter().any(|port| has_port(line, port)))
+            || (line.contains("dial tcp ") && says(line, ": i/o timeout"))
             || (REFUSED_SOMEWHERE.iter().any(|mark| line.contains(mark)) && is_elsewhere(message))
     };
     let marked = message.lines().any(|line| line.starts_with("E  "));
@@ -190,6 +205,10 @@ mod tests {
             "Error: connect ETIMEDOUT 10.0.0.1:5432",
             "kafka.errors.NoBrokersAvailable: NoBrokersAvailable",
             "sqlite3.OperationalError: database or disk is full",
+            "dial tcp 10.1.2.3:443: i/o timeout",
+            "net/http: TLS handshake timeout",
+            "OSError: [Errno 30] Read-only file system: '/opt/cache'",
+            "Error: EROFS: read-only file system, mkdir '/opt/cache'",
         ] {
             assert_eq!(kind(&[message, message]), (RunStatus::Failed, RunKind::Infrastructure), "{message}");
             assert_eq!(kind(&[message, "KeyError: 'a'"]), (RunStatus::Failed, RunKind::Tests), "{message}");
@@ -205,6 +224,7 @@ mod tests {
             "ValueError: no such hosting plan",
             "Error: spawnSync node ETIMEDOUT",
             "KeyError: 'NetworkIsUnreachable'",
+            "read tcp 127.0.0.1:4000->127.0.0.1:4001: i/o timeout",
         ] {
             assert_eq!(kind(&[message]), (RunStatus::Failed, RunKind::Tests), "{message}");
         }

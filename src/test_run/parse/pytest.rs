@@ -442,7 +442,7 @@ impl Reader {
         }
         self.session_ends();
         if !self.seen {
-            return None;
+            return self.json.broken_off();
         }
         let silent = self.cases.is_empty() && self.problems.is_empty() && self.sum == Counts::default();
         let mut findings = Findings::new(FRAMEWORK);

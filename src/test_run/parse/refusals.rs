@@ -27,6 +27,9 @@ const BEGINNINGS: &[(&str, RunKind)] = &[
     ("nox > Sessions not found: ", RunKind::BadCommand),
     // Interpreters.
     ("Could not open input file: ", RunKind::MissingTool),
+    // Java without a home, as Maven and Gradle's wrapper say it.
+    ("The JAVA_HOME environment variable is not defined correctly", RunKind::MissingTool),
+    ("ERROR: JAVA_HOME is ", RunKind::MissingTool),
     // Containers.
     ("docker: 'compose' is not a docker command", RunKind::MissingTool),
     ("docker: unknown command: docker compose", RunKind::MissingTool),
@@ -55,6 +58,7 @@ const OF_WHOLE_LINES: &[(&str, RunKind, Fits)] = &[
     (" is not a directory", RunKind::BadCommand, |line| {
         line.starts_with("Error: /") && line.ends_with(" is not a directory")
     }),
+    ("does not contain main module", RunKind::BadCommand, |line| line.starts_with("pattern ")),
     ("does not appear to contain CMakeLists.txt", RunKind::BadCommand, |line| line.starts_with("CMake Error")),
     ("pytest.ini:", RunKind::BadCommand, is_pytests_configuration),
     ("pytest.toml:", RunKind::BadCommand, is_pytests_configuration),

@@ -239,11 +239,9 @@ impl Reader {
 
     pub(super) fn finish(mut self, _exit: Option<Exit>) -> Option<Findings> {
         self.settle();
-        if !self.finished && self.json.is_found() {
+        let has_text = self.finished || !self.problems.is_empty() || !self.cases.is_empty();
+        if !self.finished && (self.json.is_found() || !has_text) {
             return self.json.findings(self.problems);
-        }
-        if !self.finished && self.problems.is_empty() && self.cases.is_empty() {
-            return None;
         }
         if self.finished {
             self.name_passing();

@@ -117,9 +117,11 @@ impl Json {
         self.document.is_open()
     }
 
-    /// The findings of the last report, if there was one.
+    /// The findings of the last report, or of one that has no end, if there was any.
     pub(super) fn findings(self) -> Option<Findings> {
-        let (read, numbers) = self.report?;
+        let Some((read, numbers)) = self.report else {
+            return Findings::broken_off(super::FRAMEWORK, self.read.cases);
+        };
         let mut problems = Problems::new(&self.budget);
         read.left_out.tell(&mut problems);
         let jest = numbers.num_runtime_error_test_suites.is_some();

@@ -4,7 +4,7 @@ use serde::Deserialize;
 
 use crate::domain::test_report::TestStatus;
 use crate::test_run::parse::document::{JsonDocument, LeftOut, Part};
-use crate::test_run::parse::findings::{Budget, Cases, Counts, Problems};
+use crate::test_run::parse::findings::{Budget, Cases, Counts, Findings, Problems};
 use crate::test_run::parse::stack;
 
 /// The lists of the report; a fourth, of all tests, says nothing more.
@@ -123,6 +123,11 @@ impl Json {
 
     pub(super) const fn is_seen(&self) -> bool {
         self.seen
+    }
+
+    /// The findings of a report that has no end, if there was one.
+    pub(super) fn broken_off(self) -> Option<Findings> {
+        Findings::broken_off(super::FRAMEWORK, self.read)
     }
 
     /// Says what was left out of a report.

@@ -132,6 +132,11 @@ impl Json {
         self.found.is_some()
     }
 
+    /// The findings of a document that has no end, if there was one.
+    pub(super) fn broken_off(self) -> Option<Findings> {
+        Findings::broken_off(super::FRAMEWORK, self.read.cases)
+    }
+
     /// The findings of the document.
     pub(super) fn findings(self, cases: Cases) -> Findings {
         let mut findings = Findings::new(super::FRAMEWORK);

@@ -59,6 +59,17 @@ fn a_command_that_cannot_work_is_broken_before_anything_is_paid_for() {
         ("CMake Error: The source directory \"/w\" does not appear to contain CMakeLists.txt.", 1, RunKind::BadCommand),
         ("Error: /w/build is not a directory", 1, RunKind::BadCommand),
         ("Error: could not load cache", 1, RunKind::BadCommand),
+        (
+            "pattern ./...: directory prefix . does not contain main module or its selected dependencies",
+            1,
+            RunKind::BadCommand,
+        ),
+        (
+            "The JAVA_HOME environment variable is not defined correctly,\nthis environment variable is needed to run this program.",
+            1,
+            RunKind::MissingTool,
+        ),
+        ("ERROR: JAVA_HOME is set to an invalid directory: /opt/jdk", 1, RunKind::MissingTool),
         ("make: *** No rule to make target 'test'.  Stop.", 2, RunKind::BadCommand),
     ];
     for (log, code, kind) in cases {

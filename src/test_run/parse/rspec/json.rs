@@ -106,9 +106,11 @@ impl Json {
         self.report.is_some()
     }
 
-    /// The findings of the last report, if there was one.
+    /// The findings of the last report, or of one that has no end, if there was any.
     pub(super) fn findings(self, mut problems: Problems) -> Option<Findings> {
-        let (cases, report) = self.report?;
+        let Some((cases, report)) = self.report else {
+            return Findings::broken_off(super::FRAMEWORK, self.read);
+        };
         self.left_out.tell(&mut problems);
         for message in &report.messages {
             if message.holds("An error occurred") {
