@@ -31,6 +31,7 @@ const PAIRS: &[(&str, &str, &str)] = &[
     ("deno", "test", "deno-test"),
     ("dotnet", "test", "dotnet"),
     ("mix", "test", "exunit"),
+    ("playwright", "test", "playwright"),
     ("meson", "test", "meson-test"),
     ("rails", "test", "minitest"),
     ("manage.py", "test", "unittest"),

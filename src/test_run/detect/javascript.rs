@@ -5,13 +5,14 @@ use serde_json::Value;
 use super::{Detected, Folder, found};
 
 /// Frameworks in the order of S0-42, by the package that brings them.
-const FRAMEWORKS: [(&str, &str, &str); 6] = [
+const FRAMEWORKS: [(&str, &str, &str); 7] = [
     ("vitest", "vitest", "vitest run"),
     ("jest", "jest", "jest"),
     ("mocha", "mocha", "mocha"),
     ("ava", "ava", "ava"),
     ("jasmine", "jasmine", "jasmine"),
     ("tap", "tap", "tap"),
+    ("@playwright/test", "playwright", "playwright test"),
 ];
 
 /// How a package manager runs things.
@@ -116,13 +117,14 @@ fn is_placeholder(script: &str) -> bool {
 }
 
 fn framework_of(script: &str) -> Option<&'static str> {
-    const MARKS: [(&str, &str); 9] = [
+    const MARKS: [(&str, &str); 10] = [
         ("vitest", "vitest"),
         ("jest", "jest"),
         ("react-scripts test", "jest"),
         ("mocha", "mocha"),
         ("node --test", "node-test"),
         ("bun test", "bun-test"),
+        ("playwright test", "playwright"),
         ("deno test", "deno-test"),
         ("ava", "ava"),
         ("jasmine", "jasmine"),

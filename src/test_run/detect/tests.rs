@@ -195,6 +195,10 @@ detects! {
     unittest_inside_a_package_starts_where_packages_stand:
         ["src/shop/tests/test_cart.py" = "import unittest\n", "setup.py" = ""]
         => "python3 -m unittest discover -s src", "unittest", "src/shop/tests/test_cart.py uses unittest";
+    playwright_is_run_without_a_script:
+        ["package.json" = r#"{"devDependencies":{"@playwright/test":"1"}}"#] => "npx playwright test", "playwright", "@playwright/test in devDependencies";
+    a_script_names_playwright:
+        ["package.json" = r#"{"scripts":{"test":"playwright test"}}"#] => "npm test", "playwright", "the test script";
     the_workspaces_of_bun_are_all_run:
         ["package.json" = r#"{"workspaces":["a"]}"#, "bun.lock" = ""] => "bun run --filter '*' test", "generic", "workspaces";
     tox_is_told_by_its_table:

@@ -84,6 +84,7 @@ mod minitest;
 mod mocha;
 mod node_test;
 mod phpunit;
+mod playwright;
 mod pytest;
 mod robot;
 mod rspec;
@@ -200,6 +201,7 @@ readers! {
     robot: ["robot"],
     dotnet: ["dotnet"],
     gradle: ["gradle"],
+    playwright: ["playwright"],
 }
 
 macro_rules! express {

@@ -29,8 +29,8 @@ const NETWORK: [&str; 12] = [
     "TLS handshake timeout",
     "temporary failure in name resolution",
 ];
-/// What the clients of databases, queues and containers say when nobody answers them.
-const SERVICES: [&str; 7] = [
+/// What the clients of databases, queues, containers and browsers say when nobody answers them.
+const SERVICES: [&str; 9] = [
     "Can't connect to MySQL server on",
     "Can't connect to local MySQL server",
     "SQLSTATE[HY000] [2002]",
@@ -38,6 +38,9 @@ const SERVICES: [&str; 7] = [
     "accepting connections on Unix domain socket",
     "NoBrokersAvailable",
     "Cannot connect to the Docker daemon",
+    // Browsers that were not installed.
+    "browserType.launch: Executable doesn't exist at",
+    "Host system is missing dependencies to run browsers",
 ];
 /// Nobody listens: the infrastructure's fault only at the usual port of a service.
 const REFUSED: [&str; 4] = ["ECONNREFUSED", "Connection refused", "connection refused", "could not connect to server"];

@@ -21,6 +21,8 @@ const BEGINNINGS: &[(&str, RunKind)] = &[
     ("error: Script not found \"", RunKind::BadCommand),
     ("Usage Error: Couldn't find a script named ", RunKind::BadCommand),
     ("Could not locate Gemfile", RunKind::BadCommand),
+    // Runners of tests.
+    ("error: unknown command '", RunKind::BadCommand),
     // Runners of tasks.
     ("error: No justfile found", RunKind::BadCommand),
     ("Don't know how to build task ", RunKind::BadCommand),
@@ -58,6 +60,7 @@ const OF_WHOLE_LINES: &[(&str, RunKind, Fits)] = &[
     (" is not a directory", RunKind::BadCommand, |line| {
         line.starts_with("Error: /") && line.ends_with(" is not a directory")
     }),
+    ("\" not found. Available projects: ", RunKind::BadCommand, |line| line.starts_with("Error: Project(s) \"")),
     ("does not contain main module", RunKind::BadCommand, |line| line.starts_with("pattern ")),
     ("does not appear to contain CMakeLists.txt", RunKind::BadCommand, |line| line.starts_with("CMake Error")),
     ("pytest.ini:", RunKind::BadCommand, is_pytests_configuration),
