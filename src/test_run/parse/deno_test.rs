@@ -95,7 +95,10 @@ impl Reader {
             }
             _ => {}
         }
-        if let Some(rest) = line.strip_prefix("ok | ").or_else(|| line.strip_prefix("FAILED | "))
+        // Failures are listed behind the errors, and the numbers behind both: what stands in them was printed by tests.
+        let may_end = !matches!(self.part, Part::Errors | Part::Output);
+        if may_end
+            && let Some(rest) = line.strip_prefix("ok | ").or_else(|| line.strip_prefix("FAILED | "))
             && self.numbers(rest)
         {
             return;

@@ -38,6 +38,7 @@ const OF_COMMANDS: &[(&str, RunKind)] = &[
     ("Cannot find module '", RunKind::ImportError),
     ("ERR_MODULE_NOT_FOUND", RunKind::ImportError),
     ("MODULE_NOT_FOUND", RunKind::ImportError),
+    ("cannot load such file -- ", RunKind::ImportError),
     ("error: toolchain '", RunKind::MissingTool),
     ("executable file not found in", RunKind::MissingTool),
     ("Could not find gem ", RunKind::MissingTool),
@@ -122,6 +123,12 @@ const OF_CODE: &[(&str, RunKind)] = &[
     ("BUILD FAILED", RunKind::CompileError),
     ("COMPILATION ERROR", RunKind::CompileError),
     ("SyntaxError: ", RunKind::CompileError),
+    (": syntax error, ", RunKind::CompileError),
+    ("(SyntaxError)", RunKind::CompileError),
+    ("(NameError)", RunKind::Crash),
+    ("(NoMethodError)", RunKind::Crash),
+    ("(ArgumentError)", RunKind::Crash),
+    ("(RuntimeError)", RunKind::Crash),
     ("error: ", RunKind::CompileError),
     ("Error: ", RunKind::Crash),
 ];
@@ -406,7 +413,19 @@ mod tests {
                 RunKind::BadCommand,
             ),
             ("Error: listen EADDRINUSE: address already in use :::8080\n", 1, RunKind::Infrastructure),
+            ("ruby: No such file or directory -- test/missing.rb (LoadError)\n", 1, RunKind::BadCommand),
             // The code under test: to be mended, not to be refused.
+            (
+                "<internal:/usr/lib/ruby/rubygems/kernel_require.rb>:85:in `require': cannot load such file -- shop (LoadError)\n\tfrom test/cart.rb:1:in `<main>'\n",
+                1,
+                RunKind::ImportError,
+            ),
+            ("test/cart.rb:1: syntax error, unexpected end-of-input, expecting `end'\n", 1, RunKind::CompileError),
+            (
+                "test/cart.rb:3:in `<main>': undefined local variable or method `total' for main:Object (NameError)\n",
+                1,
+                RunKind::Crash,
+            ),
             (
                 "Traceback (most recent call last):\n  File \"a.py\", line 1, in <module>\n    import shop.prices\nModuleNotFoundError: No \
               module named 'shop.prices'\n",

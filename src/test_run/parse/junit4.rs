@@ -2,7 +2,7 @@
 
 use super::findings::{Block, Budget, Cases, Counts, Findings};
 use super::{place, stack};
-use crate::domain::test_report::TestStatus;
+use crate::domain::test_report::{Problem, RunKind, TestStatus};
 use crate::domain::verdict::Exit;
 use crate::test_run::parse::needle::Seek as _;
 
@@ -98,6 +98,10 @@ impl Reader {
         let mut findings = Findings::new(FRAMEWORK);
         findings.counts = self.counts;
         findings.finished = self.finished;
+        if !self.finished {
+            let message = "JUnit began and did not say how it ended".to_owned();
+            findings.problems.push(Problem { kind: RunKind::Crash, message, file: None, line: None });
+        }
         findings.tests = self.cases.into_list();
         Some(findings)
     }

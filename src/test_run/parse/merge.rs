@@ -214,7 +214,8 @@ fn judge(kept: &[Findings], exit: Option<Exit>, ended: Option<RunKind>) -> (RunS
         // Exit code 0 says that the command is content; that nothing was read is what the kind says.
         return (if exit.is_some() { RunStatus::Passed } else { RunStatus::Error }, RunKind::Unreadable);
     }
-    if !finished && exit.is_none() {
+    if !finished {
+        // It left early, whatever its exit code says, or the log is cut.
         return (RunStatus::Error, RunKind::Unreadable);
     }
     (RunStatus::Passed, if none_ran { RunKind::NoTests } else { RunKind::Tests })

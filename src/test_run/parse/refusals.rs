@@ -28,6 +28,7 @@ const BEGINNINGS: &[(&str, RunKind)] = &[
     ("Don't know how to build task ", RunKind::BadCommand),
     ("nox > Sessions not found: ", RunKind::BadCommand),
     // Interpreters.
+    ("ruby: No such file or directory -- ", RunKind::BadCommand),
     ("Could not open input file: ", RunKind::MissingTool),
     // Java without a home, as Maven and Gradle's wrapper say it.
     ("The JAVA_HOME environment variable is not defined correctly", RunKind::MissingTool),

@@ -1,5 +1,7 @@
 //! PHPUnit's TestDox: sentences below their class, reasons behind a bar.
 
+use std::borrow::Cow;
+
 use crate::domain::test_report::{TestCase, TestStatus};
 use crate::test_run::parse::findings::{Block, Budget, Cases};
 use crate::test_run::parse::needle::Seek as _;
@@ -34,9 +36,9 @@ impl TestDox {
             }
             return false;
         };
-        if let Some(reason) = text.strip_prefix("  │") {
+        if let Some(reason) = reason(text) {
             if self.open.is_some() {
-                self.block.push(reason.strip_prefix(' ').unwrap_or(reason));
+                self.block.push(&reason);
             }
             return true;
         }
@@ -54,6 +56,8 @@ impl TestDox {
             Some((sentence, time)) if time.ends_with(" ms]") => sentence,
             _ => sentence.trim_end(),
         };
+        // In colours a data set's spaces are dots.
+        let sentence = sentence.replace('·', " ");
         let at = self.cases.push(&format!("{}{JOIN}{sentence}", self.class), status);
         self.open = at.filter(|_| status == TestStatus::Failed);
         true
@@ -70,5 +74,18 @@ impl TestDox {
     pub(super) fn into_list(mut self) -> Vec<TestCase> {
         self.settle();
         self.cases.into_list()
+    }
+}
+
+/// A line of a reason: behind one bar throughout, or in colours behind a frame, where a dot stands for each space of a
+/// difference.
+fn reason(text: &str) -> Option<Cow<'_, str>> {
+    let mut rest = text.strip_prefix("  ")?.chars();
+    let bar = rest.next()?;
+    let words = rest.as_str().strip_prefix(' ').unwrap_or(rest.as_str());
+    match bar {
+        '│' | '┐' | '├' | '╵' | '┴' => Some(Cow::Borrowed(words)),
+        '┊' => Some(Cow::Owned(words.replace('·', " "))),
+        _ => None,
     }
 }

@@ -52,6 +52,8 @@ pub(super) struct Clues {
     deno: bool,
     busted: bool,
     perl: bool,
+    /// Explained in YAML as tape and QUnit do.
+    explained: bool,
     trailer: bool,
     /// The level of the result before.
     level: usize,
@@ -68,6 +70,8 @@ impl Clues {
             Some(b't') => self.suite |= text == "type: 'suite'",
             Some(b'a') => self.ava |= text.starts_with("assertion: t."),
             Some(b'(') => self.ava |= text.holds("/ava/lib/"),
+            Some(b'o') => self.explained |= text.starts_with("operator: "),
+            Some(b's') => self.explained |= text.starts_with("severity: "),
             Some(b'{') => self.deno |= text.starts_with("{\"message\":"),
             _ => {}
         }
@@ -138,6 +142,8 @@ impl Clues {
             Dialect::Busted
         } else if self.perl {
             Dialect::Perl
+        } else if self.explained {
+            Dialect::Unknown
         } else if self.plain && !self.dash && self.trailer {
             Dialect::Mocha
         } else if self.bats || !self.dash {
