@@ -1,8 +1,8 @@
 //! Boost.Test: its log and its detailed report.
 
-use super::findings::{Budget, Cases, Counts, Findings};
+use super::findings::{Budget, Cases, Counts, Findings, Problems};
 use super::place;
-use crate::domain::test_report::TestStatus;
+use crate::domain::test_report::{RunKind, TestStatus};
 use crate::domain::verdict::Exit;
 use crate::test_run::parse::needle::Seek as _;
 
@@ -15,6 +15,9 @@ pub(super) struct Reader {
     open: Option<usize>,
     running: Option<u64>,
     ended: bool,
+    /// Some of what failed was expected to, without a word on which.
+    expected: bool,
+    problems: Problems,
     /// In the numbers of the whole module.
     module: bool,
     counts: Counts,
@@ -28,6 +31,7 @@ impl Reader {
         "*** No errors detected",
         "Entering test module \"",
         "Test module \"",
+        "Test setup error: ",
     ];
 
     pub(super) fn new(budget: &Budget) -> Self {
@@ -36,6 +40,8 @@ impl Reader {
             open: None,
             running: None,
             ended: false,
+            expected: false,
+            problems: Problems::new(budget),
             module: false,
             counts: Counts::default(),
         }
@@ -48,11 +54,15 @@ impl Reader {
             }
             return;
         }
-        if line.starts_with("*** No errors detected")
-            || (line.starts_with("*** ") && line.holds(" detected in the test module"))
-        {
+        let ends = |line: &str| line.holds(" detected") && line.holds(" in the test module");
+        if line.starts_with("*** No errors detected") || (line.starts_with("*** ") && ends(line)) {
             self.open = None;
             self.ended = true;
+            self.expected |= line.holds(" expected)");
+            return;
+        }
+        if line.starts_with("Test setup error: ") {
+            self.problems.push(RunKind::NoTests, line, None);
             return;
         }
         if memchr::memchr(b'"', line.as_bytes()).is_some()
@@ -133,7 +143,7 @@ impl Reader {
     }
 
     pub(super) fn finish(self, _exit: Option<Exit>) -> Option<Findings> {
-        if self.running.is_none() && !self.ended {
+        if self.running.is_none() && !self.ended && self.problems.is_empty() {
             return None;
         }
         let mut findings = Findings::new(FRAMEWORK);
@@ -143,17 +153,18 @@ impl Reader {
             let zero = Counts { passed: Some(0), failed: Some(0), skipped: Some(0), ..Counts::default() };
             findings.counts.add(&zero);
         } else if let Some(total) = self.running.filter(|_| self.ended) {
-            let failed = self.cases.count(TestStatus::Failed);
+            let failed = Some(self.cases.count(TestStatus::Failed)).filter(|_| !self.expected);
             findings.counts = Counts {
                 total: Some(total),
-                passed: Some(total.saturating_sub(failed)),
-                failed: Some(failed),
+                passed: failed.map(|failed| total.saturating_sub(failed)),
+                failed,
                 // Disabled tests are neither run nor counted.
                 skipped: Some(0),
                 errors: None,
             };
         }
         findings.tests = self.cases.into_list();
+        findings.problems = self.problems.into_list();
         Some(findings)
     }
 }

@@ -161,9 +161,9 @@ impl Reader {
                 } else {
                     self.ended = false;
                 }
-                self.block.clear();
+                self.between_tests();
             }
-            "----------" => self.block.clear(),
+            "----------" => self.between_tests(),
             "RUN" => self.runs(rest),
             "OK" => self.result(rest, TestStatus::Passed),
             "FAILED" | "SKIPPED" | "ERROR" if self.ended => {
@@ -187,9 +187,17 @@ impl Reader {
         true
     }
 
+    /// Drops what stood between tests, but for a failure of what sets them up or cleans up behind them.
+    fn between_tests(&mut self) {
+        let text = self.block.take();
+        if self.recognised && self.running.is_empty() && text.holds(": Failure\n") {
+            self.problems.push(RunKind::CollectionError, &text, stack::place_of(&text));
+        }
+    }
+
     fn runs(&mut self, name: &str) {
+        self.between_tests();
         self.recognised = true;
-        self.block.clear();
         name.trim_end().clone_into(&mut self.running);
     }
 
@@ -197,6 +205,10 @@ impl Reader {
     fn result(&mut self, rest: &str, status: TestStatus) {
         let name = rest.cut_last(" (").filter(|(_, time)| time.ends_with(" ms)")).map_or(rest, |(name, _)| name);
         let name = name.cut(", where ").map_or(name, |(name, _)| name).trim_end();
+        if name.contains(' ') && !self.busted {
+            // `1 test, listed below:` before the end was printed by a test.
+            return;
+        }
         if !self.running.is_empty() && self.running != name {
             // A test printed a line that looks like a result.
             self.block.push(rest);

@@ -110,7 +110,9 @@ impl Prove {
 
     /// `t/fine.t .. ok`, `t/basic.t ........ `, `t/skipall.t .. skipped: needs a card reader`.
     fn file_line(&mut self, line: &str) -> bool {
-        let Some((name, rest)) = line.cut_word().filter(|(_, rest)| rest.starts_with("..")) else { return false };
+        let Some((name, rest)) = without_clock(line).cut_word().filter(|(_, rest)| rest.starts_with("..")) else {
+            return false;
+        };
         let state = rest.trim_start_matches('.');
         if !(name.ends_with(".t") || place::is_path(name)) {
             return false;
@@ -247,4 +249,11 @@ pub(super) fn ends_file(line: &str) -> bool {
         Some(b'o') => line == "ok",
         _ => false,
     }
+}
+
+/// `[02:06:47] t/fail.t .. ` → `t/fail.t .. `: what `--timer` puts before each file.
+fn without_clock(line: &str) -> &str {
+    let is_clock = |text: &str| text.len() == 8 && text.bytes().all(|byte| byte.is_ascii_digit() || byte == b':');
+    let timed = line.strip_prefix('[').and_then(|rest| rest.cut("] "));
+    timed.filter(|(clock, _)| is_clock(clock)).map_or(line, |(_, rest)| rest)
 }
