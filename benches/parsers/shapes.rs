@@ -329,11 +329,13 @@ fn phpunit(at: usize, fails: bool, log: &mut String) {
 
 fn ctest(at: usize, fails: bool, log: &mut String) {
     let word = if fails { "***Failed " } else { "   Passed " };
-    log.push_str(&format!("        Start {at:>6}: case_{at}\n"));
+    // It counts from one.
+    let number = at + 1;
+    log.push_str(&format!("        Start {number:>6}: case_{at}\n"));
     noise(at, "", log);
     log.push_str(&format!(
-        "{at:>6}/900000 Test {:>7}: case_{at} .........................{word}   0.01 sec\n",
-        format!("#{at}")
+        "{number:>6}/900000 Test {:>7}: case_{at} .........................{word}   0.01 sec\n",
+        format!("#{number}")
     ));
 }
 

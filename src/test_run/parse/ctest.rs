@@ -139,7 +139,13 @@ impl Reader {
     fn result(&mut self, number: u64, result: &TestResult<'_>) {
         self.settle();
         self.recognised = true;
-        let at = self.cases.set(result.name, result.status);
+        // Repetitions come without a count, and further runs begin to count anew.
+        let is_next = result.count == Some(self.cases.len() + 1);
+        let at = if is_next {
+            self.cases.push(result.name, result.status)
+        } else {
+            self.cases.set(result.name, result.status)
+        };
         let output = if self.running.is_empty() { None } else { self.running.remove(&number) };
         if result.status != TestStatus::Failed {
             self.words.clear();
@@ -275,6 +281,8 @@ impl Reader {
 
 /// What a line says about a test.
 struct TestResult<'a> {
+    /// How many results there are up to this one.
+    count: Option<usize>,
     name: &'a str,
     status: TestStatus,
     detail: &'a str,
@@ -282,7 +290,7 @@ struct TestResult<'a> {
 
 /// ` 1/14 Test  #1: sums ........***Failed    0.00 sec`, without its indentation.
 fn result_line(text: &str) -> Option<(u64, TestResult<'_>)> {
-    let rest = behind_count(text).unwrap_or(text);
+    let (count, rest) = behind_count(text).map_or((None, text), |(count, rest)| (Some(count), rest));
     let rest = rest.strip_prefix("Test ")?.trim_start().strip_prefix('#')?;
     let (number, rest) = rest.cut(": ")?;
     let number = number.trim().parse().ok()?;
@@ -300,7 +308,7 @@ fn result_line(text: &str) -> Option<(u64, TestResult<'_>)> {
     } else {
         return None;
     };
-    Some((number, TestResult { name, status, detail: detail.trim_start_matches('*').trim() }))
+    Some((number, TestResult { count, name, status, detail: detail.trim_start_matches('*').trim() }))
 }
 
 /// `Start  1: sums`, without its indentation.
@@ -308,11 +316,12 @@ fn is_start(text: &str) -> bool {
     text.starts_with("Start ") && text.holds(": ")
 }
 
-/// What stands behind ` 1/14 `, without its indentation.
-fn behind_count(text: &str) -> Option<&str> {
+/// ` 1/14 Test …` → the count and what stands behind it, without its indentation.
+fn behind_count(text: &str) -> Option<(usize, &str)> {
     let digits = |text: &str| text.bytes().take_while(u8::is_ascii_digit).count();
-    let at = digits(text);
-    let rest = text.get(at..)?.strip_prefix('/').filter(|_| at > 0)?;
+    let (count, rest) = text.split_at_checked(digits(text))?;
+    let rest = rest.strip_prefix('/')?;
     let total = digits(rest);
-    rest.get(total..)?.strip_prefix(' ').filter(|_| total > 0)
+    let rest = rest.get(total..)?.strip_prefix(' ').filter(|_| total > 0)?;
+    Some((count.parse().ok()?, rest))
 }

@@ -87,8 +87,9 @@ impl Reader {
         if !is_end {
             self.end.open = false;
             self.end.list = None;
-            let known = line.starts_with("  ") && (self.header(line) || self.result(line));
-            if !known && !(self.end.seen && self.announced(line)) {
+            let shown = line.starts_with("  ") && (self.header(line) || self.result(line));
+            let known = shown || (self.end.seen && self.announced(line));
+            if !known {
                 self.more(line);
             }
         }
