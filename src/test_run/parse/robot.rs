@@ -193,20 +193,57 @@ mod tests {
     #[test]
     fn numbers_in_a_message_end_no_suite() {
         let found = read(&log(&[
-            "", "==", "R", "==", "Soft  | FAIL |", "Several failures occurred:", "", "1) 5 tests, 5 passed", "",
-            "5 tests, 5 passed", "--", "R  | FAIL |", "1 test, 0 passed, 1 failed", "==", "",
+            "",
+            "==",
+            "R",
+            "==",
+            "Soft  | FAIL |",
+            "Several failures occurred:",
+            "",
+            "1) 5 tests, 5 passed",
+            "",
+            "5 tests, 5 passed",
+            "--",
+            "R  | FAIL |",
+            "1 test, 0 passed, 1 failed",
+            "==",
+            "",
         ]));
-        assert_eq!(failing(&found), [("Soft", "Several failures occurred:\n\n1) 5 tests, 5 passed\n\n5 tests, 5 passed")]);
+        assert_eq!(
+            failing(&found),
+            [("Soft", "Several failures occurred:\n\n1) 5 tests, 5 passed\n\n5 tests, 5 passed")]
+        );
         assert_eq!((found.counts.total, found.counts.failed), (Some(1), Some(1)));
     }
 
     #[test]
     fn a_failing_suite_teardown_fails_the_tests_of_its_suite() {
         let found = read(&log(&[
-            "", "==", "All", "==", "Before  | PASS |", "--", "All.A  | PASS |", "1 test, 1 passed, 0 failed", "==", "All.Td",
-            "==", "One  | PASS |", "--", "Two  | SKIP |", "--", "All.Td  | FAIL |", "Suite teardown failed:", "td down", "",
-            "2 tests, 0 passed, 1 failed, 1 skipped", "==", "All  | FAIL |",
-            "3 tests, 1 passed, 1 failed, 1 skipped", "==", "",
+            "",
+            "==",
+            "All",
+            "==",
+            "Before  | PASS |",
+            "--",
+            "All.A  | PASS |",
+            "1 test, 1 passed, 0 failed",
+            "==",
+            "All.Td",
+            "==",
+            "One  | PASS |",
+            "--",
+            "Two  | SKIP |",
+            "--",
+            "All.Td  | FAIL |",
+            "Suite teardown failed:",
+            "td down",
+            "",
+            "2 tests, 0 passed, 1 failed, 1 skipped",
+            "==",
+            "All  | FAIL |",
+            "3 tests, 1 passed, 1 failed, 1 skipped",
+            "==",
+            "",
         ]));
         assert_eq!(failing(&found), [("One", "Suite teardown failed:\ntd down")]);
         assert_eq!((found.counts.total, found.counts.failed, found.finished), (Some(3), Some(1), true));
