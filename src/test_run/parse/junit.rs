@@ -31,6 +31,8 @@ enum Text {
     Failure,
     Note,
     Printed,
+    /// A suite's own error: that of a hook, or of a file that could not be loaded.
+    Suite,
 }
 
 /// The test case whose element is open.
@@ -73,6 +75,8 @@ pub(super) struct Junit {
     /// The last one, whose room is used again.
     spare: Case,
     text: Text,
+    suite: Block,
+    suite_errors: u64,
 }
 
 impl Junit {
@@ -90,6 +94,8 @@ impl Junit {
             case: None,
             spare: Case::default(),
             text: Text::Nothing,
+            suite: Block::default(),
+            suite_errors: 0,
         }
     }
 
@@ -251,7 +257,10 @@ impl Junit {
                     self.dialect.collection_failure();
                 }
                 self.dialect.detail(kind, type_of.as_deref().unwrap_or_default());
-                let Some(case) = &mut self.case else { return };
+                let Some(case) = &mut self.case else {
+                    self.suite_fails(kind, message.as_deref());
+                    return;
+                };
                 match kind {
                     "failure" | "error" => {
                         case.failed |= kind == "failure";
@@ -275,10 +284,31 @@ impl Junit {
         }
     }
 
+    /// `<error>` beside the test cases: Busted's hooks.
+    fn suite_fails(&mut self, kind: &str, message: Option<&str>) {
+        if kind == "error" {
+            self.text = Text::Suite;
+            self.suite_errors += 1;
+            if let Some(message) = message {
+                self.suite.push(message);
+            }
+        }
+    }
+
+    fn suite_error_ends(&mut self) {
+        self.suite.end_line();
+        let text = without_repeated_message(&self.suite.take());
+        self.problems.push(RunKind::CollectionError, &text, dialect::place_of(&text, ""));
+    }
+
     fn add(&mut self, text: &str) {
+        if self.text == Text::Suite {
+            self.suite.add(text);
+            return;
+        }
         let Some(case) = &mut self.case else { return };
         let block = match self.text {
-            Text::Nothing => return,
+            Text::Nothing | Text::Suite => return,
             Text::Failure => &mut case.failure,
             Text::Note => &mut case.note,
             Text::Printed => &mut case.printed,
@@ -291,7 +321,9 @@ impl Junit {
             "testcase" => self.case_ends(),
             "failure" | "error" | "skipped" | "system-out" | "system-err" | "flakyFailure" | "flakyError"
             | "rerunFailure" | "rerunError" => {
-                self.text = Text::Nothing;
+                if std::mem::replace(&mut self.text, Text::Nothing) == Text::Suite {
+                    self.suite_error_ends();
+                }
                 if let Some(case) = &mut self.case {
                     for block in [&mut case.failure, &mut case.note, &mut case.printed] {
                         block.end_line();
@@ -356,6 +388,13 @@ impl Junit {
             if findings.counts.total.is_none() {
                 findings.counts =
                     Counts { total: Some(0), passed: Some(0), failed: Some(0), skipped: Some(0), errors: Some(0) };
+            }
+            if self.suite_errors > 0 {
+                let cases_fail = findings.counts.failed.unwrap_or(0) + findings.counts.errors.unwrap_or(0) > 0;
+                findings.status = (!cases_fail).then_some(RunStatus::Error);
+                if self.dialect.counts_suite_errors() {
+                    findings.counts.add(&Counts { errors: Some(self.suite_errors), ..Counts::default() });
+                }
             }
             self.dialect.adapt(&mut findings.counts);
             findings.tests = self.cases.into_list();
