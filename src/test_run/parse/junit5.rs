@@ -1,8 +1,12 @@
-//! JUnit 5's ConsoleLauncher, whatever its details: the failures that it lists at the end, and its table of numbers.
+//! JUnit 5's ConsoleLauncher: the failures that it lists at the end, or tells as they come (flat and verbose details),
+//! and its table of numbers.
 //!
 //! A name is the whole path that the list gives, without the engine: `CartTest:adds()`. A container that failed
 //! (`@BeforeAll`) stands in the list as its tests do.
 
+mod events;
+
+use self::events::{Events, Failure};
 use super::findings::{Block, Budget, Cases, Counts, Findings};
 use super::place;
 use crate::domain::test_report::TestStatus;
@@ -10,6 +14,8 @@ use crate::domain::verdict::Exit;
 use crate::test_run::parse::needle::Seek as _;
 
 const FRAMEWORK: &str = "junit5";
+/// What stands in the first line of flat and verbose details.
+const STARTED: &str = "execution started. Number of static tests: ";
 /// How the frames of libraries and of Java itself begin.
 const FOREIGN: &[&str] =
     &["org.junit.", "org.opentest4j.", "org.assertj.", "org.hamcrest.", "org.mockito.", "java.", "java.base/", "jdk."];
@@ -28,6 +34,8 @@ enum Part {
 pub(super) struct Reader {
     part: Part,
     cases: Cases,
+    /// With details that tell failures as they come.
+    events: Option<Events>,
     /// Lines that may be a failure's head: its name and its source. What comes next shows it.
     head: Vec<String>,
     open: Option<usize>,
@@ -41,12 +49,13 @@ pub(super) struct Reader {
 
 impl Reader {
     pub(super) const WAKE: &'static [&'static str] =
-        &["MethodSource [className = '", "ClassSource [className = '", "Test run finished after "];
+        &[STARTED, "MethodSource [className = '", "ClassSource [className = '", "Test run finished after "];
 
     pub(super) fn new(budget: &Budget) -> Self {
         Self {
             part: Part::Running,
             cases: Cases::new(budget),
+            events: None,
             head: Vec::new(),
             open: None,
             block: Block::default(),
@@ -66,11 +75,28 @@ impl Reader {
             return;
         }
         match self.part {
-            Part::Running if is_list(line) => self.part = Part::Failures,
-            Part::Running => {}
+            Part::Running => self.running(line),
             Part::Failures => self.listed(line),
             Part::Numbers => self.numbers(line),
         }
+    }
+
+    fn running(&mut self, line: &str) {
+        if line.starts_with("Test ") && line.holds(STARTED) {
+            self.events = Some(Events::default());
+        } else if let Some(events) = &mut self.events {
+            let failure = events.line(line);
+            self.failed(failure);
+        } else if is_list(line) {
+            self.part = Part::Failures;
+        }
+    }
+
+    fn failed(&mut self, failure: Option<Failure>) {
+        let Some(failure) = failure else { return };
+        let status = if failure.is_class { TestStatus::Error } else { TestStatus::Failed };
+        let at = self.cases.push(&failure.name, status);
+        self.cases.explain(at, &failure.text, place_of(&failure.text));
     }
 
     /// A line of the list of failures: a head of a name, mostly a source, and `=> ` with the exception; then its trace.
@@ -114,6 +140,9 @@ impl Reader {
     }
 
     fn settle(&mut self) {
+        if let Some(mut events) = self.events.take() {
+            self.failed(events.settle());
+        }
         self.no_head();
         let text = self.block.take();
         if let Some(at) = self.open.take() {
@@ -177,10 +206,16 @@ fn is_source(line: &str) -> bool {
     line.strip_prefix("    ").and_then(|rest| rest.cut(" [")).is_some_and(|(kind, _)| kind.ends_with("Source"))
 }
 
+/// A line of a trace, with or without its `at `.
+fn frame(line: &str) -> &str {
+    let line = line.trim();
+    line.strip_prefix("at ").unwrap_or(line)
+}
+
 /// The frame of the test's own class, or else the first that is no library's.
 fn place_of(text: &str) -> Option<(String, u32)> {
     let class = text.cut("[className = '").and_then(|(_, rest)| rest.cut("'")).map(|(class, _)| class);
-    let frames = || text.lines().map(str::trim_start).filter(|line| line.ends_with(')'));
+    let frames = || text.lines().map(frame).filter(|line| line.ends_with(')'));
     let in_class = |line: &&str| {
         let rest = class.and_then(|class| line.strip_prefix(class));
         rest.is_some_and(|rest| rest.starts_with(['.', '$']))
