@@ -2,9 +2,9 @@
 
 use std::collections::HashMap;
 
-use super::findings::{Block, Budget, Cases, Counts, Findings, sum};
+use super::findings::{Block, Budget, Cases, Counts, Findings, Problems, sum};
 use super::place;
-use crate::domain::test_report::TestStatus;
+use crate::domain::test_report::{RunKind, TestStatus};
 use crate::domain::verdict::Exit;
 use crate::test_run::parse::needle::Seek as _;
 
@@ -15,6 +15,9 @@ const MOST_SCENARIOS: usize = 2_000;
 #[derive(Debug)]
 pub(super) struct Reader {
     cases: Cases,
+    problems: Problems,
+    /// The line that names the runner was seen, and nothing of a feature.
+    starting: bool,
     counts: Counts,
     /// The scenario that is being printed: its name and its place, `features/cart.feature:7`.
     scenario: Option<(String, String)>,
@@ -41,6 +44,8 @@ impl Reader {
     pub(super) fn new(budget: &Budget) -> Self {
         Self {
             cases: Cases::new(budget),
+            problems: Problems::new(budget),
+            starting: false,
             counts: Counts::default(),
             scenario: None,
             troubled: false,
@@ -53,7 +58,10 @@ impl Reader {
     }
 
     pub(super) fn line(&mut self, line: &str) {
-        if line == "Failing scenarios:" {
+        let starting = std::mem::replace(&mut self.starting, line.starts_with("USING RUNNER: behave"));
+        if starting && line.starts_with("ConfigError: ") {
+            self.problems.push(RunKind::BadCommand, line, None);
+        } else if line == "Failing scenarios:" {
             self.list(TestStatus::Failed);
         } else if line == "Errored scenarios:" {
             self.list(TestStatus::Error);
@@ -133,13 +141,29 @@ impl Reader {
     }
 
     pub(super) fn finish(self, _exit: Option<Exit>) -> Option<Findings> {
-        if !self.recognised {
+        if !self.recognised && self.problems.is_empty() {
             return None;
         }
         let mut findings = Findings::new("behave");
         findings.counts = self.counts;
         findings.finished = self.finished;
         findings.tests = self.cases.into_list();
+        findings.problems = self.problems.into_list();
         Some(findings)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_wrong_configuration_is_a_bad_command() {
+        let mut reader = Reader::new(&Budget::new(1 << 20));
+        reader.line("USING RUNNER: behave.runner:Runner");
+        reader.line("ConfigError: No steps directory in '/home/ci/project/nope.feature'");
+        let found = reader.finish(None).unwrap();
+        assert_eq!(found.problems[0].kind, RunKind::BadCommand);
+        assert!(!found.has_tests());
     }
 }

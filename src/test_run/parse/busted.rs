@@ -15,7 +15,7 @@ enum Open {
     /// A head was read: the name comes next.
     Head(Option<TestStatus>),
     Test(Option<usize>),
-    /// A file that could not be loaded.
+    /// A file that could not be loaded; its name comes first, or last when Busted knows no place.
     Suite,
 }
 
@@ -28,6 +28,8 @@ pub(super) struct Reader {
     block: Block,
     counts: Counts,
     finished: bool,
+    /// The line before is blank, or the numbers.
+    gap: bool,
 }
 
 impl Reader {
@@ -41,10 +43,12 @@ impl Reader {
             block: Block::default(),
             counts: Counts::default(),
             finished: false,
+            gap: false,
         }
     }
 
     pub(super) fn line(&mut self, line: &str) {
+        let gap = std::mem::replace(&mut self.gap, line.is_empty());
         if line.as_bytes().first().is_some_and(u8::is_ascii_digit) && self.numbers(line) {
             return;
         }
@@ -54,6 +58,12 @@ impl Reader {
         if let Some(status) = head(line) {
             self.settle();
             self.open = Open::Head(status);
+            return;
+        }
+        if let Some(message) = placeless(line).filter(|_| gap) {
+            self.settle();
+            self.block.push(message);
+            self.open = Open::Suite;
             return;
         }
         match self.open {
@@ -104,14 +114,7 @@ impl Reader {
         match std::mem::replace(&mut self.open, Open::Nothing) {
             Open::Test(at) => self.cases.explain(at, &text, stack::place_of(&text)),
             Open::Suite => {
-                let kind = if text.holds(" not found:") {
-                    RunKind::ImportError
-                } else if text.holds("expected near") || text.holds("unexpected symbol") {
-                    RunKind::CompileError
-                } else {
-                    RunKind::CollectionError
-                };
-                self.problems.push(kind, &text, stack::place_of(&text));
+                self.problems.push(kind_of(&text), &text, stack::place_of(&text));
             }
             Open::Head(_) | Open::Nothing => {}
         }
@@ -138,6 +141,24 @@ impl Reader {
     }
 }
 
+/// `Error -> spec/cart_spec.lua:1: ')' expected near '('`: an error of no test, for which Busted has no place.
+fn placeless(line: &str) -> Option<&str> {
+    line.strip_prefix("Error -> ").or_else(|| line.strip_prefix("Error → "))
+}
+
+/// What sort of trouble keeps Busted from running a file.
+fn kind_of(text: &str) -> RunKind {
+    if text.starts_with("Cannot find file or directory: ") || text.starts_with("No test files found ") {
+        RunKind::NoTests
+    } else if text.holds(" not found:") {
+        RunKind::ImportError
+    } else if text.holds("expected near") || text.holds("unexpected symbol") {
+        RunKind::CompileError
+    } else {
+        RunKind::CollectionError
+    }
+}
+
 /// `Failure -> spec/cart_spec.lua @ 6`: how the test ended that is named on the next line.
 fn head(line: &str) -> Option<Option<TestStatus>> {
     let (word, rest) = line.cut(" -> ").or_else(|| line.cut(" → "))?;
@@ -149,5 +170,36 @@ fn head(line: &str) -> Option<Option<TestStatus>> {
         "Pending" => Some(Some(TestStatus::Skipped)),
         "Success" => Some(None),
         _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(log: &str) -> Findings {
+        let mut reader = Reader::new(&Budget::new(1 << 20));
+        log.lines().for_each(|line| reader.line(line));
+        reader.finish(None).unwrap()
+    }
+
+    #[test]
+    fn errors_without_a_place_are_trouble_outside_tests() {
+        let numbers = "0 successes / 0 failures / 1 error / 0 pending : 0.1 seconds\n\n";
+        let broken = read(&format!("*\n{numbers}Error -> a_spec.lua:1: ')' expected near '('\na_spec.lua\n"));
+        assert_eq!((broken.problems[0].kind, broken.problems[0].line), (RunKind::CompileError, Some(1)));
+        let missing = read(&format!(
+            "\n{numbers}Error -> Cannot find file or directory: z_spec.lua\n\n\nError → No test files found matching Lua pattern: _spec\n"
+        ));
+        assert!(missing.problems.iter().all(|problem| problem.kind == RunKind::NoTests));
+        assert_eq!((missing.problems.len(), missing.status), (2, Some(RunStatus::Error)));
+    }
+
+    #[test]
+    fn a_message_may_speak_of_errors() {
+        let numbers = "0 successes / 0 failures / 1 error / 0 pending : 0.1 seconds\n\n";
+        let found = read(&format!("-\n{numbers}Error -> a_spec.lua @ 4\na b\na_spec.lua:4: boom\nError -> inner\n"));
+        assert!(found.problems.is_empty());
+        assert_eq!(found.tests[0].message, "a_spec.lua:4: boom\nError -> inner");
     }
 }

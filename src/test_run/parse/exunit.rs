@@ -9,6 +9,8 @@ use crate::test_run::parse::needle::Seek as _;
 const FRAMEWORK: &str = "exunit";
 /// What ExUnit indents a failure's text by.
 const INDENT: usize = 5;
+/// What stands behind a module's name when none of its tests could begin.
+const SETUP_ALL: &str = ": failure on setup_all callback";
 
 /// Reads ExUnit.
 #[derive(Debug)]
@@ -34,6 +36,7 @@ impl Reader {
         "  1) test ",
         "  1) doctest ",
         "  1) property ",
+        SETUP_ALL,
         " on load, ",
         "s async, ",
         "Finished in ",
@@ -81,6 +84,9 @@ impl Reader {
             self.ending = true;
             return;
         }
+        if self.invalidated(line) {
+            return;
+        }
         if let Some(name) = self.entry(line) {
             self.settle();
             self.number += 1;
@@ -103,7 +109,7 @@ impl Reader {
         }
         if line.starts_with("  * ") {
             self.traced(line);
-        } else if line.ends_with(".exs]")
+        } else if (line.ends_with(".exs]") || line.ends_with(" [nofile]"))
             && let Some((module, _)) = line.cut(" [")
         {
             module.clone_into(&mut self.module);
@@ -115,6 +121,29 @@ impl Reader {
         let text = line.strip_prefix("  ")?.trim_start();
         let (number, name) = text.cut(") ")?;
         (number.parse() == Ok(self.number + 1)).then(|| name.trim_end())
+    }
+
+    /// `  0) ShopTest: failure on setup_all callback, all tests have been invalidated`; the number counts what failed so far.
+    fn invalidated(&mut self, line: &str) -> bool {
+        let Some((number, text)) = line.strip_prefix("  ").and_then(|text| text.trim_start().cut(") ")) else {
+            return false;
+        };
+        let (Ok(number), Some((module, _))) = (number.parse::<u64>(), text.cut(SETUP_ALL)) else { return false };
+        self.settle();
+        self.number = self.number.max(number);
+        self.block.push(text);
+        self.trouble = Some(RunKind::CollectionError);
+        // A trace shows them as if they had passed.
+        let of_module = format!(" ({module})");
+        for at in 0..self.cases.len() {
+            if let Some(test) = self.cases.get_mut(at)
+                && test.status == TestStatus::Passed
+                && test.name.ends_with(&of_module)
+            {
+                test.status = TestStatus::Error;
+            }
+        }
+        true
     }
 
     /// `  * test one (0.7ms) [L#5]`, drawn over its announcement.
@@ -175,16 +204,11 @@ impl Reader {
         let text = self.block.take();
         let text = text.trim_end();
         if let Some(at) = self.open.take() {
-            // The first line says where the test is; its stack trace where it failed.
-            let trace = text.cut("stacktrace:").map_or(text, |(_, trace)| trace);
-            let own = trace.lines().find(|line| {
-                let dependency = line.holds("(ex_unit ") || line.holds("(elixir ") || line.holds("(stdlib ");
-                !dependency && place::find(line).is_some()
-            });
-            self.cases.explain(Some(at), text, own.and_then(place::find).or_else(|| place::find(text)));
+            self.cases.explain(Some(at), text, place_of(text));
         }
         if let Some(kind) = self.trouble.take() {
-            self.problems.push(kind, text, place::find(text));
+            let place = if text.holds(SETUP_ALL) { place_of(text) } else { place::find(text) };
+            self.problems.push(kind, text, place);
         }
     }
 
@@ -206,6 +230,16 @@ impl Reader {
     }
 }
 
+/// The first line of a failure says where the test is; its stack trace where it failed.
+fn place_of(text: &str) -> Option<(String, u32)> {
+    let trace = text.cut("stacktrace:").map_or(text, |(_, trace)| trace);
+    let own = trace.lines().find(|line| {
+        let dependency = line.holds("(ex_unit ") || line.holds("(elixir ") || line.holds("(stdlib ");
+        !dependency && place::find(line).is_some()
+    });
+    own.and_then(place::find).or_else(|| place::find(text))
+}
+
 /// What Elixir says when it cannot compile or start.
 fn trouble(line: &str) -> Option<RunKind> {
     if line.starts_with("== Compilation error in file ") {
@@ -221,5 +255,26 @@ fn trouble(line: &str) -> Option<RunKind> {
             Some(RunKind::CollectionError)
         }
         _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_module_whose_setup_failed_has_a_problem_and_no_passing_tests() {
+        let mut reader = Reader::new(&Budget::new(1 << 20));
+        let log = "\nBTest [test/b_test.exs]\n  * test two (0.00ms) [L#24]\n\n  0) BTest: failure on setup_all callback, all tests have \
+                   been invalidated\n     ** (RuntimeError) db down\n     stacktrace:\n       test/b_test.exs:22: BTest.setup/1\n\n\
+                   ATest [test/a_test.exs]\n  * test one (0.00ms) [L#4]\n\n  1) test one (ATest)\n     test/a_test.exs:4\n     boom\n\n\
+                   Finished in 0.1 seconds\n2 tests, 1 failure, 1 invalid\n";
+        log.lines().for_each(|line| reader.line(line));
+        let found = reader.finish(None).unwrap();
+        let seen: Vec<_> = found.tests.iter().map(|test| (test.name.as_str(), test.status)).collect();
+        assert_eq!(seen, [("test two (BTest)", TestStatus::Error), ("test one (ATest)", TestStatus::Failed)]);
+        assert!(found.problems[0].message.starts_with("BTest: failure on setup_all callback"));
+        assert!(found.problems[0].message.ends_with("BTest.setup/1"));
+        assert_eq!((found.problems[0].line, found.counts.errors), (Some(22), Some(1)));
     }
 }

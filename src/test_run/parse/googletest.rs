@@ -42,6 +42,8 @@ pub(super) struct Reader {
     /// Busted writes as GoogleTest does, names tests by file and line, and tells errors apart.
     busted: bool,
     errors: u64,
+    /// What Busted's hooks said between the tests; whose it is, the list at the end tells.
+    hooks: Block,
     repeating: bool,
 }
 
@@ -101,6 +103,7 @@ impl Reader {
             recognised: false,
             busted: false,
             errors: 0,
+            hooks: Block::default(),
             repeating: false,
         }
     }
@@ -161,9 +164,9 @@ impl Reader {
                 } else {
                     self.ended = false;
                 }
-                self.between_tests();
+                self.between();
             }
-            "----------" => self.between_tests(),
+            "----------" => self.between(),
             "RUN" => self.runs(rest),
             "OK" => self.result(rest, TestStatus::Passed),
             "FAILED" | "SKIPPED" | "ERROR" if self.ended => {
@@ -173,6 +176,8 @@ impl Reader {
                         "SKIPPED" => self.skipped += number,
                         _ => self.errors += number,
                     }
+                } else if self.busted && mark == "ERROR" {
+                    self.hook(rest);
                 }
             }
             "ERROR" if self.busted => self.result(rest, TestStatus::Error),
@@ -187,18 +192,36 @@ impl Reader {
         true
     }
 
-    /// Drops what stood between tests, but for a failure of what sets them up or cleans up behind them.
-    fn between_tests(&mut self) {
+    fn runs(&mut self, name: &str) {
+        self.between();
+        self.recognised = true;
+        name.trim_end().clone_into(&mut self.running);
+    }
+
+    /// What was said since the last test belongs to none: it is dropped, but for the hooks of Busted, and for a failure of
+    /// what sets tests up or cleans up behind them.
+    fn between(&mut self) {
+        self.block.end_line();
         let text = self.block.take();
-        if self.recognised && self.running.is_empty() && text.holds(": Failure\n") {
+        if self.busted {
+            text.lines().for_each(|line| self.hooks.push(line));
+        } else if self.recognised && self.running.is_empty() && text.holds(": Failure\n") {
             self.problems.push(RunKind::CollectionError, &text, stack::place_of(&text));
         }
     }
 
-    fn runs(&mut self, name: &str) {
-        self.between_tests();
-        self.recognised = true;
-        name.trim_end().clone_into(&mut self.running);
+    /// `cart_spec.lua @ 7: cart before_each` in the list of errors: a test that was named above, or a hook.
+    fn hook(&mut self, rest: &str) {
+        let Some((at, name)) = rest.cut(": ") else { return };
+        let name = name.trim_end();
+        if self.cases.find(name).is_some() {
+            return;
+        }
+        let case = self.cases.push(name, TestStatus::Error);
+        let Some((file, line)) = at.cut_last(" @ ") else { return };
+        let text = self.hooks.text();
+        let message = said_at(&text, file, line);
+        self.cases.explain(case, &message, line.parse().ok().map(|line| (file.to_owned(), line)));
     }
 
     /// `Typed/1.IsSmall, where TypeParam = int (0 ms)`.
@@ -282,6 +305,8 @@ impl Reader {
             // `--gtest_brief` lists nothing at the end.
             let failed = self.failed.max(self.cases.count(TestStatus::Failed));
             let skipped = match self.passed {
+                // Its errors need not be of tests.
+                _ if self.busted => self.skipped,
                 Some(passed) => ran.saturating_sub(passed + failed + self.errors) + self.disabled,
                 None => self.skipped + self.disabled,
             };
@@ -302,6 +327,14 @@ impl Reader {
 /// `6 tests, listed below:`.
 fn listed(rest: &str) -> Option<u64> {
     (rest.ends_with("listed below:")).then(|| place::leading_number(rest)).flatten()
+}
+
+/// What Busted's hooks said at a place: from the line that names it to the next that names one of the file.
+fn said_at(text: &str, file: &str, line: &str) -> String {
+    let (place, of_file) = (format!("{file}:{line}: "), format!("{file}:"));
+    let mut lines = text.lines().skip_while(|said| !said.starts_with(&place));
+    let first = lines.next().into_iter();
+    first.chain(lines.take_while(|said| !said.starts_with(&of_file))).collect::<Vec<_>>().join("\n")
 }
 
 /// A test of a JSON report.
@@ -332,4 +365,26 @@ fn from_report(cases: Cases, numbers: &Numbers) -> Findings {
     findings.finished = true;
     findings.tests = cases.into_list();
     findings
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hooks_of_busted_are_named_by_the_list_at_the_end() {
+        let mut reader = Reader::new(&Budget::new(1 << 20));
+        let log = "[==========] Running tests from scanned files.\n[ RUN      ] a.lua @ 2: ok\n\
+                   [       OK ] a.lua @ 2: ok (0.06 ms)\na.lua:7: be\nmore\na.lua:8: db down\n[----------] 1 test from a.lua\n\
+                   [==========] 1 test from 1 test file ran. (3 ms total)\n[  PASSED  ] 1 test.\n\
+                   [  ERROR   ] 2 errors, listed below:\n[  ERROR   ] a.lua @ 7: before_each\n[  ERROR   ] a.lua @ 8: setup\n";
+        log.lines().for_each(|line| reader.line(line));
+        let found = reader.finish(None).unwrap();
+        let seen: Vec<_> =
+            found.tests.iter().map(|test| (test.name.as_str(), test.message.as_str(), test.line)).collect();
+        let expected =
+            [("ok", "", None), ("before_each", "a.lua:7: be\nmore", Some(7)), ("setup", "a.lua:8: db down", Some(8))];
+        assert_eq!(seen, expected);
+        assert_eq!((found.counts.errors, found.counts.skipped), (Some(2), Some(0)));
+    }
 }

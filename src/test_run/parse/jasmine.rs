@@ -25,6 +25,7 @@ pub(super) struct Reader {
     open: Option<usize>,
     /// An error outside of specs is being read.
     suite: bool,
+    suite_errors: u64,
     block: Block,
     counts: Counts,
     finished: bool,
@@ -42,6 +43,7 @@ impl Reader {
             number: 0,
             open: None,
             suite: false,
+            suite_errors: 0,
             block: Block::default(),
             counts: Counts::default(),
             finished: false,
@@ -70,6 +72,7 @@ impl Reader {
         {
             self.settle();
             self.suite = true;
+            self.suite_errors += 1;
             self.block.push(suite);
         } else if self.open.is_some() || self.suite {
             self.block.push(line.strip_prefix("  ").unwrap_or(line));
@@ -113,6 +116,9 @@ impl Reader {
         }
         let Some(failed) = failed else { return false };
         self.settle();
+        // Errors outside of specs are among the failures, not among the specs.
+        let suite_errors = std::mem::take(&mut self.suite_errors);
+        let failed = failed.saturating_sub(suite_errors);
         self.part = Part::Dots;
         self.finished = true;
         self.counts.add(&Counts {
@@ -120,7 +126,7 @@ impl Reader {
             passed: Some(total.saturating_sub(failed + skipped)),
             failed: Some(failed),
             skipped: Some(skipped),
-            errors: None,
+            errors: (suite_errors > 0).then_some(suite_errors),
         });
         true
     }
@@ -146,5 +152,20 @@ impl Reader {
         findings.tests = self.cases.into_list();
         findings.problems = self.problems.into_list();
         Some(findings)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn errors_of_suites_are_no_specs() {
+        let mut reader = Reader::new(&Budget::new(1 << 20));
+        let log = "Started\n.F\n\nFailures:\n1) a b\n  Message:\n    no\n\nSuite error: a\n  Message:\n    Error: db\n\n\
+                   2 specs, 2 failures\n";
+        log.lines().for_each(|line| reader.line(line));
+        let counts = reader.finish(None).unwrap().counts;
+        assert_eq!((counts.total, counts.passed, counts.failed, counts.errors), (Some(2), Some(1), Some(1), Some(1)));
     }
 }

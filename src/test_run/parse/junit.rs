@@ -6,12 +6,14 @@
 
 mod attributes;
 mod dialect;
+mod suite;
 
 use quick_xml::Reader as XmlReader;
 use quick_xml::events::{BytesStart, Event};
 
 use self::attributes::Attributes;
 use self::dialect::Dialect;
+use self::suite::SuiteErrors;
 use super::findings::{Block, Budget, Cases, Counts, Findings, Problems};
 use super::needle::Needle;
 use crate::domain::test_report::{RunKind, RunStatus, TestStatus};
@@ -73,6 +75,7 @@ pub(super) struct Junit {
     /// The last one, whose room is used again.
     spare: Case,
     text: Text,
+    suite_errors: SuiteErrors,
 }
 
 impl Junit {
@@ -90,6 +93,7 @@ impl Junit {
             case: None,
             spare: Case::default(),
             text: Text::Nothing,
+            suite_errors: SuiteErrors::default(),
         }
     }
 
@@ -251,7 +255,10 @@ impl Junit {
                     self.dialect.collection_failure();
                 }
                 self.dialect.detail(kind, type_of.as_deref().unwrap_or_default());
-                let Some(case) = &mut self.case else { return };
+                let Some(case) = &mut self.case else {
+                    self.suite_errors.begin(kind, message.as_deref());
+                    return;
+                };
                 match kind {
                     "failure" | "error" => {
                         case.failed |= kind == "failure";
@@ -276,7 +283,10 @@ impl Junit {
     }
 
     fn add(&mut self, text: &str) {
-        let Some(case) = &mut self.case else { return };
+        let Some(case) = &mut self.case else {
+            self.suite_errors.add(text);
+            return;
+        };
         let block = match self.text {
             Text::Nothing => return,
             Text::Failure => &mut case.failure,
@@ -292,6 +302,7 @@ impl Junit {
             "failure" | "error" | "skipped" | "system-out" | "system-err" | "flakyFailure" | "flakyError"
             | "rerunFailure" | "rerunError" => {
                 self.text = Text::Nothing;
+                self.suite_errors.end(&mut self.problems);
                 if let Some(case) = &mut self.case {
                     for block in [&mut case.failure, &mut case.note, &mut case.printed] {
                         block.end_line();
@@ -357,6 +368,7 @@ impl Junit {
                 findings.counts =
                     Counts { total: Some(0), passed: Some(0), failed: Some(0), skipped: Some(0), errors: Some(0) };
             }
+            self.suite_errors.tell(&mut findings, self.dialect.counts_suite_errors());
             self.dialect.adapt(&mut findings.counts);
             findings.tests = self.cases.into_list();
             self.dialect.unescape_names(&mut findings.tests);

@@ -78,6 +78,7 @@ mod gradle;
 mod jasmine;
 mod jest;
 mod junit4;
+mod junit5;
 mod maven_surefire;
 mod meson_test;
 mod minitest;
@@ -191,6 +192,7 @@ readers! {
     deno_test: ["deno-test", "deno"],
     maven_surefire: ["maven-surefire", "maven"],
     junit4: ["junit4"],
+    junit5: ["junit5"],
     exunit: ["exunit"],
     busted: ["busted"],
     tap: ["tap", "bats", "prove"],

@@ -6,6 +6,9 @@ use crate::domain::test_report::{RunKind, RunStatus, TestStatus};
 use crate::domain::verdict::Exit;
 use crate::test_run::parse::needle::Seek as _;
 
+/// What a suite says above its numbers when its teardown failed, after its setup or not.
+const TEARDOWN_FAILED: &str = "uite teardown failed:\n";
+
 /// Reads Robot Framework.
 #[derive(Debug)]
 pub(super) struct Reader {
@@ -15,7 +18,11 @@ pub(super) struct Reader {
     /// The result line that was seen last; whether it was a test or a suite shows in the next line.
     open: Option<(String, TestStatus)>,
     text: Block,
+    /// Numbers in the text that is being read. A suite's are its last line, above a rule of `=`; what else looks like them
+    /// is a test's message.
+    numbers: Option<Counts>,
     recognised: bool,
+    dotted: bool,
     finished: bool,
     rule: bool,
 }
@@ -31,7 +38,9 @@ impl Reader {
             counts: Counts::default(),
             open: None,
             text: Block::default(),
+            numbers: None,
             recognised: false,
+            dotted: false,
             finished: false,
             rule: false,
         }
@@ -41,54 +50,68 @@ impl Reader {
         let after_rule = std::mem::take(&mut self.rule);
         if is_rule(line) {
             self.rule = true;
-            self.test_ends();
+            let of_suite = line.starts_with('=') && !self.dotted;
+            self.ends(of_suite);
         } else if let Some((name, status)) = result(line) {
             self.recognised = true;
-            self.test_ends();
+            self.ends(false);
             self.open = Some((name.to_owned(), status));
         } else if let Some(name) = line.strip_prefix("FAIL: ").filter(|_| after_rule && self.recognised) {
             self.open = Some((bare(name).to_owned(), TestStatus::Failed));
-        } else if self.summary(line) {
-            // What had its numbers below was a suite.
-            self.open = None;
-            self.text.clear();
         } else if line.starts_with("Running suite '") {
             self.recognised = true;
+            self.dotted = true;
         } else if line.starts_with("[ ERROR ] ") && !self.finished && self.open.is_none() {
             self.problems.push(RunKind::BadCommand, line, place::find(line));
         } else if self.open.is_some() {
+            self.numbers = summary(line);
             self.text.push(line);
+        } else if let Some(numbers) = summary(line) {
+            self.count(numbers);
         }
     }
 
-    fn test_ends(&mut self) {
+    /// The last one that is counted is the whole run's.
+    const fn count(&mut self, numbers: Counts) {
+        self.counts = numbers;
+        self.finished = self.recognised;
+    }
+
+    /// Ends what was read below a result line: a suite if its numbers stand above the rule that ends it, else a test.
+    fn ends(&mut self, may_be_suite: bool) {
         let text = self.text.take();
+        let numbers = self.numbers.take().filter(|_| may_be_suite);
         let Some((name, status)) = self.open.take() else { return };
+        if let Some(numbers) = numbers {
+            self.count(numbers);
+            self.suite_ends(&text, numbers.total.unwrap_or(0));
+            return;
+        }
         let at = self.cases.push(&name, status);
         self.cases.explain(at, &text, place::in_repository(&text));
     }
 
-    /// `4 tests, 1 passed, 2 failed, 1 skipped`; the last one is the whole run's.
-    fn summary(&mut self, line: &str) -> bool {
-        let Some((head, rest)) = line.cut(", ") else { return false };
-        if !(head.ends_with(" tests") || head.ends_with(" test")) || !rest.holds(" passed") {
-            return false;
+    /// A suite's teardown comes after its tests' results: when it fails, Robot counts those that passed as failed.
+    fn suite_ends(&mut self, text: &str, tests: u64) {
+        if !text.holds(TEARDOWN_FAILED) {
+            return;
         }
-        let Some(total) = place::leading_number::<u64>(head) else { return false };
-        let number = |word: &str| rest.split(", ").find_map(|part| part.strip_suffix(word)?.trim().parse::<u64>().ok());
-        self.counts = Counts {
-            total: Some(total),
-            passed: number("passed"),
-            failed: number("failed"),
-            skipped: Some(number("skipped").unwrap_or(0)),
-            errors: Some(0),
-        };
-        self.finished = self.recognised;
-        true
+        let message = text.trim_end().cut_last("\n").map_or("", |(message, _numbers)| message);
+        let end = self.cases.len();
+        let start = end.saturating_sub(usize::try_from(tests).unwrap_or(usize::MAX));
+        for at in start..end {
+            if let Some(test) = self.cases.get_mut(at)
+                && test.status == TestStatus::Passed
+            {
+                test.status = TestStatus::Failed;
+                self.cases.explain(Some(at), message, place::in_repository(message));
+            }
+        }
     }
 
     pub(super) fn finish(mut self, _exit: Option<Exit>) -> Option<Findings> {
-        self.test_ends();
+        // The rule below the whole run's numbers may be cut off.
+        self.ends(!self.dotted);
         if !self.recognised && self.problems.is_empty() {
             return None;
         }
@@ -123,9 +146,106 @@ fn result(line: &str) -> Option<(&str, TestStatus)> {
     (!name.is_empty()).then_some((name, status))
 }
 
+/// `4 tests, 1 passed, 2 failed, 1 skipped`, and nothing else in the line.
+fn summary(line: &str) -> Option<Counts> {
+    if !line.as_bytes().first().is_some_and(u8::is_ascii_digit) {
+        return None;
+    }
+    let (head, rest) = line.trim_end().cut(", ")?;
+    let total = head.strip_suffix(" tests").or_else(|| head.strip_suffix(" test"))?.parse().ok()?;
+    let number = |word: &str| rest.split(", ").find_map(|part| part.strip_suffix(word)?.trim().parse::<u64>().ok());
+    Some(Counts {
+        total: Some(total),
+        passed: Some(number(" passed")?),
+        failed: number(" failed"),
+        skipped: Some(number(" skipped").unwrap_or(0)),
+        errors: Some(0),
+    })
+}
+
 /// A test's name without its suites: `Cart.Milk Costs More`.
 fn bare(name: &str) -> &str {
     name.rmatch_indices('.')
         .find_map(|(at, _)| name.get(at + 1..).filter(|rest| !rest.is_empty() && !rest.starts_with(' ')))
         .unwrap_or(name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(log: &str) -> Findings {
+        let mut reader = Reader::new(&Budget::new(1 << 20));
+        log.lines().for_each(|line| reader.line(line));
+        reader.finish(None).unwrap()
+    }
+
+    fn failing(found: &Findings) -> Vec<(&str, &str)> {
+        let failed = found.tests.iter().filter(|test| test.status == TestStatus::Failed);
+        failed.map(|test| (test.name.as_str(), test.message.as_str())).collect()
+    }
+
+    fn log(parts: &[&str]) -> String {
+        let rules = ["=".repeat(78), "-".repeat(78)];
+        parts.join("\n").replace("\n==\n", &format!("\n{}\n", rules[0])).replace("\n--\n", &format!("\n{}\n", rules[1]))
+    }
+
+    #[test]
+    fn numbers_in_a_message_end_no_suite() {
+        let found = read(&log(&[
+            "",
+            "==",
+            "R",
+            "==",
+            "Soft  | FAIL |",
+            "Several failures occurred:",
+            "",
+            "1) 5 tests, 5 passed",
+            "",
+            "5 tests, 5 passed",
+            "--",
+            "R  | FAIL |",
+            "1 test, 0 passed, 1 failed",
+            "==",
+            "",
+        ]));
+        assert_eq!(
+            failing(&found),
+            [("Soft", "Several failures occurred:\n\n1) 5 tests, 5 passed\n\n5 tests, 5 passed")]
+        );
+        assert_eq!((found.counts.total, found.counts.failed), (Some(1), Some(1)));
+    }
+
+    #[test]
+    fn a_failing_suite_teardown_fails_the_tests_of_its_suite() {
+        let found = read(&log(&[
+            "",
+            "==",
+            "All",
+            "==",
+            "Before  | PASS |",
+            "--",
+            "All.A  | PASS |",
+            "1 test, 1 passed, 0 failed",
+            "==",
+            "All.Td",
+            "==",
+            "One  | PASS |",
+            "--",
+            "Two  | SKIP |",
+            "--",
+            "All.Td  | FAIL |",
+            "Suite teardown failed:",
+            "td down",
+            "",
+            "2 tests, 0 passed, 1 failed, 1 skipped",
+            "==",
+            "All  | FAIL |",
+            "3 tests, 1 passed, 1 failed, 1 skipped",
+            "==",
+            "",
+        ]));
+        assert_eq!(failing(&found), [("One", "Suite teardown failed:\ntd down")]);
+        assert_eq!((found.counts.total, found.counts.failed, found.finished), (Some(3), Some(1), true));
+    }
 }

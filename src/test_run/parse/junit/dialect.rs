@@ -160,6 +160,11 @@ impl Dialect {
         self.collection_failures += 1;
     }
 
+    /// Whether an error of a suite is one more: prove's says what a script's exit code was.
+    pub(super) fn counts_suite_errors(&self) -> bool {
+        self.framework() != "prove"
+    }
+
     /// Leaves out the numbers that the writer does not have.
     pub(super) fn adapt(&self, counts: &mut Counts) {
         if self.framework() == "cargo-test" {

@@ -56,3 +56,14 @@ fn passing_cases_are_told_from_failing_ones_whatever_they_printed() {
     assert_eq!(seen, [("a", passed), ("b", passed), ("c", passed), ("d", failed), ("e", skipped), ("f", skipped)]);
     assert!(found.finished);
 }
+
+#[test]
+fn errors_beside_the_test_cases_are_the_suites() {
+    let error = "<error message=\"db down\">a_spec.lua:8: db down\n</error>";
+    let alone = read(&format!("<testsuite name=\"s\">\n<testcase name=\"a\"/>{error}\n</testsuite>"));
+    assert_eq!((alone.counts.total, alone.counts.errors, alone.status), (Some(1), Some(1), Some(RunStatus::Error)));
+    assert_eq!((alone.problems[0].message.as_str(), alone.problems[0].line), ("a_spec.lua:8: db down", Some(8)));
+    let failing = "<testcase name=\"b\"><failure>no</failure></testcase>";
+    let both = read(&format!("<testsuite name=\"s\">\n{failing}\n{error}\n</testsuite>"));
+    assert_eq!((both.counts.failed, both.counts.errors, both.status), (Some(1), Some(1), None));
+}
