@@ -11,6 +11,7 @@
 //! | mocha | `--require` of a file that looks at the finished suites, behind the command | Mocha's JSON |
 //! | cargo nextest | `--tool-config-file` with a JUnit path | JUnit XML |
 //! | go test | `-json`: no file and no witness, since a test can print what its framework prints; but it names every test | |
+//! | go test behind another command | `GOFLAGS`: `-v`, the same ([`go`]) | |
 //!
 //! Told only where that cannot change what the command does: one plain call of the runner, by itself or as a package's script,
 //! without reporters, result files or JSON of its own. Anything else runs as it stands.
@@ -28,6 +29,7 @@ use crate::domain::test_report::TestReport;
 use crate::domain::verdict::Exit;
 use crate::process::Letterbox;
 
+mod go;
 #[cfg(test)]
 mod tests;
 
@@ -119,7 +121,12 @@ pub(super) fn tell(command: &TestCommand, line: String) -> Told {
     if command.results == ResultFiles::Unwanted {
         return untold;
     }
-    let Some((runner, script)) = runner_of(command, &untold.line) else { return untold };
+    let Some((runner, script)) = runner_of(command, &untold.line) else {
+        return match go::verbose(command, &untold.line) {
+            Some(env) => Told { env, how: How::Framed, ..untold },
+            None => untold,
+        };
+    };
     if runner == Runner::Go {
         return Told { line: untold.line.replacen("go test", "go test -json", 1), how: How::Framed, ..untold };
     }

@@ -269,6 +269,7 @@ frameworks! {
     a_cargo_project: CARGO,
     a_prove_project: PROVE,
     a_go_project: GO,
+    a_go_project_behind_make: GO_BY_MAKE,
     a_ctest_project: CTEST,
     a_nextest_project: NEXTEST,
 }

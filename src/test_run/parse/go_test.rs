@@ -260,7 +260,8 @@ impl Reader {
         };
         let told = line.contains('\t') || words.next().is_some();
         let named = package.contains(['/', '.']) || line.contains('\t');
-        if !told || !named || !matches!(word, "ok" | "FAIL" | "?") || line.holds(": ") {
+        let said = line.cut("\tcoverage: ").map_or(line, |(head, _)| head);
+        if !told || !named || !matches!(word, "ok" | "FAIL" | "?") || said.holds(": ") {
             return false;
         }
         match word {

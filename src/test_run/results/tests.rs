@@ -151,3 +151,28 @@ fn what_is_there_is_read_and_what_is_not_is_missing() {
     let place = letterbox.path().file_name().unwrap().to_str().unwrap();
     assert_eq!(told.without_mention(format!("a\n- xml file: /tmp/{place}/results -\nb\n")), "a\nb\n");
 }
+
+#[test]
+fn go_behind_another_command_is_asked_for_names() {
+    let module = folder(&[("go.mod", "module a\n")]);
+    let cases: &[(&str, &[(&str, &str)], &str)] = &[
+        ("make test", &[], "GOFLAGS=-v"),
+        ("make test", &[("GOFLAGS", "-mod=vendor")], "GOFLAGS=-mod=vendor -v"),
+        ("./test.sh && go vet ./...", &[("GOFLAGS", "-v=true")], "GOFLAGS=-v=true"),
+        ("go test -json ./...", &[], ""),
+        ("go test -list . ./...", &[], "GOFLAGS=-v"),
+    ];
+    for (line, env, expected) in cases {
+        assert_eq!(told(&command(&module, line, env)), ((*line).to_owned(), (*expected).to_owned()));
+    }
+    let none = folder(&[("Makefile", "test:\n")]);
+    assert_eq!(told(&command(&none, "make test", &[])).1, "");
+    std::fs::create_dir(none.path().join("api")).unwrap();
+    std::fs::write(none.path().join("api/go.mod"), "module api\n").unwrap();
+    assert_eq!(told(&command(&none, "make test", &[])).1, "GOFLAGS=-v");
+    let home = tempfile::tempdir().unwrap();
+    std::fs::create_dir_all(home.path().join(".config/go")).unwrap();
+    std::fs::write(home.path().join(".config/go/env"), "GOFLAGS=-mod=mod\n").unwrap();
+    let at_home = [("HOME", home.path().to_str().unwrap())];
+    assert_eq!(told(&command(&module, "make test", &at_home)).1, "", "what `go env -w` wrote is kept");
+}

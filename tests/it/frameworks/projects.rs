@@ -365,21 +365,21 @@ pub(crate) const PROVE: Framework = Framework {
     nothing: "prove -l t/no_such_test.t",
 };
 
+const GO_MODULE: (&str, &str) = ("go.mod", "module shop\n\ngo 1.21\n");
+const GO_SOURCE: (&str, &str) = (
+    "price.go",
+    "package shop\n\nfunc Total(prices []int) int {\n\tsum := 0\n\tfor _, price := range prices {\n\t\tsum += price\n\t}\n\treturn sum - 1\n}\n",
+);
+const GO_TESTS: (&str, &str) = (
+    "price_test.go",
+    "package shop\n\nimport \"testing\"\n\nfunc TestAdds(t *testing.T) {\n\tif got := Total([]int{2, 3}); got != 5 {\n\t\t\
+     t.Fatalf(\"got %d, want 5\", got)\n\t}\n}\n\nfunc TestSmall(t *testing.T) {\n\tif Total(nil) > 9 {\n\t\tt.Fatal(\"too much\")\n\t}\n}\n",
+);
+
 pub(crate) const GO: Framework = Framework {
     name: "go-test",
     needs: Needs::Programs,
-    files: &[
-        ("go.mod", "module shop\n\ngo 1.21\n"),
-        (
-            "price.go",
-            "package shop\n\nfunc Total(prices []int) int {\n\tsum := 0\n\tfor _, price := range prices {\n\t\tsum += price\n\t}\n\treturn sum - 1\n}\n",
-        ),
-        (
-            "price_test.go",
-            "package shop\n\nimport \"testing\"\n\nfunc TestAdds(t *testing.T) {\n\tif got := Total([]int{2, 3}); got != 5 {\n\t\t\
-             t.Fatalf(\"got %d, want 5\", got)\n\t}\n}\n\nfunc TestSmall(t *testing.T) {\n\tif Total(nil) > 9 {\n\t\tt.Fatal(\"too much\")\n\t}\n}\n",
-        ),
-    ],
+    files: &[GO_MODULE, GO_SOURCE, GO_TESTS],
     command: "go test ./...",
     source: "price.go",
     wrong: "\treturn sum - 1",
@@ -389,6 +389,21 @@ pub(crate) const GO: Framework = Framework {
     failing: &["TestAdds"],
     says: &["got 4, want 5", "price_test.go:7"],
     nothing: "go test -run no_such_test ./...",
+};
+
+/// Go as most of its repositories call it: what passes is named by nothing but Go's own flag.
+pub(crate) const GO_BY_MAKE: Framework = Framework {
+    files: &[
+        GO_MODULE,
+        GO_SOURCE,
+        GO_TESTS,
+        ("Makefile", "test:\n\tgo vet ./...\n\tgo test -cover ./...\n\nnothing:\n\tgo test -run no_such_test ./...\n"),
+    ],
+    command: "make test",
+    // `go vet` comes first, and says it in words of its own.
+    unreadable_says: "price.go:9",
+    nothing: "make nothing",
+    ..GO
 };
 
 /// A C library and its test program, built by CMake and run by CTest.
