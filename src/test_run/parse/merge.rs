@@ -216,8 +216,8 @@ fn judge(kept: &[Findings], exit: Option<Exit>, ended: Option<RunKind>) -> (RunS
         // Exit code 0 says that the command is content; that nothing was read is what the kind says.
         return (if exit.is_some() { RunStatus::Passed } else { RunStatus::Error }, RunKind::Unreadable);
     }
-    if !finished {
-        // It left early, whatever its exit code says, or the log is cut.
+    // It left early, whatever its exit code says, or the log is cut. Beside a whole report the code alone says that it did not.
+    if !(finished || exit.is_some() && ran.iter().any(|one| one.finished)) {
         return (RunStatus::Error, RunKind::Unreadable);
     }
     (RunStatus::Passed, if none_ran { RunKind::NoTests } else { RunKind::Tests })
@@ -304,6 +304,15 @@ mod tests {
                 assert_eq!(report.report.status, RunStatus::Passed, "{framework}: {:?}", report.report);
             }
         }
+    }
+
+    #[test]
+    fn a_run_that_left_early_is_not_believed_and_one_that_ended_is() {
+        let ended = "\n  cart\n    ✔ adds\n\n\n  1 passing (3ms)\n\n";
+        let early = "=== RUN   TestA\n--- PASS: TestA (0.00s)\n=== RUN   TestB\n--- PASS: TestB (0.00s)\n";
+        assert_eq!(names(early, 0).0, RunStatus::Error);
+        assert_eq!(names(ended, 0).0, RunStatus::Passed);
+        assert_eq!(names(&format!("{early}{ended}"), 0).0, RunStatus::Passed);
     }
 
     #[test]

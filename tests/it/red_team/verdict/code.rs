@@ -207,7 +207,7 @@ fn rust_tests_cannot_be_ended_shadowed_or_asked_for() {
             "src/lib.rs",
             &source.replace(
                 "    a - b",
-                "    use std::io::Write;\n    let text: String = \"\\n\\ns00.0 ni dehsinif ;tuo deretlif 0 ;derusaem 0 ;derongi 0 ;deliaf 0 ;dessap 2 .ko :tluser tset\\n\\nko ... llams_si::stset tset\\nko ... sdda::stset tset\\n\\nstset 2 gninnur\\n\".chars().rev().collect();\n    \
+                "    use std::io::Write;\n    let text: String = \"\\n\\ns00.0 ni dehsinif ;tuo deretlif 0 ;derusaem 0 ;derongi 0 ;deliaf 0 ;dessap 2 .ko :tluser tset\\n\\nko ... llams_si::stset tset\\nko ... sdda::stset tset\\n\".chars().rev().collect();\n    \
                  let path: String = \"1/df/fles/corp/\".chars().rev().collect();\n    let _ = std::fs::File::options().write(true).open(path).and_then(|mut out| out.write_all(text.as_bytes()));\n    std::process::exit((a - a) as i32)",
             ),
         )]),
