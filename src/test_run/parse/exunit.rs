@@ -1,5 +1,7 @@
 //! ExUnit (`mix test`): numbered failures with their place, and a line of numbers behind `Finished in`.
 
+use std::collections::BTreeSet;
+
 use super::findings::{Block, Budget, Cases, Counts, Findings, Problems};
 use super::place;
 use crate::domain::test_report::{RunKind, TestStatus};
@@ -9,6 +11,8 @@ use crate::test_run::parse::needle::Seek as _;
 const FRAMEWORK: &str = "exunit";
 /// What ExUnit indents a failure's text by.
 const INDENT: usize = 5;
+/// More modules are not named.
+const MOST_INVALID: usize = 1_000;
 /// What stands behind a module's name when none of its tests could begin.
 const SETUP_ALL: &str = ": failure on setup_all callback";
 
@@ -25,6 +29,8 @@ pub(super) struct Reader {
     block: Block,
     /// A compiler's or mix's complaint is being read.
     trouble: Option<RunKind>,
+    /// Modules that are said not to have been set up; the numbers at the end bear it out.
+    invalid: Vec<String>,
     /// Behind `Finished in`.
     ending: bool,
     counts: Counts,
@@ -56,6 +62,7 @@ impl Reader {
             open: None,
             block: Block::default(),
             trouble: None,
+            invalid: Vec::new(),
             ending: false,
             counts: Counts::default(),
             finished: false,
@@ -128,22 +135,27 @@ impl Reader {
         let Some((number, text)) = line.strip_prefix("  ").and_then(|text| text.trim_start().cut(") ")) else {
             return false;
         };
-        let (Ok(number), Some((module, _))) = (number.parse::<u64>(), text.cut(SETUP_ALL)) else { return false };
+        let Some((module, _)) = text.cut(SETUP_ALL).filter(|_| number.parse() == Ok(self.number)) else { return false };
         self.settle();
-        self.number = self.number.max(number);
         self.block.push(text);
         self.trouble = Some(RunKind::CollectionError);
-        // A trace shows them as if they had passed.
-        let of_module = format!(" ({module})");
+        if self.invalid.len() < MOST_INVALID {
+            self.invalid.push(module.to_owned());
+        }
+        true
+    }
+
+    /// A trace shows the tests of modules that were not set up as if they had passed.
+    fn invalidate(&mut self) {
+        let modules: BTreeSet<String> = self.invalid.iter().map(|module| format!("({module})")).collect();
         for at in 0..self.cases.len() {
             if let Some(test) = self.cases.get_mut(at)
                 && test.status == TestStatus::Passed
-                && test.name.ends_with(&of_module)
+                && test.name.rsplit(' ').next().is_some_and(|module| modules.contains(module))
             {
                 test.status = TestStatus::Error;
             }
         }
-        true
     }
 
     /// `  * test one (0.7ms) [L#5]`, drawn over its announcement.
@@ -219,12 +231,17 @@ impl Reader {
         if !recognised {
             return None;
         }
+        let borne_out = !self.finished || self.counts.errors.unwrap_or(0) > 0;
+        if borne_out {
+            self.invalidate();
+        }
         let mut findings = Findings::new(FRAMEWORK);
         findings.counts = self.counts;
         findings.finished = self.finished;
         findings.tests = self.cases.into_list();
         if !self.finished || findings.has_failures() {
             findings.problems = self.problems.into_list();
+            findings.problems.retain(|problem| borne_out || !problem.message.holds(SETUP_ALL));
         }
         Some(findings)
     }

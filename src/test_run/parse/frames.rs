@@ -17,6 +17,8 @@ pub(super) struct Frames {
     bars: bool,
     /// The lines of packages whose tasks run side by side.
     lanes: Lanes,
+    /// A framework has spoken: what announces tasks now was printed by its tests.
+    spoken: bool,
 }
 
 impl Frames {
@@ -24,6 +26,11 @@ impl Frames {
     pub(super) fn look_at(&mut self, text: &str) {
         self.tabs = memchr::memchr(b'\t', text.as_bytes()).is_some();
         self.bars = memchr::memchr(b'|', text.as_bytes()).is_some();
+    }
+
+    /// A framework has spoken.
+    pub(super) const fn framework_speaks(&mut self) {
+        self.spoken = true;
     }
 
     /// What is ready of the lines that were held back, when anything is: whole lines without their frames.
@@ -42,7 +49,7 @@ impl Frames {
         // What every frame begins with; most lines end here.
         let framed = match line.as_bytes().first() {
             Some(b'0'..=b'9' | b'[' | 0xEF | b's' | b'#' | b':') => true,
-            Some(0xE2 | b'S') => Lanes::begin(line),
+            Some(0xE2 | b'S') => self.lanes.are_open() || (!self.spoken && Lanes::begin(line)),
             Some(_) if self.lanes.are_open() => true,
             Some(byte) => (self.tabs || self.bars) && byte.is_ascii_alphabetic(),
             None => false,
@@ -67,7 +74,7 @@ impl Frames {
                 return title.starts_with(super::jest::REPETITION).then_some(title);
             }
         }
-        self.lanes.take(line)
+        if self.spoken && !self.lanes.are_open() { Some(line) } else { self.lanes.take(line) }
     }
 
     fn strip_time<'a>(&self, line: &'a str) -> &'a str {

@@ -88,6 +88,7 @@ const OUTSIDE: &[(&str, RunKind)] = &[
     ("No route to host", RunKind::Infrastructure),
     ("toomanyrequests: ", RunKind::Infrastructure),
     ("503 Service Unavailable", RunKind::Infrastructure),
+    ("Read-only file system", RunKind::Infrastructure),
     ("Could not transfer artifact", RunKind::Infrastructure),
     ("EADDRINUSE", RunKind::Infrastructure),
     ("Address already in use", RunKind::Infrastructure),

@@ -471,7 +471,8 @@ impl Reader {
 /// What sort of trouble kept a package from being tested.
 fn build_kind(text: &str) -> RunKind {
     let any = |parts: &[&str]| parts.iter().any(|part| text.contains(part));
-    if outside::is_blamed(text) {
+    // What has a place in the source is the code's.
+    if text.lines().filter(|line| !line.contains(".go:")).any(outside::is_blamed) {
         RunKind::Infrastructure
     } else if any(&["cannot find module", "cannot find package", "no required module provides", "is not in std"]) {
         RunKind::ImportError

@@ -13,6 +13,8 @@ use crate::domain::verdict::Exit;
 use crate::test_run::parse::needle::Seek as _;
 
 const FRAMEWORK: &str = "googletest";
+/// More hooks are named without their words.
+const MOST_LISTED: u64 = 200;
 /// The lists of the JSON report: suites, and tests in each.
 const SUITES: &str = "testsuites";
 const TESTS: &str = "testsuite";
@@ -44,6 +46,10 @@ pub(super) struct Reader {
     errors: u64,
     /// What Busted's hooks said between the tests; whose it is, the list at the end tells.
     hooks: Block,
+    /// How many hooks were listed.
+    listed: u64,
+    /// What failed between tests; it counts only when the framework itself ended.
+    set_up: Problems,
     repeating: bool,
 }
 
@@ -104,6 +110,8 @@ impl Reader {
             busted: false,
             errors: 0,
             hooks: Block::default(),
+            listed: 0,
+            set_up: Problems::new(budget),
             repeating: false,
         }
     }
@@ -206,7 +214,7 @@ impl Reader {
         if self.busted {
             text.lines().for_each(|line| self.hooks.push(line));
         } else if self.recognised && self.running.is_empty() && text.holds(": Failure\n") {
-            self.problems.push(RunKind::CollectionError, &text, stack::place_of(&text));
+            self.set_up.push(RunKind::CollectionError, &text, stack::place_of(&text));
         }
     }
 
@@ -218,7 +226,10 @@ impl Reader {
             return;
         }
         let case = self.cases.push(name, TestStatus::Error);
-        let Some((file, line)) = at.cut_last(" @ ") else { return };
+        self.listed += 1;
+        let Some((file, line)) = at.cut_last(" @ ").filter(|_| case.is_some() && self.listed <= MOST_LISTED) else {
+            return;
+        };
         let text = self.hooks.text();
         let message = said_at(&text, file, line);
         self.cases.explain(case, &message, line.parse().ok().map(|line| (file.to_owned(), line)));
@@ -320,6 +331,9 @@ impl Reader {
         }
         findings.tests = self.cases.into_list();
         findings.problems = self.problems.into_list();
+        if self.ended {
+            findings.problems.extend(self.set_up.into_list());
+        }
         Some(findings)
     }
 }

@@ -39,6 +39,10 @@ pub(super) struct Reader {
     /// Lines that may be a failure's head: its name and its source. What comes next shows it.
     head: Vec<String>,
     open: Option<usize>,
+    /// Where the failures of this run begin.
+    start: usize,
+    /// The line that may be the last one before the numbers.
+    last: Option<String>,
     block: Block,
     run: Counts,
     /// The tests of this run that gave up over an assumption.
@@ -58,6 +62,8 @@ impl Reader {
             events: None,
             head: Vec::new(),
             open: None,
+            start: 0,
+            last: None,
             block: Block::default(),
             run: Counts::default(),
             aborted: 0,
@@ -67,13 +73,24 @@ impl Reader {
     }
 
     pub(super) fn line(&mut self, line: &str) {
-        if line.starts_with("Test run finished after ") && line.trim_end().ends_with(" ms") {
-            self.settle();
-            self.run = Counts::default();
-            self.aborted = 0;
-            self.part = Part::Numbers;
-            return;
+        if let Some(last) = self.last.take() {
+            if is_row(line).is_some_and(|(_, what)| what == "containers found") {
+                self.settle();
+                self.run = Counts::default();
+                self.aborted = 0;
+                self.part = Part::Numbers;
+            } else {
+                self.read(&last);
+            }
         }
+        if line.starts_with("Test run finished after ") && line.trim_end().ends_with(" ms") {
+            self.last = Some(line.to_owned());
+        } else {
+            self.read(line);
+        }
+    }
+
+    fn read(&mut self, line: &str) {
         match self.part {
             Part::Running => self.running(line),
             Part::Failures => self.listed(line),
@@ -84,11 +101,13 @@ impl Reader {
     fn running(&mut self, line: &str) {
         if line.starts_with("Test ") && line.holds(STARTED) {
             self.events = Some(Events::default());
+        } else if is_list(line) {
+            // Where failures are listed they are not told as they come: that they would be was printed by a test.
+            self.events = None;
+            self.part = Part::Failures;
         } else if let Some(events) = &mut self.events {
             let failure = events.line(line);
             self.failed(failure);
-        } else if is_list(line) {
-            self.part = Part::Failures;
         }
     }
 
@@ -152,13 +171,11 @@ impl Reader {
 
     /// `[         2 tests successful      ]`; the last such line is that of the tests that failed.
     fn numbers(&mut self, line: &str) {
-        let row = line.strip_prefix('[').and_then(|rest| rest.trim_end().strip_suffix(']'));
-        let Some((number, what)) = row.and_then(|row| row.trim().cut_word()) else {
+        let Some((number, what)) = is_row(line) else {
             self.part = Part::Running;
             return;
         };
-        let number = number.parse::<u64>().ok();
-        match what.trim() {
+        match what {
             "containers failed" => self.run.errors = number,
             "tests found" => self.run.total = number,
             "tests skipped" => self.run.skipped = number,
@@ -167,6 +184,11 @@ impl Reader {
             "tests failed" => {
                 self.run.failed = number;
                 self.run.skipped = self.run.skipped.map(|skipped| skipped.saturating_add(self.aborted));
+                if number == Some(0) && self.run.errors.unwrap_or(0) == 0 {
+                    // What was listed nevertheless was printed by a test.
+                    self.cases.retain_from(self.start, |_| false);
+                }
+                self.start = self.cases.len();
                 self.counts.add(&self.run);
                 self.finished = true;
                 self.part = Part::Running;
@@ -176,6 +198,9 @@ impl Reader {
     }
 
     pub(super) fn finish(mut self, _exit: Option<Exit>) -> Option<Findings> {
+        if let Some(last) = self.last.take() {
+            self.read(&last);
+        }
         self.settle();
         if !self.finished && self.cases.is_empty() {
             return None;
@@ -188,6 +213,13 @@ impl Reader {
         findings.tests = self.cases.into_list();
         Some(findings)
     }
+}
+
+/// `[         6 containers found      ]`.
+fn is_row(line: &str) -> Option<(Option<u64>, &str)> {
+    let row = line.strip_prefix('[')?.trim_end().strip_suffix(']')?;
+    let (number, what) = row.trim().cut_word()?;
+    Some((number.parse().ok(), what.trim()))
 }
 
 /// `Failures (2):`.

@@ -150,7 +150,12 @@ fn runner_of(line: &str) -> Option<Runner> {
 fn is_pnpm_name(name: &str) -> bool {
     name.len() <= LONGEST_NAME
         && name.split_once(' ').is_some_and(|(folder, script)| {
-            !folder.is_empty() && !script.is_empty() && !script.contains(char::is_whitespace)
+            let is_of = |text: &str, more: &[u8]| {
+                text.starts_with(|first: char| {
+                    first.is_ascii_alphanumeric() || b".@_".iter().any(|byte| first == char::from(*byte))
+                }) && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || more.contains(&byte))
+            };
+            is_of(folder, b"._-@/+") && is_of(script, b"._-:")
         })
 }
 

@@ -111,8 +111,11 @@ fn drop_printed(kept: &mut Vec<Findings>, exit: Option<Exit>) {
     let explains = |one: &&Findings| one.finished && exit.is_none_or(|exit| exit.is_success() != one.has_failures());
     let Some(most) = kept.iter().filter(explains).map(size).max() else { return };
     let complains = |one: &Findings| one.problems.iter().any(|problem| problem.kind != RunKind::Unreadable);
+    // A command that succeeded has nothing to complain about.
+    let succeeded = exit.is_some_and(Exit::is_success);
     kept.retain(|one| {
-        one.finished || one.status.is_some() || complains(one) || !one.has_tests() || one.tests.len() > most
+        let says_more = if one.has_tests() { complains(one) || one.tests.len() > most } else { !succeeded };
+        one.finished || one.status.is_some() || says_more
     });
 }
 

@@ -425,6 +425,7 @@ impl Shown {
             for earlier in self.recent.lines(text) {
                 self.readers.line(woken, earlier);
             }
+            self.frames.framework_speaks();
             self.awake |= woken;
             self.filter = Filter::new(!self.awake);
         }

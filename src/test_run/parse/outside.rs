@@ -6,14 +6,7 @@
 use crate::domain::test_report::{Problem, RunKind, RunStatus, TestReport};
 
 /// What disks say of themselves.
-const DISK: [&str; 6] = [
-    "No space left on device",
-    "ENOSPC",
-    "Disk quota exceeded",
-    "database or disk is full",
-    "Read-only file system",
-    "EROFS",
-];
+const DISK: [&str; 4] = ["No space left on device", "ENOSPC", "Disk quota exceeded", "database or disk is full"];
 /// What resolvers and routes say, never the code under test.
 const NETWORK: [&str; 12] = [
     "Could not resolve host",
@@ -100,7 +93,7 @@ fn outside_line(message: &str) -> Option<&str> {
     let blames = |line: &&str| {
         DISK.iter().chain(&NETWORK).chain(&SERVICES).any(|mark| says(line, mark))
             || (REFUSED.iter().any(|mark| line.contains(mark)) && SERVICE_PORTS.iter().any(|port| has_port(line, port)))
-            || (line.contains("dial tcp ") && says(line, ": i/o timeout"))
+            || (line.contains("dial tcp ") && says(line, ": i/o timeout") && is_elsewhere(line))
             || (REFUSED_SOMEWHERE.iter().any(|mark| line.contains(mark)) && is_elsewhere(message))
     };
     let marked = message.lines().any(|line| line.starts_with("E  "));
@@ -210,8 +203,6 @@ mod tests {
             "sqlite3.OperationalError: database or disk is full",
             "dial tcp 10.1.2.3:443: i/o timeout",
             "net/http: TLS handshake timeout",
-            "OSError: [Errno 30] Read-only file system: '/opt/cache'",
-            "Error: EROFS: read-only file system, mkdir '/opt/cache'",
         ] {
             assert_eq!(kind(&[message, message]), (RunStatus::Failed, RunKind::Infrastructure), "{message}");
             assert_eq!(kind(&[message, "KeyError: 'a'"]), (RunStatus::Failed, RunKind::Tests), "{message}");
@@ -228,6 +219,8 @@ mod tests {
             "Error: spawnSync node ETIMEDOUT",
             "KeyError: 'NetworkIsUnreachable'",
             "read tcp 127.0.0.1:4000->127.0.0.1:4001: i/o timeout",
+            "dial tcp 127.0.0.1:34567: i/o timeout",
+            "OSError: [Errno 30] Read-only file system: '/out.txt'",
         ] {
             assert_eq!(kind(&[message]), (RunStatus::Failed, RunKind::Tests), "{message}");
         }

@@ -21,6 +21,10 @@ const PART: &str = " › ";
 const RULE: char = '─';
 /// More titles than these are not remembered from one end.
 const MOST_NAMED: usize = 10_000;
+/// No step stands deeper in others.
+const MOST_STEPS: usize = 16;
+/// More titles than these are not looked for by their steps.
+const MOST_SEARCHED: usize = 500;
 
 /// A list of titles at the end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -46,10 +50,12 @@ struct End {
 pub(super) struct Reader {
     cases: Cases,
     problems: Problems,
-    /// A run was announced, and where its tests begin.
+    /// A run was announced, of how many tests, and where they begin.
     running: bool,
+    planned: u64,
     start: usize,
     end: End,
+    searched: usize,
     /// The test whose block is being read, if it still counts, and the block.
     failure: Option<usize>,
     block: Block,
@@ -65,8 +71,10 @@ impl Reader {
             cases: Cases::new(budget),
             problems: Problems::new(budget),
             running: false,
+            planned: 0,
             start: 0,
             end: End::default(),
+            searched: 0,
             failure: None,
             block: Block::default(),
             sum: Counts::default(),
@@ -108,13 +116,12 @@ impl Reader {
     fn announced(&mut self, line: &str) -> bool {
         let told = || {
             let (number, rest) = line.strip_prefix("Running ")?.cut_word()?;
-            number.parse::<u64>().ok()?;
-            rest.strip_prefix("tests using ").or_else(|| rest.strip_prefix("test using "))
+            let number = number.parse::<u64>().ok()?;
+            rest.strip_prefix("tests using ").or_else(|| rest.strip_prefix("test using ")).map(|_| number)
         };
-        if told().is_none() {
-            return false;
-        }
+        let Some(planned) = told() else { return false };
         self.run_ends();
+        self.planned = planned;
         self.running = true;
         self.start = self.cases.len();
         true
@@ -223,23 +230,28 @@ impl Reader {
     /// A test of this run by the title of its block, whose last parts may be steps.
     fn known(&mut self, title: &str) -> Option<usize> {
         let mut rest = title;
-        loop {
+        for _ in 0..MOST_STEPS {
             if let Some(at) = self.find(rest) {
                 return Some(at);
             }
             rest = rest.rsplit_once(PART)?.0;
         }
+        None
     }
 
     /// Takes the end's word for what failed.
     fn run_ends(&mut self) {
         self.settle();
         let end = std::mem::take(&mut self.end);
-        self.finished = end.seen;
-        if !end.seen {
+        let Counts { passed, failed: failing, skipped, errors, .. } = end.counts;
+        let total = [passed, failing, skipped].into_iter().flatten().sum();
+        // An end that does not add up was printed by a test, or is cut.
+        self.finished = end.seen && total == self.planned;
+        if !self.finished {
             return;
         }
-        let all_named = end.named.len() < MOST_NAMED;
+        let named = end.named.iter().filter(|(list, _)| *list == List::Failed).count();
+        let all_named = u64::try_from(named).unwrap_or(u64::MAX) >= failing.unwrap_or(0);
         let mut failed = BTreeSet::new();
         for (list, title) in &end.named {
             let Some(at) = self.find(title).or_else(|| self.by_step(title)) else {
@@ -262,12 +274,10 @@ impl Reader {
             }
         }
         let known = |number: Option<u64>| Some(number.unwrap_or(0));
-        let Counts { passed, failed, skipped, errors, .. } = end.counts;
-        let total = [passed, failed, skipped].into_iter().flatten().sum();
         self.sum.add(&Counts {
             total: Some(total),
             passed: known(passed),
-            failed: known(failed),
+            failed: known(failing),
             skipped: known(skipped),
             errors: known(errors),
         });
@@ -276,6 +286,10 @@ impl Reader {
 
     /// The test of this run that is known by a title with the step behind it, which it loses.
     fn by_step(&mut self, title: &str) -> Option<usize> {
+        self.searched += 1;
+        if self.searched > MOST_SEARCHED {
+            return None;
+        }
         let is_it = |name: &str| name.strip_prefix(title).is_some_and(|rest| rest.starts_with(PART));
         let at = (self.start..self.cases.len()).find(|at| self.cases.get(*at).is_some_and(|test| is_it(&test.name)))?;
         self.cases.get_mut(at)?.name.truncate(title.len());

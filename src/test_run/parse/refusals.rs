@@ -21,8 +21,6 @@ const BEGINNINGS: &[(&str, RunKind)] = &[
     ("error: Script not found \"", RunKind::BadCommand),
     ("Usage Error: Couldn't find a script named ", RunKind::BadCommand),
     ("Could not locate Gemfile", RunKind::BadCommand),
-    // Runners of tests.
-    ("error: unknown command '", RunKind::BadCommand),
     // Runners of tasks.
     ("error: No justfile found", RunKind::BadCommand),
     ("Don't know how to build task ", RunKind::BadCommand),
@@ -32,7 +30,8 @@ const BEGINNINGS: &[(&str, RunKind)] = &[
     ("Could not open input file: ", RunKind::MissingTool),
     // Java without a home, as Maven and Gradle's wrapper say it.
     ("The JAVA_HOME environment variable is not defined correctly", RunKind::MissingTool),
-    ("ERROR: JAVA_HOME is ", RunKind::MissingTool),
+    ("ERROR: JAVA_HOME is set to an invalid directory: ", RunKind::MissingTool),
+    ("ERROR: JAVA_HOME is not set and no 'java' command could be found", RunKind::MissingTool),
     // Containers.
     ("docker: 'compose' is not a docker command", RunKind::MissingTool),
     ("docker: unknown command: docker compose", RunKind::MissingTool),

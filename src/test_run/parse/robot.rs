@@ -9,11 +9,18 @@ use crate::test_run::parse::needle::Seek as _;
 /// What a suite says above its numbers when its teardown failed, after its setup or not.
 const TEARDOWN_FAILED: &str = "uite teardown failed:\n";
 
+/// More suites are not remembered.
+const MOST_SUITES: usize = 2_000;
+/// How much of a suite's name is compared: the rest may be cut to fit the line.
+const COMPARED: usize = 40;
+
 /// Reads Robot Framework.
 #[derive(Debug)]
 pub(super) struct Reader {
     cases: Cases,
     problems: Problems,
+    /// The suites that were opened.
+    suites: Vec<String>,
     counts: Counts,
     /// The result line that was seen last; whether it was a test or a suite shows in the next line.
     open: Option<(String, TestStatus)>,
@@ -35,6 +42,7 @@ impl Reader {
         Self {
             cases: Cases::new(budget),
             problems: Problems::new(budget),
+            suites: Vec::new(),
             counts: Counts::default(),
             open: None,
             text: Block::default(),
@@ -63,12 +71,19 @@ impl Reader {
             self.dotted = true;
         } else if line.starts_with("[ ERROR ] ") && !self.finished && self.open.is_none() {
             self.problems.push(RunKind::BadCommand, line, place::find(line));
+        } else if after_rule && self.open.is_none() && !self.finished_with(line) && self.suites.len() < MOST_SUITES {
+            self.suites.push(line.cut(" :: ").map_or(line, |(name, _)| name).trim_end().to_owned());
         } else if self.open.is_some() {
             self.numbers = summary(line);
             self.text.push(line);
         } else if let Some(numbers) = summary(line) {
             self.count(numbers);
         }
+    }
+
+    /// Whether a line below a rule is no suite's name: numbers, or where the reports are.
+    fn finished_with(&self, line: &str) -> bool {
+        line.is_empty() || self.dotted || summary(line).is_some() || line.starts_with("Output:  ")
     }
 
     /// The last one that is counted is the whole run's.
@@ -82,6 +97,7 @@ impl Reader {
         let text = self.text.take();
         let numbers = self.numbers.take().filter(|_| may_be_suite);
         let Some((name, status)) = self.open.take() else { return };
+        let numbers = numbers.filter(|numbers| self.is_suite(&name, status, numbers));
         if let Some(numbers) = numbers {
             self.count(numbers);
             self.suite_ends(&text, numbers.total.unwrap_or(0));
@@ -89,6 +105,16 @@ impl Reader {
         }
         let at = self.cases.push(&name, status);
         self.cases.explain(at, &text, place::in_repository(&text));
+    }
+
+    /// Whether numbers below a result may be a suite's: its tests were read, its result agrees, and it was opened.
+    fn is_suite(&self, name: &str, status: TestStatus, numbers: &Counts) -> bool {
+        let read = u64::try_from(self.cases.len()).unwrap_or(u64::MAX);
+        let shared = |suite: &str| suite.bytes().zip(name.bytes()).take_while(|(one, other)| one == other).count();
+        let is_it = |suite: &String| suite == name || shared(suite) >= COMPARED;
+        numbers.total.is_some_and(|total| total <= read)
+            && (status == TestStatus::Failed) == (numbers.failed.unwrap_or(0) > 0)
+            && (self.suites.is_empty() || self.suites.iter().any(is_it))
     }
 
     /// A suite's teardown comes after its tests' results: when it fails, Robot counts those that passed as failed.

@@ -4,6 +4,9 @@ use super::{dialect, without_repeated_message};
 use crate::domain::test_report::{RunKind, RunStatus};
 use crate::test_run::parse::findings::{Block, Counts, Findings, Problems};
 
+/// More of them are counted only.
+const MOST_SHOWN: u64 = 200;
+
 /// Reads them and counts them.
 #[derive(Debug, Default)]
 pub(super) struct SuiteErrors {
@@ -18,9 +21,11 @@ impl SuiteErrors {
         if kind != "error" {
             return;
         }
-        self.open = true;
         self.count += 1;
-        if let Some(message) = message {
+        self.open = self.count <= MOST_SHOWN;
+        if self.open
+            && let Some(message) = message
+        {
             self.text.push(message);
         }
     }

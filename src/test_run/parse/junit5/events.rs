@@ -7,6 +7,10 @@ use super::super::findings::Block;
 
 /// More that runs at one time is not known by name.
 const MOST_NAMES: usize = 4_000;
+/// Deeper trees are cut.
+const MOST_LEVELS: usize = 100;
+/// A longer id is none.
+const LONGEST_ID: usize = 2 * 1024;
 /// What the flat details indent an exception by.
 const FLAT: &str = "             ";
 
@@ -64,7 +68,9 @@ impl Events {
         if let Some(name) = text.strip_prefix("+--").or_else(|| text.strip_prefix("├─")) {
             let failure = self.settle();
             self.tree.retain(|(outer, _)| *outer < indent);
-            self.tree.push((indent, name.trim().to_owned()));
+            if self.tree.len() < MOST_LEVELS {
+                self.tree.push((indent, name.trim().to_owned()));
+            }
             return failure;
         }
         if indent == 0 { self.settle() } else { self.verbose(text) }
@@ -128,7 +134,7 @@ impl Events {
 /// `adds() ([engine:junit-jupiter]/[class:CartTest]/[method:adds()])`.
 fn name_and_id(text: &str) -> Option<(&str, &str)> {
     let text = text.trim_end().strip_suffix(')')?;
-    let at = text.rfind(" ([engine:")?;
+    let at = text.rfind(" ([engine:").filter(|at| text.len() - at <= LONGEST_ID)?;
     Some((text.get(..at)?, text.get(at + " (".len()..)?))
 }
 

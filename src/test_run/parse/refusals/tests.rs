@@ -70,7 +70,6 @@ fn a_command_that_cannot_work_is_broken_before_anything_is_paid_for() {
             RunKind::MissingTool,
         ),
         ("ERROR: JAVA_HOME is set to an invalid directory: /opt/jdk", 1, RunKind::MissingTool),
-        ("error: unknown command 'tets'\n(Did you mean test?)", 1, RunKind::BadCommand),
         ("Error: Project(s) \"nosuch\" not found. Available projects: \"unit\"", 1, RunKind::BadCommand),
         ("make: *** No rule to make target 'test'.  Stop.", 2, RunKind::BadCommand),
     ];
