@@ -69,6 +69,8 @@ pub(super) struct Junit {
     seen: bool,
     broken: bool,
     buffer: String,
+    /// How much of it was looked through for a place to cut, in vain.
+    looked: usize,
     /// Open elements, by what they are.
     depth: usize,
     case: Option<Case>,
@@ -89,6 +91,7 @@ impl Junit {
             seen: false,
             broken: false,
             buffer: String::new(),
+            looked: 0,
             depth: 0,
             case: None,
             spare: Case::default(),
@@ -118,17 +121,21 @@ impl Junit {
         let marked = memchr::memchr(b'<', line.as_bytes()).is_some();
         if (marked && SUITE_ENDS.find(line).is_some()) || (self.depth == 0 && line.trim_end().ends_with("/>")) {
             self.parse_all();
-        } else if self.buffer.len() > PIECE {
+        } else if self.buffer.len() > self.looked + PIECE {
             self.parse_piece();
         }
         true
     }
 
     fn parse_piece(&mut self) {
+        self.looked = 0;
         let Some(cut) = safe_cut(&self.buffer) else {
+            // Not with every line: a suite may say much beside its test cases.
+            self.looked = self.buffer.len();
             if self.buffer.len() > LONGEST_ELEMENT {
                 self.broken = true;
                 self.buffer.clear();
+                self.looked = 0;
             }
             return;
         };
@@ -140,6 +147,7 @@ impl Junit {
     fn parse_all(&mut self) {
         if safe_end(&self.buffer) {
             let piece = std::mem::take(&mut self.buffer);
+            self.looked = 0;
             self.parse(&piece);
         }
     }
@@ -435,22 +443,24 @@ fn safe_cut(text: &str) -> Option<usize> {
     let mut end = text.len();
     while let Some(at) = text.get(..end)?.rfind(CASE_ENDS) {
         let head = text.get(..at)?;
-        if safe_end(head) {
-            return Some(at + CASE_ENDS.len());
+        match open_section(head) {
+            None => return Some(at + CASE_ENDS.len()),
+            Some(opens) => end = opens,
         }
-        end = at;
     }
     None
 }
 
-/// Whether no CDATA section or comment is open at the end.
+/// Whether no CDATA section is open at the end.
 fn safe_end(text: &str) -> bool {
-    let open = CDATA_OPENS.rfind(text);
-    if open.is_none() {
-        return true;
-    }
-    let close = CDATA_CLOSES.rfind(text);
-    close > open
+    open_section(text).is_none()
+}
+
+/// Where the CDATA section begins that is open at the end.
+fn open_section(text: &str) -> Option<usize> {
+    let opens = CDATA_OPENS.rfind(text)?;
+    let is_closed = CDATA_CLOSES.rfind(text).is_some_and(|closes| closes > opens);
+    (!is_closed).then_some(opens)
 }
 
 /// Many dialects repeat the `message` attribute as the beginning of the text.
