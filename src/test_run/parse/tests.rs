@@ -1,5 +1,7 @@
 //! Properties of the whole reader: no input makes it panic, chunks do not matter, memory is bounded.
 
+mod printed;
+
 use super::*;
 use crate::domain::test_report::RunStatus;
 
