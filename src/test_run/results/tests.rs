@@ -152,18 +152,22 @@ fn what_is_there_is_read_and_what_is_not_is_missing() {
     assert_eq!(told.without_mention(format!("a\n- xml file: /tmp/{place}/results -\nb\n")), "a\nb\n");
 }
 
+/// A command, the flags that are given, and the flags that it gets.
+type GoCase = (&'static str, Option<&'static str>, &'static str);
+
 #[test]
 fn go_behind_another_command_is_asked_for_names() {
     let module = folder(&[("go.mod", "module a\n")]);
-    let cases: &[(&str, &[(&str, &str)], &str)] = &[
-        ("make test", &[], "GOFLAGS=-v"),
-        ("make test", &[("GOFLAGS", "-mod=vendor")], "GOFLAGS=-mod=vendor -v"),
-        ("./test.sh && go vet ./...", &[("GOFLAGS", "-v=true")], "GOFLAGS=-v=true"),
-        ("go test -json ./...", &[], ""),
-        ("go test -list . ./...", &[], "GOFLAGS=-v"),
+    let cases: [GoCase; 5] = [
+        ("make test", None, "GOFLAGS=-v"),
+        ("make test", Some("-mod=vendor"), "GOFLAGS=-mod=vendor -v"),
+        ("./test.sh && go vet ./...", Some("-v=true"), "GOFLAGS=-v=true"),
+        ("go test -json ./...", None, ""),
+        ("go test -list . ./...", None, "GOFLAGS=-v"),
     ];
-    for (line, env, expected) in cases {
-        assert_eq!(told(&command(&module, line, env)), ((*line).to_owned(), (*expected).to_owned()));
+    for (line, flags, expected) in cases {
+        let env: Vec<(&str, &str)> = flags.map(|flags| ("GOFLAGS", flags)).into_iter().collect();
+        assert_eq!(told(&command(&module, line, &env)), (line.to_owned(), expected.to_owned()));
     }
     let none = folder(&[("Makefile", "test:\n")]);
     assert_eq!(told(&command(&none, "make test", &[])).1, "");
