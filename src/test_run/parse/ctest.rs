@@ -44,7 +44,7 @@ impl Reader {
         " Test #",
         " Test  #",
         " Test   #",
-        "% tests passed, ",
+        "% tests passed",
         "No tests were found!!!",
         "Internal ctest changing into directory",
         "CMakeFiles/",
@@ -184,10 +184,13 @@ impl Reader {
         true
     }
 
-    /// `23% tests passed, 10 tests failed out of 13`.
+    /// `23% tests passed, 10 tests failed out of 13`, and since CMake 4 `100% tests passed out of 13`.
     fn percentage(&mut self, line: &str) -> bool {
-        let Some((percent, rest)) = line.cut("% tests passed, ") else { return false };
-        let failed = place::leading_number::<u64>(rest);
+        let Some((percent, rest)) = line.cut("% tests passed") else { return false };
+        let failed = match rest.strip_prefix(", ") {
+            Some(rest) => place::leading_number::<u64>(rest),
+            None => Some(0),
+        };
         let total = rest.cut_last(" out of ").and_then(|(_, total)| total.trim_end().parse::<u64>().ok());
         let (Ok(_), Some(failed), Some(total)) = (percent.parse::<u64>(), failed, total) else { return false };
         self.total = Some((total, failed));
