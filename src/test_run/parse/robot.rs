@@ -11,6 +11,8 @@ const TEARDOWN_FAILED: &str = "uite teardown failed:\n";
 
 /// More suites are not remembered.
 const MOST_SUITES: usize = 2_000;
+/// No line of the console is longer.
+const LONGEST_SUITE: usize = 200;
 /// How much of a suite's name is compared: the rest may be cut to fit the line.
 const COMPARED: usize = 40;
 
@@ -21,6 +23,8 @@ pub(super) struct Reader {
     problems: Problems,
     /// The suites that were opened.
     suites: Vec<String>,
+    /// The line before, where a suite's name may stand.
+    heading: String,
     counts: Counts,
     /// The result line that was seen last; whether it was a test or a suite shows in the next line.
     open: Option<(String, TestStatus)>,
@@ -43,6 +47,7 @@ impl Reader {
             cases: Cases::new(budget),
             problems: Problems::new(budget),
             suites: Vec::new(),
+            heading: String::new(),
             counts: Counts::default(),
             open: None,
             text: Block::default(),
@@ -58,6 +63,7 @@ impl Reader {
         let after_rule = std::mem::take(&mut self.rule);
         if is_rule(line) {
             self.rule = true;
+            self.opened();
             let of_suite = line.starts_with('=') && !self.dotted;
             self.ends(of_suite);
         } else if let Some((name, status)) = result(line) {
@@ -71,13 +77,26 @@ impl Reader {
             self.dotted = true;
         } else if line.starts_with("[ ERROR ] ") && !self.finished && self.open.is_none() {
             self.problems.push(RunKind::BadCommand, line, place::find(line));
-        } else if after_rule && self.open.is_none() && !self.finished_with(line) && self.suites.len() < MOST_SUITES {
-            self.suites.push(line.cut(" :: ").map_or(line, |(name, _)| name).trim_end().to_owned());
+        } else if after_rule && self.open.is_none() && !self.finished_with(line) {
+            line.clone_into(&mut self.heading);
+            self.opened();
         } else if self.open.is_some() {
             self.numbers = summary(line);
             self.text.push(line);
         } else if let Some(numbers) = summary(line) {
             self.count(numbers);
+        } else {
+            // What goes to standard error may stand between a rule and the suite's name.
+            line.clone_into(&mut self.heading);
+        }
+    }
+
+    /// Takes the line beside a rule for the name of a suite that is opened.
+    fn opened(&mut self) {
+        let heading = std::mem::take(&mut self.heading);
+        let name = heading.cut(" :: ").map_or(heading.as_str(), |(name, _)| name).trim_end();
+        if !name.is_empty() && self.suites.len() < MOST_SUITES {
+            self.suites.push(name.get(..name.floor_char_boundary(LONGEST_SUITE)).unwrap_or_default().to_owned());
         }
     }
 
@@ -111,7 +130,9 @@ impl Reader {
     fn is_suite(&self, name: &str, status: TestStatus, numbers: &Counts) -> bool {
         let read = u64::try_from(self.cases.len()).unwrap_or(u64::MAX);
         let shared = |suite: &str| suite.bytes().zip(name.bytes()).take_while(|(one, other)| one == other).count();
-        let is_it = |suite: &String| suite == name || shared(suite) >= COMPARED;
+        let inside =
+            |suite: &str| name.strip_prefix(suite).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'));
+        let is_it = |suite: &String| inside(suite) || shared(suite) >= COMPARED;
         numbers.total.is_some_and(|total| total <= read)
             && (status == TestStatus::Failed) == (numbers.failed.unwrap_or(0) > 0)
             && (self.suites.is_empty() || self.suites.iter().any(is_it))
