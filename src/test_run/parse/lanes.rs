@@ -53,7 +53,7 @@ impl Lanes {
         self.runner != Runner::Nobody
     }
 
-    /// Takes a line; one that is no package's is given back.
+    /// Takes a line; one that is no package's is given back. After one that is not, something may be [`Self::ready`].
     pub(super) fn take<'a>(&mut self, line: &'a str) -> Option<&'a str> {
         if let Some(runner) = runner_of(line) {
             self.runner = runner;

@@ -341,13 +341,14 @@ impl Shown {
             if let Some(line) = self.frames.strip(whole) {
                 let at = start + (whole.len() - line.len());
                 self.line(text, at..at + line.len(), line, &mut scan);
+            } else if let Some(ready) = self.frames.ready() {
+                // At once: the order of the lines must not depend on how the log arrives.
+                self.recent.text_ends(text);
+                self.plain(&ready);
             }
             start = end + 1;
         }
         self.recent.text_ends(text);
-        if let Some(ready) = self.frames.ready() {
-            self.plain(&ready);
-        }
     }
 
     /// Takes whole lines that have no frames any more.
