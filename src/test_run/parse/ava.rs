@@ -26,6 +26,8 @@ pub(super) struct Reader {
     counted: bool,
     /// In what AVA prints of an exception that no test caught.
     uncaught: bool,
+    /// A failure was named as AVA alone does.
+    evident: bool,
 }
 
 impl Reader {
@@ -43,7 +45,19 @@ impl Reader {
             counts: Counts::default(),
             counted: false,
             uncaught: false,
+            evident: false,
         }
+    }
+
+    /// A passing test of a log that is AVA's: nobody else need see it.
+    pub(super) fn express(&mut self, line: &str) -> bool {
+        if !self.evident || self.rules > 0 || self.uncaught {
+            return false;
+        }
+        let Some(name) = line.strip_prefix("  ✔ ").filter(|name| !name.starts_with('[')) else { return false };
+        self.blank = 0;
+        self.cases.push(without_time(name), TestStatus::Passed);
+        true
     }
 
     pub(super) fn line(&mut self, line: &str) {
@@ -108,6 +122,7 @@ impl Reader {
                 self.cases.push(without_time(rest), TestStatus::Passed);
             }
         } else if let Some(rest) = text.strip_prefix("✘ [fail]: ") {
+            self.evident = true;
             if self.failing.len() < MOST_FAILURES {
                 self.failing.push(rest.trim_end().to_owned());
             }

@@ -74,6 +74,11 @@ impl Reader {
         true
     }
 
+    /// In what a test printed.
+    pub(super) fn quotes(&self) -> bool {
+        self.recognised && self.part == Part::Output
+    }
+
     pub(super) fn line(&mut self, line: &str) {
         match line {
             "------- output -------" | "------- post-test output -------" => {

@@ -161,7 +161,8 @@ impl Reader {
             return;
         }
         let level = indent / 2 - 1;
-        let (mark, rest) = text.cut_word().unwrap_or((text, ""));
+        let may_be_result = matches!(text.as_bytes().first(), Some(0xE2 | b'-' | b'0'..=b'9'));
+        let (mark, rest) = text.cut_word().filter(|_| may_be_result).unwrap_or((text, ""));
         let numbered = || mark.strip_suffix(')').is_some_and(|digits| digits.parse::<u64>().is_ok());
         let status = match mark {
             "✔" | "✓" | "√" => TestStatus::Passed,

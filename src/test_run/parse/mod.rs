@@ -222,7 +222,7 @@ macro_rules! express {
 
 express! {
     cargo_test, pytest, go_test, jest, vitest, cargo_nextest, googletest, unittest, exunit, bun_test, gradle, dotnet, maven_surefire,
-    minitest, tap, node_test, mocha, deno_test, ctest,
+    minitest, tap, node_test, mocha, deno_test, ctest, ava,
 }
 
 macro_rules! quotes {
@@ -243,7 +243,7 @@ macro_rules! quotes {
     };
 }
 
-quotes! { pytest, cargo_test, cargo_nextest, go_test, jest, vitest }
+quotes! { pytest, cargo_test, cargo_nextest, go_test, jest, vitest, deno_test }
 
 /// Runners of other runners: they see what a test of those printed as well.
 const WRAPPERS: Mask = 1 << Bit::cargo_nextest as u32 | 1 << Bit::ctest as u32 | 1 << Bit::meson_test as u32;

@@ -258,13 +258,14 @@ impl Reader {
                 }
             }
         }
-        self.clues.comment(comment);
+        // Nothing that passed is explained.
+        let passed = self.last.as_ref().is_some_and(|last| last.status == TestStatus::Passed);
+        self.clues.comment(comment, !passed);
         if self.clues.is_perl() {
             self.prove.diagnostic(comment, indent, &mut self.problems);
         }
         match &self.last {
-            // Nothing that passed is explained.
-            Some(last) if last.status == TestStatus::Passed => {}
+            _ if passed => {}
             Some(_) => self.block.push(comment),
             None => self.words.push(comment),
         }

@@ -188,6 +188,18 @@ fn broken_and_random_logs_neither_panic_nor_depend_on_how_they_arrive() {
 }
 
 #[test]
+fn stored_logs_say_the_same_in_pieces_of_any_size() {
+    for log in fixtures() {
+        let whole = read(&mut &log[..], None, None).unwrap().report;
+        for size in [1, 61, 997] {
+            let mut parser = Parser::new(None);
+            log.chunks(size).for_each(|part| parser.push(part));
+            assert_eq!(parser.finish(None, None), whole, "{size}: {}", String::from_utf8_lossy(&log));
+        }
+    }
+}
+
+#[test]
 #[ignore = "a million inputs take minutes"]
 fn a_million_broken_and_random_logs_do_not_panic() {
     let fixtures = fixtures();

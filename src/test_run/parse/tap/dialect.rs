@@ -78,9 +78,9 @@ impl Clues {
         self.ava |= text == "message: Error thrown in test";
     }
 
-    pub(super) fn comment(&mut self, comment: &str) {
-        self.busted |= comment.starts_with("Failure message: ");
-        if memchr::memchr2(b'@', b',', comment.as_bytes()).is_some() {
+    /// A comment, which may explain a result that is not one of a passing test.
+    pub(super) fn comment(&mut self, comment: &str, may_explain: bool) {
+        if may_explain && memchr::memchr2(b'@', b',', comment.as_bytes()).is_some() {
             self.busted |= comment.holds("_spec.lua @ ");
             self.bats |= comment.holds(", line ") && comment.holds("in test file ");
         }
@@ -89,6 +89,7 @@ impl Clues {
             Some(b'F') => {
                 let text = comment.trim_ascii_start();
                 self.perl |= text.starts_with("Failed test") || text.starts_with("Failed (TODO) test");
+                self.busted |= text.starts_with("Failure message: ");
             }
             Some(b'L') => self.perl |= comment.starts_with("Looks like you"),
             _ => {}

@@ -77,6 +77,9 @@ impl Prove {
         if self.summary && self.summary_line(line) {
             return true;
         }
+        if line.starts_with('#') {
+            return false;
+        }
         if line == "Test Summary Report" {
             self.summary = true;
             return true;

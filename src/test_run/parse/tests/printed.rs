@@ -1,7 +1,7 @@
 //! What tests print among a framework's lines: it hides no failing test, and makes no green run red.
 
 use super::super::read;
-use crate::domain::test_report::{RunKind, RunStatus, TestReport};
+use crate::domain::test_report::{RunKind, RunStatus, TestReport, TestStatus};
 use crate::domain::verdict::Exit;
 
 /// A log, the command's exit code, how the run ended and which tests failed.
@@ -67,6 +67,25 @@ fn no_failing_test_is_hidden() {
     for case in cases {
         check(*case);
     }
+}
+
+#[test]
+fn what_deno_says_was_printed_is_nobodys_result() {
+    let log = "running 2 tests from ./a_test.ts\none ...\n------- output -------\nTAP version 13\nnot ok 1 - shop\n1..1\nFAIL ./a.test.js\n\
+        Tests:       1 failed, 1 total\n----- output end -----\none ... ok (1ms)\ntwo ... ok (0ms)\n\nok | 2 passed | 0 failed (3ms)\n";
+    let report = of(log, 0);
+    assert_eq!((report.framework.as_str(), report.status, report.passed), ("deno-test", RunStatus::Passed, Some(2)));
+}
+
+#[test]
+fn avas_results_are_its_own_once_it_named_a_failure() {
+    let log = "\n  ✔ adds (1ms)\n  ✘ [fail]: sells Error thrown in test\n  ✔ opens\n  ✔ [expected fail] later\n  ─\n\n  sells\n\n  \
+        a.test.js:3\n\n  Error: no\n\n  ─\n\n  1 test failed\n";
+    let report = of(log, 1);
+    let passed: Vec<&str> =
+        report.tests.iter().filter(|test| test.status == TestStatus::Passed).map(|test| test.name.as_str()).collect();
+    assert_eq!((report.framework.as_str(), passed), ("ava", vec!["adds", "opens"]));
+    check((log, 1, RunStatus::Failed, &["sells"]));
 }
 
 #[test]
