@@ -1,6 +1,6 @@
 //! behave: scenarios, their steps, and the lists of failing scenarios at the end.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 
 use super::findings::{Block, Budget, Cases, Counts, Findings, Problems, sum};
 use super::place;
@@ -8,8 +8,13 @@ use crate::domain::test_report::{RunKind, TestStatus};
 use crate::domain::verdict::Exit;
 use crate::test_run::parse::needle::Seek as _;
 
+/// What stands above and below a step's failure in the format `progress3`.
+const RULE: &str = "--------------------------------------------------------------------------------";
 /// Texts of more scenarios than this are not kept for the lists at the end.
 const MOST_SCENARIOS: usize = 2_000;
+
+/// How much of a line may name a scenario.
+const LONGEST_NAME: usize = 1024;
 
 /// Reads behave.
 #[derive(Debug)]
@@ -19,12 +24,16 @@ pub(super) struct Reader {
     /// The line that names the runner was seen, and nothing of a feature.
     starting: bool,
     counts: Counts,
-    /// The scenario that is being printed: its name and its place, `features/cart.feature:7`.
-    scenario: Option<(String, String)>,
+    /// The scenario that is being printed: its place, `features/cart.feature:7`, or its name where no place is printed.
+    scenario: Option<String>,
     troubled: bool,
     text: Block,
-    /// What failing scenarios printed, by place.
-    texts: HashMap<String, String>,
+    /// What failing scenarios printed, by the same.
+    texts: HashMap<String, VecDeque<String>>,
+    /// The line before.
+    before: String,
+    /// How many texts were kept.
+    stored: usize,
     listing: Option<TestStatus>,
     recognised: bool,
     finished: bool,
@@ -51,6 +60,8 @@ impl Reader {
             troubled: false,
             text: Block::default(),
             texts: HashMap::new(),
+            before: String::new(),
+            stored: 0,
             listing: None,
             recognised: false,
             finished: false,
@@ -69,13 +80,12 @@ impl Reader {
             self.listed(line.trim_start(), status);
         } else if line.holds(" passed, ") && self.summary(line) {
             self.scenario_ends();
-        } else if let Some((head, place)) = line.cut(" # ")
-            && (head.trim_start().starts_with("Scenario") || head.starts_with("Feature: "))
-        {
+        } else if let Some(heading) = heading(line) {
             self.scenario_ends();
-            let name = head.cut(": ").map_or(head, |(_, name)| name).trim_end();
-            self.scenario = (!head.starts_with("Feature: ")).then(|| (name.to_owned(), place.trim().to_owned()));
+            self.scenario = heading.map(str::to_owned);
             self.text.push(line);
+        } else if line == RULE {
+            self.rule();
         } else if self.scenario.is_some() {
             let text = line.trim_start();
             self.troubled |= text.starts_with("ASSERT FAILED")
@@ -88,6 +98,20 @@ impl Reader {
             }
         } else if !line.is_empty() {
             self.listing = None;
+        }
+        self.before.clear();
+        self.before.push_str(line.get(..line.floor_char_boundary(LONGEST_NAME)).unwrap_or(line));
+    }
+
+    /// In the format `progress3`, `  milk  ..F` and what failed of it between two rules.
+    fn rule(&mut self) {
+        if self.scenario.is_some() {
+            self.scenario_ends();
+        } else if let Some((name, steps)) = self.before.strip_prefix("  ").and_then(|line| line.cut_last("  "))
+            && steps.bytes().all(|step| step.is_ascii_punctuation() || step.is_ascii_uppercase())
+        {
+            self.scenario = Some(name.to_owned());
+            self.troubled = true;
         }
     }
 
@@ -102,16 +126,18 @@ impl Reader {
         let Some((at, name)) = text.cut("  ") else { return };
         let Some(found) = place::find(at) else { return };
         let case = self.cases.push(name, status);
-        let message = self.texts.remove(at).unwrap_or_default();
+        let text = [at, name].into_iter().find_map(|key| self.texts.get_mut(key)?.pop_front());
+        let message = text.unwrap_or_default();
         self.cases.explain(case, &message, Some(found));
     }
 
     fn scenario_ends(&mut self) {
         let text = self.text.take();
         let troubled = std::mem::take(&mut self.troubled);
-        let Some((_, at)) = self.scenario.take() else { return };
-        if (troubled || text.holds("# None")) && self.texts.len() < MOST_SCENARIOS {
-            self.texts.insert(at, text);
+        let Some(key) = self.scenario.take() else { return };
+        if (troubled || text.holds("# None") || text.holds(" ... undefined in ")) && self.stored < MOST_SCENARIOS {
+            self.stored += 1;
+            self.texts.entry(key).or_default().push_back(text);
         }
     }
 
@@ -151,6 +177,18 @@ impl Reader {
         findings.problems = self.problems.into_list();
         Some(findings)
     }
+}
+
+/// Of a line that begins a feature, nothing; of one that begins a scenario, its place, or its name where no place is printed.
+fn heading(line: &str) -> Option<Option<&str>> {
+    let text = line.trim_start();
+    let is_feature = line.starts_with("Feature: ");
+    if !is_feature && !text.starts_with("Scenario") {
+        return None;
+    }
+    let name = text.cut(": ")?.1;
+    let key = name.cut_last(" # ").map_or(name, |(_, place)| place);
+    Some((!is_feature).then_some(key.trim()))
 }
 
 #[cfg(test)]
