@@ -103,7 +103,7 @@ fn dotnet_projects(paths: &[String]) -> Option<Detected> {
     found(&command, "dotnet", format!("{} {verb}", paths.join(", ")))
 }
 
-/// CMake with CTest, and Meson.
+/// CMake with CTest, Meson, and Automake.
 pub(super) fn c_family(folder: &Folder) -> Option<Detected> {
     if let Some(text) = folder.read("CMakeLists.txt") {
         let lower: String = text.to_ascii_lowercase().split_whitespace().collect();
@@ -116,7 +116,21 @@ pub(super) fn c_family(folder: &Folder) -> Option<Detected> {
             );
         }
     }
-    let text = folder.read("meson.build")?;
-    let command = "{ test -d build || meson setup build; } && meson test -C build --print-errorlogs";
-    text.contains("test(").then(|| found(command, "meson-test", "meson.build has tests".to_owned()))?
+    if folder.read("meson.build").is_some_and(|text| text.contains("test(")) {
+        let command = "{ test -d build || meson setup build; } && meson test -C build --print-errorlogs";
+        return found(command, "meson-test", "meson.build has tests".to_owned());
+    }
+    automake(folder)
+}
+
+fn automake(folder: &Folder) -> Option<Detected> {
+    if !folder.has("Makefile.am") || !(folder.has("configure.ac") || folder.has("configure.in")) {
+        return None;
+    }
+    let lists_tests = |folder: &Folder, name: &str| {
+        name == "Makefile.am" && folder.read(name).is_some_and(|text| text.contains("TESTS"))
+    };
+    let tests = walk::file_in_or_below(folder, lists_tests)?;
+    let configured = "test -f Makefile || { { test -x configure || autoreconf --install; } && ./configure; }";
+    found(&format!("{{ {configured}; }} && make check VERBOSE=1"), "automake", format!("{tests} lists tests"))
 }

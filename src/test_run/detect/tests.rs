@@ -86,6 +86,7 @@ macro_rules! detects {
 
 const RUBY_TESTS: &str =
     "ruby -Ilib -Itest -e 'Dir.glob(\"./test/**/{*_test,test_*}.rb\").sort.each { |file| require file }'";
+const AUTOMAKE: &str = "{ test -f Makefile || { { test -x configure || autoreconf --install; } && ./configure; }; } && make check VERBOSE=1";
 const CMAKE: &str = "cmake -S . -B build && cmake --build build && ctest --test-dir build --output-on-failure";
 const VITEST: &str = r#"{"scripts":{"test":"vitest run"}}"#;
 const WORKSPACES: &str = r#"{"workspaces":["packages/*"]}"#;
@@ -97,6 +98,9 @@ detects! {
     dotnet_is_told_by_a_solution: ["Shop.sln" = ""] => "dotnet test", "dotnet", "Shop.sln";
     dotnet_is_told_by_a_project: ["Shop.Tests.fsproj" = ""] => "dotnet test", "dotnet", "Shop.Tests.fsproj";
     ctest_is_told_by_what_cmake_turns_on: ["CMakeLists.txt" = "enable_testing()\n"] => CMAKE, "ctest", "CMakeLists.txt";
+    automake_is_told_by_its_lists_of_tests:
+        ["configure.ac" = "", "Makefile.am" = "SUBDIRS = tests\n", "tests/Makefile.am" = "TESTS = a.sh\n"]
+        => AUTOMAKE, "automake", "tests/Makefile.am lists tests";
     rspec_is_told_by_its_dotfile: [".rspec" = "--format doc\n"] => "rspec", "rspec", ".rspec";
     rspec_is_told_by_its_specs: ["spec/cart_spec.rb" = ""] => "rspec", "rspec", "spec/cart_spec.rb";
     minitest_is_told_by_its_files: ["test/cart_test.rb" = ""] => RUBY_TESTS, "minitest", "test/cart_test.rb";

@@ -59,6 +59,7 @@ mod recent;
 mod refusals;
 mod stack;
 
+mod automake;
 mod ava;
 mod behave;
 mod boost_test;
@@ -204,6 +205,7 @@ readers! {
     dotnet: ["dotnet"],
     gradle: ["gradle"],
     playwright: ["playwright"],
+    automake: ["automake"],
 }
 
 macro_rules! express {
