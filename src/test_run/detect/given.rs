@@ -33,6 +33,7 @@ const PAIRS: &[(&str, &str, &str)] = &[
     ("mix", "test", "exunit"),
     ("playwright", "test", "playwright"),
     ("meson", "test", "meson-test"),
+    ("karma", "start", "karma"),
     ("rails", "test", "minitest"),
     ("manage.py", "test", "unittest"),
     ("-m", "unittest", "unittest"),

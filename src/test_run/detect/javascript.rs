@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::{Detected, Folder, found};
 
 /// Frameworks in the order of S0-42, by the package that brings them.
-const FRAMEWORKS: [(&str, &str, &str); 7] = [
+const FRAMEWORKS: [(&str, &str, &str); 8] = [
     ("vitest", "vitest", "vitest run"),
     ("jest", "jest", "jest"),
     ("mocha", "mocha", "mocha"),
@@ -13,6 +13,7 @@ const FRAMEWORKS: [(&str, &str, &str); 7] = [
     ("jasmine", "jasmine", "jasmine"),
     ("tap", "tap", "tap"),
     ("@playwright/test", "playwright", "playwright test"),
+    ("karma", "karma", "karma start --single-run"),
 ];
 
 /// How a package manager runs things.
@@ -117,7 +118,7 @@ fn is_placeholder(script: &str) -> bool {
 }
 
 fn framework_of(script: &str) -> Option<&'static str> {
-    const MARKS: [(&str, &str); 10] = [
+    const MARKS: [(&str, &str); 11] = [
         ("vitest", "vitest"),
         ("jest", "jest"),
         ("react-scripts test", "jest"),
@@ -128,6 +129,7 @@ fn framework_of(script: &str) -> Option<&'static str> {
         ("deno test", "deno-test"),
         ("ava", "ava"),
         ("jasmine", "jasmine"),
+        ("karma start", "karma"),
     ];
     let words: Vec<&str> = script.split(|one: char| !one.is_alphanumeric() && one != '-').collect();
     MARKS

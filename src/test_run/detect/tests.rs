@@ -201,6 +201,8 @@ detects! {
         => "python3 -m unittest discover -s src", "unittest", "src/shop/tests/test_cart.py uses unittest";
     playwright_is_run_without_a_script:
         ["package.json" = r#"{"devDependencies":{"@playwright/test":"1"}}"#] => "npx playwright test", "playwright", "@playwright/test in devDependencies";
+    karma_is_run_once:
+        ["package.json" = r#"{"devDependencies":{"karma":"6"}}"#] => "npx karma start --single-run", "karma", "karma in devDependencies";
     a_script_names_playwright:
         ["package.json" = r#"{"scripts":{"test":"playwright test"}}"#] => "npm test", "playwright", "the test script";
     the_workspaces_of_bun_are_all_run:

@@ -80,6 +80,7 @@ mod jasmine;
 mod jest;
 mod junit4;
 mod junit5;
+mod karma;
 mod maven_surefire;
 mod meson_test;
 mod minitest;
@@ -206,6 +207,7 @@ readers! {
     gradle: ["gradle"],
     playwright: ["playwright"],
     automake: ["automake"],
+    karma: ["karma"],
 }
 
 macro_rules! express {
