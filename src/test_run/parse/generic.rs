@@ -118,6 +118,7 @@ const OF_CODE: &[(&str, RunKind)] = &[
     // Compilers: `path:line: error: …`, TypeScript, C#, Kotlin, Scala, Swift, linkers.
     (": error: ", RunKind::CompileError),
     (": error TS", RunKind::CompileError),
+    (" - error TS", RunKind::CompileError),
     (": error CS", RunKind::CompileError),
     (": error FS", RunKind::CompileError),
     ("undefined reference to ", RunKind::CompileError),
@@ -358,6 +359,8 @@ fn failing_name(line: &str) -> Option<&str> {
     let first = name.chars().next()?;
     let is_name = first.is_alphanumeric() || matches!(first, '_' | '/' | '"' | '\'' | '@' | '.' | '[');
     let sentence = name.len() > 200 || name.starts_with("in ") || name.starts_with("to ") || name.holds(" passed");
+    // ESLint's sum.
+    let sentence = sentence || name.holds(" problems (") || name.holds(" problem (");
     (is_name && !sentence).then_some(name)
 }
 

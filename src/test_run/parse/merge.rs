@@ -68,6 +68,9 @@ pub(super) fn merge(
         // What a second framework only complains about belongs to the report; what it has nothing to say on does not.
         kept.retain(|one| one.has_tests() || !one.problems.is_empty());
     }
+    if kept.iter().any(Findings::has_failures) {
+        kept.retain(|one| one.framework != super::static_checks::FRAMEWORK);
+    }
     let success = exit.is_none_or(Exit::is_success);
     if kept.iter().all(|one| !one.has_failures() && one.problems.is_empty() && one.status.is_none()) && !success {
         // The frameworks that were recognised do not say why the command failed.

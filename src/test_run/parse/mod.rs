@@ -91,6 +91,7 @@ mod playwright;
 mod pytest;
 mod robot;
 mod rspec;
+mod static_checks;
 mod tap;
 mod test_unit;
 mod unittest;
@@ -208,6 +209,7 @@ readers! {
     playwright: ["playwright"],
     automake: ["automake"],
     karma: ["karma"],
+    static_checks: ["static-checks"],
 }
 
 macro_rules! express {
