@@ -84,6 +84,7 @@ mod karma;
 mod maven_surefire;
 mod meson_test;
 mod minitest;
+mod minitest_reporters;
 mod mocha;
 mod node_test;
 mod phpunit;
@@ -210,6 +211,7 @@ readers! {
     automake: ["automake"],
     karma: ["karma"],
     static_checks: ["static-checks"],
+    minitest_reporters: ["minitest-reporters"],
 }
 
 macro_rules! express {
