@@ -69,6 +69,7 @@ mod cargo_nextest;
 mod cargo_test;
 mod catch2;
 mod ctest;
+mod cucumber;
 mod deno_test;
 mod doctest_cpp;
 mod dotnet;
@@ -212,6 +213,7 @@ readers! {
     karma: ["karma"],
     static_checks: ["static-checks"],
     minitest_reporters: ["minitest-reporters"],
+    cucumber: ["cucumber"],
 }
 
 macro_rules! express {
