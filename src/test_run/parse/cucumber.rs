@@ -186,7 +186,9 @@ impl Reader {
         let Some(rest) = rest.strip_prefix("scenario") else { return false };
         let Ok(total) = total.parse::<u64>() else { return false };
         let rest = rest.strip_prefix('s').unwrap_or(rest).trim();
-        let Some(parts) = rest.strip_prefix('(').map_or(Some(""), |rest| rest.strip_suffix(')')) else { return false };
+        let parts =
+            if rest.is_empty() { Some("") } else { rest.strip_prefix('(').and_then(|rest| rest.strip_suffix(')')) };
+        let Some(parts) = parts else { return false };
         let number = |word: &str| {
             let found = parts.split(", ").find_map(|part| part.strip_suffix(word)?.trim().parse::<u64>().ok());
             found.unwrap_or(0)
