@@ -1,6 +1,7 @@
 //! Takes apart what runs the tasks of several packages side by side: their lines come mixed, each behind its package's name.
 //!
 //! Turborepo, once it said so: `package:task: text`. pnpm: `folder task: text`, once it announced `folder task$ command`.
+//! concurrently and npm-run-all (`--print-label`): `[name] text`, once npm announced `[name] > package@version script`.
 //! The lines of each package are held back, and given out together when its task has ended.
 //!
 //! Invariant: at most [`MOST_HELD`] bytes are held; what is more is given out before its task has ended.
@@ -23,6 +24,8 @@ enum Runner {
     Nobody,
     Turborepo,
     Pnpm,
+    /// concurrently, or npm-run-all.
+    Labelled,
 }
 
 /// The lines of each package.
@@ -59,8 +62,17 @@ impl Lanes {
             self.runner = runner;
             return Some(line);
         }
+        if matches!(self.runner, Runner::Nobody | Runner::Labelled)
+            && let Some((label, text)) = labelled(line)
+            && is_announced_by_npm(text)
+        {
+            self.runner = Runner::Labelled;
+            self.lane(label);
+            return Some(line);
+        }
         match self.runner {
             Runner::Nobody => Some(line),
+            Runner::Labelled => self.of_label(line),
             Runner::Turborepo => match of_turborepo(line) {
                 Some((name, text)) => {
                     self.hold(name, text);
@@ -88,6 +100,21 @@ impl Lanes {
             self.end(at);
         } else if let Some(name) = line.get(..line.len() - rest.len() - 1) {
             self.hold(name, text);
+        }
+        None
+    }
+
+    /// `[unit]   ✔ adds` is held, `[unit] npm run unit exited with code 0` ends.
+    fn of_label<'a>(&mut self, line: &'a str) -> Option<&'a str> {
+        let found = labelled(line).and_then(|(label, text)| {
+            let at = self.open.iter().position(|lane| lane.name == label)?;
+            Some((at, label, text))
+        });
+        let Some((at, label, text)) = found else { return Some(line) };
+        if text.contains(" exited with code ") {
+            self.end(at);
+        } else {
+            self.hold(label, text);
         }
         None
     }
@@ -144,6 +171,24 @@ impl Lanes {
 fn runner_of(line: &str) -> Option<Runner> {
     let pnpm = || line.strip_prefix(PNPM.0).is_some_and(|rest| rest.ends_with(PNPM.1));
     if line.starts_with(TURBOREPO) { Some(Runner::Turborepo) } else { pnpm().then_some(Runner::Pnpm) }
+}
+
+/// `[t2 ] text` → `[t2 ]` and `text`.
+fn labelled(line: &str) -> Option<(&str, &str)> {
+    let window = line.get(..line.floor_char_boundary(LONGEST_NAME))?;
+    let end = window.strip_prefix('[')?.find(']')? + 2;
+    let (label, text) = line.split_at_checked(end)?;
+    match text.strip_prefix(' ') {
+        Some(text) => Some((label, text)),
+        None => text.is_empty().then_some((label, "")),
+    }
+}
+
+/// `> shop@1.0.0 unit`: npm says which script it runs.
+fn is_announced_by_npm(text: &str) -> bool {
+    let Some((package, script)) = text.strip_prefix("> ").and_then(|rest| rest.split_once(' ')) else { return false };
+    let version = package.rsplit_once('@').map_or("", |(_, version)| version);
+    version.starts_with(|first: char| first.is_ascii_digit()) && version.contains('.') && !script.contains(' ')
 }
 
 /// `packages/cart test`: a folder and a script.
@@ -221,6 +266,25 @@ mod tests {
         let (at_once, held) = apart(&lines);
         assert_eq!(at_once.len(), 5, "{at_once:?}");
         assert_eq!(held, "b1\na1\n  a2\nError: here\n");
+    }
+
+    #[test]
+    fn labels_are_taken_off_once_npm_has_spoken() {
+        let lines = [
+            "[a] before",
+            "[a] > shop@1.0.0 a",
+            "[b ] > shop@1.0.0 b",
+            "[a] > mocha",
+            "[b ]   b1",
+            "[a]",
+            "[info] a test's own",
+            "[a]   a2",
+            "[b ] npm run b exited with code 1",
+        ];
+        let (at_once, held) = apart(&lines);
+        assert_eq!(at_once, ["[a] before", "[a] > shop@1.0.0 a", "[b ] > shop@1.0.0 b", "[info] a test's own"]);
+        assert_eq!(held, "  b1\n> mocha\n\n  a2\n");
+        assert_eq!(apart(&["[INFO] > Building shop@1", "[INFO] Tests run: 3"]).0.len(), 2);
     }
 
     #[test]

@@ -8,6 +8,8 @@ use crate::test_run::parse::needle::Seek as _;
 pub(super) enum Dialect {
     Node,
     Vitest,
+    /// node-tap: its subtests hold assertions, which are the tests.
+    NodeTap,
     Ava,
     Mocha,
     Deno,
@@ -29,7 +31,7 @@ impl Dialect {
             Self::Busted => "busted",
             Self::Bats => "bats",
             Self::Perl => "prove",
-            Self::Unknown => "tap",
+            Self::NodeTap | Self::Unknown => "tap",
         }
     }
 }
@@ -133,6 +135,8 @@ impl Clues {
     pub(super) const fn dialect(&self) -> Dialect {
         if self.duration && self.subtest {
             Dialect::Node
+        } else if self.timed && self.subtest {
+            Dialect::NodeTap
         } else if self.timed {
             Dialect::Vitest
         } else if self.deno {

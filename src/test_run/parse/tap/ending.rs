@@ -1,5 +1,7 @@
 //! What the results of a whole log come to: whose they are, and the numbers in the dialect's own way of counting.
 
+use std::collections::HashMap;
+
 use super::Reader;
 use super::dialect::{self, Dialect};
 use crate::domain::test_report::{RunKind, RunStatus, TestStatus};
@@ -7,6 +9,9 @@ use crate::domain::verdict::Exit;
 use crate::test_run::parse::findings::{Counts, Findings};
 use crate::test_run::parse::needle::Seek as _;
 use crate::test_run::parse::stack;
+
+/// What stands between the names of a subtest and of what is in it.
+const JOIN: &str = " > ";
 
 impl Reader {
     /// Bats reports a file that bash cannot read as a failing `setup_file`.
@@ -41,6 +46,21 @@ impl Reader {
         self.top.errors = Some(errors);
     }
 
+    /// A subtest or file that holds others says nothing of its own, but where it failed and none in it did.
+    fn drop_parents(&mut self) {
+        let mut parents: HashMap<String, bool> = HashMap::new();
+        for test in self.cases.iter() {
+            for (at, _) in test.name.match_indices(JOIN) {
+                let Some(parent) = test.name.get(..at) else { continue };
+                *parents.entry(parent.to_owned()).or_default() |= test.status == TestStatus::Failed;
+            }
+        }
+        self.cases.retain_from(0, |test| match parents.get(&test.name) {
+            None => true,
+            Some(explained) => test.status == TestStatus::Failed && !explained,
+        });
+    }
+
     pub(in crate::test_run::parse) fn finish(mut self, exit: Option<Exit>) -> Option<Findings> {
         self.settle();
         self.prove.settle(&mut self.problems);
@@ -63,6 +83,9 @@ impl Reader {
         }
         if dialect == Dialect::Busted {
             self.move_errors();
+        }
+        if dialect == Dialect::NodeTap {
+            self.drop_parents();
         }
         let mut findings = Findings::new(dialect.framework());
         findings.finished = if self.trailer.total.is_some() {
@@ -99,7 +122,7 @@ impl Reader {
                 Counts { total: Some(total), skipped: Some(skipped), ..self.trailer }
             }
             // vitest's outermost results are files.
-            Dialect::Vitest => {
+            Dialect::Vitest | Dialect::NodeTap => {
                 let of = |status| Some(self.cases.count(status));
                 let (passed, failed) = (of(TestStatus::Passed), of(TestStatus::Failed));
                 let total = Some(u64::try_from(self.cases.len()).unwrap_or(u64::MAX));
