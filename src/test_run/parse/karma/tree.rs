@@ -65,11 +65,10 @@ impl Tree {
     fn heading(&mut self, text: &str, cases: &mut Cases) {
         if let Some((status, rest)) = marked(text) {
             let number = rest.cut_word().and_then(|(number, _)| number.parse().ok());
-            match status {
-                _ if number.is_none() => {}
-                TestStatus::Passed if rest.ends_with(" completed") => self.passed = number,
-                TestStatus::Failed | TestStatus::Error if rest.ends_with(" failed") => self.failed = number,
-                _ => {}
+            if number.is_some() && status == TestStatus::Passed && rest.ends_with(" completed") {
+                self.passed = number;
+            } else if number.is_some() && status == TestStatus::Failed && rest.ends_with(" failed") {
+                self.failed = number;
             }
         } else if let Some(rest) = text.strip_prefix("ℹ ") {
             self.skipped = rest

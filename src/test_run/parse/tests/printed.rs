@@ -96,6 +96,14 @@ fn no_green_run_is_made_red() {
         "Test setup error: db is down\n",
         "Error: No tests found\n",
         "• Packages in scope: a, b\n",
+        "make  check-TESTS\nPASS: a.sh\nFAIL: b.sh\n",
+        "Chrome Headless 1.0 (Linux 1): Executed 1 of 2 (1 FAILED)\n",
+        "Chrome Headless 1.0 (Linux 1) ERROR\n  boom\n",
+        "Failures:\n\n1) Scenario: milk # a.feature:3\n   ✖ Then no # s.js:3\n",
+        "Started with run options --seed 1\n FAIL CartTest#test_eq (0.00s)\n",
+        "\n/w/a.js\n  1:1  error  no  no-undef\n\n✖ 1 problem (1 error, 0 warnings)\n",
+        "[a] > shop@1.0.0 a\n[a] FAILED tests/test_b.py::test_c\n",
+        "a.py:1:1: F401 'os' imported but unused\n",
     ];
     for text in printed {
         let report = of(&PYTEST.replace("PRINTED", text), 0);
