@@ -39,6 +39,9 @@ const ABSORBS: &[(&str, &str)] = &[
     ("jest", "tap"),
     ("vitest", "tap"),
     ("mocha", "tap"),
+    ("ctest", "cmocka"),
+    ("meson-test", "cmocka"),
+    ("automake", "cmocka"),
 ];
 
 /// The exit code of `timeout(1)` when time was up.

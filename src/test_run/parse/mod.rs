@@ -68,6 +68,7 @@ mod busted;
 mod cargo_nextest;
 mod cargo_test;
 mod catch2;
+mod cmocka;
 mod ctest;
 mod deno_test;
 mod doctest_cpp;
@@ -208,6 +209,7 @@ readers! {
     playwright: ["playwright"],
     automake: ["automake"],
     karma: ["karma"],
+    cmocka: ["cmocka"],
 }
 
 macro_rules! express {
