@@ -90,6 +90,7 @@ mod node_test;
 mod phpunit;
 mod playwright;
 mod pytest;
+mod qt_test;
 mod robot;
 mod rspec;
 mod tap;
@@ -210,6 +211,7 @@ readers! {
     automake: ["automake"],
     karma: ["karma"],
     cmocka: ["cmocka"],
+    qt_test: ["qt-test", "qttest"],
 }
 
 macro_rules! express {
