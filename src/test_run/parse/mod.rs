@@ -82,6 +82,7 @@ mod jest;
 mod junit4;
 mod junit5;
 mod karma;
+mod libcheck;
 mod maven_surefire;
 mod meson_test;
 mod minitest;
@@ -212,6 +213,7 @@ readers! {
     karma: ["karma"],
     cmocka: ["cmocka"],
     qt_test: ["qt-test", "qttest"],
+    libcheck: ["libcheck"],
 }
 
 macro_rules! express {
