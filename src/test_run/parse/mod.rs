@@ -69,6 +69,7 @@ mod cargo_nextest;
 mod cargo_test;
 mod catch2;
 mod cmocka;
+mod cpputest;
 mod ctest;
 mod deno_test;
 mod doctest_cpp;
@@ -214,6 +215,7 @@ readers! {
     cmocka: ["cmocka"],
     qt_test: ["qt-test", "qttest"],
     libcheck: ["libcheck"],
+    cpputest: ["cpputest"],
 }
 
 macro_rules! express {
