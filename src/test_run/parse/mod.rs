@@ -70,6 +70,7 @@ mod cargo_test;
 mod catch2;
 mod cmocka;
 mod cpputest;
+mod criterion;
 mod ctest;
 mod deno_test;
 mod doctest_cpp;
@@ -216,6 +217,7 @@ readers! {
     qt_test: ["qt-test", "qttest"],
     libcheck: ["libcheck"],
     cpputest: ["cpputest"],
+    criterion: ["criterion"],
 }
 
 macro_rules! express {
