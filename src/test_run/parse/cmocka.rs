@@ -5,7 +5,7 @@
 
 use super::findings::{Block, Budget, Cases, Counts, Findings, Problems};
 use super::{place, stack};
-use crate::domain::test_report::{RunKind, TestStatus};
+use crate::domain::test_report::{RunKind, TestCase, TestStatus};
 use crate::domain::verdict::Exit;
 use crate::test_run::parse::needle::Seek as _;
 
@@ -15,6 +15,11 @@ const FRAMEWORK: &str = "cmocka";
 #[derive(Debug)]
 pub(super) struct Reader {
     cases: Cases,
+    /// Names that were listed before any group began: the groups stand below.
+    early: Cases,
+    /// Words about failures outside all groups, in the order of the tests that failed, and the last of them.
+    detached: Cases,
+    last: Option<usize>,
     problems: Problems,
     /// The test that began and has not ended; empty when there is none.
     running: String,
@@ -43,6 +48,9 @@ impl Reader {
     pub(super) fn new(budget: &Budget) -> Self {
         Self {
             cases: Cases::new(budget),
+            early: Cases::new(budget),
+            detached: Cases::new(budget),
+            last: None,
             problems: Problems::new(budget),
             running: String::new(),
             block: Block::default(),
@@ -70,6 +78,10 @@ impl Reader {
             }
         }
         if self.foreign || self.running.is_empty() && self.below_list(line) {
+            return;
+        }
+        if self.last.is_some() && !line.starts_with("Could not run test: ") {
+            self.detached.explain(self.last, line, None);
             return;
         }
         self.block.push(line);
@@ -105,6 +117,10 @@ impl Reader {
 
     /// A line with one of the other marks in brackets.
     fn marked(&mut self, mark: &str, rest: &str) -> bool {
+        let is_words = matches!(mark, "ERROR" | "LINE") && rest.starts_with("--- ");
+        if !is_words {
+            self.last = None;
+        }
         match mark {
             "RUN" => {
                 if !self.recognised {
@@ -115,14 +131,7 @@ impl Reader {
                 rest.trim_end().clone_into(&mut self.running);
             }
             "OK" => return self.result(rest, TestStatus::Passed),
-            "ERROR" | "LINE" if rest.starts_with("--- ") => {
-                self.recognised = true;
-                let text = rest.get(4..).unwrap_or_default();
-                if mark == "LINE" && self.place.is_none() {
-                    self.place = text.strip_suffix(": error: Failure!").and_then(place::find);
-                }
-                self.block.push(text);
-            }
+            "ERROR" | "LINE" if is_words => self.words(mark, rest.get(4..).unwrap_or_default()),
             "FAILED" if rest.starts_with("GROUP ") => self.fixture = Some(rest.trim_end().to_owned()),
             "ERROR" if self.fixture.is_some() => self.group_fails(rest),
             "ERROR" => return self.result(rest, TestStatus::Error),
@@ -138,6 +147,24 @@ impl Reader {
         true
     }
 
+    /// `0x3 != 0x4` and `a.c:8: error: Failure!`.
+    fn words(&mut self, mark: &str, text: &str) {
+        self.recognised = true;
+        let place = text.strip_suffix(": error: Failure!").filter(|_| mark == "LINE").and_then(place::find);
+        if self.announced.is_some() {
+            self.place = self.place.take().or(place);
+            self.block.push(text);
+            return;
+        }
+        if mark == "ERROR" {
+            self.last = self.detached.push("", TestStatus::Failed);
+        }
+        self.detached.explain(self.last, text, place);
+        if mark == "LINE" {
+            self.last = None;
+        }
+    }
+
     fn result(&mut self, name: &str, status: TestStatus) -> bool {
         let name = name.trim_end();
         if !self.recognised || !self.running.is_empty() && self.running != name {
@@ -146,7 +173,9 @@ impl Reader {
         }
         if self.listed.0 > 0 && self.running.is_empty() && self.listed.1 == status {
             self.listed.0 -= 1;
-            if self.cases.find(name).is_none() {
+            if self.started == 0 {
+                self.early.push(name, status);
+            } else if self.cases.find(name).is_none() {
                 self.cases.push(name, status);
             }
             return true;
@@ -209,6 +238,10 @@ impl Reader {
 
     pub(super) fn finish(mut self, _exit: Option<Exit>) -> Option<Findings> {
         self.did_not_end();
+        if self.started == 0 {
+            self.cases.absorb(self.early);
+        }
+        attach(&mut self.cases, &self.detached);
         if !self.recognised || self.started == 0 && self.cases.is_empty() {
             return None;
         }
@@ -238,6 +271,17 @@ fn mark(line: &str) -> Option<(&str, &str)> {
 /// `6 test(s).`.
 fn tests(text: &str) -> Option<u64> {
     text.strip_suffix(" test(s).")?.parse().ok()
+}
+
+/// Gives the words of the other stream to the tests that failed, when there are as many of both.
+fn attach(cases: &mut Cases, detached: &Cases) {
+    let is_open = |test: &TestCase| test.status == TestStatus::Failed && test.file.is_none();
+    let open: Vec<usize> = (0..cases.len()).filter(|at| cases.get(*at).is_some_and(is_open)).collect();
+    if open.len() == detached.len() {
+        for (at, words) in open.into_iter().zip(detached.iter()) {
+            cases.explain(Some(at), &words.message, words.file.clone().zip(words.line));
+        }
+    }
 }
 
 /// Whether a line between GoogleTest's marks is cmocka's.
@@ -276,6 +320,27 @@ mod tests {
             let sells = found.tests.iter().find(|test| test.name == "sells").unwrap();
             assert_eq!((sells.status, sells.line, found.tests.len()), (TestStatus::Failed, Some(8), 2), "{log}");
             assert_eq!((found.counts.total, found.counts.passed, found.counts.failed), (Some(2), Some(1), Some(1)));
+        }
+    }
+
+    #[test]
+    fn the_words_of_the_other_stream_go_to_the_failures_in_order() {
+        let out = "[==========] Running 3 test(s).\n[ RUN      ] sells\n[  FAILED  ] sells\n[ RUN      ] adds\n[ RUN      ] names\n\
+                   [  FAILED  ] names\n[==========] 3 test(s) run.\n";
+        let err = "[  ERROR   ] --- 0x3 != 0x4\n[   LINE   ] --- a.c:8: error: Failure!\nCould not run test: Test setup failed\n\
+                   [  ERROR   ] adds\n[  ERROR   ] --- crash\n[  PASSED  ] 0 test(s).\n[  FAILED  ] 2 test(s), listed below:\n\
+                   [  FAILED  ] sells\n[  FAILED  ] names\n\n 3 FAILED TEST(S)\n";
+        for log in [format!("{out}{err}"), format!("{err}{out}")] {
+            let found = of(&log).unwrap();
+            let mut seen = names(&found);
+            seen.sort_by_key(|(name, ..)| *name);
+            let expected = [
+                ("adds", TestStatus::Error, "Could not run test: Test setup failed"),
+                ("names", TestStatus::Failed, "crash"),
+                ("sells", TestStatus::Failed, "0x3 != 0x4\na.c:8: error: Failure!"),
+            ];
+            assert_eq!(seen, expected, "{log}");
+            assert_eq!((found.counts.failed, found.counts.errors, found.finished), (Some(2), Some(1), true));
         }
     }
 
