@@ -7,7 +7,7 @@ use serde::Deserialize;
 
 use super::document::{JsonDocument, LeftOut, Part};
 use super::findings::{Block, Budget, Cases, Counts, Findings, Problems};
-use super::{place, stack};
+use super::{cmocka, place, stack};
 use crate::domain::test_report::{RunKind, TestStatus};
 use crate::domain::verdict::Exit;
 use crate::test_run::parse::needle::Seek as _;
@@ -51,6 +51,8 @@ pub(super) struct Reader {
     /// What failed between tests; it counts only when the framework itself ended.
     set_up: Problems,
     repeating: bool,
+    /// cmocka's own part of the log, which has the same marks.
+    foreign: bool,
 }
 
 /// The JSON report's own numbers.
@@ -113,12 +115,13 @@ impl Reader {
             listed: 0,
             set_up: Problems::new(budget),
             repeating: false,
+            foreign: false,
         }
     }
 
     /// A passing test, told by its frame: nobody else need see it.
     pub(super) fn express(&mut self, line: &str) -> bool {
-        if self.document.is_open() {
+        if self.document.is_open() || self.foreign {
             return false;
         }
         if let Some(name) = line.strip_prefix("[       OK ] ") {
@@ -162,6 +165,12 @@ impl Reader {
 
     /// A line with one of the marks in brackets.
     fn marked(&mut self, mark: &str, rest: &str) -> bool {
+        if mark == "==========" || !self.recognised {
+            self.foreign = cmocka::is_own(mark, rest) || self.foreign && mark != "==========";
+        }
+        if self.foreign {
+            return true;
+        }
         match mark {
             "==========" => {
                 self.recognised = true;

@@ -39,6 +39,21 @@ const ABSORBS: &[(&str, &str)] = &[
     ("jest", "tap"),
     ("vitest", "tap"),
     ("mocha", "tap"),
+    ("ctest", "cmocka"),
+    ("ctest", "qt-test"),
+    ("ctest", "libcheck"),
+    ("ctest", "cpputest"),
+    ("ctest", "criterion"),
+    ("meson-test", "cmocka"),
+    ("meson-test", "qt-test"),
+    ("meson-test", "libcheck"),
+    ("meson-test", "cpputest"),
+    ("meson-test", "criterion"),
+    ("automake", "cmocka"),
+    ("automake", "qt-test"),
+    ("automake", "libcheck"),
+    ("automake", "cpputest"),
+    ("automake", "criterion"),
 ];
 
 /// The exit code of `timeout(1)` when time was up.

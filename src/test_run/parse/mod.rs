@@ -68,6 +68,9 @@ mod busted;
 mod cargo_nextest;
 mod cargo_test;
 mod catch2;
+mod cmocka;
+mod cpputest;
+mod criterion;
 mod ctest;
 mod cucumber;
 mod deno_test;
@@ -82,6 +85,7 @@ mod jest;
 mod junit4;
 mod junit5;
 mod karma;
+mod libcheck;
 mod maven_surefire;
 mod meson_test;
 mod minitest;
@@ -91,6 +95,7 @@ mod node_test;
 mod phpunit;
 mod playwright;
 mod pytest;
+mod qt_test;
 mod robot;
 mod rspec;
 mod static_checks;
@@ -214,6 +219,11 @@ readers! {
     static_checks: ["static-checks"],
     minitest_reporters: ["minitest-reporters"],
     cucumber: ["cucumber"],
+    cmocka: ["cmocka"],
+    qt_test: ["qt-test", "qttest"],
+    libcheck: ["libcheck"],
+    cpputest: ["cpputest"],
+    criterion: ["criterion"],
 }
 
 macro_rules! express {
