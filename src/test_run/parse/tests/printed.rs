@@ -104,6 +104,11 @@ fn no_green_run_is_made_red() {
         "\n/w/a.js\n  1:1  error  no  no-undef\n\n✖ 1 problem (1 error, 0 warnings)\n",
         "[a] > shop@1.0.0 a\n[a] FAILED tests/test_b.py::test_c\n",
         "a.py:1:1: F401 'os' imported but unused\n",
+        "[==========] Running 2 test(s).\n[ RUN      ] a\n[  FAILED  ] a\n",
+        "********* Start testing of Money *********\nFAIL!  : Money::eq() no\n   Loc: [a.cpp(3)]\n",
+        "Running suite(s): Cart\na.c:4:F:Core:sells:0: no\n",
+        "a.cpp:5: error: Failure in TEST(Cart, sells)\n\tno\n\n",
+        "[----] a.c:5: Assertion Failed\n[FAIL] cart::sells: (0.00s)\n",
     ];
     for text in printed {
         let report = of(&PYTEST.replace("PRINTED", text), 0);
