@@ -55,6 +55,7 @@ pub(super) struct Reader {
     counts: Counts,
     /// A harness was started.
     started: bool,
+    budget: Budget,
     /// Numbers of this folder were seen.
     numbered: bool,
     /// Of a harness that was started, the end was not seen.
@@ -78,6 +79,7 @@ impl Reader {
             ruled: false,
             counts: Counts::default(),
             started: false,
+            budget: budget.clone(),
             numbered: false,
             unfinished: false,
             ended: false,
@@ -117,7 +119,8 @@ impl Reader {
     fn tested(&mut self, status: TestStatus, name: &str, title: &str) {
         let case = self.cases.push(name, status);
         let before = self.block.take();
-        if !title.starts_with("PASS") && self.unsettled.len() < MOST_EXPLAINED {
+        let is_kept = !title.starts_with("PASS") && self.unsettled.len() < MOST_EXPLAINED;
+        if is_kept && self.budget.take(title.len() + before.len()) {
             self.unsettled.push_back(Unsettled { title: title.to_owned(), case, before });
         }
     }

@@ -34,6 +34,7 @@ pub(super) struct Reader {
     before: String,
     /// How many texts were kept.
     stored: usize,
+    budget: Budget,
     listing: Option<TestStatus>,
     recognised: bool,
     finished: bool,
@@ -62,6 +63,7 @@ impl Reader {
             texts: HashMap::new(),
             before: String::new(),
             stored: 0,
+            budget: budget.clone(),
             listing: None,
             recognised: false,
             finished: false,
@@ -135,7 +137,8 @@ impl Reader {
         let text = self.text.take();
         let troubled = std::mem::take(&mut self.troubled);
         let Some(key) = self.scenario.take() else { return };
-        if (troubled || text.holds("# None") || text.holds(" ... undefined in ")) && self.stored < MOST_SCENARIOS {
+        let explains = troubled || text.holds("# None") || text.holds(" ... undefined in ");
+        if explains && self.stored < MOST_SCENARIOS && self.budget.take(key.len() + text.len()) {
             self.stored += 1;
             self.texts.entry(key).or_default().push_back(text);
         }

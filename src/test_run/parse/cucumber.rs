@@ -36,6 +36,7 @@ pub(super) struct Reader {
     scenario: Option<(String, bool)>,
     /// The errors of Ruby's steps, by the step's place.
     errors: Vec<(String, u32, String)>,
+    budget: Budget,
     counts: Counts,
     undefined: u64,
     finished: bool,
@@ -61,6 +62,7 @@ impl Reader {
             block: Block::default(),
             scenario: None,
             errors: Vec::new(),
+            budget: budget.clone(),
             counts: Counts::default(),
             undefined: 0,
             finished: false,
@@ -165,6 +167,7 @@ impl Reader {
         let text = self.block.take();
         if let Some((file, number)) = place::find(line)
             && self.errors.len() < MOST_ERRORS
+            && self.budget.take(file.len() + text.len())
         {
             self.errors.push((file, number, text));
         }

@@ -17,6 +17,8 @@ pub(super) struct Tree {
     path: Vec<String>,
     /// The list of failures has begun.
     listing: bool,
+    /// The list has come as far as this test.
+    listed: usize,
     /// The test that the lines below explain.
     open: Option<usize>,
     /// The title of an entry of the spec reporter's list, whose suites stand on the next line.
@@ -115,17 +117,20 @@ impl Tree {
         }
     }
 
-    /// `karma-mocha-reporter` leaves inner suites out of its list: the first failing test of that title is meant.
+    /// `karma-mocha-reporter` leaves inner suites out of its list: the next failing test of that title is meant.
     fn listed_without_suite(&mut self, title: &str, cases: &Cases) {
-        self.open = cases.iter().position(|test| {
+        let mut after = cases.iter().enumerate().skip(self.listed);
+        self.open = after.find_map(|(at, test)| {
             let is_mine = test.name.strip_suffix(title).is_some_and(|suites| suites.ends_with(' '));
-            is_mine && test.status == TestStatus::Failed && test.message.is_empty()
+            (is_mine && test.status == TestStatus::Failed).then_some(at)
         });
+        self.listed = self.open.map_or(self.listed, |at| at + 1);
     }
 
     /// An entry of the list of failures begins.
     fn listed(&mut self, name: &str, cases: &mut Cases) {
         self.open = cases.find(name).or_else(|| cases.push(name, TestStatus::Failed));
+        self.listed = self.open.map_or(self.listed, |at| at + 1);
     }
 
     /// Ends the entry that is open.
