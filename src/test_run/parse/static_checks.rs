@@ -1,9 +1,12 @@
 //! What linters and formatters object to before the tests: ESLint, Stylelint, Prettier, flake8, pycodestyle, pylint, Ruff, Black,
-//! isort, RuboCop and ShellCheck. Compilers and type checkers are [`super::generic`]'s.
+//! isort, RuboCop, ShellCheck, Biome and oxlint. Compilers and type checkers are [`super::generic`]'s.
 //!
 //! They are no tests, so beside failing tests nothing is said of them ([`super::merge`]); where they alone made the command
 //! fail, each objection is a problem with its place.
 
+mod drawn;
+
+use self::drawn::Drawn;
 use super::findings::{Block, Budget, Findings, Problems};
 use super::place;
 use crate::domain::test_report::RunKind;
@@ -31,6 +34,7 @@ pub(super) struct Reader {
     warnings: Vec<(String, u32)>,
     /// The files that Prettier names before it says what is wrong with them.
     warned: Block,
+    drawn: Drawn,
 }
 
 impl Reader {
@@ -38,6 +42,7 @@ impl Reader {
     pub(super) const WAKE: &'static [&'static str] = &[
         "  error  ", "  ✖  ", "  warning  ", "would reformat ", "would be reformatted", "Code style issues ",
         "incorrectly sorted", "^-- SC", "--^ SC", ": C: ", ": W: ", ": E: ", ": F: ",
+        ",-[", "╭─[", " ━━━━━",
         // Codes of Python's linters, behind their place …
         ": E10", ": E11", ": E12", ": E13", ": E20", ": E22", ": E23", ": E24", ": E25", ": E26", ": E27", ": E30",
         ": E40", ": E50", ": E70", ": E71", ": E72", ": E73", ": E74", ": E90", ": E99", ": F40", ": F50", ": F54",
@@ -56,10 +61,14 @@ impl Reader {
             block: Block::default(),
             warnings: Vec::new(),
             warned: Block::default(),
+            drawn: Drawn::new(),
         }
     }
 
     pub(super) fn line(&mut self, line: &str) {
+        if self.drawn.line(line, &mut self.problems) {
+            return;
+        }
         if self.open.is_some() {
             if !line.trim().is_empty() {
                 self.block.push(line);
@@ -146,6 +155,7 @@ impl Reader {
 
     pub(super) fn finish(mut self, _exit: Option<Exit>) -> Option<Findings> {
         self.settle();
+        self.drawn.settle(&mut self.problems);
         if self.problems.is_empty() {
             return None;
         }
@@ -209,6 +219,18 @@ mod tests {
         assert_eq!(places(&report), [(Some("/w/cov/j.test.js"), Some(1)), (Some("/w/cov/lib.js"), Some(51))]);
         assert_eq!(report.problems[1].message, "/w/cov/lib.js:51:1: error 'exports' is not defined no-undef");
         for (log, file, line) in [
+            (
+                "a.js:2:7 lint/suspicious/noDebugger  FIXABLE  ━━━━━━━━━━\n\n  × This is an unexpected use.\n  \n  > 2 │ debugger\n\n\
+                 Checked 1 file in 3ms.\nFound 1 error.\nlint ━━━━━━━━━━\n\n  × Some errors were emitted while running checks.\n\n",
+                "a.js",
+                2,
+            ),
+            (
+                "\n  ! eslint(no-debugger): not allowed\n   ,-[a.js:2:15]\n 2 | debugger\n   `----\n\nFound 1 warning and 0 errors.\n",
+                "a.js",
+                2,
+            ),
+            ("\n  × eslint(no-debugger): not allowed\n   ╭─[a.js:2:15]\n 2 │ debugger\n   ╰────\n\n", "a.js", 2),
             (
                 "\n/w/lib.js\n  2:1  warning  Unexpected console  no-console\n\n✖ 1 problem (0 errors, 1 warning)\n\nESLint found too many \
                  warnings (maximum: 0).\n",
