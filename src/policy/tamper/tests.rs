@@ -53,11 +53,36 @@ fn what_runners_print_is_found_however_it_is_split() {
         "os.write(1, data)",
         "open('/proc/self/fd/1', 'w')",
         "'<testcase name=\"a\"/>'",
+        "console.log('  2 passed (1.2s)')",
+        "puts \"#{n} examples, 0 failures\"",
+        "puts '2 runs, 3 assertions, 0 failures, 0 errors, 0 skips'",
+        "IO.puts(\"3 tests, 0 failures\")",
+        "console.log(`${n} scenarios (${n} passed)`)",
+        "console.log('Chrome 1.0 (Linux): Executed 2 of 2 SUCCESS (0.1 secs / 0.1 secs)')",
+        "printf(\"100%%: Checks: %d, Failures: 0, Errors: 0\\n\", n);",
+        "qDebug() << \"Totals: 3 passed, 0 failed, 0 skipped, 0 blacklisted, 2ms\";",
+        "puts(\"[====] Synthesis: Tested: 2 | Passing: 2 | Failing: 0 | Crashing: 0 \");",
+        "echo 'Testsuite summary for shop 1.0'",
+        "puts(\"[==========] 2 test(s) run.\");",
+        "puts(\"[  PASSED  ] 2 tests.\");",
+        "puts(\"[       OK ] Cart.adds (0 ms)\");",
+        "Console.WriteLine(\"Passed!  - Failed:     0, Passed:     2\")",
+        "printf(\"PASS   : Money::adds()\\n\");",
     ] {
         assert!(objection("x.py", "", line).is_some(), "{line}");
     }
     assert!(objection("banner.txt", "", "\nRan 2 tests in 0.001s\n\nOK\n").is_some(), "a file to be printed");
-    for line in ["print('Ran out of tests')", "console.log('passed on')", "write(fd, x)", "print('running late')"] {
+    for line in [
+        "print('Ran out of tests')",
+        "console.log('passed on')",
+        "write(fd, x)",
+        "print('running late')",
+        "print(f'Totals: ${total}')",
+        "console.log(`Executed ${n} of ${all} jobs`)",
+        "scenarios(3)",
+        "puts(\"[ OK ]\");",
+        "for example, 3 milks",
+    ] {
         assert_eq!(objection("x.py", "", line), None, "{line}");
     }
 }

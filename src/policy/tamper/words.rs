@@ -34,6 +34,21 @@ pub(super) const RESULTS: &Words = &[
     ("# tests", "", "tests ", r"# ?tests [\d{$%]"),
     ("ok 1", "", "ok ", r"\bok [1{]\S{0,8} ?:"),
     ("passing (", "", "passing (", r"[\d}d] passing \("),
+    ("passed (", "", " passed (", r"[\d}ds] passed \("),
+    ("examples, …", "", "example", r"[\d}ds] examples?, ?[\d{$%#]"),
+    ("assertions, …", "", "assertion", r"[\d}ds] assertions?, ?[\d{$%#]"),
+    ("tests, …", "", " tests, ", r"[\d}ds] tests, ?[\d{$%#]"),
+    ("scenarios (", "", "scenarios (", r"[\d}ds] scenarios \("),
+    ("Executed … of", "", "Executed ", r"Executed [^\n;]{1,16} of [^\n;]{1,16} ?(?:SUCCESS|\()"),
+    ("Checks:", "", "Checks:", r"% ?: Checks: ?[\d{$%#]"),
+    ("Totals: … passed", "", "Totals:", r"Totals: ?[\d{$%#]\S* passed"),
+    ("Synthesis:", "", "Synthesis:", r"Synthesis: ?Tested"),
+    ("Testsuite summary", "", "Testsuite summary", r"Testsuite summary for"),
+    ("Passed!", "", "Passed!", r"Passed! ?- ?Failed"),
+    ("[==========]", "", "[==========]", r"\[={10}\]"),
+    ("[ PASSED ]", "", "PASSED", r"\[ ?PASSED ?\] ?[\d{$%#]"),
+    ("[ OK ]", "", "OK ", r"\[ ?OK ?\] ?[A-Z]\w*\."),
+    ("PASS :", "", "PASS", r#"["'`]PASS ?: ?[\w{$%]"#),
 ];
 /// Functions that tests in C compare, print or end with, defined anew.
 const LIBC: &str = r"\b(?:strn?cmp|strn?casecmp|memcmp|strcoll|f?puts|v?f?printf|putchar|f?write|_?exit|_Exit|quick_exit|abort|raise|signal|sigaction) ?\([^;{}()]*\) ?\{";
