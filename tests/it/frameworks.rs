@@ -240,6 +240,29 @@ fn a_just_project_without_a_command() {
     projects::JUST.is_mended(None);
 }
 
+#[test]
+#[ignore = "needs what `.ci/frameworks` installs"]
+fn a_linter_that_stops_the_command_before_its_tests() {
+    let project = Framework {
+        name: "static-checks",
+        files: &[
+            ("shop/__init__.py", ""),
+            ("shop/price.py", "import os\n\n\ndef total(prices):\n    return sum(prices)\n"),
+            (
+                "tests/test_price.py",
+                "from shop.price import total\n\n\ndef test_adds():\n    assert total([2, 3]) == 5\n",
+            ),
+        ],
+        command: ".venv/bin/python -m flake8 shop && .venv/bin/python -m pytest",
+        wrong: "import os\n\n\n",
+        right: "",
+        failing: &[],
+        says: &["shop/price.py:1:1: F401 'os' imported but unused"],
+        ..projects::PYTEST
+    };
+    project.is_mended(Some(project.command));
+}
+
 macro_rules! frameworks {
     ($($test:ident: $framework:ident),* $(,)?) => {
         $(
@@ -265,6 +288,7 @@ frameworks! {
     a_unittest_project: UNITTEST,
     a_nose2_project: NOSE2,
     a_behave_project: BEHAVE,
+    a_cucumber_project: CUCUMBER,
     a_robot_project: ROBOT,
     a_cargo_project: CARGO,
     a_prove_project: PROVE,

@@ -296,6 +296,36 @@ pub(crate) const BEHAVE: Framework = Framework {
     nothing: ".venv/bin/python -m behave --name no-such-scenario",
 };
 
+pub(crate) const CUCUMBER: Framework = Framework {
+    name: "cucumber",
+    needs: Needs::JavaScript,
+    files: &[
+        ("package.json", "{ \"name\": \"shop\", \"version\": \"1.0.0\" }\n"),
+        ("src/price.js", JS_SOURCE),
+        (
+            "features/price.feature",
+            "Feature: price\n\n  Scenario: adds what is bought\n    Given prices 2 and 3\n    Then the total is 5\n\n  Scenario: nothing is bought\n    \
+             Given prices 0 and 1\n    Then there is a total\n",
+        ),
+        (
+            "features/steps.cjs",
+            "const assert = require('node:assert');\nconst { Given, Then } = require('@cucumber/cucumber');\nconst { total } = \
+             require('../src/price.js');\n\nGiven('prices {int} and {int}', function (one, two) {\n  this.total = total([one, two]);\n});\nThen('the \
+             total is {int}', function (wanted) {\n  assert.strictEqual(this.total, wanted);\n});\nThen('there is a total', function () {\n  \
+             assert.notStrictEqual(this.total, undefined);\n});\n",
+        ),
+    ],
+    command: "node_modules/.bin/cucumber-js --require features/steps.cjs",
+    source: "src/price.js",
+    wrong: JS_WRONG,
+    right: JS_RIGHT,
+    unreadable: JS_UNREADABLE,
+    unreadable_says: "SyntaxError",
+    failing: &["adds what is bought"],
+    says: &["4 !== 5", "features/price.feature:"],
+    nothing: "node_modules/.bin/cucumber-js --require features/steps.cjs --name no-such-scenario",
+};
+
 pub(crate) const ROBOT: Framework = Framework {
     name: "robot",
     needs: Needs::Python,
