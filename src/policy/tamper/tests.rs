@@ -82,6 +82,7 @@ fn what_runners_print_is_found_however_it_is_split() {
         "scenarios(3)",
         "puts(\"[ OK ]\");",
         "for example, 3 milks",
+        "# arguments passed (see above), tests, {more}",
     ] {
         assert_eq!(objection("x.py", "", line), None, "{line}");
     }
