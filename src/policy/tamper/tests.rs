@@ -83,6 +83,7 @@ fn what_runners_print_is_found_however_it_is_split() {
         "puts(\"[ OK ]\");",
         "for example, 3 milks",
         "# arguments passed (see above), tests, {more}",
+        "raise ValueError(f'arguments passed in {name} and passing (on)')",
     ] {
         assert_eq!(objection("x.py", "", line), None, "{line}");
     }

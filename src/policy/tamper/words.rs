@@ -28,12 +28,12 @@ pub(super) const POLITE_ENDS: &Words = &[
 ];
 /// What runners print, with a number or a place for one.
 pub(super) const RESULTS: &Words = &[
-    ("passed in", "", "passed in", r#"[\d}sd] passed in [\d{%$"']"#),
+    ("passed in", "", "passed in", r#"(?:[\d}]|%[sd]) passed in [\d{%$"']"#),
     ("Tests:", "", "Tests:", r"Tests: ?[\d{$%]"),
     ("# pass", "", "pass ", r"# ?pass [\d{$%]"),
     ("# tests", "", "tests ", r"# ?tests [\d{$%]"),
     ("ok 1", "", "ok ", r"\bok [1{]\S{0,8} ?:"),
-    ("passing (", "", "passing (", r"[\d}d] passing \("),
+    ("passing (", "", "passing (", r"(?:[\d}]|%[sd]) passing \("),
     ("passed (", "", " passed (", r"(?:[\d}]|%[ds]) passed \("),
     ("examples, …", "", "example", r"(?:[\d}]|%[ds]) examples?, ?[\d{$%#]"),
     ("assertions, …", "", "assertion", r"(?:[\d}]|%[ds]) assertions?, ?[\d{$%#]"),
