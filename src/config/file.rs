@@ -8,7 +8,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 
 use super::node::Node;
 use super::numbers::{Dollars, Minutes, PerMillion, Temperature, Whole};
-use super::plan::{Comment, FailOn, Network, Push, Sandbox, WaitFor, Wire};
+use super::plan::{Comment, FailOn, Minimise, Network, Push, Sandbox, WaitFor, Wire};
 use super::read::{Place, Readable, object};
 use super::reference::Entry;
 use super::values::{
@@ -191,6 +191,8 @@ object! {
         "protectedPaths" protected_paths: Vec<Glob> = "none";
         /// Which test files the task may edit: all, none, or those of the globs.
         "allowTestEdits" allow_test_edits: TestEdits = "none";
+        /// What happens with the parts of a fix that the tests pass without: named to reviewers, dropped, or not looked for.
+        "minimise" minimise: Minimise = "remark";
         /// Variables that the tests need.
         "passEnv" pass_env: Vec<VarName> = "none";
     }

@@ -30,8 +30,8 @@ mod values;
 pub use error::{CLOSING, ConfigErrors, Problem, SourceErrors};
 pub use ladder::{TiersSource, classify_tiers};
 pub use plan::{
-    AgentPlan, Comment, EffectiveValue, EndpointPlan, FailOn, Format, GithubPlan, Network, Origin, Plan, Push,
-    SafetyPlan, Sandbox, TestPlan, WaitFor, Wire,
+    AgentPlan, Comment, EffectiveValue, EndpointPlan, FailOn, Format, GithubPlan, Minimise, Network, Origin, Plan,
+    Push, SafetyPlan, Sandbox, TestPlan, WaitFor, Wire,
 };
 pub use reference::{Entry, reference};
 pub use resolve::{audit_path, resolve};

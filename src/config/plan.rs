@@ -105,6 +105,9 @@ pub struct SafetyPlan {
     pub protected_paths: Vec<String>,
     /// Globs of test files that the task may edit.
     pub allow_test_edits: Vec<String>,
+    /// What happens with the parts of a fix that the tests pass without.
+    #[serde(default)]
+    pub minimise: Minimise,
     /// Variables handed to the tests.
     pub pass_env: Vec<String>,
 }
@@ -271,6 +274,25 @@ words! {
         On "on",
     }
 }
+words! {
+    /// What happens with the parts of a fix that the tests pass without.
+    Minimise {
+        /// They are named to reviewers and stay.
+        Remark "remark",
+        /// They are left out.
+        Drop "drop",
+        /// They are not looked for.
+        Off "off",
+    }
+}
+
+impl Default for Minimise {
+    /// A dropped part may be an untested caller or the second half of a fix, so nothing is dropped unless it is asked for.
+    fn default() -> Self {
+        Self::Remark
+    }
+}
+
 words! {
     /// What happens with a fix.
     Push {

@@ -7,7 +7,7 @@ use crate::domain::units::{MicroUsd, human_duration};
 use super::file::{AgentSection, ConfigFile, GlobalSection, SafetySection, TestSection};
 use super::numbers::Dollars;
 use super::pick::{Picked, Picker};
-use super::plan::{AgentPlan, Network, Origin, SafetyPlan, Sandbox, TestPlan};
+use super::plan::{AgentPlan, Minimise, Network, Origin, SafetyPlan, Sandbox, TestPlan};
 use super::sources::{Setting, Sources};
 use super::suggest::nearest;
 use super::values::{AuditPath, Glob, VarName};
@@ -218,6 +218,8 @@ pub(super) fn safety(picker: &Picker<'_>, key_vars: &[&str], refusals: &mut Vec<
     }
     let protected = picker.either(Setting::ProtectedPaths, of(|safety| safety.protected_paths.clone()));
     let edits = picker.in_documents(of(|safety| safety.allow_test_edits.clone())).map(|p| p.map(|edits| edits.0));
+    let minimise = picker.in_documents(of(|safety| safety.minimise));
+    let minimise = picker.take("safety.minimise", minimise, Minimise::default(), ToString::to_string);
     let pass_env = picker.either(Setting::PassEnv, of(|safety| safety.pass_env.clone()));
     if let Some(Picked { value, origin }) = &pass_env {
         refuse_secrets(picker, value, origin, key_vars);
@@ -229,6 +231,7 @@ pub(super) fn safety(picker: &Picker<'_>, key_vars: &[&str], refusals: &mut Vec<
         network,
         protected_paths: globs(picker.take("safety.protectedPaths", protected, Vec::new(), show)),
         allow_test_edits: globs(picker.take("safety.allowTestEdits", edits, Vec::new(), show)),
+        minimise,
         pass_env: picker
             .take("safety.passEnv", pass_env, Vec::new(), |list| joined(list, |name| &name.0))
             .into_iter()

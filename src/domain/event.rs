@@ -12,6 +12,7 @@ use super::delivery::{Answer, Awaited};
 use super::ladder::{Role, Tier};
 use super::outcome::Outcome;
 use super::receipt::{CallScope, Receipt};
+use super::remark::Remark;
 use super::test_report::RunKind;
 use super::units::{CommitSha, MicroUsd, RunId, TreeId};
 use super::verdict::{Exit, Verdict};
@@ -143,6 +144,15 @@ pub enum Event {
         /// Hunks that stayed.
         kept: u32,
         /// Runs of the tests that it took.
+        runs: u32,
+        /// How long it took, in milliseconds.
+        duration_ms: u64,
+    },
+    /// Places in a green change that a reviewer should look at; replaces what was remarked on an earlier change.
+    Remarked {
+        /// The places, most telling first.
+        remarks: Vec<Remark>,
+        /// Runs of the tests that it took to find them.
         runs: u32,
         /// How long it took, in milliseconds.
         duration_ms: u64,

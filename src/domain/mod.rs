@@ -21,6 +21,7 @@ pub mod ladder;
 pub mod model_id;
 pub mod outcome;
 pub mod receipt;
+pub mod remark;
 pub mod stop;
 pub mod test_report;
 pub mod tool;

@@ -8,12 +8,13 @@ mod shape;
 
 pub use self::shape::{
     AttemptDocument, BreakpointDocument, BudgetDocument, CommandDocument, Document, PullRequestDocument, PushDocument,
-    TierDocument,
+    RemarkDocument, TierDocument,
 };
 use crate::domain::attempt::Attempt;
 use crate::domain::delivery::Answer;
 use crate::domain::hidden::is_hidden;
 use crate::domain::outcome::Outcome;
+use crate::domain::remark::Remark;
 
 use super::style::Style;
 use super::text;
@@ -81,6 +82,7 @@ pub fn document(view: &RunView) -> Document<'_> {
         flaky_tests: view.baseline.as_ref().map(|baseline| baseline.flaky.as_slice()).unwrap_or_default(),
         diff_stat: view.diff_stat().files,
         dropped_hunks: view.dropped_hunks,
+        remarks: view.remarks.iter().map(remark).collect(),
         best_patch: view.best_patch(),
         recent_errors: &view.recent_errors,
         warnings: &view.warnings,
@@ -100,6 +102,16 @@ pub fn document(view: &RunView) -> Document<'_> {
 fn command(view: &CommandView) -> CommandDocument<'_> {
     let command = view.command.map(|command| command.to_string());
     CommandDocument { by: &view.by, command, answer: view.answer, said: &view.said }
+}
+
+fn remark(remark: &Remark) -> RemarkDocument<'_> {
+    RemarkDocument {
+        kind: remark.kind.as_str(),
+        file: &remark.file,
+        first_line: remark.lines.map(|(first, _)| first),
+        last_line: remark.lines.map(|(_, last)| last),
+        why: remark.kind.sentence(),
+    }
 }
 
 fn push(view: &PushView) -> PushDocument<'_> {

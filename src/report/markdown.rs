@@ -94,6 +94,7 @@ pub fn render_with_patch(view: &RunView, surface: Surface, key: &str, patch: &st
 fn body(view: &RunView, surface: Surface, patch: &str) -> impl Iterator<Item = Block> {
     let may = |text: Option<String>, name| text.map(|text| Block { text, optional: Some(name) });
     [
+        may(remarks(view), "the places to look at"),
         may(table(view, surface), "the ladder"),
         may(tests(view, surface), "the tests"),
         may(delivery(view), "what was pushed"),
@@ -281,6 +282,13 @@ fn warnings(view: &RunView) -> Option<String> {
         lines.push(format!("- … and {} more in the audit log", view.warnings.len() - MAX_WARNINGS));
     }
     (!lines.is_empty()).then(|| format!("**Warnings**\n\n{}", lines.join("\n")))
+}
+
+/// What a reviewer should look at stands above everything else.
+fn remarks(view: &RunView) -> Option<String> {
+    let heading = words::remarks_heading(view)?;
+    let lines: Vec<String> = words::remarks(view).iter().map(|remark| format!("- {}", say(remark))).collect();
+    Some(format!("**⚠ {heading}**\n\n{}", lines.join("\n")))
 }
 
 fn delivery(view: &RunView) -> Option<String> {

@@ -147,6 +147,11 @@ impl Progress {
                 let hunks = count(u64::from(*dropped), "hunk");
                 vec![format!("  Minimised: {hunks} dropped, {kept} kept; the tests pass without them")]
             }
+            Event::Remarked { remarks, .. } if remarks.is_empty() => Vec::new(),
+            Event::Remarked { remarks, .. } => {
+                let places = count(u64_of(remarks.len()), "place");
+                vec![self.paint(Tone::Notice, &format!("  ⚠ {places} in the change to look at"))]
+            }
             Event::IterationFinished(attempt) => vec![self.iteration_finished(attempt)],
             Event::EntropyDetected { signature, count, .. } => {
                 let line = format!("  ! The same error {count} times in a row: {}", speech(signature));

@@ -191,6 +191,8 @@ fn extras(view: &RunView) -> Vec<String> {
     facts.extend(view.tiers.iter().filter_map(|tier| tier_reason(view, tier)));
     facts.extend(words::tests_change(view).map(|change| format!("  Tests:   {}", say(&change))));
     facts.extend(words::diff_size(view).map(|size| format!("  Change:  {size}")));
+    facts.extend(words::remarks_heading(view).map(|heading| format!("  ⚠ {heading}:")));
+    facts.extend(words::remarks(view).iter().map(|remark| format!("    - {}", say(remark))));
     facts.extend(words::delivery(view).iter().map(|sentence| format!("  Out:     {}", say(sentence))));
     let commands = words::commands(view);
     facts.extend(commands.iter().take(MAX_BULLETS).map(|sentence| format!("  Asked:   {}", say(sentence))));

@@ -12,6 +12,7 @@ use crate::domain::delivery::{Answer, Awaited};
 use crate::domain::event::{BaselineFinished, DiffStat, Event, RunFinished, RunStarted};
 use crate::domain::ladder::{Role, Tier};
 use crate::domain::outcome::Outcome;
+use crate::domain::remark::Remark;
 use crate::domain::units::{CommitSha, MicroUsd};
 
 /// Whether the process behind the events is still there.
@@ -217,6 +218,8 @@ pub struct RunView {
     pub recent_errors: Vec<String>,
     /// Hunks of the fix that green did not need and that were left out.
     pub dropped_hunks: u32,
+    /// Places in the last green change that a reviewer should look at.
+    pub remarks: Vec<Remark>,
     /// Warnings in order, each once.
     pub warnings: Vec<String>,
     /// Processes that worked on the run.

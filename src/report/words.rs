@@ -5,11 +5,13 @@
 
 mod delivery;
 mod next_steps;
+mod remarks;
 mod sentence;
 
 pub use self::delivery::{awaited, commands, delivery};
 pub(super) use self::next_steps::plain_id;
 pub use self::next_steps::{history_command, next_steps, shell_quote};
+pub use self::remarks::{remarks, remarks_heading};
 pub use self::sentence::{Mark, Piece, Sentence};
 
 use crate::domain::attempt::{NOTHING_CHANGED, TierExit};

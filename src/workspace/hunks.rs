@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use bstr::ByteSlice;
-use similar::{Algorithm, capture_diff_slices_deadline, group_diff_ops};
+use similar::{Algorithm, DiffTag, capture_diff_slices_deadline, group_diff_ops};
 use std::ops::Range;
 use std::time::Instant;
 
@@ -24,9 +24,21 @@ pub struct Hunks {
 struct FileHunks {
     path: RelPath,
     new: Option<Entry>,
-    /// The stretches of lines before and after; empty for a file that changes whole.
-    stretches: Vec<(Range<usize>, Range<usize>)>,
+    /// The stretches of changed lines; empty for a file that changes whole.
+    stretches: Vec<Stretch>,
 }
+
+/// A stretch of lines that changes, with the lines around it that a reviewer sees.
+#[derive(Debug, Clone)]
+struct Stretch {
+    before: Range<usize>,
+    after: Range<usize>,
+    /// The changed lines alone, in the new file.
+    changed: Range<usize>,
+}
+
+/// Where a hunk stands: its file, and the first and last changed line of the new file, from 1; `None` for a whole file.
+pub type Place = (String, Option<(u32, u32)>);
 
 impl FileHunks {
     fn count(&self) -> usize {
@@ -62,6 +74,25 @@ impl Hunks {
         self.files.iter().flat_map(repeated).collect()
     }
 
+    /// The place of each hunk, in order.
+    #[must_use]
+    pub fn places(&self) -> Vec<Place> {
+        let number = |line: usize| u32::try_from(line).unwrap_or(u32::MAX);
+        let mut places = Vec::new();
+        for file in &self.files {
+            let path = file.path.to_string();
+            if file.stretches.is_empty() {
+                places.push((path.clone(), None));
+            }
+            places.extend(file.stretches.iter().map(|Stretch { changed, .. }| {
+                // Removed lines leave no line of their own: the one that now stands there is named.
+                let first = changed.start + 1;
+                (path.clone(), Some((number(first), number(changed.end.max(first)))))
+            }));
+        }
+        places
+    }
+
     /// The state with the hunks of the given numbers and no others.
     pub(super) fn compose(&self, store: &Store, keep: &[usize]) -> Result<Manifest, WorkspaceError> {
         let mut manifest = self.from.clone();
@@ -92,7 +123,7 @@ fn lines(bytes: &[u8]) -> Vec<&[u8]> {
     bytes.lines_with_terminator().collect()
 }
 
-fn stretches(old: &[u8], new: &[u8]) -> Vec<(Range<usize>, Range<usize>)> {
+fn stretches(old: &[u8], new: &[u8]) -> Vec<Stretch> {
     if is_binary(old) || is_binary(new) || old == new {
         return Vec::new();
     }
@@ -100,17 +131,24 @@ fn stretches(old: &[u8], new: &[u8]) -> Vec<(Range<usize>, Range<usize>)> {
     let ops = capture_diff_slices_deadline(Algorithm::Myers, &old, &new, Some(Instant::now() + DEADLINE));
     let span = |group: Vec<similar::DiffOp>| {
         let (first, last) = (group.first()?, group.last()?);
-        Some((first.old_range().start..last.old_range().end, first.new_range().start..last.new_range().end))
+        let mut changes = group.iter().filter(|op| op.tag() != DiffTag::Equal);
+        let first_change = changes.next()?;
+        let last_change = changes.next_back().unwrap_or(first_change);
+        Some(Stretch {
+            before: first.old_range().start..last.old_range().end,
+            after: first.new_range().start..last.new_range().end,
+            changed: first_change.new_range().start..last_change.new_range().end,
+        })
     };
     group_diff_ops(ops, CONTEXT).into_iter().filter_map(span).collect()
 }
 
 /// The old lines with those stretches replaced that are kept.
-fn join(old: &[u8], new: &[u8], stretches: &[(Range<usize>, Range<usize>)], kept: &[bool]) -> Vec<u8> {
+fn join(old: &[u8], new: &[u8], stretches: &[Stretch], kept: &[bool]) -> Vec<u8> {
     let (old, new) = (lines(old), lines(new));
     let mut joined: Vec<u8> = Vec::new();
     let mut at = 0;
-    for ((before, after), kept) in stretches.iter().zip(kept) {
+    for (Stretch { before, after, .. }, kept) in stretches.iter().zip(kept) {
         joined.extend(old.get(at..before.start).unwrap_or_default().concat());
         let stretch = if *kept { new.get(after.clone()) } else { old.get(before.clone()) };
         joined.extend(stretch.unwrap_or_default().concat());

@@ -36,7 +36,7 @@ mod tools;
 mod walk;
 
 pub use diff::patch_hash;
-pub use hunks::Hunks;
+pub use hunks::{Hunks, Place};
 pub use protected::is_test_path;
 
 use beneath::{Beneath, TouchError};

@@ -88,6 +88,8 @@ pub struct Document<'a> {
     pub diff_stat: Vec<FileStat>,
     /// Hunks of the fix that green did not need and that were left out.
     pub dropped_hunks: u32,
+    /// Places in the fix that a reviewer should look at.
+    pub remarks: Vec<RemarkDocument<'a>>,
     /// Where the best patch of a failed run was kept.
     pub best_patch: Option<&'a str>,
     /// The most recent errors.
@@ -107,6 +109,21 @@ pub struct Document<'a> {
     /// Commands that people gave by comments, in order; absent where there were none.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub commands: Vec<CommandDocument<'a>>,
+}
+
+/// A place in the fix that a reviewer should look at.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct RemarkDocument<'a> {
+    /// `not_needed`: the tests pass without this part of the change.
+    pub kind: &'static str,
+    /// The file, from the top of the checkout.
+    pub file: &'a str,
+    /// The first line in the changed file, from 1; null for a file as a whole.
+    pub first_line: Option<u32>,
+    /// The last line; null for a file as a whole.
+    pub last_line: Option<u32>,
+    /// The reason to look, in words.
+    pub why: &'static str,
 }
 
 /// A command that somebody gave by a comment.

@@ -11,6 +11,7 @@ use crate::domain::budget::Spent;
 use crate::domain::command::{Command, CommandAnswer};
 use crate::domain::event::{BaselineFinished, Event, RunFinished, RunStarted};
 use crate::domain::outcome::Outcome;
+use crate::domain::remark::Remark;
 use crate::domain::units::MicroUsd;
 
 /// Errors shown when the run did not say itself which were the most recent ones.
@@ -37,6 +38,7 @@ struct Fold {
     settled: BTreeMap<String, (u32, MicroUsd)>,
     warnings: Vec<String>,
     dropped_hunks: u32,
+    remarks: Vec<Remark>,
     invocations: u32,
     delivery: Delivery,
     commands: Vec<CommandView>,
@@ -71,6 +73,8 @@ impl Fold {
                 // An interrupted tier that goes on has not ended.
                 tier.exit = None;
                 tier.reason = None;
+                // What was remarked on an earlier change says nothing of the next one.
+                self.remarks.clear();
                 self.position = Some(Position { tier_index: *tier_index, iteration: *iteration });
             }
             Event::CallReserved { call_id, reserved, .. } => {
@@ -92,6 +96,7 @@ impl Fold {
                 tier.begun = tier.begun.max(*iterations);
             }
             Event::PatchMinimised { dropped, .. } => self.dropped_hunks = *dropped,
+            Event::Remarked { remarks, .. } => self.remarks.clone_from(remarks),
             Event::Warning { message } => {
                 if !self.warnings.contains(message) {
                     self.warnings.push(message.clone());
@@ -207,6 +212,7 @@ impl Fold {
             recent_errors,
             warnings: self.warnings,
             dropped_hunks: self.dropped_hunks,
+            remarks: self.remarks,
             invocations: self.invocations,
             delivery: self.delivery,
             commands: self.commands,

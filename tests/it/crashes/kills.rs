@@ -65,11 +65,19 @@ const REWRITING: Scenario = Scenario {
     kills: &["tool_finished:2", "warning:1", "tests_finished:1", "warning:2"],
 };
 
-/// The fix comes with a file that green does not need.
-const MINIMISED: Scenario =
-    Scenario { ladder: "claude-haiku-4-5 x1", config: "", script: mends_and_adds, kills: &["patch_minimised:1"] };
+/// The fix comes with a file that green does not need, which is dropped.
+const MINIMISED: Scenario = Scenario {
+    ladder: "claude-haiku-4-5 x1",
+    config: "safety: { minimise: drop }\n",
+    script: mends_and_adds,
+    kills: &["patch_minimised:1"],
+};
 
-const SCENARIOS: [&Scenario; 4] = [&MENDED, &STALLED, &REWRITING, &MINIMISED];
+/// The same where it stays and is named.
+const REMARKED: Scenario =
+    Scenario { ladder: "claude-haiku-4-5 x1", config: "", script: mends_and_adds, kills: &["remarked:1"] };
+
+const SCENARIOS: [&Scenario; 5] = [&MENDED, &STALLED, &REWRITING, &MINIMISED, &REMARKED];
 
 fn done() -> Scripted {
     Say::call("final_report", json!({ "summary": "changed it", "status": "done" })).usage(1_400, 30).into()
@@ -263,6 +271,11 @@ fn a_run_with_warnings_that_mends_nothing_survives_any_kill() {
 #[test]
 fn a_run_whose_fix_is_made_smaller_survives_any_kill() {
     kill_everywhere(&MINIMISED);
+}
+
+#[test]
+fn a_run_whose_fix_is_remarked_on_survives_any_kill() {
+    kill_everywhere(&REMARKED);
 }
 
 /// The names of all kinds of events, from the type itself: what its reader says it would have taken.

@@ -1,4 +1,4 @@
-//! What a fix holds beside what it needs is left out again.
+//! The parts of a fix that its tests pass without: they stay and are named, unless the configuration has them dropped.
 
 use serde_json::json;
 
@@ -33,25 +33,49 @@ fn script(folder: &std::path::Path, args: &[&str], crash: Option<&str>) -> Said 
     said
 }
 
+/// The repository after a fix that holds more than it needs, and what was said.
+fn fixed(config: &str, crash: Option<&str>) -> (tempfile::TempDir, std::path::PathBuf, Said) {
+    let outer = tempfile::tempdir().expect("a folder");
+    let folder = outer.path().join("repository");
+    unpack(&folder, &python().files);
+    unpack(&folder, &[("shop/other.py", "VALUE = 1\n"), (".github/upshift.yml", config)]);
+    let database = outer.path().join("audit.db").to_str().expect("text").to_owned();
+    let args = ["run", "--audit-db", &database, "--tiers", "claude-haiku-4-5 x1", "--test-command", python().command];
+    let said = script(&folder, &args, crash);
+    assert_eq!(said.code, 0, "{crash:?} {}", said.all());
+    (outer, folder, said)
+}
+
+fn read(folder: &std::path::Path, name: &str) -> String {
+    std::fs::read_to_string(folder.join(name)).unwrap_or_default()
+}
+
 #[test]
-fn what_green_does_not_need_is_dropped_and_counted_also_after_a_kill() {
-    for crash in [None, Some("patch_minimised:1"), Some("tests_finished:1")] {
-        let outer = tempfile::tempdir().expect("a folder");
-        let folder = outer.path().join("repository");
-        unpack(&folder, &python().files);
-        unpack(&folder, &[("shop/other.py", "VALUE = 1\n")]);
-        let database = outer.path().join("audit.db").to_str().expect("text").to_owned();
-        let args =
-            ["run", "--audit-db", &database, "--tiers", "claude-haiku-4-5 x1", "--test-command", python().command];
-        let said = script(&folder, &args, crash);
-        assert_eq!(said.code, 0, "{crash:?} {}", said.all());
-        assert!(
-            said.out.contains("1 file, +1 −1; 2 hunks that green does not need dropped"),
-            "{crash:?} {}",
-            said.all()
-        );
-        let read = |name: &str| std::fs::read_to_string(folder.join(name)).unwrap_or_default();
-        assert_eq!((read("shop/cart.py").as_str(), read("shop/other.py").as_str()), (FIX, "VALUE = 1\n"), "{crash:?}");
-        assert!(!folder.join("shop/new.py").exists(), "{crash:?}");
+fn what_the_tests_pass_without_stays_and_is_named_to_reviewers_also_after_a_kill() {
+    for crash in [None, Some("remarked:1"), Some("tests_finished:1")] {
+        let (_outer, folder, said) = fixed("{}\n", crash);
+        let files = ["shop/cart.py", "shop/other.py", "shop/new.py"].map(|name| read(&folder, name));
+        assert_eq!(files, [FIX, "VALUE = 2\n", "VALUE = 3\n"], "{crash:?}");
+        let told = "  ⚠ 2 places to look at:\n    - `shop/new.py`: the tests pass without this part of the change\n    - \
+                    `shop/other.py:1`: the tests pass without this part of the change\n";
+        assert!(said.out.contains(told), "{crash:?} {}", said.all());
     }
+}
+
+#[test]
+fn it_is_dropped_and_counted_where_that_is_asked_for_also_after_a_kill() {
+    for crash in [None, Some("patch_minimised:1"), Some("tests_finished:1")] {
+        let (_outer, folder, said) = fixed("safety: { minimise: drop }\n", crash);
+        let dropped = "1 file, +1 −1; 2 hunks that green does not need dropped";
+        assert!(said.out.contains(dropped), "{crash:?} {}", said.all());
+        let files = ["shop/cart.py", "shop/other.py", "shop/new.py"].map(|name| read(&folder, name));
+        assert_eq!(files, [FIX, "VALUE = 1\n", ""], "{crash:?}");
+    }
+}
+
+#[test]
+fn it_is_not_looked_for_where_that_is_asked_for() {
+    let (_outer, folder, said) = fixed("safety: { minimise: off }\n", None);
+    assert_eq!(read(&folder, "shop/new.py"), "VALUE = 3\n");
+    assert!(!said.all().contains("to look at") && !said.all().contains("Minimised"), "{}", said.all());
 }
