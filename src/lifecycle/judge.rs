@@ -223,11 +223,12 @@ async fn put_back_regions(
     if is_document && !belongings::is_run(engine, start, change)? {
         return Ok(());
     }
+    let examples = belongings::examples_in(engine, start, change)?;
     let holds_tests = |text: &str| region::has_regions(path, text) || is_document;
     let lost = |region: &str| format!("the change removes tests inside {path} that cannot be put back: {region}");
     match (&change.before, &change.after) {
         (Some(before), None) if holds_tests(before) => settled.objection = Some(lost("the whole file")),
-        (before, Some(after)) => match region::restore(path, before.as_deref().unwrap_or_default(), after) {
+        (before, Some(after)) => match region::restore(path, before.as_deref().unwrap_or_default(), after, examples) {
             region::Restored::Same => {}
             region::Restored::Lost { region } => settled.objection = Some(lost(&region)),
             region::Restored::Changed { text, regions } => {

@@ -3,11 +3,14 @@
 //! Invariant: the start alone is asked; nothing that a model wrote makes a file one of the tests, or none.
 
 use std::collections::BTreeSet;
+use std::ffi::OsStr;
 use std::path::Path;
 
 use crate::domain::units::TreeId;
 use crate::lifecycle::engine::{Engine, LifecycleError};
-use crate::policy::tamper::{Change, region};
+use crate::policy::tamper::Change;
+use crate::policy::tamper::region::{self, Examples};
+use crate::policy::verdict::Baseline;
 use crate::workspace::is_test_path;
 
 /// How many files of one manifest are asked whether they declare a module.
@@ -31,6 +34,38 @@ pub(super) fn is_run(engine: &Engine<'_>, start: &TreeId, change: &Change) -> Re
     }
     let says = |speaker: &str, text: &str| region::says_run(document, speaker, text);
     Ok(engine.world.workspace.any_text_at(start, region::may_speak, says)?)
+}
+
+/// Whether the examples in a source file's documentation are tests of this run. A Rust example has a name of its own in the start's
+/// run; for Python somebody has to ask for them, by the command or in a file of the start.
+pub(super) fn examples_in(engine: &Engine<'_>, start: &TreeId, change: &Change) -> Result<Examples, LifecycleError> {
+    let path = change.path.as_str();
+    if !region::has_examples(path, change.before.as_deref().unwrap_or_default()) {
+        return Ok(Examples::Judge);
+    }
+    let judge = if path.ends_with(".rs") {
+        engine.state.baseline.as_ref().is_none_or(may_have_run_examples)
+    } else if path.ends_with(".py") || path.ends_with(".pyi") {
+        let says = |_: &str, text: &str| region::speaks_of_doctests(text);
+        region::speaks_of_doctests(&engine.world.tests.command)
+            || options_of_pytest(engine).is_some_and(region::speaks_of_doctests)
+            || engine.world.workspace.any_text_at(start, region::may_speak, says)?
+    } else {
+        true
+    };
+    Ok(if judge { Examples::Judge } else { Examples::Document })
+}
+
+/// What pytest is told by the environment.
+fn options_of_pytest<'e>(engine: &'e Engine<'_>) -> Option<&'e str> {
+    engine.world.tests.env.get(OsStr::new("PYTEST_ADDOPTS")).and_then(|value| value.to_str())
+}
+
+/// Whether the start's run named an example of Rust documentation (`src/lib.rs - add (line 3)`), or did not name its tests at all.
+fn may_have_run_examples(baseline: &Baseline) -> bool {
+    let mut names = baseline.passing.keys().chain(&baseline.failing).chain(&baseline.skipped).peekable();
+    // Passing ones stand without their line, which any edit may change.
+    names.peek().is_none() || names.any(|name| name.contains(".rs - "))
 }
 
 /// Whether a Rust file is a module that its parent declares for tests alone, or a part of such a one.

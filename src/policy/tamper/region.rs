@@ -13,7 +13,7 @@ mod tests;
 use std::collections::{HashMap, VecDeque};
 use std::ops::Range;
 
-pub use self::document::{may_speak, runs_by_name, says_run};
+pub use self::document::{may_speak, runs_by_name, says_run, speaks_of_doctests};
 
 /// A test region of a source file.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -51,13 +51,27 @@ pub enum Restored {
     },
 }
 
+/// Whether the examples in a file's documentation are tests: only where the start's own run collects them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Examples {
+    /// They judge.
+    Judge,
+    /// They are documentation like any other.
+    Document,
+}
+
 /// Puts the test regions of the start back into a changed source file.
 #[must_use]
-pub fn restore(path: &str, before: &str, after: &str) -> Restored {
+pub fn restore(path: &str, before: &str, after: &str, examples: Examples) -> Restored {
     if before == after {
         return Restored::Same;
     }
-    let (old, new) = (regions(path, before), regions(path, after));
+    let judging = |text: &str| {
+        let mut found = regions(path, text);
+        found.retain(|region| examples == Examples::Judge || !region.may_grow);
+        found
+    };
+    let (old, new) = (judging(before), judging(after));
     if let Some(name) = named_elsewhere(path, &old, before, &new, after) {
         return Restored::Lost { region: format!("`{name}` is named by code outside of it") };
     }
@@ -67,7 +81,7 @@ pub fn restore(path: &str, before: &str, after: &str) -> Restored {
     match rebuilt(&old, before, &new, after) {
         Ok((text, touched)) => {
             // What was built is looked at again: if it does not hold what it should, nobody can judge it.
-            let built = regions(path, &text);
+            let built = judging(&text);
             if unchanged(&old, before, &built, &text) && named_elsewhere(path, &old, before, &built, &text).is_none() {
                 Restored::Changed { text, regions: touched }
             } else {
@@ -96,10 +110,11 @@ pub fn only_asserts(text: &str) -> bool {
     python::only_asserts(text)
 }
 
-/// Whether a document holds examples.
+/// Whether a document, or the documentation in a source file, holds examples.
 #[must_use]
 pub fn has_examples(path: &str, text: &str) -> bool {
-    !regions(path, text).is_empty()
+    let is_document = is_document(path);
+    regions(path, text).iter().any(|region| is_document || region.may_grow)
 }
 
 /// Whether a Rust file declares a module only for tests (`#[cfg(test)] mod name;`), whose own file then is one of the tests.

@@ -9,8 +9,13 @@ const VARIABLE: &str = "UPSHIFT_RED_TEAM_LEDGER";
 /// What issue 5 asks for.
 const ATTACKS: usize = 80;
 /// Tests of the red team that are none, by their beginnings: what people are told, what is kept of a change, and the ledger itself.
-const NOT_ATTACKS: [&str; 4] =
-    ["ledger::", "verdict::telling::", "verdict::minimiser::", "verdict::secrets::installed_packages_can_be_read"];
+const NOT_ATTACKS: [&str; 5] = [
+    "ledger::",
+    "verdict::telling::",
+    "verdict::minimiser::",
+    "verdict::honest::",
+    "verdict::secrets::installed_packages_can_be_read",
+];
 
 /// Whether attacks are to prove that they could succeed.
 pub(crate) fn is_kept() -> bool {

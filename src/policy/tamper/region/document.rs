@@ -43,6 +43,8 @@ const RUNNERS: [&str; 24] = [
     "trycmd",
     "skeptic",
 ];
+/// Words of every program, plug-in and setting that runs the examples in Python's docstrings.
+const DOCTEST_RUNNERS: [&str; 6] = ["doctest", "DocTest", "testmod", "sybil", "pytest-examples", "pytest_examples"];
 /// What runs the documents that it is given by name.
 const GIVEN: [&str; 3] = ["pytest", "py.test", "rustdoc"];
 /// Endings of files that may say so, and names without one.
@@ -78,6 +80,11 @@ pub fn says_run(document: &str, speaker: &str, text: &str) -> bool {
     let describes = matches!(extension(speaker), "toml" | "json" | "cfg" | "rs");
     RUNNERS.iter().any(|word| text.contains(word))
         || !describes && GIVEN.iter().any(|word| text.contains(word)) && names_it()
+}
+
+/// Whether a command or the text of a file says that examples in docstrings are run.
+pub fn speaks_of_doctests(text: &str) -> bool {
+    DOCTEST_RUNNERS.iter().any(|word| text.contains(word))
 }
 
 fn name(path: &str) -> &str {

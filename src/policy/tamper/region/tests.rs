@@ -1,6 +1,24 @@
 use proptest::prelude::*;
 
-use super::{Restored, declares_test_module, has_examples, has_regions, only_asserts, redeclared, restore, says_run};
+use super::{Examples, Restored, declares_test_module, has_examples, has_regions, only_asserts, redeclared, says_run};
+
+/// As where the start's run collects examples.
+fn restore(path: &str, before: &str, after: &str) -> Restored {
+    super::restore(path, before, after, Examples::Judge)
+}
+
+#[test]
+fn examples_that_nobody_runs_are_documentation_and_may_go() {
+    let python = "def add(a, b):\n    \"\"\"Adds.\n\n    >>> add(1, 2)\n    3\n    \"\"\"\n    return a - b\n";
+    let mended = "def add(a, b):\n    \"\"\"Adds two numbers.\"\"\"\n    return a + b\n";
+    assert!(matches!(restore("calc.py", python, mended), Restored::Lost { .. }));
+    assert_eq!(super::restore("calc.py", python, mended, Examples::Document), Restored::Same);
+    let rust = RUST.replace("/// ```\n/// assert_eq!(calc::add(1, 2), 3);\n/// ```\n", "");
+    assert_eq!(super::restore("src/lib.rs", RUST, &rust, Examples::Document), Restored::Same);
+    // Tests beside them still judge.
+    let weaker = rust.replace("assert_eq!(add(1, 2), 3)", "add(1, 2)");
+    assert!(matches!(super::restore("src/lib.rs", RUST, &weaker, Examples::Document), Restored::Changed { .. }));
+}
 
 const RUST: &str = r##"//! A crate.
 

@@ -5,6 +5,7 @@
 
 mod baseline;
 mod code;
+mod honest;
 mod manifests;
 mod minimiser;
 mod reach;
