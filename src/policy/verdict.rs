@@ -205,7 +205,7 @@ impl Baseline {
             errored: unique(errored.map(|test| test.name.clone())),
             passing,
             skipped: names_with(report, TestStatus::Skipped).map(str::to_owned).collect(),
-            passed: report.passed_of_total(),
+            passed: passed_without_failed_parts(report),
             total: report.total,
             unreadable: report.kind == RunKind::Unreadable,
             flaky,
@@ -289,6 +289,21 @@ impl<'a> Seen<'a> {
             (judged && now < times && !elsewhere).then_some(name.as_str())
         })
     }
+}
+
+/// How many tests passed, of those that had no failing part. Where more results are counted than tests ran, parts are counted beside
+/// their tests (pytest's subtests of unittest), so that a test that passed and one of whose parts failed is among the passed ones.
+fn passed_without_failed_parts(report: &TestReport) -> Option<u64> {
+    let passed = report.passed_of_total()?;
+    let Some(total) = report.total else { return Some(passed) };
+    let failed = report.failed.unwrap_or(0);
+    let skipped = report.skipped.unwrap_or(0);
+    if passed.saturating_add(failed).saturating_add(skipped) <= total {
+        return Some(passed);
+    }
+    let names: BTreeSet<&str> = names_with(report, TestStatus::Failed).collect();
+    let failed_tests = u64::try_from(names.len()).unwrap_or(u64::MAX);
+    Some(passed.min(total.saturating_sub(failed_tests).saturating_sub(skipped)))
 }
 
 /// A test's name without what an edit elsewhere may change: a doctest's line number.

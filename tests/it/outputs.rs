@@ -11,7 +11,8 @@ use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 use upshift::domain::test_report::{RunKind, RunStatus};
-use upshift::domain::verdict::Exit;
+use upshift::domain::verdict::{Exit, Verdict};
+use upshift::policy::verdict::{self, Baseline};
 use upshift::test_run::Reading;
 
 #[derive(Debug, Deserialize)]
@@ -366,4 +367,21 @@ fn the_shared_outputs_read_as_their_sidecars_say() {
     if let Err(table) = check(&folder) {
         panic!("{table}");
     }
+}
+
+/// The last line is what counts of it: pytest says of subtests only how many passed.
+const MENDED_SUBTESTS: &str = "uuuu...                                                                  [100%]\n3 passed, 6 subtests passed in 0.01s\n";
+
+#[test]
+fn a_test_whose_subtests_failed_counts_once_so_that_its_fix_runs_as_many_tests_as_before() {
+    let log = std::fs::read(own().join("pytest-9-quiet-subtests.txt")).expect("a log");
+    let read = |mut log: &[u8], code: i32| {
+        upshift::test_run::read(&mut log, Some(Exit::Code { code }), None).expect("a log in memory").report
+    };
+    let baseline = Baseline::from_report(&read(&log, 1), Vec::new(), true);
+    let judged = verdict::judge(&baseline, Exit::Code { code: 0 }, &read(MENDED_SUBTESTS.as_bytes(), 0));
+    assert_eq!(judged.verdict, Verdict::Green);
+    let fewer = MENDED_SUBTESTS.replace("uuuu...", "uuuu..").replace("3 passed", "2 passed");
+    let judged = verdict::judge(&baseline, Exit::Code { code: 0 }, &read(fewer.as_bytes(), 0));
+    assert_ne!(judged.verdict, Verdict::Green, "a test that is gone is missed still");
 }

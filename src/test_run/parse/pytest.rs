@@ -420,11 +420,15 @@ impl Reader {
         }
         self.sessions += 1;
         let entries = std::mem::take(&mut self.entries);
+        let subtests = entries.iter().filter(|entry| entry.is_of_subtest()).count();
         let settled = self.blocks.settle(entries, numbers.is_some(), &mut self.cases, &mut self.problems);
         self.repeated |= settled.repeated;
         let collected = self.collected.take();
         match numbers {
-            Some(numbers) => self.sum.add(&numbers.counts(collected, settled.untested_errors)),
+            Some(numbers) => {
+                let subtests = u64::try_from(subtests).unwrap_or(u64::MAX);
+                self.sum.add(&numbers.counts(collected, settled.untested_errors, subtests));
+            }
             None if marks.complete() => self.sum.add(&marks.counts()),
             None => self.unfinished += 1,
         }

@@ -233,6 +233,11 @@ impl Entry {
         None
     }
 
+    /// Whether it is about a subtest, which stands beside the entry of its test.
+    pub(super) fn is_of_subtest(&self) -> bool {
+        !self.sub.is_empty()
+    }
+
     /// Whether it names a test of a Python file.
     pub(super) fn has_id(&self) -> bool {
         self.text.cut(".py::").is_some_and(|(file, _)| !file.contains(' '))

@@ -69,11 +69,13 @@ impl Numbers {
         true
     }
 
-    /// The counts; `collected` is what the session said it found, `untested` how many errors hide a test's result.
-    pub(super) fn counts(&self, collected: Option<u64>, untested: u64) -> Counts {
+    /// The counts; `collected` is what the session said it found, `untested` how many errors hide a test's result, and `subtests`
+    /// how many of the failures are of subtests, which pytest counts beside their test.
+    pub(super) fn counts(&self, collected: Option<u64>, untested: u64, subtests: u64) -> Counts {
         let results = sum(&[self.failed, self.passed, self.skipped, self.xfailed, self.xpassed]);
+        let tests = results.saturating_sub(subtests).saturating_add(untested);
         Counts {
-            total: Some(collected.unwrap_or_else(|| results.saturating_add(untested))),
+            total: Some(collected.unwrap_or(tests)),
             passed: Some(sum(&[self.passed, self.xpassed])),
             failed: Some(self.failed),
             skipped: Some(sum(&[self.skipped, self.xfailed])),
@@ -88,7 +90,7 @@ mod tests {
 
     #[test]
     fn the_last_line_of_old_and_new_versions_is_read() {
-        let counts = |text: &str| Numbers::parse(text).map(|numbers| numbers.counts(None, 0));
+        let counts = |text: &str| Numbers::parse(text).map(|numbers| numbers.counts(None, 0, 0));
         let expected = |total, passed, failed, skipped, errors| {
             Some(Counts {
                 total: Some(total),
