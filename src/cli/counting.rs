@@ -8,8 +8,8 @@ use super::step::Step;
 use super::{forge, setup};
 use crate::config::Plan;
 use crate::domain::ci::{CiContext, Forge};
-use crate::domain::outcome::EXIT_REFUSED;
 use crate::github::CommentSlot;
+use crate::lifecycle::gate::Refusal;
 use crate::lifecycle::history::{self, Evidence, Place};
 use crate::lifecycle::state::PullRequestRuns;
 use crate::policy::attempts::{self, Admission, Wish};
@@ -41,9 +41,8 @@ pub(super) async fn count(
     let Some((context, number)) = context.and_then(|context| Some((context, context.pull_request_number()?))) else {
         return Ok(Some(None));
     };
-    let refused = |why: String| Failure::with_code(EXIT_REFUSED, format!("✖ Refused: {why}"));
     let Some(token) = forge::token(environment) else { return Ok(Some(None)) };
-    let unreadable = |error: crate::github::GithubError| refused(untold(number, &error.to_string()));
+    let unreadable = |error: crate::github::GithubError| untold(number, error.to_string());
     let github = forge::client(environment, &context.api_url, &context.repository, token).map_err(unreadable)?;
     let identity = github.identity(forge::token_kind(environment)).await.map_err(unreadable)?;
     let Asking { key, wish, comment } = asking;
@@ -74,11 +73,8 @@ pub(super) async fn count(
             last: looked.last,
             heard: looked.heard,
         }))),
-        Admission::UsedUp { attempts } => Err(refused(format!(
-            "pull request #{number} has had {attempts} runs, and `max-attempts-per-pr` is {max}\n→ Fix: comment `/upshift retry` for \
-             one more, or raise `max-attempts-per-pr`"
-        ))),
-        Admission::Unknown { why } => Err(refused(untold(number, &why))),
+        Admission::UsedUp { attempts } => Err(Failure::refused(&Refusal::AttemptsUsedUp { number, attempts, max })),
+        Admission::Unknown { why } => Err(untold(number, why)),
     }
 }
 
@@ -88,9 +84,6 @@ fn evidence(context: &CiContext, environment: &Environment) -> Evidence {
     if is_kept && context.forge == Forge::Github { Evidence::Artifacts } else { Evidence::Comment }
 }
 
-fn untold(number: u64, why: &str) -> String {
-    format!(
-        "how many runs pull request #{number} has had cannot be told, so `max-attempts-per-pr` counts as used up: {why}\n→ Fix: comment \
-         `/upshift retry` for one more run"
-    )
+fn untold(number: u64, why: String) -> anyhow::Error {
+    Failure::refused(&Refusal::AttemptsUnknown { number, why })
 }

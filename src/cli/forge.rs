@@ -9,11 +9,10 @@ use super::environment::Environment;
 use super::models;
 use crate::domain::ci::{CiContext, RepoName};
 use crate::domain::clock::Clock;
-use crate::domain::outcome::EXIT_REFUSED;
 use crate::domain::stop::Stop;
 use crate::github::{Connection, GitHub, GithubError, TokenKind};
 use crate::lifecycle::gate::facts::Facts;
-use crate::lifecycle::gate::{self, Stage};
+use crate::lifecycle::gate::{self, Refusal, Stage};
 use crate::lifecycle::state::RunState;
 
 /// The variables that may hold the token for the API, the first present one wins.
@@ -81,7 +80,7 @@ pub(super) fn connect(
 pub(super) async fn admit(context: &mut CiContext, skip_label: &str, environment: &Environment) -> anyhow::Result<()> {
     let Some((_, facts)) = look(context, environment).await? else { return Ok(()) };
     if let Some(why) = gate::judge(context, &facts, skip_label, Stage::Begins) {
-        return Err(refused(why));
+        return Err(Failure::refused(&why));
     }
     gate::facts::pin(context, &facts);
     Ok(())
@@ -108,18 +107,14 @@ pub(super) async fn admit_again(
     }
     let stage = Stage::GoesOn { delivered: delivered.as_ref() };
     if let Some(why) = gate::judge(context, &facts, &state.plan.github.skip_label, stage) {
-        return Err(refused(why));
+        return Err(Failure::refused(&why));
     }
     gate::facts::pin(context, &facts);
     Ok(())
 }
 
-fn refused(why: String) -> anyhow::Error {
-    Failure::with_code(EXIT_REFUSED, format!("✖ Refused: {why}"))
-}
-
 fn unknown(error: GithubError) -> anyhow::Error {
-    refused(format!("it cannot be told who may start this: {error}"))
+    Failure::refused(&Refusal::Unknown { why: error.to_string() })
 }
 
 /// Looks up what the gate has to know; nothing where the trigger alone tells enough.
@@ -128,9 +123,7 @@ async fn look(context: &CiContext, environment: &Environment) -> anyhow::Result<
         return Ok(None);
     }
     let Some(token) = token(environment) else {
-        return Err(refused(
-            "there is no token to ask with who may write here\n→ Fix: give the step the input `github-token`, or GITHUB_TOKEN".to_owned(),
-        ));
+        return Err(Failure::refused(&Refusal::NoToken));
     };
     let github = client(environment, &context.api_url, &context.repository, token).map_err(unknown)?;
     let facts = gate::facts::look(&github, context).await.map_err(unknown)?;
