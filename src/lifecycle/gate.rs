@@ -3,20 +3,33 @@
 //! Pure: [`refusal`] knows the trigger alone and stands before the configuration, [`judge`] what was looked up ([`facts`]) as well.
 //! Invariant: what is not known is not trusted; a refusal says what was refused, why, and what to do.
 
+mod bots;
 pub mod facts;
 mod refusal;
 
 use super::message::RUN_TRAILER;
+use crate::config::GithubPlan;
 use crate::domain::ci::{Account, CiContext, EventKind, PullRequestRef, RepoName};
 use crate::domain::units::CommitSha;
-use crate::github::{ACTIONS_BOT, PullState, RepoRole};
+use crate::github::{PullState, RepoRole};
 use facts::{Facts, people};
 
 pub use refusal::Refusal;
 
-/// Bots that may trigger a run, by their exact names. Only workflows of the same repository act as this one; any other bot may be
-/// told by strangers what to do.
-const ADMITTED_BOTS: [&str; 1] = [ACTIONS_BOT];
+/// What a repository decided about its gate.
+#[derive(Debug, Clone, Copy)]
+pub struct Rules<'a> {
+    /// The label that keeps upshift away from a pull request.
+    pub skip_label: &'a str,
+    /// The bots that may start a run on their own pull requests, by their exact names.
+    pub allowed_bots: &'a [String],
+}
+
+impl<'a> From<&'a GithubPlan> for Rules<'a> {
+    fn from(plan: &'a GithubPlan) -> Self {
+        Self { skip_label: &plan.skip_label, allowed_bots: &plan.allowed_bots }
+    }
+}
 
 /// Whether a run is to begin or to go on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -54,25 +67,33 @@ pub fn asks(context: &CiContext) -> bool {
 
 /// Why a run may not happen after all that was looked up; `None` opens the gate.
 #[must_use]
-pub fn judge(context: &CiContext, facts: &Facts, skip_label: &str, stage: Stage<'_>) -> Option<Refusal> {
+pub fn judge(context: &CiContext, facts: &Facts, rules: Rules<'_>, stage: Stage<'_>) -> Option<Refusal> {
     let people = people(context);
     if people.is_empty() {
         return Some(Refusal::Nobody);
     }
     people
         .into_iter()
-        .find_map(|person| stranger(context, person, facts))
-        .or_else(|| pull_request(context, facts, skip_label, stage))
+        .find_map(|person| stranger(context, person, facts, rules, stage))
+        .or_else(|| pull_request(context, facts, rules.skip_label, stage))
         .or_else(|| own_commit(context, facts))
 }
 
-fn stranger(context: &CiContext, person: &Account, facts: &Facts) -> Option<Refusal> {
-    let login = person.login.clone();
+fn stranger(
+    context: &CiContext,
+    person: &Account,
+    facts: &Facts,
+    rules: Rules<'_>,
+    stage: Stage<'_>,
+) -> Option<Refusal> {
     if person.is_bot() {
-        let named = ADMITTED_BOTS.contains(&login.as_str());
-        let speaks = context.comment.is_some();
-        return (!named || speaks).then_some(Refusal::Bot { login });
+        let delivered = match stage {
+            Stage::Begins => None,
+            Stage::GoesOn { delivered } => delivered,
+        };
+        return bots::refusal(context, person, facts, rules.allowed_bots, delivered);
     }
+    let login = person.login.clone();
     let role = facts.roles.get(&login).copied().unwrap_or(RepoRole::None);
     (role < RepoRole::Write).then(|| Refusal::Stranger { login, repository: context.repository.clone() })
 }

@@ -33,6 +33,30 @@ pub enum Refusal {
         /// Its login.
         login: String,
     },
+    /// A name in `allowed-bots` that the forge does not know as a bot's.
+    BotUnproven {
+        /// The name.
+        login: String,
+    },
+    /// An allowed bot had a hand in something that is not its own pull request.
+    BotElsewhere {
+        /// Its login.
+        login: String,
+    },
+    /// An allowed bot's pull request has so many commits that not all can be looked at.
+    BotHistory {
+        /// Its login.
+        login: String,
+    },
+    /// An allowed bot's pull request holds a commit of somebody who may not write.
+    BotCarries {
+        /// The bot's login.
+        login: String,
+        /// The commit.
+        commit: CommitSha,
+        /// Whose account it belongs to, where the forge knows.
+        author: Option<String>,
+    },
     /// The pull request has the label that keeps upshift away.
     SkipLabel {
         /// The label.
@@ -84,6 +108,7 @@ impl Refusal {
     pub const fn is_harmless(&self) -> bool {
         match self {
             Self::Bot { .. }
+            | Self::BotElsewhere { .. }
             | Self::SkipLabel { .. }
             | Self::NotOpen { .. }
             | Self::HeadMoved { .. }
@@ -94,6 +119,9 @@ impl Refusal {
             | Self::HeadRepositoryGone
             | Self::Nobody
             | Self::Stranger { .. }
+            | Self::BotUnproven { .. }
+            | Self::BotHistory { .. }
+            | Self::BotCarries { .. }
             | Self::AttemptsUnknown { .. }
             | Self::NoToken
             | Self::Unknown { .. } => false,
@@ -125,8 +153,34 @@ impl fmt::Display for Refusal {
             Self::Bot { login } => write!(
                 f,
                 "the bot {login} had a hand in this: what a bot does may be what a stranger told it\n→ Fix: let a person with write \
+                 access start the run, by a label or a comment; for a bot's own pull requests, name it in `allowed-bots`"
+            ),
+            Self::BotUnproven { login } => write!(
+                f,
+                "`allowed-bots` names {login}, which the forge does not know as a bot\n→ Fix: write the name as the forge shows it, \
+                 such as `renovate[bot]`; `upshift doctor` looks them up"
+            ),
+            Self::BotElsewhere { login } => write!(
+                f,
+                "the bot {login} had a hand in something that is not a pull request of its own\n→ Fix: let a person with write \
                  access start the run, by a label or a comment"
             ),
+            Self::BotHistory { login } => write!(
+                f,
+                "the pull request of {login} has too many commits to see whose each is\n→ Fix: let a person with write access \
+                 start the run, by a label or a comment"
+            ),
+            Self::BotCarries { login, commit, author } => {
+                let whose = match author {
+                    Some(author) => format!("is by {author}, who may not write here"),
+                    None => "belongs to no account".to_owned(),
+                };
+                write!(
+                    f,
+                    "the pull request of {login} holds the commit {commit}, which {whose}\n→ Fix: look at the commit, then let a \
+                     person with write access start the run, by a label or a comment"
+                )
+            }
             Self::SkipLabel { label } => {
                 write!(f, "the pull request has the label `{label}`\n→ Fix: take the label off")
             }

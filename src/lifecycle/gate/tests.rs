@@ -1,10 +1,10 @@
 use super::*;
 use crate::domain::ci::{AccountKind, Comment, CommentKind, Forge, JobRun, PullRequest, UpstreamRun};
 use crate::domain::units::CommitSha;
-use crate::github::{Pull, PullEnd};
+use crate::github::{ACTIONS_BOT, Pull, PullEnd};
 
 fn begins(context: &CiContext, facts: &Facts, skip_label: &str) -> Option<Refusal> {
-    judge(context, facts, skip_label, Stage::Begins)
+    judge(context, facts, Rules { skip_label, allowed_bots: &[] }, Stage::Begins)
 }
 
 pub(super) fn repo(full: &str) -> RepoName {
@@ -120,6 +120,7 @@ fn facts(roles: &[(&str, RepoRole)]) -> Facts {
         pull: Some(found(&[])),
         roles: roles.iter().map(|(login, role)| ((*login).to_owned(), *role)).collect(),
         head_message: Some("work".to_owned()),
+        ..Facts::default()
     }
 }
 
@@ -235,7 +236,7 @@ fn a_run_that_goes_on_may_find_its_own_commit_or_its_pull_request_merged() {
     let ours = CommitSha("f".repeat(40));
     let mut moved = facts(&[("ada", RepoRole::Write), ("eve", RepoRole::Read)]);
     let goes_on = |facts: &Facts, who: &str, delivered: Option<&CommitSha>| {
-        judge(&by(who), facts, "upshift:skip", Stage::GoesOn { delivered })
+        judge(&by(who), facts, Rules { skip_label: "upshift:skip", allowed_bots: &[] }, Stage::GoesOn { delivered })
     };
     if let Some(pull) = &mut moved.pull {
         pull.head.sha = ours.clone();
@@ -292,6 +293,7 @@ fn github_35_a_comments_pull_request_is_pinned_to_the_head_that_was_looked_at() 
 fn what_asks_nobody_to_do_anything_is_harmless_and_what_a_stranger_tries_is_not() {
     let login = || "x".to_owned();
     let harmless = [
+        Refusal::BotElsewhere { login: login() },
         Refusal::Bot { login: login() },
         Refusal::SkipLabel { label: login() },
         Refusal::NotOpen { number: 7 },
@@ -306,6 +308,9 @@ fn what_asks_nobody_to_do_anything_is_harmless_and_what_a_stranger_tries_is_not(
         Refusal::Nobody,
         Refusal::Stranger { login: login(), repository: repo("acme/shop") },
         Refusal::AttemptsUnknown { number: 7, why: login() },
+        Refusal::BotUnproven { login: login() },
+        Refusal::BotHistory { login: login() },
+        Refusal::BotCarries { login: login(), commit: sha(), author: None },
         Refusal::NoToken,
         Refusal::Unknown { why: login() },
     ];
@@ -314,3 +319,5 @@ fn what_asks_nobody_to_do_anything_is_harmless_and_what_a_stranger_tries_is_not(
     let tells = |why: &Refusal| why.to_string().contains("→ Fix:") || matches!(why, Refusal::Unknown { .. });
     assert!(harmless.iter().chain(&harmful).all(tells), "the forge's own errors say how to mend them");
 }
+
+mod bots;

@@ -56,6 +56,23 @@ fn run(world: World, event: &str, payload: &Value, token: &str) -> (Said, Job, u
 }
 
 fn run_in(project: &Project, world: World, event: &str, payload: &Value, token: &str) -> (Said, Job, usize) {
+    let more = [("UPSHIFT_GITHUB_TOKEN", token)];
+    let (said, job, seen) = run_with_in(project, world, event, payload, &more);
+    (said, job, seen.len())
+}
+
+/// The same with more variables, and what was asked.
+pub(super) fn run_with(world: World, event: &str, payload: &Value, more: &[(&str, &str)]) -> (Said, Job, Vec<String>) {
+    run_with_in(&Project::python(), world, event, payload, more)
+}
+
+fn run_with_in(
+    project: &Project,
+    world: World,
+    event: &str,
+    payload: &Value,
+    more: &[(&str, &str)],
+) -> (Said, Job, Vec<String>) {
     let github = FakeGitHub::start_in_real_time(world);
     let server = ModelServer::start(replace_line("sum(prices) - 1", "sum(prices)"));
     let job = Job::new(&server.url())
@@ -64,14 +81,16 @@ fn run_in(project: &Project, world: World, event: &str, payload: &Value, token: 
         .with("UPSHIFT_COMMENT", "off")
         .with("GITHUB_EVENT_NAME", event)
         .with("GITHUB_API_URL", &github.url())
-        .with("UPSHIFT_GITHUB_TOKEN", token)
+        .with("UPSHIFT_GITHUB_TOKEN", "t-0123456789")
         .event(payload);
+    let job = more.iter().fold(job, |job, (name, value)| job.with(name, value));
     let said = job.run(project);
-    let asked = github.seen().len();
+    let seen = github.seen().into_iter().map(|seen| seen.path).collect();
     github.finish();
     let calls = server.requests().len();
-    assert_eq!(calls > 0, said.code == 0, "a model is asked only where the gate is open: {}", said.all());
-    (said, job, asked)
+    let refused = job.outputs()["outcome"] == "refused";
+    assert_eq!(calls > 0, !refused, "a model is asked only where the gate is open: {}", said.all());
+    (said, job, seen)
 }
 
 #[test]
@@ -128,17 +147,22 @@ fn each_refusal_says_why_in_the_log_and_the_summary_and_only_harmful_ones_fail_t
     for (world, event, payload, token, why, code) in table {
         let (said, job, _) = run(world, event, &payload, token);
         assert_eq!(said.code, code, "{why}: {}", said.all());
-        let kind = if code == 0 { "::notice title=upshift::✖ Refused: " } else { "::error title=upshift::✖ Refused: " };
+        let kind =
+            if code == 0 { "::notice title=upshift::✖ Refused: " } else { "::error title=upshift::✖ Refused: " };
         assert!(said.err.contains(kind) && said.err.contains(why), "{why}: {}", said.all());
         assert!(job.text("summary").contains(why), "{why}: {}", job.text("summary"));
         assert_eq!(job.outputs()["outcome"], "refused");
-        assert_eq!(strictly(&job), 6, "`fail-on: refused`: {why}");
     }
 }
 
-/// The step's exit code where `fail-on` names refusals; nobody is asked again for those that ask nobody.
-fn strictly(job: &Job) -> i32 {
-    job.again(&[("UPSHIFT_FAIL_ON", "refused")])
+#[test]
+fn a_harmless_refusal_fails_the_step_where_fail_on_names_refusals() {
+    let table = [("refused", 6), ("exhausted,refused", 6), ("exhausted", 0), ("", 0)];
+    for (fail_on, code) in table {
+        let more = [("UPSHIFT_FAIL_ON", fail_on)];
+        let said = run_with(world(), "pull_request", &labelled_by("renovate[bot]"), &more).0;
+        assert_eq!(said.code, code, "{fail_on}: {}", said.all());
+    }
 }
 
 #[test]
