@@ -211,7 +211,7 @@ object! {
         /// When the pull request is commented.
         "comment" comment: Comment = "always";
         /// The outcomes that fail the step.
-        "failOn" fail_on: Vec<FailOn> = "every outcome but exit 0, 4 and harmless refusals";
+        "failOn" fail_on: Vec<FailOn> = "all but exit 0, 4, harmless refusals";
         /// The most runs for one pull request.
         "maxAttemptsPerPr" max_attempts_per_pr: Whole<1, 100> = "3";
         /// The label that keeps upshift away from a pull request.

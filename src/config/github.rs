@@ -39,7 +39,7 @@ pub(super) fn github(picker: &Picker<'_>) -> GithubPlan {
             "failOn",
             Some(Setting::FailOn),
             |g| g.fail_on.clone(),
-            "every outcome but exit 0, 4 and harmless refusals",
+            "all but exit 0, 4, harmless refusals",
             |list: &Vec<FailOn>| joined(list, |word| word.as_str()),
         ),
         max_attempts_per_pr: rest.whole(

@@ -122,7 +122,7 @@ pub struct GithubPlan {
     pub merge_timeout_minutes: u32,
     /// When the pull request is commented.
     pub comment: Comment,
-    /// The outcomes that fail the step; `None` is every outcome but exit 0, 4 and harmless refusals.
+    /// The outcomes that fail the step; `None` is all but exit 0, 4 and harmless refusals.
     pub fail_on: Option<Vec<FailOn>>,
     /// The most runs for one pull request.
     pub max_attempts_per_pr: u32,

@@ -366,4 +366,4 @@ mod patch;
 #[cfg(test)]
 mod tests;
 
-pub use comment::{Page, Stamp, comment};
+pub use comment::{Page, Parked, Stamp, comment, with_note};
