@@ -6,10 +6,11 @@ use super::Failure;
 use super::environment::Environment;
 use super::step::Step;
 use super::{forge, setup};
-use crate::config::Plan;
+use crate::config::{Comment, Plan};
 use crate::domain::ci::{CiContext, Forge};
-use crate::domain::outcome::EXIT_REFUSED;
 use crate::github::CommentSlot;
+use crate::lifecycle::comment;
+use crate::lifecycle::gate::Refusal;
 use crate::lifecycle::history::{self, Evidence, Place};
 use crate::lifecycle::state::PullRequestRuns;
 use crate::policy::attempts::{self, Admission, Wish};
@@ -41,19 +42,19 @@ pub(super) async fn count(
     let Some((context, number)) = context.and_then(|context| Some((context, context.pull_request_number()?))) else {
         return Ok(Some(None));
     };
-    let refused = |why: String| Failure::with_code(EXIT_REFUSED, format!("✖ Refused: {why}"));
     let Some(token) = forge::token(environment) else { return Ok(Some(None)) };
-    let unreadable = |error: crate::github::GithubError| refused(untold(number, &error.to_string()));
+    let unreadable = |error: crate::github::GithubError| untold(number, error.to_string());
     let github = forge::client(environment, &context.api_url, &context.repository, token).map_err(unreadable)?;
     let identity = github.identity(forge::token_kind(environment)).await.map_err(unreadable)?;
-    let Asking { key, wish, comment } = asking;
+    let Asking { key, wish, comment: order } = asking;
     let marker = markdown::marker(key);
     let scratch = environment.state_home(checkout);
     std::fs::create_dir_all(&scratch)?;
     let local = plan.audit.as_ref().map(|configured| setup::locate(configured, checkout, environment).live);
+    let slot = CommentSlot { number, marker: &marker, identity: &identity };
     let place = Place {
         github: &github,
-        slot: CommentSlot { number, marker: &marker, identity: &identity },
+        slot,
         workflow: context.run.workflow_path.as_deref(),
         scratch: &scratch,
         local: local.as_deref(),
@@ -61,25 +62,42 @@ pub(super) async fn count(
     };
     let looked = history::look(place).await;
     // Whoever has a job run again wants it to do something.
-    if context.run.attempt == 1 && comment.is_some_and(|comment| comment <= looked.heard) {
+    if context.run.attempt == 1 && order.is_some_and(|order| order <= looked.heard) {
         super::say("Nothing to do: an earlier run has answered this comment.");
         return Ok(None);
     }
     let max = plan.github.max_attempts_per_pr;
-    match attempts::admit(looked.known, max, wish) {
-        Admission::Admitted(history) => Ok(Some(Some(PullRequestRuns {
-            number,
-            attempt: history.attempts.saturating_add(1),
-            spent_before: history.spent,
-            last: looked.last,
-            heard: looked.heard,
-        }))),
-        Admission::UsedUp { attempts } => Err(refused(format!(
-            "pull request #{number} has had {attempts} runs, and `max-attempts-per-pr` is {max}\n→ Fix: comment `/upshift retry` for \
-             one more, or raise `max-attempts-per-pr`"
-        ))),
-        Admission::Unknown { why } => Err(refused(untold(number, &why))),
+    let why = match attempts::admit(looked.known, max, wish) {
+        Admission::Admitted(history) => {
+            return Ok(Some(Some(PullRequestRuns {
+                number,
+                attempt: history.attempts.saturating_add(1),
+                spent_before: history.spent,
+                last: looked.last,
+                heard: looked.heard,
+            })));
+        }
+        Admission::UsedUp { attempts } => Refusal::AttemptsUsedUp { number, attempts, max },
+        Admission::Unknown { why } => Refusal::AttemptsUnknown { number, why },
+    };
+    if plan.github.comment != Comment::Off
+        && let Err(error) = comment::note(&github, slot, &no_more(&why, context)).await
+    {
+        super::say(&format!("⚠ the pull request's comment does not say so: {error}"));
     }
+    Err(Failure::refused(&why))
+}
+
+/// What the comment says where no run follows; nothing in it is foreign text.
+fn no_more(why: &Refusal, context: &CiContext) -> String {
+    let said = match why {
+        Refusal::AttemptsUsedUp { attempts, max, .. } => {
+            format!("this pull request has had {attempts} runs, and `max-attempts-per-pr` is {max}")
+        }
+        _ => "how many runs this pull request has had cannot be told, as the job's log explains".to_owned(),
+    };
+    let head = context.head_sha.as_ref().map(|sha| format!(" for `{}`", sha.short())).unwrap_or_default();
+    format!("**No more runs:** {said}. Nothing was done{head}. Comment `/upshift retry` for one more.")
 }
 
 /// `action.yml` keeps the log as an artifact; a script does not, and other forges than GitHub cannot (GITHUB.md 24).
@@ -88,9 +106,6 @@ fn evidence(context: &CiContext, environment: &Environment) -> Evidence {
     if is_kept && context.forge == Forge::Github { Evidence::Artifacts } else { Evidence::Comment }
 }
 
-fn untold(number: u64, why: &str) -> String {
-    format!(
-        "how many runs pull request #{number} has had cannot be told, so `max-attempts-per-pr` counts as used up: {why}\n→ Fix: comment \
-         `/upshift retry` for one more run"
-    )
+fn untold(number: u64, why: String) -> anyhow::Error {
+    Failure::refused(&Refusal::AttemptsUnknown { number, why })
 }

@@ -9,11 +9,10 @@ use super::environment::Environment;
 use super::models;
 use crate::domain::ci::{CiContext, RepoName};
 use crate::domain::clock::Clock;
-use crate::domain::outcome::EXIT_REFUSED;
 use crate::domain::stop::Stop;
 use crate::github::{Connection, GitHub, GithubError, TokenKind};
 use crate::lifecycle::gate::facts::Facts;
-use crate::lifecycle::gate::{self, Stage};
+use crate::lifecycle::gate::{self, Refusal, Rules, Stage};
 use crate::lifecycle::state::RunState;
 
 /// The variables that may hold the token for the API, the first present one wins.
@@ -78,10 +77,10 @@ pub(super) fn connect(
 ///
 /// # Errors
 /// A refusal, with its reason (exit 6).
-pub(super) async fn admit(context: &mut CiContext, skip_label: &str, environment: &Environment) -> anyhow::Result<()> {
-    let Some((_, facts)) = look(context, environment).await? else { return Ok(()) };
-    if let Some(why) = gate::judge(context, &facts, skip_label, Stage::Begins) {
-        return Err(refused(why));
+pub(super) async fn admit(context: &mut CiContext, rules: Rules<'_>, environment: &Environment) -> anyhow::Result<()> {
+    let Some((_, facts)) = look(context, rules, environment).await? else { return Ok(()) };
+    if let Some(why) = gate::judge(context, &facts, rules, Stage::Begins) {
+        return Err(Failure::refused(&why));
     }
     gate::facts::pin(context, &facts);
     Ok(())
@@ -97,7 +96,8 @@ pub(super) async fn admit_again(
     state: &RunState,
     environment: &Environment,
 ) -> anyhow::Result<()> {
-    let Some((github, facts)) = look(context, environment).await? else { return Ok(()) };
+    let rules = Rules::from(&state.plan.github);
+    let Some((github, facts)) = look(context, rules, environment).await? else { return Ok(()) };
     let now = facts.pull.as_ref().map(|pull| &pull.head.sha);
     let mut delivered = state.delivery.commit.clone();
     if let Some(now) = now.filter(|now| Some(*now) != delivered.as_ref() && Some(*now) != context.head_sha.as_ref()) {
@@ -107,32 +107,30 @@ pub(super) async fn admit_again(
         }
     }
     let stage = Stage::GoesOn { delivered: delivered.as_ref() };
-    if let Some(why) = gate::judge(context, &facts, &state.plan.github.skip_label, stage) {
-        return Err(refused(why));
+    if let Some(why) = gate::judge(context, &facts, rules, stage) {
+        return Err(Failure::refused(&why));
     }
     gate::facts::pin(context, &facts);
     Ok(())
 }
 
-fn refused(why: String) -> anyhow::Error {
-    Failure::with_code(EXIT_REFUSED, format!("✖ Refused: {why}"))
-}
-
 fn unknown(error: GithubError) -> anyhow::Error {
-    refused(format!("it cannot be told who may start this: {error}"))
+    Failure::refused(&Refusal::Unknown { why: error.to_string() })
 }
 
 /// Looks up what the gate has to know; nothing where the trigger alone tells enough.
-async fn look(context: &CiContext, environment: &Environment) -> anyhow::Result<Option<(GitHub, Facts)>> {
+async fn look(
+    context: &CiContext,
+    rules: Rules<'_>,
+    environment: &Environment,
+) -> anyhow::Result<Option<(GitHub, Facts)>> {
     if !gate::asks(context) {
         return Ok(None);
     }
     let Some(token) = token(environment) else {
-        return Err(refused(
-            "there is no token to ask with who may write here\n→ Fix: give the step the input `github-token`, or GITHUB_TOKEN".to_owned(),
-        ));
+        return Err(Failure::refused(&Refusal::NoToken));
     };
     let github = client(environment, &context.api_url, &context.repository, token).map_err(unknown)?;
-    let facts = gate::facts::look(&github, context).await.map_err(unknown)?;
+    let facts = gate::facts::look(&github, context, rules.allowed_bots).await.map_err(unknown)?;
     Ok(Some((github, facts)))
 }

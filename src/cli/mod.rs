@@ -40,7 +40,8 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
-use crate::domain::outcome::{EXIT_INTERNAL, EXIT_USAGE};
+use crate::domain::outcome::{EXIT_INTERNAL, EXIT_REFUSED, EXIT_USAGE};
+use crate::lifecycle::gate::Refusal;
 use crate::test_run;
 use environment::Environment;
 
@@ -86,17 +87,25 @@ enum Command {
 struct Failure {
     message: String,
     code: u8,
+    /// Whether it is a refusal that asks nobody to do anything.
+    harmless: bool,
 }
 
 impl Failure {
     /// The user's to mend: exit 2.
     fn usage(message: impl Into<String>) -> anyhow::Error {
-        Self { message: message.into(), code: EXIT_USAGE }.into()
+        Self::with_code(EXIT_USAGE, message)
     }
 
     /// Any other.
     fn with_code(code: u8, message: impl Into<String>) -> anyhow::Error {
-        Self { message: message.into(), code }.into()
+        Self { message: message.into(), code, harmless: false }.into()
+    }
+
+    /// No run may happen: exit 6.
+    fn refused(why: &Refusal) -> anyhow::Error {
+        let message = format!("✖ Refused: {why}");
+        Self { message, code: EXIT_REFUSED, harmless: why.is_harmless() }.into()
     }
 }
 
@@ -108,12 +117,13 @@ pub fn main() -> ExitCode {
     let runs = matches!(cli.command, Command::Run(_) | Command::Resume(_));
     let step = step::Step::of(&environment).filter(|_| runs);
     let code = dispatch(cli.command, &environment).unwrap_or_else(|error| {
-        let (message, code) = match error.downcast_ref::<Failure>() {
-            Some(failure) => (failure.message.clone(), failure.code),
-            None => (format!("upshift: internal error: {error}"), EXIT_INTERNAL),
-        };
-        say(&message);
-        step.map_or(code, |step| step.failed(&message, code))
+        let failure = error.downcast::<Failure>().unwrap_or_else(|error| Failure {
+            message: format!("upshift: internal error: {error}"),
+            code: EXIT_INTERNAL,
+            harmless: false,
+        });
+        say(&failure.message);
+        step.map_or(failure.code, |step| step.failed(&failure))
     });
     ExitCode::from(code)
 }

@@ -149,7 +149,7 @@ pub(super) fn resolve_settings(
     let context =
         context::read(environment).map_err(|error| Failure::with_code(EXIT_REFUSED, format!("✖ Refused: {error}")))?;
     if let Some(why) = gate::refusal(context.as_ref()) {
-        return Err(Failure::with_code(EXIT_REFUSED, format!("✖ Refused: {why}")));
+        return Err(Failure::refused(&why));
     }
     let files = Files::of(context.as_ref(), environment, &checkout)?;
     let mut sources = gather(flags, environment, &files);

@@ -47,7 +47,7 @@ async fn go_on(args: Args, environment: &Environment) -> anyhow::Result<u8> {
     let refused = |why: String| Failure::with_code(EXIT_REFUSED, format!("✖ Refused: {why}"));
     let mut context = context::read(environment).map_err(|error| refused(error.to_string()))?;
     if let Some(why) = gate::refusal(context.as_ref()) {
-        return Err(refused(why));
+        return Err(Failure::refused(&why));
     }
     if let Some(context) = &mut context {
         forge::admit_again(context, &state, environment).await?;

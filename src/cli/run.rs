@@ -36,7 +36,7 @@ pub(super) fn start(resolved: Resolved, environment: &Environment) -> anyhow::Re
 async fn begin(resolved: Resolved, environment: &Environment) -> anyhow::Result<u8> {
     let Resolved { mut plan, checkout, mut context } = resolved;
     if let Some(context) = &mut context {
-        forge::admit(context, &plan.github.skip_label, environment).await?;
+        forge::admit(context, (&plan.github).into(), environment).await?;
     }
     let order = trigger::order(context.as_ref());
     if let Some(code) = trigger::not_a_start(&order, context.as_ref(), environment).await {

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 
 use secrecy::{ExposeSecret as _, SecretString};
 
+use super::Failure;
 use super::environment::Environment;
 use crate::config::FailOn;
 use crate::domain::ci::CiContext;
@@ -103,20 +104,28 @@ impl<'a> Step<'a> {
     }
 
     /// Tells the runner that no run took place, and returns the step's exit code.
-    pub(super) fn failed(self, message: &str, code: u8) -> u8 {
+    pub(super) fn failed(self, failure: &Failure) -> u8 {
+        let Failure { message, code, harmless } = failure;
         let message = Redactor::new(&self.environment.secrets()).redact(message).into_owned();
-        command(&workflow_command::annotation(Annotation::Error, "upshift", &message));
-        let refused = (code == EXIT_REFUSED).then(|| Outcome::Refused { reason: message.clone() });
-        let warnings = [
-            self.append("GITHUB_STEP_SUMMARY", &markdown::no_run(&message)),
-            self.tell(&outputs::of_nothing(refused.as_ref())),
-        ];
+        let (kind, summary) = if *harmless {
+            (Annotation::Notice, markdown::not_needed(&message))
+        } else {
+            (Annotation::Error, markdown::no_run(&message))
+        };
+        command(&workflow_command::annotation(kind, "upshift", &message));
+        let refused = (*code == EXIT_REFUSED).then(|| Outcome::Refused { reason: message.clone() });
+        let warnings =
+            [self.append("GITHUB_STEP_SUMMARY", &summary), self.tell(&outputs::of_nothing(refused.as_ref()))];
         warnings.into_iter().flatten().for_each(|warning| super::say(&format!("⚠ {warning}")));
         // The configuration may not even have been read; what fails a step may be named in the variable all the same.
         let words = self.environment.get("UPSHIFT_FAIL_ON");
         let fail_on: Option<Vec<FailOn>> = words
             .map(|words| words.split([',', ' ', '\n']).filter_map(|word| FailOn::from_word(word.trim())).collect());
-        refused.map_or(code, |outcome| exit_code(&outcome, fail_on.as_deref()))
+        match (refused, fail_on) {
+            (Some(_), None) if *harmless => 0,
+            (Some(outcome), fail_on) => exit_code(&outcome, fail_on.as_deref()),
+            (None, _) => *code,
+        }
     }
 
     /// Tells the runner early under which name the audit log is to be kept: the step may be killed.

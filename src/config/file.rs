@@ -12,7 +12,8 @@ use super::plan::{Comment, FailOn, Minimise, Network, Push, Sandbox, WaitFor, Wi
 use super::read::{Place, Readable, object};
 use super::reference::Entry;
 use super::values::{
-    AuditPath, CommitAuthor, EffortWord, Glob, HttpUrl, ModeWord, Name, OnEntropyWord, Targets, TestEdits, VarName,
+    AuditPath, BotName, CommitAuthor, EffortWord, Glob, HttpUrl, ModeWord, Name, OnEntropyWord, Targets, TestEdits,
+    VarName,
 };
 
 /// The most tiers a ladder may have.
@@ -212,11 +213,13 @@ object! {
         /// When the pull request is commented.
         "comment" comment: Comment = "always";
         /// The outcomes that fail the step.
-        "failOn" fail_on: Vec<FailOn> = "every outcome but exit 0 and 4";
+        "failOn" fail_on: Vec<FailOn> = "all but exit 0, 4, harmless refusals";
         /// The most runs for one pull request.
         "maxAttemptsPerPr" max_attempts_per_pr: Whole<1, 100> = "3";
         /// The label that keeps upshift away from a pull request.
         "skipLabel" skip_label: String = "upshift:skip";
+        /// The bots that may start a run on their own pull requests, by their exact names.
+        "allowedBots" allowed_bots: Vec<BotName> = "none";
         /// The message of the commit that holds a fix.
         "commitMessage" commit_message: String = "built in";
         /// Who is named as the author of that commit, as `Name <address>`.

@@ -7,6 +7,7 @@ use super::plan::{Comment, FailOn, GithubPlan, Push, WaitFor};
 use super::read::Readable;
 use super::sections::joined;
 use super::sources::Setting;
+use super::values::BotName;
 
 const DEFAULT_CI_TIMEOUT_MINUTES: u32 = 30;
 const DEFAULT_MERGE_TIMEOUT_MINUTES: u32 = 60;
@@ -38,7 +39,7 @@ pub(super) fn github(picker: &Picker<'_>) -> GithubPlan {
             "failOn",
             Some(Setting::FailOn),
             |g| g.fail_on.clone(),
-            "every outcome but exit 0 and 4",
+            "all but exit 0, 4, harmless refusals",
             |list: &Vec<FailOn>| joined(list, |word| word.as_str()),
         ),
         max_attempts_per_pr: rest.whole(
@@ -54,6 +55,17 @@ pub(super) fn github(picker: &Picker<'_>) -> GithubPlan {
             DEFAULT_SKIP_LABEL.to_owned(),
             String::clone,
         ),
+        allowed_bots: rest
+            .take(
+                "allowedBots",
+                Some(Setting::AllowedBots),
+                |g| g.allowed_bots.clone(),
+                Vec::new(),
+                |list: &Vec<BotName>| joined(list, |bot| &bot.0),
+            )
+            .into_iter()
+            .map(|bot| bot.0)
+            .collect(),
         commit_message: rest.take_optional(
             "commitMessage",
             None,

@@ -125,12 +125,15 @@ pub struct GithubPlan {
     pub merge_timeout_minutes: u32,
     /// When the pull request is commented.
     pub comment: Comment,
-    /// The outcomes that fail the step; `None` is every outcome but exit 0 and 4.
+    /// The outcomes that fail the step; `None` is all but exit 0, 4 and harmless refusals.
     pub fail_on: Option<Vec<FailOn>>,
     /// The most runs for one pull request.
     pub max_attempts_per_pr: u32,
     /// The label that keeps upshift away.
     pub skip_label: String,
+    /// The bots that may start a run on their own pull requests, by their exact names.
+    #[serde(default)]
+    pub allowed_bots: Vec<String>,
     /// The message of the commit that holds a fix; `None` is the built-in one.
     pub commit_message: Option<String>,
     /// Who is named as its author, as `Name <address>`; `None` is the account of a workflow's own token.

@@ -175,6 +175,34 @@ impl Readable for VarName {
     }
 }
 
+/// The login of a bot's account, to the letter.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct BotName(pub(super) String);
+
+schema!([] BotName, "bot", json_schema!({"type": "string", "pattern": "^[A-Za-z0-9][A-Za-z0-9_-]*(\\[bot\\])?$", "maxLength": MAX_NAME_CHARS}));
+
+impl Readable for BotName {
+    const SEPARATORS: &'static [char] = &[',', ' ', '\t', '\r', '\n'];
+
+    fn kind() -> String {
+        "login of a bot".to_owned()
+    }
+
+    fn read(at: &Place<'_>) -> Option<Self> {
+        let text = text_here(at, "the login of a bot")?.trim();
+        let plain = text.strip_suffix("[bot]").unwrap_or(text);
+        let first = plain.chars().next().is_some_and(|c| c.is_ascii_alphanumeric());
+        let rest = plain.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_'));
+        if !first || !rest || text.len() > MAX_NAME_CHARS {
+            return at.fault(
+                "must be the login of one bot",
+                "Write it as the forge shows it, in quotes, such as \"renovate[bot]\"; there are no patterns.",
+            );
+        }
+        Some(Self(text.to_owned()))
+    }
+}
+
 /// An `http://` or `https://` address without credentials.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct HttpUrl(pub(super) String);

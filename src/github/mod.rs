@@ -19,7 +19,7 @@
 //!
 //! | about | calls |
 //! |---|---|
-//! | people | [`GitHub::identity`], [`GitHub::role_of`] |
+//! | people | [`GitHub::identity`], [`GitHub::role_of`], [`GitHub::account`], [`GitHub::app_of`] |
 //! | pull requests | [`GitHub::pull`], [`GitHub::open_pulls_of`], [`GitHub::pulls_with_commit`], [`GitHub::open_pull`] (looks first, reuses), [`GitHub::change_pull`], [`GitHub::pull_commits`] |
 //! | reviews | [`GitHub::reviews`], [`GitHub::review_comments`] |
 //! | comments | [`GitHub::upsert_comment`], [`GitHub::find_comment`], [`GitHub::issue_comments`], [`GitHub::issue_comment`], [`GitHub::react`] |
@@ -61,7 +61,7 @@ pub use comments::{CommentId, CommentPlace, CommentSlot, IssueComment, MAX_COMME
 pub use commits::{BranchPlace, Committed, FileChange, FileContent, NewCommit, Signature};
 pub use error::{Access, GithubError, Limit, Permission, TokenHistory};
 pub use logs::JobLog;
-pub use people::{ACTIONS_BOT, Identity, RepoRole, TokenKind, User};
+pub use people::{ACTIONS_BOT, App, AppOwner, Identity, RepoRole, TokenKind, User};
 pub use pulls::{NewPull, OpenedPull, Pull, PullChange, PullEnd, PullOrigin, PullState, Readiness};
 pub use repository::{Branch, BranchRules, Commit, Comparison, RepoPermissions, Repository, Visibility};
 pub use reviews::{Review, ReviewComment, ReviewState};

@@ -31,6 +31,31 @@ impl User {
     }
 }
 
+/// An App as everybody may see it.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub struct App {
+    /// The name in its addresses; its account is called so too, with `[bot]` behind it.
+    #[serde(default)]
+    pub slug: String,
+    /// Its name; foreign text.
+    pub name: String,
+    /// Whose it is.
+    pub owner: Option<AppOwner>,
+}
+
+/// The owner of an App: an account, or an enterprise.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(untagged)]
+pub enum AppOwner {
+    /// An account.
+    Account(User),
+    /// An enterprise.
+    Enterprise {
+        /// Its name; foreign text.
+        name: String,
+    },
+}
+
 /// What an account may do in a repository, least first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum RepoRole {
@@ -98,6 +123,30 @@ impl GitHub {
         }
     }
 
+    /// Somebody's account; `None` where there is none of that name.
+    ///
+    /// # Errors
+    /// Any [`GithubError`] but not found.
+    pub async fn account(&self, login: &str) -> Result<Option<User>, GithubError> {
+        let path = format!("/users/{}", escaped(login));
+        let call = Call::get(path, format!("read the account {login}"), Permission::read("metadata"));
+        found(self.read::<User>(call).await)
+    }
+
+    /// The App of a bot's account; `None` where there is none, or one that not everybody may see.
+    ///
+    /// # Errors
+    /// Any [`GithubError`] but not found and a missing permission.
+    pub async fn app_of(&self, bot: &str) -> Result<Option<App>, GithubError> {
+        let Some(slug) = bot.strip_suffix("[bot]") else { return Ok(None) };
+        let path = format!("/apps/{}", escaped(slug));
+        let call = Call::get(path, format!("read the App {slug}"), Permission::read("metadata"));
+        match found(self.read::<App>(call).await) {
+            Err(GithubError::Forbidden { .. }) => Ok(None),
+            other => other,
+        }
+    }
+
     /// What an account may do in the repository; `author_association` does not tell (GITHUB 35).
     ///
     /// # Errors
@@ -119,6 +168,14 @@ impl GitHub {
         // `permission` folds maintain into write and triage into read; a custom role is known by its base there alone.
         let fine = answer.role_name.as_deref().and_then(role);
         Ok(fine.or_else(|| role(&answer.permission)).unwrap_or(RepoRole::None))
+    }
+}
+
+fn found<T: Clone>(answer: Result<Arc<T>, GithubError>) -> Result<Option<T>, GithubError> {
+    match answer {
+        Ok(found) => Ok(Some((*found).clone())),
+        Err(GithubError::NotFound { .. }) => Ok(None),
+        Err(other) => Err(other),
     }
 }
 

@@ -22,7 +22,7 @@ use crate::domain::units::RunId;
 use crate::github::{CommentId, CommentPlace, CommentSlot, GitHub, GithubError, Identity, Reaction, TokenKind};
 use crate::redact::Redactor;
 use crate::report::markdown::{self, Page, Stamp};
-use crate::report::view::{Liveness, RunView};
+use crate::report::view::{Ending, Liveness, RunView};
 use pace::{Due, Failure, Making, News, Pace};
 
 /// The most time one write may take, its repeats included.
@@ -284,8 +284,15 @@ impl Writer {
     fn text(&self, view: &RunView, head: String) -> String {
         let Assignment { key, job_url, artifact, attempt, heard, run, redactor, .. } = &self.assignment;
         let heard = view.commands.iter().map(|given| given.comment).fold(*heard, u64::max);
-        let stamp = Stamp { run: run.0.clone(), head, attempt: *attempt, artifact: artifact.clone(), heard };
-        let page = Page { key, stamp: &stamp, job_url: job_url.as_deref() };
+        let stamp = Stamp {
+            run: run.0.clone(),
+            head,
+            attempt: counted(view, *attempt),
+            artifact: artifact.clone(),
+            heard,
+            parked: None,
+        };
+        let page = Page { key, stamp: &stamp, number: *attempt, job_url: job_url.as_deref() };
         redactor.redact(&markdown::comment(view, &page)).into_owned()
     }
 
@@ -317,6 +324,26 @@ impl Writer {
             desk.told().trouble = Some(redactor.redact(&error.to_string()).into_owned());
         }
     }
+}
+
+/// What the next run is to count: a run that ended without having reached a model has used up nothing.
+fn counted(view: &RunView, attempt: u32) -> u32 {
+    let counts = view.reached_a_model || view.ending == Ending::Running;
+    if counts { attempt } else { attempt.saturating_sub(1) }
+}
+
+/// Puts a note above the report that our comment holds, and ends its waiting; `false` where there is no comment, or one that is not
+/// as upshift wrote it.
+///
+/// # Errors
+/// Any [`GithubError`].
+pub async fn note(github: &GitHub, slot: CommentSlot<'_>, text: &str) -> Result<bool, GithubError> {
+    let Some(found) = github.find_comment(slot).await? else { return Ok(false) };
+    let Some(noted) = markdown::with_note(&found.body, text) else { return Ok(false) };
+    if noted != found.body {
+        github.upsert_comment(slot, &noted, Some(found.id)).await?;
+    }
+    Ok(true)
 }
 
 /// Whether trying again makes sense.

@@ -3,17 +3,33 @@
 //! Pure: [`refusal`] knows the trigger alone and stands before the configuration, [`judge`] what was looked up ([`facts`]) as well.
 //! Invariant: what is not known is not trusted; a refusal says what was refused, why, and what to do.
 
+mod bots;
 pub mod facts;
+mod refusal;
 
 use super::message::RUN_TRAILER;
+use crate::config::GithubPlan;
 use crate::domain::ci::{Account, CiContext, EventKind, PullRequestRef, RepoName};
 use crate::domain::units::CommitSha;
-use crate::github::{ACTIONS_BOT, PullState, RepoRole};
+use crate::github::{PullState, RepoRole};
 use facts::{Facts, people};
 
-/// Bots that may trigger a run, by their exact names. Only workflows of the same repository act as this one; any other bot may be
-/// told by strangers what to do.
-const ADMITTED_BOTS: [&str; 1] = [ACTIONS_BOT];
+pub use refusal::Refusal;
+
+/// What a repository decided about its gate.
+#[derive(Debug, Clone, Copy)]
+pub struct Rules<'a> {
+    /// The label that keeps upshift away from a pull request.
+    pub skip_label: &'a str,
+    /// The bots that may start a run on their own pull requests, by their exact names.
+    pub allowed_bots: &'a [String],
+}
+
+impl<'a> From<&'a GithubPlan> for Rules<'a> {
+    fn from(plan: &'a GithubPlan) -> Self {
+        Self { skip_label: &plan.skip_label, allowed_bots: &plan.allowed_bots }
+    }
+}
 
 /// Whether a run is to begin or to go on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,13 +45,10 @@ pub enum Stage<'a> {
 
 /// Why a run may not happen, as far as the trigger itself tells; `None` opens the gate.
 #[must_use]
-pub fn refusal(context: Option<&CiContext>) -> Option<String> {
+pub fn refusal(context: Option<&CiContext>) -> Option<Refusal> {
     let context = context?;
     if context.event == EventKind::PullRequestTarget {
-        return Some(
-            "`pull_request_target` runs with the base's secrets over code that anybody can send\n→ Fix: use `on: pull_request`"
-                .to_owned(),
-        );
+        return Some(Refusal::PullRequestTarget);
     }
     let head = match (&context.pull_request, &context.upstream) {
         (PullRequestRef::Known(pull), _) => Some(pull.head_repository.as_ref()),
@@ -54,49 +67,45 @@ pub fn asks(context: &CiContext) -> bool {
 
 /// Why a run may not happen after all that was looked up; `None` opens the gate.
 #[must_use]
-pub fn judge(context: &CiContext, facts: &Facts, skip_label: &str, stage: Stage<'_>) -> Option<String> {
+pub fn judge(context: &CiContext, facts: &Facts, rules: Rules<'_>, stage: Stage<'_>) -> Option<Refusal> {
     let people = people(context);
     if people.is_empty() {
-        return Some(
-            "nobody is named who caused this\n→ Fix: run upshift in a job of a workflow, with the runner's GITHUB_ACTOR".to_owned(),
-        );
+        return Some(Refusal::Nobody);
     }
     people
         .into_iter()
-        .find_map(|person| stranger(context, person, facts))
-        .or_else(|| pull_request(context, facts, skip_label, stage))
+        .find_map(|person| stranger(context, person, facts, rules, stage))
+        .or_else(|| pull_request(context, facts, rules.skip_label, stage))
         .or_else(|| own_commit(context, facts))
 }
 
-fn stranger(context: &CiContext, person: &Account, facts: &Facts) -> Option<String> {
-    let login = &person.login;
+fn stranger(
+    context: &CiContext,
+    person: &Account,
+    facts: &Facts,
+    rules: Rules<'_>,
+    stage: Stage<'_>,
+) -> Option<Refusal> {
     if person.is_bot() {
-        let named = ADMITTED_BOTS.contains(&login.as_str());
-        let speaks = context.comment.is_some();
-        return (!named || speaks).then(|| {
-            format!(
-                "the bot {login} had a hand in this: what a bot does may be what a stranger told it\n→ Fix: let a person with write \
-                 access start the run, by a label or a comment"
-            )
-        });
+        let delivered = match stage {
+            Stage::Begins => None,
+            Stage::GoesOn { delivered } => delivered,
+        };
+        return bots::refusal(context, person, facts, rules.allowed_bots, delivered);
     }
-    let role = facts.roles.get(login).copied().unwrap_or(RepoRole::None);
-    (role < RepoRole::Write).then(|| {
-        format!(
-            "{login} may not write to {}, and had a hand in this\n→ Fix: let somebody with write access start the run",
-            context.repository
-        )
-    })
+    let login = person.login.clone();
+    let role = facts.roles.get(&login).copied().unwrap_or(RepoRole::None);
+    (role < RepoRole::Write).then(|| Refusal::Stranger { login, repository: context.repository.clone() })
 }
 
-fn pull_request(context: &CiContext, facts: &Facts, skip_label: &str, stage: Stage<'_>) -> Option<String> {
+fn pull_request(context: &CiContext, facts: &Facts, skip_label: &str, stage: Stage<'_>) -> Option<Refusal> {
     let labels = match &context.pull_request {
         PullRequestRef::Known(pull) => pull.labels.as_slice(),
         PullRequestRef::None | PullRequestRef::Number(_) | PullRequestRef::Head => &[],
     };
     let now = facts.pull.as_ref().map(|pull| pull.labels.as_slice()).unwrap_or_default();
     if labels.iter().chain(now).any(|label| label.eq_ignore_ascii_case(skip_label)) {
-        return Some(format!("the pull request has the label `{skip_label}`\n→ Fix: take the label off"));
+        return Some(Refusal::SkipLabel { label: skip_label.to_owned() });
     }
     let pull = facts.pull.as_ref()?;
     if let Some(why) = foreign_head(pull.head.repository.as_ref(), &context.repository) {
@@ -109,30 +118,17 @@ fn pull_request(context: &CiContext, facts: &Facts, skip_label: &str, stage: Sta
         return None;
     }
     if pull.state != PullState::Open {
-        let number = pull.number;
-        return Some(format!(
-            "pull request {number} is not open any more\n→ Fix: open it again, if there is more to do"
-        ));
+        return Some(Refusal::NotOpen { number: pull.number });
     }
     let pinned = context.head_sha.as_ref()?;
-    (*pinned != pull.head.sha).then(|| {
-        format!(
-            "the head of the pull request moved since this was triggered, from {pinned} to {}\n→ Fix: nothing; the newer commit has a \
-             run of its own",
-            pull.head.sha
-        )
-    })
+    (*pinned != pull.head.sha).then(|| Refusal::HeadMoved { from: pinned.clone(), to: pull.head.sha.clone() })
 }
 
 /// A push of our own must not trigger us again (with a personal token it would); a person may ask for more on top of it.
-fn own_commit(context: &CiContext, facts: &Facts) -> Option<String> {
+fn own_commit(context: &CiContext, facts: &Facts) -> Option<Refusal> {
     let asked = context.comment.is_some() || context.action.as_deref() == Some("labeled");
     let message = facts.head_message.as_deref().or(context.head_message.as_deref())?;
-    (!asked && is_ours(message)).then(|| {
-        "the commit is upshift's own: it does not run on its own fixes\n→ Fix: put the label or the comment that starts it, if it \
-         should try once more"
-            .to_owned()
-    })
+    (!asked && is_ours(message)).then_some(Refusal::OwnCommit)
 }
 
 /// Whether the last paragraph of a commit's message holds our trailer.
@@ -149,17 +145,11 @@ pub fn run_of(message: &str) -> Option<&str> {
     ours.next().map(|(_, run)| run.trim())
 }
 
-fn foreign_head(head: Option<&RepoName>, base: &RepoName) -> Option<String> {
+fn foreign_head(head: Option<&RepoName>, base: &RepoName) -> Option<Refusal> {
     match head {
         Some(head) if head.is(base) => None,
-        Some(head) => Some(format!(
-            "the pull request comes from the fork {head}: its code must not meet the secrets of {base}\n→ Fix: run upshift on \
-             branches of the repository itself"
-        )),
-        None => Some(
-            "the repository that the pull request comes from is gone\n→ Fix: run upshift on branches of the repository itself"
-                .to_owned(),
-        ),
+        Some(head) => Some(Refusal::Fork { head: head.clone(), base: base.clone() }),
+        None => Some(Refusal::HeadRepositoryGone),
     }
 }
 

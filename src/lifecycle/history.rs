@@ -208,6 +208,8 @@ fn judge(path: &Path, pull_request: u64, stamp: Option<&Stamp>) -> Result<(Histo
         return Err(format!("run {run} in it was not for pull request #{pull_request}"));
     };
     let view = RunView::from_events(&loaded.events, Liveness::Dead);
+    // A run that reached no model has used up nothing.
+    let attempts = if view.reached_a_model { attempts } else { attempts.saturating_sub(1) };
     // A call that was never settled may have been billed.
     let spent = [before, view.spent.cost, view.unsettled].into_iter().sum();
     Ok((History { attempts, spent }, run))

@@ -117,6 +117,12 @@ pub fn no_run(message: &str) -> String {
     format!("### ✖ upshift did not run\n\n{}\n", fence(&plain::clip(message, MAX_MESSAGE), "text"))
 }
 
+/// The job summary where no run was to take place: a refusal that asks nobody to do anything.
+#[must_use]
+pub fn not_needed(message: &str) -> String {
+    format!("### upshift was not needed here\n\n{}\n", fence(&plain::clip(message, MAX_MESSAGE), "text"))
+}
+
 /// Joins the blocks; while they are too long, leaves out the longest optional one and says so at the end.
 fn assemble(mut blocks: Vec<Block>, max_bytes: usize) -> String {
     let mut left_out: Vec<&'static str> = Vec::new();
@@ -368,4 +374,4 @@ mod patch;
 #[cfg(test)]
 mod tests;
 
-pub use comment::{Page, Stamp, comment};
+pub use comment::{Page, Parked, Stamp, comment, with_note};

@@ -208,6 +208,8 @@ pub struct RunView {
     pub spent: Spent,
     /// What was set aside for calls that were never settled: it may have been billed too.
     pub unsettled: MicroUsd,
+    /// Whether a model replied, or may have: such a run counts towards the most that a pull request may have.
+    pub reached_a_model: bool,
     /// Model calls that were settled.
     pub calls: u32,
     /// Failing tests at the start.

@@ -2,6 +2,7 @@
 
 mod act;
 mod attempts;
+mod bots;
 pub(crate) mod commands;
 pub(crate) mod comment;
 mod delivery;

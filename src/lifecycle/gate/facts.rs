@@ -1,9 +1,13 @@
 //! What the gate has to ask the forge for: who may write, and how the pull request stands now.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
+use super::bots;
 use crate::domain::ci::{Account, CiContext, PullRequest, PullRequestRef};
-use crate::github::{GitHub, GithubError, Pull, PullState, RepoRole};
+use crate::github::{Commit, GitHub, GithubError, Pull, PullState, RepoRole};
+
+/// What the forge calls the accounts of Apps.
+const BOT: &str = "Bot";
 
 /// What was found out.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -12,6 +16,10 @@ pub struct Facts {
     pub pull: Option<Pull>,
     /// What everybody whom the gate asks about may do, by login.
     pub roles: BTreeMap<String, RepoRole>,
+    /// The allowed bots among those who had a hand in it that the forge knows as bots.
+    pub proven_bots: BTreeSet<String>,
+    /// The commits of the pull request, if an allowed bot had a hand in it and all of them can be looked at.
+    pub commits: Option<Vec<Commit>>,
     /// The message of the head commit.
     pub head_message: Option<String>,
 }
@@ -38,11 +46,17 @@ pub fn people(context: &CiContext) -> Vec<&Account> {
     people
 }
 
-/// Asks: one request for each person, one or two for the pull request, one for its head.
+/// The most commits of a pull request that the server names; with that many, some may be missing.
+const MAX_COMMITS: usize = 250;
+/// The most people whose commits on a bot's pull request are asked about.
+const MAX_AUTHORS: usize = 10;
+
+/// Asks: one request for each person, one or two for the pull request, one for its head; for an allowed bot, one for its account,
+/// one for its commits and one for each other author of them.
 ///
 /// # Errors
 /// Any [`GithubError`]: what cannot be found out is not trusted.
-pub async fn look(github: &GitHub, context: &CiContext) -> Result<Facts, GithubError> {
+pub async fn look(github: &GitHub, context: &CiContext, allowed_bots: &[String]) -> Result<Facts, GithubError> {
     let mut facts = Facts::default();
     for person in people(context).into_iter().filter(|person| !person.is_bot()) {
         facts.roles.insert(person.login.clone(), github.role_of(&person.login).await?);
@@ -53,6 +67,7 @@ pub async fn look(github: &GitHub, context: &CiContext) -> Result<Facts, GithubE
         PullRequestRef::Head => found_by_head(github, context).await?,
         PullRequestRef::None => None,
     };
+    look_at_bots(github, context, allowed_bots, &mut facts).await?;
     let head = context.head_sha.as_ref().or_else(|| facts.pull.as_ref().map(|pull| &pull.head.sha));
     facts.head_message = match (&context.head_message, head) {
         (Some(message), _) => Some(message.clone()),
@@ -60,6 +75,35 @@ pub async fn look(github: &GitHub, context: &CiContext) -> Result<Facts, GithubE
         (None, None) => None,
     };
     Ok(facts)
+}
+
+/// Whether allowed bots are what their names say, and whose the commits on the pull request are.
+async fn look_at_bots(
+    github: &GitHub,
+    context: &CiContext,
+    allowed: &[String],
+    facts: &mut Facts,
+) -> Result<(), GithubError> {
+    for bot in people(context).into_iter().filter(|person| bots::is_candidate(context, person, allowed)) {
+        let account = github.account(&bot.login).await?;
+        if account.is_some_and(|account| account.login == bot.login && account.kind == BOT) {
+            facts.proven_bots.insert(bot.login.clone());
+        }
+    }
+    let Some(pull) = facts.pull.as_ref().filter(|_| !facts.proven_bots.is_empty()) else { return Ok(()) };
+    let commits = github.pull_commits(pull.number).await?;
+    if commits.len() >= MAX_COMMITS {
+        return Ok(());
+    }
+    let authors = commits.iter().filter_map(|commit| commit.author.as_ref()).filter(|author| !author.is_bot());
+    let authors: BTreeSet<String> = authors.map(|author| author.login.clone()).collect();
+    // Whoever is not asked about may not write, as far as is known.
+    for login in authors.into_iter().take(MAX_AUTHORS) {
+        let role = github.role_of(&login).await?;
+        facts.roles.insert(login, role);
+    }
+    facts.commits = Some(commits);
+    Ok(())
 }
 
 /// The open pull request of the upstream run's branch, if it is one of this repository.

@@ -1,10 +1,10 @@
 use super::*;
 use crate::domain::ci::{AccountKind, Comment, CommentKind, Forge, JobRun, PullRequest, UpstreamRun};
 use crate::domain::units::CommitSha;
-use crate::github::{Pull, PullEnd};
+use crate::github::{ACTIONS_BOT, Pull, PullEnd};
 
-fn begins(context: &CiContext, facts: &Facts, skip_label: &str) -> Option<String> {
-    judge(context, facts, skip_label, Stage::Begins)
+fn begins(context: &CiContext, facts: &Facts, skip_label: &str) -> Option<Refusal> {
+    judge(context, facts, Rules { skip_label, allowed_bots: &[] }, Stage::Begins)
 }
 
 pub(super) fn repo(full: &str) -> RepoName {
@@ -74,7 +74,7 @@ fn forks_and_pull_request_target_are_refused() {
     assert_eq!(refusal(Some(&job(EventKind::Push))), None);
     assert_eq!(refusal(Some(&pull_request(EventKind::PullRequest, Some("Acme/Shop")))), None);
     let fork = refusal(Some(&pull_request(EventKind::PullRequest, Some("mallory/shop"))));
-    assert!(fork.is_some_and(|why| why.contains("mallory/shop")));
+    assert!(fork.is_some_and(|why| why.to_string().contains("mallory/shop") && !why.is_harmless()));
     assert!(refusal(Some(&pull_request(EventKind::PullRequestTarget, Some("acme/shop")))).is_some());
     assert!(refusal(Some(&pull_request(EventKind::PullRequest, None))).is_some(), "what is gone is not trusted");
 }
@@ -120,6 +120,7 @@ fn facts(roles: &[(&str, RepoRole)]) -> Facts {
         pull: Some(found(&[])),
         roles: roles.iter().map(|(login, role)| ((*login).to_owned(), *role)).collect(),
         head_message: Some("work".to_owned()),
+        ..Facts::default()
     }
 }
 
@@ -141,6 +142,7 @@ fn comment_by(login: &str) -> CiContext {
 
 fn says(context: &CiContext, facts: &Facts, part: &str) {
     let why = begins(context, facts, "upshift:skip").unwrap_or_else(|| panic!("not refused: {part}"));
+    let why = why.to_string();
     assert!(why.contains(part) && why.contains("→ Fix:"), "{why}");
 }
 
@@ -234,23 +236,26 @@ fn a_run_that_goes_on_may_find_its_own_commit_or_its_pull_request_merged() {
     let ours = CommitSha("f".repeat(40));
     let mut moved = facts(&[("ada", RepoRole::Write), ("eve", RepoRole::Read)]);
     let goes_on = |facts: &Facts, who: &str, delivered: Option<&CommitSha>| {
-        judge(&by(who), facts, "upshift:skip", Stage::GoesOn { delivered })
+        judge(&by(who), facts, Rules { skip_label: "upshift:skip", allowed_bots: &[] }, Stage::GoesOn { delivered })
     };
     if let Some(pull) = &mut moved.pull {
         pull.head.sha = ours.clone();
     }
     assert_eq!(goes_on(&moved, "ada", Some(&ours)), None);
-    assert!(goes_on(&moved, "ada", None).is_some_and(|why| why.contains("moved")), "nothing of ours is there");
-    assert!(goes_on(&moved, "eve", Some(&ours)).is_some_and(|why| why.contains("may not write")));
+    assert!(
+        goes_on(&moved, "ada", None).is_some_and(|why| why.to_string().contains("moved")),
+        "nothing of ours is there"
+    );
+    assert!(goes_on(&moved, "eve", Some(&ours)).is_some_and(|why| why.to_string().contains("may not write")));
     if let Some(pull) = &mut moved.pull {
         pull.state = PullState::Merged;
     }
     assert_eq!(goes_on(&moved, "ada", Some(&ours)), None, "the breakpoint says what that means");
-    assert!(goes_on(&moved, "ada", None).is_some_and(|why| why.contains("not open any more")));
+    assert!(goes_on(&moved, "ada", None).is_some_and(|why| why.to_string().contains("not open any more")));
     if let Some(pull) = &mut moved.pull {
         pull.labels = vec!["upshift:skip".to_owned()];
     }
-    assert!(goes_on(&moved, "ada", Some(&ours)).is_some_and(|why| why.contains("the label")));
+    assert!(goes_on(&moved, "ada", Some(&ours)).is_some_and(|why| why.to_string().contains("the label")));
 }
 
 #[test]
@@ -283,3 +288,36 @@ fn github_35_a_comments_pull_request_is_pinned_to_the_head_that_was_looked_at() 
     let PullRequestRef::Known(pull) = context.pull_request else { panic!() };
     assert_eq!((pull.number, pull.base_branch.as_str()), (7, "main"));
 }
+
+#[test]
+fn what_asks_nobody_to_do_anything_is_harmless_and_what_a_stranger_tries_is_not() {
+    let login = || "x".to_owned();
+    let harmless = [
+        Refusal::BotElsewhere { login: login() },
+        Refusal::Bot { login: login() },
+        Refusal::SkipLabel { label: login() },
+        Refusal::NotOpen { number: 7 },
+        Refusal::HeadMoved { from: sha(), to: sha() },
+        Refusal::OwnCommit,
+        Refusal::AttemptsUsedUp { number: 7, attempts: 3, max: 3 },
+    ];
+    let harmful = [
+        Refusal::PullRequestTarget,
+        Refusal::Fork { head: repo("mallory/shop"), base: repo("acme/shop") },
+        Refusal::HeadRepositoryGone,
+        Refusal::Nobody,
+        Refusal::Stranger { login: login(), repository: repo("acme/shop") },
+        Refusal::AttemptsUnknown { number: 7, why: login() },
+        Refusal::BotUnproven { login: login() },
+        Refusal::BotHistory { login: login() },
+        Refusal::BotCarries { login: login(), commit: sha(), author: None },
+        Refusal::NoToken,
+        Refusal::Unknown { why: login() },
+    ];
+    assert!(harmless.iter().all(Refusal::is_harmless));
+    assert!(!harmful.iter().any(Refusal::is_harmless));
+    let tells = |why: &Refusal| why.to_string().contains("→ Fix:") || matches!(why, Refusal::Unknown { .. });
+    assert!(harmless.iter().chain(&harmful).all(tells), "the forge's own errors say how to mend them");
+}
+
+mod bots;

@@ -4,12 +4,16 @@
 //! spans and fences, where a comment's beginning is broken.
 
 use super::{Block, Surface, assemble, body, code, marker, say};
-use crate::domain::units::RunId;
+use crate::domain::units::{CommitSha, RunId};
 use crate::report::view::{Ending, RunView};
 use crate::report::words;
 
 /// What the second line begins and ends with.
 const STAMP: (&str, &str) = ("<!-- upshift:state ", " -->");
+/// What the third line is where a note stands above the report.
+const NOTE: &str = "<!-- upshift:note -->";
+/// The most bytes of a note; every report leaves them free.
+const NOTE_BYTES: usize = 1_000;
 /// The longest value in it: a hash or the name of an artifact.
 const MAX_VALUE: usize = 200;
 
@@ -20,21 +24,38 @@ pub struct Stamp {
     pub run: String,
     /// The hash of the last link of its log when it wrote.
     pub head: String,
-    /// Which run for this pull request it is, from 1.
+    /// How many runs for this pull request have reached a model, itself included.
     pub attempt: u32,
     /// The artifact that its log is kept in.
     pub artifact: String,
     /// The last comment whose command was answered; 0 for none.
     pub heard: u64,
+    /// What it waits for, where it was parked because every model is limited.
+    pub parked: Option<Parked>,
+}
+
+/// A run that waits until models may be asked again.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Parked {
+    /// From when on, in seconds since the epoch.
+    pub until: u64,
+    /// The head of the pull request that it worked on.
+    pub commit: CommitSha,
 }
 
 impl Stamp {
     /// The hidden line.
     #[must_use]
     pub fn line(&self) -> String {
-        let Self { run, head, attempt, artifact, heard } = self;
+        let Self { run, head, attempt, artifact, heard, parked } = self;
         let (run, head, artifact) = (value(run), value(head), value(artifact));
-        format!("{}run={run} head={head} attempt={attempt} artifact={artifact} heard={heard}{}", STAMP.0, STAMP.1)
+        let parked =
+            parked.as_ref().map(|parked| format!(" until={} commit={}", parked.until, value(&parked.commit.0)));
+        let parked = parked.unwrap_or_default();
+        format!(
+            "{}run={run} head={head} attempt={attempt} artifact={artifact} heard={heard}{parked}{}",
+            STAMP.0, STAMP.1
+        )
     }
 
     /// Reads the hidden line of a comment of ours; `None` where there is none, as in one of an older version.
@@ -52,6 +73,10 @@ impl Stamp {
             attempt: get("attempt")?.parse().ok()?,
             artifact: get("artifact")?.to_owned(),
             heard: get("heard")?.parse().ok()?,
+            parked: get("until")
+                .and_then(|until| until.parse().ok())
+                .zip(get("commit"))
+                .map(|(until, commit)| Parked { until, commit: CommitSha(commit.to_owned()) }),
         })
     }
 
@@ -76,6 +101,8 @@ pub struct Page<'a> {
     pub key: &'a str,
     /// What is kept for later runs.
     pub stamp: &'a Stamp,
+    /// Which run for this pull request it is, from 1; 0 where that is not counted.
+    pub number: u32,
     /// The page of the job that works on it; an address of the forge's.
     pub job_url: Option<&'a str>,
 }
@@ -91,7 +118,23 @@ pub fn comment(view: &RunView, page: &Page<'_>) -> String {
     let mut blocks = vec![Block { text: first, optional: None }];
     blocks.extend(body(view, Surface::Comment, ""));
     blocks.push(Block { text: footer(page), optional: None });
-    assemble(blocks, Surface::Comment.max_bytes())
+    assemble(blocks, Surface::Comment.max_bytes() - NOTE_BYTES)
+}
+
+/// A comment that keeps its report under a note on why no run followed it; nothing waits for a time any more. `None` where the
+/// comment has no hidden line of ours, or no room.
+#[must_use]
+pub fn with_note(body: &str, note: &str) -> Option<String> {
+    let stamp = Stamp { parked: None, ..Stamp::read(body)? }.line();
+    let (marker, rest) = body.trim_start().split_once('\n')?;
+    let (_, report) = rest.split_once('\n')?;
+    // An older note ends at the first empty line.
+    let report = match report.strip_prefix(NOTE) {
+        Some(noted) => noted.split_once("\n\n")?.1,
+        None => report,
+    };
+    let noted = format!("{marker}\n{stamp}\n{NOTE}\n> {}\n\n{report}", note.replace(['\n', '\r'], " "));
+    (noted.len() <= Surface::Comment.max_bytes()).then_some(noted)
 }
 
 /// What the run is at, in one line.
@@ -118,7 +161,7 @@ fn working(view: &RunView) -> String {
 
 fn footer(page: &Page<'_>) -> String {
     let log = page.job_url.map(|url| format!("[The job's log]({url}). ")).unwrap_or_default();
-    let attempt = match page.stamp.attempt {
+    let attempt = match page.number {
         0 => String::new(),
         number => format!("Run {number} for this pull request. "),
     };
@@ -144,11 +187,13 @@ mod tests {
             attempt: 2,
             artifact: "upshift-audit-5-1-pr7-x".to_owned(),
             heard: 41,
+            parked: None,
         }
     }
 
     fn page(view: &RunView) -> String {
-        comment(view, &Page { key: "ci/fix", stamp: &stamp(), job_url: Some("https://example.com/o/r/actions/runs/5") })
+        let job_url = Some("https://example.com/o/r/actions/runs/5");
+        comment(view, &Page { key: "ci/fix", stamp: &stamp(), number: 2, job_url })
     }
 
     #[test]
@@ -183,6 +228,35 @@ mod tests {
         let text = page(&script.view());
         assert!(text.len() <= 65_536, "{}", text.len());
         assert_eq!(Stamp::read(&text), Some(stamp()));
+        let noted = with_note(&text, &"x".repeat(500)).expect("room for a note");
+        assert!(noted.len() <= 65_536, "{}", noted.len());
+    }
+
+    #[test]
+    fn a_note_stands_above_the_report_and_the_next_one_takes_its_place() {
+        let text = page(&fixtures::fixed().view());
+        let once = with_note(&text, "**No more runs.** First.").expect("a note");
+        let twice = with_note(&once, "**No more runs.**\nSecond.").expect("a note");
+        assert!(once.contains("\n> **No more runs.** First.\n\n### ✔ Fixed by Tier"), "{once}");
+        assert!(twice.contains("\n> **No more runs.** Second.\n\n### ✔ Fixed by Tier"), "{twice}");
+        assert!(!twice.contains("First."), "{twice}");
+        assert_eq!(Stamp::read(&twice), Some(stamp()));
+        assert_eq!(
+            twice.lines().skip(5).collect::<Vec<_>>(),
+            text.lines().skip(2).collect::<Vec<_>>(),
+            "the report stays"
+        );
+        assert_eq!(with_note("<!-- upshift:report key=x -->\nold", "x"), None);
+    }
+
+    #[test]
+    fn what_waits_for_a_time_says_so_in_the_hidden_line_until_a_note_ends_the_waiting() {
+        let parked = Parked { until: 1_700_000_000, commit: CommitSha("c0ffee".to_owned()) };
+        let waiting = Stamp { parked: Some(parked), ..stamp() };
+        let body = format!("<!-- marker -->\n{}\n### Parked", waiting.line());
+        assert_eq!(Stamp::read(&body), Some(waiting));
+        let noted = with_note(&body, "no").expect("a note");
+        assert_eq!(Stamp::read(&noted), Some(stamp()));
     }
 
     proptest! {

@@ -11,6 +11,7 @@ use crate::domain::budget::Spent;
 use crate::domain::command::{Command, CommandAnswer};
 use crate::domain::event::{BaselineFinished, Event, RunFinished, RunStarted};
 use crate::domain::outcome::Outcome;
+use crate::domain::receipt::CallStatus;
 use crate::domain::remark::Remark;
 use crate::domain::units::MicroUsd;
 
@@ -36,6 +37,8 @@ struct Fold {
     position: Option<Position>,
     reserved: BTreeMap<String, MicroUsd>,
     settled: BTreeMap<String, (u32, MicroUsd)>,
+    /// Whether a model replied, or may have.
+    reached: bool,
     warnings: Vec<String>,
     dropped_hunks: u32,
     remarks: Vec<Remark>,
@@ -83,6 +86,8 @@ impl Fold {
             Event::CallSettled(receipt) => {
                 self.reserved.remove(&receipt.call_id);
                 self.settled.insert(receipt.call_id.clone(), (receipt.scope.tier_index, receipt.cost));
+                // What was or may have been billed reached a model, whatever became of the reply.
+                self.reached |= receipt.status == CallStatus::Ok || receipt.cost > MicroUsd::ZERO;
             }
             Event::IterationFinished(attempt) => {
                 let tier = self.tiers.entry(attempt.tier_index).or_default();
@@ -206,6 +211,7 @@ impl Fold {
             position: self.position,
             spent,
             unsettled: self.reserved.values().copied().sum(),
+            reached_a_model: self.reached || !self.reserved.is_empty(),
             calls: u32::try_from(self.settled.len()).unwrap_or(u32::MAX),
             failing_before: self.baseline.as_ref().map(|baseline| baseline.failing.clone()).unwrap_or_default(),
             failing_after,

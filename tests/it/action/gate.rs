@@ -56,6 +56,23 @@ fn run(world: World, event: &str, payload: &Value, token: &str) -> (Said, Job, u
 }
 
 fn run_in(project: &Project, world: World, event: &str, payload: &Value, token: &str) -> (Said, Job, usize) {
+    let more = [("UPSHIFT_GITHUB_TOKEN", token)];
+    let (said, job, seen) = run_with_in(project, world, event, payload, &more);
+    (said, job, seen.len())
+}
+
+/// The same with more variables, and what was asked.
+pub(super) fn run_with(world: World, event: &str, payload: &Value, more: &[(&str, &str)]) -> (Said, Job, Vec<String>) {
+    run_with_in(&Project::python(), world, event, payload, more)
+}
+
+fn run_with_in(
+    project: &Project,
+    world: World,
+    event: &str,
+    payload: &Value,
+    more: &[(&str, &str)],
+) -> (Said, Job, Vec<String>) {
     let github = FakeGitHub::start_in_real_time(world);
     let server = ModelServer::start(replace_line("sum(prices) - 1", "sum(prices)"));
     let job = Job::new(&server.url())
@@ -64,14 +81,16 @@ fn run_in(project: &Project, world: World, event: &str, payload: &Value, token: 
         .with("UPSHIFT_COMMENT", "off")
         .with("GITHUB_EVENT_NAME", event)
         .with("GITHUB_API_URL", &github.url())
-        .with("UPSHIFT_GITHUB_TOKEN", token)
+        .with("UPSHIFT_GITHUB_TOKEN", "t-0123456789")
         .event(payload);
+    let job = more.iter().fold(job, |job, (name, value)| job.with(name, value));
     let said = job.run(project);
-    let asked = github.seen().len();
+    let seen = github.seen().into_iter().map(|seen| seen.path).collect();
     github.finish();
     let calls = server.requests().len();
-    assert_eq!(calls > 0, said.code == 0, "a model is asked only where the gate is open: {}", said.all());
-    (said, job, asked)
+    let refused = job.outputs()["outcome"] == "refused";
+    assert_eq!(calls > 0, !refused, "a model is asked only where the gate is open: {}", said.all());
+    (said, job, seen)
 }
 
 #[test]
@@ -84,7 +103,7 @@ fn somebody_who_may_write_is_let_in_by_an_event_and_by_a_comment() {
 }
 
 #[test]
-fn each_refusal_says_why_in_the_log_and_the_summary_and_exits_6() {
+fn each_refusal_says_why_in_the_log_and_the_summary_and_only_harmful_ones_fail_the_step() {
     let skip = || {
         let mut world = world();
         world.pulls[0].labels = vec!["upshift:skip".to_owned()];
@@ -101,20 +120,48 @@ fn each_refusal_says_why_in_the_log_and_the_summary_and_exits_6() {
         world.pulls[0].head_repository = "mallory/shop".to_owned();
         world
     };
-    let table: [(World, &str, Value, &str, &str); 6] = [
-        (world(), "issue_comment", comment_by("eve"), "t-0123456789", "eve may not write to acme/shop"),
-        (world(), "pull_request", labelled_by("renovate[bot]"), "t-0123456789", "the bot renovate[bot]"),
-        (world(), "pull_request", labelled_by("ada"), "", "there is no token"),
-        (skip(), "issue_comment", comment_by("ada"), "t-0123456789", "the label `upshift:skip`"),
-        (moved(), "pull_request", labelled_by("ada"), "t-0123456789", "moved since this was triggered"),
-        (fork(), "issue_comment", comment_by("ada"), "t-0123456789", "the fork mallory/shop"),
+    let closed = || {
+        let mut world = world();
+        world.pulls[0].state = "closed".to_owned();
+        world
+    };
+    let own = || {
+        let mut world = world();
+        let message = "Fix the total\n\nUpshift-Run-Id: 1f".to_owned();
+        world.commits.insert(HEAD.to_owned(), Commit { message, ..Commit::default() });
+        world
+    };
+    let mut synchronized = labelled_by("ada");
+    synchronized["action"] = json!("synchronize");
+    let (pull, comment, token) = ("pull_request", "issue_comment", "t-0123456789");
+    let table: [(World, &str, Value, &str, &str, i32); 8] = [
+        (world(), comment, comment_by("eve"), token, "eve may not write to acme/shop", 6),
+        (world(), pull, labelled_by("ada"), "", "there is no token", 6),
+        (fork(), comment, comment_by("ada"), token, "the fork mallory/shop", 6),
+        (world(), pull, labelled_by("renovate[bot]"), token, "the bot renovate[bot]", 0),
+        (skip(), comment, comment_by("ada"), token, "the label `upshift:skip`", 0),
+        (moved(), pull, labelled_by("ada"), token, "moved since this was triggered", 0),
+        (closed(), comment, comment_by("ada"), token, "is not open any more", 0),
+        (own(), pull, synchronized, token, "the commit is upshift's own", 0),
     ];
-    for (world, event, payload, token, why) in table {
+    for (world, event, payload, token, why, code) in table {
         let (said, job, _) = run(world, event, &payload, token);
-        assert_eq!(said.code, 6, "{}", said.all());
-        assert!(said.err.contains(why), "{why}: {}", said.all());
+        assert_eq!(said.code, code, "{why}: {}", said.all());
+        let kind =
+            if code == 0 { "::notice title=upshift::✖ Refused: " } else { "::error title=upshift::✖ Refused: " };
+        assert!(said.err.contains(kind) && said.err.contains(why), "{why}: {}", said.all());
         assert!(job.text("summary").contains(why), "{why}: {}", job.text("summary"));
         assert_eq!(job.outputs()["outcome"], "refused");
+    }
+}
+
+#[test]
+fn a_harmless_refusal_fails_the_step_where_fail_on_names_refusals() {
+    let table = [("refused", 6), ("exhausted,refused", 6), ("exhausted", 0), ("", 0)];
+    for (fail_on, code) in table {
+        let more = [("UPSHIFT_FAIL_ON", fail_on)];
+        let said = run_with(world(), "pull_request", &labelled_by("renovate[bot]"), &more).0;
+        assert_eq!(said.code, code, "{fail_on}: {}", said.all());
     }
 }
 

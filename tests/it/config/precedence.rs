@@ -35,6 +35,7 @@ fn other_value(setting: Setting) -> &'static str {
         Setting::FailOn => "budget, no_model",
         Setting::MaxAttemptsPerPr => "9",
         Setting::SkipLabel => "no-bots",
+        Setting::AllowedBots => "renovate[bot], dependabot[bot]",
         Setting::SignCommits => "true",
     }
 }

@@ -146,6 +146,8 @@ pub(super) fn answer(world: &mut World, operation: &Operation, asked: &Asked<'_>
     Some(match route.as_str() {
         "/user" if world.token.login.ends_with("[bot]") => Reply::error(403, "Resource not accessible by integration"),
         "/user" => Reply::json(200, object("public-user", json!({ "login": world.token.login, "type": "User" }))),
+        "/users/{username}" => account(world, asked),
+        "/apps/{app_slug}" => app(world, asked),
         "/rate_limit" => Reply::json(200, rate_limit(world)),
         "" => Reply::json(200, shown.full_repository()),
         "/collaborators/{username}/permission" => permission(world, asked),
@@ -189,6 +191,29 @@ fn permission(world: &World, asked: &Asked<'_>) -> Reply {
     Reply::json(200, object("repository-collaborator-permission", body))
 }
 
+/// The last part of a path that is no repository's.
+fn last_part(asked: &Asked<'_>) -> String {
+    unescaped(asked.path.rsplit('/').next().unwrap_or_default())
+}
+
+fn account(world: &World, asked: &Asked<'_>) -> Reply {
+    let login = last_part(asked);
+    match world.accounts.get(&login) {
+        Some(kind) => Reply::json(200, object("public-user", json!({ "login": login, "type": kind }))),
+        None => Reply::not_found(),
+    }
+}
+
+/// The App of a bot's account: each of them has one, but for those whose account is no bot's.
+fn app(world: &World, asked: &Asked<'_>) -> Reply {
+    let slug = last_part(asked);
+    if world.accounts.get(&format!("{slug}[bot]")).is_none_or(|kind| kind != "Bot") {
+        return Reply::not_found();
+    }
+    let body = json!({ "slug": slug, "name": slug, "owner": render::user("appmaker") });
+    Reply::json(200, object("integration", body))
+}
+
 pub(super) fn pull<'w>(world: &'w World, asked: &Asked<'_>) -> Option<&'w super::state::Pull> {
     let number = asked.number(1);
     world.pulls.iter().find(|pull| pull.number == number)
@@ -218,6 +243,16 @@ fn conversations(shown: &Renderer<'_>, route: &str, asked: &Asked<'_>) -> Option
         "/issues/{issue_number}/comments" => {
             let of = world.comments.iter().filter(|comment| comment.issue == number && recent(comment.updated_ms));
             asked.page(of, None, |comment| shown.comment(comment))
+        }
+        "/issues/comments" => {
+            let mut all: Vec<_> = world.comments.iter().filter(|comment| recent(comment.updated_ms)).collect();
+            if asked.query("sort").as_deref() == Some("updated") {
+                all.sort_by_key(|comment| (comment.updated_ms, comment.id));
+            }
+            if asked.query("direction").as_deref() == Some("desc") {
+                all.reverse();
+            }
+            asked.page(all.into_iter(), None, |comment| shown.comment(comment))
         }
         "/issues/comments/{comment_id}" => {
             let found = world.comments.iter().find(|comment| comment.id == asked.number(2));

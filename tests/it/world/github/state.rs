@@ -28,6 +28,8 @@ pub(crate) struct World {
     pub(crate) files: BTreeMap<String, String>,
     /// What each account may do: `admin`, `maintain`, `write`, `triage`, `read`, `none`.
     pub(crate) roles: BTreeMap<String, String>,
+    /// The accounts that anybody may look at, and their types: `User`, `Bot`.
+    pub(crate) accounts: BTreeMap<String, String>,
     pub(crate) pulls: Vec<Pull>,
     pub(crate) comments: Vec<Comment>,
     pub(crate) reviews: Vec<Review>,
@@ -76,6 +78,7 @@ impl Default for World {
             commits: BTreeMap::new(),
             files: BTreeMap::new(),
             roles: BTreeMap::new(),
+            accounts: BTreeMap::new(),
             pulls: Vec::new(),
             comments: Vec::new(),
             reviews: Vec::new(),

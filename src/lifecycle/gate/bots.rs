@@ -1,0 +1,57 @@
+//! Bots that may start a run: by their exact name, proven by the forge, and only on pull requests of their own.
+//!
+//! A bot does what it is told, sometimes by strangers: to comment, to label, to copy somebody's branch. So its word counts only
+//! for what it made itself, and never in a comment.
+
+use std::collections::BTreeMap;
+
+use super::Refusal;
+use super::facts::Facts;
+use crate::domain::ci::{Account, CiContext};
+use crate::domain::units::CommitSha;
+use crate::github::{ACTIONS_BOT, Commit, RepoRole};
+
+/// Whether a bot is to be looked up: it may start a run if what is found speaks for it.
+pub(super) fn is_candidate(context: &CiContext, bot: &Account, allowed: &[String]) -> bool {
+    // What an event says of a comment is never a bot's to decide, so nothing has to be asked.
+    bot.is_bot() && bot.login != ACTIONS_BOT && context.comment.is_none() && allowed.contains(&bot.login)
+}
+
+/// Why a run may not happen by the hand of a bot.
+pub(super) fn refusal(
+    context: &CiContext,
+    bot: &Account,
+    facts: &Facts,
+    allowed: &[String],
+    delivered: Option<&CommitSha>,
+) -> Option<Refusal> {
+    let login = bot.login.clone();
+    // Only workflows of the same repository act as this one.
+    if login == ACTIONS_BOT && context.comment.is_none() {
+        return None;
+    }
+    if !is_candidate(context, bot, allowed) {
+        return Some(Refusal::Bot { login });
+    }
+    if !facts.proven_bots.contains(&login) {
+        return Some(Refusal::BotUnproven { login });
+    }
+    let is_its_own = |pull: &&crate::github::Pull| pull.author.as_ref().is_some_and(|author| author.login == login);
+    if facts.pull.as_ref().filter(is_its_own).is_none() {
+        return Some(Refusal::BotElsewhere { login });
+    }
+    let Some(commits) = &facts.commits else { return Some(Refusal::BotHistory { login }) };
+    let foreign = commits.iter().filter(|commit| Some(&commit.sha) != delivered);
+    foreign.into_iter().find(|commit| !is_vouched_for(commit, &login, &facts.roles)).map(|commit| Refusal::BotCarries {
+        login,
+        commit: commit.sha.clone(),
+        author: commit.author.as_ref().map(|author| author.login.clone()),
+    })
+}
+
+/// Whether a commit is the bot's, a workflow's of this repository, or somebody's who may write here.
+fn is_vouched_for(commit: &Commit, bot: &str, roles: &BTreeMap<String, RepoRole>) -> bool {
+    let Some(author) = &commit.author else { return false };
+    let login = author.login.as_str();
+    login == bot || login == ACTIONS_BOT || (!author.is_bot() && roles.get(login) >= Some(&RepoRole::Write))
+}

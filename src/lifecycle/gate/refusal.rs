@@ -1,0 +1,218 @@
+//! Why a run may not happen: the reasons, their sentences, and which of them ask nobody to do anything.
+
+use std::fmt;
+
+use crate::domain::ci::RepoName;
+use crate::domain::units::CommitSha;
+
+/// Why a run may not happen. Its [`Display`](fmt::Display) is a sentence with how to mend it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Refusal {
+    /// The event is `pull_request_target`.
+    PullRequestTarget,
+    /// The head is in another repository.
+    Fork {
+        /// The repository of the head.
+        head: RepoName,
+        /// Ours.
+        base: RepoName,
+    },
+    /// The repository of the head is gone.
+    HeadRepositoryGone,
+    /// Nobody is named who caused the event.
+    Nobody,
+    /// Somebody who may not write had a hand in it.
+    Stranger {
+        /// Who.
+        login: String,
+        /// Our repository.
+        repository: RepoName,
+    },
+    /// A bot that is not admitted had a hand in it.
+    Bot {
+        /// Its login.
+        login: String,
+    },
+    /// A name in `allowed-bots` that the forge does not know as a bot's.
+    BotUnproven {
+        /// The name.
+        login: String,
+    },
+    /// An allowed bot had a hand in something that is not its own pull request.
+    BotElsewhere {
+        /// Its login.
+        login: String,
+    },
+    /// An allowed bot's pull request has so many commits that not all can be looked at.
+    BotHistory {
+        /// Its login.
+        login: String,
+    },
+    /// An allowed bot's pull request holds a commit of somebody who may not write.
+    BotCarries {
+        /// The bot's login.
+        login: String,
+        /// The commit.
+        commit: CommitSha,
+        /// Whose account it belongs to, where the forge knows.
+        author: Option<String>,
+    },
+    /// The pull request has the label that keeps upshift away.
+    SkipLabel {
+        /// The label.
+        label: String,
+    },
+    /// The pull request was merged or closed.
+    NotOpen {
+        /// Its number.
+        number: u64,
+    },
+    /// The head of the pull request is another commit than the event's.
+    HeadMoved {
+        /// The event's commit.
+        from: CommitSha,
+        /// The head as it is now.
+        to: CommitSha,
+    },
+    /// The head is a commit of upshift's own.
+    OwnCommit,
+    /// The pull request has had all the runs that it may have.
+    AttemptsUsedUp {
+        /// The pull request.
+        number: u64,
+        /// How many runs it had.
+        attempts: u32,
+        /// `max-attempts-per-pr`.
+        max: u32,
+    },
+    /// Nobody knows how many runs the pull request had.
+    AttemptsUnknown {
+        /// The pull request.
+        number: u64,
+        /// Why not.
+        why: String,
+    },
+    /// There is no token to ask the forge with.
+    NoToken,
+    /// The forge could not be asked.
+    Unknown {
+        /// What it or the network said; foreign text.
+        why: String,
+    },
+}
+
+impl Refusal {
+    /// Whether nothing is wrong and nobody has to do anything: the event asked for a run that there is no reason for, or that
+    /// somebody decided against. The step ends 0 with a notice then, unless `fail-on` names `refused` (DESIGN §2.1).
+    #[must_use]
+    pub const fn is_harmless(&self) -> bool {
+        match self {
+            Self::Bot { .. }
+            | Self::BotElsewhere { .. }
+            | Self::SkipLabel { .. }
+            | Self::NotOpen { .. }
+            | Self::HeadMoved { .. }
+            | Self::OwnCommit
+            | Self::AttemptsUsedUp { .. } => true,
+            Self::PullRequestTarget
+            | Self::Fork { .. }
+            | Self::HeadRepositoryGone
+            | Self::Nobody
+            | Self::Stranger { .. }
+            | Self::BotUnproven { .. }
+            | Self::BotHistory { .. }
+            | Self::BotCarries { .. }
+            | Self::AttemptsUnknown { .. }
+            | Self::NoToken
+            | Self::Unknown { .. } => false,
+        }
+    }
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::PullRequestTarget => f.write_str(
+                "`pull_request_target` runs with the base's secrets over code that anybody can send\n→ Fix: use `on: pull_request`",
+            ),
+            Self::Fork { head, base } => write!(
+                f,
+                "the pull request comes from the fork {head}: its code must not meet the secrets of {base}\n→ Fix: run upshift on \
+                 branches of the repository itself"
+            ),
+            Self::HeadRepositoryGone => f.write_str(
+                "the repository that the pull request comes from is gone\n→ Fix: run upshift on branches of the repository itself",
+            ),
+            Self::Nobody => f.write_str(
+                "nobody is named who caused this\n→ Fix: run upshift in a job of a workflow, with the runner's GITHUB_ACTOR",
+            ),
+            Self::Stranger { login, repository } => write!(
+                f,
+                "{login} may not write to {repository}, and had a hand in this\n→ Fix: let somebody with write access start the run"
+            ),
+            Self::Bot { login } => write!(
+                f,
+                "the bot {login} had a hand in this: what a bot does may be what a stranger told it\n→ Fix: let a person with write \
+                 access start the run, by a label or a comment; for a bot's own pull requests, name it in `allowed-bots`"
+            ),
+            Self::BotUnproven { login } => write!(
+                f,
+                "`allowed-bots` names {login}, which the forge does not know as a bot\n→ Fix: write the name as the forge shows it, \
+                 such as `renovate[bot]`; `upshift doctor` looks them up"
+            ),
+            Self::BotElsewhere { login } => write!(
+                f,
+                "the bot {login} had a hand in something that is not a pull request of its own\n→ Fix: let a person with write \
+                 access start the run, by a label or a comment"
+            ),
+            Self::BotHistory { login } => write!(
+                f,
+                "the pull request of {login} has too many commits to see whose each is\n→ Fix: let a person with write access \
+                 start the run, by a label or a comment"
+            ),
+            Self::BotCarries { login, commit, author } => {
+                let whose = match author {
+                    Some(author) => format!("is by {author}, who may not write here"),
+                    None => "belongs to no account".to_owned(),
+                };
+                write!(
+                    f,
+                    "the pull request of {login} holds the commit {commit}, which {whose}\n→ Fix: look at the commit, then let a \
+                     person with write access start the run, by a label or a comment"
+                )
+            }
+            Self::SkipLabel { label } => {
+                write!(f, "the pull request has the label `{label}`\n→ Fix: take the label off")
+            }
+            Self::NotOpen { number } => {
+                write!(
+                    f,
+                    "pull request {number} is not open any more\n→ Fix: open it again, if there is more to do"
+                )
+            }
+            Self::HeadMoved { from, to } => write!(
+                f,
+                "the head of the pull request moved since this was triggered, from {from} to {to}\n→ Fix: nothing; the newer commit \
+                 has a run of its own"
+            ),
+            Self::OwnCommit => f.write_str(
+                "the commit is upshift's own: it does not run on its own fixes\n→ Fix: put the label or the comment that starts it, \
+                 if it should try once more",
+            ),
+            Self::AttemptsUsedUp { number, attempts, max } => write!(
+                f,
+                "pull request #{number} has had {attempts} runs, and `max-attempts-per-pr` is {max}\n→ Fix: comment `/upshift retry` \
+                 for one more, or raise `max-attempts-per-pr`"
+            ),
+            Self::AttemptsUnknown { number, why } => write!(
+                f,
+                "how many runs pull request #{number} has had cannot be told, so `max-attempts-per-pr` counts as used up: {why}\n→ \
+                 Fix: comment `/upshift retry` for one more run"
+            ),
+            Self::NoToken => f.write_str(
+                "there is no token to ask with who may write here\n→ Fix: give the step the input `github-token`, or GITHUB_TOKEN",
+            ),
+            Self::Unknown { why } => write!(f, "it cannot be told who may start this: {why}"),
+        }
+    }
+}
