@@ -23,7 +23,7 @@ const MAX_CONFIG_BYTES: u64 = 1024 * 1024;
 const NO_LADDER: &str = "ollama/none x1";
 
 /// The flags of `run` and `check`; each has an `UPSHIFT_*` variable of the same name (inputs of the Action arrive so).
-#[derive(Debug, Clone, Args)]
+#[derive(Debug, Clone, Default, Args)]
 pub(crate) struct Flags {
     /// The configuration file [default: .github/upshift.yml]
     #[arg(long, value_name = "FILE")]

@@ -13,7 +13,7 @@ use super::Failure;
 use super::environment::Environment;
 use crate::config::FailOn;
 use crate::domain::ci::CiContext;
-use crate::domain::outcome::{EXIT_PARKED, EXIT_REFUSED, Outcome};
+use crate::domain::outcome::{EXIT_INTERNAL, EXIT_PARKED, EXIT_REFUSED, Outcome};
 use crate::domain::units::RunId;
 use crate::redact::Redactor;
 use crate::report::markdown::{self, Surface};
@@ -106,7 +106,7 @@ impl<'a> Step<'a> {
     /// Tells the runner that no run took place, and returns the step's exit code.
     pub(super) fn failed(self, failure: &Failure) -> u8 {
         let Failure { message, code, harmless } = failure;
-        let message = Redactor::new(&self.environment.secrets()).redact(message).into_owned();
+        let message = self.redacted(message);
         let (kind, summary) = if *harmless {
             (Annotation::Notice, markdown::not_needed(&message))
         } else {
@@ -133,6 +133,20 @@ impl<'a> Step<'a> {
         if let Some(warning) = self.tell(&[("artifact", artifact.to_owned())]) {
             super::say(&format!("⚠ {warning}"));
         }
+    }
+
+    /// Tells the runner whether a run may start. Here a file that cannot be written is an error: the job's other steps read it.
+    ///
+    /// # Errors
+    /// The outputs cannot be written (exit 70).
+    pub(super) fn tell_gate(self, values: &[(&'static str, String)]) -> anyhow::Result<()> {
+        let values: Vec<_> = values.iter().map(|(name, value)| (*name, self.redacted(value))).collect();
+        self.tell(&values)
+            .map_or(Ok(()), |warning| Err(Failure::with_code(EXIT_INTERNAL, format!("upshift: {warning}"))))
+    }
+
+    fn redacted(self, text: &str) -> String {
+        Redactor::new(&self.environment.secrets()).redact(text).into_owned()
     }
 
     fn tell(self, values: &[(&'static str, String)]) -> Option<String> {

@@ -25,6 +25,34 @@ pub const NAMES: [&str; 9] = [
     "pr-number",
 ];
 
+/// The outputs of the step that asks the gate.
+pub const GATE_NAMES: [&str; 3] = ["go", "head-sha", "reason"];
+
+/// What the gate says to an event.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Gate {
+    /// A run may start.
+    Open {
+        /// The commit to check out; empty for the default branch's newest.
+        head: String,
+    },
+    /// None may.
+    Closed {
+        /// Why not.
+        reason: String,
+    },
+}
+
+/// The outputs of the gate's answer.
+#[must_use]
+pub fn of_gate(answer: &Gate) -> Vec<(&'static str, String)> {
+    let (go, head, reason) = match answer {
+        Gate::Open { head } => ("true", head.as_str(), ""),
+        Gate::Closed { reason } => ("false", "", reason.as_str()),
+    };
+    GATE_NAMES.into_iter().zip([go, head, reason]).map(|(name, value)| (name, safe(value))).collect()
+}
+
 /// What the events of a run do not tell.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Places {

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::step::{Job, replace_line};
 use crate::world::github::{Commit, FakeGitHub, Pull, World};
 use crate::world::model_server::ModelServer;
-use crate::world::program::Said;
+use crate::world::program::{Program, Said};
 use crate::world::project::Project;
 
 pub(super) const HEAD: &str = "0123456789abcdef0123456789abcdef01234567";
@@ -181,4 +181,63 @@ fn a_pull_requests_checkout_configures_nothing() {
     let (said, _, _) = run_in(&project, world(), "pull_request", &labelled_by("ada"), "t-0123456789");
     assert_eq!(said.code, 0, "the hostile base URL is not used: {}", said.all());
     assert!(said.err.contains(".github/upshift.yml was not read"), "{}", said.all());
+}
+
+/// What the gate says to an event, in a folder without a checkout and in a job without a key.
+fn asked(world: World, event: &str, payload: &Value, more: &[(&str, &str)]) -> (Said, Job) {
+    let github = FakeGitHub::start_in_real_time(world);
+    let job = Job::new("http://127.0.0.1:9")
+        .with("GITHUB_EVENT_NAME", event)
+        .with("GITHUB_API_URL", &github.url())
+        .with("UPSHIFT_GITHUB_TOKEN", "t-0123456789")
+        .with("ANTHROPIC_API_KEY", "")
+        .event(payload);
+    let job = more.iter().fold(job, |job, (name, value)| job.with(name, value));
+    let empty = tempfile::tempdir().expect("a folder");
+    let said = job.program().run(empty.path(), &["gate"]);
+    assert_eq!(std::fs::read_dir(empty.path()).expect("a folder").count(), 0, "it leaves nothing");
+    github.finish();
+    (said, job)
+}
+
+#[test]
+fn the_gate_opens_before_checkout_without_a_key_and_names_the_commit_to_check_out() {
+    for (event, payload) in [("pull_request", labelled_by("ada")), ("issue_comment", comment_by("ada"))] {
+        let (said, job) = asked(world(), event, &payload, &[]);
+        assert_eq!(said.code, 0, "{}", said.all());
+        let outputs = job.outputs();
+        let [go, head, reason] = ["go", "head-sha", "reason"].map(|name| outputs[name].as_str());
+        assert_eq!((go, head, reason), ("true", HEAD, ""), "{event}");
+    }
+    let (_, job) = asked(world(), "push", &json!({ "ref": "refs/heads/main", "after": BASE }), &[("GITHUB_SHA", BASE)]);
+    assert_eq!((job.outputs()["go"].as_str(), job.outputs()["head-sha"].as_str()), ("true", BASE));
+}
+
+#[test]
+fn the_gate_stays_closed_with_the_reason_and_fails_the_step_for_harmful_events_alone() {
+    let mut fork = world();
+    fork.pulls[0].head_repository = "mallory/shop".to_owned();
+    let mut skipped = world();
+    skipped.pulls[0].labels = vec!["upshift:skip".to_owned()];
+    let mut stops = comment_by("ada");
+    stops["comment"]["body"] = json!("/upshift stop");
+    let table = [
+        (fork, comment_by("ada"), "the fork mallory/shop", 6),
+        (world(), comment_by("eve"), "eve may not write", 6),
+        (skipped, comment_by("ada"), "the label `upshift:skip`", 0),
+        (world(), stops, "the comment asks for nothing", 0),
+    ];
+    for (world, payload, why, code) in table {
+        let (said, job) = asked(world, "issue_comment", &payload, &[]);
+        let outputs = job.outputs();
+        assert_eq!((said.code, outputs["go"].as_str(), outputs["head-sha"].as_str()), (code, "false", ""), "{why}");
+        assert!(outputs["reason"].contains(why), "{why}: {}", said.all());
+    }
+}
+
+#[test]
+fn outside_of_a_job_there_is_no_event_to_ask_about() {
+    let said = Program::with_anthropic("http://127.0.0.1:9").run(Project::python().path(), &["gate"]);
+    assert_eq!(said.code, 2, "{}", said.all());
+    assert!(said.err.contains("this is no job") && said.err.contains("→ Fix: "), "{}", said.all());
 }

@@ -1,0 +1,58 @@
+//! `upshift gate`: the first step of a job, before anything is checked out: may this event start a run?
+//!
+//! Needs no key and no checkout: what it has to know it asks the forge's API. `upshift run` passes the same gate again. Invariant:
+//! the output `go` is `true` only where every question was answered; whatever else happens leaves it `false`, with the reason.
+
+use super::environment::Environment;
+use super::step::Step;
+use super::{Failure, forge, plan, setup, trigger};
+use crate::config::Plan;
+use crate::domain::ci::CiContext;
+use crate::domain::outcome::EXIT_SUCCESS;
+use crate::report::outputs::{self, Gate};
+
+/// The reason where a comment asks for something that no run has to begin for.
+const NO_START: &str = "the comment asks for nothing that a run would begin for";
+
+/// Answers by outputs, and by a line in the log.
+///
+/// # Errors
+/// A refusal, with its reason (exit 6); a configuration that cannot be used (exit 2).
+pub(super) fn run(environment: &Environment) -> anyhow::Result<u8> {
+    let step = Step::of(environment).ok_or_else(|| {
+        Failure::usage(
+            "`upshift gate` says whether the event of a job may start a run, and this is no job\n→ Fix: call it in the first step of \
+             a workflow's job: the action with `command: gate`",
+        )
+    })?;
+    let asked = ask(environment);
+    let answer = match &asked {
+        Ok(answer) => answer.clone(),
+        Err(error) => Gate::Closed { reason: error.to_string() },
+    };
+    step.tell_gate(&outputs::of_gate(&answer))?;
+    match asked? {
+        Gate::Open { head } => {
+            let head = if head.is_empty() { "the default branch" } else { &head };
+            super::say(&format!("✔ This event may start a run, of {head}."));
+        }
+        Gate::Closed { reason } => super::say(&format!("Nothing to do: {reason}.")),
+    }
+    Ok(EXIT_SUCCESS)
+}
+
+fn ask(environment: &Environment) -> anyhow::Result<Gate> {
+    let plan::Resolved { plan, context, .. } = plan::resolve_without_ladder(plan::Flags::default(), environment)?;
+    let Some(mut context) = context else { return Ok(Gate::Closed { reason: "this is no job".to_owned() }) };
+    setup::block_on(pass(&plan, &mut context, environment))
+}
+
+async fn pass(plan: &Plan, context: &mut CiContext, environment: &Environment) -> anyhow::Result<Gate> {
+    forge::admit(context, (&plan.github).into(), environment).await?;
+    let order = trigger::order(Some(context));
+    if trigger::not_a_start(&order, Some(context), environment).await.is_some() {
+        return Ok(Gate::Closed { reason: NO_START.to_owned() });
+    }
+    let head = context.head_sha.as_ref().map(|sha| sha.0.clone());
+    Ok(Gate::Open { head: head.or_else(|| environment.get("GITHUB_SHA").map(str::to_owned)).unwrap_or_default() })
+}
