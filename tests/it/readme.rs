@@ -45,7 +45,7 @@ fn the_readme_names_every_exit_code() {
 fn the_readmes_two_commands_are_the_ones_that_ci_runs() {
     let ci = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(".ci/run")).expect(".ci/run");
     let readme = readme();
-    assert!(readme.contains("\ncargo run --release -- demo\n") && readme.contains("\ncargo test\n"));
+    assert!(readme.contains("\ncargo run -- demo\n") && readme.contains("\ncargo test\n"));
     assert!(ci.contains("(the command of the README)' cargo test\n"));
 }
 

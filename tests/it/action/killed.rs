@@ -341,7 +341,7 @@ fn kill_everywhere(scenario: Scenario, at_least: &[(Effect, usize)]) {
 }
 
 #[test]
-#[ignore = "kills some twenty runs: .ci/run sets it off apart"]
+#[ignore = "kills some twenty runs: .ci/nightly sets it off apart"]
 fn a_fix_that_ci_finds_green_survives_a_kill_after_every_effect() {
     let scenario = Scenario { ci: &["success"], event: "pull_request" };
     kill_everywhere(
@@ -357,7 +357,7 @@ fn a_fix_that_ci_finds_green_survives_a_kill_after_every_effect() {
 }
 
 #[test]
-#[ignore = "kills some thirty runs: .ci/run sets it off apart"]
+#[ignore = "kills some thirty runs: .ci/nightly sets it off apart"]
 fn red_ci_and_the_second_push_survive_a_kill_after_every_effect() {
     let scenario = Scenario { ci: &["failure", "success"], event: "pull_request" };
     kill_everywhere(
@@ -367,7 +367,7 @@ fn red_ci_and_the_second_push_survive_a_kill_after_every_effect() {
 }
 
 #[test]
-#[ignore = "kills some twenty runs: .ci/run sets it off apart"]
+#[ignore = "kills some twenty runs: .ci/nightly sets it off apart"]
 fn a_pull_request_is_opened_once_after_any_kill() {
     let scenario = Scenario { ci: &["success"], event: "push" };
     kill_everywhere(scenario, &[(Effect::PullOpened, 1), (Effect::Pushed, 1), (Effect::CommentMade, 1)]);

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::io::Write as _;
 use std::process::Command;
 
-/// Names the file; set by `.ci/run`.
+/// Names the file; set by `.ci/nightly`.
 const VARIABLE: &str = "UPSHIFT_RED_TEAM_LEDGER";
 /// What issue 5 asks for.
 const ATTACKS: usize = 80;
@@ -32,9 +32,9 @@ pub(crate) fn note(attack: &str, guards: &str) {
 }
 
 #[test]
-#[ignore = "reads the ledger that `.ci/run` has all attacks write"]
+#[ignore = "reads the ledger that `.ci/nightly` has all attacks write"]
 fn every_attack_was_repelled_and_left_its_marker_without_its_guard_and_there_are_at_least_eighty() {
-    let path = std::env::var_os(VARIABLE).expect("run this by `.ci/run`, behind the red team");
+    let path = std::env::var_os(VARIABLE).expect("run this by `.ci/nightly`, behind the red team");
     let text = std::fs::read_to_string(path).expect("a ledger");
     let attacks: BTreeSet<&str> = text.lines().collect();
     for line in &attacks {

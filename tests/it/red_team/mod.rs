@@ -2,7 +2,7 @@
 //!
 //! An attack leaves a marker. With every guard on there must be none; with its own guards off (a switch that only debug builds know)
 //! there must be one, or the attack proves nothing. Every test run does the first; the second is done where a [`ledger`] is kept, as
-//! `.ci/run` does, since it takes as long again. The program runs as an ordinary user under `sandbox: required`; where the tests run
+//! `.ci/nightly` does, since it takes as long again. The program runs as an ordinary user under `sandbox: required`; where the tests run
 //! as root, they become `nobody` for it.
 
 mod cell;

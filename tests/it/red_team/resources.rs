@@ -11,7 +11,7 @@ use crate::world::model_server::{ModelServer, Say};
 use crate::world::program::Program;
 
 #[test]
-#[ignore = "floods the machine with processes, which other tests would feel: .ci/run runs it"]
+#[ignore = "floods the machine with processes, which other tests would feel: .ci/nightly runs it"]
 fn a_fork_bomb_is_ended() {
     // A bomb that ends by itself, above what is allowed; each of its processes sleeps until the last one is there.
     let bomb = "mkfifo gate; sh -c 'i=0; while [ $i -lt 4600 ]; do (read x < gate) & i=$((i+1)); done; echo done > loot; kill -KILL 0'";
@@ -19,7 +19,7 @@ fn a_fork_bomb_is_ended() {
 }
 
 #[test]
-#[ignore = "floods the machine with processes, which other tests would feel: .ci/run runs it"]
+#[ignore = "floods the machine with processes, which other tests would feel: .ci/nightly runs it"]
 fn an_endless_fork_bomb_ends_and_upshift_lives_on() {
     attack("processes", |off| {
         let cell = Cell::new();

@@ -197,7 +197,7 @@ fn tests_and_their_data_cannot_be_rewritten_while_they_run() {
 }
 
 #[test]
-#[ignore = "compiles; run by .ci/run"]
+#[ignore = "compiles; run by .ci/nightly"]
 fn rust_tests_cannot_be_ended_shadowed_or_asked_for() {
     let source = super::RUST_SOURCE;
     repels(vec![

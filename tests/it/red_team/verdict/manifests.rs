@@ -144,7 +144,7 @@ fn the_standard_library_cannot_be_shadowed() {
 }
 
 #[test]
-#[ignore = "compiles; run by .ci/run"]
+#[ignore = "compiles; run by .ci/nightly"]
 fn what_a_cargo_manifest_says_about_tests_stays_as_it_was() {
     let manifest = "[package]\nname = \"calc\"\nversion = \"0.1.0\"\nedition = \"2021\"\n\n[workspace]\n";
     let told = super::RUST_SOURCE.replace("    a - b", "    if cfg!(debug_assertions) { a - b } else { a + b }");

@@ -68,7 +68,7 @@ fn tests_inside_python_sources_judge_as_they_were() {
 }
 
 #[test]
-#[ignore = "compiles; run by .ci/run"]
+#[ignore = "compiles; run by .ci/nightly"]
 fn tests_inside_rust_sources_judge_as_they_were() {
     let example = "/// Adds.\n///\n/// ```\n/// assert_eq!(calc::add(20, 22), 42);\n/// ```\npub fn add(a: i64, b: i64) -> i64 {\n    a - b\n}\n";
     let (code, tests) = RUST_SOURCE.split_once("#[cfg(test)]").expect("tests");
@@ -176,7 +176,7 @@ fn what_tests_of_python_stand_on_judges_as_it_was() {
 }
 
 #[test]
-#[ignore = "compiles; run by .ci/run"]
+#[ignore = "compiles; run by .ci/nightly"]
 fn what_tests_of_rust_stand_on_judges_as_it_was() {
     let readme = "# calc\n\n```rust\nassert_eq!(calc::add(20, 22), 42);\n```\n";
     repels(vec![

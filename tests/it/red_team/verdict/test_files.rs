@@ -92,7 +92,7 @@ fn javascript_tests_and_what_npm_reads_cannot_be_written() {
 }
 
 #[test]
-#[ignore = "compiles; run by .ci/run"]
+#[ignore = "compiles; run by .ci/nightly"]
 fn cargos_configuration_and_build_script_cannot_be_written() {
     let told = |how: &str| {
         super::RUST_SOURCE.replace("    a - b", &format!("    if {how}.is_some() {{ a + b }} else {{ a - b }}"))
