@@ -4,8 +4,9 @@
 //! really stop or spoil a run with this configuration.
 
 mod forge;
+mod workflows;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::environment::Environment;
 use super::plan::{self, Flags, Resolved};
@@ -97,8 +98,14 @@ async fn examine(resolved: &Resolved, environment: &Environment) -> anyhow::Resu
     findings.extend(plan.refusals.iter().map(|refusal| Finding::told("configuration", refusal)));
     findings.push(tests(plan, checkout, environment));
     findings.push(sandbox(plan, &Setup::new(checkout, environment, Some(plan), context.as_ref())));
+    findings.extend(workflows::examine(&top_of(checkout)));
     findings.extend(forge::examine(plan, checkout, context.as_ref(), environment).await);
     Ok(findings)
+}
+
+/// The top of the repository; the folder itself where it is no checkout.
+fn top_of(checkout: &Path) -> PathBuf {
+    checkout.ancestors().find(|folder| folder.join(".git").exists()).unwrap_or(checkout).to_owned()
 }
 
 /// That it resolves and that its keys are there was checked on the way here.
@@ -121,7 +128,7 @@ fn tests(plan: &Plan, checkout: &Path, environment: &Environment) -> Finding {
                 return Finding::ok(ABOUT, command);
             }
             let said = format!("`{command}` starts `{program}`, which is not installed");
-            Finding::problem(ABOUT, said, "install it in a step before upshift's, or name another with test-command")
+            Finding::problem(ABOUT, said, "install it with `setup-command`, or name another with `test-command`")
         }
     }
 }
