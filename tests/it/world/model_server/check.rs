@@ -110,13 +110,8 @@ fn anthropic(checker: &mut Checker, request: &Request, signatures: &HashSet<Stri
         checker.demand(is_name(name, "_-", 128), format!("tool name `{name}`"));
         checker.demand(is_object_schema(&tool["input_schema"]), format!("{name}: input_schema is no object"));
     }
-    let forced = &body["tool_choice"]["name"];
-    checker.demand(
-        forced.is_null() || list(&body["tools"]).iter().any(|tool| tool["name"] == *forced),
-        "an unknown tool is forced",
-    );
+    checker.demand(body["tool_choice"].is_null(), "a forced call: it makes the vendor refuse thinking from before");
     let thinking = &body["thinking"];
-    checker.demand(thinking.is_null() || body["tool_choice"]["type"] != "tool", "a forced call beside thinking");
     if thinking["type"] == "enabled" {
         let budget = thinking["budget_tokens"].as_u64().unwrap_or(0);
         let max = body["max_tokens"].as_u64().unwrap_or(0);
@@ -192,9 +187,7 @@ fn openai(checker: &mut Checker, request: &Request) {
         checker.demand(is_name(name, "_-", 64), format!("tool name `{name}`"));
         checker.demand(is_object_schema(&tool["function"]["parameters"]), format!("{name}: parameters are no object"));
     }
-    let forced = &body["tool_choice"]["function"]["name"];
-    let known = list(&body["tools"]).iter().any(|tool| tool["function"]["name"] == *forced);
-    checker.demand(forced.is_null() || known, "an unknown tool is forced");
+    checker.demand(body["tool_choice"].is_null(), "a forced call: it throws the prompt's cache away");
     checker.demand(body["tools"].is_null() || !list(&body["tools"]).is_empty(), "an empty list of tools");
     openai_messages(checker, list(&body["messages"]));
 }
@@ -264,12 +257,7 @@ fn gemini(checker: &mut Checker, request: &Request, signatures: &HashSet<String>
     checker.demand(!request.path.contains("key="), "the key stands in the URL");
     checker.demand(is_positive(&body["generationConfig"]["maxOutputTokens"]), "no maxOutputTokens");
     checker.demand(body["model"].is_null() && body["stream"].is_null(), "model or stream in the body");
-    let calling = &body["toolConfig"]["functionCallingConfig"];
-    let declared = list(&body["tools"][0]["functionDeclarations"]);
-    for name in list(&calling["allowedFunctionNames"]) {
-        checker.demand(calling["mode"] == "ANY", "allowed functions without the mode ANY");
-        checker.demand(declared.iter().any(|tool| tool["name"] == *name), "an unknown tool is forced");
-    }
+    checker.demand(body["toolConfig"].is_null(), "a forced call: it throws the prompt's cache away");
     for tool in list(&body["tools"]) {
         for declaration in list(&tool["functionDeclarations"]) {
             let name = word(&declaration["name"]);
