@@ -114,8 +114,7 @@ impl OpenAi {
     /// Whether a model is asked through the Responses API: on OpenAI's own server those that take tools nowhere else; elsewhere, and for
     /// others, chat completions until they say otherwise.
     fn responds(&self, target: &ModelId) -> bool {
-        let is_their_own = self.dialect == Dialect::OpenAi && self.base.host_str() == Some(OPENAI_HOST);
-        is_their_own && catalogue::wire_hints(target).responses || self.learnt().contains(&target.model)
+        needs_responses(&self.base, target) || self.learnt().contains(&target.model)
     }
 
     fn learnt(&self) -> std::sync::MutexGuard<'_, BTreeSet<String>> {
@@ -275,6 +274,11 @@ impl Provider for OpenAi {
     }
 }
 
+/// Whether a model on OpenAI's own server takes tools through the Responses API alone.
+fn needs_responses(base: &Url, target: &ModelId) -> bool {
+    base.host_str() == Some(OPENAI_HOST) && catalogue::wire_hints(target).responses
+}
+
 /// Some people give the whole address of the method as the base URL.
 fn without_method(mut base: Url) -> Url {
     let methods = ["/chat/completions", "/responses"];
@@ -416,4 +420,22 @@ fn usage_of(answer: &Value) -> Option<Usage> {
         cache_write,
         reasoning,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_model_of_the_default_ladder_goes_to_the_responses_api_of_openai_itself_and_nowhere_else() {
+        let own = Url::parse("https://api.openai.com/v1").unwrap();
+        let ladder = catalogue::default_ladder("openai").unwrap();
+        for model in ladder.split(" > ").filter_map(|tier| tier.split(' ').next()) {
+            let target = ModelId { provider: "openai".to_owned(), model: model.to_owned() };
+            assert!(needs_responses(&own, &target), "{model}");
+            assert!(!needs_responses(&Url::parse("http://127.0.0.1:4000/v1").unwrap(), &target), "{model}");
+        }
+        let older = ModelId { provider: "openai".to_owned(), model: "gpt-4.1".to_owned() };
+        assert!(!needs_responses(&own, &older));
+    }
 }

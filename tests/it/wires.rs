@@ -5,6 +5,7 @@ mod failures;
 mod limits;
 mod mocks;
 mod replies;
+mod responses;
 pub(crate) mod transport;
 
 use std::sync::Arc;
