@@ -63,11 +63,9 @@ pub struct ChatRequest {
     pub target: ModelId,
     /// The instructions: stable over a session, so that vendors can cache them.
     pub system: String,
-    /// The tools on offer; stable over a session but for the final turn.
+    /// The tools on offer: the same in every turn of a session. Vendors bind caches and signatures of thinking to them, so also the
+    /// last turn, which may only report, has all of them and forces none.
     pub tools: Vec<ToolSpec>,
-    /// The tool that the reply has to call, on the turn that may only report; one of `tools`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub must_call: Option<String>,
     /// The conversation so far.
     pub messages: Vec<Message>,
     /// The most tokens the reply may have.

@@ -17,7 +17,7 @@ use super::endpoint::join;
 use super::turn::{
     IdRule, NO_OUTPUT, NO_TEXT, Turn, arguments_object, arguments_of_text, turns, visible, with_unique_ids, written,
 };
-use super::{CallFailure, Provider, ReplyFuture, unforced};
+use super::{CallFailure, Provider, ReplyFuture};
 
 /// The API version that this wire speaks.
 const VERSION: &str = "2023-06-01";
@@ -46,9 +46,8 @@ impl Anthropic {
 
     async fn call(&self, request: &ChatRequest) -> Result<Reply, CallFailure> {
         match self.call_once(request).await {
-            Err(failure) if request.must_call.is_some() && failure.refuses_forced_call() => {
-                self.call_once(&unforced(request)).await
-            }
+            // Refused before anything was processed, so that asking again is free.
+            Err(failure) if is_bound_elsewhere(&failure) => self.call_once(&without_thinking(request)).await,
             result => result,
         }
     }
@@ -96,6 +95,23 @@ impl Provider for Anthropic {
     fn request_bytes(&self, request: &ChatRequest) -> u64 {
         written(&encode(request, self.provider())).len() as u64
     }
+}
+
+/// Whether the vendor refuses a block of thinking because something before it is not as it was when the model thought: "The block is
+/// bound to a different conversation" (status 400; Claude 5.5 and newer, seen in public reports of September 2026).
+fn is_bound_elsewhere(failure: &CallFailure) -> bool {
+    failure.http_status == Some(400) && failure.message.contains("bound to a different conversation")
+}
+
+/// The request without what models thought before: the vendor takes a conversation without it, but not with a part of it changed.
+fn without_thinking(request: &ChatRequest) -> ChatRequest {
+    let mut request = request.clone();
+    for message in &mut request.messages {
+        if let Message::Assistant { opaque, .. } = message {
+            *opaque = None;
+        }
+    }
+    request
 }
 
 fn text_of(value: &Value, key: &str) -> String {
@@ -162,10 +178,6 @@ fn encode<'a>(request: &'a ChatRequest, provider: &str) -> Body<'a> {
     rest.insert("max_tokens".to_owned(), json!(request.max_output_tokens));
     rest.insert("stream".to_owned(), json!(true));
     set_effort(&mut rest, request, provider);
-    // A model that thinks must be free to choose.
-    if let Some(tool) = request.must_call.as_ref().filter(|_| !rest.contains_key("thinking")) {
-        rest.insert("tool_choice".to_owned(), json!({"type": "tool", "name": tool}));
-    }
     Body { model: catalogue::vendor_spelling(&request.target), tools, rest }
 }
 

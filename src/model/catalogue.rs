@@ -130,6 +130,8 @@ pub(super) struct WireHints {
     pub(super) effort: EffortSetting,
     /// Whether it takes a sampling temperature.
     pub(super) temperature: bool,
+    /// Whether its vendor takes tools for it through the Responses API alone.
+    pub(super) responses: bool,
 }
 
 #[derive(Debug, Deserialize)]
@@ -168,6 +170,8 @@ struct Entry {
     effort: EffortSetting,
     #[serde(default = "yes")]
     temperature: bool,
+    #[serde(default)]
+    responses: bool,
 }
 
 const fn yes() -> bool {
@@ -281,9 +285,10 @@ pub(super) fn wire_hints(id: &ModelId) -> WireHints {
         let bare = id.model.rsplit('/').next().unwrap_or(&id.model);
         ["anthropic", "openai", "gemini"].into_iter().find_map(|vendor| find(vendor, bare)).map(|(_, entry)| entry)
     });
-    found.map_or(WireHints { effort: EffortSetting::None, temperature: true }, |entry| WireHints {
+    found.map_or(WireHints { effort: EffortSetting::None, temperature: true, responses: false }, |entry| WireHints {
         effort: entry.effort,
         temperature: entry.temperature,
+        responses: entry.responses,
     })
 }
 

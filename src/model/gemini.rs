@@ -16,7 +16,7 @@ use super::catalogue::{self, EffortSetting};
 use super::channel::{Broken, Channel, Fold};
 use super::endpoint::join;
 use super::turn::{NO_OUTPUT, NO_TEXT, Turn, arguments_object, turns, visible, with_unique_ids, written};
-use super::{CallFailure, Provider, ReplyFuture, unforced};
+use super::{CallFailure, Provider, ReplyFuture};
 
 /// What the vendor tells clients to write where a call of another vendor's model has no signature.
 const NO_SIGNATURE: &str = "skip_thought_signature_validator";
@@ -54,15 +54,6 @@ impl Gemini {
     }
 
     async fn call(&self, request: &ChatRequest) -> Result<Reply, CallFailure> {
-        match self.call_once(request).await {
-            Err(failure) if request.must_call.is_some() && failure.refuses_forced_call() => {
-                self.call_once(&unforced(request)).await
-            }
-            result => result,
-        }
-    }
-
-    async fn call_once(&self, request: &ChatRequest) -> Result<Reply, CallFailure> {
         let headers: HeaderMap = self.channel.key_header("x-goog-api-key");
         let body = written(&encode(request, self.provider()));
         let answer = self.channel.converse(self.url(&request.target), headers, body, Pieces::default()).await?;
@@ -177,9 +168,6 @@ fn encode(request: &ChatRequest, provider: &str) -> Value {
             declaration
         });
         set("tools", json!([{"functionDeclarations": declarations.collect::<Value>()}]));
-    }
-    if let Some(tool) = &request.must_call {
-        set("toolConfig", json!({"functionCallingConfig": {"mode": "ANY", "allowedFunctionNames": [tool]}}));
     }
     set("contents", encode_contents(request, provider));
     set("generationConfig", generation_config(request));

@@ -67,22 +67,6 @@ pub struct CallFailure {
     pub may_be_billed: bool,
 }
 
-impl CallFailure {
-    /// Whether the vendor refused only that a tool must be called (its model thinks, or the server does not know the
-    /// setting): nothing was processed, and the same request without it may do.
-    fn refuses_forced_call(&self) -> bool {
-        const WORDS: [&str; 4] = ["tool_choice", "toolconfig", "function calling", "function_calling"];
-        let said = self.message.to_ascii_lowercase();
-        let is_refusal = matches!(self.http_status, Some(400 | 422)) && self.status == CallStatus::ModelError;
-        is_refusal && WORDS.iter().any(|word| said.contains(word))
-    }
-}
-
-/// The request without the demand that a tool be called.
-fn unforced(request: &ChatRequest) -> ChatRequest {
-    ChatRequest { must_call: None, ..request.clone() }
-}
-
 /// The endpoints of a run, by provider name.
 #[derive(Debug, Default)]
 pub struct Providers(pub BTreeMap<String, Box<dyn Provider>>);

@@ -5,7 +5,11 @@
 //! the same bytes in every turn.
 
 mod quirks;
+mod responses;
 mod stream;
+
+use std::collections::BTreeSet;
+use std::sync::{Mutex, PoisonError};
 
 use reqwest::header::HeaderMap;
 use serde_json::{Map, Value, json};
@@ -26,6 +30,8 @@ use super::{CallFailure, Provider, ReplyFuture};
 
 /// The Azure API version used unless another is configured: the latest that is generally available.
 const AZURE_API_VERSION: &str = "2024-10-21";
+/// OpenAI's own server.
+const OPENAI_HOST: &str = "api.openai.com";
 /// Fields of a reply that must come back with it: DeepSeek's thinking inside a tool loop, OpenRouter's signed blocks.
 const KEPT_FIELDS: [&str; 2] = ["reasoning_content", "reasoning_details"];
 
@@ -92,6 +98,8 @@ pub(super) struct OpenAi {
     dialect: Dialect,
     api_version: String,
     quirks: quirks::Quirks,
+    /// Models that chat completions refused for the Responses API, which took them.
+    responding: Mutex<BTreeSet<String>>,
 }
 
 impl OpenAi {
@@ -99,7 +107,18 @@ impl OpenAi {
         let dialect = Dialect::of(&endpoint.name, &base);
         let api_version = endpoint.api_version.clone().filter(|version| !version.trim().is_empty());
         let api_version = api_version.unwrap_or_else(|| AZURE_API_VERSION.to_owned());
-        Self { channel, base: without_method(base), dialect, api_version, quirks: quirks::Quirks::default() }
+        let (base, quirks) = (without_method(base), quirks::Quirks::default());
+        Self { channel, base, dialect, api_version, quirks, responding: Mutex::default() }
+    }
+
+    /// Whether a model is asked through the Responses API: on OpenAI's own server those that take tools nowhere else; elsewhere, and for
+    /// others, chat completions until they say otherwise.
+    fn responds(&self, target: &ModelId) -> bool {
+        needs_responses(&self.base, target) || self.learnt().contains(&target.model)
+    }
+
+    fn learnt(&self) -> std::sync::MutexGuard<'_, BTreeSet<String>> {
+        self.responding.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn provider(&self) -> &str {
@@ -135,6 +154,9 @@ impl OpenAi {
 
     async fn call(&self, request: &ChatRequest) -> Result<Reply, CallFailure> {
         match self.call_once(request).await {
+            Err(refusal) if responses::is_pointed_to(&refusal) && !self.responds(&request.target) => {
+                self.switch(request, refusal).await
+            }
             // Refused for an optional field: unprocessed and unbilled, so that asking again is free.
             Err(failure) if self.quirks.learn(&failure) => self.call_once(request).await,
             result => result,
@@ -142,9 +164,40 @@ impl OpenAi {
     }
 
     async fn call_once(&self, request: &ChatRequest) -> Result<Reply, CallFailure> {
-        let is_azure = self.dialect == Dialect::Azure;
-        let headers: HeaderMap =
-            if is_azure { self.channel.key_header("api-key") } else { self.channel.bearer_header() };
+        if self.responds(&request.target) { self.respond(request).await } else { self.complete(request).await }
+    }
+
+    /// Asks through the Responses API what chat completions refused for it, and remembers where that was right.
+    async fn switch(&self, request: &ChatRequest, refusal: CallFailure) -> Result<Reply, CallFailure> {
+        match self.respond(request).await {
+            // There is no such API here, whatever the message says.
+            Err(failure) if matches!(failure.http_status, Some(404 | 405)) => Err(refusal),
+            result => {
+                self.learnt().insert(request.target.model.clone());
+                result
+            }
+        }
+    }
+
+    fn headers(&self) -> HeaderMap {
+        if self.dialect == Dialect::Azure { self.channel.key_header("api-key") } else { self.channel.bearer_header() }
+    }
+
+    async fn respond(&self, request: &ChatRequest) -> Result<Reply, CallFailure> {
+        let mut url = self.base.clone();
+        if self.dialect == Dialect::Azure && !url.path().contains("/v1") {
+            // The deployments of Azure's older addresses are found by name below the newer one.
+            url.set_path("/openai/v1");
+            url.set_query(None);
+        }
+        let body = written(&responses::encode(request, self.provider(), &self.quirks));
+        let stream = responses::Stream::default();
+        let answer = self.channel.converse(join(&url, "v1", "responses"), self.headers(), body, stream).await?;
+        responses::decode(&self.channel, &answer, request)
+    }
+
+    async fn complete(&self, request: &ChatRequest) -> Result<Reply, CallFailure> {
+        let headers = self.headers();
         let body = written(&self.encode(request));
         let answer = self.channel.converse(self.url(&request.target), headers, body, stream::Stream::default()).await?;
         self.decode(&answer, request)
@@ -161,9 +214,6 @@ impl OpenAi {
                 json!({"type": "function", "function": function})
             });
             set("tools", tools.collect());
-        }
-        if let Some(tool) = request.must_call.as_ref().filter(|_| self.quirks.takes_tool_choice()) {
-            set("tool_choice", json!({"type": "function", "function": {"name": tool}}));
         }
         set("messages", encode_messages(request, self.provider(), self.dialect));
         set(self.quirks.limit_field(self.dialect.limit_field(&request.target)), json!(request.max_output_tokens));
@@ -216,13 +266,23 @@ impl Provider for OpenAi {
     }
 
     fn request_bytes(&self, request: &ChatRequest) -> u64 {
-        written(&self.encode(request)).len() as u64
+        // The first call may be sent either way.
+        let responses = || written(&responses::encode(request, self.provider(), &self.quirks)).len();
+        let bytes = if self.responds(&request.target) { responses() } else { written(&self.encode(request)).len() };
+        let bytes = if self.dialect == Dialect::OpenAi { bytes.max(responses()) } else { bytes };
+        bytes as u64
     }
+}
+
+/// Whether a model on OpenAI's own server takes tools through the Responses API alone.
+fn needs_responses(base: &Url, target: &ModelId) -> bool {
+    base.host_str() == Some(OPENAI_HOST) && catalogue::wire_hints(target).responses
 }
 
 /// Some people give the whole address of the method as the base URL.
 fn without_method(mut base: Url) -> Url {
-    if let Some(stem) = base.path().strip_suffix("/chat/completions").map(str::to_owned) {
+    let methods = ["/chat/completions", "/responses"];
+    if let Some(stem) = methods.iter().find_map(|method| base.path().strip_suffix(method)).map(str::to_owned) {
         base.set_path(&stem);
     }
     base
@@ -360,4 +420,22 @@ fn usage_of(answer: &Value) -> Option<Usage> {
         cache_write,
         reasoning,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_model_of_the_default_ladder_goes_to_the_responses_api_of_openai_itself_and_nowhere_else() {
+        let own = Url::parse("https://api.openai.com/v1").unwrap();
+        let ladder = catalogue::default_ladder("openai").unwrap();
+        for model in ladder.split(" > ").filter_map(|tier| tier.split(' ').next()) {
+            let target = ModelId { provider: "openai".to_owned(), model: model.to_owned() };
+            assert!(needs_responses(&own, &target), "{model}");
+            assert!(!needs_responses(&Url::parse("http://127.0.0.1:4000/v1").unwrap(), &target), "{model}");
+        }
+        let older = ModelId { provider: "openai".to_owned(), model: "gpt-4.1".to_owned() };
+        assert!(!needs_responses(&own, &older));
+    }
 }

@@ -8,7 +8,6 @@ use std::time::Duration;
 use super::conversation::Protocol;
 use super::gauge::{self, Fit, Last};
 use super::reading::{self, Reading};
-use super::tool::Tool;
 use super::turns::Session;
 use crate::audit::{CallReservation, Scope};
 use crate::domain::catalogue::ModelInfo;
@@ -90,7 +89,6 @@ impl Session<'_, '_> {
         let protocol = protocol_of(info);
         let tools = match protocol {
             Protocol::Text => Vec::new(),
-            Protocol::Tools if self.is_final() => self.report_spec.clone(),
             Protocol::Tools => self.tool_specs.clone(),
         };
         let system = match protocol {
@@ -100,7 +98,6 @@ impl Session<'_, '_> {
         ChatRequest {
             target: target.clone(),
             system,
-            must_call: (protocol == Protocol::Tools && self.is_final()).then(|| Tool::FinalReport.name().to_owned()),
             tools,
             messages: self.told(protocol).messages(target, protocol),
             // The largest that will be asked for, so that the bytes counted are no fewer than the bytes sent.

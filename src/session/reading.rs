@@ -151,7 +151,7 @@ pub(super) fn final_turn_advice(rules: &Rules<'_>) -> String {
 pub(super) fn final_turn_notice(protocol: Protocol, role: Role) -> String {
     match protocol {
         Protocol::Tools => {
-            "This is your last turn. Call final_report now; nothing else will be carried out.".to_owned()
+            "This is your last turn. Call final_report now: no other tool is answered any more.".to_owned()
         }
         Protocol::Text => {
             format!("This is your last turn. Reply with {} now; nothing else will be carried out.", endings(role))

@@ -6,7 +6,7 @@ use super::gauge::Gauge;
 use super::ports::Ports;
 use super::reading::{self, Rules, Wish};
 use super::spec::SessionSpec;
-use super::tool::{Offer, Tool};
+use super::tool::Offer;
 use super::toolroom::{Answer, Halt, Round, Toolroom, Turn};
 use crate::audit::Snapshot;
 use crate::domain::chat::{Reply, Usage};
@@ -31,9 +31,8 @@ pub(super) struct Session<'s, 'a> {
     pub(super) cost: MicroUsd,
     pub(super) usage: Usage,
     pub(super) gauge: Gauge,
-    /// The tools on offer, and the report alone: made once, so that requests keep their beginning.
+    /// The tools on offer: made once, so that requests keep their beginning.
     pub(super) tool_specs: Vec<ToolSpec>,
-    pub(super) report_spec: Vec<ToolSpec>,
     offer: Offer,
     conversation: Conversation,
     pub(super) rotation: Rotation,
@@ -93,7 +92,6 @@ impl<'s, 'a> Session<'s, 'a> {
             commands: !commands.is_empty() && ports.toolbox.run_command.is_some(),
         };
         let tool_specs = offer.tools().into_iter().map(|tool| tool.spec(spec.role, commands)).collect();
-        let report_spec = vec![Tool::FinalReport.spec(spec.role, commands)];
         let first = ports.redactor.redact(&spec.first_message).into_owned();
         Self {
             id: uuid::Uuid::new_v4().hyphenated().to_string(),
@@ -102,7 +100,6 @@ impl<'s, 'a> Session<'s, 'a> {
             usage: Usage::default(),
             gauge: Gauge::default(),
             tool_specs,
-            report_spec,
             offer,
             conversation: Conversation::begin(&first),
             rotation: Rotation::new(spec.targets.len(), spec.limits.max_attempts),

@@ -5,6 +5,7 @@ mod failures;
 mod limits;
 mod mocks;
 mod replies;
+mod responses;
 pub(crate) mod transport;
 
 use std::sync::Arc;
@@ -79,7 +80,6 @@ fn ask(model: &str, messages: Vec<Message>) -> ChatRequest {
         target: ModelId::parse(model).unwrap(),
         system: "You mend code.".to_owned(),
         tools: tools(),
-        must_call: None,
         messages,
         max_output_tokens: 4_096,
         effort: None,

@@ -48,7 +48,6 @@ fn request(target: &str, messages: Vec<Message>) -> ChatRequest {
         target: ModelId::parse(target).unwrap(),
         system: "mend".to_owned(),
         tools: Vec::new(),
-        must_call: None,
         messages,
         max_output_tokens: 100,
         effort: None,

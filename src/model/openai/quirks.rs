@@ -19,7 +19,6 @@ pub(super) struct Quirks {
     no_stream_options: AtomicBool,
     no_temperature: AtomicBool,
     no_effort: AtomicBool,
-    no_tool_choice: AtomicBool,
 }
 
 impl Quirks {
@@ -33,8 +32,8 @@ impl Quirks {
         }
         let known = [
             ("stream_options", &self.no_stream_options),
-            ("tool_choice", &self.no_tool_choice),
             ("reasoning_effort", &self.no_effort),
+            ("reasoning.effort", &self.no_effort),
             ("temperature", &self.no_temperature),
             ("max_completion_tokens", &self.other_limit),
             ("max_tokens", &self.other_limit),
@@ -54,10 +53,6 @@ impl Quirks {
 
     pub(super) fn takes_stream_options(&self) -> bool {
         !self.no_stream_options.load(Ordering::Relaxed)
-    }
-
-    pub(super) fn takes_tool_choice(&self) -> bool {
-        !self.no_tool_choice.load(Ordering::Relaxed)
     }
 
     pub(super) fn takes_temperature(&self) -> bool {
@@ -93,8 +88,6 @@ mod tests {
         assert!(!quirks.takes_stream_options() && quirks.takes_temperature());
         assert!(quirks.learn(&refused("Unsupported value: 'temperature' does not support 0.5 with this model.")));
         assert!(!quirks.takes_temperature());
-        assert!(quirks.learn(&refused("deepseek-reasoner does not support this tool_choice")));
-        assert!(!quirks.takes_tool_choice());
         assert_eq!(quirks.limit_field("max_tokens"), "max_tokens");
     }
 

@@ -86,7 +86,7 @@ fn status(code: u16, words: [&'static str; 3], message: &'static str) -> impl Fn
     move |vendor| {
         let word = match vendor {
             Vendor::Anthropic => words[0],
-            Vendor::OpenAi => words[1],
+            Vendor::OpenAi | Vendor::Responses => words[1],
             Vendor::Gemini => words[2],
         };
         Scripted::error(vendor, code, word, message)
@@ -369,34 +369,42 @@ async fn an_unknown_tool() {
         .await;
 }
 
-/// On the last turn the vendor is told that the report must be called; one that does not know how is asked without.
+/// The last turn has the tools of all others, byte for byte, and forces none: vendors bind caches and thinking to them.
 #[tokio::test]
-async fn the_last_turn_demands_the_report_and_does_without_where_that_is_refused() {
+async fn the_last_turn_asks_for_the_report_in_words_and_leaves_the_tools_as_they_were() {
     for target in [CLAUDE, GPT, GEMINI] {
-        for refuses in [false, true] {
-            let script = move |request: &Request| {
-                let forced = ["tool_choice", "toolConfig"].iter().any(|key| !request.body[*key].is_null());
-                if forced && refuses {
-                    let field =
-                        if request.vendor == Vendor::Gemini { "Forced function calling" } else { "tool_choice" };
-                    let message = format!("{field} is not supported with this model");
-                    return Scripted::error(request.vendor, 400, "invalid_request_error", &message);
-                }
-                four_turns(request)
-            };
-            let server = ModelServer::start_with(priced(), script);
-            let mut bench = Bench::new(&[target]);
-            bench.limits.max_turns = 4;
-            let (end, receipts) = bench.converse(&server).await;
-            assert_eq!((state(&end), end.exit), (State::Done, SessionExit::MaxTurnsWithResponse), "{target}: {end:?}");
-            let requests = server.requests();
-            let forced = |request: &Request| request.all_text().matches("final_report").count();
-            assert_eq!(requests.len(), if refuses { 5 } else { 4 }, "{target}");
-            assert!(requests[2].body["tool_choice"].is_null() && requests[2].body["toolConfig"].is_null(), "{target}");
-            assert!(requests[3].body["tool_choice"].is_object() || requests[3].body["toolConfig"].is_object());
-            assert!(forced(&requests[3]) > 0);
-            assert_eq!(receipts.len(), 4, "{target}: a request that was refused at once is part of its call");
-            assert_eq!(server.finish(), end.cost, "{target}");
+        let server = ModelServer::start_with(priced(), four_turns);
+        let mut bench = Bench::new(&[target]);
+        bench.limits.max_turns = 4;
+        let (end, receipts) = bench.converse(&server).await;
+        assert_eq!((state(&end), end.exit), (State::Done, SessionExit::MaxTurnsWithResponse), "{target}: {end:?}");
+        let requests = server.requests();
+        assert_eq!((requests.len(), receipts.len()), (4, 4), "{target}");
+        let last = &requests[3];
+        assert!(last.all_text().contains("This is your last turn. Call final_report now"), "{target}");
+        assert!(requests.iter().all(|request| request.body["tools"] == last.body["tools"]), "{target}");
+        for field in ["tool_choice", "toolConfig"] {
+            assert!(last.body[field].is_null(), "{target}: {field}");
         }
+        assert_eq!(server.finish(), end.cost, "{target}");
     }
+}
+
+/// A model that goes on working in its last turn is told once more, and nothing of it is carried out.
+#[tokio::test]
+async fn another_tool_in_the_last_turn_is_not_answered_and_the_report_is_asked_for_again() {
+    let mut asked = 0;
+    let server = ModelServer::start_with(priced(), move |_: &Request| -> Scripted {
+        asked += 1;
+        match asked {
+            1 => Say::call("write_file", json!({ "path": "late.py", "content": "" })).usage(900, 20).into(),
+            _ => Say::call("final_report", json!({ "summary": "done", "status": "done" })).usage(900, 20).into(),
+        }
+    });
+    let mut bench = Bench::new(&[CLAUDE]);
+    bench.limits.max_turns = 1;
+    let (end, _) = bench.converse(&server).await;
+    assert_eq!((state(&end), end.exit), (State::Done, SessionExit::MaxTurnsWithResponse), "{end:?}");
+    assert!(end.wrote.is_empty(), "{:?}", end.wrote);
+    server.finish();
 }

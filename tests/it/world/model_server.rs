@@ -38,6 +38,8 @@ use upshift::domain::units::MicroUsd;
 pub(crate) enum Vendor {
     Anthropic,
     OpenAi,
+    /// OpenAI's Responses API.
+    Responses,
     Gemini,
 }
 
@@ -74,13 +76,20 @@ impl Request {
     }
 
     fn entries(&self) -> &[Value] {
-        let key = if self.vendor == Vendor::Gemini { "contents" } else { "messages" };
+        let key = match self.vendor {
+            Vendor::Gemini => "contents",
+            Vendor::Responses => "input",
+            Vendor::Anthropic | Vendor::OpenAi => "messages",
+        };
         self.body[key].as_array().map_or(&[], Vec::as_slice)
     }
 
     /// How many replies of the model this conversation already holds: 0 for a session's first request.
     pub(crate) fn turn(&self) -> usize {
-        self.entries().iter().filter(|entry| entry["role"] == "assistant" || entry["role"] == "model").count()
+        let theirs: Vec<bool> = self.entries().iter().map(is_theirs).collect();
+        // A reply is one message, or several items behind each other.
+        let goes_on = |at: usize| self.vendor == Vendor::Responses && at > 0 && theirs[at - 1];
+        theirs.iter().enumerate().filter(|(at, theirs)| **theirs && !goes_on(*at)).count()
     }
 
     /// The system prompt's text.
@@ -93,6 +102,7 @@ impl Request {
                 .filter(|entry| entry["role"] == "system" || entry["role"] == "developer")
                 .map(|entry| texts(&entry["content"]))
                 .collect(),
+            Vendor::Responses => string(&self.body["instructions"]),
             Vendor::Gemini => texts(&self.body["systemInstruction"]["parts"]),
         }
     }
@@ -100,7 +110,7 @@ impl Request {
     /// The names of the tools on offer.
     pub(crate) fn tools(&self) -> Vec<String> {
         let (list, name): (&Value, fn(&Value) -> &Value) = match self.vendor {
-            Vendor::Anthropic => (&self.body["tools"], |tool| &tool["name"]),
+            Vendor::Anthropic | Vendor::Responses => (&self.body["tools"], |tool| &tool["name"]),
             Vendor::OpenAi => (&self.body["tools"], |tool| &tool["function"]["name"]),
             Vendor::Gemini => (&self.body["tools"][0]["functionDeclarations"], |tool| &tool["name"]),
         };
@@ -110,7 +120,7 @@ impl Request {
     /// The text of everything we said since the model's last reply, tool results excluded.
     pub(crate) fn last_user_text(&self) -> String {
         let entries = self.entries();
-        let start = entries.iter().rposition(|entry| entry["role"] == "assistant" || entry["role"] == "model");
+        let start = entries.iter().rposition(is_theirs);
         entries[start.map_or(0, |at| at + 1)..]
             .iter()
             .filter(|entry| entry["role"] == "user")
@@ -127,7 +137,7 @@ impl Request {
     /// The tool results given since the model's last reply, in order.
     pub(crate) fn tool_results(&self) -> Vec<SeenResult> {
         let entries = self.entries();
-        let start = entries.iter().rposition(|entry| entry["role"] == "assistant" || entry["role"] == "model");
+        let start = entries.iter().rposition(is_theirs);
         let recent = &entries[start.map_or(0, |at| at + 1)..];
         let parts = |entry: &Value, key: &str| entry[key].as_array().cloned().unwrap_or_default();
         match self.vendor {
@@ -142,6 +152,11 @@ impl Request {
                 .filter(|entry| entry["role"] == "tool")
                 .map(|entry| SeenResult { call: string(&entry["tool_call_id"]), content: texts(&entry["content"]) })
                 .collect(),
+            Vendor::Responses => recent
+                .iter()
+                .filter(|item| item["type"] == "function_call_output")
+                .map(|item| SeenResult { call: string(&item["call_id"]), content: texts(&item["output"]) })
+                .collect(),
             Vendor::Gemini => recent
                 .iter()
                 .flat_map(|entry| parts(entry, "parts"))
@@ -154,6 +169,14 @@ impl Request {
                 .collect(),
         }
     }
+}
+
+/// Whether an entry of a conversation is the model's.
+fn is_theirs(entry: &Value) -> bool {
+    entry["role"] == "assistant"
+        || entry["role"] == "model"
+        || entry["type"] == "reasoning"
+        || entry["type"] == "function_call"
 }
 
 fn string(value: &Value) -> String {

@@ -18,6 +18,8 @@ pub(super) fn render(vendor: Vendor, streamed: bool, number: usize, model: &str,
     let text = match (vendor, streamed) {
         (Vendor::Anthropic, false) => anthropic(number, model, say).to_string(),
         (Vendor::OpenAi, false) => openai(number, model, say).to_string(),
+        (Vendor::Responses, false) => response(number, model, say).to_string(),
+        (Vendor::Responses, true) => return ("text/event-stream; charset=utf-8", response_events(number, model, say)),
         (Vendor::Gemini, _) => gemini(number, model, say).to_string(),
         (Vendor::Anthropic, true) => return ("text/event-stream; charset=utf-8", anthropic_events(number, model, say)),
         (Vendor::OpenAi, true) => return ("text/event-stream", openai_events(number, model, say)),
@@ -29,7 +31,9 @@ pub(super) fn render(vendor: Vendor, streamed: bool, number: usize, model: &str,
 pub(super) fn error_body(vendor: Vendor, code: u16, kind: &str, message: &str) -> Value {
     match vendor {
         Vendor::Anthropic => json!({"type": "error", "error": {"type": kind, "message": message}}),
-        Vendor::OpenAi => json!({"error": {"message": message, "type": kind, "param": null, "code": kind}}),
+        Vendor::OpenAi | Vendor::Responses => {
+            json!({"error": {"message": message, "type": kind, "param": null, "code": kind}})
+        }
         Vendor::Gemini => json!({"error": {"code": code, "message": message, "status": kind}}),
     }
 }
@@ -244,6 +248,107 @@ fn openai_events(number: usize, model: &str, say: &Say) -> Vec<u8> {
         out.extend_from_slice(format!("data: {last}\n\n").as_bytes());
     }
     out.extend_from_slice(b"data: [DONE]\n\n");
+    out
+}
+
+// ---- OpenAI's Responses
+
+fn response_items(number: usize, say: &Say) -> Vec<Value> {
+    let mut items = Vec::new();
+    if say.thinking.is_some() {
+        items.push(json!({
+            "type": "reasoning", "id": format!("rs_{number}"), "summary": [], "encrypted_content": signature(number),
+        }));
+    }
+    let refused = stop(say) == StopReason::Refusal;
+    if !say.text.is_empty() {
+        let part = if refused {
+            json!({"type": "refusal", "refusal": say.text})
+        } else {
+            json!({"type": "output_text", "text": say.text, "annotations": []})
+        };
+        let id = format!("msg_{number}");
+        items.push(json!({"type": "message", "id": id, "role": "assistant", "status": "completed", "content": [part]}));
+    }
+    for (index, call) in say.calls.iter().enumerate() {
+        items.push(json!({
+            "type": "function_call", "id": format!("fc_{number}x{index}"), "status": "completed", "name": call.name,
+            "call_id": call_id(number, index, call, "call_"), "arguments": call.arguments,
+        }));
+    }
+    items
+}
+
+fn response(number: usize, model: &str, say: &Say) -> Value {
+    let (status, reason) = match stop(say) {
+        StopReason::Length => ("incomplete", json!({"reason": "max_output_tokens"})),
+        StopReason::ContentFilter => ("incomplete", json!({"reason": "content_filter"})),
+        StopReason::EndTurn | StopReason::ToolUse | StopReason::Refusal | StopReason::Other => {
+            ("completed", Value::Null)
+        }
+    };
+    let mut body = json!({
+        "id": format!("resp_{number}"), "object": "response", "created_at": 1, "model": model, "status": status,
+        "error": null, "incomplete_details": reason, "output": response_items(number, say), "usage": null,
+    });
+    if let Some(usage) = &say.usage {
+        let input = usage.input + usage.cache_read + usage.cache_write;
+        body["usage"] = json!({
+            "input_tokens": input, "output_tokens": usage.output, "total_tokens": input + usage.output,
+            "input_tokens_details": {"cached_tokens": usage.cache_read, "cache_write_tokens": usage.cache_write},
+            "output_tokens_details": {"reasoning_tokens": usage.reasoning},
+        });
+    }
+    body
+}
+
+fn response_events(number: usize, model: &str, say: &Say) -> Vec<u8> {
+    let mut out = Vec::new();
+    let whole = response(number, model, say);
+    let mut begun = whole.clone();
+    begun["status"] = json!("in_progress");
+    begun["output"] = json!([]);
+    begun["usage"] = Value::Null;
+    let mut sequence = 0;
+    let mut send = |kind: &str, mut data: Value| {
+        data["type"] = json!(kind);
+        data["sequence_number"] = json!(sequence);
+        sequence += 1;
+        event(&mut out, kind, &data);
+    };
+    send("response.created", json!({"response": begun}));
+    send("response.in_progress", json!({"response": begun}));
+    for (index, item) in response_items(number, say).into_iter().enumerate() {
+        let mut opening = item.clone();
+        opening["status"] = json!("in_progress");
+        // While an item comes, what it holds may be incomplete.
+        for (key, early) in
+            [("encrypted_content", json!("incomplete")), ("arguments", json!("")), ("content", json!([]))]
+        {
+            if opening.get(key).is_some() {
+                opening[key] = early;
+            }
+        }
+        send("response.output_item.added", json!({"output_index": index, "item": opening}));
+        let of = |kind: &str| format!("response.{kind}.delta");
+        if let Some(arguments) = item["arguments"].as_str() {
+            for piece in pieces(arguments) {
+                send(
+                    &of("function_call_arguments"),
+                    json!({"output_index": index, "item_id": item["id"], "delta": piece}),
+                );
+            }
+        }
+        for piece in pieces(item["content"][0]["text"].as_str().unwrap_or_default()) {
+            send(
+                &of("output_text"),
+                json!({"output_index": index, "content_index": 0, "item_id": item["id"], "delta": piece}),
+            );
+        }
+        send("response.output_item.done", json!({"output_index": index, "item": item}));
+    }
+    let end = if whole["status"] == "incomplete" { "response.incomplete" } else { "response.completed" };
+    send(end, json!({"response": whole}));
     out
 }
 

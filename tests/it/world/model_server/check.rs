@@ -65,6 +65,7 @@ pub(super) fn violations(method: &str, request: &Request, signatures: &HashSet<S
         match request.vendor {
             Vendor::Anthropic => anthropic(&mut checker, request, signatures),
             Vendor::OpenAi => openai(&mut checker, request),
+            Vendor::Responses => responses(&mut checker, request, signatures),
             Vendor::Gemini => gemini(&mut checker, request, signatures),
         }
     }
@@ -110,13 +111,8 @@ fn anthropic(checker: &mut Checker, request: &Request, signatures: &HashSet<Stri
         checker.demand(is_name(name, "_-", 128), format!("tool name `{name}`"));
         checker.demand(is_object_schema(&tool["input_schema"]), format!("{name}: input_schema is no object"));
     }
-    let forced = &body["tool_choice"]["name"];
-    checker.demand(
-        forced.is_null() || list(&body["tools"]).iter().any(|tool| tool["name"] == *forced),
-        "an unknown tool is forced",
-    );
+    checker.demand(body["tool_choice"].is_null(), "a forced call: it makes the vendor refuse thinking from before");
     let thinking = &body["thinking"];
-    checker.demand(thinking.is_null() || body["tool_choice"]["type"] != "tool", "a forced call beside thinking");
     if thinking["type"] == "enabled" {
         let budget = thinking["budget_tokens"].as_u64().unwrap_or(0);
         let max = body["max_tokens"].as_u64().unwrap_or(0);
@@ -192,9 +188,7 @@ fn openai(checker: &mut Checker, request: &Request) {
         checker.demand(is_name(name, "_-", 64), format!("tool name `{name}`"));
         checker.demand(is_object_schema(&tool["function"]["parameters"]), format!("{name}: parameters are no object"));
     }
-    let forced = &body["tool_choice"]["function"]["name"];
-    let known = list(&body["tools"]).iter().any(|tool| tool["function"]["name"] == *forced);
-    checker.demand(forced.is_null() || known, "an unknown tool is forced");
+    checker.demand(body["tool_choice"].is_null(), "a forced call: it throws the prompt's cache away");
     checker.demand(body["tools"].is_null() || !list(&body["tools"]).is_empty(), "an empty list of tools");
     openai_messages(checker, list(&body["messages"]));
 }
@@ -256,6 +250,85 @@ fn openai_calls<'a>(checker: &mut Checker, calls: &'a [Value]) -> Vec<&'a str> {
     ids
 }
 
+// ---- OpenAI's Responses
+
+fn responses(checker: &mut Checker, request: &Request, signatures: &HashSet<String>) {
+    let body = &request.body;
+    let bearer = request.header("authorization").and_then(|header| header.strip_prefix("Bearer "));
+    let key = bearer.or(request.header("api-key"));
+    checker.demand(key.is_some_and(|key| !key.is_empty()), "no key");
+    checker.demand(body["store"] == false, "the vendor is to store the conversation");
+    checker.demand(
+        body["include"] == serde_json::json!(["reasoning.encrypted_content"]),
+        "no encrypted reasoning is asked for",
+    );
+    checker.demand(
+        body["max_output_tokens"].as_u64().is_some_and(|limit| limit >= 16),
+        "max_output_tokens is missing or below 16",
+    );
+    for field in [
+        "messages",
+        "max_tokens",
+        "max_completion_tokens",
+        "stream_options",
+        "reasoning_effort",
+        "previous_response_id",
+    ] {
+        checker.demand(body[field].is_null(), format!("{field} does not belong to this wire"));
+    }
+    checker.demand(body["tool_choice"].is_null(), "a forced call: it throws the prompt's cache away");
+    for tool in list(&body["tools"]) {
+        let name = word(&tool["name"]);
+        checker.demand(tool["type"] == "function" && tool["function"].is_null(), "a tool that is no flat function");
+        checker.demand(is_name(name, "_-", 64), format!("tool name `{name}`"));
+        checker.demand(is_object_schema(&tool["parameters"]), format!("{name}: parameters are no object"));
+        checker.demand(tool["strict"].is_boolean(), format!("{name}: whether it is strict is not said"));
+    }
+    response_items(checker, list(&body["input"]), signatures);
+}
+
+fn response_items(checker: &mut Checker, items: &[Value], signatures: &HashSet<String>) {
+    let mut open: Vec<&str> = Vec::new();
+    let mut follows = true;
+    for (index, item) in items.iter().enumerate() {
+        let (kind, role) = (word(&item["type"]), word(&item["role"]));
+        let reasons = kind == "reasoning";
+        let answers = kind == "function_call_output";
+        let speaks = role == "assistant" || kind == "function_call";
+        checker.demand(follows || speaks || reasons, format!("item {index}: reasoning without what followed it"));
+        follows = !reasons;
+        checker.demand(
+            open.is_empty() || answers || kind == "function_call",
+            format!("item {index} comes before the results of {open:?}"),
+        );
+        if reasons {
+            let sealed = word(&item["encrypted_content"]);
+            checker.demand(signatures.contains(sealed), format!("item {index}: reasoning that was changed: {sealed}"));
+            checker
+                .demand(item["id"].is_string() && item["summary"].is_array(), format!("item {index}: not as it came"));
+        } else if kind == "function_call" {
+            let id = word(&item["call_id"]);
+            checker.demand(!id.is_empty() && id.len() <= 64 && !open.contains(&id), format!("call id `{id}`"));
+            let arguments: Result<Value, _> = serde_json::from_str(word(&item["arguments"]));
+            checker.demand(
+                arguments.is_ok_and(|parsed| parsed.is_object()),
+                format!("{id}: arguments are no JSON object text"),
+            );
+            open.push(id);
+        } else if answers {
+            let id = word(&item["call_id"]);
+            checker.demand(open.contains(&id), format!("item {index} answers `{id}`, open are {open:?}"));
+            checker.demand(item["output"].is_string(), format!("item {index}: a result without output"));
+            open.retain(|call| *call != id);
+        } else {
+            let said = !word(&item["content"]).is_empty() || !list(&item["content"]).is_empty();
+            checker.demand(matches!(role, "user" | "assistant") && said, format!("item {index}: `{kind}` of `{role}`"));
+        }
+    }
+    checker.demand(!items.is_empty() && open.is_empty() && follows, format!("unanswered calls {open:?}"));
+    checker.demand(items.last().is_some_and(|item| !super::is_theirs(item)), "the last item is the model's");
+}
+
 // ---- Gemini
 
 fn gemini(checker: &mut Checker, request: &Request, signatures: &HashSet<String>) {
@@ -264,12 +337,7 @@ fn gemini(checker: &mut Checker, request: &Request, signatures: &HashSet<String>
     checker.demand(!request.path.contains("key="), "the key stands in the URL");
     checker.demand(is_positive(&body["generationConfig"]["maxOutputTokens"]), "no maxOutputTokens");
     checker.demand(body["model"].is_null() && body["stream"].is_null(), "model or stream in the body");
-    let calling = &body["toolConfig"]["functionCallingConfig"];
-    let declared = list(&body["tools"][0]["functionDeclarations"]);
-    for name in list(&calling["allowedFunctionNames"]) {
-        checker.demand(calling["mode"] == "ANY", "allowed functions without the mode ANY");
-        checker.demand(declared.iter().any(|tool| tool["name"] == *name), "an unknown tool is forced");
-    }
+    checker.demand(body["toolConfig"].is_null(), "a forced call: it throws the prompt's cache away");
     for tool in list(&body["tools"]) {
         for declaration in list(&tool["functionDeclarations"]) {
             let name = word(&declaration["name"]);

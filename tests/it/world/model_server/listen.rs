@@ -88,6 +88,8 @@ fn ask_script(shared: &Shared, head: &Head, raw: Vec<u8>) -> Option<(usize, Requ
         Vendor::Anthropic
     } else if path.ends_with("/chat/completions") {
         Vendor::OpenAi
+    } else if path.ends_with("/responses") {
+        Vendor::Responses
     } else if path.contains(":generateContent") {
         Vendor::Gemini
     } else {
@@ -134,7 +136,7 @@ fn model_of(vendor: Vendor, path: &str, body: &Value) -> String {
     let in_path = match vendor {
         Vendor::Gemini => between("/models/", ':'),
         Vendor::OpenAi => between("/deployments/", '/'),
-        Vendor::Anthropic => None,
+        Vendor::Anthropic | Vendor::Responses => None,
     };
     in_path.or_else(|| body["model"].as_str().map(str::to_owned)).unwrap_or_default()
 }
