@@ -21,6 +21,7 @@ pub mod init;
 #[cfg(debug_assertions)]
 mod leap;
 mod models;
+mod parked;
 mod plan;
 pub mod read;
 mod report;

@@ -7,7 +7,7 @@ use clap::Args as ClapArgs;
 
 use super::environment::{Environment, current_dir};
 use super::setup::{self, Setup};
-use super::{Failure, context, forge, plan, report};
+use super::{Failure, context, forge, parked, plan, report};
 use crate::audit::{AuditError, Journal, LoadedRun, Reader, RunStatus};
 use crate::config::Plan;
 use crate::domain::event::Event;
@@ -32,6 +32,10 @@ pub(super) fn run(args: Args, environment: &Environment) -> anyhow::Result<u8> {
 async fn go_on(args: Args, environment: &Environment) -> anyhow::Result<u8> {
     let checkout = current_dir()?;
     let path = plan::audit_path(args.audit_db.as_deref(), environment, &checkout);
+    let clock = context::read(environment).ok().flatten().filter(parked::is_wanted);
+    if let Some(context) = clock.filter(|_| args.run.is_none() && !report::exists(&path, &checkout, environment)) {
+        return parked::resume(&context, environment).await;
+    }
     if !report::exists(&path, &checkout, environment) {
         return Err(report::no_log(&path));
     }

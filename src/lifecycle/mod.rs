@@ -22,6 +22,7 @@ pub mod message;
 mod minimise;
 mod network;
 pub mod outside;
+pub mod parked;
 mod publish;
 mod resume;
 mod roles;
