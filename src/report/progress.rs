@@ -158,6 +158,16 @@ impl Progress {
             Event::TierFinished { tier_index, exit, reason, iterations, .. } => {
                 vec![self.tier_finished(*tier_index, *exit, reason.as_deref(), *iterations)]
             }
+            Event::ModelsUnavailable { host, key_variable, reason, until, wait_ms: Some(wait_ms), .. } => {
+                let why = reason.sentence(host, key_variable.as_deref());
+                let until = until.as_ref().map(|until| format!(", until {}", until.for_people())).unwrap_or_default();
+                let line = format!("    ◆ {}; waiting {}{until}", speech(&why), human_duration(*wait_ms));
+                vec![self.paint(Tone::Notice, &line)]
+            }
+            Event::TiersSkipped { tiers, reason } => {
+                let line = format!("◆ Skipped: {}: {}", self.tiers_named(tiers), speech(reason));
+                vec![self.paint(Tone::Notice, &line)]
+            }
             Event::Escalated { to, iterations_carried, .. } => self.escalated(*to, *iterations_carried),
             Event::PublishStarted { .. }
             | Event::Pushed { .. }
@@ -172,6 +182,8 @@ impl Progress {
                 vec![self.paint(Tone::Notice, &format!("! {}", plain::clipped_line(message, MAX_WARNING)))]
             }
             Event::ContextThreshold { .. }
+            // The failed call before it says so.
+            | Event::ModelsUnavailable { wait_ms: None, .. }
             | Event::CallReserved { .. }
             | Event::ContextReset { .. }
             | Event::RunFinished(_) => Vec::new(),
@@ -371,6 +383,12 @@ impl Progress {
             self.paint(Tone::Heading, &line),
             format!("  Carrying forward: {} of failure history", count(u64::from(carried), "iteration")),
         ]
+    }
+
+    /// `Tier 2 (sonnet), Tier 3 (opus)`.
+    fn tiers_named(&self, tiers: &[u32]) -> String {
+        let named = tiers.iter().filter_map(|index| self.tier(*index));
+        named.map(|(number, tier)| format!("Tier {number} ({})", name(&tier.name))).collect::<Vec<_>>().join(", ")
     }
 
     fn tier(&self, tier_index: u32) -> Option<(u64, &Tier)> {

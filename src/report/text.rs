@@ -129,11 +129,13 @@ fn tone(state: TierState) -> Tone {
     match state {
         TierState::Solved => Tone::Good,
         TierState::Running | TierState::Parked => Tone::Notice,
-        TierState::NotReached => Tone::Faint,
+        TierState::NotReached | TierState::Skipped => Tone::Faint,
         TierState::Failed
         | TierState::Stalled
         | TierState::BudgetLimit
         | TierState::NoModel
+        | TierState::RateLimited
+        | TierState::Outage
         | TierState::Rejected
         | TierState::Blocked
         | TierState::Interrupted => Tone::Bad,

@@ -64,6 +64,12 @@ pub enum TierState {
     BudgetLimit,
     /// No model of it could be used.
     NoModel,
+    /// Its models were limited.
+    RateLimited,
+    /// Its models' host was down or not reachable.
+    Outage,
+    /// It was passed over: no model of it could be asked.
+    Skipped,
     /// Green, but the critic rejected to the end.
     Rejected,
     /// A person is needed.
