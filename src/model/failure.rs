@@ -154,7 +154,7 @@ const QUOTA: Class =
 const OVERFLOW: Class =
     class(CallStatus::ContextOverflow, false, false, "the request is too long for the model", Fix::Shorten);
 const LIMITED: Class = class(CallStatus::RateLimited, true, false, "too many requests", Fix::Wait);
-const OVERLOADED: Class = class(CallStatus::RateLimited, true, false, "the vendor is overloaded", Fix::Wait);
+const OVERLOADED: Class = class(CallStatus::RateLimited, true, false, super::OVERLOADED, Fix::Wait);
 const NOT_FOUND: Class = class(CallStatus::ModelError, false, false, "no such model or path", Fix::Name);
 const TIMED_OUT: Class = class(CallStatus::Timeout, true, true, "the vendor ran out of time", Fix::Wait);
 const BROKEN: Class = class(CallStatus::ModelError, true, true, "the vendor failed", Fix::Wait);

@@ -72,6 +72,9 @@ pub struct CallFailure {
 /// How a refusal begins that is about one model, and not about the key.
 const MODEL_REFUSED: &str = "access to this model was refused";
 
+/// How the message of a vendor's own trouble begins, which vendors answer like a limit (529, `overloaded_error`).
+const OVERLOADED: &str = "the vendor is overloaded";
+
 impl CallFailure {
     /// What a refusal takes out: the account, unless the vendor speaks of this model alone.
     #[must_use]
@@ -83,13 +86,11 @@ impl CallFailure {
     /// Why nothing of the account can be asked after this, if that follows from it.
     #[must_use]
     pub fn unavailability(&self) -> Option<Unavailability> {
-        /// "Overloaded" at Anthropic (docs: API errors, read 2026-11); Cloudflare's 52x lie beside it.
-        const OVERLOADED: u16 = 529;
         match self.status {
             CallStatus::AuthError | CallStatus::QuotaExceeded if self.reach() == Reach::Target => None,
             CallStatus::AuthError => Some(Unavailability::KeyRefused),
             CallStatus::QuotaExceeded => Some(Unavailability::QuotaUsedUp),
-            CallStatus::RateLimited if self.http_status == Some(OVERLOADED) => Some(Unavailability::Outage),
+            CallStatus::RateLimited if self.message.contains(OVERLOADED) => Some(Unavailability::Outage),
             CallStatus::RateLimited => Some(Unavailability::RateLimited),
             CallStatus::NetworkError | CallStatus::Timeout => Some(Unavailability::Outage),
             CallStatus::ModelError if self.retryable => Some(Unavailability::Outage),

@@ -308,6 +308,8 @@ impl Rotation {
                 target.failures_in_a_row = target.failures_in_a_row.saturating_add(1);
             }
             CallStatus::InvalidResponse | CallStatus::Ok => {
+                // It answered, so its limit is over.
+                target.limited_until_ms = 0;
                 target.failures_in_a_row = target.failures_in_a_row.saturating_add(1);
             }
             CallStatus::Aborted | CallStatus::Lost => {}

@@ -82,6 +82,7 @@ pub fn document(view: &RunView) -> Document<'_> {
         diff_stat: view.diff_stat().files,
         dropped_hunks: view.dropped_hunks,
         best_patch: view.best_patch(),
+        limited: view.limited(),
         recent_errors: &view.recent_errors,
         warnings: &view.warnings,
         audit_db: run.and_then(|run| run.audit_db.as_deref()),

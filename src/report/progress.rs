@@ -48,6 +48,8 @@ pub struct Progress {
     carried: u32,
     /// The error of the last call that failed: one with advice is told once, not again by every line that ends because of it.
     told: String,
+    /// Whether a wait was told: what fails until the next answer is part of it.
+    waits: bool,
     group: Group,
 }
 
@@ -55,7 +57,7 @@ impl Progress {
     /// A follower of a run. For one that another process began, feed it the past events and drop their lines.
     #[must_use]
     pub fn new(style: Style) -> Self {
-        Self { style, tiers: Vec::new(), failing_before: 0, carried: 0, told: String::new(), group: Group::Closed }
+        Self { style, tiers: Vec::new(), failing_before: 0, carried: 0, told: String::new(), waits: false, group: Group::Closed }
     }
 
     /// The lines for one event; most events have one or none.
@@ -159,6 +161,7 @@ impl Progress {
                 vec![self.tier_finished(*tier_index, *exit, reason.as_deref(), *iterations)]
             }
             Event::ModelsUnavailable { host, key_variable, reason, until, wait_ms: Some(wait_ms), .. } => {
+                self.waits = true;
                 let why = reason.sentence(host, key_variable.as_deref());
                 let until = until.as_ref().map(|until| format!(", until {}", until.for_people())).unwrap_or_default();
                 let line = format!("    ◆ {}; waiting {}{until}", speech(&why), human_duration(*wait_ms));
@@ -353,6 +356,7 @@ impl Progress {
     fn failed_call(&mut self, receipt: &Receipt) -> Option<String> {
         if receipt.status == CallStatus::Ok {
             self.told.clear();
+            self.waits = false;
             return None;
         }
         let role = receipt.scope.role.as_str();
@@ -360,7 +364,7 @@ impl Progress {
         let status = receipt.status.as_str().replace('_', " ");
         let error = receipt.error.clone().unwrap_or_default();
         if !error.is_empty() && std::mem::replace(&mut self.told, error.clone()) == error {
-            return Some(format!("    {role}: call to {target} failed again ({status})"));
+            return (!self.waits).then(|| format!("    {role}: call to {target} failed again ({status})"));
         }
         let why = if error.is_empty() { String::new() } else { format!(": {}", speech(&error)) };
         Some(format!("    {role}: call to {target} failed ({status}){why}"))

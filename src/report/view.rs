@@ -5,6 +5,7 @@
 
 use std::collections::HashSet;
 
+use crate::domain::account::Limited;
 use crate::domain::attempt::{Attempt, TierExit};
 use crate::domain::budget::{Budget, Spent};
 use crate::domain::command::{Command, CommandAnswer};
@@ -268,6 +269,15 @@ impl RunView {
         match &self.ending {
             Ending::Finished(finished) => &finished.stop_reason,
             Ending::Running | Ending::Died => "",
+        }
+    }
+
+    /// The rate limit that a parked run waits for.
+    #[must_use]
+    pub fn limited(&self) -> Option<&Limited> {
+        match &self.ending {
+            Ending::Finished(finished) => finished.limited.as_ref(),
+            Ending::Running | Ending::Died => None,
         }
     }
 

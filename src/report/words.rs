@@ -148,7 +148,8 @@ pub fn why_it_ended(tier: &TierView) -> Sentence {
         TierState::NoModel => "no model of this tier could be used".to_owned(),
         TierState::RateLimited => "its models are rate-limited".to_owned(),
         TierState::Outage => "the host of its models is down, overloaded or not reachable".to_owned(),
-        TierState::Skipped => "skipped".to_owned(),
+        // Its label says so.
+        TierState::Skipped => return Sentence::default().speech(tier.reason.as_deref().unwrap_or_default()),
         TierState::Rejected => "tests pass, critic rejects".to_owned(),
         TierState::Blocked => "a person is needed".to_owned(),
         TierState::Interrupted => "the process was ended".to_owned(),

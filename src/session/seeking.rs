@@ -196,8 +196,11 @@ impl Session<'_, '_> {
         let unheard = !memory.heard.contains(&memory.accounts.of(target).endpoint);
         // A host that never answered is more likely misspelt or not started than down.
         let wrong_address = failure.status == CallStatus::NetworkError && unheard;
+        let overloaded =
+            failure.status == CallStatus::RateLimited && failure.unavailability() == Some(Unavailability::Outage);
         FailureClass {
-            status: failure.status,
+            // Vendors answer their own trouble like a limit; it is none of ours.
+            status: if overloaded { CallStatus::ModelError } else { failure.status },
             retryable: failure.retryable,
             retry_after_ms: failure.retry_after_ms,
             reach: failure.reach(),

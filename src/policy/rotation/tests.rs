@@ -184,6 +184,9 @@ fn invariants(targets: usize, max_attempts: u32, jitter: u16, script: &[Step]) -
                 now + retry_after_ms.unwrap_or_else(|| backoff(limits_in_a_row[asked]).min(60_000)).max(1_000);
             limits_in_a_row[asked] += 1;
         }
+        if status == CallStatus::InvalidResponse {
+            limited_until[asked] = 0;
+        }
         let next = rotation.after_failure(FailureClass { retryable, retry_after_ms, ..failure(status) }, now, Jitter(jitter));
         match next {
             Next::Retry { target, after_ms } => {
