@@ -27,6 +27,7 @@ mod publish;
 mod resume;
 mod roles;
 pub mod state;
+mod targets;
 
 pub use engine::{Engine, LifecycleError, World};
 pub use resume::{end_of, load, recall_touched, replay_of, settle_lost};

@@ -27,7 +27,9 @@ use std::future::Future;
 use std::pin::Pin;
 
 use crate::domain::chat::{ChatRequest, Reply, Usage};
+use crate::domain::account::Unavailability;
 use crate::domain::receipt::CallStatus;
+use crate::policy::rotation::Reach;
 
 /// A future of a provider's reply.
 pub type ReplyFuture<'a> = Pin<Box<dyn Future<Output = Result<Reply, CallFailure>> + Send + 'a>>;
@@ -67,7 +69,40 @@ pub struct CallFailure {
     pub may_be_billed: bool,
 }
 
+/// How a refusal begins that is about one model, and not about the key.
+const MODEL_REFUSED: &str = "access to this model was refused";
+
+/// How the message of a vendor's own trouble begins, which vendors answer like a limit (529, `overloaded_error`).
+const OVERLOADED: &str = "the vendor is overloaded";
+
 impl CallFailure {
+    /// What a refusal takes out: the account, unless the vendor speaks of this model alone.
+    #[must_use]
+    pub fn reach(&self) -> Reach {
+        let of_model = self.http_status == Some(403) && self.message.contains(MODEL_REFUSED);
+        if of_model { Reach::Target } else { Reach::Account }
+    }
+
+    /// Why nothing of the account can be asked after this, if that follows from it.
+    #[must_use]
+    pub fn unavailability(&self) -> Option<Unavailability> {
+        match self.status {
+            CallStatus::AuthError | CallStatus::QuotaExceeded if self.reach() == Reach::Target => None,
+            CallStatus::AuthError => Some(Unavailability::KeyRefused),
+            CallStatus::QuotaExceeded => Some(Unavailability::QuotaUsedUp),
+            CallStatus::RateLimited if self.message.contains(OVERLOADED) => Some(Unavailability::Outage),
+            CallStatus::RateLimited => Some(Unavailability::RateLimited),
+            CallStatus::NetworkError | CallStatus::Timeout => Some(Unavailability::Outage),
+            CallStatus::ModelError if self.retryable => Some(Unavailability::Outage),
+            CallStatus::ModelError
+            | CallStatus::ContextOverflow
+            | CallStatus::InvalidResponse
+            | CallStatus::Ok
+            | CallStatus::Aborted
+            | CallStatus::Lost => None,
+        }
+    }
+
     /// Whether the vendor refused only that a tool must be called (its model thinks, or the server does not know the
     /// setting): nothing was processed, and the same request without it may do.
     fn refuses_forced_call(&self) -> bool {

@@ -48,6 +48,8 @@ pub struct Progress {
     carried: u32,
     /// The error of the last call that failed: one with advice is told once, not again by every line that ends because of it.
     told: String,
+    /// Whether a wait was told: what fails until the next answer is part of it.
+    waits: bool,
     group: Group,
 }
 
@@ -55,7 +57,7 @@ impl Progress {
     /// A follower of a run. For one that another process began, feed it the past events and drop their lines.
     #[must_use]
     pub fn new(style: Style) -> Self {
-        Self { style, tiers: Vec::new(), failing_before: 0, carried: 0, told: String::new(), group: Group::Closed }
+        Self { style, tiers: Vec::new(), failing_before: 0, carried: 0, told: String::new(), waits: false, group: Group::Closed }
     }
 
     /// The lines for one event; most events have one or none.
@@ -158,6 +160,17 @@ impl Progress {
             Event::TierFinished { tier_index, exit, reason, iterations, .. } => {
                 vec![self.tier_finished(*tier_index, *exit, reason.as_deref(), *iterations)]
             }
+            Event::ModelsUnavailable { host, key_variable, reason, until, wait_ms: Some(wait_ms), .. } => {
+                self.waits = true;
+                let why = reason.sentence(host, key_variable.as_deref());
+                let until = until.as_ref().map(|until| format!(", until {}", until.for_people())).unwrap_or_default();
+                let line = format!("    ◆ {}; waiting {}{until}", speech(&why), human_duration(*wait_ms));
+                vec![self.paint(Tone::Notice, &line)]
+            }
+            Event::TiersSkipped { tiers, reason } => {
+                let line = format!("◆ Skipped: {}: {}", self.tiers_named(tiers), speech(reason));
+                vec![self.paint(Tone::Notice, &line)]
+            }
             Event::Escalated { to, iterations_carried, .. } => self.escalated(*to, *iterations_carried),
             Event::PublishStarted { .. }
             | Event::Pushed { .. }
@@ -172,6 +185,8 @@ impl Progress {
                 vec![self.paint(Tone::Notice, &format!("! {}", plain::clipped_line(message, MAX_WARNING)))]
             }
             Event::ContextThreshold { .. }
+            // The failed call before it says so.
+            | Event::ModelsUnavailable { wait_ms: None, .. }
             | Event::CallReserved { .. }
             | Event::ContextReset { .. }
             | Event::RunFinished(_) => Vec::new(),
@@ -341,6 +356,7 @@ impl Progress {
     fn failed_call(&mut self, receipt: &Receipt) -> Option<String> {
         if receipt.status == CallStatus::Ok {
             self.told.clear();
+            self.waits = false;
             return None;
         }
         let role = receipt.scope.role.as_str();
@@ -348,7 +364,7 @@ impl Progress {
         let status = receipt.status.as_str().replace('_', " ");
         let error = receipt.error.clone().unwrap_or_default();
         if !error.is_empty() && std::mem::replace(&mut self.told, error.clone()) == error {
-            return Some(format!("    {role}: call to {target} failed again ({status})"));
+            return (!self.waits).then(|| format!("    {role}: call to {target} failed again ({status})"));
         }
         let why = if error.is_empty() { String::new() } else { format!(": {}", speech(&error)) };
         Some(format!("    {role}: call to {target} failed ({status}){why}"))
@@ -371,6 +387,12 @@ impl Progress {
             self.paint(Tone::Heading, &line),
             format!("  Carrying forward: {} of failure history", count(u64::from(carried), "iteration")),
         ]
+    }
+
+    /// `Tier 2 (sonnet), Tier 3 (opus)`.
+    fn tiers_named(&self, tiers: &[u32]) -> String {
+        let named = tiers.iter().filter_map(|index| self.tier(*index));
+        named.map(|(number, tier)| format!("Tier {number} ({})", name(&tier.name))).collect::<Vec<_>>().join(", ")
     }
 
     fn tier(&self, tier_index: u32) -> Option<(u64, &Tier)> {

@@ -6,6 +6,7 @@ use super::{
     CommandView, Delivery, Ending, Liveness, Position, PullRequestView, PushView, RunView, TierState, TierView,
     WaitView,
 };
+use crate::domain::account::Unavailability;
 use crate::domain::attempt::{Attempt, AttemptStatus, TierExit};
 use crate::domain::budget::Spent;
 use crate::domain::command::{Command, CommandAnswer};
@@ -49,6 +50,9 @@ struct Fold {
 struct TierFold {
     exit: Option<TierExit>,
     reason: Option<String>,
+    /// Why its models could not be asked.
+    unavailable: Option<Unavailability>,
+    skipped: bool,
     begun: u32,
     attempts: BTreeMap<u32, Attempt>,
 }
@@ -65,8 +69,7 @@ impl Fold {
             Event::BaselineFinished(baseline) => self.baseline = Some(baseline.clone()),
             Event::TierStarted { tier_index, .. } => {
                 let tier = self.tiers.entry(*tier_index).or_default();
-                tier.exit = None;
-                tier.reason = None;
+                (tier.exit, tier.reason, tier.unavailable, tier.skipped) = (None, None, None, false);
             }
             Event::IterationStarted { tier_index, iteration, .. } => {
                 let tier = self.tiers.entry(*tier_index).or_default();
@@ -96,6 +99,18 @@ impl Fold {
                 tier.reason.clone_from(reason);
                 tier.begun = tier.begun.max(*iterations);
             }
+            Event::ModelsUnavailable { reason, wait_ms: None, .. } => {
+                if let Some(position) = self.position {
+                    self.tiers.entry(position.tier_index).or_default().unavailable = Some(*reason);
+                }
+            }
+            Event::TiersSkipped { tiers, reason } => {
+                for index in tiers {
+                    let tier = self.tiers.entry(*index).or_default();
+                    tier.skipped = true;
+                    tier.reason = Some(reason.clone());
+                }
+            }
             Event::PatchMinimised { dropped, .. } => self.dropped_hunks = *dropped,
             Event::Warning { message } => {
                 if !self.warnings.contains(message) {
@@ -122,6 +137,7 @@ impl Fold {
                 }
             }
             Event::AttemptCounted { .. }
+            | Event::ModelsUnavailable { .. }
             | Event::SessionStarted { .. }
             | Event::ToolFinished { .. }
             | Event::ContextThreshold { .. }
@@ -234,7 +250,7 @@ impl Fold {
 
     fn tier_views(&self, ending: &Ending) -> Vec<TierView> {
         let configured = self.run.as_ref().map(|run| run.tiers.as_slice()).unwrap_or_default();
-        let reached = self.tiers.keys().max().copied();
+        let reached = self.tiers.iter().filter(|(_, fold)| !fold.skipped).map(|(index, _)| *index).max();
         (0_u32..)
             .zip(configured)
             .map(|(index, tier)| {
@@ -256,6 +272,9 @@ impl Fold {
 
 /// What became of a tier that was begun: its own end, overruled by how the run ended where the run stood in it.
 fn state(index: u32, fold: &TierFold, last: Option<u32>, ending: &Ending) -> TierState {
+    if fold.skipped {
+        return TierState::Skipped;
+    }
     let outcome = ending.outcome();
     if last == Some(index) {
         match outcome {
@@ -266,6 +285,11 @@ fn state(index: u32, fold: &TierFold, last: Option<u32>, ending: &Ending) -> Tie
         }
     }
     match (fold.exit, outcome) {
+        (Some(TierExit::ProviderError), _) => match fold.unavailable {
+            Some(Unavailability::RateLimited) => TierState::RateLimited,
+            Some(Unavailability::Outage) => TierState::Outage,
+            Some(Unavailability::KeyRefused | Unavailability::QuotaUsedUp) | None => TierState::NoModel,
+        },
         (Some(exit), _) => state_of_exit(exit),
         (None, Some(Outcome::Budget)) => TierState::BudgetLimit,
         (None, Some(Outcome::Blocked { .. })) => TierState::Blocked,
