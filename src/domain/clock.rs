@@ -19,6 +19,13 @@ impl Timestamp {
         let at = jiff::Timestamp::from_millisecond(ms).unwrap_or(jiff::Timestamp::UNIX_EPOCH);
         Self(format!("{at:.3}"))
     }
+
+    /// Seconds since the Unix epoch; `None` for a text that is no instant.
+    #[must_use]
+    pub fn unix_seconds(&self) -> Option<u64> {
+        let at: jiff::Timestamp = self.0.parse().ok()?;
+        u64::try_from(at.as_second()).ok()
+    }
 }
 
 impl Timestamp {

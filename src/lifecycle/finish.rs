@@ -81,8 +81,7 @@ async fn best_diff(engine: &Engine<'_>) -> Result<Diff, LifecycleError> {
     else {
         return Ok(Diff::default());
     };
-    let ended_green =
-        matches!(&engine.state.phase, Phase::Ending { outcome, .. } if is_green(engine, outcome));
+    let ended_green = matches!(&engine.state.phase, Phase::Ending { outcome, .. } if is_green(engine, outcome));
     let tree = if ended_green || best.tree == *start { &current.tree } else { &best.tree };
     if tree == start {
         return Ok(Diff::default());

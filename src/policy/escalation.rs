@@ -192,13 +192,7 @@ fn not_green(
 }
 
 /// Another iteration if the tier has one left, else out of the tier.
-fn next(
-    rules: &Rules,
-    position: &mut Position,
-    exit: TierExit,
-    at_the_end: Outcome,
-    above: &[Readiness],
-) -> Decision {
+fn next(rules: &Rules, position: &mut Position, exit: TierExit, at_the_end: Outcome, above: &[Readiness]) -> Decision {
     if position.iterations < cap(rules, position) {
         return Decision::Iterate;
     }
@@ -299,7 +293,10 @@ mod tests {
         let rules = rules(&[5, 5], OnEntropy::Escalate);
         let mut position = Position::at(0, &rules);
         let exit = TierExit::ProviderError;
-        assert_eq!(step(&rules, &mut position, &Observation::NoModel { why: GiveUp::Refused }, &[]).decision, Decision::Escalate { exit });
+        assert_eq!(
+            step(&rules, &mut position, &Observation::NoModel { why: GiveUp::Refused }, &[]).decision,
+            Decision::Escalate { exit }
+        );
         let end = Decision::End { exit, outcome: Outcome::NoModel };
         assert_eq!(step(&rules, &mut position, &Observation::NoModel { why: GiveUp::Refused }, &[]).decision, end);
     }
@@ -344,12 +341,7 @@ mod tests {
     }
 
     fn give_up() -> impl Strategy<Value = GiveUp> {
-        prop_oneof![
-            Just(GiveUp::Refused),
-            Just(GiveUp::Limited),
-            Just(GiveUp::Unreachable),
-            Just(GiveUp::Rejected)
-        ]
+        prop_oneof![Just(GiveUp::Refused), Just(GiveUp::Limited), Just(GiveUp::Unreachable), Just(GiveUp::Rejected)]
     }
 
     fn readiness() -> impl Strategy<Value = Readiness> {

@@ -101,7 +101,7 @@ fn mends(request: &Request) -> Scripted {
 }
 
 /// Anthropic's rate limit with its headers (platform.claude.com, "Rate limits" and "Errors", read 2026-11).
-fn limited(seconds: &str) -> Scripted {
+pub(crate) fn limited(seconds: &str) -> Scripted {
     let body = json!({ "type": "error", "error": { "type": "rate_limit_error",
         "message": "This request would exceed your organization's rate limit of 50 requests per minute" } });
     Scripted::status(429, body.to_string())

@@ -4,9 +4,10 @@ use serde_json::json;
 use upshift::domain::units::CommitSha;
 use upshift::report::markdown::{Parked, Stamp, marker};
 
-use super::gate::{HEAD, world};
-use super::step::Job;
+use super::gate::{HEAD, comment_by, world};
+use super::step::{Job, replace_line};
 use crate::world::github::{Comment, Effect, FakeGitHub, Fault, Run, World};
+use crate::world::model_server::{ModelServer, Request, Say, Scripted};
 use crate::world::program::Said;
 use crate::world::project::Project;
 
@@ -84,6 +85,54 @@ fn a_run_whose_limit_is_over_begins_again_once() {
         waiting(over()).comments.into_iter().collect::<Vec<_>>(),
         "nothing is written"
     );
+}
+
+/// Limited for two hours from its second request on, as the vendor's page says it.
+fn limited(request: &Request) -> Scripted {
+    match request.number {
+        0 => Say::call("read_file", json!({ "path": "shop/cart.py" })).usage(900, 40).into(),
+        _ => crate::targets::limited("7200"),
+    }
+}
+
+#[test]
+fn a_limited_run_says_until_when_it_waits_and_a_later_attempt_of_its_job_mends_it() {
+    let mut start = world();
+    start.runs = vec![run(55, WORKFLOW)];
+    let github = FakeGitHub::start_in_real_time(start);
+    let attempt = |models: &ModelServer, number: &str| {
+        let job = super::comment::job(&github, models, "issue_comment", &comment_by("ada"))
+            .with("GITHUB_RUN_ID", "55")
+            .with("GITHUB_RUN_ATTEMPT", number)
+            .with("GITHUB_ACTOR", "ada")
+            .with("GITHUB_TRIGGERING_ACTOR", if number == "1" { "ada" } else { BOT });
+        job.run(&Project::python())
+    };
+    let models = ModelServer::start(limited);
+    let parked = attempt(&models, "1");
+    models.finish();
+    assert_eq!(parked.code, 0, "a step that parks does not fail: {}", parked.all());
+    let body = github.world().comments[0].body.clone();
+    let stamp = Stamp::read(&body).expect("the hidden line");
+    let waits = stamp.parked.clone().expect("it waits");
+    assert_eq!((waits.commit.0.as_str(), stamp.attempt), (HEAD, 1), "{body}");
+    assert!((now() + 7_000..now() + 7_300).contains(&waits.until), "{body}");
+    assert!(body.contains("limited until ") && body.contains("/upshift retry"), "{body}");
+    assert!(tick(&github).err.contains("Nothing to do"), "not yet");
+
+    let over = body.replace(&format!("until={}", waits.until), &format!("until={}", over()));
+    github.world().comments[0].body = over;
+    let said = tick(&github);
+    assert!(said.err.contains("workflow run 55 begins again"), "{}", said.all());
+    let models = ModelServer::start(replace_line("sum(prices) - 1", "sum(prices)"));
+    let mended = attempt(&models, "2");
+    models.finish();
+    assert_eq!(mended.code, 0, "{}", mended.all());
+    assert!(mended.err.contains("Run 2 of at most 3 for pull request #7"), "{}", mended.all());
+    let world = github.finish();
+    let body = &world.comments[0].body;
+    assert!(body.contains("### ✔ Fixed by Tier 1"), "{body}");
+    assert_eq!(Stamp::read(body).and_then(|stamp| stamp.parked), None, "it waits no more");
 }
 
 #[test]
