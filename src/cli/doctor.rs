@@ -3,6 +3,7 @@
 //! Owns what is looked at and in which order. Invariant: every line is `✔` or `✖ … → Fix: …`, and a problem is one that would
 //! really stop or spoil a run with this configuration.
 
+mod bots;
 mod forge;
 
 use std::path::Path;

@@ -60,7 +60,7 @@ struct Cli {
 enum Command {
     /// Fix the repository in this folder.
     Run(Box<plan::Flags>),
-    /// Continue a run that was killed, interrupted or parked.
+    /// Continue a run that was killed, interrupted or parked; on a schedule in Actions, those of pull requests whose limits are over.
     Resume(resume::Args),
     /// Validate the configuration and print every effective value; makes no model call.
     Check(Box<plan::Flags>),
@@ -73,6 +73,9 @@ enum Command {
         /// Overwrite files that are already there
         #[arg(long)]
         force: bool,
+        /// Have runs that wait for a rate limit go on by themselves: the workflow looks for them every half hour
+        #[arg(long)]
+        schedule: bool,
     },
     /// Watch a broken project being fixed by a recorded model: no key, no network.
     Demo,
@@ -136,7 +139,7 @@ fn dispatch(command: Command, environment: &Environment) -> anyhow::Result<u8> {
         Command::Check(flags) => check_plan(*flags, environment),
         Command::Doctor(flags) => doctor::run(*flags, environment),
         Command::Report(args) => report::run(&args, environment),
-        Command::Init { force } => write_starters(force),
+        Command::Init { force, schedule } => write_starters(force, schedule),
         Command::Demo => demo::run(environment),
         Command::Schema => print(&schema::render()),
         Command::Read(args) => read::run(args),
@@ -161,10 +164,11 @@ fn check_plan(flags: plan::Flags, environment: &Environment) -> anyhow::Result<u
     print(&check::render(&plan, known.as_ref()))
 }
 
-fn write_starters(force: bool) -> anyhow::Result<u8> {
+fn write_starters(force: bool, schedule: bool) -> anyhow::Result<u8> {
+    let schedule = if schedule { init::Schedule::HalfHourly } else { init::Schedule::No };
     let overwrite = if force { init::Overwrite::Yes } else { init::Overwrite::No };
-    let said =
-        init::write(&environment::current_dir()?, overwrite).map_err(|error| Failure::usage(error.to_string()))?;
+    let said = init::write(&environment::current_dir()?, overwrite, schedule)
+        .map_err(|error| Failure::usage(error.to_string()))?;
     print(&said)
 }
 

@@ -25,8 +25,8 @@ use upshift::report::outputs;
 
 /// Settings that are no input: where a run leaves its log and in which form it reports is the Action's own business.
 const NO_INPUTS: [Setting; 4] = [Setting::AuditDb, Setting::NoAudit, Setting::Record, Setting::Format];
-/// Inputs that are no setting: secrets.
-const TOKENS: [&str; 2] = ["github-token", "push-token"];
+/// Inputs that are no setting: secrets, and which command the step runs.
+const OTHERS: [&str; 3] = ["github-token", "push-token", "command"];
 
 fn file(name: &str) -> String {
     std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(name)).expect(name)
@@ -79,11 +79,11 @@ fn with_of(workflow: &str) -> Value {
 fn inputs() -> BTreeSet<String> {
     let settings = Setting::ALL.iter().filter(|setting| !NO_INPUTS.contains(setting));
     let names = settings.map(|setting| setting.flag().trim_start_matches("--").to_owned());
-    names.chain(TOKENS.map(str::to_owned)).collect()
+    names.chain(OTHERS.map(str::to_owned)).collect()
 }
 
 #[test]
-fn the_inputs_are_the_settings_of_the_configuration_and_two_tokens() {
+fn the_inputs_are_the_settings_of_the_configuration_two_tokens_and_the_command() {
     assert_eq!(keys(&action()["inputs"]), inputs());
 }
 
@@ -94,9 +94,9 @@ fn every_input_reaches_the_program_by_its_variable_alone() {
         let expected = format!("${{{{ inputs.{} }}}}", setting.flag().trim_start_matches("--"));
         assert_eq!(environment.get(setting.env()), Some(&expected));
     }
-    for token in TOKENS {
-        let variable = format!("UPSHIFT_{}", token.to_uppercase().replace('-', "_"));
-        assert_eq!(environment.get(&variable), Some(&format!("${{{{ inputs.{token} }}}}")));
+    for other in OTHERS {
+        let variable = format!("UPSHIFT_{}", other.to_uppercase().replace('-', "_"));
+        assert_eq!(environment.get(&variable), Some(&format!("${{{{ inputs.{other} }}}}")));
     }
     assert_eq!(
         environment.len(),
@@ -142,7 +142,12 @@ fn documents() -> Vec<(String, String)> {
         let path = entry.expect("an entry").path();
         (path.display().to_string(), std::fs::read_to_string(path).expect("a text"))
     });
-    let ours = [("action.yml", file("action.yml")), ("init", upshift::cli::init::WORKFLOW.to_owned())];
+    let scheduled = upshift::cli::init::workflow(upshift::cli::init::Schedule::HalfHourly);
+    let ours = [
+        ("action.yml", file("action.yml")),
+        ("init", upshift::cli::init::WORKFLOW.to_owned()),
+        ("init --schedule", scheduled),
+    ];
     ours.into_iter().map(|(name, text)| (name.to_owned(), text)).chain(workflows).collect()
 }
 
@@ -176,6 +181,19 @@ fn the_signal_of_a_cancelled_job_reaches_the_program() {
     let mut found = Vec::new();
     scripts(&action(), &mut found);
     assert!(found.iter().all(|script| script.starts_with("exec ") && script.lines().count() == 1), "{found:?}");
+}
+
+#[test]
+fn the_step_runs_what_the_input_names_and_a_run_where_it_is_empty() {
+    let action = action();
+    let steps = action["runs"]["steps"].as_sequence().expect("steps").clone();
+    let script = steps.iter().find(|step| step["id"].as_str() == Some("run")).expect("the step")["run"].clone();
+    for (given, runs) in [("", "run\n"), ("resume", "resume\n"), ("resume --help; echo x", "resume --help; echo x\n")] {
+        let mut shell = std::process::Command::new("bash");
+        shell.args(["-c", script.as_str().expect("text")]).env("UPSHIFT_BIN", "/bin/echo").env("UPSHIFT_COMMAND", given);
+        let said = shell.output().expect("bash");
+        assert_eq!(String::from_utf8_lossy(&said.stdout), runs, "one word for the program, whatever is in it");
+    }
 }
 
 #[test]
