@@ -238,8 +238,7 @@ fn again(engine: &mut Engine<'_>, fix: &Fix, work: Work, cleared: Event) {
     engine.state.best = Some(candidate.clone());
     engine.state.current = Some(candidate);
     engine.tree_is_current = false;
-    let (tier_index, rules, above) =
-        (engine.state.position.tier_index, engine.state.rules(), targets::above(engine));
+    let (tier_index, rules, above) = (engine.state.position.tier_index, engine.state.rules(), targets::above(engine));
     let step = escalation::refused_outside(&rules, &mut engine.state.position, &work.signature, &above);
     let reason = Some(redact(&work.detail));
     iteration::act(engine, step.decision, tier_index, reason, vec![cleared]);

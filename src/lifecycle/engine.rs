@@ -104,11 +104,8 @@ impl<'a> Engine<'a> {
     pub fn new(world: World<'a>, journal: Journal, state: RunState, replay: Replay) -> Self {
         let started = Steady::read(world.clock);
         let active_before_ms = state.active_ms;
-        let memory = Memory {
-            accounts: targets::accounts(&state.plan),
-            waiting: world.waiting.clone(),
-            ..Memory::default()
-        };
+        let memory =
+            Memory { accounts: targets::accounts(&state.plan), waiting: world.waiting.clone(), ..Memory::default() };
         let listening = Listening::default();
         Self { world, journal, state, replay, memory, listening, tree_is_current: false, started, active_before_ms }
     }

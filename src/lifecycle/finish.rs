@@ -40,7 +40,7 @@ pub(super) async fn run(engine: &mut Engine<'_>, outcome: Outcome, stop_reason: 
         still_failing,
         diff_stat: if fixed { diff.stat } else { DiffStat::default() },
         best_patch,
-        limited: engine.state.limited.clone().filter(|_| outcome == Outcome::Parked),
+        limited: engine.state.limited.clone().filter(|_| outcome == Outcome::Parked).map(Box::new),
         active_ms: engine.active_ms(),
         finished_at: engine.world.clock.timestamp(),
     };
@@ -81,8 +81,7 @@ async fn best_diff(engine: &Engine<'_>) -> Result<Diff, LifecycleError> {
     else {
         return Ok(Diff::default());
     };
-    let ended_green =
-        matches!(&engine.state.phase, Phase::Ending { outcome, .. } if is_green(engine, outcome));
+    let ended_green = matches!(&engine.state.phase, Phase::Ending { outcome, .. } if is_green(engine, outcome));
     let tree = if ended_green || best.tree == *start { &current.tree } else { &best.tree };
     if tree == start {
         return Ok(Diff::default());

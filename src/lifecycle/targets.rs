@@ -16,7 +16,8 @@ use crate::policy::standing::{Note, Readiness, RoleAccounts};
 /// The accounts of a plan's providers; recordings have none.
 pub(super) fn accounts(plan: &Plan) -> Accounts {
     let reached = plan.endpoints.iter().filter(|(_, endpoint)| !endpoint.base_url.is_empty());
-    let account = |endpoint: &crate::config::EndpointPlan| Account::new(&endpoint.base_url, endpoint.key_var.as_deref());
+    let account =
+        |endpoint: &crate::config::EndpointPlan| Account::new(&endpoint.base_url, endpoint.key_var.as_deref());
     Accounts(reached.map(|(name, endpoint)| (name.clone(), account(endpoint))).collect())
 }
 

@@ -27,8 +27,8 @@ use std::fmt::Debug;
 use std::future::Future;
 use std::pin::Pin;
 
-use crate::domain::chat::{ChatRequest, Reply, Usage};
 use crate::domain::account::Unavailability;
+use crate::domain::chat::{ChatRequest, Reply, Usage};
 use crate::domain::receipt::CallStatus;
 use crate::policy::rotation::Reach;
 

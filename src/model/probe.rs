@@ -52,12 +52,7 @@ pub struct Proof {
 ///
 /// # Errors
 /// What is wrong, in a sentence with its `→ Fix:`.
-pub async fn prove(
-    endpoint: Endpoint,
-    target: &ModelId,
-    http: &Http,
-    clock: Arc<dyn Clock>,
-) -> Result<Proof, String> {
+pub async fn prove(endpoint: Endpoint, target: &ModelId, http: &Http, clock: Arc<dyn Clock>) -> Result<Proof, String> {
     let limits = CallLimits { overall: PATIENCE, idle: PATIENCE, ..CallLimits::default() };
     let endpoint = Endpoint { limits, ..endpoint };
     let base = endpoint.parsed_base().map_err(|error| error.to_string())?;
@@ -123,7 +118,8 @@ impl Probe {
     /// The list of models is public, so that the key is asked about by itself; the answer tells what its limit has left.
     async fn openrouter(&self) -> Result<Proof, String> {
         let headers = || self.channel.bearer_header();
-        let (key, _) = self.get(join(&self.base, "v1", "key"), headers()).await.map_err(|failure| failure.to_string())?;
+        let (key, _) =
+            self.get(join(&self.base, "v1", "key"), headers()).await.map_err(|failure| failure.to_string())?;
         if key.pointer("/data/limit_remaining").and_then(Value::as_f64).is_some_and(|left| left <= 0.0) {
             return Err("the limit of the key is used up → Fix: raise it under openrouter.ai/settings/keys".to_owned());
         }

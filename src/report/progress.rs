@@ -57,7 +57,15 @@ impl Progress {
     /// A follower of a run. For one that another process began, feed it the past events and drop their lines.
     #[must_use]
     pub fn new(style: Style) -> Self {
-        Self { style, tiers: Vec::new(), failing_before: 0, carried: 0, told: String::new(), waits: false, group: Group::Closed }
+        Self {
+            style,
+            tiers: Vec::new(),
+            failing_before: 0,
+            carried: 0,
+            told: String::new(),
+            waits: false,
+            group: Group::Closed,
+        }
     }
 
     /// The lines for one event; most events have one or none.

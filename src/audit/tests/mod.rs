@@ -91,7 +91,7 @@ fn finished(outcome: Outcome) -> Event {
         diff_stat: DiffStat::default(),
         best_patch: None,
         limited: None,
-            active_ms: 5_000,
+        active_ms: 5_000,
         finished_at: Timestamp("2026-02-17T14:30:00.000Z".to_owned()),
     })
 }

@@ -34,11 +34,7 @@ pub(super) async fn examine(resolved: &Resolved, environment: &Environment) -> a
     Ok(findings)
 }
 
-async fn asked(
-    target: &ModelId,
-    plan: &EndpointPlan,
-    environment: &Environment,
-) -> Result<String, String> {
+async fn asked(target: &ModelId, plan: &EndpointPlan, environment: &Environment) -> Result<String, String> {
     let wire = match plan.wire {
         Wire::Anthropic => endpoint::Wire::Anthropic,
         Wire::OpenAi => endpoint::Wire::OpenAi,

@@ -187,7 +187,8 @@ fn invariants(targets: usize, max_attempts: u32, jitter: u16, script: &[Step]) -
         if status == CallStatus::InvalidResponse {
             limited_until[asked] = 0;
         }
-        let next = rotation.after_failure(FailureClass { retryable, retry_after_ms, ..failure(status) }, now, Jitter(jitter));
+        let next =
+            rotation.after_failure(FailureClass { retryable, retry_after_ms, ..failure(status) }, now, Jitter(jitter));
         match next {
             Next::Retry { target, after_ms } => {
                 prop_assert_eq!(target, asked);
@@ -332,7 +333,9 @@ fn to_the_end(identities: &[Identity], patience: Patience, blows: &[Blow]) -> Re
             prop_assert!(until <= now || asked.price <= price, "climbed on a limited account");
         }
         let class = FailureClass { retry_after_ms, waitable, ..failure(STATUSES[status]) };
-        if class.status == CallStatus::RateLimited && let Some(wait) = retry_after_ms {
+        if class.status == CallStatus::RateLimited
+            && let Some(wait) = retry_after_ms
+        {
             limits.insert(asked.account, (now + wait.max(1_000), asked.price));
         }
         match rotation.after_failure(class, now, Jitter(0)) {
@@ -344,7 +347,10 @@ fn to_the_end(identities: &[Identity], patience: Patience, blows: &[Blow]) -> Re
             Next::Switch { target } => {
                 let next = identities[target];
                 let outage = give_up_reason(class) == GiveUp::Unreachable;
-                prop_assert!(!outage || next.host != asked.host || next.price <= asked.price, "climbed on a host in trouble");
+                prop_assert!(
+                    !outage || next.host != asked.host || next.price <= asked.price,
+                    "climbed on a host in trouble"
+                );
             }
             Next::GiveUp { .. } => {
                 // Two short waits belong to the attempts.

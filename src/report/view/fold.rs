@@ -94,18 +94,8 @@ impl Fold {
                 tier.reason.clone_from(reason);
                 tier.begun = tier.begun.max(*iterations);
             }
-            Event::ModelsUnavailable { reason, wait_ms: None, .. } => {
-                if let Some(position) = self.position {
-                    self.tiers.entry(position.tier_index).or_default().unavailable = Some(*reason);
-                }
-            }
-            Event::TiersSkipped { tiers, reason } => {
-                for index in tiers {
-                    let tier = self.tiers.entry(*index).or_default();
-                    tier.skipped = true;
-                    tier.reason = Some(reason.clone());
-                }
-            }
+            Event::ModelsUnavailable { reason, wait_ms: None, .. } => self.unavailable(*reason),
+            Event::TiersSkipped { tiers, reason } => self.skip(tiers, reason),
             Event::PatchMinimised { dropped, .. } => self.dropped_hunks = *dropped,
             Event::Warning { message } => {
                 if !self.warnings.contains(message) {
@@ -142,6 +132,21 @@ impl Fold {
             | Event::ContextReset { .. }
             | Event::BudgetWarning { .. }
             | Event::Escalated { .. } => {}
+        }
+    }
+
+    /// The tier at work may end because of it.
+    fn unavailable(&mut self, reason: Unavailability) {
+        if let Some(position) = self.position {
+            self.tiers.entry(position.tier_index).or_default().unavailable = Some(reason);
+        }
+    }
+
+    fn skip(&mut self, tiers: &[u32], reason: &str) {
+        for index in tiers {
+            let tier = self.tiers.entry(*index).or_default();
+            tier.skipped = true;
+            tier.reason = Some(reason.to_owned());
         }
     }
 

@@ -53,12 +53,10 @@ async fn a_rate_limit_switches_at_once_and_waits_only_when_all_are_limited() {
     assert!(is_done(&both.run().await));
     let waited = start.elapsed().as_secs();
     assert!((7..=9).contains(&waited), "the longest wait, once: {waited} s");
-    assert!(
-        both.events
-            .borrow()
-            .iter()
-            .any(|event| matches!(event, Event::ModelsUnavailable { reason: Unavailability::RateLimited, wait_ms: Some(7_000..), .. }))
-    );
+    assert!(both.events.borrow().iter().any(|event| matches!(
+        event,
+        Event::ModelsUnavailable { reason: Unavailability::RateLimited, wait_ms: Some(7_000..), .. }
+    )));
 }
 
 #[tokio::test(start_paused = true)]

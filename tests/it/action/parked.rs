@@ -25,7 +25,8 @@ fn a_limited_job_parks_and_a_retry_starts_where_no_attempt_is_left() {
         }
         mends(request)
     });
-    let once = |event: &str, payload: &_| job(&github, &models, event, payload).with("UPSHIFT_MAX_ATTEMPTS_PER_PR", "1");
+    let once =
+        |event: &str, payload: &_| job(&github, &models, event, payload).with("UPSHIFT_MAX_ATTEMPTS_PER_PR", "1");
     let first = once("pull_request", &labelled_by("ada"));
     let parked = first.run(&Project::python());
     assert_eq!(parked.code, 0, "parked is no failed step: {}", parked.all());
@@ -33,7 +34,11 @@ fn a_limited_job_parks_and_a_retry_starts_where_no_attempt_is_left() {
     assert!(parked.err.contains("::warning title=upshift::Parked in Tier 1"), "{}", parked.err);
     let comment = |github: &FakeGitHub| github.world().comments[0].body.clone();
     for text in ["limited until ", "/upshift retry"] {
-        assert!(comment(&github).contains(text) && first.text("summary").contains(text), "{text}: {}", comment(&github));
+        assert!(
+            comment(&github).contains(text) && first.text("summary").contains(text),
+            "{text}: {}",
+            comment(&github)
+        );
     }
     keep(&github, &first, 77);
 

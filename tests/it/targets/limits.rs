@@ -20,7 +20,8 @@ fn a_limit_within_the_time_is_waited_for_in_the_middle_of_the_conversation() {
     let waits: Vec<_> = said.err.lines().filter(|line| line.contains("limits the requests")).collect();
     assert_eq!(waits.len(), 2, "a line for each time that the vendor names: {}", said.all());
     assert!(waits[0].contains("waiting 4m") && waits[0].contains(" UTC"), "{waits:?}");
-    let active = scene.log().number("SELECT MAX(json_extract(body, '$.active_ms')) FROM events WHERE kind = 'run_finished'");
+    let active =
+        scene.log().number("SELECT MAX(json_extract(body, '$.active_ms')) FROM events WHERE kind = 'run_finished'");
     assert!(active < 200_000, "waiting is not work: {active} ms");
     scene.finish();
 }
@@ -72,7 +73,8 @@ fn a_run_that_is_still_limited_parks_again_and_its_iterations_are_not_used_up() 
 #[test]
 fn a_process_killed_while_it_waits_or_parks_loses_nothing() {
     let [unavailable, _] = super::KILLS;
-    for (crash, seconds, code) in [(unavailable, "240", 0), (unavailable, TWO_HOURS, 0), ("run_finished:1", TWO_HOURS, 0)]
+    for (crash, seconds, code) in
+        [(unavailable, "240", 0), (unavailable, TWO_HOURS, 0), ("run_finished:1", TWO_HOURS, 0)]
     {
         let scene = Scene::new(limited_from(1, 1, seconds)).with("UPSHIFT_CRASH_AFTER", crash);
         let killed = scene.run(LADDER);
@@ -103,7 +105,8 @@ fn every_vendors_time_is_the_one_that_is_told() {
     let gemini_like = json!({ "error": { "code": 429, "status": "RESOURCE_EXHAUSTED", "message": "You exceeded your quota.",
         "details": [{ "@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": "7200s" }] } });
     let openai = json!({ "error": { "type": "requests", "code": "rate_limit_exceeded", "message": "Rate limit reached for requests" } });
-    let answer = |body: &Value, name: &'static str, value: &str| Scripted::status(429, body.to_string()).header(name, value);
+    let answer =
+        |body: &Value, name: &'static str, value: &str| Scripted::status(429, body.to_string()).header(name, value);
     for (vendor, answer) in [
         ("retry-after", limited(TWO_HOURS)),
         ("retry-after-ms", answer(&openai, "retry-after-ms", "7200000")),
@@ -137,7 +140,11 @@ fn an_outage_is_waited_for_and_ends_without_a_dearer_model() {
         let said = scene.run(LADDER);
         assert_eq!(said.code, 5, "{}", said.all());
         assert!(scene.asked().iter().all(|model| model == "claude-haiku-4-5"), "{:?}", scene.asked());
-        assert!(said.out.contains("✖ outage") && said.out.contains("is down, overloaded or not reachable"), "{}", said.out);
+        assert!(
+            said.out.contains("✖ outage") && said.out.contains("is down, overloaded or not reachable"),
+            "{}",
+            said.out
+        );
         assert!(!said.all().contains("stalled"), "{}", said.all());
         scene.finish();
     }
@@ -162,5 +169,22 @@ fn a_parked_run_goes_on_where_only_its_log_and_the_checkout_are_left() {
     let resumed = scene.call("resume", &[]);
     assert_eq!(resumed.code, 0, "{}", resumed.all());
     assert_eq!(scene.asked().len(), 4, "a paid reply is replayed, two are bought");
+    scene.finish();
+}
+
+#[test]
+fn a_parked_run_does_not_go_on_in_a_checkout_that_is_another_one() {
+    let scene = Scene::new(limited_from(1, 1, TWO_HOURS));
+    assert_eq!(scene.run(LADDER).code, 4);
+    std::fs::remove_dir_all(scene.program.home().join(".local/state/upshift")).expect("the state folder");
+    scene.project.write("shop/cart.py", "def total(prices):\n    return sum(prices) - 3\n");
+    let refused = scene.call("resume", &[]);
+    assert_eq!(refused.code, 2, "{}", refused.all());
+    assert!(
+        refused.err.contains("the checkout is not as it was") && refused.err.contains("→ Fix: "),
+        "{}",
+        refused.err
+    );
+    assert_eq!(scene.asked().len(), 2, "nothing is asked");
     scene.finish();
 }

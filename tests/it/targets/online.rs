@@ -96,7 +96,10 @@ fn ask_at(target: &str, url: &str) -> Said {
 }
 
 fn line(said: &Said) -> &str {
-    said.out.lines().find(|line| line[3..].trim_start().starts_with("model: ")).unwrap_or_else(|| panic!("{}", said.all()))
+    said.out
+        .lines()
+        .find(|line| line.starts_with("✔ model: ") || line.starts_with("✖ model: "))
+        .unwrap_or_else(|| panic!("{}", said.all()))
 }
 
 #[test]
@@ -145,20 +148,62 @@ fn what_no_free_question_can_tell_is_said() {
 fn a_refused_key_an_unknown_model_and_a_dead_address_have_a_line_and_a_fix_each() {
     let refused = |message: &str| json!({ "error": { "message": message } });
     for (target, pages, why, fix) in [
-        ("anthropic/m", vec![("GET /v1/models/m", 401, refused("invalid x-api-key"))], "the key was refused", "ANTHROPIC_API_KEY"),
+        (
+            "anthropic/m",
+            vec![("GET /v1/models/m", 401, refused("invalid x-api-key"))],
+            "the key was refused",
+            "ANTHROPIC_API_KEY",
+        ),
         ("anthropic/m", vec![("GET /v1/models/m", 404, refused("model: m"))], "no such model", "model's name"),
-        ("openai/m", vec![("GET /v1/models/m", 401, refused("Incorrect API key provided"))], "the key was refused", "OPENAI_API_KEY"),
         (
             "openai/m",
-            vec![("GET /v1/models/m", 404, refused("The model 'm' does not exist")), ("GET /v1/models", 200, json!({ "data": [{ "id": "gpt" }] }))],
+            vec![("GET /v1/models/m", 401, refused("Incorrect API key provided"))],
+            "the key was refused",
+            "OPENAI_API_KEY",
+        ),
+        (
+            "openai/m",
+            vec![
+                ("GET /v1/models/m", 404, refused("The model 'm' does not exist")),
+                ("GET /v1/models", 200, json!({ "data": [{ "id": "gpt" }] })),
+            ],
             "no model m in its list (gpt)",
             "model's name",
         ),
-        ("gemini/m", vec![("GET /v1beta/models/m", 400, refused("API key not valid. Please pass a valid API key."))], "the key was refused", "GEMINI_API_KEY"),
-        ("ollama/m", vec![(r#"POST /api/show {"model":"m"}"#, 404, json!({ "error": "model 'm' not found" }))], "no model m", "`ollama pull m`"),
-        ("openrouter/who/m", vec![("GET /api/v1/key", 200, json!({ "data": { "limit_remaining": 0 } }))], "limit of the key is used up", "raise it"),
-        ("openrouter/who/m", vec![("GET /api/v1/key", 401, refused("User not found."))], "the key was refused", "OPENROUTER_API_KEY"),
-        ("azure/m", vec![("GET /openai/models?api-version=2024-10-21", 401, refused("Access denied due to invalid subscription key"))], "the key was refused", "AZURE_OPENAI_API_KEY"),
+        (
+            "gemini/m",
+            vec![("GET /v1beta/models/m", 400, refused("API key not valid. Please pass a valid API key."))],
+            "the key was refused",
+            "GEMINI_API_KEY",
+        ),
+        (
+            "ollama/m",
+            vec![(r#"POST /api/show {"model":"m"}"#, 404, json!({ "error": "model 'm' not found" }))],
+            "no model m",
+            "`ollama pull m`",
+        ),
+        (
+            "openrouter/who/m",
+            vec![("GET /api/v1/key", 200, json!({ "data": { "limit_remaining": 0 } }))],
+            "limit of the key is used up",
+            "raise it",
+        ),
+        (
+            "openrouter/who/m",
+            vec![("GET /api/v1/key", 401, refused("User not found."))],
+            "the key was refused",
+            "OPENROUTER_API_KEY",
+        ),
+        (
+            "azure/m",
+            vec![(
+                "GET /openai/models?api-version=2024-10-21",
+                401,
+                refused("Access denied due to invalid subscription key"),
+            )],
+            "the key was refused",
+            "AZURE_OPENAI_API_KEY",
+        ),
     ] {
         let (said, _) = ask(target, pages);
         assert_eq!(said.code, 1, "{target}: {}", said.all());

@@ -38,14 +38,29 @@ fn every_vendors_refusal_takes_its_key_out() {
     let plain = |code: u16, body: &str| Scripted::status(code, body);
     for (vendor, answer) in [
         ("openai: key", openai(401, "invalid_api_key", "Incorrect API key provided: sk-none.")),
-        ("openai: quota", openai(429, "insufficient_quota", "You exceeded your current quota, please check your plan.")),
+        (
+            "openai: quota",
+            openai(429, "insufficient_quota", "You exceeded your current quota, please check your plan."),
+        ),
         ("deepseek: balance", openai(402, "unknown_error", "Insufficient Balance")),
         ("openrouter: credit", plain(402, r#"{"error":{"code":402,"message":"Insufficient credits"}}"#)),
         ("openrouter: key", plain(401, r#"{"error":{"code":401,"message":"User not found."}}"#)),
         ("mistral: key", plain(401, r#"{"detail":"Unauthorized"}"#)),
         ("groq: key", openai(401, "invalid_api_key", "Invalid API Key")),
-        ("xai: key", plain(400, r#"{"code":"Client specified an invalid argument","error":"Incorrect API key provided: xa***. invalid api key"}"#)),
-        ("azure: key", plain(401, r#"{"error":{"code":"401","message":"Access denied due to invalid subscription key or wrong API endpoint."}}"#)),
+        (
+            "xai: key",
+            plain(
+                400,
+                r#"{"code":"Client specified an invalid argument","error":"Incorrect API key provided: xa***. invalid api key"}"#,
+            ),
+        ),
+        (
+            "azure: key",
+            plain(
+                401,
+                r#"{"error":{"code":"401","message":"Access denied due to invalid subscription key or wrong API endpoint."}}"#,
+            ),
+        ),
     ] {
         let scene = Scene::new(mends).and_another(move |_| answer.clone());
         let said = scene.run("other/strong x2 > claude-haiku-4-5 x1");
