@@ -65,7 +65,13 @@ enum Command {
     /// Validate the configuration and print every effective value; makes no model call.
     Check(Box<plan::Flags>),
     /// Find out beforehand what would keep a run from going well: token, rules, CI, ladder, tests, sandbox; no model call. Exits with 1 if there is a problem.
-    Doctor(Box<plan::Flags>),
+    Doctor {
+        #[command(flatten)]
+        flags: Box<plan::Flags>,
+        /// Ask every vendor for the key, the name and the endpoint of every model, which costs nothing
+        #[arg(long)]
+        online: bool,
+    },
     /// Render a run from the audit log.
     Report(report::Args),
     /// Write a workflow file and a starter configuration.
@@ -137,7 +143,7 @@ fn dispatch(command: Command, environment: &Environment) -> anyhow::Result<u8> {
         Command::Run(flags) => run::run(*flags, environment),
         Command::Resume(args) => resume::run(args, environment),
         Command::Check(flags) => check_plan(*flags, environment),
-        Command::Doctor(flags) => doctor::run(*flags, environment),
+        Command::Doctor { flags, online } => doctor::run(*flags, online, environment),
         Command::Report(args) => report::run(&args, environment),
         Command::Init { force, schedule } => write_starters(force, schedule),
         Command::Demo => demo::run(environment),

@@ -367,7 +367,7 @@ pub struct RunFinished {
     pub best_patch: Option<String>,
     /// The rate limit that a parked run waits for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub limited: Option<Limited>,
+    pub limited: Option<Box<Limited>>,
     /// Active milliseconds over all invocations.
     pub active_ms: u64,
     /// When.

@@ -40,7 +40,7 @@ pub(super) async fn run(engine: &mut Engine<'_>, outcome: Outcome, stop_reason: 
         still_failing,
         diff_stat: if fixed { diff.stat } else { DiffStat::default() },
         best_patch,
-        limited: engine.state.limited.clone().filter(|_| outcome == Outcome::Parked),
+        limited: engine.state.limited.clone().filter(|_| outcome == Outcome::Parked).map(Box::new),
         active_ms: engine.active_ms(),
         finished_at: engine.world.clock.timestamp(),
     };

@@ -17,6 +17,7 @@ pub mod endpoint;
 mod failure;
 mod gemini;
 mod openai;
+pub mod probe;
 mod retry_after;
 mod sse;
 mod turn;

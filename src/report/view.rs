@@ -278,7 +278,7 @@ impl RunView {
     #[must_use]
     pub fn limited(&self) -> Option<&Limited> {
         match &self.ending {
-            Ending::Finished(finished) => finished.limited.as_ref(),
+            Ending::Finished(finished) => finished.limited.as_deref(),
             Ending::Running | Ending::Died => None,
         }
     }

@@ -13,6 +13,7 @@ mod hour;
 mod killed;
 mod parked;
 mod resumed;
+mod scheduled;
 pub(crate) mod step;
 mod trouble;
 
@@ -190,7 +191,10 @@ fn the_step_runs_what_the_input_names_and_a_run_where_it_is_empty() {
     let script = steps.iter().find(|step| step["id"].as_str() == Some("run")).expect("the step")["run"].clone();
     for (given, runs) in [("", "run\n"), ("resume", "resume\n"), ("resume --help; echo x", "resume --help; echo x\n")] {
         let mut shell = std::process::Command::new("bash");
-        shell.args(["-c", script.as_str().expect("text")]).env("UPSHIFT_BIN", "/bin/echo").env("UPSHIFT_COMMAND", given);
+        shell
+            .args(["-c", script.as_str().expect("text")])
+            .env("UPSHIFT_BIN", "/bin/echo")
+            .env("UPSHIFT_COMMAND", given);
         let said = shell.output().expect("bash");
         assert_eq!(String::from_utf8_lossy(&said.stdout), runs, "one word for the program, whatever is in it");
     }

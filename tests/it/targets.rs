@@ -2,6 +2,7 @@
 //! parked at, and nothing is paid twice (SPEC S3-7, contradiction 18).
 
 mod limits;
+mod online;
 mod refusals;
 
 use std::path::PathBuf;

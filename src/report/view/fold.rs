@@ -12,7 +12,7 @@ use crate::domain::budget::Spent;
 use crate::domain::command::{Command, CommandAnswer};
 use crate::domain::event::{BaselineFinished, Event, RunFinished, RunStarted};
 use crate::domain::outcome::Outcome;
-use crate::domain::receipt::CallStatus;
+use crate::domain::receipt::{CallStatus, Receipt};
 use crate::domain::units::MicroUsd;
 
 /// Errors shown when the run did not say itself which were the most recent ones.
@@ -82,12 +82,7 @@ impl Fold {
             Event::CallReserved { call_id, reserved, .. } => {
                 self.reserved.insert(call_id.clone(), *reserved);
             }
-            Event::CallSettled(receipt) => {
-                self.reserved.remove(&receipt.call_id);
-                self.settled.insert(receipt.call_id.clone(), (receipt.scope.tier_index, receipt.cost));
-                // What was or may have been billed reached a model, whatever became of the reply.
-                self.reached |= receipt.status == CallStatus::Ok || receipt.cost > MicroUsd::ZERO;
-            }
+            Event::CallSettled(receipt) => self.settle(receipt),
             Event::IterationFinished(attempt) => {
                 let tier = self.tiers.entry(attempt.tier_index).or_default();
                 tier.begun = tier.begun.max(attempt.iteration);
@@ -99,18 +94,8 @@ impl Fold {
                 tier.reason.clone_from(reason);
                 tier.begun = tier.begun.max(*iterations);
             }
-            Event::ModelsUnavailable { reason, wait_ms: None, .. } => {
-                if let Some(position) = self.position {
-                    self.tiers.entry(position.tier_index).or_default().unavailable = Some(*reason);
-                }
-            }
-            Event::TiersSkipped { tiers, reason } => {
-                for index in tiers {
-                    let tier = self.tiers.entry(*index).or_default();
-                    tier.skipped = true;
-                    tier.reason = Some(reason.clone());
-                }
-            }
+            Event::ModelsUnavailable { reason, wait_ms: None, .. } => self.unavailable(*reason),
+            Event::TiersSkipped { tiers, reason } => self.skip(tiers, reason),
             Event::PatchMinimised { dropped, .. } => self.dropped_hunks = *dropped,
             Event::Warning { message } => {
                 if !self.warnings.contains(message) {
@@ -150,6 +135,21 @@ impl Fold {
         }
     }
 
+    /// The tier at work may end because of it.
+    fn unavailable(&mut self, reason: Unavailability) {
+        if let Some(position) = self.position {
+            self.tiers.entry(position.tier_index).or_default().unavailable = Some(reason);
+        }
+    }
+
+    fn skip(&mut self, tiers: &[u32], reason: &str) {
+        for index in tiers {
+            let tier = self.tiers.entry(*index).or_default();
+            tier.skipped = true;
+            tier.reason = Some(reason.to_owned());
+        }
+    }
+
     #[expect(clippy::wildcard_enum_match_arm, reason = "only events of a delivery come here")]
     fn deliver(&mut self, event: &Event) {
         let delivery = &mut self.delivery;
@@ -177,6 +177,13 @@ impl Fold {
             }
             _ => {}
         }
+    }
+
+    fn settle(&mut self, receipt: &Receipt) {
+        self.reserved.remove(&receipt.call_id);
+        self.settled.insert(receipt.call_id.clone(), (receipt.scope.tier_index, receipt.cost));
+        // What was or may have been billed reached a model, whatever became of the reply.
+        self.reached |= receipt.status == CallStatus::Ok || receipt.cost > MicroUsd::ZERO;
     }
 
     /// What a comment allowed counts as the run's caps.

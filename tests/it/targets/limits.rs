@@ -159,3 +159,32 @@ fn an_outage_of_one_host_is_met_by_another() {
     assert!(said.out.contains("✔ Fixed by Tier 3") && said.out.contains("✖ outage"), "{}", said.out);
     scene.finish();
 }
+
+/// The next job has the checkout and the audit log, and nothing else of the runner before.
+#[test]
+fn a_parked_run_goes_on_where_only_its_log_and_the_checkout_are_left() {
+    let scene = Scene::new(limited_from(1, 1, TWO_HOURS));
+    assert_eq!(scene.run(LADDER).code, 4);
+    std::fs::remove_dir_all(scene.program.home().join(".local/state/upshift")).expect("the state folder");
+    let resumed = scene.call("resume", &[]);
+    assert_eq!(resumed.code, 0, "{}", resumed.all());
+    assert_eq!(scene.asked().len(), 4, "a paid reply is replayed, two are bought");
+    scene.finish();
+}
+
+#[test]
+fn a_parked_run_does_not_go_on_in_a_checkout_that_is_another_one() {
+    let scene = Scene::new(limited_from(1, 1, TWO_HOURS));
+    assert_eq!(scene.run(LADDER).code, 4);
+    std::fs::remove_dir_all(scene.program.home().join(".local/state/upshift")).expect("the state folder");
+    scene.project.write("shop/cart.py", "def total(prices):\n    return sum(prices) - 3\n");
+    let refused = scene.call("resume", &[]);
+    assert_eq!(refused.code, 2, "{}", refused.all());
+    assert!(
+        refused.err.contains("the checkout is not as it was") && refused.err.contains("→ Fix: "),
+        "{}",
+        refused.err
+    );
+    assert_eq!(scene.asked().len(), 2, "nothing is asked");
+    scene.finish();
+}
