@@ -14,7 +14,7 @@ use crate::lifecycle::gate::Refusal;
 use crate::lifecycle::history::{self, Evidence, Place};
 use crate::lifecycle::state::PullRequestRuns;
 use crate::policy::attempts::{self, Admission, Wish};
-use crate::report::markdown;
+use crate::report::{markdown, words};
 
 /// What is asked.
 #[derive(Debug, Clone, Copy)]
@@ -79,7 +79,10 @@ pub(super) async fn count(
         }
         Admission::UsedUp { attempts } => (
             Refusal::AttemptsUsedUp { number, attempts, max },
-            format!("this pull request has had {attempts} runs, and `max-attempts-per-pr` is {max}"),
+            format!(
+                "this pull request has had {}, and `max-attempts-per-pr` is {max}",
+                words::count(u64::from(attempts), "run")
+            ),
         ),
         Admission::Unknown { why } => (
             Refusal::AttemptsUnknown { number, why },

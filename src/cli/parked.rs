@@ -8,9 +8,10 @@ use crate::domain::outcome::{EXIT_NOT_FIXED, EXIT_SUCCESS};
 use crate::lifecycle::gate::Refusal;
 use crate::lifecycle::parked::{self, Desk, Due, Taken};
 
-/// Whether a job has no run of its own to go on with, but those of pull requests.
-pub(super) fn is_wanted(context: &CiContext) -> bool {
-    matches!(context.event, EventKind::Schedule | EventKind::WorkflowDispatch)
+/// Whether a job goes on with the runs of pull requests, not with one of its own: always where the clock started it, and where a
+/// click did and there is no log.
+pub(super) fn is_wanted(context: &CiContext, has_log: bool) -> bool {
+    context.event == EventKind::Schedule || (context.event == EventKind::WorkflowDispatch && !has_log)
 }
 
 /// Has the runs that are due run again, and says what became of each; exit 1 where the forge did not let us.

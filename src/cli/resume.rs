@@ -35,11 +35,12 @@ pub(super) fn run(args: Args, environment: &Environment) -> anyhow::Result<u8> {
 async fn go_on(args: Args, environment: &Environment) -> anyhow::Result<u8> {
     let checkout = current_dir()?;
     let path = plan::audit_path(args.audit_db.as_deref(), environment, &checkout);
-    let clock = context::read(environment).ok().flatten().filter(parked::is_wanted);
-    if let Some(context) = clock.filter(|_| args.run.is_none() && !report::exists(&path, &checkout, environment)) {
+    let has_log = report::exists(&path, &checkout, environment);
+    let context = context::read(environment).ok().flatten();
+    if let Some(context) = context.filter(|context| args.run.is_none() && parked::is_wanted(context, has_log)) {
         return parked::resume(&context, environment).await;
     }
-    if !report::exists(&path, &checkout, environment) {
+    if !has_log {
         return Err(report::no_log(&path));
     }
     let loaded = look(&args, &path, &checkout, environment).map_err(|error| setup::audit_failure(&error))?;

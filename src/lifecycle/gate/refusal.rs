@@ -4,6 +4,7 @@ use std::fmt;
 
 use crate::domain::ci::RepoName;
 use crate::domain::units::CommitSha;
+use crate::report::words::count;
 
 /// Why a run may not happen. Its [`Display`](fmt::Display) is a sentence with how to mend it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -191,8 +192,9 @@ impl fmt::Display for Refusal {
             ),
             Self::AttemptsUsedUp { number, attempts, max } => write!(
                 f,
-                "pull request #{number} has had {attempts} runs, and `max-attempts-per-pr` is {max}\n→ Fix: comment `/upshift retry` \
-                 for one more, or raise `max-attempts-per-pr`"
+                "pull request #{number} has had {}, and `max-attempts-per-pr` is {max}\n→ Fix: comment `/upshift retry` \
+                 for one more, or raise `max-attempts-per-pr`",
+                count(u64::from(*attempts), "run")
             ),
             Self::AttemptsUnknown { number, why } => write!(
                 f,

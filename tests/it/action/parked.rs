@@ -10,7 +10,7 @@ use super::comment::job;
 use super::gate::{comment_by, labelled_by, world};
 use super::step::replace_line;
 use crate::world::github::FakeGitHub;
-use crate::world::model_server::{ModelServer, Request, Scripted};
+use crate::world::model_server::{ModelServer, Request, Say, Scripted};
 use crate::world::project::Project;
 
 #[test]
@@ -21,7 +21,10 @@ fn a_limited_job_parks_and_a_retry_starts_where_no_attempt_is_left() {
     let mut mends = replace_line("sum(prices) - 1", "sum(prices)");
     let models = ModelServer::start(move |request: &Request| -> Scripted {
         // The first reply arrives, so that the run counts.
-        if is_limited.load(Ordering::SeqCst) && request.number > 0 {
+        if is_limited.load(Ordering::SeqCst) && request.number == 0 {
+            return Say::call("read_file", json!({ "path": "shop/cart.py" })).usage(900, 40).into();
+        }
+        if is_limited.load(Ordering::SeqCst) {
             return Scripted::status(429, "{}").header("retry-after", "7200");
         }
         mends(request)
@@ -43,7 +46,7 @@ fn a_limited_job_parks_and_a_retry_starts_where_no_attempt_is_left() {
     }
     keep(&github, &first, 77);
     let refused = once("pull_request", &labelled_by("ada")).run(&Project::python());
-    assert!(refused.err.contains("pull request #7 has had 1 runs"), "{}", refused.all());
+    assert!(refused.err.contains("pull request #7 has had 1 run,"), "{}", refused.all());
 
     limited.store(false, Ordering::SeqCst);
     let mut payload = comment_by("ada");

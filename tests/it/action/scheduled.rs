@@ -62,6 +62,10 @@ fn tick(github: &FakeGitHub) -> Said {
         .with("GITHUB_API_URL", &github.url())
         .with("UPSHIFT_GITHUB_TOKEN", "t-0123456789")
         .event(&json!({ "schedule": "*/30 * * * *" }));
+    // A log that outlived its job is another run's.
+    let log = job.file("temp/upshift/audit.db");
+    std::fs::create_dir_all(log.parent().expect("a folder")).expect("a folder");
+    std::fs::write(log, "no log").expect("written");
     job.call(&Project::python(), &["resume"])
 }
 
