@@ -42,6 +42,7 @@ pub(super) fn clerk(setup: &Setup<'_>, state: &RunState, outside: Option<&Outsid
         heard: state.runs.as_ref().map_or(0, |runs| runs.heard),
         run: state.run_id.clone(),
         pull_request,
+        commit: context.head_sha.clone(),
         clock: Arc::clone(&setup.clock),
         redactor: Arc::clone(&setup.redactor),
     };

@@ -14,7 +14,7 @@ use crate::lifecycle::gate::Refusal;
 use crate::lifecycle::history::{self, Evidence, Place};
 use crate::lifecycle::state::PullRequestRuns;
 use crate::policy::attempts::{self, Admission, Wish};
-use crate::report::markdown;
+use crate::report::{markdown, words};
 
 /// What is asked.
 #[derive(Debug, Clone, Copy)]
@@ -67,7 +67,7 @@ pub(super) async fn count(
         return Ok(None);
     }
     let max = plan.github.max_attempts_per_pr;
-    let why = match attempts::admit(looked.known, max, wish) {
+    let (why, said) = match attempts::admit(looked.known, max, wish) {
         Admission::Admitted(history) => {
             return Ok(Some(Some(PullRequestRuns {
                 number,
@@ -77,11 +77,20 @@ pub(super) async fn count(
                 heard: looked.heard,
             })));
         }
-        Admission::UsedUp { attempts } => Refusal::AttemptsUsedUp { number, attempts, max },
-        Admission::Unknown { why } => Refusal::AttemptsUnknown { number, why },
+        Admission::UsedUp { attempts } => (
+            Refusal::AttemptsUsedUp { number, attempts, max },
+            format!(
+                "this pull request has had {}, and `max-attempts-per-pr` is {max}",
+                words::count(u64::from(attempts), "run")
+            ),
+        ),
+        Admission::Unknown { why } => (
+            Refusal::AttemptsUnknown { number, why },
+            "how many runs this pull request has had cannot be told, as the job's log explains".to_owned(),
+        ),
     };
     if plan.github.comment != Comment::Off
-        && let Err(error) = comment::note(&github, slot, &no_more(&why, context)).await
+        && let Err(error) = comment::note(&github, slot, &no_more(&said, context)).await
     {
         super::say(&format!("⚠ the pull request's comment does not say so: {error}"));
     }
@@ -89,13 +98,7 @@ pub(super) async fn count(
 }
 
 /// What the comment says where no run follows; nothing in it is foreign text.
-fn no_more(why: &Refusal, context: &CiContext) -> String {
-    let said = match why {
-        Refusal::AttemptsUsedUp { attempts, max, .. } => {
-            format!("this pull request has had {attempts} runs, and `max-attempts-per-pr` is {max}")
-        }
-        _ => "how many runs this pull request has had cannot be told, as the job's log explains".to_owned(),
-    };
+fn no_more(said: &str, context: &CiContext) -> String {
     let head = context.head_sha.as_ref().map(|sha| format!(" for `{}`", sha.short())).unwrap_or_default();
     format!("**No more runs:** {said}. Nothing was done{head}. Comment `/upshift retry` for one more.")
 }

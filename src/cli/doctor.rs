@@ -1,9 +1,12 @@
-//! `upshift doctor`: what would keep a run from going well, found out beforehand; no model call, nothing written, seconds.
+//! `upshift doctor`: what would keep a run from going well, found out beforehand; no model call, nothing written, seconds. With
+//! `--online` vendors are asked for what they tell free of charge.
 //!
 //! Owns what is looked at and in which order. Invariant: every line is `✔` or `✖ … → Fix: …`, and a problem is one that would
 //! really stop or spoil a run with this configuration.
 
+mod bots;
 mod forge;
+mod targets;
 mod workflows;
 
 use std::path::{Path, PathBuf};
@@ -68,10 +71,13 @@ impl Finding {
 }
 
 /// Looks at everything and says what it found; exit 1 when something is wrong.
-pub(super) fn run(flags: Flags, environment: &Environment) -> anyhow::Result<u8> {
+pub(super) fn run(flags: Flags, online: bool, environment: &Environment) -> anyhow::Result<u8> {
     let findings = match plan::resolve(flags.clone(), environment) {
         Ok(resolved) => {
             let mut findings = vec![ladder(&resolved.plan)];
+            if online {
+                findings.extend(setup::block_on(targets::examine(&resolved, environment))?);
+            }
             findings.extend(setup::block_on(examine(&resolved, environment))?);
             findings
         }

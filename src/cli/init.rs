@@ -15,6 +15,12 @@ pub const CONFIG_PATH: &str = crate::config::DEFAULT_CONFIG_PATH;
 /// What the workflow starts from.
 pub const WORKFLOW: &str = include_str!("init/workflow.yml");
 
+/// The trigger that has parked runs go on.
+const SCHEDULE: &str = include_str!("init/schedule.yml");
+
+/// The job that it starts.
+const RESUME: &str = include_str!("init/resume.yml");
+
 /// What the configuration starts from.
 pub const CONFIG: &str = include_str!("init/upshift.yml");
 
@@ -25,6 +31,27 @@ pub enum Overwrite {
     No,
     /// They are replaced (`--force`).
     Yes,
+}
+
+/// Whether runs that wait for a rate limit go on by themselves.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Schedule {
+    /// Somebody comments `/upshift retry`.
+    No,
+    /// The workflow looks for them every half hour (`--schedule`).
+    HalfHourly,
+}
+
+/// The workflow file.
+#[must_use]
+pub fn workflow(schedule: Schedule) -> String {
+    match schedule {
+        Schedule::No => WORKFLOW.to_owned(),
+        Schedule::HalfHourly => {
+            let triggered = WORKFLOW.replacen("\non:\n", &format!("\non:\n{SCHEDULE}"), 1);
+            format!("{}\n\n{RESUME}", triggered.trim_end())
+        }
+    }
 }
 
 /// Why nothing, or not everything, was written.
@@ -57,8 +84,9 @@ fn it(paths: &[&str]) -> &'static str {
 ///
 /// # Errors
 /// [`InitError::Exists`] before anything is written; [`InitError::Write`] when the file system refuses.
-pub fn write(root: &Path, overwrite: Overwrite) -> Result<String, InitError> {
-    let files = [(WORKFLOW_PATH, WORKFLOW), (CONFIG_PATH, CONFIG)];
+pub fn write(root: &Path, overwrite: Overwrite, schedule: Schedule) -> Result<String, InitError> {
+    let workflow = workflow(schedule);
+    let files = [(WORKFLOW_PATH, workflow.as_str()), (CONFIG_PATH, CONFIG)];
     let paths = files.map(|(path, _)| path);
     if overwrite == Overwrite::No {
         // A dangling link counts as there: writing through it would land somewhere else.
@@ -70,7 +98,7 @@ pub fn write(root: &Path, overwrite: Overwrite) -> Result<String, InitError> {
     for (path, text) in files {
         put(&root.join(path), text).map_err(|source| InitError::Write { path, source })?;
     }
-    Ok(next_steps())
+    Ok(next_steps(schedule))
 }
 
 /// Writes beside the target, then renames: a link is replaced, not followed, and a crash leaves no half file.
@@ -83,8 +111,14 @@ fn put(target: &Path, text: &str) -> io::Result<()> {
     Ok(())
 }
 
-fn next_steps() -> String {
-    format!(
+fn next_steps(schedule: Schedule) -> String {
+    let last = match schedule {
+        Schedule::No => {
+            "  5. To have runs that wait for a rate limit go on by themselves: upshift init --schedule --force\n"
+        }
+        Schedule::HalfHourly => "",
+    };
+    let steps = format!(
         "Wrote {WORKFLOW_PATH} and {CONFIG_PATH}.\n\
          \n\
          Next:\n  \
@@ -92,5 +126,6 @@ fn next_steps() -> String {
          2. In {WORKFLOW_PATH}, replace OWNER by the owner of the action, and name your CI workflow.\n  \
          3. Look at what a run would do and cost: upshift check\n  \
          4. Try it on this machine (nothing is committed or pushed): upshift run\n"
-    )
+    );
+    steps + last
 }

@@ -22,6 +22,7 @@ pub mod init;
 #[cfg(debug_assertions)]
 mod leap;
 mod models;
+mod parked;
 mod plan;
 pub mod read;
 mod report;
@@ -62,12 +63,18 @@ enum Command {
     Run(Box<plan::Flags>),
     /// In a workflow, before checkout: say whether the event may start a run; needs no key. Outputs go, head-sha and reason.
     Gate,
-    /// Continue a run that was killed, interrupted or parked.
+    /// Continue a run that was killed, interrupted or parked; on a schedule in Actions, those of pull requests whose limits are over.
     Resume(resume::Args),
     /// Validate the configuration and print every effective value; makes no model call.
     Check(Box<plan::Flags>),
     /// Find out beforehand what would keep a run from going well: token, rules, CI, ladder, tests, sandbox; no model call. Exits with 1 if there is a problem.
-    Doctor(Box<plan::Flags>),
+    Doctor {
+        #[command(flatten)]
+        flags: Box<plan::Flags>,
+        /// Ask every vendor for the key, the name and the endpoint of every model, which costs nothing
+        #[arg(long)]
+        online: bool,
+    },
     /// Render a run from the audit log.
     Report(report::Args),
     /// Write a workflow file and a starter configuration.
@@ -75,6 +82,9 @@ enum Command {
         /// Overwrite files that are already there
         #[arg(long)]
         force: bool,
+        /// Have runs that wait for a rate limit go on by themselves: the workflow looks for them every half hour
+        #[arg(long)]
+        schedule: bool,
     },
     /// Watch a broken project being fixed by a recorded model: no key, no network.
     Demo,
@@ -137,9 +147,9 @@ fn dispatch(command: Command, environment: &Environment) -> anyhow::Result<u8> {
         Command::Gate => gate::run(environment),
         Command::Resume(args) => resume::run(args, environment),
         Command::Check(flags) => check_plan(*flags, environment),
-        Command::Doctor(flags) => doctor::run(*flags, environment),
+        Command::Doctor { flags, online } => doctor::run(*flags, online, environment),
         Command::Report(args) => report::run(&args, environment),
-        Command::Init { force } => write_starters(force),
+        Command::Init { force, schedule } => write_starters(force, schedule),
         Command::Demo => demo::run(environment),
         Command::Schema => print(&schema::render()),
         Command::Read(args) => read::run(args),
@@ -164,10 +174,11 @@ fn check_plan(flags: plan::Flags, environment: &Environment) -> anyhow::Result<u
     print(&check::render(&plan, known.as_ref()))
 }
 
-fn write_starters(force: bool) -> anyhow::Result<u8> {
+fn write_starters(force: bool, schedule: bool) -> anyhow::Result<u8> {
+    let schedule = if schedule { init::Schedule::HalfHourly } else { init::Schedule::No };
     let overwrite = if force { init::Overwrite::Yes } else { init::Overwrite::No };
-    let said =
-        init::write(&environment::current_dir()?, overwrite).map_err(|error| Failure::usage(error.to_string()))?;
+    let said = init::write(&environment::current_dir()?, overwrite, schedule)
+        .map_err(|error| Failure::usage(error.to_string()))?;
     print(&said)
 }
 

@@ -64,11 +64,26 @@ fn provider(
             return Ok(Box::new(cassettes));
         }
     };
+    let endpoint = endpoint_of(name, wire, plan, setup.environment)?;
+    let clock: Arc<dyn Clock> = setup.clock.clone();
+    endpoint.connect(http, clock).map_err(|error| Failure::usage(error.to_string()))
+}
+
+/// An endpoint with its key.
+///
+/// # Errors
+/// A key that is not there (exit 2).
+pub(super) fn endpoint_of(
+    name: &str,
+    wire: endpoint::Wire,
+    plan: &EndpointPlan,
+    environment: &Environment,
+) -> anyhow::Result<Endpoint> {
     let mut endpoint = Endpoint::new(name, wire, plan.base_url.clone());
     endpoint.api_version =
-        endpoint::AZURE_VERSION_VARIABLES.into_iter().find_map(|name| setup.environment.get(name)).map(str::to_owned);
+        endpoint::AZURE_VERSION_VARIABLES.into_iter().find_map(|name| environment.get(name)).map(str::to_owned);
     if let Some(variable) = &plan.key_var {
-        let key = setup.environment.secret(variable);
+        let key = environment.secret(variable);
         let missing = || {
             Failure::usage(format!(
                 "{name}: no key in {variable}\n→ Fix: set {variable}, e.g. under `env:` of the step"
@@ -76,8 +91,7 @@ fn provider(
         };
         endpoint = endpoint.with_key(key.ok_or_else(missing)?, variable.clone());
     }
-    let clock: Arc<dyn Clock> = setup.clock.clone();
-    endpoint.connect(http, clock).map_err(|error| Failure::usage(error.to_string()))
+    Ok(endpoint)
 }
 
 /// The cassette whose reply to this call the run has had already. A call that was lost or cut had none yet.

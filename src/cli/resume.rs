@@ -7,12 +7,15 @@ use clap::Args as ClapArgs;
 
 use super::environment::{Environment, current_dir};
 use super::setup::{self, Setup};
-use super::{Failure, context, forge, plan, report};
+use super::{Failure, context, forge, parked, plan, report};
 use crate::audit::{AuditError, Journal, LoadedRun, Reader, RunStatus};
 use crate::config::Plan;
 use crate::domain::event::Event;
 use crate::domain::outcome::EXIT_REFUSED;
+use crate::domain::units::TreeId;
+use crate::lifecycle::state::{Phase, RunState};
 use crate::lifecycle::{self, gate};
+use crate::workspace::{Workspace, WorkspaceError};
 
 /// What `resume` takes.
 #[derive(Debug, ClapArgs)]
@@ -32,7 +35,12 @@ pub(super) fn run(args: Args, environment: &Environment) -> anyhow::Result<u8> {
 async fn go_on(args: Args, environment: &Environment) -> anyhow::Result<u8> {
     let checkout = current_dir()?;
     let path = plan::audit_path(args.audit_db.as_deref(), environment, &checkout);
-    if !report::exists(&path, &checkout, environment) {
+    let has_log = report::exists(&path, &checkout, environment);
+    let context = context::read(environment).ok().flatten();
+    if let Some(context) = context.filter(|context| args.run.is_none() && parked::is_wanted(context, has_log)) {
+        return parked::resume(&context, environment).await;
+    }
+    if !has_log {
         return Err(report::no_log(&path));
     }
     let loaded = look(&args, &path, &checkout, environment).map_err(|error| setup::audit_failure(&error))?;
@@ -55,6 +63,7 @@ async fn go_on(args: Args, environment: &Environment) -> anyhow::Result<u8> {
     let setup = Setup::new(&checkout, environment, Some(&plan), context.as_ref());
     let mut store = setup.open_store(Some(&path))?;
     let workspace = setup.open_workspace(&state.plan, &state.test_command).await?;
+    recall_start(&state, &workspace).await?;
     let prepared = setup.prepare(Arc::clone(&workspace), &state, &loaded.events)?;
     let invocation = store
         .continue_run(&run_id, std::process::id(), &setup.clock().timestamp())
@@ -87,6 +96,28 @@ fn look(args: &Args, path: &str, checkout: &Path, environment: &Environment) -> 
         None => reader.latest_run()?,
     };
     reader.load_run(&run_id)
+}
+
+/// Records the start anew where the folder of recorded trees is gone, as in the next job of a hosted runner: a tree's name tells
+/// whether the checkout is still the same. What iterations made of it is gone with that folder, so that a run which has come further
+/// does not go on.
+async fn recall_start(state: &RunState, workspace: &Workspace) -> anyhow::Result<()> {
+    let at_work = matches!(state.phase, Phase::Ready | Phase::Iterating);
+    let Some(start) = state.start.as_ref().filter(|_| at_work) else { return Ok(()) };
+    match workspace.changed_since(start).await {
+        Err(WorkspaceError::UnknownTree { .. }) => {}
+        Ok(_) | Err(_) => return Ok(()),
+    }
+    let run = &state.run_id;
+    let fresh = |tree: &TreeId| tree == start;
+    let later = [&state.current, &state.best].into_iter().flatten().any(|candidate| !fresh(&candidate.tree));
+    if !later && workspace.snapshot().await.is_ok_and(|tree| fresh(&tree)) {
+        return Ok(());
+    }
+    Err(Failure::usage(format!(
+        "run {run} cannot go on here: the trees that it recorded are not on this machine, and the checkout is not as it was when it \
+         began\n→ Fix: start a new one with `upshift run`"
+    )))
 }
 
 /// A run goes on in the folder that it was started in: its trees are recorded for that one.

@@ -15,6 +15,7 @@ use crate::domain::command::Command;
 use crate::domain::event::{Event, RunStarted};
 use crate::domain::outcome::EXIT_SUCCESS;
 use crate::domain::units::{MicroUsd, RunId};
+use crate::lifecycle::gate;
 use crate::lifecycle::state::RunState;
 use crate::policy::attempts::Wish;
 use crate::session::Replay;
@@ -48,7 +49,9 @@ async fn begin(resolved: Resolved, environment: &Environment) -> anyhow::Result<
         super::say(&format!("⚠ {warning}"));
     }
     let key = context.as_ref().map(|context| commenting::key(&plan, &context.run));
-    let wish = if order.is(Command::Retry) { Wish::Person } else { Wish::Event };
+    // A job that the clock had run again says over what a person said once.
+    let by_a_person = order.is(Command::Retry) && !context.as_ref().is_some_and(gate::only_runs_again);
+    let wish = if by_a_person { Wish::Person } else { Wish::Event };
     let asking = Asking { key: key.as_deref().unwrap_or_default(), wish, comment: order.comment() };
     let Some(mut runs) = counting::count(&plan, context.as_ref(), asking, environment, &checkout).await? else {
         return Ok(EXIT_SUCCESS);

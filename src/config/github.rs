@@ -12,7 +12,8 @@ use super::values::BotName;
 const DEFAULT_CI_TIMEOUT_MINUTES: u32 = 30;
 const DEFAULT_MERGE_TIMEOUT_MINUTES: u32 = 60;
 const DEFAULT_ATTEMPTS_PER_PR: u32 = 3;
-const DEFAULT_SKIP_LABEL: &str = "upshift:skip";
+/// The label that keeps upshift away where nothing names another.
+pub const DEFAULT_SKIP_LABEL: &str = "upshift:skip";
 
 /// What happens on GitHub.
 pub(super) fn github(picker: &Picker<'_>) -> GithubPlan {

@@ -28,6 +28,7 @@ mod suggest;
 mod values;
 
 pub use error::{CLOSING, ConfigErrors, Problem, SourceErrors};
+pub use github::DEFAULT_SKIP_LABEL;
 pub use ladder::{TiersSource, classify_tiers};
 pub use plan::{
     AgentPlan, Comment, EffectiveValue, EndpointPlan, FailOn, Format, GithubPlan, Minimise, Network, Origin, Plan,

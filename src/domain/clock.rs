@@ -19,6 +19,22 @@ impl Timestamp {
         let at = jiff::Timestamp::from_millisecond(ms).unwrap_or(jiff::Timestamp::UNIX_EPOCH);
         Self(format!("{at:.3}"))
     }
+
+    /// Seconds since the Unix epoch; `None` for a text that is no instant.
+    #[must_use]
+    pub fn unix_seconds(&self) -> Option<u64> {
+        let at: jiff::Timestamp = self.0.parse().ok()?;
+        u64::try_from(at.as_second()).ok()
+    }
+}
+
+impl Timestamp {
+    /// The instant as people write it: `2026-02-17 14:23:01 UTC`.
+    #[must_use]
+    pub fn for_people(&self) -> String {
+        let seconds = self.0.split_once('.').map_or(self.0.as_str(), |(seconds, _)| seconds);
+        format!("{} UTC", seconds.trim_end_matches('Z').replacen('T', " ", 1))
+    }
 }
 
 impl std::fmt::Display for Timestamp {
@@ -141,5 +157,6 @@ mod tests {
     fn timestamps_carry_milliseconds_and_utc() {
         assert_eq!(Timestamp::from_unix_ms(1_771_338_181_456).0, "2026-02-17T14:23:01.456Z");
         assert_eq!(Timestamp::from_unix_ms(0).0, "1970-01-01T00:00:00.000Z");
+        assert_eq!(Timestamp::from_unix_ms(1_771_338_181_456).for_people(), "2026-02-17 14:23:01 UTC");
     }
 }

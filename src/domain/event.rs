@@ -4,6 +4,7 @@ use std::fmt::Debug;
 
 use serde::{Deserialize, Serialize};
 
+use super::account::{Limited, Unavailability};
 use super::attempt::{Attempt, TierExit};
 use super::budget::Budget;
 use super::clock::Timestamp;
@@ -204,6 +205,28 @@ pub enum Event {
         /// Iterations of failure history carried forward.
         iterations_carried: u32,
     },
+    /// No model of an account can be asked: for good, or until it is waited for or passes.
+    ModelsUnavailable {
+        /// The host.
+        host: String,
+        /// The variable that holds the key; `None` where none is needed.
+        key_variable: Option<String>,
+        /// Why.
+        reason: Unavailability,
+        /// When it is over by the host's own words.
+        until: Option<Timestamp>,
+        /// How long the run waits for it now, in milliseconds; `None` when it does not.
+        wait_ms: Option<u64>,
+        /// The host's words; not our text.
+        said: String,
+    },
+    /// Tiers are passed over because no model of them can be asked.
+    TiersSkipped {
+        /// Zero-based tiers.
+        tiers: Vec<u32>,
+        /// Why, in words.
+        reason: String,
+    },
     /// A fix is about to be pushed; whoever comes after a kill looks first whether it was.
     PublishStarted {
         /// The branch.
@@ -352,6 +375,9 @@ pub struct RunFinished {
     pub diff_stat: DiffStat,
     /// Where the best patch was kept when the run failed.
     pub best_patch: Option<String>,
+    /// The rate limit that a parked run waits for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub limited: Option<Box<Limited>>,
     /// Active milliseconds over all invocations.
     pub active_ms: u64,
     /// When.

@@ -6,6 +6,7 @@
 //!
 //! Start reading at [`event::Event`]: a run *is* its events.
 
+pub mod account;
 pub mod attempt;
 pub mod budget;
 pub mod catalogue;

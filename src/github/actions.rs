@@ -3,7 +3,9 @@
 //! Owns the reading only; what it means is decided in [`super::checks`]. Actions makes check runs, external CI may make
 //! statuses: both are read (GITHUB 28).
 
+use http::Method;
 use serde::Deserialize;
+use serde_json::json;
 
 use super::client::{Call, GitHub};
 use super::error::{GithubError, Permission};
@@ -354,6 +356,17 @@ impl GitHub {
         let path = self.at(format!("/actions/runs/{id}"));
         let call = Call::get(path, format!("read workflow run {id}"), Permission::read("actions"));
         Ok((*self.read::<WorkflowRun>(call).await?).clone())
+    }
+
+    /// Has a workflow run begin again, with the event that it had.
+    ///
+    /// # Errors
+    /// Any [`GithubError`]; a run that is under way or older than a month is refused.
+    pub async fn run_again(&self, id: u64) -> Result<(), GithubError> {
+        let path = self.at(format!("/actions/runs/{id}/rerun"));
+        let doing = format!("run workflow run {id} again");
+        let call = Call::write(Method::POST, path, &json!({}), doing, Permission::write("actions"));
+        self.send(&call).await.map(|_answer| ())
     }
 
     /// The jobs of a workflow run's newest attempt.

@@ -37,6 +37,9 @@ pub struct IssueComment {
     pub body: String,
     /// Who wrote it; `None` for a deleted account.
     pub user: Option<User>,
+    /// The API's address of the conversation that it stands in.
+    #[serde(default)]
+    pub issue_url: String,
     /// When it was made.
     #[serde(default)]
     pub created_at: String,
@@ -46,6 +49,14 @@ pub struct IssueComment {
     /// Its page.
     #[serde(default)]
     pub html_url: String,
+}
+
+impl IssueComment {
+    /// The number of the conversation that it stands in.
+    #[must_use]
+    pub fn conversation(&self) -> Option<u64> {
+        self.issue_url.rsplit('/').next()?.parse().ok()
+    }
 }
 
 /// What became of a comment that was to be there.
@@ -126,6 +137,23 @@ impl GitHub {
     /// Any [`GithubError`].
     pub async fn issue_comments(&self, number: u64, since: Option<&str>) -> Result<Vec<IssueComment>, GithubError> {
         self.list(self.comments_call(number, since), |page: Vec<IssueComment>| page).await
+    }
+
+    /// The comments in all conversations of the repository, what was changed last first; so many pages of them.
+    ///
+    /// # Errors
+    /// Any [`GithubError`].
+    pub async fn newest_comments(&self, pages: usize) -> Result<Vec<IssueComment>, GithubError> {
+        let path = self.at(format!("/issues/comments?sort=updated&direction=desc&per_page={PER_PAGE}"));
+        let call = Call::get(path, "look through the newest comments", Permission::read(PULLS));
+        let (mut found, mut read) = (Vec::new(), 0);
+        let see = |page: &[IssueComment]| {
+            found.extend_from_slice(page);
+            read += 1;
+            if read < pages { Go::On } else { Go::Enough }
+        };
+        self.each_page(call, |page: Vec<IssueComment>| page, see).await?;
+        Ok(found)
     }
 
     fn comments_call(&self, number: u64, since: Option<&str>) -> Call {

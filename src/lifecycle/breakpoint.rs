@@ -15,6 +15,7 @@ use super::engine::{Engine, LifecycleError};
 use super::iteration;
 use super::publish;
 use super::state::{Candidate, Fix, Phase, Wait};
+use super::targets;
 use crate::audit::Snapshot;
 use crate::config::WaitFor;
 use crate::domain::delivery::{Answer, Awaited};
@@ -237,8 +238,8 @@ fn again(engine: &mut Engine<'_>, fix: &Fix, work: Work, cleared: Event) {
     engine.state.best = Some(candidate.clone());
     engine.state.current = Some(candidate);
     engine.tree_is_current = false;
-    let (tier_index, rules) = (engine.state.position.tier_index, engine.state.rules());
-    let step = escalation::refused_outside(&rules, &mut engine.state.position, &work.signature);
+    let (tier_index, rules, above) = (engine.state.position.tier_index, engine.state.rules(), targets::above(engine));
+    let step = escalation::refused_outside(&rules, &mut engine.state.position, &work.signature, &above);
     let reason = Some(redact(&work.detail));
     iteration::act(engine, step.decision, tier_index, reason, vec![cleared]);
 }

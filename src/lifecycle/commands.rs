@@ -8,13 +8,14 @@ use std::time::Duration;
 
 use super::engine::Engine;
 use super::iteration;
+use super::targets;
 use crate::domain::attempt::TierExit;
 use crate::domain::command::{Command, CommandAnswer};
 use crate::domain::event::Event;
 use crate::domain::outcome::Outcome;
 use crate::github::{GitHub, GithubError, IssueComment, RepoRole, User};
 use crate::policy::command::{self, Rank, Said};
-use crate::policy::escalation::Position;
+use crate::policy::escalation::{self, Position};
 
 /// How long a look may take.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -202,13 +203,13 @@ fn carry_out(engine: &mut Engine<'_>, command: Command, at: At, events: &mut Vec
 /// Leaves the tier for the next one.
 fn escalate(engine: &mut Engine<'_>, events: &mut Vec<Event>) -> Done {
     let (from, rules) = (engine.state.position.tier_index, engine.state.rules());
-    let above = from + 1;
-    if usize::try_from(above).is_ok_and(|above| above >= rules.tier_caps.len()) {
-        return refused("no tier is above this one");
-    }
+    let Some(above) = escalation::next_tier(&rules, from, &targets::above(engine)) else {
+        return refused("no tier above this one can be asked");
+    };
     let result = engine.state.close_tier(from, TierExit::IterationsExhausted);
     events.push(iteration::tier_finished(&result, Some("a comment asked for the next tier".to_owned())));
     let carried: u32 = engine.state.prior.iter().map(|tier| tier.iterations).sum();
+    events.extend(targets::skipped(engine, from, Some(above)));
     events.push(Event::Escalated { from, to: above, iterations_carried: carried });
     engine.state.position = Position::at(above, &rules);
     obeyed(format!("on to tier {}", above + 1))

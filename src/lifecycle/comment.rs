@@ -14,19 +14,21 @@ use tokio::sync::Notify;
 use tokio::task::JoinHandle;
 
 use crate::config::Comment;
-use crate::domain::clock::Clock;
+use crate::domain::clock::{Clock, Timestamp};
 use crate::domain::command::CommandAnswer;
 use crate::domain::event::{Event, EventSink};
 use crate::domain::stop::Stop;
-use crate::domain::units::RunId;
+use crate::domain::units::{CommitSha, RunId};
 use crate::github::{CommentId, CommentPlace, CommentSlot, GitHub, GithubError, Identity, Reaction, TokenKind};
 use crate::redact::Redactor;
-use crate::report::markdown::{self, Page, Stamp};
+use crate::report::markdown::{self, Page, Parked, Stamp};
 use crate::report::view::{Ending, Liveness, RunView};
 use pace::{Due, Failure, Making, News, Pace};
 
 /// The most time one write may take, its repeats included.
 const WRITE_PATIENCE_MS: u64 = 60_000;
+/// How long a run waits for a limit whose end the vendor does not tell: the longest of the vendors' windows but those of a day.
+const UNSAID_SECONDS: u64 = 3_600;
 /// How long the end of a run waits for its last report.
 const LAST_PATIENCE: Duration = Duration::from_secs(20);
 /// The same once a signal came: the runner kills us 7.5 s after it (GITHUB.md 23), and the run needs some of them to end.
@@ -55,6 +57,8 @@ pub struct Assignment {
     pub run: RunId,
     /// The pull request, where it is known from the start.
     pub pull_request: Option<u64>,
+    /// The head of the pull request that the run works on.
+    pub commit: Option<CommitSha>,
     /// Time.
     pub clock: Arc<dyn Clock>,
     /// Takes secrets out.
@@ -290,10 +294,19 @@ impl Writer {
             attempt: counted(view, *attempt),
             artifact: artifact.clone(),
             heard,
-            parked: None,
+            parked: self.parked(view),
         };
         let page = Page { key, stamp: &stamp, number: *attempt, job_url: job_url.as_deref() };
         redactor.redact(&markdown::comment(view, &page)).into_owned()
+    }
+
+    /// What a parked run waits for, for the job that takes it up again.
+    fn parked(&self, view: &RunView) -> Option<Parked> {
+        let limited = view.limited()?;
+        let commit = self.assignment.commit.clone()?;
+        let said = limited.until.as_ref().and_then(Timestamp::unix_seconds);
+        let now = u64::try_from(self.assignment.clock.unix_ms() / 1_000).unwrap_or(0);
+        Some(Parked { until: said.unwrap_or_else(|| now.saturating_add(UNSAID_SECONDS)), commit })
     }
 
     async fn post(&mut self, number: u64, text: &str, making: Making) -> Result<(), GithubError> {

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use super::commands::Listening;
 use super::outside::Outside;
 use super::state::{Phase, RunState};
+use super::targets;
 use crate::audit::{AuditError, Cap, Journal, Scope};
 use crate::domain::budget::{Beneficiary, SharedCaps, Spent};
 use crate::domain::clock::{Clock, Steady};
@@ -103,7 +104,8 @@ impl<'a> Engine<'a> {
     pub fn new(world: World<'a>, journal: Journal, state: RunState, replay: Replay) -> Self {
         let started = Steady::read(world.clock);
         let active_before_ms = state.active_ms;
-        let memory = Memory::default();
+        let memory =
+            Memory { accounts: targets::accounts(&state.plan), waiting: world.waiting.clone(), ..Memory::default() };
         let listening = Listening::default();
         Self { world, journal, state, replay, memory, listening, tree_is_current: false, started, active_before_ms }
     }

@@ -19,8 +19,7 @@ const COMPILER_LINES: usize = 2;
 
 /// Leaves a fixed tree as it is; restores the start of any other and keeps its best patch beside the audit log.
 pub(super) async fn run(engine: &mut Engine<'_>, outcome: Outcome, stop_reason: String) -> Result<(), LifecycleError> {
-    // A parked run's tree is green here, and waits with it.
-    let fixed = matches!(outcome, Outcome::Fixed { .. } | Outcome::Parked);
+    let fixed = is_green(engine, &outcome);
     let diff = best_diff(engine).await?;
     let tree = if fixed {
         engine.state.current.as_ref().map(|current| current.tree.clone())
@@ -41,12 +40,32 @@ pub(super) async fn run(engine: &mut Engine<'_>, outcome: Outcome, stop_reason: 
         still_failing,
         diff_stat: if fixed { diff.stat } else { DiffStat::default() },
         best_patch,
+        limited: engine.state.limited.clone().filter(|_| outcome == Outcome::Parked).map(Box::new),
         active_ms: engine.active_ms(),
         finished_at: engine.world.clock.timestamp(),
     };
     engine.state.phase = Phase::Ended { outcome };
     engine.record(&[Event::RunFinished(finished)]);
     Ok(())
+}
+
+/// Whether the run's tree is green here. One that is parked at a breakpoint waits with it; one that is parked at a rate limit was
+/// in the middle of its work.
+fn is_green(engine: &Engine<'_>, outcome: &Outcome) -> bool {
+    match outcome {
+        Outcome::Fixed { .. } => true,
+        Outcome::Parked => engine.state.limited.is_none(),
+        Outcome::AlreadyGreen
+        | Outcome::Exhausted
+        | Outcome::Stalled
+        | Outcome::Blocked { .. }
+        | Outcome::Objected
+        | Outcome::Budget
+        | Outcome::NoModel
+        | Outcome::Refused { .. }
+        | Outcome::Broken { .. }
+        | Outcome::Interrupted { .. } => false,
+    }
 }
 
 async fn put(engine: &Engine<'_>, tree: Option<TreeId>) -> Result<(), LifecycleError> {
@@ -62,8 +81,7 @@ async fn best_diff(engine: &Engine<'_>) -> Result<Diff, LifecycleError> {
     else {
         return Ok(Diff::default());
     };
-    let ended_green =
-        matches!(&engine.state.phase, Phase::Ending { outcome: Outcome::Fixed { .. } | Outcome::Parked, .. });
+    let ended_green = matches!(&engine.state.phase, Phase::Ending { outcome, .. } if is_green(engine, outcome));
     let tree = if ended_green || best.tree == *start { &current.tree } else { &best.tree };
     if tree == start {
         return Ok(Diff::default());

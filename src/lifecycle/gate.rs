@@ -14,6 +14,7 @@ use crate::domain::units::CommitSha;
 use crate::github::{PullState, RepoRole};
 use facts::{Facts, people};
 
+pub use bots::only_runs_again;
 pub use refusal::Refusal;
 
 /// What a repository decided about its gate.

@@ -41,6 +41,13 @@ fn is_of(name: &str, pull_request: u64) -> bool {
     rest.split('-').nth(2) == Some(&format!("pr{pull_request}"))
 }
 
+/// The workflow run that kept an artifact of this name, and which attempt of it.
+#[must_use]
+pub fn job_of(name: &str) -> Option<(u64, u64)> {
+    let mut parts = name.strip_prefix(PREFIX)?.split('-');
+    Some((parts.next()?.parse().ok()?, parts.next()?.parse().ok()?))
+}
+
 /// Where to look.
 #[derive(Debug, Clone, Copy)]
 pub struct Place<'a> {
@@ -224,6 +231,7 @@ mod tests {
         let run = RunId("7f3a9b1c-0000-4000-8000-000000000000".to_owned());
         let name = artifact_name(77, 2, Some(7), &run);
         assert_eq!(name, "upshift-audit-77-2-pr7-7f3a9b1c");
+        assert_eq!((job_of(&name), job_of("other-77-2")), (Some((77, 2)), None));
         assert!(is_of(&name, 7) && !is_of(&name, 77) && !is_of(&name, 1));
         assert!(!is_of(&artifact_name(7, 7, None, &run), 7));
         for odd in ["", "upshift-audit-", "other-77-2-pr7-x", "upshift-audit-pr7"] {

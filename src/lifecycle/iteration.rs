@@ -13,6 +13,7 @@ use super::minimise;
 use super::publish;
 use super::roles::{self, Cap, Halt, RolesEnd};
 use super::state::{Candidate, Phase};
+use super::targets;
 use crate::agent::{LastIteration, Material};
 use crate::domain::attempt::{NOTHING_CHANGED, TierExit};
 use crate::domain::event::Event;
@@ -175,10 +176,13 @@ fn conclude(engine: &mut Engine<'_>, tier: &Tier, work: Work, began: u64) {
     let observation = observe(&work, &objections);
     let attempt = row::attempt(engine, tier, &work, &observation, &objections, began);
     let tier_index = engine.state.position.tier_index;
+    let (rules, above) = (engine.state.rules(), targets::above(engine));
+    let step = escalation::step(&rules, &mut engine.state.position, &observation, &above);
+    if step.decision == Decision::Park {
+        return targets::park(engine, tier, row::tier_reason(work.halt.as_ref()));
+    }
     engine.state.attempts.push(attempt.clone());
     remember(engine, &work, objections);
-    let rules = engine.state.rules();
-    let step = escalation::step(&rules, &mut engine.state.position, &observation);
     let mut events = vec![Event::IterationFinished(attempt)];
     if let Some(entropy) = step.entropy {
         let escalation::Rules { entropy_threshold: threshold, .. } = rules;
@@ -197,7 +201,7 @@ fn conclude(engine: &mut Engine<'_>, tier: &Tier, work: Work, began: u64) {
 /// What no progress means where it is not that the same patch came twice.
 fn no_progress(decision: &Decision, work: &Work) -> Option<String> {
     let exit = match decision {
-        Decision::Iterate => return None,
+        Decision::Iterate | Decision::Park => return None,
         Decision::Escalate { exit } | Decision::End { exit, .. } => *exit,
     };
     (exit == TierExit::NoProgress && !work.changed).then(|| NOTHING_CHANGED.to_owned())
@@ -212,7 +216,8 @@ pub(super) fn act(
     mut events: Vec<Event>,
 ) {
     match decision {
-        Decision::Iterate => {
+        // Only an iteration that is cut short parks, and it is not over: see `conclude`.
+        Decision::Iterate | Decision::Park => {
             engine.state.phase = Phase::Ready;
             engine.record(&events);
         }
@@ -220,7 +225,9 @@ pub(super) fn act(
             let result = engine.state.close_tier(tier_index, exit);
             events.push(tier_finished(&result, reason));
             let carried: u32 = engine.state.prior.iter().map(|tier| tier.iterations).sum();
-            events.push(Event::Escalated { from: tier_index, to: tier_index + 1, iterations_carried: carried });
+            let to = engine.state.position.tier_index;
+            events.extend(targets::skipped(engine, tier_index, Some(to)));
+            events.push(Event::Escalated { from: tier_index, to, iterations_carried: carried });
             engine.state.phase = Phase::Ready;
             engine.record(&events);
         }
@@ -231,6 +238,9 @@ pub(super) fn act(
             let stop_reason = stop_reason(engine, &outcome, exit, reason.clone());
             let result = engine.state.close_tier(tier_index, exit);
             events.push(tier_finished(&result, reason));
+            if !matches!(outcome, Outcome::Fixed { .. }) {
+                events.extend(targets::skipped(engine, tier_index, None));
+            }
             engine.end_with(outcome, stop_reason, &events);
         }
     }
@@ -325,7 +335,7 @@ fn observe(work: &Work, objections: &[Foreign]) -> Observation {
     }
     match &work.halt {
         Some(Halt::Blocked(reason)) => Observation::Blocked { reason: reason.clone() },
-        Some(Halt::NoModel(_)) => Observation::NoModel,
+        Some(Halt::NoModel { why, .. }) => Observation::NoModel { why: *why },
         Some(Halt::Budget(Cap::Tier, _)) => Observation::TierBudget,
         Some(Halt::Budget(Cap::Run, _) | Halt::Stopped(StopCause::TimeUp)) => Observation::RunBudget,
         Some(Halt::Stopped(StopCause::Signal(_)) | Halt::Unusable(_)) | None => not_green(work),

@@ -22,10 +22,12 @@ pub mod message;
 mod minimise;
 mod network;
 pub mod outside;
+pub mod parked;
 mod publish;
 mod resume;
 mod roles;
 pub mod state;
+mod targets;
 
 pub use engine::{Engine, LifecycleError, World};
 pub use resume::{end_of, load, recall_touched, replay_of, settle_lost};

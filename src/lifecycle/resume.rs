@@ -35,6 +35,8 @@ pub fn load(run: &LoadedRun) -> Result<RunState, LifecycleError> {
         | Phase::Waiting { .. }
         | Phase::Ending { .. } => {}
         Phase::Ended { outcome: Outcome::Interrupted { .. } | Outcome::Parked } if state.resume_at.is_some() => {
+            // Whoever goes on with it asks anew: a limit may have been lifted, and being told so again costs nothing.
+            state.limited = None;
             if let Some(phase) = state.resume_at.take() {
                 state.phase = *phase;
             }

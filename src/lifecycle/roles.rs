@@ -6,11 +6,13 @@ use super::engine::Engine;
 use super::judge;
 use super::material;
 use super::state::Candidate;
+use super::targets;
 use crate::agent::{self, Material, Prompt};
 use crate::audit::Scope;
 use crate::domain::foreign::{Foreign, Mark};
 use crate::domain::ladder::{Mode, Role, Tier};
 use crate::domain::stop::{Stop, StopCause};
+use crate::policy::rotation::GiveUp;
 use crate::process::{self, ProcessError, Program, Spec};
 use crate::session::{
     self, FailureReason, FinalReport, Limits, Lineage, Ports, Replay, SessionEnd, SessionSpec, Toolbox,
@@ -42,7 +44,12 @@ pub(super) enum Halt {
     /// A person is needed.
     Blocked(String),
     /// No target could be used.
-    NoModel(String),
+    NoModel {
+        /// Why not.
+        why: GiveUp,
+        /// What the last one said.
+        last: String,
+    },
     /// A cap: the tier's own or a wider one, in words.
     Budget(Cap, String),
     /// A signal, or the time is up.
@@ -131,7 +138,7 @@ pub(super) fn halt_of(report: &FinalReport) -> Option<Halt> {
         FinalReport::Synthetic { reason } => Some(match reason {
             FailureReason::Budget { scope: Scope::Tier(..), detail } => Halt::Budget(Cap::Tier, detail.clone()),
             FailureReason::Budget { detail, .. } => Halt::Budget(Cap::Run, detail.clone()),
-            FailureReason::NoUsableTarget { last, .. } => Halt::NoModel(last.clone()),
+            FailureReason::NoUsableTarget { why, last } => Halt::NoModel { why: *why, last: last.clone() },
             FailureReason::Stopped { cause } => Halt::Stopped(*cause),
             FailureReason::UnusableReplies { .. }
             | FailureReason::ContextFull
@@ -162,7 +169,12 @@ async fn hold(
         first_message: prompt.first_message,
         mark: prompt.mark,
         lineage,
-        limits: Limits { max_turns: plan.agent.max_turns, max_attempts: plan.agent.max_attempts, ..Limits::default() },
+        limits: Limits {
+            max_turns: plan.agent.max_turns,
+            max_attempts: plan.agent.max_attempts,
+            patience: targets::patience(engine, tier, role),
+            ..Limits::default()
+        },
         effort: plan.agent.effort,
         temperature: plan.agent.temperature,
     };

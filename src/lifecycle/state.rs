@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::agent::LastIteration;
 use crate::config::Plan;
+use crate::domain::account::Limited;
 use crate::domain::attempt::{Attempt, TierExit, TierResult};
 use crate::domain::budget::Beneficiary;
 use crate::domain::delivery::{Awaited, Destination};
@@ -244,6 +245,9 @@ pub struct RunState {
     /// Which comments were heard.
     #[serde(default)]
     pub hearing: Hearing,
+    /// The rate limit that the parked run waits for.
+    #[serde(default)]
+    pub limited: Option<Limited>,
     /// Where a resume takes the run up again that was parked or interrupted.
     #[serde(default)]
     pub resume_at: Option<Box<Phase>>,
@@ -291,6 +295,7 @@ impl RunState {
             comment_key: None,
             runs: None,
             hearing: Hearing::default(),
+            limited: None,
             resume_at: None,
         }
     }

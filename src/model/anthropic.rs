@@ -20,7 +20,7 @@ use super::turn::{
 use super::{CallFailure, Provider, ReplyFuture};
 
 /// The API version that this wire speaks.
-const VERSION: &str = "2023-06-01";
+pub(super) const VERSION: &str = "2023-06-01";
 /// The smallest thinking budget that the vendor takes.
 const MIN_THINKING: u64 = 1_024;
 /// What must remain of `max_tokens` for the visible reply when thinking has a budget.

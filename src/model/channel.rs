@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
-use reqwest::{Response, StatusCode};
+use reqwest::{Method, Response, StatusCode};
 use secrecy::ExposeSecret;
 use serde_json::Value;
 use tokio::time::Instant;
@@ -135,6 +135,39 @@ impl Channel {
             return Err(answer.refusal().await);
         }
         if answer.is_event_stream() { answer.fold(fold).await } else { answer.whole(Vec::new(), fold).await }
+    }
+
+    /// Asks something that costs nothing and brings its JSON answer.
+    ///
+    /// # Errors
+    /// Any [`CallFailure`].
+    pub(super) async fn question(
+        &self,
+        method: Method,
+        url: Url,
+        headers: HeaderMap,
+        body: Option<Vec<u8>>,
+    ) -> Result<Value, CallFailure> {
+        let deadline = Instant::now() + self.limits.overall;
+        let client = self
+            .http
+            .client_for(&url)
+            .map_err(|error| CallFailure { retryable: false, ..self.blamed.network(&error.to_string(), false) })?;
+        let request = client.request(method, url).headers(headers);
+        let request = match body {
+            Some(body) => request.header(CONTENT_TYPE, "application/json").body(body),
+            None => request,
+        };
+        let response = self.within(deadline, request.send()).await?.map_err(|error| self.not_sent(&error))?;
+        let mut answer = Answer { channel: self, response, deadline, read: 0 };
+        if answer.response.status() != StatusCode::OK {
+            return Err(answer.refusal().await);
+        }
+        let mut body = Vec::new();
+        while let Some(chunk) = answer.chunk().await? {
+            body.extend_from_slice(&chunk);
+        }
+        serde_json::from_slice(&body).map_err(|_error| self.blamed.unreadable("an answer that is no JSON"))
     }
 
     /// Waits for the network, but no longer than the idle limit and the call's deadline.

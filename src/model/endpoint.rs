@@ -170,7 +170,7 @@ impl Endpoint {
     }
 
     /// The base URL without a trailing slash; `OLLAMA_HOST` forms are completed.
-    fn parsed_base(&self) -> Result<Url, EndpointError> {
+    pub(super) fn parsed_base(&self) -> Result<Url, EndpointError> {
         let refuse = |reason: &str| EndpointError::BaseUrl {
             provider: self.name.clone(),
             url: self.base_url.clone(),

@@ -103,6 +103,13 @@ impl Complaint {
         kinds.iter().any(|kind| self.kinds.contains(kind))
     }
 
+    /// Whether a refusal is about one model: OpenAI says so with `model_not_found` ("Project … does not have access to model …"),
+    /// others in their sentence alone.
+    fn is_about_a_model(&self) -> bool {
+        self.is(&["model_not_found"])
+            || self.says(&["access to model", "access to the model", "not allowed to sample from this model"])
+    }
+
     fn says(&self, phrases: &[&str]) -> bool {
         let lower = self.message.to_ascii_lowercase();
         phrases.iter().any(|phrase| lower.contains(phrase))
@@ -141,12 +148,13 @@ const fn class(status: CallStatus, retryable: bool, may_be_billed: bool, what: &
 
 const AUTH: Class = class(CallStatus::AuthError, false, false, "the key was refused", Fix::Key);
 const FORBIDDEN: Class = class(CallStatus::AuthError, false, false, "access was refused", Fix::Access);
+const FORBIDDEN_MODEL: Class = class(CallStatus::AuthError, false, false, super::MODEL_REFUSED, Fix::Access);
 const QUOTA: Class =
     class(CallStatus::QuotaExceeded, false, false, "the account's quota or credit is used up", Fix::Credit);
 const OVERFLOW: Class =
     class(CallStatus::ContextOverflow, false, false, "the request is too long for the model", Fix::Shorten);
 const LIMITED: Class = class(CallStatus::RateLimited, true, false, "too many requests", Fix::Wait);
-const OVERLOADED: Class = class(CallStatus::RateLimited, true, false, "the vendor is overloaded", Fix::Wait);
+const OVERLOADED: Class = class(CallStatus::RateLimited, true, false, super::OVERLOADED, Fix::Wait);
 const NOT_FOUND: Class = class(CallStatus::ModelError, false, false, "no such model or path", Fix::Name);
 const TIMED_OUT: Class = class(CallStatus::Timeout, true, true, "the vendor ran out of time", Fix::Wait);
 const BROKEN: Class = class(CallStatus::ModelError, true, true, "the vendor failed", Fix::Wait);
@@ -228,6 +236,7 @@ fn classify(status: u16, complaint: &Complaint) -> Class {
         400 | 413 | 422 | 429 | 200 | 500 if too_long => OVERFLOW,
         413 => OVERFLOW,
         429 => LIMITED,
+        403 if complaint.is_about_a_model() => FORBIDDEN_MODEL,
         403 => FORBIDDEN,
         404 => NOT_FOUND,
         408 | 504 | 524 => TIMED_OUT,

@@ -17,6 +17,7 @@ pub mod endpoint;
 mod failure;
 mod gemini;
 mod openai;
+pub mod probe;
 mod retry_after;
 mod sse;
 mod turn;
@@ -26,8 +27,10 @@ use std::fmt::Debug;
 use std::future::Future;
 use std::pin::Pin;
 
+use crate::domain::account::Unavailability;
 use crate::domain::chat::{ChatRequest, Reply, Usage};
 use crate::domain::receipt::CallStatus;
+use crate::policy::rotation::Reach;
 
 /// A future of a provider's reply.
 pub type ReplyFuture<'a> = Pin<Box<dyn Future<Output = Result<Reply, CallFailure>> + Send + 'a>>;
@@ -65,6 +68,41 @@ pub struct CallFailure {
     pub usage: Option<Usage>,
     /// Whether the vendor may have billed it: false only when the request surely was not processed.
     pub may_be_billed: bool,
+}
+
+/// How a refusal begins that is about one model, and not about the key.
+const MODEL_REFUSED: &str = "access to this model was refused";
+
+/// How the message of a vendor's own trouble begins, which vendors answer like a limit (529, `overloaded_error`).
+const OVERLOADED: &str = "the vendor is overloaded";
+
+impl CallFailure {
+    /// What a refusal takes out: the account, unless the vendor speaks of this model alone.
+    #[must_use]
+    pub fn reach(&self) -> Reach {
+        let of_model = self.http_status == Some(403) && self.message.contains(MODEL_REFUSED);
+        if of_model { Reach::Target } else { Reach::Account }
+    }
+
+    /// Why nothing of the account can be asked after this, if that follows from it.
+    #[must_use]
+    pub fn unavailability(&self) -> Option<Unavailability> {
+        match self.status {
+            CallStatus::AuthError | CallStatus::QuotaExceeded if self.reach() == Reach::Target => None,
+            CallStatus::AuthError => Some(Unavailability::KeyRefused),
+            CallStatus::QuotaExceeded => Some(Unavailability::QuotaUsedUp),
+            CallStatus::RateLimited if self.message.contains(OVERLOADED) => Some(Unavailability::Outage),
+            CallStatus::RateLimited => Some(Unavailability::RateLimited),
+            CallStatus::NetworkError | CallStatus::Timeout => Some(Unavailability::Outage),
+            CallStatus::ModelError if self.retryable => Some(Unavailability::Outage),
+            CallStatus::ModelError
+            | CallStatus::ContextOverflow
+            | CallStatus::InvalidResponse
+            | CallStatus::Ok
+            | CallStatus::Aborted
+            | CallStatus::Lost => None,
+        }
+    }
 }
 
 /// The endpoints of a run, by provider name.

@@ -29,7 +29,7 @@ use super::turn::{
 use super::{CallFailure, Provider, ReplyFuture};
 
 /// The Azure API version used unless another is configured: the latest that is generally available.
-const AZURE_API_VERSION: &str = "2024-10-21";
+pub(super) const AZURE_API_VERSION: &str = "2024-10-21";
 /// OpenAI's own server.
 const OPENAI_HOST: &str = "api.openai.com";
 /// Fields of a reply that must come back with it: DeepSeek's thinking inside a tool loop, OpenRouter's signed blocks.

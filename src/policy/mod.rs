@@ -16,5 +16,6 @@ pub mod handover;
 pub mod minimise;
 pub mod rotation;
 pub mod smart_zone;
+pub mod standing;
 pub mod tamper;
 pub mod verdict;

@@ -1,11 +1,14 @@
 //! Rotation: which target a role asks next after a failed call, and how long it waits (S1-3 to S1-6, S3-7;
 //! contradictions 16 to 19).
 //!
-//! Invariants: no turn makes more than `max_attempts` calls; a target whose key or quota was refused is never asked
-//! again; it sleeps for a rate limit only when no other target could be asked; it never asks for a sleep after the
-//! last attempt. Time and jitter are handed in.
+//! Invariants: no turn makes more than `max_attempts` calls, but for calls that a limit or an outage turned away for nothing and
+//! that [`Patience`] waits for. No target of an account whose key or quota was refused is asked again. A limit or an outage never
+//! leads to a dearer model of the same account or host. It sleeps only when no other target could be asked, and never longer in
+//! all than its patience and its attempts allow. Time and jitter are handed in.
 
-use serde::{Deserialize, Serialize};
+mod terms;
+
+pub use terms::{FailureClass, GiveUp, Identity, Jitter, Next, Patience, Reach};
 
 use crate::domain::receipt::CallStatus;
 
@@ -22,96 +25,10 @@ const TRANSIENT_STEP_MS: u64 = 1_000;
 /// Failures in a row on one target before another one is tried: one hiccup is common, and staying keeps the vendor's
 /// prompt cache; a second failure speaks against the target.
 const PATIENCE: u32 = 2;
-/// The most that jitter adds, as a divisor of the wait: a quarter spreads parallel jobs and stays near the advice.
-const JITTER_DIVISOR: u64 = 4;
-/// What [`Jitter`] is out of.
-const JITTER_FULL: u64 = 1_000;
 
-/// A random number between 0 and 1,000, drawn by the caller; larger values count as 1,000.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Jitter(pub u16);
-
-impl Jitter {
-    /// No spread.
-    pub const NONE: Self = Self(0);
-
-    fn spread(self, wait_ms: u64) -> u64 {
-        wait_ms / JITTER_DIVISOR * u64::from(self.0).min(JITTER_FULL) / JITTER_FULL
-    }
-}
-
-/// A failed call, as far as rotation must know it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct FailureClass {
-    /// The class of the failure.
-    pub status: CallStatus,
-    /// Whether the same request may succeed later on the same target.
-    pub retryable: bool,
-    /// How long the vendor wants us to wait, in milliseconds.
-    pub retry_after_ms: Option<u64>,
-}
-
-/// What to do after a failed call.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Next {
-    /// Ask the same target again after a wait.
-    Retry {
-        /// Zero-based target.
-        target: usize,
-        /// The wait in milliseconds; 0 for none.
-        after_ms: u64,
-    },
-    /// Ask another target at once.
-    Switch {
-        /// Zero-based target.
-        target: usize,
-    },
-    /// Every usable target is rate-limited: wait, then ask.
-    SleepAll {
-        /// Zero-based target to ask after the wait.
-        target: usize,
-        /// The wait in milliseconds.
-        ms: u64,
-    },
-    /// No further call in this turn.
-    GiveUp {
-        /// Why.
-        reason: GiveUp,
-    },
-}
-
-/// Why a turn's attempts end without a reply.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum GiveUp {
-    /// The key or quota of every target was refused.
-    Refused,
-    /// The last answer was a rate limit (contradiction 18: on the last tier a reason to park).
-    Limited,
-    /// The last failure was the network's, a timeout or the vendor's own trouble.
-    Unreachable,
-    /// The model or vendor rejects this request.
-    Rejected,
-    /// Answers came, but none could be read (contradiction 19: an `error` row, not the tier's end).
-    Garbled,
-    /// We ended the call ourselves.
-    Aborted,
-}
-
-impl GiveUp {
-    /// Whether the tier ends as `provider_error` and the next one takes over; otherwise the iteration is recorded as
-    /// an error and the tier goes on (contradiction 19).
-    #[must_use]
-    pub const fn ends_tier(self) -> bool {
-        match self {
-            Self::Refused | Self::Limited | Self::Unreachable | Self::Rejected => true,
-            Self::Garbled | Self::Aborted => false,
-        }
-    }
-}
-
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 struct Target {
+    identity: Identity,
     /// The key or quota was refused: out for the whole run.
     refused: bool,
     /// This request will not work here: out for the turn.
@@ -128,28 +45,42 @@ impl Target {
     fn alive(&self) -> bool {
         !self.refused && !self.rejected
     }
+
+    fn is_free(&self, now_ms: u64) -> bool {
+        self.alive() && self.limited_until_ms <= now_ms
+    }
 }
 
 /// The targets of one role and what is known of them.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Rotation {
     targets: Vec<Target>,
     cursor: usize,
     max_attempts: u32,
     attempts: u32,
+    patience: Patience,
+    /// Waits for an outage in a row, for the backoff.
+    outages_in_a_row: u32,
 }
 
 impl Rotation {
-    /// A rotation over `n_targets` targets with `max_attempts` calls per turn in total (contradiction 17); 0 of either
-    /// counts as 1.
+    /// A rotation over `n_targets` targets of as many accounts, without patience beyond `max_attempts` calls per turn in total
+    /// (contradiction 17); 0 of either counts as 1.
     #[must_use]
     pub fn new(n_targets: usize, max_attempts: u32) -> Self {
-        Self {
-            targets: vec![Target::default(); n_targets.max(1)],
-            cursor: 0,
-            max_attempts: max_attempts.max(1),
-            attempts: 0,
+        let identity = |index| Identity { account: index, host: index, price: 0 };
+        Self::over((0..n_targets).map(identity), max_attempts, Patience::default())
+    }
+
+    /// A rotation over these targets.
+    #[must_use]
+    pub fn over(targets: impl IntoIterator<Item = Identity>, max_attempts: u32, patience: Patience) -> Self {
+        let target = |identity| Target { identity, ..Target::default() };
+        let mut targets: Vec<Target> = targets.into_iter().map(target).collect();
+        if targets.is_empty() {
+            targets.push(Target::default());
         }
+        Self { targets, cursor: 0, max_attempts: max_attempts.max(1), attempts: 0, patience, outages_in_a_row: 0 }
     }
 
     /// The target to ask now.
@@ -196,6 +127,7 @@ impl Rotation {
 
     /// Notes that the current target answered.
     pub fn after_success(&mut self) {
+        self.outages_in_a_row = 0;
         self.update(|target| {
             target.limits_in_a_row = 0;
             target.failures_in_a_row = 0;
@@ -207,20 +139,27 @@ impl Rotation {
     pub fn after_failure(&mut self, failure: FailureClass, now_ms: u64, jitter: Jitter) -> Next {
         self.attempts = self.attempts.saturating_add(1);
         self.note(failure, now_ms);
-        let reason = give_up_reason(failure);
         if !self.has_usable() {
             return Next::GiveUp { reason: GiveUp::Refused };
         }
-        if reason == GiveUp::Aborted || self.attempts >= self.max_attempts {
-            self.leave_spent_target(now_ms);
+        let reason = self.reason(failure, now_ms);
+        if reason == GiveUp::Aborted {
             return Next::GiveUp { reason };
         }
+        if self.attempts >= self.max_attempts {
+            return self.wait_on(failure, reason, now_ms, jitter);
+        }
         let here = self.current();
-        let usable_here = here.alive() && here.limited_until_ms <= now_ms;
-        if usable_here && here.failures_in_a_row < PATIENCE {
+        if here.is_free(now_ms) && here.failures_in_a_row < PATIENCE {
             return self.retry(failure, jitter);
         }
-        match self.next_where(|target| target.alive() && target.limited_until_ms <= now_ms) {
+        // Trouble of the vendor is no reason to ask a dearer model of the same host.
+        let dearer = |target: &Target| {
+            reason == GiveUp::Unreachable
+                && target.identity.host == here.identity.host
+                && target.identity.price > here.identity.price
+        };
+        match self.next_where(|target| target.is_free(now_ms) && !dearer(target)) {
             Some(target) if target != self.cursor => {
                 self.cursor = target;
                 return Next::Switch { target };
@@ -236,12 +175,13 @@ impl Rotation {
 
     fn note(&mut self, failure: FailureClass, now_ms: u64) {
         let retryable = failure.retryable;
+        let here = self.current();
         self.update(|target| match failure.status {
             CallStatus::AuthError | CallStatus::QuotaExceeded => target.refused = true,
             CallStatus::RateLimited => {
-                let wait = failure.retry_after_ms.unwrap_or_else(|| backoff(target.limits_in_a_row));
                 let (shortest, longest) = RATE_LIMIT_WAIT_MS;
-                target.limited_until_ms = now_ms.saturating_add(wait.clamp(shortest, longest));
+                let wait = failure.retry_after_ms.unwrap_or_else(|| backoff(target.limits_in_a_row).min(longest));
+                target.limited_until_ms = now_ms.saturating_add(wait.max(shortest));
                 target.limits_in_a_row = target.limits_in_a_row.saturating_add(1);
             }
             CallStatus::ContextOverflow => target.rejected = true,
@@ -250,19 +190,61 @@ impl Rotation {
                 target.failures_in_a_row = target.failures_in_a_row.saturating_add(1);
             }
             CallStatus::InvalidResponse | CallStatus::Ok => {
+                // It answered, so its limit is over.
+                target.limited_until_ms = 0;
                 target.failures_in_a_row = target.failures_in_a_row.saturating_add(1);
             }
             CallStatus::Aborted | CallStatus::Lost => {}
         });
+        let noted = self.current();
+        for target in self.targets.iter_mut().filter(|target| target.identity.account == here.identity.account) {
+            target.refused |= noted.refused && failure.reach == Reach::Account;
+            if failure.status == CallStatus::RateLimited && target.identity.price > here.identity.price {
+                target.limited_until_ms = target.limited_until_ms.max(noted.limited_until_ms);
+            }
+        }
+    }
+
+    /// Why it would be given up now: a limit that passes says more than a refusal elsewhere.
+    fn reason(&self, failure: FailureClass, now_ms: u64) -> GiveUp {
+        let reason = give_up_reason(failure);
+        let waits = || self.targets.iter().any(|target| target.alive() && target.limited_until_ms > now_ms);
+        let passes = matches!(reason, GiveUp::Refused | GiveUp::Rejected) && waits();
+        if passes { GiveUp::Limited } else { reason }
+    }
+
+    /// The attempts are used up: what was turned away for nothing is waited for, as far as patience goes.
+    fn wait_on(&mut self, failure: FailureClass, reason: GiveUp, now_ms: u64, jitter: Jitter) -> Next {
+        let next = match reason {
+            GiveUp::Limited if failure.waitable && self.patience.limit_ms > 0 => self.sleep_all(now_ms, jitter),
+            GiveUp::Unreachable if failure.waitable => self.sleep_off_an_outage(failure, jitter),
+            GiveUp::Refused
+            | GiveUp::Limited
+            | GiveUp::Unreachable
+            | GiveUp::Rejected
+            | GiveUp::Garbled
+            | GiveUp::Aborted => None,
+        };
+        next.unwrap_or_else(|| {
+            self.leave_spent_target(now_ms);
+            Next::GiveUp { reason }
+        })
+    }
+
+    fn sleep_off_an_outage(&mut self, failure: FailureClass, jitter: Jitter) -> Option<Next> {
+        let (shortest, longest) = RATE_LIMIT_WAIT_MS;
+        let wait = failure.retry_after_ms.unwrap_or_else(|| backoff(self.outages_in_a_row).min(longest)).max(shortest);
+        self.patience.outage_ms = self.patience.outage_ms.checked_sub(wait)?;
+        self.outages_in_a_row = self.outages_in_a_row.saturating_add(1);
+        Some(Next::SleepAll { target: self.cursor, ms: wait.saturating_add(jitter.spread(wait.min(longest))) })
     }
 
     /// Moves the cursor so that a later turn does not begin at a target that is known not to answer.
     fn leave_spent_target(&mut self, now_ms: u64) {
-        let here = self.current();
-        if here.alive() && here.limited_until_ms <= now_ms {
+        if self.current().is_free(now_ms) {
             return;
         }
-        let free = self.next_where(|target| target.alive() && target.limited_until_ms <= now_ms);
+        let free = self.next_where(|target| target.is_free(now_ms));
         self.cursor = free.or_else(|| self.next_where(Target::alive)).unwrap_or(self.cursor);
         if self.current().refused {
             self.cursor = self.next_where(|target| !target.refused).unwrap_or(self.cursor);
@@ -288,14 +270,22 @@ impl Rotation {
         Next::Retry { target: self.cursor, after_ms: wait }
     }
 
-    /// Waits for the longest limit of the targets that are still alive (S1-6), then goes on with the next of them.
+    /// Waits for the longest limit of the targets that are still alive (S1-6), as far as that is short; for the shortest where
+    /// all are long and patience allows it. Goes on with the next target that is free then.
     fn sleep_all(&mut self, now_ms: u64, jitter: Jitter) -> Option<Next> {
-        let until = self.targets.iter().filter(|target| target.alive()).map(|target| target.limited_until_ms).max()?;
         let (shortest, longest) = RATE_LIMIT_WAIT_MS;
-        let wait = until.saturating_sub(now_ms).clamp(shortest, longest);
-        let ms = wait.saturating_add(jitter.spread(wait)).min(longest);
-        let target = self.next_where(Target::alive)?;
+        let waits = || {
+            let alive = self.targets.iter().filter(|target| target.alive());
+            alive.map(|target| target.limited_until_ms.saturating_sub(now_ms))
+        };
+        let wait = waits().min()?.max(waits().max()?.min(longest)).max(shortest);
+        if wait > longest || self.attempts >= self.max_attempts {
+            self.patience.limit_ms = self.patience.limit_ms.checked_sub(wait)?;
+        }
+        let target = self.next_where(|target| target.is_free(now_ms.saturating_add(wait)))?;
         self.cursor = target;
+        let spread = jitter.spread(wait.min(longest));
+        let ms = if wait > longest { wait.saturating_add(spread) } else { wait.saturating_add(spread).min(longest) };
         Some(Next::SleepAll { target, ms })
     }
 

@@ -242,6 +242,7 @@ impl Script {
             still_failing: strings(still_failing),
             diff_stat: DiffStat { files: if changed { vec![file, binary] } else { vec![] } },
             best_patch: failed.then(|| ".upshift/best.patch".to_owned()),
+            limited: None,
             active_ms: 134_000,
             finished_at: at(),
         }))

@@ -52,6 +52,9 @@ const MAX_WARNINGS: usize = 10;
 /// The most characters of a marker's key.
 const MAX_KEY: usize = 100;
 
+/// What the first line of every comment of ours begins with.
+pub const MARKER: &str = "<!-- upshift:report key=";
+
 /// The hidden first line by which a report finds its own comment again; other characters than letters, digits, `.`,
 /// `_`, `/` and single `-` in the key are written as `%` and their hexadecimal code.
 #[must_use]
@@ -66,7 +69,7 @@ pub fn marker(key: &str) -> String {
             write!(safe, "%{:X}", u32::from(c)).unwrap_or_default();
         }
     }
-    format!("<!-- upshift:report key={safe} -->")
+    format!("{MARKER}{safe} -->")
 }
 
 /// A piece of the page that is shown whole or not at all.

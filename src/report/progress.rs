@@ -48,6 +48,8 @@ pub struct Progress {
     carried: u32,
     /// The error of the last call that failed: one with advice is told once, not again by every line that ends because of it.
     told: String,
+    /// Whether a wait was told: what fails until the next answer is part of it.
+    waits: bool,
     group: Group,
 }
 
@@ -55,7 +57,15 @@ impl Progress {
     /// A follower of a run. For one that another process began, feed it the past events and drop their lines.
     #[must_use]
     pub fn new(style: Style) -> Self {
-        Self { style, tiers: Vec::new(), failing_before: 0, carried: 0, told: String::new(), group: Group::Closed }
+        Self {
+            style,
+            tiers: Vec::new(),
+            failing_before: 0,
+            carried: 0,
+            told: String::new(),
+            waits: false,
+            group: Group::Closed,
+        }
     }
 
     /// The lines for one event; most events have one or none.
@@ -116,8 +126,7 @@ impl Progress {
                 vec![self.paint(Tone::Heading, &format!("◆ Resumed: invocation {invocation} of this run"))]
             }
             Event::AttemptCounted { pull_request, attempt, allowed, .. } => {
-                let line = format!("◆ Run {attempt} of at most {allowed} for pull request #{pull_request}");
-                vec![self.paint(Tone::Faint, &line)]
+                vec![self.counted(*pull_request, *attempt, *allowed)]
             }
             Event::BaselineFinished(baseline) => self.baseline(baseline),
             Event::TierStarted { tier_index, dropped_tiers, .. } => self.tier_started(*tier_index, *dropped_tiers),
@@ -147,11 +156,7 @@ impl Progress {
                 let hunks = count(u64::from(*dropped), "hunk");
                 vec![format!("  Minimised: {hunks} dropped, {kept} kept; the tests pass without them")]
             }
-            Event::Remarked { remarks, .. } if remarks.is_empty() => Vec::new(),
-            Event::Remarked { remarks, .. } => {
-                let places = count(u64_of(remarks.len()), "place");
-                vec![self.paint(Tone::Notice, &format!("  ⚠ {places} in the change to look at"))]
-            }
+            Event::Remarked { remarks, .. } => self.remarked(remarks.len()).into_iter().collect(),
             Event::IterationFinished(attempt) => vec![self.iteration_finished(attempt)],
             Event::EntropyDetected { signature, count, .. } => {
                 let line = format!("  ! The same error {count} times in a row: {}", speech(signature));
@@ -162,6 +167,17 @@ impl Progress {
             }
             Event::TierFinished { tier_index, exit, reason, iterations, .. } => {
                 vec![self.tier_finished(*tier_index, *exit, reason.as_deref(), *iterations)]
+            }
+            Event::ModelsUnavailable { host, key_variable, reason, until, wait_ms: Some(wait_ms), .. } => {
+                self.waits = true;
+                let why = reason.sentence(host, key_variable.as_deref());
+                let until = until.as_ref().map(|until| format!(", until {}", until.for_people())).unwrap_or_default();
+                let line = format!("    ◆ {}; waiting {}{until}", speech(&why), human_duration(*wait_ms));
+                vec![self.paint(Tone::Notice, &line)]
+            }
+            Event::TiersSkipped { tiers, reason } => {
+                let line = format!("◆ Skipped: {}: {}", self.tiers_named(tiers), speech(reason));
+                vec![self.paint(Tone::Notice, &line)]
             }
             Event::Escalated { to, iterations_carried, .. } => self.escalated(*to, *iterations_carried),
             Event::PublishStarted { .. }
@@ -177,10 +193,21 @@ impl Progress {
                 vec![self.paint(Tone::Notice, &format!("! {}", plain::clipped_line(message, MAX_WARNING)))]
             }
             Event::ContextThreshold { .. }
+            // The failed call before it says so.
+            | Event::ModelsUnavailable { wait_ms: None, .. }
             | Event::CallReserved { .. }
             | Event::ContextReset { .. }
             | Event::RunFinished(_) => Vec::new(),
         }
+    }
+
+    fn counted(&self, pull_request: u64, attempt: u32, allowed: u32) -> String {
+        self.paint(Tone::Faint, &format!("◆ Run {attempt} of at most {allowed} for pull request #{pull_request}"))
+    }
+
+    fn remarked(&self, places: usize) -> Option<String> {
+        let said = format!("  ⚠ {} in the change to look at", count(u64_of(places), "place"));
+        (places > 0).then(|| self.paint(Tone::Notice, &said))
     }
 
     #[expect(
@@ -346,6 +373,7 @@ impl Progress {
     fn failed_call(&mut self, receipt: &Receipt) -> Option<String> {
         if receipt.status == CallStatus::Ok {
             self.told.clear();
+            self.waits = false;
             return None;
         }
         let role = receipt.scope.role.as_str();
@@ -353,7 +381,7 @@ impl Progress {
         let status = receipt.status.as_str().replace('_', " ");
         let error = receipt.error.clone().unwrap_or_default();
         if !error.is_empty() && std::mem::replace(&mut self.told, error.clone()) == error {
-            return Some(format!("    {role}: call to {target} failed again ({status})"));
+            return (!self.waits).then(|| format!("    {role}: call to {target} failed again ({status})"));
         }
         let why = if error.is_empty() { String::new() } else { format!(": {}", speech(&error)) };
         Some(format!("    {role}: call to {target} failed ({status}){why}"))
@@ -376,6 +404,12 @@ impl Progress {
             self.paint(Tone::Heading, &line),
             format!("  Carrying forward: {} of failure history", count(u64::from(carried), "iteration")),
         ]
+    }
+
+    /// `Tier 2 (sonnet), Tier 3 (opus)`.
+    fn tiers_named(&self, tiers: &[u32]) -> String {
+        let named = tiers.iter().filter_map(|index| self.tier(*index));
+        named.map(|(number, tier)| format!("Tier {number} ({})", name(&tier.name))).collect::<Vec<_>>().join(", ")
     }
 
     fn tier(&self, tier_index: u32) -> Option<(u64, &Tier)> {

@@ -110,6 +110,8 @@ fn rows(tiers: &[TierView], style: Style) -> Vec<String> {
         );
         rows.push(match words::state_label(tier.state) {
             None => format!("{head}  — (not reached)"),
+            // Why stands below, once for all tiers that it holds for.
+            Some(_) if tier.state == TierState::Skipped => format!("{head}  — (skipped)"),
             Some(label) => format!(
                 "{head}  {}  {}  {}",
                 plain::pad(iterations, iterations_width),
@@ -129,11 +131,13 @@ fn tone(state: TierState) -> Tone {
     match state {
         TierState::Solved => Tone::Good,
         TierState::Running | TierState::Parked => Tone::Notice,
-        TierState::NotReached => Tone::Faint,
+        TierState::NotReached | TierState::Skipped => Tone::Faint,
         TierState::Failed
         | TierState::Stalled
         | TierState::BudgetLimit
         | TierState::NoModel
+        | TierState::RateLimited
+        | TierState::Outage
         | TierState::Rejected
         | TierState::Blocked
         | TierState::Interrupted => Tone::Bad,
@@ -189,6 +193,7 @@ fn errors(view: &RunView, extras: &[String]) -> Vec<String> {
 fn extras(view: &RunView) -> Vec<String> {
     let mut facts = Vec::new();
     facts.extend(view.tiers.iter().filter_map(|tier| tier_reason(view, tier)));
+    facts.extend(skipped(view));
     facts.extend(words::tests_change(view).map(|change| format!("  Tests:   {}", say(&change))));
     facts.extend(words::diff_size(view).map(|size| format!("  Change:  {size}")));
     facts.extend(words::remarks_heading(view).map(|heading| format!("  ⚠ {heading}:")));
@@ -224,10 +229,30 @@ fn extras(view: &RunView) -> Vec<String> {
 
 /// Why a tier ended, where it gave a reason that the verdict does not say already.
 fn tier_reason(view: &RunView, tier: &TierView) -> Option<String> {
+    if matches!(tier.state, TierState::Skipped | TierState::Solved) {
+        return None;
+    }
     let reason = tier.reason.as_deref().filter(|reason| !reason.trim().is_empty())?;
     let said = reason == view.stop_reason()
         || matches!(view.outcome(), Some(Outcome::Blocked { reason: said }) if said == reason);
     (!said).then(|| format!("  Tier {}:  {}", tier.number, say(&words::why_it_ended(tier))))
+}
+
+/// Why tiers were passed over: a line for each reason, with every tier that it holds for.
+fn skipped(view: &RunView) -> Vec<String> {
+    let mut reasons: Vec<(&str, Vec<String>)> = Vec::new();
+    for tier in view.tiers.iter().filter(|tier| tier.state == TierState::Skipped) {
+        let reason = tier.reason.as_deref().unwrap_or_default();
+        match reasons.iter_mut().find(|(known, _)| *known == reason) {
+            Some((_, numbers)) => numbers.push(tier.number.to_string()),
+            None => reasons.push((reason, vec![tier.number.to_string()])),
+        }
+    }
+    let line = |(reason, numbers): (&str, Vec<String>)| {
+        let word = if numbers.len() == 1 { "Tier" } else { "Tiers" };
+        format!("  Skipped: {word} {}: {}", numbers.join(", "), plain::clipped_line(reason, MAX_SPEECH))
+    };
+    reasons.into_iter().map(line).collect()
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@
 
 use std::collections::HashSet;
 
+use crate::domain::account::Limited;
 use crate::domain::attempt::{Attempt, TierExit};
 use crate::domain::budget::{Budget, Spent};
 use crate::domain::command::{Command, CommandAnswer};
@@ -65,6 +66,12 @@ pub enum TierState {
     BudgetLimit,
     /// No model of it could be used.
     NoModel,
+    /// Its models were limited.
+    RateLimited,
+    /// Its models' host was down or not reachable.
+    Outage,
+    /// It was passed over: no model of it could be asked.
+    Skipped,
     /// Green, but the critic rejected to the end.
     Rejected,
     /// A person is needed.
@@ -267,6 +274,15 @@ impl RunView {
         match &self.ending {
             Ending::Finished(finished) => &finished.stop_reason,
             Ending::Running | Ending::Died => "",
+        }
+    }
+
+    /// The rate limit that a parked run waits for.
+    #[must_use]
+    pub fn limited(&self) -> Option<&Limited> {
+        match &self.ending {
+            Ending::Finished(finished) => finished.limited.as_deref(),
+            Ending::Running | Ending::Died => None,
         }
     }
 

@@ -7,6 +7,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 
 use crate::audit::{Cap, Journal};
+use crate::domain::account::Accounts;
 use crate::domain::catalogue::ModelFacts;
 use crate::domain::chat::Reply;
 use crate::domain::clock::Clock;
@@ -14,7 +15,9 @@ use crate::domain::ladder::Role;
 use crate::domain::model_id::ModelId;
 use crate::domain::receipt::Receipt;
 use crate::domain::stop::Stop;
+use crate::domain::waiting::Waiting;
 use crate::model::Providers;
+use crate::policy::standing::Standing;
 use crate::redact::Redactor;
 use crate::workspace::{ToolError, Workspace};
 
@@ -46,10 +49,20 @@ pub struct Ports<'a> {
 }
 
 /// What a run has learnt of its targets; outlives single sessions.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default)]
 pub struct Memory {
-    /// Targets whose key or quota was refused: not asked again.
+    /// The accounts that targets are asked with.
+    pub accounts: Accounts,
+    /// Which accounts are refused, limited or down.
+    pub standing: Standing,
+    /// Targets that their key may not use: not asked again.
     pub refused: BTreeSet<ModelId>,
+    /// Endpoints that ever answered in this run: their silence is an outage, that of others may be a wrong address.
+    pub heard: BTreeSet<String>,
+    /// Counts waits for limits and outages, which do not eat the active time.
+    pub waiting: Waiting,
+    /// How long was waited for them, in milliseconds.
+    pub waited_ms: u64,
     /// Targets about whose assumed window or missing provider a person was warned.
     pub warned: BTreeSet<ModelId>,
 }

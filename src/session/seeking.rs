@@ -5,13 +5,44 @@ use std::time::Duration;
 use super::end::{FailureReason, SessionExit};
 use super::exchange::{Attempt, protocol_of};
 use super::gauge::Fit;
+use super::ports::Ports;
 use super::reading::{self, Reading, Unusable};
+use super::spec::SessionSpec;
 use super::turns::{Ending, Failed, Forced, Heard, Session};
+use crate::domain::account::{Account, Unavailability};
 use crate::domain::chat::Reply;
+use crate::domain::clock::Timestamp;
 use crate::domain::event::Event;
 use crate::domain::model_id::ModelId;
 use crate::domain::receipt::CallStatus;
-use crate::policy::rotation::{FailureClass, GiveUp, Jitter, Next};
+use crate::model::CallFailure;
+use crate::policy::rotation::{FailureClass, GiveUp, Identity, Jitter, Next, Reach, Rotation};
+use crate::policy::standing::Note;
+
+/// Spread of an announced time over which no new line is worth telling, in milliseconds.
+const SAME_TIME_MS: i64 = 30_000;
+
+/// A wait that a person was told of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Told {
+    why: Unavailability,
+    until_ms: Option<i64>,
+}
+
+/// The rotation over a session's targets: which of them share an account or a host, and what they cost.
+pub(super) fn rotation_of(spec: &SessionSpec, ports: &Ports<'_>) -> Rotation {
+    let accounts: Vec<Account> = spec.targets.iter().map(|target| ports.memory.accounts.of(target)).collect();
+    let identities = spec.targets.iter().zip(&accounts).map(|(target, account)| {
+        let first = |same: &dyn Fn(&Account) -> bool| accounts.iter().position(same).unwrap_or_default();
+        let price = ports.facts.of(target).price.map_or(0, |price| price.input.saturating_add(price.output));
+        Identity {
+            account: first(&|other| other == account),
+            host: first(&|other| other.endpoint == account.endpoint),
+            price,
+        }
+    });
+    Rotation::over(identities, spec.limits.max_attempts, spec.limits.patience)
+}
 
 /// The last thing that went wrong in a turn.
 #[derive(Debug, Clone)]
@@ -22,6 +53,8 @@ struct Trouble {
     misfit: Option<Fit>,
     /// Whether a model answered in this turn, but would not do it: then a model could be used (DESIGN §2.1).
     declined: bool,
+    /// The account that cannot be asked any more, and why.
+    unavailable: Option<(Account, Note)>,
 }
 
 impl Session<'_, '_> {
@@ -35,8 +68,8 @@ impl Session<'_, '_> {
                 last = format!("the provider of {target} is not configured");
                 self.rotation.refuse(index);
                 self.warn_once(target, &format!("{last}; it is left out"));
-            } else if self.ports.memory.refused.contains(target) {
-                last = format!("the key or quota of {target} was refused before");
+            } else if let Some(before) = self.refused_before(target) {
+                last = before;
                 self.rotation.refuse(index);
             } else if !self.ports.facts.0.contains_key(target) {
                 let window = self.ports.facts.of(target).context_window;
@@ -54,6 +87,15 @@ impl Session<'_, '_> {
         })
     }
 
+    /// What was said when this target or its account was refused, if it was.
+    fn refused_before(&self, target: &ModelId) -> Option<String> {
+        let memory = &*self.ports.memory;
+        let account = memory.accounts.of(target);
+        let note = memory.standing.of(&account, self.ports.clock.unix_ms()).filter(|note| !note.why.passes());
+        let of_account = note.map(|note| note.said.clone());
+        of_account.or_else(|| memory.refused.contains(target).then(|| format!("the key may not use {target}")))
+    }
+
     fn warn_once(&mut self, target: &ModelId, message: &str) {
         if self.ports.memory.warned.insert(target.clone()) {
             self.ports.journal.emit(&Event::Warning { message: message.to_owned() });
@@ -68,7 +110,7 @@ impl Session<'_, '_> {
     pub(super) async fn reply(&mut self) -> Result<Heard, Ending> {
         self.rotation.begin_turn();
         self.failed = None;
-        self.calls = 0;
+        (self.calls, self.tries) = (0, 0);
         let mut misfit = None;
         let mut declined = false;
         loop {
@@ -94,17 +136,19 @@ impl Session<'_, '_> {
                 }
                 Attempt::Failed(failure) => {
                     self.calls += 1;
-                    self.remember(&target, failure.status);
-                    let class = FailureClass {
-                        status: failure.status,
-                        retryable: failure.retryable,
-                        retry_after_ms: failure.retry_after_ms,
-                    };
+                    let class = self.class_of(&target, &failure);
+                    self.tries += u32::from(!class.waitable);
+                    let unavailable = self.remember(&target, &failure);
                     let what = format!("{target}: {}", failure.message);
-                    (class, Trouble { status: failure.status, what, misfit: None, declined: false })
+                    (class, Trouble { status: failure.status, what, misfit: None, declined: false, unavailable })
                 }
                 Attempt::Heard { target, protocol, reply, reading } => {
                     self.calls += 1;
+                    self.tries += 1;
+                    self.told = None;
+                    let account = self.ports.memory.accounts.of(&target);
+                    self.ports.memory.standing.answered(&account);
+                    self.ports.memory.heard.insert(account.endpoint);
                     match reading {
                         Reading::Usable { wishes, calls } => {
                             self.rotation.after_success();
@@ -136,28 +180,60 @@ impl Session<'_, '_> {
 
     /// Notes what the model is to be told about a reply of no use.
     fn unusable(&mut self, target: &ModelId, reply: &Reply, unusable: Unusable) -> (FailureClass, Trouble) {
-        let class = FailureClass { status: unusable.status, retryable: unusable.retryable, retry_after_ms: None };
+        let class = plain_class(unusable.status, unusable.retryable);
         let what = format!("{target}: {}", unusable.what);
         if !unusable.advice.is_empty() {
             let text = reply.text.clone();
             self.failed = Some(Failed { target: target.clone(), text, advice: unusable.advice });
         }
         let declined = unusable.status == CallStatus::ModelError;
-        (class, Trouble { status: unusable.status, what, misfit: None, declined })
+        (class, Trouble { status: unusable.status, what, misfit: None, declined, unavailable: None })
     }
 
-    /// A refused key or quota is not asked again in this run.
-    fn remember(&mut self, target: &ModelId, status: CallStatus) {
-        if matches!(status, CallStatus::AuthError | CallStatus::QuotaExceeded) {
+    /// What rotation must know of a failure.
+    fn class_of(&self, target: &ModelId, failure: &CallFailure) -> FailureClass {
+        let memory = &*self.ports.memory;
+        let unheard = !memory.heard.contains(&memory.accounts.of(target).endpoint);
+        // A host that never answered is more likely misspelt or not started than down.
+        let wrong_address = failure.status == CallStatus::NetworkError && unheard;
+        let overloaded =
+            failure.status == CallStatus::RateLimited && failure.unavailability() == Some(Unavailability::Outage);
+        FailureClass {
+            // Vendors answer their own trouble like a limit; it is none of ours.
+            status: if overloaded { CallStatus::ModelError } else { failure.status },
+            retryable: failure.retryable,
+            retry_after_ms: failure.retry_after_ms,
+            reach: failure.reach(),
+            waitable: !failure.may_be_billed && !wrong_address,
+        }
+    }
+
+    /// Notes what a failure says of its account or target: what was refused is not asked again in this run.
+    fn remember(&mut self, target: &ModelId, failure: &CallFailure) -> Option<(Account, Note)> {
+        let refused = matches!(failure.status, CallStatus::AuthError | CallStatus::QuotaExceeded);
+        if refused && failure.reach() == Reach::Target {
             self.ports.memory.refused.insert(target.clone());
         }
+        let account = self.ports.memory.accounts.of(target);
+        if failure.http_status.is_some() {
+            self.ports.memory.heard.insert(account.endpoint.clone());
+        }
+        let why = failure.unavailability()?;
+        let at_ms = self.ports.clock.unix_ms();
+        let until_ms = failure.retry_after_ms.map(|wait| at_ms.saturating_add_unsigned(wait));
+        let said = self.ports.redactor.redact(&failure.message).into_owned();
+        let note = Note { why, until_ms, said, at_ms };
+        if !why.passes() && self.ports.memory.standing.note(&account, note.clone()) {
+            self.tell_unavailable(&account, &note, None);
+        }
+        Some((account, note))
     }
 
     /// Lets rotation decide what follows a failure; waits if it says so.
     async fn next(&mut self, failure: FailureClass, trouble: &Trouble) -> Result<(), Ending> {
         let now = self.ports.clock.monotonic_ms();
         let next = self.rotation.after_failure(failure, now, jitter());
-        let spent = self.calls >= self.spec.limits.max_attempts.max(1);
+        let spent = self.tries >= self.spec.limits.max_attempts.max(1);
         match next {
             Next::GiveUp { .. } if trouble.misfit == Some(Fit::FinalOnly) && !self.is_final() => {
                 // No target has room for more than a report: ask for it now.
@@ -169,18 +245,58 @@ impl Session<'_, '_> {
             Next::Switch { .. } | Next::Retry { .. } | Next::SleepAll { .. } if spent => {
                 Err(self.gave_up(GiveUp::Garbled, trouble))
             }
-            Next::Switch { .. } => Ok(()),
+            Next::Switch { .. } => {
+                self.note_passing(trouble);
+                Ok(())
+            }
             Next::Retry { after_ms, .. } => self.pause(after_ms).await,
             Next::SleepAll { ms, .. } => {
-                let message = format!(
-                    "every model of the {} is rate-limited; waiting {} s",
-                    self.spec.role.as_str(),
-                    ms.div_ceil(1_000)
-                );
-                self.ports.journal.emit(&Event::Warning { message });
-                self.pause(ms).await
+                if let Some((account, note)) = &trouble.unavailable {
+                    self.tell_unavailable(account, note, Some(ms));
+                }
+                self.sit_out(ms).await
             }
         }
+    }
+
+    /// Notes a limit or an outage: the tiers above are to know of it.
+    fn note_passing(&mut self, trouble: &Trouble) {
+        if let Some((account, note)) = trouble.unavailable.as_ref().filter(|(_, note)| note.why.passes()) {
+            self.ports.memory.standing.note(account, note.clone());
+        }
+    }
+
+    /// Tells of an account that cannot be asked; a wait is told once, and again when the vendor names another time.
+    fn tell_unavailable(&mut self, account: &Account, note: &Note, wait_ms: Option<u64>) {
+        if wait_ms.is_some() {
+            let near = |one: Option<i64>, other: Option<i64>| match (one, other) {
+                (Some(one), Some(other)) => one.abs_diff(other) <= SAME_TIME_MS.unsigned_abs(),
+                (one, other) => one == other,
+            };
+            if self.told.is_some_and(|told| told.why == note.why && near(told.until_ms, note.until_ms)) {
+                return;
+            }
+            self.told = Some(Told { why: note.why, until_ms: note.until_ms });
+        }
+        self.ports.journal.emit(&Event::ModelsUnavailable {
+            host: account.host().to_owned(),
+            key_variable: account.key_variable.clone(),
+            reason: note.why,
+            until: note.until_ms.map(Timestamp::from_unix_ms),
+            wait_ms,
+            said: note.said.clone(),
+        });
+    }
+
+    /// Waits for a limit or an outage, on a clock of its own: the active time is for work.
+    async fn sit_out(&mut self, ms: u64) -> Result<(), Ending> {
+        let began = self.ports.clock.monotonic_ms();
+        self.ports.memory.waiting.begin(began);
+        let ended = self.pause(ms).await;
+        let now = self.ports.clock.monotonic_ms();
+        self.ports.memory.waiting.end(now);
+        self.ports.memory.waited_ms = self.ports.memory.waited_ms.saturating_add(now.saturating_sub(began));
+        ended
     }
 
     /// Waits; ends at once when everything is to end.
@@ -192,7 +308,12 @@ impl Session<'_, '_> {
         }
     }
 
-    fn gave_up(&self, why: GiveUp, trouble: &Trouble) -> Ending {
+    fn gave_up(&mut self, why: GiveUp, trouble: &Trouble) -> Ending {
+        self.note_passing(trouble);
+        let passing = trouble.unavailable.as_ref().filter(|(_, note)| note.why.passes());
+        if let Some((account, note)) = passing.filter(|_| matches!(why, GiveUp::Limited | GiveUp::Unreachable)) {
+            self.tell_unavailable(account, note, None);
+        }
         let last = self.ports.redactor.redact(&trouble.what).into_owned();
         let exit = match trouble.status {
             CallStatus::AuthError => SessionExit::AuthFailure,
@@ -224,7 +345,12 @@ impl Session<'_, '_> {
 fn too_large(target: &ModelId, misfit: Option<Fit>) -> (FailureClass, Trouble) {
     let status = CallStatus::ContextOverflow;
     let what = format!("{target}: the conversation does not fit into its context window");
-    (FailureClass { status, retryable: false, retry_after_ms: None }, Trouble { status, what, misfit, declined: false })
+    (plain_class(status, false), Trouble { status, what, misfit, declined: false, unavailable: None })
+}
+
+/// A failure that is no vendor's refusal.
+const fn plain_class(status: CallStatus, retryable: bool) -> FailureClass {
+    FailureClass { status, retryable, retry_after_ms: None, reach: Reach::Target, waitable: false }
 }
 
 /// A random spread for waits.

@@ -6,6 +6,7 @@ use crate::domain::chat::Effort;
 use crate::domain::foreign::Mark;
 use crate::domain::ladder::Role;
 use crate::domain::model_id::ModelId;
+use crate::policy::rotation::Patience;
 
 /// One session to be held.
 #[derive(Debug, Clone)]
@@ -50,6 +51,8 @@ pub struct Limits {
     pub max_turns: u32,
     /// The most attempts per turn in total, over all targets (S1-3, contradiction 17).
     pub max_attempts: u32,
+    /// How long may be waited for rate limits and outages beyond the attempts.
+    pub patience: Patience,
     /// The most time one reply may take.
     pub reply_timeout: Duration,
     /// The most tool calls of one reply that are run.
@@ -65,6 +68,7 @@ impl Default for Limits {
         Self {
             max_turns: 40,
             max_attempts: 3,
+            patience: Patience::default(),
             // S1-3: reasoning models may be silent for minutes.
             reply_timeout: Duration::from_secs(600),
             // More in one reply is a model in a loop; sixteen parallel reads are plenty.

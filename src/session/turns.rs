@@ -5,6 +5,7 @@ use super::end::{FailureReason, FinalReport, SessionEnd, SessionExit};
 use super::gauge::Gauge;
 use super::ports::Ports;
 use super::reading::{self, Rules, Wish};
+use super::seeking::{Told, rotation_of};
 use super::spec::SessionSpec;
 use super::tool::Offer;
 use super::toolroom::{Answer, Halt, Round, Toolroom, Turn};
@@ -43,6 +44,10 @@ pub(super) struct Session<'s, 'a> {
     pub(super) failed: Option<Failed>,
     /// Calls sent in this turn.
     pub(super) calls: u32,
+    /// Those of them that were not turned away for nothing.
+    pub(super) tries: u32,
+    /// The wait that a person was told of last.
+    pub(super) told: Option<Told>,
     pub(super) forced: Option<Forced>,
     answered: Option<ModelId>,
     peak_percent: u32,
@@ -102,7 +107,9 @@ impl<'s, 'a> Session<'s, 'a> {
             tool_specs,
             offer,
             conversation: Conversation::begin(&first),
-            rotation: Rotation::new(spec.targets.len(), spec.limits.max_attempts),
+            rotation: rotation_of(&spec, ports),
+            tries: 0,
+            told: None,
             monitor: ContextMonitor::default(),
             monitored: None,
             toolroom: Toolroom::new(spec.role, &spec.limits, spec.mark.clone()),

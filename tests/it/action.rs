@@ -11,7 +11,9 @@ mod forges;
 pub(crate) mod gate;
 mod hour;
 mod killed;
+mod parked;
 mod resumed;
+mod scheduled;
 pub(crate) mod step;
 mod trouble;
 
@@ -159,7 +161,12 @@ fn documents() -> Vec<(String, String)> {
         let path = entry.expect("an entry").path();
         (path.display().to_string(), std::fs::read_to_string(path).expect("a text"))
     });
-    let ours = [("action.yml", file("action.yml")), ("init", upshift::cli::init::WORKFLOW.to_owned())];
+    let scheduled = upshift::cli::init::workflow(upshift::cli::init::Schedule::HalfHourly);
+    let ours = [
+        ("action.yml", file("action.yml")),
+        ("init", upshift::cli::init::WORKFLOW.to_owned()),
+        ("init --schedule", scheduled),
+    ];
     ours.into_iter().map(|(name, text)| (name.to_owned(), text)).chain(workflows).collect()
 }
 

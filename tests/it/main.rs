@@ -40,6 +40,8 @@ mod runs;
 #[cfg(test)]
 mod session;
 #[cfg(test)]
+mod targets;
+#[cfg(test)]
 mod tidy;
 #[cfg(test)]
 mod wires;

@@ -90,6 +90,7 @@ fn finished(outcome: Outcome) -> Event {
         still_failing: vec![],
         diff_stat: DiffStat::default(),
         best_patch: None,
+        limited: None,
         active_ms: 5_000,
         finished_at: Timestamp("2026-02-17T14:30:00.000Z".to_owned()),
     })

@@ -60,6 +60,7 @@ pub(super) async fn examine(
     };
     let mut findings = vec![Finding::ok("repository", place.repository.to_string())];
     findings.extend(rights(plan, &repository));
+    findings.extend(super::bots::examine(plan, &github).await);
     let branch = place.branch.unwrap_or_else(|| repository.default_branch.clone());
     findings.extend(reads(&github, &branch).await);
     if plan.github.push != Push::None {

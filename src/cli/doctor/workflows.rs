@@ -99,6 +99,12 @@ fn is_gate(step: &Value) -> bool {
 
 /// The problems of a job's steps, of which the last is upshift's.
 fn of_job(place: &str, steps: &[Value]) -> Vec<Finding> {
+    if let [only] = steps
+        && input(only, "command") == Some("resume")
+    {
+        // It has the workflow begin again for parked runs, and neither a key nor a checkout.
+        return Vec::new();
+    }
     let Some(gate) = steps.iter().position(is_gate) else {
         return vec![Finding::problem(ABOUT, format!("{place}: no gate stands before upshift"), SHAPE)];
     };
@@ -107,9 +113,8 @@ fn of_job(place: &str, steps: &[Value]) -> Vec<Finding> {
         let said = format!("{place}: the step `{}` runs before upshift, with upshift's rights", name_of(step));
         findings.push(Finding::problem(ABOUT, said, "do it in `setup-command`, which runs confined and without keys"));
     }
-    let of_head = |step: &&Value| {
-        is_checkout(step) && !input(step, "ref").is_some_and(|at| at.contains("default_branch"))
-    };
+    let of_head =
+        |step: &&Value| is_checkout(step) && !input(step, "ref").is_some_and(|at| at.contains("default_branch"));
     if steps.get(..gate).unwrap_or_default().iter().any(|step| of_head(&step)) {
         findings.push(Finding::problem(ABOUT, format!("{place}: the head is checked out before the gate"), SHAPE));
     }
@@ -155,10 +160,19 @@ mod tests {
     }
 
     #[test]
+    fn the_job_that_has_parked_runs_begin_again_needs_no_gate() {
+        let found = said(&crate::cli::init::workflow(crate::cli::init::Schedule::HalfHourly));
+        assert_eq!(found, ["✔ workflow: nothing of a pull request runs before upshift"]);
+    }
+
+    #[test]
     fn the_old_shape_is_named() {
         let old = "on: pull_request\njobs:\n  fix:\n    steps:\n      - uses: actions/checkout@v5\n      - run: npm ci\n      - uses: acme/upshift@v1\n";
         let found = said(old);
-        assert!(found.len() == 1 && found[0].starts_with("✖ workflow: upshift.yml, job `fix`: no gate stands"), "{found:?}");
+        assert!(
+            found.len() == 1 && found[0].starts_with("✖ workflow: upshift.yml, job `fix`: no gate stands"),
+            "{found:?}"
+        );
         // Who pushes may write anyway.
         assert_eq!(said(&old.replace("pull_request", "[push, schedule]")), [""; 0]);
     }

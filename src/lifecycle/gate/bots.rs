@@ -26,8 +26,8 @@ pub(super) fn refusal(
     delivered: Option<&CommitSha>,
 ) -> Option<Refusal> {
     let login = bot.login.clone();
-    // Only workflows of the same repository act as this one.
-    if login == ACTIONS_BOT && context.comment.is_none() {
+    // Only workflows of the same repository act as this one; of a comment it may have the job run again, not write it.
+    if login == ACTIONS_BOT && (context.comment.is_none() || only_runs_again(context)) {
         return None;
     }
     if !is_candidate(context, bot, allowed) {
@@ -47,6 +47,17 @@ pub(super) fn refusal(
         commit: commit.sha.clone(),
         author: commit.author.as_ref().map(|author| author.login.clone()),
     })
+}
+
+/// Whether the workflow's own bot did no more than to have somebody else's job run again.
+#[must_use]
+pub fn only_runs_again(context: &CiContext) -> bool {
+    let is_it = |account: Option<&Account>| account.is_some_and(|account| account.login == ACTIONS_BOT);
+    let author = context.comment.as_ref().and_then(|comment| comment.author.as_ref());
+    context.run.attempt > 1
+        && is_it(context.triggering_actor.as_ref())
+        && !is_it(context.actor.as_ref())
+        && !is_it(author)
 }
 
 /// Whether a commit is the bot's, a workflow's of this repository, or somebody's who may write here.

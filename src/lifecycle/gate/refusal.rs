@@ -4,6 +4,7 @@ use std::fmt;
 
 use crate::domain::ci::RepoName;
 use crate::domain::units::CommitSha;
+use crate::report::words::count;
 
 /// Why a run may not happen. Its [`Display`](fmt::Display) is a sentence with how to mend it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -170,17 +171,7 @@ impl fmt::Display for Refusal {
                 "the pull request of {login} has too many commits to see whose each is\n→ Fix: let a person with write access \
                  start the run, by a label or a comment"
             ),
-            Self::BotCarries { login, commit, author } => {
-                let whose = match author {
-                    Some(author) => format!("is by {author}, who may not write here"),
-                    None => "belongs to no account".to_owned(),
-                };
-                write!(
-                    f,
-                    "the pull request of {login} holds the commit {commit}, which {whose}\n→ Fix: look at the commit, then let a \
-                     person with write access start the run, by a label or a comment"
-                )
-            }
+            Self::BotCarries { login, commit, author } => carries(f, login, commit, author.as_deref()),
             Self::SkipLabel { label } => {
                 write!(f, "the pull request has the label `{label}`\n→ Fix: take the label off")
             }
@@ -201,8 +192,9 @@ impl fmt::Display for Refusal {
             ),
             Self::AttemptsUsedUp { number, attempts, max } => write!(
                 f,
-                "pull request #{number} has had {attempts} runs, and `max-attempts-per-pr` is {max}\n→ Fix: comment `/upshift retry` \
-                 for one more, or raise `max-attempts-per-pr`"
+                "pull request #{number} has had {}, and `max-attempts-per-pr` is {max}\n→ Fix: comment `/upshift retry` \
+                 for one more, or raise `max-attempts-per-pr`",
+                count(u64::from(*attempts), "run")
             ),
             Self::AttemptsUnknown { number, why } => write!(
                 f,
@@ -215,4 +207,14 @@ impl fmt::Display for Refusal {
             Self::Unknown { why } => write!(f, "it cannot be told who may start this: {why}"),
         }
     }
+}
+
+fn carries(f: &mut fmt::Formatter<'_>, bot: &str, commit: &CommitSha, author: Option<&str>) -> fmt::Result {
+    let whose = author
+        .map_or_else(|| "belongs to no account".to_owned(), |author| format!("is by {author}, who may not write here"));
+    write!(
+        f,
+        "the pull request of {bot} holds the commit {commit}, which {whose}\n→ Fix: look at the commit, then let a person with write \
+         access start the run, by a label or a comment"
+    )
 }

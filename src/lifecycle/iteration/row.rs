@@ -113,7 +113,7 @@ fn shorten(message: &str) -> String {
 pub(super) fn tier_reason(halt: Option<&Halt>) -> Option<String> {
     match halt {
         Some(Halt::Blocked(reason)) => Some(reason.clone()),
-        Some(Halt::NoModel(last)) => Some(last.clone()),
+        Some(Halt::NoModel { last, .. }) => Some(last.clone()),
         other => halt_words(other),
     }
 }
@@ -122,7 +122,7 @@ pub(super) fn tier_reason(halt: Option<&Halt>) -> Option<String> {
 pub(super) fn halt_words(halt: Option<&Halt>) -> Option<String> {
     halt.map(|halt| match halt {
         Halt::Blocked(reason) => format!("blocked: {reason}"),
-        Halt::NoModel(last) => format!("no model could be used: {last}"),
+        Halt::NoModel { last, .. } => format!("no model could be used: {last}"),
         Halt::Budget(Cap::Run, detail) => format!("the budget does not allow another call: {detail}"),
         Halt::Budget(Cap::Tier, detail) => format!("the tier's own cap does not allow another call: {detail}"),
         Halt::Stopped(StopCause::Signal(signal)) => interrupted(*signal).1,

@@ -3,7 +3,7 @@ use proptest::prelude::*;
 use super::*;
 
 fn failure(status: CallStatus) -> FailureClass {
-    FailureClass { status, retryable: true, retry_after_ms: None }
+    FailureClass { status, retryable: true, retry_after_ms: None, reach: Reach::Account, waitable: true }
 }
 
 fn final_failure(status: CallStatus) -> FailureClass {
@@ -44,7 +44,7 @@ fn a_limit_that_has_passed_makes_a_target_usable_again() {
 
 #[test]
 fn waits_for_a_rate_limit_stay_between_one_second_and_one_minute() {
-    for (advice, ms) in [(0, 1_000), (10, 1_000), (30_000, 30_000), (3_600_000, 60_000)] {
+    for (advice, ms) in [(0, 1_000), (10, 1_000), (30_000, 30_000), (60_000, 60_000)] {
         let mut rotation = Rotation::new(1, 3);
         assert_eq!(rotation.after_failure(limited(advice), 0, Jitter::NONE), Next::SleepAll { target: 0, ms });
     }
@@ -181,10 +181,14 @@ fn invariants(targets: usize, max_attempts: u32, jitter: u16, script: &[Step]) -
         }
         if status == CallStatus::RateLimited {
             limited_until[asked] =
-                now + retry_after_ms.unwrap_or_else(|| backoff(limits_in_a_row[asked])).clamp(1_000, 60_000);
+                now + retry_after_ms.unwrap_or_else(|| backoff(limits_in_a_row[asked]).min(60_000)).max(1_000);
             limits_in_a_row[asked] += 1;
         }
-        let next = rotation.after_failure(FailureClass { status, retryable, retry_after_ms }, now, Jitter(jitter));
+        if status == CallStatus::InvalidResponse {
+            limited_until[asked] = 0;
+        }
+        let next =
+            rotation.after_failure(FailureClass { retryable, retry_after_ms, ..failure(status) }, now, Jitter(jitter));
         match next {
             Next::Retry { target, after_ms } => {
                 prop_assert_eq!(target, asked);
@@ -237,4 +241,137 @@ fn a_script_of_repeated_limits_keeps_them() {
         failed(0, false),
     ];
     invariants(3, 6, 0, &script).unwrap();
+}
+
+fn same_vendor(prices: &[u64], patience: Patience) -> Rotation {
+    let identity = |price: &u64| Identity { account: 0, host: 0, price: *price };
+    Rotation::over(prices.iter().map(identity), 3, patience)
+}
+
+#[test]
+fn a_long_limit_is_waited_for_as_far_as_patience_goes_and_not_at_all_beyond_it() {
+    let hour = limited(3_600_000);
+    let mut hurried = Rotation::new(1, 3);
+    assert_eq!(hurried.after_failure(hour, 0, Jitter::NONE), Next::GiveUp { reason: GiveUp::Limited });
+    let mut patient = same_vendor(&[1], Patience { limit_ms: 4_000_000, outage_ms: 0 });
+    assert_eq!(patient.after_failure(hour, 0, Jitter::NONE), Next::SleepAll { target: 0, ms: 3_600_000 });
+    let again = patient.after_failure(hour, 3_600_000, Jitter::NONE);
+    assert_eq!(again, Next::GiveUp { reason: GiveUp::Limited }, "400 seconds of patience are left");
+}
+
+#[test]
+fn a_limit_without_a_time_is_waited_for_beyond_the_attempts_while_patience_lasts() {
+    let mut rotation = same_vendor(&[1], Patience { limit_ms: 120_000, outage_ms: 0 });
+    let (mut now, mut waits) = (0, vec![]);
+    while let Next::SleepAll { ms, .. } = rotation.after_failure(failure(CallStatus::RateLimited), now, Jitter::NONE) {
+        waits.push(ms);
+        now += ms;
+    }
+    assert_eq!(waits, [5_000, 15_000, 45_000, 60_000], "the third wait and those after it use patience up");
+}
+
+#[test]
+fn an_outage_is_waited_for_only_where_it_cost_nothing() {
+    let patience = Patience { limit_ms: 0, outage_ms: 30_000 };
+    for (waitable, waits) in [(true, vec![1_000, 2_000, 5_000, 15_000]), (false, vec![1_000, 2_000])] {
+        let mut rotation = same_vendor(&[1], patience);
+        let down = FailureClass { waitable, ..failure(CallStatus::ModelError) };
+        let mut waited = vec![];
+        while let Next::Retry { after_ms: ms, .. } | Next::SleepAll { ms, .. } =
+            rotation.after_failure(down, 0, Jitter::NONE)
+        {
+            waited.push(ms);
+        }
+        assert_eq!(waited, waits);
+    }
+}
+
+#[test]
+fn a_limited_or_broken_vendor_is_not_asked_for_its_dearer_model() {
+    let mut rotation = same_vendor(&[2, 1, 9], Patience::default());
+    assert_eq!(rotation.after_failure(limited(20_000), 0, Jitter::NONE), Next::Switch { target: 1 }, "the cheaper one");
+    let next = rotation.after_failure(limited(30_000), 0, Jitter::NONE);
+    assert_eq!(next, Next::SleepAll { target: 2, ms: 30_000 }, "the dearer one rests as long");
+    let mut rotation = same_vendor(&[1, 9], Patience::default());
+    let down = || failure(CallStatus::ModelError);
+    for _ in 0..2 {
+        assert!(matches!(rotation.after_failure(down(), 0, Jitter::NONE), Next::Retry { target: 0, .. }));
+    }
+    assert_eq!(rotation.after_failure(down(), 0, Jitter::NONE), Next::GiveUp { reason: GiveUp::Unreachable });
+}
+
+#[test]
+fn a_refused_key_takes_its_account_out_and_a_refused_model_itself_alone() {
+    let mut rotation = same_vendor(&[1, 2], Patience::default());
+    let key = rotation.after_failure(final_failure(CallStatus::AuthError), 0, Jitter::NONE);
+    assert_eq!(key, Next::GiveUp { reason: GiveUp::Refused });
+    let mut rotation = same_vendor(&[1, 2], Patience::default());
+    let model = FailureClass { reach: Reach::Target, ..final_failure(CallStatus::AuthError) };
+    assert_eq!(rotation.after_failure(model, 0, Jitter::NONE), Next::Switch { target: 1 });
+}
+
+#[test]
+fn a_limit_that_passes_says_more_than_a_refusal_elsewhere() {
+    let mut rotation = Rotation::new(2, 3);
+    assert_eq!(rotation.after_failure(limited(3_600_000), 0, Jitter::NONE), Next::Switch { target: 1 });
+    let next = rotation.after_failure(final_failure(CallStatus::AuthError), 0, Jitter::NONE);
+    assert_eq!(next, Next::GiveUp { reason: GiveUp::Limited });
+}
+
+/// Which status, whether the vendor names a wait and which, whether it cost nothing.
+type Blow = (usize, Option<u64>, bool);
+
+/// Plays failures only, until it is given up.
+fn to_the_end(identities: &[Identity], patience: Patience, blows: &[Blow]) -> Result<(), TestCaseError> {
+    let mut rotation = Rotation::over(identities.iter().copied(), 3, patience);
+    let (mut now, mut slept) = (0u64, 0u64);
+    // Since when an account is limited, and at which price.
+    let mut limits: std::collections::HashMap<usize, (u64, u64)> = std::collections::HashMap::new();
+    for &(status, retry_after_ms, waitable) in blows.iter().cycle().take(2_000) {
+        let asked = identities[rotation.target()];
+        if let Some(&(until, price)) = limits.get(&asked.account) {
+            prop_assert!(until <= now || asked.price <= price, "climbed on a limited account");
+        }
+        let class = FailureClass { retry_after_ms, waitable, ..failure(STATUSES[status]) };
+        if class.status == CallStatus::RateLimited
+            && let Some(wait) = retry_after_ms
+        {
+            limits.insert(asked.account, (now + wait.max(1_000), asked.price));
+        }
+        match rotation.after_failure(class, now, Jitter(0)) {
+            Next::Retry { after_ms: ms, .. } => now += ms,
+            Next::SleepAll { ms, .. } => {
+                now += ms;
+                slept += ms;
+            }
+            Next::Switch { target } => {
+                let next = identities[target];
+                let outage = give_up_reason(class) == GiveUp::Unreachable;
+                prop_assert!(
+                    !outage || next.host != asked.host || next.price <= asked.price,
+                    "climbed on a host in trouble"
+                );
+            }
+            Next::GiveUp { .. } => {
+                // Two short waits belong to the attempts.
+                prop_assert!(slept <= patience.limit_ms + patience.outage_ms + 2 * 60_000);
+                return Ok(());
+            }
+        }
+    }
+    prop_assert!(false, "it never gave up");
+    Ok(())
+}
+
+proptest! {
+    #[test]
+    fn trouble_always_ends_and_never_climbs_on_the_same_vendor(
+        vendors in prop::collection::vec((0usize..3, 0u64..3), 1..5),
+        limit_ms in 0u64..600_000, outage_ms in 0u64..300_000,
+        blows in prop::collection::vec((0usize..STATUSES.len(), prop::option::of(0u64..900_000), any::<bool>()), 1..12)
+    ) {
+        let identities: Vec<Identity> =
+            vendors.into_iter().map(|(vendor, price)| Identity { account: vendor, host: vendor, price }).collect();
+        to_the_end(&identities, Patience { limit_ms, outage_ms }, &blows)?;
+    }
 }

@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 
+use crate::domain::account::Limited;
 use crate::domain::command::CommandAnswer;
 use crate::domain::event::FileStat;
 use crate::domain::units::MicroUsd;
@@ -92,6 +93,10 @@ pub struct Document<'a> {
     pub remarks: Vec<RemarkDocument<'a>>,
     /// Where the best patch of a failed run was kept.
     pub best_patch: Option<&'a str>,
+    /// The rate limit that a parked run waits for: its host, and until when by the host's own words (null where it does not say).
+    /// Absent for any other end.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub limited: Option<&'a Limited>,
     /// The most recent errors.
     pub recent_errors: &'a [String],
     /// What a person should know.

@@ -6,12 +6,13 @@ use super::{
     CommandView, Delivery, Ending, Liveness, Position, PullRequestView, PushView, RunView, TierState, TierView,
     WaitView,
 };
+use crate::domain::account::Unavailability;
 use crate::domain::attempt::{Attempt, AttemptStatus, TierExit};
 use crate::domain::budget::Spent;
 use crate::domain::command::{Command, CommandAnswer};
 use crate::domain::event::{BaselineFinished, Event, RunFinished, RunStarted};
 use crate::domain::outcome::Outcome;
-use crate::domain::receipt::CallStatus;
+use crate::domain::receipt::{CallStatus, Receipt};
 use crate::domain::remark::Remark;
 use crate::domain::units::MicroUsd;
 
@@ -51,6 +52,9 @@ struct Fold {
 struct TierFold {
     exit: Option<TierExit>,
     reason: Option<String>,
+    /// Why its models could not be asked.
+    unavailable: Option<Unavailability>,
+    skipped: bool,
     begun: u32,
     attempts: BTreeMap<u32, Attempt>,
 }
@@ -67,8 +71,7 @@ impl Fold {
             Event::BaselineFinished(baseline) => self.baseline = Some(baseline.clone()),
             Event::TierStarted { tier_index, .. } => {
                 let tier = self.tiers.entry(*tier_index).or_default();
-                tier.exit = None;
-                tier.reason = None;
+                (tier.exit, tier.reason, tier.unavailable, tier.skipped) = (None, None, None, false);
             }
             Event::IterationStarted { tier_index, iteration, .. } => {
                 let tier = self.tiers.entry(*tier_index).or_default();
@@ -83,12 +86,7 @@ impl Fold {
             Event::CallReserved { call_id, reserved, .. } => {
                 self.reserved.insert(call_id.clone(), *reserved);
             }
-            Event::CallSettled(receipt) => {
-                self.reserved.remove(&receipt.call_id);
-                self.settled.insert(receipt.call_id.clone(), (receipt.scope.tier_index, receipt.cost));
-                // What was or may have been billed reached a model, whatever became of the reply.
-                self.reached |= receipt.status == CallStatus::Ok || receipt.cost > MicroUsd::ZERO;
-            }
+            Event::CallSettled(receipt) => self.settle(receipt),
             Event::IterationFinished(attempt) => {
                 let tier = self.tiers.entry(attempt.tier_index).or_default();
                 tier.begun = tier.begun.max(attempt.iteration);
@@ -100,6 +98,8 @@ impl Fold {
                 tier.reason.clone_from(reason);
                 tier.begun = tier.begun.max(*iterations);
             }
+            Event::ModelsUnavailable { reason, wait_ms: None, .. } => self.unavailable(*reason),
+            Event::TiersSkipped { tiers, reason } => self.skip(tiers, reason),
             Event::PatchMinimised { dropped, .. } => self.dropped_hunks = *dropped,
             Event::Remarked { remarks, .. } => self.remarks.clone_from(remarks),
             Event::Warning { message } => {
@@ -127,6 +127,7 @@ impl Fold {
                 }
             }
             Event::AttemptCounted { .. }
+            | Event::ModelsUnavailable { .. }
             | Event::SessionStarted { .. }
             | Event::ToolFinished { .. }
             | Event::ContextThreshold { .. }
@@ -136,6 +137,21 @@ impl Fold {
             | Event::ContextReset { .. }
             | Event::BudgetWarning { .. }
             | Event::Escalated { .. } => {}
+        }
+    }
+
+    /// The tier at work may end because of it.
+    fn unavailable(&mut self, reason: Unavailability) {
+        if let Some(position) = self.position {
+            self.tiers.entry(position.tier_index).or_default().unavailable = Some(reason);
+        }
+    }
+
+    fn skip(&mut self, tiers: &[u32], reason: &str) {
+        for index in tiers {
+            let tier = self.tiers.entry(*index).or_default();
+            tier.skipped = true;
+            tier.reason = Some(reason.to_owned());
         }
     }
 
@@ -166,6 +182,13 @@ impl Fold {
             }
             _ => {}
         }
+    }
+
+    fn settle(&mut self, receipt: &Receipt) {
+        self.reserved.remove(&receipt.call_id);
+        self.settled.insert(receipt.call_id.clone(), (receipt.scope.tier_index, receipt.cost));
+        // What was or may have been billed reached a model, whatever became of the reply.
+        self.reached |= receipt.status == CallStatus::Ok || receipt.cost > MicroUsd::ZERO;
     }
 
     /// What a comment allowed counts as the run's caps.
@@ -240,7 +263,7 @@ impl Fold {
 
     fn tier_views(&self, ending: &Ending) -> Vec<TierView> {
         let configured = self.run.as_ref().map(|run| run.tiers.as_slice()).unwrap_or_default();
-        let reached = self.tiers.keys().max().copied();
+        let reached = self.tiers.iter().filter(|(_, fold)| !fold.skipped).map(|(index, _)| *index).max();
         (0_u32..)
             .zip(configured)
             .map(|(index, tier)| {
@@ -262,6 +285,9 @@ impl Fold {
 
 /// What became of a tier that was begun: its own end, overruled by how the run ended where the run stood in it.
 fn state(index: u32, fold: &TierFold, last: Option<u32>, ending: &Ending) -> TierState {
+    if fold.skipped {
+        return TierState::Skipped;
+    }
     let outcome = ending.outcome();
     if last == Some(index) {
         match outcome {
@@ -272,6 +298,11 @@ fn state(index: u32, fold: &TierFold, last: Option<u32>, ending: &Ending) -> Tie
         }
     }
     match (fold.exit, outcome) {
+        (Some(TierExit::ProviderError), _) => match fold.unavailable {
+            Some(Unavailability::RateLimited) => TierState::RateLimited,
+            Some(Unavailability::Outage) => TierState::Outage,
+            Some(Unavailability::KeyRefused | Unavailability::QuotaUsedUp) | None => TierState::NoModel,
+        },
         (Some(exit), _) => state_of_exit(exit),
         (None, Some(Outcome::Budget)) => TierState::BudgetLimit,
         (None, Some(Outcome::Blocked { .. })) => TierState::Blocked,

@@ -56,6 +56,7 @@ pub fn next_steps(view: &RunView) -> Vec<Sentence> {
             Outcome::Interrupted { .. } => {
                 one(resume(view, "to go on where it stopped; what is finished is not paid for again."))
             }
+            Outcome::Parked if view.limited().is_some() => limited(view),
             Outcome::Parked => vec![
                 Sentence::plain(
                     "Look at the checks of the pushed commit: the tests pass here, and those may be over by now.",
@@ -69,6 +70,17 @@ pub fn next_steps(view: &RunView) -> Vec<Sentence> {
         steps.push(Sentence::plain("The best attempt was kept: ").code(format!("git apply {path}")));
     }
     steps
+}
+
+/// What a person may do about a rate limit.
+fn limited(view: &RunView) -> Vec<Sentence> {
+    let when = view.limited().and_then(|limited| limited.until.as_ref());
+    let when = when.map_or_else(|| "later".to_owned(), |until| format!("after {}", until.for_people()));
+    vec![
+        resume(view, &format!("{when}, on the same machine: what is finished is not paid for again.")),
+        Sentence::plain("On a pull request, comment ").code("/upshift retry").ours(format!(" {when}.")),
+        Sentence::plain("Not to wait: name a model of another provider as a second target or as a next tier."),
+    ]
 }
 
 fn resume(view: &RunView, rest: &str) -> Sentence {

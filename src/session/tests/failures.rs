@@ -1,6 +1,7 @@
 //! The table of what vendors and models do, and the state that follows (issue 3, must-show 2).
 
 use super::*;
+use crate::domain::account::Unavailability;
 use crate::policy::rotation::GiveUp;
 
 fn two(a: Vec<Step>, b: Vec<Step>) -> Bench {
@@ -25,7 +26,8 @@ async fn a_refused_key_or_quota_is_not_asked_again() {
         let mut pair = two(vec![fails(status, false)], vec![read_calc(), done()]);
         assert!(is_done(&pair.run().await));
         assert_eq!(pair.asked(), ["a/one", "b/two", "b/two"]);
-        assert!(pair.memory.refused.contains(&id("a/one")), "the run remembers");
+        let account = pair.memory.accounts.of(&id("a/one"));
+        assert!(pair.memory.standing.of(&account, 0).is_some(), "the run remembers");
     }
 }
 
@@ -51,12 +53,10 @@ async fn a_rate_limit_switches_at_once_and_waits_only_when_all_are_limited() {
     assert!(is_done(&both.run().await));
     let waited = start.elapsed().as_secs();
     assert!((7..=9).contains(&waited), "the longest wait, once: {waited} s");
-    assert!(
-        both.events
-            .borrow()
-            .iter()
-            .any(|event| matches!(event, Event::Warning { message } if message.contains("rate-limited")))
-    );
+    assert!(both.events.borrow().iter().any(|event| matches!(
+        event,
+        Event::ModelsUnavailable { reason: Unavailability::RateLimited, wait_ms: Some(7_000..), .. }
+    )));
 }
 
 #[tokio::test(start_paused = true)]

@@ -2,8 +2,9 @@
 
 use serde_json::{Value, json};
 
-use super::gate::{HEAD, comment_by, labelled_by, run_with, world};
+use super::gate::{HEAD, comment_by, labelled_by, run_with, run_with_in, world};
 use crate::world::github::{Commit, World};
+use crate::world::project::Project;
 
 const RENOVATE: &str = "renovate[bot]";
 const DEPENDABOT: &str = "dependabot[bot]";
@@ -123,6 +124,23 @@ fn somebody_who_may_write_may_help_an_allowed_bot() {
     assert_eq!(job.outputs()["outcome"], "fixed", "{}", said.all());
 }
 
+/// Who pushes onto a branch writes its files, so the one of the base alone says who is allowed.
+#[test]
+fn the_base_says_who_is_allowed_and_the_head_does_not() {
+    const FILE: &str = ".github/upshift.yml";
+    let allows = format!("github:\n  allowedBots:\n    - \"{RENOVATE}\"\n");
+    let project = Project::python();
+    project.write(FILE, &allows);
+    let red = red_ci_of(RENOVATE);
+    let (said, job, _) = run_with_in(&project, world_of(RENOVATE), "workflow_run", &red, &[]);
+    assert_eq!(job.outputs()["outcome"], "refused", "{}", said.all());
+    let mut world = world_of(RENOVATE);
+    let base = world.branches["main"].clone();
+    world.files.insert(format!("{base}:{FILE}"), allows);
+    let (said, job, _) = run_with(world, "workflow_run", &red, &[]);
+    assert_eq!(job.outputs()["outcome"], "fixed", "{}", said.all());
+}
+
 #[test]
 fn a_pattern_is_no_name() {
     for name in ["*", "*[bot]", "renovate[bot", "[bot]", "rénovate[bot]"] {
@@ -133,8 +151,8 @@ fn a_pattern_is_no_name() {
     }
 }
 
-fn configured(name: &str) -> (crate::world::program::Said, crate::world::project::Project) {
-    let project = crate::world::project::Project::python();
+fn configured(name: &str) -> (crate::world::program::Said, Project) {
+    let project = Project::python();
     let job = super::step::Job::new("http://127.0.0.1:1").with("UPSHIFT_ALLOWED_BOTS", name);
     (job.run(&project), project)
 }

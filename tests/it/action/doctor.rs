@@ -60,6 +60,26 @@ fn each_problem_has_a_line_with_its_fix_and_the_exit_code_is_1() {
 }
 
 #[test]
+fn the_names_of_allowed_bots_are_looked_up() {
+    let with = |accounts: &[(&str, &str)]| {
+        let accounts = accounts.iter().map(|(login, kind)| ((*login).to_owned(), (*kind).to_owned()));
+        World { accounts: accounts.collect(), ..world() }
+    };
+    let names = [("UPSHIFT_ALLOWED_BOTS", "renovate[bot] Copilot renovte[bot] ada")];
+    let said = ask(with(&[("renovate[bot]", "Bot"), ("Copilot", "Bot"), ("ada", "User")]), &names);
+    assert_eq!(said.code, 1, "{}", said.all());
+    for line in [
+        "✔ allowed bots: `renovate[bot]` is the App renovate of appmaker\n",
+        "✔ allowed bots: `Copilot` is a bot; its App is not for everybody to see\n",
+        "✖ allowed bots: no bot is called `renovte[bot]` here → Fix: ",
+        "✖ allowed bots: no bot is called `ada` here → Fix: ",
+    ] {
+        assert!(said.out.contains(line), "{line}: {}", said.out);
+    }
+    assert!(!ask(world(), &[]).out.contains("allowed bots"));
+}
+
+#[test]
 fn without_a_ladder_all_else_is_looked_at_still_and_each_error_has_its_line() {
     let said = ask(world(), &[("UPSHIFT_TIERS", "nobody/nothing x2 > claude-haiku-4-5 x0")]);
     assert_eq!(said.code, 1, "{}", said.all());

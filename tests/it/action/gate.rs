@@ -66,7 +66,7 @@ pub(super) fn run_with(world: World, event: &str, payload: &Value, more: &[(&str
     run_with_in(&Project::python(), world, event, payload, more)
 }
 
-fn run_with_in(
+pub(super) fn run_with_in(
     project: &Project,
     world: World,
     event: &str,

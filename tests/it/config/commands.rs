@@ -3,7 +3,7 @@
 use std::fs;
 
 use upshift::cli::check::{Detected, render};
-use upshift::cli::init::{self, Overwrite};
+use upshift::cli::init::{self, Overwrite, Schedule};
 use upshift::config::{Setting, Sources};
 
 use super::{configured, file, flagged, keys, plan};
@@ -66,7 +66,7 @@ fn check_shows_control_characters_and_does_not_send_them() {
 #[test]
 fn init_writes_two_files_that_load_and_says_what_is_next() {
     let root = tempfile::tempdir().unwrap();
-    let said = init::write(root.path(), Overwrite::No).unwrap();
+    let said = init::write(root.path(), Overwrite::No, Schedule::No).unwrap();
     insta::assert_snapshot!(said);
     let config = fs::read_to_string(root.path().join(init::CONFIG_PATH)).unwrap();
     plan(&Sources { config_file: Some(file(init::CONFIG_PATH, &config)), ..keys() });
@@ -84,19 +84,40 @@ fn init_writes_two_files_that_load_and_says_what_is_next() {
 }
 
 #[test]
+fn init_offers_a_schedule_that_has_parked_runs_go_on_without_a_key() {
+    let root = tempfile::tempdir().unwrap();
+    init::write(root.path(), Overwrite::No, Schedule::HalfHourly).unwrap();
+    let text = fs::read_to_string(root.path().join(init::WORKFLOW_PATH)).unwrap();
+    let workflow: serde_json::Value = serde_yaml::from_str(&text).unwrap();
+    assert_eq!(workflow["on"]["schedule"][0]["cron"], "17,47 * * * *");
+    let plain: serde_json::Value = serde_yaml::from_str(init::WORKFLOW).unwrap();
+    assert_eq!(workflow["jobs"]["fix"], plain["jobs"]["fix"], "the rest is as ever");
+    for (trigger, what) in plain["on"].as_object().unwrap() {
+        assert_eq!(workflow["on"][trigger], *what, "{trigger}");
+    }
+    let resume = &workflow["jobs"]["resume"];
+    assert_eq!(resume["if"], "github.event_name == 'schedule'");
+    assert_eq!(resume["permissions"], serde_json::json!({ "actions": "write", "pull-requests": "read" }));
+    let steps = resume["steps"].as_array().unwrap();
+    assert_eq!(steps.len(), 1, "no checkout, nothing of the repository is run");
+    assert_eq!(steps[0]["with"], serde_json::json!({ "command": "resume" }));
+    assert!(steps[0].get("env").is_none(), "no key");
+}
+
+#[test]
 fn init_never_overwrites_unless_told_to() {
     let root = tempfile::tempdir().unwrap();
     let config = root.path().join(init::CONFIG_PATH);
     fs::create_dir_all(config.parent().unwrap()).unwrap();
     fs::write(&config, "mine").unwrap();
-    let refused = init::write(root.path(), Overwrite::No).unwrap_err();
+    let refused = init::write(root.path(), Overwrite::No, Schedule::No).unwrap_err();
     assert_eq!(
         refused.to_string(),
         ".github/upshift.yml is there already: nothing was written\n→ Fix: remove it, or run `upshift init --force` to replace it"
     );
     assert_eq!(fs::read_to_string(&config).unwrap(), "mine");
     assert!(!root.path().join(init::WORKFLOW_PATH).exists(), "nothing at all was written");
-    init::write(root.path(), Overwrite::Yes).unwrap();
+    init::write(root.path(), Overwrite::Yes, Schedule::No).unwrap();
     assert_eq!(fs::read_to_string(&config).unwrap(), init::CONFIG);
 }
 
@@ -109,8 +130,8 @@ fn init_replaces_a_link_and_does_not_write_through_it() {
     fs::write(&target, "kept").unwrap();
     fs::create_dir(root.path().join(".github")).unwrap();
     std::os::unix::fs::symlink(&target, root.path().join(init::CONFIG_PATH)).unwrap();
-    assert!(matches!(init::write(root.path(), Overwrite::No), Err(init::InitError::Exists(_))));
-    init::write(root.path(), Overwrite::Yes).unwrap();
+    assert!(matches!(init::write(root.path(), Overwrite::No, Schedule::No), Err(init::InitError::Exists(_))));
+    init::write(root.path(), Overwrite::Yes, Schedule::No).unwrap();
     assert_eq!(fs::read_to_string(&target).unwrap(), "kept");
     assert_eq!(fs::read_to_string(root.path().join(init::CONFIG_PATH)).unwrap(), init::CONFIG);
 }

@@ -289,7 +289,8 @@ fn kinds() -> BTreeSet<String> {
 fn every_kind_of_event_is_killed_after() {
     let killed = SCENARIOS.iter().flat_map(|scenario| scenario.kills).filter_map(|kill| kill.split_once(':'));
     let mut killed: BTreeSet<String> = killed.map(|(kind, _)| kind.to_owned()).collect();
-    let elsewhere = crate::breakpoints::KILLS.iter().chain(&crate::action::commands::KILLS);
+    let elsewhere =
+        crate::breakpoints::KILLS.iter().chain(&crate::action::commands::KILLS).chain(&crate::targets::KILLS);
     killed.extend(elsewhere.filter_map(|kill| kill.split_once(':')).map(|(kind, _)| kind.to_owned()));
     let kinds = kinds();
     assert!(kinds.len() >= 20 && kinds.contains("run_started"), "{kinds:?}");

@@ -197,7 +197,8 @@ async fn status_503() {
 #[tokio::test]
 async fn status_529() {
     let answer = status(529, ["overloaded_error", "overloaded", "UNAVAILABLE"], "Overloaded");
-    row(answer, LIMITED, (CallStatus::RateLimited, Cost::Nothing)).await;
+    let down = (State::NoModel(GiveUp::Unreachable), SessionExit::NoLlmResponse);
+    row(answer, down, (CallStatus::RateLimited, Cost::Nothing)).await;
 }
 
 /// A session with a vendor that is not reached at all.

@@ -13,6 +13,10 @@ const MODEL: &str = "openai/gpt-6-luna";
 const REFUSAL: &str = "Function tools with reasoning_effort are not supported for gpt-6-luna in /v1/chat/completions. To use \
                        function tools, use /v1/responses or set reasoning_effort to 'none'.";
 
+fn refusal() -> Scripted {
+    Scripted::error(Vendor::OpenAi, 400, "invalid_request_error", REFUSAL)
+}
+
 /// A server on which such a model can be asked through one API alone.
 fn only_responses(options: Options) -> ModelServer {
     ModelServer::start_with(options, |request: &Request| -> Scripted {
@@ -21,7 +25,7 @@ fn only_responses(options: Options) -> ModelServer {
                 Say::call("read_file", json!({ "path": "a.py" })).thinking("hm").usage(900, 40).into()
             }
             (Vendor::Responses, _) => Say::text("It is mended.").thinking("so").usage(950, 20).into(),
-            _ => Scripted::error(Vendor::OpenAi, 400, "invalid_request_error", REFUSAL),
+            Vendor::OpenAi | Vendor::Anthropic | Vendor::Gemini => refusal(),
         }
     })
 }
@@ -72,7 +76,7 @@ async fn a_model_that_chat_completions_refuse_is_switched_once_and_its_reasoning
 async fn a_server_without_that_api_keeps_its_own_refusal() {
     let server = ModelServer::start(|request: &Request| match request.vendor {
         Vendor::Responses => Scripted::status(404, "{}"),
-        _ => Scripted::error(Vendor::OpenAi, 400, "invalid_request_error", REFUSAL),
+        Vendor::OpenAi | Vendor::Anthropic | Vendor::Gemini => refusal(),
     });
     let provider = provider(Wire::OpenAi, &server);
     for _ in 0..2 {
@@ -97,7 +101,7 @@ async fn a_response_that_is_cut_anywhere_is_no_reply_and_one_that_the_limit_ende
             Vendor::Responses => {
                 Scripted::Cut { reply: Say::text("a long answer").thinking("hm").usage(900, 40), after }
             }
-            _ => Scripted::error(Vendor::OpenAi, 400, "invalid_request_error", REFUSAL),
+            Vendor::OpenAi | Vendor::Anthropic | Vendor::Gemini => refusal(),
         });
         let result = provider(Wire::OpenAi, &server).ask(&ask(MODEL, vec![user("mend it")])).await;
         if let Ok(reply) = result {
@@ -112,7 +116,7 @@ async fn a_response_that_is_cut_anywhere_is_no_reply_and_one_that_the_limit_ende
     }
     let server = ModelServer::start(|request: &Request| match request.vendor {
         Vendor::Responses => Say::text("half an ans").stop(StopReason::Length).usage(900, 40).into(),
-        _ => Scripted::error(Vendor::OpenAi, 400, "invalid_request_error", REFUSAL),
+        Vendor::OpenAi | Vendor::Anthropic | Vendor::Gemini => refusal(),
     });
     let reply = provider(Wire::OpenAi, &server).ask(&ask(MODEL, vec![user("mend it")])).await.expect("a reply");
     assert_eq!((reply.stop, reply.text.as_str()), (StopReason::Length, "half an ans"));

@@ -136,3 +136,22 @@ fn what_a_run_delivered_itself_is_no_strangers() {
     assert_eq!(goes_on(Some(&ours)), None);
     assert!(matches!(goes_on(None), Some(Refusal::BotCarries { .. })));
 }
+
+#[test]
+fn the_workflows_own_bot_may_have_a_comments_job_run_again_and_nothing_more() {
+    let by_ada = CiContext { actor: Some(person("ada")), ..comment_by("ada") };
+    let mut again = CiContext { triggering_actor: Some(bot(ACTIONS_BOT)), ..by_ada };
+    again.run.attempt = 2;
+    let may = facts(&[("ada", RepoRole::Write)]);
+    assert_eq!(judged(&again, &may), None);
+    assert!(only_runs_again(&again));
+    let refused = Some(Refusal::Bot { login: ACTIONS_BOT.to_owned() });
+    let mut first = again.clone();
+    first.run.attempt = 1;
+    assert_eq!(judged(&first, &may), refused);
+    let mut other = again.clone();
+    other.triggering_actor = Some(bot(RENOVATE));
+    assert_eq!(judged(&other, &may), Some(Refusal::Bot { login: RENOVATE.to_owned() }));
+    again.actor = Some(bot(ACTIONS_BOT));
+    assert_eq!(judged(&again, &may), refused);
+}

@@ -14,6 +14,21 @@ fn text(asked: &Asked<'_>, key: &str) -> String {
     asked.body[key].as_str().unwrap_or_default().to_owned()
 }
 
+/// Only a run that is over begins again; whoever may not write Actions is refused it.
+fn run_again(world: &mut World, asked: &Asked<'_>) -> Reply {
+    let id = asked.number(2);
+    match world.runs.iter_mut().find(|run| run.id == id) {
+        None => Reply::not_found(),
+        Some(run) if run.status != "completed" => Reply::error(403, "This workflow is already running"),
+        Some(run) => {
+            run.attempt = run.attempt.max(1) + 1;
+            "queued".clone_into(&mut run.status);
+            run.conclusion = None;
+            Reply::json(201, json!({}))
+        }
+    }
+}
+
 pub(super) fn answer(world: &mut World, route: &str, asked: &Asked<'_>) -> Option<Reply> {
     Some(match (asked.method, route) {
         ("POST", "/issues/{issue_number}/comments") => create_comment(world, asked),
@@ -25,6 +40,7 @@ pub(super) fn answer(world: &mut World, route: &str, asked: &Asked<'_>) -> Optio
         ("POST", "/issues/comments/{comment_id}/reactions" | "/pulls/comments/{comment_id}/reactions") => {
             react(world, asked)
         }
+        ("POST", "/actions/runs/{run_id}/rerun") => run_again(world, asked),
         ("POST", "/pulls") => open_pull(world, asked),
         ("PATCH", "/pulls/{pull_number}") => change_pull(world, asked),
         ("POST", "/git/blobs") => {

@@ -1,0 +1,62 @@
+//! `upshift resume` in a job that the clock started: parked runs of pull requests go on, in jobs of their own.
+
+use super::environment::Environment;
+use super::{Failure, forge};
+use crate::config::{DEFAULT_SKIP_LABEL, Setting};
+use crate::domain::ci::{CiContext, EventKind};
+use crate::domain::outcome::{EXIT_NOT_FIXED, EXIT_SUCCESS};
+use crate::lifecycle::gate::Refusal;
+use crate::lifecycle::parked::{self, Desk, Due, Taken};
+
+/// Whether a job goes on with the runs of pull requests, not with one of its own: always where the clock started it, and where a
+/// click did and there is no log.
+pub(super) fn is_wanted(context: &CiContext, has_log: bool) -> bool {
+    context.event == EventKind::Schedule || (context.event == EventKind::WorkflowDispatch && !has_log)
+}
+
+/// Has the runs that are due run again, and says what became of each; exit 1 where the forge did not let us.
+///
+/// # Errors
+/// Nothing can be looked up (exit 6), or the runner does not tell which workflow this is (exit 2).
+pub(super) async fn resume(context: &CiContext, environment: &Environment) -> anyhow::Result<u8> {
+    let workflow = context.run.workflow_path.as_deref().ok_or_else(|| {
+        Failure::usage(
+            "the runner does not tell which workflow this is\n→ Fix: run it in a job of a workflow, with the runner's \
+             GITHUB_WORKFLOW_REF",
+        )
+    })?;
+    let unknown = |error: crate::github::GithubError| Failure::refused(&Refusal::Unknown { why: error.to_string() });
+    let token = forge::token(environment).ok_or_else(|| Failure::refused(&Refusal::NoToken))?;
+    let github = forge::client(environment, &context.api_url, &context.repository, token).map_err(unknown)?;
+    let identity = github.identity(forge::token_kind(environment)).await.map_err(unknown)?;
+    let desk = Desk {
+        github: &github,
+        identity: &identity,
+        workflow,
+        skip_label: environment.get(Setting::SkipLabel.env()).unwrap_or(DEFAULT_SKIP_LABEL),
+        now: u64::try_from(super::heard::clock(environment).unix_ms() / 1_000).unwrap_or(0),
+    };
+    let taken = parked::take_up(desk).await.map_err(unknown)?;
+    if taken.is_empty() {
+        super::say("Nothing to do: no run for a pull request waits for a time that is over.");
+    }
+    let mut code = EXIT_SUCCESS;
+    for (due, what) in &taken {
+        super::say(&told(due, what));
+        if matches!(what, Taken::Failed(_)) {
+            code = EXIT_NOT_FIXED;
+        }
+    }
+    Ok(code)
+}
+
+fn told(due: &Due, what: &Taken) -> String {
+    let (number, (run, _)) = (due.pull_request, due.job);
+    match what {
+        Taken::Again => format!("✔ Pull request #{number}: workflow run {run} begins again."),
+        Taken::Left(why) => format!("– Pull request #{number}: nothing is done, {why}."),
+        Taken::Failed(error) => {
+            format!("✖ Pull request #{number}: workflow run {run} could not be run again: {error}")
+        }
+    }
+}

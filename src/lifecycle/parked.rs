@@ -1,0 +1,171 @@
+//! Runs for pull requests that were parked because every model was limited, taken up again by a job that the clock starts.
+//!
+//! Nothing of a job survives it but our comment, whose hidden line says until when the run waits and which workflow run it was. That
+//! one is run again, with the event that it had: so the run that follows passes the same gate, counts as any other, and works on the
+//! head that was parked. Invariant: of what our comment names only a run of our own workflow's file is ever run again, once, and for
+//! an open pull request of this repository whose head is still the parked one.
+
+use super::history;
+use crate::domain::ci::RepoName;
+use crate::domain::units::CommitSha;
+use crate::github::{GitHub, GithubError, Identity, IssueComment, Progress, PullState};
+use crate::report::markdown::{MARKER, Stamp};
+
+/// How many pages of the newest comments are looked through.
+const PAGES: usize = 10;
+/// The most runs that are taken up by one job: what waits longer is the next one's.
+const MAX_TAKEN: usize = 20;
+/// How long a workflow run can be run again, in seconds: GitHub's month, less a day for clocks.
+const AGAIN_WITHIN: u64 = 29 * 24 * 3_600;
+
+/// A run that waited for a time that is over.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Due {
+    /// Its pull request.
+    pub pull_request: u64,
+    /// Its workflow run, and which attempt of that.
+    pub job: (u64, u64),
+    /// The head that it worked on.
+    pub commit: CommitSha,
+    /// From when on it may go on, in seconds since the epoch.
+    pub until: u64,
+}
+
+/// What became of a run that was due.
+#[derive(Debug)]
+pub enum Taken {
+    /// Its workflow run begins again.
+    Again,
+    /// There is nothing to go on with, and why.
+    Left(&'static str),
+    /// The forge did not let us.
+    Failed(GithubError),
+}
+
+/// What is looked at.
+#[derive(Debug, Clone, Copy)]
+pub struct Desk<'a> {
+    /// The API.
+    pub github: &'a GitHub,
+    /// Whose comments are ours.
+    pub identity: &'a Identity,
+    /// The file of our workflow.
+    pub workflow: &'a str,
+    /// The label that keeps upshift away.
+    pub skip_label: &'a str,
+    /// Seconds since the epoch.
+    pub now: u64,
+}
+
+/// Looks for runs that are due and has them run again; what waits longest comes first.
+///
+/// # Errors
+/// Any [`GithubError`]: the comments cannot be read.
+pub async fn take_up(desk: Desk<'_>) -> Result<Vec<(Due, Taken)>, GithubError> {
+    let comments = desk.github.newest_comments(PAGES).await?;
+    let mut taken = Vec::new();
+    for due in due(&comments, desk.identity, desk.now).into_iter().take(MAX_TAKEN) {
+        let what = match again(desk, &due).await {
+            Ok(None) => Taken::Again,
+            Ok(Some(why)) => Taken::Left(why),
+            Err(error) => Taken::Failed(error),
+        };
+        taken.push((due, what));
+    }
+    Ok(taken)
+}
+
+/// The runs that our comments say are due.
+fn due(comments: &[IssueComment], identity: &Identity, now: u64) -> Vec<Due> {
+    let ours = comments.iter().filter(|comment| comment.user.as_ref().is_some_and(|user| identity.is(user)));
+    let reports = ours.filter(|comment| comment.body.trim_start().starts_with(MARKER));
+    let mut found: Vec<Due> = reports.filter_map(due_of).collect();
+    found.retain(|due| due.until <= now && now - due.until < AGAIN_WITHIN);
+    found.sort_by_key(|due| (due.until, due.pull_request));
+    found
+}
+
+fn due_of(comment: &IssueComment) -> Option<Due> {
+    let stamp = Stamp::read(&comment.body)?;
+    let job = history::job_of(&stamp.artifact)?;
+    let parked = stamp.parked?;
+    Some(Due { pull_request: comment.conversation()?, job, commit: parked.commit, until: parked.until })
+}
+
+/// Has a workflow run begin again, or says why not.
+async fn again(desk: Desk<'_>, due: &Due) -> Result<Option<&'static str>, GithubError> {
+    let Desk { github, workflow, skip_label, .. } = desk;
+    let pull = github.pull(due.pull_request).await?;
+    let is_here = |repository: &RepoName| repository.is(github.repository());
+    if pull.state != PullState::Open {
+        return Ok(Some("the pull request is not open any more"));
+    }
+    if !pull.head.repository.as_ref().is_some_and(is_here) {
+        return Ok(Some("the pull request comes from another repository"));
+    }
+    if pull.head.sha != due.commit {
+        return Ok(Some("the head of the pull request moved; the newer commit has a run of its own"));
+    }
+    if pull.labels.iter().any(|label| label.eq_ignore_ascii_case(skip_label)) {
+        return Ok(Some("the pull request has the label that keeps upshift away"));
+    }
+    let (id, attempt) = due.job;
+    let run = match github.workflow_run(id).await {
+        Ok(run) => run,
+        Err(GithubError::NotFound { .. }) => return Ok(Some("its workflow run is gone")),
+        Err(other) => return Err(other),
+    };
+    // Whoever can have text posted under our name could name any run; only ours begins again. GitHub appends `@ref` for a caller's.
+    if run.path.split('@').next() != Some(workflow) {
+        return Ok(Some("the comment names a run of another workflow"));
+    }
+    if run.progress != Progress::Completed || run.run_attempt != attempt {
+        return Ok(Some("its workflow run was taken up already"));
+    }
+    github.run_again(id).await.map(|()| None)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::github::{CommentId, User};
+    use crate::report::markdown::{Parked, marker};
+
+    const NOW: u64 = 1_800_000_000;
+
+    fn comment(number: u64, author: &str, until: u64) -> IssueComment {
+        let stamp = Stamp {
+            run: "r".to_owned(),
+            artifact: format!("upshift-audit-{}-2-pr{number}-x", number * 10),
+            parked: Some(Parked { until, commit: CommitSha("c0ffee".to_owned()) }),
+            ..Stamp::default()
+        };
+        IssueComment {
+            id: CommentId(number),
+            body: format!("{}\n{}\n### Parked", marker("upshift/fix"), stamp.line()),
+            user: Some(User { login: author.to_owned(), kind: "Bot".to_owned() }),
+            issue_url: format!("https://api.github.com/repos/o/r/issues/{number}"),
+            created_at: String::new(),
+            updated_at: String::new(),
+            html_url: String::new(),
+        }
+    }
+
+    #[test]
+    fn what_waits_for_a_time_that_is_over_is_due_the_longest_waiting_first() {
+        let us = Identity::Login("us[bot]".to_owned());
+        let comments = [
+            comment(1, "us[bot]", NOW - 5),
+            comment(2, "us[bot]", NOW + 1),
+            comment(3, "us[bot]", NOW - 50),
+            comment(4, "us[bot]", NOW),
+            comment(5, "eve", NOW - 9),
+            comment(6, "us[bot]", NOW - AGAIN_WITHIN),
+            IssueComment { body: "words".to_owned(), ..comment(7, "us[bot]", 1) },
+            IssueComment { issue_url: String::new(), ..comment(8, "us[bot]", NOW - 9) },
+        ];
+        let found = due(&comments, &us, NOW);
+        assert_eq!(found.iter().map(|due| due.pull_request).collect::<Vec<_>>(), [3, 1, 4]);
+        assert_eq!(found.first().map(|due| due.job), Some((30, 2)));
+    }
+}

@@ -1,0 +1,105 @@
+//! Tiers and the accounts behind them: which tiers can be entered, how long is waited, and parking at a rate limit.
+//!
+//! What follows from an account's standing is decided by `policy::standing` and `policy::escalation`.
+
+use super::engine::Engine;
+use super::state::Phase;
+use crate::config::Plan;
+use crate::domain::account::{Account, Accounts, Limited, Unavailability};
+use crate::domain::clock::Timestamp;
+use crate::domain::event::Event;
+use crate::domain::ladder::{Role, Tier};
+use crate::domain::outcome::Outcome;
+use crate::policy::rotation::Patience;
+use crate::policy::standing::{Note, Readiness, RoleAccounts};
+
+/// The accounts of a plan's providers; recordings have none.
+pub(super) fn accounts(plan: &Plan) -> Accounts {
+    let reached = plan.endpoints.iter().filter(|(_, endpoint)| !endpoint.base_url.is_empty());
+    let account =
+        |endpoint: &crate::config::EndpointPlan| Account::new(&endpoint.base_url, endpoint.key_var.as_deref());
+    Accounts(reached.map(|(name, endpoint)| (name.clone(), account(endpoint))).collect())
+}
+
+fn of_role(engine: &Engine<'_>, tier: &Tier, role: Role) -> RoleAccounts {
+    tier.targets(role).iter().map(|target| engine.memory.accounts.of(target)).collect()
+}
+
+fn of_roles(engine: &Engine<'_>, tier: &Tier) -> Vec<RoleAccounts> {
+    tier.roles().iter().map(|role| of_role(engine, tier, *role)).collect()
+}
+
+/// The tiers above the one under way, each with the accounts of its roles.
+fn ladder_above(engine: &Engine<'_>) -> Vec<Vec<RoleAccounts>> {
+    let from = usize::try_from(engine.state.position.tier_index).unwrap_or(usize::MAX).saturating_add(1);
+    engine.state.plan.tiers.iter().skip(from).map(|tier| of_roles(engine, tier)).collect()
+}
+
+/// Of each tier above, whether it can be entered.
+pub(super) fn above(engine: &Engine<'_>) -> Vec<Readiness> {
+    let now = engine.world.clock.unix_ms();
+    ladder_above(engine).iter().map(|roles| engine.memory.standing.readiness(roles, now)).collect()
+}
+
+/// How long a role's session may wait for limits and outages: within the time that the run has, all sessions together.
+pub(super) fn patience(engine: &Engine<'_>, tier: &Tier, role: Role) -> Patience {
+    let left = engine.state.plan.budget.max_active_ms.saturating_sub(engine.active_ms());
+    let left = left.saturating_sub(engine.memory.waited_ms);
+    let now = engine.world.clock.unix_ms();
+    engine.memory.standing.patience(&of_role(engine, tier, role), &ladder_above(engine), left, now)
+}
+
+/// Tells of the tiers between two, which were passed over, or of those above the last one that none could be entered of.
+pub(super) fn skipped(engine: &Engine<'_>, from: u32, to: Option<u32>) -> Vec<Event> {
+    let now = engine.world.clock.unix_ms();
+    let ladder = u32::try_from(engine.state.plan.tiers.len()).unwrap_or(u32::MAX);
+    let mut said: Vec<(String, Vec<u32>)> = Vec::new();
+    for index in from.saturating_add(1)..to.unwrap_or(ladder) {
+        let tier = usize::try_from(index).ok().and_then(|index| engine.state.plan.tiers.get(index));
+        let roles = tier.map(|tier| of_roles(engine, tier)).unwrap_or_default();
+        let Some((account, note)) = engine.memory.standing.obstacle(&roles, now) else { continue };
+        let reason = words(account, note);
+        match said.iter_mut().find(|(known, _)| *known == reason) {
+            Some((_, tiers)) => tiers.push(index),
+            None => said.push((reason, vec![index])),
+        }
+    }
+    said.into_iter().map(|(reason, tiers)| Event::TiersSkipped { tiers, reason }).collect()
+}
+
+/// Leaves the runner in the middle of the iteration under way, to go on with it when the limit is over. What it paid for so far
+/// is recorded and not bought again.
+pub(super) fn park(engine: &mut Engine<'_>, tier: &Tier, said: Option<String>) {
+    let now = engine.world.clock.unix_ms();
+    let roles = of_roles(engine, tier);
+    let found = engine.memory.standing.obstacle(&roles, now);
+    let found = found.filter(|(_, note)| note.why == Unavailability::RateLimited);
+    let (limited, reason) = match found {
+        Some((account, note)) => (limited(account, note), words(account, note)),
+        // It passed in this very moment.
+        None => {
+            let host = roles.iter().flatten().next().map(|account| account.host().to_owned()).unwrap_or_default();
+            let reason = said.unwrap_or_else(|| format!("{host} limits the requests"));
+            (Limited { host, until: None }, reason)
+        }
+    };
+    engine.state.resume_at = Some(Box::new(Phase::Iterating));
+    engine.state.limited = Some(limited);
+    engine.end_with(Outcome::Parked, reason, &[]);
+}
+
+fn limited(account: &Account, note: &Note) -> Limited {
+    Limited { host: account.host().to_owned(), until: note.until_ms.map(Timestamp::from_unix_ms) }
+}
+
+/// Why an account cannot be asked, with its time.
+fn words(account: &Account, note: &Note) -> String {
+    let sentence = note.why.sentence(account.host(), account.key_variable.as_deref());
+    match (note.why, note.until_ms) {
+        (Unavailability::RateLimited, Some(until)) => {
+            format!("{sentence}; limited until {}", Timestamp::from_unix_ms(until).for_people())
+        }
+        (Unavailability::RateLimited, None) => format!("{sentence} and does not say until when"),
+        (Unavailability::KeyRefused | Unavailability::QuotaUsedUp | Unavailability::Outage, _) => sentence,
+    }
+}
