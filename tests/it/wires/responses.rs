@@ -25,7 +25,7 @@ fn only_responses(options: Options) -> ModelServer {
                 Say::call("read_file", json!({ "path": "a.py" })).thinking("hm").usage(900, 40).into()
             }
             (Vendor::Responses, _) => Say::text("It is mended.").thinking("so").usage(950, 20).into(),
-            Vendor::OpenAi | Vendor::Anthropic | Vendor::Gemini => refusal(),
+            (Vendor::OpenAi | Vendor::Anthropic | Vendor::Gemini, _) => refusal(),
         }
     })
 }
