@@ -23,7 +23,7 @@
 //! |---|---|
 //! | [`domain`] | the nouns: money, models, reports, verdicts, receipts, events, outcomes |
 //! | [`config`] | text and maps in, a plan or every error out |
-//! | [`policy`] | pure decisions: budget, entropy, escalation, handover, context, rotation, verdict |
+//! | [`policy`] | pure decisions: budget, entropy, escalation, handover, context, rotation, standing, verdict |
 //! | [`report`] | events to terminal text, Markdown, JSON, progress lines (pure) |
 //! | [`redact`] | secrets out of text (pure) |
 //! | [`files`] | what platforms differ in about files: held folders, names, private files |

@@ -203,7 +203,7 @@ fn carry_out(engine: &mut Engine<'_>, command: Command, at: At, events: &mut Vec
 /// Leaves the tier for the next one.
 fn escalate(engine: &mut Engine<'_>, events: &mut Vec<Event>) -> Done {
     let (from, rules) = (engine.state.position.tier_index, engine.state.rules());
-    let Some(above) = escalation::next_tier(&rules, from, &targets::above(engine)) else {
+    let Some(above) = escalation::next_tier(&rules, from, &escalation::after_work(&targets::above(engine))) else {
         return refused("no tier above this one can be asked");
     };
     let result = engine.state.close_tier(from, TierExit::IterationsExhausted);

@@ -110,6 +110,11 @@ impl Complaint {
             || self.says(&["access to model", "access to the model", "not allowed to sample from this model"])
     }
 
+    /// Whether it is about one of Gemini's quotas per day (`GenerateRequestsPerDayPerProjectPerModel`).
+    fn is_daily(&self) -> bool {
+        self.details.contains("perday")
+    }
+
     fn says(&self, phrases: &[&str]) -> bool {
         let lower = self.message.to_ascii_lowercase();
         phrases.iter().any(|phrase| lower.contains(phrase))
@@ -154,6 +159,8 @@ const QUOTA: Class =
 const OVERFLOW: Class =
     class(CallStatus::ContextOverflow, false, false, "the request is too long for the model", Fix::Shorten);
 const LIMITED: Class = class(CallStatus::RateLimited, true, false, "too many requests", Fix::Wait);
+const LIMITED_FOR_THE_DAY: Class =
+    class(CallStatus::RateLimited, true, false, "the requests of the day are used up", Fix::Credit);
 const OVERLOADED: Class = class(CallStatus::RateLimited, true, false, super::OVERLOADED, Fix::Wait);
 const NOT_FOUND: Class = class(CallStatus::ModelError, false, false, "no such model or path", Fix::Name);
 const TIMED_OUT: Class = class(CallStatus::Timeout, true, true, "the vendor ran out of time", Fix::Wait);
@@ -225,13 +232,14 @@ pub(super) fn opens_with_limit(reply: &str) -> bool {
 fn classify(status: u16, complaint: &Complaint) -> Class {
     // Errors inside an answer with status 200 carry their own code, if any.
     let code = if status == 200 { complaint.code.unwrap_or(status) } else { status };
-    let daily = code == 429 && complaint.details.contains("perday");
     let too_long = complaint.is(&OVERFLOW_KINDS) || complaint.says(&OVERFLOW_PHRASES);
     match code {
         300..=399 => REDIRECTED,
         401 => AUTH,
         402 => QUOTA,
-        _ if complaint.is(&QUOTA_KINDS) || complaint.says(&QUOTA_PHRASES) || daily => QUOTA,
+        _ if complaint.is(&QUOTA_KINDS) || complaint.says(&QUOTA_PHRASES) => QUOTA,
+        429 if complaint.is_daily() && complaint.says(&["limit: 0"]) => QUOTA,
+        429 if complaint.is_daily() => LIMITED_FOR_THE_DAY,
         400 if complaint.says(&KEY_PHRASES) || complaint.details.contains("api_key_invalid") => AUTH,
         400 | 413 | 422 | 429 | 200 | 500 if too_long => OVERFLOW,
         413 => OVERFLOW,
@@ -259,7 +267,10 @@ impl Blamed {
     /// The failure that an error answer, or an error inside an answer, stands for.
     pub(super) fn refused(&self, status: u16, headers: &HeaderMap, now: i64, complaint: &Complaint) -> CallFailure {
         let class = classify(status, complaint);
-        let wait = retry_after::from_headers(headers, now)
+        // Gemini names a delay of seconds beside a quota that comes back at midnight.
+        let of_the_day = (class == LIMITED_FOR_THE_DAY).then(|| retry_after::until_the_pacific_day_ends(now));
+        let wait = of_the_day
+            .or_else(|| retry_after::from_headers(headers, now))
             .or_else(|| retry_after::from_text(&complaint.message))
             .or_else(|| retry_after::from_text(&complaint.details));
         let said = self.scrubber.clean(&complaint.message);

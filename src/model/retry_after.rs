@@ -48,6 +48,15 @@ pub(super) fn from_headers(headers: &HeaderMap, unix_ms: i64) -> Option<u64> {
     waits(true).or_else(|| waits(false))
 }
 
+/// How long Gemini's quotas per day stay used up: they come back at midnight Pacific time (ai.google.dev, "Rate limits", read
+/// 2026-11-23), which is 08:00 UTC in winter and an hour before in summer. The later one is waited for, which is never too early.
+pub(super) fn until_the_pacific_day_ends(unix_ms: i64) -> u64 {
+    const DAY_MS: i64 = 24 * 60 * 60 * 1_000;
+    const MIDNIGHT_MS: i64 = 8 * 60 * 60 * 1_000;
+    let since = (unix_ms - MIDNIGHT_MS).rem_euclid(DAY_MS);
+    u64::try_from(DAY_MS - since).unwrap_or(MAX_WAIT_MS)
+}
+
 /// The wait that an error text advises: `try again in 1m2.5s`, `retry in 37s`, `"retryDelay": "37s"`.
 pub(super) fn from_text(text: &str) -> Option<u64> {
     const LEADS: [&str; 5] = ["try again in ", "retry in ", "\"retrydelay\":", "retry after ", "wait "];
@@ -162,6 +171,15 @@ mod tests {
         assert_eq!(headers(&[("x-ratelimit-reset", "1771338200")]), Some(19_000));
         assert_eq!(headers(&[("x-ratelimit-reset", "1771338200000")]), Some(19_000));
         assert_eq!(headers(&[("x-ratelimit-reset-requests", "20ms")]), Some(20));
+    }
+
+    #[test]
+    fn a_day_of_pacific_time_ends_at_eight_by_utc() {
+        const HOUR: u64 = 3_600_000;
+        // NOW is 14:23:01.
+        assert_eq!(until_the_pacific_day_ends(NOW), 17 * HOUR + 36 * 60_000 + 59_000);
+        let seven = NOW - 7 * 3_600_000 - 23 * 60_000 - 1_000;
+        assert_eq!(until_the_pacific_day_ends(seven), HOUR);
     }
 
     #[test]

@@ -141,11 +141,14 @@ pub fn step(rules: &Rules, position: &mut Position, observation: &Observation, a
         }
         Observation::RunBudget => plain(Decision::End { exit: TierExit::BudgetExhausted, outcome: Outcome::Budget }),
         Observation::NoModel { why } => {
-            let above: Vec<Readiness> = above.iter().map(|tier| without_a_model(*why, *tier)).collect();
-            plain(leave(rules, position, TierExit::ProviderError, Outcome::NoModel, &above))
+            plain(leave(rules, position, TierExit::ProviderError, Outcome::NoModel, &after_trouble(*why, above)))
         }
-        Observation::TierBudget => plain(leave(rules, position, TierExit::BudgetExhausted, Outcome::Budget, above)),
-        Observation::Rejected => plain(next(rules, position, TierExit::Objected, Outcome::Objected, above)),
+        Observation::TierBudget => {
+            plain(leave(rules, position, TierExit::BudgetExhausted, Outcome::Budget, &after_work(above)))
+        }
+        Observation::Rejected => {
+            plain(next(rules, position, TierExit::Objected, Outcome::Objected, &after_work(above)))
+        }
         Observation::NotGreen { signature, patch } => {
             not_green(rules, position, signature.as_deref(), patch.as_deref(), above)
         }
@@ -159,12 +162,23 @@ pub fn refused_outside(rules: &Rules, position: &mut Position, signature: &str, 
     not_green(rules, position, Some(signature), None, above)
 }
 
-/// How a tier above counts for one that no model could be used in: an outage is not met by another one, since waiting was tried.
-const fn without_a_model(why: GiveUp, above: Readiness) -> Readiness {
-    match (why, above) {
+/// How tiers above count for one that no model could be used in: an outage is not met by another one, since waiting was tried.
+fn after_trouble(why: GiveUp, above: &[Readiness]) -> Vec<Readiness> {
+    let counts = |readiness: &Readiness| match (why, readiness) {
         (GiveUp::Unreachable, Readiness::Down) => Readiness::Refused,
-        (_, other) => other,
-    }
+        (_, other) => *other,
+    };
+    above.iter().map(counts).collect()
+}
+
+/// How they count for one that did its work: trouble that was met on the way may well be over, and is waited for there.
+#[must_use]
+pub fn after_work(above: &[Readiness]) -> Vec<Readiness> {
+    let counts = |readiness: &Readiness| match readiness {
+        Readiness::Ready | Readiness::Pausing | Readiness::Down => Readiness::Ready,
+        other @ (Readiness::Limited | Readiness::Refused) => *other,
+    };
+    above.iter().map(counts).collect()
 }
 
 fn not_green(
@@ -174,6 +188,7 @@ fn not_green(
     patch: Option<&str>,
     above: &[Readiness],
 ) -> Step {
+    let above = &after_work(above);
     let repeated = patch.is_some_and(|patch| !position.patches.insert(patch.to_owned()));
     let entropy = signature.and_then(|signature| position.entropy.observe(signature));
     let stall = match rules.on_entropy {
@@ -210,7 +225,8 @@ fn leave(rules: &Rules, position: &mut Position, exit: TierExit, at_the_end: Out
     }
 }
 
-/// The tier that follows: the first that is ready; without one the first that is limited, then the first that is down. Tiers
+/// The tier that follows: the first that is ready; without one the first that is limited, the shorter the better, then the first
+/// that is down. Tiers
 /// that `above` does not tell of count as ready.
 #[must_use]
 pub fn next_tier(rules: &Rules, tier_index: u32, above: &[Readiness]) -> Option<u32> {
@@ -218,7 +234,7 @@ pub fn next_tier(rules: &Rules, tier_index: u32, above: &[Readiness]) -> Option<
     let told = above.iter().copied().chain(std::iter::repeat(Readiness::Ready));
     let tiers: Vec<(u32, Readiness)> = (tier_index.saturating_add(1)..ladder).zip(told).collect();
     let first = |wanted| tiers.iter().find(|(_, readiness)| *readiness == wanted).map(|(index, _)| *index);
-    [Readiness::Ready, Readiness::Limited, Readiness::Down].into_iter().find_map(first)
+    [Readiness::Ready, Readiness::Pausing, Readiness::Limited, Readiness::Down].into_iter().find_map(first)
 }
 
 fn cap(rules: &Rules, position: &Position) -> u32 {

@@ -117,6 +117,20 @@ impl Rotation {
         }
     }
 
+    /// Leaves a target alone until a monotonic time; for limits that another role or tier met.
+    pub fn rest(&mut self, target: usize, until_ms: u64) {
+        if let Some(target) = self.targets.get_mut(target) {
+            target.limited_until_ms = target.limited_until_ms.max(until_ms);
+        }
+    }
+
+    /// Begins at the first target that is free at a monotonic time, if one is; where none is, the first that may be asked is
+    /// asked, since a limit may have been lifted.
+    pub fn begin_free(&mut self, now_ms: u64) {
+        let free = self.targets.iter().position(|target| target.is_free(now_ms));
+        self.cursor = free.unwrap_or(self.cursor);
+    }
+
     /// Begins a turn: attempts count anew, and targets that rejected the last turn's request may be asked again.
     pub fn begin_turn(&mut self) {
         self.attempts = 0;

@@ -40,6 +40,8 @@ impl Note {
 pub enum Readiness {
     /// Every role has a target that can be asked.
     Ready,
+    /// A role has targets alone that are limited for no longer than a session waits for them anyway.
+    Pausing,
     /// A role has limited targets alone: they can be asked later.
     Limited,
     /// A role has targets of hosts alone that are down.
@@ -92,11 +94,13 @@ impl Standing {
     }
 
     fn readiness_of(&self, account: &Account, now_ms: i64) -> Readiness {
-        match self.of(account, now_ms).map(|note| note.why) {
-            None => Readiness::Ready,
-            Some(Unavailability::RateLimited) => Readiness::Limited,
-            Some(Unavailability::Outage) => Readiness::Down,
-            Some(Unavailability::KeyRefused | Unavailability::QuotaUsedUp) => Readiness::Refused,
+        let Some(note) = self.of(account, now_ms) else { return Readiness::Ready };
+        let is_brief = note.until_ms.is_none_or(|until| until.saturating_sub(now_ms) <= REST_MS);
+        match note.why {
+            Unavailability::RateLimited if is_brief => Readiness::Pausing,
+            Unavailability::RateLimited => Readiness::Limited,
+            Unavailability::Outage => Readiness::Down,
+            Unavailability::KeyRefused | Unavailability::QuotaUsedUp => Readiness::Refused,
         }
     }
 

@@ -79,12 +79,27 @@ impl Session<'_, '_> {
                 );
             }
         }
+        self.leave_limited_alone();
         let none = self.spec.targets.is_empty() || !self.rotation.has_usable();
         none.then(|| {
             let exit =
                 if missing == self.spec.targets.len() { SessionExit::NoProviders } else { SessionExit::AuthFailure };
             Ending::synthetic(FailureReason::NoUsableTarget { why: GiveUp::Refused, last }, exit)
         })
+    }
+
+    /// Targets whose account is known to be limited are not asked first.
+    fn leave_limited_alone(&mut self) {
+        let (now, unix) = (self.ports.clock.monotonic_ms(), self.ports.clock.unix_ms());
+        for (index, target) in self.spec.targets.iter().enumerate() {
+            let account = self.ports.memory.accounts.of(target);
+            let note = self.ports.memory.standing.of(&account, unix).filter(|note| note.why.passes());
+            if let Some(until) = note.and_then(|note| note.until_ms) {
+                let left = u64::try_from(until.saturating_sub(unix)).unwrap_or_default();
+                self.rotation.rest(index, now.saturating_add(left));
+            }
+        }
+        self.rotation.begin_free(now);
     }
 
     /// What was said when this target or its account was refused, if it was.

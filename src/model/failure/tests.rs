@@ -75,7 +75,7 @@ fn used_up_quota_is_no_passing_limit() {
         (402, json!({"error": {"code": 402, "message": "This request requires more credits, or fewer max_tokens."}})),
         (
             429,
-            json!({"error": {"code": 429, "status": "RESOURCE_EXHAUSTED", "message": "You exceeded your current quota",
+            json!({"error": {"code": 429, "status": "RESOURCE_EXHAUSTED", "message": "You exceeded your current quota, limit: 0",
             "details": [{"violations": [{"quotaId": "GenerateRequestsPerDayPerProjectPerModel-FreeTier"}]}]}}),
         ),
     ] {
@@ -83,6 +83,16 @@ fn used_up_quota_is_no_passing_limit() {
         assert_eq!((failure.status, failure.retryable), (CallStatus::QuotaExceeded, false), "{body}");
         assert_eq!(failure.retry_after_ms, None);
     }
+}
+
+#[test]
+fn geminis_daily_limit_lasts_until_the_day_is_over() {
+    let body = json!({"error": {"code": 429, "status": "RESOURCE_EXHAUSTED", "message": "You exceeded your current quota, limit: 250",
+        "details": [{"violations": [{"quotaId": "GenerateRequestsPerDayPerProjectPerModel-FreeTier"}]},
+                    {"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": "37s"}]}});
+    let failure = refused(429, &body);
+    assert_eq!((failure.status, failure.retryable), (CallStatus::RateLimited, true));
+    assert!(failure.retry_after_ms.is_some_and(|wait| wait > 37_000), "not the delay that is named: {failure:?}");
 }
 
 #[test]

@@ -117,6 +117,7 @@ fn give_up() -> impl Strategy<Value = GiveUp> {
 fn readiness() -> impl Strategy<Value = Readiness> {
     prop_oneof![
         2 => Just(Readiness::Ready),
+        1 => Just(Readiness::Pausing),
         1 => Just(Readiness::Limited),
         1 => Just(Readiness::Down),
         1 => Just(Readiness::Refused)
@@ -166,7 +167,13 @@ proptest! {
                     if matches!(seen, Observation::NoModel { why: GiveUp::Unreachable }) {
                         prop_assert_ne!(entered, Readiness::Down);
                     }
-                    prop_assert!(entered == Readiness::Ready || !above.contains(&Readiness::Ready));
+                    if matches!(seen, Observation::NoModel { .. }) {
+                        prop_assert!(entered == Readiness::Ready || !above.contains(&Readiness::Ready));
+                    } else {
+                        let passed = &above[..next - tier - 1];
+                        prop_assert!(passed.iter().all(|one| matches!(one, Readiness::Limited | Readiness::Refused)
+                            || entered == Readiness::Limited));
+                    }
                     (tier, ran) = (next, 0);
                 }
                 Decision::End { .. } => { ended = true; break; }
@@ -180,5 +187,18 @@ proptest! {
             }
         }
         prop_assert!(ended, "forty observations outlast four tiers of five");
+    }
+}
+
+#[test]
+fn trouble_on_the_way_skips_no_tier_after_work_was_done_unless_it_lasts() {
+    let rules = rules(&[1, 1, 1], OnEntropy::Escalate);
+    for (first, tier) in
+        [(Readiness::Down, 1), (Readiness::Pausing, 1), (Readiness::Limited, 2), (Readiness::Refused, 2)]
+    {
+        let mut position = Position::at(0, &rules);
+        let stepped = step(&rules, &mut position, &red("a", "1"), &[first, Readiness::Ready]);
+        assert!(matches!(stepped.decision, Decision::Escalate { .. }));
+        assert_eq!(position.tier_index, tier, "{first:?}");
     }
 }

@@ -105,6 +105,20 @@ fn refusals_met_elsewhere_are_taken_over() {
 }
 
 #[test]
+fn limits_met_elsewhere_are_taken_over_while_another_target_is_free() {
+    let mut rotation = Rotation::new(2, 3);
+    rotation.rest(0, 60_000);
+    rotation.begin_free(1_000);
+    assert_eq!(rotation.target(), 1);
+    rotation.begin_free(60_000);
+    assert_eq!(rotation.target(), 0, "it has passed");
+    rotation.rest(0, 90_000);
+    rotation.rest(1, 90_000);
+    rotation.begin_free(61_000);
+    assert_eq!(rotation.target(), 0, "somebody is asked");
+}
+
+#[test]
 fn a_hiccup_stays_on_its_target_once_and_then_moves_on() {
     for status in [CallStatus::Timeout, CallStatus::ModelError, CallStatus::InvalidResponse] {
         let mut rotation = Rotation::new(2, 4);

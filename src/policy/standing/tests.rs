@@ -21,12 +21,13 @@ fn a_refusal_stays_and_a_limit_passes_with_its_time_or_an_answer() {
     assert!(standing.note(&account("a"), note(Unavailability::KeyRefused, None)));
     assert!(!standing.note(&account("a"), note(Unavailability::RateLimited, None)), "no news, and no way back");
     assert_eq!(standing.readiness(&roles(&["a"]), i64::MAX), Readiness::Refused);
-    assert!(standing.note(&account("b"), note(Unavailability::RateLimited, Some(NOW + 5_000))));
-    assert!(!standing.note(&account("b"), note(Unavailability::RateLimited, Some(NOW + 5_000))));
-    assert_eq!(standing.readiness(&roles(&["b"]), NOW + 4_999), Readiness::Limited);
-    assert_eq!(standing.readiness(&roles(&["b"]), NOW + 5_000), Readiness::Ready);
+    assert!(standing.note(&account("b"), note(Unavailability::RateLimited, Some(NOW + 500_000))));
+    assert!(!standing.note(&account("b"), note(Unavailability::RateLimited, Some(NOW + 500_000))));
+    assert_eq!(standing.readiness(&roles(&["b"]), NOW + 1), Readiness::Limited);
+    assert_eq!(standing.readiness(&roles(&["b"]), NOW + 499_999), Readiness::Pausing, "a session waits so long anyway");
+    assert_eq!(standing.readiness(&roles(&["b"]), NOW + 500_000), Readiness::Ready);
     standing.note(&account("b"), note(Unavailability::RateLimited, None));
-    assert_eq!(standing.readiness(&roles(&["b"]), NOW + 1), Readiness::Limited, "without a time it rests for a while");
+    assert_eq!(standing.readiness(&roles(&["b"]), NOW + 1), Readiness::Pausing, "without a time it rests for a while");
     standing.answered(&account("b"));
     assert_eq!(standing.readiness(&roles(&["b"]), NOW + 1), Readiness::Ready);
 }
@@ -45,7 +46,7 @@ fn keys_of_one_host_stand_for_themselves_but_an_outage_is_the_hosts() {
 fn a_tier_is_as_ready_as_its_worst_role_and_a_role_as_its_best_target() {
     let mut standing = Standing::default();
     standing.note(&account("a"), note(Unavailability::KeyRefused, None));
-    standing.note(&account("b"), note(Unavailability::RateLimited, Some(NOW + 9)));
+    standing.note(&account("b"), note(Unavailability::RateLimited, Some(NOW + 90_000)));
     assert_eq!(standing.readiness(&roles(&["a c"]), NOW), Readiness::Ready);
     assert_eq!(standing.readiness(&roles(&["a b", "c"]), NOW), Readiness::Limited);
     let critic_refused = roles(&["c", "a", "b c"]);

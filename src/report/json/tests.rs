@@ -12,8 +12,13 @@ fn every_ending_says_its_outcome_and_exit_code() {
     for (name, view) in fixtures::every_ending() {
         let json: serde_json::Value = serde_json::from_str(&render(&view)).unwrap();
         assert_eq!(json["version"], 1);
-        let outcome = if name == "died" { "interrupted" } else { name };
+        let outcome = match name {
+            "died" => "interrupted",
+            "limited" => "parked",
+            name => name,
+        };
         assert_eq!(json["outcome"], outcome);
+        assert_eq!(json["limited"].is_object(), name == "limited");
         match view.outcome() {
             Some(outcome) => assert_eq!(json["exit_code"], outcome.exit_code()),
             None => assert!(json["exit_code"].is_null()),

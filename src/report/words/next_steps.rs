@@ -41,7 +41,8 @@ pub fn next_steps(view: &RunView) -> Vec<Sentence> {
                  tier first, then run upshift again.",
             )),
             Outcome::NoModel => {
-                one(Sentence::plain("Check the keys and endpoints without spending anything: ").code("upshift check"))
+                one(Sentence::plain("Have every vendor asked for key, model and endpoint, which costs nothing: ")
+                    .code("upshift doctor --online"))
             }
             Outcome::Refused { .. } => {
                 one(Sentence::plain("Nothing was run and nothing was spent. See what the gate requires: ")

@@ -59,3 +59,24 @@ fn a_limited_job_parks_and_a_retry_starts_where_no_attempt_is_left() {
     models.finish();
     github.finish();
 }
+
+#[test]
+fn a_limited_job_goes_on_where_its_runner_still_is() {
+    let github = FakeGitHub::start_in_real_time(world());
+    let mut mends = replace_line("sum(prices) - 1", "sum(prices)");
+    let models = ModelServer::start(move |request: &Request| -> Scripted {
+        let is_limited = request.number == 0;
+        if is_limited { Scripted::status(429, "{}").header("retry-after", "7200") } else { mends(request) }
+    });
+    let job = job(&github, &models, "pull_request", &labelled_by("ada"));
+    let project = Project::python();
+    let parked = job.run(&project);
+    assert_eq!((parked.code, job.outputs()["outcome"].as_str()), (0, "parked"), "{}", parked.all());
+    let resumed = job.call(&project, &["resume"]);
+    assert_eq!((resumed.code, job.outputs()["outcome"].as_str()), (0, "fixed"), "{}", resumed.all());
+    assert_eq!(models.requests().len(), 3, "one refusal, two replies");
+    models.finish();
+    let world = github.finish();
+    let [comment] = world.comments.as_slice() else { panic!("{:?}", world.comments) };
+    assert!(comment.body.contains("### ✔ Fixed by Tier 1"), "{}", comment.body);
+}

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::{LADDER, Scene, TWO_HOURS, limited, mends, overloaded};
-use crate::world::model_server::{Request, Scripted};
+use crate::world::model_server::{Request, Say, Scripted};
 
 /// Limited from one request on, for so many of them; `mends` before and after.
 fn limited_from(first: usize, count: usize, seconds: &'static str) -> impl FnMut(&Request) -> Scripted + Send {
@@ -186,5 +186,43 @@ fn a_parked_run_does_not_go_on_in_a_checkout_that_is_another_one() {
         refused.err
     );
     assert_eq!(scene.asked().len(), 2, "nothing is asked");
+    scene.finish();
+}
+
+/// One tier whose artisan has these targets, in order.
+fn fallbacks(targets: &[&str]) -> String {
+    let models = json!({ "artisan": targets });
+    json!({ "tiers": [{ "name": "only", "mode": "simple", "maxIterations": 2, "models": models }] }).to_string()
+}
+
+#[test]
+fn a_limited_target_gives_way_to_a_cheaper_one_of_its_vendor_and_never_to_a_dearer() {
+    let haiku_alone =
+        |request: &Request| if request.model.contains("haiku") { mends(request) } else { limited(TWO_HOURS) };
+    let cheaper = Scene::new(haiku_alone);
+    let said = cheaper.run(&fallbacks(&["claude-opus-4-6", "claude-haiku-4-5"]));
+    assert_eq!(said.code, 0, "{}", said.all());
+    assert_eq!(cheaper.asked().iter().filter(|model| model.contains("opus")).count(), 1);
+    cheaper.finish();
+    let dearer = Scene::new(|_| limited(TWO_HOURS));
+    let said = dearer.run(&fallbacks(&["claude-haiku-4-5", "claude-opus-4-6"]));
+    assert_eq!(said.code, 4, "{}", said.all());
+    assert_eq!(dearer.asked(), ["claude-haiku-4-5"], "{}", said.all());
+    dearer.finish();
+}
+
+#[test]
+fn a_target_that_is_known_to_be_limited_is_not_asked_again_by_the_next_session() {
+    let worse = |request: &Request| match request.turn() {
+        0 => Say::call("write_file", json!({ "path": format!("n{}.py", request.number), "content": "" }))
+            .usage(9, 9)
+            .into(),
+        _ => Say::call("final_report", json!({ "summary": "no", "status": "done" })).usage(9, 9).into(),
+    };
+    let scene = Scene::new(worse).and_another(|_| Scripted::status(429, "{}").header("retry-after", TWO_HOURS));
+    let said = scene.run(&fallbacks(&["other/strong", "claude-haiku-4-5"]));
+    assert_eq!(said.code, 1, "two iterations that mend nothing: {}", said.all());
+    assert_eq!(scene.log().number("SELECT COUNT(*) FROM tier_attempts"), 2);
+    assert_eq!(scene.other.as_ref().expect("a vendor").requests().len(), 1, "{}", said.all());
     scene.finish();
 }
