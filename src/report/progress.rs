@@ -171,6 +171,10 @@ impl Progress {
             Event::Warning { message } => {
                 vec![self.paint(Tone::Notice, &format!("! {}", plain::clipped_line(message, MAX_WARNING)))]
             }
+            Event::LeftoversRemoved { leftovers, more } => {
+                let line = format!("! {}", phrases::leftovers(leftovers, *more));
+                vec![self.paint(Tone::Notice, &plain::clipped_line(&line, MAX_WARNING))]
+            }
             Event::ContextThreshold { .. }
             | Event::CallReserved { .. }
             | Event::ContextReset { .. }

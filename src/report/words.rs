@@ -4,10 +4,12 @@
 //! each surface can escape the latter in its own way. Invariant: nothing is escaped or clipped here.
 
 mod delivery;
+mod leftovers;
 mod next_steps;
 mod sentence;
 
 pub use self::delivery::{awaited, commands, delivery};
+pub use self::leftovers::leftovers;
 pub(super) use self::next_steps::plain_id;
 pub use self::next_steps::{history_command, next_steps, shell_quote};
 pub use self::sentence::{Mark, Piece, Sentence};

@@ -10,6 +10,7 @@ use crate::domain::attempt::{Attempt, AttemptStatus, TierExit};
 use crate::domain::budget::Spent;
 use crate::domain::command::{Command, CommandAnswer};
 use crate::domain::event::{BaselineFinished, Event, RunFinished, RunStarted};
+use crate::domain::leftover::Leftover;
 use crate::domain::outcome::Outcome;
 use crate::domain::units::MicroUsd;
 
@@ -40,6 +41,8 @@ struct Fold {
     invocations: u32,
     delivery: Delivery,
     commands: Vec<CommandView>,
+    leftovers: Vec<Leftover>,
+    more_leftovers: u32,
 }
 
 #[derive(Debug, Default)]
@@ -96,6 +99,10 @@ impl Fold {
                 if !self.warnings.contains(message) {
                     self.warnings.push(message.clone());
                 }
+            }
+            Event::LeftoversRemoved { leftovers, more } => {
+                self.leftovers.extend_from_slice(leftovers);
+                self.more_leftovers = self.more_leftovers.saturating_add(*more);
             }
             Event::RunFinished(finished) => self.finished = Some(finished.clone()),
             Event::PublishStarted { .. }
@@ -210,6 +217,8 @@ impl Fold {
             invocations: self.invocations,
             delivery: self.delivery,
             commands: self.commands,
+            leftovers: self.leftovers,
+            more_leftovers: self.more_leftovers,
             tiers,
             run: self.run,
             baseline: self.baseline,

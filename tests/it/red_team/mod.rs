@@ -11,6 +11,7 @@ mod exits;
 mod git_directory;
 mod injection;
 pub(crate) mod ledger;
+mod leftovers;
 mod networks;
 mod resources;
 mod runner;
