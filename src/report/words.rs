@@ -215,6 +215,7 @@ pub(super) const fn trouble(kind: RunKind) -> Option<&'static str> {
         RunKind::ImportError => "a module could not be imported",
         RunKind::Crash => "the test process crashed or was killed",
         RunKind::Timeout => "time ran out",
+        RunKind::OutOfMemory => "the memory limit was reached",
         RunKind::MissingTool => "a program is not installed",
         RunKind::BadCommand => "the test command is wrong",
         RunKind::NoTests => "no test ran",
