@@ -5,6 +5,7 @@
 //! `.ci/run` does, since it takes as long again. The program runs as an ordinary user under `sandbox: required`; where the tests run
 //! as root, they become `nobody` for it.
 
+mod attributes;
 mod cell;
 mod escapes;
 mod exits;
