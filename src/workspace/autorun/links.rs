@@ -61,7 +61,8 @@ fn is_interpreter(link: &Path, real: &Path) -> bool {
     environment.is_some_and(|folder| folder.join(ENVIRONMENT).is_file()) && named(link) && named(real) && real.is_file()
 }
 
-#[cfg(all(test, unix))]
+#[cfg(test)]
+#[cfg(unix)]
 mod tests {
     use std::os::unix::fs::symlink;
 

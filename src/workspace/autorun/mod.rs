@@ -12,7 +12,8 @@
 mod links;
 mod look;
 pub(super) mod names;
-#[cfg(all(test, unix))]
+#[cfg(test)]
+#[cfg(unix)]
 mod tests;
 
 use std::collections::{BTreeMap, BTreeSet};
