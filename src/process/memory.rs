@@ -6,6 +6,8 @@
 //!
 //! Invariant: nothing is ended for memory that others took.
 
+use std::path::Path;
+
 use super::Spec;
 use super::family::Family;
 
@@ -14,6 +16,8 @@ const RESERVE: u64 = 512 << 20;
 /// Each so many looks every process is asked, also where the machine as a whole says that nothing has happened.
 const THOROUGH: u32 = 5;
 const MIB: u64 = 1 << 20;
+/// Where the kernel shows cgroups.
+const CGROUPS: &str = "/sys/fs/cgroup";
 
 /// The memory that a child may take.
 #[derive(Debug)]
@@ -82,9 +86,27 @@ impl Excess {
     }
 }
 
-/// What is free of the machine's memory, in bytes; `None` where nobody says so.
+/// What is free of the machine's memory, or of the container's if that is less, in bytes; `None` where nobody says so.
 fn available() -> Option<u64> {
-    kilobytes(&std::fs::read_to_string("/proc/meminfo").ok()?, "MemAvailable:")
+    let machine = kilobytes(&std::fs::read_to_string("/proc/meminfo").ok()?, "MemAvailable:")?;
+    let own = std::fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
+    Some(left_of_cgroups(Path::new(CGROUPS), &own).map_or(machine, |left| machine.min(left)))
+}
+
+/// What the limits of a process's own cgroup and of those around it leave, in bytes (version 2 alone); `None` where there is no limit.
+fn left_of_cgroups(root: &Path, own: &str) -> Option<u64> {
+    let path = own.lines().find_map(|line| line.strip_prefix("0::/"))?;
+    let folder = root.join(path);
+    folder.ancestors().take_while(|folder| folder.starts_with(root)).filter_map(left_of_cgroup).min()
+}
+
+fn left_of_cgroup(folder: &Path) -> Option<u64> {
+    let read = |name: &str| std::fs::read_to_string(folder.join(name)).ok();
+    let number = |name: &str| read(name)?.trim().parse::<u64>().ok();
+    let (most, used) = (number("memory.max")?, number("memory.current")?);
+    // Cached files are given back before anybody is refused.
+    let cached = read("memory.stat")?.lines().find_map(|line| line.strip_prefix("inactive_file ")?.parse().ok());
+    Some(most.saturating_sub(used.saturating_sub(cached.unwrap_or(0))))
 }
 
 /// A line of `/proc` that counts kilobytes, in bytes.
@@ -106,6 +128,26 @@ mod tests {
         assert_eq!(judge(4 << 30, 101, 101), Some(Excess::Process(100)));
         assert_eq!(judge(511 << 20, 90, 4000), Some(Excess::Machine));
         assert_eq!(judge(511 << 20, 50, 50), None, "others took it");
+    }
+
+    #[test]
+    fn the_tightest_of_a_containers_limits_counts_and_cached_files_do_not() {
+        let root = tempfile::tempdir().unwrap();
+        let write = |name: &str, text: &str| {
+            let path = root.path().join(name);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, text).unwrap();
+        };
+        let left = |own: &str| left_of_cgroups(root.path(), own);
+        assert_eq!((left("0::/job/step\n"), left("4:memory:/job\n")), (None, None));
+        for (folder, most, used) in [("job", "1000\n", "700\n"), ("job/step", "max\n", "600\n")] {
+            write(&format!("{folder}/memory.max"), most);
+            write(&format!("{folder}/memory.current"), used);
+            write(&format!("{folder}/memory.stat"), "anon 5\ninactive_file 200\n");
+        }
+        assert_eq!(left("0::/job/step\n"), Some(500));
+        write("job/step/memory.max", "450\n");
+        assert_eq!(left("12:pids:/x\n0::/job/step\n"), Some(50));
     }
 
     #[test]

@@ -7,6 +7,9 @@
 //! Sources, read in 2026: the manuals of git (gitrepository-layout, githooks), Mercurial, Jujutsu, direnv, mise, asdf, rustup, Vim (`exrc`), Neovim
 //! (`exrc`), Emacs (directory variables), VS Code, JetBrains, Zed, Helix and of the coding agents that are named here.
 
+use std::collections::HashMap;
+use std::sync::LazyLock;
+
 use crate::domain::leftover::LeftoverKind;
 use crate::domain::word_list::lists;
 
@@ -34,6 +37,8 @@ const TABLE: [(LeftoverKind, &str); 5] = [
         ".claude .cursor .gemini .codex .windsurf .kiro .opencode opencode.json .roo .continue .clinerules .mcp.json .aider.conf.yml",
     ),
 ];
+/// The folders that stand before a `/` in the table.
+const AROUND: &str = "mise .config";
 /// Endings of files that an editor opens as a whole project, with tasks.
 const PROJECTS: [&str; 2] = [".code-workspace", ".sublime-project"];
 /// What editors write themselves while they are open: there a change says nothing.
@@ -43,10 +48,15 @@ const IN_GIT: &str = "config config.worktree commondir";
 /// Folders there that hold nothing of the kind, and much else.
 const QUIET_IN_GIT: &str = "objects refs logs lfs";
 
+/// The table by name: a tree may hold a hundred thousand of them.
+static BY_NAME: LazyLock<HashMap<&'static str, LeftoverKind>> = LazyLock::new(|| {
+    TABLE.iter().flat_map(|(kind, names)| names.split_ascii_whitespace().map(|name| (name, *kind))).collect()
+});
+
 /// Which tool runs or obeys a file or folder, by its name and that of the folder around it, both folded.
 pub(in crate::workspace) fn kind_of(folder: &str, name: &str) -> Option<LeftoverKind> {
-    let tail = format!("{folder}/{name}");
-    let named = TABLE.iter().find(|(_, names)| lists(names, name) || lists(names, &tail)).map(|(kind, _)| *kind);
+    let tail = || lists(AROUND, folder).then(|| BY_NAME.get(format!("{folder}/{name}").as_str())).flatten();
+    let named = BY_NAME.get(name).or_else(tail).copied();
     named.or_else(|| PROJECTS.iter().any(|end| name.ends_with(end)).then_some(LeftoverKind::EditorSettings))
 }
 
@@ -63,4 +73,24 @@ pub(super) fn runs_in_git(folder: &str, name: &str) -> bool {
 /// Whether a folder in a git directory holds nothing that runs.
 pub(super) fn is_quiet_in_git(name: &str) -> bool {
     lists(QUIET_IN_GIT, name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_name_of_the_table_is_found_by_itself_or_in_its_folder() {
+        for (kind, names) in TABLE {
+            for name in names.split_ascii_whitespace() {
+                assert_eq!(name, name.to_lowercase(), "names are compared in small letters");
+                let (folder, name) = name.split_once('/').unwrap_or(("", name));
+                assert_eq!(kind_of(folder, name), Some(kind), "{folder}/{name}");
+            }
+        }
+        assert_eq!(
+            (kind_of("", "config.toml"), kind_of("src", "mise"), kind_of(".config", "nextest.toml")),
+            (None, None, None)
+        );
+    }
 }
