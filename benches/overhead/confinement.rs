@@ -44,6 +44,7 @@ pub(crate) fn measure(program: &Path) -> (f64, f64) {
             timeout: Duration::from_secs(10),
             keep: 1024,
             merge_stderr: true,
+            memory_mb: None,
             confinement: confinement.clone(),
         };
         let began = Instant::now();

@@ -208,10 +208,10 @@ fn tests(out: &mut String, plan: &Plan, detected: Option<&Detected>) {
     if let Some(setup) = &plan.test.setup_command {
         line(out, &format!("  set up once by: {setup}"));
     }
-    line(
-        out,
-        &format!("  each run is ended after {}", human_duration(plan.test.timeout_seconds.saturating_mul(1_000))),
-    );
+    let time = human_duration(plan.test.timeout_seconds.saturating_mul(1_000));
+    let memory =
+        plan.test.memory_limit().map_or_else(String::new, |mb| format!(", or when a process takes more than {mb} MB"));
+    line(out, &format!("  each run is ended after {time}{memory}"));
 }
 
 /// What is asked for; what this machine can give is tried out by `run`, which says what is missing.

@@ -103,7 +103,7 @@ async fn examine(resolved: &Resolved, environment: &Environment) -> anyhow::Resu
     let mut findings = Vec::new();
     findings.extend(plan.refusals.iter().map(|refusal| Finding::told("configuration", refusal)));
     findings.push(tests(plan, checkout, environment));
-    findings.push(sandbox(plan, &Setup::new(checkout, environment, Some(plan), context.as_ref())));
+    findings.extend(sandbox(plan, &Setup::new(checkout, environment, Some(plan), context.as_ref())));
     findings.extend(workflows::examine(&top_of(checkout)));
     findings.extend(forge::examine(plan, checkout, context.as_ref(), environment).await);
     Ok(findings)
@@ -154,20 +154,22 @@ fn is_there(program: &str, folder: &Path, environment: &Environment) -> bool {
     std::env::split_paths(path).any(|place| place.join(program).is_file())
 }
 
-fn sandbox(plan: &Plan, setup: &Setup<'_>) -> Finding {
+/// Whether children can be confined, and a line for each thing that a person should know of how.
+fn sandbox(plan: &Plan, setup: &Setup<'_>) -> Vec<Finding> {
     const ABOUT: &str = "sandbox";
     if plan.safety.sandbox == Sandbox::Off {
-        return Finding::ok(ABOUT, "off, as configured");
+        return vec![Finding::ok(ABOUT, "off, as configured")];
     }
     match setup.confine(plan) {
-        Err(error) => Finding::told(ABOUT, &error.to_string()),
-        Ok(arranged) if arranged.gaps.is_empty() => {
-            Finding::ok(ABOUT, [&["available".to_owned()], arranged.notes.as_slice()].concat().join("; "))
+        Err(error) => vec![Finding::told(ABOUT, &error.to_string())],
+        Ok(arranged) => {
+            let state = if arranged.gaps.is_empty() {
+                Finding::ok(ABOUT, "available")
+            } else {
+                let fix = "use a runner with a newer Linux kernel, or say `sandbox: off` to accept it";
+                Finding::problem(ABOUT, arranged.gaps.join("; "), fix)
+            };
+            std::iter::once(state).chain(arranged.notes.iter().map(|note| Finding::ok(ABOUT, note))).collect()
         }
-        Ok(arranged) => Finding::problem(
-            ABOUT,
-            arranged.gaps.join("; "),
-            "use a runner with a newer Linux kernel, or say `sandbox: off` to accept it",
-        ),
     }
 }

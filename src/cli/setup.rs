@@ -312,6 +312,7 @@ impl<'a> Setup<'a> {
             timeout: SETUP_TIMEOUT,
             keep: SETUP_KEEP,
             merge_stderr: true,
+            memory_mb: None,
             confinement: setup.confinement,
         });
         World {
@@ -322,6 +323,7 @@ impl<'a> Setup<'a> {
                 cwd: folder.clone(),
                 env: tests.env,
                 timeout: Duration::from_secs(plan.test.timeout_seconds),
+                memory_mb: plan.test.memory_limit(),
                 framework: state.framework.clone(),
                 junit: plan.test.junit.as_ref().map(|path| folder.join(path)),
                 confinement: tests.confinement,

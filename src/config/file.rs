@@ -159,6 +159,8 @@ object! {
         "framework" framework: String = "recognised";
         /// How long one test run may take, in seconds.
         "timeoutSeconds" timeout_seconds: Whole<1, 86_400> = "300";
+        /// How much memory one process of the tests may take, in MiB (Linux); 0 is no limit.
+        "memoryMb" memory_mb: Whole<0, 1_048_576> = "2048";
         /// The JUnit files that the command writes, from the working directory: a file, a folder of them, or a glob.
         #[schemars(example = &"target/junit/*.xml")]
         "junit" junit: Glob = "none";

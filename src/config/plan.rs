@@ -75,8 +75,26 @@ pub struct TestPlan {
     pub framework: Option<String>,
     /// How long one run may take, in seconds (contradiction 30).
     pub timeout_seconds: u64,
+    /// How much memory one process of the tests may take, in MiB; 0 is no limit.
+    #[serde(default = "default_memory_mb")]
+    pub memory_mb: u32,
     /// JUnit files the command writes, as a glob.
     pub junit: Option<String>,
+}
+
+/// How much memory one process of the tests may take unless something else is said, in MiB (S0-38).
+pub(super) const DEFAULT_MEMORY_MB: u32 = 2_048;
+
+const fn default_memory_mb() -> u32 {
+    DEFAULT_MEMORY_MB
+}
+
+impl TestPlan {
+    /// How much memory one process may take, in MiB; `None` is no limit.
+    #[must_use]
+    pub const fn memory_limit(&self) -> Option<u32> {
+        if self.memory_mb == 0 { None } else { Some(self.memory_mb) }
+    }
 }
 
 /// How the agent works.

@@ -7,7 +7,7 @@ use crate::domain::units::{MicroUsd, human_duration};
 use super::file::{AgentSection, ConfigFile, GlobalSection, SafetySection, TestSection};
 use super::numbers::Dollars;
 use super::pick::{Picked, Picker};
-use super::plan::{AgentPlan, Minimise, Network, Origin, SafetyPlan, Sandbox, TestPlan};
+use super::plan::{AgentPlan, DEFAULT_MEMORY_MB, Minimise, Network, Origin, SafetyPlan, Sandbox, TestPlan};
 use super::sources::{Setting, Sources};
 use super::suggest::nearest;
 use super::values::{AuditPath, Glob, VarName};
@@ -139,11 +139,13 @@ pub(super) fn test(picker: &Picker<'_>) -> TestPlan {
         check_framework(picker, value, origin);
     }
     let timeout = picker.in_documents(of(|test| test.timeout_seconds)).map(|p| p.map(|seconds| u64::from(seconds.0)));
+    let memory = picker.in_documents(of(|test| test.memory_mb)).map(|p| p.map(|mb| mb.0));
     TestPlan {
         command: picker.take_optional("test.command", command, "detected", String::clone),
         setup_command: picker.take_optional("test.setupCommand", setup, "none", String::clone),
         framework: picker.take_optional("test.framework", framework, "recognised", String::clone),
         timeout_seconds: picker.take("test.timeoutSeconds", timeout, 300, u64::to_string),
+        memory_mb: picker.take("test.memoryMb", memory, DEFAULT_MEMORY_MB, u32::to_string),
         junit: picker
             .take_optional("test.junit", picker.in_documents(of(|test| test.junit.clone())), "none", |glob| {
                 glob.0.clone()

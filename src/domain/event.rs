@@ -11,12 +11,16 @@ use super::clock::Timestamp;
 use super::command::{Command, CommandAnswer};
 use super::delivery::{Answer, Awaited};
 use super::ladder::{Role, Tier};
+use super::leftover::Leftover;
 use super::outcome::Outcome;
 use super::receipt::{CallScope, Receipt};
 use super::remark::Remark;
 use super::test_report::RunKind;
 use super::units::{CommitSha, MicroUsd, RunId, TreeId};
 use super::verdict::{Exit, Verdict};
+
+/// So many leftovers are named: code under test can make any number.
+pub const MOST_LEFTOVERS: usize = 100;
 
 /// Everything that happens in a run, in order. Text in it is redacted before it is made durable.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -297,6 +301,13 @@ pub enum Event {
     Warning {
         /// What, and what to do.
         message: String,
+    },
+    /// What a run left that tools run or obey without being asked is gone.
+    LeftoversRemoved {
+        /// Which, at most [`MOST_LEFTOVERS`].
+        leftovers: Vec<Leftover>,
+        /// How many more there were.
+        more: u32,
     },
     /// The run ended.
     RunFinished(RunFinished),

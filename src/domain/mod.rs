@@ -19,6 +19,7 @@ pub mod event;
 pub mod foreign;
 pub mod hidden;
 pub mod ladder;
+pub mod leftover;
 pub mod model_id;
 pub mod outcome;
 pub mod receipt;

@@ -44,6 +44,8 @@ pub enum RunKind {
     Crash,
     /// The run or a test ran out of time.
     Timeout,
+    /// The tests took more memory than they may.
+    OutOfMemory,
     /// A program the command needs is not installed.
     MissingTool,
     /// The command line or the runner's configuration is wrong.

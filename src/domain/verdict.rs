@@ -18,9 +18,33 @@ pub enum Exit {
     },
     /// We ended it when its time was up.
     Timeout,
+    /// We ended it because one of its processes took more memory than it may.
+    Memory {
+        /// What it may, in MiB.
+        limit_mb: u32,
+    },
+    /// We ended it because all of its processes had left too little of the machine's memory.
+    MachineMemory,
 }
 
 impl Exit {
+    /// That memory ended it and what can be done, in words; `None` where something else did.
+    #[must_use]
+    pub fn over_memory(self) -> Option<String> {
+        match self {
+            Self::Memory { limit_mb } => Some(format!(
+                "the memory limit of {limit_mb} MB for one process (`test.memoryMb`) was reached, and the tests were ended; a larger number \
+                 raises it, 0 is no limit"
+            )),
+            Self::MachineMemory => Some(
+                "the tests had taken nearly all of the machine's memory, and were ended; fewer of them at a time, or a larger machine, \
+                 may help (`test.memoryMb: 0` is no limit)"
+                    .to_owned(),
+            ),
+            Self::Code { .. } | Self::Signal { .. } | Self::Timeout => None,
+        }
+    }
+
     /// Whether it exited by itself with 0.
     #[must_use]
     pub const fn is_success(self) -> bool {
@@ -34,6 +58,8 @@ impl std::fmt::Display for Exit {
             Self::Code { code } => write!(f, "exit code {code}"),
             Self::Signal { signal } => write!(f, "killed by signal {signal}"),
             Self::Timeout => f.write_str("timed out"),
+            Self::Memory { limit_mb } => write!(f, "ended at the memory limit of {limit_mb} MB for one process"),
+            Self::MachineMemory => f.write_str("ended when it had taken nearly all of the machine's memory"),
         }
     }
 }

@@ -4,7 +4,7 @@ use std::path::Component;
 
 use super::engine::{Engine, LifecycleError, interrupted};
 use super::state::{Candidate, Phase};
-use super::{judge, network};
+use super::{judge, leftovers, network};
 use crate::domain::event::{BaselineFinished, Event, TestPlace};
 use crate::domain::outcome::Outcome;
 use crate::domain::test_report::{RunKind, TestCase, TestReport};
@@ -25,6 +25,7 @@ pub(super) async fn run(engine: &mut Engine<'_>) -> Result<(), LifecycleError> {
         stopped_or(engine, Outcome::Broken { reason: reason.clone() }, reason);
         return Ok(());
     }
+    leftovers::note(engine);
     let start = engine.world.workspace.snapshot().await?;
     engine.state.start = Some(start.clone());
     engine.world.workspace.remember_files();

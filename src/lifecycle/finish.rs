@@ -2,6 +2,7 @@
 
 use super::engine::{Engine, LifecycleError};
 use super::iteration::paths;
+use super::leftovers;
 use super::state::Phase;
 use crate::domain::event::{DiffStat, Event, RunFinished};
 use crate::domain::outcome::Outcome;
@@ -31,6 +32,7 @@ pub(super) async fn run(engine: &mut Engine<'_>, outcome: Outcome, stop_reason: 
     if !fixed {
         put_back_rewritten(engine).await?;
     }
+    leftovers::sweep(engine);
     let best_patch = if fixed || diff.text.is_empty() { None } else { keep_patch(engine, &diff.text) };
     let still_failing = if fixed { Vec::new() } else { still_failing(engine) };
     let finished = RunFinished {
@@ -46,6 +48,7 @@ pub(super) async fn run(engine: &mut Engine<'_>, outcome: Outcome, stop_reason: 
     };
     engine.state.phase = Phase::Ended { outcome };
     engine.record(&[Event::RunFinished(finished)]);
+    leftovers::forget(engine);
     Ok(())
 }
 

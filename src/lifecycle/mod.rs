@@ -17,6 +17,7 @@ pub mod gate;
 pub mod history;
 mod iteration;
 mod judge;
+mod leftovers;
 mod material;
 pub mod message;
 mod minimise;
@@ -41,12 +42,28 @@ use state::Phase;
 /// [`LifecycleError`] when the tree, the tests or the log cannot be used; the state allows a resume.
 pub async fn run(engine: &mut Engine<'_>) -> Result<Outcome, LifecycleError> {
     network::reopen(engine);
+    let carried = carry(engine).await;
+    if carried.is_err() {
+        // It may go on one day; until then the user has the tree.
+        leftovers::sweep(engine);
+    }
+    carried
+}
+
+async fn carry(engine: &mut Engine<'_>) -> Result<Outcome, LifecycleError> {
+    if !matches!(engine.state.phase, Phase::Baseline | Phase::Ended { .. }) {
+        leftovers::note(engine);
+    }
     loop {
         match engine.state.phase.clone() {
             Phase::Baseline => baseline::run(engine).await?,
             Phase::Ready => iteration::begin(engine).await?,
             Phase::Iterating => iteration::run(engine).await?,
-            Phase::Publishing { fix } => publish::run(engine, fix).await?,
+            Phase::Publishing { fix } => {
+                // Between a push and the end may lie an hour of waiting.
+                leftovers::sweep(engine);
+                publish::run(engine, fix).await?;
+            }
             Phase::Proposing { fix } => publish::propose(engine, fix).await?,
             Phase::Waiting { wait } => breakpoint::run(engine, wait).await?,
             Phase::Ending { outcome, stop_reason } => finish::run(engine, outcome, stop_reason).await?,

@@ -232,6 +232,7 @@ fn commands_for_a_model<'t>(engine: &Engine<'_>) -> session::RunCommand<'t> {
             timeout: tests.timeout,
             keep: COMMAND_KEEP,
             merge_stderr: true,
+            memory_mb: tests.memory_mb,
             confinement: tests.confinement.clone(),
         };
         let stop = stop.clone();

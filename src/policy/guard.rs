@@ -28,6 +28,8 @@ pub enum Guard {
     Baseline,
     /// What earlier runs of changed code left behind is gone before a run judges.
     Leftovers,
+    /// Files that tools run or obey without being asked are refused at write, and removed at the end where they are new.
+    Autorun,
     /// Runners that can are told to write a result file, which must bear out what they print.
     ResultFiles,
     /// A change that holds a secret of the job is none.
@@ -38,7 +40,7 @@ pub enum Guard {
 
 impl Guard {
     /// All of them.
-    pub const ALL: [Self; 14] = [
+    pub const ALL: [Self; 15] = [
         Self::TestPaths,
         Self::TestRegions,
         Self::Manifests,
@@ -50,6 +52,7 @@ impl Guard {
         Self::Rewriting,
         Self::Baseline,
         Self::Leftovers,
+        Self::Autorun,
         Self::ResultFiles,
         Self::TakenSecrets,
         Self::SecretFiles,
@@ -70,6 +73,7 @@ impl Guard {
             Self::Rewriting => "rewriting",
             Self::Baseline => "baseline",
             Self::Leftovers => "leftovers",
+            Self::Autorun => "autorun",
             Self::ResultFiles => "result_files",
             Self::TakenSecrets => "taken_secrets",
             Self::SecretFiles => "secret_files",

@@ -63,6 +63,7 @@ pub struct Judgement {
 #[must_use]
 pub fn judge_baseline(exit: Exit, report: &TestReport, explicit_command: bool) -> Verdict {
     match exit {
+        Exit::Memory { .. } | Exit::MachineMemory => return broken(&exit.over_memory().unwrap_or_default()),
         Exit::Timeout => return broken("the test command did not end within its time limit"),
         Exit::Signal { signal } => return broken(&format!("the test command was killed by signal {signal}")),
         Exit::Code { .. } => {}
@@ -97,6 +98,7 @@ fn verdict_of(
     fixed: &BTreeSet<String>,
 ) -> Verdict {
     match exit {
+        Exit::Memory { .. } | Exit::MachineMemory => return red(&exit.over_memory().unwrap_or_default()),
         Exit::Timeout => return red("the tests did not end within their time limit"),
         Exit::Signal { signal } => return red(&format!("the tests were killed by signal {signal}")),
         Exit::Code { .. } => {}
@@ -127,7 +129,12 @@ fn judge_readable(exit: Exit, report: &TestReport, believe_unreadable: bool) -> 
     let failing = report.failing().next().is_some() || report.failed.unwrap_or(0) > 0 || report.errors.unwrap_or(0) > 0;
     let broken_code = matches!(
         report.kind,
-        RunKind::CompileError | RunKind::CollectionError | RunKind::ImportError | RunKind::Crash | RunKind::Timeout
+        RunKind::CompileError
+            | RunKind::CollectionError
+            | RunKind::ImportError
+            | RunKind::Crash
+            | RunKind::Timeout
+            | RunKind::OutOfMemory
     );
     let ran =
         report.passed_of_total().unwrap_or(0) > 0 || report.tests.iter().any(|test| test.status == TestStatus::Passed);

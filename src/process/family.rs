@@ -19,6 +19,7 @@ use tokio::time::Instant;
 
 use super::brand::Brand;
 use super::confine::guards;
+use super::memory::{Taken, kilobytes};
 
 /// How many processes a child's tree may add to what ran when it was started; a browser test farm needs hundreds, a fork bomb any number.
 const MAX_PROCESSES: u64 = 4096;
@@ -155,6 +156,15 @@ impl Family {
         if own > MAX_PROCESSES { Growth::Bomb } else { Growth::Fine }
     }
 
+    /// The memory that its processes hold.
+    pub(super) fn memory(&self) -> Taken {
+        let families = families();
+        processes().filter(|&pid| self.owns(&families, pid)).map(held).fold(Taken::default(), |taken, held| Taken {
+            most: taken.most.max(held),
+            all: taken.all.saturating_add(held),
+        })
+    }
+
     /// One system call in the usual case: without any child there can be no orphan.
     fn may_have_left_something(&self) -> bool {
         let probe = waitid(WaitId::All, WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT);
@@ -207,6 +217,12 @@ impl Drop for Family {
         }
         families().retain(|member| member.brand != self.brand);
     }
+}
+
+/// The memory that a process holds, in bytes: its own, shared and swapped out, without mapped files.
+fn held(pid: Pid) -> u64 {
+    let status = std::fs::read_to_string(format!("/proc/{}/status", pid.as_raw_nonzero())).unwrap_or_default();
+    ["RssAnon:", "RssShmem:", "VmSwap:"].into_iter().filter_map(|name| kilobytes(&status, name)).sum()
 }
 
 /// Whether a tree of processes is of a bearable size.
@@ -275,3 +291,34 @@ fn load_average(word: usize) -> Option<String> {
 
 /// A signal to, or a wait for, a process that has just gone fails: that is what was wanted.
 fn ignore(_result: rustix::io::Result<()>) {}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{BufRead as _, BufReader};
+    use std::process::{Command, Stdio};
+
+    use super::*;
+
+    const MIB: u64 = 1 << 20;
+
+    /// What a program holds once it has said a line.
+    fn held_by(script: &str) -> u64 {
+        #[expect(clippy::disallowed_methods, reason = "a stranger's process, not one of upshift's children")]
+        let mut command = Command::new("python3");
+        let script = format!("import sys\n{script}\nprint('ready', flush=True)\nsys.stdin.read()");
+        let mut child = command.args(["-c", &script]).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+        let mut line = String::new();
+        BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+        let held = held(Pid::from_child(&child));
+        drop(child.stdin.take());
+        child.wait().unwrap();
+        held
+    }
+
+    #[test]
+    fn memory_that_is_used_counts_and_addresses_that_are_reserved_do_not() {
+        assert!(held_by("import mmap\nheld = mmap.mmap(-1, 8 << 30)\nheld[0] = 1") < 64 * MIB);
+        assert!(held_by("held = bytearray(100 << 20)") >= 100 * MIB);
+        assert!(held_by("import mmap\nheld = mmap.mmap(-1, 100 << 20)\nheld.write(b'1' * (100 << 20))") >= 100 * MIB);
+    }
+}

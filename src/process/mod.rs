@@ -33,6 +33,7 @@ mod family;
 #[cfg_attr(windows, path = "launch_windows.rs")]
 mod launch;
 mod letterbox;
+mod memory;
 #[cfg_attr(windows, path = "pipe_windows.rs")]
 mod pipe;
 mod supervise;
@@ -66,6 +67,9 @@ pub struct Spec {
     pub keep: usize,
     /// Whether standard error is merged into the output in order (one pipe) or dropped into `stderr`.
     pub merge_stderr: bool,
+    /// How much memory one of its processes may take, in MiB; all together may take what the machine has, but for a reserve. `None`
+    /// bounds neither. Linux.
+    pub memory_mb: Option<u32>,
     /// What else it may not do.
     pub confinement: Confinement,
 }

@@ -16,6 +16,7 @@ use super::confine::guards;
 use super::disk::Disk;
 use super::family::{Family, Growth};
 use super::launch::Launched;
+use super::memory::{Excess, Memory};
 use super::pipe::{Receiver, exit_of};
 use super::{Finished, Spec};
 use crate::domain::stop::{Stop, StopCause};
@@ -70,6 +71,8 @@ struct Watch {
     bomb: bool,
     disk: Disk,
     filled: bool,
+    memory: Memory,
+    excess: Option<Excess>,
 }
 
 /// Takes a launched child to its end.
@@ -114,6 +117,9 @@ pub(super) async fn supervise(
     if watch.filled {
         output.capture.push(b"\n[ended: it was about to fill the disk]\n");
     }
+    if let Some(excess) = watch.excess {
+        output.capture.push(excess.note().as_bytes());
+    }
     Ok(Finished {
         exit: watch.verdict(),
         output_bytes: output.capture.total() + stderr.capture.total(),
@@ -136,6 +142,8 @@ impl Watch {
             bomb: false,
             disk: Disk::of(spec),
             filled: false,
+            memory: Memory::of(spec),
+            excess: None,
         }
     }
 
@@ -183,7 +191,12 @@ impl Watch {
     fn on_housekeeping(&mut self) {
         self.bomb |= self.family.keep_house() == Growth::Bomb;
         self.filled |= !guards::is_off(guards::DISK) && self.disk.is_nearly_full();
-        if (self.bomb || self.filled) && matches!(self.phase, Phase::Running | Phase::Terminating) {
+        if self.excess.is_none() && !guards::is_off(guards::MEMORY) {
+            self.excess = self.memory.excess(&self.family);
+        }
+        if (self.bomb || self.filled || self.excess.is_some())
+            && matches!(self.phase, Phase::Running | Phase::Terminating)
+        {
             self.kill();
         }
     }
@@ -196,6 +209,11 @@ impl Watch {
     fn verdict(&self) -> Exit {
         if self.timed_out {
             return Exit::Timeout;
+        }
+        match self.excess {
+            Some(Excess::Process(limit_mb)) => return Exit::Memory { limit_mb },
+            Some(Excess::Machine) => return Exit::MachineMemory,
+            None => {}
         }
         self.exit.map_or(Exit::Signal { signal: SIGKILL }, exit_of)
     }

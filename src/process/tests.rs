@@ -21,6 +21,7 @@ fn spec(program: Program, timeout: Duration) -> Spec {
         timeout,
         keep: 10_000,
         merge_stderr: true,
+        memory_mb: None,
         confinement: Confinement::None,
     }
 }
@@ -332,4 +333,23 @@ mod descendants {
         let id = std::fs::read_to_string(&pid).unwrap();
         assert!(!Path::new(&format!("/proc/{}", id.trim())).exists());
     }
+}
+
+/// Holds so many MiB that nobody can share, until it is ended.
+fn holding(mb: u32) -> Spec {
+    shell(&format!(
+        "exec python3 -c 'import time; held = bytearray({mb} << 20); print(len(held), flush=True); time.sleep(30)'"
+    ))
+}
+
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn a_process_that_takes_more_memory_than_it_may_is_ended_and_that_is_told() {
+    let finished = finish(&Spec { memory_mb: Some(64), ..holding(256) }).await;
+    assert_eq!(finished.exit, Exit::Memory { limit_mb: 64 });
+    assert!(
+        text(&finished).contains("[ended: one of its processes took more than 64 MB of memory]"),
+        "{}",
+        text(&finished)
+    );
 }

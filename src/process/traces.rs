@@ -101,14 +101,21 @@ impl Traces {
     /// # Errors
     /// When it cannot be removed.
     pub fn remove(&self, path: &Path) -> io::Result<()> {
-        let path = self.root.join(path);
-        match remove(&path) {
-            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
-                open_up(&path);
-                remove(&path)
-            }
-            done => done,
+        remove_whole(&self.root.join(path))
+    }
+}
+
+/// Removes a path and all below it, also where code under test took away our rights; nothing there is no error.
+///
+/// # Errors
+/// When it cannot be removed.
+pub fn remove_whole(path: &Path) -> io::Result<()> {
+    match remove(path) {
+        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+            open_up(path);
+            remove(path)
         }
+        done => done,
     }
 }
 
@@ -146,7 +153,7 @@ fn remove(path: &Path) -> io::Result<()> {
 }
 
 /// Gives us back the rights over a folder, those below it and the one that it lies in.
-fn open_up(path: &Path) {
+pub fn open_up(path: &Path) {
     if let Some(parent) = path.parent() {
         make_ours(parent);
     }

@@ -97,6 +97,8 @@ pub fn document(view: &RunView) -> Document<'_> {
             .map(|pull| PullRequestDocument { number: pull.number, url: &pull.url }),
         breakpoints: view.delivery.waits.iter().map(breakpoint).collect(),
         commands: view.commands.iter().map(command).collect(),
+        leftovers: &view.leftovers,
+        more_leftovers: view.more_leftovers,
     }
 }
 

@@ -102,6 +102,7 @@ fn body(view: &RunView, surface: Surface, patch: &str) -> impl Iterator<Item = B
         may(tests(view, surface), "the tests"),
         may(delivery(view), "what was pushed"),
         may(commands(view), "the commands in comments"),
+        may(leftovers(view), "what was cleaned up"),
         may(warnings(view), "the warnings"),
         may(diff(view, surface), "the changed files"),
         may(self::patch::block(patch, surface.list_bytes() * 2), "the change itself"),
@@ -298,6 +299,14 @@ fn remarks(view: &RunView) -> Option<String> {
     let heading = words::remarks_heading(view)?;
     let lines: Vec<String> = words::remarks(view).iter().map(|remark| format!("- {}", say(remark))).collect();
     Some(format!("**⚠ {heading}**\n\n{}", lines.join("\n")))
+}
+
+/// What git, shells and editors would have run.
+fn leftovers(view: &RunView) -> Option<String> {
+    let lines: Vec<String> =
+        words::leftovers(view, MAX_WARNINGS).iter().map(|sentence| format!("- {}", say(sentence))).collect();
+    let title = "**Cleaned up:** the tests or the change left what git, shells, editors or agents run unasked";
+    (!lines.is_empty()).then(|| format!("{title}\n\n{}", lines.join("\n")))
 }
 
 fn delivery(view: &RunView) -> Option<String> {

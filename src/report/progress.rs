@@ -7,6 +7,7 @@ mod phrases;
 
 use self::phrases::{cap_name, counts, headline, name, sentence_case, session_finished, speech, table, verdict_tone};
 use crate::domain::attempt::{Attempt, AttemptStatus, NOTHING_CHANGED, TierExit};
+use crate::domain::command::Command;
 use crate::domain::delivery::{Answer, Awaited};
 use crate::domain::event::{BaselineFinished, Event, RunStarted};
 use crate::domain::ladder::{Role, Tier};
@@ -185,12 +186,13 @@ impl Progress {
             | Event::PullRequestReady { .. }
             | Event::BreakpointReached { .. }
             | Event::BreakpointCleared { .. } => self.delivery(event),
-            Event::CommandAnswered { by, command, said, .. } => {
-                let what = command.map_or_else(|| "a comment".to_owned(), |command| command.to_string());
-                vec![self.paint(Tone::Notice, &format!("◆ {}: {what} — {}", name(by), speech(said)))]
-            }
+            Event::CommandAnswered { by, command, said, .. } => vec![self.answered(by, *command, said)],
             Event::Warning { message } => {
                 vec![self.paint(Tone::Notice, &format!("! {}", plain::clipped_line(message, MAX_WARNING)))]
+            }
+            Event::LeftoversRemoved { leftovers, more } => {
+                let line = format!("! {}", phrases::leftovers(leftovers, *more));
+                vec![self.paint(Tone::Notice, &plain::clipped_line(&line, MAX_WARNING))]
             }
             Event::ContextThreshold { .. }
             // The failed call before it says so.
@@ -199,6 +201,11 @@ impl Progress {
             | Event::ContextReset { .. }
             | Event::RunFinished(_) => Vec::new(),
         }
+    }
+
+    fn answered(&self, by: &str, command: Option<Command>, said: &str) -> String {
+        let what = command.map_or_else(|| "a comment".to_owned(), |command| command.to_string());
+        self.paint(Tone::Notice, &format!("◆ {}: {what} — {}", name(by), speech(said)))
     }
 
     fn counted(&self, pull_request: u64, attempt: u32, allowed: u32) -> String {

@@ -12,6 +12,7 @@ use crate::domain::command::{Command, CommandAnswer};
 use crate::domain::delivery::{Answer, Awaited};
 use crate::domain::event::{BaselineFinished, DiffStat, Event, RunFinished, RunStarted};
 use crate::domain::ladder::{Role, Tier};
+use crate::domain::leftover::Leftover;
 use crate::domain::outcome::Outcome;
 use crate::domain::remark::Remark;
 use crate::domain::units::{CommitSha, MicroUsd};
@@ -237,6 +238,10 @@ pub struct RunView {
     pub delivery: Delivery,
     /// Commands that people gave by comments, in order.
     pub commands: Vec<CommandView>,
+    /// What was left that tools run unasked, and what became of it.
+    pub leftovers: Vec<Leftover>,
+    /// How many more of them there were.
+    pub more_leftovers: u32,
 }
 
 impl RunView {

@@ -4,11 +4,13 @@
 //! each surface can escape the latter in its own way. Invariant: nothing is escaped or clipped here.
 
 mod delivery;
+mod leftovers;
 mod next_steps;
 mod remarks;
 mod sentence;
 
 pub use self::delivery::{awaited, commands, delivery};
+pub use self::leftovers::leftovers;
 pub(super) use self::next_steps::plain_id;
 pub use self::next_steps::{history_command, next_steps, shell_quote};
 pub use self::remarks::{remarks, remarks_heading};
@@ -222,6 +224,7 @@ pub(super) const fn trouble(kind: RunKind) -> Option<&'static str> {
         RunKind::ImportError => "a module could not be imported",
         RunKind::Crash => "the test process crashed or was killed",
         RunKind::Timeout => "time ran out",
+        RunKind::OutOfMemory => "the memory limit was reached",
         RunKind::MissingTool => "a program is not installed",
         RunKind::BadCommand => "the test command is wrong",
         RunKind::NoTests => "no test ran",

@@ -161,6 +161,7 @@ const fn why_error(kind: RunKind) -> &'static str {
         RunKind::ImportError => "a module could not be imported",
         RunKind::Crash => "the test process crashed or was killed before its end",
         RunKind::Timeout => "time ran out",
+        RunKind::OutOfMemory => "the memory limit was reached",
         RunKind::MissingTool => "a program is missing",
         RunKind::BadCommand => "the test command or its configuration is wrong",
         RunKind::NoTests => "no test was found",

@@ -33,6 +33,8 @@ pub struct TestCommand {
     pub env: BTreeMap<OsString, OsString>,
     /// The most time one run may take.
     pub timeout: Duration,
+    /// The most memory one of its processes may take, in MiB.
+    pub memory_mb: Option<u32>,
     /// The framework, when configured.
     pub framework: Option<String>,
     /// A JUnit file the command writes, when configured.

@@ -23,6 +23,7 @@ pub(super) async fn run(command: &TestCommand, wanted: Option<&str>, stop: &Stop
         timeout: command.timeout,
         keep: KEPT_OUTPUT,
         merge_stderr: true,
+        memory_mb: command.memory_mb,
         confinement: command.confinement.clone(),
     };
     let before = command.junit.as_deref().map(|path| Files::at(&command.cwd, path));

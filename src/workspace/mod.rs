@@ -11,11 +11,13 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use crate::domain::event::DiffStat;
+use crate::domain::leftover::Leftover;
 use crate::domain::units::TreeId;
 use crate::files;
-use crate::policy::guard::Guards;
+use crate::policy::guard::{Guard, Guards};
 use crate::policy::tamper::Change;
 
+mod autorun;
 mod beneath;
 mod diff;
 mod git_index;
@@ -39,6 +41,7 @@ pub use diff::patch_hash;
 pub use hunks::{Hunks, Place};
 pub use protected::is_test_path;
 
+use autorun::Autorun;
 use beneath::{Beneath, TouchError};
 use leftovers::Leftovers;
 use protected::Protection;
@@ -53,6 +56,7 @@ pub struct Workspace {
     states: States,
     protection: Protection,
     leftovers: Leftovers,
+    autorun: Autorun,
 }
 
 /// Which paths a model may write.
@@ -173,7 +177,7 @@ impl Workspace {
             return Err(WorkspaceError::Inside { path: store.folder().to_owned() });
         }
         let states = States::new(store, root.path());
-        Ok(Self { root, states, protection, leftovers: Leftovers::default() })
+        Ok(Self { root, states, protection, leftovers: Leftovers::default(), autorun: Autorun::default() })
     }
 
     /// The checkout's canonical path.
@@ -337,6 +341,28 @@ impl Workspace {
     pub fn remove_leftovers(&self, tree: &TreeId) -> Result<Vec<String>, WorkspaceError> {
         let manifest = self.states.store().load(tree)?;
         Ok(self.leftovers.remove(self.root.path(), &manifest))
+    }
+
+    /// Notes what tools run or obey without being asked, when a run starts or goes on; returns what an earlier run, which was killed
+    /// and did not go on, may have left of that kind.
+    ///
+    /// # Errors
+    /// When it cannot be written down; then a killed process loses it.
+    pub fn note_autorun(&self, run: &str) -> std::io::Result<Vec<String>> {
+        if !self.protection.has(Guard::Autorun) {
+            return Ok(Vec::new());
+        }
+        self.autorun.note(self.root.path(), self.states.store(), run)
+    }
+
+    /// Removes what came of that kind since it was noted, ignored files too, and puts back what was changed.
+    pub fn sweep_autorun(&self) -> Vec<Leftover> {
+        self.autorun.sweep(self.root.path(), self.states.store())
+    }
+
+    /// Forgets what was noted: the run has ended.
+    pub fn forget_autorun(&self) {
+        self.autorun.forget(self.states.store());
     }
 
     /// Makes every file that is not ignored that of `tree`, and those that a model may not write that of `start`, but for those to be

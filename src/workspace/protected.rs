@@ -18,6 +18,7 @@ use self::names::{
     IN_VENDORED, PROSE, PROSE_AND_DATA, SPEC_FOLDERS, SPEC_LANGUAGES, TEST_FILE_PREFIXES, TEST_FILE_SUFFIXES,
     TEST_FILES, TEST_FOLDERS, TOOL_FILES, TOOL_FOLDERS, TOOL_SUFFIXES, UNDERSCORED_FOLDERS, VENDORED,
 };
+use super::autorun::names::kind_of;
 use super::rel_path::{fold, is_private};
 use super::{PathRules, WorkspaceError};
 use crate::domain::word_list::lists;
@@ -57,6 +58,11 @@ impl Protection {
             || name.starts_with("azure-pipelines")
         {
             return Some(format!("`{shown}` configures CI or git and can never be changed; change the code instead"));
+        }
+        if self.guards.has(Guard::Autorun) && runs_unasked(&parts) {
+            return Some(format!(
+                "`{shown}` is run or obeyed by git, shells, editors or coding agents and can never be changed; change the code instead"
+            ));
         }
         if self.configured.is_match(path) || self.configured.is_match(parts.join("/")) {
             return Some(format!(
@@ -118,6 +124,19 @@ fn is_vendored(parts: &[String]) -> bool {
         .windows(2)
         .any(|pair| matches!(pair, [folder, inside] if folder == VENDORED && lists(IN_VENDORED, inside)));
     at_the_root || deeper
+}
+
+/// Whether a path is, or lies in, what a tool other than the tests runs or obeys without being asked. A folder with a `HEAD` may be taken
+/// for a repository, and one that is called so is one.
+fn runs_unasked(parts: &[String]) -> bool {
+    let mut around = "";
+    for part in parts {
+        if kind_of(around, part).is_some() || (part.ends_with(".git") && part.len() > ".git".len()) {
+            return true;
+        }
+        around = part;
+    }
+    around == "head"
 }
 
 /// Files and folders that put another tool or other code into the test run's place.
@@ -344,6 +363,29 @@ mod tests {
             assert!(all.reason(Path::new(path)).is_some(), "{path}");
         }
         assert_eq!(all.reason(Path::new("tests/a.rs")), None);
+    }
+
+    #[test]
+    fn what_other_tools_run_unasked_is_protected_at_any_depth_and_code_of_that_name_is_not() {
+        let rules = protection(&[], &["**"]);
+        for path in [
+            ".envrc",
+            "a/b/.ENVRC",
+            ".vscode/tasks.json",
+            "a/.idea/runConfigurations/x.xml",
+            ".config/mise/config.toml",
+            "mise/config.toml",
+            "a/x.code-workspace",
+            ".claude/settings.json",
+            "a/HEAD",
+            "assets/template.git/config",
+            ".hg/hgrc",
+        ] {
+            assert!(rules.reason(Path::new(path)).is_some_and(|why| why.contains("run or obeyed")), "{path}");
+        }
+        for path in ["src/head.rs", "head/a.rs", "src/config", "src/vscode.rs", "src/.github.rs", "config/mise.rs"] {
+            assert_eq!(rules.reason(Path::new(path)), None, "{path}");
+        }
     }
 
     #[test]

@@ -30,11 +30,16 @@ pub(super) const MAX_CONTENT: i64 = 64 * 1024 * 1024;
 pub(super) struct Digest([u8; 32]);
 
 impl Digest {
-    fn hex(&self) -> String {
+    /// That of a content.
+    pub(super) fn of(bytes: &[u8]) -> Self {
+        Self(Sha256::digest(bytes).into())
+    }
+
+    pub(super) fn hex(&self) -> String {
         self.0.iter().map(|byte| format!("{byte:02x}")).collect()
     }
 
-    fn from_hex(text: &str) -> Option<Self> {
+    pub(super) fn from_hex(text: &str) -> Option<Self> {
         let mut bytes = [0; 32];
         if text.len() != 64 {
             return None;
@@ -177,6 +182,28 @@ impl Store {
             manifest.insert(file, entry);
         }
         Ok(manifest)
+    }
+
+    /// Keeps bytes under a name beside the states; they appear whole or not at all.
+    pub(super) fn keep(&self, name: &str, bytes: &[u8]) -> io::Result<()> {
+        let mut temporary = self.temporary()?;
+        temporary.write_all(bytes)?;
+        self.settle(temporary, &self.folder.join(name))
+    }
+
+    /// What is kept under a name; `None` if nothing is.
+    pub(super) fn kept(&self, name: &str) -> io::Result<Option<Vec<u8>>> {
+        match std::fs::read(self.folder.join(name)) {
+            Ok(bytes) => Ok(Some(bytes)),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Keeps nothing under a name any more.
+    pub(super) fn drop_kept(&self, name: &str) {
+        // What stays is of another run for the next one.
+        std::fs::remove_file(self.folder.join(name)).unwrap_or_default();
     }
 
     fn content_path(&self, digest: &Digest) -> PathBuf {

@@ -128,11 +128,37 @@ fn a_network_without_a_sandbox_is_refused() {
     assert_eq!(said.code, 6, "{}", said.all());
 }
 
+/// A machine on which no namespaces can be made, as a limit of 0 has it: a shell that becomes its arguments there.
+const NO_NAMESPACES: &str =
+    "for kind in mnt net ipc user; do echo 0 > /proc/sys/user/max_${kind}_namespaces; done; exec \"$@\"";
+
 #[test]
-fn what_namespaces_would_give_is_told_where_none_can_be_made() {
+fn where_no_namespaces_can_be_made_the_report_and_the_doctor_say_why_and_what_follows() {
     let folder = project(&[]);
-    let said = Program::new()
-        .with("UPSHIFT_GUARD_OFF", "room")
-        .run(folder.path(), &["run", "--no-audit", "--model", "ollama/none", "--test-command", "exit 127"]);
-    assert!(said.all().contains("no namespaces can be made here"), "{}", said.all());
+    let program = Program::new();
+    for args in [
+        ["run", "--no-audit", "--model", "ollama/none", "--test-command", "exit 127"].as_slice(),
+        &["doctor", "--model", "ollama/none", "--test-command", "true"],
+    ] {
+        let inner = program.command(folder.path(), args);
+        let mut command = Command::new("unshare");
+        command
+            .args(["--user", "--map-root-user", "sh", "-c", NO_NAMESPACES, "_"])
+            .arg(inner.get_program())
+            .args(inner.get_args());
+        command.current_dir(folder.path()).env_clear();
+        command.envs(inner.get_envs().filter_map(|(name, value)| Some((name, value?))));
+        let said = crate::world::program::Said::from(command.output().expect("unshare"));
+        let told = format!("{}{}", said.out, said.err);
+        for expected in [
+            "no namespaces can be made here: the limit user.max_user_namespaces",
+            "is 0 on this machine",
+            "not even a loopback",
+            "/dev/shm is the machine's",
+            "/tmp is closed",
+        ] {
+            assert!(said.out.contains(expected), "{expected}: {}", said.all());
+        }
+        assert!(!told.contains("No space left"), "{}", said.all());
+    }
 }

@@ -77,8 +77,8 @@ fn a_signal_ends_the_run_with_a_row_a_report_and_the_start_restored() {
         });
         let program = Program::with_anthropic(&server.url());
         let path = database.to_str().expect("text").to_owned();
-        let args =
-            ["run", "--audit-db", &path, "--tiers", "claude-haiku-4-5 x2", "--test-command", project.test_command];
+        let tests = format!("mkdir -p left/.git; {}", project.test_command);
+        let args = ["run", "--audit-db", &path, "--tiers", "claude-haiku-4-5 x2", "--test-command", &tests];
         let mut command = program.command(project.path(), &args);
         let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("started");
         was_asked.recv_timeout(std::time::Duration::from_secs(60)).expect("the third turn is asked for");
@@ -90,6 +90,7 @@ fn a_signal_ends_the_run_with_a_row_a_report_and_the_start_restored() {
         assert_eq!(said.code, code, "{}", said.all());
         assert!(said.out.contains("nterrupted"), "{}", said.all());
         assert!(project.read("shop/cart.py").contains("sum(prices) - 1"), "the start is restored");
+        assert!(!project.path().join("left/.git").exists(), "nothing stays that git runs");
         let log = Log::open(&database);
         assert_eq!(log.rows("SELECT test_status FROM tier_attempts"), [["error"]]);
         assert_eq!(log.value("SELECT outcome FROM run_state"), "interrupted");

@@ -128,6 +128,7 @@ impl Bench {
             timeout: Duration::from_secs(60),
             keep: 1_000,
             merge_stderr: true,
+            memory_mb: None,
             confinement: Confinement::default(),
         };
         let finished = process::run(&spec, &self.stop, &mut |_| up.notify_one()).await;

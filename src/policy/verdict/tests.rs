@@ -52,6 +52,8 @@ fn the_truth_table_of_exit_codes_and_reports() {
         (FAILED, ["broken", "red", "broken", "broken", "broken"]),
         (signal, ["red"; 5]),
         (Exit::Timeout, ["red"; 5]),
+        (Exit::Memory { limit_mb: 2_048 }, ["red"; 5]),
+        (Exit::MachineMemory, ["red"; 5]),
     ];
     for (exit, expected) in rows {
         for (report, expected) in [&all, &some, &none, &unreadable, &fewer].into_iter().zip(expected) {
@@ -70,6 +72,8 @@ fn the_same_table_at_the_baseline() {
         (FAILED, ["broken", "red", "broken"]),
         (Exit::Signal { signal: 9 }, ["broken"; 3]),
         (Exit::Timeout, ["broken"; 3]),
+        (Exit::Memory { limit_mb: 2_048 }, ["broken"; 3]),
+        (Exit::MachineMemory, ["broken"; 3]),
         (Exit::Code { code: 127 }, ["broken"; 3]),
         (Exit::Code { code: 126 }, ["broken"; 3]),
     ];

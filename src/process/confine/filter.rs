@@ -32,6 +32,8 @@ mod number {
     pub(super) const PRLIMIT64: i64 = 302;
     pub(super) const PIDFD_OPEN: i64 = 434;
     pub(super) const CLONE3: u32 = 435;
+    /// `setxattr`, `lsetxattr`, `fsetxattr`, `removexattr`, `lremovexattr`, `fremovexattr`.
+    pub(super) const ATTRIBUTES: [u32; 6] = [188, 189, 190, 197, 198, 199];
     /// `chmod`, `fchmod`, `fchmodat`, `fchmodat2`, `mknod`, `mknodat`, `creat`, each with the place of the mode.
     pub(super) const MODES: [(i64, u8); 7] = [(90, 1), (91, 1), (268, 2), (452, 2), (133, 1), (259, 2), (85, 1)];
     /// `open`, `openat`, each with the place of the flags, before that of the mode.
@@ -62,6 +64,8 @@ mod number {
     pub(super) const PRLIMIT64: i64 = 261;
     pub(super) const PIDFD_OPEN: i64 = 434;
     pub(super) const CLONE3: u32 = 435;
+    /// In the order of the list for x86-64.
+    pub(super) const ATTRIBUTES: [u32; 6] = [5, 6, 7, 14, 15, 16];
     /// In the order of the lists for x86-64, without what arm64 has not.
     pub(super) const MODES: [(i64, u8); 4] = [(52, 1), (53, 2), (452, 2), (33, 2)];
     pub(super) const OPENS: [(i64, u8); 1] = [(56, 2)];
@@ -73,6 +77,8 @@ mod number {
 }
 /// `io_uring_setup`, `io_uring_enter`, `io_uring_register`: the same on every architecture.
 const IO_URING: [u32; 3] = [425, 426, 427];
+/// `setxattrat`, `removexattrat`, `file_setattr`: the same on every architecture.
+const NEW_ATTRIBUTES: [u32; 3] = [463, 466, 469];
 /// `openat2`, whose mode stands where no filter can look: libraries take `openat` where it is not there.
 const OPENAT2: u32 = 437;
 /// The mode's bit by which a program runs as its owner, whoever starts it.
@@ -91,6 +97,9 @@ const NEW_TIME: u64 = 0x80;
 /// `TIOCSTI` and `TIOCLINUX`: put words into the mouth of whoever sits at the terminal.
 const TERMINAL_INJECTION: [u64; 2] = [0x5412, 0x541C];
 
+/// `FS_IOC_SETFLAGS`, `FS_IOC32_SETFLAGS`, `FS_IOC_FSSETXATTR`: a file's attributes by another door.
+const ATTRIBUTE_REQUESTS: [u64; 3] = [0x4008_6602, 0x4004_6602, 0x401C_5820];
+
 const AF_UNIX: u64 = 1;
 const AF_INET: u64 = 2;
 const AF_INET6: u64 = 10;
@@ -99,6 +108,7 @@ const AF_NETLINK: u64 = 16;
 
 const EPERM: u32 = 1;
 const ENOSYS: u32 = 38;
+const EOPNOTSUPP: u32 = 95;
 const EAFNOSUPPORT: u32 = 97;
 
 type Rules = BTreeMap<i64, Vec<SeccompRule>>;
@@ -112,6 +122,14 @@ pub(super) enum UnixSockets {
     PairsOnly,
 }
 
+/// Whether extended attributes may be set: refused, as by a file system that has none, where no read-only mount protects those of files
+/// outside, since no other means governs them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Attributes {
+    Allowed,
+    Refused,
+}
+
 /// Lays the filters on this process for good.
 ///
 /// # Errors
@@ -123,8 +141,9 @@ pub(super) fn enforce(policy: &Policy, unix: UnixSockets) -> Result<(), seccompi
     let mut conditional = if policy.has(guards::SIGNALS) { signals(policy)? } else { Rules::new() };
     let mut program = Vec::new();
     if policy.has(guards::CALLS) {
-        conditional.extend(calls()?);
-        program = by_number();
+        let attributes = if policy.room.is_some() { Attributes::Allowed } else { Attributes::Refused };
+        conditional.extend(calls(attributes)?);
+        program = by_number(attributes);
     }
     if conditional.is_empty() {
         return Ok(());
@@ -142,11 +161,14 @@ fn by_arguments(rules: Rules, errno: u32) -> Result<BpfProgram, seccompiler::Err
 
 /// What goes by the call's number alone; it goes on after its end for all else. The kernel compiles a program anew for each child and
 /// runs it once for each number that there is, so it is one comparison a call, which the library's own rules are not.
-fn by_number() -> BpfProgram {
+fn by_number(attributes: Attributes) -> BpfProgram {
+    let refused = attributes == Attributes::Refused;
+    let unsupported = number::ATTRIBUTES.into_iter().chain(NEW_ATTRIBUTES).filter(|_| refused);
     let absent = IO_URING.into_iter().chain([number::CLONE3, OPENAT2]);
     let tests: Vec<(u16, u32, u32)> = [(bpf::JUMP_IF_FROM, X32, ENOSYS)]
         .into_iter()
         .chain(absent.map(|number| (bpf::JUMP_IF, number, ENOSYS)))
+        .chain(unsupported.map(|number| (bpf::JUMP_IF, number, EOPNOTSUPP)))
         .chain(number::REFUSED.into_iter().map(|number| (bpf::JUMP_IF, number, EPERM)))
         .collect();
     let mut program = vec![bpf::instruction(bpf::LOAD, bpf::NUMBER)];
@@ -179,14 +201,16 @@ mod bpf {
     }
 }
 
-fn calls() -> Result<Rules, BackendError> {
+fn calls(attributes: Attributes) -> Result<Rules, BackendError> {
     let mut rules = Rules::new();
     let flagged = |flag: u64| all_of(vec![condition(0, SeccompCmpOp::MaskedEq(flag), flag)?]);
     let namespaces = NEW_NAMESPACES.into_iter().map(flagged).collect::<Result<Vec<_>, _>>()?;
     rules.insert(number::CLONE, namespaces.clone());
     rules.insert(number::UNSHARE, namespaces.into_iter().chain([flagged(NEW_TIME)?]).collect());
-    let injects = |request: u64| all_of(vec![condition(1, SeccompCmpOp::Eq, request)?]);
-    rules.insert(number::IOCTL, TERMINAL_INJECTION.into_iter().map(injects).collect::<Result<_, _>>()?);
+    let asks = |request: u64| all_of(vec![condition(1, SeccompCmpOp::Eq, request)?]);
+    let refused = attributes == Attributes::Refused;
+    let requests = TERMINAL_INJECTION.into_iter().chain(ATTRIBUTE_REQUESTS.into_iter().filter(|_| refused));
+    rules.insert(number::IOCTL, requests.map(asks).collect::<Result<_, _>>()?);
     // Limits of other processes: upshift's own could be set so low that it dies.
     rules.insert(number::PRLIMIT64, vec![all_of(vec![condition(0, SeccompCmpOp::Ne, 0)?])?]);
     // A program that ran as upshift's user for whoever starts it would outlive all that is laid on children.
@@ -247,8 +271,8 @@ mod tests {
     use super::*;
 
     /// What the kernel's machine makes of a call's number: an error, or `None` where it goes on.
-    fn answer(number: u32) -> Option<u32> {
-        let program = by_number();
+    fn answer(number: u32, attributes: Attributes) -> Option<u32> {
+        let program = by_number(attributes);
         let mut at = 0;
         while let Some(instruction) = program.get(at) {
             let jumps = match instruction.code {
@@ -273,14 +297,17 @@ mod tests {
             } else {
                 number::REFUSED.contains(&number).then_some(EPERM)
             };
-            assert_eq!(answer(number), expected, "{number}");
+            assert_eq!(answer(number, Attributes::Allowed), expected, "{number}");
+            let attribute = number::ATTRIBUTES.contains(&number) || NEW_ATTRIBUTES.contains(&number);
+            let expected = if attribute { Some(EOPNOTSUPP) } else { expected };
+            assert_eq!(answer(number, Attributes::Refused), expected, "{number}");
         }
     }
 
     #[test]
     fn no_call_has_a_second_door_by_the_other_abis_number() {
         for number in [0, 59, 521, number::CLONE3].into_iter().chain(number::REFUSED) {
-            assert_eq!(answer(number | X32), Some(ENOSYS), "{number}");
+            assert_eq!(answer(number | X32, Attributes::Allowed), Some(ENOSYS), "{number}");
         }
     }
 }

@@ -33,6 +33,8 @@ pub(in crate::process) const DESCENDANTS: &str = "descendants";
 pub(in crate::process) const PROCESSES: &str = "processes";
 /// How much of the disk may be filled.
 pub(in crate::process) const DISK: &str = "disk";
+/// How much memory may be taken.
+pub(in crate::process) const MEMORY: &str = "memory";
 /// How long a command may take.
 pub(in crate::process) const TIME: &str = "time";
 /// How much output is kept.

@@ -90,6 +90,9 @@ mod platform {
     fn confine(policy: &Policy, whose: Room) -> Result<(u32, UnshareFlags), String> {
         let shared = whose == Room::Shared && room::join()?;
         let made = if shared { UnshareFlags::empty() } else { room::enter(policy)? };
+        if policy.room.is_some() && policy.has(guards::FILES) {
+            room::renew_empty_input().map_err(|error| format!("standard input: {error}"))?;
+        }
         limit(policy);
         if policy.has(guards::RIGHTS) {
             rustix::thread::set_no_new_privs(true).map_err(|error| format!("no_new_privs: {error}"))?;

@@ -11,7 +11,7 @@ use super::git::GitGuard;
 use super::home::Private;
 use super::policy::{Policy, Room};
 use super::{Arranged, Bounds, ConfineError, Confined, Confinement, Reach, Wish};
-use super::{gaps, git, grants, guards, helper};
+use super::{gaps, git, grants, guards, helper, namespaces};
 use crate::config::{Network, Sandbox};
 
 /// Why a trial did not work out, or which Landlock there is, and the way into the room that was made.
@@ -48,8 +48,12 @@ pub(super) fn arrange(wish: &Wish<'_>) -> Result<Arranged, ConfineError> {
     let roomy = plan.tests(reach, Walls::Room);
     let (policy, (landlock, doors), no_room) = match plan.has(guards::ROOM).then(|| plan.attempt(&roomy)).transpose() {
         Ok(Some(given)) => (roomy, given, None),
-        Ok(None) | Err(_) if reach == Reach::Loopback && !fallback => {
-            let why = "no network namespace can be made here".to_owned();
+        Err(why) if reach == Reach::Loopback && !fallback => {
+            let why = namespaces::Facts::read().why(&why);
+            return Err(ConfineError::Network(wish.network, format!("no network namespace can be made: {why}")));
+        }
+        Ok(None) if reach == Reach::Loopback && !fallback => {
+            let why = "no network namespace can be made, it was switched off".to_owned();
             return Err(ConfineError::Network(wish.network, why));
         }
         Ok(None) => plan.roomless(reach, fallback, "it was switched off")?,
@@ -169,10 +173,7 @@ impl Plan<'_> {
         let git = guarded.then(|| GitGuard::raise(wish.checkout, &wish.state)).transpose();
         let git = git.map_err(ConfineError::Private)?.map(Arc::new);
         if let Some(why) = &no_room {
-            notes.push(format!(
-                "no namespaces can be made here ({why}): tests cannot make Unix sockets, /tmp is closed to them (TMPDIR is not), and \
-                 .git is compared and put back after each run instead of being read-only"
-            ));
+            notes.extend(namespaces::missing(&namespaces::Facts::read(), why, reach));
         }
         let bounds = |policy: &Policy, doors: Option<Doors>| -> Result<Confinement, ConfineError> {
             let policy = serde_json::to_string(policy).map_err(|error| ConfineError::Helper(error.to_string()))?;

@@ -11,7 +11,6 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
-use rustix::fs::StatVfsMountFlags;
 use rustix::mount::{MountFlags, MountPropagationFlags, UnmountFlags};
 use rustix::net::netlink::SocketAddrNetlink;
 use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType};
@@ -20,7 +19,7 @@ use rustix::thread::UnshareFlags;
 use super::doors::{self, Shelf};
 use super::grants::SHARED_MEMORY;
 use super::policy::{Policy, Room};
-use super::{Reach, guards};
+use super::{Reach, guards, mounts};
 
 /// Devices without which programs do not start.
 const DEVICES: [&str; 5] = ["null", "zero", "full", "random", "urandom"];
@@ -28,19 +27,10 @@ const DEVICES: [&str; 5] = ["null", "zero", "full", "random", "urandom"];
 /// Landlock would not keep anybody from; of `/var` and of package stores, where they do, what is granted is shown.
 const SYSTEM: [&str; 12] =
     ["/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/etc", "/opt", "/snap", "/proc", "/sys"];
-/// Those of them that are the kernel's, which says itself who may write what.
-const KERNELS: [&str; 2] = ["/proc", "/sys"];
+/// That of processes, which write into their own files there; the kernel says itself who may write what.
+const PROCESSES: &str = "/proc";
 /// Temporary folders that everybody on the machine shares; in a room they are its own.
 pub(super) const TEMPORARY: [&str; 2] = ["/tmp", "/var/tmp"];
-/// Every mount flag that a remount in a user namespace must repeat, because it may only add to them.
-const KEPT_FLAGS: [(StatVfsMountFlags, MountFlags); 6] = [
-    (StatVfsMountFlags::NOSUID, MountFlags::NOSUID),
-    (StatVfsMountFlags::NODEV, MountFlags::NODEV),
-    (StatVfsMountFlags::NOEXEC, MountFlags::NOEXEC),
-    (StatVfsMountFlags::NOATIME, MountFlags::NOATIME),
-    (StatVfsMountFlags::NODIRATIME, MountFlags::NODIRATIME),
-    (StatVfsMountFlags::RELATIME, MountFlags::RELATIME),
-];
 
 /// Moves this process into the namespaces that its policy asks for.
 ///
@@ -191,12 +181,14 @@ fn build(room: &Room, policy: &Policy) -> Result<(), String> {
     for path in SYSTEM.iter().map(Path::new) {
         show(path, &inside(path)).map_err(io_at(path))?;
     }
-    for path in SYSTEM.iter().filter(|path| !KERNELS.contains(path)).map(Path::new).filter(|path| is_folder(path)) {
-        if policy.has(guards::FILES) {
-            still(&inside(path)).map_err(at(path))?;
-        }
-    }
+    // Landlock knows no right to change a file's mode, owner, times or attributes.
+    let mut stilled: Vec<PathBuf> = SYSTEM
+        .iter()
+        .filter(|path| **path != PROCESSES && is_folder(Path::new(path)))
+        .map(|path| inside(Path::new(path)))
+        .collect();
     furnish_devices(&root.join("dev")).map_err(io_at(Path::new("/dev")))?;
+    stilled.extend(DEVICES.iter().map(|name| root.join("dev").join(name)).filter(|device| device.exists()));
     for path in TEMPORARY.map(Path::new) {
         let target = inside(path);
         std::fs::create_dir_all(&target).map_err(io_at(path))?;
@@ -213,11 +205,13 @@ fn build(room: &Room, policy: &Policy) -> Result<(), String> {
     for path in shown(room) {
         let target = inside(path);
         show(path, &target).map_err(io_at(path))?;
-        // Landlock knows no right to change a file's mode, owner, times or attributes.
         let is_mount = path.symlink_metadata().is_ok_and(|found| !found.is_symlink());
-        if is_mount && policy.has(guards::FILES) && !policy.write.contains(path) {
-            still(&target).map_err(at(path))?;
+        if is_mount && !policy.write.contains(path) {
+            stilled.push(target);
         }
+    }
+    if policy.has(guards::FILES) {
+        mounts::still_all(&stilled)?;
     }
     // What may be written below a folder that may not.
     for path in policy.write.iter().filter(|path| is_below_stilled(policy, room, path)) {
@@ -237,13 +231,29 @@ fn build(room: &Room, policy: &Policy) -> Result<(), String> {
             rustix::mount::mount_bind(stand_in, inside(path)).map_err(at(path))?;
         }
         for path in room.still.iter().chain(room.stand_ins.iter().map(|(_, path)| path)).filter(|path| path.exists()) {
-            still(&inside(path)).map_err(at(path))?;
+            mounts::still(&inside(path)).map_err(at(path))?;
         }
     }
     std::env::set_current_dir(root).map_err(io_at(root))?;
     rustix::process::pivot_root(".", ".").map_err(at(root))?;
     rustix::mount::unmount(".", UnmountFlags::DETACH).map_err(at(root))?;
     std::env::set_current_dir(&here).map_err(io_at(&here))
+}
+
+/// Opens what stands for no input once more, where it is read-only: that of before belongs to the machine, and its times are anybody's.
+///
+/// # Errors
+/// When it cannot be opened.
+pub(super) fn renew_empty_input() -> io::Result<()> {
+    use std::os::unix::fs::MetadataExt as _;
+    let nothing = File::open("/dev/null")?;
+    let of_input = rustix::fs::fstat(rustix::stdio::stdin())?;
+    let is_empty = rustix::fs::FileType::from_raw_mode(of_input.st_mode) == rustix::fs::FileType::CharacterDevice
+        && of_input.st_rdev == nothing.metadata()?.rdev();
+    if is_empty {
+        rustix::stdio::dup2_stdin(nothing)?;
+    }
+    Ok(())
 }
 
 /// Whether a path lies in a folder that is shown read-only.
@@ -325,12 +335,4 @@ fn furnish_devices(dev: &Path) -> io::Result<()> {
         symlink(target, dev.join(name))?;
     }
     Ok(())
-}
-
-/// Makes a mount read-only, with the flags that it has.
-fn still(path: &Path) -> Result<(), rustix::io::Errno> {
-    let has = rustix::fs::statvfs(path)?.f_flag;
-    let kept = KEPT_FLAGS.iter().filter(|(flag, _)| has.contains(*flag)).map(|(_, flag)| *flag);
-    let flags = kept.fold(MountFlags::BIND | MountFlags::RDONLY, |all, flag| all | flag);
-    rustix::mount::mount_remount(path, flags, c"")
 }

@@ -5,6 +5,7 @@ use serde::Serialize;
 use crate::domain::account::Limited;
 use crate::domain::command::CommandAnswer;
 use crate::domain::event::FileStat;
+use crate::domain::leftover::Leftover;
 use crate::domain::units::MicroUsd;
 
 /// An amount in both notations: dollars to read, micro-dollars to calculate with.
@@ -114,6 +115,19 @@ pub struct Document<'a> {
     /// Commands that people gave by comments, in order; absent where there were none.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub commands: Vec<CommandDocument<'a>>,
+    /// What was left that tools run unasked: its `path`, `kind` (`git_directory`, `version_control`, `git_hooks`, `shell_hook`,
+    /// `editor_settings`, `agent_settings`, `link_out`, `special_file`) and `fate` (`removed`, `put_back`, `stays`); absent where
+    /// there was nothing.
+    #[serde(skip_serializing_if = "<[Leftover]>::is_empty")]
+    pub leftovers: &'a [Leftover],
+    /// How many more of them there were; absent where there were none.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub more_leftovers: u32,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands out references")]
+const fn is_zero(number: &u32) -> bool {
+    *number == 0
 }
 
 /// A place in the fix that a reviewer should look at.

@@ -30,6 +30,23 @@ fn every_ending_says_its_outcome_and_exit_code() {
 }
 
 #[test]
+fn what_was_left_for_other_tools_is_listed_with_its_kind_and_fate_and_absent_where_there_was_nothing() {
+    let of = |ending: &str| -> serde_json::Value {
+        let (_, view) = fixtures::every_ending().into_iter().find(|(name, _)| *name == ending).unwrap();
+        serde_json::from_str(&render(&view)).unwrap()
+    };
+    let left = of("exhausted");
+    assert_eq!(left["leftovers"][1]["path"], "docs/`sub`/.git");
+    assert_eq!(
+        (&left["leftovers"][1]["kind"], &left["leftovers"][2]["fate"]),
+        (&"git_directory".into(), &"stays".into())
+    );
+    assert_eq!(left["more_leftovers"], 7);
+    let nothing = of("fixed");
+    assert_eq!((nothing.get("leftovers"), nothing.get("more_leftovers")), (None, None));
+}
+
+#[test]
 fn hostile_text_is_printed_escaped_and_parsed_unchanged() {
     let evil = "a\u{9b}31m\u{202e}\u{e0041} ##[error]x\n::error::y\u{1b}[2J ⏸ é";
     let mut script = fixtures::fixed();

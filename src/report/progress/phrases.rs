@@ -1,6 +1,7 @@
 //! Parts of lines: ladders, tiers, counts and what was said.
 
 use crate::domain::ladder::{Role, Tier};
+use crate::domain::leftover::Leftover;
 use crate::domain::test_report::RunKind;
 use crate::domain::verdict::Verdict;
 use crate::report::plain;
@@ -9,6 +10,8 @@ use crate::report::words::{self, count};
 
 const MAX_NAME: usize = 40;
 const MAX_SPEECH: usize = 200;
+/// So many leftovers are named on a line.
+const MOST_LEFT: usize = 5;
 
 /// The ladder as the contract prints it: `  Tier 1: local-free   [simple]  ollama/codellama  max 5 iterations`.
 pub(super) fn table(tiers: &[Tier]) -> Vec<String> {
@@ -90,4 +93,15 @@ pub(super) fn counts(kind: RunKind, failed: u64, fixed: Option<u64>, passed: u64
 pub(super) fn sentence_case(words: &str) -> String {
     let mut chars = words.chars();
     chars.next().map_or_else(String::new, |first| first.to_uppercase().chain(chars).collect())
+}
+
+/// What was left that tools run unasked, and what became of it.
+pub(super) fn leftovers(leftovers: &[Leftover], more: u32) -> String {
+    let one = |left: &Leftover| format!("{} ({}) {}", left.path, left.kind.in_words(), left.fate.in_words());
+    let mut parts: Vec<String> = leftovers.iter().take(MOST_LEFT).map(one).collect();
+    let rest = words::u64_of(leftovers.len().saturating_sub(MOST_LEFT)) + u64::from(more);
+    if rest > 0 {
+        parts.push(format!("and {rest} more"));
+    }
+    format!("left for git, shells or editors to run: {}", parts.join(", "))
 }

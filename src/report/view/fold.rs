@@ -11,6 +11,7 @@ use crate::domain::attempt::{Attempt, AttemptStatus, TierExit};
 use crate::domain::budget::Spent;
 use crate::domain::command::{Command, CommandAnswer};
 use crate::domain::event::{BaselineFinished, Event, RunFinished, RunStarted};
+use crate::domain::leftover::Leftover;
 use crate::domain::outcome::Outcome;
 use crate::domain::receipt::{CallStatus, Receipt};
 use crate::domain::remark::Remark;
@@ -46,6 +47,8 @@ struct Fold {
     invocations: u32,
     delivery: Delivery,
     commands: Vec<CommandView>,
+    leftovers: Vec<Leftover>,
+    more_leftovers: u32,
 }
 
 #[derive(Debug, Default)]
@@ -106,6 +109,10 @@ impl Fold {
                 if !self.warnings.contains(message) {
                     self.warnings.push(message.clone());
                 }
+            }
+            Event::LeftoversRemoved { leftovers, more } => {
+                self.leftovers.extend_from_slice(leftovers);
+                self.more_leftovers = self.more_leftovers.saturating_add(*more);
             }
             Event::RunFinished(finished) => self.finished = Some(finished.clone()),
             Event::PublishStarted { .. }
@@ -245,6 +252,8 @@ impl Fold {
             invocations: self.invocations,
             delivery: self.delivery,
             commands: self.commands,
+            leftovers: self.leftovers,
+            more_leftovers: self.more_leftovers,
             tiers,
             run: self.run,
             baseline: self.baseline,

@@ -388,6 +388,7 @@ impl Reader {
             | RunKind::Crash
             | RunKind::MissingTool
             | RunKind::NoTests
+            | RunKind::OutOfMemory
             | RunKind::Infrastructure
             | RunKind::Unreadable => line.starts_with("===") || line.starts_with("____"),
         };

@@ -19,6 +19,7 @@ fn command(folder: &TempDir, line: &str, env: &[(&str, &str)]) -> TestCommand {
         cwd: folder.path().to_owned(),
         env: env.iter().map(|(name, value)| (OsString::from(name), OsString::from(value))).collect(),
         timeout: Duration::from_secs(5),
+        memory_mb: None,
         framework: None,
         junit: None,
         confinement: Confinement::None,

@@ -12,6 +12,7 @@ fn command(root: &Path, line: &str) -> TestCommand {
         cwd: root.to_owned(),
         env: BTreeMap::from([path]),
         timeout: Duration::from_secs(60),
+        memory_mb: None,
         framework: None,
         junit: None,
         results: crate::test_run::ResultFiles::Wanted,

@@ -226,6 +226,7 @@ impl<'a> Git<'a> {
             timeout: TIMEOUT,
             keep: KEEP,
             merge_stderr: false,
+            memory_mb: None,
             confinement: Confinement::None,
         };
         let finished = process::run(&spec, self.around.stop, &mut |_chunk| {}).await?;
@@ -234,7 +235,7 @@ impl<'a> Git<'a> {
         }
         let code = match finished.exit {
             Exit::Code { code } => Some(code),
-            Exit::Signal { .. } | Exit::Timeout => None,
+            Exit::Signal { .. } | Exit::Timeout | Exit::Memory { .. } | Exit::MachineMemory => None,
         };
         Ok(Said {
             ok: finished.exit.is_success(),

@@ -40,6 +40,7 @@ fn said(arranged: &Arranged, tree: &Path, script: &str, stdin: &str) -> String {
         timeout: Duration::from_secs(20),
         keep: 4096,
         merge_stderr: true,
+        memory_mb: None,
         confinement: arranged.tests.confinement.clone(),
     };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");

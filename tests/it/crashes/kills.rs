@@ -77,7 +77,15 @@ const MINIMISED: Scenario = Scenario {
 const REMARKED: Scenario =
     Scenario { ladder: "claude-haiku-4-5 x1", config: "", script: mends_and_adds, kills: &["remarked:1"] };
 
-const SCENARIOS: [&Scenario; 5] = [&MENDED, &STALLED, &REWRITING, &MINIMISED, &REMARKED];
+/// The fix leaves what a shell and git run in its folders, behind an ignore rule of its own.
+const LEAVING: Scenario = Scenario {
+    ladder: "claude-haiku-4-5 x1",
+    config: "",
+    script: mends_and_leaves,
+    kills: &["baseline_finished:1", "tests_finished:1", "iteration_finished:1", "leftovers_removed:1"],
+};
+
+const SCENARIOS: [&Scenario; 6] = [&MENDED, &STALLED, &REWRITING, &MINIMISED, &REMARKED, &LEAVING];
 
 fn done() -> Scripted {
     Say::call("final_report", json!({ "summary": "changed it", "status": "done" })).usage(1_400, 30).into()
@@ -135,6 +143,15 @@ fn mends_and_adds(request: &Request) -> Scripted {
     }
 }
 
+fn mends_and_leaves(request: &Request) -> Scripted {
+    let leaves = "import pathlib\n\n\nfor name in ('left/.envrc', 'left/.gitignore', 'left/sub/.git/config'):\n    path = pathlib.Path(name)\n    \
+                  path.parent.mkdir(parents=True, exist_ok=True)\n    path.write_text('*')\n\n\ndef total(prices):\n    return sum(prices)\n";
+    match request.turn() {
+        0 => Say::call("write_file", json!({ "path": "shop/cart.py", "content": leaves })).usage(900, 40).into(),
+        _ => done(),
+    }
+}
+
 /// What is left of a run: everything that must not depend on whether it was killed on the way.
 #[derive(Debug, PartialEq)]
 struct Remains {
@@ -145,6 +162,8 @@ struct Remains {
     attempts: Vec<Vec<String>>,
     receipts: Vec<Vec<String>>,
     warnings: Vec<Vec<String>>,
+    /// What was removed at the end.
+    leftovers: Vec<Vec<String>>,
     files: Vec<(String, String)>,
     requests: usize,
 }
@@ -173,6 +192,10 @@ impl Remains {
             ),
             warnings: log
                 .rows("SELECT DISTINCT json_extract(body, '$.message') FROM events WHERE kind = 'warning' ORDER BY 1"),
+            leftovers: log.rows(
+                "SELECT DISTINCT json_extract(value, '$.path') FROM events, json_each(body, '$.leftovers') \
+                 WHERE kind = 'leftovers_removed' ORDER BY 1",
+            ),
             files: files_of(project.path()),
             requests: server.requests().len(),
         }
@@ -276,6 +299,20 @@ fn a_run_whose_fix_is_made_smaller_survives_any_kill() {
 #[test]
 fn a_run_whose_fix_is_remarked_on_survives_any_kill() {
     kill_everywhere(&REMARKED);
+}
+
+#[test]
+fn a_run_whose_fix_leaves_what_other_tools_run_survives_any_kill_and_removes_it() {
+    let stage = Stage::of(&LEAVING);
+    let said = stage.run(&Program::with_anthropic(&stage.server.url()), &LEAVING);
+    let remains = Remains::of(&said, &stage.project, &stage.server);
+    assert_eq!(
+        (remains.code, remains.leftovers.concat()),
+        (0, vec!["left/.envrc".to_owned(), "left/sub/.git".to_owned()])
+    );
+    assert!(!stage.project.path().join("left/sub/.git").exists());
+    stage.server.finish();
+    kill_everywhere(&LEAVING);
 }
 
 /// The names of all kinds of events, from the type itself: what its reader says it would have taken.

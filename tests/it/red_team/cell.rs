@@ -100,6 +100,19 @@ impl Cell {
         )
     }
 
+    /// The same with a file system of its own in a folder of the world, which holds the file `in/file`.
+    pub(super) fn run_with_a_volume(&self, folder: &str, script: &str, off: &str, flags: &[&str]) -> Output {
+        let folder = self.path(folder).display().to_string();
+        let mount =
+            format!("mount -t tmpfs none {folder} && mkdir {folder}/in && touch {folder}/in/file && exec \"$@\"");
+        self.run_through(
+            &["unshare", "--user", "--map-root-user", "--mount", "sh", "-c", &mount, "_"],
+            script,
+            off,
+            flags,
+        )
+    }
+
     /// Starts somebody of the same user outside, who has said a first line.
     pub(super) fn witness(&self, script: &str) -> Child {
         let script = format!("CELL={}\n{script}", self.folder.path().display());

@@ -5,6 +5,7 @@
 //! `.ci/nightly` does, since it takes as long again. The program runs as an ordinary user under `sandbox: required`; where the tests run
 //! as root, they become `nobody` for it.
 
+mod attributes;
 mod cell;
 mod escapes;
 mod exits;
@@ -12,6 +13,7 @@ mod git_directory;
 mod injection;
 mod installing;
 pub(crate) mod ledger;
+mod leftovers;
 mod networks;
 mod resources;
 mod runner;

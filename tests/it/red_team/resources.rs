@@ -61,6 +61,21 @@ fn endless_output_does_not_use_up_the_memory() {
 }
 
 #[test]
+fn the_memory_is_not_taken_by_one_process() {
+    attack("memory", |off| {
+        let cell = Cell::new();
+        cell.write("checkout/.github/upshift.yml", "test:\n  memoryMb: 64\n");
+        let takes = "import time; held = bytearray(256 << 20); time.sleep(2); open(\"loot\", \"w\").write(\"done\")";
+        let said = cell.run(&format!("python3 -c '{takes}'"), off, &["--no-audit"]);
+        let told = String::from_utf8_lossy(&said.stdout).replace('\n', " ");
+        let limit = "the memory limit of 64 MB for one process (`test.memoryMb`) was reached";
+        assert_eq!(told.contains(limit), off.is_empty(), "{told}");
+        assert!(!told.contains("crashed") && !told.contains("signal"), "{told}");
+        cell.read("checkout/loot").contains("done")
+    });
+}
+
+#[test]
 fn tests_that_never_end_are_ended() {
     attack("time", |off| {
         let cell = Cell::new();

@@ -70,6 +70,8 @@ fn pipes_and_sockets_that_tests_leave_in_the_tree_hold_nobody_up() {
     assert!(looked[0].contains("`shop/pipe.py` is a device, pipe or socket, not a file"), "{looked:?}");
     assert!(looked[1].contains("`shop/socket.py` is ignored by git or no plain file"), "{looked:?}");
     assert!(looked[2].contains("shop/cart.py"), "{looked:?}");
+    assert!(said.out.contains("  Cleanup: shop/pipe.py (a pipe, socket or device) removed"), "{}", said.all());
+    assert!(["shop/pipe.py", "shop/socket.py"].iter().all(|path| !project.path().join(path).exists()));
     server.finish();
 }
 

@@ -1,0 +1,42 @@
+//! What a run leaves that tools run or obey without being asked: noted before the tests first run, removed when the run ends.
+//!
+//! What the setup command leaves is the user's: it is their own installation step, and runs before anything that upshift starts.
+
+use super::engine::Engine;
+use crate::domain::event::{Event, MOST_LEFTOVERS};
+
+/// Notes what is there, once for a run.
+pub(super) fn note(engine: &mut Engine<'_>) {
+    let message = match engine.world.workspace.note_autorun(&engine.state.run_id.0) {
+        Ok(left) if left.is_empty() => return,
+        Ok(left) => {
+            let names: Vec<&str> = left.iter().map(String::as_str).take(MOST_LEFTOVERS).collect();
+            format!(
+                "an earlier run here was killed; since its start there is new what git, shells or editors run unasked: {} → Fix: look at \
+                 it, and remove what is not yours",
+                names.join(", ")
+            )
+        }
+        Err(error) => format!(
+            "what git, shells and editors would run could not be noted ({error}): if this run is killed, look at what is new in the tree \
+             before you use them there"
+        ),
+    };
+    engine.journal.emit(&Event::Warning { message });
+}
+
+/// Removes what is new, and says so.
+pub(super) fn sweep(engine: &mut Engine<'_>) {
+    let mut leftovers = engine.world.workspace.sweep_autorun();
+    if leftovers.is_empty() {
+        return;
+    }
+    let more = u32::try_from(leftovers.len().saturating_sub(MOST_LEFTOVERS)).unwrap_or(u32::MAX);
+    leftovers.truncate(MOST_LEFTOVERS);
+    engine.journal.emit(&Event::LeftoversRemoved { leftovers, more });
+}
+
+/// Forgets what was there: the run has ended.
+pub(super) fn forget(engine: &Engine<'_>) {
+    engine.world.workspace.forget_autorun();
+}
