@@ -1,44 +1,78 @@
-//! `upshift demo`: the whole loop on an embedded broken project with an embedded recorded model. No key, no network.
+//! `upshift demo`: the whole loop on an embedded broken project with an embedded recorded model. No key, no network, no toolchain.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::environment::Environment;
 use super::{plan, run};
 use crate::config::{Setting, Settings};
+use crate::report::words::shell_quote;
 
-/// The project: a bill is split and cents get lost.
-const PROJECT: [(&str, &str); 5] = [
-    ("Cargo.toml", include_str!("demo/project/Cargo.toml.txt")),
-    ("src/lib.rs", include_str!("demo/project/src/lib.rs.txt")),
-    ("tests/split.rs", include_str!("demo/project/tests/split.rs.txt")),
-    (".gitignore", "/target\n/Cargo.lock\n/.upshift\n"),
+/// The project: a bill is split and cents get lost. Its tests need a shell and awk, which every system with git has.
+const PROJECT: [(&str, &str); 4] = [
+    ("split.awk", include_str!("demo/project/split.awk")),
+    ("tests/split.sh", include_str!("demo/project/tests/split.sh")),
+    (".gitignore", "/.upshift\n"),
     (CASSETTE, include_str!("demo/cassette.json")),
 ];
 /// Where the recorded model's replies lie in the demo's folder.
 const CASSETTE: &str = ".upshift/demo.json";
+/// The audit log in the demo's folder.
+const LOG: &str = ".upshift/audit.db";
 /// The demo's ladder: a small recorded model that gets it wrong twice, and a larger one that gets it right.
 const TIERS: &str = include_str!("demo/tiers.json");
 /// The demo's test command.
-const TEST_COMMAND: &str = "cargo test --offline";
+const TEST_COMMAND: &str = "sh tests/split.sh";
+/// Set by cargo for a program that it runs.
+const RUN_BY_CARGO: &str = "CARGO";
 
 /// Unpacks the project, runs on it and says where it was left.
 pub(super) fn run(environment: &Environment) -> anyhow::Result<u8> {
     let folder = tempfile::Builder::new().prefix("upshift-demo-").tempdir()?.keep();
     unpack(&folder)?;
+    let again = invocation(environment);
     let environment = &environment.without_settings();
-    super::say(&format!("A project with a bug was unpacked into {}\n", folder.display()));
+    super::say(&format!(
+        "A small project with a bug was unpacked into {}: split.awk splits a bill, and loses cents.\nTwo models were recorded while they \
+         mended it. They answer from the recording; the tests really run.\n",
+        folder.display()
+    ));
     let settings = Settings::default()
         .with(Setting::Tiers, TIERS)
         .with(Setting::TestCommand, TEST_COMMAND)
-        .with(Setting::AuditDb, ".upshift/audit.db");
+        .with(Setting::AuditDb, LOG);
     let resolved = plan::resolve_settings(settings, environment, folder.clone())?;
     let code = run::start(resolved, environment)?;
-    let folder = folder.display();
-    super::say(&format!(
-        "\nThe models were recorded: no key was used and nothing was paid; the costs are what their tokens would have cost.\n  the fixed project   {folder}\n  the audit log       \
-         {folder}/.upshift/audit.db\n  read it again       cd {folder} && upshift report --format md"
-    ));
+    super::say(&closing(&folder, &again));
     Ok(code)
+}
+
+/// How this program was started, to be started so again from where the user stands.
+fn invocation(environment: &Environment) -> String {
+    if environment.get(RUN_BY_CARGO).is_some() {
+        return "cargo run --quiet --".to_owned();
+    }
+    let program = std::env::current_exe().unwrap_or_else(|_| PathBuf::from("upshift"));
+    let on_path = environment.get("PATH").is_some_and(|path| {
+        let same = |folder: PathBuf| {
+            let found = crate::files::real_place(&folder.join("upshift"));
+            found.is_ok_and(|found| crate::files::real_place(&program).is_ok_and(|own| own == found))
+        };
+        std::env::split_paths(path).any(same)
+    });
+    if on_path { "upshift".to_owned() } else { shell_quote(&program.display().to_string()) }
+}
+
+fn closing(folder: &Path, program: &str) -> String {
+    let project = shell_quote(&folder.display().to_string());
+    let log = shell_quote(&folder.join(LOG).display().to_string());
+    format!(
+        "\nNo key was used and nothing was paid; the costs are what the recorded tokens would have cost.\n\
+         \n  See the tests pass:    (cd {project} && {TEST_COMMAND})\
+         \n  Read the report again: {program} report --audit-db {log}\
+         \n  As a pull request's comment: {program} report --audit-db {log} --format md\
+         \n  Remove the project:    rm -r {project}\
+         \n\nOn a project of yours, with a model's key in the environment: {program} check, then {program} run"
+    )
 }
 
 fn unpack(folder: &Path) -> std::io::Result<()> {

@@ -232,6 +232,9 @@ impl<'a> Setup<'a> {
         }
         let report = report::render_ended(&events, format, &self.redactor);
         let Some(step) = Step::of(self.environment) else {
+            if format == Format::Text {
+                terminal::show_change(&self.redactor.redact(&patch));
+            }
             super::print(&report)?;
             return Ok(outcome.exit_code());
         };

@@ -10,6 +10,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 use crate::domain::event::{Event, EventSink};
 use crate::domain::ladder::Role;
 use crate::redact::Redactor;
+use crate::report::patch;
 use crate::report::progress::Progress;
 use crate::report::style::Style;
 
@@ -38,6 +39,16 @@ impl Terminal {
             let _shown_then = progress.lines(event);
         }
         Self { progress, redactor, spinner: is_terminal.then(spinner) }
+    }
+}
+
+/// Shows the change of a fixed run on standard error: in colour on a terminal that wants it.
+pub(super) fn show_change(patch: &str) {
+    let style = if std::io::stderr().is_terminal() { Style::Colour } else { Style::Plain };
+    let shown = patch::render(patch, style);
+    if !shown.is_empty() {
+        // Anstream takes colours out where NO_COLOR or the terminal says so; a closed pipe is nobody to tell.
+        let _closed = write!(anstream::stderr().lock(), "\n{shown}\n");
     }
 }
 

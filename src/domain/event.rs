@@ -358,6 +358,18 @@ pub struct BaselineFinished {
     /// Where the first of the failing tests stand, as far as the framework tells.
     #[serde(default)]
     pub places: Vec<TestPlace>,
+    /// What the first of the failing tests say, in a line each.
+    #[serde(default)]
+    pub messages: Vec<TestMessage>,
+}
+
+/// What a failing test says.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TestMessage {
+    /// Its name.
+    pub test: String,
+    /// Its message, cut to a line; not our text.
+    pub said: String,
 }
 
 /// Where a test stands.

@@ -4,8 +4,8 @@ use std::path::Component;
 
 use super::engine::{Engine, LifecycleError, interrupted};
 use super::state::{Candidate, Phase};
-use super::{judge, leftovers, network};
-use crate::domain::event::{BaselineFinished, Event, TestPlace};
+use super::{finish, judge, leftovers, network};
+use crate::domain::event::{BaselineFinished, Event, TestMessage, TestPlace};
 use crate::domain::outcome::Outcome;
 use crate::domain::test_report::{RunKind, TestCase, TestReport};
 use crate::domain::units::TreeId;
@@ -15,6 +15,10 @@ use crate::policy::verdict::{self, Baseline};
 use crate::process;
 use crate::test_run::{self, Filed, ResultFiles, TestRun};
 
+/// How many failing tests' messages are kept: as many as the progress shows.
+const MOST_MESSAGES: usize = 5;
+/// How much of such a message, in characters.
+const MOST_SAID: usize = 200;
 /// How many failing tests' places are kept: as many as a runner shows beside the code (GITHUB 19).
 const MOST_PLACES: usize = 10;
 
@@ -62,6 +66,7 @@ pub(super) async fn run(engine: &mut Engine<'_>) -> Result<(), LifecycleError> {
         passed: judge::passed(&first.report),
         duration_ms: engine.world.clock.monotonic_ms().saturating_sub(began),
         places: places(engine, &first.report),
+        messages: messages(&first.report),
     });
     decide(engine, start, first, verdict, baseline, event);
     Ok(())
@@ -103,6 +108,16 @@ fn places(engine: &Engine<'_>, report: &TestReport) -> Vec<TestPlace> {
         Some(TestPlace { test: test.name.clone(), file: named, line: test.line })
     };
     report.failing().filter_map(place).take(MOST_PLACES).collect()
+}
+
+/// What the first failing tests say, in a line each.
+fn messages(report: &TestReport) -> Vec<TestMessage> {
+    let message = |test: &TestCase| {
+        let said = finish::gist(&test.message);
+        let said = said.strip_prefix(&format!("{}: ", test.name)).unwrap_or(&said).chars().take(MOST_SAID).collect();
+        TestMessage { test: test.name.clone(), said }
+    };
+    report.failing().take(MOST_MESSAGES).map(message).filter(|message| !message.said.trim().is_empty()).collect()
 }
 
 /// A broken build fails the same way every time; only tests that ran can be flaky.

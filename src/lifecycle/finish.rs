@@ -150,7 +150,7 @@ fn is_closing_line(message: &str) -> bool {
 }
 
 /// A long message's beginning (the test's name) and end: what an assertion says stands last, below its traceback.
-fn gist(message: &str) -> String {
+pub(super) fn gist(message: &str) -> String {
     let says_something = |line: &&str| !line.is_empty() && !line.starts_with("note: run with");
     let lines: Vec<&str> = message.lines().map(str::trim).filter(says_something).collect();
     let Some((first, _)) = lines.split_first().filter(|_| lines.len() > GIST_LINES) else { return lines.join(" ") };

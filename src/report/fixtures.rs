@@ -119,6 +119,7 @@ impl Script {
             passed: 39,
             duration_ms: 4_200,
             places: vec![],
+            messages: vec![],
         }))
     }
 

@@ -11,6 +11,7 @@ mod fixtures;
 pub mod json;
 pub mod markdown;
 pub mod outputs;
+pub mod patch;
 pub mod plain;
 pub mod progress;
 pub mod style;

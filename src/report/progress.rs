@@ -5,7 +5,9 @@
 
 mod phrases;
 
-use self::phrases::{cap_name, counts, headline, name, sentence_case, session_finished, speech, table, verdict_tone};
+use self::phrases::{
+    cap_name, counts, headline, model, name, sentence_case, session_finished, speech, table, verdict_tone,
+};
 use crate::domain::attempt::{Attempt, AttemptStatus, NOTHING_CHANGED, TierExit};
 use crate::domain::command::Command;
 use crate::domain::delivery::{Answer, Awaited};
@@ -135,7 +137,7 @@ impl Progress {
                 vec![self.iteration_started(*tier_index, *iteration)]
             }
             Event::SessionStarted { role, target, .. } => {
-                vec![self.paint(Tone::Faint, &format!("    {}: {}", role.as_str(), name(target)))]
+                vec![self.paint(Tone::Faint, &format!("    {}: {}", role.as_str(), model(target)))]
             }
             Event::CallSettled(receipt) => {
                 self.failed_call(receipt).map(|line| self.paint(Tone::Notice, &line)).into_iter().collect()
@@ -282,7 +284,11 @@ impl Progress {
         let head = format!("◆ Baseline: {word}{counts}  ({}, {time})", plain::line(&baseline.framework));
         let mut lines = vec![self.paint(verdict_tone(&baseline.verdict), &head)];
         lines.extend(baseline.verdict.reason().map(|reason| format!("    {}", speech(reason))));
-        lines.extend(baseline.failing.iter().take(MAX_TESTS).map(|test| format!("    ✖ {}", speech(test))));
+        for test in baseline.failing.iter().take(MAX_TESTS) {
+            lines.push(format!("    ✖ {}", speech(test)));
+            let message = baseline.messages.iter().find(|message| message.test == *test);
+            lines.extend(message.map(|message| self.paint(Tone::Faint, &format!("      {}", speech(&message.said)))));
+        }
         if baseline.failing.len() > MAX_TESTS {
             lines.push(format!("    … and {} more", baseline.failing.len() - MAX_TESTS));
         }

@@ -7,15 +7,14 @@ use serde_json::{Value, json};
 use crate::world::model_server::{ModelServer, Request, Say, Scripted};
 use crate::world::program::Program;
 
-const SOURCE: &str = "src/lib.rs";
-const BUG: &str = "    (0..people).map(|_| cents / people).collect()";
+const SOURCE: &str = "split.awk";
+const BUG: &str = "        print int(cents / people)\n";
 /// Rounds up: no cent is lost, but too many are found.
-const WRONG: &str = "    (0..people).map(|_| cents.div_ceil(people)).collect()";
+const WRONG: &str = "        print int((cents + people - 1) / people)\n";
 /// The whole remainder for the first: the sum is right, the shares are not fair.
-const WRONG_AGAIN: &str =
-    "    (0..people).map(|i| if i == 0 { cents - cents / people * (people - 1) } else { cents / people }).collect()";
+const WRONG_AGAIN: &str = "        print int(cents / people) + (i == 0 ? cents % people : 0)\n";
 /// One more cent for as many people as there are cents left over.
-const RIGHT: &str = "    (0..people).map(|i| cents / people + u64::from(i < cents % people)).collect()";
+const RIGHT: &str = "        print int(cents / people) + (i < cents % people)\n";
 
 #[test]
 fn the_demo_is_fixed_at_the_second_tier_without_key_or_network() {
@@ -23,7 +22,24 @@ fn the_demo_is_fixed_at_the_second_tier_without_key_or_network() {
     let said = program.run(program.home(), &["demo"]);
     assert_eq!(said.code, 0, "{}", said.all());
     assert!(said.out.starts_with("✔ Fixed by Tier 2 (strong) in iteration 1"), "{}", said.all());
-    let folder = said.err.lines().find_map(|line| line.split_once("unpacked into ")).expect("where").1.trim();
+    let folder = said.err.lines().find_map(|line| line.split_once("unpacked into ")).expect("where").1;
+    let folder = folder.split(": ").next().expect("a folder");
+    for told in [
+        // What failed, by whom it was mended, and the change.
+        "1000 cents among 3 people: expected 334 333 333, got 333 333 333",
+        "small (recorded)",
+        "  -        print int(cents / people)",
+        "  +        print int(cents / people) + (i < cents % people)",
+    ] {
+        assert!(said.err.contains(told), "{told}: {}", said.all());
+    }
+    assert!(!said.err.contains("cassette/"), "{}", said.err);
+    let left: Vec<_> =
+        std::fs::read_dir(folder).expect("a folder").map(|entry| entry.expect("an entry").file_name()).collect();
+    assert_eq!(left.len(), 4, "no build output: {left:?}");
+    let again = said.err.lines().find_map(|line| line.split_once("Read the report again: ")).expect("a command").1;
+    let shell = std::process::Command::new("sh").args(["-c", again]).current_dir("/").output().expect("sh");
+    assert_eq!(String::from_utf8_lossy(&shell.stdout), said.out, "it works from anywhere: {again}");
     let fixed = std::fs::read_to_string(Path::new(folder).join(SOURCE)).expect("the project stays");
     assert!(fixed.contains(RIGHT), "{fixed}");
     assert!(Path::new(folder).join(".upshift/audit.db").is_file(), "and so does its log");
@@ -44,8 +60,8 @@ fn script(request: &Request) -> Scripted {
     let system = request.system();
     if system.contains("You brief") {
         return report(
-            "`split` in src/lib.rs now hands the whole remainder to the first person: nothing is lost, but it is not fair, which is \
-             what shares_differ_by_one_cent_at_most says. Give one more cent each to the first cents % people.",
+            "split.awk now hands the whole remainder to the first person: nothing is lost, but somebody pays two cents more than the \
+             others. Give one more cent each to the first cents % people.",
         );
     }
     if system.contains("You review") {
@@ -76,12 +92,12 @@ fn script(request: &Request) -> Scripted {
 fn record_the_demo() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/cli/demo");
     let project = tempfile::tempdir().expect("a folder");
-    for name in ["Cargo.toml", "src/lib.rs", "tests/split.rs"] {
+    for name in ["split.awk", "tests/split.sh"] {
         let target = project.path().join(name);
         std::fs::create_dir_all(target.parent().expect("a parent")).expect("folders");
-        std::fs::copy(root.join("project").join(format!("{name}.txt")), target).expect("copied");
+        std::fs::copy(root.join("project").join(name), target).expect("copied");
     }
-    std::fs::write(project.path().join(".gitignore"), "/target\n/Cargo.lock\n/.upshift\n").expect("written");
+    std::fs::write(project.path().join(".gitignore"), "/.upshift\n").expect("written");
     let server = ModelServer::start(script);
     let tiers: Value =
         serde_json::from_str(&std::fs::read_to_string(root.join("tiers.json")).expect("tiers")).expect("JSON");
@@ -103,7 +119,7 @@ fn record_the_demo() {
         "--tiers",
         &tiers,
         "--test-command",
-        "cargo test --offline",
+        "sh tests/split.sh",
         "--record",
         "../demo-tape.json",
     ];
@@ -114,7 +130,7 @@ fn record_the_demo() {
         "demo/small": { "pricedAs": "anthropic/claude-haiku-4-5" },
         "demo/strong": { "pricedAs": "anthropic/claude-sonnet-4-5" }
     });
-    // The demo must run on every toolchain, whose messages differ: its replies are given whatever the requests look like.
+    // The demo must run on every system, whose paths differ: its replies are given whatever the requests look like.
     for call in cassette["calls"].as_array_mut().expect("calls") {
         call.as_object_mut().expect("a call").remove("request");
     }

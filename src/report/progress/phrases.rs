@@ -42,7 +42,18 @@ pub(super) fn headline(tier: &Tier) -> String {
 }
 
 fn first_model(tier: &Tier) -> String {
-    tier.artisan.first().map(|model| name(&model.to_string())).unwrap_or_default()
+    tier.artisan.first().map(|target| model(&target.to_string())).unwrap_or_default()
+}
+
+/// A model as people know it: `anthropic/claude-haiku-5-5`; of a recording its own name.
+pub(super) fn model(target: &str) -> String {
+    match target.strip_prefix("cassette/") {
+        Some(path) => {
+            let recorded = path.rsplit_once('#').map_or(path, |(_, model)| model);
+            format!("{} (recorded)", name(recorded))
+        }
+        None => name(target),
+    }
 }
 
 pub(super) fn name(text: &str) -> String {
