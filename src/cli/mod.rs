@@ -15,6 +15,7 @@ mod demo;
 mod doctor;
 mod environment;
 mod forge;
+mod gate;
 mod hardening;
 mod heard;
 pub mod init;
@@ -58,6 +59,8 @@ struct Cli {
 enum Command {
     /// Fix the repository in this folder.
     Run(Box<plan::Flags>),
+    /// In Actions, before the checkout: tell whether the event may start a run; needs no key and no checkout.
+    Gate,
     /// Continue a run that was killed, interrupted or parked.
     Resume(resume::Args),
     /// Validate the configuration and print every effective value; makes no model call.
@@ -105,7 +108,7 @@ impl Failure {
 pub fn main() -> ExitCode {
     let cli = Cli::parse();
     let environment = Environment::read();
-    let runs = matches!(cli.command, Command::Run(_) | Command::Resume(_));
+    let runs = matches!(cli.command, Command::Run(_) | Command::Gate | Command::Resume(_));
     let step = step::Step::of(&environment).filter(|_| runs);
     let code = dispatch(cli.command, &environment).unwrap_or_else(|error| {
         let (message, code) = match error.downcast_ref::<Failure>() {
@@ -121,6 +124,7 @@ pub fn main() -> ExitCode {
 fn dispatch(command: Command, environment: &Environment) -> anyhow::Result<u8> {
     match command {
         Command::Run(flags) => run::run(*flags, environment),
+        Command::Gate => gate::run(environment),
         Command::Resume(args) => resume::run(args, environment),
         Command::Check(flags) => check_plan(*flags, environment),
         Command::Doctor(flags) => doctor::run(*flags, environment),

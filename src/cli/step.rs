@@ -126,6 +126,15 @@ impl<'a> Step<'a> {
         }
     }
 
+    /// Tells the job's later steps what the gate says.
+    pub(super) fn tell_gate(self, values: &[(&'static str, String)]) {
+        let redactor = Redactor::new(&self.environment.secrets());
+        let values: Vec<_> = values.iter().map(|(name, value)| (*name, redactor.redact(value).into_owned())).collect();
+        if let Some(warning) = self.tell(&values) {
+            super::say(&format!("⚠ {warning}"));
+        }
+    }
+
     fn tell(self, values: &[(&'static str, String)]) -> Option<String> {
         self.append("GITHUB_OUTPUT", &outputs::render(values, &token()))
     }

@@ -25,6 +25,9 @@ pub const NAMES: [&str; 9] = [
     "pr-number",
 ];
 
+/// The outputs of the gate, which no run writes.
+pub const OF_GATE: [&str; 3] = ["go", "head-sha", "reason"];
+
 /// What the events of a run do not tell.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Places {
@@ -58,6 +61,14 @@ pub fn of_run(view: &RunView, places: &Places) -> Vec<(&'static str, String)> {
             .map(|number| number.to_string()),
     ];
     NAMES.into_iter().zip(values).map(|(name, value)| (name, safe(&value.unwrap_or_default()))).collect()
+}
+
+/// The outputs of the gate: open where there is no reason against a run.
+#[must_use]
+pub fn of_gate(head: Option<&str>, reason: &str) -> Vec<(&'static str, String)> {
+    let head = if reason.is_empty() { head.unwrap_or_default() } else { "" };
+    let values = [reason.is_empty().to_string(), safe(head), safe(reason.trim_start_matches("✖ Refused: "))];
+    OF_GATE.into_iter().zip(values).collect()
 }
 
 /// The outputs of a run that never began.

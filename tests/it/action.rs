@@ -23,6 +23,8 @@ use upshift::report::outputs;
 
 /// Settings that are no input: where a run leaves its log and in which form it reports is the Action's own business.
 const NO_INPUTS: [Setting; 4] = [Setting::AuditDb, Setting::NoAudit, Setting::Record, Setting::Format];
+/// Inputs that choose what is done and by which program.
+const SHAPE: [&str; 4] = ["command", "binary", "sha256", "head-sha"];
 /// Inputs that are no setting: secrets.
 const TOKENS: [&str; 2] = ["github-token", "push-token"];
 
@@ -61,6 +63,7 @@ fn environment_of_a_step(with: &Value, token: &str) -> Vec<(String, String)> {
         None => text.to_owned(),
         Some("github.token") => token.to_owned(),
         Some("steps.install.outputs.binary") => env!("CARGO_BIN_EXE_upshift").to_owned(),
+        Some("steps.install.outputs.command") => "run".to_owned(),
         Some(expression) => input(expression.strip_prefix("inputs.").expect("an input")),
     };
     environment().iter().map(|(name, text)| (name.clone(), value(text))).collect()
@@ -71,17 +74,17 @@ fn with_of(workflow: &str) -> Value {
     let workflow: Value = serde_yaml::from_str(workflow).expect("YAML");
     let steps = workflow["jobs"]["fix"]["steps"].as_sequence().expect("steps").clone();
     let uses = |step: &&Value| step["uses"].as_str().is_some_and(|uses| uses.starts_with("OWNER/upshift@"));
-    steps.iter().find(uses).expect("the step")["with"].clone()
+    steps.iter().rfind(uses).expect("the step")["with"].clone()
 }
 
 fn inputs() -> BTreeSet<String> {
     let settings = Setting::ALL.iter().filter(|setting| !NO_INPUTS.contains(setting));
     let names = settings.map(|setting| setting.flag().trim_start_matches("--").to_owned());
-    names.chain(TOKENS.map(str::to_owned)).collect()
+    names.chain(TOKENS.into_iter().chain(SHAPE).map(str::to_owned)).collect()
 }
 
 #[test]
-fn the_inputs_are_the_settings_of_the_configuration_and_two_tokens() {
+fn the_inputs_are_the_settings_of_the_configuration_two_tokens_and_what_is_done() {
     assert_eq!(keys(&action()["inputs"]), inputs());
 }
 
@@ -96,17 +99,18 @@ fn every_input_reaches_the_program_by_its_variable_alone() {
         let variable = format!("UPSHIFT_{}", token.to_uppercase().replace('-', "_"));
         assert_eq!(environment.get(&variable), Some(&format!("${{{{ inputs.{token} }}}}")));
     }
-    assert_eq!(
-        environment.len(),
-        inputs().len() + 3,
-        "UPSHIFT_BIN, UPSHIFT_ACTION and UPSHIFT_JOB_TOKEN beside them: {environment:?}"
-    );
+    let others = ["UPSHIFT_ACTION", "UPSHIFT_BIN", "UPSHIFT_COMMAND", "UPSHIFT_HEAD_SHA", "UPSHIFT_JOB_TOKEN"];
+    let given = environment.iter().filter(|(_, value)| !value.is_empty()).count();
+    assert_eq!(given, inputs().len() - SHAPE.len() + others.len(), "{environment:?}");
+    assert!(others.iter().all(|name| environment.contains_key(*name)), "{environment:?}");
 }
 
 #[test]
 fn the_outputs_are_those_that_the_program_writes() {
-    assert_eq!(keys(&action()["outputs"]), outputs::NAMES.map(str::to_owned).into());
-    for name in outputs::NAMES {
+    let written = outputs::NAMES.into_iter().chain(outputs::OF_GATE);
+    let all: BTreeSet<String> = written.clone().chain(["binary", "sha256"]).map(str::to_owned).collect();
+    assert_eq!(keys(&action()["outputs"]), all);
+    for name in written {
         let value = action()["outputs"][name]["value"].as_str().map(str::to_owned);
         assert_eq!(value, Some(format!("${{{{ steps.run.outputs.{name} }}}}")));
     }
@@ -115,7 +119,7 @@ fn the_outputs_are_those_that_the_program_writes() {
 #[test]
 fn the_readme_names_every_input_and_output() {
     let readme = file("README.md");
-    for name in inputs().iter().map(String::as_str).chain(outputs::NAMES) {
+    for name in inputs().iter().map(String::as_str).chain(outputs::NAMES).chain(outputs::OF_GATE) {
         assert!(readme.contains(&format!("\n| `{name}` | ")), "{name}");
     }
 }
@@ -170,6 +174,21 @@ fn every_foreign_action_is_pinned_by_commit() {
 }
 
 #[test]
+fn no_step_finds_its_shell_on_the_path_or_lets_the_environment_steer_it() {
+    let action = action();
+    let steps = action["runs"]["steps"].as_sequence().expect("steps").clone();
+    let scripts: Vec<_> = steps.iter().filter(|step| step.get("run").is_some()).collect();
+    assert_eq!(scripts.len(), 2);
+    for step in scripts {
+        let shell = step["shell"].as_str().expect("a shell");
+        assert!(shell.contains("'/bin/bash' }} --noprofile --norc -p -e ") && shell.contains("'C:\\"), "{shell}");
+        for name in ["BASH_ENV", "ENV", "LD_PRELOAD", "LD_AUDIT", "LD_LIBRARY_PATH", "DYLD_INSERT_LIBRARIES"] {
+            assert_eq!(step["env"][name].as_str(), Some(""), "{name}");
+        }
+    }
+}
+
+#[test]
 fn the_signal_of_a_cancelled_job_reaches_the_program() {
     let mut found = Vec::new();
     scripts(&action(), &mut found);
@@ -192,7 +211,7 @@ fn fact_15_the_log_is_kept_by_a_step_of_its_own_that_always_runs() {
     let steps = action["runs"]["steps"].as_sequence().expect("steps").clone();
     let last = steps.last().expect("a step");
     assert!(last["uses"].as_str().is_some_and(|uses| uses.starts_with("actions/upload-artifact@")));
-    assert_eq!(last["if"].as_str(), Some("always()"));
+    assert_eq!(last["if"].as_str(), Some("always() && inputs.command != 'gate'"), "the gate has no log");
     assert_eq!(last["continue-on-error"].as_bool(), Some(true), "not every server has the service");
     let name = last["with"]["name"].as_str().expect("a name");
     assert!(name.contains("github.run_id") && name.contains("github.run_attempt"), "{name}");

@@ -55,11 +55,20 @@ fn put_action(folder: &Path) {
     }
 }
 
+/// Has steps take the tests' own program, as they take that of a gate: by path and digest.
+fn with_binary(workflow: &str) -> String {
+    use sha2::Digest as _;
+    let path = env!("CARGO_BIN_EXE_upshift");
+    let digest = sha2::Sha256::digest(std::fs::read(path).expect("the program"));
+    let digest: String = digest.iter().map(|byte| format!("{byte:02x}")).collect();
+    workflow.replace("BINARY", path).replace("DIGEST", &format!("\"{digest}\""))
+}
+
 impl Runner {
     /// With the action in the repository itself, as `uses: ./` wants it.
     fn new(project: Project, workflow: &str) -> Self {
         put_action(project.path());
-        project.write(".github/workflows/test.yml", workflow);
+        project.write(".github/workflows/test.yml", &with_binary(workflow));
         project.write(".gitignore", "__pycache__/\n");
         project.commit();
         let root = project.path().to_owned();
@@ -70,7 +79,10 @@ impl Runner {
     pub(super) fn of_clone(root: PathBuf, kept: tempfile::TempDir, workflow: &str) -> Self {
         let path = root.join(".github/workflows/upshift.yml");
         std::fs::create_dir_all(path.parent().expect("a parent")).expect("folders");
-        std::fs::write(path, workflow).expect("written");
+        let gate = "command: gate\n";
+        assert!(workflow.contains(gate), "the first step is the gate");
+        let given = format!("{gate}          binary: BINARY\n          sha256: DIGEST\n");
+        std::fs::write(path, with_binary(&workflow.replace(gate, &given))).expect("written");
         Self::of(root, Box::new(kept))
     }
 
@@ -117,7 +129,6 @@ impl Runner {
         for stand_in in [upload, checkout, ours] {
             command.args(["--local-repository", &stand_in]);
         }
-        command.arg("--env").arg(format!("UPSHIFT_BIN={}", env!("CARGO_BIN_EXE_upshift")));
         let fixed = [("GITHUB_REPOSITORY", "acme/shop"), ("GITHUB_RUN_ID", "77")];
         let given = self.variables.iter().map(|(name, value)| (name.as_str(), value.as_str()));
         for (name, value) in fixed.into_iter().chain(given) {
@@ -174,6 +185,8 @@ jobs:
       - id: upshift
         uses: ./
         with:
+          binary: BINARY
+          sha256: DIGEST
           tiers: claude-haiku-4-5 x2
           test-command: python3 -m unittest -v
           push: none

@@ -10,6 +10,7 @@ mod escapes;
 mod exits;
 mod git_directory;
 mod injection;
+mod install;
 pub(crate) mod ledger;
 mod networks;
 mod resources;
