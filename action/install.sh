@@ -26,6 +26,8 @@ if [ "${1:-}" != --clean ]; then
   exec env -i "${environment[@]}" "$BASH" --noprofile --norc -p "${BASH_SOURCE[0]}" --clean
 fi
 
+# One file for all archives of a release, written by release.yml.
+bundles=upshift.attestation.jsonl
 here=$(cd -P "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 source=$(dirname "$here")
 case "${RUNNER_OS:-$(uname -s)}" in
@@ -101,7 +103,32 @@ download() {
   got=$(sha256 "$tools/$archive")
   [ "$got" = "$expected" ] ||
     fail "$archive has the SHA-256 $got, but this version of the action expects $expected. Do not use it; report it to the action's repository."
+  attested "$base" "$archive"
   tar -xzf "$tools/$archive" -C "$tools" "$program"
+}
+
+# Where gh is there: that our release workflow built it, by the bundle that is shipped beside it, without a token. What is checked last
+# needs no network, so that its failure is the bundle's.
+attested() {
+  local repository=${1#https://*/} file="$tools/$2" bundle="$tools/$bundles" root="$tools/trusted-root.jsonl" code=0
+  repository=${repository%/releases/*}
+  export GH_CONFIG_DIR="$tools/gh" GH_NO_UPDATE_NOTIFIER=1 GH_PROMPT_DISABLED=1
+  if ! command -v gh >/dev/null; then unattested "gh is not installed here" && return; fi
+  if ! gh attestation verify --help 2>/dev/null | grep -q -e --custom-trusted-root; then unattested "this gh is too old" && return; fi
+  if ! fetch "$1/$bundles" "$bundle"; then unattested "$bundles could not be downloaded" && return; fi
+  if ! limited 60 gh attestation trusted-root >"$root" 2>/dev/null; then unattested "gh could not fetch the keys that sign" && return; fi
+  limited 60 gh attestation verify "$file" --bundle "$bundle" --custom-trusted-root "$root" --repo "$repository" \
+    --signer-workflow "$repository/.github/workflows/release.yml" || code=$?
+  case "$code" in
+    0) echo "Attested: $2 was built by the release workflow of $repository" ;;
+    # gh's own code for: log in first.
+    4) unattested "gh asks for a login" ;;
+    *) fail "$2 fits its digest, but gh does not find it attested as built by the release workflow of $repository (exit $code). Do not use it; report it to the action's repository." ;;
+  esac
+}
+
+unattested() {
+  echo "The attestation was not checked, the SHA-256 was: $1."
 }
 
 # `-q`: no .curlrc.

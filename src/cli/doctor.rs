@@ -4,6 +4,7 @@
 //! really stop or spoil a run with this configuration.
 
 mod forge;
+mod workflows;
 
 use std::path::Path;
 
@@ -97,6 +98,7 @@ async fn examine(resolved: &Resolved, environment: &Environment) -> anyhow::Resu
     findings.extend(plan.refusals.iter().map(|refusal| Finding::told("configuration", refusal)));
     findings.push(tests(plan, checkout, environment));
     findings.push(sandbox(plan, &Setup::new(checkout, environment, Some(plan), context.as_ref())));
+    findings.extend(workflows::examine(checkout));
     findings.extend(forge::examine(plan, checkout, context.as_ref(), environment).await);
     Ok(findings)
 }

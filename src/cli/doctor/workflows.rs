@@ -1,0 +1,118 @@
+//! What a doctor reads in the workflows of the checkout: whether the gate stands first, and what else runs with upshift's rights.
+
+use std::path::{Path, PathBuf};
+
+use serde_yaml::Value;
+
+use super::Finding;
+use crate::report::plain;
+
+const ABOUT: &str = "workflow";
+/// Where workflows lie.
+const FOLDER: &str = ".github/workflows";
+/// The largest workflow that is read; GitHub takes none of more.
+const MAX_BYTES: u64 = 512 * 1024;
+/// Events that bring code which nobody has merged.
+const FOREIGN: [&str; 7] = [
+    "pull_request",
+    "pull_request_target",
+    "workflow_run",
+    "issue_comment",
+    "pull_request_review",
+    "pull_request_review_comment",
+    "check_suite",
+];
+/// The most columns of a step's name.
+const MAX_NAME: usize = 60;
+
+/// A line for each workflow that uses upshift on pull requests, or one for each of its problems.
+pub(super) fn examine(checkout: &Path) -> Vec<Finding> {
+    let folder = checkout.join(FOLDER);
+    let mut files: Vec<PathBuf> =
+        std::fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path()).collect();
+    files.sort();
+    files.iter().flat_map(|file| look(file)).collect()
+}
+
+fn look(file: &Path) -> Vec<Finding> {
+    let is_yaml = file.extension().is_some_and(|end| end == "yml" || end == "yaml");
+    let small = std::fs::metadata(file).is_ok_and(|meta| meta.is_file() && meta.len() <= MAX_BYTES);
+    let text = (is_yaml && small).then(|| std::fs::read_to_string(file).ok()).flatten();
+    // What cannot be read as YAML is no workflow to GitHub either, which says so itself.
+    let Some(workflow) = text.and_then(|text| serde_yaml::from_str::<Value>(&text).ok()) else { return Vec::new() };
+    if !meets_foreign_code(&workflow) {
+        return Vec::new();
+    }
+    let name = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let jobs = workflow.get("jobs").and_then(Value::as_mapping);
+    let steps = jobs.into_iter().flatten().filter_map(|(_, job)| job.get("steps")?.as_sequence());
+    steps.flat_map(|steps| job(&name, steps)).collect()
+}
+
+/// Whether one of its events may bring a pull request's code.
+fn meets_foreign_code(workflow: &Value) -> bool {
+    let Some(on) = workflow.get("on") else { return false };
+    let named = on.as_str().into_iter();
+    let listed = on.as_sequence().into_iter().flatten().filter_map(Value::as_str);
+    let keyed = on.as_mapping().into_iter().flatten().filter_map(|(key, _)| key.as_str());
+    named.chain(listed).chain(keyed).any(|event| FOREIGN.contains(&event))
+}
+
+fn job(file: &str, steps: &[Value]) -> Vec<Finding> {
+    let Some(run) = steps.iter().position(|step| command(step).is_some_and(|command| command != "gate")) else {
+        return Vec::new();
+    };
+    let mut findings = Vec::new();
+    let (before, rest) = steps.split_at(run);
+    let takes = |input: &str| rest.first().and_then(|step| step.get("with")?.get(input)).is_some();
+    let gate = before.iter().position(|step| command(step) == Some("gate"));
+    match gate {
+        None => findings.push(Finding::problem(
+            ABOUT,
+            format!("{file}: upshift stands behind the checkout, without a gate before it"),
+            "put a step with `command: gate` before the checkout, as the workflow of `upshift init` has it",
+        )),
+        Some(_) if !(takes("binary") && takes("sha256")) => findings.push(Finding::problem(
+            ABOUT,
+            format!("{file}: upshift does not start the program that the gate's step installed"),
+            "give it the gate's outputs `binary` and `sha256` as inputs",
+        )),
+        Some(_) => {}
+    }
+    findings.extend(before.iter().filter(|step| runs_foreign_code(step)).map(|step| {
+        let said = format!("{file}: the step `{}` runs before upshift, with its rights", name(step));
+        Finding::problem(ABOUT, said, "leave it to `setup-command`, which is confined and has no keys")
+    }));
+    if findings.is_empty() {
+        findings
+            .push(Finding::ok(ABOUT, format!("{file}: the gate stands first, and nothing else runs before upshift")));
+    }
+    findings
+}
+
+/// What a step has upshift do, if it uses it.
+fn command(step: &Value) -> Option<&str> {
+    let action = action(step)?;
+    let ours = action.rsplit('/').next() == Some("upshift") || action == "./.upshift/action";
+    ours.then(|| step.get("with").and_then(|with| with.get("command")?.as_str()).unwrap_or("run"))
+}
+
+/// The action of a step, without its version.
+fn action(step: &Value) -> Option<&str> {
+    step.get("uses")?.as_str()?.split('@').next()
+}
+
+/// Whether it may start what the checkout holds: every script, and every action but those that fetch and unpack.
+fn runs_foreign_code(step: &Value) -> bool {
+    match action(step) {
+        None => step.get("run").is_some(),
+        Some("actions/checkout") => false,
+        Some(action) => command(step).is_none() && !action.starts_with("actions/setup-"),
+    }
+}
+
+fn name(step: &Value) -> String {
+    let of = |key: &str| step.get(key).and_then(Value::as_str);
+    let name = of("name").or_else(|| of("run")).or_else(|| of("uses")).unwrap_or("?");
+    plain::clip(&plain::line(name.lines().next().unwrap_or_default()), MAX_NAME).replace('`', "'")
+}
