@@ -22,12 +22,13 @@ CARGO_TARGET_DIR="$RUNNER_TEMP/build" cargo build --release --locked --manifest-
 struct Site {
     folder: tempfile::TempDir,
     environment: Vec<(String, String)>,
+    inputs: Vec<(String, String)>,
 }
 
 impl Site {
     fn new() -> Self {
         let folder = tempfile::Builder::new().prefix("red-team-").tempdir().expect("a folder");
-        let site = Self { folder, environment: Vec::new() };
+        let site = Self { folder, environment: Vec::new(), inputs: Vec::new() };
         for name in ["checkout", "runner", "action/action"] {
             fs::create_dir_all(site.path(name)).expect("folders");
         }
@@ -109,7 +110,10 @@ impl Site {
         command.args(arguments.split(' ').map(|argument| argument.replace("{0}", &script)));
         for (name, value) in step["env"].as_mapping().expect("an environment") {
             let value = value.as_str().expect("text");
-            let value = if value.starts_with("${{") { "" } else { value };
+            let input = value.strip_prefix("${{ inputs.").and_then(|rest| rest.strip_suffix(" }}"));
+            let given = self.inputs.iter().find(|(name, _)| Some(name.as_str()) == input);
+            let value =
+                if input.is_some() { given.map(|(_, value)| value.as_str()).unwrap_or_default() } else { value };
             command.env(name.as_str().expect("a name"), value);
         }
         command
@@ -201,6 +205,23 @@ fn the_environment_names_no_binary() {
         let evil = site.path("evil").display().to_string();
         site.with("UPSHIFT_BIN", &evil);
     });
+}
+
+#[test]
+fn a_program_that_was_swapped_after_the_gate_is_not_started() {
+    let mut site = Site::new();
+    let evil = site.path("evil").display().to_string();
+    site.with("UPSHIFT_BIN", &evil);
+    site.install(false);
+    assert!(site.has_key(), "the attack proves nothing");
+    let mut site = Site::new();
+    let evil = site.path("evil").display().to_string();
+    site.inputs = vec![("binary".to_owned(), evil), ("sha256".to_owned(), "0".repeat(64))];
+    let done = site.install(true);
+    let said = String::from_utf8_lossy(&done.stdout).into_owned();
+    assert!(!done.status.success() && said.contains("It was not started"), "{said}");
+    assert!(!site.path("loot").exists() && !site.path("output").exists(), "{said}");
+    ledger::note("", "digest");
 }
 
 #[test]
