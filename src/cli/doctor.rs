@@ -123,7 +123,11 @@ fn tests(plan: &Plan, checkout: &Path, environment: &Environment) -> Finding {
                 return Finding::ok(ABOUT, command);
             }
             let said = format!("`{command}` starts `{program}`, which is not installed");
-            Finding::problem(ABOUT, said, "install it in a step before upshift's, or name another with test-command")
+            Finding::problem(
+                ABOUT,
+                said,
+                "have `setup-command` or the runner bring it, or name another with test-command",
+            )
         }
     }
 }
