@@ -1,36 +1,35 @@
 #!/usr/bin/env bash
-# Finds the upshift binary for the action and writes the outputs `binary`, `sha256` and `artifact` (a name that no other step of
-# this workflow run has). The binary is, in this order: the one of the inputs `binary` and `sha256`, which an earlier step of this job
-# has put out; the released one for this platform, whose SHA-256 stands in checksums.txt beside this file; one built from the action's
-# own source.
+# Finds the upshift binary for the action: the given one (the inputs `binary` and `sha256`), else the released one for this
+# platform whose SHA-256 stands in checksums.txt beside this file, else one built from the action's own source.
+# Writes the outputs `binary`, `sha256`, `command` and `artifact` (a name that no other step of this workflow run has).
 #
-# Nothing of the repository that is to be fixed counts here: the environment is an allowlist without any secret, the source is built in
-# a fresh folder that no setting of cargo stands above, and a binary is run only by its digest.
+# The step stands in a checkout that strangers may have written, behind steps that may have left variables. So nothing but the
+# variables named below is kept, no tool is looked for on the job's PATH before the system's folders, nothing is built in the
+# checkout, and no secret is here.
 set -euo pipefail
 
-# What may reach the tools that are called here. A key or a token is none of it, whatever the job's `env:` holds.
-ALLOWED=(
-  PATH HOME TMPDIR RUSTUP_HOME RUNNER_TEMP RUNNER_OS RUNNER_ARCH GITHUB_OUTPUT GITHUB_RUN_ID GITHUB_RUN_ATTEMPT
-  HTTP_PROXY HTTPS_PROXY NO_PROXY ALL_PROXY http_proxy https_proxy no_proxy all_proxy
+# Git for Windows has its tools under the same names.
+system=/usr/bin:/bin:/usr/sbin:/sbin
+case ":$PATH:" in ":$system:"*) ;; *) PATH=$system:$PATH ;; esac
+
+# What this file, curl, rustup and a linker need; all else (keys, RUSTC_WRAPPER, CARGO_*, RUSTFLAGS, TAR_OPTIONS, GIT_*) is left behind.
+kept=(PATH HOME RUSTUP_HOME RUNNER_TEMP RUNNER_OS RUNNER_ARCH GITHUB_OUTPUT GITHUB_RUN_ID GITHUB_RUN_ATTEMPT
+  UPSHIFT_GIVEN_COMMAND UPSHIFT_GIVEN_BINARY UPSHIFT_GIVEN_SHA256
+  HTTP_PROXY HTTPS_PROXY ALL_PROXY NO_PROXY http_proxy https_proxy all_proxy no_proxy
   SSL_CERT_FILE SSL_CERT_DIR CURL_CA_BUNDLE
-  SYSTEMROOT SystemRoot WINDIR COMSPEC ProgramFiles ProgramData USERPROFILE APPDATA LOCALAPPDATA TEMP TMP MSYSTEM
-  UPSHIFT_GIVEN_BINARY UPSHIFT_GIVEN_SHA256
-)
-if [ "${1:-}" != clean ]; then
-  kept=()
-  for name in "${ALLOWED[@]}"; do
-    if [ -n "${!name:-}" ]; then kept+=("$name=${!name}"); fi
+  SYSTEMROOT SYSTEMDRIVE WINDIR COMSPEC TEMP TMP USERPROFILE APPDATA LOCALAPPDATA PROGRAMDATA)
+if [ "${1:-}" != --clean ]; then
+  environment=()
+  for name in "${kept[@]}"; do
+    if [ -n "${!name:-}" ]; then environment+=("$name=${!name}"); fi
   done
-  exec /usr/bin/env -i "${kept[@]}" /bin/bash --noprofile --norc -p "${BASH_SOURCE[0]}" clean
+  exec env -i "${environment[@]}" "$BASH" --noprofile --norc -p "${BASH_SOURCE[0]}" --clean
 fi
 
-here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+# One file for all archives of a release, written by release.yml.
+bundles=upshift.attestation.jsonl
+here=$(cd -P "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 source=$(dirname "$here")
-temporary="${RUNNER_TEMP:-${TMPDIR:-/tmp}}"
-# Git's shell on Windows takes no backslash for a separator everywhere, and `C:` for a host in some places.
-if command -v cygpath >/dev/null; then temporary=$(cygpath -u "$temporary"); fi
-# A folder of this step's own: what an earlier step put out may be in another one.
-tools=$(umask 077 && mktemp -d "$temporary/upshift-install-XXXXXXXXXX")
 case "${RUNNER_OS:-$(uname -s)}" in
   Windows | MINGW* | MSYS*) program=upshift.exe ;;
   *) program=upshift ;;
@@ -59,22 +58,38 @@ target() {
 }
 
 sha256() {
-  if command -v sha256sum >/dev/null; then sha256sum "$1"; else shasum -a 256 "$1"; fi | cut -d ' ' -f 1
+  if command -v sha256sum >/dev/null; then sha256sum <"$1"; else shasum -a 256 <"$1"; fi | cut -d ' ' -f 1
 }
 
-# The binary that an earlier step found. A copy is looked at and run, so that nobody can change it in between.
-given() {
-  [[ ${UPSHIFT_GIVEN_SHA256:-} =~ ^[0-9a-f]{64}$ ]] ||
-    fail "The input \`binary\` needs the input \`sha256\`, 64 hexadecimal digits, beside it: take both from the outputs of the step with \`command: gate\`."
-  [ -f "$UPSHIFT_GIVEN_BINARY" ] ||
-    fail "The input \`binary\` names no file: $UPSHIFT_GIVEN_BINARY. Take it from the outputs of the step with \`command: gate\` in the same job."
-  cp "$UPSHIFT_GIVEN_BINARY" "$tools/$program"
-  local got
-  got=$(sha256 "$tools/$program")
-  if [ "$got" != "$UPSHIFT_GIVEN_SHA256" ]; then
-    rm -f "$tools/$program"
-    fail "The binary $UPSHIFT_GIVEN_BINARY has the SHA-256 $got, but the step with \`command: gate\` found $UPSHIFT_GIVEN_SHA256. A step in between has changed it: it is not run."
-  fi
+# A folder of our own that nobody else can have put anything into.
+private_folder() {
+  local base=$1
+  # Git's shell on Windows takes no backslash for a separator everywhere, and `C:` for a host in some places.
+  if command -v cygpath >/dev/null; then base=$(cygpath -u "$base"); fi
+  mkdir -p "$base" && (cd -P "$(mktemp -d "$base/upshift-install.XXXXXXXX")" && pwd)
+}
+
+# Cargo and rustup read settings, workspaces and toolchains from every folder above the one they work in.
+steers_cargo() {
+  local folder=$1 name
+  while :; do
+    for name in .cargo Cargo.toml rust-toolchain rust-toolchain.toml; do
+      if [ -e "$folder/$name" ] || [ -L "$folder/$name" ]; then echo "$folder/$name" && return 0; fi
+    done
+    if [ "$folder" = / ] || [ "$folder" = "$(dirname "$folder")" ]; then return 1; fi
+    folder=$(dirname "$folder")
+  done
+}
+
+# Where it is built: a private folder that nothing above steers.
+workshop() {
+  local base folder above=
+  for base in "${RUNNER_TEMP:-/tmp}" /tmp /var/tmp /opt /; do
+    folder=$(private_folder "$base" 2>/dev/null) || continue
+    if ! above=$(steers_cargo "$folder"); then echo "$folder" && return 0; fi
+    rmdir "$folder"
+  done
+  fail "upshift cannot be built: $above would steer cargo, and there is no other folder to build in. Remove it, or give the inputs binary and sha256."
 }
 
 # A file that cannot be had leads to a build; one that is not what it should be ends the step.
@@ -88,94 +103,90 @@ download() {
   got=$(sha256 "$tools/$archive")
   [ "$got" = "$expected" ] ||
     fail "$archive has the SHA-256 $got, but this version of the action expects $expected. Do not use it; report it to the action's repository."
-  attested "$base" "$tools/$archive"
+  attested "$base" "$archive"
   tar -xzf "$tools/$archive" -C "$tools" "$program"
 }
 
-fetch() {
-  curl --fail --silent --show-error --location --proto '=https' --retry 3 --connect-timeout 15 --max-time 180 --output "$2" "$1"
-}
-
-# Whether the archive was built by the release workflow of the action's repository: by the attestation that is published beside it
-# and the roots of trust in this folder, so that no token is needed. The digest holds also where this cannot be looked at.
+# Where gh is there: that our release workflow built it, by the bundle that is shipped beside it, without a token. What is checked last
+# needs no network, so that its failure is the bundle's.
 attested() {
-  local base=$1 archive=$2 repository said code=0
-  repository=$(printf '%s\n' "$base" | sed -n 's#^https://[^/]*/\([^/]*/[^/]*\)/releases/download/.*#\1#p')
-  if [ ! -s "$here/trusted-root.jsonl" ] || [ -z "$repository" ]; then return 0; fi
-  if ! command -v gh >/dev/null || ! gh attestation verify --help 2>/dev/null | grep -q -e --custom-trusted-root; then
-    echo "The attestation was not looked at: no gh here that can."
-    return 0
-  fi
-  if ! fetch "$base/upshift-attestation.jsonl" "$tools/attestation.jsonl"; then
-    echo "The attestation was not looked at: it could not be downloaded."
-    return 0
-  fi
-  said=$(limited 120 gh attestation verify "$archive" --repo "$repository" --signer-workflow "$repository/.github/workflows/release.yml" \
-    --bundle "$tools/attestation.jsonl" --custom-trusted-root "$here/trusted-root.jsonl" 2>&1) || code=$?
-  [ "$code" = 0 ] ||
-    fail "$(basename "$archive") has the right SHA-256, but its attestation does not hold (gh exited with $code: ${said//$'\n'/ }). Do not use it; report it to the action's repository."
-  echo "The attestation of $repository holds."
+  local repository=${1#https://*/} file="$tools/$2" bundle="$tools/$bundles" root="$tools/trusted-root.jsonl" code=0
+  repository=${repository%/releases/*}
+  export GH_CONFIG_DIR="$tools/gh" GH_NO_UPDATE_NOTIFIER=1 GH_PROMPT_DISABLED=1
+  if ! command -v gh >/dev/null; then unattested "gh is not installed here" && return; fi
+  if ! gh attestation verify --help 2>/dev/null | grep -q -e --custom-trusted-root; then unattested "this gh is too old" && return; fi
+  if ! fetch "$1/$bundles" "$bundle"; then unattested "$bundles could not be downloaded" && return; fi
+  if ! limited 60 gh attestation trusted-root >"$root" 2>/dev/null; then unattested "gh could not fetch the keys that sign" && return; fi
+  limited 60 gh attestation verify "$file" --bundle "$bundle" --custom-trusted-root "$root" --repo "$repository" \
+    --signer-workflow "$repository/.github/workflows/release.yml" || code=$?
+  case "$code" in
+    0) echo "Attested: $2 was built by the release workflow of $repository" ;;
+    # gh's own code for: log in first.
+    4) unattested "gh asks for a login" ;;
+    *) fail "$2 fits its digest, but gh does not find it attested as built by the release workflow of $repository (exit $code). Do not use it; report it to the action's repository." ;;
+  esac
 }
 
-# A new folder above which nothing steers cargo or rustup: both read settings from all parents of the folder that they work in.
-fresh_folder() {
-  local base folder above clean
-  for base in "${TMPDIR:-/tmp}" /tmp /var/tmp "${RUNNER_TEMP:-/tmp}"; do
-    folder=$(mktemp -d "$base/upshift-build-XXXXXXXXXX" 2>/dev/null) || continue
-    clean=yes
-    above=$(cd "$folder" && pwd -P)
-    while [ "$above" != / ] && [ "$above" != . ]; do
-      above=$(dirname "$above")
-      for name in .cargo rust-toolchain rust-toolchain.toml; do
-        if [ -e "$above/$name" ] || [ -L "$above/$name" ]; then clean=no; fi
-      done
-    done
-    if [ "$clean" = yes ]; then
-      printf '%s\n' "$folder"
-      return 0
-    fi
-    rmdir "$folder"
-  done
-  return 1
+unattested() {
+  echo "The attestation was not checked, the SHA-256 was: $1."
+}
+
+# `-q`: no .curlrc.
+fetch() {
+  curl -q --fail --silent --show-error --location --proto '=https' --retry 3 --connect-timeout 15 --max-time 180 --output "$2" "$1"
 }
 
 build() {
+  local shop
   command -v cargo >/dev/null ||
-    fail "There is no released binary for this platform that could be downloaded, and no Rust toolchain to build one. Install Rust before this step, or use a release of the action."
-  local folder variables
-  folder=$(fresh_folder) ||
-    fail "upshift cannot be built: settings of cargo or rustup (.cargo, rust-toolchain) stand above every temporary folder. Remove them from /tmp, /var/tmp and RUNNER_TEMP."
-  echo "Building upshift from $source"
-  mkdir "$folder/source" "$folder/cargo"
-  tar -C "$source" --exclude=.git --exclude=target --exclude=.cargo --exclude=rust-toolchain --exclude=rust-toolchain.toml -cf - . |
-    tar -C "$folder/source" -xf -
-  variables=()
-  for name in PATH HOME TMPDIR RUSTUP_HOME HTTP_PROXY HTTPS_PROXY NO_PROXY ALL_PROXY http_proxy https_proxy no_proxy all_proxy \
-    SSL_CERT_FILE SSL_CERT_DIR SYSTEMROOT SystemRoot WINDIR COMSPEC ProgramFiles ProgramData USERPROFILE APPDATA LOCALAPPDATA TEMP TMP; do
-    if [ -n "${!name:-}" ]; then variables+=("$name=${!name}"); fi
-  done
+    fail "There is no released binary for this platform that could be downloaded, and no Rust toolchain to build one. Install Rust before this step, or give the inputs binary and sha256."
+  shop=$(workshop) || { printf '%s\n' "$shop"; exit 1; }
+  mkdir "$shop/source" "$shop/cargo" "$shop/tmp"
+  tar -C "$source" --exclude=./.git --exclude=./target --exclude=./.cargo -cf - . | tar -C "$shop/source" -xf -
+  echo "Building upshift from $source in $shop"
   (
-    cd "$folder/source" &&
-      limited 2400 /usr/bin/env -i "${variables[@]}" "CARGO_HOME=$folder/cargo" "CARGO_TARGET_DIR=$folder/target" \
-        cargo build --release --locked --bin upshift
+    cd "$shop/source"
+    CARGO_HOME="$shop/cargo" CARGO_TARGET_DIR="$shop/target" TMPDIR="$shop/tmp" limited 2400 cargo build --release --locked
   ) || fail "upshift could not be built from its source. The lines above say why."
-  cp "$folder/target/release/$program" "$tools/$program"
-  rm -rf "$folder"
+  cp "$shop/target/release/$program" "$tools/$program"
+  rm -rf "$shop"
 }
 
+# The digest is that of the copy, which nobody else knows the place of.
+given() {
+  [ -f "$UPSHIFT_GIVEN_BINARY" ] || fail "The input binary names no file: $UPSHIFT_GIVEN_BINARY"
+  [[ "${UPSHIFT_GIVEN_SHA256:-}" =~ ^[0-9a-f]{64}$ ]] ||
+    fail "The input binary needs the input sha256 beside it: 64 hexadecimal digits, as the output sha256 of the gate's step gives them."
+  cp "$UPSHIFT_GIVEN_BINARY" "$binary"
+  local got
+  got=$(sha256 "$binary")
+  [ "$got" = "$UPSHIFT_GIVEN_SHA256" ] ||
+    fail "The given binary has the SHA-256 $got, but the input sha256 says $UPSHIFT_GIVEN_SHA256: it is not the program that was named. It was not started. Look at the steps between the two."
+  chmod 700 "$binary"
+}
+
+command=${UPSHIFT_GIVEN_COMMAND:-run}
+case "$command" in
+  run | gate | resume) ;;
+  *) fail "The input command is «${command//[^a-zA-Z0-9_-]/?}», but must be run, gate or resume." ;;
+esac
+tools=$(private_folder "${RUNNER_TEMP:-/tmp}")
 binary="$tools/$program"
 if [ -n "${UPSHIFT_GIVEN_BINARY:-}" ]; then
-  case "$UPSHIFT_GIVEN_BINARY" in *$'\n'* | *$'\r'*) fail "The input \`binary\` is not a path." ;; esac
   given
 else
   platform=$(target) || { printf '%s\n' "$platform"; exit 1; }
   download "$platform" || build
 fi
-chmod 700 "$binary"
-limited 60 "$binary" --version || fail "The binary does not run: $binary"
+"$binary" --version
+digest=$(sha256 "$binary")
+# The steps behind this one are no shell of Git's.
+shown=$binary
+if command -v cygpath >/dev/null; then shown=$(cygpath -m "$binary"); fi
 unique=$(od -An -N4 -tx4 /dev/urandom | tr -d ' ')
 {
-  printf 'binary=%s\n' "$binary"
-  printf 'sha256=%s\n' "$(sha256 "$binary")"
+  printf 'binary=%s\n' "$shown"
+  printf 'sha256=%s\n' "$digest"
+  printf 'command=%s\n' "$command"
   printf 'artifact=upshift-audit-%s-%s-%s\n' "${GITHUB_RUN_ID:-0}" "${GITHUB_RUN_ATTEMPT:-1}" "$unique"
 } >>"$GITHUB_OUTPUT"

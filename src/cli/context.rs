@@ -15,6 +15,7 @@ use serde_json::Value;
 use super::environment::Environment;
 use crate::domain::ci::{Account, AccountKind, CiContext, EventKind, Forge, JobRun, RepoName};
 use payload::Payload;
+pub(super) use payload::sha;
 
 /// The largest event payload that is read; GitHub's own limit for webhooks is 25 MB.
 const MAX_PAYLOAD_BYTES: u64 = 25 * 1024 * 1024;

@@ -134,7 +134,11 @@ fn tests(plan: &Plan, checkout: &Path, environment: &Environment) -> Finding {
                 return Finding::ok(ABOUT, command);
             }
             let said = format!("`{command}` starts `{program}`, which is not installed");
-            Finding::problem(ABOUT, said, "install it with `setup-command`, or name another with `test-command`")
+            Finding::problem(
+                ABOUT,
+                said,
+                "have `setup-command` or the runner bring it, or name another with test-command",
+            )
         }
     }
 }

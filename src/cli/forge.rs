@@ -20,6 +20,8 @@ const TOKENS: [&str; 3] = ["UPSHIFT_GITHUB_TOKEN", "GITHUB_TOKEN", "GH_TOKEN"];
 /// The most that the gate waits for limits and outages: nothing has begun yet, and the job costs money.
 const GATE_PATIENCE_MS: u64 = 120_000;
 
+/// Set by `action.yml` to the commit that the job's gate said.
+const HEAD_SHA: &str = "UPSHIFT_HEAD_SHA";
 /// The variable that holds the token for pushing, where it is another one.
 const PUSH_TOKEN: &str = "UPSHIFT_PUSH_TOKEN";
 /// Set by `action.yml` to the job's own token, so that a given one is told apart.
@@ -78,6 +80,11 @@ pub(super) fn connect(
 /// # Errors
 /// A refusal, with its reason (exit 6).
 pub(super) async fn admit(context: &mut CiContext, rules: Rules<'_>, environment: &Environment) -> anyhow::Result<()> {
+    // What the job's gate looked at, and checkout took: a head that moved since then is another one. Only for events that tell
+    // none themselves.
+    if context.head_sha.is_none() {
+        context.head_sha = environment.get(HEAD_SHA).and_then(super::context::sha);
+    }
     let Some((_, facts)) = look(context, rules, environment).await? else { return Ok(()) };
     if let Some(why) = gate::judge(context, &facts, rules, Stage::Begins) {
         return Err(Failure::refused(&why));

@@ -9,10 +9,25 @@ use super::{Failure, forge, plan, setup, trigger};
 use crate::config::Plan;
 use crate::domain::ci::CiContext;
 use crate::domain::outcome::EXIT_SUCCESS;
-use crate::report::outputs::{self, Gate};
+use crate::report::outputs;
 
 /// The reason where a comment asks for something that no run has to begin for.
 const NO_START: &str = "the comment asks for nothing that a run would begin for";
+
+/// What the gate says to an event.
+#[derive(Debug, Clone)]
+enum Gate {
+    /// A run may start.
+    Open {
+        /// The commit to check out; empty where the event has none.
+        head: String,
+    },
+    /// None may.
+    Closed {
+        /// Why not.
+        reason: String,
+    },
+}
 
 /// Answers by outputs, and by a line in the log.
 ///
@@ -30,7 +45,10 @@ pub(super) fn run(environment: &Environment) -> anyhow::Result<u8> {
         Ok(answer) => answer.clone(),
         Err(error) => Gate::Closed { reason: error.to_string() },
     };
-    step.tell_gate(&outputs::of_gate(&answer))?;
+    step.tell_gate(&match &answer {
+        Gate::Open { head } => outputs::of_gate(Some(head), ""),
+        Gate::Closed { reason } => outputs::of_gate(None, reason),
+    })?;
     match asked? {
         Gate::Open { head } => {
             let head = if head.is_empty() { "the default branch" } else { &head };

@@ -19,11 +19,12 @@ use super::sources::{Catalogue, FileContent, Setting, Sources};
 use super::{estimate, github, suggest};
 
 /// Variables of ours that are no settings.
-const OTHER_VARIABLES: [&str; 10] = [
+const OTHER_VARIABLES: [&str; 11] = [
     "UPSHIFT_ACTION",
+    "UPSHIFT_BIN",
     "UPSHIFT_COMMAND",
-    "UPSHIFT_PROGRAM",
     "UPSHIFT_GITHUB_TOKEN",
+    "UPSHIFT_HEAD_SHA",
     "UPSHIFT_JOB_TOKEN",
     "UPSHIFT_PUSH_TOKEN",
     "UPSHIFT_CRASH_AFTER",

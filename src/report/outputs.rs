@@ -25,33 +25,8 @@ pub const NAMES: [&str; 9] = [
     "pr-number",
 ];
 
-/// The outputs of the step that asks the gate.
-pub const GATE_NAMES: [&str; 3] = ["go", "head-sha", "reason"];
-
-/// What the gate says to an event.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Gate {
-    /// A run may start.
-    Open {
-        /// The commit to check out; empty for the default branch's newest.
-        head: String,
-    },
-    /// None may.
-    Closed {
-        /// Why not.
-        reason: String,
-    },
-}
-
-/// The outputs of the gate's answer.
-#[must_use]
-pub fn of_gate(answer: &Gate) -> Vec<(&'static str, String)> {
-    let (go, head, reason) = match answer {
-        Gate::Open { head } => ("true", head.as_str(), ""),
-        Gate::Closed { reason } => ("false", "", reason.as_str()),
-    };
-    GATE_NAMES.into_iter().zip([go, head, reason]).map(|(name, value)| (name, safe(value))).collect()
-}
+/// The outputs of the gate, which no run writes.
+pub const OF_GATE: [&str; 3] = ["go", "head-sha", "reason"];
 
 /// What the events of a run do not tell.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -86,6 +61,14 @@ pub fn of_run(view: &RunView, places: &Places) -> Vec<(&'static str, String)> {
             .map(|number| number.to_string()),
     ];
     NAMES.into_iter().zip(values).map(|(name, value)| (name, safe(&value.unwrap_or_default()))).collect()
+}
+
+/// The outputs of the gate: open where there is no reason against a run.
+#[must_use]
+pub fn of_gate(head: Option<&str>, reason: &str) -> Vec<(&'static str, String)> {
+    let head = if reason.is_empty() { head.unwrap_or_default() } else { "" };
+    let values = [reason.is_empty().to_string(), safe(head), safe(reason.trim_start_matches("✖ Refused: "))];
+    OF_GATE.into_iter().zip(values).collect()
 }
 
 /// The outputs of a run that never began.

@@ -2,7 +2,6 @@
 
 mod act;
 mod attempts;
-mod bots;
 pub(crate) mod commands;
 pub(crate) mod comment;
 mod delivery;
@@ -11,9 +10,7 @@ mod forges;
 pub(crate) mod gate;
 mod hour;
 mod killed;
-mod parked;
 mod resumed;
-mod scheduled;
 pub(crate) mod step;
 mod trouble;
 
@@ -26,25 +23,10 @@ use upshift::report::outputs;
 
 /// Settings that are no input: where a run leaves its log and in which form it reports is the Action's own business.
 const NO_INPUTS: [Setting; 4] = [Setting::AuditDb, Setting::NoAudit, Setting::Record, Setting::Format];
+/// Inputs that choose what is done and by which program.
+const SHAPE: [&str; 4] = ["command", "binary", "sha256", "head-sha"];
 /// Inputs that are no setting: secrets.
 const TOKENS: [&str; 2] = ["github-token", "push-token"];
-/// Inputs of the steps themselves: what is done, and by which program.
-const OF_STEPS: [&str; 3] = ["command", "binary", "sha256"];
-/// Variables of the step that are no input's: which program and command, that it is the Action, and the job's own token.
-const OWN_VARIABLES: [&str; 4] = ["UPSHIFT_PROGRAM", "UPSHIFT_COMMAND", "UPSHIFT_ACTION", "UPSHIFT_JOB_TOKEN"];
-/// Variables by which an earlier step could steer a shell or a loader.
-const STEERING: [&str; 8] = [
-    "BASH_ENV",
-    "ENV",
-    "LD_PRELOAD",
-    "LD_LIBRARY_PATH",
-    "LD_AUDIT",
-    "DYLD_INSERT_LIBRARIES",
-    "DYLD_LIBRARY_PATH",
-    "DYLD_FRAMEWORK_PATH",
-];
-/// Outputs of the step that installs.
-const OF_INSTALLING: [&str; 2] = ["binary", "sha256"];
 
 fn file(name: &str) -> String {
     std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(name)).expect(name)
@@ -81,7 +63,7 @@ fn environment_of_a_step(with: &Value, token: &str) -> Vec<(String, String)> {
         None => text.to_owned(),
         Some("github.token") => token.to_owned(),
         Some("steps.install.outputs.binary") => env!("CARGO_BIN_EXE_upshift").to_owned(),
-        Some("inputs.command || 'run'") => with.get("command").and_then(Value::as_str).unwrap_or("run").to_owned(),
+        Some("steps.install.outputs.command") => "run".to_owned(),
         Some(expression) => input(expression.strip_prefix("inputs.").expect("an input")),
     };
     environment().iter().map(|(name, text)| (name.clone(), value(text))).collect()
@@ -98,11 +80,11 @@ fn with_of(workflow: &str) -> Value {
 fn inputs() -> BTreeSet<String> {
     let settings = Setting::ALL.iter().filter(|setting| !NO_INPUTS.contains(setting));
     let names = settings.map(|setting| setting.flag().trim_start_matches("--").to_owned());
-    names.chain(TOKENS.map(str::to_owned)).chain(OF_STEPS.map(str::to_owned)).collect()
+    names.chain(TOKENS.into_iter().chain(SHAPE).map(str::to_owned)).collect()
 }
 
 #[test]
-fn the_inputs_are_the_settings_of_the_configuration_two_tokens_and_those_of_the_steps() {
+fn the_inputs_are_the_settings_of_the_configuration_two_tokens_and_what_is_done() {
     assert_eq!(keys(&action()["inputs"]), inputs());
 }
 
@@ -117,14 +99,16 @@ fn every_input_reaches_the_program_by_its_variable_alone() {
         let variable = format!("UPSHIFT_{}", token.to_uppercase().replace('-', "_"));
         assert_eq!(environment.get(&variable), Some(&format!("${{{{ inputs.{token} }}}}")));
     }
-    let others = OWN_VARIABLES.len() + STEERING.len() - OF_STEPS.len();
-    assert_eq!(environment.len(), inputs().len() + others, "no other variables: {environment:?}");
+    let others = ["UPSHIFT_ACTION", "UPSHIFT_BIN", "UPSHIFT_COMMAND", "UPSHIFT_HEAD_SHA", "UPSHIFT_JOB_TOKEN"];
+    let given = environment.iter().filter(|(_, value)| !value.is_empty()).count();
+    assert_eq!(given, inputs().len() - SHAPE.len() + others.len(), "{environment:?}");
+    assert!(others.iter().all(|name| environment.contains_key(*name)), "{environment:?}");
 }
 
 #[test]
 fn the_outputs_are_those_that_the_program_writes() {
-    let written = outputs::NAMES.into_iter().chain(outputs::GATE_NAMES);
-    let all: BTreeSet<String> = written.clone().chain(OF_INSTALLING).map(str::to_owned).collect();
+    let written = outputs::NAMES.into_iter().chain(outputs::OF_GATE);
+    let all: BTreeSet<String> = written.clone().chain(["binary", "sha256"]).map(str::to_owned).collect();
     assert_eq!(keys(&action()["outputs"]), all);
     for name in written {
         let value = action()["outputs"][name]["value"].as_str().map(str::to_owned);
@@ -135,8 +119,7 @@ fn the_outputs_are_those_that_the_program_writes() {
 #[test]
 fn the_readme_names_every_input_and_output() {
     let readme = file("README.md");
-    let written = outputs::NAMES.into_iter().chain(outputs::GATE_NAMES).chain(OF_INSTALLING);
-    for name in inputs().iter().map(String::as_str).chain(written) {
+    for name in inputs().iter().map(String::as_str).chain(outputs::NAMES).chain(outputs::OF_GATE) {
         assert!(readme.contains(&format!("\n| `{name}` | ")), "{name}");
     }
 }
@@ -161,12 +144,7 @@ fn documents() -> Vec<(String, String)> {
         let path = entry.expect("an entry").path();
         (path.display().to_string(), std::fs::read_to_string(path).expect("a text"))
     });
-    let scheduled = upshift::cli::init::workflow(upshift::cli::init::Schedule::HalfHourly);
-    let ours = [
-        ("action.yml", file("action.yml")),
-        ("init", upshift::cli::init::WORKFLOW.to_owned()),
-        ("init --schedule", scheduled),
-    ];
+    let ours = [("action.yml", file("action.yml")), ("init", upshift::cli::init::WORKFLOW.to_owned())];
     ours.into_iter().map(|(name, text)| (name.to_owned(), text)).chain(workflows).collect()
 }
 
@@ -196,50 +174,25 @@ fn every_foreign_action_is_pinned_by_commit() {
 }
 
 #[test]
-fn the_signal_of_a_cancelled_job_reaches_the_program() {
-    let mut found = Vec::new();
-    scripts(&action(), &mut found);
-    assert!(found.iter().all(|script| script.starts_with("exec ") && script.lines().count() == 1), "{found:?}");
-}
-
-#[test]
-fn no_step_of_the_action_takes_its_shell_or_what_steers_it_from_an_earlier_step() {
+fn no_step_finds_its_shell_on_the_path_or_lets_the_environment_steer_it() {
     let action = action();
     let steps = action["runs"]["steps"].as_sequence().expect("steps").clone();
-    for step in steps.iter().filter(|step| step["run"].is_string()) {
+    let scripts: Vec<_> = steps.iter().filter(|step| step.get("run").is_some()).collect();
+    assert_eq!(scripts.len(), 2);
+    for step in scripts {
         let shell = step["shell"].as_str().expect("a shell");
-        assert!(shell.contains("'/bin/bash --noprofile --norc -p -e -o pipefail {0}'"), "{shell}");
-        for name in STEERING {
+        assert!(shell.contains("'/bin/bash' }} --noprofile --norc -p -e ") && shell.contains("'C:\\"), "{shell}");
+        for name in ["BASH_ENV", "ENV", "LD_PRELOAD", "LD_AUDIT", "LD_LIBRARY_PATH", "DYLD_INSERT_LIBRARIES"] {
             assert_eq!(step["env"][name].as_str(), Some(""), "{name}");
         }
     }
 }
 
 #[test]
-fn nothing_runs_before_the_gate_and_between_checkout_and_upshift() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join(".github/workflows/upshift.yml");
-    for text in [upshift::cli::init::WORKFLOW.to_owned(), std::fs::read_to_string(root).expect("a text")] {
-        let workflow: Value = serde_yaml::from_str(&text).expect("YAML");
-        let steps = workflow["jobs"]["fix"]["steps"].as_sequence().expect("steps").clone();
-        let gate = steps.iter().position(|step| step["id"].as_str() == Some("gate")).expect("a gate");
-        assert_eq!(steps[gate]["with"]["command"].as_str(), Some("gate"));
-        assert!(steps[gate]["env"].is_null(), "the gate has no key");
-        for (at, step) in steps.iter().enumerate() {
-            let uses = step["uses"].as_str().expect("no script of the workflow's own");
-            let ours = uses.starts_with("OWNER/upshift@") || uses == "./.upshift/action";
-            assert!(ours || uses.starts_with("actions/checkout@"), "{uses}");
-            if at < gate {
-                let reference = step["with"]["ref"].as_str();
-                assert_eq!(reference, Some("${{ github.event.repository.default_branch }}"), "not the head's");
-            } else if at > gate {
-                assert_eq!(step["if"].as_str(), Some("steps.gate.outputs.go == 'true'"), "{uses}");
-            }
-        }
-        let last = &steps.last().expect("a step")["with"];
-        for name in OF_INSTALLING {
-            assert_eq!(last[name].as_str(), Some(format!("${{{{ steps.gate.outputs.{name} }}}}").as_str()));
-        }
-    }
+fn the_signal_of_a_cancelled_job_reaches_the_program() {
+    let mut found = Vec::new();
+    scripts(&action(), &mut found);
+    assert!(found.iter().all(|script| script.starts_with("exec ") && script.lines().count() == 1), "{found:?}");
 }
 
 #[test]
@@ -258,7 +211,7 @@ fn fact_15_the_log_is_kept_by_a_step_of_its_own_that_always_runs() {
     let steps = action["runs"]["steps"].as_sequence().expect("steps").clone();
     let last = steps.last().expect("a step");
     assert!(last["uses"].as_str().is_some_and(|uses| uses.starts_with("actions/upload-artifact@")));
-    assert_eq!(last["if"].as_str(), Some("always() && inputs.command != 'gate'"));
+    assert_eq!(last["if"].as_str(), Some("always() && inputs.command != 'gate'"), "the gate has no log");
     assert_eq!(last["continue-on-error"].as_bool(), Some(true), "not every server has the service");
     let name = last["with"]["name"].as_str().expect("a name");
     assert!(name.contains("github.run_id") && name.contains("github.run_attempt"), "{name}");

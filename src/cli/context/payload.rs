@@ -227,7 +227,7 @@ pub(super) fn account(login: &str, kind: AccountKind) -> Option<Account> {
 }
 
 /// A commit's id: 40 or 64 hexadecimal digits.
-fn sha(text: &str) -> Option<CommitSha> {
+pub(in crate::cli) fn sha(text: &str) -> Option<CommitSha> {
     let hex = text.bytes().all(|byte| byte.is_ascii_hexdigit());
     (hex && matches!(text.len(), 40 | 64)).then(|| CommitSha(text.to_ascii_lowercase()))
 }

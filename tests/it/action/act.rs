@@ -55,11 +55,20 @@ fn put_action(folder: &Path) {
     }
 }
 
+/// Has steps take the tests' own program, as they take that of a gate: by path and digest.
+fn with_binary(workflow: &str) -> String {
+    use sha2::Digest as _;
+    let path = env!("CARGO_BIN_EXE_upshift");
+    let digest = sha2::Sha256::digest(std::fs::read(path).expect("the program"));
+    let digest: String = digest.iter().map(|byte| format!("{byte:02x}")).collect();
+    workflow.replace("BINARY", path).replace("DIGEST", &format!("\"{digest}\""))
+}
+
 impl Runner {
     /// With the action in the repository itself, as `uses: ./` wants it.
     fn new(project: Project, workflow: &str) -> Self {
         put_action(project.path());
-        project.write(".github/workflows/test.yml", workflow);
+        project.write(".github/workflows/test.yml", &with_binary(workflow));
         project.write(".gitignore", "__pycache__/\n");
         project.commit();
         let root = project.path().to_owned();
@@ -70,7 +79,10 @@ impl Runner {
     pub(super) fn of_clone(root: PathBuf, kept: tempfile::TempDir, workflow: &str) -> Self {
         let path = root.join(".github/workflows/upshift.yml");
         std::fs::create_dir_all(path.parent().expect("a parent")).expect("folders");
-        std::fs::write(path, workflow).expect("written");
+        let gate = "command: gate\n";
+        assert!(workflow.contains(gate), "the first step is the gate");
+        let given = format!("{gate}          binary: BINARY\n          sha256: DIGEST\n");
+        std::fs::write(path, with_binary(&workflow.replace(gate, &given))).expect("written");
         Self::of(root, Box::new(kept))
     }
 
@@ -106,9 +118,7 @@ impl Runner {
         let ours = format!("OWNER/upshift@v1={}", path("action").display());
         let mut command = Command::new(tool(ACT));
         command.current_dir(&self.root).env_clear();
-        // The action is built from source where there is no release; here its cargo has built it already.
-        let built = format!("{}/tests/fixtures/act/built", env!("CARGO_MANIFEST_DIR"));
-        command.env("PATH", format!("{built}:{}", std::env::var("PATH").expect("PATH")));
+        command.env("PATH", std::env::var_os("PATH").expect("PATH"));
         command.env("HOME", path("home")).env("XDG_CACHE_HOME", path("cache"));
         command.args([event, "-P", "ubuntu-latest=-self-hosted", "--pull=false", "--action-offline-mode"]);
         command.args(["--no-cache-server", "--container-daemon-socket", "-", "--actor", "ada"]);
@@ -118,10 +128,6 @@ impl Runner {
         command.args(["--artifact-server-addr", "127.0.0.1", "--artifact-server-port", &port]);
         for stand_in in [upload, checkout, ours] {
             command.args(["--local-repository", &stand_in]);
-        }
-        std::fs::write(path("action/built"), env!("CARGO_BIN_EXE_upshift")).expect("written");
-        if self.root.join("action.yml").exists() {
-            std::fs::write(self.root.join("built"), env!("CARGO_BIN_EXE_upshift")).expect("written");
         }
         let fixed = [("GITHUB_REPOSITORY", "acme/shop"), ("GITHUB_RUN_ID", "77")];
         let given = self.variables.iter().map(|(name, value)| (name.as_str(), value.as_str()));
@@ -179,6 +185,8 @@ jobs:
       - id: upshift
         uses: ./
         with:
+          binary: BINARY
+          sha256: DIGEST
           tiers: claude-haiku-4-5 x2
           test-command: python3 -m unittest -v
           push: none

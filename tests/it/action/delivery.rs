@@ -152,6 +152,22 @@ fn the_readmes_workflow_pushes_a_fix_waits_for_ci_and_reports() {
 
 #[test]
 #[ignore = "needs act, which .ci/act installs"]
+fn where_the_gate_is_closed_nothing_is_checked_out_and_no_model_is_asked() {
+    let site = Site::new(&["success"]);
+    site.github.world().roles = [("ada".to_owned(), "read".to_owned())].into();
+    let models = ModelServer::start(mends);
+    let ran = site.run(&models);
+    assert!(ran.log.contains("ada may not write to acme/shop"), "{}", ran.log);
+    let began = |step: &str| ran.log.lines().any(|line| line.contains("Run Main") && line.contains(step));
+    assert!(began("OWNER/upshift@v1"), "{}", ran.log);
+    assert!(!began("actions/checkout@"), "{}", ran.log);
+    assert_eq!(site.server.head("topic"), site.start);
+    assert!(models.requests().is_empty());
+    assert!(site.github.finish().comments.is_empty());
+}
+
+#[test]
+#[ignore = "needs act, which .ci/act installs"]
 fn what_red_ci_says_is_the_next_iterations_input_and_the_second_push_is_green() {
     let site = Site::new(&["failure", "success"]);
     let models = ModelServer::start(mends);

@@ -105,6 +105,44 @@ fn a_test_command_that_is_not_installed_is_a_problem() {
     );
 }
 
+/// What the doctor says of a workflow of the checkout.
+fn of_workflow(workflow: &str) -> Vec<String> {
+    let project = Project::python();
+    project.write(".github/workflows/upshift.yml", workflow);
+    let program = Program::with_anthropic("http://127.0.0.1:1").with("UPSHIFT_TIERS", "claude-haiku-4-5 x2");
+    let said = program.run(project.path(), &["doctor", "--test-command", project.test_command]);
+    said.out.lines().filter(|line| line.contains(" workflow: ")).map(str::to_owned).collect()
+}
+
+#[test]
+fn the_workflow_that_init_writes_is_a_tick_and_each_step_before_upshift_is_named() {
+    let ours = upshift::cli::init::WORKFLOW;
+    let [line] = of_workflow(ours).try_into().expect("one line");
+    assert!(line.starts_with("✔ workflow: upshift.yml: the gate stands first"), "{line}");
+    let installs = ours.replace(
+        "      # No step here installs",
+        "      - uses: actions/setup-node@v4\n      - run: npm ci\n      - uses: some/installer@v1\n      # No step here installs",
+    );
+    let lines = of_workflow(&installs);
+    assert_eq!(lines.len(), 2, "{lines:?}");
+    assert!(lines[0].starts_with("✖ workflow: upshift.yml: the step `npm ci` runs before upshift"), "{lines:?}");
+    assert!(lines[1].contains("`some/installer@v1`") && lines[1].contains("→ Fix: leave it to `setup-command`"));
+    let from_elsewhere = ours.replace("          sha256: ${{ steps.gate.outputs.sha256 }}\n", "");
+    assert!(of_workflow(&from_elsewhere)[0].contains("does not start the program that the gate's step installed"));
+}
+
+#[test]
+fn a_workflow_of_the_old_shape_is_named_but_not_one_that_only_runs_what_was_merged() {
+    let old = "on: { pull_request: { types: [labeled] } }\njobs:\n  fix:\n    steps:\n      - uses: actions/checkout@v5\n      \
+               - uses: acme/upshift@v1\n";
+    let lines = of_workflow(old);
+    assert!(
+        lines[0].starts_with("✖ workflow: upshift.yml: upshift stands behind the checkout, without a gate"),
+        "{lines:?}"
+    );
+    assert_eq!(of_workflow(&old.replace("{ pull_request: { types: [labeled] } }", "push")), Vec::<String>::new());
+}
+
 /// Rules of a branch, as GitHub lists them.
 fn rule(kind: &str) -> serde_json::Value {
     serde_json::json!({ "type": kind, "ruleset_source_type": "Repository", "ruleset_source": "acme/shop", "ruleset_id": 1 })

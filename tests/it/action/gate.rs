@@ -155,6 +155,72 @@ fn each_refusal_says_why_in_the_log_and_the_summary_and_only_harmful_ones_fail_t
     }
 }
 
+/// Runs `upshift gate` in a job without a key, in an empty folder.
+fn ask_gate(world: World, event: &str, payload: &Value, token: &str) -> (Said, Job) {
+    let github = FakeGitHub::start_in_real_time(world);
+    let job = Job::new("http://127.0.0.1:1")
+        .with("ANTHROPIC_API_KEY", "")
+        .with("GITHUB_EVENT_NAME", event)
+        .with("GITHUB_API_URL", &github.url())
+        .with("GITHUB_SHA", BASE)
+        .with("UPSHIFT_GITHUB_TOKEN", token)
+        .event(payload);
+    let empty = tempfile::tempdir().expect("a folder");
+    let said = job.program().run(empty.path(), &["gate"]);
+    assert_eq!(std::fs::read_dir(empty.path()).expect("a folder").count(), 0, "it leaves nothing");
+    github.finish();
+    (said, job)
+}
+
+#[test]
+fn before_the_checkout_the_gate_says_go_and_which_commit_without_a_key() {
+    for (event, payload) in [("pull_request", labelled_by("ada")), ("issue_comment", comment_by("ada"))] {
+        let (said, job) = ask_gate(world(), event, &payload, "t-0123456789");
+        assert_eq!(said.code, 0, "{}", said.all());
+        let outputs = job.outputs();
+        assert_eq!((outputs["go"].as_str(), outputs["head-sha"].as_str()), ("true", HEAD), "{outputs:?}");
+        assert_eq!(outputs["reason"], "");
+    }
+    let (said, job) = ask_gate(world(), "workflow_dispatch", &json!({}), "");
+    assert_eq!(said.code, 0, "{}", said.all());
+    assert_eq!((job.outputs()["go"].as_str(), job.outputs()["head-sha"].as_str()), ("true", BASE));
+}
+
+#[test]
+fn where_the_gate_is_closed_it_says_so_and_why_and_names_no_commit() {
+    let mut fork = world();
+    fork.pulls[0].head_repository = "mallory/shop".to_owned();
+    let table = [
+        (world(), "issue_comment", comment_by("eve"), "t-0123456789", "eve may not write to acme/shop"),
+        (fork, "issue_comment", comment_by("ada"), "t-0123456789", "the fork mallory/shop"),
+        (world(), "pull_request", labelled_by("ada"), "", "there is no token"),
+        (world(), "pull_request_target", labelled_by("ada"), "t-0123456789", "`pull_request_target` runs with"),
+    ];
+    for (world, event, payload, token, why) in table {
+        let (said, job) = ask_gate(world, event, &payload, token);
+        let outputs = job.outputs();
+        assert_eq!((outputs["go"].as_str(), outputs["head-sha"].as_str()), ("false", ""), "{}", said.all());
+        assert!(outputs["reason"].contains(why), "{why}: {outputs:?}");
+        assert!(said.err.contains(why) && job.text("summary").contains(why), "{}", said.all());
+    }
+}
+
+#[test]
+fn a_head_that_moved_between_the_gate_and_the_run_is_refused() {
+    let github = FakeGitHub::start_in_real_time(world());
+    let job = Job::new("http://127.0.0.1:1")
+        .with("UPSHIFT_TIERS", "claude-haiku-4-5 x1")
+        .with("GITHUB_EVENT_NAME", "issue_comment")
+        .with("GITHUB_API_URL", &github.url())
+        .with("UPSHIFT_GITHUB_TOKEN", "t-0123456789")
+        .with("UPSHIFT_HEAD_SHA", BASE)
+        .event(&comment_by("ada"));
+    let said = job.run(&Project::python());
+    github.finish();
+    assert!(said.err.contains("moved since this was triggered"), "{}", said.all());
+    assert_eq!(job.outputs()["outcome"], "refused");
+}
+
 #[test]
 fn a_harmless_refusal_fails_the_step_where_fail_on_names_refusals() {
     let table = [("refused", 6), ("exhausted,refused", 6), ("exhausted", 0), ("", 0)];

@@ -11,7 +11,7 @@ mod escapes;
 mod exits;
 mod git_directory;
 mod injection;
-mod installing;
+mod install;
 pub(crate) mod ledger;
 mod leftovers;
 mod networks;
