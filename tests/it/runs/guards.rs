@@ -167,7 +167,8 @@ fn the_demo_listens_to_no_setting_and_no_event() {
         .with("GITHUB_EVENT_NAME", "pull_request_target");
     let said = program.run(program.home(), &["demo"]);
     assert_eq!(said.code, 0, "{}", said.all());
-    let folder = said.err.lines().find_map(|line| line.split_once("unpacked into ")).expect("where").1.trim();
+    let told = said.err.lines().find_map(|line| line.split_once("unpacked into ")).expect("where").1;
+    let (folder, _) = told.split_once(": ").expect("and what it is");
     std::fs::remove_dir_all(folder).expect("tidied up");
 }
 

@@ -101,7 +101,7 @@ fn each_breach_is_named() {
             OPENAI,
             "",
             json!({"model": "m", "max_tokens": 5, "messages": [user], "tool_choice": {"type": "function", "function": {"name": "f"}}}),
-            "an unknown tool is forced",
+            "a forced call",
         ),
         (
             OPENAI,
