@@ -15,7 +15,7 @@
 //! A module imports only what stands left of it; modules inside braces do not know each other. `tests/it/tidy.rs` enforces it.
 //!
 //! ```text
-//! domain < {config, policy, report, redact, files} < {process, http} < {workspace, test_run, model, github, audit}
+//! domain < {config, policy, report, redact, files, framework} < {process, http} < {workspace, test_run, model, github, audit}
 //!        < session < agent < lifecycle < cli
 //! ```
 //!
@@ -26,6 +26,7 @@
 //! | [`policy`] | pure decisions: budget, entropy, escalation, handover, context, rotation, standing, verdict |
 //! | [`report`] | events to terminal text, Markdown, JSON, progress lines (pure) |
 //! | [`redact`] | secrets out of text (pure) |
+//! | [`framework`] | facts about test frameworks; the tests that a file defines (pure) |
 //! | [`files`] | what platforms differ in about files: held folders, names, private files |
 //! | [`process`] | the one place that starts a process |
 //! | [`http`] | the one HTTP client |
@@ -56,6 +57,7 @@ pub mod cli;
 pub mod config;
 pub mod domain;
 pub mod files;
+pub mod framework;
 pub mod github;
 pub mod http;
 pub mod lifecycle;

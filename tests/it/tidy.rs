@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 /// The layers, lowest first; a module imports only from layers below its own (DESIGN §3).
 const LAYERS: &[&[&str]] = &[
     &["domain"],
-    &["config", "policy", "report", "redact", "files"],
+    &["config", "policy", "report", "redact", "files", "framework"],
     &["process", "http"],
     &["workspace", "test_run", "model", "github", "audit"],
     &["session"],

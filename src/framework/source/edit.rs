@@ -1,0 +1,36 @@
+//! Edits of a text: places and what stands there instead.
+
+use std::ops::Range;
+
+/// One edit.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Edit {
+    /// What is replaced, in bytes of the original; empty to insert.
+    pub range: Range<usize>,
+    /// What stands there instead.
+    pub text: String,
+}
+
+impl Edit {
+    /// An insertion.
+    #[must_use]
+    pub fn insert(at: usize, text: String) -> Self {
+        Self { range: at..at, text }
+    }
+}
+
+/// The text with all edits; `None` where two overlap or one is out of the text. Insertions at one place keep their order.
+#[must_use]
+pub fn apply(text: &str, edits: &[Edit]) -> Option<String> {
+    let mut sorted: Vec<&Edit> = edits.iter().collect();
+    sorted.sort_by_key(|edit| (edit.range.start, edit.range.end));
+    let mut result = String::with_capacity(text.len() + edits.iter().map(|edit| edit.text.len()).sum::<usize>());
+    let mut done = 0;
+    for edit in sorted {
+        result.push_str(text.get(done..edit.range.start)?);
+        result.push_str(&edit.text);
+        done = edit.range.end;
+    }
+    result.push_str(text.get(done..)?);
+    Some(result)
+}

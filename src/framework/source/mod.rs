@@ -1,0 +1,223 @@
+//! The tests that a source file defines, and the edits that the court's experiments need.
+//!
+//! Each language has one file here, over its tree-sitter grammar. Where a test's shape is not understood, an edit is `None`: the court
+//! then says "not possible" and never guesses.
+//!
+//! Invariant: an edited file differs from the original inside the bodies and names of the tests that were asked for, nowhere else, and
+//! still parses.
+
+mod edit;
+mod javascript;
+mod names;
+mod python;
+#[cfg(test)]
+mod tests;
+
+use std::ops::Range;
+
+use tree_sitter::{Parser, Tree};
+
+pub use self::edit::{Edit, apply};
+
+/// A language whose tests are found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Language {
+    /// pytest, unittest.
+    Python,
+    /// jest, vitest, mocha, `node --test` and their like, in JavaScript and TypeScript.
+    JavaScript,
+}
+
+impl Language {
+    /// The language of a file, by the ending of its name.
+    #[must_use]
+    pub fn of(path: &str) -> Option<Self> {
+        let (_, ending) = path.rsplit('/').next().unwrap_or(path).rsplit_once('.')?;
+        match ending {
+            "py" => Some(Self::Python),
+            "js" | "cjs" | "mjs" | "jsx" | "ts" | "cts" | "mts" | "tsx" => Some(Self::JavaScript),
+            _ => None,
+        }
+    }
+
+    fn grammar(self) -> tree_sitter::Language {
+        match self {
+            Self::Python => tree_sitter_python::LANGUAGE.into(),
+            // TypeScript with JSX reads JavaScript too; one grammar for both keeps the program small.
+            Self::JavaScript => tree_sitter_typescript::LANGUAGE_TSX.into(),
+        }
+    }
+}
+
+/// Where in a test's body it is made to fail.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Place {
+    /// Before its first statement: nothing of the product has run in this body.
+    First,
+    /// After its last one, however it ends: the product has run first.
+    Last,
+}
+
+/// How a test is made to fail.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Means {
+    /// The language's own way: an exception, a panic.
+    Raise,
+    /// The assertion that the file itself uses, over two values that are not equal.
+    Assertion,
+}
+
+/// A failure that is put into a test's body.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Poison {
+    /// Where.
+    pub place: Place,
+    /// How.
+    pub means: Means,
+    /// A random word of ASCII letters that the failure prints.
+    pub word: String,
+}
+
+/// A test that a file defines.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TestBody {
+    /// Its names from the outermost suite, class or module to its own; titles as written, without quotes.
+    pub names: Vec<String>,
+    /// Whether its own name is a pattern that rows of a table fill (`%s`, `$value`, `${value}`).
+    pub is_template: bool,
+    /// The one-based first and last line of the whole definition.
+    pub lines: (u32, u32),
+    /// The definition with its decorators or call, in bytes.
+    whole: Range<usize>,
+    /// The place of its own name (within its quotes, if any), in bytes.
+    name: Range<usize>,
+    /// The body, in bytes.
+    body: Range<usize>,
+}
+
+/// A value that an assertion of a test expects, as a literal.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Expectation {
+    /// The one-based lines of the assertion, first and last.
+    pub lines: (u32, u32),
+    /// The literal's places, in bytes: one, or one for each row of a table.
+    places: Vec<Range<usize>>,
+}
+
+/// A parsed file.
+#[derive(Debug)]
+pub struct Source {
+    path: String,
+    text: String,
+    language: Language,
+    tree: Tree,
+    tests: Vec<TestBody>,
+}
+
+impl Source {
+    /// Parses a file and finds its tests; `None` where the language is not known or the text does not parse as a whole.
+    #[must_use]
+    pub fn read(path: &str, text: &str) -> Option<Self> {
+        let language = Language::of(path)?;
+        let tree = parse(language, text)?;
+        let root = tree.root_node();
+        let tests = match language {
+            Language::Python => python::tests(root, text),
+            Language::JavaScript => javascript::tests(root, text),
+        };
+        Some(Self { path: path.to_owned(), text: text.to_owned(), language, tree, tests })
+    }
+
+    /// The file's path.
+    #[must_use]
+    pub fn path(&self) -> &str {
+        &self.path
+    }
+
+    /// The file's text.
+    #[must_use]
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// The tests that the file defines, in its order.
+    #[must_use]
+    pub fn tests(&self) -> &[TestBody] {
+        &self.tests
+    }
+
+    /// Whether a test is the one, or one of the rows and parts, that a runner calls by this name.
+    #[must_use]
+    pub fn is_called(&self, test: &TestBody, name: &str) -> bool {
+        names::is_called(self.language, &self.path, test, name)
+    }
+
+    /// The edits that make a test fail; `None` where its shape is not understood, or it expects to fail.
+    #[must_use]
+    pub fn poisoned(&self, test: &TestBody, poison: &Poison) -> Option<Vec<Edit>> {
+        match self.language {
+            Language::Python => python::poisoned(self.tree.root_node(), &self.text, test, poison),
+            Language::JavaScript => javascript::poisoned(self.tree.root_node(), &self.text, test, poison),
+        }
+    }
+
+    /// The literals that assertions of equality in a test expect.
+    #[must_use]
+    pub fn expectations(&self, test: &TestBody) -> Vec<Expectation> {
+        match self.language {
+            Language::Python => python::expectations(self.tree.root_node(), &self.text, test),
+            Language::JavaScript => javascript::expectations(self.tree.root_node(), &self.text, test),
+        }
+    }
+
+    /// The edits that put another value of the same type, far from it, in an expected literal's place; `None` where it cannot be said.
+    #[must_use]
+    pub fn altered(&self, expectation: &Expectation, word: &str) -> Option<Vec<Edit>> {
+        let altered = |place: &Range<usize>| {
+            let literal = self.text.get(place.clone())?;
+            let text = match self.language {
+                Language::Python => python::altered(literal, word),
+                Language::JavaScript => javascript::altered(literal, word),
+            };
+            Some(Edit { range: place.clone(), text: text? })
+        };
+        expectation.places.iter().map(altered).collect()
+    }
+
+    /// The edit that adds a word to a test's own name.
+    #[must_use]
+    pub fn renamed(&self, test: &TestBody, word: &str) -> Edit {
+        let added = match self.language {
+            Language::Python => format!("_{word}"),
+            Language::JavaScript => format!(" {word}"),
+        };
+        Edit { range: test.name.end..test.name.end, text: added }
+    }
+
+    /// A runner's name of a test after [`Self::renamed`].
+    #[must_use]
+    pub fn renamed_name(&self, test: &TestBody, name: &str, word: &str) -> Option<String> {
+        names::renamed(self.language, test, name, word)
+    }
+
+    /// The text with edits; `None` where they overlap or the result does not parse.
+    #[must_use]
+    pub fn edited(&self, edits: &[Edit]) -> Option<String> {
+        let text = apply(&self.text, edits)?;
+        parse(self.language, &text).map(|_| text)
+    }
+}
+
+/// Parses a text; `None` where the grammar finds an error in it.
+fn parse(language: Language, text: &str) -> Option<Tree> {
+    let mut parser = Parser::new();
+    parser.set_language(&language.grammar()).ok()?;
+    let tree = parser.parse(text, None)?;
+    (!tree.root_node().has_error()).then_some(tree)
+}
+
+/// The one-based lines of a node, first and last.
+fn lines_of(node: tree_sitter::Node<'_>) -> (u32, u32) {
+    let line = |row: usize| u32::try_from(row + 1).unwrap_or(u32::MAX);
+    (line(node.start_position().row), line(node.end_position().row))
+}

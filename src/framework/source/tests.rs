@@ -1,0 +1,147 @@
+//! The tests of a file are found and changed, in every language.
+
+use super::*;
+
+fn poison(place: Place, means: Means) -> Poison {
+    Poison { place, means, word: "zaqwsx".to_owned() }
+}
+
+fn only(source: &Source, name: &str) -> TestBody {
+    let found: Vec<_> = source.tests().iter().filter(|test| source.is_called(test, name)).cloned().collect();
+    assert_eq!(found.len(), 1, "{name} in {:?}", source.tests());
+    found.into_iter().next().unwrap()
+}
+
+const PYTEST: &str = r#"import pytest
+
+from cart import total
+
+@pytest.mark.parametrize("given, wanted", [(1, 2), pytest.param(3, 4, id="x")])
+def test_rows(given, wanted):
+    """Says what it is."""
+    assert total(given) == wanted
+
+
+class TestCart:
+    def test_total(self):
+        text = """
+a line at the margin
+"""
+        if text:
+            return
+        assert total(text) == {"a": 1}
+
+
+def test_short(): assert total(1) == -1
+"#;
+
+#[test]
+fn pytests_tests_are_found_by_the_names_that_it_prints() {
+    let source = Source::read("pkg/tests/test_cart.py", PYTEST).unwrap();
+    assert_eq!(only(&source, "tests/test_cart.py::test_rows[1-2]").names, ["test_rows"]);
+    assert_eq!(only(&source, "pkg/tests/test_cart.py::TestCart::test_total").names, ["TestCart", "test_total"]);
+    for other in ["tests/test_other.py::test_rows[1-2]", "tests/test_cart.py::test_total", "tests/test_cart.py::test"] {
+        assert!(!source.tests().iter().any(|test| source.is_called(test, other)), "{other}");
+    }
+}
+
+#[test]
+fn unittests_tests_are_found_by_the_names_that_it_prints() {
+    let text = "import unittest\n\nclass Case(unittest.TestCase):\n    def test_a(self):\n        self.assertEqual(f(), 'x')\n";
+    let source = Source::read("tests/test_stock.py", text).unwrap();
+    for name in
+        ["test_a (tests.test_stock.Case.test_a)", "test_a (test_stock.Case)", "test_a (test_stock.Case.test_a) (i=2)"]
+    {
+        assert_eq!(only(&source, name).names, ["Case", "test_a"]);
+    }
+    let test = only(&source, "test_a (test_stock.Case)");
+    assert_eq!(
+        source.renamed_name(&test, "test_a (tests.test_stock.Case.test_a)", "w").unwrap(),
+        "test_a_w (tests.test_stock.Case.test_a_w)"
+    );
+}
+
+#[test]
+fn a_python_test_fails_before_and_after_its_body() {
+    let source = Source::read("tests/test_cart.py", PYTEST).unwrap();
+    let edited = |name: &str, place, means| {
+        let edits = source.poisoned(&only(&source, name), &poison(place, means))?;
+        source.edited(&edits)
+    };
+    let first = edited("tests/test_cart.py::test_rows[1-2]", Place::First, Means::Raise).unwrap();
+    assert!(first.contains("is.\"\"\"\n    raise AssertionError(\"zaqwsx\")\n    assert total(given)"), "{first}");
+    let last = edited("tests/test_cart.py::TestCart::test_total", Place::Last, Means::Assertion).unwrap();
+    assert!(last.contains("       try:\n        text = \"\"\"\na line at the margin\n"), "{last}");
+    assert!(last.contains("== {\"a\": 1}\n       finally:\n        assert \"zaqwsx\" == \"xswqaz\"\n"), "{last}");
+    let short = edited("tests/test_cart.py::test_short", Place::First, Means::Raise).unwrap();
+    assert!(short.contains("def test_short(): raise AssertionError(\"zaqwsx\"); assert"), "{short}");
+    assert_eq!(edited("tests/test_cart.py::test_short", Place::Last, Means::Raise), None);
+}
+
+#[test]
+fn a_python_test_that_expects_to_fail_is_left_alone() {
+    let text = "import pytest\n\n@pytest.mark.xfail(strict=True)\ndef test_a():\n    assert f() == 1\n";
+    let source = Source::read("test_a.py", text).unwrap();
+    let test = only(&source, "test_a.py::test_a");
+    assert_eq!(source.poisoned(&test, &poison(Place::First, Means::Raise)), None);
+}
+
+#[test]
+fn what_a_python_test_expects_is_altered() {
+    let source = Source::read("tests/test_cart.py", PYTEST).unwrap();
+    let altered = |name: &str| {
+        let expectations = source.expectations(&only(&source, name));
+        let edits: Option<Vec<Vec<Edit>>> = expectations.iter().map(|one| source.altered(one, "zaqwsx")).collect();
+        source.edited(&edits.unwrap().concat()).unwrap()
+    };
+    assert!(
+        altered("tests/test_cart.py::test_rows[1-2]")
+            .contains("[(1, (2 + 7919)), pytest.param(3, (4 + 7919), id=\"x\")]")
+    );
+    assert!(altered("tests/test_cart.py::TestCart::test_total").contains("== {\"zaqwsx\": \"zaqwsx\", \"a\": 1}"));
+    assert!(altered("tests/test_cart.py::test_short").contains("== (-1 + 7919)"));
+}
+
+#[test]
+fn python_literals_change_within_their_type() {
+    for (literal, other) in [
+        ("True", "False"),
+        ("3", "(3 + 7919)"),
+        ("0x1F", "(0x1F + 7919)"),
+        ("1.5", "(1.5 + 7919)"),
+        ("'a'", "'wa'"),
+        ("rb\"a\"", "rb\"wa\""),
+        ("\"\"\"a\"\"\"", "\"\"\"wa\"\"\""),
+        ("[]", "[\"w\"]"),
+        ("()", "(\"w\", )"),
+        ("(1, 2)", "(\"w\", 1, 2)"),
+        ("{}", "{\"w\": \"w\"}"),
+        ("{1}", "{\"w\", 1}"),
+    ] {
+        assert_eq!(python::altered(literal, "w").as_deref(), Some(other));
+    }
+}
+
+#[test]
+fn titles_with_gaps_are_found_by_what_fills_them() {
+    let test = TestBody {
+        names: vec!["Cart".to_owned(), "%i teas cost $price".to_owned()],
+        is_template: true,
+        lines: (1, 1),
+        whole: 0..0,
+        name: 0..0,
+        body: 0..0,
+    };
+    let called = |name: &str| names::is_called(Language::JavaScript, "tests/cart.test.ts", &test, name);
+    assert!(called("Cart › 3 teas cost 1300"));
+    assert!(called("tests/cart.test.ts > Cart > 2 teas cost 901"));
+    assert!(!called("Cart › 3 coffees cost 1300"));
+}
+
+#[test]
+fn edits_that_overlap_are_none() {
+    let edit = |from, to| Edit { range: from..to, text: "x".to_owned() };
+    assert_eq!(apply("abcd", &[edit(0, 2), edit(1, 3)]), None);
+    assert_eq!(apply("abcd", &[edit(2, 3), edit(0, 1)]).as_deref(), Some("xbxd"));
+    assert_eq!(apply("abcd", &[edit(2, 9)]), None);
+}
