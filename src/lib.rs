@@ -16,7 +16,7 @@
 //!
 //! ```text
 //! domain < {config, policy, report, redact, files, framework} < {process, http} < {workspace, test_run, model, github, audit}
-//!        < session < agent < lifecycle < cli
+//!        < trial < session < agent < lifecycle < cli
 //! ```
 //!
 //! | module | owns |
@@ -35,6 +35,7 @@
 //! | [`model`] | the vendors' wires, the catalogue, cassettes |
 //! | [`github`] | the client of GitHub's API, and what the state of a commit's checks means |
 //! | [`audit`] | the SQLite log: reservations, receipts, events, hash chain, spool |
+//! | [`trial`] | the court: judging runs, evidence, what of a change is needed |
 //! | [`session`] | one role's conversation with a model, to a final report |
 //! | [`agent`] | the roles: prompts and what goes into them |
 //! | [`lifecycle`] | carries decisions out, phase by phase |
@@ -68,4 +69,5 @@ pub mod redact;
 pub mod report;
 pub mod session;
 pub mod test_run;
+pub mod trial;
 pub mod workspace;

@@ -3,17 +3,19 @@
 use std::path::Component;
 
 use super::engine::{Engine, LifecycleError, interrupted};
-use super::state::{Candidate, Phase};
-use super::{finish, judge, leftovers, network};
+use super::state::Phase;
+use super::{finish, leftovers, network};
 use crate::domain::event::{BaselineFinished, Event, TestMessage, TestPlace};
 use crate::domain::outcome::Outcome;
 use crate::domain::test_report::{RunKind, TestCase, TestReport};
 use crate::domain::units::TreeId;
 use crate::domain::verdict::{Exit, Verdict};
 use crate::files;
+use crate::policy::candidate::Candidate;
 use crate::policy::verdict::{self, Baseline};
 use crate::process;
 use crate::test_run::{self, Filed, ResultFiles, TestRun};
+use crate::trial;
 
 /// How many failing tests' messages are kept: as many as the progress shows.
 const MOST_MESSAGES: usize = 5;
@@ -60,10 +62,10 @@ pub(super) async fn run(engine: &mut Engine<'_>) -> Result<(), LifecycleError> {
         framework: first.report.framework.clone(),
         exit: first.exit,
         kind: first.report.kind,
-        verdict: judge::explained(&verdict, &first.report),
+        verdict: trial::explained(&verdict, &first.report),
         failing: baseline.failing.clone(),
         flaky: baseline.flaky.clone(),
-        passed: judge::passed(&first.report),
+        passed: trial::passed(&first.report),
         duration_ms: engine.world.clock.monotonic_ms().saturating_sub(began),
         places: places(engine, &first.report),
         messages: messages(&first.report),
@@ -163,8 +165,8 @@ fn decide(engine: &mut Engine<'_>, start: TreeId, first: TestRun, verdict: Verdi
         engine.record(&[event]);
         return stopped_or(engine, Outcome::Budget, String::new());
     }
-    let described = judge::describe(&first, engine.world.workspace.root());
-    let candidate = Candidate { failing: baseline.failing.clone(), ..judge::candidate(start, &first, &described) };
+    let described = trial::describe(&first, engine.world.workspace.root());
+    let candidate = Candidate { failing: baseline.failing.clone(), ..trial::candidate(start, &first, &described) };
     engine.state.baseline_ms = first.duration_ms;
     engine.state.framework_seen = Some(first.report.framework);
     engine.state.best = Some(candidate.clone());

@@ -14,7 +14,7 @@ use super::commands::{self, At, Follows};
 use super::engine::{Engine, LifecycleError};
 use super::iteration;
 use super::publish;
-use super::state::{Candidate, Fix, Phase, Wait};
+use super::state::{Fix, Phase, Wait};
 use super::targets;
 use crate::audit::Snapshot;
 use crate::config::WaitFor;
@@ -25,6 +25,7 @@ use crate::domain::outcome::Outcome;
 use crate::domain::stop::StopCause;
 use crate::domain::units::CommitSha;
 use crate::github::GithubError;
+use crate::policy::candidate::Candidate;
 use crate::policy::escalation;
 
 /// How often the outside is asked (contradiction 22); unchanged answers cost nothing (GITHUB.md 26).

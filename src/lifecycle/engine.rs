@@ -24,6 +24,7 @@ use crate::process::{ProcessError, Spec};
 use crate::redact::Redactor;
 use crate::session::{Memory, Replay};
 use crate::test_run::TestCommand;
+use crate::trial::TrialError;
 use crate::workspace::{Workspace, WorkspaceError};
 
 /// Why a run could not go on. Its state is durable: `upshift resume` tries again.
@@ -41,6 +42,15 @@ pub enum LifecycleError {
     /// The saved state cannot be continued.
     #[error("the saved state of the run cannot be continued: {0}")]
     State(String),
+}
+
+impl From<TrialError> for LifecycleError {
+    fn from(error: TrialError) -> Self {
+        match error {
+            TrialError::Workspace(error) => Self::Workspace(error),
+            TrialError::Process(error) => Self::Process(error),
+        }
+    }
 }
 
 /// The world a run acts on.

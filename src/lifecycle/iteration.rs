@@ -7,12 +7,11 @@ use std::path::PathBuf;
 
 use super::commands::{self, At, Follows};
 use super::engine::{Engine, LifecycleError, interrupted};
-use super::judge::{self, Judged, Telling};
+use super::judge;
 use super::material;
-use super::minimise;
 use super::publish;
 use super::roles::{self, Cap, Halt, RolesEnd};
-use super::state::{Candidate, Phase};
+use super::state::Phase;
 use super::targets;
 use crate::agent::{LastIteration, Material};
 use crate::domain::attempt::{NOTHING_CHANGED, TierExit};
@@ -23,9 +22,11 @@ use crate::domain::outcome::Outcome;
 use crate::domain::stop::StopCause;
 use crate::domain::units::TreeId;
 use crate::domain::verdict::Verdict;
+use crate::policy::candidate::Candidate;
 use crate::policy::escalation::{self, Decision, Observation};
 use crate::policy::handover;
 use crate::session::SessionEnd;
+use crate::trial::{self, Judged};
 use crate::workspace::{Diff, patch_hash};
 
 /// Begins the next iteration, or ends the run when a cap is reached.
@@ -146,10 +147,10 @@ async fn work(engine: &mut Engine<'_>, tier: &Tier, current: &Candidate) -> Resu
         critic = Some(end);
     }
     let stopped = matches!(halt, Some(Halt::Stopped(_)));
-    let judged = if due && !stopped { Some(judge::run(engine, tree.clone(), Telling::Aloud).await?) } else { None };
+    let judged = if due && !stopped { Some(judge::run(engine, tree.clone()).await?) } else { None };
     let approved = critic.as_ref().is_none_or(|end| roles::objections(&end.report).is_empty());
     let judged = match judged {
-        Some(judged) if approved => Some(minimise::run(engine, judged).await?),
+        Some(judged) if approved => Some(judge::minimise(engine, judged).await?),
         other => other,
     };
     let judged_tree = judged.as_ref().map_or(&tree, |judged| &judged.candidate.tree);
@@ -345,7 +346,7 @@ fn observe(work: &Work, objections: &[Foreign]) -> Observation {
 fn not_green(work: &Work) -> Observation {
     match &work.judged {
         Some(judged) => Observation::NotGreen {
-            signature: Some(judge::signature(&judged.run.report, &judged.judgement.verdict)),
+            signature: Some(trial::signature(&judged.run.report, &judged.judgement.verdict)),
             patch: Some(patch_hash(&work.diff)),
         },
         // A model that says it is done and changed nothing will do so again; one that said nothing may not.

@@ -3,10 +3,10 @@
 use std::collections::BTreeSet;
 
 use super::engine::Engine;
-use super::state::Candidate;
 use crate::agent::rank::{self, Ranked};
 use crate::agent::{Excerpt, Material};
 use crate::domain::foreign::Foreign;
+use crate::policy::candidate::Candidate;
 use crate::policy::handover;
 use crate::workspace::Workspace;
 

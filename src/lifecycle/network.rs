@@ -5,10 +5,10 @@
 use std::cmp::Ordering;
 
 use super::engine::{Engine, LifecycleError};
-use super::judge;
 use crate::domain::event::Event;
 use crate::process::confine::Reach;
 use crate::test_run::{self, TestRun};
+use crate::trial;
 
 /// Says at the beginning how children are kept, and what the machine could not give.
 pub(super) fn tell(engine: &mut Engine<'_>) {
@@ -57,7 +57,7 @@ pub(super) async fn open_if_needed(engine: &mut Engine<'_>, first: TestRun) -> R
 
 /// Whether the second run shows that the first lacked the network: more passes, or as much fails for another reason.
 fn was_missing(first: &TestRun, second: &TestRun) -> bool {
-    match judge::passed(&second.report).cmp(&judge::passed(&first.report)) {
+    match trial::passed(&second.report).cmp(&trial::passed(&first.report)) {
         Ordering::Greater => true,
         Ordering::Equal => !misses_network(second),
         Ordering::Less => false,

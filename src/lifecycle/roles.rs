@@ -3,21 +3,21 @@
 use std::ffi::OsString;
 
 use super::engine::Engine;
-use super::judge;
 use super::material;
-use super::state::Candidate;
 use super::targets;
 use crate::agent::{self, Material, Prompt};
 use crate::audit::Scope;
 use crate::domain::foreign::{Foreign, Mark};
 use crate::domain::ladder::{Mode, Role, Tier};
 use crate::domain::stop::{Stop, StopCause};
+use crate::policy::candidate::Candidate;
 use crate::policy::rotation::GiveUp;
 use crate::process::{self, ProcessError, Program, Spec};
 use crate::session::{
     self, FailureReason, FinalReport, Limits, Lineage, Ports, Replay, SessionEnd, SessionSpec, Toolbox,
 };
 use crate::test_run;
+use crate::trial;
 use crate::workspace::ToolError;
 
 /// The longest brief that is passed on, in characters.
@@ -210,7 +210,7 @@ fn tests_for_a_model<'t>(engine: &Engine<'_>) -> session::RunTests<'t> {
         Box::pin(async move {
             let run = test_run::run(&tests, filter.as_deref(), &stop).await;
             let run = run.map_err(|error: ProcessError| ToolError::Fatal(error.to_string()))?;
-            let passed = judge::passed(&run.report);
+            let passed = trial::passed(&run.report);
             if run.exit.is_success() && run.report.failing().next().is_none() && passed > 0 {
                 return Ok(format!("{passed} tests passed, none failed."));
             }

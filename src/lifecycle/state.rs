@@ -10,11 +10,11 @@ use crate::domain::account::Limited;
 use crate::domain::attempt::{Attempt, TierExit, TierResult};
 use crate::domain::budget::Beneficiary;
 use crate::domain::delivery::{Awaited, Destination};
-use crate::domain::foreign::Foreign;
 use crate::domain::ladder::Tier;
 use crate::domain::outcome::Outcome;
 use crate::domain::units::{CommitSha, MicroUsd, RunId, TreeId};
 use crate::policy::budget::Warnings;
+use crate::policy::candidate::Candidate;
 use crate::policy::escalation::{Position, Rules};
 use crate::policy::verdict::Baseline;
 
@@ -141,36 +141,6 @@ impl Delivery {
     #[must_use]
     pub fn parent(&self, destination: &Destination) -> CommitSha {
         self.commit.clone().unwrap_or_else(|| destination.head.clone())
-    }
-}
-
-/// A judged tree: what the next iteration or tier can build on.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Candidate {
-    /// The recorded tree.
-    pub tree: TreeId,
-    /// Tests of F0 that were seen passing on it.
-    pub fixed: BTreeSet<String>,
-    /// Whether something that passed before fails or is gone on it.
-    pub lost: bool,
-    /// Whether its tests ran at all; without that (it does not compile) none can be seen passing.
-    #[serde(default)]
-    pub ran: bool,
-    /// Its failing tests by name.
-    pub failing: Vec<String>,
-    /// Its failures as a model is shown them.
-    pub failures: Foreign,
-    /// The places that its failures name: path and line.
-    pub named: Vec<(String, Option<u32>)>,
-}
-
-impl Candidate {
-    /// Whether this tree is further than the other: nothing lost, and more of F0 seen passing (DESIGN §4) or, where no test
-    /// could run, tests that run.
-    #[must_use]
-    pub fn beats(&self, other: &Self) -> bool {
-        let runs_at_last = self.ran && !other.ran && self.fixed.len() == other.fixed.len();
-        !self.lost && (self.fixed.len() > other.fixed.len() || runs_at_last)
     }
 }
 

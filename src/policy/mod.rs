@@ -8,6 +8,7 @@
 
 pub mod attempts;
 pub mod budget;
+pub mod candidate;
 pub mod command;
 pub mod entropy;
 pub mod escalation;

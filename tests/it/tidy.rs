@@ -9,6 +9,7 @@ const LAYERS: &[&[&str]] = &[
     &["config", "policy", "report", "redact", "files", "framework"],
     &["process", "http"],
     &["workspace", "test_run", "model", "github", "audit"],
+    &["trial"],
     &["session"],
     &["agent"],
     &["lifecycle"],

@@ -6,7 +6,7 @@
 
 use std::collections::BTreeSet;
 
-use super::engine::{Engine, LifecycleError};
+use super::bench::{Bench, TrialError};
 use crate::domain::test_report::TestStatus;
 use crate::domain::verdict::Verdict;
 use crate::policy::verdict::{Baseline, Judgement};
@@ -27,19 +27,17 @@ pub(super) enum Look {
 }
 
 /// Runs the formerly failing tests alone, where that pays.
-pub(super) async fn still_red(engine: &Engine<'_>, baseline: &Baseline) -> Result<Look, LifecycleError> {
-    let state = &engine.state;
-    if state.baseline_ms < SLOW_MS {
+pub(super) async fn still_red(bench: &Bench<'_>, baseline: &Baseline) -> Result<Look, TrialError> {
+    if bench.baseline_ms < SLOW_MS {
         return Ok(Look::NotTaken);
     }
-    let mut tests = engine.world.tests.clone();
-    tests.framework = tests.framework.or_else(|| state.framework_seen.clone());
+    let tests = bench.selectable();
     let wanted = baseline.failing.join("\n");
     if !test_run::can_select(&tests, &wanted) {
         return Ok(Look::NotTaken);
     }
-    let run = test_run::run(&tests, Some(&wanted), &engine.world.stop).await?;
-    let best = state.best.as_ref().map_or(0, |best| best.fixed.len());
+    let run = test_run::run(&tests, Some(&wanted), bench.stop).await?;
+    let best = bench.best_fixed;
     Ok(judge(baseline, best, &run).map_or(Look::Undecided, |judgement| Look::Red(Box::new((run, judgement)))))
 }
 

@@ -6,8 +6,8 @@ use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::path::Path;
 
+use super::bench::{Bench, TrialError};
 use crate::domain::units::TreeId;
-use crate::lifecycle::engine::{Engine, LifecycleError};
 use crate::policy::tamper::Change;
 use crate::policy::tamper::region::{self, Examples};
 use crate::policy::verdict::Baseline;
@@ -18,38 +18,38 @@ const MOST_ROOTS: usize = 64;
 
 /// Whether a whole file belongs to the tests: a module that Rust compiles for them alone, or one of Python's that only they import and
 /// that does nothing but assert.
-pub(super) fn is_of_tests(engine: &Engine<'_>, start: &TreeId, path: &str) -> Result<bool, LifecycleError> {
-    Ok(is_test_module(engine, start, path)? || asserts_for_tests(engine, start, path)?)
+pub(super) fn is_of_tests(bench: &Bench<'_>, start: &TreeId, path: &str) -> Result<bool, TrialError> {
+    Ok(is_test_module(bench, start, path)? || asserts_for_tests(bench, start, path)?)
 }
 
 /// Whether something says that a document's examples are run: the test command, or a file of the start.
-pub(super) fn is_run(engine: &Engine<'_>, start: &TreeId, change: &Change) -> Result<bool, LifecycleError> {
+pub(super) fn is_run(bench: &Bench<'_>, start: &TreeId, change: &Change) -> Result<bool, TrialError> {
     let document = change.path.as_str();
     let before = change.before.as_deref().unwrap_or_default();
     if !region::has_examples(document, before) {
         return Ok(false);
     }
-    if region::runs_by_name(document) || region::says_run(document, "sh", &engine.world.tests.command) {
+    if region::runs_by_name(document) || region::says_run(document, "sh", &bench.tests.command) {
         return Ok(true);
     }
     let says = |speaker: &str, text: &str| region::says_run(document, speaker, text);
-    Ok(engine.world.workspace.any_text_at(start, region::may_speak, says)?)
+    Ok(bench.workspace.any_text_at(start, region::may_speak, says)?)
 }
 
 /// Whether the examples in a source file's documentation are tests of this run. A Rust example has a name of its own in the start's
 /// run; for Python somebody has to ask for them, by the command or in a file of the start.
-pub(super) fn examples_in(engine: &Engine<'_>, start: &TreeId, change: &Change) -> Result<Examples, LifecycleError> {
+pub(super) fn examples_in(bench: &Bench<'_>, start: &TreeId, change: &Change) -> Result<Examples, TrialError> {
     let path = change.path.as_str();
     if !region::has_examples(path, change.before.as_deref().unwrap_or_default()) {
         return Ok(Examples::Judge);
     }
     let judge = if path.ends_with(".rs") {
-        engine.state.baseline.as_ref().is_none_or(may_have_run_examples)
+        bench.baseline.is_none_or(may_have_run_examples)
     } else if path.ends_with(".py") || path.ends_with(".pyi") {
         let says = |_: &str, text: &str| region::speaks_of_doctests(text);
-        region::speaks_of_doctests(&engine.world.tests.command)
-            || options_of_pytest(engine).is_some_and(region::speaks_of_doctests)
-            || engine.world.workspace.any_text_at(start, region::may_speak, says)?
+        region::speaks_of_doctests(&bench.tests.command)
+            || options_of_pytest(bench).is_some_and(region::speaks_of_doctests)
+            || bench.workspace.any_text_at(start, region::may_speak, says)?
     } else {
         true
     };
@@ -57,8 +57,8 @@ pub(super) fn examples_in(engine: &Engine<'_>, start: &TreeId, change: &Change) 
 }
 
 /// What pytest is told by the environment.
-fn options_of_pytest<'e>(engine: &'e Engine<'_>) -> Option<&'e str> {
-    engine.world.tests.env.get(OsStr::new("PYTEST_ADDOPTS")).and_then(|value| value.to_str())
+fn options_of_pytest<'e>(bench: &'e Bench<'_>) -> Option<&'e str> {
+    bench.tests.env.get(OsStr::new("PYTEST_ADDOPTS")).and_then(|value| value.to_str())
 }
 
 /// Whether the start's run named an example of Rust documentation (`src/lib.rs - add (line 3)`), or did not name its tests at all.
@@ -69,7 +69,7 @@ fn may_have_run_examples(baseline: &Baseline) -> bool {
 }
 
 /// Whether a Rust file is a module that its parent declares for tests alone, or a part of such a one.
-fn is_test_module(engine: &Engine<'_>, start: &TreeId, path: &str) -> Result<bool, LifecycleError> {
+fn is_test_module(bench: &Bench<'_>, start: &TreeId, path: &str) -> Result<bool, TrialError> {
     // Every file is asked once: a program's two roots stand beside each other.
     let mut asked = BTreeSet::new();
     let mut waiting = vec![path.to_owned()];
@@ -80,8 +80,8 @@ fn is_test_module(engine: &Engine<'_>, start: &TreeId, path: &str) -> Result<boo
             if name == "mod" { folder.rsplit_once('/').unwrap_or(("", folder)) } else { (folder, name) };
         let at = |file: &str| if folder.is_empty() { file.to_owned() } else { format!("{folder}/{file}") };
         let usual = [at("lib.rs"), at("main.rs"), at("mod.rs"), format!("{folder}.rs")];
-        for parent in usual.into_iter().chain(roots(engine, start, folder)?) {
-            let Some(text) = engine.world.workspace.text_at(start, &parent)? else { continue };
+        for parent in usual.into_iter().chain(roots(bench, start, folder)?) {
+            let Some(text) = bench.workspace.text_at(start, &parent)? else { continue };
             if parent != path && region::declares_test_module(&text, name) {
                 return Ok(true);
             }
@@ -94,11 +94,11 @@ fn is_test_module(engine: &Engine<'_>, start: &TreeId, path: &str) -> Result<boo
 }
 
 /// The files in a folder that the manifest above it names as a crate's root (`[lib] path = …`).
-fn roots(engine: &Engine<'_>, start: &TreeId, folder: &str) -> Result<Vec<String>, LifecycleError> {
+fn roots(bench: &Bench<'_>, start: &TreeId, folder: &str) -> Result<Vec<String>, TrialError> {
     let mut base = folder;
     loop {
         let manifest = if base.is_empty() { "Cargo.toml".to_owned() } else { format!("{base}/Cargo.toml") };
-        if let Some(text) = engine.world.workspace.text_at(start, &manifest)? {
+        if let Some(text) = bench.workspace.text_at(start, &manifest)? {
             let below = folder.strip_prefix(base).unwrap_or_default().trim_start_matches('/');
             return Ok(named_roots(&text, below).map(|file| join(folder, file)).collect());
         }
@@ -124,9 +124,9 @@ fn join(folder: &str, file: &str) -> String {
 }
 
 /// Whether a module of Python does nothing but assert, tests import it, and nothing else names it.
-fn asserts_for_tests(engine: &Engine<'_>, start: &TreeId, path: &str) -> Result<bool, LifecycleError> {
+fn asserts_for_tests(bench: &Bench<'_>, start: &TreeId, path: &str) -> Result<bool, TrialError> {
     let Some(stem) = path.strip_suffix(".py") else { return Ok(false) };
-    let workspace = &engine.world.workspace;
+    let workspace = bench.workspace;
     let Some(text) = workspace.text_at(start, path)? else { return Ok(false) };
     let module = stem.rsplit('/').next().unwrap_or(stem);
     if !region::only_asserts(&text) {

@@ -6,11 +6,8 @@
 
 use std::time::Duration;
 
-use super::engine::{Engine, LifecycleError};
-use super::iteration::paths;
-use super::judge::{self, Judged, Telling};
-use crate::config::Minimise;
-use crate::domain::event::Event;
+use super::bench::{Bench, TrialError};
+use super::judging::{self, Judged};
 use crate::domain::remark::{Remark, RemarkKind};
 use crate::domain::units::TreeId;
 use crate::domain::verdict::Verdict;
@@ -38,53 +35,78 @@ struct Found {
     on_disk: Option<TreeId>,
 }
 
-/// Looks for the parts of a green change that green does not need; anything but a green one is given back as it is.
-pub(super) async fn run(engine: &mut Engine<'_>, judged: Judged) -> Result<Judged, LifecycleError> {
-    let wanted = engine.state.plan.safety.minimise;
-    let green = wanted != Minimise::Off && judged.judgement.verdict == Verdict::Green;
-    let Some(start) = engine.state.start.clone().filter(|_| green) else {
-        return Ok(judged);
-    };
-    let hunks = engine.world.workspace.hunks(&start, &judged.candidate.tree).await?;
-    let found = search(engine, &hunks, judged.run.duration_ms).await?;
-    let number = |count: usize| u32::try_from(count).unwrap_or(u32::MAX);
-    let (count, runs, duration_ms) = (hunks.places().len(), found.runs, found.duration_ms);
-    let (event, best) = if wanted == Minimise::Drop {
-        let (dropped, kept) = (number(count - found.kept.len()), number(found.kept.len()));
-        (Event::PatchMinimised { dropped, kept, runs, duration_ms }, found.smaller.unwrap_or(judged))
-    } else {
-        (Event::Remarked { remarks: not_needed(&hunks, &found.kept), runs, duration_ms }, judged)
-    };
-    if found.on_disk.is_some_and(|tree| tree != best.candidate.tree) {
-        put(engine, &best.candidate.tree).await?;
-    }
-    if runs > 0 {
-        engine.journal.emit(&event);
-    }
-    Ok(best)
+/// What looking for parts that green does not need came to.
+#[derive(Debug)]
+pub struct Needed {
+    /// The places of the parts that green does not need, as far as was seen.
+    pub not_needed: Vec<Remark>,
+    /// How many parts the change has.
+    pub parts: u32,
+    /// The smallest change that was seen green, where it is smaller.
+    pub smaller: Option<Judged>,
+    /// Runs of the tests that it took.
+    pub runs: u32,
+    /// The time that it took, in milliseconds.
+    pub duration_ms: u64,
 }
 
-async fn search(engine: &mut Engine<'_>, hunks: &Hunks, one_run_ms: u64) -> Result<Found, LifecycleError> {
-    let workspace = engine.world.workspace.clone();
+/// Looks for the parts of a green change that green does not need; `keep` says whether the whole change or the smaller one lies on disk
+/// afterwards.
+///
+/// # Errors
+/// When the tree cannot be put in order or the tests cannot be started.
+pub async fn look(bench: &Bench<'_>, judged: &Judged, keep: Keep) -> Result<Option<Needed>, TrialError> {
+    let Some(start) = bench.start.filter(|_| judged.judgement.verdict == Verdict::Green) else { return Ok(None) };
+    let hunks = bench.workspace.hunks(start, &judged.candidate.tree).await?;
+    let found = search(bench, &hunks, judged.run.duration_ms).await?;
+    let wanted = match (keep, &found.smaller) {
+        (Keep::Smaller, Some(smaller)) => &smaller.candidate.tree,
+        (Keep::Smaller, None) | (Keep::Whole, _) => &judged.candidate.tree,
+    };
+    if found.on_disk.is_some_and(|tree| tree != *wanted) {
+        put(bench, wanted).await?;
+    }
+    let parts = u32::try_from(hunks.places().len()).unwrap_or(u32::MAX);
+    let needed = Needed {
+        not_needed: not_needed(&hunks, &found.kept),
+        parts,
+        smaller: found.smaller,
+        runs: found.runs,
+        duration_ms: found.duration_ms,
+    };
+    Ok((needed.runs > 0).then_some(needed))
+}
+
+/// Which change lies on disk when the search is over.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Keep {
+    /// The whole one.
+    Whole,
+    /// The smallest that was seen green.
+    Smaller,
+}
+
+async fn search(bench: &Bench<'_>, hunks: &Hunks, one_run_ms: u64) -> Result<Found, TrialError> {
+    let workspace = bench.workspace;
     let files = hunks.paths();
     // Tests that the task lets a model write are wanted for themselves.
     let is_test = |(hunk, path): (usize, &String)| workspace.allows_test_edits(path.as_ref()).then_some(hunk);
     let pinned: Vec<usize> = files.iter().enumerate().filter_map(is_test).collect();
     let mut search = Search::new(files.len(), &pinned);
-    let began = engine.world.clock.monotonic_ms();
+    let began = bench.clock.monotonic_ms();
     let unnoticed = u64::try_from(UNNOTICED.as_millis()).unwrap_or(u64::MAX);
     let allowed = (one_run_ms * MAX_MULTIPLE).max(unnoticed);
-    let elapsed = |engine: &Engine<'_>| engine.world.clock.monotonic_ms().saturating_sub(began);
+    let elapsed = |bench: &Bench<'_>| bench.clock.monotonic_ms().saturating_sub(began);
     let mut found = Found { smaller: None, kept: Vec::new(), runs: 0, duration_ms: 0, on_disk: None };
     while let Some(keep) = search.next() {
-        let late = elapsed(engine) + one_run_ms > allowed;
-        if found.runs >= MAX_RUNS || late || engine.world.stop.raised().is_some() {
+        let late = elapsed(bench) + one_run_ms > allowed;
+        if found.runs >= MAX_RUNS || late || bench.stop.raised().is_some() {
             break;
         }
         found.runs += 1;
         let tree = workspace.compose(hunks, &keep).await?;
-        put(engine, &tree).await?;
-        let tried = judge::run(engine, tree.clone(), Telling::Quietly).await?;
+        put(bench, &tree).await?;
+        let tried = judging::run(bench, tree.clone()).await?;
         found.on_disk = Some(tree);
         if tried.run.stopped.is_some() {
             break;
@@ -96,7 +118,7 @@ async fn search(engine: &mut Engine<'_>, hunks: &Hunks, one_run_ms: u64) -> Resu
         }
     }
     found.kept = search.kept().to_vec();
-    found.duration_ms = elapsed(engine);
+    found.duration_ms = elapsed(bench);
     Ok(found)
 }
 
@@ -106,6 +128,6 @@ fn not_needed(hunks: &Hunks, kept: &[usize]) -> Vec<Remark> {
     places.map(|(_, (file, lines))| Remark { kind: RemarkKind::NotNeeded, file, lines }).collect()
 }
 
-async fn put(engine: &Engine<'_>, tree: &TreeId) -> Result<(), LifecycleError> {
-    Ok(engine.world.workspace.restore_paths(tree, &paths(&engine.state.touched)).await?)
+async fn put(bench: &Bench<'_>, tree: &TreeId) -> Result<(), TrialError> {
+    Ok(bench.workspace.restore_paths(tree, &bench.touched_paths()).await?)
 }

@@ -1,0 +1,214 @@
+//! The judging run: the original tests over the model's change.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use super::bench::{Bench, TrialError};
+use super::first_look::{self, Look};
+use super::fresh::{self, Fresh};
+use super::settle;
+use crate::domain::foreign::Foreign;
+use crate::domain::test_report::{RunKind, TestReport, TestStatus};
+use crate::domain::units::TreeId;
+use crate::domain::verdict::Verdict;
+use crate::policy::candidate::Candidate;
+use crate::policy::guard::Guard;
+use crate::policy::verdict::{self, Baseline, Judgement};
+use crate::test_run::{self, TestRun};
+
+/// What a model is shown of a red run, in characters at most.
+const FAILURES_CHARS: usize = 4_000;
+/// How many places the failures may name.
+const MAX_NAMED: usize = 12;
+
+/// A judged run.
+#[derive(Debug)]
+pub struct Judged {
+    /// The run.
+    pub run: TestRun,
+    /// The judgement.
+    pub judgement: Judgement,
+    /// The tree it is about.
+    pub candidate: Candidate,
+    /// What was put back before the run, in words for the model and for reviewers.
+    pub put_back: Vec<String>,
+    /// Files that judge and that code under test had rewritten, put back.
+    pub rewritten: Vec<String>,
+}
+
+/// Puts test files, test configuration and test regions back to the start, runs the tests and judges them.
+///
+/// The tests that failed at the start may go first ([`first_look`]); the whole suite runs before any green. Failures of tests that did not
+/// fail at the start are looked at once more before they count.
+pub(super) async fn run(bench: &Bench<'_>, tree: TreeId) -> Result<Judged, TrialError> {
+    let settled = settle::settle(bench, tree).await?;
+    let mut fresh = fresh::freshen(bench, &settled.tree).await?;
+    let baseline = measure(bench);
+    let (run, mut judgement) = match first_look::still_red(bench, &baseline).await? {
+        Look::Red(red) => *red,
+        Look::NotTaken => whole_suite(bench, &baseline, &settled.tree, &mut fresh).await?,
+        Look::Undecided => {
+            fresh.add(fresh::freshen(bench, &settled.tree).await?);
+            whole_suite(bench, &baseline, &settled.tree, &mut fresh).await?
+        }
+    };
+    let watches = bench.guards.has(Guard::Rewriting);
+    let forged = if watches { fresh::restore_tests(bench, &settled.tree).await? } else { Vec::new() };
+    let forged = (!forged.is_empty())
+        .then(|| format!("the code rewrote test files while they ran (put back): {}", forged.join(", ")));
+    if let (Verdict::Green, Some(reason)) = (&judgement.verdict, forged.or(fresh.objection).or(settled.objection)) {
+        judgement.verdict = Verdict::Tampered { reason };
+    }
+    // Where no test ran at the start, a failing one is no loss.
+    let measured = bench.baseline.is_none_or(|start| !(start.failing.is_empty() && start.passing.is_empty()));
+    let mut judged = Judged {
+        candidate: candidate(settled.tree, &run, ""),
+        run,
+        judgement,
+        put_back: settled.put_back,
+        rewritten: fresh.rewritten,
+    };
+    judged.candidate.fixed.clone_from(&judged.judgement.fixed);
+    judged.candidate.lost = is_unsound(&judged.judgement.verdict) || (judged.judgement.lost && measured);
+    judged.describe(bench.workspace.root());
+    Ok(judged)
+}
+
+/// Whether nothing can be built on a tree with this verdict.
+fn is_unsound(verdict: &Verdict) -> bool {
+    matches!(verdict, Verdict::Tampered { .. } | Verdict::Broken { .. })
+}
+
+impl Judged {
+    /// Refuses a green.
+    pub(super) fn refuse(&mut self, verdict: Verdict, root: &Path) {
+        self.candidate.lost |= is_unsound(&verdict);
+        self.judgement.verdict = verdict;
+        self.describe(root);
+    }
+
+    /// Writes down what a model is told of the run.
+    fn describe(&mut self, root: &Path) {
+        let described = with_reason(&self.judgement.verdict, describe(&self.run, root));
+        let described = self.put_back.iter().rev().fold(described, |text, note| format!("{note}\n{text}"));
+        self.candidate.failures = Foreign::new(&described);
+    }
+}
+
+/// Runs the whole suite, once more when only tests fail that did not fail at the start.
+async fn whole_suite(
+    bench: &Bench<'_>,
+    baseline: &Baseline,
+    tree: &TreeId,
+    fresh: &mut Fresh,
+) -> Result<(TestRun, Judgement), TrialError> {
+    let run = test_run::run(bench.tests, None, bench.stop).await?;
+    let judgement = judged(baseline, &run);
+    if only_new_failures(&judgement, &baseline.failing, &run) {
+        fresh.add(fresh::freshen(bench, tree).await?);
+        let again = test_run::run(bench.tests, None, bench.stop).await?;
+        if again.stopped.is_none() {
+            let judgement = judged(baseline, &again);
+            return Ok((again, judgement));
+        }
+    }
+    Ok((run, judgement))
+}
+
+/// By what was printed, and by the runner's result file where the start had one.
+fn judged(baseline: &Baseline, run: &TestRun) -> Judgement {
+    let judgement = verdict::judge(baseline, run.exit, &run.report);
+    verdict::confirm(judgement, baseline, run.exit, run.filed.report())
+}
+
+/// A red verdict without a failing test says what was wrong instead: the first error of the compiler, say.
+#[must_use]
+pub fn explained(verdict: &Verdict, report: &TestReport) -> Verdict {
+    let unexplained = *verdict == Verdict::Red { reason: None } && report.failing().next().is_none();
+    let problem = report.problems.first().filter(|_| unexplained);
+    let headline = problem.and_then(|problem| problem.message.lines().find(|line| !line.trim().is_empty()));
+    headline.map_or_else(|| verdict.clone(), |line| Verdict::Red { reason: Some(line.trim().to_owned()) })
+}
+
+/// The start's measure; nothing to compare with when that guard is off.
+fn measure(bench: &Bench<'_>) -> Baseline {
+    let baseline = bench.baseline.cloned().unwrap_or_default();
+    if bench.guards.has(Guard::Baseline) {
+        return baseline;
+    }
+    Baseline { unreadable: baseline.unreadable, explicit_command: baseline.explicit_command, ..Baseline::default() }
+}
+
+/// All of F0 passes and only other tests fail: flaky, perhaps.
+fn only_new_failures(judgement: &Judgement, failing: &[String], run: &TestRun) -> bool {
+    let red = matches!(judgement.verdict, Verdict::Red { .. });
+    red && run.stopped.is_none() && judgement.fixed.len() == failing.len() && !judgement.new_failures.is_empty()
+}
+
+/// The failures of a run as a model is shown them.
+#[must_use]
+pub fn describe(run: &TestRun, root: &Path) -> String {
+    test_run::describe(run, root, FAILURES_CHARS)
+}
+
+fn with_reason(verdict: &Verdict, described: String) -> String {
+    match verdict {
+        Verdict::Tampered { reason } => format!("REFUSED, the judging tests were tampered with: {reason}\n{described}"),
+        Verdict::Broken { reason } => format!("The tests could not be judged: {reason}\n{described}"),
+        Verdict::Red { reason: Some(reason) } => format!("{reason}\n{described}"),
+        Verdict::Red { reason: None } | Verdict::Green => described,
+    }
+}
+
+/// A tree with what its run says; nothing of F0 is counted as fixed yet.
+#[must_use]
+pub fn candidate(tree: TreeId, run: &TestRun, failures: &str) -> Candidate {
+    Candidate {
+        tree,
+        fixed: BTreeSet::new(),
+        lost: false,
+        ran: run.report.kind == RunKind::Tests,
+        failing: run.report.failing().map(|test| test.name.clone()).collect(),
+        failures: Foreign::new(failures),
+        named: named_places(&run.report),
+    }
+}
+
+fn named_places(report: &TestReport) -> Vec<(String, Option<u32>)> {
+    let problems = report.problems.iter().filter_map(|problem| Some((problem.file.clone()?, problem.line)));
+    let tests = report.failing().filter_map(|test| Some((test.file.clone()?, test.line)));
+    let mut places: Vec<(String, Option<u32>)> = Vec::new();
+    for place in problems.chain(tests) {
+        if !places.contains(&place) && places.len() < MAX_NAMED {
+            places.push(place);
+        }
+    }
+    places
+}
+
+/// Tests that passed: by the framework's counts, else by name.
+#[must_use]
+pub fn passed(report: &TestReport) -> u64 {
+    let named = report.tests.iter().filter(|test| test.status == TestStatus::Passed).count();
+    report.passed_of_total().unwrap_or_else(|| u64::try_from(named).unwrap_or(u64::MAX))
+}
+
+/// Tests that failed: by name or by the framework's counts, whichever are more.
+#[must_use]
+pub fn failed(report: &TestReport) -> u64 {
+    let named = u64::try_from(report.failing().count()).unwrap_or(u64::MAX);
+    let counted = report.failed.unwrap_or(0) + report.errors.unwrap_or(0);
+    named.max(counted)
+}
+
+/// What failed and how, to be compared with the iteration before: names and messages.
+#[must_use]
+pub fn signature(report: &TestReport, verdict: &Verdict) -> String {
+    let mut parts: Vec<String> = report.failing().map(|test| format!("{} {}", test.name, test.message)).collect();
+    parts.sort();
+    parts.extend(report.problems.iter().map(|problem| problem.message.clone()));
+    if parts.is_empty() || report.kind != RunKind::Tests {
+        parts.extend(verdict.reason().map(str::to_owned));
+    }
+    parts.join("\n")
+}

@@ -1,0 +1,29 @@
+//! The court: it decides whether a green counts (PROOF).
+//!
+//! [`judge`] runs the start's tests over a change and says what they prove; [`prove`] asks of a green whether its tests could still say no;
+//! [`needed`] finds the parts of a green change that the tests pass without. The decisions are pure and stand in
+//! [`crate::policy::verdict`]; what is here carries them out.
+//!
+//! Invariant: the start judges. Nothing that a model wrote decides which tests are run, what they say, or what is evidence; and when the
+//! court is done, the files on disk are those of the tree that it returns.
+
+mod belongings;
+mod bench;
+mod first_look;
+mod fresh;
+mod judging;
+pub mod needed;
+mod settle;
+
+pub use bench::{Bench, TrialError};
+pub use judging::{Judged, candidate, describe, explained, failed, passed, signature};
+
+use crate::domain::units::TreeId;
+
+/// Runs the start's tests over a tree and judges what they say.
+///
+/// # Errors
+/// When the tree cannot be put in order or the tests cannot be started.
+pub async fn judge(bench: &Bench<'_>, tree: TreeId) -> Result<Judged, TrialError> {
+    judging::run(bench, tree).await
+}
