@@ -8,7 +8,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 
 use super::node::Node;
 use super::numbers::{Dollars, Minutes, PerMillion, Temperature, Whole};
-use super::plan::{Comment, FailOn, Minimise, Network, Push, Sandbox, WaitFor, Wire};
+use super::plan::{Comment, FailOn, Minimise, Network, Proof, Push, Sandbox, WaitFor, Wire};
 use super::read::{Place, Readable, object};
 use super::reference::Entry;
 use super::values::{
@@ -161,6 +161,8 @@ object! {
         "timeoutSeconds" timeout_seconds: Whole<1, 86_400> = "300";
         /// How much memory one process of the tests may take, in MiB (Linux); 0 is no limit.
         "memoryMb" memory_mb: Whole<0, 1_048_576> = "2048";
+        /// How long the evidence for a green may take, in minutes; at most four times as long as the tests, or half a minute, in any case.
+        "proofMinutes" proof_minutes: Whole<1, 1_440> = "10";
         /// The JUnit files that the command writes, from the working directory: a file, a folder of them, or a glob.
         #[schemars(example = &"target/junit/*.xml")]
         "junit" junit: Glob = "none";
@@ -196,6 +198,8 @@ object! {
         "allowTestEdits" allow_test_edits: TestEdits = "none";
         /// What happens with the parts of a fix that the tests pass without: named to reviewers, dropped, or not looked for.
         "minimise" minimise: Minimise = "remark";
+        /// How much a green is asked to prove beyond its own run: what can be had, all of it, or nothing.
+        "proof" proof: Proof = "auto";
         /// Variables that the tests need.
         "passEnv" pass_env: Vec<VarName> = "none";
     }

@@ -32,7 +32,7 @@ pub use github::DEFAULT_SKIP_LABEL;
 pub use ladder::{TiersSource, classify_tiers};
 pub use plan::{
     AgentPlan, Comment, EffectiveValue, EndpointPlan, FailOn, Format, GithubPlan, Minimise, Network, Origin, Plan,
-    Push, SafetyPlan, Sandbox, TestPlan, WaitFor, Wire,
+    Proof, Push, SafetyPlan, Sandbox, TestPlan, WaitFor, Wire,
 };
 pub use reference::{Entry, reference};
 pub use resolve::{audit_path, resolve};

@@ -78,6 +78,9 @@ pub struct TestPlan {
     /// How much memory one process of the tests may take, in MiB; 0 is no limit.
     #[serde(default = "default_memory_mb")]
     pub memory_mb: u32,
+    /// How long the evidence for a green may take, in minutes.
+    #[serde(default = "default_proof_minutes")]
+    pub proof_minutes: u32,
     /// JUnit files the command writes, as a glob.
     pub junit: Option<String>,
 }
@@ -87,6 +90,13 @@ pub(super) const DEFAULT_MEMORY_MB: u32 = 2_048;
 
 const fn default_memory_mb() -> u32 {
     DEFAULT_MEMORY_MB
+}
+
+/// How long the evidence for a green may take unless something else is said, in minutes (PROOF).
+pub(super) const DEFAULT_PROOF_MINUTES: u32 = 10;
+
+const fn default_proof_minutes() -> u32 {
+    DEFAULT_PROOF_MINUTES
 }
 
 impl TestPlan {
@@ -126,6 +136,9 @@ pub struct SafetyPlan {
     /// What happens with the parts of a fix that the tests pass without.
     #[serde(default)]
     pub minimise: Minimise,
+    /// How much a green is asked to prove beyond its own run.
+    #[serde(default)]
+    pub proof: Proof,
     /// Variables handed to the tests.
     pub pass_env: Vec<String>,
 }
@@ -311,6 +324,25 @@ impl Default for Minimise {
     /// A dropped part may be an untested caller or the second half of a fix, so nothing is dropped unless it is asked for.
     fn default() -> Self {
         Self::Remark
+    }
+}
+
+words! {
+    /// How much a green is asked to prove beyond its own run.
+    Proof {
+        /// What can be had.
+        Auto "auto",
+        /// A green that cannot be witnessed is none.
+        Required "required",
+        /// Nothing.
+        Off "off",
+    }
+}
+
+impl Default for Proof {
+    /// Many frameworks have no bodies that can be found; their greens count, and the report says what was not witnessed.
+    fn default() -> Self {
+        Self::Auto
     }
 }
 

@@ -7,7 +7,10 @@ use crate::domain::units::{MicroUsd, human_duration};
 use super::file::{AgentSection, ConfigFile, GlobalSection, SafetySection, TestSection};
 use super::numbers::Dollars;
 use super::pick::{Picked, Picker};
-use super::plan::{AgentPlan, DEFAULT_MEMORY_MB, Minimise, Network, Origin, SafetyPlan, Sandbox, TestPlan};
+use super::plan::{
+    AgentPlan, DEFAULT_MEMORY_MB, DEFAULT_PROOF_MINUTES, Minimise, Network, Origin, Proof, SafetyPlan, Sandbox,
+    TestPlan,
+};
 use super::sources::{Setting, Sources};
 use super::suggest::nearest;
 use super::values::{AuditPath, Glob, VarName};
@@ -140,12 +143,14 @@ pub(super) fn test(picker: &Picker<'_>) -> TestPlan {
     }
     let timeout = picker.in_documents(of(|test| test.timeout_seconds)).map(|p| p.map(|seconds| u64::from(seconds.0)));
     let memory = picker.in_documents(of(|test| test.memory_mb)).map(|p| p.map(|mb| mb.0));
+    let proof = picker.in_documents(of(|test| test.proof_minutes)).map(|p| p.map(|minutes| minutes.0));
     TestPlan {
         command: picker.take_optional("test.command", command, "detected", String::clone),
         setup_command: picker.take_optional("test.setupCommand", setup, "none", String::clone),
         framework: picker.take_optional("test.framework", framework, "recognised", String::clone),
         timeout_seconds: picker.take("test.timeoutSeconds", timeout, 300, u64::to_string),
         memory_mb: picker.take("test.memoryMb", memory, DEFAULT_MEMORY_MB, u32::to_string),
+        proof_minutes: picker.take("test.proofMinutes", proof, DEFAULT_PROOF_MINUTES, u32::to_string),
         junit: picker
             .take_optional("test.junit", picker.in_documents(of(|test| test.junit.clone())), "none", |glob| {
                 glob.0.clone()
@@ -222,6 +227,8 @@ pub(super) fn safety(picker: &Picker<'_>, key_vars: &[&str], refusals: &mut Vec<
     let edits = picker.in_documents(of(|safety| safety.allow_test_edits.clone())).map(|p| p.map(|edits| edits.0));
     let minimise = picker.in_documents(of(|safety| safety.minimise));
     let minimise = picker.take("safety.minimise", minimise, Minimise::default(), ToString::to_string);
+    let proof = picker.in_documents(of(|safety| safety.proof));
+    let proof = picker.take("safety.proof", proof, Proof::default(), ToString::to_string);
     let pass_env = picker.either(Setting::PassEnv, of(|safety| safety.pass_env.clone()));
     if let Some(Picked { value, origin }) = &pass_env {
         refuse_secrets(picker, value, origin, key_vars);
@@ -234,6 +241,7 @@ pub(super) fn safety(picker: &Picker<'_>, key_vars: &[&str], refusals: &mut Vec<
         protected_paths: globs(picker.take("safety.protectedPaths", protected, Vec::new(), show)),
         allow_test_edits: globs(picker.take("safety.allowTestEdits", edits, Vec::new(), show)),
         minimise,
+        proof,
         pass_env: picker
             .take("safety.passEnv", pass_env, Vec::new(), |list| joined(list, |name| &name.0))
             .into_iter()

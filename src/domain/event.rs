@@ -13,6 +13,7 @@ use super::delivery::{Answer, Awaited};
 use super::ladder::{Role, Tier};
 use super::leftover::Leftover;
 use super::outcome::Outcome;
+use super::proof::Evidence;
 use super::receipt::{CallScope, Receipt};
 use super::remark::Remark;
 use super::test_report::RunKind;
@@ -148,6 +149,15 @@ pub enum Event {
         dropped: u32,
         /// Hunks that stayed.
         kept: u32,
+        /// Runs of the tests that it took.
+        runs: u32,
+        /// How long it took, in milliseconds.
+        duration_ms: u64,
+    },
+    /// Evidence was asked of a green; replaces what was shown of an earlier one.
+    EvidenceGathered {
+        /// Each kind that was tried or could not be.
+        proof: Vec<Evidence>,
         /// Runs of the tests that it took.
         runs: u32,
         /// How long it took, in milliseconds.

@@ -22,6 +22,7 @@ pub mod ladder;
 pub mod leftover;
 pub mod model_id;
 pub mod outcome;
+pub mod proof;
 pub mod receipt;
 pub mod remark;
 pub mod stop;

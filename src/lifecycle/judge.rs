@@ -1,10 +1,13 @@
 //! The court is asked, and what it says is told.
 
 use super::engine::{Engine, LifecycleError};
-use crate::config::Minimise;
+use std::time::Duration;
+
+use crate::config::{Minimise, Proof};
 use crate::domain::event::Event;
 use crate::domain::units::TreeId;
 use crate::domain::verdict::Verdict;
+use crate::trial::evidence::{self, Demand, Proven};
 use crate::trial::needed::{self, Keep};
 use crate::trial::{self, Bench, Judged};
 
@@ -31,9 +34,27 @@ pub(super) fn bench<'e>(engine: &'e Engine<'_>) -> Bench<'e> {
 
 /// Has a change judged.
 pub(super) async fn run(engine: &mut Engine<'_>, tree: TreeId) -> Result<Judged, LifecycleError> {
-    let judged = trial::judge(&bench(engine), tree).await?;
+    let mut judged = trial::judge(&bench(engine), tree).await?;
+    let proven = match demand(engine) {
+        Some(demand) => evidence::prove(&bench(engine), &mut judged, demand).await?,
+        None => None,
+    };
     tell(engine, &judged);
+    if let Some(Proven { evidence: proof, runs, duration_ms }) = proven {
+        engine.journal.emit(&Event::EvidenceGathered { proof, runs, duration_ms });
+    }
     Ok(judged)
+}
+
+/// How much proof the configuration asks for, if any.
+fn demand(engine: &Engine<'_>) -> Option<Demand> {
+    let plan = &engine.state.plan;
+    let required = match plan.safety.proof {
+        Proof::Auto => false,
+        Proof::Required => true,
+        Proof::Off => return None,
+    };
+    Some(Demand { required, most: Duration::from_secs(60 * u64::from(plan.test.proof_minutes)) })
 }
 
 /// What reviewers should know: what was put back, how the tests ended, and why a green was refused.

@@ -32,6 +32,14 @@ pub enum Guard {
     Autorun,
     /// Runners that can are told to write a result file, which must bear out what they print.
     ResultFiles,
+    /// A failure put into a test's own body is reported.
+    Poisoned,
+    /// A test whose expected value is altered fails.
+    AlteredExpectation,
+    /// A test passes under another name.
+    Renamed,
+    /// Without the change the tests fail again.
+    Counter,
     /// A change that holds a secret of the job is none.
     TakenSecrets,
     /// Files that hold credentials, or are the user's own, are not shown.
@@ -40,7 +48,7 @@ pub enum Guard {
 
 impl Guard {
     /// All of them.
-    pub const ALL: [Self; 15] = [
+    pub const ALL: [Self; 19] = [
         Self::TestPaths,
         Self::TestRegions,
         Self::Manifests,
@@ -54,6 +62,10 @@ impl Guard {
         Self::Leftovers,
         Self::Autorun,
         Self::ResultFiles,
+        Self::Poisoned,
+        Self::AlteredExpectation,
+        Self::Renamed,
+        Self::Counter,
         Self::TakenSecrets,
         Self::SecretFiles,
     ];
@@ -75,6 +87,10 @@ impl Guard {
             Self::Leftovers => "leftovers",
             Self::Autorun => "autorun",
             Self::ResultFiles => "result_files",
+            Self::Poisoned => "poisoned",
+            Self::AlteredExpectation => "altered_expectation",
+            Self::Renamed => "renamed",
+            Self::Counter => "counter",
             Self::TakenSecrets => "taken_secrets",
             Self::SecretFiles => "secret_files",
         }

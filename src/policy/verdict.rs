@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
-use crate::domain::test_report::{RunKind, RunStatus, TestReport, TestStatus};
+use crate::domain::test_report::{RunKind, RunStatus, TestCase, TestReport, TestStatus};
 use crate::domain::verdict::{Exit, Verdict};
 
 mod filed;
@@ -29,6 +29,9 @@ pub struct Baseline {
     pub errored: Vec<String>,
     /// Tests that failed once and passed once; their failures do not count.
     pub flaky: Vec<String>,
+    /// Where tests of F0 failed, as printed: the file and the one-based line.
+    #[serde(default)]
+    pub failed_at: BTreeMap<String, (String, u32)>,
     /// Tests seen passing by name, with how often each name occurred.
     pub passing: BTreeMap<String, u32>,
     /// Tests skipped by name.
@@ -210,6 +213,7 @@ impl Baseline {
         Self {
             failing: unique(failing.iter().map(|test| test.name.clone())),
             errored: unique(errored.map(|test| test.name.clone())),
+            failed_at: failing.iter().filter_map(|test| place_of(test)).collect(),
             passing,
             skipped: names_with(report, TestStatus::Skipped).map(str::to_owned).collect(),
             passed: passed_without_failed_parts(report),
@@ -228,6 +232,10 @@ impl Baseline {
     fn fails(&self, name: &str) -> bool {
         self.failing.iter().any(|failing| failing == name)
     }
+}
+
+fn place_of(test: &TestCase) -> Option<(String, (String, u32))> {
+    Some((test.name.clone(), (test.file.clone()?, test.line?)))
 }
 
 /// What a run shows, prepared for comparison.

@@ -82,6 +82,7 @@ pub fn document(view: &RunView) -> Document<'_> {
         flaky_tests: view.baseline.as_ref().map(|baseline| baseline.flaky.as_slice()).unwrap_or_default(),
         diff_stat: view.diff_stat().files,
         dropped_hunks: view.dropped_hunks,
+        proof: &view.proof,
         remarks: view.remarks.iter().map(remark).collect(),
         best_patch: view.best_patch(),
         limited: view.limited(),

@@ -98,6 +98,7 @@ fn body(view: &RunView, surface: Surface, patch: &str) -> impl Iterator<Item = B
     let may = |text: Option<String>, name| text.map(|text| Block { text, optional: Some(name) });
     [
         may(remarks(view), "the places to look at"),
+        may(proof(view), "the proof"),
         may(table(view, surface), "the ladder"),
         may(tests(view, surface), "the tests"),
         may(delivery(view), "what was pushed"),
@@ -292,6 +293,14 @@ fn warnings(view: &RunView) -> Option<String> {
         lines.push(format!("- … and {} more in the audit log", view.warnings.len() - MAX_WARNINGS));
     }
     (!lines.is_empty()).then(|| format!("**Warnings**\n\n{}", lines.join("\n")))
+}
+
+/// What evidence was had for the fix.
+fn proof(view: &RunView) -> Option<String> {
+    let heading = words::proof_heading(view)?;
+    let line = |line: &words::ProofLine| format!("- {} {}", words::proof_sign(line.status), say(&line.sentence));
+    let lines: Vec<String> = words::proof(view).iter().map(line).collect();
+    Some(format!("**Proof:** {heading}\n\n{}", lines.join("\n")))
 }
 
 /// What a reviewer should look at stands above everything else.

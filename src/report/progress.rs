@@ -13,6 +13,7 @@ use crate::domain::command::Command;
 use crate::domain::delivery::{Answer, Awaited};
 use crate::domain::event::{BaselineFinished, Event, RunStarted};
 use crate::domain::ladder::{Role, Tier};
+use crate::domain::proof::{Evidence, EvidenceStatus};
 use crate::domain::receipt::{CallStatus, Receipt};
 use crate::domain::test_report::RunKind;
 use crate::domain::units::human_duration;
@@ -159,6 +160,7 @@ impl Progress {
                 let hunks = count(u64::from(*dropped), "hunk");
                 vec![format!("  Minimised: {hunks} dropped, {kept} kept; the tests pass without them")]
             }
+            Event::EvidenceGathered { proof, runs, duration_ms } => vec![self.proof(proof, *runs, *duration_ms)],
             Event::Remarked { remarks, .. } => self.remarked(remarks.len()).into_iter().collect(),
             Event::IterationFinished(attempt) => vec![self.iteration_finished(attempt)],
             Event::EntropyDetected { signature, count, .. } => {
@@ -212,6 +214,14 @@ impl Progress {
 
     fn counted(&self, pull_request: u64, attempt: u32, allowed: u32) -> String {
         self.paint(Tone::Faint, &format!("◆ Run {attempt} of at most {allowed} for pull request #{pull_request}"))
+    }
+
+    fn proof(&self, proof: &[Evidence], runs: u32, duration_ms: u64) -> String {
+        let held = proof.iter().filter(|one| one.status == EvidenceStatus::Held).count();
+        let failed = proof.iter().any(|one| one.status == EvidenceStatus::Failed);
+        let took = format!("{}, {}", count(u64::from(runs), "run"), human_duration(duration_ms));
+        let line = format!("  Proof: {held} of {} kinds of evidence hold ({took})", proof.len());
+        self.paint(if failed { Tone::Notice } else { Tone::Faint }, &line)
     }
 
     fn remarked(&self, places: usize) -> Option<String> {

@@ -196,6 +196,10 @@ fn extras(view: &RunView) -> Vec<String> {
     facts.extend(skipped(view));
     facts.extend(words::tests_change(view).map(|change| format!("  Tests:   {}", say(&change))));
     facts.extend(words::diff_size(view).map(|size| format!("  Change:  {size}")));
+    facts.extend(words::proof_heading(view).map(|heading| format!("  Proof:   {heading}")));
+    facts.extend(
+        words::proof(view).iter().map(|line| format!("    {} {}", words::proof_sign(line.status), say(&line.sentence))),
+    );
     facts.extend(words::remarks_heading(view).map(|heading| format!("  ⚠ {heading}:")));
     facts.extend(words::remarks(view).iter().map(|remark| format!("    - {}", say(remark))));
     facts.extend(words::delivery(view).iter().map(|sentence| format!("  Out:     {}", say(sentence))));

@@ -14,6 +14,7 @@ use crate::domain::event::{BaselineFinished, DiffStat, Event, RunFinished, RunSt
 use crate::domain::ladder::{Role, Tier};
 use crate::domain::leftover::Leftover;
 use crate::domain::outcome::Outcome;
+use crate::domain::proof::Evidence;
 use crate::domain::remark::Remark;
 use crate::domain::units::{CommitSha, MicroUsd};
 
@@ -228,6 +229,8 @@ pub struct RunView {
     pub recent_errors: Vec<String>,
     /// Hunks of the fix that green did not need and that were left out.
     pub dropped_hunks: u32,
+    /// What evidence was had for the last green.
+    pub proof: Vec<Evidence>,
     /// Places in the last green change that a reviewer should look at.
     pub remarks: Vec<Remark>,
     /// Warnings in order, each once.

@@ -6,6 +6,7 @@
 mod delivery;
 mod leftovers;
 mod next_steps;
+mod proof;
 mod remarks;
 mod sentence;
 
@@ -13,6 +14,7 @@ pub use self::delivery::{awaited, commands, delivery};
 pub use self::leftovers::leftovers;
 pub(super) use self::next_steps::plain_id;
 pub use self::next_steps::{history_command, next_steps, shell_quote};
+pub use self::proof::{ProofLine, proof, proof_heading, proof_sign};
 pub use self::remarks::{remarks, remarks_heading};
 pub use self::sentence::{Mark, Piece, Sentence};
 

@@ -63,6 +63,15 @@ impl Bench<'_> {
         self.touched.iter().map(PathBuf::from).collect()
     }
 
+    /// Whether a test that failed at the start did so in this file.
+    pub(super) fn is_named(&self, path: &str) -> bool {
+        let Some(baseline) = self.baseline else { return false };
+        let file = path.rsplit('/').next().unwrap_or(path);
+        let names = |printed: &str| printed.ends_with(path) || path.ends_with(printed) && printed.ends_with(file);
+        baseline.failed_at.values().any(|(printed, _)| names(printed))
+            || baseline.failing.iter().any(|name| name.split("::").next().is_some_and(names))
+    }
+
     /// The tests with the framework that the start's output gave away, so that single ones can be selected.
     pub(super) fn selectable(&self) -> TestCommand {
         let mut tests = self.tests.clone();

@@ -9,6 +9,7 @@
 
 mod belongings;
 mod bench;
+pub mod evidence;
 mod first_look;
 mod fresh;
 mod judging;

@@ -9,6 +9,7 @@
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 use crate::domain::event::DiffStat;
 use crate::domain::leftover::Leftover;
@@ -311,6 +312,48 @@ impl Workspace {
             }
         }
         Ok(false)
+    }
+
+    /// The texts of the files of a recorded state whose paths are wanted, by path; links, what is no UTF-8 text, and what is longer than
+    /// `most_bytes` left out. At most `most` files.
+    ///
+    /// # Errors
+    /// When the state is not recorded.
+    pub fn texts_at(
+        &self,
+        tree: &TreeId,
+        wanted: impl Fn(&str) -> bool,
+        most: usize,
+        most_bytes: usize,
+    ) -> Result<Vec<(String, String)>, WorkspaceError> {
+        let store = self.states.store();
+        let manifest = store.load(tree)?;
+        let mut texts = Vec::new();
+        for (path, entry) in manifest.iter().filter(|(_, entry)| entry.form == store::Form::File) {
+            let path = path.to_string();
+            if texts.len() >= most {
+                break;
+            }
+            if wanted(&path)
+                && let Ok(text) = String::from_utf8(store.content(&entry.content)?)
+                && text.len() <= most_bytes
+            {
+                texts.push((path, text));
+            }
+        }
+        Ok(texts)
+    }
+
+    /// As [`Self::replace_text`], with a time of change of its own.
+    ///
+    /// # Errors
+    /// As [`Self::replace_text`].
+    pub fn plant(&self, path: &str, text: &str, changed: SystemTime) -> Result<(), WorkspaceError> {
+        self.replace_text(path, text)?;
+        let path =
+            RelPath::from_path(Path::new(path)).map_err(|error| WorkspaceError::Path { reason: error.to_string() })?;
+        let (file, _) = self.root.open_file(&path)?;
+        file.set_modified(changed).map_err(|error| WorkspaceError::File { reason: format!("`{path}`: {error}") })
     }
 
     /// Replaces the whole text of a file that is there, protected or not; its permissions stay.

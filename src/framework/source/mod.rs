@@ -40,6 +40,14 @@ impl Language {
         }
     }
 
+    /// Whether its tests stand in the files of the product as well.
+    #[must_use]
+    pub const fn has_inline_tests(self) -> bool {
+        match self {
+            Self::Python | Self::JavaScript => false,
+        }
+    }
+
     fn grammar(self) -> tree_sitter::Language {
         match self {
             Self::Python => tree_sitter_python::LANGUAGE.into(),
@@ -187,11 +195,25 @@ impl Source {
     /// The edit that adds a word to a test's own name.
     #[must_use]
     pub fn renamed(&self, test: &TestBody, word: &str) -> Edit {
-        let added = match self.language {
-            Language::Python => format!("_{word}"),
-            Language::JavaScript => format!(" {word}"),
-        };
-        Edit { range: test.name.end..test.name.end, text: added }
+        Edit::insert(test.name.end, self.name_with("", word))
+    }
+
+    /// A test's own name with a word added.
+    #[must_use]
+    pub fn name_with(&self, own: &str, word: &str) -> String {
+        match self.language {
+            Language::Python => format!("{own}_{word}"),
+            Language::JavaScript => format!("{own} {word}"),
+        }
+    }
+
+    /// A runner's name of a test without the row of a table that stands in it: rows are called by their values, which change.
+    #[must_use]
+    pub fn without_row<'n>(&self, name: &'n str) -> &'n str {
+        match self.language {
+            Language::Python => name.find('[').and_then(|row| name.get(..row)).unwrap_or(name),
+            Language::JavaScript => name,
+        }
     }
 
     /// A runner's name of a test after [`Self::renamed`].

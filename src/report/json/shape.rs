@@ -6,6 +6,7 @@ use crate::domain::account::Limited;
 use crate::domain::command::CommandAnswer;
 use crate::domain::event::FileStat;
 use crate::domain::leftover::Leftover;
+use crate::domain::proof::Evidence;
 use crate::domain::units::MicroUsd;
 
 /// An amount in both notations: dollars to read, micro-dollars to calculate with.
@@ -90,6 +91,9 @@ pub struct Document<'a> {
     pub diff_stat: Vec<FileStat>,
     /// Hunks of the fix that green did not need and that were left out.
     pub dropped_hunks: u32,
+    /// What evidence was had for the last green: its `evidence` (`seen`, `poisoned`, `altered_expectation`, `renamed`, `counter`), `status`
+    /// (`held`, `failed`, `not_possible`, `left_out`), on how many tests it was `tried` and on how many `noticed`, and `why`.
+    pub proof: &'a [Evidence],
     /// Places in the fix that a reviewer should look at.
     pub remarks: Vec<RemarkDocument<'a>>,
     /// Where the best patch of a failed run was kept.

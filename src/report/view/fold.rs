@@ -13,6 +13,7 @@ use crate::domain::command::{Command, CommandAnswer};
 use crate::domain::event::{BaselineFinished, Event, RunFinished, RunStarted};
 use crate::domain::leftover::Leftover;
 use crate::domain::outcome::Outcome;
+use crate::domain::proof::Evidence;
 use crate::domain::receipt::{CallStatus, Receipt};
 use crate::domain::remark::Remark;
 use crate::domain::units::MicroUsd;
@@ -43,6 +44,7 @@ struct Fold {
     reached: bool,
     warnings: Vec<String>,
     dropped_hunks: u32,
+    proof: Vec<Evidence>,
     remarks: Vec<Remark>,
     invocations: u32,
     delivery: Delivery,
@@ -84,6 +86,7 @@ impl Fold {
                 tier.reason = None;
                 // What was remarked on an earlier change says nothing of the next one.
                 self.remarks.clear();
+                self.proof.clear();
                 self.position = Some(Position { tier_index: *tier_index, iteration: *iteration });
             }
             Event::CallReserved { call_id, reserved, .. } => {
@@ -104,6 +107,7 @@ impl Fold {
             Event::ModelsUnavailable { reason, wait_ms: None, .. } => self.unavailable(*reason),
             Event::TiersSkipped { tiers, reason } => self.skip(tiers, reason),
             Event::PatchMinimised { dropped, .. } => self.dropped_hunks = *dropped,
+            Event::EvidenceGathered { proof, .. } => self.proof.clone_from(proof),
             Event::Remarked { remarks, .. } => self.remarks.clone_from(remarks),
             Event::Warning { message } => {
                 if !self.warnings.contains(message) {
@@ -248,6 +252,7 @@ impl Fold {
             recent_errors,
             warnings: self.warnings,
             dropped_hunks: self.dropped_hunks,
+            proof: self.proof,
             remarks: self.remarks,
             invocations: self.invocations,
             delivery: self.delivery,

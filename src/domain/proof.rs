@@ -1,0 +1,94 @@
+//! Proof: the evidence that a green was asked for, and what each piece showed.
+
+use serde::{Deserialize, Serialize};
+
+/// One kind of evidence for a green.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Evidence {
+    /// The kind.
+    pub evidence: EvidenceKind,
+    /// How it ended.
+    pub status: EvidenceStatus,
+    /// How many of the tests that failed at the start it was tried on.
+    pub tried: u32,
+    /// On how many of them it showed what it must.
+    pub noticed: u32,
+    /// The reason of a status that is not [`EvidenceStatus::Held`]; names of tests in it are not our text.
+    #[serde(default)]
+    pub why: Option<String>,
+}
+
+/// A kind of evidence.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum EvidenceKind {
+    /// Every test that failed at the start was seen passing, and none is gone.
+    Seen,
+    /// A failure put into a test's own body is reported.
+    Poisoned,
+    /// A test whose expected value is altered fails.
+    AlteredExpectation,
+    /// A test passes under another name.
+    Renamed,
+    /// Without the change, the tests fail again.
+    Counter,
+}
+
+impl EvidenceKind {
+    /// The word in events and in JSON.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Seen => "seen",
+            Self::Poisoned => "poisoned",
+            Self::AlteredExpectation => "altered_expectation",
+            Self::Renamed => "renamed",
+            Self::Counter => "counter",
+        }
+    }
+
+    /// The evidence in a few words, as it reads when it held.
+    #[must_use]
+    pub const fn sentence(self) -> &'static str {
+        match self {
+            Self::Seen => "every test that failed was seen passing, and none is gone",
+            Self::Poisoned => "a failure put into a test's own body is reported",
+            Self::AlteredExpectation => "with another expected value the test fails",
+            Self::Renamed => "the tests pass under other names",
+            Self::Counter => "without the change the tests fail again",
+        }
+    }
+}
+
+/// How a kind of evidence ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum EvidenceStatus {
+    /// It showed what it must.
+    Held,
+    /// It showed that the green is none.
+    Failed,
+    /// It cannot be had for these tests.
+    NotPossible,
+    /// It was left out, for time or because it is switched off.
+    LeftOut,
+}
+
+impl EvidenceStatus {
+    /// The word in events and in JSON.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Held => "held",
+            Self::Failed => "failed",
+            Self::NotPossible => "not_possible",
+            Self::LeftOut => "left_out",
+        }
+    }
+}
+
+/// Whether evidence beyond the tests' own run was had for a green.
+#[must_use]
+pub fn is_witnessed(proof: &[Evidence]) -> bool {
+    proof.iter().any(|one| one.evidence != EvidenceKind::Seen && one.status == EvidenceStatus::Held)
+}

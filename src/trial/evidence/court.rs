@@ -1,0 +1,487 @@
+//! The order of the experiments, and what they prove.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use super::super::bench::{Bench, TrialError};
+use super::super::fresh;
+use super::super::judging::Judged;
+use super::bodies::{self, Bodies};
+use super::outcome::{self, Shown};
+use super::rounds::{self, Chance, Round, Treatment};
+use super::runs::Runs;
+use crate::domain::proof::{Evidence, EvidenceKind, EvidenceStatus};
+use crate::domain::units::TreeId;
+use crate::domain::verdict::Verdict;
+use crate::framework::source::{Means, Source};
+use crate::policy::guard::Guard;
+use crate::policy::verdict::Baseline;
+use crate::test_run::TestRun;
+
+/// Experiments take at most as long as so many whole suites.
+const MOST_SUITES: u64 = 4;
+/// Below this, nobody notices beside a model's call.
+const UNNOTICED: Duration = Duration::from_secs(30);
+/// How many test names a reason spells out.
+const NAMES_IN_REASON: usize = 3;
+/// How many letters a random word has.
+const LETTERS: usize = 12;
+
+/// How much proof is asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Demand {
+    /// Whether a green that cannot be witnessed is none.
+    pub required: bool,
+    /// The most time, however slow the suite.
+    pub most: Duration,
+}
+
+/// What the evidence came to.
+#[derive(Debug)]
+pub struct Proven {
+    /// Each kind that was tried or could not be.
+    pub evidence: Vec<Evidence>,
+    /// Runs of the tests that it took.
+    pub runs: u32,
+    /// The time that it took, in milliseconds.
+    pub duration_ms: u64,
+}
+
+/// Asks of a green whether its tests could still say no; refuses it in place where they could not. The files on disk are afterwards those
+/// of its tree.
+///
+/// # Errors
+/// When the tree cannot be put in order or the tests cannot be started.
+pub async fn prove(bench: &Bench<'_>, judged: &mut Judged, demand: Demand) -> Result<Option<Proven>, TrialError> {
+    let green = judged.judgement.verdict == Verdict::Green;
+    let (Some(start), Some(baseline), true) = (bench.start, bench.baseline, green) else { return Ok(None) };
+    let tree = judged.candidate.tree.clone();
+    let bodies = bodies::find(bench, &tree, baseline, &judged.run)?;
+    let unnoticed = u64::try_from(UNNOTICED.as_millis()).unwrap_or(u64::MAX);
+    let most = u64::try_from(demand.most.as_millis()).unwrap_or(u64::MAX);
+    let allowed = (judged.run.duration_ms * MOST_SUITES).max(unnoticed).min(most);
+    let mut court = Court {
+        start,
+        tree: &tree,
+        baseline,
+        bodies: &bodies,
+        runs: Runs::new(bench, allowed),
+        chance: Chance(uuid::Uuid::new_v4().as_u128()),
+        tally: BTreeMap::new(),
+    };
+    court.gather().await?;
+    let proven = court.conclude(&judged.run);
+    if proven.runs > 0 {
+        fresh::freshen(bench, &tree).await?;
+    }
+    if let Some(verdict) = refusal(&proven.evidence, demand) {
+        judged.refuse(verdict, bench.workspace.root());
+    }
+    Ok(Some(proven))
+}
+
+/// Why the evidence refuses a green, if it does.
+fn refusal(evidence: &[Evidence], demand: Demand) -> Option<Verdict> {
+    let why = |one: &Evidence| one.why.clone().unwrap_or_default();
+    if let Some(failed) = evidence.iter().find(|one| one.status == EvidenceStatus::Failed) {
+        let reason = why(failed);
+        return Some(match failed.evidence {
+            EvidenceKind::Counter => Verdict::Red { reason: Some(reason) },
+            EvidenceKind::Seen | EvidenceKind::Poisoned | EvidenceKind::AlteredExpectation | EvidenceKind::Renamed => {
+                Verdict::Tampered { reason }
+            }
+        });
+    }
+    let poisoned = evidence.iter().find(|one| one.evidence == EvidenceKind::Poisoned)?;
+    (demand.required && poisoned.status != EvidenceStatus::Held).then(|| Verdict::Red {
+        reason: Some(format!(
+            "the tests pass, but `safety.proof: required` asks for proof, and it cannot be had: {}",
+            why(poisoned)
+        )),
+    })
+}
+
+/// What one kind of evidence showed so far.
+#[derive(Debug, Default)]
+struct Tally {
+    tried: u32,
+    noticed: u32,
+    /// The tests that it accuses.
+    accused: Vec<String>,
+    /// Why it was not had for some.
+    not_had: Vec<String>,
+    /// Whether time ran out.
+    out_of_time: bool,
+}
+
+struct Court<'b> {
+    start: &'b TreeId,
+    tree: &'b TreeId,
+    baseline: &'b Baseline,
+    bodies: &'b Bodies,
+    runs: Runs<'b>,
+    chance: Chance,
+    tally: BTreeMap<EvidenceKind, Tally>,
+}
+
+/// A round as it was carried out.
+struct Tried {
+    run: TestRun,
+    word: String,
+    treated: Vec<(usize, Treatment)>,
+}
+
+impl Court<'_> {
+    async fn gather(&mut self) -> Result<(), TrialError> {
+        if !self.bodies.tests.is_empty() {
+            for round in rounds::rounds(self.bodies.tests.len(), &mut self.chance) {
+                let round = self.wanted(round);
+                self.round(&round).await?;
+                if self.tally.values().any(|tally| !tally.accused.is_empty()) {
+                    return Ok(());
+                }
+            }
+        }
+        if self.has(Guard::Counter) {
+            self.counter().await?;
+        }
+        Ok(())
+    }
+
+    fn has(&self, guard: Guard) -> bool {
+        self.runs.bench.guards.has(guard)
+    }
+
+    /// A round without the treatments that are switched off.
+    fn wanted(&self, round: Round) -> Round {
+        let on = |treatment: Treatment| match treatment {
+            Treatment::Poisoned(_) => self.has(Guard::Poisoned),
+            Treatment::Altered => self.has(Guard::AlteredExpectation),
+            Treatment::Renamed => self.has(Guard::Renamed),
+        };
+        Round { treatments: round.treatments.into_iter().filter(|(_, treatment)| on(*treatment)).collect() }
+    }
+
+    fn tally(&mut self, treatment: Treatment) -> &mut Tally {
+        self.tally.entry(kind_of(treatment)).or_default()
+    }
+
+    async fn round(&mut self, round: &Round) -> Result<(), TrialError> {
+        if round.treatments.is_empty() {
+            return Ok(());
+        }
+        let means = if self.chance.coin() { Means::Raise } else { Means::Assertion };
+        let mut tried = self.carry_out(self.tree, &round.treatments, means).await?;
+        if tried.as_ref().is_some_and(|tried| outcome::did_not_run(&tried.run)) && means == Means::Assertion {
+            // What the file calls an assertion may be something else.
+            tried = self.carry_out(self.tree, &round.treatments, Means::Raise).await?;
+        }
+        let Some(tried) = tried else {
+            for (_, treatment) in &round.treatments {
+                self.tally(*treatment).out_of_time = true;
+            }
+            return Ok(());
+        };
+        if outcome::did_not_run(&tried.run) {
+            for (_, treatment) in &tried.treated {
+                self.tally(*treatment).not_had.push("the changed tests do not compile or load".to_owned());
+            }
+            return Ok(());
+        }
+        for (test, treatment) in tried.treated.clone() {
+            self.read(&tried, test, treatment).await?;
+        }
+        Ok(())
+    }
+
+    /// Takes in what a round shows of a test; where it accuses, once more and with its control.
+    async fn read(&mut self, tried: &Tried, test: usize, treatment: Treatment) -> Result<(), TrialError> {
+        self.tally(treatment).tried += 1;
+        if self.is_as_it_must(tried, test, treatment) == Some(true) {
+            self.tally(treatment).noticed += 1;
+            return Ok(());
+        }
+        // Alone: other tests of the round, and chance, have no part in it.
+        let Some(alone) = self.carry_out(self.tree, &[(test, treatment)], Means::Raise).await? else {
+            self.tally(treatment).out_of_time = true;
+            return Ok(());
+        };
+        let name = self.name_of(test);
+        match self.is_as_it_must(&alone, test, treatment) {
+            Some(true) => self.tally(treatment).noticed += 1,
+            Some(false) if self.control(test, treatment).await? => self.tally(treatment).accused.push(name),
+            Some(false) => self.tally(treatment).not_had.push(format!("its control does not hold for {name}")),
+            None => self.tally(treatment).not_had.push(format!("the runner says nothing about {name}")),
+        }
+        Ok(())
+    }
+
+    /// Whether a test shows what it must; `None` where the run says nothing about it.
+    fn is_as_it_must(&self, tried: &Tried, test: usize, treatment: Treatment) -> Option<bool> {
+        let located = self.bodies.tests.get(test)?;
+        let source = self.bodies.source(located)?;
+        if outcome::did_not_run(&tried.run) {
+            return None;
+        }
+        match treatment {
+            Treatment::Poisoned(_) | Treatment::Altered => match outcome::of(&tried.run, source, located) {
+                Shown::Failed => Some(true),
+                Shown::Passed => Some(false),
+                Shown::Unknown => None,
+            },
+            Treatment::Renamed => match outcome::of_renamed(&tried.run, source, located, &tried.word) {
+                Shown::Passed => Some(true),
+                Shown::Failed => Some(false),
+                Shown::Unknown => None,
+            },
+        }
+    }
+
+    /// Whether what a test did not show must be held against the change.
+    async fn control(&mut self, test: usize, treatment: Treatment) -> Result<bool, TrialError> {
+        let Some(located) = self.bodies.tests.get(test) else { return Ok(false) };
+        match treatment {
+            // Over the start's product the same failure is reported, in its own word.
+            Treatment::Poisoned(_) => {
+                let Some(tried) = self.carry_out(self.start, &[(test, treatment)], Means::Raise).await? else {
+                    return Ok(false);
+                };
+                let failed = self.is_as_it_must(&tried, test, treatment) == Some(true);
+                let said = tried.run.output.contains(&tried.word)
+                    || tried.run.report.failing().any(|test| test.message.contains(&tried.word));
+                Ok(failed && said)
+            }
+            Treatment::Altered => {
+                Ok(self.bodies.source(located).is_some_and(|source| rounds::accuses(source, located)))
+            }
+            Treatment::Renamed => self.names_do_not_matter(test).await,
+        }
+    }
+
+    /// Whether, over the start's product, a test fails in the same words under both names, and over the changed one it passes under its own.
+    async fn names_do_not_matter(&mut self, test: usize) -> Result<bool, TrialError> {
+        let (own, other) = ([(test, None)], [(test, Treatment::Renamed)]);
+        let selection = rounds::selection(self.bodies, &own, "");
+        let Some(twin) = self.runs.telling(self.tree, &self.untouched(test), &selection).await? else {
+            return Ok(false);
+        };
+        let Some(plain) = self.runs.telling(self.start, &self.untouched(test), &selection).await? else {
+            return Ok(false);
+        };
+        let Some(renamed) = self.carry_out(self.start, &other, Means::Raise).await? else { return Ok(false) };
+        let Some(located) = self.bodies.tests.get(test) else { return Ok(false) };
+        let Some(source) = self.bodies.source(located) else { return Ok(false) };
+        let passes = outcome::of(&twin, source, located) == Shown::Passed;
+        let words = |run: &TestRun, word: &str| -> Vec<String> {
+            let added = source.name_with("", word);
+            run.report.failing().map(|test| test.message.replace(&added, "").replace(word, "")).collect()
+        };
+        let (before, after) = (words(&plain, &renamed.word), words(&renamed.run, &renamed.word));
+        Ok(passes
+            && !outcome::did_not_run(&renamed.run)
+            && before == after
+            && before.iter().any(|words| !words.is_empty()))
+    }
+
+    /// The file of a test as it is, to be written anew.
+    fn untouched(&self, test: usize) -> BTreeMap<String, String> {
+        let source = self.bodies.tests.get(test).and_then(|test| self.bodies.source(test));
+        source.map(|source| (source.path().to_owned(), source.text().to_owned())).into_iter().collect()
+    }
+
+    fn name_of(&self, test: usize) -> String {
+        self.bodies.tests.get(test).and_then(|test| test.names.first()).cloned().unwrap_or_default()
+    }
+
+    /// Changes the tests and runs them on a tree; treatments that cannot be had are tallied and left out.
+    async fn carry_out(
+        &mut self,
+        base: &TreeId,
+        treatments: &[(usize, Treatment)],
+        means: Means,
+    ) -> Result<Option<Tried>, TrialError> {
+        let word = word(uuid::Uuid::new_v4().as_u128());
+        let mut texts = BTreeMap::new();
+        let mut treated = Vec::new();
+        for (at, source) in self.bodies.sources.iter().enumerate() {
+            // A file of the product that holds tests is another one at the start.
+            let other = if base == self.tree { None } else { self.at(base, source)? };
+            let source = other.as_ref().unwrap_or(source);
+            let mut edits = Vec::new();
+            for (test, treatment) in treatments {
+                let Some(located) = self.bodies.tests.get(*test).filter(|located| located.source == at) else {
+                    continue;
+                };
+                let body = source.tests().iter().find(|body| body.names == located.body.names);
+                let located = body.map(|body| bodies::Located { body: body.clone(), ..located.clone() });
+                match located.and_then(|located| rounds::edits(source, &located, *treatment, means, &word)) {
+                    Some(more) => {
+                        edits.extend(more);
+                        treated.push((*test, *treatment));
+                    }
+                    None => {
+                        let why = not_understood(*treatment, &self.name_of(*test));
+                        self.tally.entry(kind_of(*treatment)).or_default().not_had.push(why);
+                    }
+                }
+            }
+            if !edits.is_empty() {
+                match source.edited(&edits) {
+                    Some(text) => drop(texts.insert(source.path().to_owned(), text)),
+                    None => {
+                        treated.retain(|(test, _)| self.bodies.tests.get(*test).is_none_or(|test| test.source != at))
+                    }
+                }
+            }
+        }
+        if treated.is_empty() {
+            return Ok(None);
+        }
+        let selected: Vec<_> = treated.iter().map(|(test, treatment)| (*test, Some(*treatment))).collect();
+        let selection = rounds::selection(self.bodies, &selected, &word);
+        let run = self.runs.run(base, &texts, &selection).await?;
+        Ok(run.map(|run| Tried { run, word, treated }))
+    }
+
+    fn at(&self, base: &TreeId, source: &Source) -> Result<Option<Source>, TrialError> {
+        let text = self.runs.bench.workspace.text_at(base, source.path())?;
+        Ok(text.and_then(|text| Source::read(source.path(), &text)))
+    }
+
+    /// Without the change, the tests must fail again.
+    async fn counter(&mut self) -> Result<(), TrialError> {
+        let wanted = self.baseline.failing.join("\n");
+        for last in [false, true] {
+            let Some(run) = self.runs.run(self.start, &BTreeMap::new(), &wanted).await? else {
+                self.tally.entry(EvidenceKind::Counter).or_default().out_of_time = true;
+                return Ok(());
+            };
+            let failing: Vec<&str> = run.report.failing().map(|test| test.name.as_str()).collect();
+            let red = !run.exit.is_success();
+            let silent: Vec<String> = if red && failing.is_empty() {
+                Vec::new()
+            } else if red {
+                let passes = |name: &&String| run.report.passing_names().any(|passing| passing == name.as_str());
+                self.baseline.failing.iter().filter(passes).cloned().collect()
+            } else {
+                self.baseline.failing.clone()
+            };
+            if silent.is_empty() || last {
+                let tally = self.tally.entry(EvidenceKind::Counter).or_default();
+                tally.tried = u32::try_from(self.baseline.failing.len()).unwrap_or(u32::MAX);
+                tally.noticed = tally.tried.saturating_sub(u32::try_from(silent.len()).unwrap_or(u32::MAX));
+                tally.accused = silent;
+                return Ok(());
+            }
+        }
+        Ok(())
+    }
+
+    /// What all of it shows.
+    fn conclude(self, green: &TestRun) -> Proven {
+        let count = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);
+        let failing = count(self.baseline.failing.len());
+        let unreadable = green.report.passing_names().next().is_none() && green.report.passed.is_none();
+        let mut evidence = vec![Evidence {
+            evidence: EvidenceKind::Seen,
+            status: if unreadable { EvidenceStatus::NotPossible } else { EvidenceStatus::Held },
+            tried: failing,
+            noticed: if unreadable { 0 } else { failing },
+            why: unreadable.then(|| "the test command says nothing about single tests".to_owned()),
+        }];
+        let kinds = [
+            (EvidenceKind::Poisoned, Guard::Poisoned),
+            (EvidenceKind::AlteredExpectation, Guard::AlteredExpectation),
+            (EvidenceKind::Renamed, Guard::Renamed),
+            (EvidenceKind::Counter, Guard::Counter),
+        ];
+        for (kind, guard) in kinds {
+            if !self.has(guard) {
+                continue;
+            }
+            let tally = self.tally.get(&kind);
+            evidence.push(piece(kind, tally, &self.bodies.missing));
+        }
+        Proven { evidence, runs: self.runs.count, duration_ms: self.runs.elapsed_ms() }
+    }
+}
+
+fn kind_of(treatment: Treatment) -> EvidenceKind {
+    match treatment {
+        Treatment::Poisoned(_) => EvidenceKind::Poisoned,
+        Treatment::Altered => EvidenceKind::AlteredExpectation,
+        Treatment::Renamed => EvidenceKind::Renamed,
+    }
+}
+
+fn not_understood(treatment: Treatment, name: &str) -> String {
+    match treatment {
+        Treatment::Altered => format!("no literal is expected by the assertion of {name}"),
+        Treatment::Poisoned(_) | Treatment::Renamed => format!("the body of {name} is not understood"),
+    }
+}
+
+/// One kind of evidence from its tally.
+fn piece(kind: EvidenceKind, tally: Option<&Tally>, missing: &[String]) -> Evidence {
+    let none = Tally::default();
+    let tally = tally.unwrap_or(&none);
+    let (status, why) = if !tally.accused.is_empty() {
+        (EvidenceStatus::Failed, Some(accusation(kind, &tally.accused)))
+    } else if tally.noticed > 0 && tally.noticed == tally.tried {
+        (EvidenceStatus::Held, None)
+    } else if tally.out_of_time && tally.tried == 0 {
+        (EvidenceStatus::LeftOut, Some("no time was left".to_owned()))
+    } else if let Some(why) = tally.not_had.first() {
+        (EvidenceStatus::NotPossible, Some(why.clone()))
+    } else if !missing.is_empty() && kind != EvidenceKind::Counter {
+        (EvidenceStatus::NotPossible, Some(format!("no body was found of {}", some(missing))))
+    } else if tally.out_of_time {
+        (EvidenceStatus::LeftOut, Some("no time was left for all of it".to_owned()))
+    } else {
+        (EvidenceStatus::NotPossible, Some("there is no test to try it on".to_owned()))
+    };
+    Evidence { evidence: kind, status, tried: tally.tried, noticed: tally.noticed, why }
+}
+
+fn accusation(kind: EvidenceKind, accused: &[String]) -> String {
+    let names = some(accused);
+    match kind {
+        EvidenceKind::Poisoned => {
+            format!(
+                "a failure that was put into the tests' own bodies is not reported with this change (over the start it is): {names}"
+            )
+        }
+        EvidenceKind::AlteredExpectation => {
+            format!("the tests pass whatever value they expect with this change: {names}")
+        }
+        EvidenceKind::Renamed => {
+            format!(
+                "the tests pass under their own names only with this change (over the start the name makes no difference): {names}"
+            )
+        }
+        EvidenceKind::Counter => format!(
+            "the tests pass without this change too, so that something else than the change made them pass (an ignored file that a run left, \
+             or chance): {names}"
+        ),
+        EvidenceKind::Seen => names,
+    }
+}
+
+fn some(names: &[String]) -> String {
+    let shown = names.iter().take(NAMES_IN_REASON).cloned().collect::<Vec<_>>().join(", ");
+    match names.len().saturating_sub(NAMES_IN_REASON) {
+        0 => shown,
+        more => format!("{shown} and {more} more"),
+    }
+}
+
+/// A random word of lower-case letters.
+fn word(mut bits: u128) -> String {
+    let mut letters = String::from("q");
+    for _ in 1..LETTERS {
+        let letter = u8::try_from(bits % 26).unwrap_or(0);
+        letters.push(char::from(b'a' + letter));
+        bits /= 26;
+    }
+    letters
+}

@@ -1,0 +1,62 @@
+//! What a run shows of one test. Pure.
+
+use super::bodies::Located;
+use crate::domain::test_report::{RunKind, TestStatus};
+use crate::framework::source::{Source, TestBody};
+use crate::test_run::TestRun;
+
+/// What a run shows of one test.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Shown {
+    /// It, or one of its rows, failed.
+    Failed,
+    /// It passed, or the run ended well without a word about it.
+    Passed,
+    /// The run did not end well and says nothing about it.
+    Unknown,
+}
+
+/// Whether a run did not get as far as running tests: nothing was shown.
+pub(super) fn did_not_run(run: &TestRun) -> bool {
+    matches!(
+        run.report.kind,
+        RunKind::CompileError
+            | RunKind::CollectionError
+            | RunKind::ImportError
+            | RunKind::MissingTool
+            | RunKind::BadCommand
+            | RunKind::NoTests
+            | RunKind::Infrastructure
+    )
+}
+
+/// What the run shows of a test.
+pub(super) fn of(run: &TestRun, source: &Source, test: &Located) -> Shown {
+    of_body(run, source, &test.body)
+}
+
+/// What the run shows of a test with an added word in its name.
+pub(super) fn of_renamed(run: &TestRun, source: &Source, test: &Located, word: &str) -> Shown {
+    let mut body = test.body.clone();
+    let own = body.names.pop().unwrap_or_default();
+    body.names.push(source.name_with(&own, word));
+    let shown = of_body(run, source, &body);
+    let named = run.report.passing_names().any(|name| source.is_called(&body, name));
+    // Where others are named that pass, one that is not named did not run.
+    if shown == Shown::Passed && !named && run.report.passing_names().next().is_some() { Shown::Unknown } else { shown }
+}
+
+fn of_body(run: &TestRun, source: &Source, body: &TestBody) -> Shown {
+    let called = |status: &[TestStatus]| {
+        run.report.tests.iter().any(|test| status.contains(&test.status) && source.is_called(body, &test.name))
+    };
+    if called(&[TestStatus::Failed, TestStatus::Error]) {
+        return Shown::Failed;
+    }
+    if called(&[TestStatus::Passed]) || run.exit.is_success() {
+        return Shown::Passed;
+    }
+    let names_failures = run.report.failing().next().is_some();
+    // A run that ends badly without naming a failing test is red for all that was asked of it.
+    if names_failures { Shown::Unknown } else { Shown::Failed }
+}

@@ -1,0 +1,162 @@
+//! Which tests are treated how in which run. Pure.
+//!
+//! All tests together take four runs: in two of them a random half fails before its body and the other half, under other names, must pass;
+//! in the other two one half fails after its body while the other expects another value. Which half, and which run comes first, is random,
+//! so that code under test cannot tell an experiment from an honest run.
+
+use super::bodies::{Bodies, Located};
+use crate::framework::source::{Edit, Expectation, Means, Place, Poison, Source};
+
+/// What is done to a test.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Treatment {
+    /// It is made to fail.
+    Poisoned(Place),
+    /// It expects another value.
+    Altered,
+    /// It is called otherwise.
+    Renamed,
+}
+
+/// One run: what is done to which tests, by their number.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Round {
+    /// The treatments.
+    pub(super) treatments: Vec<(usize, Treatment)>,
+}
+
+/// Random bits, used up from the lowest.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Chance(pub(super) u128);
+
+impl Chance {
+    /// A fair coin.
+    pub(super) fn coin(&mut self) -> bool {
+        let side = self.0 & 1 == 1;
+        self.0 = self.0.rotate_right(1);
+        side
+    }
+}
+
+/// The rounds for so many tests.
+pub(super) fn rounds(tests: usize, chance: &mut Chance) -> Vec<Round> {
+    let mut half: Vec<bool> = (0..tests).map(|_| chance.coin()).collect();
+    // With two tests or more neither half is empty.
+    if tests > 1 && half.iter().all(|side| Some(side) == half.first()) {
+        if let Some(side) = half.first_mut() {
+            *side = !*side;
+        }
+    }
+    let round = |swapped: bool, one: Treatment, other: Treatment| Round {
+        treatments: half.iter().map(|side| if *side == swapped { other } else { one }).enumerate().collect(),
+    };
+    let mut first = [
+        round(false, Treatment::Poisoned(Place::First), Treatment::Renamed),
+        round(true, Treatment::Poisoned(Place::First), Treatment::Renamed),
+    ];
+    let mut last = [
+        round(false, Treatment::Poisoned(Place::Last), Treatment::Altered),
+        round(true, Treatment::Poisoned(Place::Last), Treatment::Altered),
+    ];
+    if chance.coin() {
+        first.reverse();
+    }
+    if chance.coin() {
+        last.reverse();
+    }
+    let mut all = Vec::new();
+    if chance.coin() {
+        all.extend(last);
+        all.extend(first);
+    } else {
+        all.extend(first);
+        all.extend(last);
+    }
+    all
+}
+
+/// The edits that treat a test; `None` where that cannot be done to it.
+pub(super) fn edits(
+    source: &Source,
+    test: &Located,
+    treatment: Treatment,
+    means: Means,
+    word: &str,
+) -> Option<Vec<Edit>> {
+    match treatment {
+        Treatment::Poisoned(place) => source.poisoned(&test.body, &Poison { place, means, word: word.to_owned() }),
+        Treatment::Renamed => Some(vec![source.renamed(&test.body, word)]),
+        Treatment::Altered => {
+            let expectations = decisive(source, test);
+            let edits: Option<Vec<Vec<Edit>>> = expectations.iter().map(|one| source.altered(one, word)).collect();
+            edits.map(|edits| edits.concat()).filter(|edits| !edits.is_empty())
+        }
+    }
+}
+
+/// The expectations of the assertion that failed at the start; all of the test where it is not known which one did.
+fn decisive(source: &Source, test: &Located) -> Vec<Expectation> {
+    let all = source.expectations(&test.body);
+    let at = |line: u32| -> Vec<Expectation> {
+        all.iter().filter(|one| (one.lines.0..=one.lines.1).contains(&line)).cloned().collect()
+    };
+    test.failed_at.map(at).unwrap_or(all)
+}
+
+/// Whether a silent [`Treatment::Altered`] accuses: only of the assertion that failed at the start.
+pub(super) fn accuses(source: &Source, test: &Located) -> bool {
+    test.failed_at.is_some() && !decisive(source, test).is_empty()
+}
+
+/// Every name under which the tests are selected.
+pub(super) fn selection(bodies: &Bodies, tests: &[(usize, Option<Treatment>)], word: &str) -> String {
+    let mut names: Vec<String> = Vec::new();
+    for (test, treatment) in tests.iter().filter_map(|(at, treatment)| Some((bodies.tests.get(*at)?, treatment))) {
+        let Some(source) = bodies.source(test) else { continue };
+        for name in &test.names {
+            let name = match treatment {
+                Some(Treatment::Renamed) => source.renamed_name(&test.body, name, word).unwrap_or_else(|| name.clone()),
+                Some(Treatment::Poisoned(_) | Treatment::Altered) | None => name.clone(),
+            };
+            names.push(source.without_row(&name).to_owned());
+        }
+    }
+    names.sort();
+    names.dedup();
+    names.join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_test_is_treated_in_every_way_once() {
+        for seed in 0..64 {
+            for count in 1..5 {
+                let rounds = rounds(count, &mut Chance(seed * 0x9E37_79B9_7F4A_7C15));
+                assert_eq!(rounds.len(), 4);
+                for test in 0..count {
+                    let of: Vec<Treatment> = rounds
+                        .iter()
+                        .flat_map(|round| &round.treatments)
+                        .filter(|(at, _)| *at == test)
+                        .map(|(_, one)| *one)
+                        .collect();
+                    for wanted in [
+                        Treatment::Poisoned(Place::First),
+                        Treatment::Poisoned(Place::Last),
+                        Treatment::Altered,
+                        Treatment::Renamed,
+                    ] {
+                        assert_eq!(of.iter().filter(|one| **one == wanted).count(), 1, "{seed} {count} {test} {of:?}");
+                    }
+                }
+                let mixed = |round: &Round| {
+                    round.treatments.iter().any(|(_, one)| Some(one) != round.treatments.first().map(|(_, one)| one))
+                };
+                assert_eq!(rounds.iter().all(mixed), count > 1, "a half must not be empty");
+            }
+        }
+    }
+}

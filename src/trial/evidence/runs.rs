@@ -1,0 +1,92 @@
+//! Experiments carried out: files are changed, the tests are run, everything is put back.
+
+use std::collections::BTreeMap;
+use std::time::{Duration, SystemTime};
+
+use super::super::bench::{Bench, TrialError};
+use super::super::fresh;
+use super::outcome;
+use crate::domain::test_report::RunKind;
+use crate::domain::units::TreeId;
+use crate::test_run::{self, TestCommand, TestRun};
+
+/// Build tools compare times of files: what an experiment writes is this much later than what was written before.
+const STEP: Duration = Duration::from_secs(2);
+
+/// The experiments on one green.
+#[derive(Debug)]
+pub(super) struct Runs<'b> {
+    pub(super) bench: &'b Bench<'b>,
+    tests: TestCommand,
+    began_ms: u64,
+    allowed_ms: u64,
+    /// How long the longest run took.
+    longest_ms: u64,
+    /// How many were carried out.
+    pub(super) count: u32,
+    /// Whether single tests can be selected.
+    selects: bool,
+}
+
+impl<'b> Runs<'b> {
+    /// Experiments that may take so long together.
+    pub(super) fn new(bench: &'b Bench<'b>, allowed_ms: u64) -> Self {
+        let began_ms = bench.clock.monotonic_ms();
+        Self { bench, tests: bench.selectable(), began_ms, allowed_ms, longest_ms: 0, count: 0, selects: true }
+    }
+
+    /// How long they took so far.
+    pub(super) fn elapsed_ms(&self) -> u64 {
+        self.bench.clock.monotonic_ms().saturating_sub(self.began_ms)
+    }
+
+    /// Runs the wanted tests on a tree with some files' texts replaced; `None` when the time is up or the run is to end.
+    pub(super) async fn run(
+        &mut self,
+        base: &TreeId,
+        texts: &BTreeMap<String, String>,
+        wanted: &str,
+    ) -> Result<Option<TestRun>, TrialError> {
+        let selects = self.selects && test_run::can_select(&self.tests, wanted);
+        if let Some(run) = self.attempt(base, texts, selects.then_some(wanted)).await? {
+            let selected_none = selects && matches!(run.report.kind, RunKind::NoTests | RunKind::BadCommand);
+            if !selected_none {
+                return Ok(Some(run));
+            }
+            self.selects = false;
+            return self.attempt(base, texts, None).await;
+        }
+        Ok(None)
+    }
+
+    async fn attempt(
+        &mut self,
+        base: &TreeId,
+        texts: &BTreeMap<String, String>,
+        wanted: Option<&str>,
+    ) -> Result<Option<TestRun>, TrialError> {
+        let expected = self.longest_ms.max(if wanted.is_none() { self.bench.baseline_ms } else { 0 });
+        if self.elapsed_ms() + expected > self.allowed_ms || self.bench.stop.raised().is_some() {
+            return Ok(None);
+        }
+        fresh::freshen(self.bench, base).await?;
+        self.count += 1;
+        let later = SystemTime::now() + STEP * self.count;
+        for (path, text) in texts {
+            self.bench.workspace.plant(path, text, later)?;
+        }
+        let run = test_run::run(&self.tests, wanted, self.bench.stop).await?;
+        self.longest_ms = self.longest_ms.max(run.duration_ms);
+        Ok(run.stopped.is_none().then_some(run))
+    }
+
+    /// Runs as [`Self::run`]; a run in which no test ran says nothing.
+    pub(super) async fn telling(
+        &mut self,
+        base: &TreeId,
+        texts: &BTreeMap<String, String>,
+        wanted: &str,
+    ) -> Result<Option<TestRun>, TrialError> {
+        Ok(self.run(base, texts, wanted).await?.filter(|run| !outcome::did_not_run(run)))
+    }
+}
