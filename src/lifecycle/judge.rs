@@ -1,6 +1,7 @@
 //! The court is asked, and what it says is told.
 
 use super::engine::{Engine, LifecycleError};
+use super::leftovers;
 use std::time::Duration;
 
 use crate::config::{Minimise, Proof};
@@ -35,6 +36,10 @@ pub(super) fn bench<'e>(engine: &'e Engine<'_>) -> Bench<'e> {
 /// Has a change judged.
 pub(super) async fn run(engine: &mut Engine<'_>, tree: TreeId) -> Result<Judged, LifecycleError> {
     let mut judged = trial::judge(&bench(engine), tree).await?;
+    if judged.judgement.verdict == Verdict::Green {
+        // The experiments begin with a clean tree: what this change left is named before it is gone.
+        leftovers::collect(engine);
+    }
     let proven = match demand(engine) {
         Some(demand) => evidence::prove(&bench(engine), &mut judged, demand).await?,
         None => None,

@@ -25,9 +25,18 @@ pub(super) fn note(engine: &mut Engine<'_>) {
     engine.journal.emit(&Event::Warning { message });
 }
 
+/// Removes what is new before the run's end; it is said then.
+pub(super) fn collect(engine: &mut Engine<'_>) {
+    let swept = engine.world.workspace.sweep_autorun();
+    let known = &mut engine.state.swept;
+    let new = swept.into_iter().filter(|leftover| !known.contains(leftover)).collect::<Vec<_>>();
+    known.extend(new);
+}
+
 /// Removes what is new, and says so.
 pub(super) fn sweep(engine: &mut Engine<'_>) {
-    let mut leftovers = engine.world.workspace.sweep_autorun();
+    collect(engine);
+    let mut leftovers = std::mem::take(&mut engine.state.swept);
     if leftovers.is_empty() {
         return;
     }

@@ -11,6 +11,7 @@ use crate::domain::attempt::{Attempt, TierExit, TierResult};
 use crate::domain::budget::Beneficiary;
 use crate::domain::delivery::{Awaited, Destination};
 use crate::domain::ladder::Tier;
+use crate::domain::leftover::Leftover;
 use crate::domain::outcome::Outcome;
 use crate::domain::units::{CommitSha, MicroUsd, RunId, TreeId};
 use crate::policy::budget::Warnings;
@@ -218,6 +219,9 @@ pub struct RunState {
     /// The rate limit that the parked run waits for.
     #[serde(default)]
     pub limited: Option<Limited>,
+    /// What was removed that tools run unasked, and is yet to be said.
+    #[serde(default)]
+    pub swept: Vec<Leftover>,
     /// Where a resume takes the run up again that was parked or interrupted.
     #[serde(default)]
     pub resume_at: Option<Box<Phase>>,
@@ -266,6 +270,7 @@ impl RunState {
             runs: None,
             hearing: Hearing::default(),
             limited: None,
+            swept: Vec::new(),
             resume_at: None,
         }
     }

@@ -72,7 +72,8 @@ pub async fn prove(bench: &Bench<'_>, judged: &mut Judged, demand: Demand) -> Re
     court.gather().await?;
     let proven = court.conclude(&judged.run);
     if proven.runs > 0 {
-        fresh::freshen(bench, &tree).await?;
+        // What the runs left that is ignored stays, as after any run of the tests.
+        fresh::restore_tests(bench, &tree).await?;
     }
     if let Some(verdict) = refusal(&proven.evidence, demand) {
         judged.refuse(verdict, bench.workspace.root());

@@ -44,6 +44,7 @@ const MENDED: Scenario = Scenario {
         "tier_finished:1",
         "escalated:1",
         "call_settled:5",
+        "evidence_gathered:1",
         "run_finished:1",
     ],
 };

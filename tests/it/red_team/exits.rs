@@ -78,7 +78,7 @@ fn no_exit_speaks_a_secret_however_it_is_spelled() {
         let unhindered = if ledger::is_kept() { said_at_the_exits(&spelled, "redaction") } else { Vec::new() };
         for (exit, text) in unhindered {
             assert!(holds(&text), "{spelling} does not even leave by {exit} unhindered: {text}");
-            ledger::note(&format!("{spelling}, by {exit}"), "redaction");
+            ledger::note(&format!("{spelling}, by {exit}"), "redaction", "-");
         }
     }
 }

@@ -142,7 +142,7 @@ fn attack(guard: &str, prepare: impl Fn(&mut Site)) {
     assert!(!site.path("loot").exists(), "{said}");
     assert!(done.status.success() && said.contains("upshift 0.0.0"), "{said}");
     assert!(fs::read_to_string(site.path("output")).expect("outputs").contains("sha256="), "{said}");
-    ledger::note("", guard);
+    ledger::note("", guard, "-");
 }
 
 /// The head's own configuration of cargo.
@@ -221,7 +221,7 @@ fn a_program_that_was_swapped_after_the_gate_is_not_started() {
     let said = String::from_utf8_lossy(&done.stdout).into_owned();
     assert!(!done.status.success() && said.contains("It was not started"), "{said}");
     assert!(!site.path("loot").exists() && !site.path("output").exists(), "{said}");
-    ledger::note("", "digest");
+    ledger::note("", "digest", "-");
 }
 
 #[test]

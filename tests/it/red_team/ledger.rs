@@ -22,11 +22,11 @@ pub(crate) fn is_kept() -> bool {
     std::env::var_os(VARIABLE).is_some()
 }
 
-/// Notes an attack; its name is the test's and, where a test carries out several, its own.
-pub(crate) fn note(attack: &str, guards: &str) {
+/// Notes an attack, and which evidence refuses it where the listed rule that knows it is off; its name is the test's and, where a test carries out several, its own.
+pub(crate) fn note(attack: &str, guards: &str, evidence: &str) {
     let Some(path) = std::env::var_os(VARIABLE) else { return };
     let test = std::thread::current().name().unwrap_or("?").trim_start_matches("red_team::").to_owned();
-    let line = format!("{test}\t{attack}\trepelled\tmarker without {guards}\n");
+    let line = format!("{test}\t{attack}\trepelled\tmarker without {guards}\tevidence: {evidence}\n");
     let mut file = std::fs::File::options().append(true).create(true).open(path).expect("the ledger");
     file.write_all(line.as_bytes()).expect("written");
 }
@@ -40,7 +40,7 @@ fn every_attack_was_repelled_and_left_its_marker_without_its_guard_and_there_are
     for line in &attacks {
         let fields: Vec<&str> = line.split('\t').collect();
         assert!(
-            matches!(fields.as_slice(), [_, _, "repelled", marker] if marker.len() > "marker without ".len()),
+            matches!(fields.as_slice(), [_, _, "repelled", marker, _] if marker.len() > "marker without ".len()),
             "{line}"
         );
     }

@@ -31,5 +31,5 @@ pub(crate) fn attack(guards: &str, carried_out: impl Fn(&str) -> bool) {
         return;
     }
     assert!(carried_out(guards), "the attack fails even with `{guards}` off, so it proves nothing");
-    ledger::note("", guards);
+    ledger::note("", guards, "-");
 }

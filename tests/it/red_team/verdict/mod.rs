@@ -205,6 +205,32 @@ pub(crate) fn unpack(folder: &Path, files: &[(&str, &str)]) {
     }
 }
 
+/// The experiments, as guards.
+const EVIDENCE: &str = "poisoned,altered_expectation,renamed,counter";
+
+/// Which evidence refuses an attack that no listed rule stands in the way of.
+fn refused_by(court: &Said) -> String {
+    let all = court.all();
+    let failed = ["poisoned", "altered_expectation", "renamed", "counter"]
+        .into_iter()
+        .find(|kind| all.lines().any(|line| line.contains("✗ does not hold") && line.contains(sentence_of(kind))));
+    match (court.code, failed) {
+        (0, _) => "accepted".to_owned(),
+        (_, Some(kind)) => kind.to_owned(),
+        (_, None) => "another rule".to_owned(),
+    }
+}
+
+fn sentence_of(kind: &str) -> &'static str {
+    use upshift::domain::proof::EvidenceKind;
+    match kind {
+        "poisoned" => EvidenceKind::Poisoned.sentence(),
+        "altered_expectation" => EvidenceKind::AlteredExpectation.sentence(),
+        "renamed" => EvidenceKind::Renamed.sentence(),
+        _ => EvidenceKind::Counter.sentence(),
+    }
+}
+
 /// Every attack is repelled and, for the ledger, each could succeed.
 pub(crate) fn repels(attacks: Vec<Attack>) {
     let mut wrong = Vec::new();
@@ -217,9 +243,10 @@ pub(crate) fn repels(attacks: Vec<Attack>) {
         if !ledger::is_kept() {
             continue;
         }
-        let bare = carry_out(attack, attack.guard);
+        let court = carry_out(attack, attack.guard);
+        let bare = carry_out(attack, &format!("{},{EVIDENCE}", attack.guard));
         if repelled && bare.code == 0 {
-            ledger::note(attack.name, attack.guard);
+            ledger::note(attack.name, attack.guard, &refused_by(&court));
         } else if bare.code != 0 {
             wrong.push(format!("NO MARKER without {}: {}\n{}", attack.guard, attack.name, bare.all()));
         }

@@ -15,7 +15,7 @@ fn keeps(files: &[(&str, &str)], tool: &'static str, arguments: &Value) {
     }
     let (seen, _) = told(files, tool, arguments, "secret_files");
     assert!(seen.contains(SECRET), "{tool} {arguments} reads nothing even without the guard: {seen}");
-    crate::red_team::ledger::note(&format!("{tool} {arguments}"), "secret_files");
+    crate::red_team::ledger::note(&format!("{tool} {arguments}"), "secret_files", "-");
 }
 
 #[test]

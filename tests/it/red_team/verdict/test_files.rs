@@ -69,7 +69,7 @@ fn what_python_loads_unasked_cannot_be_written() {
             .command("PYTHONPATH=venv/site-packages python3 -m unittest -v")
             .file("venv/site-packages/rounding.py", "STEP = 1\n")
             .file("shop/cart.py", "import rounding\n\n\ndef total(prices):\n    return sum(prices) - rounding.STEP\n"),
-        Attack::new("the environment of the shell", GUARD, &python(), &[(".tool-versions", "FIX=1\nexport FIX\n"), ("shop/cart.py", TOLD_BY_ENVIRONMENT)])
+        Attack::new("the environment of the shell", "test_paths,autorun", &python(), &[(".tool-versions", "FIX=1\nexport FIX\n"), ("shop/cart.py", TOLD_BY_ENVIRONMENT)])
             .command("if [ -f .tool-versions ]; then . ./.tool-versions; fi; python3 -m unittest -v"),
     ]);
 }
