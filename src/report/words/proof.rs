@@ -36,7 +36,7 @@ pub const fn proof_sign(status: EvidenceStatus) -> &'static str {
     match status {
         EvidenceStatus::Held => "✓",
         EvidenceStatus::Failed => "✗",
-        EvidenceStatus::NotPossible | EvidenceStatus::LeftOut => "-",
+        EvidenceStatus::NotPossible | EvidenceStatus::LeftOut => "○",
     }
 }
 
@@ -89,12 +89,12 @@ mod tests {
         );
         assert!(text.contains("\n    ✗ does not hold: a failure put into a test's own body is reported: "), "{text}");
         assert!(
-            text.contains("\n    - not witnessed: the tests pass under other names: no body was found of test_c\n"),
+            text.contains("\n    ○ not witnessed: the tests pass under other names: no body was found of test_c\n"),
             "{text}"
         );
         let page = markdown::render(&view(), Surface::Comment, "k");
         assert!(page.contains("**Proof:** the last green was refused\n\n- ✓ every test that failed"), "{page}");
-        assert!(!page.contains("test_<b>"), "{page}");
+        assert!(page.contains(": `` `test_<b>` stays green ``\n"), "{page}");
         let shown: serde_json::Value = serde_json::from_str(&json::render(&view())).expect("JSON");
         assert_eq!(shown["proof"][1]["evidence"], "poisoned");
         assert_eq!((&shown["proof"][1]["status"], &shown["proof"][1]["noticed"]), (&"failed".into(), &1.into()));

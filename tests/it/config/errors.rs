@@ -58,7 +58,10 @@ fn unknown_keys_are_refused_with_what_was_meant() {
         ("tier: []\n", "Did you mean `tiers`?"),
         ("maxTotalCostUsd: 2\n", "It belongs at `global.maxTotalCostUsd`."),
         ("global: {maxTotalCostUSD: 2}\n", "Did you mean `maxTotalCostUsd`?"),
-        ("test: {colour: red}\n", "use one of: command, setupCommand, framework, timeoutSeconds, memoryMb, junit"),
+        (
+            "test: {colour: red}\n",
+            "use one of: command, setupCommand, framework, timeoutSeconds, memoryMb, proofMinutes, junit",
+        ),
         ("providers: {own: {wire: openai, baseUrl: 'http://x', apiKey: y}}\n", "name that variable as `apiKeyEnv`"),
     ] {
         let told = told(&configured(text));
