@@ -8,7 +8,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 
 use super::node::Node;
 use super::numbers::{Dollars, Minutes, PerMillion, Temperature, Whole};
-use super::plan::{Comment, FailOn, Minimise, Network, Proof, Push, Sandbox, WaitFor, Wire};
+use super::plan::{Comment, FailOn, Minimise, Network, OnRemark, Proof, Push, Sandbox, WaitFor, Wire};
 use super::read::{Place, Readable, object};
 use super::reference::Entry;
 use super::values::{
@@ -200,6 +200,8 @@ object! {
         "minimise" minimise: Minimise = "remark";
         /// How much a green is asked to prove beyond its own run: what can be had, all of it, or nothing.
         "proof" proof: Proof = "auto";
+        /// What happens with a fix in which something is for a reviewer to look at that could deceive a test runner.
+        "onRemark" on_remark: OnRemark = "flag";
         /// Variables that the tests need.
         "passEnv" pass_env: Vec<VarName> = "none";
     }

@@ -31,8 +31,8 @@ pub use error::{CLOSING, ConfigErrors, Problem, SourceErrors};
 pub use github::DEFAULT_SKIP_LABEL;
 pub use ladder::{TiersSource, classify_tiers};
 pub use plan::{
-    AgentPlan, Comment, EffectiveValue, EndpointPlan, FailOn, Format, GithubPlan, Minimise, Network, Origin, Plan,
-    Proof, Push, SafetyPlan, Sandbox, TestPlan, WaitFor, Wire,
+    AgentPlan, Comment, EffectiveValue, EndpointPlan, FailOn, Format, GithubPlan, Minimise, Network, OnRemark, Origin,
+    Plan, Proof, Push, SafetyPlan, Sandbox, TestPlan, WaitFor, Wire,
 };
 pub use reference::{Entry, reference};
 pub use resolve::{audit_path, resolve};

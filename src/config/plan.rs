@@ -139,6 +139,9 @@ pub struct SafetyPlan {
     /// How much a green is asked to prove beyond its own run.
     #[serde(default)]
     pub proof: Proof,
+    /// What happens with a fix in which something could deceive a test runner.
+    #[serde(default)]
+    pub on_remark: OnRemark,
     /// Variables handed to the tests.
     pub pass_env: Vec<String>,
 }
@@ -343,6 +346,23 @@ impl Default for Proof {
     /// Many frameworks have no bodies that can be found; their greens count, and the report says what was not witnessed.
     fn default() -> Self {
         Self::Auto
+    }
+}
+
+words! {
+    /// What happens with a fix in which something could deceive a test runner.
+    OnRemark {
+        /// It is named to reviewers.
+        Flag "flag",
+        /// The fix is refused.
+        Refuse "refuse",
+    }
+}
+
+impl Default for OnRemark {
+    /// Honest programs end, print and ask as well; experiments have shown that the tests can still fail.
+    fn default() -> Self {
+        Self::Flag
     }
 }
 

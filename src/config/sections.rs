@@ -8,8 +8,8 @@ use super::file::{AgentSection, ConfigFile, GlobalSection, SafetySection, TestSe
 use super::numbers::Dollars;
 use super::pick::{Picked, Picker};
 use super::plan::{
-    AgentPlan, DEFAULT_MEMORY_MB, DEFAULT_PROOF_MINUTES, Minimise, Network, Origin, Proof, SafetyPlan, Sandbox,
-    TestPlan,
+    AgentPlan, DEFAULT_MEMORY_MB, DEFAULT_PROOF_MINUTES, Minimise, Network, OnRemark, Origin, Proof, SafetyPlan,
+    Sandbox, TestPlan,
 };
 use super::sources::{Setting, Sources};
 use super::suggest::nearest;
@@ -229,6 +229,8 @@ pub(super) fn safety(picker: &Picker<'_>, key_vars: &[&str], refusals: &mut Vec<
     let minimise = picker.take("safety.minimise", minimise, Minimise::default(), ToString::to_string);
     let proof = picker.in_documents(of(|safety| safety.proof));
     let proof = picker.take("safety.proof", proof, Proof::default(), ToString::to_string);
+    let on_remark = picker.in_documents(of(|safety| safety.on_remark));
+    let on_remark = picker.take("safety.onRemark", on_remark, OnRemark::default(), ToString::to_string);
     let pass_env = picker.either(Setting::PassEnv, of(|safety| safety.pass_env.clone()));
     if let Some(Picked { value, origin }) = &pass_env {
         refuse_secrets(picker, value, origin, key_vars);
@@ -242,6 +244,7 @@ pub(super) fn safety(picker: &Picker<'_>, key_vars: &[&str], refusals: &mut Vec<
         allow_test_edits: globs(picker.take("safety.allowTestEdits", edits, Vec::new(), show)),
         minimise,
         proof,
+        on_remark,
         pass_env: picker
             .take("safety.passEnv", pass_env, Vec::new(), |list| joined(list, |name| &name.0))
             .into_iter()

@@ -87,8 +87,10 @@ impl EvidenceStatus {
     }
 }
 
-/// Whether evidence beyond the tests' own run was had for a green.
+/// Whether experiments have shown of every test that failed at the start that it can still fail.
 #[must_use]
 pub fn is_witnessed(proof: &[Evidence]) -> bool {
-    proof.iter().any(|one| one.evidence != EvidenceKind::Seen && one.status == EvidenceStatus::Held)
+    let held = |kind| proof.iter().any(|one: &Evidence| one.evidence == kind && one.status == EvidenceStatus::Held);
+    let failed = proof.iter().any(|one| one.status == EvidenceStatus::Failed);
+    !failed && held(EvidenceKind::Poisoned)
 }

@@ -11,12 +11,23 @@ pub struct Remark {
     pub file: String,
     /// The first and the last line in the changed file, from 1; `None` for a file as a whole.
     pub lines: Option<(u32, u32)>,
+    /// The reason in its own words, where it says more than its kind; it may hold what is not our text.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub said: Option<String>,
 }
 
 /// The reason to look at a place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RemarkKind {
+    /// The change ends the process, or puts another in its place.
+    EndsProcess,
+    /// The change prints what a test runner prints, or writes past it.
+    PrintsResults,
+    /// The change hooks into the runner, its assertions or the end of the process.
+    HooksIntoRunner,
+    /// The change asks whether it is being tested.
+    AsksWhoTests,
     /// The tests pass without this part of the change.
     NotNeeded,
 }
@@ -26,6 +37,10 @@ impl RemarkKind {
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
+            Self::EndsProcess => "ends_process",
+            Self::PrintsResults => "prints_results",
+            Self::HooksIntoRunner => "hooks_into_runner",
+            Self::AsksWhoTests => "asks_who_tests",
             Self::NotNeeded => "not_needed",
         }
     }
@@ -34,6 +49,10 @@ impl RemarkKind {
     #[must_use]
     pub const fn sentence(self) -> &'static str {
         match self {
+            Self::EndsProcess => "it ends the process, or puts another in its place",
+            Self::PrintsResults => "it prints what a test runner prints, or writes past it",
+            Self::HooksIntoRunner => "it hooks into the runner, its assertions or the end of the process",
+            Self::AsksWhoTests => "it asks whether it is being tested",
             Self::NotNeeded => "the tests pass without this part of the change",
         }
     }

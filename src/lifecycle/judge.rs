@@ -4,8 +4,10 @@ use super::engine::{Engine, LifecycleError};
 use super::leftovers;
 use std::time::Duration;
 
-use crate::config::{Minimise, Proof};
+use crate::config::{Minimise, OnRemark, Proof};
 use crate::domain::event::Event;
+use crate::domain::proof::is_witnessed;
+use crate::domain::remark::Remark;
 use crate::domain::units::TreeId;
 use crate::domain::verdict::Verdict;
 use crate::trial::evidence::{self, Demand, Proven};
@@ -44,6 +46,10 @@ pub(super) async fn run(engine: &mut Engine<'_>, tree: TreeId) -> Result<Judged,
         Some(demand) => evidence::prove(&bench(engine), &mut judged, demand).await?,
         None => None,
     };
+    let witnessed = proven.as_ref().is_some_and(|proven| is_witnessed(&proven.evidence));
+    if !witnessed || engine.state.plan.safety.on_remark == OnRemark::Refuse {
+        judged.refuse_remarked(engine.world.workspace.root());
+    }
     tell(engine, &judged);
     if let Some(Proven { evidence: proof, runs, duration_ms }) = proven {
         engine.journal.emit(&Event::EvidenceGathered { proof, runs, duration_ms });
@@ -91,20 +97,33 @@ fn tell(engine: &mut Engine<'_>, judged: &Judged) {
 /// dropped.
 pub(super) async fn minimise(engine: &mut Engine<'_>, judged: Judged) -> Result<Judged, LifecycleError> {
     let keep = match engine.state.plan.safety.minimise {
-        Minimise::Off => return Ok(judged),
+        Minimise::Off => return Ok(remarked(engine, judged, Vec::new(), 0, 0)),
         Minimise::Remark => Keep::Whole,
         Minimise::Drop => Keep::Smaller,
     };
-    let Some(found) = needed::look(&bench(engine), &judged, keep).await? else { return Ok(judged) };
-    let (runs, duration_ms) = (found.runs, found.duration_ms);
-    let dropped = u32::try_from(found.not_needed.len()).unwrap_or(u32::MAX);
-    let (event, best) = match keep {
-        Keep::Whole => (Event::Remarked { remarks: found.not_needed, runs, duration_ms }, judged),
-        Keep::Smaller => {
-            let kept = found.parts.saturating_sub(dropped);
-            (Event::PatchMinimised { dropped, kept, runs, duration_ms }, found.smaller.unwrap_or(judged))
-        }
+    let Some(found) = needed::look(&bench(engine), &judged, keep).await? else {
+        return Ok(remarked(engine, judged, Vec::new(), 0, 0));
     };
-    engine.journal.emit(&event);
-    Ok(best)
+    let (runs, duration_ms) = (found.runs, found.duration_ms);
+    let not_needed = found.not_needed;
+    Ok(match keep {
+        Keep::Whole => remarked(engine, judged, not_needed, runs, duration_ms),
+        Keep::Smaller => {
+            let dropped = u32::try_from(not_needed.len()).unwrap_or(u32::MAX);
+            let kept = found.parts.saturating_sub(dropped);
+            engine.journal.emit(&Event::PatchMinimised { dropped, kept, runs, duration_ms });
+            remarked(engine, found.smaller.unwrap_or(judged), Vec::new(), 0, 0)
+        }
+    })
+}
+
+/// Names to reviewers what they should look at in a green change; what could deceive a runner stands first.
+fn remarked(engine: &mut Engine<'_>, judged: Judged, more: Vec<Remark>, runs: u32, duration_ms: u64) -> Judged {
+    let mut remarks = judged.remarks.clone();
+    remarks.extend(more);
+    let green = judged.judgement.verdict == Verdict::Green;
+    if green && (runs > 0 || !remarks.is_empty()) {
+        engine.journal.emit(&Event::Remarked { remarks, runs, duration_ms });
+    }
+    judged
 }

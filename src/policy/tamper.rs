@@ -22,6 +22,7 @@ mod words;
 use std::collections::BTreeSet;
 
 use super::guard::{Guard, Guards};
+use crate::domain::remark::{Remark, RemarkKind};
 
 /// A file of a change, as text before and after; `None` where it is not there. Bytes that are no text are shown as well as can be.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -72,14 +73,10 @@ fn redeclared_module(changes: &[Change]) -> Option<String> {
 /// `import_roots` are folders in which Python looks for modules when the tests run, beside the usual ones. A file whose tests may be edited is free of the rules about tests, not of those about the runner.
 #[must_use]
 pub fn inspect(changes: &[Change], guards: &Guards, import_roots: &BTreeSet<String>) -> Option<String> {
-    let rules: [(Guard, Rule); 7] = [
+    let rules: [(Guard, Rule); 3] = [
         (Guard::Baseline, code::wanted_failure),
         (Guard::Shadowing, shadow::stands_for),
         (Guard::Manifests, manifest::compare),
-        (Guard::ForcedEnd, code::forced_end),
-        (Guard::PrintedResults, code::printed_results),
-        (Guard::Hooks, code::hooks),
-        (Guard::UnderTest, code::under_test),
     ];
     if guards.has(Guard::TestRegions)
         && let Some(reason) = redeclared_module(changes)
@@ -92,7 +89,7 @@ pub fn inspect(changes: &[Change], guards: &Guards, import_roots: &BTreeSet<Stri
         return Some(reason);
     }
     for (guard, rule) in rules.into_iter().filter(|(guard, _)| guards.has(*guard)) {
-        let about_tests = matches!(guard, Guard::Manifests | Guard::Hooks | Guard::UnderTest);
+        let about_tests = guard == Guard::Manifests;
         let about_edited_tests = guard == Guard::Baseline;
         let applies = |change: &&Change| if change.may_edit_tests { !about_tests } else { !about_edited_tests };
         if let Some(reason) = changes.iter().filter(applies).find_map(rule) {
@@ -100,4 +97,25 @@ pub fn inspect(changes: &[Change], guards: &Guards, import_roots: &BTreeSet<Stri
         }
     }
     None
+}
+
+/// What code under test could do to its runner, by what its source says: honest programs do it too, so that it is for experiments, or for
+/// a reviewer, to decide. A file whose tests may be edited is free of what test files do.
+#[must_use]
+pub fn remarkable(changes: &[Change], guards: &Guards) -> Vec<Remark> {
+    let rules: [(Guard, RemarkKind, Rule); 4] = [
+        (Guard::ForcedEnd, RemarkKind::EndsProcess, code::forced_end),
+        (Guard::PrintedResults, RemarkKind::PrintsResults, code::printed_results),
+        (Guard::Hooks, RemarkKind::HooksIntoRunner, code::hooks),
+        (Guard::UnderTest, RemarkKind::AsksWhoTests, code::under_test),
+    ];
+    let mut remarks = Vec::new();
+    for (guard, kind, rule) in rules.into_iter().filter(|(guard, ..)| guards.has(*guard)) {
+        let about_tests = matches!(guard, Guard::Hooks | Guard::UnderTest);
+        for change in changes.iter().filter(|change| !(change.may_edit_tests && about_tests)) {
+            let remark = |said| Remark { kind, file: change.path.clone(), lines: None, said: Some(said) };
+            remarks.extend(rule(change).map(remark));
+        }
+    }
+    remarks
 }

@@ -8,6 +8,7 @@ use super::first_look::{self, Look};
 use super::fresh::{self, Fresh};
 use super::settle;
 use crate::domain::foreign::Foreign;
+use crate::domain::remark::Remark;
 use crate::domain::test_report::{RunKind, TestReport, TestStatus};
 use crate::domain::units::TreeId;
 use crate::domain::verdict::Verdict;
@@ -32,6 +33,8 @@ pub struct Judged {
     pub candidate: Candidate,
     /// What was put back before the run, in words for the model and for reviewers.
     pub put_back: Vec<String>,
+    /// What in the change could deceive a runner, and may be honest: experiments decide, or a reviewer.
+    pub remarks: Vec<Remark>,
     /// Files that judge and that code under test had rewritten, put back.
     pub rewritten: Vec<String>,
 }
@@ -66,6 +69,7 @@ pub(super) async fn run(bench: &Bench<'_>, tree: TreeId) -> Result<Judged, Trial
         run,
         judgement,
         put_back: settled.put_back,
+        remarks: settled.remarks,
         rewritten: fresh.rewritten,
     };
     judged.candidate.fixed.clone_from(&judged.judgement.fixed);
@@ -80,6 +84,16 @@ fn is_unsound(verdict: &Verdict) -> bool {
 }
 
 impl Judged {
+    /// Refuses a green in which something could deceive a runner, where no experiment has shown that nothing does.
+    pub fn refuse_remarked(&mut self, root: &Path) {
+        let green = self.judgement.verdict == Verdict::Green;
+        if let Some(remark) = self.remarks.first().filter(|_| green) {
+            let reason =
+                remark.said.clone().unwrap_or_else(|| format!("{}, in {}", remark.kind.sentence(), remark.file));
+            self.refuse(Verdict::Tampered { reason }, root);
+        }
+    }
+
     /// Refuses a green.
     pub(super) fn refuse(&mut self, verdict: Verdict, root: &Path) {
         self.candidate.lost |= is_unsound(&verdict);

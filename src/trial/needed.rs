@@ -125,7 +125,7 @@ async fn search(bench: &Bench<'_>, hunks: &Hunks, one_run_ms: u64) -> Result<Fou
 /// The places of the hunks that are not among those that green needs.
 fn not_needed(hunks: &Hunks, kept: &[usize]) -> Vec<Remark> {
     let places = hunks.places().into_iter().enumerate().filter(|(hunk, _)| !kept.contains(hunk));
-    places.map(|(_, (file, lines))| Remark { kind: RemarkKind::NotNeeded, file, lines }).collect()
+    places.map(|(_, (file, lines))| Remark { kind: RemarkKind::NotNeeded, file, lines, said: None }).collect()
 }
 
 async fn put(bench: &Bench<'_>, tree: &TreeId) -> Result<(), TrialError> {

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use super::belongings;
 use super::bench::{Bench, TrialError};
+use crate::domain::remark::Remark;
 use crate::domain::units::TreeId;
 use crate::policy::guard::Guard;
 use crate::policy::tamper::{self, Change, region};
@@ -16,6 +17,8 @@ pub(super) struct Settled {
     pub(super) tree: TreeId,
     /// What was put back, in words for the model and for reviewers.
     pub(super) put_back: Vec<String>,
+    /// What in it could deceive a runner, and may be honest.
+    pub(super) remarks: Vec<Remark>,
     /// Why it cannot be green.
     pub(super) objection: Option<String>,
 }
@@ -23,10 +26,10 @@ pub(super) struct Settled {
 /// Puts back what of the change lies in tests inside source files, and asks the rules about the rest.
 pub(super) async fn settle(bench: &Bench<'_>, tree: TreeId) -> Result<Settled, TrialError> {
     let Some(start) = bench.start else {
-        return Ok(Settled { tree, put_back: Vec::new(), objection: None });
+        return Ok(Settled { tree, put_back: Vec::new(), remarks: Vec::new(), objection: None });
     };
     let workspace = bench.workspace;
-    let mut settled = Settled { tree, put_back: Vec::new(), objection: None };
+    let mut settled = Settled { tree, put_back: Vec::new(), remarks: Vec::new(), objection: None };
     let mut changes = workspace.changes(start, &settled.tree).await?;
     if bench.guards.has(Guard::TestRegions) {
         // Files that are tests by their name are another guard's: they are put back whole.
@@ -42,6 +45,7 @@ pub(super) async fn settle(bench: &Bench<'_>, tree: TreeId) -> Result<Settled, T
     let objection =
         || tamper::inspect(&changes, bench.guards, bench.import_roots).or_else(|| taken_secret(bench, &changes));
     settled.objection = settled.objection.or_else(objection);
+    settled.remarks = tamper::remarkable(&changes, bench.guards);
     if settled.objection.is_none() && bench.guards.has(Guard::TestPaths) {
         let changed: Vec<Change> = changes.into_iter().filter(|change| !change.may_edit_tests).collect();
         let linked = workspace.test_data_by_link(start, &changed)?;

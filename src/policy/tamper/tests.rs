@@ -1,6 +1,6 @@
 use std::collections::BTreeSet;
 
-use super::{Change, inspect};
+use super::{Change, inspect, remarkable};
 use crate::policy::guard::Guards;
 
 fn change(path: &str, before: Option<&str>, after: Option<&str>) -> Change {
@@ -13,7 +13,13 @@ fn change(path: &str, before: Option<&str>, after: Option<&str>) -> Change {
 }
 
 fn objection(path: &str, before: &str, after: &str) -> Option<String> {
-    inspect(&[change(path, Some(before), Some(after))], &Guards::default(), &BTreeSet::new())
+    found(&[change(path, Some(before), Some(after))], &Guards::default())
+}
+
+/// What refuses a change, or is remarked on it.
+fn found(changes: &[Change], guards: &Guards) -> Option<String> {
+    let remarked = || remarkable(changes, guards).into_iter().find_map(|remark| remark.said);
+    inspect(changes, guards, &BTreeSet::new()).or_else(remarked)
 }
 
 #[test]
@@ -127,8 +133,8 @@ fn a_guard_that_is_off_objects_to_nothing_and_the_others_stay() {
     let forced = [change("x.py", Some(""), Some("os._exit(0)"))];
     let hooked = [change("x.py", Some(""), Some("import atexit"))];
     let guards = Guards::all_but("forced_end");
-    assert_eq!(inspect(&forced, &guards, &BTreeSet::new()), None);
-    assert!(inspect(&hooked, &guards, &BTreeSet::new()).is_some());
+    assert_eq!(found(&forced, &guards), None);
+    assert!(found(&hooked, &guards).is_some());
     for guard in Guard::ALL {
         assert!(!Guards::all_but(guard.as_str()).has(guard));
     }

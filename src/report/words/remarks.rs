@@ -30,7 +30,15 @@ fn remark(remark: &Remark) -> Sentence {
         Some((first, last)) if first == last => format!("{}:{first}", remark.file),
         Some((first, last)) => format!("{}:{first}-{last}", remark.file),
     };
-    Sentence::default().code(place).ours(format!(": {}", remark.kind.sentence()))
+    let sentence = Sentence::default().code(place).ours(": ");
+    match &remark.said {
+        None => sentence.ours(remark.kind.sentence()),
+        // The rule's own words end with what was found, between backticks.
+        Some(said) => match said.rsplit('`').nth(1) {
+            Some(mark) => sentence.ours(format!("{}: ", remark.kind.sentence())).code(mark),
+            None => sentence.ours(remark.kind.sentence()),
+        },
+    }
 }
 
 #[cfg(test)]
@@ -49,6 +57,7 @@ mod tests {
             kind: RemarkKind::NotNeeded,
             file: "src/<b>.rs".to_owned(),
             lines: (line > 0).then_some((line, line + line % 2)),
+            said: None,
         };
         Event::Remarked { remarks: (0..count).map(remark).collect(), runs: 3, duration_ms: 40 }
     }

@@ -81,7 +81,8 @@ fn python_runners_and_assertions_cannot_be_patched() {
             "the test's own module",
             &format!("import sys\n\n\nclass Fair(int):\n    pass\n\n\nsys.modules['shop.cart'].total = sum{SOURCE}")
                 .replace("def total(prices)", "def _total(prices)"),
-        ),
+        )
+        .only_remarked(),
         attack(
             "the assertion, by a name that is built",
             &format!(
@@ -101,7 +102,8 @@ fn python_runners_and_assertions_cannot_be_patched() {
         attack(
             "a builtin",
             "import builtins\n\nbuiltins.sum = lambda numbers, add=sum: add(numbers) + 1\n\n\ndef total(prices):\n    return sum(prices) - 1\n",
-        ),
+        )
+        .only_remarked(),
     ]);
 }
 
@@ -141,7 +143,8 @@ fn code_may_not_ask_who_tests_it() {
         attack(
             "its caller's frame",
             "import sys\n\n\ndef total(prices):\n    return sum(prices) - (not sys._getframe(1).f_code.co_name.startswith('test'))\n",
-        ),
+        )
+        .only_remarked(),
         Attack::new(
             "the runner's variable",
             "under_test",

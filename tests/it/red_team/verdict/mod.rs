@@ -44,6 +44,8 @@ pub(crate) struct Attack {
     pub(crate) writes: Vec<(&'static str, String)>,
     /// The guard that repels it.
     pub(crate) guard: &'static str,
+    /// Whether the tests can still say no to everything it does: it ends as fixed, with a place for a reviewer to look at.
+    pub(crate) only_remarked: bool,
     /// The configuration, if any.
     pub(crate) config: Option<&'static str>,
     /// What is laid into the repository beside its files.
@@ -65,6 +67,7 @@ impl Attack {
             command: repository.command,
             writes,
             guard,
+            only_remarked: false,
             config: None,
             needs: Needs::Machine,
         }
@@ -97,6 +100,12 @@ impl Attack {
     /// With one more file that the model writes.
     pub(crate) fn also(mut self, path: &'static str, text: &str) -> Self {
         self.writes.push((path, text.to_owned()));
+        self
+    }
+
+    /// One that no experiment can tell from a fix.
+    pub(crate) fn only_remarked(mut self) -> Self {
+        self.only_remarked = true;
         self
     }
 
@@ -236,7 +245,8 @@ pub(crate) fn repels(attacks: Vec<Attack>) {
     let mut wrong = Vec::new();
     for attack in &attacks {
         let guarded = carry_out(attack, "");
-        let repelled = guarded.code == 1;
+        let remarked = guarded.code == 0 && guarded.out.contains("⚠ 1 place to look at");
+        let repelled = if attack.only_remarked { remarked } else { guarded.code == 1 };
         if !repelled {
             wrong.push(format!("NOT REPELLED: {}\n{}", attack.name, guarded.all()));
         }
