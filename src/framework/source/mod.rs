@@ -81,7 +81,7 @@ pub struct Poison {
 /// A test that a file defines.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TestBody {
-    /// Its names from the outermost suite, class or module to its own; titles as written, without quotes.
+    /// Its names from the outermost suite, class or module to its own; titles as they are printed, `${}` for what a template leaves open.
     pub names: Vec<String>,
     /// Whether its own name is a pattern that rows of a table fill (`%s`, `$value`, `${value}`).
     pub is_template: bool,
@@ -149,7 +149,8 @@ impl Source {
     /// Whether a test is the one, or one of the rows and parts, that a runner calls by this name.
     #[must_use]
     pub fn is_called(&self, test: &TestBody, name: &str) -> bool {
-        names::is_called(self.language, &self.path, test, name)
+        let fit = |test: &TestBody| names::fit(self.language, &self.path, test, name);
+        fit(test).is_some_and(|own| !self.tests.iter().any(|other| fit(other) > Some(own)))
     }
 
     /// The edits that make a test fail; `None` where its shape is not understood, or it expects to fail.
@@ -187,9 +188,12 @@ impl Source {
     /// The edit that adds a word to a test's own name.
     #[must_use]
     pub fn renamed(&self, test: &TestBody, word: &str) -> Edit {
+        let quoted = self.text.get(test.name.end..).is_some_and(|rest| rest.starts_with(['"', '\'', '`']));
         let added = match self.language {
             Language::Python => format!("_{word}"),
-            Language::JavaScript => format!(" {word}"),
+            Language::JavaScript if quoted => format!(" {word}"),
+            // The title is an expression.
+            Language::JavaScript => format!(" + \" {word}\""),
         };
         Edit { range: test.name.end..test.name.end, text: added }
     }
@@ -210,10 +214,16 @@ impl Source {
 
 /// Parses a text; `None` where the grammar finds an error in it.
 fn parse(language: Language, text: &str) -> Option<Tree> {
-    let mut parser = Parser::new();
-    parser.set_language(&language.grammar()).ok()?;
-    let tree = parser.parse(text, None)?;
-    (!tree.root_node().has_error()).then_some(tree)
+    let by = |grammar: tree_sitter::Language| {
+        let mut parser = Parser::new();
+        parser.set_language(&grammar).ok()?;
+        parser.parse(text, None).filter(|tree| !tree.root_node().has_error())
+    };
+    by(language.grammar()).or_else(|| match language {
+        // `<T>value` and `<T>(…) => …` are elements to the grammar with JSX.
+        Language::JavaScript => by(tree_sitter_typescript::LANGUAGE_TYPESCRIPT.into()),
+        Language::Python => None,
+    })
 }
 
 /// The one-based lines of a node, first and last.

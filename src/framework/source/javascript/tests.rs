@@ -1,0 +1,1 @@
+//! Tests of JavaScript and TypeScript files are found and changed.
