@@ -75,7 +75,7 @@ fn is_called_in_python(path: &str, test: &TestBody, name: &str) -> bool {
 /// How well a runner's name fits a test.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Fit {
-    /// Its own title alone, as some reports print it.
+    /// Its own title alone, or all behind the file's stem, as some reports print it.
     Leaf,
     /// With what a row or a loop fills in.
     Filled,
@@ -104,6 +104,9 @@ fn fit_in_javascript(path: &str, test: &TestBody, name: &str) -> Option<Fit> {
     if gaps && matches_from(&called, &joined).and_then(|start| called.get(..start)).is_some_and(is_place) {
         return Some(Fit::Filled);
     }
+    if called == plain(&format!("{} {whole}", stem_of(path))) {
+        return Some(Fit::Leaf);
+    }
     let own = test.names.last().filter(|_| test.names.len() > 1)?;
     let is_own = if test.is_template || holds_gap(own) {
         let pieces = filled(own);
@@ -126,10 +129,16 @@ fn filled(title: &str) -> Vec<String> {
     plain(&pieces_of(title).join(GAP)).split(GAP).map(str::to_owned).collect()
 }
 
+/// Whether what stands before a name ends with the file's path (`|unit| tests/a.test.ts`, `a.spec.ts:3:5`).
 fn names_file(path: &str, before: &str) -> bool {
+    let last = before.split_whitespace().next_back().unwrap_or_default();
+    is_same_file(path, last.split(':').next().unwrap_or(last))
+}
+
+/// The file's name up to its first dot, as ava prints it.
+fn stem_of(path: &str) -> &str {
     let file = path.rsplit('/').next().unwrap_or(path);
-    let stem = file.split('.').next().unwrap_or(file);
-    before.split_whitespace().any(|word| word == stem || is_same_file(path, word))
+    file.split('.').next().unwrap_or(file)
 }
 
 fn holds_gap(title: &str) -> bool {

@@ -74,8 +74,7 @@ impl<'t> Call<'t> {
         // `pattern.test(text)` is none.
         (function.is_some() || (role != Role::Test && !rest.is_empty())).then_some(())?;
         let by_option = |argument: &Node<'_>| argument.kind() == "object" && has_key(*argument, "fails", text);
-        let expects_failure =
-            words.iter().any(|word| EXPECT_FAILURE.contains(word)) || rest.iter().any(by_option);
+        let expects_failure = words.iter().any(|word| EXPECT_FAILURE.contains(word)) || rest.iter().any(by_option);
         Some(Self { role, expects_failure, title: *title, function, table })
     }
 }
@@ -102,7 +101,8 @@ fn chain<'t>(called: Node<'t>, text: &'t str) -> Option<(Vec<&'t str>, Option<No
                 node = node.child_by_field_name("object")?;
             }
             "call_expression" => {
-                let function = node.child_by_field_name("function").filter(|call| call.kind() == "member_expression")?;
+                let function =
+                    node.child_by_field_name("function").filter(|call| call.kind() == "member_expression")?;
                 let word = text_of(function.child_by_field_name("property")?, text);
                 CALLED.contains(&word).then_some(())?;
                 if TABLES.contains(&word) {

@@ -7,18 +7,12 @@ use super::{call_of, children, descendants, text_of};
 use crate::framework::source::{Edit, Means, Place, Poison, TestBody};
 
 /// Assertions of equality that a test's own argument has: tape, tap, ava, QUnit, `node:test`.
-const OF_CONTEXT: [&str; 7] =
-    ["equal", "strictEqual", "is", "same", "strictSame", "deepEqual", "deepStrictEqual"];
+const OF_CONTEXT: [&str; 7] = ["equal", "strictEqual", "is", "same", "strictSame", "deepEqual", "deepStrictEqual"];
 /// Assertions of equality that are called without an object.
 const PLAIN: [&str; 3] = ["strictEqual", "deepStrictEqual", "assertEquals"];
 
 /// See [`crate::framework::source::Source::poisoned`].
-pub(in super::super) fn poisoned(
-    root: Node<'_>,
-    text: &str,
-    test: &TestBody,
-    poison: &Poison,
-) -> Option<Vec<Edit>> {
+pub(in super::super) fn poisoned(root: Node<'_>, text: &str, test: &TestBody, poison: &Poison) -> Option<Vec<Edit>> {
     let call = call_of(root, text, test).filter(|call| !call.expects_failure)?;
     let function = call.function?;
     let body = function.child_by_field_name("body")?;

@@ -48,8 +48,13 @@ fn parts_of<'t>(node: Node<'t>, text: &str) -> Option<Vec<Node<'t>>> {
                 waiting.push(node.child_by_field_name("right")?);
                 waiting.push(node.child_by_field_name("left")?);
             }
-            "string" | "template_string" | "identifier" | "member_expression" | "subscript_expression"
-            | "call_expression" | "number" => parts.push(node),
+            "string"
+            | "template_string"
+            | "identifier"
+            | "member_expression"
+            | "subscript_expression"
+            | "call_expression"
+            | "number" => parts.push(node),
             // In a sum, one that ends with it could not be added to without it.
             "parenthesized_expression" => parts.push(node),
             _ => return None,
