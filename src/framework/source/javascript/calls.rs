@@ -119,7 +119,7 @@ fn chain<'t>(called: Node<'t>, text: &'t str) -> Option<(Vec<&'t str>, Option<No
 fn role_of(words: &[&str]) -> Option<Role> {
     let is_known = |word: &&str| TESTS.contains(word) || SUITES.contains(word) || LEFT_OUT.contains(word);
     // `t.test(…)`, `QUnit.test(…)`.
-    let at = words.iter().take(2).position(|word| is_known(word))?;
+    let at = words.iter().take(2).position(&is_known)?;
     let known = words.get(at..)?;
     if at > 0 && known.first().is_some_and(|word| LEFT_OUT.contains(word)) {
         return None;

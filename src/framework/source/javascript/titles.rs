@@ -55,7 +55,7 @@ fn parts_of<'t>(node: Node<'t>, text: &str) -> Option<Vec<Node<'t>>> {
             | "subscript_expression"
             | "call_expression"
             | "number" => parts.push(node),
-            // In a sum, one that ends with it could not be added to without it.
+            // A `+` behind it adds to all that is in the parentheses.
             "parenthesized_expression" => parts.push(node),
             _ => return None,
         }
