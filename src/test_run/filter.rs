@@ -2,6 +2,8 @@
 //!
 //! The names may come from a model: they are quoted for the shell, and none that could be read as an option is passed.
 
+use crate::framework::source::Language;
+
 /// Commands with any of these are left alone: what is appended would not reach the runner.
 const SHELL_MARKS: [&str; 9] = ["|", ";", "<", ">", "\n", "`", "$(", "&\u{0}", "\\"];
 /// More names than this are a whole run.
@@ -165,10 +167,21 @@ fn pattern(names: &[&str], option: &str) -> String {
         let escaped: Vec<String> = tops.into_iter().map(regex::escape).collect();
         return format!("^({})$", escaped.join("|"));
     }
-    // Reports join the parts of a name with a mark; the runners' patterns see them joined by a blank.
-    let plain = |name: &str| regex::escape(&name.replace(" › ", " ").replace(" > ", " "));
+    // Reports join the parts of a name with a mark; the runners' patterns see them joined by a blank. What jest joins with its own
+    // mark may hold the other's.
+    let plain = |name: &str| {
+        let name = behind_file(name);
+        let joint = if name.contains(" › ") { " › " } else { " > " };
+        regex::escape(&name.replace(joint, " "))
+    };
     let escaped: Vec<String> = names.iter().map(|name| plain(name)).collect();
     escaped.join("|")
+}
+
+/// A name without the file that vitest prints before it: its pattern is matched against suites and title alone.
+fn behind_file(name: &str) -> &str {
+    let split = name.split_once(" > ").filter(|(file, _)| Language::of(file) == Some(Language::JavaScript));
+    split.map_or(name, |(_, rest)| rest)
 }
 
 fn push_word(line: &mut String, word: &str) {
@@ -197,6 +210,8 @@ mod tests {
             ("cargo test -- --nocapture", None, "tests::a", "cargo test -- --nocapture tests::a"),
             ("cd web && npx jest", None, "Cart › adds (2)", r"cd web && npx jest -t 'Cart adds \(2\)'"),
             ("npm test", Some("vitest"), "Cart > adds", "npm test -- -t 'Cart adds'"),
+            ("npx vitest run", None, "tests/cart.test.ts > Cart > adds", "npx vitest run -t 'Cart adds'"),
+            ("npx jest", None, "Cart › a > b › adds", "npx jest -t 'Cart a > b adds'"),
             ("go test ./...", None, "TestA/sub\nTestB", "go test ./... -run '^(TestA|TestB)$'"),
             (
                 "python -m unittest discover -s t",

@@ -89,7 +89,7 @@ pub struct Poison {
 /// A test that a file defines.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TestBody {
-    /// Its names from the outermost suite, class or module to its own; titles as written, without quotes.
+    /// Its names from the outermost suite, class or module to its own; titles as they are printed, `${}` for what a template leaves open.
     pub names: Vec<String>,
     /// Whether its own name is a pattern that rows of a table fill (`%s`, `$value`, `${value}`).
     pub is_template: bool,
@@ -157,7 +157,8 @@ impl Source {
     /// Whether a test is the one, or one of the rows and parts, that a runner calls by this name.
     #[must_use]
     pub fn is_called(&self, test: &TestBody, name: &str) -> bool {
-        names::is_called(self.language, &self.path, test, name)
+        let fit = |test: &TestBody| names::fit(self.language, &self.path, test, name);
+        fit(test).is_some_and(|own| !self.tests.iter().any(|other| fit(other) > Some(own)))
     }
 
     /// The edits that make a test fail; `None` where its shape is not understood, or it expects to fail.
@@ -195,7 +196,13 @@ impl Source {
     /// The edit that adds a word to a test's own name.
     #[must_use]
     pub fn renamed(&self, test: &TestBody, word: &str) -> Edit {
-        Edit::insert(test.name.end, self.name_with("", word))
+        let quoted = self.text.get(test.name.end..).is_some_and(|rest| rest.starts_with(['"', '\'', '`']));
+        let added = match self.language {
+            // The title is an expression.
+            Language::JavaScript if !quoted => format!(" + \" {word}\""),
+            Language::Python | Language::JavaScript => self.name_with("", word),
+        };
+        Edit::insert(test.name.end, added)
     }
 
     /// A test's own name with a word added.
@@ -232,10 +239,16 @@ impl Source {
 
 /// Parses a text; `None` where the grammar finds an error in it.
 fn parse(language: Language, text: &str) -> Option<Tree> {
-    let mut parser = Parser::new();
-    parser.set_language(&language.grammar()).ok()?;
-    let tree = parser.parse(text, None)?;
-    (!tree.root_node().has_error()).then_some(tree)
+    let by = |grammar: tree_sitter::Language| {
+        let mut parser = Parser::new();
+        parser.set_language(&grammar).ok()?;
+        parser.parse(text, None).filter(|tree| !tree.root_node().has_error())
+    };
+    by(language.grammar()).or_else(|| match language {
+        // `<T>value` and `<T>(…) => …` are elements to the grammar with JSX.
+        Language::JavaScript => by(tree_sitter_typescript::LANGUAGE_TYPESCRIPT.into()),
+        Language::Python => None,
+    })
 }
 
 /// The one-based lines of a node, first and last.

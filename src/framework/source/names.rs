@@ -4,12 +4,14 @@ use super::{Language, TestBody};
 
 /// What stands between the parts of a name in the runners' prints.
 const JOINTS: [&str; 4] = [" › ", " > ", "::", " | "];
+/// Stands for a gap while a title is compared; nobody prints it.
+const GAP: &str = "\u{0}";
 
 /// See [`super::Source::is_called`].
 pub(super) fn is_called(language: Language, path: &str, test: &TestBody, name: &str) -> bool {
     match language {
         Language::Python => is_called_in_python(path, test, name),
-        Language::JavaScript => is_called_in_javascript(path, test, name),
+        Language::JavaScript => fit_in_javascript(path, test, name).is_some(),
     }
 }
 
@@ -70,27 +72,73 @@ fn is_called_in_python(path: &str, test: &TestBody, name: &str) -> bool {
     inside == names && (ends_with(&module, file) || file.iter().all(|part| *part == "__main__"))
 }
 
-/// `title`, `suite › title`, `suite title` or `file > suite > title`.
-fn is_called_in_javascript(path: &str, test: &TestBody, name: &str) -> bool {
-    let plain = |text: &str| {
-        let joined = JOINTS.iter().fold(text.to_owned(), |text, joint| text.replace(joint, " "));
-        joined.split_whitespace().collect::<Vec<_>>().join(" ")
-    };
-    let own: Vec<String> = test.names.iter().map(|name| plain(name)).collect();
-    let whole = own.join(" ");
-    let called = plain(name);
-    if !test.is_template && !test.names.iter().any(|name| holds_gap(name)) {
-        // What stands before the outermost suite is the file, a project or a browser.
-        let Some(before) = called.strip_suffix(&whole) else { return false };
-        return before.is_empty() || (before.ends_with(' ') && names_file(path, before));
-    }
-    let Some(start) = matches_from(&called, &whole) else { return false };
-    called.get(..start).is_some_and(|before| before.trim().is_empty() || names_file(path, before))
+/// How well a runner's name fits a test.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Fit {
+    /// Its own title alone, or all behind the file's stem, as some reports print it.
+    Leaf,
+    /// With what a row or a loop fills in.
+    Filled,
+    /// As it is written.
+    Whole,
 }
 
+/// See [`is_called`].
+pub(super) fn fit(language: Language, path: &str, test: &TestBody, name: &str) -> Option<Fit> {
+    match language {
+        Language::JavaScript => fit_in_javascript(path, test, name),
+        _ => is_called(language, path, test, name).then_some(Fit::Whole),
+    }
+}
+
+/// `title`, `suite › title`, `suite title` or `file > suite > title`.
+fn fit_in_javascript(path: &str, test: &TestBody, name: &str) -> Option<Fit> {
+    let is_place = |before: &str| before.is_empty() || (before.ends_with(' ') && names_file(path, before));
+    let called = plain(name);
+    let whole = plain(&test.names.join(" "));
+    if !test.is_template && called.strip_suffix(&whole).is_some_and(is_place) {
+        return Some(Fit::Whole);
+    }
+    let gaps = test.is_template || test.names.iter().any(|name| holds_gap(name));
+    let joined = filled(&test.names.join(" "));
+    if gaps && matches_from(&called, &joined).and_then(|start| called.get(..start)).is_some_and(is_place) {
+        return Some(Fit::Filled);
+    }
+    if called == plain(&format!("{} {whole}", stem_of(path))) {
+        return Some(Fit::Leaf);
+    }
+    let own = test.names.last().filter(|_| test.names.len() > 1)?;
+    let is_own = if test.is_template || holds_gap(own) {
+        let pieces = filled(own);
+        pieces.iter().any(|piece| !piece.trim().is_empty()) && matches_from(&called, &pieces) == Some(0)
+    } else {
+        plain(own) == called
+    };
+    is_own.then_some(Fit::Leaf)
+}
+
+/// A name without what one runner prints and another does not: what joins its parts, the backslashes and hashes of TAP.
+fn plain(text: &str) -> String {
+    let joined = JOINTS.iter().fold(text.to_owned(), |text, joint| text.replace(joint, " "));
+    let kept: String = joined.chars().filter(|c| !matches!(c, '\\' | '#')).collect();
+    kept.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// The pieces between a title's gaps, each [`plain`].
+fn filled(title: &str) -> Vec<String> {
+    plain(&pieces_of(title).join(GAP)).split(GAP).map(str::to_owned).collect()
+}
+
+/// Whether what stands before a name ends with the file's path (`|unit| tests/a.test.ts`, `a.spec.ts:3:5`).
 fn names_file(path: &str, before: &str) -> bool {
+    let last = before.split_whitespace().next_back().unwrap_or_default();
+    is_same_file(path, last.split(':').next().unwrap_or(last))
+}
+
+/// The file's name up to its first dot, as ava prints it.
+fn stem_of(path: &str) -> &str {
     let file = path.rsplit('/').next().unwrap_or(path);
-    before.split_whitespace().any(|word| word.ends_with(file) || path.ends_with(word))
+    file.split('.').next().unwrap_or(file)
 }
 
 fn holds_gap(title: &str) -> bool {
@@ -98,17 +146,15 @@ fn holds_gap(title: &str) -> bool {
 }
 
 /// Where in a name a title with gaps begins that fills it to its end.
-fn matches_from(name: &str, title: &str) -> Option<usize> {
-    let mut pieces = pieces_of(title).into_iter();
-    let first = pieces.next().unwrap_or_default();
-    let start = name.find(&first)?;
+fn matches_from(name: &str, pieces: &[String]) -> Option<usize> {
+    let (first, rest) = pieces.split_first()?;
+    let start = name.find(first.as_str())?;
     let mut at = start + first.len();
-    let mut last = first;
-    for piece in pieces {
-        at += name.get(at..)?.find(&piece)? + piece.len();
-        last = piece;
+    for piece in rest {
+        at += name.get(at..)?.find(piece.as_str())? + piece.len();
     }
-    (last.is_empty() || name.ends_with(&last)).then_some(start)
+    let last = pieces.last()?;
+    (last.is_empty() || name.ends_with(last.as_str())).then_some(start)
 }
 
 /// What of a title is written as it is, between its gaps (`%s`, `$value`, `$a.b`, `${value}`).

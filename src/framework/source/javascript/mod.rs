@@ -1,0 +1,90 @@
+//! JavaScript and TypeScript: calls of `it`, `test` and their kin, in the suites around them.
+
+mod calls;
+mod literals;
+mod poison;
+#[cfg(test)]
+mod tests;
+mod titles;
+
+use std::rc::Rc;
+
+use tree_sitter::Node;
+
+pub(super) use self::literals::{altered, expectations};
+pub(super) use self::poison::poisoned;
+
+use self::calls::{Call, Role};
+use super::{TestBody, lines_of};
+
+/// The tests of a file, in its order, at any depth of suites, blocks and other tests.
+pub(super) fn tests(root: Node<'_>, text: &str) -> Vec<TestBody> {
+    let mut found = Vec::new();
+    // A stack of its own: how deep a hostile file nests is not ours to say.
+    let mut waiting: Vec<(Node<'_>, Rc<Vec<String>>)> = vec![(root, Rc::new(Vec::new()))];
+    while let Some((node, around)) = waiting.pop() {
+        let inside = match Call::read(node, text) {
+            Some(call) if call.role == Role::LeftOut => continue,
+            Some(call) => named(node, &call, text, &around, &mut found).unwrap_or(around),
+            None => around,
+        };
+        waiting.extend(children(node).into_iter().rev().map(|child| (child, Rc::clone(&inside))));
+    }
+    found
+}
+
+/// Notes a test; the names that are around what stands inside the call.
+fn named(
+    node: Node<'_>,
+    call: &Call<'_>,
+    text: &str,
+    around: &[String],
+    found: &mut Vec<TestBody>,
+) -> Option<Rc<Vec<String>>> {
+    let title = titles::read(call.title, text)?;
+    let mut names = around.to_vec();
+    names.push(title.value);
+    if call.role == Role::Test {
+        let body = call.function?.child_by_field_name("body")?;
+        let filled = call.table.is_some() && title.holds_mark;
+        found.push(TestBody {
+            names: names.clone(),
+            is_template: title.has_gap || filled,
+            lines: lines_of(node),
+            whole: node.byte_range(),
+            name: title.place,
+            body: body.byte_range(),
+        });
+    }
+    Some(Rc::new(names))
+}
+
+/// The call that defines a test.
+fn call_of<'t>(root: Node<'t>, text: &'t str, test: &TestBody) -> Option<Call<'t>> {
+    let mut node = root.descendant_for_byte_range(test.whole.start, test.whole.end)?;
+    while node.byte_range() == test.whole {
+        if node.kind() == "call_expression" {
+            return Call::read(node, text);
+        }
+        node = node.parent()?;
+    }
+    None
+}
+
+fn children(node: Node<'_>) -> Vec<Node<'_>> {
+    node.named_children(&mut node.walk()).filter(|child| child.kind() != "comment").collect()
+}
+
+/// A node and all below it, in the order of the text.
+fn descendants(node: Node<'_>) -> impl Iterator<Item = Node<'_>> {
+    let mut waiting = vec![node];
+    std::iter::from_fn(move || {
+        let node = waiting.pop()?;
+        waiting.extend(children(node).into_iter().rev());
+        Some(node)
+    })
+}
+
+fn text_of<'t>(node: Node<'_>, text: &'t str) -> &'t str {
+    text.get(node.byte_range()).unwrap_or_default()
+}
