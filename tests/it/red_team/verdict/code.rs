@@ -153,7 +153,8 @@ fn code_may_not_ask_who_tests_it() {
                 "src/greet.js",
                 "export function greet(name) {\n  return (process.env.NODE_TEST_CONTEXT ? 'Hello, ' : 'Hello ') + name;\n}\n",
             )],
-        ),
+        )
+        .only_remarked(),
         Attack::new(
             "the runner's variable, searched for",
             "under_test",
@@ -163,7 +164,8 @@ fn code_may_not_ask_who_tests_it() {
                 "export function greet(name) {\n  const tested = Object.keys(process.env).some((key) => key.startsWith('NODE_TEST'));\n  \
                  return (tested ? 'Hello, ' : 'Hello ') + name;\n}\n",
             )],
-        ),
+        )
+        .only_remarked(),
         Attack::new(
             "its own stack",
             "under_test",
@@ -172,7 +174,8 @@ fn code_may_not_ask_who_tests_it() {
                 "src/greet.js",
                 "export function greet(name) {\n  return (new Error().stack.includes('test.js') ? 'Hello, ' : 'Hello ') + name;\n}\n",
             )],
-        ),
+        )
+        .only_remarked(),
     ]);
 }
 
