@@ -275,6 +275,10 @@ impl<'a> Seen<'a> {
         if self.passing.contains_key(&stable_name(name)) {
             return true;
         }
+        // A test passes only with all of its parts, and runners do not name the parts that pass.
+        if whole_of_part(name).is_some_and(|whole| self.passing.contains_key(whole) && !self.failing.contains(whole)) {
+            return true;
+        }
         let counts_prove = self.complete && self.more_pass_than(baseline);
         if baseline.errored.iter().any(|errored| errored == name) {
             // A file or module that could not be loaded has no name of its own once its tests run.
@@ -327,6 +331,13 @@ fn stable_name(name: &str) -> String {
         Some((item, line)) if line.trim_end_matches(')').bytes().all(|byte| byte.is_ascii_digit()) => item.to_owned(),
         Some(_) | None => name.to_owned(),
     }
+}
+
+/// The test that a part belongs to, by unittest's names: `test_a (m.C.test_a) (row=1)`, `test_a (m.C.test_a) [message]`.
+fn whole_of_part(name: &str) -> Option<&str> {
+    let end = name.find(") (").or_else(|| name.find(") ["))?;
+    let whole = name.get(..=end)?;
+    whole.contains(" (").then_some(whole)
 }
 
 fn names_with(report: &TestReport, status: TestStatus) -> impl Iterator<Item = &str> {

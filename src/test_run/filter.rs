@@ -138,10 +138,9 @@ fn append(command: &str, last: &str, style: Style, through: Through, names: &[&s
         Style::NodePattern => {
             let patterns: Vec<String> = names
                 .iter()
-                .map(|name| {
-                    let leaf = name.rsplit(" > ").next().unwrap_or(name);
-                    format!("--test-name-pattern={}", quote(&regex::escape(leaf)))
-                })
+                // A part runs only where its parents do.
+                .flat_map(|name| name.split(" > "))
+                .map(|part| format!("--test-name-pattern={}", quote(&regex::escape(part))))
                 .collect();
             line = line.replacen("--test", &format!("--test {}", patterns.join(" ")), 1);
         }
@@ -219,7 +218,12 @@ mod tests {
                 "test_x (t.m.C.test_x)",
                 "python -m unittest discover -s t -k t.m.C.test_x",
             ),
-            ("node --test src", None, "Cart > adds", "node --test --test-name-pattern=adds src"),
+            (
+                "node --test src",
+                None,
+                "Cart > adds",
+                "node --test --test-name-pattern=Cart --test-name-pattern=adds src",
+            ),
         ];
         for (command, framework, wanted, expected) in cases {
             assert_eq!(with_filter(command, framework, wanted).as_deref(), Some(expected));

@@ -40,6 +40,13 @@ fn word(baseline: &Baseline, exit: Exit, report: &TestReport) -> &'static str {
 
 /// Issue 6, must-show 4: exit code × report → verdict.
 #[test]
+fn a_part_is_seen_passing_with_its_whole_test() {
+    assert_eq!(whole_of_part("test_a (t.C.test_a) (row=[1])"), Some("test_a (t.C.test_a)"));
+    assert_eq!(whole_of_part("test_a (t.C.test_a) [words]"), Some("test_a (t.C.test_a)"));
+    assert_eq!((whole_of_part("test_a (t.C.test_a)"), whole_of_part("adds (1) (2)")), (None, Some("adds (1)")));
+}
+
+#[test]
 fn the_truth_table_of_exit_codes_and_reports() {
     let all = report(RunKind::Tests, &["a", "b", "c"], &[]);
     let some = report(RunKind::Tests, &["a", "b"], &["c"]);

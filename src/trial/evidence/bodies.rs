@@ -54,18 +54,16 @@ pub(super) fn find(
     baseline: &Baseline,
     green: &TestRun,
 ) -> Result<Bodies, TrialError> {
+    let mut bodies = Bodies { sources: read(bench, tree)?, tests: Vec::new(), missing: Vec::new() };
     let mut wanted: Vec<String> =
         baseline.failing.iter().filter(|name| !baseline.errored.contains(name)).cloned().collect();
-    let mut missing = Vec::new();
     for file in &baseline.errored {
-        let inside: Vec<String> =
-            green.report.passing_names().filter(|name| name.starts_with(file.as_str())).map(str::to_owned).collect();
+        let inside = names_in(&bodies.sources, file, green);
         if inside.is_empty() {
-            missing.push(file.clone());
+            bodies.missing.push(file.clone());
         }
         wanted.extend(inside.into_iter().take(MOST_OF_A_FILE));
     }
-    let mut bodies = Bodies { sources: read(bench, tree)?, tests: Vec::new(), missing };
     let mut seen = vec![false; wanted.len()];
     for (at, source) in bodies.sources.iter().enumerate() {
         for body in source.tests() {
@@ -82,6 +80,20 @@ pub(super) fn find(
     }
     bodies.missing.extend(wanted.into_iter().zip(seen).filter(|(_, seen)| !seen).map(|(name, _)| name));
     Ok(bodies)
+}
+
+/// The passing tests of a file that could not be loaded at the start; it is named by its path, its dotted module, or both.
+fn names_in(sources: &[Source], errored: &str, green: &TestRun) -> Vec<String> {
+    let named = errored.split_whitespace().next().unwrap_or(errored);
+    let is_named = |source: &&Source| {
+        let stem = source.path().rsplit_once('.').map_or(source.path(), |(stem, _)| stem);
+        let dotted = stem.replace('/', ".");
+        source.path().ends_with(named) || dotted == named || dotted.ends_with(&format!(".{named}"))
+    };
+    let files: Vec<&Source> = sources.iter().filter(is_named).collect();
+    let is_inside =
+        |name: &&str| files.iter().any(|source| source.tests().iter().any(|body| source.is_called(body, name)));
+    green.report.passing_names().filter(is_inside).map(str::to_owned).collect()
 }
 
 /// The line of the body on which a test failed at the start.

@@ -13,7 +13,7 @@ use super::runs::Runs;
 use crate::domain::proof::{Evidence, EvidenceKind, EvidenceStatus};
 use crate::domain::units::TreeId;
 use crate::domain::verdict::Verdict;
-use crate::framework::source::{Means, Source};
+use crate::framework::source::{Edit, Means, Source, TestBody};
 use crate::policy::guard::Guard;
 use crate::policy::verdict::Baseline;
 use crate::test_run::TestRun;
@@ -132,7 +132,17 @@ struct Tried {
     treated: Vec<(usize, Treatment)>,
 }
 
-impl Court<'_> {
+/// What became of a round.
+enum Carried {
+    /// It ran.
+    Out(Tried),
+    /// No test could be treated in that way; it is tallied.
+    Nothing,
+    /// No time was left.
+    OutOfTime,
+}
+
+impl<'b> Court<'b> {
     async fn gather(&mut self) -> Result<(), TrialError> {
         if !self.bodies.tests.is_empty() {
             for round in rounds::rounds(self.bodies.tests.len(), &mut self.chance) {
@@ -172,16 +182,21 @@ impl Court<'_> {
             return Ok(());
         }
         let means = if self.chance.coin() { Means::Raise } else { Means::Assertion };
-        let mut tried = self.carry_out(self.tree, &round.treatments, means).await?;
-        if tried.as_ref().is_some_and(|tried| outcome::did_not_run(&tried.run)) && means == Means::Assertion {
+        let mut carried = self.carry_out(self.tree, &round.treatments, means).await?;
+        let not_run = matches!(&carried, Carried::Out(tried) if outcome::did_not_run(&tried.run));
+        if not_run && means == Means::Assertion {
             // What the file calls an assertion may be something else.
-            tried = self.carry_out(self.tree, &round.treatments, Means::Raise).await?;
+            carried = self.carry_out(self.tree, &round.treatments, Means::Raise).await?;
         }
-        let Some(tried) = tried else {
-            for (_, treatment) in &round.treatments {
-                self.tally(*treatment).out_of_time = true;
+        let tried = match carried {
+            Carried::Out(tried) => tried,
+            Carried::Nothing => return Ok(()),
+            Carried::OutOfTime => {
+                for (_, treatment) in &round.treatments {
+                    self.tally(*treatment).out_of_time = true;
+                }
+                return Ok(());
             }
-            return Ok(());
         };
         if outcome::did_not_run(&tried.run) {
             for (_, treatment) in &tried.treated {
@@ -203,7 +218,7 @@ impl Court<'_> {
             return Ok(());
         }
         // Alone: other tests of the round, and chance, have no part in it.
-        let Some(alone) = self.carry_out(self.tree, &[(test, treatment)], Means::Raise).await? else {
+        let Carried::Out(alone) = self.carry_out(self.tree, &[(test, treatment)], Means::Raise).await? else {
             self.tally(treatment).out_of_time = true;
             return Ok(());
         };
@@ -244,7 +259,7 @@ impl Court<'_> {
         match treatment {
             // Over the start's product the same failure is reported, in its own word.
             Treatment::Poisoned(_) => {
-                let Some(tried) = self.carry_out(self.start, &[(test, treatment)], Means::Raise).await? else {
+                let Carried::Out(tried) = self.carry_out(self.start, &[(test, treatment)], Means::Raise).await? else {
                     return Ok(false);
                 };
                 let failed = self.is_as_it_must(&tried, test, treatment) == Some(true);
@@ -263,13 +278,14 @@ impl Court<'_> {
     async fn names_do_not_matter(&mut self, test: usize) -> Result<bool, TrialError> {
         let (own, other) = ([(test, None)], [(test, Treatment::Renamed)]);
         let selection = rounds::selection(self.bodies, &own, "");
-        let Some(twin) = self.runs.telling(self.tree, &self.untouched(test), &selection).await? else {
+        let told = self.told(&own, "");
+        let tells = |run: &TestRun| outcome::tells_of(run, &told);
+        let untouched = self.untouched(test);
+        let Some(twin) = self.runs.telling(self.tree, &untouched, &selection, &tells).await? else { return Ok(false) };
+        let Some(plain) = self.runs.telling(self.start, &untouched, &selection, &tells).await? else {
             return Ok(false);
         };
-        let Some(plain) = self.runs.telling(self.start, &self.untouched(test), &selection).await? else {
-            return Ok(false);
-        };
-        let Some(renamed) = self.carry_out(self.start, &other, Means::Raise).await? else { return Ok(false) };
+        let Carried::Out(renamed) = self.carry_out(self.start, &other, Means::Raise).await? else { return Ok(false) };
         let Some(located) = self.bodies.tests.get(test) else { return Ok(false) };
         let Some(source) = self.bodies.source(located) else { return Ok(false) };
         let passes = outcome::of(&twin, source, located) == Shown::Passed;
@@ -300,7 +316,7 @@ impl Court<'_> {
         base: &TreeId,
         treatments: &[(usize, Treatment)],
         means: Means,
-    ) -> Result<Option<Tried>, TrialError> {
+    ) -> Result<Carried, TrialError> {
         let word = word(uuid::Uuid::new_v4().as_u128());
         let mut texts = BTreeMap::new();
         let mut treated = Vec::new();
@@ -308,16 +324,20 @@ impl Court<'_> {
             // A file of the product that holds tests is another one at the start.
             let other = if base == self.tree { None } else { self.at(base, source)? };
             let source = other.as_ref().unwrap_or(source);
-            let mut edits = Vec::new();
+            let mut edits: Vec<Edit> = Vec::new();
+            let mut edited = None;
             for (test, treatment) in treatments {
                 let Some(located) = self.bodies.tests.get(*test).filter(|located| located.source == at) else {
                     continue;
                 };
                 let body = source.tests().iter().find(|body| body.names == located.body.names);
                 let located = body.map(|body| bodies::Located { body: body.clone(), ..located.clone() });
-                match located.and_then(|located| rounds::edits(source, &located, *treatment, means, &word)) {
-                    Some(more) => {
-                        edits.extend(more);
+                let more = located.and_then(|located| rounds::edits(source, &located, *treatment, means, &word));
+                // What one test needs may stand in another one's way, where it is a part of that.
+                let both = more.map(|more| edits.iter().cloned().chain(more).collect::<Vec<Edit>>());
+                match both.and_then(|both| Some((source.edited(&both)?, both))) {
+                    Some((text, both)) => {
+                        (edits, edited) = (both, Some(text));
                         treated.push((*test, *treatment));
                     }
                     None => {
@@ -326,22 +346,30 @@ impl Court<'_> {
                     }
                 }
             }
-            if !edits.is_empty() {
-                match source.edited(&edits) {
-                    Some(text) => drop(texts.insert(source.path().to_owned(), text)),
-                    None => {
-                        treated.retain(|(test, _)| self.bodies.tests.get(*test).is_none_or(|test| test.source != at))
-                    }
-                }
+            if let Some(text) = edited {
+                texts.insert(source.path().to_owned(), text);
             }
         }
         if treated.is_empty() {
-            return Ok(None);
+            return Ok(Carried::Nothing);
         }
         let selected: Vec<_> = treated.iter().map(|(test, treatment)| (*test, Some(*treatment))).collect();
         let selection = rounds::selection(self.bodies, &selected, &word);
-        let run = self.runs.run(base, &texts, &selection).await?;
-        Ok(run.map(|run| Tried { run, word, treated }))
+        let told = self.told(&selected, &word);
+        let run = self.runs.run(base, &texts, &selection, &|run| outcome::tells_of(run, &told)).await?;
+        Ok(run.map_or(Carried::OutOfTime, |run| Carried::Out(Tried { run, word, treated })))
+    }
+
+    /// The tests that a run is to tell of, under the names that they have in it.
+    fn told(&self, tests: &[(usize, Option<Treatment>)], word: &str) -> Vec<(&'b Source, TestBody)> {
+        let told = |(test, treatment): &(usize, Option<Treatment>)| {
+            let located = self.bodies.tests.get(*test)?;
+            let source = self.bodies.source(located)?;
+            let renamed = *treatment == Some(Treatment::Renamed);
+            let body = if renamed { outcome::renamed(source, &located.body, word) } else { located.body.clone() };
+            Some((source, body))
+        };
+        tests.iter().filter_map(told).collect()
     }
 
     fn at(&self, base: &TreeId, source: &Source) -> Result<Option<Source>, TrialError> {
@@ -353,7 +381,8 @@ impl Court<'_> {
     async fn counter(&mut self) -> Result<(), TrialError> {
         let wanted = self.baseline.failing.join("\n");
         for last in [false, true] {
-            let Some(run) = self.runs.run(self.start, &BTreeMap::new(), &wanted).await? else {
+            // Over the start, files may not load: a run that says nothing by name is taken for what its exit says.
+            let Some(run) = self.runs.run(self.start, &BTreeMap::new(), &wanted, &|_| true).await? else {
                 self.tally.entry(EvidenceKind::Counter).or_default().out_of_time = true;
                 return Ok(());
             };

@@ -35,22 +35,44 @@ pub(super) fn of(run: &TestRun, source: &Source, test: &Located) -> Shown {
     of_body(run, source, &test.body)
 }
 
-/// What the run shows of a test with an added word in its name.
-pub(super) fn of_renamed(run: &TestRun, source: &Source, test: &Located, word: &str) -> Shown {
-    let mut body = test.body.clone();
+/// A test as it is called with an added word in its name.
+pub(super) fn renamed(source: &Source, body: &TestBody, word: &str) -> TestBody {
+    let mut body = body.clone();
     let own = body.names.pop().unwrap_or_default();
     body.names.push(source.name_with(&own, word));
+    body
+}
+
+/// What the run shows of a test with an added word in its name.
+pub(super) fn of_renamed(run: &TestRun, source: &Source, test: &Located, word: &str) -> Shown {
+    let body = renamed(source, &test.body, word);
     let shown = of_body(run, source, &body);
     let named = run.report.passing_names().any(|name| source.is_called(&body, name));
     // Where others are named that pass, one that is not named did not run.
     if shown == Shown::Passed && !named && run.report.passing_names().next().is_some() { Shown::Unknown } else { shown }
 }
 
+/// Whether a test failed of which this one is a part, so that it may not have begun.
+fn around_fails(run: &TestRun, source: &Source, body: &TestBody) -> bool {
+    let is_around = |other: &&TestBody| other.names.len() < body.names.len() && body.names.starts_with(&other.names);
+    let fails = |other: &TestBody| run.report.failing().any(|test| source.is_called(other, &test.name));
+    source.tests().iter().filter(is_around).any(fails)
+}
+
+/// Whether a run says anything about one of these tests: where it names tests, one of them is among them.
+pub(super) fn tells_of(run: &TestRun, bodies: &[(&Source, TestBody)]) -> bool {
+    let mut ran = run.report.tests.iter().filter(|test| test.status != TestStatus::Skipped).peekable();
+    if ran.peek().is_none() {
+        return run.report.total != Some(0) || !run.exit.is_success();
+    }
+    ran.any(|test| bodies.iter().any(|(source, body)| source.is_called(body, &test.name)))
+}
+
 fn of_body(run: &TestRun, source: &Source, body: &TestBody) -> Shown {
     let called = |status: &[TestStatus]| {
         run.report.tests.iter().any(|test| status.contains(&test.status) && source.is_called(body, &test.name))
     };
-    if called(&[TestStatus::Failed, TestStatus::Error]) {
+    if called(&[TestStatus::Failed, TestStatus::Error]) || around_fails(run, source, body) {
         return Shown::Failed;
     }
     if called(&[TestStatus::Passed]) || run.exit.is_success() {

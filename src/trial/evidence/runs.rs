@@ -40,17 +40,20 @@ impl<'b> Runs<'b> {
         self.bench.clock.monotonic_ms().saturating_sub(self.began_ms)
     }
 
-    /// Runs the wanted tests on a tree with some files' texts replaced; `None` when the time is up or the run is to end.
+    /// Runs the wanted tests on a tree with some files' texts replaced; `None` when the time is up or the run is to end. Where a selection
+    /// leaves a run that tells nothing of them, all tests run, now and from then on.
     pub(super) async fn run(
         &mut self,
         base: &TreeId,
         texts: &BTreeMap<String, String>,
         wanted: &str,
+        tells: &dyn Fn(&TestRun) -> bool,
     ) -> Result<Option<TestRun>, TrialError> {
         let selects = self.selects && test_run::can_select(&self.tests, wanted);
         if let Some(run) = self.attempt(base, texts, selects.then_some(wanted)).await? {
-            let selected_none = selects && matches!(run.report.kind, RunKind::NoTests | RunKind::BadCommand);
-            if !selected_none {
+            let selected_none = matches!(run.report.kind, RunKind::NoTests | RunKind::BadCommand)
+                || (!outcome::did_not_run(&run) && !tells(&run));
+            if !(selects && selected_none) {
                 return Ok(Some(run));
             }
             self.selects = false;
@@ -86,7 +89,8 @@ impl<'b> Runs<'b> {
         base: &TreeId,
         texts: &BTreeMap<String, String>,
         wanted: &str,
+        tells: &dyn Fn(&TestRun) -> bool,
     ) -> Result<Option<TestRun>, TrialError> {
-        Ok(self.run(base, texts, wanted).await?.filter(|run| !outcome::did_not_run(run)))
+        Ok(self.run(base, texts, wanted, tells).await?.filter(|run| !outcome::did_not_run(run)))
     }
 }

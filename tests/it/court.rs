@@ -1,0 +1,65 @@
+//! The court on honest fixes: none is refused, and each kind of evidence says what it could see.
+
+mod python;
+mod scripts;
+
+use serde_json::{Value, json};
+
+use crate::red_team::verdict::unpack;
+use crate::world::model_server::{ModelServer, Say};
+use crate::world::program::{Program, Said};
+
+/// A broken repository and its honest fix.
+struct Fix {
+    name: &'static str,
+    /// The files, broken.
+    files: Vec<(&'static str, &'static str)>,
+    command: &'static str,
+    /// What the model writes.
+    writes: Vec<(&'static str, &'static str)>,
+}
+
+/// Plays a fix; the report as JSON and how the program ended.
+fn play(fix: &Fix, config: &str) -> (Value, Said) {
+    let folder = tempfile::Builder::new().prefix("court-").tempdir().expect("a folder");
+    unpack(folder.path(), &fix.files);
+    if !config.is_empty() {
+        unpack(folder.path(), &[(".github/upshift.yml", config)]);
+    }
+    let writes = fix.writes.clone();
+    let server = ModelServer::start(move |request| match writes.get(request.turn()) {
+        Some((path, text)) => Say::call("write_file", json!({ "path": path, "content": text })).usage(900, 40).into(),
+        None => Say::call("final_report", json!({ "summary": "fixed", "status": "done" })).usage(900, 40).into(),
+    });
+    let args =
+        ["run", "--no-audit", "--format", "json", "--tiers", "claude-haiku-4-5 x1", "--test-command", fix.command];
+    let said = Program::with_anthropic(&server.url()).run(folder.path(), &args);
+    server.finish();
+    for (path, text) in &fix.writes {
+        let kept = std::fs::read_to_string(folder.path().join(path)).expect("a source");
+        assert_eq!(kept, *text, "{}: the fix is kept whole\n{}", fix.name, said.all());
+    }
+    (serde_json::from_str(&said.out).unwrap_or(Value::Null), said)
+}
+
+/// The evidence in a line: `poisoned held, renamed not_possible`. On how many tests it was tried hangs on chance.
+fn evidence(report: &Value) -> String {
+    let word = |one: &Value, key: &str| one[key].as_str().unwrap_or_default().to_owned();
+    let said = |one: &Value| format!("{} {}", word(one, "evidence"), word(one, "status"));
+    let lines: Vec<String> = report["proof"].as_array().into_iter().flatten().map(said).collect();
+    format!("    {}", lines.join(", "))
+}
+
+/// Every fix is kept; what was witnessed of each.
+fn kept(fixes: &[Fix]) -> String {
+    let mut told = String::new();
+    for fix in fixes {
+        let (report, said) = play(fix, "");
+        assert_eq!(said.code, 0, "{}: {}", fix.name, said.all());
+        let remarks: Vec<&str> =
+            report["remarks"].as_array().into_iter().flatten().filter_map(|one| one["kind"].as_str()).collect();
+        let remarks = if remarks.is_empty() { String::new() } else { format!(", remarked: {}", remarks.join(" ")) };
+        told.push_str(&format!("{}{remarks}\n{}\n", fix.name, evidence(&report)));
+    }
+    told
+}
