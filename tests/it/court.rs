@@ -1,5 +1,6 @@
 //! The court on honest fixes: none is refused, and each kind of evidence says what it could see.
 
+mod cheats;
 mod python;
 mod scripts;
 
@@ -19,8 +20,38 @@ struct Fix {
     writes: Vec<(&'static str, &'static str)>,
 }
 
-/// Plays a fix; the report as JSON and how the program ended.
+/// Plays a fix that is kept; the report as JSON and how the program ended.
 fn play(fix: &Fix, config: &str) -> (Value, Said) {
+    let (report, said, folder) = run(fix, config);
+    for (path, text) in &fix.writes {
+        let kept = std::fs::read_to_string(folder.path().join(path)).expect("a source");
+        assert_eq!(kept, *text, "{}: the fix is kept whole\n{}", fix.name, said.all());
+    }
+    (report, said)
+}
+
+/// What becomes of a change that is no fix: which evidence refuses it, what is remarked, or nothing.
+fn attempt(cheat: &Fix) -> String {
+    let (report, said, _folder) = run(cheat, "");
+    let all = |key: &str| report[key].as_array().cloned().unwrap_or_default();
+    let failed = all("proof").into_iter().find(|one| one["status"] == "failed");
+    let refused = failed.and_then(|one| one["evidence"].as_str().map(str::to_owned));
+    let remarks: Vec<String> =
+        all("remarks").iter().filter_map(|one| one["kind"].as_str().map(str::to_owned)).collect();
+    match (said.code, refused) {
+        (0, _) if remarks.is_empty() => "fixed without a word".to_owned(),
+        (0, _) => format!("fixed, remarked: {}", remarks.join(" ")),
+        (_, Some(evidence)) => format!("refused, {evidence}"),
+        (_, None) => {
+            let reason = all("tiers")
+                .pop()
+                .and_then(|tier| tier["attempts"][0]["error_messages"][0].as_str().map(str::to_owned));
+            format!("refused by a rule: {}", reason.unwrap_or_default())
+        }
+    }
+}
+
+fn run(fix: &Fix, config: &str) -> (Value, Said, tempfile::TempDir) {
     let folder = tempfile::Builder::new().prefix("court-").tempdir().expect("a folder");
     unpack(folder.path(), &fix.files);
     if !config.is_empty() {
@@ -35,11 +66,7 @@ fn play(fix: &Fix, config: &str) -> (Value, Said) {
         ["run", "--no-audit", "--format", "json", "--tiers", "claude-haiku-4-5 x1", "--test-command", fix.command];
     let said = Program::with_anthropic(&server.url()).run(folder.path(), &args);
     server.finish();
-    for (path, text) in &fix.writes {
-        let kept = std::fs::read_to_string(folder.path().join(path)).expect("a source");
-        assert_eq!(kept, *text, "{}: the fix is kept whole\n{}", fix.name, said.all());
-    }
-    (serde_json::from_str(&said.out).unwrap_or(Value::Null), said)
+    (serde_json::from_str(&said.out).unwrap_or(Value::Null), said, folder)
 }
 
 /// The evidence in a line: `poisoned held, renamed not_possible`. On how many tests it was tried hangs on chance.

@@ -204,6 +204,9 @@ fn in_a_slow_suite_the_failing_tests_go_first_and_the_whole_suite_before_green()
         ..projects::UNITTEST
     };
     let folder = project.unpack(project.wrong);
+    // Experiments begin with a clean tree, and with it the count would be gone.
+    std::fs::create_dir_all(folder.path().join(".github")).expect("a folder");
+    std::fs::write(folder.path().join(".github/upshift.yml"), "safety: { proof: off }\n").expect("written");
     let mut sessions = 0;
     let server = ModelServer::start(move |request: &Request| -> Scripted {
         sessions += usize::from(request.turn() == 0);

@@ -9,6 +9,7 @@
 mod edit;
 mod javascript;
 mod names;
+mod number;
 mod python;
 #[cfg(test)]
 mod tests;

@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use tree_sitter::Node;
 
+use super::number::{self, FAR};
 use super::{Edit, Expectation, Means, Place, Poison, TestBody, lines_of};
 
 /// Decorators of tests that expect to fail: a failure would make them pass.
@@ -21,8 +22,6 @@ const EQUALITY: [&str; 8] = [
 ];
 /// What a definition is.
 const WHOLE: [&str; 2] = ["decorated_definition", "function_definition"];
-/// How far an altered number lies from what was expected.
-const FAR: i128 = 7_919;
 
 /// The functions at the top of a file and in its classes.
 pub(super) fn tests(root: Node<'_>, text: &str) -> Vec<TestBody> {
@@ -210,6 +209,9 @@ pub(super) fn altered(literal: &str, word: &str) -> Option<String> {
         "True" => return Some("False".to_owned()),
         "False" => return Some("True".to_owned()),
         _ => {}
+    }
+    if let Some(far) = number::far(literal) {
+        return Some(far);
     }
     match literal.chars().next()? {
         '[' => inside("[", "]", &format!("\"{word}\"")),

@@ -94,21 +94,18 @@ fn what_a_python_test_expects_is_altered() {
         let edits: Option<Vec<Vec<Edit>>> = expectations.iter().map(|one| source.altered(one, "zaqwsx")).collect();
         source.edited(&edits.unwrap().concat()).unwrap()
     };
-    assert!(
-        altered("tests/test_cart.py::test_rows[1-2]")
-            .contains("[(1, (2 + 7919)), pytest.param(3, (4 + 7919), id=\"x\")]")
-    );
+    assert!(altered("tests/test_cart.py::test_rows[1-2]").contains("[(1, 7921), pytest.param(3, 7923, id=\"x\")]"));
     assert!(altered("tests/test_cart.py::TestCart::test_total").contains("== {\"zaqwsx\": \"zaqwsx\", \"a\": 1}"));
-    assert!(altered("tests/test_cart.py::test_short").contains("== (-1 + 7919)"));
+    assert!(altered("tests/test_cart.py::test_short").contains("== -7920"));
 }
 
 #[test]
 fn python_literals_change_within_their_type() {
     for (literal, other) in [
         ("True", "False"),
-        ("3", "(3 + 7919)"),
+        ("3", "7922"),
         ("0x1F", "(0x1F + 7919)"),
-        ("1.5", "(1.5 + 7919)"),
+        ("1.5", "7920.5"),
         ("'a'", "'wa'"),
         ("rb\"a\"", "rb\"wa\""),
         ("\"\"\"a\"\"\"", "\"\"\"wa\"\"\""),

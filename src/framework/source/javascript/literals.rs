@@ -7,6 +7,7 @@ use tree_sitter::Node;
 use super::calls::Call;
 use super::poison::first_parameter;
 use super::{call_of, children, descendants, text_of};
+use crate::framework::source::number::{self, FAR};
 use crate::framework::source::{Expectation, Language, TestBody, lines_of, parse};
 
 /// Matchers of jest and its like: `expect(value).toBe(wanted)`.
@@ -17,8 +18,6 @@ const SENTENCES: [&str; 5] = ["equal", "equals", "eq", "eql", "eqls"];
 const FUNCTIONS: [&str; 7] = ["equal", "strictEqual", "deepEqual", "deepStrictEqual", "is", "same", "strictSame"];
 /// No sentence is longer than this.
 const MOST_LINKS: usize = 12;
-/// How far an altered number lies from what was expected.
-const FAR: u32 = 7_919;
 /// A number of this size may swallow what is added to it.
 const LARGE: f64 = 1e15;
 
@@ -257,6 +256,9 @@ pub(in super::super) fn altered(literal: &str, word: &str) -> Option<String> {
 
 /// A sum stays a number to the compiler, in every notation.
 fn far_from(number: &str) -> String {
+    if let Some(far) = number::far(number) {
+        return far;
+    }
     let plain = number.replace('_', "");
     if let Some(integer) = plain.strip_suffix('n').filter(|_| !plain.contains(['x', 'X'])) {
         return format!("({integer}n + {FAR}n)");

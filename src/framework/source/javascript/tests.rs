@@ -201,7 +201,7 @@ fn a_test_that_expects_to_fail_is_left_alone() {
 #[test]
 fn what_a_test_expects_is_altered() {
     for (body, wanted) in [
-        ("expect(f()).toBe(-1)", "expect(f()).toBe((-1 + 7919))"),
+        ("expect(f()).toBe(-1)", "expect(f()).toBe(-7920)"),
         ("await expect(f()).resolves.toEqual('a')", "await expect(f()).resolves.toEqual('zaqwa')"),
         ("expect(f()).to.deep.equal([1, 2])", "expect(f()).to.deep.equal([7919, 1, 2])"),
         ("f().should.eql({})", "f().should.eql({\"zaqw\": \"zaqw\"})"),
@@ -234,14 +234,14 @@ fn what_a_test_expects_is_altered() {
 #[test]
 fn what_a_tables_rows_expect_is_altered() {
     for (text, wanted) in [
-        ("it.each([[1, 2], [3, 4]])('%i', (a, w) => { expect(f(a)).toBe(w); });", "[[1, (2 + 7919)], [3, (4 + 7919)]]"),
+        ("it.each([[1, 2], [3, 4]])('%i', (a, w) => { expect(f(a)).toBe(w); });", "[[1, 7921], [3, 7923]]"),
         ("it.each([{ a: 1, w: 'x' }])('$a', ({ a, w: b }) => { expect(f(a)).toBe(b); });", "w: 'zaqwx'"),
-        ("it.each([1, 2] as const)('%i', (w) => { expect(f()).toBe(w); });", "[(1 + 7919), (2 + 7919)]"),
+        ("it.each([1, 2] as const)('%i', (w) => { expect(f()).toBe(w); });", "[7920, 7921]"),
         ("it.for([[1, true]])('%i', ([a, w]) => { expect(f(a)).toBe(w); });", "[[1, false]]"),
-        ("const rows = [[1, 2]];\nit.each(rows)('%i', (a, w) => { expect(f(a)).toBe(w); });", "[[1, (2 + 7919)]]"),
+        ("const rows = [[1, 2]];\nit.each(rows)('%i', (a, w) => { expect(f(a)).toBe(w); });", "[[1, 7921]]"),
         (
             "it.each`\n a | w\n ${1} | ${2}\n ${3} | ${4}\n`('$a', ({ a, w }) => { expect(f(a)).toBe(w); });",
-            "${1} | ${(2 + 7919)}\n ${3} | ${(4 + 7919)}",
+            "${1} | ${7921}\n ${3} | ${7923}",
         ),
     ] {
         let edited = altered(text);
