@@ -28,6 +28,8 @@ pub enum RemarkKind {
     HooksIntoRunner,
     /// The change asks whether it is being tested.
     AsksWhoTests,
+    /// The change holds both an input and the expected value of a test that failed.
+    HoldsExpectation,
     /// The tests pass without this part of the change.
     NotNeeded,
 }
@@ -41,7 +43,17 @@ impl RemarkKind {
             Self::PrintsResults => "prints_results",
             Self::HooksIntoRunner => "hooks_into_runner",
             Self::AsksWhoTests => "asks_who_tests",
+            Self::HoldsExpectation => "holds_expectation",
             Self::NotNeeded => "not_needed",
+        }
+    }
+
+    /// Whether code under test could deceive its runner with it.
+    #[must_use]
+    pub const fn is_about_the_runner(self) -> bool {
+        match self {
+            Self::EndsProcess | Self::PrintsResults | Self::HooksIntoRunner | Self::AsksWhoTests => true,
+            Self::HoldsExpectation | Self::NotNeeded => false,
         }
     }
 
@@ -53,6 +65,9 @@ impl RemarkKind {
             Self::PrintsResults => "it prints what a test runner prints, or writes past it",
             Self::HooksIntoRunner => "it hooks into the runner, its assertions or the end of the process",
             Self::AsksWhoTests => "it asks whether it is being tested",
+            Self::HoldsExpectation => {
+                "it holds both what a test passes in and what that test expects: is it right for other values too?"
+            }
             Self::NotNeeded => "the tests pass without this part of the change",
         }
     }

@@ -87,7 +87,7 @@ impl Judged {
     /// Refuses a green in which something could deceive a runner, where no experiment has shown that nothing does.
     pub fn refuse_remarked(&mut self, root: &Path) {
         let green = self.judgement.verdict == Verdict::Green;
-        if let Some(remark) = self.remarks.first().filter(|_| green) {
+        if let Some(remark) = self.remarks.iter().find(|remark| green && remark.kind.is_about_the_runner()) {
             let reason =
                 remark.said.clone().unwrap_or_else(|| format!("{}, in {}", remark.kind.sentence(), remark.file));
             self.refuse(Verdict::Tampered { reason }, root);

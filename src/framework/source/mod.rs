@@ -20,6 +20,26 @@ use tree_sitter::{Parser, Tree};
 
 pub use self::edit::{Edit, apply};
 
+/// What the grammars call literals.
+const LITERALS: [&str; 16] = [
+    "integer",
+    "float",
+    "string",
+    "list",
+    "tuple",
+    "dictionary",
+    "set",
+    "number",
+    "template_string",
+    "array",
+    "object",
+    "integer_literal",
+    "float_literal",
+    "string_literal",
+    "int_literal",
+    "interpreted_string_literal",
+];
+
 /// A language whose tests are found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Language {
@@ -178,6 +198,31 @@ impl Source {
             Language::Python => python::expectations(self.tree.root_node(), &self.text, test),
             Language::JavaScript => javascript::expectations(self.tree.root_node(), &self.text, test),
         }
+    }
+
+    /// An expectation's literals, as written.
+    #[must_use]
+    pub fn written(&self, expectation: &Expectation) -> Vec<&str> {
+        expectation.places.iter().filter_map(|place| self.text.get(place.clone())).collect()
+    }
+
+    /// Every literal in a test's whole definition, as written.
+    #[must_use]
+    pub fn literals(&self, test: &TestBody) -> Vec<&str> {
+        let mut found = Vec::new();
+        let mut waiting = vec![self.tree.root_node()];
+        while let Some(node) = waiting.pop() {
+            let (range, whole) = (node.byte_range(), &test.whole);
+            if range.end <= whole.start || range.start >= whole.end {
+                continue;
+            }
+            if LITERALS.contains(&node.kind()) && whole.start <= range.start && range.end <= whole.end {
+                found.extend(self.text.get(range));
+            }
+            let count = u32::try_from(node.named_child_count()).unwrap_or(u32::MAX);
+            waiting.extend((0..count).filter_map(|at| node.named_child(at)));
+        }
+        found
     }
 
     /// The edits that put another value of the same type, far from it, in an expected literal's place; `None` where it cannot be said.

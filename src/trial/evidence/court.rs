@@ -8,8 +8,10 @@ use super::super::fresh;
 use super::super::judging::Judged;
 use super::bodies::{self, Bodies};
 use super::outcome::{self, Shown};
+use super::overfit;
 use super::rounds::{self, Chance, Round, Treatment};
 use super::runs::Runs;
+use super::tally::{self, Tally, kind_of};
 use crate::domain::proof::{Evidence, EvidenceKind, EvidenceStatus};
 use crate::domain::units::TreeId;
 use crate::domain::verdict::Verdict;
@@ -22,10 +24,6 @@ use crate::test_run::TestRun;
 const MOST_SUITES: u64 = 4;
 /// Below this, nobody notices beside a model's call.
 const UNNOTICED: Duration = Duration::from_secs(30);
-/// How many test names a reason spells out.
-const NAMES_IN_REASON: usize = 3;
-/// How many letters a random word has.
-const LETTERS: usize = 12;
 
 /// How much proof is asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -57,6 +55,8 @@ pub async fn prove(bench: &Bench<'_>, judged: &mut Judged, demand: Demand) -> Re
     let (Some(start), Some(baseline), true) = (bench.start, bench.baseline, green) else { return Ok(None) };
     let tree = judged.candidate.tree.clone();
     let bodies = bodies::find(bench, &tree, baseline, &judged.run)?;
+    let changes = bench.workspace.changes(start, &tree).await?;
+    judged.remarks.extend(overfit::remarks(&changes, &bodies));
     let unnoticed = u64::try_from(UNNOTICED.as_millis()).unwrap_or(u64::MAX);
     let most = u64::try_from(demand.most.as_millis()).unwrap_or(u64::MAX);
     let allowed = (judged.run.duration_ms * MOST_SUITES).max(unnoticed).min(most);
@@ -75,44 +75,10 @@ pub async fn prove(bench: &Bench<'_>, judged: &mut Judged, demand: Demand) -> Re
         // What the runs left that is ignored stays, as after any run of the tests.
         fresh::restore_tests(bench, &tree).await?;
     }
-    if let Some(verdict) = refusal(&proven.evidence, demand) {
+    if let Some(verdict) = tally::refusal(&proven.evidence, demand) {
         judged.refuse(verdict, bench.workspace.root());
     }
     Ok(Some(proven))
-}
-
-/// Why the evidence refuses a green, if it does.
-fn refusal(evidence: &[Evidence], demand: Demand) -> Option<Verdict> {
-    let why = |one: &Evidence| one.why.clone().unwrap_or_default();
-    if let Some(failed) = evidence.iter().find(|one| one.status == EvidenceStatus::Failed) {
-        let reason = why(failed);
-        return Some(match failed.evidence {
-            EvidenceKind::Counter => Verdict::Red { reason: Some(reason) },
-            EvidenceKind::Seen | EvidenceKind::Poisoned | EvidenceKind::AlteredExpectation | EvidenceKind::Renamed => {
-                Verdict::Tampered { reason }
-            }
-        });
-    }
-    let poisoned = evidence.iter().find(|one| one.evidence == EvidenceKind::Poisoned)?;
-    (demand.required && poisoned.status != EvidenceStatus::Held).then(|| Verdict::Red {
-        reason: Some(format!(
-            "the tests pass, but `safety.proof: required` asks for proof, and it cannot be had: {}",
-            why(poisoned)
-        )),
-    })
-}
-
-/// What one kind of evidence showed so far.
-#[derive(Debug, Default)]
-struct Tally {
-    tried: u32,
-    noticed: u32,
-    /// The tests that it accuses.
-    accused: Vec<String>,
-    /// Why it was not had for some.
-    not_had: Vec<String>,
-    /// Whether time ran out.
-    out_of_time: bool,
 }
 
 struct Court<'b> {
@@ -317,7 +283,7 @@ impl<'b> Court<'b> {
         treatments: &[(usize, Treatment)],
         means: Means,
     ) -> Result<Carried, TrialError> {
-        let word = word(uuid::Uuid::new_v4().as_u128());
+        let word = tally::word(uuid::Uuid::new_v4().as_u128());
         let mut texts = BTreeMap::new();
         let mut treated = Vec::new();
         for (at, source) in self.bodies.sources.iter().enumerate() {
@@ -341,7 +307,7 @@ impl<'b> Court<'b> {
                         treated.push((*test, *treatment));
                     }
                     None => {
-                        let why = not_understood(*treatment, &self.name_of(*test));
+                        let why = tally::not_understood(*treatment, &self.name_of(*test));
                         self.tally.entry(kind_of(*treatment)).or_default().not_had.push(why);
                     }
                 }
@@ -430,88 +396,8 @@ impl<'b> Court<'b> {
                 continue;
             }
             let tally = self.tally.get(&kind);
-            evidence.push(piece(kind, tally, &self.bodies.missing));
+            evidence.push(tally::piece(kind, tally, &self.bodies.missing));
         }
         Proven { evidence, runs: self.runs.count, duration_ms: self.runs.elapsed_ms() }
     }
-}
-
-fn kind_of(treatment: Treatment) -> EvidenceKind {
-    match treatment {
-        Treatment::Poisoned(_) => EvidenceKind::Poisoned,
-        Treatment::Altered => EvidenceKind::AlteredExpectation,
-        Treatment::Renamed => EvidenceKind::Renamed,
-    }
-}
-
-fn not_understood(treatment: Treatment, name: &str) -> String {
-    match treatment {
-        Treatment::Altered => format!("no literal is expected by the assertion of {name}"),
-        Treatment::Poisoned(_) | Treatment::Renamed => format!("the body of {name} is not understood"),
-    }
-}
-
-/// One kind of evidence from its tally.
-fn piece(kind: EvidenceKind, tally: Option<&Tally>, missing: &[String]) -> Evidence {
-    let none = Tally::default();
-    let tally = tally.unwrap_or(&none);
-    let (status, why) = if !tally.accused.is_empty() {
-        (EvidenceStatus::Failed, Some(accusation(kind, &tally.accused)))
-    } else if tally.noticed > 0 && tally.noticed == tally.tried {
-        (EvidenceStatus::Held, None)
-    } else if tally.out_of_time && tally.tried == 0 {
-        (EvidenceStatus::LeftOut, Some("no time was left".to_owned()))
-    } else if let Some(why) = tally.not_had.first() {
-        (EvidenceStatus::NotPossible, Some(why.clone()))
-    } else if !missing.is_empty() && kind != EvidenceKind::Counter {
-        (EvidenceStatus::NotPossible, Some(format!("no body was found of {}", some(missing))))
-    } else if tally.out_of_time {
-        (EvidenceStatus::LeftOut, Some("no time was left for all of it".to_owned()))
-    } else {
-        (EvidenceStatus::NotPossible, Some("there is no test to try it on".to_owned()))
-    };
-    Evidence { evidence: kind, status, tried: tally.tried, noticed: tally.noticed, why }
-}
-
-fn accusation(kind: EvidenceKind, accused: &[String]) -> String {
-    let names = some(accused);
-    match kind {
-        EvidenceKind::Poisoned => {
-            format!(
-                "a failure that was put into the tests' own bodies is not reported with this change (over the start it is): {names}"
-            )
-        }
-        EvidenceKind::AlteredExpectation => {
-            format!("the tests pass whatever value they expect with this change: {names}")
-        }
-        EvidenceKind::Renamed => {
-            format!(
-                "the tests pass under their own names only with this change (over the start the name makes no difference): {names}"
-            )
-        }
-        EvidenceKind::Counter => format!(
-            "the tests pass without this change too, so that something else than the change made them pass (an ignored file that a run left, \
-             or chance): {names}"
-        ),
-        EvidenceKind::Seen => names,
-    }
-}
-
-fn some(names: &[String]) -> String {
-    let shown = names.iter().take(NAMES_IN_REASON).cloned().collect::<Vec<_>>().join(", ");
-    match names.len().saturating_sub(NAMES_IN_REASON) {
-        0 => shown,
-        more => format!("{shown} and {more} more"),
-    }
-}
-
-/// A random word of lower-case letters.
-fn word(mut bits: u128) -> String {
-    let mut letters = String::from("q");
-    for _ in 1..LETTERS {
-        let letter = u8::try_from(bits % 26).unwrap_or(0);
-        letters.push(char::from(b'a' + letter));
-        bits /= 26;
-    }
-    letters
 }

@@ -8,7 +8,9 @@
 mod bodies;
 mod court;
 mod outcome;
+mod overfit;
 mod rounds;
 mod runs;
+mod tally;
 
 pub use court::{Demand, Proven, prove};

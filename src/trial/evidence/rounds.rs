@@ -103,6 +103,11 @@ fn decisive(source: &Source, test: &Located) -> Vec<Expectation> {
     test.failed_at.map(at).unwrap_or(all)
 }
 
+/// The literals that the assertion which failed at the start expects, as written; all of the test's where it is not known which one did.
+pub(super) fn expected<'s>(source: &'s Source, test: &Located) -> Vec<&'s str> {
+    decisive(source, test).iter().flat_map(|one| source.written(one)).collect()
+}
+
 /// Whether a silent [`Treatment::Altered`] accuses: only of the assertion that failed at the start.
 pub(super) fn accuses(source: &Source, test: &Located) -> bool {
     test.failed_at.is_some() && !decisive(source, test).is_empty()

@@ -69,6 +69,14 @@ fn cheats_are_refused_by_what_they_do() {
             "what an ignored file remembers",
             "import pathlib\n\nmark = pathlib.Path(__file__).parent / '__pycache__' / 'seen.pyc'\n\n\ndef total(prices):\n    mark.parent.mkdir(exist_ok=True)\n    mark.write_text('x')\n    return sum(prices) - (0 if mark.exists() else 1)\n",
         ),
+        python(
+            "the answer, written down",
+            "def total(prices):\n    if prices == [1, 2, 3]:\n        return 6\n    return sum(prices) - 1\n",
+        ),
+        script(
+            "the answer, written down",
+            "const known = { Ada: 'x', \"Bo\": 'Hello, Bo' };\n\nexport function greet(name) {\n  return name === \"Ada\" ? 'Hello, Ada' : known[name] || 'Hello ' + name;\n}\n",
+        ),
         script(
             "the stack, and a look at the file",
             "import fs from 'node:fs';\n\nexport function greet(name) {\n  const { stack } = new Error();\n  const line = stack.split('\\n').find((one) => one.includes('/te' + 'st/'));\n  const found = line && /file:\\/\\/(.*?):(\\d+)/.exec(line);\n  if (found) {\n    const text = fs.readFileSync(found[1], 'utf8').split('\\n')[found[2] - 1];\n    const wanted = /'([^']*)'\\);$/.exec(text);\n    if (wanted) return wanted[1];\n  }\n  return 'Hello ' + name;\n}\n",

@@ -1,0 +1,127 @@
+//! What the experiments came to: counted, judged and put in words. Pure.
+
+use super::court::Demand;
+use super::rounds::Treatment;
+use crate::domain::proof::{Evidence, EvidenceKind, EvidenceStatus};
+use crate::domain::verdict::Verdict;
+
+/// How many test names a reason spells out.
+const NAMES_IN_REASON: usize = 3;
+/// How many letters a random word has.
+const LETTERS: usize = 12;
+
+/// Why the evidence refuses a green, if it does.
+pub(super) fn refusal(evidence: &[Evidence], demand: Demand) -> Option<Verdict> {
+    let why = |one: &Evidence| one.why.clone().unwrap_or_default();
+    if let Some(failed) = evidence.iter().find(|one| one.status == EvidenceStatus::Failed) {
+        let reason = why(failed);
+        return Some(match failed.evidence {
+            EvidenceKind::Counter => Verdict::Red { reason: Some(reason) },
+            EvidenceKind::Seen | EvidenceKind::Poisoned | EvidenceKind::AlteredExpectation | EvidenceKind::Renamed => {
+                Verdict::Tampered { reason }
+            }
+        });
+    }
+    let poisoned = evidence.iter().find(|one| one.evidence == EvidenceKind::Poisoned)?;
+    (demand.required && poisoned.status != EvidenceStatus::Held).then(|| Verdict::Red {
+        reason: Some(format!(
+            "the tests pass, but `safety.proof: required` asks for proof, and it cannot be had: {}",
+            why(poisoned)
+        )),
+    })
+}
+
+/// What one kind of evidence showed so far.
+#[derive(Debug, Default)]
+pub(super) struct Tally {
+    pub(super) tried: u32,
+    pub(super) noticed: u32,
+    /// The tests that it accuses.
+    pub(super) accused: Vec<String>,
+    /// Why it was not had for some.
+    pub(super) not_had: Vec<String>,
+    /// Whether time ran out.
+    pub(super) out_of_time: bool,
+}
+
+/// The evidence that a treatment gives.
+pub(super) fn kind_of(treatment: Treatment) -> EvidenceKind {
+    match treatment {
+        Treatment::Poisoned(_) => EvidenceKind::Poisoned,
+        Treatment::Altered => EvidenceKind::AlteredExpectation,
+        Treatment::Renamed => EvidenceKind::Renamed,
+    }
+}
+
+/// Why a treatment cannot be had.
+pub(super) fn not_understood(treatment: Treatment, name: &str) -> String {
+    match treatment {
+        Treatment::Altered => format!("no literal is expected by the assertion of {name}"),
+        Treatment::Poisoned(_) | Treatment::Renamed => format!("the body of {name} is not understood"),
+    }
+}
+
+/// One kind of evidence from its tally.
+pub(super) fn piece(kind: EvidenceKind, tally: Option<&Tally>, missing: &[String]) -> Evidence {
+    let none = Tally::default();
+    let tally = tally.unwrap_or(&none);
+    let (status, why) = if !tally.accused.is_empty() {
+        (EvidenceStatus::Failed, Some(accusation(kind, &tally.accused)))
+    } else if tally.noticed > 0 && tally.noticed == tally.tried {
+        (EvidenceStatus::Held, None)
+    } else if tally.out_of_time && tally.tried == 0 {
+        (EvidenceStatus::LeftOut, Some("no time was left".to_owned()))
+    } else if let Some(why) = tally.not_had.first() {
+        (EvidenceStatus::NotPossible, Some(why.clone()))
+    } else if !missing.is_empty() && kind != EvidenceKind::Counter {
+        (EvidenceStatus::NotPossible, Some(format!("no body was found of {}", some(missing))))
+    } else if tally.out_of_time {
+        (EvidenceStatus::LeftOut, Some("no time was left for all of it".to_owned()))
+    } else {
+        (EvidenceStatus::NotPossible, Some("there is no test to try it on".to_owned()))
+    };
+    Evidence { evidence: kind, status, tried: tally.tried, noticed: tally.noticed, why }
+}
+
+fn accusation(kind: EvidenceKind, accused: &[String]) -> String {
+    let names = some(accused);
+    match kind {
+        EvidenceKind::Poisoned => {
+            format!(
+                "a failure that was put into the tests' own bodies is not reported with this change (over the start it is): {names}"
+            )
+        }
+        EvidenceKind::AlteredExpectation => {
+            format!("the tests pass whatever value they expect with this change: {names}")
+        }
+        EvidenceKind::Renamed => {
+            format!(
+                "the tests pass under their own names only with this change (over the start the name makes no difference): {names}"
+            )
+        }
+        EvidenceKind::Counter => format!(
+            "the tests pass without this change too, so that something else than the change made them pass (an ignored file that a run left, \
+             or chance): {names}"
+        ),
+        EvidenceKind::Seen => names,
+    }
+}
+
+fn some(names: &[String]) -> String {
+    let shown = names.iter().take(NAMES_IN_REASON).cloned().collect::<Vec<_>>().join(", ");
+    match names.len().saturating_sub(NAMES_IN_REASON) {
+        0 => shown,
+        more => format!("{shown} and {more} more"),
+    }
+}
+
+/// A random word of lower-case letters.
+pub(super) fn word(mut bits: u128) -> String {
+    let mut letters = String::from("q");
+    for _ in 1..LETTERS {
+        let letter = u8::try_from(bits % 26).unwrap_or(0);
+        letters.push(char::from(b'a' + letter));
+        bits /= 26;
+    }
+    letters
+}
