@@ -13,6 +13,7 @@ use crate::domain::command::Command;
 use crate::domain::delivery::{Answer, Awaited};
 use crate::domain::event::{BaselineFinished, Event, RunStarted};
 use crate::domain::ladder::{Role, Tier};
+use crate::domain::leftover::Leftover;
 use crate::domain::proof::{Evidence, EvidenceStatus};
 use crate::domain::receipt::{CallStatus, Receipt};
 use crate::domain::test_report::RunKind;
@@ -194,10 +195,7 @@ impl Progress {
             Event::Warning { message } => {
                 vec![self.paint(Tone::Notice, &format!("! {}", plain::clipped_line(message, MAX_WARNING)))]
             }
-            Event::LeftoversRemoved { leftovers, more } => {
-                let line = format!("! {}", phrases::leftovers(leftovers, *more));
-                vec![self.paint(Tone::Notice, &plain::clipped_line(&line, MAX_WARNING))]
-            }
+            Event::LeftoversRemoved { leftovers, more } => vec![self.leftovers(leftovers, *more)],
             Event::ContextThreshold { .. }
             // The failed call before it says so.
             | Event::ModelsUnavailable { wait_ms: None, .. }
@@ -205,6 +203,11 @@ impl Progress {
             | Event::ContextReset { .. }
             | Event::RunFinished(_) => Vec::new(),
         }
+    }
+
+    fn leftovers(&self, leftovers: &[Leftover], more: u32) -> String {
+        let line = format!("! {}", phrases::leftovers(leftovers, more));
+        self.paint(Tone::Notice, &plain::clipped_line(&line, MAX_WARNING))
     }
 
     fn answered(&self, by: &str, command: Option<Command>, said: &str) -> String {

@@ -101,7 +101,7 @@ struct Tried {
 /// What became of a round.
 enum Carried {
     /// It ran.
-    Out(Tried),
+    Out(Box<Tried>),
     /// No test could be treated in that way; it is tallied.
     Nothing,
     /// No time was left.
@@ -323,7 +323,7 @@ impl<'b> Court<'b> {
         let selection = rounds::selection(self.bodies, &selected, &word);
         let told = self.told(&selected, &word);
         let run = self.runs.run(base, &texts, &selection, &|run| outcome::tells_of(run, &told)).await?;
-        Ok(run.map_or(Carried::OutOfTime, |run| Carried::Out(Tried { run, word, treated })))
+        Ok(run.map_or(Carried::OutOfTime, |run| Carried::Out(Box::new(Tried { run, word, treated }))))
     }
 
     /// The tests that a run is to tell of, under the names that they have in it.

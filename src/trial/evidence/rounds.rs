@@ -42,10 +42,11 @@ impl Chance {
 pub(super) fn rounds(tests: usize, chance: &mut Chance) -> Vec<Round> {
     let mut half: Vec<bool> = (0..tests).map(|_| chance.coin()).collect();
     // With two tests or more neither half is empty.
-    if tests > 1 && half.iter().all(|side| Some(side) == half.first()) {
-        if let Some(side) = half.first_mut() {
-            *side = !*side;
-        }
+    if tests > 1
+        && half.iter().all(|side| Some(side) == half.first())
+        && let Some(side) = half.first_mut()
+    {
+        *side = !*side;
     }
     let round = |swapped: bool, one: Treatment, other: Treatment| Round {
         treatments: half.iter().map(|side| if *side == swapped { other } else { one }).enumerate().collect(),

@@ -74,7 +74,8 @@ impl<'b> Runs<'b> {
         }
         fresh::freshen(self.bench, base).await?;
         self.count += 1;
-        let later = SystemTime::now() + STEP * self.count;
+        let now = u64::try_from(self.bench.clock.unix_ms()).unwrap_or_default();
+        let later = SystemTime::UNIX_EPOCH + Duration::from_millis(now) + STEP * self.count;
         for (path, text) in texts {
             self.bench.workspace.plant(path, text, later)?;
         }
