@@ -64,7 +64,7 @@ fn start_up(program: &Path) {
     let spawn = || timed(Command::new("true"));
     let check = || {
         let mut command = model::upshift(program, project.path(), "http://127.0.0.1:9");
-        command.args(["check", "--tiers", "claude-haiku-4-5 x5 > claude-sonnet-4-5 x3", "--test-command", "true"]);
+        command.args(["check", "--tiers", "claude-haiku-5-5 x5 > claude-sonnet-5-5 x3", "--test-command", "true"]);
         timed(command)
     };
     let (floor, value) = (median((0..RUNS).map(|_| spawn()).collect()), median((0..RUNS).map(|_| check()).collect()));
@@ -122,7 +122,7 @@ fn fix(program: &Path, case: &'static Case, more_turns: u32) -> Fix {
     let before = children_cpu();
     let began = Instant::now();
     let child = model::upshift(program, project.path(), &model.url())
-        .args(["run", "--tiers", "claude-haiku-4-5 x1", "--test-command", case.test_command, "--audit-db"])
+        .args(["run", "--tiers", "claude-haiku-5-5 x1", "--test-command", case.test_command, "--audit-db"])
         .arg(database.path().join("audit.db"))
         .stdin(Stdio::null())
         .stdout(Stdio::piped())

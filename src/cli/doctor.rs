@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use super::environment::Environment;
 use super::plan::{self, Flags, Resolved};
 use super::setup::{self, Setup};
-use super::{Failure, run};
+use super::{Failure, retirement, run};
 use crate::config::{CLOSING, Plan, Sandbox};
 use crate::domain::outcome::{EXIT_NOT_FIXED, EXIT_SUCCESS};
 use crate::report::plain;
@@ -75,6 +75,8 @@ pub(super) fn run(flags: Flags, online: bool, environment: &Environment) -> anyh
     let findings = match plan::resolve(flags.clone(), environment) {
         Ok(resolved) => {
             let mut findings = vec![ladder(&resolved.plan)];
+            let ends = retirement::notices(&resolved.plan, environment, retirement::NOTICE_DAYS);
+            findings.extend(ends.iter().map(|notice| Finding::told("models", notice)));
             if online {
                 findings.extend(setup::block_on(targets::examine(&resolved, environment))?);
             }

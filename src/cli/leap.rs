@@ -1,4 +1,4 @@
-//! A clock that leaps over every pause instead of waiting, for tests that wait for CI; not in release builds.
+//! A clock that leaps over every pause instead of waiting, and may begin on another day, for tests; not in release builds.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -6,31 +6,38 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use super::environment::Environment;
-use crate::domain::clock::{Clock, SystemClock};
+use crate::domain::clock::{Clock, SystemClock, days_until};
 
-/// Switches it on.
+/// Switches it on; a day (`2026-11-30`) is the one on which it begins.
 const VARIABLE: &str = "UPSHIFT_LEAP";
 /// What a pause really takes: time for others on this thread, and for what a test does meanwhile.
 const BEAT: Duration = Duration::from_millis(20);
+
+/// A day.
+const DAY_MS: i64 = 24 * 60 * 60 * 1_000;
 
 /// The machine's clocks, moved on by every pause.
 #[derive(Debug)]
 pub(super) struct LeapClock {
     machine: SystemClock,
+    /// From the machine's day to the one it begins on.
+    moved_ms: i64,
     leapt_ms: Arc<AtomicU64>,
 }
 
 impl LeapClock {
     /// What the environment asks for.
     pub(super) fn from(environment: &Environment) -> Option<Self> {
-        environment.get(VARIABLE)?;
-        Some(Self { machine: SystemClock::new(), leapt_ms: Arc::default() })
+        let day = environment.get(VARIABLE)?;
+        let machine = SystemClock::new();
+        let moved_ms = days_until(day, machine.unix_ms()).unwrap_or(0) * DAY_MS;
+        Some(Self { machine, moved_ms, leapt_ms: Arc::default() })
     }
 }
 
 impl Clock for LeapClock {
     fn unix_ms(&self) -> i64 {
-        self.machine.unix_ms().saturating_add_unsigned(self.leapt_ms.load(Ordering::Relaxed))
+        (self.machine.unix_ms() + self.moved_ms).saturating_add_unsigned(self.leapt_ms.load(Ordering::Relaxed))
     }
 
     fn monotonic_ms(&self) -> u64 {

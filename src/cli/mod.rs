@@ -27,6 +27,7 @@ mod plan;
 pub mod read;
 mod report;
 mod resume;
+mod retirement;
 mod run;
 pub mod schema;
 mod scripts;
@@ -157,7 +158,9 @@ fn dispatch(command: Command, environment: &Environment) -> anyhow::Result<u8> {
 }
 
 fn check_plan(flags: plan::Flags, environment: &Environment) -> anyhow::Result<u8> {
-    let plan::Resolved { plan, checkout, .. } = plan::resolve(flags, environment)?;
+    let plan::Resolved { mut plan, checkout, .. } = plan::resolve(flags, environment)?;
+    let ends = retirement::notices(&plan, environment, retirement::NOTICE_DAYS);
+    plan.warnings.extend(ends);
     let folder = setup::working_directory(&checkout, &plan)?;
     let known = match &plan.test.command {
         Some(command) => test_run::framework_of(command, &folder).map(|framework| check::Detected {

@@ -28,7 +28,7 @@ pub(crate) struct Flags {
     /// The configuration file [default: .github/upshift.yml]
     #[arg(long, value_name = "FILE")]
     config: Option<String>,
-    /// The ladder: a path, the file's text, or a shorthand such as `claude-haiku-4-5 x5 > claude-sonnet-4-5 x3`
+    /// The ladder: a path, the file's text, or a shorthand such as `claude-haiku-5-5 x5 > claude-sonnet-5-5 x3`
     #[arg(long, value_name = "PATH|TEXT|LADDER")]
     tiers: Option<String>,
     /// One model for the two-mode path: simple x5, then full x10

@@ -6,7 +6,7 @@ use super::counting::Asking;
 use super::environment::Environment;
 use super::plan::{self, Flags, Resolved};
 use super::setup::{self, Setup};
-use super::{Failure, commenting, counting, delivery, forge, trigger};
+use super::{Failure, commenting, counting, delivery, forge, retirement, trigger};
 use crate::audit::Journal;
 use crate::config::Plan;
 use crate::domain::budget::Beneficiary;
@@ -45,6 +45,8 @@ async fn begin(resolved: Resolved, environment: &Environment) -> anyhow::Result<
     }
     // The gate has read from the API what the payload did not tell; only now is the head known.
     let destination = delivery::destination(&mut plan, context.as_ref(), &checkout, environment)?;
+    // From the day itself on: before it, a look at the configuration says so.
+    plan.warnings.extend(retirement::notices(&plan, environment, 0));
     for warning in &plan.warnings {
         super::say(&format!("⚠ {warning}"));
     }

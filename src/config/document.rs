@@ -55,7 +55,7 @@ impl Document {
                 let fix = match kind {
                     Kind::Tiers => {
                         "Check the path, or give the ladder itself: `tiers` takes the file's text or a shorthand such as \
-                         `claude-haiku-4-5 x5 > claude-sonnet-4-5 x3`."
+                         `claude-haiku-5-5 x5 > claude-sonnet-5-5 x3`."
                     }
                     Kind::Configuration => "Check the path, or leave it out: the defaults need no file.",
                 };

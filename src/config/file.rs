@@ -26,7 +26,7 @@ object! {
         /// The address of this schema, for editors; not read.
         "$schema" schema: String = "";
         /// The ladder, cheapest tier first; in the configuration file also a shorthand such as
-        /// `claude-haiku-4-5 x5 > claude-sonnet-4-5 x3`.
+        /// `claude-haiku-5-5 x5 > claude-sonnet-5-5 x3`.
         "tiers" tiers: Tiers = "built-in ladder by key";
         /// Caps of the whole run and the audit log.
         "global" global: GlobalSection = "";
@@ -76,8 +76,8 @@ object! {
     /// The models of a tier; where one stands a list may stand, tried in order.
     ModelsSection {
         /// Who edits the code.
-        #[schemars(required, example = &"anthropic/claude-haiku-4-5")]
-        "artisan" artisan: Targets = "required", "Name a model, such as `anthropic/claude-haiku-4-5`.";
+        #[schemars(required, example = &"anthropic/claude-haiku-5-5")]
+        "artisan" artisan: Targets = "required", "Name a model, such as `anthropic/claude-haiku-5-5`.";
         /// Who reads the repository and briefs the artisan; `full` only.
         "librarian" librarian: Targets = "the artisan's";
         /// Who reviews the artisan's change; `full` only.

@@ -175,6 +175,11 @@ impl<'d> Registry<'d> {
                     or gemini- may stand alone."
                 .to_owned();
         };
+        if provider == "github" && !self.providers.contains_key(provider) {
+            return "GitHub Models was retired on 2026-07-30; use another provider with a key of its own, such as `openai/gpt-6-luna` or \
+                    `anthropic/claude-haiku-5-5`."
+                .to_owned();
+        }
         match nearest(provider, names()) {
             Some(near) => format!("Did you mean `{near}/{model}`?"),
             None => format!(

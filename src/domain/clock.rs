@@ -37,6 +37,15 @@ impl Timestamp {
     }
 }
 
+/// How many whole days are left until a day (`2026-11-30`, UTC), by milliseconds since the Unix epoch; negative after it. `None` for a text
+/// that is no day.
+#[must_use]
+pub fn days_until(day: &str, now_ms: i64) -> Option<i64> {
+    let day: jiff::civil::Date = day.parse().ok()?;
+    let today = jiff::Timestamp::from_millisecond(now_ms).ok()?.to_zoned(jiff::tz::TimeZone::UTC).date();
+    Some(i64::from(today.until(day).ok()?.get_days()))
+}
+
 impl std::fmt::Display for Timestamp {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(&self.0)

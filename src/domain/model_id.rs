@@ -5,7 +5,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 /// The built-in providers, in the order in which a key makes one the default ladder's (DESIGN §2.2).
-pub const BUILT_IN_PROVIDERS: [&str; 12] = [
+pub const BUILT_IN_PROVIDERS: [&str; 11] = [
     "anthropic",
     "openai",
     "gemini",
@@ -16,7 +16,6 @@ pub const BUILT_IN_PROVIDERS: [&str; 12] = [
     "mistral",
     "deepseek",
     "xai",
-    "github",
     "cassette",
 ];
 

@@ -67,9 +67,6 @@ pub fn built_in_endpoint(provider: &str) -> Option<BuiltIn> {
             remote(Wire::OpenAi, "https://api.deepseek.com/v1", &["DEEPSEEK_BASE_URL"], &["DEEPSEEK_API_KEY"])
         }
         "xai" => remote(Wire::OpenAi, "https://api.x.ai/v1", &["XAI_BASE_URL"], &["XAI_API_KEY"]),
-        "github" => {
-            remote(Wire::OpenAi, "https://models.github.ai/inference", &["GITHUB_MODELS_BASE_URL"], &["GITHUB_TOKEN"])
-        }
         "ollama" => Some(BuiltIn {
             wire: Wire::OpenAi,
             default_base_url: "http://127.0.0.1:11434",
@@ -101,7 +98,6 @@ pub fn default_ladder(provider: &str) -> Option<&'static str> {
         ),
         "deepseek" => Some("deepseek/deepseek-v4-flash x5 > deepseek/deepseek-v4-pro x5 full"),
         "xai" => Some("xai/grok-build-0.1 x5 > xai/grok-4.7 x5 full"),
-        "github" => Some("github/openai/gpt-4.1-mini x5 > github/openai/gpt-4.1 x5 full"),
         _ => None,
     }
 }
@@ -142,9 +138,12 @@ struct Catalogue {
 }
 
 #[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct Vendor {
     source: String,
+    /// Where the ends of its models are said.
+    #[serde(default)]
+    ends_source: String,
     models: Vec<Entry>,
 }
 
@@ -172,6 +171,10 @@ struct Entry {
     temperature: bool,
     #[serde(default)]
     responses: bool,
+    #[serde(default)]
+    ends: Option<String>,
+    #[serde(default)]
+    instead: Option<String>,
 }
 
 const fn yes() -> bool {
@@ -204,7 +207,7 @@ fn catalogue() -> &'static Catalogue {
 /// What is known of a model; `None` when nobody said (the caller then takes [`ModelInfo::unknown`] and warns).
 ///
 /// Local models cost nothing whatever their name; one of an unlisted family has the unknown model's window. Dated names
-/// (`claude-sonnet-4-5-20250929`, `gpt-4.1-2025-04-14`) share the entry of their undated form. OpenRouter's and GitHub's
+/// (`claude-sonnet-4-5-20250929`, `gpt-4.1-2025-04-14`) share the entry of their undated form. OpenRouter's
 /// `vendor/model` and Azure's deployments named like the model are priced as the vendor's own.
 #[must_use]
 pub fn lookup(id: &ModelId) -> Option<ModelInfo> {
@@ -221,25 +224,33 @@ pub fn lookup(id: &ModelId) -> Option<ModelInfo> {
     }
     let (vendor_name, name) = home_of(id)?;
     let (vendor, entry) = find(vendor_name, &name)?;
-    let mut info = ModelInfo {
+    Some(ModelInfo {
         context_window: entry.context_window,
         max_output_tokens: entry.max_output_tokens,
         price: entry.price(),
         tools: entry.tools,
         source: format!("{}, {}", vendor.source, catalogue().date),
-    };
-    if id.provider == "github" {
-        info.context_window = info.context_window.min(GITHUB_FREE_INPUT + GITHUB_FREE_OUTPUT);
-        info.max_output_tokens = info.max_output_tokens.min(GITHUB_FREE_OUTPUT);
-    }
-    Some(info)
+    })
 }
 
-/// Prompt tokens per request in GitHub Models' free use (docs.github.com, "Prototyping with AI models"); paid use has
-/// the vendor's window, which configuration can say.
-const GITHUB_FREE_INPUT: u64 = 8_000;
-/// Reply tokens per request in the same.
-const GITHUB_FREE_OUTPUT: u64 = 4_000;
+/// The end of a model: from a day on its vendor refuses calls of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Retirement {
+    /// The day, as `2026-11-30`.
+    pub day: &'static str,
+    /// The model that its vendor names in its place.
+    pub instead: &'static str,
+    /// Where that is said.
+    pub source: &'static str,
+}
+
+/// When a model ends, where its vendor has said so; a dated name ends with its undated form.
+#[must_use]
+pub fn retirement(id: &ModelId) -> Option<Retirement> {
+    let (vendor_name, name) = home_of(id).filter(|_| id.provider != "ollama" && id.provider != "cassette")?;
+    let (vendor, entry) = find(vendor_name, &name)?;
+    Some(Retirement { day: entry.ends.as_deref()?, instead: entry.instead.as_deref()?, source: &vendor.ends_source })
+}
 
 /// The window of a recorded model: large, as its replies were fitted to some real window already.
 fn recorded_model() -> ModelInfo {
@@ -261,7 +272,7 @@ fn local_model(name: &str) -> ModelInfo {
 fn home_of(id: &ModelId) -> Option<(&str, Cow<'_, str>)> {
     match id.provider.as_str() {
         "azure" => Some(("openai", Cow::Borrowed(&id.model))),
-        "openrouter" | "github" => {
+        "openrouter" => {
             let (owner, name) = id.model.split_once('/')?;
             match owner {
                 // OpenRouter writes claude-sonnet-4.6 where Anthropic writes claude-sonnet-4-6.
@@ -296,7 +307,8 @@ pub(super) fn wire_hints(id: &ModelId) -> WireHints {
 pub(super) fn vendor_spelling(id: &ModelId) -> &str {
     let vendors = &catalogue().vendors;
     let Some(vendor) = vendors.get(&id.provider) else { return &id.model };
-    let aliased = |entry: &&Entry| entry.aliases.iter().any(|alias| rank(alias, &id.model, Tail::Version).is_some());
+    // A name with a date is a pin: it is sent as written, whatever its vendor makes of it.
+    let aliased = |entry: &&Entry| entry.aliases.contains(&id.model);
     let is_name = |entry: &Entry| rank(&entry.name, &id.model, Tail::Version).is_some();
     if vendor.models.iter().any(is_name) {
         return &id.model;

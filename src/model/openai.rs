@@ -1,4 +1,4 @@
-//! The OpenAI wire: chat completions, as OpenAI, Azure, Ollama, GitHub Models, OpenRouter, Groq, Mistral, DeepSeek, xAI and
+//! The OpenAI wire: chat completions, as OpenAI, Azure, Ollama, OpenRouter, Groq, Mistral, DeepSeek, xAI and
 //! most others offer them (platform.openai.com, "Chat completions"; the vendors' own pages for what differs).
 //!
 //! What differs between vendors is in [`Dialect`] and nowhere else. Requests put what is stable first, so that the prefix is
@@ -40,7 +40,6 @@ const KEPT_FIELDS: [&str; 2] = ["reasoning_content", "reasoning_details"];
 enum Dialect {
     OpenAi,
     Azure,
-    GitHub,
     Groq,
     Mistral,
     OpenRouter,
@@ -56,14 +55,12 @@ impl Dialect {
         match name {
             "openai" => Self::OpenAi,
             "azure" => Self::Azure,
-            "github" => Self::GitHub,
             "groq" => Self::Groq,
             "mistral" => Self::Mistral,
             "openrouter" => Self::OpenRouter,
             "xai" => Self::XAi,
             "ollama" | "deepseek" => Self::Compatible,
             _ if azure.iter().any(|end| host.ends_with(end)) => Self::Azure,
-            _ if host == "models.github.ai" => Self::GitHub,
             _ if host == "api.openai.com" => Self::OpenAi,
             _ if host == "api.mistral.ai" => Self::Mistral,
             _ => Self::Compatible,
@@ -71,12 +68,10 @@ impl Dialect {
     }
 
     /// OpenAI's reasoning models refuse `max_tokens`; most others know nothing else.
-    fn limit_field(self, target: &ModelId) -> &'static str {
-        let reasons = catalogue::wire_hints(target).effort != EffortSetting::None;
+    fn limit_field(self) -> &'static str {
         match self {
             Self::OpenAi | Self::Azure | Self::Groq | Self::XAi => "max_completion_tokens",
-            Self::GitHub if reasons => "max_completion_tokens",
-            Self::GitHub | Self::Mistral | Self::OpenRouter | Self::Compatible => "max_tokens",
+            Self::Mistral | Self::OpenRouter | Self::Compatible => "max_tokens",
         }
     }
 
@@ -141,7 +136,6 @@ impl OpenAi {
                 }
                 url
             }
-            Dialect::GitHub => join(&self.base, "", METHOD),
             Dialect::OpenAi
             | Dialect::Azure
             | Dialect::Groq
@@ -216,7 +210,7 @@ impl OpenAi {
             set("tools", tools.collect());
         }
         set("messages", encode_messages(request, self.provider(), self.dialect));
-        set(self.quirks.limit_field(self.dialect.limit_field(&request.target)), json!(request.max_output_tokens));
+        set(self.quirks.limit_field(self.dialect.limit_field()), json!(request.max_output_tokens));
         set("stream", json!(true));
         if !self.dialect.strict() && self.quirks.takes_stream_options() {
             set("stream_options", json!({"include_usage": true}));

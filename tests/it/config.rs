@@ -6,6 +6,7 @@ mod errors;
 mod ladders;
 mod precedence;
 mod providers;
+mod retirement;
 mod schema;
 mod shipped;
 

@@ -52,7 +52,7 @@ fn the_seeds_model_names_are_known() {
 fn aliases_are_sent_as_the_name_they_stand_for() {
     for (asked, sent) in [
         ("claude-haiku-4", "claude-haiku-4-5"),
-        ("claude-sonnet-4-20250514", "claude-sonnet-4-6"),
+        ("claude-sonnet-4-20250514", "claude-sonnet-4-20250514"),
         ("claude-haiku-4-5-20251001", "claude-haiku-4-5-20251001"),
         ("my-proxy/claude-haiku-4", "claude-haiku-4"),
         ("openai/unheard-of", "unheard-of"),
@@ -81,8 +81,6 @@ fn a_sibling_or_a_successor_is_never_priced_by_its_prefix() {
 fn models_served_by_others_are_priced_as_their_vendors() {
     assert_eq!(usd("openrouter/anthropic/claude-sonnet-4.6"), usd("claude-sonnet-4-6"));
     assert_eq!(usd("azure/gpt-4o"), usd("gpt-4o"));
-    assert_eq!(usd("github/openai/gpt-4.1-mini"), usd("gpt-4.1-mini"));
-    assert_eq!(known("github/openai/gpt-4.1-mini").unwrap().context_window, 12_000);
     assert_eq!(known("azure/our-deployment"), None);
 }
 
@@ -100,6 +98,36 @@ fn a_long_context_surcharge_is_out_of_reach() {
     // gemini-2.5-pro costs twice as much above 200,000 prompt tokens.
     assert_eq!(known("gemini-2.5-pro").unwrap().context_window, 200_000);
     assert_eq!(known("claude-opus-4-6").unwrap().context_window, 1_000_000);
+}
+
+#[test]
+fn a_model_ends_by_every_name_and_a_dated_one_is_sent_as_written() {
+    let end = |name: &str| retirement(&ModelId::parse(name).unwrap()).map(|end| (end.day, end.instead));
+    let sonnet = Some(("2026-11-30", "claude-sonnet-5-5"));
+    for name in ["claude-sonnet-4-5", "claude-sonnet-4-5-20250929", "openrouter/anthropic/claude-sonnet-4.5"] {
+        assert_eq!(end(name), sonnet, "{name}");
+    }
+    assert_eq!(end("gpt-5-2025-08-07"), Some(("2026-12-11", "gpt-6.1-sol")));
+    for name in ["claude-haiku-5-5", "ollama/gpt-5", "gpt-6-luna", "unheard-of/gpt-5"] {
+        assert_eq!(end(name), None, "{name}");
+    }
+    for pinned in ["claude-sonnet-4-20250514", "claude-sonnet-4-5-20250929", "gpt-5-2025-08-07"] {
+        assert_eq!(vendor_spelling(&ModelId::parse(pinned).unwrap()), pinned);
+    }
+}
+
+#[test]
+fn every_end_says_when_and_what_instead_and_where_that_is_said() {
+    for (name, vendor) in &catalogue().vendors {
+        for entry in &vendor.models {
+            assert_eq!(entry.ends.is_some(), entry.instead.is_some(), "{}", entry.name);
+            let (Some(day), Some(instead)) = (&entry.ends, &entry.instead) else { continue };
+            assert!(crate::domain::clock::days_until(day, 0).is_some(), "{}: {day}", entry.name);
+            let instead = ModelId { provider: name.clone(), model: instead.clone() };
+            assert!(lookup(&instead).is_some() && retirement(&instead).is_none(), "{instead}");
+            assert!(!vendor.ends_source.is_empty(), "{name}");
+        }
+    }
 }
 
 #[test]

@@ -9,11 +9,13 @@ pub(super) const CATALOGUE: Catalogue = Catalogue { lookup, endpoint, default_la
 
 fn lookup(id: &ModelId) -> Option<ModelInfo> {
     let (window, input, output) = match (id.provider.as_str(), id.model.as_str()) {
-        ("anthropic", "claude-haiku-4" | "claude-haiku-4-5") => (200_000, 1_000_000, 5_000_000),
-        ("anthropic", "claude-sonnet-4-20250514" | "claude-sonnet-4-5") => (200_000, 3_000_000, 15_000_000),
-        ("anthropic", "claude-opus-4-6") => (200_000, 5_000_000, 25_000_000),
+        ("anthropic", "claude-haiku-4" | "claude-haiku-4-5" | "claude-haiku-5-5") => (200_000, 1_000_000, 5_000_000),
+        ("anthropic", "claude-sonnet-4-20250514" | "claude-sonnet-4-5" | "claude-sonnet-5-5") => {
+            (200_000, 3_000_000, 15_000_000)
+        }
+        ("anthropic", "claude-opus-4-6" | "claude-opus-5-5") => (200_000, 5_000_000, 25_000_000),
         ("gemini", "gemini-2.5-flash") => (1_000_000, 300_000, 2_500_000),
-        ("openai", "gpt-4o-mini" | "gpt-5") => (128_000, 150_000, 600_000),
+        ("openai", "gpt-4o-mini" | "gpt-5" | "gpt-6-luna" | "gpt-6.1-sol") => (128_000, 150_000, 600_000),
         ("ollama", "qwen3-coder") => (32_768, 0, 0),
         ("cassette", _) => (1_000_000, 0, 0),
         _ => return None,
@@ -44,7 +46,6 @@ fn endpoint(provider: &str) -> Option<BuiltInEndpoint> {
             &["GEMINI_API_KEY", "GOOGLE_API_KEY"],
         ),
         "azure" => remote(Wire::OpenAi, "", &["AZURE_OPENAI_ENDPOINT"], &["AZURE_OPENAI_API_KEY"]),
-        "github" => remote(Wire::OpenAi, "https://models.github.ai/inference", &[], &["GITHUB_TOKEN"]),
         "ollama" => Some(BuiltInEndpoint {
             wire: Wire::OpenAi,
             default_base_url: "http://127.0.0.1:11434",
@@ -61,7 +62,6 @@ fn default_ladder(provider: &str) -> Option<&'static str> {
         "anthropic" => Some("claude-haiku-4-5 x5 > claude-sonnet-4-5 x3 > claude-opus-4-6 x2 full"),
         "openai" => Some("gpt-4o-mini x5 > gpt-5 x5 full"),
         "ollama" => Some("ollama/qwen3-coder x5"),
-        "github" => Some("github/openai/gpt-5 x5"),
         _ => None,
     }
 }

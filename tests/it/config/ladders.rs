@@ -24,14 +24,14 @@ fn a_seed_shaped_file_works_unchanged() {
         assert_eq!(
             shape(&sources),
             [
-                "Haiku-Simple simple x5 anthropic/claude-haiku-4",
-                "Sonnet-Simple simple x10 anthropic/claude-sonnet-4-20250514",
-                "Opus-Full full x15 anthropic/claude-opus-4-6",
+                "Haiku-Simple simple x5 anthropic/claude-haiku-5-5",
+                "Sonnet-Simple simple x10 anthropic/claude-sonnet-5-5",
+                "Opus-Full full x15 anthropic/claude-opus-5-5",
             ]
         );
         let full = &plan.tiers[2];
         assert_eq!(full.librarian[0].to_string(), "gemini/gemini-2.5-flash");
-        assert_eq!(full.critic[0].to_string(), "openai/gpt-4o-mini");
+        assert_eq!(full.critic[0].to_string(), "openai/gpt-6-luna");
         assert_eq!(plan.audit.as_deref(), Some("./.micro-agent/audit.db"), "kept as given");
         assert_eq!(plan.budget.max_cost, MicroUsd(5_000_000));
         assert_eq!(plan.budget.max_active_ms, 45 * 60_000);
@@ -55,7 +55,7 @@ fn librarian_and_critic_are_the_artisan_unless_given() {
     let tier = plan(&configured(text)).tiers.remove(0);
     assert_eq!(tier.librarian, tier.artisan);
     assert_eq!(tier.artisan.len(), 2, "a list of targets stands where a model stands");
-    assert_eq!(tier.critic[0].to_string(), "openai/gpt-4o-mini");
+    assert_eq!(tier.critic[0].to_string(), "openai/gpt-6-luna");
 }
 
 #[test]
@@ -164,10 +164,10 @@ fn nothing_given_is_the_ladder_of_the_first_provider_with_a_key() {
 }
 
 #[test]
-fn github_comes_last_and_its_models_need_a_price() {
+fn a_jobs_token_is_no_key_for_models() {
     let mut sources = Sources::default();
     sources.env.insert("GITHUB_TOKEN".to_owned(), "t".to_owned());
-    assert!(told(&sources).contains("`github/openai/gpt-5` has no known price"));
+    assert!(told(&sources).contains("No model to use"));
     sources.env.insert("OPENAI_API_KEY".to_owned(), "k".to_owned());
     assert_eq!(plan(&sources).tiers[0].artisan[0].provider, "openai");
 }

@@ -205,8 +205,6 @@ async fn each_vendor_of_the_openai_wire_gets_what_it_wants() {
         ("openrouter", "anthropic/claude-sonnet-4.6", "/v1/chat/completions", "max_tokens"),
         ("xai", "grok-4.7", "/v1/chat/completions", "max_completion_tokens"),
         ("ollama", "qwen3-coder:30b", "/v1/chat/completions", "max_tokens"),
-        ("github", "openai/gpt-4.1", "/chat/completions", "max_tokens"),
-        ("github", "openai/gpt-5-mini", "/chat/completions", "max_completion_tokens"),
         ("my-vllm", "qwen", "/v1/chat/completions", "max_tokens"),
         (
             "azure",
