@@ -9,7 +9,9 @@
 mod edit;
 mod javascript;
 mod names;
+mod nodes;
 mod python;
+mod rust;
 #[cfg(test)]
 mod tests;
 
@@ -26,6 +28,8 @@ pub enum Language {
     Python,
     /// jest, vitest, mocha, `node --test` and their like, in JavaScript and TypeScript.
     JavaScript,
+    /// What libtest runs, by cargo or nextest.
+    Rust,
 }
 
 impl Language {
@@ -36,6 +40,7 @@ impl Language {
         match ending {
             "py" => Some(Self::Python),
             "js" | "cjs" | "mjs" | "jsx" | "ts" | "cts" | "mts" | "tsx" => Some(Self::JavaScript),
+            "rs" => Some(Self::Rust),
             _ => None,
         }
     }
@@ -45,6 +50,7 @@ impl Language {
     pub const fn has_inline_tests(self) -> bool {
         match self {
             Self::Python | Self::JavaScript => false,
+            Self::Rust => true,
         }
     }
 
@@ -53,6 +59,7 @@ impl Language {
             Self::Python => tree_sitter_python::LANGUAGE.into(),
             // TypeScript with JSX reads JavaScript too; one grammar for both keeps the program small.
             Self::JavaScript => tree_sitter_typescript::LANGUAGE_TSX.into(),
+            Self::Rust => tree_sitter_rust::LANGUAGE.into(),
         }
     }
 }
@@ -132,6 +139,7 @@ impl Source {
         let tests = match language {
             Language::Python => python::tests(root, text),
             Language::JavaScript => javascript::tests(root, text),
+            Language::Rust => rust::tests(root, text),
         };
         Some(Self { path: path.to_owned(), text: text.to_owned(), language, tree, tests })
     }
@@ -167,6 +175,7 @@ impl Source {
         match self.language {
             Language::Python => python::poisoned(self.tree.root_node(), &self.text, test, poison),
             Language::JavaScript => javascript::poisoned(self.tree.root_node(), &self.text, test, poison),
+            Language::Rust => rust::poisoned(self.tree.root_node(), &self.text, test, poison),
         }
     }
 
@@ -176,6 +185,7 @@ impl Source {
         match self.language {
             Language::Python => python::expectations(self.tree.root_node(), &self.text, test),
             Language::JavaScript => javascript::expectations(self.tree.root_node(), &self.text, test),
+            Language::Rust => rust::expectations(self.tree.root_node(), &self.text, test),
         }
     }
 
@@ -187,6 +197,7 @@ impl Source {
             let text = match self.language {
                 Language::Python => python::altered(literal, word),
                 Language::JavaScript => javascript::altered(literal, word),
+                Language::Rust => rust::altered(literal, word),
             };
             Some(Edit { range: place.clone(), text: text? })
         };
@@ -200,7 +211,7 @@ impl Source {
         let added = match self.language {
             // The title is an expression.
             Language::JavaScript if !quoted => format!(" + \" {word}\""),
-            Language::Python | Language::JavaScript => self.name_with("", word),
+            Language::Python | Language::JavaScript | Language::Rust => self.name_with("", word),
         };
         Edit::insert(test.name.end, added)
     }
@@ -209,7 +220,7 @@ impl Source {
     #[must_use]
     pub fn name_with(&self, own: &str, word: &str) -> String {
         match self.language {
-            Language::Python => format!("{own}_{word}"),
+            Language::Python | Language::Rust => format!("{own}_{word}"),
             Language::JavaScript => format!("{own} {word}"),
         }
     }
@@ -220,6 +231,7 @@ impl Source {
         match self.language {
             Language::Python => name.find('[').and_then(|row| name.get(..row)).unwrap_or(name),
             Language::JavaScript => name,
+            Language::Rust => names::without_row_in_rust(&self.path, &self.tests, name),
         }
     }
 
@@ -247,7 +259,7 @@ fn parse(language: Language, text: &str) -> Option<Tree> {
     by(language.grammar()).or_else(|| match language {
         // `<T>value` and `<T>(…) => …` are elements to the grammar with JSX.
         Language::JavaScript => by(tree_sitter_typescript::LANGUAGE_TYPESCRIPT.into()),
-        Language::Python => None,
+        Language::Python | Language::Rust => None,
     })
 }
 
