@@ -13,6 +13,7 @@ pub(super) fn is_called(language: Language, path: &str, test: &TestBody, name: &
         Language::Python => is_called_in_python(path, test, name),
         Language::JavaScript => fit_in_javascript(path, test, name).is_some(),
         Language::Rust => rows_in_rust(path, test, name).is_some(),
+        Language::Go => test.names.first().is_some_and(|own| in_go(name).0 == own),
     }
 }
 
@@ -25,6 +26,10 @@ pub(super) fn renamed(language: Language, test: &TestBody, name: &str, word: &st
         // What rows fill in stands inside the title; the word comes behind it.
         Language::JavaScript => Some(format!("{name} {word}")),
         Language::Rust => renamed_in_rust(own, name, word),
+        Language::Go => {
+            let (test, parts) = in_go(name);
+            (test == own).then(|| format!("{own}_{word}{parts}"))
+        }
     }
 }
 
@@ -238,6 +243,11 @@ fn renamed_in_rust(own: &str, name: &str, word: &str) -> Option<String> {
         return Some(format!("{name}_{word}"));
     }
     is_own(before.rsplit("::").next()?).then(|| format!("{before}_{word}::{last}"))
+}
+
+/// The test and the rest of a name: `TestAdds/by_two`.
+fn in_go(name: &str) -> (&str, &str) {
+    name.split_at(name.find('/').unwrap_or(name.len()))
 }
 
 /// Whether one path is the other's end, part by part.

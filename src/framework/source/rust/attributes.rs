@@ -40,8 +40,14 @@ impl<'t> Attributes<'t> {
             }
             node = before;
         }
-        let start = items.last().copied();
-        Self { all: items.into_iter().rev().filter_map(|item| read(item, text)).collect(), start }
+        items.reverse();
+        Self::read(&items, text)
+    }
+
+    /// From the items themselves, in their order.
+    pub(super) fn read(items: &[Node<'t>], text: &'t str) -> Self {
+        let start = items.first().copied();
+        Self { all: items.iter().filter_map(|item| read(*item, text)).collect(), start }
     }
 
     pub(super) fn is_test(&self) -> bool {

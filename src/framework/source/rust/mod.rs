@@ -24,7 +24,13 @@ pub(super) fn tests(root: Node<'_>, text: &str) -> Vec<TestBody> {
     let mut found: Vec<TestBody> = Vec::new();
     let mut waiting: Vec<(Node<'_>, Rc<Vec<String>>)> = vec![(root, Rc::new(Vec::new()))];
     while let Some((block, around)) = waiting.pop() {
+        let mut before = Vec::new();
         for item in children(block) {
+            if item.kind() == "attribute_item" {
+                before.push(item);
+                continue;
+            }
+            let attributes = std::mem::take(&mut before);
             let (Some(name), Some(body)) = (item.child_by_field_name("name"), item.child_by_field_name("body")) else {
                 continue;
             };
@@ -33,7 +39,7 @@ pub(super) fn tests(root: Node<'_>, text: &str) -> Vec<TestBody> {
             match item.kind() {
                 "mod_item" => waiting.push((body, Rc::new(names))),
                 "function_item" => {
-                    let attributes = Attributes::of(item, text);
+                    let attributes = Attributes::read(&attributes, text);
                     if attributes.is_test() && !attributes.is_ignored() {
                         let start = attributes.start.unwrap_or(item);
                         found.push(TestBody {

@@ -241,8 +241,9 @@ fn a_column_of_rows_is_altered() {
     let rows = "#[rstest]\n#[case(1, \"a\")]\n#[case::named(2, \"b\")]\nfn a(#[case] given: u8, fixture: F, #[case] want: &str) { assert_eq!(f(given), want); }\n";
     let other = altered(rows).unwrap();
     assert!(other.contains("#[case(1, \"qzaqwsxa\")]\n#[case::named(2, \"qzaqwsxb\")]\n"), "{other}");
-    let rows = "#[test_case(1, 2)]\n#[test_case(3, 4)]\nfn a(given: u8, want: u8) { assert_eq!(f(given), want); }\n";
-    assert!(altered(rows).unwrap().starts_with("#[test_case(1, 113)]\n#[test_case(3, 113)]\n"));
+    let rows =
+        "#[test_case(1, 2 ; \"x\")]\n#[test_case(3, 4)]\nfn a(given: u8, want: u8) { assert_eq!(f(given), want); }\n";
+    assert!(altered(rows).unwrap().starts_with("#[test_case(1, 113 ; \"x\")]\n#[test_case(3, 113)]\n"));
 }
 
 #[test]

@@ -51,7 +51,18 @@ pub(super) struct Values {
 impl Values {
     pub(super) fn read(brackets: Node<'_>, frame: Frame<'_>) -> Option<Self> {
         let inside = text_of(brackets, frame.text);
-        let inside = inside.get(1..inside.len().checked_sub(1)?)?;
+        Self::parse(inside.get(1..inside.len().checked_sub(1)?)?, brackets, frame)
+    }
+
+    /// The values of a row, without its name or result: `#[test_case(1, 2 ; "named")]`, `#[test_case(1, 2 => 3)]`.
+    fn of_row(brackets: Node<'_>, frame: Frame<'_>) -> Option<Self> {
+        let mut tokens = brackets.children(&mut brackets.walk()).collect::<Vec<_>>().into_iter();
+        let end = tokens.find(|token| matches!(token.kind(), ";" | "=>"));
+        let end = end.map_or(brackets.end_byte().checked_sub(1)?, |token| token.start_byte());
+        Self::parse(frame.text.get(brackets.start_byte() + 1..end)?, brackets, frame)
+    }
+
+    fn parse(inside: &str, brackets: Node<'_>, frame: Frame<'_>) -> Option<Self> {
         // The last line may end with a comment.
         let text = format!("{BEFORE}{inside}\n];");
         let tree = parse(Language::Rust, &text)?;
@@ -203,7 +214,7 @@ impl Scope<'_> {
         let (at, attribute) = parameters.cell(name)?;
         let rows = self.attributes.all.iter().filter(|one| one.name == attribute);
         let cell = |brackets: Node<'_>| {
-            let values = Values::read(brackets, Frame::of_file(self.text))?;
+            let values = Values::of_row(brackets, Frame::of_file(self.text))?;
             leaf(*values.nodes().get(at)?, values.frame(), MOST_DEPTH)
         };
         let cells: Option<Vec<_>> = rows.map(|row| cell(row.arguments?)).collect();
