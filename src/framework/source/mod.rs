@@ -7,10 +7,13 @@
 //! still parses.
 
 mod edit;
+mod go;
 mod javascript;
 mod names;
+mod nodes;
 mod number;
 mod python;
+mod rust;
 #[cfg(test)]
 mod tests;
 
@@ -47,6 +50,10 @@ pub enum Language {
     Python,
     /// jest, vitest, mocha, `node --test` and their like, in JavaScript and TypeScript.
     JavaScript,
+    /// What libtest runs, by cargo or nextest.
+    Rust,
+    /// `go test`.
+    Go,
 }
 
 impl Language {
@@ -57,6 +64,8 @@ impl Language {
         match ending {
             "py" => Some(Self::Python),
             "js" | "cjs" | "mjs" | "jsx" | "ts" | "cts" | "mts" | "tsx" => Some(Self::JavaScript),
+            "rs" => Some(Self::Rust),
+            "go" => Some(Self::Go),
             _ => None,
         }
     }
@@ -65,7 +74,8 @@ impl Language {
     #[must_use]
     pub const fn has_inline_tests(self) -> bool {
         match self {
-            Self::Python | Self::JavaScript => false,
+            Self::Python | Self::JavaScript | Self::Go => false,
+            Self::Rust => true,
         }
     }
 
@@ -74,6 +84,8 @@ impl Language {
             Self::Python => tree_sitter_python::LANGUAGE.into(),
             // TypeScript with JSX reads JavaScript too; one grammar for both keeps the program small.
             Self::JavaScript => tree_sitter_typescript::LANGUAGE_TSX.into(),
+            Self::Rust => tree_sitter_rust::LANGUAGE.into(),
+            Self::Go => tree_sitter_go::LANGUAGE.into(),
         }
     }
 }
@@ -153,6 +165,8 @@ impl Source {
         let tests = match language {
             Language::Python => python::tests(root, text),
             Language::JavaScript => javascript::tests(root, text),
+            Language::Rust => rust::tests(root, text),
+            Language::Go => go::tests(root, text),
         };
         Some(Self { path: path.to_owned(), text: text.to_owned(), language, tree, tests })
     }
@@ -188,6 +202,8 @@ impl Source {
         match self.language {
             Language::Python => python::poisoned(self.tree.root_node(), &self.text, test, poison),
             Language::JavaScript => javascript::poisoned(self.tree.root_node(), &self.text, test, poison),
+            Language::Rust => rust::poisoned(self.tree.root_node(), &self.text, test, poison),
+            Language::Go => go::poisoned(self.tree.root_node(), &self.text, test, poison),
         }
     }
 
@@ -197,6 +213,8 @@ impl Source {
         match self.language {
             Language::Python => python::expectations(self.tree.root_node(), &self.text, test),
             Language::JavaScript => javascript::expectations(self.tree.root_node(), &self.text, test),
+            Language::Rust => rust::expectations(self.tree.root_node(), &self.text, test),
+            Language::Go => go::expectations(self.tree.root_node(), &self.text, test),
         }
     }
 
@@ -233,6 +251,8 @@ impl Source {
             let text = match self.language {
                 Language::Python => python::altered(literal, word),
                 Language::JavaScript => javascript::altered(literal, word),
+                Language::Rust => rust::altered(literal, word),
+                Language::Go => go::altered(literal, word),
             };
             Some(Edit { range: place.clone(), text: text? })
         };
@@ -246,7 +266,7 @@ impl Source {
         let added = match self.language {
             // The title is an expression.
             Language::JavaScript if !quoted => format!(" + \" {word}\""),
-            Language::Python | Language::JavaScript => self.name_with("", word),
+            Language::Python | Language::JavaScript | Language::Rust | Language::Go => self.name_with("", word),
         };
         Edit::insert(test.name.end, added)
     }
@@ -255,7 +275,7 @@ impl Source {
     #[must_use]
     pub fn name_with(&self, own: &str, word: &str) -> String {
         match self.language {
-            Language::Python => format!("{own}_{word}"),
+            Language::Python | Language::Rust | Language::Go => format!("{own}_{word}"),
             Language::JavaScript => format!("{own} {word}"),
         }
     }
@@ -266,6 +286,9 @@ impl Source {
         match self.language {
             Language::Python => name.find('[').and_then(|row| name.get(..row)).unwrap_or(name),
             Language::JavaScript => name,
+            // Subtests are run with their test.
+            Language::Go => name.split('/').next().unwrap_or(name),
+            Language::Rust => names::without_row_in_rust(&self.path, &self.tests, name),
         }
     }
 
@@ -293,7 +316,7 @@ fn parse(language: Language, text: &str) -> Option<Tree> {
     by(language.grammar()).or_else(|| match language {
         // `<T>value` and `<T>(…) => …` are elements to the grammar with JSX.
         Language::JavaScript => by(tree_sitter_typescript::LANGUAGE_TYPESCRIPT.into()),
-        Language::Python => None,
+        Language::Python | Language::Rust | Language::Go => None,
     })
 }
 

@@ -12,6 +12,8 @@ pub(super) fn is_called(language: Language, path: &str, test: &TestBody, name: &
     match language {
         Language::Python => is_called_in_python(path, test, name),
         Language::JavaScript => fit_in_javascript(path, test, name).is_some(),
+        Language::Rust => rows_in_rust(path, test, name).is_some(),
+        Language::Go => test.names.first().is_some_and(|own| in_go(name).0 == own),
     }
 }
 
@@ -23,6 +25,11 @@ pub(super) fn renamed(language: Language, test: &TestBody, name: &str, word: &st
         Language::Python => Some(replace_word(name, own, &format!("{own}_{word}"))),
         // What rows fill in stands inside the title; the word comes behind it.
         Language::JavaScript => Some(format!("{name} {word}")),
+        Language::Rust => renamed_in_rust(own, name, word),
+        Language::Go => {
+            let (test, parts) = in_go(name);
+            (test == own).then(|| format!("{own}_{word}{parts}"))
+        }
     }
 }
 
@@ -87,7 +94,7 @@ pub(super) enum Fit {
 pub(super) fn fit(language: Language, path: &str, test: &TestBody, name: &str) -> Option<Fit> {
     match language {
         Language::JavaScript => fit_in_javascript(path, test, name),
-        _ => is_called(language, path, test, name).then_some(Fit::Whole),
+        Language::Python | Language::Rust | Language::Go => is_called(language, path, test, name).then_some(Fit::Whole),
     }
 }
 
@@ -186,6 +193,61 @@ fn pieces_of(title: &str) -> Vec<String> {
         }
     }
     pieces
+}
+
+/// How many segments of a name behind a test's own one are a row's: `ledger::tests::adds` by cargo, `money ledger::tests::adds` by
+/// nextest, `adds::case_1` where the test has rows. `None` where it is the name of another test.
+fn rows_in_rust(path: &str, test: &TestBody, name: &str) -> Option<usize> {
+    // nextest puts the binary before it.
+    let name = name.split_whitespace().next_back()?;
+    let called: Vec<&str> = name.split("::").map(|part| part.trim_start_matches("r#")).collect();
+    let own: Vec<&str> = test.names.iter().map(String::as_str).collect();
+    let fits = |rows: &usize| {
+        let called = called.get(..called.len().saturating_sub(*rows)).unwrap_or_default();
+        let modules = called.get(..called.len().saturating_sub(own.len())).unwrap_or_default();
+        ends_with(called, &own) && is_module_of(path, modules)
+    };
+    (0..=usize::from(test.is_template)).find(fits)
+}
+
+/// Whether a file may be the module of this path. Directories tell it where cargo's layout is kept; `#[path]` is beyond them.
+fn is_module_of(path: &str, modules: &[&str]) -> bool {
+    let stem = path.strip_suffix(".rs").unwrap_or(path);
+    let mut parts: Vec<&str> = stem.split('/').collect();
+    if matches!(parts.last(), Some(&"mod")) {
+        parts.pop();
+    }
+    if !modules.is_empty() {
+        return ends_with(&parts, modules);
+    }
+    let root = parts.iter().rposition(|part| matches!(*part, "src" | "tests" | "benches" | "examples"));
+    let inside = root.and_then(|at| parts.get(at..)).unwrap_or_default();
+    // The root of a crate; `src/cli.rs` is one too where the manifest says so, but far more often a module.
+    matches!(parts.last(), Some(&"lib" | &"main"))
+        || matches!(inside, [] | ["tests" | "benches" | "examples", ..] | ["src", "bin", _])
+}
+
+/// See [`super::Source::without_row`].
+pub(super) fn without_row_in_rust<'n>(path: &str, tests: &[TestBody], name: &'n str) -> &'n str {
+    let has_row = tests.iter().any(|test| rows_in_rust(path, test, name) == Some(1));
+    name.rsplit_once("::").filter(|_| has_row).map_or(name, |(test, _)| test)
+}
+
+/// The word stands behind the function's name, which a row's may follow.
+fn renamed_in_rust(own: &str, name: &str, word: &str) -> Option<String> {
+    let (before, last) = name.rsplit_once("::").map_or(("", name), |(before, last)| (before, last));
+    // nextest's `money adds`.
+    let is_own =
+        |segment: &str| segment.split_whitespace().next_back().is_some_and(|one| one.trim_start_matches("r#") == own);
+    if is_own(last) {
+        return Some(format!("{name}_{word}"));
+    }
+    is_own(before.rsplit("::").next()?).then(|| format!("{before}_{word}::{last}"))
+}
+
+/// The test and the rest of a name: `TestAdds/by_two`.
+fn in_go(name: &str) -> (&str, &str) {
+    name.split_at(name.find('/').unwrap_or(name.len()))
 }
 
 /// Whether one path is the other's end, part by part.

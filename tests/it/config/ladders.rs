@@ -55,7 +55,7 @@ fn librarian_and_critic_are_the_artisan_unless_given() {
     let tier = plan(&configured(text)).tiers.remove(0);
     assert_eq!(tier.librarian, tier.artisan);
     assert_eq!(tier.artisan.len(), 2, "a list of targets stands where a model stands");
-    assert_eq!(tier.critic[0].to_string(), "openai/gpt-6-luna");
+    assert_eq!(tier.critic[0].to_string(), "openai/gpt-4o-mini");
 }
 
 #[test]

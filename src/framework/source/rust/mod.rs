@@ -1,0 +1,68 @@
+//! Rust: functions with a test's attribute, in modules of any depth.
+
+mod attributes;
+mod literals;
+mod poison;
+#[cfg(test)]
+mod tests;
+mod values;
+
+use std::rc::Rc;
+
+use tree_sitter::Node;
+
+pub(super) use self::literals::altered;
+pub(super) use self::poison::poisoned;
+pub(super) use self::values::expectations;
+
+use self::attributes::Attributes;
+use super::nodes::{children, is_comment, node_at, text_of};
+use super::{TestBody, lines_of};
+
+/// The tests of a file, in its order. Two of one name (for one platform each) are left out: which of them runs is not in the file.
+pub(super) fn tests(root: Node<'_>, text: &str) -> Vec<TestBody> {
+    let mut found: Vec<TestBody> = Vec::new();
+    let mut waiting: Vec<(Node<'_>, Rc<Vec<String>>)> = vec![(root, Rc::new(Vec::new()))];
+    while let Some((block, around)) = waiting.pop() {
+        let mut before = Vec::new();
+        for item in children(block) {
+            if item.kind() == "attribute_item" {
+                before.push(item);
+                continue;
+            }
+            let attributes = std::mem::take(&mut before);
+            let (Some(name), Some(body)) = (item.child_by_field_name("name"), item.child_by_field_name("body")) else {
+                continue;
+            };
+            let mut names = (*around).clone();
+            names.push(text_of(name, text).trim_start_matches("r#").to_owned());
+            match item.kind() {
+                "mod_item" => waiting.push((body, Rc::new(names))),
+                "function_item" => {
+                    let attributes = Attributes::read(&attributes, text);
+                    if attributes.is_test() && !attributes.is_ignored() {
+                        let start = attributes.start.unwrap_or(item);
+                        found.push(TestBody {
+                            names,
+                            is_template: attributes.has_rows(),
+                            lines: (lines_of(start).0, lines_of(item).1),
+                            whole: start.start_byte()..item.end_byte(),
+                            name: name.byte_range(),
+                            body: body.byte_range(),
+                        });
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+    let is_single = |test: &TestBody| found.iter().filter(|other| other.names == test.names).count() == 1;
+    let mut single: Vec<TestBody> = found.iter().filter(|test| is_single(test)).cloned().collect();
+    single.sort_by_key(|test| test.whole.start);
+    single
+}
+
+/// The function of a test.
+fn function_of<'t>(root: Node<'t>, test: &TestBody) -> Option<Node<'t>> {
+    node_at(root, &test.body, "block")?.parent().filter(|parent| parent.kind() == "function_item")
+}
