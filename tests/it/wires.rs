@@ -6,6 +6,7 @@ mod limits;
 mod mocks;
 mod replies;
 mod responses;
+mod sdk_types;
 pub(crate) mod transport;
 
 use std::sync::Arc;

@@ -13,7 +13,7 @@ const MODEL: &str = "openai/gpt-6-luna";
 const REFUSAL: &str = "Function tools with reasoning_effort are not supported for gpt-6-luna in /v1/chat/completions. To use \
                        function tools, use /v1/responses or set reasoning_effort to 'none'.";
 
-fn refusal() -> Scripted {
+pub(super) fn refusal() -> Scripted {
     Scripted::error(Vendor::OpenAi, 400, "invalid_request_error", REFUSAL)
 }
 

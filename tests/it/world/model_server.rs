@@ -353,6 +353,16 @@ impl Options {
     }
 }
 
+/// An answer as it was sent, whole.
+#[derive(Debug, Clone)]
+pub(crate) struct Answered {
+    /// The request that it answers.
+    pub(crate) request: usize,
+    pub(crate) status: u16,
+    pub(crate) content_type: &'static str,
+    pub(crate) body: Vec<u8>,
+}
+
 /// One line of the vendor's ledger.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Billed {
@@ -367,6 +377,7 @@ type Script = Box<dyn FnMut(&Request) -> Scripted + Send>;
 struct State {
     script: Script,
     requests: Vec<Request>,
+    answers: Vec<Answered>,
     violations: Vec<String>,
     unexpected: Vec<String>,
     ledger: Vec<Billed>,
@@ -419,6 +430,7 @@ impl ModelServer {
             state: Mutex::new(State {
                 script: Box::new(script),
                 requests: Vec::new(),
+                answers: Vec::new(),
                 violations: Vec::new(),
                 unexpected: Vec::new(),
                 ledger: Vec::new(),
@@ -439,6 +451,11 @@ impl ModelServer {
     /// Everything received so far.
     pub(crate) fn requests(&self) -> Vec<Request> {
         self.shared.state().requests.clone()
+    }
+
+    /// The proper replies and error statuses that were sent so far; none that was cut, stalled or raw.
+    pub(crate) fn answers(&self) -> Vec<Answered> {
+        self.shared.state().answers.clone()
     }
 
     /// What was billed so far, call by call.

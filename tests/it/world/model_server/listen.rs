@@ -9,7 +9,7 @@ use std::thread::JoinHandle;
 use serde_json::Value;
 use upshift::domain::units::MicroUsd;
 
-use super::{Billed, Request, Say, Scripted, Shared, State, Vendor, answer, check};
+use super::{Answered, Billed, Request, Say, Scripted, Shared, State, Vendor, answer, check};
 
 pub(super) fn start(shared: Arc<Shared>) -> (u16, JoinHandle<()>) {
     let listener = TcpListener::bind(("127.0.0.1", 0)).expect("a free port on loopback");
@@ -165,13 +165,18 @@ fn request_answer(
     let chunk = shared.options.chunk_bytes;
     let streamed = request.stream && !shared.options.json_only;
     let render = |say: &Say| answer::render(request.vendor, streamed, number, &request.model, say);
+    let keep = |status: u16, content_type: &'static str, body: &[u8]| {
+        shared.state().answers.push(Answered { request: number, status, content_type, body: body.to_vec() });
+    };
     match scripted {
         Scripted::Reply(say) => {
             let (content_type, body) = render(&say);
+            keep(200, content_type, &body);
             write_chunked(writer, content_type, &body, chunk, After::KeepAlive).ok()?;
             Some(After::KeepAlive)
         }
         Scripted::Status { code, headers, body } => {
+            keep(code, "application/json", body.as_bytes());
             write_plain(writer, code, &headers, "application/json", body.as_bytes(), chunk).ok()?;
             Some(After::KeepAlive)
         }
