@@ -66,6 +66,7 @@ pub(super) fn find(
     }
     let mut seen = vec![false; wanted.len()];
     for (at, source) in bodies.sources.iter().enumerate() {
+        let started = at_the_start(bench, source)?;
         for body in source.tests() {
             let mut names = Vec::new();
             for (name, seen) in wanted.iter().zip(&mut seen).filter(|(name, _)| source.is_called(body, name)) {
@@ -73,7 +74,7 @@ pub(super) fn find(
                 names.push(name.clone());
             }
             if !names.is_empty() {
-                let failed_at = names.iter().find_map(|name| failed_at(baseline, name, source, body));
+                let failed_at = names.iter().find_map(|name| failed_at(baseline, name, source, body, started.as_ref()));
                 bodies.tests.push(Located { source: at, body: body.clone(), names, failed_at });
             }
         }
@@ -96,12 +97,30 @@ fn names_in(sources: &[Source], errored: &str, green: &TestRun) -> Vec<String> {
     green.report.passing_names().filter(is_inside).map(str::to_owned).collect()
 }
 
+/// A file as it was at the start, where the change may have moved its tests.
+fn at_the_start(bench: &Bench<'_>, source: &Source) -> Result<Option<Source>, TrialError> {
+    let moves = Language::of(source.path()).is_some_and(Language::has_inline_tests);
+    let Some(start) = bench.start.filter(|_| moves) else { return Ok(None) };
+    let text = bench.workspace.text_at(start, source.path())?;
+    Ok(text.and_then(|text| Source::read(source.path(), &text)))
+}
+
 /// The line of the body on which a test failed at the start.
-fn failed_at(baseline: &Baseline, name: &str, source: &Source, body: &TestBody) -> Option<u32> {
+fn failed_at(
+    baseline: &Baseline,
+    name: &str,
+    source: &Source,
+    body: &TestBody,
+    started: Option<&Source>,
+) -> Option<u32> {
     let (file, line) = baseline.failed_at.get(name)?;
-    let (from, to) = body.lines;
+    let before = match started {
+        Some(started) => started.tests().iter().find(|before| before.names == body.names)?,
+        None => body,
+    };
     let same = Path::new(file).file_name() == Path::new(source.path()).file_name();
-    (same && (from..=to).contains(line)).then_some(*line)
+    let inside = same && (before.lines.0..=before.lines.1).contains(line);
+    inside.then(|| line - before.lines.0 + body.lines.0)
 }
 
 /// The files of a tree that may hold tests, parsed.

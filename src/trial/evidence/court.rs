@@ -15,7 +15,7 @@ use super::tally::{self, Tally, kind_of};
 use crate::domain::proof::{Evidence, EvidenceKind, EvidenceStatus};
 use crate::domain::units::TreeId;
 use crate::domain::verdict::Verdict;
-use crate::framework::source::{Edit, Means, Source, TestBody};
+use crate::framework::source::{Edit, Means, Place, Source, TestBody};
 use crate::policy::guard::Guard;
 use crate::policy::verdict::Baseline;
 use crate::test_run::TestRun;
@@ -95,6 +95,7 @@ struct Court<'b> {
 struct Tried {
     run: TestRun,
     word: String,
+    means: Means,
     treated: Vec<(usize, Treatment)>,
 }
 
@@ -111,9 +112,12 @@ enum Carried {
 impl<'b> Court<'b> {
     async fn gather(&mut self) -> Result<(), TrialError> {
         if !self.bodies.tests.is_empty() {
+            // Each test fails by both means, each in one place.
+            let raised = if self.chance.coin() { Place::First } else { Place::Last };
             for round in rounds::rounds(self.bodies.tests.len(), &mut self.chance) {
                 let round = self.wanted(round);
-                self.round(&round).await?;
+                let raises = round.treatments.iter().any(|(_, treatment)| *treatment == Treatment::Poisoned(raised));
+                self.round(&round, if raises { Means::Raise } else { Means::Assertion }).await?;
                 if self.tally.values().any(|tally| !tally.accused.is_empty()) {
                     return Ok(());
                 }
@@ -143,11 +147,10 @@ impl<'b> Court<'b> {
         self.tally.entry(kind_of(treatment)).or_default()
     }
 
-    async fn round(&mut self, round: &Round) -> Result<(), TrialError> {
+    async fn round(&mut self, round: &Round, means: Means) -> Result<(), TrialError> {
         if round.treatments.is_empty() {
             return Ok(());
         }
-        let means = if self.chance.coin() { Means::Raise } else { Means::Assertion };
         let mut carried = self.carry_out(self.tree, &round.treatments, means).await?;
         let not_run = matches!(&carried, Carried::Out(tried) if outcome::did_not_run(&tried.run));
         if not_run && means == Means::Assertion {
@@ -184,14 +187,16 @@ impl<'b> Court<'b> {
             return Ok(());
         }
         // Alone: other tests of the round, and chance, have no part in it.
-        let Carried::Out(alone) = self.carry_out(self.tree, &[(test, treatment)], Means::Raise).await? else {
+        let Carried::Out(alone) = self.carry_out(self.tree, &[(test, treatment)], tried.means).await? else {
             self.tally(treatment).out_of_time = true;
             return Ok(());
         };
         let name = self.name_of(test);
         match self.is_as_it_must(&alone, test, treatment) {
             Some(true) => self.tally(treatment).noticed += 1,
-            Some(false) if self.control(test, treatment).await? => self.tally(treatment).accused.push(name),
+            Some(false) if self.control(test, treatment, tried.means).await? => {
+                self.tally(treatment).accused.push(name)
+            }
             Some(false) => self.tally(treatment).not_had.push(format!("its control does not hold for {name}")),
             None => self.tally(treatment).not_had.push(format!("the runner says nothing about {name}")),
         }
@@ -220,12 +225,12 @@ impl<'b> Court<'b> {
     }
 
     /// Whether what a test did not show must be held against the change.
-    async fn control(&mut self, test: usize, treatment: Treatment) -> Result<bool, TrialError> {
+    async fn control(&mut self, test: usize, treatment: Treatment, means: Means) -> Result<bool, TrialError> {
         let Some(located) = self.bodies.tests.get(test) else { return Ok(false) };
         match treatment {
             // Over the start's product the same failure is reported, in its own word.
             Treatment::Poisoned(_) => {
-                let Carried::Out(tried) = self.carry_out(self.start, &[(test, treatment)], Means::Raise).await? else {
+                let Carried::Out(tried) = self.carry_out(self.start, &[(test, treatment)], means).await? else {
                     return Ok(false);
                 };
                 let failed = self.is_as_it_must(&tried, test, treatment) == Some(true);
@@ -323,7 +328,7 @@ impl<'b> Court<'b> {
         let selection = rounds::selection(self.bodies, &selected, &word);
         let told = self.told(&selected, &word);
         let run = self.runs.run(base, &texts, &selection, &|run| outcome::tells_of(run, &told)).await?;
-        Ok(run.map_or(Carried::OutOfTime, |run| Carried::Out(Box::new(Tried { run, word, treated }))))
+        Ok(run.map_or(Carried::OutOfTime, |run| Carried::Out(Box::new(Tried { run, word, means, treated }))))
     }
 
     /// The tests that a run is to tell of, under the names that they have in it.
