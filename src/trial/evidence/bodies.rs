@@ -68,6 +68,7 @@ pub(super) fn find(
     let mut bodies = Bodies { sources: read(bench, tree)?, tests: Vec::new(), missing };
     let mut seen = vec![false; wanted.len()];
     for (at, source) in bodies.sources.iter().enumerate() {
+        let before = before(bench, source)?;
         for body in source.tests() {
             let mut names = Vec::new();
             for (name, seen) in wanted.iter().zip(&mut seen).filter(|(name, _)| source.is_called(body, name)) {
@@ -75,7 +76,8 @@ pub(super) fn find(
                 names.push(name.clone());
             }
             if !names.is_empty() {
-                let failed_at = names.iter().find_map(|name| failed_at(baseline, name, source, body));
+                let failed_at =
+                    names.iter().find_map(|name| failed_at(baseline, name, before.as_ref().unwrap_or(source), body));
                 bodies.tests.push(Located { source: at, body: body.clone(), names, failed_at });
             }
         }
@@ -84,12 +86,21 @@ pub(super) fn find(
     Ok(bodies)
 }
 
+/// The start's version of a file of the product that holds tests: what a change adds above them moves their lines.
+fn before(bench: &Bench<'_>, source: &Source) -> Result<Option<Source>, TrialError> {
+    let has_inline_tests = Language::of(source.path()).is_some_and(Language::has_inline_tests);
+    let Some(start) = bench.start.filter(|_| has_inline_tests) else { return Ok(None) };
+    let text = bench.workspace.text_at(start, source.path())?;
+    Ok(text.and_then(|text| Source::read(source.path(), &text)))
+}
+
 /// The line of the body on which a test failed at the start.
-fn failed_at(baseline: &Baseline, name: &str, source: &Source, body: &TestBody) -> Option<u32> {
+fn failed_at(baseline: &Baseline, name: &str, before: &Source, body: &TestBody) -> Option<u32> {
     let (file, line) = baseline.failed_at.get(name)?;
-    let (from, to) = body.lines;
-    let same = Path::new(file).file_name() == Path::new(source.path()).file_name();
-    (same && (from..=to).contains(line)).then_some(*line)
+    let same = Path::new(file).file_name() == Path::new(before.path()).file_name();
+    let (from, to) = before.tests().iter().find(|one| one.names == body.names)?.lines;
+    let inside = (same && (from..=to).contains(line)).then(|| line - from)?;
+    Some(body.lines.0 + inside)
 }
 
 /// The files of a tree that may hold tests, parsed.
