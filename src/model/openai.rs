@@ -24,7 +24,8 @@ use super::channel::Channel;
 use super::endpoint::{Endpoint, join};
 use super::failure::opens_with_limit;
 use super::turn::{
-    IdRule, NO_OUTPUT, NO_TEXT, Turn, arguments_object, arguments_of_text, turns, visible, with_unique_ids, written,
+    IdRule, NO_OUTPUT, NO_TEXT, Turn, arguments_object, arguments_of_text, named_model, turns, visible,
+    with_unique_ids, written,
 };
 use super::{CallFailure, Provider, ReplyFuture};
 
@@ -250,7 +251,8 @@ impl OpenAi {
         }
         let finish = answer.pointer("/choices/0/finish_reason").and_then(Value::as_str);
         let stop = if refusal.is_some() { StopReason::Refusal } else { stop_reason(finish, &tool_calls) };
-        Ok(Reply { text, tool_calls, stop, usage, opaque: kept_fields(message, calls, self.provider()) })
+        let opaque = kept_fields(message, calls, self.provider());
+        Ok(Reply { text, tool_calls, stop, usage, opaque, billed_model: named_model(answer.get("model")) })
     }
 }
 
