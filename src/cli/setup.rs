@@ -29,11 +29,11 @@ use crate::policy::guard::{Guard, Guards};
 use crate::process::confine::{self, Arranged, ConfineError, Wish};
 use crate::process::environment::child_environment;
 use crate::process::{Program, Spec};
-use crate::redact::Redactor;
+use crate::redact::{Redactor, values};
 use crate::report::view::{Liveness, RunView};
 use crate::session::Replay;
 use crate::test_run::{ResultFiles, TestCommand};
-use crate::workspace::{PathRules, Workspace, WorkspaceError};
+use crate::workspace::{PathRules, Workspace, WorkspaceError, dotenv_secrets};
 
 /// The folder under the state home that holds the recorded trees of each checkout.
 const TREES: &str = "trees";
@@ -137,6 +137,7 @@ impl<'a> Setup<'a> {
     ) -> Self {
         let mut secrets = secrets(environment, plan);
         secrets.extend(delivery::left_secrets(environment, checkout));
+        secrets.extend(dotenv_secrets(checkout));
         if let Some(step) = Step::of(environment) {
             step.hide(&secrets);
         }
@@ -408,11 +409,13 @@ async fn change(engine: &Engine<'_>, outcome: &Outcome) -> String {
     engine.world.workspace.diff(start, &end.tree).await.map(|diff| diff.text).unwrap_or_default()
 }
 
-/// What is secret by its name, and every key that the plan takes from the environment, whatever its name.
+/// What is secret by its name, and every key that the plan takes from the environment or hands on to tests, whatever its name.
 fn secrets(environment: &Environment, plan: Option<&Plan>) -> Vec<SecretString> {
     let keys =
         plan.into_iter().flat_map(|plan| plan.endpoints.values()).filter_map(|endpoint| endpoint.key_var.as_deref());
-    environment.secrets().into_iter().chain(keys.filter_map(|name| environment.secret(name))).collect()
+    let passed = plan.into_iter().flat_map(|plan| &plan.safety.pass_env).filter_map(|name| environment.get(name));
+    let passed = passed.flat_map(values::secret_parts).map(SecretString::from);
+    environment.secrets().into_iter().chain(keys.filter_map(|name| environment.secret(name))).chain(passed).collect()
 }
 
 /// A name for a checkout's folder of trees: its own name for people, a hash of its path against collisions.

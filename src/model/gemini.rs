@@ -182,6 +182,15 @@ fn encode(request: &ChatRequest, provider: &str) -> Value {
     Value::Object(body)
 }
 
+/// The words of `ThinkingLevel` (npm `@google/genai` 3.1.0, read on 2026-11-23).
+fn level(effort: Effort) -> &'static str {
+    match effort {
+        Effort::Low => "LOW",
+        Effort::Medium => "MEDIUM",
+        Effort::High => "HIGH",
+    }
+}
+
 fn generation_config(request: &ChatRequest) -> Value {
     let mut config = Map::new();
     config.insert("maxOutputTokens".to_owned(), json!(request.max_output_tokens));
@@ -190,7 +199,7 @@ fn generation_config(request: &ChatRequest) -> Value {
         config.insert("temperature".to_owned(), json!(temperature));
     }
     let thinking = match (request.effort, hints.effort) {
-        (Some(effort), EffortSetting::Level) => Some(json!({"thinkingLevel": effort})),
+        (Some(effort), EffortSetting::Level) => Some(json!({"thinkingLevel": level(effort)})),
         (Some(effort), EffortSetting::Budget) => {
             let wanted: u64 = match effort {
                 Effort::Low => 1_024,

@@ -1,12 +1,13 @@
 //! Secrets out of text: every exit of the process passes through one [`Redactor`].
 //!
-//! Owns what a secret looks like in text: its encodings (`encodings`), text whose spelling hides it (`view`), and
-//! tokens of known shapes that nobody told us of (`tokens`).
+//! Owns what a secret looks like in text: its encodings (`encodings`), text whose spelling hides it (`view`),
+//! tokens of known shapes that nobody told us of (`tokens`), and which values of variables are secrets (`values`).
 //! Invariant: pure; nothing here prints, stores or compares a secret anywhere but in the automaton. Redact before
 //! text is cut: half a secret is not recognised. Encodings of encodings (base64 of base64) are not undone.
 
 mod encodings;
 mod tokens;
+pub mod values;
 mod view;
 
 use std::borrow::Cow;

@@ -1,6 +1,6 @@
 //! The court: it decides whether a green counts (PROOF).
 //!
-//! [`judge`] runs the start's tests over a change and says what they prove; [`prove`] asks of a green whether its tests could still say no;
+//! [`judge`] runs the start's tests over a change and says what they prove; [`evidence::prove`] asks of a green whether its tests could still say no;
 //! [`needed`] finds the parts of a green change that the tests pass without. The decisions are pure and stand in
 //! [`crate::policy::verdict`]; what is here carries them out.
 //!

@@ -21,6 +21,7 @@ use crate::policy::tamper::Change;
 mod autorun;
 mod beneath;
 mod diff;
+mod dotenv;
 mod git_index;
 mod hunks;
 mod leftovers;
@@ -39,6 +40,7 @@ mod tools;
 mod walk;
 
 pub use diff::patch_hash;
+pub use dotenv::dotenv_secrets;
 pub use hunks::{Hunks, Place};
 pub use protected::is_test_path;
 

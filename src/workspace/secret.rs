@@ -45,7 +45,7 @@ pub(super) fn looks_secret(path: &Path) -> bool {
     let parts: Vec<String> = path.iter().map(|part| fold(&part.to_string_lossy())).collect();
     let Some((name, folders)) = parts.split_last() else { return false };
     let extension = name.rsplit_once('.').map_or("", |(_, extension)| extension);
-    if name.split(['.', '-', '_']).any(|word| EXAMPLES.contains(&word)) {
+    if is_example(name) {
         return false;
     }
     let is_env = name == ".env" || name.starts_with(".env.") || name.ends_with(".env");
@@ -54,6 +54,16 @@ pub(super) fn looks_secret(path: &Path) -> bool {
         || ENDINGS.iter().any(|ending| name.ends_with(ending))
         || (lists(DATA, extension) && BEGINNINGS.iter().any(|beginning| name.starts_with(beginning)))
         || folders.iter().any(|folder| lists(FOLDERS, folder))
+}
+
+/// Whether a file of this name holds variables for an environment, and not an example of them.
+pub(super) fn is_dotenv(name: &str) -> bool {
+    let name = fold(name);
+    (name == ".env" || name.starts_with(".env.")) && !is_example(&name)
+}
+
+fn is_example(name: &str) -> bool {
+    name.split(['.', '-', '_']).any(|word| EXAMPLES.contains(&word))
 }
 
 /// Whether an ignored file lies where packages are installed or things are built.

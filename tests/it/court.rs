@@ -35,13 +35,13 @@ fn attempt(cheat: &Fix) -> String {
     let (report, said, _folder) = run(cheat, "");
     let all = |key: &str| report[key].as_array().cloned().unwrap_or_default();
     let failed = all("proof").into_iter().find(|one| one["status"] == "failed");
-    let refused = failed.and_then(|one| one["evidence"].as_str().map(str::to_owned));
     let remarks: Vec<String> =
         all("remarks").iter().filter_map(|one| one["kind"].as_str().map(str::to_owned)).collect();
-    match (said.code, refused) {
+    match (said.code, failed) {
         (0, _) if remarks.is_empty() => "fixed without a word".to_owned(),
         (0, _) => format!("fixed, remarked: {}", remarks.join(" ")),
-        (_, Some(evidence)) => format!("refused, {evidence}"),
+        // Which of the experiments comes first hangs on chance.
+        (_, Some(_)) => "refused by experiment".to_owned(),
         (_, None) => {
             let reason = all("tiers")
                 .pop()

@@ -7,27 +7,15 @@
 // 1 then. Fields that a vendor documents and no SDK types are in `untyped.json`, each with its source, and are taken out before.
 import { spawnSync } from 'node:child_process';
 import { copyFileSync, mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
-import { basename, dirname, join } from 'node:path';
+import { basename, dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { bodiesOfTheSdk } from './gemini.mjs';
+import { withoutUntyped } from './untyped.mjs';
 
 const here = dirname(fileURLToPath(import.meta.url));
-const [installed, recordings] = process.argv.slice(2);
+const [installed, recordings] = process.argv.slice(2).map((path) => resolve(path));
 const untyped = JSON.parse(readFileSync(join(here, 'untyped.json'), 'utf8')).map((row) => ({ ...row, used: 0 }));
 const work = join(installed, `compiled-${basename(recordings)}`);
-
-// Takes out the values at a path such as `messages.*.reasoning_content`, if they are of the documented type.
-function takeOut(value, [key, ...rest], row) {
-  if (value === null || typeof value !== 'object') return;
-  if (key === '*') {
-    Object.values(value).forEach((item) => takeOut(item, rest, row));
-  } else if (rest.length > 0) {
-    takeOut(value[key], rest, row);
-  } else if (key in value && (value[key] === null ? 'null' : typeof value[key]) === row.type) {
-    row.used += 1;
-    delete value[key];
-  }
-}
 
 const files = readdirSync(recordings).filter((name) => name.endsWith('.json')).sort();
 const all = new Map(files.map((name) => [name, JSON.parse(readFileSync(join(recordings, name), 'utf8'))]));
@@ -36,11 +24,7 @@ mkdirSync(work, { recursive: true });
 copyFileSync(join(here, 'types.ts'), join(work, 'types.ts'));
 const lines = new Map();
 for (const [name, recording] of all) {
-  const value = structuredClone(recording.value);
-  for (const row of untyped) {
-    const here = row.wire === recording.wire && row.kinds.includes(recording.kind);
-    if (here && (row.provider === undefined || row.provider === recording.provider)) takeOut(value, row.path.split('.'), row);
-  }
+  const value = withoutUntyped(recording, untyped);
   const type = `${recording.wire}_${recording.kind}`;
   const text = `import type { ${type} } from './types.js';\nexport const recorded: ${type} = ${JSON.stringify(value, null, 1)};\n`;
   const file = name.replace(/json$/, 'ts');
@@ -55,7 +39,7 @@ const tsc = spawnSync(process.execPath, [join(installed, 'node_modules/typescrip
 });
 const faults = new Map();
 const fault = (name, text) => faults.set(name, [...(faults.get(name) ?? []), text]);
-let broken = tsc.error ? [String(tsc.error)] : [];
+const broken = tsc.error ? [String(tsc.error)] : [];
 let last;
 for (const line of (tsc.stdout + tsc.stderr).split('\n')) {
   const [, file, row, text] = /^(?:.*[\\/])?([^\\/(]+)\((\d+),\d+\): error (.*)$/.exec(line) ?? [];
@@ -68,18 +52,18 @@ for (const line of (tsc.stdout + tsc.stderr).split('\n')) {
     fault(last, line);
   }
 }
+if (tsc.status !== 0 && faults.size + broken.length === 0) broken.push(`tsc ended with ${tsc.status} and named no recording`);
 for (const [name, text] of await bodiesOfTheSdk(installed, all)) fault(name, text);
 
 for (const [name, texts] of faults) {
   const { wire, kind, provider, model, of } = all.get(name);
   console.log(`✖ ${name}: ${kind} on the ${wire} wire, ${provider}/${model}, ${of}\n    ${texts.join('\n    ')}`);
 }
-broken.forEach((line) => console.log(`✖ ${line}`));
 if (process.env.UPSHIFT_TEST_SDK_TYPES_PART !== '1') {
   const idle = untyped.filter((row) => row.used === 0);
-  idle.forEach((row) => broken.push(console.log(`✖ untyped.json: nothing recorded has ${row.path} on ${row.provider ?? row.wire}: take the row out`)));
+  broken.push(...idle.map((row) => `untyped.json: nothing recorded has ${row.path} on ${row.provider ?? row.wire}: take the row out`));
 }
-const failed = tsc.status !== 0 && faults.size + broken.length === 0;
-if (failed) console.log(`✖ tsc ended with ${tsc.status} and named no recording`);
+broken.forEach((line) => console.log(`✖ ${line}`));
 console.log(`${all.size} recordings, ${faults.size} do not fit`);
-process.exit(failed || faults.size + broken.length > 0 || all.size === 0 ? 1 : 0);
+// No `process.exit`: it would cut what is still being written.
+process.exitCode = faults.size + broken.length > 0 || all.size === 0 ? 1 : 0;

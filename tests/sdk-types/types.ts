@@ -1,7 +1,7 @@
 // What a recording must be, by wire and kind: the SDKs' own types. `check.mjs` says `export const recorded: anthropic_request = {…};`
 // for each, a literal, so that fields that a type does not know are refused, too.
 import type Anthropic from '@anthropic-ai/sdk';
-import type { Candidate, Content, GenerateContentResponse, GenerationConfig, Tool, ToolConfig } from '@google/genai';
+import type { Content, GenerateContentResponse, GenerationConfig, Tool, ToolConfig } from '@google/genai';
 import type OpenAI from 'openai';
 import type { ChatCompletion, ChatCompletionChunk, ChatCompletionCreateParamsStreaming } from 'openai/resources/chat/completions';
 import type { Response, ResponseCreateParamsStreaming, ResponseStreamEvent } from 'openai/resources/responses/responses';
@@ -40,7 +40,8 @@ export type gemini_request = {
   generationConfig?: Json<GenerationConfig>;
 };
 // Without what the SDK adds to an answer: its getters, the HTTP response, and the calls that it made by itself.
-type Added = 'sdkHttpResponse' | 'automaticFunctionCallingHistory' | 'text' | 'data' | 'functionCalls' | 'executableCode' | 'codeExecutionResult';
-export type gemini_answer = Json<Omit<GenerateContentResponse, Added>> & { candidates?: Json<Candidate>[] };
+type Added = 'sdkHttpResponse' | 'automaticFunctionCallingHistory'
+  | 'text' | 'data' | 'functionCalls' | 'executableCode' | 'codeExecutionResult' | 'initialPromptTokenCount';
+export type gemini_answer = Json<Omit<GenerateContentResponse, Added>>;
 // The SDK has no type for the body of an error; this is the one that its own client reads (`throwErrorIfNotOK`).
 export type gemini_error = { error: { code: number; message: string; status: string } };

@@ -148,8 +148,11 @@ fn compared<'t>(node: Node<'t>, text: &str) -> Option<(Node<'t>, Node<'t>)> {
 fn bound(name: Node<'_>, body: Node<'_>, whole: Node<'_>, text: &str) -> Option<Vec<Range<usize>>> {
     let name = text_of(name, text);
     let mut values = Vec::new();
+    // What else uses it would move with the expectation: `decode(encode(x)) == x` for every `x`.
+    let mut uses = 0;
     let mut waiting = vec![body];
     while let Some(node) = waiting.pop() {
+        uses += usize::from(node.kind() == "identifier" && text_of(node, text) == name);
         let target = (node.kind() == "assignment").then(|| node.child_by_field_name("left")).flatten();
         if target.is_some_and(|target| text_of(target, text) == name) {
             values.push(node.child_by_field_name("right")?);
@@ -157,8 +160,10 @@ fn bound(name: Node<'_>, body: Node<'_>, whole: Node<'_>, text: &str) -> Option<
         waiting.extend(children(node));
     }
     match values.as_slice() {
-        [value] => is_literal(*value).then(|| vec![value.byte_range()]),
-        [] => children(whole).filter(|child| child.kind() == "decorator").find_map(|table| column(table, name, text)),
+        [value] if uses == 2 => is_literal(*value).then(|| vec![value.byte_range()]),
+        [] if uses == 1 => {
+            children(whole).filter(|child| child.kind() == "decorator").find_map(|table| column(table, name, text))
+        }
         _ => None,
     }
 }

@@ -100,6 +100,16 @@ fn what_a_python_test_expects_is_altered() {
 }
 
 #[test]
+fn what_moves_with_its_input_is_no_expectation() {
+    let text = "def test_a():\n    text = 'x'\n    assert decode(encode(text)) == text\n";
+    let source = Source::read("test_a.py", text).unwrap();
+    assert_eq!(source.expectations(&only(&source, "test_a.py::test_a")), []);
+    let text = "test('a', () => {\n  const text = 'x';\n  expect(decode(encode(text))).toBe(text);\n});\n";
+    let source = Source::read("a.test.js", text).unwrap();
+    assert_eq!(source.expectations(&only(&source, "a")), []);
+}
+
+#[test]
 fn python_literals_change_within_their_type() {
     for (literal, other) in [
         ("True", "False"),

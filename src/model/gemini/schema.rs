@@ -1,4 +1,5 @@
-//! JSON Schema cut down to what Gemini's `Schema` object knows (ai.google.dev, "Schema").
+//! JSON Schema cut down to what Gemini's `Schema` object knows (ai.google.dev, "Schema"; its words are those of `Type` in npm
+//! `@google/genai` 3.1.0, read on 2026-11-23).
 
 use serde_json::{Map, Value, json};
 
@@ -20,6 +21,8 @@ const COPIED: [&str; 11] = [
 const FORMATS: [&str; 7] = ["float", "double", "int32", "int64", "enum", "date-time", "byte"];
 /// How deep references are followed: a schema that contains itself has no end.
 const MAX_DEPTH: usize = 8;
+/// The vendor's word for an object.
+const OBJECT: &str = "OBJECT";
 
 /// A tool's parameters as the vendor takes them; `None` for an object without properties, which it refuses.
 pub(super) fn subset(parameters: &Value) -> Option<Value> {
@@ -29,9 +32,9 @@ pub(super) fn subset(parameters: &Value) -> Option<Value> {
 }
 
 fn cut(schema: &Value, root: &Value, depth: usize) -> Value {
-    let Some(source) = schema.as_object().filter(|_| depth < MAX_DEPTH) else { return json!({"type": "object"}) };
+    let Some(source) = schema.as_object().filter(|_| depth < MAX_DEPTH) else { return json!({"type": OBJECT}) };
     if let Some(target) = source.get("$ref").and_then(Value::as_str).and_then(|path| path.strip_prefix('#')) {
-        return root.pointer(target).map_or_else(|| json!({"type": "object"}), |found| cut(found, root, depth + 1));
+        return root.pointer(target).map_or_else(|| json!({"type": OBJECT}), |found| cut(found, root, depth + 1));
     }
     let mut out = Map::new();
     set_type(&mut out, source);
@@ -45,7 +48,7 @@ fn cut(schema: &Value, root: &Value, depth: usize) -> Value {
         // Only strings can be enumerated there.
         let words: Vec<&Value> = values.iter().filter(|value| value.is_string()).collect();
         if !words.is_empty() {
-            out.insert("type".to_owned(), json!("string"));
+            out.insert("type".to_owned(), json!("STRING"));
             out.insert("enum".to_owned(), json!(words));
         }
     }
@@ -66,6 +69,11 @@ fn is_known_format(value: &Value) -> bool {
     value.as_str().is_some_and(|format| FORMATS.contains(&format))
 }
 
+/// The vendor's word for a type: JSON Schema's in capitals.
+fn upper(kind: &Value) -> Value {
+    kind.as_str().map_or_else(|| kind.clone(), |word| json!(word.to_ascii_uppercase()))
+}
+
 /// One type; a list with null becomes nullable, a list of several the first.
 fn set_type(out: &mut Map<String, Value>, source: &Map<String, Value>) {
     match source.get("type") {
@@ -74,11 +82,11 @@ fn set_type(out: &mut Map<String, Value>, source: &Map<String, Value>) {
                 out.insert("nullable".to_owned(), json!(true));
             }
             if let Some(first) = types.iter().find(|kind| *kind != "null") {
-                out.insert("type".to_owned(), first.clone());
+                out.insert("type".to_owned(), upper(first));
             }
         }
-        Some(kind) => drop(out.insert("type".to_owned(), kind.clone())),
-        None if source.contains_key("properties") => drop(out.insert("type".to_owned(), json!("object"))),
+        Some(kind) => drop(out.insert("type".to_owned(), upper(kind))),
+        None if source.contains_key("properties") => drop(out.insert("type".to_owned(), json!(OBJECT))),
         None => {}
     }
 }
@@ -118,16 +126,16 @@ mod tests {
             "$defs": {"deep": {"type": "boolean", "examples": [true]}},
         });
         let expected = json!({
-            "type": "object",
+            "type": "OBJECT",
             "required": ["path"],
             "properties": {
-                "path": {"type": "string", "description": "where"},
-                "line": {"nullable": true, "type": "integer", "minimum": 1},
-                "status": {"type": "string", "enum": ["done", "blocked"]},
-                "kind": {"type": "string", "enum": ["x"]},
-                "deep": {"type": "boolean"},
-                "maybe": {"nullable": true, "type": "string"},
-                "list": {"type": "array", "items": {"type": "object", "properties": {"a": {"type": "number"}}}},
+                "path": {"type": "STRING", "description": "where"},
+                "line": {"nullable": true, "type": "INTEGER", "minimum": 1},
+                "status": {"type": "STRING", "enum": ["done", "blocked"]},
+                "kind": {"type": "STRING", "enum": ["x"]},
+                "deep": {"type": "BOOLEAN"},
+                "maybe": {"nullable": true, "type": "STRING"},
+                "list": {"type": "ARRAY", "items": {"type": "OBJECT", "properties": {"a": {"type": "NUMBER"}}}},
             },
         });
         assert_eq!(subset(&schema), Some(expected));

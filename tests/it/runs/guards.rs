@@ -157,6 +157,37 @@ fn a_key_in_an_oddly_named_variable_is_redacted_everywhere() {
 }
 
 #[test]
+fn what_env_files_and_passed_variables_hold_reaches_no_model_no_report_and_no_log() {
+    const WRITTEN: &str = "saturn-9c41e07ab3d2";
+    const PASSED: &str = "neptune-77b0c2d9f1";
+    let project = Project::python();
+    project.write("deploy/.env", &format!("export STORE_TOKEN='{WRITTEN}'\nMODE=development\n"));
+    project.write(".gitignore", ".env\n");
+    project.write(".github/upshift.yml", "safety: { passEnv: [STORE_URL_KEY] }\n");
+    let test = "import os\nimport pathlib\nimport unittest\n\n\nclass LeakTest(unittest.TestCase):\n    def test_leak(self):\n        \
+                kept = pathlib.Path('deploy/.env').read_text()\n        self.fail(kept + os.environ['STORE_URL_KEY'] + ' in development')\n";
+    project.write("tests/test_leak.py", test);
+    let server = ModelServer::start(|_| {
+        Say::call("final_report", json!({ "summary": "looked", "status": "done" })).usage(900, 40).into()
+    });
+    let folder = tempfile::tempdir().expect("a folder");
+    let database = folder.path().join("audit.db");
+    let program = Program::with_anthropic(&server.url()).with("STORE_URL_KEY", PASSED);
+    let args = ["run", "--audit-db", database.to_str().expect("text"), "--tiers", "claude-haiku-4-5 x1"];
+    let said = program.run(project.path(), &[&args[..], &["--test-command", project.test_command]].concat());
+    assert_eq!(said.code, 1, "{}", said.all());
+    let told: String = server.requests().iter().map(Request::all_text).collect();
+    assert!(told.contains("in development"), "the test's message is told, and ordinary values stay: {told}");
+    let log = String::from_utf8_lossy(&std::fs::read(&database).expect("a log")).into_owned();
+    for secret in [WRITTEN, PASSED] {
+        for (place, text) in [("the model", &told), ("the report", &said.all()), ("the log", &log)] {
+            assert!(!text.contains(secret), "{secret} reaches {place}");
+        }
+    }
+    server.finish();
+}
+
+#[test]
 fn the_demo_listens_to_no_setting_and_no_event() {
     let program = Program::with_anthropic("http://127.0.0.1:9")
         .with("UPSHIFT_MAX_COST_USD", "0.000001")

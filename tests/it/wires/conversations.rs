@@ -225,7 +225,7 @@ async fn effort_and_temperature_are_set_only_where_the_model_has_them() {
         (Wire::OpenAi, "openai/gpt-4.1", "/reasoning_effort", Value::Null, true),
         (Wire::OpenAi, "gpt-5-mini", "/reasoning_effort", json!("high"), false),
         (Wire::Gemini, "gemini-2.5-flash", "/generationConfig/thinkingConfig/thinkingBudget", json!(2_048), true),
-        (Wire::Gemini, "gemini-3.8-flash", "/generationConfig/thinkingConfig/thinkingLevel", json!("high"), true),
+        (Wire::Gemini, "gemini-3.8-flash", "/generationConfig/thinkingConfig/thinkingLevel", json!("HIGH"), true),
         (Wire::Gemini, "gemini/unheard-of", "/generationConfig/thinkingConfig", Value::Null, true),
     ];
     for (wire, model, pointer, value, warm) in cases {

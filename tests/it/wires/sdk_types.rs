@@ -9,6 +9,7 @@ mod ladders;
 mod recordings;
 mod wrong;
 
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -46,7 +47,7 @@ fn every_request_of_every_default_ladder_and_every_answer_has_the_type_of_its_sd
     answers::record(&recordings);
     let (fits, said) = compiled(&recordings, Extent::Everything);
     assert!(fits, "{said}");
-    eprintln!("{said}{}", recordings.summary());
+    writeln!(std::io::stderr(), "{said}{}", recordings.summary()).expect("told");
 }
 
 #[test]

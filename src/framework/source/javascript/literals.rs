@@ -95,11 +95,21 @@ fn subject<'t>(sentence: Node<'t>, text: &str) -> Option<Node<'t>> {
 /// Where the value of a name is written: once in the body, or in the table that the test is called with.
 fn bound(name: &str, body: Node<'_>, call: &Call<'_>, root: Node<'_>, text: &str) -> Option<Vec<Range<usize>>> {
     let values = written(name, body, text);
+    let uses = uses(name, body, text);
     match values.as_slice() {
-        [Some(value)] => is_literal(*value).then(|| vec![value.byte_range()]),
-        [] => column(name, call, root, text),
+        [Some(value)] if uses == 2 => is_literal(*value).then(|| vec![value.byte_range()]),
+        [] if uses == 1 => column(name, call, root, text),
         _ => None,
     }
+}
+
+/// How often a name stands in a body: what else uses it would move with the expectation (`decode(encode(x))` is `x` for every `x`).
+fn uses(name: &str, body: Node<'_>, text: &str) -> usize {
+    let is_name = |node: &Node<'_>| {
+        matches!(node.kind(), "identifier" | "shorthand_property_identifier" | "shorthand_property_identifier_pattern")
+            && text_of(*node, text) == name
+    };
+    descendants(body).filter(is_name).count()
 }
 
 /// The values that a name gets; `None` among them for one that is only declared or changed.

@@ -54,7 +54,7 @@ async fn stops(recordings: &Recordings, vendor: Vendor, wire: Wire, model: &str,
         let usage = Usage { input: 900, output: 40, cache_read: 30, cache_write: 20, reasoning: 7 };
         let server = server(vendor, options.clone(), move |_| {
             let say = Say::text("As far as I can see.").full_usage(usage).stop(stop);
-            if stop == StopReason::ToolUse {
+            if stop == StopReason::ToolUse && vendor != Vendor::OpenAi {
                 say.thinking("hm").and_call("list_files", json!({})).into()
             } else {
                 say.into()
@@ -81,8 +81,10 @@ pub(super) fn provider_of(model: &str) -> &str {
 
 /// A session of two turns with thinking, a call and its result; recorded are the requests and the answers.
 pub(super) async fn session(vendor: Vendor, wire: Wire, model: &str, options: Options) -> ModelServer {
-    let server = server(vendor, options, |request| match request.turn() {
-        0 => Say::text("I look.").thinking("hm").and_call("read_file", json!({ "path": "a.rs" })).into(),
+    let server = server(vendor, options, |request| match (request.turn(), request.vendor) {
+        // Chat completions of OpenAI itself never show what a model thought.
+        (0, Vendor::OpenAi) => Say::text("I look.").and_call("read_file", json!({ "path": "a.rs" })).into(),
+        (0, _) => Say::text("I look.").thinking("hm").and_call("read_file", json!({ "path": "a.rs" })).into(),
         _ => Say::text("done").into(),
     });
     let provider = connect(endpoint(wire, &server.url()));

@@ -18,12 +18,18 @@ const TURNS: usize = 5;
 
 /// Records a run for each provider and effort.
 pub(super) fn record(recordings: &Recordings) {
-    for provider in BUILT_IN_PROVIDERS {
-        let Some(ladder) = default_ladder(provider).filter(|_| provider != "ollama") else { continue };
-        for effort in EFFORTS {
-            run(recordings, provider, ladder, effort);
+    let ladders: Vec<_> =
+        BUILT_IN_PROVIDERS.iter().filter_map(|&provider| Some((provider, default_ladder(provider)?))).collect();
+    // Two at a time: a run waits for its processes more than it computes.
+    std::thread::scope(|scope| {
+        for half in ladders.chunks(ladders.len().div_ceil(2)) {
+            scope.spawn(move || {
+                for (provider, ladder) in half.iter().filter(|(provider, _)| *provider != "ollama") {
+                    EFFORTS.iter().for_each(|effort| run(recordings, provider, ladder, *effort));
+                }
+            });
         }
-    }
+    });
 }
 
 fn run(recordings: &Recordings, provider: &'static str, ladder: &str, effort: Option<&str>) {

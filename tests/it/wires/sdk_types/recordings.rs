@@ -1,8 +1,8 @@
 //! A folder of recordings, each a file that says what it is and where it comes from.
 
-use std::cell::RefCell;
 use std::collections::{BTreeMap, HashSet};
 use std::path::{Path, PathBuf};
+use std::sync::Mutex;
 
 use serde_json::{Value, json};
 
@@ -42,8 +42,13 @@ pub(super) struct Recording<'a> {
 /// Recordings without repetitions.
 pub(super) struct Recordings {
     folder: PathBuf,
-    seen: RefCell<HashSet<String>>,
-    counts: RefCell<BTreeMap<String, usize>>,
+    kept: Mutex<Kept>,
+}
+
+#[derive(Default)]
+struct Kept {
+    seen: HashSet<String>,
+    counts: BTreeMap<String, usize>,
 }
 
 impl Recordings {
@@ -53,7 +58,7 @@ impl Recordings {
             std::fs::remove_dir_all(folder).expect("the last recordings go");
         }
         std::fs::create_dir_all(folder).expect("a folder");
-        Self { folder: folder.to_owned(), seen: RefCell::default(), counts: RefCell::default() }
+        Self { folder: folder.to_owned(), kept: Mutex::default() }
     }
 
     pub(super) fn folder(&self) -> &Path {
@@ -63,12 +68,12 @@ impl Recordings {
     /// Writes a recording, if there is none like it; returns the file's name.
     pub(super) fn add(&self, recording: &Recording<'_>) -> Option<String> {
         let (wire, kind) = (wire(recording.vendor), recording.kind.word());
-        let new = self.seen.borrow_mut().insert(format!("{wire} {kind} {} {}", recording.provider, recording.value));
+        let mut kept = self.kept.lock().expect("no panic");
+        let new = kept.seen.insert(format!("{wire} {kind} {} {}", recording.provider, recording.value));
         if !new {
             return None;
         }
-        let mut counts = self.counts.borrow_mut();
-        let count = counts.entry(format!("{:<11} {wire:<10} {kind}", recording.provider)).or_default();
+        let count = kept.counts.entry(format!("{:<11} {wire:<10} {kind}", recording.provider)).or_default();
         *count += 1;
         let name = format!("{}-{wire}-{kind}-{count:03}.json", recording.provider);
         let whole = json!({
@@ -96,7 +101,7 @@ impl Recordings {
 
     /// How much of what was recorded.
     pub(super) fn summary(&self) -> String {
-        self.counts.borrow().iter().map(|(what, count)| format!("{count:>5}  {what}\n")).collect()
+        self.kept.lock().expect("no panic").counts.iter().map(|(what, count)| format!("{count:>5}  {what}\n")).collect()
     }
 }
 

@@ -31,7 +31,9 @@ pub(super) fn render(vendor: Vendor, streamed: bool, number: usize, model: &str,
 /// The vendor's error body.
 pub(super) fn error_body(vendor: Vendor, code: u16, kind: &str, message: &str) -> Value {
     match vendor {
-        Vendor::Anthropic => json!({"type": "error", "error": {"type": kind, "message": message}}),
+        Vendor::Anthropic => {
+            json!({"type": "error", "error": {"type": kind, "message": message}, "request_id": "req_1"})
+        }
         Vendor::OpenAi | Vendor::Responses => {
             json!({"error": {"message": message, "type": kind, "param": null, "code": kind}})
         }
@@ -68,7 +70,8 @@ fn anthropic_usage(usage: &Usage) -> Value {
         "input_tokens": usage.input, "output_tokens": usage.output,
         "cache_read_input_tokens": usage.cache_read, "cache_creation_input_tokens": usage.cache_write,
         "cache_creation": {"ephemeral_5m_input_tokens": usage.cache_write, "ephemeral_1h_input_tokens": 0},
-        "service_tier": "standard",
+        "service_tier": "standard", "inference_geo": null, "server_tool_use": null, "speed": "standard",
+        "output_tokens_details": {"thinking_tokens": usage.reasoning},
     })
 }
 
@@ -78,11 +81,12 @@ fn anthropic_blocks(number: usize, say: &Say) -> Vec<Value> {
         blocks.push(json!({"type": "thinking", "thinking": thinking, "signature": signature(number)}));
     }
     if !say.text.is_empty() {
-        blocks.push(json!({"type": "text", "text": say.text}));
+        blocks.push(json!({"type": "text", "text": say.text, "citations": null}));
     }
     for (index, call) in say.calls.iter().enumerate() {
         let id = call_id(number, index, call, "toolu_");
-        blocks.push(json!({"type": "tool_use", "id": id, "name": call.name, "input": arguments(call)}));
+        let (input, caller) = (arguments(call), json!({"type": "direct"}));
+        blocks.push(json!({"type": "tool_use", "id": id, "name": call.name, "input": input, "caller": caller}));
     }
     blocks
 }
@@ -91,6 +95,7 @@ fn anthropic(number: usize, model: &str, say: &Say) -> Value {
     let mut message = json!({
         "id": format!("msg_{number}"), "type": "message", "role": "assistant", "model": model,
         "content": anthropic_blocks(number, say), "stop_reason": anthropic_stop(say), "stop_sequence": null,
+        "stop_details": null, "container": null, "diagnostics": null,
     });
     if let Some(usage) = &say.usage {
         message["usage"] = anthropic_usage(usage);
@@ -152,10 +157,17 @@ fn anthropic_events(number: usize, model: &str, say: &Say) -> Vec<u8> {
         }
         event(&mut out, "content_block_stop", &json!({"type": "content_block_stop", "index": index}));
     }
-    let mut end =
-        json!({"type": "message_delta", "delta": {"stop_reason": anthropic_stop(say), "stop_sequence": null}});
+    let delta = json!({
+        "stop_reason": anthropic_stop(say), "stop_sequence": null, "stop_details": null, "container": null,
+    });
+    let mut end = json!({"type": "message_delta", "delta": delta});
     if let Some(usage) = &say.usage {
-        end["usage"] = json!({"output_tokens": usage.output});
+        // What the vendor says here are the counts of the whole message.
+        let mut counts = anthropic_usage(usage);
+        for of_the_start in ["cache_creation", "service_tier", "inference_geo", "speed"] {
+            drop(counts.as_object_mut().and_then(|counts| counts.remove(of_the_start)));
+        }
+        end["usage"] = counts;
     }
     event(&mut out, "message_delta", &end);
     event(&mut out, "message_stop", &json!({"type": "message_stop"}));
@@ -291,6 +303,8 @@ fn response(number: usize, model: &str, say: &Say) -> Value {
     let mut body = json!({
         "id": format!("resp_{number}"), "object": "response", "created_at": 1, "model": model, "status": status,
         "error": null, "incomplete_details": reason, "output": response_items(number, say), "usage": null,
+        "access_programs": null, "instructions": null, "metadata": {}, "parallel_tool_calls": true, "temperature": 1.0,
+        "tool_choice": "auto", "tools": [], "top_p": 1.0,
     });
     if let Some(usage) = &say.usage {
         let input = usage.input + usage.cache_read + usage.cache_write;
@@ -343,7 +357,7 @@ fn response_events(number: usize, model: &str, say: &Say) -> Vec<u8> {
         for piece in pieces(item["content"][0]["text"].as_str().unwrap_or_default()) {
             send(
                 &of("output_text"),
-                json!({"output_index": index, "content_index": 0, "item_id": item["id"], "delta": piece}),
+                json!({"output_index": index, "content_index": 0, "item_id": item["id"], "delta": piece, "logprobs": []}),
             );
         }
         send("response.output_item.done", json!({"output_index": index, "item": item}));

@@ -34,6 +34,9 @@ const GEMINI_SCHEMA_KEYS: [&str; 16] = [
     "maxLength",
 ];
 
+/// The words of its `Type`.
+const GEMINI_TYPES: [&str; 6] = ["STRING", "NUMBER", "INTEGER", "BOOLEAN", "ARRAY", "OBJECT"];
+
 struct Checker {
     found: Vec<String>,
 }
@@ -364,7 +367,7 @@ fn gemini_schema(checker: &mut Checker, name: &str, schema: &Value) {
             }
             "items" => gemini_schema(checker, name, value),
             "anyOf" => list(value).iter().for_each(|inner| gemini_schema(checker, name, inner)),
-            "type" => checker.demand(value.is_string(), format!("{name}: type is {value}")),
+            "type" => checker.demand(GEMINI_TYPES.contains(&word(value)), format!("{name}: type is {value}")),
             "enum" => checker.demand(list(value).iter().all(Value::is_string), format!("{name}: enum {value}")),
             _ => {}
         }
