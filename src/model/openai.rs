@@ -4,6 +4,7 @@
 //! What differs between vendors is in [`Dialect`] and nowhere else. Requests put what is stable first, so that the prefix is
 //! the same bytes in every turn.
 
+mod ollama;
 mod quirks;
 mod responses;
 mod stream;
@@ -258,7 +259,13 @@ impl OpenAi {
 
 impl Provider for OpenAi {
     fn ask<'a>(&'a self, request: &'a ChatRequest) -> ReplyFuture<'a> {
-        Box::pin(self.call(request))
+        Box::pin(async move {
+            let ours = self.provider() == ollama::NAME;
+            self.call(request).await.map_err(|failure| match ours {
+                true => ollama::advised(failure, &self.base, &request.target),
+                false => failure,
+            })
+        })
     }
 
     fn request_bytes(&self, request: &ChatRequest) -> u64 {
