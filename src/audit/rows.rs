@@ -166,11 +166,12 @@ fn reopen(db: &Connection, run_id: &RunId) -> rusqlite::Result<()> {
 /// The columns of `tier_attempts` behind the id, in order.
 pub(super) const ATTEMPT_COLUMNS: &str = "run_id, tier_index, tier_name, tier_mode, model_artisan, model_librarian, \
      model_critic, iteration, code_change_summary, test_status, failed_tests, error_messages, cost_usd, duration_ms, \
-     timestamp";
+     timestamp, billed_artisan, billed_librarian, billed_critic";
 
 fn insert_attempt(db: &Connection, run_id: &RunId, attempt: &Attempt) -> rusqlite::Result<()> {
     let sql = format!(
-        "INSERT INTO tier_attempts ({ATTEMPT_COLUMNS}) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15)"
+        "INSERT INTO tier_attempts ({ATTEMPT_COLUMNS}) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, \
+         ?16, ?17, ?18)"
     );
     db.prepare_cached(&sql)?.execute(params![
         run_id.0,
@@ -188,6 +189,9 @@ fn insert_attempt(db: &Connection, run_id: &RunId, attempt: &Attempt) -> rusqlit
         attempt.cost.as_usd(),
         int(attempt.duration_ms),
         attempt.timestamp.0,
+        attempt.billed_artisan,
+        attempt.billed_librarian,
+        attempt.billed_critic,
     ])?;
     Ok(())
 }
@@ -223,7 +227,8 @@ fn insert_reservation(
 /// The columns of `model_calls` behind the id, in order.
 pub(super) const RECEIPT_COLUMNS: &str = "call_id, run_id, tier_index, iteration, role, session_id, parent_session_id, \
      root_session_id, turn, attempt, provider, model, status, input_tokens, output_tokens, cache_read_tokens, \
-     cache_write_tokens, reasoning_tokens, reserved_micro_usd, cost_micro_usd, latency_ms, error, reply, timestamp, seq";
+     cache_write_tokens, reasoning_tokens, reserved_micro_usd, cost_micro_usd, latency_ms, error, reply, timestamp, seq, \
+     billed_model";
 
 fn insert_receipt(
     db: &Connection,
@@ -233,7 +238,7 @@ fn insert_receipt(
 ) -> rusqlite::Result<()> {
     let sql = format!(
         "INSERT OR IGNORE INTO model_calls ({RECEIPT_COLUMNS}) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, \
-         ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23, ?24, ?25)"
+         ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23, ?24, ?25, ?26)"
     );
     let usage = receipt.usage;
     db.prepare_cached(&sql)?.execute(params![
@@ -262,6 +267,7 @@ fn insert_receipt(
         reply,
         receipt.timestamp.0,
         int(seq),
+        receipt.billed_model,
     ])?;
     Ok(())
 }

@@ -12,8 +12,11 @@ use super::AuditError;
 use super::error::explain;
 
 /// Every migration, in order; the number of those applied is the database's `user_version`.
-pub(super) const MIGRATIONS: [&str; 2] =
-    [include_str!("migrations/0001_seed_tables.sql"), include_str!("migrations/0002_runs_events_money.sql")];
+pub(super) const MIGRATIONS: [&str; 3] = [
+    include_str!("migrations/0001_seed_tables.sql"),
+    include_str!("migrations/0002_runs_events_money.sql"),
+    include_str!("migrations/0003_billed_models.sql"),
+];
 
 /// The tables that a database without a version may have: what the seeds' tool leaves.
 const SEED_TABLES: [&str; 2] = ["run_metadata", "tier_attempts"];

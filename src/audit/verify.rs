@@ -286,6 +286,9 @@ fn attempt_values(run: &RunId, attempt: &Attempt) -> Vec<Value> {
         Value::Real(attempt.cost.as_usd()),
         Value::Integer(int(attempt.duration_ms)),
         text(&attempt.timestamp.0),
+        optional(attempt.billed_artisan.as_deref()),
+        optional(attempt.billed_librarian.as_deref()),
+        optional(attempt.billed_critic.as_deref()),
     ]
 }
 
@@ -318,5 +321,6 @@ fn receipt_values(run: &RunId, receipt: &Receipt, reply: Option<String>, seq: u6
         reply.map_or(Value::Null, Value::Text),
         text(&receipt.timestamp.0),
         Value::Integer(int(seq)),
+        optional(receipt.billed_model.as_deref()),
     ]
 }

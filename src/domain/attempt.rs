@@ -48,6 +48,15 @@ pub struct Attempt {
     pub model_librarian: Option<String>,
     /// The critic's; `None` in simple tiers.
     pub model_critic: Option<String>,
+    /// The model that the artisan's vendor says it billed for the last reply; `None` when it did not say, as in the two below.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub billed_artisan: Option<String>,
+    /// The same of the librarian's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub billed_librarian: Option<String>,
+    /// The same of the critic's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub billed_critic: Option<String>,
     /// One-based iteration within the tier.
     pub iteration: u32,
     /// What was changed, in words, at most 200 characters (S0-29).

@@ -137,4 +137,7 @@ pub struct Reply {
     /// Vendor blocks to be sent back.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub opaque: Option<Opaque>,
+    /// The model that the vendor says answered, and bills; `None` when it did not say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub billed_model: Option<String>,
 }

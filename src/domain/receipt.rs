@@ -86,6 +86,9 @@ pub struct Receipt {
     pub scope: CallScope,
     /// Who was asked.
     pub target: ModelId,
+    /// The model that the vendor says it billed, in its own words; `None` when it did not say, and in logs of older versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub billed_model: Option<String>,
     /// What became of it.
     pub status: CallStatus,
     /// Tokens as the vendor counted them; `None` when it did not say.

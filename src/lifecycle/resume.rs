@@ -103,6 +103,7 @@ fn lost(call: &CallReservation, clock: &dyn Clock) -> Receipt {
         call_id: call.call_id.clone(),
         scope: call.scope.clone(),
         target: call.target.clone(),
+        billed_model: None,
         status: CallStatus::Lost,
         usage: None,
         reserved: call.reserved,

@@ -15,7 +15,8 @@ use super::catalogue::{self, EffortSetting};
 use super::channel::{Broken, Channel, Fold};
 use super::endpoint::join;
 use super::turn::{
-    IdRule, NO_OUTPUT, NO_TEXT, Turn, arguments_object, arguments_of_text, turns, visible, with_unique_ids, written,
+    IdRule, NO_OUTPUT, NO_TEXT, Turn, arguments_object, arguments_of_text, named_model, turns, visible,
+    with_unique_ids, written,
 };
 use super::{CallFailure, Provider, ReplyFuture};
 
@@ -83,6 +84,7 @@ impl Anthropic {
             stop: stop_reason(message.get("stop_reason").and_then(Value::as_str)),
             usage: message.get("usage").and_then(usage),
             opaque,
+            billed_model: named_model(message.get("model")),
         })
     }
 }

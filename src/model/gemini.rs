@@ -15,7 +15,7 @@ use crate::domain::tool::ToolCall;
 use super::catalogue::{self, EffortSetting};
 use super::channel::{Broken, Channel, Fold};
 use super::endpoint::join;
-use super::turn::{NO_OUTPUT, NO_TEXT, Turn, arguments_object, turns, visible, with_unique_ids, written};
+use super::turn::{NO_OUTPUT, NO_TEXT, Turn, arguments_object, named_model, turns, visible, with_unique_ids, written};
 use super::{CallFailure, Provider, ReplyFuture};
 
 /// What the vendor tells clients to write where a call of another vendor's model has no signature.
@@ -76,6 +76,7 @@ impl Gemini {
                     stop: StopReason::ContentFilter,
                     usage,
                     opaque: None,
+                    billed_model: billed_model(answer),
                 }),
                 None => Err(with_usage(self.channel.blamed.unreadable("an answer without `candidates`"))),
             };
@@ -97,6 +98,7 @@ impl Gemini {
             tool_calls,
             usage,
             opaque: keeps.then(|| Opaque { provider: self.provider().to_owned(), content: json!(parts) }),
+            billed_model: billed_model(answer),
         })
     }
 }
@@ -109,6 +111,12 @@ impl Provider for Gemini {
     fn request_bytes(&self, request: &ChatRequest) -> u64 {
         written(&encode(request, self.provider())).len() as u64
     }
+}
+
+/// The model that answered (`modelVersion`: npm @google/genai 2.32.0, `GenerateContentResponse`; read 2026-11-23), without its collection.
+fn billed_model(answer: &Value) -> Option<String> {
+    let named = named_model(answer.get("modelVersion"))?;
+    Some(named.strip_prefix("models/").map(str::to_owned).unwrap_or(named))
 }
 
 fn is_thought(part: &Value) -> bool {
@@ -294,7 +302,7 @@ impl Fold for Pieces {
         if let Some(reason) = data.pointer("/candidates/0/finishReason") {
             self.finish = Some(reason.clone());
         }
-        for key in ["usageMetadata", "promptFeedback"] {
+        for key in ["usageMetadata", "promptFeedback", "modelVersion"] {
             if let Some(value) = data.get(key) {
                 self.answer.insert(key.to_owned(), value.clone());
             }

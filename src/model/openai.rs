@@ -4,6 +4,7 @@
 //! What differs between vendors is in [`Dialect`] and nowhere else. Requests put what is stable first, so that the prefix is
 //! the same bytes in every turn.
 
+mod ollama;
 mod quirks;
 mod responses;
 mod stream;
@@ -24,7 +25,8 @@ use super::channel::Channel;
 use super::endpoint::{Endpoint, join};
 use super::failure::opens_with_limit;
 use super::turn::{
-    IdRule, NO_OUTPUT, NO_TEXT, Turn, arguments_object, arguments_of_text, turns, visible, with_unique_ids, written,
+    IdRule, NO_OUTPUT, NO_TEXT, Turn, arguments_object, arguments_of_text, named_model, turns, visible,
+    with_unique_ids, written,
 };
 use super::{CallFailure, Provider, ReplyFuture};
 
@@ -250,13 +252,20 @@ impl OpenAi {
         }
         let finish = answer.pointer("/choices/0/finish_reason").and_then(Value::as_str);
         let stop = if refusal.is_some() { StopReason::Refusal } else { stop_reason(finish, &tool_calls) };
-        Ok(Reply { text, tool_calls, stop, usage, opaque: kept_fields(message, calls, self.provider()) })
+        let opaque = kept_fields(message, calls, self.provider());
+        Ok(Reply { text, tool_calls, stop, usage, opaque, billed_model: named_model(answer.get("model")) })
     }
 }
 
 impl Provider for OpenAi {
     fn ask<'a>(&'a self, request: &'a ChatRequest) -> ReplyFuture<'a> {
-        Box::pin(self.call(request))
+        Box::pin(async move {
+            let ours = self.provider() == ollama::NAME;
+            self.call(request).await.map_err(|failure| match ours {
+                true => ollama::advised(failure, &self.base, &request.target),
+                false => failure,
+            })
+        })
     }
 
     fn request_bytes(&self, request: &ChatRequest) -> u64 {

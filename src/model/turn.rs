@@ -21,6 +21,16 @@ pub(super) fn written(body: &impl Serialize) -> Vec<u8> {
     serde_json::to_vec(body).unwrap_or_default()
 }
 
+/// The longest name of a model that is kept: the vendors' own have fewer than 100 characters.
+const MAX_NAME_CHARS: usize = 200;
+
+/// The model that an answer names as its own: one line of visible characters, or none.
+pub(super) fn named_model(named: Option<&Value>) -> Option<String> {
+    let named = named?.as_str()?.trim();
+    let visible: String = named.chars().filter(|c| !c.is_control()).take(MAX_NAME_CHARS).collect();
+    (!visible.is_empty()).then_some(visible)
+}
+
 /// The text, or a stand-in when there is nothing in it to see.
 pub(super) fn visible<'a>(text: &'a str, stand_in: &'a str) -> &'a str {
     if text.trim().is_empty() { stand_in } else { text }

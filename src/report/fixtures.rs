@@ -148,6 +148,7 @@ impl Script {
             call_id,
             scope,
             target: model("anthropic/claude-haiku-4-5"),
+            billed_model: None,
             status: CallStatus::Ok,
             usage: Some(Usage { input: 900, output: 80, ..Usage::default() }),
             reserved,
@@ -174,6 +175,9 @@ impl Script {
             model_artisan: tier.artisan[0].to_string(),
             model_librarian: None,
             model_critic: None,
+            billed_artisan: None,
+            billed_librarian: None,
+            billed_critic: None,
             iteration,
             code_change_summary: "multiply() uses a * b".into(),
             test_status: if failing.is_empty() && errors.is_empty() {

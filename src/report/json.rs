@@ -7,8 +7,8 @@
 mod shape;
 
 pub use self::shape::{
-    AttemptDocument, BreakpointDocument, BudgetDocument, CommandDocument, Document, PullRequestDocument, PushDocument,
-    RemarkDocument, TierDocument,
+    AttemptDocument, BilledDocument, BreakpointDocument, BudgetDocument, CommandDocument, Document,
+    PullRequestDocument, PushDocument, RemarkDocument, TierDocument,
 };
 use crate::domain::attempt::Attempt;
 use crate::domain::delivery::Answer;
@@ -18,7 +18,7 @@ use crate::domain::remark::Remark;
 
 use super::style::Style;
 use super::text;
-use super::view::{CommandView, Ending, PushView, RunView, TierState, TierView, WaitView};
+use super::view::{BilledView, CommandView, Ending, PushView, RunView, TierState, TierView, WaitView};
 
 /// The version of this document's shape.
 pub const VERSION: u32 = 1;
@@ -69,6 +69,7 @@ pub fn document(view: &RunView) -> Document<'_> {
         tiers: view.tiers.iter().map(tier).collect(),
         iterations: view.spent.iterations,
         model_calls: view.calls,
+        billed_models: view.billed.iter().map(billed).collect(),
         cost_usd: view.spent.cost.as_usd(),
         cost_micro_usd: view.spent.cost.0,
         unsettled: view.unsettled.into(),
@@ -101,6 +102,10 @@ pub fn document(view: &RunView) -> Document<'_> {
         leftovers: &view.leftovers,
         more_leftovers: view.more_leftovers,
     }
+}
+
+fn billed(view: &BilledView) -> BilledDocument<'_> {
+    BilledDocument { asked: &view.asked, billed: &view.billed }
 }
 
 fn command(view: &CommandView) -> CommandDocument<'_> {

@@ -100,6 +100,7 @@ fn body(view: &RunView, surface: Surface, patch: &str) -> impl Iterator<Item = B
         may(remarks(view), "the places to look at"),
         may(proof(view), "the proof"),
         may(table(view, surface), "the ladder"),
+        may(billed(view), "the models that were billed"),
         may(tests(view, surface), "the tests"),
         may(delivery(view), "what was pushed"),
         may(commands(view), "the commands in comments"),
@@ -316,6 +317,12 @@ fn leftovers(view: &RunView) -> Option<String> {
         words::leftovers(view, MAX_WARNINGS).iter().map(|sentence| format!("- {}", say(sentence))).collect();
     let title = "**Cleaned up:** the tests or the change left what git, shells, editors or agents run unasked";
     (!lines.is_empty()).then(|| format!("{title}\n\n{}", lines.join("\n")))
+}
+
+fn billed(view: &RunView) -> Option<String> {
+    let lines: Vec<String> =
+        words::billed(view, MAX_WARNINGS).iter().map(|sentence| format!("- {}", say(sentence))).collect();
+    (!lines.is_empty()).then(|| format!("**Billed as another model**\n\n{}", lines.join("\n")))
 }
 
 fn delivery(view: &RunView) -> Option<String> {

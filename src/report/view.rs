@@ -185,6 +185,15 @@ pub struct WaitView {
     pub waited_ms: u64,
 }
 
+/// A model that was asked, and the one that its vendor says it billed instead.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BilledView {
+    /// The one that was asked, as `provider/model`.
+    pub asked: String,
+    /// The vendor's name for what it billed; not our text.
+    pub billed: String,
+}
+
 /// A command that somebody gave by a comment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CommandView {
@@ -221,6 +230,8 @@ pub struct RunView {
     pub reached_a_model: bool,
     /// Model calls that were settled.
     pub calls: u32,
+    /// Where the vendor says that it billed another model than was asked, each once, in order.
+    pub billed: Vec<BilledView>,
     /// Failing tests at the start.
     pub failing_before: Vec<String>,
     /// Failing tests at the end, or after the last finished iteration; `None` when the tests never ran again.

@@ -3,6 +3,7 @@
 //! A [`Sentence`] keeps our words apart from text that came from a model, a repository or the configuration, so that
 //! each surface can escape the latter in its own way. Invariant: nothing is escaped or clipped here.
 
+mod billed;
 mod delivery;
 mod leftovers;
 mod next_steps;
@@ -10,6 +11,7 @@ mod proof;
 mod remarks;
 mod sentence;
 
+pub use self::billed::billed;
 pub use self::delivery::{awaited, commands, delivery};
 pub use self::leftovers::leftovers;
 pub(super) use self::next_steps::plain_id;

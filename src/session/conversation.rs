@@ -151,7 +151,14 @@ mod tests {
 
     fn reply(text: &str) -> Reply {
         let opaque = Some(Opaque { provider: "a".to_owned(), content: json!(["thinking"]) });
-        Reply { text: text.to_owned(), tool_calls: Vec::new(), stop: StopReason::ToolUse, usage: None, opaque }
+        Reply {
+            text: text.to_owned(),
+            tool_calls: Vec::new(),
+            stop: StopReason::ToolUse,
+            usage: None,
+            opaque,
+            billed_model: None,
+        }
     }
 
     fn with_a_call() -> Conversation {

@@ -20,6 +20,8 @@ pub struct SessionEnd {
     pub exit: SessionExit,
     /// The target that answered last; the first one when none did.
     pub target: ModelId,
+    /// The model that its vendor says it billed for that answer.
+    pub billed_model: Option<String>,
     /// Turns begun.
     pub turns: u32,
     /// What its receipts add up to; replayed calls are not among them.

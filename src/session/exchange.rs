@@ -223,6 +223,11 @@ impl Session<'_, '_> {
         Attempt::Heard { target: call.target.clone(), protocol, reply: Box::new(reply), reading }
     }
 
+    /// What the vendor says it billed: its words, so without secrets.
+    pub(super) fn billed_model(&self, reply: &Reply) -> Option<String> {
+        reply.billed_model.as_ref().map(|named| self.ports.redactor.redact(named).into_owned())
+    }
+
     fn settle(&mut self, call: &Call, settlement: &Settlement<'_>, latency_ms: u64) {
         let cost = budget::settle(&call.info, settlement.usage.as_ref(), call.reserved, settlement.billing);
         let error = settlement.error.as_ref().map(|error| {
@@ -233,6 +238,7 @@ impl Session<'_, '_> {
             call_id: call.id.clone(),
             scope: call.scope.clone(),
             target: call.target.clone(),
+            billed_model: settlement.reply.and_then(|reply| self.billed_model(reply)),
             status: settlement.status,
             usage: settlement.usage,
             reserved: call.reserved,

@@ -355,7 +355,14 @@ fn reply(text: &str, calls: &[(&str, Value)]) -> Reply {
         arguments: arguments.clone(),
     });
     let stop = if calls.is_empty() { StopReason::EndTurn } else { StopReason::ToolUse };
-    Reply { text: text.to_owned(), tool_calls: tool_calls.collect(), stop, usage: Some(USAGE), opaque: None }
+    Reply {
+        text: text.to_owned(),
+        tool_calls: tool_calls.collect(),
+        stop,
+        usage: Some(USAGE),
+        opaque: None,
+        billed_model: None,
+    }
 }
 
 fn says(text: &str) -> Step {

@@ -50,6 +50,8 @@ pub(super) struct Session<'s, 'a> {
     pub(super) told: Option<Told>,
     pub(super) forced: Option<Forced>,
     answered: Option<ModelId>,
+    /// What its vendor says it billed for that.
+    billed: Option<String>,
     peak_percent: u32,
 }
 
@@ -117,6 +119,7 @@ impl<'s, 'a> Session<'s, 'a> {
             calls: 0,
             forced: None,
             answered: None,
+            billed: None,
             peak_percent: 0,
             spec,
             ports,
@@ -167,6 +170,7 @@ impl<'s, 'a> Session<'s, 'a> {
         self.failed = None;
         self.conversation.reply(&heard.target, &heard.reply, heard.calls.clone());
         self.answered = Some(heard.target.clone());
+        self.billed = self.billed_model(&heard.reply);
     }
 
     /// Tells the model what its wishes came to, or ends the session.
@@ -308,6 +312,7 @@ impl<'s, 'a> Session<'s, 'a> {
             report: ending.report,
             exit: ending.exit,
             target,
+            billed_model: self.billed,
             turns: self.turn,
             cost: self.cost,
             usage: self.usage,

@@ -1,6 +1,7 @@
 //! Targets that are refused, limited or down: their account is passed over, another vendor is asked, limits are waited for and
 //! parked at, and nothing is paid twice (SPEC S3-7, contradiction 18).
 
+mod billed;
 mod limits;
 mod online;
 mod refusals;

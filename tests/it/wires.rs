@@ -4,6 +4,7 @@ mod conversations;
 mod failures;
 mod limits;
 mod mocks;
+mod ollama;
 mod replies;
 mod responses;
 mod sdk_types;

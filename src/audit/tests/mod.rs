@@ -71,6 +71,9 @@ fn attempt(tier_index: u32, iteration: u32, cost: u64) -> Event {
         model_artisan: model().to_string(),
         model_librarian: (tier_index == 1).then(|| model().to_string()),
         model_critic: (tier_index == 1).then(|| model().to_string()),
+        billed_artisan: None,
+        billed_librarian: None,
+        billed_critic: None,
         iteration,
         code_change_summary: format!("tried {iteration}"),
         test_status: AttemptStatus::Failed,
@@ -122,6 +125,7 @@ fn receipt(call: &CallReservation, cost: u64) -> Receipt {
         call_id: call.call_id.clone(),
         scope: call.scope.clone(),
         target: call.target.clone(),
+        billed_model: Some("m-2026-01-01".to_owned()),
         status: CallStatus::Ok,
         usage: Some(Usage { input: 10, output: 20, cache_read: 3, cache_write: 4, reasoning: 5 }),
         reserved: call.reserved,
@@ -133,7 +137,14 @@ fn receipt(call: &CallReservation, cost: u64) -> Receipt {
 }
 
 fn reply(text: &str) -> Reply {
-    Reply { text: text.to_owned(), tool_calls: vec![], stop: StopReason::EndTurn, usage: None, opaque: None }
+    Reply {
+        text: text.to_owned(),
+        tool_calls: vec![],
+        stop: StopReason::EndTurn,
+        usage: None,
+        opaque: None,
+        billed_model: None,
+    }
 }
 
 /// A log in a folder of its own.

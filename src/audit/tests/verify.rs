@@ -39,6 +39,8 @@ fn every_change_is_found_where_it_was_made() {
         ("INSERT INTO tier_attempts (run_id, tier_index, tier_name, tier_mode, model_artisan, iteration, test_status, timestamp)
             VALUES ('run-1', 0, 'local', 'simple', 'm', 3, 'passed', 't')", "tier_attempts"),
         ("UPDATE tier_attempts SET run_id = 'run-1' WHERE run_id = 'other'", "tier_attempts"),
+        ("UPDATE tier_attempts SET billed_artisan = 'other' WHERE run_id = 'run-1' AND iteration = 1", "tier_attempts"),
+        ("UPDATE model_calls SET billed_model = NULL WHERE call_id = 'c2'", "model_calls"),
         ("UPDATE model_calls SET cost_micro_usd = 0 WHERE call_id = 'c2'", "model_calls"),
         ("UPDATE model_calls SET reply = replace(reply, 'c1', 'cX') WHERE call_id = 'c1'", "model_calls"),
         ("UPDATE model_calls SET reply = NULL WHERE call_id = 'c1'", "model_calls"),
@@ -66,6 +68,32 @@ fn every_change_is_found_where_it_was_made() {
             other => panic!("{tamper}: {other:?}"),
         }
     }
+}
+
+#[test]
+fn a_run_of_before_billed_models_were_kept_is_vouched_for_and_goes_on() {
+    let place = Place::new();
+    let mut store = place.begun("run-1");
+    let call = call("c1", 7);
+    store.reserve(&call, &[]).unwrap();
+    store.settle(&Receipt { billed_model: None, ..receipt(&call, 7) }, Some(&reply("r")));
+    store.append(&attempt(0, 1, 7), None);
+    drop(store);
+    let bodies: i64 =
+        place.sql().query_row("SELECT COUNT(*) FROM events WHERE body LIKE '%billed%'", [], |row| row.get(0)).unwrap();
+    assert_eq!(bodies, 0, "as an older version wrote it");
+    let older = "ALTER TABLE tier_attempts DROP COLUMN billed_artisan;
+        ALTER TABLE tier_attempts DROP COLUMN billed_librarian; ALTER TABLE tier_attempts DROP COLUMN billed_critic;
+        ALTER TABLE model_calls DROP COLUMN billed_model; PRAGMA user_version = 2;";
+    place.sql().execute_batch(older).unwrap();
+    let run = RunId("run-1".to_owned());
+    verify(place.path(), &run).unwrap();
+    let mut store = place.open();
+    store.continue_run(&run, 43, &Timestamp("2026-02-17T14:29:00.000Z".to_owned())).unwrap();
+    store.append(&attempt(0, 2, 7), None);
+    drop(store);
+    verify(place.path(), &run).unwrap();
+    assert_eq!((place.count("model_calls"), place.count("tier_attempts")), (1, 2));
 }
 
 #[test]

@@ -36,6 +36,7 @@ pub(super) fn attempt(
         let planned = tier.targets(role).first().map(ToString::to_string).unwrap_or_default();
         end.map_or(planned, |end| end.target.to_string())
     };
+    let billed = |end: &SessionEnd| end.billed_model.clone();
     let (failed_tests, error_messages) = errors(work, objections);
     let redact = |text: String| engine.world.redactor.redact(&text).into_owned();
     Attempt {
@@ -45,6 +46,9 @@ pub(super) fn attempt(
         model_artisan: asked(work.ends.artisan.as_ref(), Role::Artisan),
         model_librarian: full.then(|| asked(work.ends.librarian.as_ref(), Role::Librarian)),
         model_critic: full.then(|| asked(work.critic.as_ref(), Role::Critic)),
+        billed_artisan: work.ends.artisan.as_ref().and_then(billed),
+        billed_librarian: work.ends.librarian.as_ref().filter(|_| full).and_then(billed),
+        billed_critic: work.critic.as_ref().filter(|_| full).and_then(billed),
         iteration: engine.state.iteration(),
         code_change_summary: redact(summary(work)),
         test_status: status(work, observation),

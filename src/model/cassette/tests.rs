@@ -16,7 +16,14 @@ struct Counting(std::sync::atomic::AtomicU64);
 
 fn reply(text: &str, calls: Vec<ToolCall>) -> Reply {
     let usage = Usage { input: 1_000, output: 100, ..Usage::default() };
-    Reply { text: text.to_owned(), tool_calls: calls, stop: StopReason::EndTurn, usage: Some(usage), opaque: None }
+    Reply {
+        text: text.to_owned(),
+        tool_calls: calls,
+        stop: StopReason::EndTurn,
+        usage: Some(usage),
+        opaque: None,
+        billed_model: None,
+    }
 }
 
 impl Provider for Counting {

@@ -13,7 +13,7 @@ use crate::model::CallFailure;
 use crate::model::catalogue::{self, EffortSetting};
 use crate::model::channel::{Broken, Channel, Fold};
 use crate::model::turn::{
-    IdRule, NO_OUTPUT, NO_TEXT, Turn, arguments_object, arguments_of_text, turns, visible, with_unique_ids,
+    IdRule, NO_OUTPUT, NO_TEXT, Turn, arguments_object, arguments_of_text, named_model, turns, visible, with_unique_ids,
 };
 
 use super::quirks::Quirks;
@@ -163,7 +163,8 @@ pub(super) fn decode(channel: &Channel, answer: &Value, request: &ChatRequest) -
     let keeps = output.iter().any(|item| kind(item) == "reasoning");
     let provider = channel.blamed.provider.clone();
     let opaque = keeps.then(|| Opaque { provider, content: Value::Array(output.clone()) });
-    Ok(Reply { text: if refusal.is_empty() { said } else { refusal }, tool_calls, stop, usage, opaque })
+    let text = if refusal.is_empty() { said } else { refusal };
+    Ok(Reply { text, tool_calls, stop, usage, opaque, billed_model: named_model(answer.get("model")) })
 }
 
 fn stop_reason(answer: &Value, calls: &[ToolCall]) -> StopReason {

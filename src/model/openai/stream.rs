@@ -19,6 +19,8 @@ pub(super) struct Stream {
     details: Vec<Value>,
     finish: Option<Value>,
     usage: Option<Value>,
+    /// The model, as the first chunk that names one does.
+    model: Option<Value>,
 }
 
 impl Stream {
@@ -96,6 +98,9 @@ impl Fold for Stream {
             self.usage =
                 data.get("usage").filter(|usage| usage.is_object()).or_else(|| data.pointer("/x_groq/usage")).cloned();
         }
+        if self.model.is_none() {
+            self.model = data.get("model").filter(|model| model.is_string()).cloned();
+        }
         let Some(choice) = data.pointer("/choices/0") else { return Ok(()) };
         if let Some(delta) = choice.get("delta").or_else(|| choice.get("message")) {
             self.delta(delta);
@@ -121,7 +126,7 @@ impl Fold for Stream {
             self.message.insert("reasoning_details".to_owned(), Value::Array(self.details));
         }
         let choice = json!({"index": 0, "message": self.message, "finish_reason": self.finish});
-        json!({"choices": [choice], "usage": self.usage})
+        json!({"choices": [choice], "usage": self.usage, "model": self.model})
     }
 
     fn usage_bound(&self) -> Option<Usage> {

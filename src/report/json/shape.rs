@@ -65,6 +65,9 @@ pub struct Document<'a> {
     pub iterations: u32,
     /// Model calls that were settled.
     pub model_calls: u32,
+    /// Where the vendor says that it billed another model than was asked; absent where it did not.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub billed_models: Vec<BilledDocument<'a>>,
     /// The sum of all receipts in dollars.
     pub cost_usd: f64,
     /// The same, exact, in millionths.
@@ -132,6 +135,15 @@ pub struct Document<'a> {
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands out references")]
 const fn is_zero(number: &u32) -> bool {
     *number == 0
+}
+
+/// A model that was asked, and the one that was billed.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct BilledDocument<'a> {
+    /// As `provider/model`.
+    pub asked: &'a str,
+    /// In the vendor's words.
+    pub billed: &'a str,
 }
 
 /// A place in the fix that a reviewer should look at.

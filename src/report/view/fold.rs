@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use super::{
-    CommandView, Delivery, Ending, Liveness, Position, PullRequestView, PushView, RunView, TierState, TierView,
-    WaitView,
+    BilledView, CommandView, Delivery, Ending, Liveness, Position, PullRequestView, PushView, RunView, TierState,
+    TierView, WaitView,
 };
 use crate::domain::account::Unavailability;
 use crate::domain::attempt::{Attempt, AttemptStatus, TierExit};
@@ -40,6 +40,7 @@ struct Fold {
     position: Option<Position>,
     reserved: BTreeMap<String, MicroUsd>,
     settled: BTreeMap<String, (u32, MicroUsd)>,
+    billed: Vec<BilledView>,
     /// Whether a model replied, or may have.
     reached: bool,
     warnings: Vec<String>,
@@ -197,6 +198,12 @@ impl Fold {
 
     fn settle(&mut self, receipt: &Receipt) {
         self.reserved.remove(&receipt.call_id);
+        if let Some(billed) = receipt.billed_model.clone().filter(|billed| *billed != receipt.target.model) {
+            let view = BilledView { asked: receipt.target.to_string(), billed };
+            if !self.billed.contains(&view) {
+                self.billed.push(view);
+            }
+        }
         self.settled.insert(receipt.call_id.clone(), (receipt.scope.tier_index, receipt.cost));
         // What was or may have been billed reached a model, whatever became of the reply.
         self.reached |= receipt.status == CallStatus::Ok || receipt.cost > MicroUsd::ZERO;
@@ -258,6 +265,7 @@ impl Fold {
             delivery: self.delivery,
             commands: self.commands,
             leftovers: self.leftovers,
+            billed: self.billed,
             more_leftovers: self.more_leftovers,
             tiers,
             run: self.run,

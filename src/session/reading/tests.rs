@@ -13,7 +13,7 @@ fn reply(text: &str, calls: &[(&str, &str, Value)]) -> Reply {
         })
         .collect();
     let stop = if calls.is_empty() { StopReason::EndTurn } else { StopReason::ToolUse };
-    Reply { text: text.to_owned(), tool_calls, stop, usage: None, opaque: None }
+    Reply { text: text.to_owned(), tool_calls, stop, usage: None, opaque: None, billed_model: None }
 }
 
 fn read_with(reply: &Reply, protocol: Protocol, final_turn: bool) -> Reading {

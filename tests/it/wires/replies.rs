@@ -60,6 +60,20 @@ async fn every_kind_of_token_is_counted_once() {
 }
 
 #[tokio::test]
+async fn the_model_that_the_vendor_names_is_kept_on_one_line() {
+    on_every_wire(
+        || Say::text("ok").billed_as(" model-2026-01-01\n").into(),
+        |wire, result| assert_eq!(result.unwrap().billed_model.as_deref(), Some("model-2026-01-01"), "{wire:?}"),
+    )
+    .await;
+    on_every_wire(
+        || Say::text("ok").billed_as("").into(),
+        |wire, result| assert_eq!(result.unwrap().billed_model, None, "{wire:?}"),
+    )
+    .await;
+}
+
+#[tokio::test]
 async fn missing_usage_is_unknown_and_not_zero() {
     on_every_wire(
         || Say::text("ok").without_usage().into(),

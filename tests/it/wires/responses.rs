@@ -31,6 +31,19 @@ fn only_responses(options: Options) -> ModelServer {
 }
 
 #[tokio::test]
+async fn the_model_that_the_vendor_names_is_kept() {
+    for options in all_manners() {
+        let server = ModelServer::start_with(options, |request: &Request| match request.vendor {
+            Vendor::Responses => Say::text("ok").billed_as("gpt-6-luna-2026-01-01").into(),
+            Vendor::OpenAi | Vendor::Anthropic | Vendor::Gemini => refusal(),
+        });
+        let reply = provider(Wire::OpenAi, &server).ask(&ask(MODEL, vec![user("mend it")])).await.expect("a reply");
+        assert_eq!(reply.billed_model.as_deref(), Some("gpt-6-luna-2026-01-01"));
+        server.finish();
+    }
+}
+
+#[tokio::test]
 async fn a_model_that_chat_completions_refuse_is_switched_once_and_its_reasoning_goes_back_unchanged() {
     for options in all_manners() {
         let server = only_responses(options);

@@ -259,6 +259,8 @@ pub(crate) struct Say {
     pub(crate) usage: Option<Usage>,
     /// `None`: tool use if there are calls, else end of turn.
     pub(crate) stop: Option<StopReason>,
+    /// The model that the answer names; `None`: the one that was asked.
+    pub(crate) billed_as: Option<String>,
 }
 
 impl Say {
@@ -306,6 +308,12 @@ impl Say {
     /// Sets all kinds of tokens.
     pub(crate) fn full_usage(mut self, usage: Usage) -> Self {
         self.usage = Some(usage);
+        self
+    }
+
+    /// Names another model in the answer than was asked.
+    pub(crate) fn billed_as(mut self, model: &str) -> Self {
+        self.billed_as = Some(model.to_owned());
         self
     }
 

@@ -15,6 +15,7 @@ pub(super) fn signature(number: usize) -> String {
 
 /// The content type and body of a reply.
 pub(super) fn render(vendor: Vendor, streamed: bool, number: usize, model: &str, say: &Say) -> (&'static str, Vec<u8>) {
+    let model = say.billed_as.as_deref().unwrap_or(model);
     let text = match (vendor, streamed) {
         (Vendor::Anthropic, false) => anthropic(number, model, say).to_string(),
         (Vendor::OpenAi, false) => openai(number, model, say).to_string(),
