@@ -15,6 +15,7 @@ use crate::domain::receipt::CallStatus;
 use crate::http::{Http, HttpSettings, ProxySettings};
 use crate::model::cassette::{self, Cassette, Cassettes, Tape};
 use crate::model::endpoint::{self, Endpoint};
+use crate::model::ollama::{self, Learnt};
 use crate::model::{Provider, Providers};
 
 /// The provider whose models are files.
@@ -54,19 +55,43 @@ fn provider(
     setup: &Setup<'_>,
     past: &[Event],
 ) -> anyhow::Result<Box<dyn Provider>> {
-    let wire = match plan.wire {
-        Wire::Anthropic => endpoint::Wire::Anthropic,
-        Wire::OpenAi => endpoint::Wire::OpenAi,
-        Wire::Gemini => endpoint::Wire::Gemini,
-        Wire::Cassette => {
-            let cassettes = cassettes(whole, setup.checkout)?;
-            past.iter().filter_map(played).for_each(|target| cassettes.skip(target));
-            return Ok(Box::new(cassettes));
-        }
+    let Some(wire) = wire_of(plan) else {
+        let cassettes = cassettes(whole, setup.checkout)?;
+        past.iter().filter_map(played).for_each(|target| cassettes.skip(target));
+        return Ok(Box::new(cassettes));
     };
     let endpoint = endpoint_of(name, wire, plan, setup.environment)?;
     let clock: Arc<dyn Clock> = setup.clock.clone();
     endpoint.connect(http, clock).map_err(|error| Failure::usage(error.to_string()))
+}
+
+/// What an endpoint speaks; `None` for a recording, which nobody is asked for.
+pub(super) fn wire_of(plan: &EndpointPlan) -> Option<endpoint::Wire> {
+    match plan.wire {
+        Wire::Anthropic => Some(endpoint::Wire::Anthropic),
+        Wire::OpenAi => Some(endpoint::Wire::OpenAi),
+        Wire::Gemini => Some(endpoint::Wire::Gemini),
+        Wire::Ollama => Some(endpoint::Wire::Ollama),
+        Wire::Cassette => None,
+    }
+}
+
+/// Puts what Ollama's servers say of their models (windows, tools) into the plan. A server that does not answer leaves it as it is:
+/// whoever calls the model is told why.
+pub(super) async fn learn_served(plan: &mut Plan, setup: &Setup<'_>) {
+    let http = http(setup.environment);
+    let mut learnt = Learnt::default();
+    for (target, known) in &plan.facts.0 {
+        let Some(endpoint) = plan.endpoints.get(&target.provider) else { continue };
+        let Some(wire @ endpoint::Wire::Ollama) = wire_of(endpoint) else { continue };
+        let Ok(endpoint) = endpoint_of(&target.provider, wire, endpoint, setup.environment) else { continue };
+        let clock: Arc<dyn Clock> = setup.clock.clone();
+        if let Ok(served) = ollama::ask(endpoint, target, &http, clock).await {
+            learnt.take(target, known, &served);
+        }
+    }
+    plan.facts.0.extend(learnt.facts.0);
+    plan.warnings.extend(learnt.notices);
 }
 
 /// An endpoint with its key.

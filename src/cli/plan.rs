@@ -291,6 +291,7 @@ fn built_in(provider: &str) -> Option<BuiltInEndpoint> {
             endpoint::Wire::Anthropic => Wire::Anthropic,
             endpoint::Wire::OpenAi => Wire::OpenAi,
             endpoint::Wire::Gemini => Wire::Gemini,
+            endpoint::Wire::Ollama => Wire::Ollama,
         },
         default_base_url: known.default_base_url,
         base_url_vars: known.base_url_vars,

@@ -6,7 +6,7 @@ use super::counting::Asking;
 use super::environment::Environment;
 use super::plan::{self, Flags, Resolved};
 use super::setup::{self, Setup};
-use super::{Failure, commenting, counting, delivery, forge, retirement, trigger};
+use super::{Failure, commenting, counting, delivery, forge, models, retirement, trigger};
 use crate::audit::Journal;
 use crate::config::Plan;
 use crate::domain::budget::Beneficiary;
@@ -47,9 +47,7 @@ async fn begin(resolved: Resolved, environment: &Environment) -> anyhow::Result<
     let destination = delivery::destination(&mut plan, context.as_ref(), &checkout, environment)?;
     // From the day itself on: before it, a look at the configuration says so.
     plan.warnings.extend(retirement::notices(&plan, environment, 0));
-    for warning in &plan.warnings {
-        super::say(&format!("⚠ {warning}"));
-    }
+    warn(&plan, 0);
     let key = context.as_ref().map(|context| commenting::key(&plan, &context.run));
     // A job that the clock had run again says over what a person said once.
     let by_a_person = order.is(Command::Retry) && !context.as_ref().is_some_and(gate::only_runs_again);
@@ -61,6 +59,9 @@ async fn begin(resolved: Resolved, environment: &Environment) -> anyhow::Result<
     let folder = setup::working_directory(&checkout, &plan)?;
     let (test_command, framework) = test_command(&plan, &folder)?;
     let setup = Setup::new(&checkout, environment, Some(&plan), context.as_ref());
+    let told = plan.warnings.len();
+    models::learn_served(&mut plan, &setup).await;
+    warn(&plan, told);
     let workspace = setup.open_workspace(&plan, &test_command).await?;
     let mut store = setup.open_store(plan.audit.as_deref())?;
     if let Some(runs) = &mut runs
@@ -96,6 +97,13 @@ async fn begin(resolved: Resolved, environment: &Environment) -> anyhow::Result<
         journal.emit(&event);
     }
     setup.carry(prepared, journal, state, Replay::none()).await
+}
+
+/// Tells the plan's warnings, but for those that were told already.
+fn warn(plan: &Plan, told: usize) {
+    for warning in plan.warnings.iter().skip(told) {
+        super::say(&format!("⚠ {warning}"));
+    }
 }
 
 /// Whom the run works for; on somebody's own machine the folder stands for the repository.

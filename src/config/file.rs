@@ -243,7 +243,7 @@ object! {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct EndpointWire(pub(super) Wire);
 
-const ENDPOINT_WIRES: [&str; 3] = ["anthropic", "openai", "gemini"];
+const ENDPOINT_WIRES: [&str; 4] = ["anthropic", "openai", "gemini", "ollama"];
 
 impl JsonSchema for EndpointWire {
     fn inline_schema() -> bool {

@@ -98,7 +98,7 @@ impl<'d> Registry<'d> {
                     }
                 };
                 if declared.section.wire.is_none() {
-                    required("wire", "Use anthropic, openai or gemini: the format that the endpoint speaks.");
+                    required("wire", "Use anthropic, openai, gemini or ollama: the format that the endpoint speaks.");
                 }
                 if declared.section.base_url.is_none() {
                     required("baseUrl", "Give its address, such as https://models.example.com/v1.");

@@ -444,6 +444,8 @@ words! {
         OpenAi "openai",
         /// Google's generateContent.
         Gemini "gemini",
+        /// Ollama's own `/api/chat`.
+        Ollama "ollama",
         /// A recorded cassette file.
         Cassette "cassette",
     }

@@ -13,11 +13,7 @@ pub(super) fn apply(section: &ModelSection, info: &mut ModelInfo, id: &ModelId, 
         return;
     }
     let path = format!("models[\"{id}\"]");
-    info.source = if info.source == ModelInfo::unknown().source {
-        "configuration".to_owned()
-    } else {
-        format!("configuration over {}", info.source)
-    };
+    info.source = info.configured_source();
     if let Some(window) = section.context_window {
         info.context_window = u64::from(window.0);
         info.max_output_tokens = info.max_output_tokens.min((info.context_window / 4).max(1));

@@ -60,7 +60,26 @@ pub struct ModelInfo {
     pub source: String,
 }
 
+/// How the source of facts begins that configuration gave or changed.
+const CONFIGURATION: &str = "configuration";
+
 impl ModelInfo {
+    /// Whether configuration says something of the model.
+    #[must_use]
+    pub fn is_configured(&self) -> bool {
+        self.source.starts_with(CONFIGURATION)
+    }
+
+    /// The source of these facts once configuration was laid over them.
+    #[must_use]
+    pub fn configured_source(&self) -> String {
+        if self.source == Self::unknown().source {
+            CONFIGURATION.to_owned()
+        } else {
+            format!("{CONFIGURATION} over {}", self.source)
+        }
+    }
+
     /// The stand-in for a model that is in no catalogue: small window, no price.
     #[must_use]
     pub fn unknown() -> Self {

@@ -70,6 +70,10 @@ pub struct ChatRequest {
     pub messages: Vec<Message>,
     /// The most tokens the reply may have.
     pub max_output_tokens: u64,
+    /// The tokens that prompt and reply may take together: the window that the conversation is kept within. A server that loads models
+    /// itself is told it.
+    #[serde(default)]
+    pub context_window: u64,
     /// Reasoning effort, where set.
     pub effort: Option<Effort>,
     /// Sampling temperature, where set.

@@ -20,6 +20,10 @@ use super::endpoint::Wire;
 
 static TEXT: &str = include_str!("catalogue.json");
 
+/// The window in tokens that a local model is loaded with unless somebody says otherwise. Ollama's own choice on a machine with 24 to
+/// 48 GiB of video memory (docs.ollama.com/context-length, read 2026-11-23); on a smaller one it takes 4,096, too few for any repair.
+pub const LOCAL_CONTEXT_WINDOW: u64 = 32_768;
+
 /// A built-in provider's endpoint and the variables that customarily change it, first one wins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BuiltIn {
@@ -68,7 +72,7 @@ pub fn built_in_endpoint(provider: &str) -> Option<BuiltIn> {
         }
         "xai" => remote(Wire::OpenAi, "https://api.x.ai/v1", &["XAI_BASE_URL"], &["XAI_API_KEY"]),
         "ollama" => Some(BuiltIn {
-            wire: Wire::OpenAi,
+            wire: Wire::Ollama,
             default_base_url: "http://127.0.0.1:11434",
             base_url_vars: &["OLLAMA_HOST"],
             key_vars: &[],
@@ -257,10 +261,11 @@ fn recorded_model() -> ModelInfo {
     ModelInfo { context_window: 1_000_000, max_output_tokens: 64_000, ..ModelInfo::unknown() }
 }
 
+/// What a model may take on the user's own machine, where its server says nothing else: its memory grows with the window.
 fn local_model(name: &str) -> ModelInfo {
     let known = find("ollama", name).map(|(vendor, entry)| ModelInfo {
-        context_window: entry.context_window,
-        max_output_tokens: entry.max_output_tokens,
+        context_window: entry.context_window.min(LOCAL_CONTEXT_WINDOW),
+        max_output_tokens: entry.max_output_tokens.min(LOCAL_CONTEXT_WINDOW / 4),
         tools: entry.tools,
         price: None,
         source: format!("{}, {}", vendor.source, catalogue().date),

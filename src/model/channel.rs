@@ -24,7 +24,8 @@ use crate::http::{Http, innermost};
 use super::CallFailure;
 use super::endpoint::{CallLimits, Endpoint, EndpointError};
 use super::failure::{Blamed, Complaint, Scrubber, announces_limit};
-use super::sse;
+use super::framing::{Decoder, Framing};
+use super::sse::Event;
 
 /// How much of an error answer is read.
 const MAX_ERROR_BYTES: usize = 64 * 1024;
@@ -134,7 +135,10 @@ impl Channel {
         if answer.response.status() != StatusCode::OK {
             return Err(answer.refusal().await);
         }
-        if answer.is_event_stream() { answer.fold(fold).await } else { answer.whole(Vec::new(), fold).await }
+        match answer.framing() {
+            Some(framing) => answer.fold(fold, framing).await,
+            None => answer.whole(Vec::new(), fold).await,
+        }
     }
 
     /// Asks something that costs nothing and brings its JSON answer.
@@ -212,9 +216,10 @@ struct Answer<'a> {
 }
 
 impl Answer<'_> {
-    fn is_event_stream(&self) -> bool {
+    /// How the answer is framed, if it is a stream.
+    fn framing(&self) -> Option<Framing> {
         let content_type = self.response.headers().get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
-        content_type.is_some_and(|text| text.trim_start().to_ascii_lowercase().starts_with("text/event-stream"))
+        content_type.and_then(Framing::of_content_type)
     }
 
     /// The next piece of the body; `None` at its proper end.
@@ -258,9 +263,8 @@ impl Answer<'_> {
         if let Ok(value) = serde_json::from_slice(&body) {
             return Ok(value);
         }
-        let text = body.trim_ascii_start();
-        if [&b"data:"[..], b"event:", b": "].iter().any(|start| text.starts_with(start)) {
-            let mut folding = Folding { channel: self.channel, decoder: sse::Decoder::default(), fold };
+        if let Some(framing) = Framing::of_body(&body) {
+            let mut folding = Folding { channel: self.channel, decoder: framing.decoder(), fold };
             folding.take(&body).map_err(|failure| folding.with_usage(failure))?;
             return folding.finish();
         }
@@ -274,13 +278,13 @@ impl Answer<'_> {
         Err(self.channel.blamed.unreadable(&what))
     }
 
-    /// An event stream; plain JSON under a wrong content type is read all the same.
-    async fn fold(mut self, fold: impl Fold) -> Result<Value, CallFailure> {
-        let mut folding = Folding { channel: self.channel, decoder: sse::Decoder::default(), fold };
+    /// A stream; plain JSON under a wrong content type is read all the same.
+    async fn fold(mut self, fold: impl Fold, framing: Framing) -> Result<Value, CallFailure> {
+        let mut folding = Folding { channel: self.channel, decoder: framing.decoder(), fold };
         let mut begun = false;
         loop {
             let step = match self.chunk().await {
-                Ok(Some(bytes)) if !begun && matches!(bytes.trim_ascii_start().first(), Some(b'{' | b'[')) => {
+                Ok(Some(bytes)) if !begun && framing.is_broken_by(&bytes) => {
                     return self.whole(bytes, folding.fold).await;
                 }
                 Ok(Some(bytes)) => folding.take(&bytes),
@@ -297,7 +301,7 @@ impl Answer<'_> {
 
 struct Folding<'a, F> {
     channel: &'a Channel,
-    decoder: sse::Decoder,
+    decoder: Decoder,
     fold: F,
 }
 
@@ -309,7 +313,7 @@ impl<F: Fold> Folding<'_, F> {
         Ok(())
     }
 
-    fn event(&mut self, event: &sse::Event) -> Result<(), CallFailure> {
+    fn event(&mut self, event: &Event) -> Result<(), CallFailure> {
         let data = event.data.trim();
         if data.is_empty() || data == "[DONE]" {
             return Ok(());

@@ -18,6 +18,7 @@ use super::Provider;
 use super::anthropic::Anthropic;
 use super::channel::Channel;
 use super::gemini::Gemini;
+use super::ollama::Ollama;
 use super::openai::OpenAi;
 
 /// The longest a whole call may take (S1-3).
@@ -41,6 +42,8 @@ pub enum Wire {
     OpenAi,
     /// Gemini `generateContent`.
     Gemini,
+    /// Ollama's own `/api/chat`.
+    Ollama,
 }
 
 impl Wire {
@@ -51,6 +54,7 @@ impl Wire {
             "anthropic" => Some(Self::Anthropic),
             "openai" => Some(Self::OpenAi),
             "gemini" => Some(Self::Gemini),
+            "ollama" => Some(Self::Ollama),
             _ => None,
         }
     }
@@ -166,6 +170,7 @@ impl Endpoint {
             Wire::Anthropic => Box::new(Anthropic::new(Channel::new(&self, http, clock)?, &base)),
             Wire::OpenAi => Box::new(OpenAi::new(Channel::new(&self, http, clock)?, &self, base)),
             Wire::Gemini => Box::new(Gemini::new(Channel::new(&self, http, clock)?, base)),
+            Wire::Ollama => Box::new(Ollama::new(Channel::new(&self, http, clock)?, base)),
         })
     }
 
@@ -177,7 +182,7 @@ impl Endpoint {
             reason: reason.to_owned(),
         };
         let text = self.base_url.trim();
-        let text = if self.name == "ollama" { ollama_host(text) } else { text.to_owned() };
+        let text = if self.wire == Wire::Ollama { ollama_host(text) } else { text.to_owned() };
         let mut url = Url::parse(&text).map_err(|error| refuse(&error.to_string()))?;
         if !matches!(url.scheme(), "http" | "https") {
             return Err(refuse("it is neither http nor https"));
@@ -254,7 +259,7 @@ mod tests {
             ("https://models.example.test/", "https://models.example.test/"),
             ("http://0.0.0.0:11434", "http://127.0.0.1:11434/"),
         ] {
-            assert_eq!(Endpoint::new("ollama", Wire::OpenAi, host).parsed_base().unwrap().as_str(), url);
+            assert_eq!(Endpoint::new("ollama", Wire::Ollama, host).parsed_base().unwrap().as_str(), url);
         }
     }
 

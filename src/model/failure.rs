@@ -175,8 +175,10 @@ const REDIRECTED: Class = class(CallStatus::ModelError, false, false, "redirecte
 const OVERFLOW_KINDS: [&str; 4] =
     ["context_length_exceeded", "exceed_context_size", "tokens_limit_reached", "request_too_large"];
 /// The vendors' sentences for the same, where they have no code of their own.
-const OVERFLOW_PHRASES: [&str; 12] = [
+const OVERFLOW_PHRASES: [&str; 13] = [
     "prompt is too long",
+    // Ollama 0.33, llm/llama_server.go, where it was asked not to cut the prompt (public source, read 2026-11-23).
+    "prompt is longer than the context length",
     "maximum context length",
     "maximum prompt length",
     "exceed context limit",

@@ -4,7 +4,7 @@
 //! budgets or conversations: that is `session`'s.
 //!
 //! Start reading at [`Provider`]; [`endpoint`] makes one from configuration, [`cassette`] from a recording. Each wire is one
-//! file (`anthropic`, `openai`, `gemini`): it writes requests and reads messages; `channel` carries the bytes, `failure`
+//! file (`anthropic`, `openai`, `gemini`, `ollama`): it writes requests and reads messages; `channel` carries the bytes, `failure`
 //! turns refusals into [`CallFailure`]s.
 //!
 //! Invariant: a key leaves this module only in a request's header.
@@ -15,7 +15,9 @@ pub mod catalogue;
 mod channel;
 pub mod endpoint;
 mod failure;
+mod framing;
 mod gemini;
+pub mod ollama;
 mod openai;
 pub mod probe;
 mod retry_after;

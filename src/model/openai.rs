@@ -1,10 +1,9 @@
-//! The OpenAI wire: chat completions, as OpenAI, Azure, Ollama, OpenRouter, Groq, Mistral, DeepSeek, xAI and
+//! The OpenAI wire: chat completions, as OpenAI, Azure, OpenRouter, Groq, Mistral, DeepSeek, xAI and
 //! most others offer them (platform.openai.com, "Chat completions"; the vendors' own pages for what differs).
 //!
 //! What differs between vendors is in [`Dialect`] and nowhere else. Requests put what is stable first, so that the prefix is
 //! the same bytes in every turn.
 
-mod ollama;
 mod quirks;
 mod responses;
 mod stream;
@@ -46,7 +45,7 @@ enum Dialect {
     Mistral,
     OpenRouter,
     XAi,
-    /// Ollama, DeepSeek and everything else that is compatible.
+    /// DeepSeek and everything else that is compatible.
     Compatible,
 }
 
@@ -61,7 +60,7 @@ impl Dialect {
             "mistral" => Self::Mistral,
             "openrouter" => Self::OpenRouter,
             "xai" => Self::XAi,
-            "ollama" | "deepseek" => Self::Compatible,
+            "deepseek" => Self::Compatible,
             _ if azure.iter().any(|end| host.ends_with(end)) => Self::Azure,
             _ if host == "api.openai.com" => Self::OpenAi,
             _ if host == "api.mistral.ai" => Self::Mistral,
@@ -259,13 +258,7 @@ impl OpenAi {
 
 impl Provider for OpenAi {
     fn ask<'a>(&'a self, request: &'a ChatRequest) -> ReplyFuture<'a> {
-        Box::pin(async move {
-            let ours = self.provider() == ollama::NAME;
-            self.call(request).await.map_err(|failure| match ours {
-                true => ollama::advised(failure, &self.base, &request.target),
-                false => failure,
-            })
-        })
+        Box::pin(self.call(request))
     }
 
     fn request_bytes(&self, request: &ChatRequest) -> u64 {

@@ -21,7 +21,7 @@ use std::time::Duration;
 
 use reqwest::Method;
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
-use serde_json::{Value, json};
+use serde_json::Value;
 use url::Url;
 
 use crate::domain::clock::Clock;
@@ -32,7 +32,7 @@ use super::anthropic::VERSION;
 use super::channel::Channel;
 use super::endpoint::{CallLimits, Endpoint, Wire, join};
 use super::openai::AZURE_API_VERSION;
-use super::{CallFailure, catalogue};
+use super::{CallFailure, catalogue, ollama};
 
 /// How long a question may take: lists come at once, and a person waits.
 const PATIENCE: Duration = Duration::from_secs(15);
@@ -62,7 +62,7 @@ pub async fn prove(endpoint: Endpoint, target: &ModelId, http: &Http, clock: Arc
     match (endpoint.wire, endpoint.name.as_str()) {
         (Wire::Anthropic, _) => probe.anthropic().await,
         (Wire::Gemini, _) => probe.gemini().await,
-        (Wire::OpenAi, "ollama") => probe.ollama().await,
+        (Wire::Ollama, _) => probe.ollama().await,
         (Wire::OpenAi, "openrouter") => probe.openrouter().await,
         (Wire::OpenAi, "azure") => probe.azure(endpoint.api_version.as_deref()).await,
         (Wire::OpenAi, _) => probe.compatible().await,
@@ -98,21 +98,12 @@ impl Probe {
     }
 
     async fn ollama(&self) -> Result<Proof, String> {
-        let mut url = self.base.clone();
-        let root = url.path().trim_end_matches('/').trim_end_matches("/v1").to_owned();
-        url.set_path(&format!("{root}/api/show"));
-        let body = json!({ "model": self.name }).to_string().into_bytes();
-        let asked = self.channel.question(Method::POST, url.clone(), self.channel.bearer_header(), Some(body)).await;
-        match asked {
-            Err(missing) if missing.http_status == Some(404) => {
-                let name = &self.name;
-                Err(format!("the server has no model {name} → Fix: run `ollama pull {name}` on its machine"))
-            }
-            Err(failure) if failure.http_status.is_none() => {
-                Err(format!("{url}: {failure}; start it with `ollama serve`, or name its address in OLLAMA_HOST"))
-            }
-            asked => whole(asked.map(|shown| (shown, format!("POST {}", url.path())))),
-        }
+        let served = ollama::show(&self.channel, &self.base, &self.name).await.map_err(|failure| failure.to_string())?;
+        let question = match served.context_length {
+            Some(tokens) => format!("{}: a window of {tokens} tokens", ollama::SHOW),
+            None => ollama::SHOW.to_owned(),
+        };
+        Ok(Proof { question, unproven: None })
     }
 
     /// The list of models is public, so that the key is asked about by itself; the answer tells what its limit has left.

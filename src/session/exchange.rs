@@ -102,6 +102,7 @@ impl Session<'_, '_> {
             messages: self.told(protocol).messages(target, protocol),
             // The largest that will be asked for, so that the bytes counted are no fewer than the bytes sent.
             max_output_tokens: MAX_REPLY_TOKENS,
+            context_window: info.context_window,
             effort: self.spec.effort,
             temperature: self.spec.temperature,
         }

@@ -1,4 +1,4 @@
-//! The three wires against the scripted vendor: what is said arrives, what fails is named, what is sent obeys the protocol.
+//! The wires against the scripted vendor: what is said arrives, what fails is named, what is sent obeys the protocol.
 
 mod conversations;
 mod failures;
@@ -27,10 +27,11 @@ use crate::world::model_server::{ModelServer, Options};
 const KEY: &str = "sk-test-0123456789abcdef";
 
 /// Each wire with a model of its vendor.
-const WIRES: [(Wire, &str); 3] = [
+const WIRES: [(Wire, &str); 4] = [
     (Wire::Anthropic, "anthropic/claude-sonnet-4-5"),
     (Wire::OpenAi, "openai/gpt-4.1"),
     (Wire::Gemini, "gemini/gemini-2.5-flash"),
+    (Wire::Ollama, "ollama/qwen3-coder"),
 ];
 
 /// Streamed at once, streamed byte by byte, streamed in odd pieces, and plain.
@@ -84,6 +85,7 @@ fn ask(model: &str, messages: Vec<Message>) -> ChatRequest {
         tools: tools(),
         messages,
         max_output_tokens: 4_096,
+        context_window: 32_768,
         effort: None,
         temperature: None,
     }

@@ -2,6 +2,7 @@
 // for each, a literal, so that fields that a type does not know are refused, too.
 import type Anthropic from '@anthropic-ai/sdk';
 import type { Content, GenerateContentResponse, GenerationConfig, Tool, ToolConfig } from '@google/genai';
+import type { ChatRequest, ChatResponse, ErrorResponse as OllamaError } from 'ollama';
 import type OpenAI from 'openai';
 import type { ChatCompletion, ChatCompletionChunk, ChatCompletionCreateParamsStreaming } from 'openai/resources/chat/completions';
 import type { Response, ResponseCreateParamsStreaming, ResponseStreamEvent } from 'openai/resources/responses/responses';
@@ -45,3 +46,10 @@ type Added = 'sdkHttpResponse' | 'automaticFunctionCallingHistory'
 export type gemini_answer = Json<Omit<GenerateContentResponse, Added>>;
 // The SDK has no type for the body of an error; this is the one that its own client reads (`throwErrorIfNotOK`).
 export type gemini_error = { error: { code: number; message: string; status: string } };
+
+// The SDK makes a `Date` of the time, and gives every line of a stream the counts of the last.
+type Line = Pick<ChatResponse, 'model' | 'message' | 'done'> & Partial<Omit<ChatResponse, 'created_at'>> & { created_at: string };
+export type ollama_request = ChatRequest & { stream: true };
+export type ollama_answer = Omit<ChatResponse, 'created_at'> & { created_at: string };
+export type ollama_events = Line[];
+export type ollama_error = OllamaError;

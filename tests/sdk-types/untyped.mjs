@@ -9,7 +9,7 @@ function is(value, expected) {
     return typeof value === 'object' && value !== null && Object.keys(value).length === keys.length
       && keys.every((key) => is(value[key], expected[key]));
   }
-  const kinds = ['string', 'array'];
+  const kinds = ['string', 'number', 'array'];
   return kinds.includes(expected) ? (Array.isArray(value) ? 'array' : typeof value) === expected : value === expected;
 }
 

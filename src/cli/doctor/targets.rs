@@ -9,10 +9,9 @@ use crate::cli::environment::Environment;
 use crate::cli::plan::Resolved;
 use crate::cli::setup::Setup;
 use crate::cli::{heard, models};
-use crate::config::{EndpointPlan, Plan, Wire};
+use crate::config::{EndpointPlan, Plan};
 use crate::domain::account::Account;
 use crate::domain::model_id::ModelId;
-use crate::model::endpoint;
 use crate::model::probe::{self, Proof};
 
 /// What the lines are about.
@@ -35,11 +34,8 @@ pub(super) async fn examine(resolved: &Resolved, environment: &Environment) -> a
 }
 
 async fn asked(target: &ModelId, plan: &EndpointPlan, environment: &Environment) -> Result<String, String> {
-    let wire = match plan.wire {
-        Wire::Anthropic => endpoint::Wire::Anthropic,
-        Wire::OpenAi => endpoint::Wire::OpenAi,
-        Wire::Gemini => endpoint::Wire::Gemini,
-        Wire::Cassette => return Ok("a recording, there is nobody to ask".to_owned()),
+    let Some(wire) = models::wire_of(plan) else {
+        return Ok("a recording, there is nobody to ask".to_owned());
     };
     let endpoint = models::endpoint_of(&target.provider, wire, plan, environment).map_err(|error| error.to_string())?;
     let http = models::http(environment);

@@ -57,6 +57,7 @@ fn request(target: &str, messages: Vec<Message>) -> ChatRequest {
         tools: Vec::new(),
         messages,
         max_output_tokens: 100,
+        context_window: 32_768,
         effort: None,
         temperature: None,
     }

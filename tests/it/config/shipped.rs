@@ -15,6 +15,7 @@ fn endpoint(provider: &str) -> Option<BuiltInEndpoint> {
         model_endpoint::Wire::Anthropic => Wire::Anthropic,
         model_endpoint::Wire::OpenAi => Wire::OpenAi,
         model_endpoint::Wire::Gemini => Wire::Gemini,
+        model_endpoint::Wire::Ollama => Wire::Ollama,
     };
     Some(BuiltInEndpoint {
         wire,

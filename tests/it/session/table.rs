@@ -87,7 +87,7 @@ fn status(code: u16, words: [&'static str; 3], message: &'static str) -> impl Fn
         let word = match vendor {
             Vendor::Anthropic => words[0],
             Vendor::OpenAi | Vendor::Responses => words[1],
-            Vendor::Gemini => words[2],
+            Vendor::Gemini | Vendor::Ollama => words[2],
         };
         Scripted::error(vendor, code, word, message)
     }

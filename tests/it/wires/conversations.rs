@@ -82,6 +82,7 @@ async fn thinking_and_its_signature_come_back_unchanged() {
                 }
                 Wire::OpenAi => assert_eq!(body["messages"][2]["reasoning_content"], "Hm, let me look."),
                 Wire::Gemini => assert_eq!(body["contents"][1]["parts"][1]["thoughtSignature"], "c2lnbmF0dXJl0"),
+                Wire::Ollama => assert_eq!(body["messages"][2]["thinking"], "Hm, let me look."),
             }
             server.finish();
         }
@@ -91,8 +92,11 @@ async fn thinking_and_its_signature_come_back_unchanged() {
 /// The request as a cache sees it: in bytes, without the markers that say where to cache and without the end of the list.
 fn cached_part(body: &Value, wire: Wire) -> String {
     let mut text = body.to_string().replace(",\"cache_control\":{\"type\":\"ephemeral\"}", "");
-    let (list, tail) =
-        if wire == Wire::Gemini { ("contents", "],\"generationConfig\"") } else { ("messages", "],\"max_") };
+    let (list, tail) = match wire {
+        Wire::Gemini => ("contents", "],\"generationConfig\""),
+        Wire::Ollama => ("messages", "],\"options\""),
+        Wire::Anthropic | Wire::OpenAi => ("messages", "],\"max_"),
+    };
     assert!(text.find("\"tools\"").unwrap() < text.find(&format!("\"{list}\"")).unwrap(), "tools come before messages");
     text.truncate(text.rfind(tail).unwrap());
     text
@@ -242,9 +246,9 @@ async fn effort_and_temperature_are_set_only_where_the_model_has_them() {
 }
 
 #[tokio::test]
-async fn what_the_vendor_bills_is_what_the_usage_says_on_three_wires() {
+async fn what_the_vendor_bills_is_what_the_usage_says_on_every_wire() {
     let price = Price { input: 3_000_000, output: 15_000_000, cache_read: 300_000, cache_write: 3_750_000 };
-    let options = all_manners().into_iter().map(|options| options.price("claude", price).price("g", price));
+    let options = all_manners().into_iter().map(|options| options.price("claude", price).price("g", price).price("qwen", price));
     for options in options {
         let mut turn = 0;
         let server = ModelServer::start_with(options, move |_| {

@@ -23,6 +23,7 @@ const fn vendor(wire: Wire) -> Vendor {
         Wire::Anthropic => Vendor::Anthropic,
         Wire::OpenAi => Vendor::OpenAi,
         Wire::Gemini => Vendor::Gemini,
+        Wire::Ollama => Vendor::Ollama,
     }
 }
 

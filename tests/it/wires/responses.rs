@@ -25,7 +25,7 @@ fn only_responses(options: Options) -> ModelServer {
                 Say::call("read_file", json!({ "path": "a.py" })).thinking("hm").usage(900, 40).into()
             }
             (Vendor::Responses, _) => Say::text("It is mended.").thinking("so").usage(950, 20).into(),
-            (Vendor::OpenAi | Vendor::Anthropic | Vendor::Gemini, _) => refusal(),
+            (Vendor::OpenAi | Vendor::Anthropic | Vendor::Gemini | Vendor::Ollama, _) => refusal(),
         }
     })
 }
@@ -35,7 +35,7 @@ async fn the_model_that_the_vendor_names_is_kept() {
     for options in all_manners() {
         let server = ModelServer::start_with(options, |request: &Request| match request.vendor {
             Vendor::Responses => Say::text("ok").billed_as("gpt-6-luna-2026-01-01").into(),
-            Vendor::OpenAi | Vendor::Anthropic | Vendor::Gemini => refusal(),
+            Vendor::OpenAi | Vendor::Anthropic | Vendor::Gemini | Vendor::Ollama => refusal(),
         });
         let reply = provider(Wire::OpenAi, &server).ask(&ask(MODEL, vec![user("mend it")])).await.expect("a reply");
         assert_eq!(reply.billed_model.as_deref(), Some("gpt-6-luna-2026-01-01"));
@@ -89,7 +89,7 @@ async fn a_model_that_chat_completions_refuse_is_switched_once_and_its_reasoning
 async fn a_server_without_that_api_keeps_its_own_refusal() {
     let server = ModelServer::start(|request: &Request| match request.vendor {
         Vendor::Responses => Scripted::status(404, "{}"),
-        Vendor::OpenAi | Vendor::Anthropic | Vendor::Gemini => refusal(),
+        Vendor::OpenAi | Vendor::Anthropic | Vendor::Gemini | Vendor::Ollama => refusal(),
     });
     let provider = provider(Wire::OpenAi, &server);
     for _ in 0..2 {
@@ -114,7 +114,7 @@ async fn a_response_that_is_cut_anywhere_is_no_reply_and_one_that_the_limit_ende
             Vendor::Responses => {
                 Scripted::Cut { reply: Say::text("a long answer").thinking("hm").usage(900, 40), after }
             }
-            Vendor::OpenAi | Vendor::Anthropic | Vendor::Gemini => refusal(),
+            Vendor::OpenAi | Vendor::Anthropic | Vendor::Gemini | Vendor::Ollama => refusal(),
         });
         let result = provider(Wire::OpenAi, &server).ask(&ask(MODEL, vec![user("mend it")])).await;
         if let Ok(reply) = result {
@@ -129,7 +129,7 @@ async fn a_response_that_is_cut_anywhere_is_no_reply_and_one_that_the_limit_ende
     }
     let server = ModelServer::start(|request: &Request| match request.vendor {
         Vendor::Responses => Say::text("half an ans").stop(StopReason::Length).usage(900, 40).into(),
-        Vendor::OpenAi | Vendor::Anthropic | Vendor::Gemini => refusal(),
+        Vendor::OpenAi | Vendor::Anthropic | Vendor::Gemini | Vendor::Ollama => refusal(),
     });
     let reply = provider(Wire::OpenAi, &server).ask(&ask(MODEL, vec![user("mend it")])).await.expect("a reply");
     assert_eq!((reply.stop, reply.text.as_str()), (StopReason::Length, "half an ans"));

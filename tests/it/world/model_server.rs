@@ -1,4 +1,4 @@
-//! A scripted model vendor on 127.0.0.1: speaks Anthropic, OpenAI and Gemini, plain and streamed, and **checks the
+//! A scripted model vendor on 127.0.0.1: speaks Anthropic, OpenAI, Gemini and Ollama, plain and streamed, and **checks the
 //! protocol** of everything it is sent.
 //!
 //! ```ignore
@@ -6,7 +6,7 @@
 //!     0 => Say::call("read_file", json!({"path": "a.rs"})).into(),
 //!     _ => Say::text("done").usage(100, 5).into(),
 //! });
-//! // point an endpoint's base URL at server.url(); any of the three wires, with or without /v1
+//! // point an endpoint's base URL at server.url(); any of the wires, with or without /v1
 //! let billed = server.finish(); // panics on protocol violations and on requests nobody scripted
 //! assert_eq!(billed, sum_of_receipts);
 //! ```
@@ -22,6 +22,7 @@
 mod answer;
 mod check;
 mod listen;
+pub(crate) mod ollama;
 mod tests;
 
 use std::collections::HashSet;
@@ -41,6 +42,7 @@ pub(crate) enum Vendor {
     /// OpenAI's Responses API.
     Responses,
     Gemini,
+    Ollama,
 }
 
 /// One request as it arrived.
@@ -64,7 +66,7 @@ pub(crate) struct Request {
 /// A tool result as the model would see it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct SeenResult {
-    /// The call's id; for Gemini the tool's name.
+    /// The call's id; for Gemini and Ollama the tool's name.
     pub(crate) call: String,
     pub(crate) content: String,
 }
@@ -79,7 +81,7 @@ impl Request {
         let key = match self.vendor {
             Vendor::Gemini => "contents",
             Vendor::Responses => "input",
-            Vendor::Anthropic | Vendor::OpenAi => "messages",
+            Vendor::Anthropic | Vendor::OpenAi | Vendor::Ollama => "messages",
         };
         self.body[key].as_array().map_or(&[], Vec::as_slice)
     }
@@ -96,7 +98,7 @@ impl Request {
     pub(crate) fn system(&self) -> String {
         match self.vendor {
             Vendor::Anthropic => texts(&self.body["system"]),
-            Vendor::OpenAi => self
+            Vendor::OpenAi | Vendor::Ollama => self
                 .entries()
                 .iter()
                 .filter(|entry| entry["role"] == "system" || entry["role"] == "developer")
@@ -111,7 +113,7 @@ impl Request {
     pub(crate) fn tools(&self) -> Vec<String> {
         let (list, name): (&Value, fn(&Value) -> &Value) = match self.vendor {
             Vendor::Anthropic | Vendor::Responses => (&self.body["tools"], |tool| &tool["name"]),
-            Vendor::OpenAi => (&self.body["tools"], |tool| &tool["function"]["name"]),
+            Vendor::OpenAi | Vendor::Ollama => (&self.body["tools"], |tool| &tool["function"]["name"]),
             Vendor::Gemini => (&self.body["tools"][0]["functionDeclarations"], |tool| &tool["name"]),
         };
         list.as_array().into_iter().flatten().filter_map(|tool| name(tool).as_str().map(str::to_owned)).collect()
@@ -151,6 +153,11 @@ impl Request {
                 .iter()
                 .filter(|entry| entry["role"] == "tool")
                 .map(|entry| SeenResult { call: string(&entry["tool_call_id"]), content: texts(&entry["content"]) })
+                .collect(),
+            Vendor::Ollama => recent
+                .iter()
+                .filter(|entry| entry["role"] == "tool")
+                .map(|entry| SeenResult { call: string(&entry["tool_name"]), content: texts(&entry["content"]) })
                 .collect(),
             Vendor::Responses => recent
                 .iter()
@@ -339,6 +346,8 @@ pub(crate) struct Options {
     pub(crate) chunk_bytes: Option<usize>,
     /// Prices by model-name prefix; the first that fits counts.
     pub(crate) prices: Vec<(String, Price)>,
+    /// The model that an Ollama server holds; `None`: any, and windows are not looked at.
+    pub(crate) held: Option<ollama::Held>,
 }
 
 impl Options {
@@ -351,6 +360,12 @@ impl Options {
     /// Writes bodies in pieces of this size.
     pub(crate) fn chunk_bytes(mut self, size: usize) -> Self {
         self.chunk_bytes = Some(size);
+        self
+    }
+
+    /// Answers as an Ollama server that holds this model.
+    pub(crate) fn holding(mut self, held: ollama::Held) -> Self {
+        self.held = Some(held);
         self
     }
 
@@ -451,7 +466,7 @@ impl ModelServer {
         Self { port, shared, listener: Some(listener) }
     }
 
-    /// `http://127.0.0.1:PORT`: a base URL for any of the three wires.
+    /// `http://127.0.0.1:PORT`: a base URL for any of the wires.
     pub(crate) fn url(&self) -> String {
         format!("http://127.0.0.1:{}", self.port)
     }

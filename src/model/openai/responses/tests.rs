@@ -30,6 +30,7 @@ fn request(messages: Vec<Message>) -> ChatRequest {
         }],
         messages,
         max_output_tokens: 900,
+        context_window: 32_768,
         effort: Some(crate::domain::chat::Effort::Low),
         temperature: Some(0.2),
     }

@@ -10,11 +10,12 @@ use crate::wires::{ask, connect, endpoint, said, user};
 use crate::world::model_server::{ModelServer, Options, Request, Say, Scripted, Vendor};
 
 /// Each vendor's wire with a model that is asked through it.
-pub(super) const VENDORS: [(Vendor, Wire, &str); 4] = [
+pub(super) const VENDORS: [(Vendor, Wire, &str); 5] = [
     (Vendor::Anthropic, Wire::Anthropic, "anthropic/claude-haiku-4-5"),
     (Vendor::OpenAi, Wire::OpenAi, "openai/gpt-4.1"),
     (Vendor::Responses, Wire::OpenAi, "openai/gpt-6-luna"),
     (Vendor::Gemini, Wire::Gemini, "gemini/gemini-2.5-flash"),
+    (Vendor::Ollama, Wire::Ollama, "ollama/qwen3-coder"),
 ];
 const STOPS: [StopReason; 6] = [
     StopReason::EndTurn,

@@ -5,12 +5,13 @@ use upshift::domain::model_id::BUILT_IN_PROVIDERS;
 use upshift::model::catalogue::{built_in_endpoint, default_ladder};
 
 use super::recordings::Recordings;
+use crate::world::model_server::ollama::Held;
 use crate::world::model_server::{ModelServer, Options, Request, Say, Scripted, Vendor};
 use crate::world::program::{KEY, Program};
 use crate::world::project::Project;
 
 /// Their replies come with thinking that goes back; of the others' the scripted vendor knows no shape of it.
-const THINKING: [&str; 4] = ["anthropic", "openai", "gemini", "deepseek"];
+const THINKING: [&str; 5] = ["anthropic", "openai", "gemini", "deepseek", "ollama"];
 /// Each effort once; without one a temperature is set, as far as models take one.
 const EFFORTS: [Option<&str>; 4] = [None, Some("low"), Some("medium"), Some("high")];
 /// The turns of a session: the last one takes the report alone.
@@ -24,7 +25,7 @@ pub(super) fn record(recordings: &Recordings) {
     std::thread::scope(|scope| {
         for half in ladders.chunks(ladders.len().div_ceil(2)) {
             scope.spawn(move || {
-                for (provider, ladder) in half.iter().filter(|(provider, _)| *provider != "ollama") {
+                for (provider, ladder) in half {
                     EFFORTS.iter().for_each(|effort| run(recordings, provider, ladder, *effort));
                 }
             });
@@ -36,7 +37,8 @@ fn run(recordings: &Recordings, provider: &'static str, ladder: &str, effort: Op
     let endpoint = built_in_endpoint(provider).expect("an endpoint");
     // One streams, one does not; nothing of a request depends on it.
     let options = if effort == Some("low") { Options::default().json_only() } else { Options::default() };
-    let server = ModelServer::start_with(options, script(provider));
+    let held = Held { context_length: 262_144, tools: true, pinned: None };
+    let server = ModelServer::start_with(options.holding(held), script(provider));
     let project = Project::python();
     let mut agent = json!({ "maxTurns": TURNS });
     match effort {
@@ -44,7 +46,12 @@ fn run(recordings: &Recordings, provider: &'static str, ladder: &str, effort: Op
         None => agent["temperature"] = json!(0.2),
     }
     project.write(".github/upshift.yml", &json!({ "agent": agent }).to_string());
-    let program = Program::new().with(endpoint.key_vars[0], KEY).with(endpoint.base_url_vars[0], &server.url());
+    let program = Program::new().with(endpoint.base_url_vars[0], &server.url());
+    // A local server wants none.
+    let program = match endpoint.key_vars.first() {
+        Some(name) => program.with(name, KEY),
+        None => program,
+    };
     let tiers = one_iteration_each(ladder);
     let database = project.path().with_extension("audit.db");
     let args = [

@@ -111,12 +111,16 @@ fn wire(vendor: Vendor) -> &'static str {
         Vendor::OpenAi => "openai",
         Vendor::Responses => "responses",
         Vendor::Gemini => "gemini",
+        Vendor::Ollama => "ollama",
     }
 }
 
 /// An answer as JSON; a stream as the list of its events.
 pub(super) fn read(answer: &Answered) -> (Kind, Value) {
     let text = std::str::from_utf8(&answer.body).expect("text");
+    if answer.content_type == "application/x-ndjson" {
+        return (Kind::Events, text.lines().map(|line| serde_json::from_str::<Value>(line).expect("JSON")).collect());
+    }
     if !answer.content_type.starts_with("text/event-stream") {
         let kind = if answer.status == 200 { Kind::Answer } else { Kind::Error };
         return (kind, serde_json::from_str(text).expect("JSON"));

@@ -56,6 +56,16 @@ fn wrongs(vendor: Vendor) -> Vec<Wrong> {
             (Answer, "/candidates/0/finishReason", text()),
             (Answer, "/usageMetadata/thoughts", text()),
         ],
+        Vendor::Ollama => vec![
+            (Request, "/max_tokens", text()),
+            (Request, "/options/num_ctx", text()),
+            (Request, "/messages/2/tool_calls/0/function/arguments", text()),
+            (Request, "/messages/3/tool_call_id", text()),
+            (Request, "/model", None),
+            (Answer, "/prompt_eval_count", text()),
+            (Answer, "/usage", text()),
+            (Events, "/0/message", None),
+        ],
     }
 }
 

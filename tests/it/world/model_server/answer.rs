@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use upshift::domain::chat::{StopReason, Usage};
 
-use super::{Say, SayCall, Vendor};
+use super::{Say, SayCall, Vendor, ollama};
 
 /// Streams are cut into deltas of this many characters, so that a client has to join them.
 const DELTA_CHARS: usize = 7;
@@ -22,6 +22,8 @@ pub(super) fn render(vendor: Vendor, streamed: bool, number: usize, model: &str,
         (Vendor::Responses, false) => response(number, model, say).to_string(),
         (Vendor::Responses, true) => return ("text/event-stream; charset=utf-8", response_events(number, model, say)),
         (Vendor::Gemini, _) => gemini(number, model, say).to_string(),
+        (Vendor::Ollama, false) => ollama::whole(number, model, say).to_string(),
+        (Vendor::Ollama, true) => return ("application/x-ndjson", ollama::lines(number, model, say)),
         (Vendor::Anthropic, true) => return ("text/event-stream; charset=utf-8", anthropic_events(number, model, say)),
         (Vendor::OpenAi, true) => return ("text/event-stream", openai_events(number, model, say)),
     };
@@ -38,18 +40,19 @@ pub(super) fn error_body(vendor: Vendor, code: u16, kind: &str, message: &str) -
             json!({"error": {"message": message, "type": kind, "param": null, "code": kind}})
         }
         Vendor::Gemini => json!({"error": {"code": code, "message": message, "status": kind}}),
+        Vendor::Ollama => json!({ "error": message }),
     }
 }
 
-fn call_id(number: usize, index: usize, call: &SayCall, prefix: &str) -> String {
+pub(super) fn call_id(number: usize, index: usize, call: &SayCall, prefix: &str) -> String {
     call.id.clone().unwrap_or_else(|| format!("{prefix}{number}x{index}"))
 }
 
-fn arguments(call: &SayCall) -> Value {
+pub(super) fn arguments(call: &SayCall) -> Value {
     serde_json::from_str(&call.arguments).unwrap_or_else(|_| json!({}))
 }
 
-fn stop(say: &Say) -> StopReason {
+pub(super) fn stop(say: &Say) -> StopReason {
     say.stop.unwrap_or(if say.calls.is_empty() { StopReason::EndTurn } else { StopReason::ToolUse })
 }
 
@@ -107,7 +110,7 @@ fn event(out: &mut Vec<u8>, name: &str, data: &Value) {
     out.extend_from_slice(format!("event: {name}\ndata: {data}\n\n").as_bytes());
 }
 
-fn pieces(text: &str) -> Vec<String> {
+pub(super) fn pieces(text: &str) -> Vec<String> {
     text.chars().collect::<Vec<_>>().chunks(DELTA_CHARS).map(|piece| piece.iter().collect()).collect()
 }
 

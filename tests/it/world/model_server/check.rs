@@ -70,6 +70,7 @@ pub(super) fn violations(method: &str, request: &Request, signatures: &HashSet<S
             Vendor::OpenAi => openai(&mut checker, request),
             Vendor::Responses => responses(&mut checker, request, signatures),
             Vendor::Gemini => gemini(&mut checker, request, signatures),
+            Vendor::Ollama => ollama(&mut checker, request),
         }
     }
     checker.found
@@ -405,4 +406,45 @@ fn gemini_contents(checker: &mut Checker, contents: &[Value], signatures: &HashS
         let known = signatures.contains(signature) || signature == "skip_thought_signature_validator";
         checker.demand(known, format!("unknown thought signature `{signature}`"));
     }
+}
+
+// ---- Ollama
+
+fn ollama(checker: &mut Checker, request: &Request) {
+    let body = &request.body;
+    let known = ["model", "messages", "stream", "tools", "options", "truncate", "shift"];
+    for field in body.as_object().into_iter().flat_map(|body| body.keys()) {
+        checker.demand(known.contains(&field.as_str()), format!("{field} does not belong to this wire"));
+    }
+    for option in ["num_ctx", "num_predict"] {
+        checker.demand(is_positive(&body["options"][option]), format!("options.{option} is missing"));
+    }
+    for cut in ["truncate", "shift"] {
+        checker.demand(body[cut] == false, format!("{cut} is left to the server, which cuts in silence"));
+    }
+    for tool in list(&body["tools"]) {
+        let name = word(&tool["function"]["name"]);
+        checker.demand(tool["type"] == "function" && is_name(name, "_-", 64), format!("tool `{name}`"));
+        checker.demand(is_object_schema(&tool["function"]["parameters"]), format!("{name}: parameters are no object"));
+    }
+    let mut open: Vec<&str> = Vec::new();
+    for (index, message) in list(&body["messages"]).iter().enumerate() {
+        let (role, content) = (word(&message["role"]), &message["content"]);
+        checker.demand(content.is_string(), format!("message {index}: content is no text"));
+        if role == "tool" {
+            let name = word(&message["tool_name"]);
+            checker.demand(open.first() == Some(&name), format!("message {index} answers `{name}`, called were {open:?}"));
+            open = open.split_off(open.len().min(1));
+            continue;
+        }
+        checker.demand(open.is_empty(), format!("message {index} ({role}) comes before the results of {open:?}"));
+        checker.demand(role != "system" || index == 0, format!("message {index}: a late system"));
+        checker.demand(["system", "user", "assistant"].contains(&role), format!("message {index}: role `{role}`"));
+        open = list(&message["tool_calls"]).iter().map(|call| word(&call["function"]["name"])).collect();
+        let objects = list(&message["tool_calls"]).iter().all(|call| call["function"]["arguments"].is_object());
+        checker.demand(objects, format!("message {index}: arguments are no object"));
+        let says = !word(content).is_empty() || !open.is_empty();
+        checker.demand(says, format!("message {index}: the {role} says nothing"));
+    }
+    checker.demand(open.is_empty(), format!("unanswered calls {open:?}"));
 }

@@ -46,6 +46,10 @@ fn converse(stream: TcpStream, shared: &Shared) {
     let Ok(mut writer) = stream.try_clone() else { return };
     let mut reader = BufReader::new(stream);
     while let Some((head, body)) = read_request(&mut reader) {
+        if let Some(shown) = show(shared, &head) {
+            drop(write_plain(&mut writer, 200, &[], "application/json", shown.as_bytes(), None));
+            continue;
+        }
         let Some((number, request, scripted)) = ask_script(shared, &head, body) else {
             drop(write_plain(&mut writer, 404, &[], "application/json", b"{\"error\":\"no such path\"}", None));
             continue;
@@ -55,6 +59,12 @@ fn converse(stream: TcpStream, shared: &Shared) {
         }
     }
     drop(writer.shutdown(Shutdown::Both));
+}
+
+/// What an Ollama server tells of the model that it holds.
+fn show(shared: &Shared, head: &Head) -> Option<String> {
+    let held = shared.options.held.as_ref().filter(|_| head.method == "POST" && head.path.ends_with("/api/show"))?;
+    Some(held.shown().to_string())
 }
 
 struct Head {
@@ -92,13 +102,15 @@ fn ask_script(shared: &Shared, head: &Head, raw: Vec<u8>) -> Option<(usize, Requ
         Vendor::Responses
     } else if path.contains(":generateContent") {
         Vendor::Gemini
+    } else if path.ends_with("/api/chat") {
+        Vendor::Ollama
     } else {
         state.violations.push(format!("{} {}: no vendor has this path", head.method, head.path));
         return None;
     };
     let number = state.requests.len();
     let body: Value = serde_json::from_slice(&raw).unwrap_or(Value::Null);
-    let request = Request {
+    let mut request = Request {
         number,
         vendor,
         path: head.path.clone(),
@@ -110,7 +122,11 @@ fn ask_script(shared: &Shared, head: &Head, raw: Vec<u8>) -> Option<(usize, Requ
     };
     let found = check::violations(&head.method, &request, &state.signatures);
     state.violations.extend(found.into_iter().map(|text| format!("request {number} ({vendor:?}): {text}")));
+    let refused = shared.options.held.as_ref().filter(|_| vendor == Vendor::Ollama).and_then(|held| held.fit(&mut request));
     state.requests.push(request.clone());
+    if let Some(refused) = refused {
+        return Some((number, request, refused));
+    }
     // A panic of the script is a failed assertion of the test: it is reported by `finish`, and the asker is not left hanging.
     let scripted = catch_unwind(AssertUnwindSafe(|| (state.script)(&request))).unwrap_or_else(|panic| {
         let text = panic.downcast_ref::<String>().cloned();
@@ -136,7 +152,7 @@ fn model_of(vendor: Vendor, path: &str, body: &Value) -> String {
     let in_path = match vendor {
         Vendor::Gemini => between("/models/", ':'),
         Vendor::OpenAi => between("/deployments/", '/'),
-        Vendor::Anthropic | Vendor::Responses => None,
+        Vendor::Anthropic | Vendor::Responses | Vendor::Ollama => None,
     };
     in_path.or_else(|| body["model"].as_str().map(str::to_owned)).unwrap_or_default()
 }
@@ -146,8 +162,8 @@ fn bill(shared: &Shared, state: &mut State, request: &Request, say: &Say) {
         state.signatures.insert(answer::signature(request.number));
     }
     let Some(mut usage) = say.usage else { return };
-    if request.vendor == Vendor::Gemini {
-        // Gemini has no cache writes: what a script calls one is plain input there.
+    if matches!(request.vendor, Vendor::Gemini | Vendor::Ollama) {
+        // They have no cache writes: what a script calls one is plain input there.
         usage.input += std::mem::take(&mut usage.cache_write);
     }
     let price = shared.options.prices.iter().find(|(prefix, _)| request.model.starts_with(prefix.as_str()));
