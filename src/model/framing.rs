@@ -18,7 +18,9 @@ impl Framing {
         let is = |kind: &&str| text.starts_with(kind);
         match () {
             () if is(&"text/event-stream") => Some(Self::Events),
-            () if ["application/x-ndjson", "application/ndjson", "application/jsonl"].iter().any(is) => Some(Self::Lines),
+            () if ["application/x-ndjson", "application/ndjson", "application/jsonl"].iter().any(is) => {
+                Some(Self::Lines)
+            }
             () => None,
         }
     }

@@ -17,7 +17,8 @@ use crate::domain::tool::ToolCall;
 
 use super::channel::Channel;
 use super::turn::{
-    NO_OUTPUT, NO_TEXT, Turn, arguments_object, arguments_of_text, named_model, turns, visible, with_unique_ids, written,
+    NO_OUTPUT, NO_TEXT, Turn, arguments_object, arguments_of_text, named_model, turns, visible, with_unique_ids,
+    written,
 };
 use super::{CallFailure, Provider, ReplyFuture, catalogue};
 
@@ -175,9 +176,9 @@ fn encode_reply(text: &str, calls: &[ToolCall], opaque: Option<&Value>) -> Value
         message.insert(THINKING.to_owned(), thinking.clone());
     }
     if !calls.is_empty() {
-        let calls = calls.iter().map(
-            |call| json!({"function": {"name": call.name, "arguments": arguments_object(&call.arguments)}}),
-        );
+        let calls = calls
+            .iter()
+            .map(|call| json!({"function": {"name": call.name, "arguments": arguments_object(&call.arguments)}}));
         message.insert("tool_calls".to_owned(), calls.collect());
     }
     Value::Object(message)

@@ -98,7 +98,8 @@ impl Probe {
     }
 
     async fn ollama(&self) -> Result<Proof, String> {
-        let served = ollama::show(&self.channel, &self.base, &self.name).await.map_err(|failure| failure.to_string())?;
+        let served =
+            ollama::show(&self.channel, &self.base, &self.name).await.map_err(|failure| failure.to_string())?;
         let question = match served.context_length {
             Some(tokens) => format!("{}: a window of {tokens} tokens", ollama::SHOW),
             None => ollama::SHOW.to_owned(),

@@ -17,7 +17,9 @@ pub(super) fn advised(failure: CallFailure, base: &Url, model: &str) -> CallFail
     let provider = what.split(':').next().unwrap_or_default().to_owned();
     let message = match (failure.http_status, failure.status) {
         (Some(404), _) if what.contains(model) && what.contains("not found") => {
-            format!("{provider}: the server at {base} has no model {model}{FIX}run `ollama pull {model}` on its machine")
+            format!(
+                "{provider}: the server at {base} has no model {model}{FIX}run `ollama pull {model}` on its machine"
+            )
         }
         (Some(404 | 405), _) => format!(
             "{what} ({base}){FIX}check the address; a server of another kind is named under `providers`, with `wire: openai`"

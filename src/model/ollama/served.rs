@@ -45,11 +45,11 @@ impl Served {
         let architecture = about.and_then(|about| about.get("general.architecture")?.as_str());
         let key = format!("{}.context_length", architecture.unwrap_or_default());
         let parameters = answer.get("parameters").and_then(Value::as_str).unwrap_or_default();
-        let pinned = parameters.lines().filter_map(|line| line.trim().strip_prefix("num_ctx")?.trim().parse().ok());
+        let mut pinned = parameters.lines().filter_map(|line| line.trim().strip_prefix("num_ctx")?.trim().parse().ok());
         let capabilities = answer.get("capabilities").and_then(Value::as_array);
         Self {
             context_length: about.and_then(|about| about.get(&key)).and_then(tokens),
-            pinned: pinned.last().filter(|tokens| *tokens > 0),
+            pinned: pinned.next_back().filter(|tokens| *tokens > 0),
             tools: capabilities.map(|known| known.iter().any(|word| word == "tools")),
         }
     }
@@ -65,8 +65,9 @@ impl Served {
             (false, None) => LOCAL_CONTEXT_WINDOW.max(known.context_window),
         };
         let window = self.context_length.map_or(wanted, |most| wanted.min(most));
-        let notice = (configured && window < wanted)
-            .then(|| format!("a window of {wanted} tokens was set, its server has {window} at most: {window} are used"));
+        let notice = (configured && window < wanted).then(|| {
+            format!("a window of {wanted} tokens was set, its server has {window} at most: {window} are used")
+        });
         let tools = self.tools.map_or(known.tools, |tools| tools && (known.tools || !configured));
         let info = ModelInfo {
             context_window: window,

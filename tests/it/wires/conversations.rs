@@ -248,7 +248,8 @@ async fn effort_and_temperature_are_set_only_where_the_model_has_them() {
 #[tokio::test]
 async fn what_the_vendor_bills_is_what_the_usage_says_on_every_wire() {
     let price = Price { input: 3_000_000, output: 15_000_000, cache_read: 300_000, cache_write: 3_750_000 };
-    let options = all_manners().into_iter().map(|options| options.price("claude", price).price("g", price).price("qwen", price));
+    let options =
+        all_manners().into_iter().map(|options| options.price("claude", price).price("g", price).price("qwen", price));
     for options in options {
         let mut turn = 0;
         let server = ModelServer::start_with(options, move |_| {

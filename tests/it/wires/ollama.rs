@@ -47,7 +47,8 @@ fn held(context_length: u64) -> Held {
 /// A run with a model that reads long files and reports; what it said, and what the server was asked.
 fn read_much(held: Held, configuration: &str) -> (Said, Vec<Request>) {
     let project = Project::python();
-    let long: String = (0..90).map(|line| format!("# line {line}: nothing that counts stands in this file\n")).collect();
+    let long: String =
+        (0..90).map(|line| format!("# line {line}: nothing that counts stands in this file\n")).collect();
     (0..8).for_each(|file| project.write(&format!("shop/long_{file}.py"), &long));
     project.write(".github/upshift.yml", configuration);
     let server = ModelServer::start_with(Options::default().holding(held), |request| match request.turn() {
@@ -65,7 +66,9 @@ fn read_much(held: Held, configuration: &str) -> (Said, Vec<Request>) {
 /// How long the whole conversation was, and in how many requests the model did not see the task.
 fn lost(requests: &[Request]) -> (usize, usize) {
     let longest = requests.iter().map(|request| request.raw.len()).max().expect("a request");
-    let task = |request: &&Request| !request.body["messages"][1]["content"].as_str().is_some_and(|text| text.contains("python"));
+    let task = |request: &&Request| {
+        !request.body["messages"][1]["content"].as_str().is_some_and(|text| text.contains("python"))
+    };
     (longest, requests.iter().filter(task).count())
 }
 
@@ -115,14 +118,20 @@ async fn a_server_that_is_told_no_window_cuts_the_task_away_in_silence() {
     let server = ModelServer::start_with(options, |_| Say::text("ok").into());
     let long = "x".repeat(9_000);
     let said = |role: &str, content: &str| json!({ "role": role, "content": content });
-    let messages = [said("system", "You mend."), said("user", "the task"), said("assistant", &long), said("user", &long)];
+    let messages =
+        [said("system", "You mend."), said("user", "the task"), said("assistant", &long), said("user", &long)];
     let body = json!({ "model": "qwen3-coder", "messages": messages, "stream": false });
     let url = format!("{}/api/chat", server.url());
     let answered = reqwest::Client::new().post(url).header("user-agent", "upshift/0").json(&body).send().await.unwrap();
     assert_eq!(answered.status(), 200);
     let seen = server.requests().pop().expect("a request").body["messages"].clone();
     assert!(!seen.to_string().contains("the task"), "{seen}");
-    assert_eq!(server.violations().len(), 4, "the checker asks for a window and for no cutting: {:?}", server.violations());
+    assert_eq!(
+        server.violations().len(),
+        4,
+        "the checker asks for a window and for no cutting: {:?}",
+        server.violations()
+    );
 }
 
 #[tokio::test]

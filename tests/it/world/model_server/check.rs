@@ -433,7 +433,8 @@ fn ollama(checker: &mut Checker, request: &Request) {
         checker.demand(content.is_string(), format!("message {index}: content is no text"));
         if role == "tool" {
             let name = word(&message["tool_name"]);
-            checker.demand(open.first() == Some(&name), format!("message {index} answers `{name}`, called were {open:?}"));
+            checker
+                .demand(open.first() == Some(&name), format!("message {index} answers `{name}`, called were {open:?}"));
             open = open.split_off(open.len().min(1));
             continue;
         }

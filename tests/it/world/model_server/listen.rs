@@ -122,7 +122,8 @@ fn ask_script(shared: &Shared, head: &Head, raw: Vec<u8>) -> Option<(usize, Requ
     };
     let found = check::violations(&head.method, &request, &state.signatures);
     state.violations.extend(found.into_iter().map(|text| format!("request {number} ({vendor:?}): {text}")));
-    let refused = shared.options.held.as_ref().filter(|_| vendor == Vendor::Ollama).and_then(|held| held.fit(&mut request));
+    let refused =
+        shared.options.held.as_ref().filter(|_| vendor == Vendor::Ollama).and_then(|held| held.fit(&mut request));
     state.requests.push(request.clone());
     if let Some(refused) = refused {
         return Some((number, request, refused));
