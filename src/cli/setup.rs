@@ -265,7 +265,7 @@ impl<'a> Setup<'a> {
         };
         let trees = self.environment.state_home(self.checkout).join(TREES).join(folder_name(self.checkout));
         match Workspace::open(self.checkout, &trees, rules).await {
-            Ok(workspace) => Ok(Arc::new(workspace)),
+            Ok(workspace) => Ok(Arc::new(workspace.hiding(Arc::clone(&self.redactor)))),
             Err(WorkspaceError::InUse { .. }) => Err(Failure::usage(format!(
                 "another upshift is at work in {}\n→ Fix: wait for it to end, or stop it. No LLM calls were made.",
                 self.checkout.display()
@@ -406,7 +406,8 @@ async fn change(engine: &Engine<'_>, outcome: &Outcome) -> String {
     let (Outcome::Fixed { .. }, Some(start), Some(end)) = (outcome, &engine.state.start, &engine.state.current) else {
         return String::new();
     };
-    engine.world.workspace.diff(start, &end.tree).await.map(|diff| diff.text).unwrap_or_default()
+    let diff = engine.world.workspace.diff(start, &end.tree).await.map(|diff| diff.text).unwrap_or_default();
+    engine.world.redactor.redact_diff(&diff).into_owned()
 }
 
 /// What is secret by its name, and every key that the plan takes from the environment or hands on to tests, whatever its name.

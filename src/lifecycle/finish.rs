@@ -109,7 +109,7 @@ async fn put_back_rewritten(engine: &mut Engine<'_>) -> Result<(), LifecycleErro
 fn keep_patch(engine: &mut Engine<'_>, text: &str) -> Option<String> {
     let folder = engine.world.keep.join(engine.state.run_id.short());
     let path = folder.join("best.patch");
-    let redacted = engine.world.redactor.redact(text).into_owned();
+    let redacted = engine.world.redactor.redact_diff(text).into_owned();
     let ignore = engine.world.keep.join(".gitignore");
     let write = || {
         std::fs::create_dir_all(&folder)?;

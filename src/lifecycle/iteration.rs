@@ -167,7 +167,7 @@ fn may_go_on(halt: Option<&Halt>) -> bool {
 }
 
 async fn review(engine: &mut Engine<'_>, tier: &Tier, material: &Material, diff: &Diff, ends: &RolesEnd) -> SessionEnd {
-    let shown = Foreign::capped(&engine.world.redactor.redact(&diff.text), 4 * material::DIFF_CHARS);
+    let shown = Foreign::capped(&engine.world.redactor.redact_diff(&diff.text), 4 * material::DIFF_CHARS);
     roles::review(engine, tier, material, &shown, ends).await
 }
 
@@ -296,7 +296,7 @@ fn remember(engine: &mut Engine<'_>, work: &Work, objections: Vec<Foreign>) {
     let refused = matches!(judged.judgement.verdict, Verdict::Tampered { .. });
     let redact = |text: &str| engine.world.redactor.redact(text).into_owned();
     engine.state.last = Some(LastIteration {
-        diff: Foreign::capped(&redact(&work.diff.text), material::DIFF_CHARS),
+        diff: Foreign::capped(&engine.world.redactor.redact_diff(&work.diff.text), material::DIFF_CHARS),
         result: Foreign::new(&redact(&verdict_line(&judged.judgement.verdict, judged))),
         objections,
     });

@@ -4,21 +4,31 @@ use std::fmt::Write as _;
 
 use base64::engine::general_purpose::{STANDARD_NO_PAD, URL_SAFE_NO_PAD};
 
-/// Adds every spelling of a secret that has at least `min_chars` characters, and of each such line of it.
-pub(super) fn spellings(secret: &str, min_chars: usize, into: &mut Vec<Vec<u8>>) {
+/// A way to write a secret, or a line of it.
+pub(super) struct Spelling {
+    pub(super) bytes: Vec<u8>,
+    /// Whether it is the whole secret.
+    pub(super) is_whole: bool,
+}
+
+/// Every spelling of a secret that has at least `min_chars` characters, and of each such line of it.
+pub(super) fn spellings(secret: &str, min_chars: usize) -> Vec<Spelling> {
     let secret = secret.trim();
     if secret.chars().count() < min_chars.max(1) || secret.chars().all(|c| c == '*') {
-        return;
+        return Vec::new();
     }
-    encode(secret, into);
+    let (mut whole, mut parts) = (Vec::new(), Vec::new());
+    encode(secret, &mut whole);
     let lines: Vec<&str> = secret.lines().map(str::trim).collect();
     if lines.len() > 1 {
         // The frame of a PEM block is no secret.
         let telling = |line: &&str| !line.starts_with("-----") && line.chars().count() >= min_chars;
         for line in lines.into_iter().filter(telling) {
-            encode(line, into);
+            encode(line, &mut parts);
         }
     }
+    let of = |bytes: Vec<Vec<u8>>, is_whole| bytes.into_iter().map(move |bytes| Spelling { bytes, is_whole });
+    of(whole, true).chain(of(parts, false)).collect()
 }
 
 fn encode(secret: &str, into: &mut Vec<Vec<u8>>) {

@@ -5,12 +5,14 @@
 //! Invariant: pure; nothing here prints, stores or compares a secret anywhere but in the automaton. Redact before
 //! text is cut: half a secret is not recognised. Encodings of encodings (base64 of base64) are not undone.
 
+mod diff;
 mod encodings;
 mod tokens;
 pub mod values;
 mod view;
 
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 use std::fmt;
 use std::ops::Range;
 use std::sync::OnceLock;
@@ -83,17 +85,26 @@ impl Redactor {
         }
     }
 
-    /// Whether some spelling of a known secret stands there. Shorter ones than sixteen characters do not count: who may not write
+    /// The secrets of which some spelling stands in a text, by their places in the list: what a change may not carry away.
+    ///
+    /// A spelling of sixteen characters is one by itself. A shorter one counts where the secret is no ordinary value: who may not write
     /// what a test's database takes for a password could not write `password`.
     #[must_use]
-    pub fn knows(&self, text: &str) -> bool {
-        let mut spans = Vec::new();
-        let long =
-            self.secrets.iter().chain(&self.short).any(|secret| secret.expose_secret().len() >= MIN_TOLERANT_BYTES);
-        if let Some(matcher) = self.matcher().filter(|_| long) {
-            matcher.find(text, &mut spans);
+    pub fn known(&self, text: &str) -> BTreeSet<usize> {
+        let mut found = Vec::new();
+        if let Some(matcher) = self.matcher() {
+            matcher.find_patterns(text, &mut found);
         }
-        spans.iter().any(|span| span.len() >= MIN_TOLERANT_BYTES)
+        let all: Vec<&SecretString> = self.secrets.iter().chain(&self.short).collect();
+        let tells = |secret: usize| {
+            let secret = all.get(secret).map(|secret| secret.expose_secret()).unwrap_or_default();
+            !values::secret_parts(secret).is_empty()
+        };
+        let counts = |pattern: &Pattern, span: &Range<usize>| {
+            span.len() >= MIN_TOLERANT_BYTES
+                || pattern.is_whole && span.len() >= MIN_SECRET_CHARS && tells(pattern.secret)
+        };
+        found.into_iter().filter(|(pattern, span)| counts(pattern, span)).map(|(pattern, _)| pattern.secret).collect()
     }
 
     fn mask_once(&self, text: &str) -> Option<String> {
@@ -123,7 +134,8 @@ impl fmt::Debug for Redactor {
     }
 }
 
-/// Puts the mask in place of the spans, which may overlap and need not be sorted.
+/// Puts the mask in place of the spans, which may overlap and need not be sorted. A span over several lines becomes as many, so that
+/// lines keep their numbers.
 fn mask(text: &str, mut spans: Vec<Range<usize>>) -> String {
     spans.sort_unstable_by_key(|span| (span.start, span.end));
     let mut masked = String::with_capacity(text.len());
@@ -138,6 +150,10 @@ fn mask(text: &str, mut spans: Vec<Range<usize>>) -> String {
         masked.push_str(text.get(done..start).unwrap_or_default());
         masked.push_str(MASK);
         done = text.ceil_char_boundary(end);
+        for _ in text.get(start..done).unwrap_or_default().matches('\n') {
+            masked.push('\n');
+            masked.push_str(MASK);
+        }
     }
     masked.push_str(text.get(done..).unwrap_or_default());
     masked
@@ -146,6 +162,10 @@ fn mask(text: &str, mut spans: Vec<Range<usize>>) -> String {
 /// One spelling of a secret.
 struct Pattern {
     bytes: Vec<u8>,
+    /// The secret's place in the list.
+    secret: usize,
+    /// Whether it is the whole secret, and not a line of it.
+    is_whole: bool,
     /// White-space characters that the spelling itself has.
     blanks: usize,
 }
@@ -164,24 +184,26 @@ struct Matcher {
 impl Matcher {
     /// `None` when there is nothing to look for.
     fn build(secrets: &[SecretString], short: &[SecretString]) -> Option<Self> {
-        let mut spellings = Vec::new();
-        for secret in secrets {
-            encodings::spellings(secret.expose_secret(), MIN_SECRET_CHARS, &mut spellings);
+        let least = secrets.iter().map(|secret| (secret, MIN_SECRET_CHARS));
+        let mut patterns: Vec<Pattern> = Vec::new();
+        for (place, (secret, least)) in least.chain(short.iter().map(|secret| (secret, 1))).enumerate() {
+            let of_this = |spelling: encodings::Spelling| Pattern {
+                bytes: spelling.bytes,
+                secret: place,
+                is_whole: spelling.is_whole,
+                blanks: 0,
+            };
+            patterns.extend(encodings::spellings(secret.expose_secret(), least).into_iter().map(of_this));
         }
-        for secret in short {
-            encodings::spellings(secret.expose_secret(), 1, &mut spellings);
-        }
-        spellings.sort_unstable();
-        spellings.dedup();
-        let mut patterns: Vec<Pattern> =
-            spellings.iter().map(|spelling| Pattern { bytes: spelling.clone(), blanks: 0 }).collect();
-        for spelling in &spellings {
-            for escapes in [Escapes::Kept, Escapes::Undone] {
-                let seen = view::normalised(spelling, escapes);
-                if seen != *spelling && seen.len() >= MIN_SECRET_CHARS {
-                    patterns.push(Pattern { blanks: view::count_blanks(spelling), bytes: seen });
-                }
-            }
+        patterns.sort_unstable_by(|one, other| one.bytes.cmp(&other.bytes).then(other.is_whole.cmp(&one.is_whole)));
+        patterns.dedup_by(|later, earlier| later.bytes == earlier.bytes);
+        for at in 0..patterns.len() {
+            let Some(Pattern { bytes: spelling, secret, is_whole, .. }) = patterns.get(at) else { continue };
+            let (secret, is_whole, blanks) = (*secret, *is_whole, view::count_blanks(spelling));
+            let seen = [Escapes::Kept, Escapes::Undone].map(|escapes| view::normalised(spelling, escapes));
+            let others: Vec<_> =
+                seen.into_iter().filter(|seen| seen != spelling && seen.len() >= MIN_SECRET_CHARS).collect();
+            patterns.extend(others.into_iter().map(|bytes| Pattern { bytes, secret, is_whole, blanks }));
         }
         if patterns.is_empty() {
             return None;
@@ -202,17 +224,21 @@ impl Matcher {
     }
 
     fn find(&self, text: &str, spans: &mut Vec<Range<usize>>) {
+        let mut found = Vec::new();
+        self.find_patterns(text, &mut found);
+        spans.extend(found.into_iter().map(|(_, span)| span));
+    }
+
+    fn find_patterns<'m>(&'m self, text: &str, found: &mut Vec<(&'m Pattern, Range<usize>)>) {
         if self.detector.is_match(text) {
-            for (_, span) in self.collect(text.as_bytes()) {
-                spans.push(span);
-            }
+            found.extend(self.collect(text.as_bytes()));
         }
         for escapes in self.views {
-            self.find_in_view(text, *escapes, spans);
+            self.find_in_view(text, *escapes, found);
         }
     }
 
-    fn find_in_view(&self, text: &str, escapes: Escapes, spans: &mut Vec<Range<usize>>) {
+    fn find_in_view<'m>(&'m self, text: &str, escapes: Escapes, found: &mut Vec<(&'m Pattern, Range<usize>)>) {
         if !self.detector.is_match(&view::normalised(text.as_bytes(), escapes)) {
             return;
         }
@@ -222,7 +248,7 @@ impl Matcher {
             let written = text.as_bytes().get(source.clone()).unwrap_or_default();
             let as_written = view::count_blanks(written) <= pattern.blanks;
             if as_written || pattern.bytes.len() >= MIN_TOLERANT_BYTES {
-                spans.push(source);
+                found.push((pattern, source));
             }
         }
     }

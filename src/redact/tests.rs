@@ -105,16 +105,18 @@ fn short_secrets_are_left_unless_listed() {
 fn a_secret_split_over_lines_is_found_when_it_is_long() {
     let long = "correct-horse-battery-staple";
     let redactor = redactor(&[long, "a phrase"]);
-    for split in
-        ["correct-horse-\n  battery-staple", "correct-\\\nhorse-battery-staple", "correct-horse\\n-battery-staple"]
-    {
-        assert_eq!(redactor.redact(&format!("[{split}]")), "[***]", "{split}");
+    for (split, masked) in [
+        ("correct-horse-\n  battery-staple", "[***\n***]"),
+        ("correct-\\\nhorse-battery-staple", "[***\n***]"),
+        ("correct-horse\\n-battery-staple", "[***]"),
+    ] {
+        assert_eq!(redactor.redact(&format!("[{split}]")), masked, "lines keep their numbers: {split}");
     }
     assert_eq!(redactor.redact("\u{1b}[31mcorrect-\u{1b}[0mhorse-battery-staple"), "\u{1b}[31m***");
     let wrapped = STANDARD.encode(format!("password: {long} and more of it"));
     let (head, tail) = wrapped.split_at(24);
     let redacted = redactor.redact(&format!("{head}\n{tail}")).into_owned();
-    assert!(redacted.contains("***") && !redacted.contains('\n'), "{redacted}");
+    assert!(redacted.contains("***\n***"), "{redacted}");
     assert_eq!(redactor.redact("aphr ase, a phr ase, a phrase"), "aphr ase, a phr ase, ***");
 }
 
@@ -158,7 +160,9 @@ fn tokens_of_known_shapes_go_without_being_told() {
         "-----BEGIN RSA PRIVATE KEY-----\nMIIEow/+=\nabc\n-----END RSA PRIVATE KEY-----".to_owned(),
         "-----BEGIN OPENSSH PRIVATE KEY-----\\nb3BlbnNzaC1r\\n".to_owned(),
     ] {
-        assert_eq!(redactor.redact(&format!("before \"{token}\" after")), "before \"***\" after", "{token}");
+        let masked = token.lines().map(|_| MASK).collect::<Vec<_>>().join("\n");
+        let text = format!("before \"{token}\" after");
+        assert_eq!(redactor.redact(&text), format!("before \"{masked}\" after"), "{token}");
     }
     assert_eq!(redactor.redact(&format!("Authorization: Bearer {body}")), "Authorization: Bearer ***");
     assert_eq!(redactor.redact("AUTHORIZATION: basic eC1hY2Nlc3MtdG9rZW46"), "AUTHORIZATION: basic ***");
@@ -266,4 +270,41 @@ fn a_hundred_kilobytes_take_less_than_a_millisecond() {
     }
     let each = begun.elapsed() / 10;
     assert!(each.as_micros() < 1_000, "{each:?}");
+}
+
+#[test]
+fn a_diff_is_looked_at_without_its_marks() {
+    let redactor = redactor(&["correct-horse-battery-staple"]);
+    let whole = |hunk: &str| format!("--- a/x\n+++ b/x\n@@ -1,3 +1,4 @@\n{hunk}\n@@ -9 +10 @@\n-a\n+b\n");
+    for (hunk, masked) in [
+        (" x = '\n+correct-horse-\n+battery-staple\n '", " x = '\n+***\n+***\n '"),
+        ("-correct-horse-\n+nothing\n-battery-staple", "-***\n+nothing\n-***"),
+        (" correct-horse-\n-wrong\n+battery-staple", " ***\n-wrong\n+***"),
+        ("+'correct-horse-battery-staple'\n x", "+'***'\n x"),
+        (" correct-horse-\n+++ wrong\n+battery-staple", " correct-horse-\n+++ wrong\n+battery-staple"),
+    ] {
+        assert_eq!(redactor.redact_diff(&whole(hunk)), whole(masked), "{hunk}");
+    }
+    assert!(matches!(redactor.redact_diff(&whole("-a\n+b")), Cow::Borrowed(_)));
+    assert_eq!(redactor.redact_diff("+++ b/correct-horse-battery-staple"), "+++ b/***");
+}
+
+#[test]
+fn what_a_change_may_not_carry_is_known_in_every_spelling() {
+    let short = "hunter2-x9";
+    let redactor = redactor(&["password", short, "an-ordinary-name", SECRET]);
+    let spellings = [
+        short.to_owned(),
+        short.chars().rev().collect(),
+        hex(short),
+        percent(short),
+        STANDARD.encode(format!("x{short}!")),
+        format!("hunter2\u{200b}-x9"),
+    ];
+    for spelled in spellings {
+        assert_eq!(redactor.known(&format!("key = '{spelled}'")), BTreeSet::from([1]), "{spelled}");
+    }
+    assert_eq!(redactor.known("a password is no secret, whatever its variable is called"), BTreeSet::new());
+    assert_eq!(redactor.known("an-ordinary-name"), BTreeSet::from([2]), "of sixteen characters");
+    assert_eq!(redactor.known(&format!("{short} {SECRET}")), BTreeSet::from([1, 3]));
 }

@@ -1,5 +1,6 @@
 //! A change as it is judged: tests inside source files are put back to the start, and the rules are asked about the rest.
 
+use std::cell::RefCell;
 use std::path::{Path, PathBuf};
 
 use super::belongings;
@@ -8,7 +9,7 @@ use crate::domain::remark::Remark;
 use crate::domain::units::TreeId;
 use crate::policy::guard::Guard;
 use crate::policy::tamper::{self, Change, region};
-use crate::workspace::is_test_path;
+use crate::workspace::{WorkspaceError, is_test_path, looks_secret};
 
 /// A change as it is judged.
 #[derive(Debug)]
@@ -42,9 +43,10 @@ pub(super) async fn settle(bench: &Bench<'_>, tree: TreeId) -> Result<Settled, T
             changes = workspace.changes(start, &settled.tree).await?;
         }
     }
-    let objection =
-        || tamper::inspect(&changes, bench.guards, bench.import_roots).or_else(|| taken_secret(bench, &changes));
-    settled.objection = settled.objection.or_else(objection);
+    settled.objection = settled.objection.or_else(|| tamper::inspect(&changes, bench.guards, bench.import_roots));
+    if settled.objection.is_none() {
+        settled.objection = taken_secret(bench, start, &changes)?;
+    }
     settled.remarks = tamper::remarkable(&changes, bench.guards);
     if settled.objection.is_none() && bench.guards.has(Guard::TestPaths) {
         let changed: Vec<Change> = changes.into_iter().filter(|change| !change.may_edit_tests).collect();
@@ -55,17 +57,31 @@ pub(super) async fn settle(bench: &Bench<'_>, tree: TreeId) -> Result<Settled, T
     Ok(settled)
 }
 
-/// A secret of this job that the change would carry out of it, by a file's text or name.
-fn taken_secret(bench: &Bench<'_>, changes: &[Change]) -> Option<String> {
+/// A secret of this job that the change would carry out of it, by a file's text or name. What the repository held at the start is known
+/// to whoever can read it.
+fn taken_secret(bench: &Bench<'_>, start: &TreeId, changes: &[Change]) -> Result<Option<String>, WorkspaceError> {
     let redactor = bench.redactor;
-    let knows = |text: &Option<String>| text.as_deref().is_some_and(|text| redactor.knows(text));
-    let takes = |change: &&Change| {
-        change.after.is_some()
-            && (knows(&change.after) && !knows(&change.before)
-                || change.before.is_none() && redactor.knows(&change.path))
-    };
-    let change = changes.iter().filter(|_| bench.guards.has(Guard::TakenSecrets)).find(takes)?;
-    Some(format!("the change holds a secret of this job, in {}", redactor.redact(&change.path)))
+    for change in changes.iter().filter(|change| change.after.is_some() && bench.guards.has(Guard::TakenSecrets)) {
+        let known = |text: Option<&str>| text.map(|text| redactor.known(text)).unwrap_or_default();
+        let name = change.before.is_none().then_some(change.path.as_str());
+        let now = &known(change.after.as_deref()) | &known(name);
+        let new = &now - &known(change.before.as_deref());
+        if new.is_empty() {
+            continue;
+        }
+        let taken = RefCell::new(new);
+        // What holds credentials by its name may be untracked.
+        let is_public = |path: &str| !looks_secret(Path::new(path));
+        let forgets_all = |path: &str, text: &str| {
+            let public = &redactor.known(path) | &redactor.known(text);
+            taken.borrow_mut().retain(|secret| !public.contains(secret));
+            taken.borrow().is_empty()
+        };
+        if !bench.workspace.any_text_at(start, is_public, forgets_all)? {
+            return Ok(Some(format!("the change holds a secret of this job, in {}", redactor.redact(&change.path))));
+        }
+    }
+    Ok(None)
 }
 
 async fn put_back_regions(

@@ -9,6 +9,7 @@
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::SystemTime;
 
 use crate::domain::event::DiffStat;
@@ -17,6 +18,7 @@ use crate::domain::units::TreeId;
 use crate::files;
 use crate::policy::guard::{Guard, Guards};
 use crate::policy::tamper::Change;
+use crate::redact::Redactor;
 
 mod autorun;
 mod beneath;
@@ -29,6 +31,7 @@ mod links;
 mod mismatch;
 mod protected;
 pub mod publish;
+mod recorded;
 mod rel_path;
 mod secret;
 mod states;
@@ -43,6 +46,7 @@ pub use diff::patch_hash;
 pub use dotenv::dotenv_secrets;
 pub use hunks::{Hunks, Place};
 pub use protected::is_test_path;
+pub use secret::looks_secret;
 
 use autorun::Autorun;
 use beneath::{Beneath, TouchError};
@@ -60,6 +64,7 @@ pub struct Workspace {
     protection: Protection,
     leftovers: Leftovers,
     autorun: Autorun,
+    redactor: Arc<Redactor>,
 }
 
 /// Which paths a model may write.
@@ -180,7 +185,16 @@ impl Workspace {
             return Err(WorkspaceError::Inside { path: store.folder().to_owned() });
         }
         let states = States::new(store, root.path());
-        Ok(Self { root, states, protection, leftovers: Leftovers::default(), autorun: Autorun::default() })
+        let (leftovers, autorun, redactor) = (Leftovers::default(), Autorun::default(), Arc::default());
+        Ok(Self { root, states, protection, leftovers, autorun, redactor })
+    }
+
+    /// The same workspace, whose tools show and find no secret that this redactor knows.
+    ///
+    /// A tool's answer has numbers in front of its lines and leaves out the ends of long ones: a secret is recognised before that alone.
+    #[must_use]
+    pub fn hiding(self, redactor: Arc<Redactor>) -> Self {
+        Self { redactor, ..self }
     }
 
     /// The checkout's canonical path.
@@ -279,71 +293,6 @@ impl Workspace {
     pub async fn compose(&self, hunks: &Hunks, keep: &[usize]) -> Result<TreeId, WorkspaceError> {
         let store = self.states.store();
         store.save(&hunks.compose(store, keep)?)
-    }
-
-    /// A file's text in a recorded state; `None` where it has no such text.
-    ///
-    /// # Errors
-    /// When the state is not recorded.
-    pub fn text_at(&self, tree: &TreeId, path: &str) -> Result<Option<String>, WorkspaceError> {
-        let Ok(path) = RelPath::from_path(Path::new(path)) else { return Ok(None) };
-        let store = self.states.store();
-        let manifest = store.load(tree)?;
-        let bytes = manifest.get(&path).map(|entry| store.content(&entry.content)).transpose()?;
-        Ok(bytes.and_then(|bytes| String::from_utf8(bytes).ok()))
-    }
-
-    /// Whether the text of any file of a recorded state holds what is looked for, among those whose paths are wanted; links and what is
-    /// no UTF-8 text left out. Costs reading each of them.
-    ///
-    /// # Errors
-    /// When the state is not recorded.
-    pub fn any_text_at(
-        &self,
-        tree: &TreeId,
-        wanted: impl Fn(&str) -> bool,
-        holds: impl Fn(&str, &str) -> bool,
-    ) -> Result<bool, WorkspaceError> {
-        let store = self.states.store();
-        let manifest = store.load(tree)?;
-        for (path, entry) in manifest.iter().filter(|(_, entry)| entry.form == store::Form::File) {
-            let path = path.to_string();
-            if wanted(&path) && String::from_utf8(store.content(&entry.content)?).is_ok_and(|text| holds(&path, &text))
-            {
-                return Ok(true);
-            }
-        }
-        Ok(false)
-    }
-
-    /// The texts of the files of a recorded state whose paths are wanted, by path; links, what is no UTF-8 text, and what is longer than
-    /// `most_bytes` left out. At most `most` files.
-    ///
-    /// # Errors
-    /// When the state is not recorded.
-    pub fn texts_at(
-        &self,
-        tree: &TreeId,
-        wanted: impl Fn(&str) -> bool,
-        most: usize,
-        most_bytes: usize,
-    ) -> Result<Vec<(String, String)>, WorkspaceError> {
-        let store = self.states.store();
-        let manifest = store.load(tree)?;
-        let mut texts = Vec::new();
-        for (path, entry) in manifest.iter().filter(|(_, entry)| entry.form == store::Form::File) {
-            let path = path.to_string();
-            if texts.len() >= most {
-                break;
-            }
-            if wanted(&path)
-                && let Ok(text) = String::from_utf8(store.content(&entry.content)?)
-                && text.len() <= most_bytes
-            {
-                texts.push((path, text));
-            }
-        }
-        Ok(texts)
     }
 
     /// As [`Self::replace_text`], with a time of change of its own.

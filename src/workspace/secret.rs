@@ -41,7 +41,8 @@ const BUILT: &str = "node_modules target vendor .venv venv site-packages dist-pa
     cmake-build-debug cmake-build-release .svelte-kit .turbo";
 
 /// Whether a file holds credentials, by its name.
-pub(super) fn looks_secret(path: &Path) -> bool {
+#[must_use]
+pub fn looks_secret(path: &Path) -> bool {
     let parts: Vec<String> = path.iter().map(|part| fold(&part.to_string_lossy())).collect();
     let Some((name, folders)) = parts.split_last() else { return false };
     let extension = name.rsplit_once('.').map_or("", |(_, extension)| extension);

@@ -36,8 +36,10 @@ impl Workspace {
         }
         let places = occurrences(&content, &old);
         let [place] = places.as_slice() else {
-            let why =
-                if places.is_empty() { mismatch::explain(&content, &old, &new) } else { ambiguous(&content, &places) };
+            let why = match places.is_empty() {
+                true => mismatch::explain(&self.redactor.redact(&content), &old, &new),
+                false => ambiguous(&content, &places),
+            };
             return Err(ToolError::ForModel(format!("nothing was changed in `{path}`: {why}")));
         };
         let raw = |at: usize| at + left_out.partition_point(|&cr| cr < at);

@@ -14,7 +14,8 @@ impl Workspace {
     pub fn read_file(&self, path: &str, start: Option<u64>, end: Option<u64>) -> Result<String, ToolError> {
         let path = self.readable(path)?;
         let text = self.text(&path)?;
-        let lines: Vec<&str> = text.content.lines().collect();
+        let content = self.redactor.redact(&text.content);
+        let lines: Vec<&str> = content.lines().collect();
         if lines.is_empty() {
             return Ok(format!("`{path}` is empty"));
         }

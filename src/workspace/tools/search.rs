@@ -1,5 +1,7 @@
 //! `search`: a regular expression over the files that are not ignored.
 
+use std::borrow::Cow;
+
 use grep_matcher::Matcher as _;
 use grep_regex::{RegexMatcher, RegexMatcherBuilder};
 use grep_searcher::sinks::Lossy;
@@ -66,21 +68,29 @@ impl Workspace {
             return;
         }
         let mut searcher = SearcherBuilder::new().line_number(true).binary_detection(BinaryDetection::quit(0)).build();
-        let mut named = false;
-        let sink = Lossy(|number, line| {
-            hits.total += 1;
-            if hits.shown < MAX_MATCHES && hits.text.len() < MAX_ANSWER - 1_000 {
-                if !named {
-                    named = true;
-                    hits.text.push_str(&format!("{path}\n"));
-                }
-                hits.shown += 1;
-                hits.text.push_str(&format!("{number}\t{}\n", cut(line.trim_end(), MAX_LINE)));
-            }
-            Ok(hits.total < MAX_COUNTED)
+        let mut found = Vec::new();
+        let room = MAX_COUNTED.saturating_sub(hits.total);
+        let sink = Lossy(|number, line: &str| {
+            found.push((number, line.to_owned()));
+            Ok(found.len() < room)
         });
         // An unreadable rest of one file is no reason to hide what was found.
         searcher.search_file(matcher, &file, sink).unwrap_or_default();
+        if found.is_empty() {
+            return;
+        }
+        // A secret is neither shown nor found, or a pattern could ask for it letter by letter.
+        if let Ok(text) = self.text(path)
+            && let Cow::Owned(hidden) = self.redactor.redact(&text.content)
+        {
+            found.clear();
+            let sink = Lossy(|number, line: &str| {
+                found.push((number, line.to_owned()));
+                Ok(found.len() < room)
+            });
+            searcher.search_slice(matcher, hidden.as_bytes(), sink).unwrap_or_default();
+        }
+        hits.add(path, &found);
     }
 }
 
@@ -93,6 +103,22 @@ struct Hits {
 }
 
 impl Hits {
+    /// Adds the lines of a file, as far as there is room for them.
+    fn add(&mut self, path: &RelPath, found: &[(u64, String)]) {
+        let mut named = false;
+        for (number, line) in found {
+            self.total += 1;
+            if self.shown >= MAX_MATCHES || self.text.len() >= MAX_ANSWER - 1_000 {
+                continue;
+            }
+            if !std::mem::replace(&mut named, true) {
+                self.text.push_str(&format!("{path}\n"));
+            }
+            self.shown += 1;
+            self.text.push_str(&format!("{number}\t{}\n", cut(line.trim_end(), MAX_LINE)));
+        }
+    }
+
     fn answer(mut self, note: &str) -> String {
         if self.total == 0 {
             return format!("no matches{note}");

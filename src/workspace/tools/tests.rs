@@ -253,3 +253,35 @@ async fn links_devices_and_hard_links_lead_nowhere() {
     assert_eq!(fs::read_dir(&outside).unwrap().count(), 1);
     assert_eq!(told(place.workspace.search("sings", None, None)).unwrap(), "no matches");
 }
+
+#[tokio::test]
+async fn a_secret_is_hidden_before_lines_are_numbered_cut_or_searched() {
+    const SECRET: &str = "correct-horse-battery-staple";
+    let (head, tail) = SECRET.split_at(14);
+    let place = Place::with(&[
+        ("split", &format!("one\n{head}\n  {tail}\nfour\n")),
+        ("long", &format!("{}{SECRET} end\n", "x".repeat(988))),
+        ("wide", &format!("needle {}{SECRET}\n", "x".repeat(220))),
+    ])
+    .await;
+    let redactor = std::sync::Arc::new(crate::redact::Redactor::new(&[secrecy::SecretString::from(SECRET)]));
+    let open = |place: Place| Place { workspace: place.workspace.hiding(redactor), folder: place.folder };
+    let shown = told(place.workspace.search("correct|staple", None, None)).unwrap();
+    assert!(shown.contains("2\tcorrect-horse-") && shown.contains("3\t  battery-staple"), "without a secret: {shown}");
+    let place = open(place);
+    assert_eq!(told(place.workspace.read_file("split", None, None)).unwrap(), "1\tone\n2\t***\n3\t***\n4\tfour\n");
+    assert_eq!(
+        told(place.workspace.read_file("split", Some(3), Some(4))).unwrap(),
+        "3\t***\n4\tfour\n(lines 3-4 of 4)",
+        "half of it is as secret"
+    );
+    let long = told(place.workspace.read_file("long", None, None)).unwrap();
+    assert!(long.contains("x***") && !long.contains("correct"), "{long}");
+    let wide = told(place.workspace.search("needle", None, None)).unwrap();
+    assert!(wide.ends_with("x***\n"), "{wide}");
+    for guess in ["correct", "c[a-z]+t-h", "staple"] {
+        assert_eq!(told(place.workspace.search(guess, None, None)).unwrap(), "no matches", "{guess}");
+    }
+    let near = place.edit("split", &format!("{head} \n{tail}"), "x").unwrap_err();
+    assert!(!near.contains("horse"), "{near}");
+}

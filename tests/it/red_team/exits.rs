@@ -16,6 +16,8 @@ use crate::world::project::Project;
 
 /// A secret of the job, beside the keys of models.
 const SECRET: &str = "red-team-7c1e9a40d2b85f63";
+/// A short one.
+const SHORT: &str = "r3d-t34m";
 
 /// What a model can make of it, with a name.
 fn spellings() -> Vec<(&'static str, String)> {
@@ -107,8 +109,10 @@ fn takes_along(path: &'static str, content: &str) {
                 _ => Say::call("final_report", json!({ "summary": "fixed", "status": "done" })).usage(900, 40).into(),
             }
         });
-        let program =
-            Program::with_anthropic(&models.url()).with("DEPLOY_TOKEN", SECRET).with("UPSHIFT_GUARD_OFF", off);
+        let program = Program::with_anthropic(&models.url())
+            .with("DEPLOY_TOKEN", SECRET)
+            .with("DATABASE_PASSWORD", SHORT)
+            .with("UPSHIFT_GUARD_OFF", off);
         let args = ["run", "--no-audit", "--tiers", "claude-haiku-4-5 x1", "--test-command", python().command];
         let said = program.run(folder.path(), &args);
         models.finish();
@@ -117,10 +121,12 @@ fn takes_along(path: &'static str, content: &str) {
 }
 
 #[test]
-fn no_change_takes_a_secret_along() {
-    let encoded = STANDARD.encode(SECRET);
-    takes_along("shop/cart.py", &format!("KEY = '{SECRET}'\n\n\n"));
-    takes_along("shop/cart.py", &format!("KEY = '{encoded}'\n\n\n"));
+fn no_change_takes_a_secret_along_however_it_is_spelled() {
+    for (_, spelled) in spellings() {
+        takes_along("shop/cart.py", &format!("KEY = '''{spelled}'''\n\n\n"));
+    }
+    takes_along("shop/cart.py", &format!("KEY = '{SHORT}'\n\n\n"));
+    takes_along("shop/cart.py", &format!("KEY = '{}'\n\n\n", STANDARD.encode(SHORT)));
 }
 
 #[test]
