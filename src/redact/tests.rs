@@ -299,7 +299,7 @@ fn what_a_change_may_not_carry_is_known_in_every_spelling() {
         hex(short),
         percent(short),
         STANDARD.encode(format!("x{short}!")),
-        format!("hunter2\u{200b}-x9"),
+        "hunter2\u{200b}-x9".to_owned(),
     ];
     for spelled in spellings {
         assert_eq!(redactor.known(&format!("key = '{spelled}'")), BTreeSet::from([1]), "{spelled}");
