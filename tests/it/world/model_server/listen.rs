@@ -46,8 +46,9 @@ fn converse(stream: TcpStream, shared: &Shared) {
     let Ok(mut writer) = stream.try_clone() else { return };
     let mut reader = BufReader::new(stream);
     while let Some((head, body)) = read_request(&mut reader) {
-        if let Some(shown) = show(shared, &head) {
-            drop(write_plain(&mut writer, 200, &[], "application/json", shown.as_bytes(), None));
+        if head.path.ends_with("/api/show") {
+            let (status, shown) = show(shared);
+            drop(write_plain(&mut writer, status, &[], "application/json", shown.as_bytes(), None));
             continue;
         }
         let Some((number, request, scripted)) = ask_script(shared, &head, body) else {
@@ -61,10 +62,12 @@ fn converse(stream: TcpStream, shared: &Shared) {
     drop(writer.shutdown(Shutdown::Both));
 }
 
-/// What an Ollama server tells of the model that it holds.
-fn show(shared: &Shared, head: &Head) -> Option<String> {
-    let held = shared.options.held.as_ref().filter(|_| head.method == "POST" && head.path.ends_with("/api/show"))?;
-    Some(held.shown().to_string())
+/// What an Ollama server tells of the model that it holds; nothing where no test says what that is.
+fn show(shared: &Shared) -> (u16, String) {
+    match &shared.options.held {
+        Some(held) => (200, held.shown().to_string()),
+        None => (404, r#"{"error":"not found"}"#.to_owned()),
+    }
 }
 
 struct Head {
