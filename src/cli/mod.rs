@@ -19,6 +19,7 @@ mod gate;
 mod hardening;
 mod heard;
 pub mod init;
+mod judge;
 #[cfg(debug_assertions)]
 mod leap;
 mod models;
@@ -78,6 +79,8 @@ enum Command {
     },
     /// Render a run from the audit log.
     Report(report::Args),
+    /// Judge a change that people or other agents made: do its tests prove it? No model, no key. Exits with 1 if they do not.
+    Judge(judge::JudgeArgs),
     /// Write a workflow file and a starter configuration.
     Init {
         /// Overwrite files that are already there
@@ -128,7 +131,7 @@ impl Failure {
 pub fn main() -> ExitCode {
     let cli = Cli::parse();
     let environment = Environment::read();
-    let runs = matches!(cli.command, Command::Run(_) | Command::Resume(_) | Command::Gate);
+    let runs = matches!(cli.command, Command::Run(_) | Command::Resume(_) | Command::Gate | Command::Judge(_));
     let step = step::Step::of(&environment).filter(|_| runs);
     let code = dispatch(cli.command, &environment).unwrap_or_else(|error| {
         let failure = error.downcast::<Failure>().unwrap_or_else(|error| Failure {
@@ -149,6 +152,7 @@ fn dispatch(command: Command, environment: &Environment) -> anyhow::Result<u8> {
         Command::Resume(args) => resume::run(args, environment),
         Command::Check(flags) => check_plan(*flags, environment),
         Command::Doctor { flags, online } => doctor::run(*flags, online, environment),
+        Command::Judge(args) => judge::run(args, environment),
         Command::Report(args) => report::run(&args, environment),
         Command::Init { force, schedule } => write_starters(force, schedule),
         Command::Demo => demo::run(environment),

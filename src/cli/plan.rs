@@ -84,6 +84,53 @@ pub(crate) struct Flags {
     network: Option<String>,
 }
 
+/// The flags that say how tests are run; `judge` has these alone.
+#[derive(Debug, Clone, Default, Args)]
+pub(crate) struct TestFlags {
+    /// The configuration file [default: .github/upshift.yml]
+    #[arg(long, value_name = "FILE")]
+    config: Option<String>,
+    /// The command that runs the tests [default: detected]
+    #[arg(long, value_name = "CMD")]
+    test_command: Option<String>,
+    /// A command run once before the tests, with network and without keys
+    #[arg(long, value_name = "CMD")]
+    setup_command: Option<String>,
+    /// The folder to run the tests in, from the one that upshift is started in (the repository's root)
+    #[arg(long, value_name = "DIR")]
+    working_directory: Option<String>,
+    /// The most time, in minutes [default: 15]
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    max_duration_minutes: Option<String>,
+    /// Variables that the tests need, separated by commas
+    #[arg(long, value_name = "NAMES")]
+    pass_env: Option<String>,
+    /// Confinement of child processes: auto, required or off
+    #[arg(long, value_name = "HOW")]
+    sandbox: Option<String>,
+    /// Network of child processes: auto, off, loopback or on
+    #[arg(long, value_name = "HOW")]
+    network: Option<String>,
+}
+
+impl From<TestFlags> for Flags {
+    fn from(flags: TestFlags) -> Self {
+        let TestFlags { config, test_command, setup_command, working_directory, .. } = flags;
+        let TestFlags { max_duration_minutes, pass_env, sandbox, network, .. } = flags;
+        Self {
+            config,
+            test_command,
+            setup_command,
+            working_directory,
+            max_duration_minutes,
+            pass_env,
+            sandbox,
+            network,
+            ..Self::default()
+        }
+    }
+}
+
 impl Flags {
     fn settings(self) -> Settings {
         let mut settings = Settings::default();
@@ -140,15 +187,36 @@ pub(super) fn resolve_without_ladder(flags: Flags, environment: &Environment) ->
     resolve_settings(settings, environment, current_dir()?)
 }
 
+/// The same for judging a change: without a ladder, and also for the pull request of a fork where the job has no secret.
+///
+/// # Errors
+/// As [`resolve`], for what is left.
+pub(super) fn resolve_to_judge(flags: TestFlags, environment: &Environment) -> anyhow::Result<Resolved> {
+    let mut settings = Flags::from(flags).settings();
+    settings.set(Setting::Tiers, Some(NO_LADDER.to_owned()));
+    settings.set(Setting::NoAudit, Some("true".to_owned()));
+    resolve_behind(gate::refusal_to_judge, settings, environment, current_dir()?)
+}
+
 /// The same for settings that did not come from flags (the demo).
 pub(super) fn resolve_settings(
     flags: Settings,
     environment: &Environment,
     checkout: PathBuf,
 ) -> anyhow::Result<Resolved> {
+    resolve_behind(gate::refusal, flags, environment, checkout)
+}
+
+/// The same behind a gate of the caller's.
+fn resolve_behind(
+    refusal: fn(Option<&CiContext>) -> Option<gate::Refusal>,
+    flags: Settings,
+    environment: &Environment,
+    checkout: PathBuf,
+) -> anyhow::Result<Resolved> {
     let context =
         context::read(environment).map_err(|error| Failure::with_code(EXIT_REFUSED, format!("✖ Refused: {error}")))?;
-    if let Some(why) = gate::refusal(context.as_ref()) {
+    if let Some(why) = refusal(context.as_ref()) {
         return Err(Failure::refused(&why));
     }
     let files = Files::of(context.as_ref(), environment, &checkout)?;

@@ -129,7 +129,7 @@ pub(super) fn test_command(plan: &Plan, folder: &Path) -> anyhow::Result<(String
     Ok((detected.command, framework))
 }
 
-fn started(state: &RunState, folder: &Path, setup: &Setup<'_>) -> RunStarted {
+pub(super) fn started(state: &RunState, folder: &Path, setup: &Setup<'_>) -> RunStarted {
     let plan = &state.plan;
     RunStarted {
         run_id: state.run_id.clone(),

@@ -304,7 +304,7 @@ impl<'a> Setup<'a> {
         })
     }
 
-    fn world<'w>(&'w self, state: &RunState, prepared: &'w Prepared) -> World<'w> {
+    pub(super) fn world<'w>(&'w self, state: &RunState, prepared: &'w Prepared) -> World<'w> {
         let plan = &state.plan;
         let Prepared { workspace, providers, folder, children, heard, outside, clerk: _ } = prepared;
         let Arranged { tests, setup, .. } = children.clone();

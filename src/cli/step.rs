@@ -13,6 +13,7 @@ use super::Failure;
 use super::environment::Environment;
 use crate::config::FailOn;
 use crate::domain::ci::CiContext;
+use crate::domain::finding::Standing;
 use crate::domain::outcome::{EXIT_INTERNAL, EXIT_PARKED, EXIT_REFUSED, Outcome};
 use crate::domain::units::RunId;
 use crate::redact::Redactor;
@@ -126,6 +127,13 @@ impl<'a> Step<'a> {
             (Some(outcome), fail_on) => exit_code(&outcome, fail_on.as_deref()),
             (None, _) => *code,
         }
+    }
+
+    /// Tells the runner what was found of a change; what could not be told comes back as warnings.
+    pub(super) fn judged(self, summary: &str, standing: Standing) -> Vec<String> {
+        let word = serde_json::to_value(standing).ok().and_then(|word| word.as_str().map(str::to_owned));
+        let outputs = [("standing", word.unwrap_or_default())];
+        self.append("GITHUB_STEP_SUMMARY", summary).into_iter().chain(self.tell(&outputs)).collect()
     }
 
     /// Tells the runner early under which name the audit log is to be kept: the step may be killed.

@@ -16,6 +16,7 @@ pub mod clock;
 pub mod command;
 pub mod delivery;
 pub mod event;
+pub mod finding;
 pub mod foreign;
 pub mod hidden;
 pub mod ladder;

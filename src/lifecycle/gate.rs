@@ -59,6 +59,13 @@ pub fn refusal(context: Option<&CiContext>) -> Option<Refusal> {
     head.and_then(|head| foreign_head(head, &context.repository))
 }
 
+/// The same for judging a change, which needs no secret: GitHub gives none to the pull request of a fork.
+#[must_use]
+pub fn refusal_to_judge(context: Option<&CiContext>) -> Option<Refusal> {
+    let is_plain = context.is_some_and(|context| context.event == EventKind::PullRequest);
+    refusal(context).filter(|why| !(is_plain && matches!(why, Refusal::Fork { .. } | Refusal::HeadRepositoryGone)))
+}
+
 /// Whether the trigger alone does not tell enough: somebody without the right to write may have caused it. Who pushes, dispatches
 /// or schedules has that right.
 #[must_use]

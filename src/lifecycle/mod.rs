@@ -25,11 +25,13 @@ pub mod parked;
 mod publish;
 mod resume;
 mod roles;
+mod standalone;
 pub mod state;
 mod targets;
 
 pub use engine::{Engine, LifecycleError, World};
 pub use resume::{end_of, load, recall_touched, replay_of, settle_lost};
+pub use standalone::{Ends, judge as judge_change};
 
 use crate::domain::outcome::Outcome;
 use state::Phase;

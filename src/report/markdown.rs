@@ -152,7 +152,7 @@ fn verdict(view: &RunView) -> String {
     format!("### {} {}", mark.sign(), say(&sentence))
 }
 
-fn say(sentence: &Sentence) -> String {
+pub(super) fn say(sentence: &Sentence) -> String {
     sentence.render(|piece| match piece {
         Piece::Ours(text) => text.clone(),
         Piece::Name(name) => code(name, MAX_NAME),
@@ -162,7 +162,7 @@ fn say(sentence: &Sentence) -> String {
 }
 
 /// A code span on one line: the one form in which foreign text stands inside a sentence or a list.
-fn code(text: &str, max_width: usize) -> String {
+pub(super) fn code(text: &str, max_width: usize) -> String {
     let text = plain::clip(&plain::command(text), max_width);
     if text.is_empty() {
         return "—".to_owned();

@@ -6,6 +6,7 @@
 //! [`plain`] and never interpreted by a terminal, by Markdown or by the Actions runner.
 
 pub mod annotations;
+pub mod finding;
 #[cfg(test)]
 mod fixtures;
 pub mod json;

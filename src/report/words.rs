@@ -16,8 +16,8 @@ pub use self::delivery::{awaited, commands, delivery};
 pub use self::leftovers::leftovers;
 pub(super) use self::next_steps::plain_id;
 pub use self::next_steps::{history_command, next_steps, shell_quote};
-pub use self::proof::{ProofLine, proof, proof_heading, proof_sign};
-pub use self::remarks::{remarks, remarks_heading};
+pub use self::proof::{ProofLine, evidence, proof, proof_heading, proof_sign};
+pub use self::remarks::{remark_sentence, remarks, remarks_heading};
 pub use self::sentence::{Mark, Piece, Sentence};
 
 use crate::domain::attempt::{NOTHING_CHANGED, TierExit};

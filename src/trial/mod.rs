@@ -14,10 +14,15 @@ mod first_look;
 mod fresh;
 mod judging;
 pub mod needed;
+mod over_base;
 mod settle;
+mod weakened;
 
 pub use bench::{Bench, TrialError};
 pub use judging::{Judged, candidate, describe, explained, failed, passed, signature};
+
+pub use over_base::{OverBase, over_base};
+pub use weakened::weakened;
 
 use crate::domain::units::TreeId;
 

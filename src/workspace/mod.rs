@@ -33,6 +33,7 @@ mod protected;
 pub mod publish;
 mod recorded;
 mod rel_path;
+mod revisions;
 mod secret;
 mod states;
 mod store;
@@ -46,6 +47,7 @@ pub use diff::patch_hash;
 pub use dotenv::dotenv_secrets;
 pub use hunks::{Hunks, Place};
 pub use protected::is_test_path;
+pub use revisions::{FETCH_ALL, RevisionError, Revisions};
 pub use secret::looks_secret;
 
 use autorun::Autorun;

@@ -16,7 +16,7 @@ pub struct ProofLine {
 /// What was had, in the order of the evidence; empty where no green came up for proof.
 #[must_use]
 pub fn proof(view: &RunView) -> Vec<ProofLine> {
-    view.proof.iter().map(|one| ProofLine { status: one.status, sentence: sentence(one) }).collect()
+    view.proof.iter().map(|one| ProofLine { status: one.status, sentence: evidence(one) }).collect()
 }
 
 /// `3 of 4 kinds of evidence hold`; `None` where no green came up for proof.
@@ -40,7 +40,9 @@ pub const fn proof_sign(status: EvidenceStatus) -> &'static str {
     }
 }
 
-fn sentence(one: &Evidence) -> Sentence {
+/// One kind of evidence.
+#[must_use]
+pub fn evidence(one: &Evidence) -> Sentence {
     let claim = one.evidence.sentence();
     let why = one.why.as_deref().unwrap_or_default();
     match one.status {

@@ -17,14 +17,16 @@ pub fn remarks_heading(view: &RunView) -> Option<String> {
 /// The remarks, most telling first, and how many more the audit log holds.
 #[must_use]
 pub fn remarks(view: &RunView) -> Vec<Sentence> {
-    let mut sentences: Vec<Sentence> = view.remarks.iter().take(MAX_REMARKS).map(remark).collect();
+    let mut sentences: Vec<Sentence> = view.remarks.iter().take(MAX_REMARKS).map(remark_sentence).collect();
     if let Some(more) = view.remarks.len().checked_sub(MAX_REMARKS).filter(|more| *more > 0) {
         sentences.push(Sentence::plain(format!("{} in the audit log", count(u64_of(more), "more place"))));
     }
     sentences
 }
 
-fn remark(remark: &Remark) -> Sentence {
+/// One remark.
+#[must_use]
+pub fn remark_sentence(remark: &Remark) -> Sentence {
     let place = match remark.lines {
         None => remark.file.clone(),
         Some((first, last)) if first == last => format!("{}:{first}", remark.file),

@@ -247,7 +247,10 @@ impl<'a> Git<'a> {
 }
 
 /// What git gets of the caller's environment. `PATH` without the checkout, where a program called `git` may be anybody's.
-fn inherited(caller: &BTreeMap<OsString, OsString>, checkout: &Path) -> BTreeMap<OsString, OsString> {
+pub(in crate::workspace) fn inherited(
+    caller: &BTreeMap<OsString, OsString>,
+    checkout: &Path,
+) -> BTreeMap<OsString, OsString> {
     let mut env: BTreeMap<OsString, OsString> = NAMES
         .split_ascii_whitespace()
         .filter_map(|name| Some((OsString::from(name), caller.get(OsStr::new(name))?.clone())))

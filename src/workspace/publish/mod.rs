@@ -30,6 +30,7 @@ pub use credential::{Left, left_by_checkout};
 pub use head::{CheckedOut, checked_out};
 
 use carry::Line;
+pub(super) use git::inherited;
 use git::{Git, Scratch};
 
 /// The folder at the top of a repository that GitHub reads; never pushed, also where the checkout is a folder inside it.

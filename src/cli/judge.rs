@@ -1,0 +1,218 @@
+//! `upshift judge`: the court for a change that people (or any agent) made. No model, no key, no budget.
+
+use clap::{Args, ValueEnum};
+
+use super::environment::Environment;
+use super::plan::{self, TestFlags};
+use super::setup::{self, Setup};
+use super::step::Step;
+use super::{Failure, run};
+use crate::audit::Journal;
+use crate::config::Plan;
+use crate::domain::ci::{CiContext, PullRequestRef};
+use crate::domain::event::{Event, EventSink};
+use crate::domain::finding::{Finding, Standing};
+use crate::domain::outcome::{EXIT_BROKEN, EXIT_INTERNAL, EXIT_NOT_FIXED, EXIT_SUCCESS};
+use crate::domain::stop::{Stop, StopCause};
+use crate::domain::units::{CommitSha, RunId, TreeId};
+use crate::lifecycle::state::RunState;
+use crate::lifecycle::{self, Ends, Engine};
+use crate::report::finding;
+use crate::session::Replay;
+use crate::workspace::{FETCH_ALL, RevisionError, Revisions, Workspace};
+
+/// What the files are called that are in no commit.
+const WORKING_TREE: &str = "working tree";
+
+/// What is judged, and how it is told.
+#[derive(Debug, Args)]
+pub(super) struct JudgeArgs {
+    /// The commit that the change starts from [default: where it left the branch that it goes to]
+    #[arg(long, value_name = "REV")]
+    base: Option<String>,
+    /// The commit to judge [default: the files as they stand here]
+    #[arg(long, value_name = "REV")]
+    head: Option<String>,
+    /// The form of the finding
+    #[arg(long, value_enum, default_value = "text")]
+    format: Form,
+    #[command(flatten)]
+    tests: TestFlags,
+}
+
+/// The form of a finding.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Form {
+    /// For a terminal.
+    Text,
+    /// For a comment or a summary.
+    Md,
+    /// For programs.
+    Json,
+}
+
+/// Judges and tells.
+pub(super) fn run(args: JudgeArgs, environment: &Environment) -> anyhow::Result<u8> {
+    let JudgeArgs { base, head, format, tests } = args;
+    let resolved = plan::resolve_to_judge(tests, environment)?;
+    setup::block_on(judge(resolved, Named { base, head }, format, environment))
+}
+
+async fn judge(resolved: plan::Resolved, named: Named, format: Form, environment: &Environment) -> anyhow::Result<u8> {
+    let plan::Resolved { plan, checkout, context } = resolved;
+    plan.warnings.iter().for_each(|warning| super::say(&format!("⚠ {warning}")));
+    let folder = setup::working_directory(&checkout, &plan)?;
+    let (test_command, framework) = run::test_command(&plan, &folder)?;
+    let setup = Setup::new(&checkout, environment, Some(&plan), context.as_ref());
+    let workspace = setup.open_workspace(&plan, &test_command).await?;
+    if workspace.go_back().await? {
+        super::say("⚠ an earlier judge was killed here; the files that it had changed are back");
+    }
+    let mine = workspace.snapshot().await?;
+    let never = Stop::never();
+    let revisions = Revisions::open(&checkout, environment.raw(), &never).await.map_err(unreadable)?;
+    let ends = ends(&workspace, &revisions, &mine, named, context.as_ref()).await?;
+    let state = RunState::new(RunId::random(), Plan { audit: None, ..plan }, test_command, framework);
+    let prepared = setup.prepare(workspace.clone(), &state, &[])?;
+    let mut store = setup.open_store(None)?;
+    let started = run::started(&state, &folder, &setup);
+    let begun = store.begin_run(&started, std::process::id(), &serde_json::to_string(&state)?);
+    begun.map_err(|error| setup::audit_failure(&error))?;
+    let journal = Journal::new(store, vec![Box::new(Progress)]);
+    let world = setup.world(&state, &prepared);
+    let mut engine = Engine::new(world, journal, state, Replay::none());
+    workspace.keep_way_back(&mine)?;
+    let found = lifecycle::judge_change(&mut engine, &ends).await;
+    workspace.go_back().await?;
+    let signal = match engine.world.stop.raised() {
+        Some(StopCause::Signal(signal)) => Some(signal),
+        Some(StopCause::TimeUp) | None => None,
+    };
+    let found = found.map_err(|error| {
+        Failure::with_code(
+            EXIT_INTERNAL,
+            format!("✖ upshift could not judge: {error}\n→ Fix: mend that and judge again"),
+        )
+    })?;
+    tell(&found, format, environment, &setup)?;
+    Ok(signal.and_then(|signal| u8::try_from(signal + 128).ok()).unwrap_or_else(|| exit_code(&found)))
+}
+
+/// Prints the finding; in a workflow it stands in the job summary, too.
+fn tell(found: &Finding, format: Form, environment: &Environment, setup: &Setup<'_>) -> anyhow::Result<()> {
+    let said = match format {
+        Form::Text => finding::text(found),
+        Form::Md => finding::markdown(found),
+        Form::Json => finding::json(found),
+    };
+    let said = setup.redactor.redact(&said).into_owned();
+    let Some(step) = Step::of(environment) else { return super::print(&said).map(drop) };
+    super::print(&if format == Form::Json { said } else { step.inert(&said) })?;
+    let summary = setup.redactor.redact(&finding::markdown(found)).into_owned();
+    for warning in step.judged(&summary, found.standing) {
+        super::say(&format!("⚠ {warning}"));
+    }
+    Ok(())
+}
+
+const fn exit_code(found: &Finding) -> u8 {
+    match found.standing {
+        Standing::Proven | Standing::NothingToProve => EXIT_SUCCESS,
+        Standing::NotProven => EXIT_NOT_FIXED,
+        Standing::Broken => EXIT_BROKEN,
+    }
+}
+
+/// The ends of the change as they were named.
+struct Named {
+    base: Option<String>,
+    head: Option<String>,
+}
+
+/// Finds both ends and records what they hold.
+async fn ends(
+    workspace: &Workspace,
+    revisions: &Revisions<'_>,
+    mine: &TreeId,
+    named: Named,
+    context: Option<&CiContext>,
+) -> anyhow::Result<Ends> {
+    let here = revisions.commit("HEAD").await.map_err(unreadable)?;
+    let (head_commit, head) = match &named.head {
+        None => (here.clone(), (mine.clone(), WORKING_TREE.to_owned())),
+        Some(name) => {
+            if !revisions.is_clean().await.map_err(unreadable)? {
+                return Err(Failure::usage(
+                    "--head judges a commit, and files here differ from the one that is checked out\n→ Fix: commit or stash them, or \
+                     leave --head out to judge the files as they stand",
+                ));
+            }
+            let commit = revisions.commit(name).await.map_err(unreadable)?;
+            let paths = revisions.changed_between(&here, &commit).await.map_err(unreadable)?;
+            let tree = workspace.as_in_commit(mine, revisions, &commit, &paths).await.map_err(unreadable)?;
+            (commit.clone(), (tree, short(&commit)))
+        }
+    };
+    let base_commit = base(revisions, &named, &head_commit, context).await?;
+    let mut paths = revisions.changed_between(&base_commit, &head_commit).await.map_err(unreadable)?;
+    if named.head.is_none() {
+        paths.extend(revisions.changed_here(&base_commit).await.map_err(unreadable)?);
+    }
+    let base_tree = workspace.as_in_commit(&head.0, revisions, &base_commit, &paths).await.map_err(unreadable)?;
+    Ok(Ends { base: (base_tree, short(&base_commit)), head })
+}
+
+/// The commit that the change starts from.
+async fn base(
+    revisions: &Revisions<'_>,
+    named: &Named,
+    head: &CommitSha,
+    context: Option<&CiContext>,
+) -> anyhow::Result<CommitSha> {
+    if let Some(name) = &named.base {
+        return revisions.commit(name).await.map_err(unreadable);
+    }
+    let of_event = context.and_then(|context| match &context.pull_request {
+        PullRequestRef::Known(pull) => Some(pull.base_sha.0.clone()),
+        PullRequestRef::None | PullRequestRef::Number(_) | PullRequestRef::Head => None,
+    });
+    let branch = match of_event {
+        Some(commit) => commit,
+        None => revisions.main_branch().await.map_err(unreadable)?.map(str::to_owned).ok_or_else(|| {
+            Failure::usage("there is no branch that the change could go to\n→ Fix: name the commit that it starts from with --base")
+        })?,
+    };
+    let commit = revisions.commit(&branch).await.map_err(unreadable)?;
+    let found = revisions.merge_base(&commit, head).await.map_err(unreadable)?;
+    found.ok_or_else(|| Failure::usage(format!("{branch} and the change have no commit in common here{FETCH_ALL}")))
+}
+
+fn short(commit: &CommitSha) -> String {
+    commit.0.get(..12).unwrap_or(&commit.0).to_owned()
+}
+
+fn unreadable(error: RevisionError) -> anyhow::Error {
+    Failure::usage(error.to_string())
+}
+
+/// Tells on standard error how far it is.
+#[derive(Debug)]
+struct Progress;
+
+impl EventSink for Progress {
+    fn emit(&mut self, event: &Event) {
+        match event {
+            Event::BaselineFinished(done) => super::say(&format!(
+                "◆ the head's tests over the base: {} fail, {} pass",
+                done.failing.len(),
+                done.passed
+            )),
+            Event::TestsFinished { passed, failed, .. } => {
+                super::say(&format!("◆ the head's tests at the head: {failed} fail, {passed} pass"));
+            }
+            Event::EvidenceGathered { runs, .. } => super::say(&format!("◆ asked for proof in {runs} runs")),
+            Event::Warning { message } => super::say(&format!("⚠ {message}")),
+            _ => {}
+        }
+    }
+}

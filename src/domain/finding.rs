@@ -1,0 +1,66 @@
+//! A finding: what the court says of a change that people made.
+
+use serde::Serialize;
+
+use super::proof::Evidence;
+use super::remark::Remark;
+
+/// What the tests of a change prove of it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Finding {
+    /// The conclusion.
+    pub standing: Standing,
+    /// Why, where it is not proven; it may hold what is not our text.
+    pub reason: Option<String>,
+    /// The commit that the change starts from.
+    pub base: String,
+    /// The commit that was judged; `working tree` for files that are in none.
+    pub head: String,
+    /// Tests of the head that fail over the base's product and pass at the head.
+    pub fail_to_pass: Vec<String>,
+    /// How many of the base's tests pass before and after.
+    pub pass_to_pass: u64,
+    /// Tests that pass over the base, and not at the head.
+    pub pass_to_fail: Vec<String>,
+    /// Tests that pass at the base and are not among the head's, by their names.
+    pub removed: Vec<String>,
+    /// Tests that pass at the base and are skipped at the head.
+    pub skipped: Vec<String>,
+    /// Tests that expect less than they did, or something else.
+    pub weakened: Vec<Weakened>,
+    /// Changed files that decide how tests are run.
+    pub deciding: Vec<String>,
+    /// What could not be looked at, in sentences.
+    pub notes: Vec<String>,
+    /// What a reviewer should look at.
+    pub remarks: Vec<Remark>,
+    /// The evidence.
+    pub proof: Vec<Evidence>,
+}
+
+/// The conclusion.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Standing {
+    /// The tests tell base and head apart, and the evidence holds.
+    Proven,
+    /// No test tells base and head apart; nothing speaks against the change.
+    NothingToProve,
+    /// A test fails, or evidence does.
+    NotProven,
+    /// The tests cannot be run.
+    Broken,
+}
+
+/// A test that expects less.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Weakened {
+    /// Its name.
+    pub test: String,
+    /// Its file.
+    pub file: String,
+    /// What it expected as a literal and does not any more.
+    pub gone: Vec<String>,
+}

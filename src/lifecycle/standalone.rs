@@ -1,0 +1,181 @@
+//! A change that people made, judged: no model, no budget, and the person's own tests count.
+//!
+//! Three trees: the base, the head, and the head's tests over the base's product. What fails there and passes at the head is what the
+//! change has to answer for; the court then asks of that green what it asks of any other.
+
+use std::collections::BTreeSet;
+
+use super::engine::{Engine, LifecycleError};
+use super::state::Phase;
+use super::{baseline, judge, leftovers};
+use crate::domain::event::Event;
+use crate::domain::finding::{Finding, Standing};
+use crate::domain::outcome::Outcome;
+use crate::domain::proof::Evidence;
+use crate::domain::stop::StopCause;
+use crate::domain::test_report::{RunKind, TestReport, TestStatus};
+use crate::domain::units::TreeId;
+use crate::domain::verdict::Verdict;
+use crate::policy::verdict::Baseline;
+use crate::test_run;
+use crate::trial::{self, Judged};
+
+/// The two ends of a change, as recorded states.
+#[derive(Debug, Clone)]
+pub struct Ends {
+    /// Before it, with its name for people.
+    pub base: (TreeId, String),
+    /// After it.
+    pub head: (TreeId, String),
+}
+
+/// Judges a change. The files on disk are those of some tree of the court afterwards: the caller puts its own back.
+///
+/// # Errors
+/// When a tree, the tests or the log cannot be used.
+pub async fn judge(engine: &mut Engine<'_>, ends: &Ends) -> Result<Finding, LifecycleError> {
+    let (base, head) = (&ends.base.0, &ends.head.0);
+    let over = trial::over_base(&judge::bench(engine), base, head).await?;
+    let mut finding = Finding {
+        standing: Standing::Broken,
+        reason: None,
+        base: ends.base.1.clone(),
+        head: ends.head.1.clone(),
+        fail_to_pass: Vec::new(),
+        pass_to_pass: 0,
+        pass_to_fail: Vec::new(),
+        removed: Vec::new(),
+        skipped: Vec::new(),
+        weakened: trial::weakened(&engine.world.workspace.changes(base, head).await?),
+        deciding: over.deciding,
+        notes: over
+            .untold
+            .iter()
+            .map(|file| format!("tests inside a source file could not be told from it: {file}"))
+            .collect(),
+        remarks: Vec::new(),
+        proof: Vec::new(),
+    };
+    engine.world.workspace.restore(&over.tree).await?;
+    baseline::run(engine).await?;
+    let found = measured(engine, ends, &over.tree, finding.clone()).await;
+    leftovers::sweep(engine);
+    leftovers::forget(engine);
+    finding = found?;
+    Ok(finding)
+}
+
+/// What the head's tests said over the base decides what is asked next.
+async fn measured(
+    engine: &mut Engine<'_>,
+    ends: &Ends,
+    over: &TreeId,
+    mut finding: Finding,
+) -> Result<Finding, LifecycleError> {
+    if let Some(cause) = engine.world.stop.raised() {
+        return Ok(broken(finding, stopped(cause)));
+    }
+    if let Phase::Ending { outcome: Outcome::Broken { reason }, .. } = &engine.state.phase {
+        let reason = format!("the tests of the head cannot be run over the base: {reason}");
+        return Ok(broken(finding, reason));
+    }
+    let start = engine.state.start.clone().unwrap_or_else(|| over.clone());
+    let changes = engine.world.workspace.changes(&start, &ends.head.0).await?;
+    engine.state.touched = changes.into_iter().map(|change| change.path).collect();
+    engine.world.workspace.restore(&ends.head.0).await?;
+    let judged = judge::run(engine, ends.head.0.clone()).await?;
+    if judged.run.stopped.is_some() {
+        let cause = engine.world.stop.raised().map_or_else(|| "stopped".to_owned(), stopped);
+        return Ok(broken(finding, cause));
+    }
+    finding.proof = proof(engine)?;
+    finding.remarks.clone_from(&judged.remarks);
+    let measure = engine.state.baseline.clone().unwrap_or_default();
+    finding.fail_to_pass = judged.judgement.fixed.iter().cloned().collect();
+    finding.pass_to_fail = judged.judgement.new_failures.iter().cloned().collect();
+    conclude(&mut finding, &judged, &measure);
+    compare_with_base(engine, ends, over, &judged.run.report, &mut finding).await?;
+    Ok(finding)
+}
+
+fn conclude(finding: &mut Finding, judged: &Judged, measure: &Baseline) {
+    let verdict = trial::explained(&judged.judgement.verdict, &judged.run.report);
+    (finding.standing, finding.reason) = match verdict {
+        Verdict::Green if measure.failing.is_empty() && judged.judgement.fixed.is_empty() => {
+            (Standing::NothingToProve, Some("no test tells base and head apart".to_owned()))
+        }
+        Verdict::Green => (Standing::Proven, None),
+        Verdict::Red { reason } => {
+            let failing: Vec<&str> = judged.run.report.failing().map(|test| test.name.as_str()).take(3).collect();
+            let named = (!failing.is_empty()).then(|| format!("tests fail at the head: {}", failing.join(", ")));
+            (Standing::NotProven, named.or(reason).or_else(|| Some("the tests fail at the head".to_owned())))
+        }
+        Verdict::Tampered { reason } => (Standing::NotProven, Some(reason)),
+        Verdict::Broken { reason } => {
+            (Standing::Broken, Some(format!("the tests cannot be run at the head: {reason}")))
+        }
+    };
+}
+
+/// The base's own tests over the base: what passed there has to pass at the head, or to be named.
+async fn compare_with_base(
+    engine: &mut Engine<'_>,
+    ends: &Ends,
+    over: &TreeId,
+    head: &TestReport,
+    finding: &mut Finding,
+) -> Result<(), LifecycleError> {
+    if finding.standing == Standing::Broken {
+        return Ok(());
+    }
+    let passing = if ends.base.0 == *over {
+        engine.state.baseline.as_ref().map(|measure| measure.passing.keys().cloned().collect()).unwrap_or_default()
+    } else {
+        engine.world.workspace.restore(&ends.base.0).await?;
+        let run = test_run::run(&engine.world.tests, None, &engine.world.stop).await?;
+        if run.stopped.is_some() || run.report.kind != RunKind::Tests {
+            finding.notes.push(
+                "the base's own tests could not be run, so that nothing is said of tests that are gone".to_owned(),
+            );
+            return Ok(());
+        }
+        Baseline::from_report(&run.report, Vec::new(), true).passing.into_keys().collect::<BTreeSet<String>>()
+    };
+    let now = Baseline::from_report(head, Vec::new(), true);
+    if now.passing.is_empty() || passing.is_empty() {
+        finding.notes.push("the runner does not name tests that pass: whether some are gone is not known".to_owned());
+        return Ok(());
+    }
+    for name in passing {
+        let skipped = head.tests.iter().any(|test| test.status == TestStatus::Skipped && test.name == name);
+        if now.passing.contains_key(&name) {
+            finding.pass_to_pass += 1;
+        } else if skipped || now.skipped.contains(&name) {
+            finding.skipped.push(name);
+        } else if !now.failing.contains(&name) {
+            finding.removed.push(name);
+        }
+    }
+    Ok(())
+}
+
+/// The evidence that the journal holds.
+fn proof(engine: &Engine<'_>) -> Result<Vec<Evidence>, LifecycleError> {
+    let events = engine.journal.store().load_run(&engine.state.run_id)?.events;
+    let proof = events.into_iter().rev().find_map(|event| match event {
+        Event::EvidenceGathered { proof, .. } => Some(proof),
+        _ => None,
+    });
+    Ok(proof.unwrap_or_default())
+}
+
+fn broken(finding: Finding, reason: String) -> Finding {
+    Finding { standing: Standing::Broken, reason: Some(reason), ..finding }
+}
+
+fn stopped(cause: StopCause) -> String {
+    match cause {
+        StopCause::Signal(signal) => format!("stopped by signal {signal}"),
+        StopCause::TimeUp => "the time was up: raise --max-duration-minutes".to_owned(),
+    }
+}

@@ -1,0 +1,93 @@
+//! The tests of a change that people made, over the product as it was before: what they say there is what the change has to change.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+use super::belongings;
+use super::bench::{Bench, TrialError};
+use crate::domain::units::TreeId;
+use crate::policy::tamper::Change;
+use crate::policy::tamper::region::{self, Restored};
+use crate::workspace::is_test_path;
+
+/// The base's product with the head's tests.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OverBase {
+    /// The tree.
+    pub tree: TreeId,
+    /// Files of the change that are neither product nor tests and decide how tests are run: the head's judge both.
+    pub deciding: Vec<String>,
+    /// Source files whose tests could not be told from the product, with the reason: the base's stay.
+    pub untold: Vec<String>,
+}
+
+/// Puts the head's tests over the base: files that are tests, test data or test configuration, and test regions inside source files.
+///
+/// # Errors
+/// When a state is not recorded or cannot be written.
+pub async fn over_base(bench: &Bench<'_>, base: &TreeId, head: &TreeId) -> Result<OverBase, TrialError> {
+    let workspace = bench.workspace;
+    let (mut whole, mut texts) = (BTreeSet::new(), BTreeMap::new());
+    let (mut deciding, mut untold) = (Vec::new(), Vec::new());
+    for change in workspace.changes(base, head).await? {
+        let path = change.path.as_str();
+        if is_test_path(Path::new(path)) || is_of_tests(bench, head, path)? {
+            whole.insert(path.to_owned());
+        } else if workspace.protected(Path::new(path)).is_some() || is_manifest(path) {
+            whole.insert(path.to_owned());
+            deciding.push(path.to_owned());
+        } else if let (Some(before), Some(after)) = (&change.before, &change.after) {
+            match with_tests_of(bench, head, &change, before, after)? {
+                Restored::Same => {}
+                Restored::Changed { text, .. } => drop(texts.insert(path.to_owned(), text)),
+                Restored::Lost { region } => untold.push(format!("{path}: {region}")),
+            }
+        }
+    }
+    Ok(OverBase { tree: workspace.with_files_of(base, head, &whole, &texts)?, deciding, untold })
+}
+
+/// A file of the head that only tests need.
+fn is_of_tests(bench: &Bench<'_>, head: &TreeId, path: &str) -> Result<bool, TrialError> {
+    Ok(bench.workspace.text_at(head, path)?.is_some() && belongings::is_of_tests(bench, head, path)?)
+}
+
+/// The base's text with the head's test regions.
+fn with_tests_of(
+    bench: &Bench<'_>,
+    head: &TreeId,
+    change: &Change,
+    base: &str,
+    tests: &str,
+) -> Result<Restored, TrialError> {
+    if region::is_document(&change.path) {
+        return Ok(Restored::Same);
+    }
+    // Seen from the head, the base is the change whose tests are put back.
+    let back = Change { before: Some(tests.to_owned()), after: Some(base.to_owned()), ..change.clone() };
+    let examples = belongings::examples_in(bench, head, &back)?;
+    Ok(region::restore(&change.path, tests, base, examples))
+}
+
+/// Manifests of packages: the tests of the head may need what they add, and product and tests share them.
+fn is_manifest(path: &str) -> bool {
+    const MANIFESTS: [&str; 16] = [
+        "Cargo.toml",
+        "Cargo.lock",
+        "package.json",
+        "package-lock.json",
+        "yarn.lock",
+        "pnpm-lock.yaml",
+        "pyproject.toml",
+        "setup.cfg",
+        "requirements.txt",
+        "uv.lock",
+        "poetry.lock",
+        "go.mod",
+        "go.sum",
+        "composer.json",
+        "Gemfile",
+        "pom.xml",
+    ];
+    path.rsplit('/').next().is_some_and(|name| MANIFESTS.contains(&name))
+}

@@ -1,0 +1,348 @@
+//! Commits of the user's own repository, read: which files two of them differ in, and what one of them has there.
+//!
+//! Invariant: git is only asked. It gets no secret, writes nothing, fetches nothing, and runs no hook, filter, pager or monitor of the
+//! repository; it is asked before any code under test has run.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use bstr::ByteSlice as _;
+
+use super::publish::inherited;
+use super::store::{Entry, Form};
+use super::{Workspace, WorkspaceError};
+use crate::domain::stop::Stop;
+use crate::domain::units::{CommitSha, TreeId};
+use crate::domain::verdict::Exit;
+use crate::process::{self, Confinement, ProcessError, Program, Spec};
+use crate::workspace::rel_path::RelPath;
+
+/// The most time one command may take: it reads what lies on this disk.
+const TIMEOUT: Duration = Duration::from_secs(60);
+/// How much of an answer is kept from each end; a larger file is left as it is.
+const KEEP: usize = 32 * 1024 * 1024;
+/// How much of what git said stands in an error.
+const SAID_CHARS: usize = 300;
+/// Settings under which git runs nothing of the repository.
+const SETTINGS: [(&str, &str); 5] = [
+    ("core.fsmonitor", "false"),
+    ("core.hooksPath", "/dev/null"),
+    ("core.quotePath", "false"),
+    ("diff.external", ""),
+    // The folder may belong to another user (a container); nothing of it is run.
+    ("safe.directory", "*"),
+];
+/// Where a branch that others go to is looked for, in this order.
+const MAIN_BRANCHES: [&str; 5] = ["origin/HEAD", "origin/main", "origin/master", "main", "master"];
+/// Permissions of files in a commit, which knows only whether one can be executed.
+const PLAIN: u32 = 0o644;
+const EXECUTABLE: u32 = 0o755;
+
+/// Why a repository could not be read.
+#[derive(Debug, thiserror::Error)]
+pub enum RevisionError {
+    /// The folder is in no repository, or below its top.
+    #[error("{0}")]
+    Place(String),
+    /// There is no such commit here.
+    #[error("there is no commit {revision} here: {said}{fix}")]
+    Unknown {
+        /// The revision as it was given.
+        revision: String,
+        /// What git said.
+        said: String,
+        /// What may mend it.
+        fix: &'static str,
+    },
+    /// Git failed.
+    #[error("git {command} failed: {said}")]
+    Git {
+        /// The subcommand.
+        command: String,
+        /// What it said.
+        said: String,
+    },
+    /// The run was stopped.
+    #[error("stopped")]
+    Stopped,
+    /// Git could not be started.
+    #[error(transparent)]
+    Process(#[from] ProcessError),
+    /// A state could not be recorded.
+    #[error(transparent)]
+    Workspace(#[from] WorkspaceError),
+}
+
+/// What clones with the last commit alone need.
+pub const FETCH_ALL: &str =
+    "\n→ Fix: in a workflow, check out with `fetch-depth: 0`; elsewhere `git fetch --unshallow`";
+
+/// A file in a commit.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Blob {
+    form: Form,
+    executable: bool,
+    bytes: Vec<u8>,
+}
+
+/// The user's repository.
+#[derive(Debug)]
+pub struct Revisions<'a> {
+    top: PathBuf,
+    env: BTreeMap<OsString, OsString>,
+    stop: &'a Stop,
+}
+
+impl<'a> Revisions<'a> {
+    /// The repository whose top a folder is.
+    ///
+    /// # Errors
+    /// When it is none, or a folder below the top.
+    pub async fn open(
+        top: &Path,
+        environment: &BTreeMap<OsString, OsString>,
+        stop: &'a Stop,
+    ) -> Result<Self, RevisionError> {
+        let mut env = inherited(environment, top);
+        for (name, value) in [
+            ("LC_ALL", "C"),
+            ("HOME", "/nonexistent"),
+            ("GIT_CONFIG_NOSYSTEM", "1"),
+            ("GIT_CONFIG_GLOBAL", "/dev/null"),
+            ("GIT_ATTR_NOSYSTEM", "1"),
+            ("GIT_OPTIONAL_LOCKS", "0"),
+            ("GIT_NO_LAZY_FETCH", "1"),
+            ("GIT_TERMINAL_PROMPT", "0"),
+            ("GIT_PAGER", "cat"),
+        ] {
+            env.insert(name.into(), value.into());
+        }
+        env.insert("GIT_CONFIG_COUNT".into(), SETTINGS.len().to_string().into());
+        for (index, (key, value)) in SETTINGS.into_iter().enumerate() {
+            env.insert(format!("GIT_CONFIG_KEY_{index}").into(), key.into());
+            env.insert(format!("GIT_CONFIG_VALUE_{index}").into(), value.into());
+        }
+        let revisions = Self { top: top.to_owned(), env, stop };
+        let inside = revisions.ask(&["rev-parse", "--show-cdup"]).await;
+        let above = match inside {
+            Ok(out) => String::from_utf8_lossy(&out).trim().to_owned(),
+            Err(RevisionError::Git { said, .. }) => return Err(RevisionError::Place(said)),
+            Err(other) => return Err(other),
+        };
+        if above.is_empty() {
+            return Ok(revisions);
+        }
+        Err(RevisionError::Place(format!(
+            "{} is not the top of its repository\n→ Fix: start in {above}, and name the folder of the tests with --working-directory",
+            top.display()
+        )))
+    }
+
+    /// The commit that a revision names.
+    ///
+    /// # Errors
+    /// When there is none.
+    pub async fn commit(&self, revision: &str) -> Result<CommitSha, RevisionError> {
+        let named = format!("{revision}^{{commit}}");
+        match self.ask(&["rev-parse", "--verify", "--quiet", "--end-of-options", &named]).await {
+            Ok(out) => Ok(CommitSha(String::from_utf8_lossy(&out).trim().to_owned())),
+            Err(RevisionError::Git { .. }) => Err(RevisionError::Unknown {
+                revision: revision.to_owned(),
+                said: "git does not know it".to_owned(),
+                fix: FETCH_ALL,
+            }),
+            Err(other) => Err(other),
+        }
+    }
+
+    /// The branch that changes go to, where nobody names one.
+    ///
+    /// # Errors
+    /// When git cannot be asked.
+    pub async fn main_branch(&self) -> Result<Option<&'static str>, RevisionError> {
+        for branch in MAIN_BRANCHES {
+            match self.commit(branch).await {
+                Ok(_) => return Ok(Some(branch)),
+                Err(RevisionError::Unknown { .. }) => {}
+                Err(other) => return Err(other),
+            }
+        }
+        Ok(None)
+    }
+
+    /// Where two commits part; `None` where this clone does not know.
+    ///
+    /// # Errors
+    /// When git cannot be asked.
+    pub async fn merge_base(&self, one: &CommitSha, other: &CommitSha) -> Result<Option<CommitSha>, RevisionError> {
+        match self.ask(&["merge-base", &one.0, &other.0]).await {
+            Ok(out) => Ok(Some(CommitSha(String::from_utf8_lossy(&out).trim().to_owned()))),
+            Err(RevisionError::Git { .. }) => Ok(None),
+            Err(other) => Err(other),
+        }
+    }
+
+    /// The paths of tracked files that differ from a commit in the working tree, and of files that are neither tracked nor ignored.
+    ///
+    /// # Errors
+    /// When git cannot be asked.
+    pub async fn changed_here(&self, commit: &CommitSha) -> Result<BTreeSet<PathBuf>, RevisionError> {
+        let mut paths = self.paths(&["diff-index", "--name-only", "--no-renames", "-z", &commit.0, "--"]).await?;
+        paths.extend(self.paths(&["ls-files", "--others", "--exclude-standard", "-z"]).await?);
+        Ok(paths)
+    }
+
+    /// The paths of files in which two commits differ.
+    ///
+    /// # Errors
+    /// When git cannot be asked.
+    pub async fn changed_between(&self, from: &CommitSha, to: &CommitSha) -> Result<BTreeSet<PathBuf>, RevisionError> {
+        self.paths(&["diff-tree", "-r", "--name-only", "--no-renames", "-z", &from.0, &to.0, "--"]).await
+    }
+
+    /// Whether tracked files are as the checked out commit has them.
+    ///
+    /// # Errors
+    /// When git cannot be asked.
+    pub async fn is_clean(&self) -> Result<bool, RevisionError> {
+        // What was only touched is not changed: the index is looked at anew, in memory alone.
+        let out = self.ask(&["status", "--porcelain", "--untracked-files=no", "--ignore-submodules", "-z"]).await?;
+        Ok(out.is_empty())
+    }
+
+    async fn paths(&self, arguments: &[&str]) -> Result<BTreeSet<PathBuf>, RevisionError> {
+        let out = self.ask(arguments).await?;
+        let names = out.split(|byte| *byte == 0).filter(|name| !name.is_empty());
+        Ok(names.map(|name| name.to_path_lossy().into_owned()).collect())
+    }
+
+    /// A file in a commit; `None` where there is none, or no file that could be judged (a submodule, what another program stores).
+    async fn blob(&self, commit: &CommitSha, path: &Path) -> Result<Option<Blob>, RevisionError> {
+        let name = path.to_string_lossy().into_owned();
+        let listed = self.ask(&["ls-tree", "-z", "--full-tree", &commit.0, "--", &name]).await?;
+        let listed = String::from_utf8_lossy(&listed).into_owned();
+        let Some((about, _)) = listed.split_once('\t') else { return Ok(None) };
+        let mut words = about.split(' ');
+        let (mode, Some("blob"), Some(object)) = (words.next().unwrap_or_default(), words.next(), words.next()) else {
+            return Ok(None);
+        };
+        let bytes = self.ask(&["cat-file", "blob", object]).await?;
+        let form = if mode == "120000" { Form::Link } else { Form::File };
+        Ok(Some(Blob { form, executable: mode == "100755", bytes }))
+    }
+
+    async fn ask(&self, arguments: &[&str]) -> Result<Vec<u8>, RevisionError> {
+        let words = ["git", "--no-pager", "--literal-pathspecs"].iter().chain(arguments).map(OsString::from).collect();
+        let spec = Spec {
+            program: Program::Argv(words),
+            cwd: self.top.clone(),
+            env: self.env.clone(),
+            stdin: Vec::new(),
+            timeout: TIMEOUT,
+            keep: KEEP,
+            merge_stderr: false,
+            memory_mb: None,
+            confinement: Confinement::None,
+        };
+        let finished = process::run(&spec, self.stop, &mut |_chunk| {}).await?;
+        if finished.stopped.is_some() {
+            return Err(RevisionError::Stopped);
+        }
+        if finished.exit == (Exit::Code { code: 0 }) {
+            return Ok(finished.output);
+        }
+        let said: String = String::from_utf8_lossy(&finished.stderr).trim().chars().take(SAID_CHARS).collect();
+        Err(RevisionError::Git { command: arguments.first().copied().unwrap_or_default().to_owned(), said })
+    }
+}
+
+impl Workspace {
+    /// Records a state with some files as a commit has them; those that it does not have are gone from it.
+    ///
+    /// # Errors
+    /// When the repository or the private folder cannot be read.
+    pub async fn as_in_commit(
+        &self,
+        tree: &TreeId,
+        revisions: &Revisions<'_>,
+        commit: &CommitSha,
+        paths: &BTreeSet<PathBuf>,
+    ) -> Result<TreeId, RevisionError> {
+        let store = self.states.store();
+        let mut manifest = store.load(tree)?;
+        for name in paths {
+            let Ok(path) = RelPath::from_path(name) else { continue };
+            let Some(blob) = revisions.blob(commit, name).await? else {
+                manifest.remove(&path);
+                continue;
+            };
+            let failed = |source| WorkspaceError::Store { path: name.clone(), source };
+            let content = store.take_bytes(&blob.bytes).map_err(failed)?;
+            let before = manifest.get(&path).filter(|entry| entry.form == blob.form).map(|entry| entry.permissions);
+            let usual = if blob.executable { EXECUTABLE } else { PLAIN };
+            let is_executable = |permissions: &u32| permissions & 0o100 != 0;
+            let permissions = before.filter(|before| is_executable(before) == blob.executable).unwrap_or(usual);
+            let permissions = if blob.form == Form::Link { 0 } else { permissions };
+            manifest.insert(path, Entry { form: blob.form, permissions, content });
+        }
+        Ok(store.save(&manifest)?)
+    }
+
+    /// Records a state with single files as another state has them, and others with a new text.
+    ///
+    /// # Errors
+    /// When a state is not recorded or the private folder cannot be written.
+    pub fn with_files_of(
+        &self,
+        tree: &TreeId,
+        other: &TreeId,
+        paths: &BTreeSet<String>,
+        texts: &BTreeMap<String, String>,
+    ) -> Result<TreeId, WorkspaceError> {
+        let store = self.states.store();
+        let (mut manifest, other) = (store.load(tree)?, store.load(other)?);
+        for name in paths {
+            let Ok(path) = RelPath::from_path(Path::new(name)) else { continue };
+            match other.get(&path) {
+                Some(entry) => drop(manifest.insert(path, *entry)),
+                None => drop(manifest.remove(&path)),
+            }
+        }
+        for (name, text) in texts {
+            let Ok(path) = RelPath::from_path(Path::new(name)) else { continue };
+            let failed = |source| WorkspaceError::Store { path: PathBuf::from(name), source };
+            let content = store.take_bytes(text.as_bytes()).map_err(failed)?;
+            if let Some(entry) = manifest.get_mut(&path) {
+                entry.content = content;
+            }
+        }
+        store.save(&manifest)
+    }
+
+    /// Keeps in mind which state a person's files have, before others take their place: a killed process leaves the way back.
+    ///
+    /// # Errors
+    /// When the private folder cannot be written.
+    pub fn keep_way_back(&self, tree: &TreeId) -> Result<(), WorkspaceError> {
+        let kept = self.states.store().keep(WAY_BACK, tree.0.as_bytes());
+        kept.map_err(|source| WorkspaceError::Store { path: PathBuf::from(WAY_BACK), source })
+    }
+
+    /// Puts a person's files back where a process was killed before it did; whether it had to.
+    ///
+    /// # Errors
+    /// When they cannot be put back.
+    pub async fn go_back(&self) -> Result<bool, WorkspaceError> {
+        let kept = self.states.store().kept(WAY_BACK);
+        let kept = kept.map_err(|source| WorkspaceError::Store { path: PathBuf::from(WAY_BACK), source })?;
+        let Some(tree) = kept.and_then(|bytes| String::from_utf8(bytes).ok()).map(TreeId) else { return Ok(false) };
+        self.restore(&tree).await?;
+        self.states.store().drop_kept(WAY_BACK);
+        Ok(true)
+    }
+}
+
+/// The name under which the state of a person's files is kept.
+const WAY_BACK: &str = "way-back";
