@@ -36,7 +36,7 @@ pub struct Ends {
 pub async fn judge(engine: &mut Engine<'_>, ends: &Ends) -> Result<Finding, LifecycleError> {
     let (base, head) = (&ends.base.0, &ends.head.0);
     let over = trial::over_base(&judge::bench(engine), base, head).await?;
-    let mut finding = Finding {
+    let finding = Finding {
         standing: Standing::Broken,
         reason: None,
         base: ends.base.1.clone(),
@@ -58,11 +58,10 @@ pub async fn judge(engine: &mut Engine<'_>, ends: &Ends) -> Result<Finding, Life
     };
     engine.world.workspace.restore(&over.tree).await?;
     baseline::run(engine).await?;
-    let found = measured(engine, ends, &over.tree, finding.clone()).await;
+    let found = measured(engine, ends, &over.tree, finding).await;
     leftovers::sweep(engine);
     leftovers::forget(engine);
-    finding = found?;
-    Ok(finding)
+    found
 }
 
 /// What the head's tests said over the base decides what is asked next.
@@ -79,6 +78,9 @@ async fn measured(
         let reason = format!("the tests of the head cannot be run over the base: {reason}");
         return Ok(broken(finding, reason));
     }
+    if engine.state.current.as_ref().is_some_and(|first| !first.ran) {
+        measure_by_names(engine, ends, &mut finding).await?;
+    }
     let start = engine.state.start.clone().unwrap_or_else(|| over.clone());
     let changes = engine.world.workspace.changes(&start, &ends.head.0).await?;
     engine.state.touched = changes.into_iter().map(|change| change.path).collect();
@@ -94,8 +96,32 @@ async fn measured(
     finding.fail_to_pass = judged.judgement.fixed.iter().cloned().collect();
     finding.pass_to_fail = judged.judgement.new_failures.iter().cloned().collect();
     conclude(&mut finding, &judged, &measure);
+    if finding.standing == Standing::NothingToProve {
+        // The evidence is about tests that failed before; there are none.
+        finding.proof.clear();
+    }
     compare_with_base(engine, ends, over, &judged.run.report, &mut finding).await?;
     Ok(finding)
+}
+
+/// Where the head's tests do not even compile over the base, no test there has a name: those that pass at the head and not at the base
+/// stand for them.
+async fn measure_by_names(engine: &mut Engine<'_>, ends: &Ends, finding: &mut Finding) -> Result<(), LifecycleError> {
+    let mut passing = Vec::new();
+    for tree in [&ends.base.0, &ends.head.0] {
+        engine.world.workspace.restore(tree).await?;
+        let run = test_run::run(&engine.world.tests, None, &engine.world.stop).await?;
+        passing.push(Baseline::from_report(&run.report, Vec::new(), true).passing);
+    }
+    let (Some(at_head), Some(at_base)) = (passing.pop(), passing.pop()) else { return Ok(()) };
+    let Some(measure) = &mut engine.state.baseline else { return Ok(()) };
+    measure.failing = at_head.keys().filter(|name| !at_base.contains_key(*name)).cloned().collect();
+    measure.passing = at_base.into_iter().filter(|(name, _)| at_head.contains_key(name)).collect();
+    finding.notes.push(
+        "the head's tests do not compile over the base: those that pass at the head and are not among the base's count as failing there"
+            .to_owned(),
+    );
+    Ok(())
 }
 
 fn conclude(finding: &mut Finding, judged: &Judged, measure: &Baseline) {
@@ -142,7 +168,8 @@ async fn compare_with_base(
         Baseline::from_report(&run.report, Vec::new(), true).passing.into_keys().collect::<BTreeSet<String>>()
     };
     let now = Baseline::from_report(head, Vec::new(), true);
-    if now.passing.is_empty() || passing.is_empty() {
+    let names_none = now.passing.is_empty() && now.passed.is_some_and(|passed| passed > 0);
+    if names_none || passing.is_empty() {
         finding.notes.push("the runner does not name tests that pass: whether some are gone is not known".to_owned());
         return Ok(());
     }

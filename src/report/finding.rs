@@ -18,6 +18,8 @@ const MOST_REMARKS: usize = 8;
 
 /// A list of a finding: its heading, and what stands in it.
 struct List {
+    /// The sign before it: most lists are for a reviewer to look at.
+    sign: &'static str,
     heading: String,
     entries: Vec<String>,
 }
@@ -33,43 +35,31 @@ const fn conclusion(standing: Standing) -> &'static str {
 }
 
 fn lists(found: &Finding) -> Vec<List> {
-    let list = |heading: String, entries: &[String]| List { heading, entries: entries.to_vec() };
-    let many = |entries: &[String], one: &str, more: &str| {
-        format!("{} {}", entries.len(), if entries.len() == 1 { one } else { more })
+    let list = |sign, one: &str, more: &str, entries: &[String]| {
+        let heading = format!("{} {}", entries.len(), if entries.len() == 1 { one } else { more });
+        List { sign, heading, entries: entries.to_vec() }
     };
     let weakened: Vec<String> = found.weakened.iter().map(weaker).collect();
     let all = [
         list(
-            many(
-                &found.fail_to_pass,
-                "test fails without the change and passes with it",
-                "tests fail without the change and pass with it",
-            ),
+            "✓",
+            "test fails without the change and passes with it",
+            "tests fail without the change and pass with it",
             &found.fail_to_pass,
         ),
         list(
-            many(
-                &found.pass_to_fail,
-                "test passes without the change and not with it",
-                "tests pass without the change and not with it",
-            ),
+            "✗",
+            "test passes without the change and not with it",
+            "tests pass without the change and not with it",
             &found.pass_to_fail,
         ),
-        list(many(&found.removed, "test of the base is gone", "tests of the base are gone"), &found.removed),
+        list("⚠", "test of the base is gone", "tests of the base are gone", &found.removed),
+        list("⚠", "test of the base is skipped now", "tests of the base are skipped now", &found.skipped),
+        list("⚠", "test expects less, or something else", "tests expect less, or something else", &weakened),
         list(
-            many(&found.skipped, "test of the base is skipped now", "tests of the base are skipped now"),
-            &found.skipped,
-        ),
-        list(
-            many(&weakened, "test expects less, or something else", "tests expect less, or something else"),
-            &weakened,
-        ),
-        list(
-            many(
-                &found.deciding,
-                "changed file decides how tests are run: the head's was used for both",
-                "changed files decide how tests are run: the head's were used for both",
-            ),
+            "⚠",
+            "changed file decides how tests are run: the head's was used for both",
+            "changed files decide how tests are run: the head's were used for both",
             &found.deciding,
         ),
     ];
@@ -94,7 +84,7 @@ pub fn text(found: &Finding) -> String {
     lines.push(format!("  Base {}, head {}", found.base, found.head));
     lines.extend(kept(found).map(|kept| format!("  {kept}")));
     for list in lists(found) {
-        lines.push(format!("  {}:", list.heading));
+        lines.push(format!("  {} {}:", list.sign, list.heading));
         let shown = list.entries.iter().take(MOST_NAMES);
         lines.extend(shown.map(|entry| format!("    - {}", plain::clipped_line(entry, NAME_CHARS))));
         lines.extend(more(&list).map(|more| format!("    - {more}")));
@@ -124,7 +114,7 @@ pub fn markdown(found: &Finding) -> String {
     for list in lists(found) {
         let shown = list.entries.iter().take(MOST_NAMES).map(|entry| format!("- {}", code(entry, NAME_CHARS)));
         let entries: Vec<String> = shown.chain(more(&list).map(|more| format!("- {more}"))).collect();
-        blocks.push(format!("**{}**\n\n{}", list.heading, entries.join("\n")));
+        blocks.push(format!("**{} {}**\n\n{}", list.sign, list.heading, entries.join("\n")));
     }
     let held = found.proof.iter().map(|one| format!("- {} {}", proof_sign(one.status), page::say(&evidence(one))));
     let held: Vec<String> = held.collect();

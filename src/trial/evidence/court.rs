@@ -396,12 +396,9 @@ impl<'b> Court<'b> {
             (EvidenceKind::Renamed, Guard::Renamed),
             (EvidenceKind::Counter, Guard::Counter),
         ];
-        for (kind, guard) in kinds {
-            if !self.has(guard) {
-                continue;
-            }
-            let tally = self.tally.get(&kind);
-            evidence.push(tally::piece(kind, tally, &self.bodies.missing));
+        let refused = self.tally.values().any(|tally| !tally.accused.is_empty());
+        for (kind, _) in kinds.into_iter().filter(|(_, guard)| self.has(*guard)) {
+            evidence.push(tally::piece(kind, self.tally.get(&kind), &self.bodies.missing, refused));
         }
         Proven { evidence, runs: self.runs.count, duration_ms: self.runs.elapsed_ms() }
     }

@@ -62,7 +62,8 @@ pub(super) fn not_understood(treatment: Treatment, name: &str) -> String {
 }
 
 /// One kind of evidence from its tally.
-pub(super) fn piece(kind: EvidenceKind, tally: Option<&Tally>, missing: &[String]) -> Evidence {
+/// `refused` says that some kind has failed: the first one ends the search.
+pub(super) fn piece(kind: EvidenceKind, tally: Option<&Tally>, missing: &[String], refused: bool) -> Evidence {
     let none = Tally::default();
     let tally = tally.unwrap_or(&none);
     let (status, why) = if !tally.accused.is_empty() {
@@ -71,6 +72,8 @@ pub(super) fn piece(kind: EvidenceKind, tally: Option<&Tally>, missing: &[String
         (EvidenceStatus::Held, None)
     } else if tally.out_of_time && tally.tried == 0 {
         (EvidenceStatus::LeftOut, Some("no time was left".to_owned()))
+    } else if refused && tally.noticed == tally.tried {
+        (EvidenceStatus::LeftOut, Some("another kind had failed before".to_owned()))
     } else if let Some(why) = tally.not_had.first() {
         (EvidenceStatus::NotPossible, Some(why.clone()))
     } else if !missing.is_empty() && kind != EvidenceKind::Counter {
