@@ -14,7 +14,7 @@ case ":$PATH:" in ":$system:"*) ;; *) PATH=$system:$PATH ;; esac
 
 # What this file, curl, rustup and a linker need; all else (keys, RUSTC_WRAPPER, CARGO_*, RUSTFLAGS, TAR_OPTIONS, GIT_*) is left behind.
 kept=(PATH HOME RUSTUP_HOME RUNNER_TEMP RUNNER_OS RUNNER_ARCH GITHUB_OUTPUT GITHUB_RUN_ID GITHUB_RUN_ATTEMPT
-  UPSHIFT_GIVEN_COMMAND UPSHIFT_GIVEN_BINARY UPSHIFT_GIVEN_SHA256
+  UPSHIFT_GIVEN_COMMAND UPSHIFT_GIVEN_MODE UPSHIFT_GIVEN_BINARY UPSHIFT_GIVEN_SHA256
   HTTP_PROXY HTTPS_PROXY ALL_PROXY NO_PROXY http_proxy https_proxy all_proxy no_proxy
   SSL_CERT_FILE SSL_CERT_DIR CURL_CA_BUNDLE
   SYSTEMROOT SYSTEMDRIVE WINDIR COMSPEC TEMP TMP USERPROFILE APPDATA LOCALAPPDATA PROGRAMDATA)
@@ -169,6 +169,12 @@ command=${UPSHIFT_GIVEN_COMMAND:-run}
 case "$command" in
   run | gate | resume) ;;
   *) fail "The input command is «${command//[^a-zA-Z0-9_-]/?}», but must be run, gate or resume." ;;
+esac
+case "${UPSHIFT_GIVEN_MODE:-fix}/$command" in
+  fix/*) ;;
+  judge/run) command=judge ;;
+  judge/*) fail "The input mode is judge, so that command must be run, not $command." ;;
+  *) fail "The input mode is «${UPSHIFT_GIVEN_MODE//[^a-zA-Z0-9_-]/?}», but must be fix or judge." ;;
 esac
 tools=$(private_folder "${RUNNER_TEMP:-/tmp}")
 binary="$tools/$program"

@@ -24,6 +24,12 @@ const RESUME: &str = include_str!("init/resume.yml");
 /// What the configuration starts from.
 pub const CONFIG: &str = include_str!("init/upshift.yml");
 
+/// The workflow that judges pull requests.
+pub const JUDGE_PATH: &str = ".github/workflows/judge.yml";
+
+/// What stands in it.
+pub const JUDGE: &str = include_str!("init/judge.yml");
+
 /// Whether files that are there already may be replaced.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Overwrite {
@@ -86,11 +92,28 @@ fn it(paths: &[&str]) -> &'static str {
 /// [`InitError::Exists`] before anything is written; [`InitError::Write`] when the file system refuses.
 pub fn write(root: &Path, overwrite: Overwrite, schedule: Schedule) -> Result<String, InitError> {
     let workflow = workflow(schedule);
-    let files = [(WORKFLOW_PATH, workflow.as_str()), (CONFIG_PATH, CONFIG)];
-    let paths = files.map(|(path, _)| path);
+    put_all(root, overwrite, &[(WORKFLOW_PATH, workflow.as_str()), (CONFIG_PATH, CONFIG)])?;
+    Ok(next_steps(schedule))
+}
+
+/// Writes the workflow that judges pull requests below `root` and says what to do next.
+///
+/// # Errors
+/// As [`write`].
+pub fn write_judge(root: &Path, overwrite: Overwrite) -> Result<String, InitError> {
+    put_all(root, overwrite, &[(JUDGE_PATH, JUDGE)])?;
+    Ok(format!(
+        "Wrote {JUDGE_PATH}.\n\nNext:\n  \
+         1. In {JUDGE_PATH}, replace OWNER by the owner of the action; what the tests need goes to `setup-command`.\n  \
+         2. Try it on this machine, on a branch: upshift judge\n"
+    ))
+}
+
+fn put_all(root: &Path, overwrite: Overwrite, files: &[(&'static str, &str)]) -> Result<(), InitError> {
+    let paths = files.iter().map(|(path, _)| *path);
     if overwrite == Overwrite::No {
         // A dangling link counts as there: writing through it would land somewhere else.
-        let there: Vec<_> = paths.into_iter().filter(|path| fs::symlink_metadata(root.join(path)).is_ok()).collect();
+        let there: Vec<_> = paths.filter(|path| fs::symlink_metadata(root.join(path)).is_ok()).collect();
         if !there.is_empty() {
             return Err(InitError::Exists(there));
         }
@@ -98,7 +121,7 @@ pub fn write(root: &Path, overwrite: Overwrite, schedule: Schedule) -> Result<St
     for (path, text) in files {
         put(&root.join(path), text).map_err(|source| InitError::Write { path, source })?;
     }
-    Ok(next_steps(schedule))
+    Ok(())
 }
 
 /// Writes beside the target, then renames: a link is replaced, not followed, and a crash leaves no half file.

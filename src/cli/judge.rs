@@ -6,18 +6,19 @@ use super::environment::Environment;
 use super::plan::{self, TestFlags};
 use super::setup::{self, Setup};
 use super::step::Step;
-use super::{Failure, run};
+use super::{Failure, commenting, forge, run};
 use crate::audit::Journal;
-use crate::config::Plan;
+use crate::config::{Comment, GithubPlan, Plan};
 use crate::domain::ci::{CiContext, PullRequestRef};
 use crate::domain::event::{Event, EventSink};
 use crate::domain::finding::{Finding, Standing};
 use crate::domain::outcome::{EXIT_BROKEN, EXIT_INTERNAL, EXIT_NOT_FIXED, EXIT_SUCCESS};
 use crate::domain::stop::{Stop, StopCause};
 use crate::domain::units::{CommitSha, RunId, TreeId};
+use crate::github::CommentSlot;
 use crate::lifecycle::state::RunState;
 use crate::lifecycle::{self, Ends, Engine};
-use crate::report::finding;
+use crate::report::{finding, markdown};
 use crate::session::Replay;
 use crate::workspace::{FETCH_ALL, RevisionError, Revisions, Workspace};
 
@@ -61,6 +62,10 @@ pub(super) fn run(args: JudgeArgs, environment: &Environment) -> anyhow::Result<
 async fn judge(resolved: plan::Resolved, named: Named, format: Form, environment: &Environment) -> anyhow::Result<u8> {
     let plan::Resolved { plan, checkout, context } = resolved;
     plan.warnings.iter().for_each(|warning| super::say(&format!("⚠ {warning}")));
+    let (wish, comment_key) =
+        (plan.github.comment, context.as_ref().map(|context| commenting::key(&plan, &context.run)));
+    // The run's own clerk has nothing to tell here.
+    let plan = Plan { audit: None, github: GithubPlan { comment: Comment::Off, ..plan.github.clone() }, ..plan };
     let folder = setup::working_directory(&checkout, &plan)?;
     let (test_command, framework) = run::test_command(&plan, &folder)?;
     let setup = Setup::new(&checkout, environment, Some(&plan), context.as_ref());
@@ -72,13 +77,13 @@ async fn judge(resolved: plan::Resolved, named: Named, format: Form, environment
     let never = Stop::never();
     let revisions = Revisions::open(&checkout, environment.raw(), &never).await.map_err(unreadable)?;
     let ends = ends(&workspace, &revisions, &mine, named, context.as_ref()).await?;
-    let state = RunState::new(RunId::random(), Plan { audit: None, ..plan }, test_command, framework);
+    let state = RunState::new(RunId::random(), plan, test_command, framework);
     let prepared = setup.prepare(workspace.clone(), &state, &[])?;
     let mut store = setup.open_store(None)?;
     let started = run::started(&state, &folder, &setup);
     let begun = store.begin_run(&started, std::process::id(), &serde_json::to_string(&state)?);
     begun.map_err(|error| setup::audit_failure(&error))?;
-    let journal = Journal::new(store, vec![Box::new(Progress)]);
+    let journal = Journal::new(store, setup::watched(vec![Box::new(Progress)], environment));
     let world = setup.world(&state, &prepared);
     let mut engine = Engine::new(world, journal, state, Replay::none());
     workspace.keep_way_back(&mine)?;
@@ -95,6 +100,11 @@ async fn judge(resolved: plan::Resolved, named: Named, format: Form, environment
         )
     })?;
     tell(&found, format, environment, &setup)?;
+    if let Some(key) = comment_key.filter(|_| wish != Comment::Off)
+        && let Some(warning) = comment(&found, &format!("{key}/judge"), &setup).await
+    {
+        super::say(&format!("⚠ {warning}"));
+    }
     Ok(signal.and_then(|signal| u8::try_from(signal + 128).ok()).unwrap_or_else(|| exit_code(&found)))
 }
 
@@ -113,6 +123,31 @@ fn tell(found: &Finding, format: Form, environment: &Environment, setup: &Setup<
         super::say(&format!("⚠ {warning}"));
     }
     Ok(())
+}
+
+/// Keeps one comment on the pull request; what keeps it from being written is told, and changes nothing.
+async fn comment(found: &Finding, key: &str, setup: &Setup<'_>) -> Option<String> {
+    let context = setup.context?;
+    let number = context.pull_request_number()?;
+    let token = forge::token(setup.environment)?;
+    let github = forge::client(setup.environment, &context.api_url, &context.repository, token);
+    let github = github.map_err(|error| error.to_string());
+    let said = async {
+        let github = github?;
+        let identity =
+            github.identity(forge::token_kind(setup.environment)).await.map_err(|error| error.to_string())?;
+        let marker = markdown::marker(key);
+        let page = format!("{marker}\n{}", setup.redactor.redact(&finding::markdown(found)));
+        let slot = CommentSlot { number, marker: &marker, identity: &identity };
+        github.upsert_comment(slot, &page, None).await.map(drop).map_err(|error| error.to_string())
+    };
+    let error: String = said.await.err()?;
+    Some(
+        setup
+            .redactor
+            .redact(&format!("the pull request is not commented, the finding stands in the job's summary: {error}"))
+            .into_owned(),
+    )
 }
 
 const fn exit_code(found: &Finding) -> u8 {
@@ -201,18 +236,15 @@ struct Progress;
 
 impl EventSink for Progress {
     fn emit(&mut self, event: &Event) {
-        match event {
-            Event::BaselineFinished(done) => super::say(&format!(
-                "◆ the head's tests over the base: {} fail, {} pass",
-                done.failing.len(),
-                done.passed
-            )),
-            Event::TestsFinished { passed, failed, .. } => {
-                super::say(&format!("◆ the head's tests at the head: {failed} fail, {passed} pass"));
-            }
-            Event::EvidenceGathered { runs, .. } => super::say(&format!("◆ asked for proof in {runs} runs")),
-            Event::Warning { message } => super::say(&format!("⚠ {message}")),
-            _ => {}
+        if let Event::BaselineFinished(done) = event {
+            let (fail, pass) = (done.failing.len(), done.passed);
+            super::say(&format!("◆ the head's tests over the base: {fail} fail, {pass} pass"));
+        } else if let Event::TestsFinished { passed, failed, .. } = event {
+            super::say(&format!("◆ the head's tests at the head: {failed} fail, {passed} pass"));
+        } else if let Event::EvidenceGathered { runs, .. } = event {
+            super::say(&format!("◆ asked for proof in {runs} runs"));
+        } else if let Event::Warning { message } = event {
+            super::say(&format!("⚠ {message}"));
         }
     }
 }

@@ -89,6 +89,9 @@ enum Command {
         /// Have runs that wait for a rate limit go on by themselves: the workflow looks for them every half hour
         #[arg(long)]
         schedule: bool,
+        /// Write instead a workflow that judges every pull request, also of forks, without a model or a key
+        #[arg(long, conflicts_with = "schedule")]
+        judge: bool,
     },
     /// Watch a broken project being fixed by a recorded model: no key, no network.
     Demo,
@@ -154,7 +157,8 @@ fn dispatch(command: Command, environment: &Environment) -> anyhow::Result<u8> {
         Command::Doctor { flags, online } => doctor::run(*flags, online, environment),
         Command::Judge(args) => judge::run(args, environment),
         Command::Report(args) => report::run(&args, environment),
-        Command::Init { force, schedule } => write_starters(force, schedule),
+        Command::Init { force, judge: true, .. } => write_judge(force),
+        Command::Init { force, schedule, judge: false } => write_starters(force, schedule),
         Command::Demo => demo::run(environment),
         Command::Schema => print(&schema::render()),
         Command::Read(args) => read::run(args),
@@ -179,6 +183,12 @@ fn check_plan(flags: plan::Flags, environment: &Environment) -> anyhow::Result<u
         }),
     };
     print(&check::render(&plan, known.as_ref()))
+}
+
+fn write_judge(force: bool) -> anyhow::Result<u8> {
+    let overwrite = if force { init::Overwrite::Yes } else { init::Overwrite::No };
+    let said = init::write_judge(&environment::current_dir()?, overwrite);
+    print(&said.map_err(|error| Failure::usage(error.to_string()))?)
 }
 
 fn write_starters(force: bool, schedule: bool) -> anyhow::Result<u8> {

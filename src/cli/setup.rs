@@ -168,9 +168,7 @@ impl<'a> Setup<'a> {
         if let Some(clerk) = &prepared.clerk {
             listeners.push(Box::new(clerk.ear()));
         }
-        #[cfg(all(debug_assertions, unix))]
-        let listeners = with_crash(listeners, self.environment);
-        listeners
+        watched(listeners, self.environment)
     }
 
     /// Makes everything that a run needs; `past` is what happened in it already.
@@ -438,6 +436,15 @@ fn guards(environment: &Environment) -> Guards {
     }
     let _release: &Environment = environment;
     Guards::default()
+}
+
+/// The listeners, and whoever a test has kill the process.
+pub(super) fn watched(listeners: Vec<Box<dyn EventSink>>, environment: &Environment) -> Vec<Box<dyn EventSink>> {
+    #[cfg(all(debug_assertions, unix))]
+    let listeners = with_crash(listeners, environment);
+    #[cfg(not(all(debug_assertions, unix)))]
+    let _ = environment;
+    listeners
 }
 
 #[cfg(all(debug_assertions, unix))]

@@ -132,8 +132,8 @@ impl<'a> Step<'a> {
     /// Tells the runner what was found of a change; what could not be told comes back as warnings.
     pub(super) fn judged(self, summary: &str, standing: Standing) -> Vec<String> {
         let word = serde_json::to_value(standing).ok().and_then(|word| word.as_str().map(str::to_owned));
-        let outputs = [("standing", word.unwrap_or_default())];
-        self.append("GITHUB_STEP_SUMMARY", summary).into_iter().chain(self.tell(&outputs)).collect()
+        let values = [(outputs::OF_JUDGE, word.unwrap_or_default())];
+        self.append("GITHUB_STEP_SUMMARY", summary).into_iter().chain(self.tell(&values)).collect()
     }
 
     /// Tells the runner early under which name the audit log is to be kept: the step may be killed.

@@ -94,7 +94,7 @@ async fn measured(
     finding.remarks.clone_from(&judged.remarks);
     let measure = engine.state.baseline.clone().unwrap_or_default();
     finding.fail_to_pass = judged.judgement.fixed.iter().cloned().collect();
-    finding.pass_to_fail = judged.judgement.new_failures.iter().cloned().collect();
+    finding.pass_to_fail = judged.judgement.new_failures.clone();
     conclude(&mut finding, &judged, &measure);
     if finding.standing == Standing::NothingToProve {
         // The evidence is about tests that failed before; there are none.
@@ -189,10 +189,10 @@ async fn compare_with_base(
 /// The evidence that the journal holds.
 fn proof(engine: &Engine<'_>) -> Result<Vec<Evidence>, LifecycleError> {
     let events = engine.journal.store().load_run(&engine.state.run_id)?.events;
-    let proof = events.into_iter().rev().find_map(|event| match event {
-        Event::EvidenceGathered { proof, .. } => Some(proof),
-        _ => None,
-    });
+    let proof = events
+        .into_iter()
+        .rev()
+        .find_map(|event| if let Event::EvidenceGathered { proof, .. } = event { Some(proof) } else { None });
     Ok(proof.unwrap_or_default())
 }
 

@@ -28,6 +28,9 @@ pub const NAMES: [&str; 9] = [
 /// The outputs of the gate, which no run writes.
 pub const OF_GATE: [&str; 3] = ["go", "head-sha", "reason"];
 
+/// The output of a judged change, which no run writes.
+pub const OF_JUDGE: &str = "standing";
+
 /// What the events of a run do not tell.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Places {

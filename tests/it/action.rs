@@ -24,7 +24,7 @@ use upshift::report::outputs;
 /// Settings that are no input: where a run leaves its log and in which form it reports is the Action's own business.
 const NO_INPUTS: [Setting; 4] = [Setting::AuditDb, Setting::NoAudit, Setting::Record, Setting::Format];
 /// Inputs that choose what is done and by which program.
-const SHAPE: [&str; 4] = ["command", "binary", "sha256", "head-sha"];
+const SHAPE: [&str; 5] = ["mode", "command", "binary", "sha256", "head-sha"];
 /// Inputs that are no setting: secrets.
 const TOKENS: [&str; 2] = ["github-token", "push-token"];
 
@@ -107,7 +107,7 @@ fn every_input_reaches_the_program_by_its_variable_alone() {
 
 #[test]
 fn the_outputs_are_those_that_the_program_writes() {
-    let written = outputs::NAMES.into_iter().chain(outputs::OF_GATE);
+    let written = outputs::NAMES.into_iter().chain(outputs::OF_GATE).chain([outputs::OF_JUDGE]);
     let all: BTreeSet<String> = written.clone().chain(["binary", "sha256"]).map(str::to_owned).collect();
     assert_eq!(keys(&action()["outputs"]), all);
     for name in written {
@@ -144,7 +144,11 @@ fn documents() -> Vec<(String, String)> {
         let path = entry.expect("an entry").path();
         (path.display().to_string(), std::fs::read_to_string(path).expect("a text"))
     });
-    let ours = [("action.yml", file("action.yml")), ("init", upshift::cli::init::WORKFLOW.to_owned())];
+    let ours = [
+        ("action.yml", file("action.yml")),
+        ("init", upshift::cli::init::WORKFLOW.to_owned()),
+        ("init --judge", upshift::cli::init::JUDGE.to_owned()),
+    ];
     ours.into_iter().map(|(name, text)| (name.to_owned(), text)).chain(workflows).collect()
 }
 
@@ -211,7 +215,11 @@ fn fact_15_the_log_is_kept_by_a_step_of_its_own_that_always_runs() {
     let steps = action["runs"]["steps"].as_sequence().expect("steps").clone();
     let last = steps.last().expect("a step");
     assert!(last["uses"].as_str().is_some_and(|uses| uses.starts_with("actions/upload-artifact@")));
-    assert_eq!(last["if"].as_str(), Some("always() && inputs.command != 'gate'"), "the gate has no log");
+    assert_eq!(
+        last["if"].as_str(),
+        Some("always() && inputs.command != 'gate' && inputs.mode != 'judge'"),
+        "they have no log"
+    );
     assert_eq!(last["continue-on-error"].as_bool(), Some(true), "not every server has the service");
     let name = last["with"]["name"].as_str().expect("a name");
     assert!(name.contains("github.run_id") && name.contains("github.run_attempt"), "{name}");

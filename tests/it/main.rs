@@ -30,6 +30,8 @@ mod frameworks;
 #[cfg(test)]
 mod github;
 #[cfg(test)]
+mod judge;
+#[cfg(test)]
 mod outputs;
 #[cfg(test)]
 mod publish;

@@ -50,6 +50,8 @@ fn the_readmes_two_commands_are_the_ones_that_ci_runs() {
 }
 
 #[test]
-fn the_readmes_workflow_is_the_one_that_init_writes_and_the_tests_run() {
-    assert!(readme().contains(&format!("\n```yaml\n{}```\n", upshift::cli::init::WORKFLOW)));
+fn the_readmes_workflows_are_those_that_init_writes() {
+    for workflow in [upshift::cli::init::WORKFLOW, upshift::cli::init::JUDGE] {
+        assert!(readme().contains(&format!("\n```yaml\n{workflow}```\n")));
+    }
 }

@@ -54,6 +54,11 @@ impl Job {
         self.program.run(project.path(), arguments)
     }
 
+    /// The program in a folder that is no project of ours.
+    pub(crate) fn in_folder(&self, folder: &Path, arguments: &[&str]) -> Said {
+        self.program.run(folder, arguments)
+    }
+
     /// The program as the job starts it.
     pub(super) fn program(&self) -> &Program {
         &self.program

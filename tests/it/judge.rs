@@ -1,0 +1,279 @@
+//! `upshift judge`: changes that people made, in real git repositories, with real test runners.
+
+mod action;
+
+use std::path::Path;
+use std::process::Command;
+
+use serde_json::Value;
+
+use crate::world::program::{Program, Said};
+
+const CART: &str = "def total(prices):\n    return sum(prices[1:])\n\n\ndef count(prices):\n    return len(prices)\n";
+const TESTS: &str = "import unittest\n\nfrom shop.cart import count, total\n\n\nclass CartTest(unittest.TestCase):\n    def test_count(self):\n        \
+                     self.assertEqual(count([1, 2]), 2)\n";
+/// The person's own test of the mended product.
+const TEST_TOTAL: &str = "\n    def test_total(self):\n        self.assertEqual(total([10, 20, 12]), 42)\n";
+const COMMAND: &str = "python3 -m unittest -v";
+const TOTAL: &str = "test_total (tests.test_cart.CartTest.test_total)";
+
+/// A repository with a base on `main`, and a branch `topic` checked out on top of it.
+struct Repository {
+    folder: tempfile::TempDir,
+    program: Program,
+}
+
+impl Repository {
+    fn with(files: &[(&str, &str)]) -> Self {
+        let repository = Self { folder: tempfile::tempdir().expect("a folder"), program: Program::new() };
+        repository.git(&["init", "--quiet", "--initial-branch=main"]);
+        repository.write(files);
+        repository.commit("base");
+        repository.git(&["checkout", "--quiet", "-b", "topic"]);
+        repository
+    }
+
+    /// A Python package whose sum is wrong, and tests that do not see it.
+    fn python() -> Self {
+        let tests = TESTS.replace("count, total", "count");
+        Self::with(&[
+            ("shop/__init__.py", ""),
+            ("shop/cart.py", CART),
+            ("tests/__init__.py", ""),
+            ("tests/test_cart.py", &tests),
+        ])
+    }
+
+    fn path(&self) -> &Path {
+        self.folder.path()
+    }
+
+    fn write(&self, files: &[(&str, &str)]) {
+        for (path, text) in files {
+            let path = self.path().join(path);
+            std::fs::create_dir_all(path.parent().expect("a folder")).expect("made");
+            std::fs::write(path, text).expect("written");
+        }
+    }
+
+    fn git(&self, arguments: &[&str]) -> String {
+        let mut command = Command::new("git");
+        command
+            .args(["-c", "user.name=ada", "-c", "user.email=ada@example.test"])
+            .args(arguments)
+            .current_dir(self.path());
+        let output = command.env("GIT_CONFIG_GLOBAL", "/dev/null").output().expect("git");
+        assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stdout).expect("text")
+    }
+
+    fn commit(&self, message: &str) {
+        self.git(&["add", "--all"]);
+        self.git(&["commit", "--quiet", "--message", message]);
+    }
+
+    /// Mends the product and tests it, as a person does.
+    fn mend(&self) {
+        let tests = format!("{TESTS}{TEST_TOTAL}");
+        self.write(&[("shop/cart.py", &CART.replace("prices[1:]", "prices")), ("tests/test_cart.py", &tests)]);
+    }
+
+    /// Everything that git sees and what is in it.
+    fn state(&self) -> String {
+        let files = self.git(&["ls-files", "--cached", "--others", "--exclude-standard"]);
+        let read =
+            |name: &str| format!("{name}\n{}", std::fs::read_to_string(self.path().join(name)).unwrap_or_default());
+        self.git(&["status", "--porcelain", "--branch"]) + &files.lines().map(read).collect::<String>()
+    }
+
+    fn judge(&self, arguments: &[&str]) -> Said {
+        self.program.run(self.path(), &[&["judge"], arguments].concat())
+    }
+
+    /// The finding, and the exit code; what stands in the folder is as before.
+    fn finding(&self, arguments: &[&str]) -> (Value, i32) {
+        let before = self.state();
+        let said = self.judge(&[&["--format", "json"], arguments].concat());
+        assert_eq!(self.state(), before, "a person's files stay as they are: {}", said.all());
+        (serde_json::from_str(&said.out).unwrap_or_else(|_| panic!("{}", said.all())), said.code)
+    }
+}
+
+fn python(repository: &Repository) -> (Value, i32) {
+    repository.finding(&["--test-command", COMMAND])
+}
+
+fn names(finding: &Value, list: &str) -> Vec<String> {
+    let entries = finding[list].as_array().expect("a list");
+    entries.iter().map(|entry| entry.as_str().or(entry["test"].as_str()).expect("a name").to_owned()).collect()
+}
+
+#[test]
+fn a_change_with_its_test_is_proven() {
+    let repository = Repository::python();
+    repository.mend();
+    let (finding, code) = python(&repository);
+    assert_eq!((finding["standing"].as_str(), code), (Some("proven"), 0), "{finding}");
+    assert_eq!(names(&finding, "failToPass"), [TOTAL]);
+    assert_eq!((finding["passToPass"].as_u64(), finding["head"].as_str()), (Some(1), Some("working tree")));
+    let proof = finding["proof"].as_array().expect("a list");
+    assert_eq!(proof.len(), 5);
+    assert!(proof.iter().all(|one| one["status"] == "held"), "{finding}");
+}
+
+#[test]
+fn commits_are_judged_where_another_one_is_checked_out() {
+    let repository = Repository::python();
+    repository.mend();
+    repository.commit("mend");
+    repository.git(&["checkout", "--quiet", "main"]);
+    let (finding, code) = repository.finding(&["--head", "topic", "--test-command", COMMAND]);
+    assert_eq!((finding["standing"].as_str(), code), (Some("proven"), 0), "{finding}");
+    let base = repository.git(&["rev-parse", "main"]);
+    assert_eq!(finding["base"].as_str(), base.get(..12));
+    repository.write(&[("shop/cart.py", "# half done\n")]);
+    let said = repository.judge(&["--head", "topic", "--test-command", COMMAND]);
+    assert_eq!(said.code, 2, "{}", said.all());
+    assert!(said.err.contains("leave --head out to judge the files as they stand"), "{}", said.err);
+}
+
+#[test]
+fn a_change_that_no_test_tells_from_its_base_has_nothing_to_prove() {
+    let repository = Repository::python();
+    repository.write(&[("shop/cart.py", &CART.replace("prices[1:]", "prices")), ("README.md", "A shop.\n")]);
+    let (finding, code) = python(&repository);
+    assert_eq!((finding["standing"].as_str(), code), (Some("nothing_to_prove"), 0), "{finding}");
+    assert_eq!(finding["proof"], Value::Array(Vec::new()));
+}
+
+#[test]
+fn a_test_that_cannot_say_no_proves_nothing() {
+    let repository = Repository::python();
+    let equal =
+        "class Total(int):\n    def __eq__(self, other):\n        return True\n\n    __hash__ = int.__hash__\n\n\n";
+    let cart = CART.replace("return sum(prices[1:])", "return Total(sum(prices[1:]))");
+    let tests = format!("{TESTS}{TEST_TOTAL}");
+    repository.write(&[("shop/cart.py", &format!("{equal}{cart}")), ("tests/test_cart.py", &tests)]);
+    let (finding, code) = python(&repository);
+    assert_eq!((finding["standing"].as_str(), code), (Some("not_proven"), 1), "{finding}");
+    let reason = finding["reason"].as_str().expect("a reason");
+    assert!(reason.starts_with("the tests pass whatever value they expect"), "{reason}");
+    let statuses: Vec<_> =
+        finding["proof"].as_array().expect("a list").iter().map(|one| one["status"].clone()).collect();
+    assert!(statuses.contains(&"failed".into()) && !statuses.contains(&"not_possible".into()), "{statuses:?}");
+}
+
+#[test]
+fn a_head_that_breaks_what_passed_is_not_proven() {
+    let repository = Repository::python();
+    repository.write(&[("shop/cart.py", &CART.replace("len(prices)", "len(prices) + 1"))]);
+    let (finding, code) = python(&repository);
+    assert_eq!((finding["standing"].as_str(), code), (Some("not_proven"), 1), "{finding}");
+    assert_eq!(names(&finding, "passToFail"), ["test_count (tests.test_cart.CartTest.test_count)"]);
+}
+
+#[test]
+fn tests_that_are_gone_skipped_or_expect_less_are_named() {
+    let tests =
+        format!("{TESTS}{TEST_TOTAL}\n    def test_type(self):\n        self.assertIsInstance(count([]), int)\n");
+    let mended = CART.replace("prices[1:]", "prices");
+    let repository = Repository::with(&[
+        ("shop/__init__.py", ""),
+        ("shop/cart.py", &mended),
+        ("tests/__init__.py", ""),
+        ("tests/test_cart.py", &tests),
+        ("package.json", "{}\n"),
+    ]);
+    let weaker = tests
+        .replace("    def test_count", "    @unittest.skip('later')\n    def test_count")
+        .replace("total([10, 20, 12]), 42", "total([]), 0")
+        .replace("test_type", "test_kind");
+    repository.write(&[("tests/test_cart.py", &weaker), ("package.json", "{\"private\": true}\n")]);
+    let (finding, code) = python(&repository);
+    assert_eq!((finding["standing"].as_str(), code), (Some("nothing_to_prove"), 0), "{finding}");
+    assert_eq!(names(&finding, "removed"), ["test_type (tests.test_cart.CartTest.test_type)"]);
+    assert_eq!(names(&finding, "skipped"), ["test_count (tests.test_cart.CartTest.test_count)"]);
+    assert_eq!(names(&finding, "weakened"), ["CartTest > test_total"]);
+    assert_eq!(finding["weakened"][0]["gone"][0], "42");
+    assert_eq!(names(&finding, "deciding"), ["package.json"]);
+    let said = repository.judge(&["--test-command", COMMAND]);
+    assert!(said.out.contains("\n  ⚠ 1 test expects less, or something else:\n    - CartTest > test_total in tests/test_cart.py: no longer 42\n"), "{}", said.out);
+}
+
+#[test]
+fn tests_inside_a_source_file_and_tests_that_do_not_compile_over_the_base_count() {
+    let library = "pub fn add(a: i64, b: i64) -> i64 {\n    a - b\n}\n\n#[cfg(test)]\nmod tests {\n    use super::*;\n\n    #[test]\n    fn zero() {\n        \
+                   assert_eq!(add(0, 0), 0);\n    }\n}\n";
+    let manifest = "[package]\nname = \"calc\"\nversion = \"0.1.0\"\nedition = \"2021\"\n\n[workspace]\n";
+    let repository = Repository::with(&[
+        ("Cargo.toml", manifest),
+        ("src/lib.rs", library),
+        (".gitignore", "/target\n/Cargo.lock\n"),
+    ]);
+    let adds = "    #[test]\n    fn adds() {\n        assert_eq!(add(2, 3), 5);\n    }\n\n    #[test]\n    fn zero";
+    let mended = library.replace("a - b", "a + b").replace("    #[test]\n    fn zero", adds);
+    repository.write(&[("src/lib.rs", &mended)]);
+    let cargo = ["--test-command", "cargo test --offline"];
+    let (finding, code) = repository.finding(&cargo);
+    assert_eq!((finding["standing"].as_str(), code), (Some("proven"), 0), "{finding}");
+    assert_eq!(names(&finding, "failToPass"), ["tests::adds"]);
+    let doubles = "#[test]\nfn doubles() {\n    assert_eq!(calc::double(4), 8);\n}\n";
+    let more = format!("{mended}\npub fn double(a: i64) -> i64 {{\n    a * 2\n}}\n");
+    repository.write(&[("src/lib.rs", &more), ("tests/doubles.rs", doubles)]);
+    let (finding, code) = repository.finding(&cargo);
+    assert_eq!((finding["standing"].as_str(), code), (Some("proven"), 0), "{finding}");
+    assert_eq!(names(&finding, "failToPass"), ["doubles", "tests::adds"]);
+}
+
+#[test]
+fn what_cannot_be_judged_says_why() {
+    let repository = Repository::python();
+    repository.mend();
+    for (arguments, code, words) in [
+        (vec!["--base", "nowhere"], 2, "there is no commit nowhere here"),
+        (vec!["--test-command", "no-such-program"], 7, "the tests of the head cannot be run over the base"),
+    ] {
+        let said = repository.judge(&arguments);
+        assert_eq!(said.code, code, "{}", said.all());
+        assert!(said.all().contains(words), "{}", said.all());
+    }
+    let said = repository.program.run(&repository.path().join("shop"), &["judge", "--test-command", COMMAND]);
+    assert_eq!(said.code, 2, "{}", said.all());
+    assert!(said.err.contains("is not the top of its repository"), "{}", said.err);
+    let elsewhere = tempfile::tempdir().expect("a folder");
+    let said = Program::new().run(elsewhere.path(), &["judge", "--test-command", COMMAND]);
+    assert_eq!(said.code, 2, "{}", said.all());
+    assert!(said.err.contains("not a git repository"), "{}", said.err);
+}
+
+#[test]
+fn a_clone_without_the_base_says_how_to_get_it() {
+    let repository = Repository::python();
+    repository.mend();
+    repository.commit("mend");
+    let clone = tempfile::tempdir().expect("a folder");
+    let url = format!("file://{}", repository.path().display());
+    let path = clone.path().display().to_string();
+    repository.git(&["clone", "--quiet", "--depth=1", "--branch=topic", &url, &path]);
+    let said = Program::new().run(clone.path(), &["judge", "--base", "origin/main", "--test-command", COMMAND]);
+    assert_eq!(said.code, 2, "{}", said.all());
+    assert!(said.err.contains("check out with `fetch-depth: 0`"), "{}", said.err);
+}
+
+#[test]
+fn a_killed_judge_leaves_the_way_back() {
+    let mut repository = Repository::python();
+    repository.mend();
+    let before = repository.state();
+    repository.program = Program::new().with("UPSHIFT_CRASH_AFTER", "baseline_finished:1");
+    let said = repository.judge(&["--test-command", COMMAND]);
+    assert_eq!(said.code, -9, "{}", said.all());
+    assert_ne!(repository.state(), before, "the base's product was there");
+    // The states lie in the home of the program that was killed.
+    let program = std::mem::replace(&mut repository.program, Program::new());
+    repository.program = program.with("UPSHIFT_CRASH_AFTER", "");
+    let said = repository.judge(&["--test-command", COMMAND]);
+    assert_eq!(said.code, 0, "{}", said.all());
+    assert!(said.err.contains("the files that it had changed are back"), "{}", said.err);
+    assert_eq!(repository.state(), before);
+}
