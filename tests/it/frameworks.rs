@@ -147,6 +147,7 @@ impl Framework {
         let baseline: serde_json::Value = serde_json::from_str(&baseline).expect("JSON");
         assert_eq!(baseline["framework"], self.name, "{baseline}");
         assert_eq!(baseline["failing"], json!(self.failing), "{baseline}");
+        self.tell_cost(&log);
         remove(&database);
     }
 
@@ -170,8 +171,48 @@ impl Framework {
         }
     }
 
+    /// A person mends it in a repository of git, and the change is judged.
+    fn is_proven_where_a_person_mends_it(&self) {
+        let folder = self.unpack(self.wrong);
+        let git = |arguments: &[&str]| {
+            let mut command = Command::new("git");
+            command.args(["-c", "user.name=ada", "-c", "user.email=ada@example.test"]).args(arguments);
+            let output = command.current_dir(folder.path()).output().expect("git");
+            assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+        };
+        git(&["init", "--quiet", "--initial-branch=main"]);
+        git(&["add", "--all"]);
+        git(&["commit", "--quiet", "--message", "base"]);
+        let source = folder.path().join(self.source);
+        let text = std::fs::read_to_string(&source).expect("the source");
+        std::fs::write(&source, text.replace(self.wrong, self.right)).expect("written");
+        let program = self.needs.equip(Program::new());
+        let said = program.run(folder.path(), &["judge", "--format", "json", "--test-command", self.command]);
+        let found: serde_json::Value = serde_json::from_str(&said.out).unwrap_or_else(|_| panic!("{}", said.all()));
+        assert_eq!((found["standing"].as_str(), said.code), (Some("proven"), 0), "{}: {found}", self.name);
+        let mut failing = self.failing.to_vec();
+        failing.sort_unstable();
+        assert_eq!(found["failToPass"], json!(failing), "{}: {found}", self.name);
+        let proof = found["proof"].as_array().expect("a list").iter();
+        let statuses = proof.map(|one| format!("{} {}", one["evidence"], one["status"]));
+        println!("{}: {}", self.name, statuses.collect::<Vec<_>>().join(", "));
+    }
+
+    /// What the experiments took in relation to the tests themselves; the cap is the court's own.
+    fn tell_cost(&self, log: &Log) {
+        let number = |query: &str| log.value(query).parse::<u64>().expect("a number");
+        let of = |field: &str, kind: &str| {
+            format!("SELECT json_extract(body, '$.{field}') FROM events WHERE kind = '{kind}'")
+        };
+        let suite = number(&of("duration_ms", "tests_finished"));
+        let (runs, took) = (number(&of("runs", "evidence_gathered")), number(&of("duration_ms", "evidence_gathered")));
+        assert!(took <= (4 * suite).max(30_000) + suite, "{}: {took} ms beside {suite} ms", self.name);
+        println!("{}: proof in {runs} runs, {took} ms beside {suite} ms", self.name);
+    }
+
     fn check(&self) {
         self.is_mended(Some(self.command));
+        self.is_proven_where_a_person_mends_it();
         self.is_mended_from_source_that_cannot_be_read();
         self.costs_nothing_where_no_test_runs();
     }
@@ -186,10 +227,10 @@ fn remove(database: &Path) {
     }
 }
 
-/// A suite of which one test is slow, which counts its runs in a file.
+/// A suite of which one test is slow.
 const SLOW_TESTS: &str = "import unittest\n\nfrom shop.price import total\n\n\nclass PriceTest(unittest.TestCase):\n    def test_adds(self):\n        \
-    self.assertEqual(total([2, 3]), 5)\n\n    def test_slow(self):\n        with open('slow.log', 'a') as log:\n            log.write('ran\\n')\n        \
-    for _ in range(40):\n            self.assertGreater(sum(i * i for i in range(1_000_000)), 0)\n";
+    self.assertEqual(total([2, 3]), 5)\n\n    def test_slow(self):\n        \
+    for _ in range(160):\n            self.assertGreater(sum(i * i for i in range(1_000_000)), 0)\n";
 
 #[test]
 #[ignore = "computes for seconds, so that the suite is a slow one"]
@@ -204,9 +245,6 @@ fn in_a_slow_suite_the_failing_tests_go_first_and_the_whole_suite_before_green()
         ..projects::UNITTEST
     };
     let folder = project.unpack(project.wrong);
-    // Experiments begin with a clean tree, and with it the count would be gone.
-    std::fs::create_dir_all(folder.path().join(".github")).expect("a folder");
-    std::fs::write(folder.path().join(".github/upshift.yml"), "safety: { proof: off }\n").expect("written");
     let mut sessions = 0;
     let server = ModelServer::start(move |request: &Request| -> Scripted {
         sessions += usize::from(request.turn() == 0);
@@ -225,8 +263,9 @@ fn in_a_slow_suite_the_failing_tests_go_first_and_the_whole_suite_before_green()
     let args = ["run", "--audit-db", path, "--tiers", "claude-haiku-4-5 x3", "--test-command", project.command];
     let said = Program::with_anthropic(&server.url()).run(folder.path(), &args);
     assert_eq!(said.code, 0, "{}", said.all());
-    let ran = std::fs::read_to_string(folder.path().join("slow.log")).expect("a log");
-    assert_eq!(ran.lines().count(), 3, "the baseline, its second look and the proof of green: {}", said.all());
+    let counts = "SELECT json_extract(body, '$.passed'), json_extract(body, '$.failed') FROM events WHERE kind = 'tests_finished'";
+    let counts = Log::open(&database).rows(counts);
+    assert_eq!(counts, [["0", "1"], ["2", "0"]], "first those that had failed, then all: {}", said.all());
     let second = server.requests().into_iter().filter(|request| request.turn() == 0).nth(1).expect("a second session");
     assert!(
         second.all_text().contains("1 of the 1 tests that failed at the start still fail"),

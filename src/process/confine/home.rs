@@ -10,7 +10,7 @@
 //! | rustup | `RUSTUP_HOME` | nothing |
 //! | npm, yarn, pnpm | `node_modules` in the tree | `npm_config_cache`, `YARN_CACHE_FOLDER` in the private folder |
 //! | pip, uv, poetry | the interpreter, its environment | `PIP_CACHE_DIR`, `UV_CACHE_DIR` in the private folder |
-//! | go | `GOROOT`, `GOMODCACHE` | `GOCACHE` in the private folder, kept over the run |
+//! | go | `GOROOT`, `GOMODCACHE` | `GOCACHE` in the private folder, begun with a copy of the host's (`warm`) and kept over the run |
 //! | Maven | `~/.m2/repository`, as the tail of a private repository (Maven 3.9) | the private repository |
 //! | Gradle | `~/.gradle/caches` as the read-only dependency cache, the wrapper's distributions | `GRADLE_USER_HOME` in the private folder |
 //! | everything else | | `XDG_CACHE_HOME` and `TMPDIR` in the private folder |
@@ -28,6 +28,9 @@ use tempfile::TempDir;
 
 use super::{Reach, grants, leftovers};
 use crate::process::traces::Traces;
+
+/// Go's build cache in the private folder.
+pub(super) const GO_CACHE: &str = "cache/go-build";
 
 /// Removed from children: they lead to sockets, or into the real home.
 const REMOVED: &str = "\
@@ -128,7 +131,7 @@ impl Private {
             ("YARN_CACHE_FOLDER", "cache/yarn"),
             ("PIP_CACHE_DIR", "cache/pip"),
             ("UV_CACHE_DIR", "cache/uv"),
-            ("GOCACHE", "cache/go-build"),
+            ("GOCACHE", GO_CACHE),
             ("COMPOSER_CACHE_DIR", "cache/composer"),
             ("DOTNET_CLI_HOME", "home"),
             ("GRADLE_USER_HOME", "cache/gradle"),

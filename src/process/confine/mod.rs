@@ -72,6 +72,8 @@ mod plan;
 mod policy;
 #[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
 mod room;
+#[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
+mod warm;
 
 pub use arrange::arrange;
 pub use bounds::Bounds;

@@ -8,10 +8,10 @@ use std::sync::atomic::AtomicBool;
 
 use super::doors::Doors;
 use super::git::GitGuard;
-use super::home::Private;
+use super::home::{self, Private};
 use super::policy::{Policy, Room};
 use super::{Arranged, Bounds, ConfineError, Confined, Confinement, Reach, Wish};
-use super::{gaps, git, grants, guards, helper, namespaces};
+use super::{gaps, git, grants, guards, helper, namespaces, warm};
 use crate::config::{Network, Sandbox};
 
 /// Why a trial did not work out, or which Landlock there is, and the way into the room that was made.
@@ -38,6 +38,7 @@ pub(super) fn arrange(wish: &Wish<'_>) -> Result<Arranged, ConfineError> {
     let found = grants::collect(wish.env, &kept_out);
     let home = grants::home_of(wish.env);
     let private = Private::make(home.as_deref(), &found.tools).map_err(ConfineError::Private)?;
+    warm::go(&private.path(home::GO_CACHE), wish.env, home.as_deref(), wish.checkout);
     let plan = Plan { wish, found, kept_out, private: Arc::new(private), off };
     let (reach, fallback) = match wish.network {
         Network::Auto => (Reach::Loopback, true),

@@ -30,7 +30,7 @@ fn go_is_not_deceived() {
         Attack::on("output that looks like the runner's", "forced_end", &GO, &[("price.go", &speaks)])
             .command("go test -v ./..."),
         asks("a test that is left out by an argument", "under_test,printed_results,baseline", "import \"os\"\n\nfunc init() {\n\tos.Args = append(os.Args, \"-test.skip=TestAdds\")\n}\n", "1"),
-        asks("the command line", "under_test", "import \"os\"\n\nfunc missing() int {\n\tif len(os.Args) > 2 {\n\t\treturn 0\n\t}\n\treturn 1\n}\n", "missing()"),
+        asks("the command line", "under_test", "import \"os\"\n\nfunc missing() int {\n\tif len(os.Args) > 2 {\n\t\treturn 0\n\t}\n\treturn 1\n}\n", "missing()").only_remarked(),
         weakened(&GO, "a weaker assertion", path, "!= 5", "!= 4"),
         Attack::on(
             "another module in its place",
