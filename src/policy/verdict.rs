@@ -67,7 +67,7 @@ pub struct Judgement {
 pub fn judge_baseline(exit: Exit, report: &TestReport, explicit_command: bool) -> Verdict {
     match exit {
         Exit::Memory { .. } | Exit::MachineMemory => return broken(&exit.over_memory().unwrap_or_default()),
-        Exit::Timeout => return broken("the test command did not end within its time limit"),
+        Exit::Timeout => return timed_out(report).map_or_else(|| broken(NO_END), |said| red(&said)),
         Exit::Signal { signal } => return broken(&format!("the test command was killed by signal {signal}")),
         Exit::Code { .. } => {}
     }
@@ -78,6 +78,18 @@ pub fn judge_baseline(exit: Exit, report: &TestReport, explicit_command: bool) -
         return broken(&format!("the infrastructure failed, not the code: {}", first_problem(report)));
     }
     judge_readable(exit, report, report.kind == RunKind::Unreadable && explicit_command)
+}
+
+/// What is said of tests that did not end, where nothing tells which.
+const NO_END: &str = "the tests did not end within their time limit (test.timeoutSeconds)";
+
+/// The first line about the test that was under way when the time was up, if that is known.
+fn timed_out(report: &TestReport) -> Option<String> {
+    let named = report.failing().map(|test| &test.message).find(|message| message.contains("(test.timeoutSeconds)"));
+    let placed =
+        || report.problems.iter().find(|problem| problem.kind == RunKind::Timeout).map(|problem| &problem.message);
+    let said = named.or_else(placed).filter(|_| report.kind == RunKind::Timeout)?;
+    said.lines().next().map(str::to_owned)
 }
 
 /// Judges a later run against the baseline.
@@ -102,7 +114,7 @@ fn verdict_of(
 ) -> Verdict {
     match exit {
         Exit::Memory { .. } | Exit::MachineMemory => return red(&exit.over_memory().unwrap_or_default()),
-        Exit::Timeout => return red("the tests did not end within their time limit"),
+        Exit::Timeout => return red(&timed_out(report).unwrap_or_else(|| NO_END.to_owned())),
         Exit::Signal { signal } => return red(&format!("the tests were killed by signal {signal}")),
         Exit::Code { .. } => {}
     }

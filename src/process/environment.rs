@@ -106,6 +106,8 @@ pub fn child_environment(
     child.insert("NO_COLOR".into(), "1".into());
     // Python takes cached bytecode for current when size and whole second of the source agree; edits here come faster.
     child.insert("PYTHONDONTWRITEBYTECODE".into(), "1".into());
+    // When the time is up, it says where it stands.
+    child.insert("PYTHONFAULTHANDLER".into(), "1".into());
     Ok(child)
 }
 
@@ -196,7 +198,16 @@ mod tests {
         let child = child_environment(&caller, &[], &[]).unwrap();
         assert_eq!(
             names_in(&child),
-            ["CARGO_HOME", "CI", "HTTP_PROXY", "LC_ALL", "NO_COLOR", "PATH", "PYTHONDONTWRITEBYTECODE"]
+            [
+                "CARGO_HOME",
+                "CI",
+                "HTTP_PROXY",
+                "LC_ALL",
+                "NO_COLOR",
+                "PATH",
+                "PYTHONDONTWRITEBYTECODE",
+                "PYTHONFAULTHANDLER"
+            ]
         );
         assert_eq!(child.get(OsStr::new("CI")), Some(&OsString::from("true")));
     }
@@ -205,7 +216,10 @@ mod tests {
     fn pass_env_adds_exactly_what_it_names() {
         let caller = caller(&[("DATABASE_URL", "postgres://u:p@h/d"), ("DATABASE_URL_2", "x")]);
         let child = child_environment(&caller, &["DATABASE_URL".to_owned(), "MISSING".to_owned()], &[]).unwrap();
-        assert_eq!(names_in(&child), ["CI", "DATABASE_URL", "NO_COLOR", "PYTHONDONTWRITEBYTECODE"]);
+        assert_eq!(
+            names_in(&child),
+            ["CI", "DATABASE_URL", "NO_COLOR", "PYTHONDONTWRITEBYTECODE", "PYTHONFAULTHANDLER"]
+        );
     }
 
     #[test]
@@ -230,6 +244,6 @@ mod tests {
     fn a_configured_key_variable_never_passes_by_an_allowlisted_name() {
         let caller = caller(&[("CARGO_LLM", "k")]);
         let child = child_environment(&caller, &[], &["CARGO_LLM".to_owned()]).unwrap();
-        assert_eq!(names_in(&child), ["CI", "NO_COLOR", "PYTHONDONTWRITEBYTECODE"]);
+        assert_eq!(names_in(&child), ["CI", "NO_COLOR", "PYTHONDONTWRITEBYTECODE", "PYTHONFAULTHANDLER"]);
     }
 }

@@ -101,6 +101,13 @@ impl Family {
         self.signal(&families, Signal::CONT);
     }
 
+    /// Has the descendants that can tell where they stand do so and end: Python's and Go's programs, on an abort. Whether there is one.
+    pub(super) fn ask_where(&self) -> bool {
+        let families = families();
+        processes().filter(|pid| can_tell(*pid)).filter(|&pid| self.signal_one(&families, pid, Signal::ABORT)).count()
+            > 0
+    }
+
     /// Kills every descendant that can be found now and reaps the dead; whether any was found alive.
     pub(super) fn kill_once(&self) -> bool {
         let families = families();
@@ -217,6 +224,15 @@ impl Drop for Family {
         }
         families().retain(|member| member.brand != self.brand);
     }
+}
+
+/// Whether a process is Python's interpreter or a test program of Go's.
+fn can_tell(pid: Pid) -> bool {
+    let program = std::fs::read_link(format!("/proc/{}/exe", pid.as_raw_nonzero())).unwrap_or_default();
+    let name = program.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    // A program that was replaced while it runs is shown with a note behind its name.
+    let name = name.trim_end_matches(" (deleted)");
+    name.starts_with("python") || name.starts_with("pypy") || name.ends_with(".test")
 }
 
 /// The memory that a process holds, in bytes: its own, shared and swapped out, without mapped files.

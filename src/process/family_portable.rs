@@ -32,6 +32,12 @@ impl Family {
         self.signal(Signal::CONT);
     }
 
+    /// Which of them could tell where they stand is not known here.
+    #[expect(clippy::unused_self, reason = "same interface as on Linux")]
+    pub(super) fn ask_where(&self) -> bool {
+        false
+    }
+
     /// Kills the group.
     pub(super) fn kill_once(&self) -> bool {
         self.signal(Signal::KILL)

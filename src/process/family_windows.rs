@@ -51,6 +51,12 @@ impl Family {
         self.kill_once();
     }
 
+    /// Which of them could tell where they stand is not known here.
+    #[expect(clippy::unused_self, reason = "same interface as on Linux")]
+    pub(super) fn ask_where(&self) -> bool {
+        false
+    }
+
     /// Ends all; whether the system did so.
     pub(super) fn kill_once(&self) -> bool {
         lock(&self.job).start_kill().is_ok()

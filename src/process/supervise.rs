@@ -24,6 +24,8 @@ use crate::domain::verdict::Exit;
 
 /// Between SIGTERM and SIGKILL when the time is up: test runners write their report in it.
 const TERM_GRACE: Duration = Duration::from_secs(2);
+/// How long programs that were asked where they stand may take to say it.
+const TELL_GRACE: Duration = Duration::from_millis(500);
 /// The same when the run is stopped: with [`LAST_DRAIN`] and the end of killed processes it stays inside 2 s, and a runner's
 /// own deadline for us is 7.5 s (GITHUB.md 23).
 const STOP_GRACE: Duration = Duration::from_millis(300);
@@ -48,6 +50,8 @@ pub(super) const SIGKILL: i32 = 9;
 enum Phase {
     /// Within its time.
     Running,
+    /// Asked where it stands.
+    Asked,
     /// Told to end.
     Terminating,
     /// Killed, not yet gone.
@@ -162,7 +166,7 @@ impl Watch {
     fn on_stop(&mut self, cause: StopCause) {
         self.stopped = Some(cause);
         match self.phase {
-            Phase::Running => {
+            Phase::Running | Phase::Asked => {
                 self.family.terminate();
                 self.enter(Phase::Terminating, STOP_GRACE);
             }
@@ -174,7 +178,11 @@ impl Watch {
 
     async fn on_deadline(&mut self) {
         match self.phase {
-            Phase::Running => {
+            Phase::Running if self.family.ask_where() => {
+                self.timed_out = true;
+                self.enter(Phase::Asked, TELL_GRACE);
+            }
+            Phase::Running | Phase::Asked => {
                 self.timed_out = true;
                 self.family.terminate();
                 self.enter(Phase::Terminating, TERM_GRACE);
@@ -195,7 +203,7 @@ impl Watch {
             self.excess = self.memory.excess(&self.family);
         }
         if (self.bomb || self.filled || self.excess.is_some())
-            && matches!(self.phase, Phase::Running | Phase::Terminating)
+            && matches!(self.phase, Phase::Running | Phase::Asked | Phase::Terminating)
         {
             self.kill();
         }

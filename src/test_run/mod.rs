@@ -7,6 +7,7 @@ mod junit_files;
 mod parse;
 mod results;
 mod run;
+mod under_way;
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;

@@ -1,10 +1,14 @@
 //! Runs the test command and reads what it prints while it prints.
 
+use std::path::Path;
+
 use super::junit_files::Files;
 use super::parse::{self, Parser};
+use super::under_way::{self, UnderWay};
 use super::{TestCommand, TestRun, filter, results};
 use crate::domain::stop::Stop;
-use crate::domain::test_report::{RunKind, RunStatus, TestReport, TestStatus};
+use crate::domain::test_report::{Problem, RunKind, RunStatus, TestCase, TestReport, TestStatus};
+use crate::domain::verdict::Exit;
 use crate::process::{self, ProcessError, Program, Spec};
 
 /// How much output is kept from the beginning, and as much from the end: enough for any model and any comment.
@@ -31,14 +35,35 @@ pub(super) async fn run(command: &TestCommand, wanted: Option<&str>, stop: &Stop
     let finished = process::run(&spec, stop, &mut |chunk| parser.push(chunk)).await?;
     let printed = parser.finish(Some(finished.exit), framework);
     let written = before.and_then(|before| before.read_new(finished.exit, framework));
+    let output = told.without_mention(parse::plain_text(&finished.output));
+    let mut report = choose(printed, written);
+    if finished.exit == Exit::Timeout && finished.stopped.is_none() {
+        blame(&mut report, under_way::find(&output), command);
+    }
     Ok(TestRun {
         exit: finished.exit,
-        report: choose(printed, written),
+        report,
         filed: told.read(finished.exit),
-        output: told.without_mention(parse::plain_text(&finished.output)),
+        output,
         duration_ms: finished.duration_ms,
         stopped: finished.stopped,
     })
+}
+
+/// Names the test that was under way when the time was up: as a failing one where the runner had printed its name, else by its place.
+fn blame(report: &mut TestReport, found: Option<UnderWay>, command: &TestCommand) {
+    let Some(found) = found else { return };
+    let message = found.said(command.timeout.as_secs());
+    let place = found.test().or(found.stack.first());
+    let within = |file: &str| Path::new(file).strip_prefix(&command.cwd).map(|file| file.display().to_string());
+    let file = place.map(|frame| within(&frame.file).unwrap_or_else(|_| frame.file.clone()));
+    let line = place.map(|frame| frame.line);
+    if let Some(name) = found.name.filter(|name| report.tests.iter().all(|test| test.name != *name)) {
+        report.tests.push(TestCase { name, status: TestStatus::Failed, message, file, line });
+    } else {
+        report.problems.push(Problem { kind: RunKind::Timeout, message, file, line });
+    }
+    (report.status, report.kind) = (RunStatus::Failed, RunKind::Timeout);
 }
 
 /// The JUnit report where it is whole, with the trouble that only the output shows; else what was printed.
