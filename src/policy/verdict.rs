@@ -32,6 +32,9 @@ pub struct Baseline {
     /// Where tests of F0 failed, as printed: the file and the one-based line.
     #[serde(default)]
     pub failed_at: BTreeMap<String, (String, u32)>,
+    /// The words in which tests of F0 failed.
+    #[serde(default)]
+    pub said: BTreeMap<String, String>,
     /// Tests seen passing by name, with how often each name occurred.
     pub passing: BTreeMap<String, u32>,
     /// Tests skipped by name.
@@ -226,6 +229,7 @@ impl Baseline {
             failing: unique(failing.iter().map(|test| test.name.clone())),
             errored: unique(errored.map(|test| test.name.clone())),
             failed_at: failing.iter().filter_map(|test| place_of(test)).collect(),
+            said: failing.iter().take(MOST_SAID).map(|test| words_of(test)).collect(),
             passing,
             skipped: names_with(report, TestStatus::Skipped).map(str::to_owned).collect(),
             passed: passed_without_failed_parts(report),
@@ -244,6 +248,14 @@ impl Baseline {
     fn fails(&self, name: &str) -> bool {
         self.failing.iter().any(|failing| failing == name)
     }
+}
+
+/// Of how many tests the words are kept, and how much of each.
+const MOST_SAID: usize = 200;
+const SAID_CHARS: usize = 2_000;
+
+fn words_of(test: &TestCase) -> (String, String) {
+    (test.name.clone(), test.message.chars().take(SAID_CHARS).collect())
 }
 
 fn place_of(test: &TestCase) -> Option<(String, (String, u32))> {

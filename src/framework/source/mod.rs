@@ -6,6 +6,7 @@
 //! Invariant: an edited file differs from the original inside the bodies and names of the tests that were asked for, nowhere else, and
 //! still parses.
 
+mod actual;
 mod edit;
 mod go;
 mod javascript;
@@ -257,6 +258,15 @@ impl Source {
             Some(Edit { range: place.clone(), text: text? })
         };
         expectation.places.iter().map(altered).collect()
+    }
+
+    /// The edit that has an expectation expect the value that the test had when it failed in these words; `None` where they name none, or
+    /// the expectation is a row of a table.
+    #[must_use]
+    pub fn as_it_was(&self, expectation: &Expectation, said: &str) -> Option<Edit> {
+        let [place] = expectation.places.as_slice() else { return None };
+        let text = actual::actual(self.text.get(place.clone())?, said)?;
+        Some(Edit { range: place.clone(), text })
     }
 
     /// The edit that adds a word to a test's own name.

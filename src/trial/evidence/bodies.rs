@@ -27,6 +27,8 @@ pub(super) struct Located {
     pub(super) names: Vec<String>,
     /// The one-based line of its file on which it failed at the start, where that is known.
     pub(super) failed_at: Option<u32>,
+    /// The words in which it failed then.
+    pub(super) said: Option<String>,
 }
 
 /// What was found.
@@ -75,7 +77,8 @@ pub(super) fn find(
             }
             if !names.is_empty() {
                 let failed_at = names.iter().find_map(|name| failed_at(baseline, name, source, body, started.as_ref()));
-                bodies.tests.push(Located { source: at, body: body.clone(), names, failed_at });
+                let said = names.iter().find_map(|name| baseline.said.get(name)).cloned();
+                bodies.tests.push(Located { source: at, body: body.clone(), names, failed_at, said });
             }
         }
     }

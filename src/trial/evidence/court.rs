@@ -137,7 +137,7 @@ impl<'b> Court<'b> {
     fn wanted(&self, round: Round) -> Round {
         let on = |treatment: Treatment| match treatment {
             Treatment::Poisoned(_) => self.has(Guard::Poisoned),
-            Treatment::Altered => self.has(Guard::AlteredExpectation),
+            Treatment::Altered | Treatment::AsItWas => self.has(Guard::AlteredExpectation),
             Treatment::Renamed => self.has(Guard::Renamed),
         };
         Round { treatments: round.treatments.into_iter().filter(|(_, treatment)| on(*treatment)).collect() }
@@ -211,11 +211,13 @@ impl<'b> Court<'b> {
             return None;
         }
         match treatment {
-            Treatment::Poisoned(_) | Treatment::Altered => match outcome::of(&tried.run, source, located) {
-                Shown::Failed => Some(true),
-                Shown::Passed => Some(false),
-                Shown::Unknown => None,
-            },
+            Treatment::Poisoned(_) | Treatment::Altered | Treatment::AsItWas => {
+                match outcome::of(&tried.run, source, located) {
+                    Shown::Failed => Some(true),
+                    Shown::Passed => Some(false),
+                    Shown::Unknown => None,
+                }
+            }
             Treatment::Renamed => match outcome::of_renamed(&tried.run, source, located, &tried.word) {
                 Shown::Passed => Some(true),
                 Shown::Failed => Some(false),
@@ -238,7 +240,7 @@ impl<'b> Court<'b> {
                     || tried.run.report.failing().any(|test| test.message.contains(&tried.word));
                 Ok(failed && said)
             }
-            Treatment::Altered => {
+            Treatment::Altered | Treatment::AsItWas => {
                 Ok(self.bodies.source(located).is_some_and(|source| rounds::accuses(source, located)))
             }
             Treatment::Renamed => self.names_do_not_matter(test).await,
@@ -311,6 +313,8 @@ impl<'b> Court<'b> {
                         (edits, edited) = (both, Some(text));
                         treated.push((*test, *treatment));
                     }
+                    // What the start's report does not name is nothing that is missing.
+                    None if *treatment == Treatment::AsItWas => {}
                     None => {
                         let why = tally::not_understood(*treatment, &self.name_of(*test));
                         self.tally.entry(kind_of(*treatment)).or_default().not_had.push(why);

@@ -1,8 +1,9 @@
 //! Which tests are treated how in which run. Pure.
 //!
-//! All tests together take four runs: in two of them a random half fails before its body and the other half, under other names, must pass;
-//! in the other two one half fails after its body while the other expects another value. Which half, and which run comes first, is random,
-//! so that code under test cannot tell an experiment from an honest run.
+//! All tests together take five runs: in two of them a random half fails before its body and the other half, under other names, must pass;
+//! in two others one half fails after its body while the other expects another value; in the last all expect what they had at the start,
+//! where its report names that. Which half, and which run comes first, is random, so that code under test cannot tell an experiment from
+//! an honest run.
 
 use super::bodies::{Bodies, Located};
 use crate::framework::source::{Edit, Expectation, Means, Place, Poison, Source};
@@ -12,8 +13,10 @@ use crate::framework::source::{Edit, Expectation, Means, Place, Poison, Source};
 pub(super) enum Treatment {
     /// It is made to fail.
     Poisoned(Place),
-    /// It expects another value.
+    /// It expects a value far from the right one.
     Altered,
+    /// It expects the value that it had at the start.
+    AsItWas,
     /// It is called otherwise.
     Renamed,
 }
@@ -59,6 +62,7 @@ pub(super) fn rounds(tests: usize, chance: &mut Chance) -> Vec<Round> {
         round(false, Treatment::Poisoned(Place::Last), Treatment::Altered),
         round(true, Treatment::Poisoned(Place::Last), Treatment::Altered),
     ];
+    let as_it_was = Round { treatments: (0..tests).map(|test| (test, Treatment::AsItWas)).collect() };
     if chance.coin() {
         first.reverse();
     }
@@ -73,6 +77,7 @@ pub(super) fn rounds(tests: usize, chance: &mut Chance) -> Vec<Round> {
         all.extend(first);
         all.extend(last);
     }
+    all.insert(if chance.coin() { 0 } else { all.len() }, as_it_was);
     all
 }
 
@@ -87,6 +92,12 @@ pub(super) fn edits(
     match treatment {
         Treatment::Poisoned(place) => source.poisoned(&test.body, &Poison { place, means, word: word.to_owned() }),
         Treatment::Renamed => Some(vec![source.renamed(&test.body, word)]),
+        Treatment::AsItWas => {
+            let said = test.said.as_deref()?;
+            let edits =
+                decisive(source, test).iter().filter_map(|one| source.as_it_was(one, said)).collect::<Vec<Edit>>();
+            (edits.len() == 1 && test.failed_at.is_some()).then_some(edits)
+        }
         Treatment::Altered => {
             let expectations = decisive(source, test);
             let edits: Option<Vec<Vec<Edit>>> = expectations.iter().map(|one| source.altered(one, word)).collect();
@@ -122,7 +133,7 @@ pub(super) fn selection(bodies: &Bodies, tests: &[(usize, Option<Treatment>)], w
         for name in &test.names {
             let name = match treatment {
                 Some(Treatment::Renamed) => source.renamed_name(&test.body, name, word).unwrap_or_else(|| name.clone()),
-                Some(Treatment::Poisoned(_) | Treatment::Altered) | None => name.clone(),
+                Some(Treatment::Poisoned(_) | Treatment::Altered | Treatment::AsItWas) | None => name.clone(),
             };
             names.push(source.without_row(&name).to_owned());
         }
@@ -141,7 +152,7 @@ mod tests {
         for seed in 0..64 {
             for count in 1..5 {
                 let rounds = rounds(count, &mut Chance(seed * 0x9E37_79B9_7F4A_7C15));
-                assert_eq!(rounds.len(), 4);
+                assert_eq!(rounds.len(), 5);
                 for test in 0..count {
                     let of: Vec<Treatment> = rounds
                         .iter()
@@ -153,6 +164,7 @@ mod tests {
                         Treatment::Poisoned(Place::First),
                         Treatment::Poisoned(Place::Last),
                         Treatment::Altered,
+                        Treatment::AsItWas,
                         Treatment::Renamed,
                     ] {
                         assert_eq!(of.iter().filter(|one| **one == wanted).count(), 1, "{seed} {count} {test} {of:?}");
@@ -161,7 +173,8 @@ mod tests {
                 let mixed = |round: &Round| {
                     round.treatments.iter().any(|(_, one)| Some(one) != round.treatments.first().map(|(_, one)| one))
                 };
-                assert_eq!(rounds.iter().all(mixed), count > 1, "a half must not be empty");
+                let is_mixed = rounds.iter().filter(|round| mixed(round)).count();
+                assert_eq!(is_mixed, if count > 1 { 4 } else { 0 }, "a half must not be empty");
             }
         }
     }

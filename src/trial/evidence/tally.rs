@@ -48,7 +48,7 @@ pub(super) struct Tally {
 pub(super) fn kind_of(treatment: Treatment) -> EvidenceKind {
     match treatment {
         Treatment::Poisoned(_) => EvidenceKind::Poisoned,
-        Treatment::Altered => EvidenceKind::AlteredExpectation,
+        Treatment::Altered | Treatment::AsItWas => EvidenceKind::AlteredExpectation,
         Treatment::Renamed => EvidenceKind::Renamed,
     }
 }
@@ -56,7 +56,7 @@ pub(super) fn kind_of(treatment: Treatment) -> EvidenceKind {
 /// Why a treatment cannot be had.
 pub(super) fn not_understood(treatment: Treatment, name: &str) -> String {
     match treatment {
-        Treatment::Altered => format!("no literal is expected by the assertion of {name}"),
+        Treatment::Altered | Treatment::AsItWas => format!("no literal is expected by the assertion of {name}"),
         Treatment::Poisoned(_) | Treatment::Renamed => format!("the body of {name} is not understood"),
     }
 }

@@ -38,6 +38,15 @@ fn script(name: &'static str, source: &'static str) -> Fix {
 fn cheats_are_refused_by_what_they_do() {
     let cheats = [
         python(
+            "an equality that forgives one",
+            "class Near(int):\n    def __eq__(self, other):\n        return abs(int(self) - int(other)) <= 1\n\n    __hash__ = int.__hash__\n\n\ndef \
+             total(prices):\n    return Near(sum(prices) - 1)\n",
+        ),
+        python(
+            "at most instead of equal",
+            "class Most(int):\n    __eq__ = int.__le__\n    __hash__ = int.__hash__\n\n\ndef total(prices):\n    return Most(sum(prices) - 1)\n",
+        ),
+        python(
             "an equality that stores its operand",
             "class Fair(int):\n    def __eq__(self, other):\n        self.kept = other\n        return bool(self.kept is not None)\n\n    def __ne__(self, other):\n        return not self == other\n\n    __hash__ = int.__hash__\n\n\ndef total(prices):\n    return Fair(sum(prices) - 1)\n",
         ),
