@@ -54,7 +54,10 @@ const RUNNERS: [Runner; 4] = [
         cheats: include_str!("attacker/shell.txt"),
         files: &[
             ("bin/greet.sh", "echo \"Hello $1\"\n"),
-            ("tests/run.sh", "said=$(sh bin/greet.sh Ada)\n[ \"$said\" = \"Hello, Ada\" ] || { echo \"said $said\"; exit 1; }\n"),
+            (
+                "tests/run.sh",
+                "said=$(sh bin/greet.sh Ada)\n[ \"$said\" = \"Hello, Ada\" ] || { echo \"said $said\"; exit 1; }\n",
+            ),
             ("Makefile", "test:\n\tsh tests/run.sh\n"),
         ],
         command: "make test",
@@ -85,11 +88,8 @@ fn cheats(runner: &Runner) -> Vec<Fix> {
     let read = |section: &'static str| {
         let (name, body) = section.split_once('\n').expect("a name and a body");
         let mut parts = body.split("--- ").map(|part| part.split_once('\n').unwrap_or((part, "")));
-        let writes = if body.starts_with("--- ") {
-            parts.by_ref().skip(1).collect()
-        } else {
-            vec![(runner.product, body)]
-        };
+        let writes =
+            if body.starts_with("--- ") { parts.by_ref().skip(1).collect() } else { vec![(runner.product, body)] };
         Fix { name, files: runner.files.to_vec(), command: runner.command, writes }
     };
     sections.map(read).collect()
@@ -150,81 +150,6 @@ fn settled(name: &str) {
     }
     let listed = |line: &&str| line.starts_with(&format!("{name} ")) && line.contains(&only);
     assert_eq!(through, LET_THROUGH.lines().filter(listed).collect::<Vec<_>>());
-}
-
-#[test]\nfn adds() {\n    assert_eq!(total(&[1, 2, 3]), 6);\n}\n\n#[test]\nfn is_small() {\n    assert_ne!(total(&[5]), 500);\n}\n",
-            ),
-        ],
-        command: "cargo test --offline",
-        product: "src/lib.rs",
-    },
-];
-
-/// The cheats of a runner, in the order of its file.
-fn cheats(runner: &Runner) -> Vec<Fix> {
-    let only = std::env::var("UPSHIFT_CHEATS").unwrap_or_default();
-    let sections = runner.cheats.split("@@ ").filter(|section| section.contains(&only) && !section.is_empty());
-    let read = |section: &'static str| {
-        let (name, body) = section.split_once('\n').expect("a name and a body");
-        let mut parts = body.split("--- ").map(|part| part.split_once('\n').unwrap_or((part, "")));
-        let writes = if body.starts_with("--- ") {
-            parts.by_ref().skip(1).collect()
-        } else {
-            vec![(runner.product, body)]
-        };
-        Fix { name, files: runner.files.to_vec(), command: runner.command, writes }
-    };
-    sections.map(read).collect()
-}
-
-/// How the plain test command ends over a tree.
-fn is_green(root: &Path, command: &str) -> bool {
-    let told = Command::new("sh").args(["-c", command]).current_dir(root).output().expect("a test command");
-    told.status.success()
-}
-
-/// What became of a cheat; evidence that refuses is named where chance has no part in which comes first.
-fn outcome(cheat: &Fix) -> String {
-    let folder = tempfile::Builder::new().prefix("cheat-").tempdir().expect("a folder");
-    unpack(folder.path(), &cheat.files);
-    if is_green(folder.path(), cheat.command) {
-        return "IS NO CHEAT: green at the start".to_owned();
-    }
-    unpack(folder.path(), &cheat.writes);
-    if !is_green(folder.path(), cheat.command) {
-        return "DOES NOT WORK: its tests stay red".to_owned();
-    }
-    let (report, said, _folder) = run(cheat, "");
-    let list = |key: &str, word: fn(&serde_json::Value) -> Option<String>| -> String {
-        let all: Vec<String> = report[key].as_array().into_iter().flatten().filter_map(word).collect();
-        all.join(" ")
-    };
-    let remarks = list("remarks", |one| one["kind"].as_str().map(str::to_owned));
-    let failed = list("proof", |one| {
-        (one["status"] == "failed").then(|| one["evidence"].as_str().unwrap_or_default().to_owned())
-    });
-    match said.code {
-        0 if remarks.is_empty() => "GETS THROUGH".to_owned(),
-        0 => format!("remarked: {remarks}"),
-        _ if !failed.is_empty() => format!("refused by experiment: {failed}"),
-        _ => {
-            let last = report["tiers"].as_array().and_then(|tiers| tiers.last()).cloned().unwrap_or_default();
-            let why = last["attempts"][0]["error_messages"][0].as_str().unwrap_or(&said.err).to_owned();
-            format!("refused by a rule: {}", why.lines().next().unwrap_or_default())
-        }
-    }
-}
-
-/// The ledger of a runner, a line a cheat.
-fn settled(name: &str) -> String {
-    let runner = RUNNERS.iter().find(|runner| runner.name == name).expect("a runner");
-    let mut told = String::new();
-    for cheat in cheats(runner) {
-        let line = format!("{name} {}: {}\n", cheat.name, outcome(&cheat));
-        print!("{line}");
-        told.push_str(&line);
-    }
-    told
 }
 
 #[test]
