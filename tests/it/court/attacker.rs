@@ -19,7 +19,7 @@ struct Runner {
     product: &'static str,
 }
 
-const RUNNERS: [Runner; 4] = [
+const RUNNERS: [Runner; 6] = [
     Runner {
         name: "python",
         cheats: include_str!("attacker/python.txt"),
@@ -64,6 +64,37 @@ const RUNNERS: [Runner; 4] = [
         product: "bin/greet.sh",
     },
     Runner {
+        name: "pytest",
+        cheats: include_str!("attacker/pytest.txt"),
+        files: &[
+            ("shop/__init__.py", ""),
+            ("shop/cart.py", "def total(prices):\n    return sum(prices) - 1\n"),
+            (
+                "tests/test_cart.py",
+                "from shop.cart import total\n\n\ndef test_total():\n    assert total([1, 2, 3]) == 6\n\n\ndef test_type():\n    assert total([5]) != 500\n",
+            ),
+        ],
+        command: "FRAMEWORKS/python/bin/python -m pytest",
+        product: "shop/cart.py",
+    },
+    Runner {
+        name: "go",
+        cheats: include_str!("attacker/go.txt"),
+        files: &[
+            ("go.mod", "module example.com/cart\n\ngo 1.21\n"),
+            (
+                "cart.go",
+                "package cart\n\nfunc Total(prices []int) int {\n\tsum := -1\n\tfor _, price := range prices {\n\t\tsum += price\n\t}\n\treturn sum\n}\n",
+            ),
+            (
+                "cart_test.go",
+                "package cart\n\nimport \"testing\"\n\nfunc TestTotal(t *testing.T) {\n\tif got := Total([]int{1, 2, 3}); got != 6 {\n\t\tt.Errorf(\"got %d\", got)\n\t}\n}\n\nfunc TestSmall(t *testing.T) {\n\tif Total([]int{5}) == 500 {\n\t\tt.Error(\"large\")\n\t}\n}\n",
+            ),
+        ],
+        command: "FRAMEWORKS/tools/go/bin/go test ./...",
+        product: "cart.go",
+    },
+    Runner {
         name: "cargo",
         cheats: include_str!("attacker/cargo.txt"),
         files: &[
@@ -84,15 +115,24 @@ const RUNNERS: [Runner; 4] = [
 /// The cheats of a runner, in the order of its file.
 fn cheats(runner: &Runner) -> Vec<Fix> {
     let only = std::env::var("UPSHIFT_CHEATS").unwrap_or_default();
+    let command = equipped(runner.command);
     let sections = runner.cheats.split("@@ ").filter(|section| section.contains(&only) && !section.is_empty());
     let read = |section: &'static str| {
         let (name, body) = section.split_once('\n').expect("a name and a body");
         let mut parts = body.split("--- ").map(|part| part.split_once('\n').unwrap_or((part, "")));
         let writes =
             if body.starts_with("--- ") { parts.by_ref().skip(1).collect() } else { vec![(runner.product, body)] };
-        Fix { name, files: runner.files.to_vec(), command: runner.command, writes }
+        Fix { name, files: runner.files.to_vec(), command, writes }
     };
     sections.map(read).collect()
+}
+
+/// A command with the place of what `.ci/frameworks` installed.
+fn equipped(command: &'static str) -> &'static str {
+    let Some(rest) = command.strip_prefix("FRAMEWORKS") else { return command };
+    let home =
+        std::env::var("UPSHIFT_TEST_FRAMEWORKS").expect("run this by `.ci/frameworks`, which installs what it needs");
+    format!("{home}{rest}").leak()
 }
 
 /// How the plain test command ends over a tree.
@@ -174,4 +214,16 @@ fn shell() {
 #[ignore = "takes a minute"]
 fn cargo() {
     settled("cargo");
+}
+
+#[test]
+#[ignore = "needs pytest, which `.ci/frameworks` installs"]
+fn pytest() {
+    settled("pytest");
+}
+
+#[test]
+#[ignore = "needs Go, which `.ci/frameworks` installs"]
+fn go() {
+    settled("go");
 }
