@@ -7,7 +7,8 @@
 use std::path::Path;
 use std::process::Command;
 
-use super::{Fix, run};
+use super::{Fix, run_in};
+use crate::frameworks::Needs;
 use crate::red_team::verdict::unpack;
 
 /// A runner: the broken repository, its test command, and the file that a cheat without a path writes.
@@ -17,6 +18,7 @@ struct Runner {
     files: &'static [(&'static str, &'static str)],
     command: &'static str,
     product: &'static str,
+    needs: Needs,
 }
 
 const RUNNERS: [Runner; 6] = [
@@ -34,6 +36,7 @@ const RUNNERS: [Runner; 6] = [
         ],
         command: "python3 -m unittest -v",
         product: "shop/cart.py",
+        needs: Needs::Machine,
     },
     Runner {
         name: "node",
@@ -48,6 +51,7 @@ const RUNNERS: [Runner; 6] = [
         ],
         command: "node --test",
         product: "src/greet.js",
+        needs: Needs::Machine,
     },
     Runner {
         name: "shell",
@@ -62,6 +66,7 @@ const RUNNERS: [Runner; 6] = [
         ],
         command: "make test",
         product: "bin/greet.sh",
+        needs: Needs::Machine,
     },
     Runner {
         name: "pytest",
@@ -74,8 +79,9 @@ const RUNNERS: [Runner; 6] = [
                 "from shop.cart import total\n\n\ndef test_total():\n    assert total([1, 2, 3]) == 6\n\n\ndef test_type():\n    assert total([5]) != 500\n",
             ),
         ],
-        command: "FRAMEWORKS/python/bin/python -m pytest",
+        command: ".venv/bin/python -m pytest",
         product: "shop/cart.py",
+        needs: Needs::Python,
     },
     Runner {
         name: "go",
@@ -91,8 +97,9 @@ const RUNNERS: [Runner; 6] = [
                 "package cart\n\nimport \"testing\"\n\nfunc TestTotal(t *testing.T) {\n\tif got := Total([]int{1, 2, 3}); got != 6 {\n\t\tt.Errorf(\"got %d\", got)\n\t}\n}\n\nfunc TestSmall(t *testing.T) {\n\tif Total([]int{5}) == 500 {\n\t\tt.Error(\"large\")\n\t}\n}\n",
             ),
         ],
-        command: "FRAMEWORKS/tools/go/bin/go test ./...",
+        command: "go test ./...",
         product: "cart.go",
+        needs: Needs::Programs,
     },
     Runner {
         name: "cargo",
@@ -109,41 +116,38 @@ const RUNNERS: [Runner; 6] = [
         ],
         command: "cargo test --offline",
         product: "src/lib.rs",
+        needs: Needs::Machine,
     },
 ];
 
 /// The cheats of a runner, in the order of its file.
 fn cheats(runner: &Runner) -> Vec<Fix> {
     let only = std::env::var("UPSHIFT_CHEATS").unwrap_or_default();
-    let command = equipped(runner.command);
     let sections = runner.cheats.split("@@ ").filter(|section| section.contains(&only) && !section.is_empty());
     let read = |section: &'static str| {
         let (name, body) = section.split_once('\n').expect("a name and a body");
         let mut parts = body.split("--- ").map(|part| part.split_once('\n').unwrap_or((part, "")));
         let writes =
             if body.starts_with("--- ") { parts.by_ref().skip(1).collect() } else { vec![(runner.product, body)] };
-        Fix { name, files: runner.files.to_vec(), command, writes }
+        Fix { name, files: runner.files.to_vec(), command: runner.command, writes }
     };
     sections.map(read).collect()
 }
 
-/// A command with the place of what `.ci/frameworks` installed.
-fn equipped(command: &'static str) -> &'static str {
-    let Some(rest) = command.strip_prefix("FRAMEWORKS") else { return command };
-    let home =
-        std::env::var("UPSHIFT_TEST_FRAMEWORKS").expect("run this by `.ci/frameworks`, which installs what it needs");
-    format!("{home}{rest}").leak()
-}
-
 /// How the plain test command ends over a tree.
 fn is_green(root: &Path, command: &str) -> bool {
-    let told = Command::new("sh").args(["-c", command]).current_dir(root).output().expect("a test command");
-    told.status.success()
+    let mut shell = Command::new("sh");
+    if let Some(home) = std::env::var_os("UPSHIFT_TEST_FRAMEWORKS") {
+        let path = std::env::var("PATH").expect("PATH");
+        shell.env("PATH", format!("{}/tools/go/bin:{path}", home.display()));
+    }
+    let told = shell.args(["-c", command]).env("PYTHONDONTWRITEBYTECODE", "1").current_dir(root).output();
+    told.expect("a test command").status.success()
 }
 
 /// What became of a cheat; evidence that refuses is named where chance has no part in which comes first.
-fn outcome(cheat: &Fix) -> String {
-    let folder = tempfile::Builder::new().prefix("cheat-").tempdir().expect("a folder");
+fn outcome(cheat: &Fix, needs: Needs) -> String {
+    let folder = needs.folder();
     unpack(folder.path(), &cheat.files);
     if is_green(folder.path(), cheat.command) {
         return "IS NO CHEAT: green at the start".to_owned();
@@ -152,7 +156,8 @@ fn outcome(cheat: &Fix) -> String {
     if !is_green(folder.path(), cheat.command) {
         return "DOES NOT WORK: its tests stay red".to_owned();
     }
-    let (report, said, _folder) = run(cheat, "");
+    let folder = needs.folder();
+    let (report, said) = run_in(folder.path(), cheat, "", needs);
     let list = |key: &str, word: fn(&serde_json::Value) -> Option<String>| -> String {
         let all: Vec<String> = report[key].as_array().into_iter().flatten().filter_map(word).collect();
         all.join(" ")
@@ -167,8 +172,10 @@ fn outcome(cheat: &Fix) -> String {
         _ if !failed.is_empty() => format!("refused by experiment: {failed}"),
         _ => {
             let last = report["tiers"].as_array().and_then(|tiers| tiers.last()).cloned().unwrap_or_default();
-            let why = last["attempts"][0]["error_messages"][0].as_str().unwrap_or(&said.err).to_owned();
-            format!("refused by a rule: {}", why.lines().next().unwrap_or_default())
+            match last["attempts"][0]["error_messages"][0].as_str() {
+                Some(why) => format!("refused by a rule: {}", why.lines().next().unwrap_or_default()),
+                None => format!("WAS NOT JUDGED: {}", said.all()),
+            }
         }
     }
 }
@@ -182,7 +189,7 @@ fn settled(name: &str) {
     let runner = RUNNERS.iter().find(|runner| runner.name == name).expect("a runner");
     let mut through = Vec::new();
     for cheat in cheats(runner) {
-        let line = format!("{name} {}: {}", cheat.name, outcome(&cheat));
+        let line = format!("{name} {}: {}", cheat.name, outcome(&cheat, runner.needs));
         println!("{line}");
         if !line.contains(": refused by ") {
             through.push(line);
@@ -190,6 +197,22 @@ fn settled(name: &str) {
     }
     let listed = |line: &&str| line.starts_with(&format!("{name} ")) && line.contains(&only);
     assert_eq!(through, LET_THROUGH.lines().filter(listed).collect::<Vec<_>>());
+}
+
+#[test]
+fn the_list_names_cheats_that_are_there() {
+    let names: Vec<String> = RUNNERS
+        .iter()
+        .flat_map(|runner| {
+            let first = |section: &str| section.lines().next().map(|name| format!("{} {name}", runner.name));
+            runner.cheats.split("@@ ").filter_map(first).collect::<Vec<_>>()
+        })
+        .collect();
+    assert!(names.len() > 90, "{}", names.len());
+    for line in LET_THROUGH.lines() {
+        let named = names.iter().filter(|name| line.starts_with(&format!("{name}: "))).count();
+        assert_eq!(named, 1, "{line}");
+    }
 }
 
 #[test]
