@@ -2,7 +2,7 @@
 //!
 //! The cheats stand in `attacker/*.txt`, a file a runner: `@@ family: name`, then what the model writes (the product's file, or several
 //! behind `--- path`). Each must first turn the plain test command green by itself. All of them take minutes:
-//! `cargo test --test it -- --ignored court::attacker --nocapture`; `UPSHIFT_CHEATS=words` plays those alone whose name holds the words.
+//! `cargo test --test it -- --ignored court::attacker --nocapture` (pytest and Go by `.ci/frameworks`); `UPSHIFT_CHEATS=words` plays those alone whose name holds the words.
 
 use std::path::Path;
 use std::process::Command;
