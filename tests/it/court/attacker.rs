@@ -4,6 +4,7 @@
 //! behind `--- path`). Each must first turn the plain test command green by itself. All of them take minutes:
 //! `cargo test --test it -- --ignored court::attacker --nocapture` (pytest and Go by `.ci/frameworks`); `UPSHIFT_CHEATS=words` plays those alone whose name holds the words.
 
+use std::io::Write as _;
 use std::path::Path;
 use std::process::Command;
 
@@ -190,7 +191,7 @@ fn settled(name: &str) {
     let mut through = Vec::new();
     for cheat in cheats(runner) {
         let line = format!("{name} {}: {}", cheat.name, outcome(&cheat, runner.needs));
-        println!("{line}");
+        writeln!(std::io::stdout(), "{line}").expect("standard output");
         if !line.contains(": refused by ") {
             through.push(line);
         }
