@@ -1,11 +1,15 @@
 //! The court on honest fixes: none is refused, and each kind of evidence says what it could see.
 
+mod attacker;
 mod cheats;
 mod python;
 mod scripts;
 
+use std::path::Path;
+
 use serde_json::{Value, json};
 
+use crate::frameworks::Needs;
 use crate::red_team::verdict::unpack;
 use crate::world::model_server::{ModelServer, Say};
 use crate::world::program::{Program, Said};
@@ -53,9 +57,14 @@ fn attempt(cheat: &Fix) -> String {
 
 fn run(fix: &Fix, config: &str) -> (Value, Said, tempfile::TempDir) {
     let folder = tempfile::Builder::new().prefix("court-").tempdir().expect("a folder");
-    unpack(folder.path(), &fix.files);
+    let (report, said) = run_in(folder.path(), fix, config, Needs::Machine);
+    (report, said, folder)
+}
+
+fn run_in(folder: &Path, fix: &Fix, config: &str, needs: Needs) -> (Value, Said) {
+    unpack(folder, &fix.files);
     if !config.is_empty() {
-        unpack(folder.path(), &[(".github/upshift.yml", config)]);
+        unpack(folder, &[(".github/upshift.yml", config)]);
     }
     let writes = fix.writes.clone();
     let server = ModelServer::start(move |request| match writes.get(request.turn()) {
@@ -64,9 +73,9 @@ fn run(fix: &Fix, config: &str) -> (Value, Said, tempfile::TempDir) {
     });
     let args =
         ["run", "--no-audit", "--format", "json", "--tiers", "claude-haiku-4-5 x1", "--test-command", fix.command];
-    let said = Program::with_anthropic(&server.url()).run(folder.path(), &args);
+    let said = needs.equip(Program::with_anthropic(&server.url())).run(folder, &args);
     server.finish();
-    (serde_json::from_str(&said.out).unwrap_or(Value::Null), said, folder)
+    (serde_json::from_str(&said.out).unwrap_or(Value::Null), said)
 }
 
 /// The evidence in a line: `poisoned held, renamed not_possible`. On how many tests it was tried hangs on chance.
