@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 use super::commands::{self, At, Follows};
 use super::engine::{Engine, LifecycleError, interrupted};
-use super::judge;
+use super::judge::{self, Unwitnessed};
 use super::material;
 use super::publish;
 use super::roles::{self, Cap, Halt, RolesEnd};
@@ -147,7 +147,8 @@ async fn work(engine: &mut Engine<'_>, tier: &Tier, current: &Candidate) -> Resu
         critic = Some(end);
     }
     let stopped = matches!(halt, Some(Halt::Stopped(_)));
-    let judged = if due && !stopped { Some(judge::run(engine, tree.clone()).await?) } else { None };
+    let judged =
+        if due && !stopped { Some(judge::run(engine, tree.clone(), Unwitnessed::Refused).await?) } else { None };
     let approved = critic.as_ref().is_none_or(|end| roles::objections(&end.report).is_empty());
     let judged = match judged {
         Some(judged) if approved => Some(judge::minimise(engine, judged).await?),

@@ -35,8 +35,21 @@ pub(super) fn bench<'e>(engine: &'e Engine<'_>) -> Bench<'e> {
     }
 }
 
+/// What becomes of a green that no experiment was made on, and in which something could deceive a runner.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Unwitnessed {
+    /// It is refused: a model wrote it.
+    Refused,
+    /// It is told: a person answers for it.
+    Told,
+}
+
 /// Has a change judged.
-pub(super) async fn run(engine: &mut Engine<'_>, tree: TreeId) -> Result<Judged, LifecycleError> {
+pub(super) async fn run(
+    engine: &mut Engine<'_>,
+    tree: TreeId,
+    unwitnessed: Unwitnessed,
+) -> Result<Judged, LifecycleError> {
     let mut judged = trial::judge(&bench(engine), tree).await?;
     if judged.judgement.verdict == Verdict::Green {
         // The experiments begin with a clean tree: what this change left is named before it is gone.
@@ -47,7 +60,7 @@ pub(super) async fn run(engine: &mut Engine<'_>, tree: TreeId) -> Result<Judged,
         None => None,
     };
     let witnessed = proven.as_ref().is_some_and(|proven| is_witnessed(&proven.evidence));
-    if !witnessed || engine.state.plan.safety.on_remark == OnRemark::Refuse {
+    if (!witnessed && unwitnessed == Unwitnessed::Refused) || engine.state.plan.safety.on_remark == OnRemark::Refuse {
         judged.refuse_remarked(engine.world.workspace.root());
     }
     tell(engine, &judged);

@@ -6,6 +6,7 @@
 use std::collections::BTreeSet;
 
 use super::engine::{Engine, LifecycleError};
+use super::judge::Unwitnessed;
 use super::state::Phase;
 use super::{baseline, judge, leftovers};
 use crate::domain::event::Event;
@@ -16,6 +17,7 @@ use crate::domain::stop::StopCause;
 use crate::domain::test_report::{RunKind, TestReport, TestStatus};
 use crate::domain::units::TreeId;
 use crate::domain::verdict::Verdict;
+use crate::policy::guard::Guard;
 use crate::policy::verdict::Baseline;
 use crate::test_run;
 use crate::trial::{self, Judged};
@@ -35,6 +37,8 @@ pub struct Ends {
 /// When a tree, the tests or the log cannot be used.
 pub async fn judge(engine: &mut Engine<'_>, ends: &Ends) -> Result<Finding, LifecycleError> {
     let (base, head) = (&ends.base.0, &ends.head.0);
+    // The person's own tests count, also those inside of sources.
+    engine.world.guards = engine.world.guards.without(Guard::TestRegions);
     let over = trial::over_base(&judge::bench(engine), base, head).await?;
     let finding = Finding {
         standing: Standing::Broken,
@@ -58,17 +62,25 @@ pub async fn judge(engine: &mut Engine<'_>, ends: &Ends) -> Result<Finding, Life
     };
     engine.world.workspace.restore(&over.tree).await?;
     baseline::run(engine).await?;
-    let found = measured(engine, ends, &over.tree, finding).await;
+    let news = if over.new_sources.is_empty() { News::None } else { News::Some };
+    let found = measured(engine, ends, (&over.tree, news), finding).await;
     leftovers::sweep(engine);
     leftovers::forget(engine);
     found
+}
+
+/// Whether a change brings source files of its own, whose tests stand nowhere over the base.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum News {
+    None,
+    Some,
 }
 
 /// What the head's tests said over the base decides what is asked next.
 async fn measured(
     engine: &mut Engine<'_>,
     ends: &Ends,
-    over: &TreeId,
+    (over, news): (&TreeId, News),
     mut finding: Finding,
 ) -> Result<Finding, LifecycleError> {
     if let Some(cause) = engine.world.stop.raised() {
@@ -80,12 +92,14 @@ async fn measured(
     }
     if engine.state.current.as_ref().is_some_and(|first| !first.ran) {
         measure_by_names(engine, ends, &mut finding).await?;
+    } else if news == News::Some {
+        count_new_tests(engine, ends).await?;
     }
     let start = engine.state.start.clone().unwrap_or_else(|| over.clone());
     let changes = engine.world.workspace.changes(&start, &ends.head.0).await?;
     engine.state.touched = changes.into_iter().map(|change| change.path).collect();
     engine.world.workspace.restore(&ends.head.0).await?;
-    let judged = judge::run(engine, ends.head.0.clone()).await?;
+    let judged = judge::run(engine, ends.head.0.clone(), Unwitnessed::Told).await?;
     if judged.run.stopped.is_some() {
         let cause = engine.world.stop.raised().map_or_else(|| "stopped".to_owned(), stopped);
         return Ok(broken(finding, cause));
@@ -116,11 +130,29 @@ async fn measure_by_names(engine: &mut Engine<'_>, ends: &Ends, finding: &mut Fi
     let (Some(at_head), Some(at_base)) = (passing.pop(), passing.pop()) else { return Ok(()) };
     let Some(measure) = &mut engine.state.baseline else { return Ok(()) };
     measure.failing = at_head.keys().filter(|name| !at_base.contains_key(*name)).cloned().collect();
+    measure.absent = measure.failing.iter().cloned().collect();
     measure.passing = at_base.into_iter().filter(|(name, _)| at_head.contains_key(name)).collect();
     finding.notes.push(
         "the head's tests do not compile over the base: those that pass at the head and are not among the base's count as failing there"
             .to_owned(),
     );
+    Ok(())
+}
+
+/// Tests in source files that are new with the change fail without it, since they are not there.
+async fn count_new_tests(engine: &mut Engine<'_>, ends: &Ends) -> Result<(), LifecycleError> {
+    engine.world.workspace.restore(&ends.head.0).await?;
+    let run = test_run::run(&engine.world.tests, None, &engine.world.stop).await?;
+    let at_head = Baseline::from_report(&run.report, Vec::new(), true).passing;
+    let Some(measure) = &mut engine.state.baseline else { return Ok(()) };
+    if measure.passing.is_empty() {
+        // The runner names none that pass: a new name would be any.
+        return Ok(());
+    }
+    let is_new = |name: &&String| !measure.passing.contains_key(*name) && !measure.failing.contains(name);
+    let new: Vec<String> = at_head.keys().filter(is_new).cloned().collect();
+    measure.absent.extend(new.iter().cloned());
+    measure.failing.extend(new);
     Ok(())
 }
 

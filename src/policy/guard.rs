@@ -112,6 +112,12 @@ impl Guards {
         Self { off: Guard::ALL.into_iter().filter(named).collect() }
     }
 
+    /// The same without one.
+    #[must_use]
+    pub fn without(&self, guard: Guard) -> Self {
+        Self { off: self.off.iter().copied().chain([guard]).collect() }
+    }
+
     /// Whether a guard stands.
     #[must_use]
     pub fn has(&self, guard: Guard) -> bool {

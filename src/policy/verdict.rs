@@ -27,6 +27,9 @@ pub struct Baseline {
     pub failing: Vec<String>,
     /// Those of F0 that could not even run (import, collection, setup): their names may be files or modules.
     pub errored: Vec<String>,
+    /// Those of F0 that stand nowhere at the start: the change of a person brought them.
+    #[serde(default)]
+    pub absent: BTreeSet<String>,
     /// Tests that failed once and passed once; their failures do not count.
     pub flaky: Vec<String>,
     /// Where tests of F0 failed, as printed: the file and the one-based line.
@@ -228,6 +231,7 @@ impl Baseline {
         Self {
             failing: unique(failing.iter().map(|test| test.name.clone())),
             errored: unique(errored.map(|test| test.name.clone())),
+            absent: BTreeSet::new(),
             failed_at: failing.iter().filter_map(|test| place_of(test)).collect(),
             said: failing.iter().take(MOST_SAID).map(|test| words_of(test)).collect(),
             passing,

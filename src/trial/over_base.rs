@@ -6,6 +6,7 @@ use std::path::Path;
 use super::belongings;
 use super::bench::{Bench, TrialError};
 use crate::domain::units::TreeId;
+use crate::framework::source::Language;
 use crate::policy::tamper::Change;
 use crate::policy::tamper::region::{self, Restored};
 use crate::workspace::is_test_path;
@@ -17,6 +18,8 @@ pub struct OverBase {
     pub tree: TreeId,
     /// Files of the change that are neither product nor tests and decide how tests are run: the head's judge both.
     pub deciding: Vec<String>,
+    /// Files that are new with the change and may hold tests of their own: over the base they stand nowhere.
+    pub new_sources: Vec<String>,
     /// Source files whose tests could not be told from the product, with the reason: the base's stay.
     pub untold: Vec<String>,
 }
@@ -28,7 +31,7 @@ pub struct OverBase {
 pub async fn over_base(bench: &Bench<'_>, base: &TreeId, head: &TreeId) -> Result<OverBase, TrialError> {
     let workspace = bench.workspace;
     let (mut whole, mut texts) = (BTreeSet::new(), BTreeMap::new());
-    let (mut deciding, mut untold) = (Vec::new(), Vec::new());
+    let (mut deciding, mut untold, mut new_sources) = (Vec::new(), Vec::new(), Vec::new());
     for change in workspace.changes(base, head).await? {
         let path = change.path.as_str();
         if is_test_path(Path::new(path)) || is_of_tests(bench, head, path)? {
@@ -42,9 +45,11 @@ pub async fn over_base(bench: &Bench<'_>, base: &TreeId, head: &TreeId) -> Resul
                 Restored::Changed { text, .. } => drop(texts.insert(path.to_owned(), text)),
                 Restored::Lost { region } => untold.push(format!("{path}: {region}")),
             }
+        } else if change.after.is_some() && Language::of(path).is_some_and(Language::has_inline_tests) {
+            new_sources.push(path.to_owned());
         }
     }
-    Ok(OverBase { tree: workspace.with_files_of(base, head, &whole, &texts)?, deciding, untold })
+    Ok(OverBase { tree: workspace.with_files_of(base, head, &whole, &texts)?, deciding, new_sources, untold })
 }
 
 /// A file of the head that only tests need.

@@ -226,6 +226,30 @@ fn tests_inside_a_source_file_and_tests_that_do_not_compile_over_the_base_count(
 }
 
 #[test]
+fn tests_in_source_files_that_are_new_count() {
+    let manifest = "[package]\nname = \"calc\"\nversion = \"0.1.0\"\nedition = \"2021\"\n\n[workspace]\n";
+    let tested = |name: &str, body: &str, test: &str| {
+        format!(
+            "pub fn {name}(a: i64) -> i64 {{\n    {body}\n}}\n\n#[cfg(test)]\nmod tests {{\n    use super::*;\n\n    #[test]\n    fn works() {{\n        {test}\n    }}\n}}\n"
+        )
+    };
+    let one = tested("one", "a + 1", "assert_eq!(one(1), 2);");
+    let repository = Repository::with(&[
+        ("Cargo.toml", manifest),
+        ("src/lib.rs", "pub mod one;\n"),
+        ("src/one.rs", &one),
+        (".gitignore", "/target\n/Cargo.lock\n"),
+    ]);
+    // It prints what a runner prints, which a person may.
+    let two = tested("two", "println!(\"test result: {a}\");\n    a + 2", "assert_eq!(two(1), 3);");
+    repository.write(&[("src/lib.rs", "pub mod one;\npub mod two;\n"), ("src/two.rs", &two)]);
+    let (finding, code) = repository.finding(&["--test-command", "cargo test --offline"]);
+    assert_eq!((finding["standing"].as_str(), code), (Some("proven"), 0), "{finding}");
+    assert_eq!(names(&finding, "failToPass"), ["two::tests::works"]);
+    assert_eq!(finding["proof"][1]["status"], "held", "{finding}");
+}
+
+#[test]
 fn what_cannot_be_judged_says_why() {
     let repository = Repository::python();
     repository.mend();

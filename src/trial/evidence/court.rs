@@ -369,7 +369,12 @@ impl<'b> Court<'b> {
                 let passes = |name: &&String| run.report.passing_names().any(|passing| passing == name.as_str());
                 self.baseline.failing.iter().filter(passes).cloned().collect()
             } else {
-                self.baseline.failing.clone()
+                // What is not there without the change does not pass there.
+                let is_there = |name: &&String| {
+                    !self.baseline.absent.contains(*name)
+                        || run.report.passing_names().any(|passing| passing == name.as_str())
+                };
+                self.baseline.failing.iter().filter(is_there).cloned().collect()
             };
             if silent.is_empty() || last {
                 let tally = self.tally.entry(EvidenceKind::Counter).or_default();
