@@ -4,6 +4,8 @@
 //! command runs no test. What is asserted is what the model was sent (names, messages, places), what the audit log says, and
 //! that nothing was paid for where nothing could be judged.
 
+#![expect(clippy::print_stdout, reason = "what was measured is for whoever runs them by hand")]
+
 pub(crate) mod projects;
 
 use std::path::{Path, PathBuf};

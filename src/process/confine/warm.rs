@@ -99,7 +99,7 @@ mod tests {
     fn write(path: &Path, bytes: usize, age: u64) {
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
         std::fs::write(path, vec![b'x'; bytes]).unwrap();
-        let changed = SystemTime::now() - Duration::from_secs(age);
+        let changed = SystemTime::UNIX_EPOCH + Duration::from_secs(1_000_000 - age);
         std::fs::File::options().write(true).open(path).unwrap().set_modified(changed).unwrap();
     }
 
