@@ -99,7 +99,7 @@ pub fn write(root: &Path, overwrite: Overwrite, schedule: Schedule) -> Result<St
 /// Writes the workflow that judges pull requests below `root` and says what to do next.
 ///
 /// # Errors
-/// As [`write`].
+/// As [`write()`].
 pub fn write_judge(root: &Path, overwrite: Overwrite) -> Result<String, InitError> {
     put_all(root, overwrite, &[(JUDGE_PATH, JUDGE)])?;
     Ok(format!(
