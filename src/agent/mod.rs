@@ -12,7 +12,7 @@ use crate::domain::foreign::{Foreign, Mark};
 use serde::{Deserialize, Serialize};
 
 /// The artisan's instructions.
-const ARTISAN: &str = include_str!("prompts/artisan.v1.md");
+const ARTISAN: &str = include_str!("prompts/artisan.v2.md");
 /// The librarian's instructions.
 const LIBRARIAN: &str = include_str!("prompts/librarian.v2.md");
 /// The critic's instructions.
@@ -45,8 +45,11 @@ pub struct Excerpt {
 /// What the last iteration of the tier left behind.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LastIteration {
-    /// The change since the tier began; it is in the tree.
+    /// The change since the tier began.
     pub diff: Foreign,
+    /// Whether it was refused, so that it is no longer in the tree.
+    #[serde(default)]
+    pub taken_back: bool,
     /// How it was judged.
     pub result: Foreign,
     /// What the critic objected to; empty when it did not.
@@ -137,7 +140,12 @@ impl Message {
     fn history(&mut self, material: &Material, mark: &Mark) {
         self.fenced(mark, "PRIOR ATTEMPTS", &material.handover);
         if let Some(last) = &material.last {
-            self.fenced(mark, "YOUR CHANGE SO FAR (already in the files)", &last.diff);
+            let label = if last.taken_back {
+                "YOUR LAST CHANGE (refused and taken back: the files are without it)"
+            } else {
+                "YOUR CHANGE SO FAR (already in the files)"
+            };
+            self.fenced(mark, label, &last.diff);
             self.fenced(mark, "HOW IT WAS JUDGED", &last.result);
             for objection in &last.objections {
                 self.fenced(mark, "THE REVIEWER OBJECTS", objection);
@@ -173,6 +181,7 @@ mod tests {
             handover: Foreign::new("=== TIER 1 FAILURES"),
             last: Some(LastIteration {
                 diff: Foreign::new("-a\n+b"),
+                taken_back: false,
                 result: Foreign::new("still red"),
                 objections: vec![Foreign::new("only hides it")],
             }),

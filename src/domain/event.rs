@@ -9,6 +9,7 @@ use super::attempt::{Attempt, TierExit};
 use super::budget::Budget;
 use super::clock::Timestamp;
 use super::command::{Command, CommandAnswer};
+use super::correction::Correction;
 use super::delivery::{Answer, Awaited};
 use super::ladder::{Role, Tier};
 use super::leftover::Leftover;
@@ -307,6 +308,8 @@ pub enum Event {
         /// Zero-based tier that was at work.
         tier_index: u32,
     },
+    /// A model says that a test itself is wrong, and how it should read.
+    CorrectionProposed(Correction),
     /// Something a person should know; the run goes on.
     Warning {
         /// What, and what to do.

@@ -14,6 +14,7 @@ pub mod chat;
 pub mod ci;
 pub mod clock;
 pub mod command;
+pub mod correction;
 pub mod delivery;
 pub mod event;
 pub mod finding;

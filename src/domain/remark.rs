@@ -32,6 +32,8 @@ pub enum RemarkKind {
     HoldsExpectation,
     /// The tests pass without this part of the change.
     NotNeeded,
+    /// The change adds tests.
+    AddsTests,
 }
 
 impl RemarkKind {
@@ -45,6 +47,7 @@ impl RemarkKind {
             Self::AsksWhoTests => "asks_who_tests",
             Self::HoldsExpectation => "holds_expectation",
             Self::NotNeeded => "not_needed",
+            Self::AddsTests => "adds_tests",
         }
     }
 
@@ -53,7 +56,7 @@ impl RemarkKind {
     pub const fn is_about_the_runner(self) -> bool {
         match self {
             Self::EndsProcess | Self::PrintsResults | Self::HooksIntoRunner | Self::AsksWhoTests => true,
-            Self::HoldsExpectation | Self::NotNeeded => false,
+            Self::HoldsExpectation | Self::NotNeeded | Self::AddsTests => false,
         }
     }
 
@@ -69,6 +72,7 @@ impl RemarkKind {
                 "it holds both what a test passes in and what that test expects: is it right for other values too?"
             }
             Self::NotNeeded => "the tests pass without this part of the change",
+            Self::AddsTests => "it adds tests: they pass, and had no part in the proof",
         }
     }
 }

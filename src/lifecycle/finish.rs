@@ -105,11 +105,16 @@ async fn put_back_rewritten(engine: &mut Engine<'_>) -> Result<(), LifecycleErro
     Ok(())
 }
 
-/// Writes `best.patch` into the run's folder; redacted, because a person may share it. A run does not fail for it.
+/// Writes `best.patch` into the run's folder; redacted, because a person may share it.
 fn keep_patch(engine: &mut Engine<'_>, text: &str) -> Option<String> {
-    let folder = engine.world.keep.join(engine.state.run_id.short());
-    let path = folder.join("best.patch");
     let redacted = engine.world.redactor.redact_diff(text).into_owned();
+    keep(engine, "best.patch", &redacted)
+}
+
+/// Writes a redacted patch into the run's folder; returns its path. A run does not fail for it.
+pub(super) fn keep(engine: &mut Engine<'_>, name: &str, redacted: &str) -> Option<String> {
+    let folder = engine.world.keep.join(engine.state.run_id.short());
+    let path = folder.join(name);
     let ignore = engine.world.keep.join(".gitignore");
     let write = || {
         std::fs::create_dir_all(&folder)?;
@@ -124,7 +129,7 @@ fn keep_patch(engine: &mut Engine<'_>, text: &str) -> Option<String> {
     match written {
         Ok(()) => Some(path),
         Err(error) => {
-            let message = format!("the best attempt could not be kept at {path}: {error}");
+            let message = format!("{name} could not be kept at {path}: {error}");
             engine.journal.emit(&Event::Warning { message });
             None
         }

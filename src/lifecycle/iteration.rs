@@ -6,6 +6,7 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use super::commands::{self, At, Follows};
+use super::corrections;
 use super::engine::{Engine, LifecycleError, interrupted};
 use super::judge::{self, Unwitnessed};
 use super::material;
@@ -119,6 +120,9 @@ pub(super) fn paths(touched: &BTreeSet<String>) -> Vec<PathBuf> {
 async fn work(engine: &mut Engine<'_>, tier: &Tier, current: &Candidate) -> Result<Work, LifecycleError> {
     let mut material = material::compose(engine, current);
     let ends = roles::change(engine, tier, &mut material, current).await;
+    if let Some(artisan) = &ends.artisan {
+        corrections::tell(engine, artisan)?;
+    }
     let mut wrote = ends.artisan.as_ref().map(|end| end.wrote.clone()).unwrap_or_default();
     if ends.artisan.as_ref().is_some_and(|end| end.commands_ran > 0) {
         // What an allowed command (a formatter, a generator) did to files that were there belongs to the change.
@@ -152,7 +156,8 @@ async fn work(engine: &mut Engine<'_>, tier: &Tier, current: &Candidate) -> Resu
     let approved = critic.as_ref().is_none_or(|end| roles::objections(&end.report).is_empty());
     let judged = match judged {
         Some(judged) if approved => Some(judge::minimise(engine, judged).await?),
-        other => other,
+        Some(judged) => Some(judge::with_added_tests(engine, judged).await?),
+        None => None,
     };
     let judged_tree = judged.as_ref().map_or(&tree, |judged| &judged.candidate.tree);
     let diff = if *judged_tree == tree { diff } else { engine.world.workspace.diff(&start, judged_tree).await? };
@@ -298,6 +303,7 @@ fn remember(engine: &mut Engine<'_>, work: &Work, objections: Vec<Foreign>) {
     let redact = |text: &str| engine.world.redactor.redact(text).into_owned();
     engine.state.last = Some(LastIteration {
         diff: Foreign::capped(&engine.world.redactor.redact_diff(&work.diff.text), material::DIFF_CHARS),
+        taken_back: refused,
         result: Foreign::new(&redact(&verdict_line(&judged.judgement.verdict, judged))),
         objections,
     });

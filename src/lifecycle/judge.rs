@@ -107,27 +107,43 @@ fn tell(engine: &mut Engine<'_>, judged: &Judged) {
 }
 
 /// Has the parts of a green change found that green does not need; they are named to reviewers and stay, unless the configuration has them
-/// dropped.
-pub(super) async fn minimise(engine: &mut Engine<'_>, judged: Judged) -> Result<Judged, LifecycleError> {
+/// dropped. The tests that the change adds are part of it again.
+pub(super) async fn minimise(engine: &mut Engine<'_>, mut judged: Judged) -> Result<Judged, LifecycleError> {
+    let mut added = std::mem::take(&mut judged.added);
     let keep = match engine.state.plan.safety.minimise {
-        Minimise::Off => return Ok(remarked(engine, judged, Vec::new(), 0, 0)),
-        Minimise::Remark => Keep::Whole,
-        Minimise::Drop => Keep::Smaller,
+        Minimise::Off => None,
+        Minimise::Remark => Some(Keep::Whole),
+        Minimise::Drop => Some(Keep::Smaller),
     };
-    let Some(found) = needed::look(&bench(engine), &judged, keep).await? else {
-        return Ok(remarked(engine, judged, Vec::new(), 0, 0));
+    let found = match keep {
+        Some(keep) => needed::look(&bench(engine), &judged, keep).await?,
+        None => None,
     };
-    let (runs, duration_ms) = (found.runs, found.duration_ms);
-    let not_needed = found.not_needed;
-    Ok(match keep {
-        Keep::Whole => remarked(engine, judged, not_needed, runs, duration_ms),
-        Keep::Smaller => {
+    let (runs, duration_ms) = found.as_ref().map_or((0, 0), |found| (found.runs, found.duration_ms));
+    let mut not_needed = Vec::new();
+    if let Some(found) = found {
+        not_needed = found.not_needed;
+        if keep == Some(Keep::Smaller) {
             let dropped = u32::try_from(not_needed.len()).unwrap_or(u32::MAX);
             let kept = found.parts.saturating_sub(dropped);
             engine.journal.emit(&Event::PatchMinimised { dropped, kept, runs, duration_ms });
-            remarked(engine, found.smaller.unwrap_or(judged), Vec::new(), 0, 0)
+            judged = found.smaller.unwrap_or(judged);
+            not_needed.clear();
+            added = added.in_files_of_tests();
         }
-    })
+    }
+    judged.added = added;
+    judged = with_added_tests(engine, judged).await?;
+    let runs = if keep == Some(Keep::Smaller) { 0 } else { runs };
+    Ok(remarked(engine, judged, not_needed, runs, duration_ms))
+}
+
+/// Puts back the tests that a judged change adds; in a green one they are run first.
+pub(super) async fn with_added_tests(engine: &mut Engine<'_>, mut judged: Judged) -> Result<Judged, LifecycleError> {
+    if let Some(message) = trial::added::put_back(&bench(engine), &mut judged).await? {
+        engine.journal.emit(&Event::Warning { message });
+    }
+    Ok(judged)
 }
 
 /// Names to reviewers what they should look at in a green change; what could deceive a runner stands first.

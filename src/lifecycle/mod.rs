@@ -10,6 +10,7 @@ mod baseline;
 mod breakpoint;
 mod commands;
 pub mod comment;
+mod corrections;
 mod engine;
 mod finish;
 pub mod gate;

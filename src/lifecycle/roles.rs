@@ -17,7 +17,7 @@ use crate::session::{
     self, FailureReason, FinalReport, Limits, Lineage, Ports, Replay, SessionEnd, SessionSpec, Toolbox,
 };
 use crate::test_run;
-use crate::trial;
+use crate::trial::{self, Foresight};
 use crate::workspace::ToolError;
 
 /// The longest brief that is passed on, in characters.
@@ -134,7 +134,11 @@ pub(super) fn halt_of(report: &FinalReport) -> Option<Halt> {
         | FinalReport::Briefed { .. }
         | FinalReport::Approve { .. }
         | FinalReport::Reject { .. } => None,
-        FinalReport::Blocked { reason, .. } => Some(Halt::Blocked(reason.clone())),
+        FinalReport::Blocked { reason, on, .. } => Some(Halt::Blocked(match on.as_deref() {
+            Some(session::TEST) => format!("a test is wrong: {reason}"),
+            Some(on) => format!("{reason} (blocked on {on})"),
+            None => reason.clone(),
+        })),
         FinalReport::Synthetic { reason } => Some(match reason {
             FailureReason::Budget { scope: Scope::Tier(..), detail } => Halt::Budget(Cap::Tier, detail.clone()),
             FailureReason::Budget { detail, .. } => Halt::Budget(Cap::Run, detail.clone()),
@@ -180,6 +184,9 @@ async fn hold(
     };
     let caps = engine.caps();
     let world = &engine.world;
+    if let Some(start) = &engine.state.start {
+        world.workspace.judged_from(start);
+    }
     let run_tests = (role == Role::Artisan).then(|| tests_for_a_model(engine));
     let allow_commands = if role == Role::Artisan { plan.agent.allow_commands.clone() } else { Vec::new() };
     let run_command = (!allow_commands.is_empty()).then(|| commands_for_a_model(engine));
@@ -205,14 +212,28 @@ async fn hold(
 fn tests_for_a_model<'t>(engine: &Engine<'_>) -> session::RunTests<'t> {
     let (tests, stop) = (engine.world.tests.clone(), engine.world.stop.clone());
     let root = engine.world.workspace.root().to_owned();
+    let foresight = engine.state.start.as_ref().map(|start| Foresight {
+        workspace: engine.world.workspace.clone(),
+        start: start.clone(),
+        guards: engine.world.guards.clone(),
+        import_roots: engine.world.import_roots.clone(),
+        by_products: engine.state.by_products.clone(),
+    });
     Box::new(move |filter| {
-        let (tests, stop, root) = (tests.clone(), stop.clone(), root.clone());
+        let (tests, stop, root, foresight) = (tests.clone(), stop.clone(), root.clone(), foresight.clone());
         Box::pin(async move {
             let run = test_run::run(&tests, filter.as_deref(), &stop).await;
             let run = run.map_err(|error: ProcessError| ToolError::Fatal(error.to_string()))?;
             let passed = trial::passed(&run.report);
             if run.exit.is_success() && run.report.failing().next().is_none() && passed > 0 {
-                return Ok(format!("{passed} tests passed, none failed."));
+                let objection = match &foresight {
+                    Some(foresight) => {
+                        foresight.objection().await.map_err(|error| ToolError::Fatal(error.to_string()))?
+                    }
+                    None => None,
+                };
+                let but = objection.map(|why| format!(" But this would not count, because {why}")).unwrap_or_default();
+                return Ok(format!("{passed} tests passed, none failed.{but}"));
             }
             let described = test_run::describe(&run, &root, RUN_TESTS_CHARS);
             Ok(format!("{} ({passed} tests passed)\n{described}", run.exit))

@@ -85,6 +85,7 @@ pub fn document(view: &RunView) -> Document<'_> {
         dropped_hunks: view.dropped_hunks,
         proof: &view.proof,
         remarks: view.remarks.iter().map(remark).collect(),
+        corrections: &view.corrections,
         best_patch: view.best_patch(),
         limited: view.limited(),
         recent_errors: &view.recent_errors,

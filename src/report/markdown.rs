@@ -6,6 +6,7 @@
 
 use std::fmt::Write as _;
 
+use crate::domain::correction::Correction;
 use crate::domain::units::human_duration;
 
 use super::plain::{self, ZERO_WIDTH_SPACE};
@@ -98,6 +99,7 @@ fn body(view: &RunView, surface: Surface, patch: &str) -> impl Iterator<Item = B
     let may = |text: Option<String>, name| text.map(|text| Block { text, optional: Some(name) });
     [
         may(remarks(view), "the places to look at"),
+        may(corrections(view, surface), "the tests that a model calls wrong"),
         may(proof(view), "the proof"),
         may(table(view, surface), "the ladder"),
         may(billed(view), "the models that were billed"),
@@ -107,7 +109,7 @@ fn body(view: &RunView, surface: Surface, patch: &str) -> impl Iterator<Item = B
         may(leftovers(view), "what was cleaned up"),
         may(warnings(view), "the warnings"),
         may(diff(view, surface), "the changed files"),
-        may(self::patch::block(patch, surface.list_bytes() * 2), "the change itself"),
+        may(self::patch::block(patch, surface.list_bytes() * 2, "The change itself"), "the change itself"),
         may(errors(view), "the most recent errors"),
         may(money(view), "the budget"),
         may(next(view), "what to do next"),
@@ -309,6 +311,20 @@ fn remarks(view: &RunView) -> Option<String> {
     let heading = words::remarks_heading(view)?;
     let lines: Vec<String> = words::remarks(view).iter().map(|remark| format!("- {}", say(remark))).collect();
     Some(format!("**⚠ {heading}**\n\n{}", lines.join("\n")))
+}
+
+/// Tests that a model calls wrong, with their corrections.
+fn corrections(view: &RunView, surface: Surface) -> Option<String> {
+    let one = |correction: &Correction| {
+        let patch = self::patch::block(&correction.patch, surface.list_bytes(), "The correction that it proposes");
+        [Some(say(&words::correction_sentence(correction))), patch]
+            .into_iter()
+            .flatten()
+            .collect::<Vec<_>>()
+            .join("\n\n")
+    };
+    let all: Vec<String> = words::corrections(view).map(one).collect();
+    (!all.is_empty()).then(|| all.join("\n\n"))
 }
 
 /// What git, shells and editors would have run.

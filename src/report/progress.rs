@@ -192,6 +192,10 @@ impl Progress {
             | Event::BreakpointReached { .. }
             | Event::BreakpointCleared { .. } => self.delivery(event),
             Event::CommandAnswered { by, command, said, .. } => vec![self.answered(by, *command, said)],
+            Event::CorrectionProposed(correction) => {
+                let files = plain::clipped_line(&correction.files.join(", "), MAX_WARNING);
+                vec![self.paint(Tone::Notice, &format!("! a correction of a test is proposed: {files}"))]
+            }
             Event::Warning { message } => {
                 vec![self.paint(Tone::Notice, &format!("! {}", plain::clipped_line(message, MAX_WARNING)))]
             }

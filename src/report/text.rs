@@ -202,6 +202,7 @@ fn extras(view: &RunView) -> Vec<String> {
     );
     facts.extend(words::remarks_heading(view).map(|heading| format!("  ⚠ {heading}:")));
     facts.extend(words::remarks(view).iter().map(|remark| format!("    - {}", say(remark))));
+    facts.extend(words::corrections(view).map(|one| format!("  Test:    {}", say(&words::correction_sentence(one)))));
     facts.extend(words::delivery(view).iter().map(|sentence| format!("  Out:     {}", say(sentence))));
     let commands = words::commands(view);
     facts.extend(commands.iter().take(MAX_BULLETS).map(|sentence| format!("  Asked:   {}", say(sentence))));

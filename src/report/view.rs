@@ -9,6 +9,7 @@ use crate::domain::account::Limited;
 use crate::domain::attempt::{Attempt, TierExit};
 use crate::domain::budget::{Budget, Spent};
 use crate::domain::command::{Command, CommandAnswer};
+use crate::domain::correction::Correction;
 use crate::domain::delivery::{Answer, Awaited};
 use crate::domain::event::{BaselineFinished, DiffStat, Event, RunFinished, RunStarted};
 use crate::domain::ladder::{Role, Tier};
@@ -244,6 +245,8 @@ pub struct RunView {
     pub proof: Vec<Evidence>,
     /// Places in the last green change that a reviewer should look at.
     pub remarks: Vec<Remark>,
+    /// Corrections of tests that models propose, the last one last.
+    pub corrections: Vec<Correction>,
     /// Warnings in order, each once.
     pub warnings: Vec<String>,
     /// Processes that worked on the run.

@@ -4,6 +4,7 @@
 //! each surface can escape the latter in its own way. Invariant: nothing is escaped or clipped here.
 
 mod billed;
+mod corrections;
 mod delivery;
 mod leftovers;
 mod next_steps;
@@ -12,6 +13,7 @@ mod remarks;
 mod sentence;
 
 pub use self::billed::billed;
+pub use self::corrections::{correction_sentence, corrections, take_correction};
 pub use self::delivery::{awaited, commands, delivery};
 pub use self::leftovers::leftovers;
 pub(super) use self::next_steps::plain_id;

@@ -223,9 +223,14 @@ impl Checked<'_> {
             _ => {
                 let reason = self.maybe("reason")?;
                 let reason = reason.ok_or("`reason` is missing: say why a person is needed")?;
-                FinalReport::Blocked { summary, reason }
+                FinalReport::Blocked { summary, reason, on: self.blocked_on()? }
             }
         })
+    }
+
+    /// What a blocked model is blocked on; the librarian's report has no such parameter.
+    fn blocked_on(&self) -> Result<Option<String>, String> {
+        Ok(self.maybe("blocked_on")?.map(|on| on.trim().to_ascii_lowercase()))
     }
 
     fn get(&self, name: &str) -> Option<&Value> {

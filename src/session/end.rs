@@ -1,5 +1,6 @@
 //! How a session ends: the report, the reason, and what it cost.
 
+use std::collections::BTreeMap;
 use std::fmt;
 
 use crate::audit::Scope;
@@ -8,6 +9,9 @@ use crate::domain::model_id::ModelId;
 use crate::domain::stop::StopCause;
 use crate::domain::units::MicroUsd;
 use crate::policy::rotation::GiveUp;
+
+/// What a model is blocked on where it says that a test itself is wrong.
+pub const TEST: &str = "test";
 
 /// What a session came to.
 #[derive(Debug, Clone, PartialEq)]
@@ -37,6 +41,8 @@ pub struct SessionEnd {
     pub commands_ran: u32,
     /// How often the tests were run for the model.
     pub tests_ran: u32,
+    /// What a blocked artisan would have changed in files that judge, as the files would read then.
+    pub corrections: BTreeMap<String, String>,
 }
 
 /// The final report of a session.
@@ -60,6 +66,8 @@ pub enum FinalReport {
         summary: String,
         /// Why a person is needed.
         reason: String,
+        /// What stands in the way: [`TEST`], or the model's own word.
+        on: Option<String>,
     },
     /// Critic: the change is good.
     Approve {

@@ -78,10 +78,11 @@ const DELETE_FILE: [Param; 1] = [text("path")];
 const RUN_TESTS: [Param; 1] = [optional("filter", Kind::Text)];
 const RUN_COMMAND: [Param; 1] = [text("command")];
 const READ_OUTPUT: [Param; 3] = [text("handle"), line("start_line"), line("end_line")];
-const REPORT: [Param; 3] = [
+const REPORT: [Param; 4] = [
     text("summary"),
     Param { name: "status", kind: Kind::Word(&STATUSES), need: Need::Required },
     optional("reason", Kind::Text),
+    optional("blocked_on", Kind::Text),
 ];
 const BRIEF: [Param; 4] = [
     text("summary"),

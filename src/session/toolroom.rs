@@ -4,6 +4,7 @@
 //! order; the report comes last. Every wish gets an answer, whatever happens, so that no vendor misses one.
 //! Invariant: ends within [`STOP_GRACE`] of a stop.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -85,6 +86,8 @@ pub(super) struct Toolroom {
     pub(super) commands_ran: u32,
     /// What guards refused and no event has told yet.
     refusals: Vec<String>,
+    /// Files of tests as the model would have had them read.
+    pub(super) corrections: BTreeMap<String, String>,
 }
 
 /// What one action came to: text for the model, or the end.
@@ -94,7 +97,16 @@ impl Toolroom {
     /// The tools of a session that begins.
     pub(super) fn new(role: Role, limits: &Limits, mark: Mark) -> Self {
         let outputs = Outputs::new(limits.max_result_bytes, limits.max_tool_bytes);
-        Self { role, mark, outputs, wrote: Vec::new(), tests_ran: 0, commands_ran: 0, refusals: Vec::new() }
+        Self {
+            role,
+            mark,
+            outputs,
+            wrote: Vec::new(),
+            tests_ran: 0,
+            commands_ran: 0,
+            refusals: Vec::new(),
+            corrections: BTreeMap::new(),
+        }
     }
 
     /// Carries out the wishes of a reply; on the final turn only the report.
@@ -116,7 +128,9 @@ impl Toolroom {
             rest = after;
             if let Ok(Action::Report(report)) = &wish.action {
                 let accepted = round.report.is_none() && round.halt.is_none();
-                let refusal = failed_write.as_ref().filter(|_| !turn.is_final && accepted);
+                // Whoever says that a test is wrong may just have been refused its correction.
+                let is_done = !matches!(report, FinalReport::Blocked { .. });
+                let refusal = failed_write.as_ref().filter(|_| !turn.is_final && accepted && is_done);
                 round.answers.push(report_answer(wish, refusal));
                 if accepted && refusal.is_none() {
                     round.report = Some(report.clone());
@@ -200,10 +214,12 @@ impl Toolroom {
             }
             Action::EditFile { path, old, new, matching } => {
                 let done = edit(&workspace, path, (old, new), *matching);
+                self.note_correction(&workspace, path, &done, |text| replaced(text, old, new));
                 self.wrote(&workspace, path, done)
             }
             Action::WriteFile { path, content, source } => {
                 let done = write(&workspace, path, content, source);
+                self.note_correction(&workspace, path, &done, |_| Some(content.clone()));
                 self.wrote(&workspace, path, done)
             }
             Action::DeleteFile { path } => {
@@ -239,6 +255,27 @@ impl Toolroom {
             }
         }
         self.sorted(done)
+    }
+
+    /// Keeps what a refused change would have made of a file of tests: it may be the correction of a test that is wrong.
+    fn note_correction(
+        &mut self,
+        workspace: &Workspace,
+        path: &str,
+        done: &Result<String, ToolError>,
+        change: impl FnOnce(&str) -> Option<String>,
+    ) {
+        if !matches!(done, Err(ToolError::Refused(_))) {
+            return;
+        }
+        let Some(path) = workspace.of_tests(path) else { return };
+        let before = match self.corrections.get(&path) {
+            Some(text) => Some(text.clone()),
+            None => workspace.look(&path).ok().flatten(),
+        };
+        if let Some(after) = before.and_then(|before| change(&before)) {
+            self.corrections.insert(path, after);
+        }
     }
 
     /// Text for the model, or the end; what a guard refused is noted for reviewers too.
@@ -389,6 +426,11 @@ fn edit(workspace: &Workspace, path: &str, (old, new): (&str, &str), matching: M
             workspace.edit_file(path, &old, &new)
         }
     }
+}
+
+/// A text with the only place of another replaced.
+fn replaced(text: &str, old: &str, new: &str) -> Option<String> {
+    (!old.is_empty() && text.matches(old).count() == 1).then(|| text.replacen(old, new, 1))
 }
 
 fn write(workspace: &Workspace, path: &str, content: &str, source: &Source) -> Result<String, ToolError> {

@@ -1,7 +1,9 @@
 //! The turn loop: from the first message to the report.
 
+use std::collections::BTreeMap;
+
 use super::conversation::{Conversation, Protocol, told_result};
-use super::end::{FailureReason, FinalReport, SessionEnd, SessionExit};
+use super::end::{FailureReason, FinalReport, SessionEnd, SessionExit, TEST};
 use super::gauge::Gauge;
 use super::ports::Ports;
 use super::reading::{self, Rules, Wish};
@@ -307,6 +309,8 @@ impl<'s, 'a> Session<'s, 'a> {
             result: ending.report.as_str().to_owned(),
             summary: ending.report.summary(),
         });
+        let on_test = matches!(&ending.report, FinalReport::Blocked { on: Some(on), .. } if on == TEST);
+        let corrections = if on_test { self.toolroom.corrections } else { BTreeMap::new() };
         SessionEnd {
             session_id: self.id,
             report: ending.report,
@@ -320,6 +324,7 @@ impl<'s, 'a> Session<'s, 'a> {
             wrote: self.toolroom.wrote,
             commands_ran: self.toolroom.commands_ran,
             tests_ran: self.toolroom.tests_ran,
+            corrections,
         }
     }
 }

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
+use super::added::Added;
 use super::bench::{Bench, TrialError};
 use super::first_look::{self, Look};
 use super::fresh::{self, Fresh};
@@ -37,6 +38,8 @@ pub struct Judged {
     pub remarks: Vec<Remark>,
     /// Files that judge and that code under test had rewritten, put back.
     pub rewritten: Vec<String>,
+    /// Tests that the change adds, set aside while it was judged.
+    pub added: Added,
 }
 
 /// Puts test files, test configuration and test regions back to the start, runs the tests and judges them.
@@ -71,6 +74,7 @@ pub(super) async fn run(bench: &Bench<'_>, tree: TreeId) -> Result<Judged, Trial
         put_back: settled.put_back,
         remarks: settled.remarks,
         rewritten: fresh.rewritten,
+        added: settled.added,
     };
     judged.candidate.fixed.clone_from(&judged.judgement.fixed);
     judged.candidate.lost = is_unsound(&judged.judgement.verdict) || (judged.judgement.lost && measured);
@@ -133,6 +137,11 @@ async fn whole_suite(
 fn judged(baseline: &Baseline, run: &TestRun) -> Judgement {
     let judgement = verdict::judge(baseline, run.exit, &run.report);
     verdict::confirm(judgement, baseline, run.exit, run.filed.report())
+}
+
+/// By the start's measure.
+pub(super) fn judged_by(bench: &Bench<'_>, run: &TestRun) -> Judgement {
+    judged(&measure(bench), run)
 }
 
 /// A red verdict without a failing test says what was wrong instead: the first error of the compiler, say.

@@ -7,10 +7,12 @@
 //! Invariant: the start judges. Nothing that a model wrote decides which tests are run, what they say, or what is evidence; and when the
 //! court is done, the files on disk are those of the tree that it returns.
 
+pub mod added;
 mod belongings;
 mod bench;
 pub mod evidence;
 mod first_look;
+mod foresight;
 mod fresh;
 mod judging;
 pub mod needed;
@@ -19,6 +21,7 @@ mod settle;
 mod weakened;
 
 pub use bench::{Bench, TrialError};
+pub use foresight::Foresight;
 pub use judging::{Judged, candidate, describe, explained, failed, passed, signature};
 
 pub use over_base::{OverBase, over_base};

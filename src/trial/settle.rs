@@ -3,10 +3,12 @@
 use std::cell::RefCell;
 use std::path::{Path, PathBuf};
 
+use super::added::{self, Added};
 use super::belongings;
 use super::bench::{Bench, TrialError};
 use crate::domain::remark::Remark;
 use crate::domain::units::TreeId;
+use crate::framework::source::adds_tests_only;
 use crate::policy::guard::Guard;
 use crate::policy::tamper::{self, Change, region};
 use crate::workspace::{WorkspaceError, is_test_path, looks_secret};
@@ -22,23 +24,34 @@ pub(super) struct Settled {
     pub(super) remarks: Vec<Remark>,
     /// Why it cannot be green.
     pub(super) objection: Option<String>,
+    /// The tests that it adds, which are not in the tree.
+    pub(super) added: Added,
 }
 
 /// Puts back what of the change lies in tests inside source files, and asks the rules about the rest.
 pub(super) async fn settle(bench: &Bench<'_>, tree: TreeId) -> Result<Settled, TrialError> {
     let Some(start) = bench.start else {
-        return Ok(Settled { tree, put_back: Vec::new(), remarks: Vec::new(), objection: None });
+        return Ok(Settled {
+            tree,
+            put_back: Vec::new(),
+            remarks: Vec::new(),
+            objection: None,
+            added: Added::default(),
+        });
     };
     let workspace = bench.workspace;
-    let mut settled = Settled { tree, put_back: Vec::new(), remarks: Vec::new(), objection: None };
+    let changes = workspace.changes(start, &tree).await?;
+    let (added, tree) = added::set_aside(bench, start, tree, &changes).await?;
+    let mut settled = Settled { tree, put_back: Vec::new(), remarks: Vec::new(), objection: None, added };
     let mut changes = workspace.changes(start, &settled.tree).await?;
+    let set_aside = settled.added.files.len();
     if bench.guards.has(Guard::TestRegions) {
         // Files that are tests by their name are another guard's: they are put back whole.
         let is_source = |change: &&Change| !change.may_edit_tests && !is_test_path(Path::new(&change.path));
         for change in changes.iter().filter(is_source) {
             put_back_regions(bench, start, change, &mut settled).await?;
         }
-        if !settled.put_back.is_empty() {
+        if !settled.put_back.is_empty() || settled.added.files.len() > set_aside {
             settled.tree = workspace.snapshot_paths(&settled.tree, bench.touched).await?;
             changes = workspace.changes(start, &settled.tree).await?;
         }
@@ -112,6 +125,9 @@ async fn put_back_regions(
             region::Restored::Changed { text, regions } => {
                 let regions = regions.join(", ");
                 match workspace.replace_text(path, &text) {
+                    Ok(()) if adds_tests_only(path, Some(&text), after) => {
+                        settled.added.files.insert(path.clone());
+                    }
                     Ok(()) => settled.put_back.push(format!(
                         "tests inside {path} were changed and put back before judging: {regions}. Change the code, not its tests"
                     )),

@@ -81,6 +81,17 @@ fn file(
     Ok(())
 }
 
+/// The change of one file's text.
+pub(super) fn of_text(path: &RelPath, old: &[u8], new: &[u8]) -> String {
+    if old == new {
+        return String::new();
+    }
+    let (a, b) = (quoted("a/", path), quoted("b/", path));
+    let mut text = format!("diff --git {a} {b}\n--- {a}\n+++ {b}\n");
+    hunks(old, new, &mut text);
+    text
+}
+
 /// Writes the hunks; how many lines came and went.
 fn hunks(old: &[u8], new: &[u8], text: &mut String) -> (u64, u64) {
     let (old, new): (Vec<&[u8]>, Vec<&[u8]>) =

@@ -9,7 +9,7 @@
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::SystemTime;
 
 use crate::domain::event::DiffStat;
@@ -20,6 +20,7 @@ use crate::policy::guard::{Guard, Guards};
 use crate::policy::tamper::Change;
 use crate::redact::Redactor;
 
+mod added_tests;
 mod autorun;
 mod beneath;
 mod diff;
@@ -67,6 +68,7 @@ pub struct Workspace {
     leftovers: Leftovers,
     autorun: Autorun,
     redactor: Arc<Redactor>,
+    start: OnceLock<TreeId>,
 }
 
 /// Which paths a model may write.
@@ -188,7 +190,7 @@ impl Workspace {
         }
         let states = States::new(store, root.path());
         let (leftovers, autorun, redactor) = (Leftovers::default(), Autorun::default(), Arc::default());
-        Ok(Self { root, states, protection, leftovers, autorun, redactor })
+        Ok(Self { root, states, protection, leftovers, autorun, redactor, start: OnceLock::new() })
     }
 
     /// The same workspace, whose tools show and find no secret that this redactor knows.

@@ -14,9 +14,10 @@ use std::path::Path;
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 
 use self::names::{
-    BUILD_SCRIPT, CARGO_CONFIG, CI_FILES, CI_FOLDERS, CLASS_LANGUAGES, CLASS_MARKS, DATA, DATA_FOLDERS, DATA_MARKS,
-    IN_VENDORED, PROSE, PROSE_AND_DATA, SPEC_FOLDERS, SPEC_LANGUAGES, TEST_FILE_PREFIXES, TEST_FILE_SUFFIXES,
-    TEST_FILES, TEST_FOLDERS, TOOL_FILES, TOOL_FOLDERS, TOOL_SUFFIXES, UNDERSCORED_FOLDERS, VENDORED,
+    BUILD_SCRIPT, CARGO_CONFIG, CI_FILES, CI_FOLDERS, CLASS_LANGUAGES, CLASS_MARKS, CONFIGURE_TESTS, DATA,
+    DATA_FOLDERS, DATA_MARKS, IN_VENDORED, PROSE, PROSE_AND_DATA, SPEC_FOLDERS, SPEC_LANGUAGES, TEST_FILE_PREFIXES,
+    TEST_FILE_SUFFIXES, TEST_FILES, TEST_FOLDERS, TOOL_FILES, TOOL_FOLDERS, TOOL_SUFFIXES, UNDERSCORED_FOLDERS,
+    VENDORED,
 };
 use super::autorun::names::kind_of;
 use super::rel_path::{fold, is_private};
@@ -47,7 +48,25 @@ impl Protection {
     /// Why a path may not be written; `None` if it may.
     pub(super) fn reason(&self, path: &Path) -> Option<String> {
         let parts = folded(path);
-        let folders = parts.split_last().map_or(&[][..], |(_, folders)| folders);
+        let shown = path.display();
+        if let Some(reason) = self.never(path, &parts) {
+            return Some(reason);
+        }
+        if self.allowed_tests.is_match(path) || !self.guards.has(Guard::TestPaths) {
+            return None;
+        }
+        if is_test_path(path) {
+            return Some(format!(
+                "`{shown}` is a test or configures the tests and can not be changed; make the code pass the tests as they are"
+            ));
+        }
+        self.decides(&parts).then(|| {
+            format!("`{shown}` decides which tools or what other code the tests run with and can not be changed; change the code instead")
+        })
+    }
+
+    /// Why a path may not be written whatever the task allows.
+    fn never(&self, path: &Path, parts: &[String]) -> Option<String> {
         let name = parts.last().map_or("", String::as_str);
         let shown = path.display();
         if path.iter().any(is_private) {
@@ -59,27 +78,30 @@ impl Protection {
         {
             return Some(format!("`{shown}` configures CI or git and can never be changed; change the code instead"));
         }
-        if self.guards.has(Guard::Autorun) && runs_unasked(&parts) {
+        if self.guards.has(Guard::Autorun) && runs_unasked(parts) {
             return Some(format!(
                 "`{shown}` is run or obeyed by git, shells, editors or coding agents and can never be changed; change the code instead"
             ));
         }
-        if self.configured.is_match(path) || self.configured.is_match(parts.join("/")) {
-            return Some(format!(
-                "`{shown}` is protected by this repository's configuration; change other files instead"
-            ));
-        }
-        if self.allowed_tests.is_match(path) || !self.guards.has(Guard::TestPaths) {
-            return None;
-        }
-        if is_test_file(&parts, folders, name) || has_class_mark(path) {
-            return Some(format!(
-                "`{shown}` is a test or configures the tests and can not be changed; make the code pass the tests as they are"
-            ));
-        }
-        (decides_what_runs(&parts, folders, name) || self.run_tests.contains(&parts.join("/"))).then(|| {
-            format!("`{shown}` decides which tools or what other code the tests run with and can not be changed; change the code instead")
-        })
+        (self.configured.is_match(path) || self.configured.is_match(parts.join("/")))
+            .then(|| format!("`{shown}` is protected by this repository's configuration; change other files instead"))
+    }
+
+    /// Whether a file decides what the tests run with.
+    fn decides(&self, parts: &[String]) -> bool {
+        let (name, folders) = parts.split_last().map_or(("", &[][..]), |(name, folders)| (name.as_str(), folders));
+        decides_what_runs(parts, folders, name) || self.run_tests.contains(&parts.join("/"))
+    }
+
+    /// Whether a file is protected for no other reason than that it holds tests, which a change may add to.
+    pub(super) fn takes_new_tests(&self, path: &Path) -> bool {
+        let parts = folded(path);
+        let name = parts.last().map_or("", String::as_str);
+        is_test_path(path)
+            && !CONFIGURE_TESTS.split_ascii_whitespace().any(|file| name == file)
+            && !TEST_FILE_PREFIXES.split_ascii_whitespace().any(|prefix| name.starts_with(prefix))
+            && self.never(path, &parts).is_none()
+            && !self.decides(&parts)
     }
 
     /// Whether the task allows edits of tests in this file.

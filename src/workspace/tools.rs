@@ -8,7 +8,7 @@ use super::beneath::{Beneath, TouchError};
 use super::rel_path::{PathError, RelPath};
 use super::states::States;
 use super::text::{Encoding, Text, Unencodable, without_cr};
-use super::{ToolError, Workspace, secret, walk};
+use super::{ToolError, Workspace, WorkspaceError, secret, walk};
 use crate::policy::guard::Guard;
 
 mod edit;
@@ -69,29 +69,32 @@ impl Workspace {
         Ok(())
     }
 
-    /// A path that may be written.
+    /// A path that may be written, as far as its name says.
     fn writable(&self, path: &str) -> Result<RelPath, ToolError> {
         let path = self.parse(path)?;
         if self.protection.has(Guard::SecretFiles) && secret::looks_secret(path.as_path()) {
             return Err(ToolError::Refused(format!("`{path}` may hold credentials; no model changes it")));
         }
-        match self.protection.reason(path.as_path()) {
-            Some(reason) => Err(ToolError::Refused(reason)),
-            // What no recorded state holds could not be put back.
-            None if self
-                .states
-                .is_users_own(&self.root, &path)
-                .map_err(|error| ToolError::Fatal(error.to_string()))? =>
-            {
-                Err(ToolError::Refused(format!(
-                    "`{path}` is ignored by git or no plain file, so it is the user's own; it cannot be changed"
-                )))
-            }
-            None if States::is_too_large(&self.root, &path).map_err(|error| ToolError::Fatal(error.to_string()))? => {
-                Err(ToolError::ForModel(format!("`{path}` is too large to be recorded, so it cannot be changed")))
-            }
-            None => Ok(path),
+        // What may be added to is asked about again with its text.
+        if !(self.start.get().is_some() && self.protection.takes_new_tests(path.as_path())) {
+            self.permit(&path, None)?;
         }
+        let fatal = |error: WorkspaceError| ToolError::Fatal(error.to_string());
+        // What no recorded state holds could not be put back.
+        if self.states.is_users_own(&self.root, &path).map_err(fatal)? {
+            return Err(ToolError::Refused(format!(
+                "`{path}` is ignored by git or no plain file, so it is the user's own; it cannot be changed"
+            )));
+        }
+        if States::is_too_large(&self.root, &path).map_err(fatal)? {
+            return Err(ToolError::ForModel(format!("`{path}` is too large to be recorded, so it cannot be changed")));
+        }
+        Ok(path)
+    }
+
+    /// Says no to a file that may not hold this text, or may not be deleted.
+    fn permit(&self, path: &RelPath, after: Option<&str>) -> Result<(), ToolError> {
+        self.objection(path, after)?.map_or(Ok(()), |reason| Err(ToolError::Refused(reason)))
     }
 
     /// The text of an existing file.

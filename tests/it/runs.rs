@@ -1,5 +1,7 @@
 //! Whole runs: the built program on real broken projects, with a scripted model that answers only from what it is sent.
 
+mod added;
+mod corrections;
 mod guards;
 mod hangs;
 

@@ -7,6 +7,7 @@
 //! still parses.
 
 mod actual;
+mod added;
 mod edit;
 mod go;
 mod javascript;
@@ -22,6 +23,7 @@ use std::ops::Range;
 
 use tree_sitter::{Parser, Tree};
 
+pub use self::added::adds_tests_only;
 pub use self::edit::{Edit, apply};
 
 /// What the grammars call literals.

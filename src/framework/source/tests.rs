@@ -152,3 +152,56 @@ fn edits_that_overlap_are_none() {
     assert_eq!(apply("abcd", &[edit(2, 3), edit(0, 1)]).as_deref(), Some("xbxd"));
     assert_eq!(apply("abcd", &[edit(2, 9)]), None);
 }
+
+#[test]
+fn tests_may_be_added_and_nothing_else_changed() {
+    let python = "from cart import total\n\n\ndef test_total():\n    assert total([1]) == 1\n";
+    let more = "\n\n# More than one.\n@slow\ndef test_more():\n    assert total([1, 2]) == 3\n";
+    let with = |text: &str| format!("{python}{text}");
+    assert!(adds_tests_only("test_a.py", Some(python), &with(more)));
+    assert!(adds_tests_only("test_a.py", Some(python), &format!("import os\n{}", with(more))));
+    assert!(adds_tests_only("test_a.py", None, &with(more)));
+    let wrong = [
+        with(""),
+        with(more).replace("== 1", "== 2"),
+        with("\n\ndef test_total():\n    pass\n"),
+        with(more).replace("from cart", "from other"),
+        format!("total = len\n{}", with(more)),
+        with(&format!("{more}\ntest_total = None\n")),
+        with(&format!("{more}    assert (\n")),
+    ];
+    for text in wrong {
+        assert!(!adds_tests_only("test_a.py", Some(python), &text), "{text}");
+    }
+    for text in ["", "def helper():\n    pass\n"] {
+        assert!(!adds_tests_only("test_a.py", None, text), "{text}");
+    }
+}
+
+#[test]
+fn tests_may_be_added_in_every_language() {
+    let script = "import { f } from '../f.js';\n\ndescribe('f', () => {\n  // First.\n  it('a', () => {\n    expect(f()).toBe(1);\n  });\n});\n";
+    let case = "\n  it('b', () => {\n    expect(f()).toBe(2);\n  });\n});\n";
+    let inside = format!("{}{case}", script.trim_end().strip_suffix("});").unwrap());
+    let beside = format!("{script}describe('g', () => {{\n  it('c', () => {{}});\n}});\n");
+    for text in [&inside, &beside] {
+        assert!(adds_tests_only("f.test.js", Some(script), text), "{text}");
+    }
+    assert!(!adds_tests_only("f.test.js", Some(script), &inside.replace("it('a'", "it.skip('a'")));
+    assert!(!adds_tests_only("f.test.js", Some(script), &inside.replace("describe('f'", "describe.skip('f'")));
+    assert!(!adds_tests_only("f.test.js", Some(script), &format!("// @jest-environment none\n{inside}")));
+    let rust = "pub fn f() -> i32 {\n    1\n}\n\n#[cfg(test)]\nmod tests {\n    use super::*;\n\n    #[test]\n    fn a() {\n        assert_eq!(f(), 1);\n    }\n}\n";
+    let added = format!(
+        "{}\n    /// Twice.\n    #[test]\n    fn b() {{\n        assert_eq!(f() + f(), 2);\n    }}\n}}\n",
+        rust.trim_end().strip_suffix('}').unwrap()
+    );
+    assert!(adds_tests_only("src/lib.rs", Some(rust), &added));
+    assert!(!adds_tests_only("src/lib.rs", Some(rust), &added.replace("#[test]\n    fn a", "fn a")));
+    assert!(!adds_tests_only("src/lib.rs", Some(rust), &added.replace("i32 {\n    1", "i32 {\n    2")));
+    let go =
+        "package a\n\nimport \"testing\"\n\nfunc TestA(t *testing.T) {\n\tif f() != 1 {\n\t\tt.Fatal(f())\n\t}\n}\n";
+    let added = format!("{go}\n// TestB is new.\nfunc TestB(t *testing.T) {{\n\tt.Log(f())\n}}\n");
+    assert!(adds_tests_only("a_test.go", Some(go), &added));
+    assert!(!adds_tests_only("a_test.go", Some(go), &format!("//go:build never\n\n{added}")));
+    assert!(!adds_tests_only("a_test.go", Some(go), &format!("{added}\nfunc init() {{}}\n")));
+}

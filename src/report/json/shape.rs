@@ -4,6 +4,7 @@ use serde::Serialize;
 
 use crate::domain::account::Limited;
 use crate::domain::command::CommandAnswer;
+use crate::domain::correction::Correction;
 use crate::domain::event::FileStat;
 use crate::domain::leftover::Leftover;
 use crate::domain::proof::Evidence;
@@ -99,6 +100,10 @@ pub struct Document<'a> {
     pub proof: &'a [Evidence],
     /// Places in the fix that a reviewer should look at.
     pub remarks: Vec<RemarkDocument<'a>>,
+    /// Tests that a model calls wrong: the `files`, the proposed `patch`, the `reason` in its words, and where the patch was `kept`; absent
+    /// where there are none.
+    #[serde(skip_serializing_if = "<[Correction]>::is_empty")]
+    pub corrections: &'a [Correction],
     /// Where the best patch of a failed run was kept.
     pub best_patch: Option<&'a str>,
     /// The rate limit that a parked run waits for: its host, and until when by the host's own words (null where it does not say).

@@ -5,8 +5,8 @@ use super::fence;
 /// What each file of a patch begins with.
 const FILE: &str = "diff --git ";
 
-/// The change in a fold, as many of its files as fit; `None` when there is none.
-pub(super) fn block(patch: &str, max_bytes: usize) -> Option<String> {
+/// The change in a fold under a title of ours, as many of its files as fit; `None` when there is none.
+pub(super) fn block(patch: &str, max_bytes: usize, title: &str) -> Option<String> {
     let starts: Vec<usize> =
         std::iter::once(0).chain(patch.match_indices(&format!("\n{FILE}")).map(|(at, _)| at + 1)).collect();
     let files = starts.iter().zip(starts.iter().skip(1).copied().chain([patch.len()]));
@@ -32,10 +32,9 @@ pub(super) fn block(patch: &str, max_bytes: usize) -> Option<String> {
             "_The change of {} is too long to be shown here._",
             super::words::count(super::words::u64_of(files.len()), "file")
         )),
-        (false, _) => Some(format!(
-            "<details>\n<summary>The change itself</summary>\n\n{}{rest}\n\n</details>",
-            fence(&shown, "diff")
-        )),
+        (false, _) => {
+            Some(format!("<details>\n<summary>{title}</summary>\n\n{}{rest}\n\n</details>", fence(&shown, "diff")))
+        }
     }
 }
 
@@ -50,17 +49,25 @@ mod tests {
     #[test]
     fn as_many_whole_files_as_fit_are_shown() {
         let patch = file("a", 3) + &file("b", 500) + &file("c", 1);
-        let text = block(&patch, 200).unwrap();
+        let text = block(&patch, 200, "The change itself").unwrap();
         assert!(text.contains("+++ b/a") && !text.contains("+++ b/b"), "{text}");
         assert!(text.contains("… and 2 more files"), "{text}");
-        assert!(block(&patch, 100_000).unwrap().contains("+++ b/c"));
-        assert_eq!(block(&patch, 5).unwrap(), "_The change of 3 files is too long to be shown here._");
-        assert_eq!(block("", 100), None);
+        assert!(block(&patch, 100_000, "The change itself").unwrap().contains("+++ b/c"));
+        assert_eq!(
+            block(&patch, 5, "The change itself").unwrap(),
+            "_The change of 3 files is too long to be shown here._"
+        );
+        assert_eq!(block("", 100, "The change itself"), None);
     }
 
     #[test]
     fn a_patch_cannot_leave_its_fence() {
-        let text = block("diff --git a/x b/x\n+```\n+<!-- upshift:report key=x -->\n+</details>\n", 1_000).unwrap();
+        let text = block(
+            "diff --git a/x b/x\n+```\n+<!-- upshift:report key=x -->\n+</details>\n",
+            1_000,
+            "The change itself",
+        )
+        .unwrap();
         assert!(text.contains("````diff\n"), "{text}");
         assert!(!text.contains("<!--"), "{text}");
     }

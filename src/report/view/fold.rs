@@ -10,6 +10,7 @@ use crate::domain::account::Unavailability;
 use crate::domain::attempt::{Attempt, AttemptStatus, TierExit};
 use crate::domain::budget::Spent;
 use crate::domain::command::{Command, CommandAnswer};
+use crate::domain::correction::Correction;
 use crate::domain::event::{BaselineFinished, Event, RunFinished, RunStarted};
 use crate::domain::leftover::Leftover;
 use crate::domain::outcome::Outcome;
@@ -47,6 +48,7 @@ struct Fold {
     dropped_hunks: u32,
     proof: Vec<Evidence>,
     remarks: Vec<Remark>,
+    corrections: Vec<Correction>,
     invocations: u32,
     delivery: Delivery,
     commands: Vec<CommandView>,
@@ -110,6 +112,7 @@ impl Fold {
             Event::PatchMinimised { dropped, .. } => self.dropped_hunks = *dropped,
             Event::EvidenceGathered { proof, .. } => self.proof.clone_from(proof),
             Event::Remarked { remarks, .. } => self.remarks.clone_from(remarks),
+            Event::CorrectionProposed(correction) => self.propose(correction),
             Event::Warning { message } => {
                 if !self.warnings.contains(message) {
                     self.warnings.push(message.clone());
@@ -261,6 +264,7 @@ impl Fold {
             dropped_hunks: self.dropped_hunks,
             proof: self.proof,
             remarks: self.remarks,
+            corrections: self.corrections,
             invocations: self.invocations,
             delivery: self.delivery,
             commands: self.commands,
@@ -271,6 +275,12 @@ impl Fold {
             run: self.run,
             baseline: self.baseline,
         }
+    }
+
+    /// Two tiers may propose the same.
+    fn propose(&mut self, correction: &Correction) {
+        self.corrections.retain(|known| known.patch != correction.patch);
+        self.corrections.push(correction.clone());
     }
 
     fn active_ms(&self, attempts: &[&Attempt]) -> u64 {

@@ -66,6 +66,7 @@ pub fn next_steps(view: &RunView) -> Vec<Sentence> {
             ],
         },
     };
+    steps.extend(super::corrections(view).filter_map(super::take_correction));
     if let Some(patch) = view.best_patch() {
         let path = shell_quote(patch);
         steps.push(Sentence::plain("The best attempt was kept: ").code(format!("git apply {path}")));

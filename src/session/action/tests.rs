@@ -78,6 +78,6 @@ fn reports_take_the_shape_of_the_role() {
     assert!(critic(json!({"summary": "s", "status": "done"})).is_err());
     assert_eq!(
         check(Tool::FinalReport, json!({"summary": "s", "status": " Blocked", "reason": "r"})),
-        Ok(Action::Report(FinalReport::Blocked { summary, reason: "r".to_owned() }))
+        Ok(Action::Report(FinalReport::Blocked { summary, reason: "r".to_owned(), on: None }))
     );
 }

@@ -104,7 +104,10 @@ async fn the_critics_report_is_a_verdict() {
 async fn a_blocked_model_says_why() {
     let blocked = json!({"summary": "s", "status": "blocked", "reason": "needs a key"});
     let end = Bench::new(vec![calls(&[("final_report", blocked)])]).run().await;
-    assert_eq!(end.report, FinalReport::Blocked { summary: "s".to_owned(), reason: "needs a key".to_owned() });
+    assert_eq!(
+        end.report,
+        FinalReport::Blocked { summary: "s".to_owned(), reason: "needs a key".to_owned(), on: None }
+    );
 }
 
 #[tokio::test(start_paused = true)]

@@ -3,7 +3,7 @@
 use super::Item;
 use crate::domain::ladder::Role;
 use crate::session::action::Action;
-use crate::session::end::FinalReport;
+use crate::session::end::{FinalReport, TEST};
 
 /// Finds the commands in a stretch of prose. An ending command (`DONE`, `BLOCKED`, `APPROVE`, `REJECT`) takes the rest.
 pub(super) fn in_prose(prose: &str, role: Role) -> Vec<Item> {
@@ -111,7 +111,12 @@ fn report(word: &str, rest: &str, more: &str, role: Role) -> Item {
         line.strip_prefix("- ").or_else(|| line.strip_prefix("* ")).map(|text| text.trim().to_owned())
     };
     Item::Act(Action::Report(match word {
-        "BLOCKED" => FinalReport::Blocked { summary: whole.clone(), reason: whole },
+        "BLOCKED" => {
+            let on_test = after(&whole, "ON TEST").map(|rest| rest.trim_start_matches(':').trim().to_owned());
+            let on = on_test.as_ref().map(|_| TEST.to_owned());
+            let reason = on_test.filter(|rest| !rest.is_empty()).unwrap_or(whole);
+            FinalReport::Blocked { summary: reason.clone(), reason, on }
+        }
         "APPROVE" => FinalReport::Approve { summary: whole, issues: more.lines().filter_map(list_item).collect() },
         "REJECT" => FinalReport::Reject { summary: whole, issues: more.lines().filter_map(list_item).collect() },
         _ if role == Role::Librarian => FinalReport::Briefed { files: files(&whole), summary: whole },

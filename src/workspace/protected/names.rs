@@ -27,6 +27,8 @@ pub(super) const DATA_MARKS: &str =
 pub(super) const TEST_FILES: &str = "conftest.py pytest.ini .pytest.ini tox.ini noxfile.py .coveragerc sitecustomize.py usercustomize.py tests.py test.py tests.rs \
     test.rs .rspec .rspec-local spec_helper.rb rails_helper.rb test_helper.rb test_helper.exs nextest.toml phpunit.xml phpunit.xml.dist phpunit.dist.xml \
     testng.xml pytest.toml .pytest.toml unittest.cfg .proverc  behat.yml behat.yml.dist codeception.yml .mocharc .c8rc .nycrc cmakepresets.json cmakeuserpresets.json ctesttestfile.cmake ctestcustom.cmake pest.php wallaby.js";
+/// Those of them that are code and hold no tests.
+pub(super) const CONFIGURE_TESTS: &str = "conftest.py noxfile.py sitecustomize.py usercustomize.py wallaby.js";
 /// Files by which another tool, another toolchain or other code comes into the test run's place.
 pub(super) const TOOL_FILES: &str = "rust-toolchain rust-toolchain.toml .tool-versions mise.toml .mise.toml .nvmrc .node-version .python-version \
     .ruby-version .envrc .npmrc .yarnrc .yarnrc.yml .pnpmfile.cjs .pnp.cjs .pnp.loader.mjs pip.conf .bazelrc go.work bunfig.toml global.json \

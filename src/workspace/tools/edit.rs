@@ -49,6 +49,7 @@ impl Workspace {
         };
         let put = if text.is_crlf() { with_cr(&new) } else { new.clone() };
         let edited = Text { content: [before, &put, after].concat(), encoding: text.encoding };
+        self.permit(&path, Some(&edited.content))?;
         self.write_text(&path, &edited, Some(stat.permissions))?;
         let line = content.get(..*place).unwrap_or_default().matches('\n').count() + 1;
         let (gone, come) = (old.lines().count(), new.lines().count());
@@ -67,6 +68,7 @@ impl Workspace {
                 content.len()
             )));
         }
+        self.permit(&path, Some(content))?;
         let lines = count(content.lines().count(), "line");
         let Some(stat) = self.root.stat(&path).map_err(|error| self.touch_error(error))? else {
             write(&self.root, &path, content.as_bytes(), None)?;
@@ -101,6 +103,7 @@ impl Workspace {
         if stat.kind == Kind::Folder {
             return Err(ToolError::ForModel(format!("`{path}` is a folder; delete its files one by one")));
         }
+        self.permit(&path, None)?;
         self.root.remove(&path).map_err(|error| self.touch_error(error))?;
         Ok(format!("deleted `{path}`"))
     }
