@@ -364,6 +364,9 @@ pub struct BaselineFinished {
     pub failing: Vec<String>,
     /// Tests that failed once and passed once: set aside.
     pub flaky: Vec<String>,
+    /// Tests that fail for want of a service, or for the machine's sake, beside others that do not: set aside.
+    #[serde(default)]
+    pub environment: Vec<String>,
     /// Tests seen passing.
     pub passed: u64,
     /// How long it took, in milliseconds, re-runs included.

@@ -30,6 +30,8 @@ pub enum EvidenceKind {
     AlteredExpectation,
     /// A test passes under another name.
     Renamed,
+    /// A test passes when something else than its runner calls it.
+    Direct,
     /// Without the change, the tests fail again.
     Counter,
 }
@@ -43,6 +45,7 @@ impl EvidenceKind {
             Self::Poisoned => "poisoned",
             Self::AlteredExpectation => "altered_expectation",
             Self::Renamed => "renamed",
+            Self::Direct => "direct",
             Self::Counter => "counter",
         }
     }
@@ -55,6 +58,7 @@ impl EvidenceKind {
             Self::Poisoned => "a failure put into a test's own body is reported",
             Self::AlteredExpectation => "with another expected value the test fails",
             Self::Renamed => "the tests pass under other names",
+            Self::Direct => "the tests pass when they are called without their runner",
             Self::Counter => "without the change the tests fail again",
         }
     }

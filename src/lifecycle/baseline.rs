@@ -54,23 +54,32 @@ pub(super) async fn run(engine: &mut Engine<'_>) -> Result<(), LifecycleError> {
     // Nobody's change has run yet: what these runs left may stay.
     engine.world.workspace.remember_files();
     engine.world.tests.confinement.remember();
+    let environment = for_the_environment(&first.report, &flaky);
     let filed = first.filed.report();
-    let filed =
-        filed.and_then(|filed| verdict::learn((&first_verdict, &first.report), first.exit, filed, flaky_in_file));
-    let baseline = Baseline { filed, ..Baseline::from_report(&first.report, flaky, explicit) };
-    let event = Event::BaselineFinished(BaselineFinished {
+    let filed = filed.and_then(|filed| {
+        let mut aside = flaky_in_file;
+        aside.extend(same_in_file(filed, &environment)?);
+        verdict::learn((&first_verdict, &first.report), first.exit, filed, aside)
+    });
+    let mut aside = flaky.clone();
+    aside.extend(environment.iter().cloned());
+    let baseline = Baseline { filed, ..Baseline::from_report(&first.report, aside, explicit) };
+    let mut first = first;
+    trial::leave_out(&mut first.report, &environment);
+    let finished = BaselineFinished {
         framework: first.report.framework.clone(),
         exit: first.exit,
         kind: first.report.kind,
         verdict: trial::explained(&verdict, &first.report),
         failing: baseline.failing.clone(),
-        flaky: baseline.flaky.clone(),
+        flaky,
+        environment,
         passed: trial::passed(&first.report),
         duration_ms: engine.world.clock.monotonic_ms().saturating_sub(began),
         places: places(engine, &first.report),
         messages: messages(&first.report),
-    });
-    decide(engine, start, first, verdict, baseline, event);
+    };
+    decide(engine, start, first, verdict, baseline, finished);
     Ok(())
 }
 
@@ -122,6 +131,24 @@ fn messages(report: &TestReport) -> Vec<TestMessage> {
     report.failing().take(MOST_MESSAGES).map(message).filter(|message| !message.said.trim().is_empty()).collect()
 }
 
+/// Tests that fail for want of a service, or for the machine's sake, where others fail for another reason; where all do, the run's kind says so.
+fn for_the_environment(report: &TestReport, flaky: &[String]) -> Vec<String> {
+    let steady = |test: &&TestCase| !flaky.contains(&test.name);
+    let (environment, code): (Vec<&TestCase>, Vec<&TestCase>) =
+        report.failing().filter(steady).partition(|test| test_run::blames_environment(&test.message));
+    if code.is_empty() { Vec::new() } else { environment.into_iter().map(|test| test.name.clone()).collect() }
+}
+
+/// What the result file calls these tests; `None` where it cannot be told, so that the file is no witness.
+fn same_in_file(filed: &TestReport, tests: &[String]) -> Option<Vec<String>> {
+    // `test_a (tests.test_cart.CartTest.test_a)` is `tests.test_cart.CartTest.test_a` there, or the other way round.
+    let named = |test: &String| {
+        let mut names = filed.failing().map(|found| &found.name);
+        names.find(|name| name.contains(test.as_str()) || test.contains(name.as_str())).cloned()
+    };
+    tests.iter().map(named).collect()
+}
+
 /// A broken build fails the same way every time; only tests that ran can be flaky.
 fn may_be_flaky(run: &TestRun) -> bool {
     run.report.kind == RunKind::Tests && run.report.failing().next().is_some()
@@ -158,8 +185,16 @@ fn differing(first: &TestReport, second: &TestReport) -> Vec<String> {
     names
 }
 
-fn decide(engine: &mut Engine<'_>, start: TreeId, first: TestRun, verdict: Verdict, baseline: Baseline, event: Event) {
-    let flaky = baseline.flaky.clone();
+fn decide(
+    engine: &mut Engine<'_>,
+    start: TreeId,
+    first: TestRun,
+    verdict: Verdict,
+    baseline: Baseline,
+    finished: BaselineFinished,
+) {
+    let mut aside = set_aside(&finished);
+    let event = Event::BaselineFinished(finished);
     if engine.world.stop.raised().is_some() {
         // A run that was cut short measures nothing: a resume takes the baseline anew.
         engine.record(&[event]);
@@ -174,10 +209,7 @@ fn decide(engine: &mut Engine<'_>, start: TreeId, first: TestRun, verdict: Verdi
     engine.state.baseline = Some(baseline);
     engine.tree_is_current = true;
     let mut events = vec![event];
-    if !flaky.is_empty() {
-        let names = flaky.join(", ");
-        events.push(Event::Warning { message: format!("flaky, set aside (failed, then passed unchanged): {names}") });
-    }
+    events.append(&mut aside);
     match verdict {
         Verdict::Green => engine.end_with(Outcome::AlreadyGreen, "the tests already pass".to_owned(), &events),
         Verdict::Red { .. } => {
@@ -188,6 +220,24 @@ fn decide(engine: &mut Engine<'_>, start: TreeId, first: TestRun, verdict: Verdi
             engine.end_with(Outcome::Broken { reason: reason.clone() }, reason, &events);
         }
     }
+}
+
+/// Which tests are set aside, and why.
+fn set_aside(finished: &BaselineFinished) -> Vec<Event> {
+    let mut events = Vec::new();
+    if !finished.flaky.is_empty() {
+        let names = finished.flaky.join(", ");
+        events.push(Event::Warning { message: format!("flaky, set aside (failed, then passed unchanged): {names}") });
+    }
+    if !finished.environment.is_empty() {
+        let names = finished.environment.join(", ");
+        let message = format!(
+            "set aside, since they fail for want of a service or for the machine and not for the code: {names}. To have them judged, start \
+             what they need (`services:` in the workflow, test.setupCommand) and see `network`"
+        );
+        events.push(Event::Warning { message });
+    }
+    events
 }
 
 /// Ends the run: by the signal or the clock if they stopped it, else as given.

@@ -212,6 +212,7 @@ async fn hold(
 fn tests_for_a_model<'t>(engine: &Engine<'_>) -> session::RunTests<'t> {
     let (tests, stop) = (engine.world.tests.clone(), engine.world.stop.clone());
     let root = engine.world.workspace.root().to_owned();
+    let aside = engine.state.baseline.as_ref().map(|baseline| baseline.flaky.clone()).unwrap_or_default();
     let foresight = engine.state.start.as_ref().map(|start| Foresight {
         workspace: engine.world.workspace.clone(),
         start: start.clone(),
@@ -220,12 +221,16 @@ fn tests_for_a_model<'t>(engine: &Engine<'_>) -> session::RunTests<'t> {
         by_products: engine.state.by_products.clone(),
     });
     Box::new(move |filter| {
-        let (tests, stop, root, foresight) = (tests.clone(), stop.clone(), root.clone(), foresight.clone());
+        let (tests, stop, root) = (tests.clone(), stop.clone(), root.clone());
+        let (aside, foresight) = (aside.clone(), foresight.clone());
         Box::pin(async move {
             let run = test_run::run(&tests, filter.as_deref(), &stop).await;
-            let run = run.map_err(|error: ProcessError| ToolError::Fatal(error.to_string()))?;
+            let mut run = run.map_err(|error: ProcessError| ToolError::Fatal(error.to_string()))?;
+            let failed = run.report.failing().count();
+            trial::leave_out(&mut run.report, &aside);
+            let only_aside = failed > 0 && run.report.problems.is_empty() && !run.exit.is_success();
             let passed = trial::passed(&run.report);
-            if run.exit.is_success() && run.report.failing().next().is_none() && passed > 0 {
+            if (run.exit.is_success() || only_aside) && run.report.failing().next().is_none() && passed > 0 {
                 let objection = match &foresight {
                     Some(foresight) => {
                         foresight.objection().await.map_err(|error| ToolError::Fatal(error.to_string()))?

@@ -38,6 +38,8 @@ pub enum Guard {
     AlteredExpectation,
     /// A test passes under another name.
     Renamed,
+    /// A test passes when something else than its runner calls it.
+    Direct,
     /// Without the change the tests fail again.
     Counter,
     /// A change that holds a secret of the job is none.
@@ -48,7 +50,7 @@ pub enum Guard {
 
 impl Guard {
     /// All of them.
-    pub const ALL: [Self; 19] = [
+    pub const ALL: [Self; 20] = [
         Self::TestPaths,
         Self::TestRegions,
         Self::Manifests,
@@ -65,6 +67,7 @@ impl Guard {
         Self::Poisoned,
         Self::AlteredExpectation,
         Self::Renamed,
+        Self::Direct,
         Self::Counter,
         Self::TakenSecrets,
         Self::SecretFiles,
@@ -90,6 +93,7 @@ impl Guard {
             Self::Poisoned => "poisoned",
             Self::AlteredExpectation => "altered_expectation",
             Self::Renamed => "renamed",
+            Self::Direct => "direct",
             Self::Counter => "counter",
             Self::TakenSecrets => "taken_secrets",
             Self::SecretFiles => "secret_files",

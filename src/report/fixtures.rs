@@ -116,6 +116,7 @@ impl Script {
             verdict,
             failing: strings(failing),
             flaky: vec![],
+            environment: vec![],
             passed: 39,
             duration_ms: 4_200,
             places: vec![],

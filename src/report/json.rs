@@ -81,6 +81,7 @@ pub fn document(view: &RunView) -> Document<'_> {
         failing_after: view.failing_after.as_deref(),
         fixed_tests: view.fixed_tests(),
         flaky_tests: view.baseline.as_ref().map(|baseline| baseline.flaky.as_slice()).unwrap_or_default(),
+        environment_tests: view.baseline.as_ref().map(|baseline| baseline.environment.as_slice()).unwrap_or_default(),
         diff_stat: view.diff_stat().files,
         dropped_hunks: view.dropped_hunks,
         proof: &view.proof,

@@ -313,6 +313,10 @@ impl Progress {
             let flaky = count(u64_of(baseline.flaky.len()), "test");
             lines.push(format!("    {flaky} set aside as flaky: failed once, passed once"));
         }
+        if !baseline.environment.is_empty() {
+            let tests = count(u64_of(baseline.environment.len()), "test");
+            lines.push(format!("    {tests} set aside: for want of a service, not for the code"));
+        }
         lines
     }
 

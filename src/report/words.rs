@@ -242,8 +242,11 @@ pub(super) const fn trouble(kind: RunKind) -> Option<&'static str> {
 fn counted_change(view: &RunView, baseline: &BaselineFinished) -> Option<String> {
     let before = baseline.failing.len();
     let flaky = baseline.flaky.len();
-    let aside =
-        if flaky == 0 { String::new() } else { format!("; {} set aside as flaky", count(u64_of(flaky), "test")) };
+    let apart = |number: usize, why: &str| match number {
+        0 => String::new(),
+        number => format!("; {} set aside {why}", count(u64_of(number), "test")),
+    };
+    let aside = apart(flaky, "as flaky") + &apart(baseline.environment.len(), "for want of a service");
     let Some(after) = &view.failing_after else { return Some(format!("{before} failing{aside}")) };
     let fixed = view.fixed_tests().len();
     let fixed = if fixed == 0 { String::new() } else { format!(" ({fixed} fixed)") };

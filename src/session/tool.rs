@@ -269,7 +269,7 @@ mod tests {
                 "run_tests{filter?}",
                 "run_command{command}",
                 "read_output{handle,start_line?,end_line?}",
-                "final_report{summary,status,reason?}",
+                "final_report{summary,status,reason?,blocked_on?}",
             ]
         );
         let review: Vec<&str> = Tool::FinalReport.params(Role::Critic).iter().map(|param| param.name).collect();

@@ -2,6 +2,7 @@
 
 mod describe;
 mod detect;
+pub mod direct;
 mod filter;
 mod junit_files;
 mod parse;
@@ -128,6 +129,13 @@ pub fn read(log: &mut dyn Read, exit: Option<Exit>, framework: Option<&str>) -> 
 #[must_use]
 pub fn misses_network(output: &str) -> bool {
     parse::misses_network(output)
+}
+
+/// Whether a failing test's message blames the machine or a service that is not there: name resolution, a refused connection to a
+/// service's port, a full disk.
+#[must_use]
+pub fn blames_environment(message: &str) -> bool {
+    parse::blames_environment(message)
 }
 
 /// What a model is shown of a red run: the failures that matter, in at most `budget` characters.

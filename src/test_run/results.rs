@@ -86,7 +86,7 @@ impl Filed {
 
 /// A runner that can be told.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Runner {
+pub(super) enum Runner {
     Pytest,
     Unittest,
     Node,
@@ -169,7 +169,7 @@ impl Told {
 }
 
 impl Runner {
-    const fn framework(self) -> &'static str {
+    pub(super) const fn framework(self) -> &'static str {
         match self {
             Self::Pytest => "pytest",
             Self::Unittest => "unittest",
@@ -223,6 +223,18 @@ fn any_configuration(runner: Runner, folder: &Path, starts: &[&str]) -> bool {
     entries.filter(|entry| is_configuration(&entry.file_name())).any(|entry| names(runner, &entry.path()))
 }
 
+/// The one runner that a plain command calls, and the line that calls it: the command, or the script of its package.
+pub(super) fn plain_call(command: &TestCommand) -> Option<(Runner, String)> {
+    let line = &command.command;
+    if !filter::is_plain(line) {
+        return None;
+    }
+    called(line).map(|runner| (runner, line.clone())).or_else(|| {
+        let (runner, _, script) = by_script(&command.cwd, line)?;
+        Some((runner, script))
+    })
+}
+
 /// The one runner that a plain command calls, and whether what is put behind the command reaches it: `None` where it does as it is,
 /// else what must stand between.
 fn runner_of(command: &TestCommand, line: &str) -> Option<(Runner, Behind)> {
@@ -231,7 +243,10 @@ fn runner_of(command: &TestCommand, line: &str) -> Option<(Runner, Behind)> {
     }
     let (runner, behind) = match called(line) {
         Some(runner) => (runner, Behind::Command),
-        None => by_script(&command.cwd, line)?,
+        None => {
+            let (runner, behind, _) = by_script(&command.cwd, line)?;
+            (runner, behind)
+        }
     };
     let own = runner.own_ways().iter().any(|way| line.contains(way));
     let variable = match runner {
@@ -310,7 +325,7 @@ fn called_in(part: &str, runner: Runner) -> bool {
 }
 
 /// The runner that a package's script calls.
-fn by_script(folder: &Path, line: &str) -> Option<(Runner, Behind)> {
+fn by_script(folder: &Path, line: &str) -> Option<(Runner, Behind, String)> {
     let words: Vec<&str> = line.split_whitespace().collect();
     let (manager, rest) = words.split_first()?;
     let mut rest = rest.iter().filter(|word| !word.starts_with('-'));
@@ -336,7 +351,7 @@ fn by_script(folder: &Path, line: &str) -> Option<(Runner, Behind)> {
     let runner = called(script).filter(|_| filter::is_plain(script))?;
     let own = runner.own_ways().iter().any(|way| script.contains(way));
     let reaches = !script.split_whitespace().any(|word| word == "--");
-    (!own && reaches).then_some((runner, behind))
+    (!own && reaches).then(|| (runner, behind, script.to_owned()))
 }
 
 /// The command and the environment by which a runner is told.

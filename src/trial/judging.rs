@@ -10,7 +10,7 @@ use super::fresh::{self, Fresh};
 use super::settle;
 use crate::domain::foreign::Foreign;
 use crate::domain::remark::Remark;
-use crate::domain::test_report::{RunKind, TestReport, TestStatus};
+use crate::domain::test_report::{RunKind, TestCase, TestReport, TestStatus};
 use crate::domain::units::TreeId;
 use crate::domain::verdict::Verdict;
 use crate::policy::candidate::Candidate;
@@ -50,7 +50,7 @@ pub(super) async fn run(bench: &Bench<'_>, tree: TreeId) -> Result<Judged, Trial
     let settled = settle::settle(bench, tree).await?;
     let mut fresh = fresh::freshen(bench, &settled.tree).await?;
     let baseline = measure(bench);
-    let (run, mut judgement) = match first_look::still_red(bench, &baseline).await? {
+    let (mut run, mut judgement) = match first_look::still_red(bench, &baseline).await? {
         Look::Red(red) => *red,
         Look::NotTaken => whole_suite(bench, &baseline, &settled.tree, &mut fresh).await?,
         Look::Undecided => {
@@ -65,6 +65,7 @@ pub(super) async fn run(bench: &Bench<'_>, tree: TreeId) -> Result<Judged, Trial
     if let (Verdict::Green, Some(reason)) = (&judgement.verdict, forged.or(fresh.objection).or(settled.objection)) {
         judgement.verdict = Verdict::Tampered { reason };
     }
+    leave_out(&mut run.report, &baseline.flaky);
     // Where no test ran at the start, a failing one is no loss.
     let measured = bench.baseline.is_none_or(|start| !(start.failing.is_empty() && start.passing.is_empty()));
     let mut judged = Judged {
@@ -207,6 +208,24 @@ fn named_places(report: &TestReport) -> Vec<(String, Option<u32>)> {
         }
     }
     places
+}
+
+/// Takes failing tests out of a report that no change answers for: they are neither shown nor counted.
+pub fn leave_out(report: &mut TestReport, aside: &[String]) {
+    let is_aside =
+        |test: &TestCase| matches!(test.status, TestStatus::Failed | TestStatus::Error) && aside.contains(&test.name);
+    let gone = u64::try_from(report.tests.iter().filter(|test| is_aside(test)).count()).unwrap_or(u64::MAX);
+    if gone == 0 {
+        return;
+    }
+    report.tests.retain(|test| !is_aside(test));
+    let from_failed = gone.min(report.failed.unwrap_or(0));
+    report.failed = report.failed.map(|failed| failed - from_failed);
+    report.errors = report.errors.map(|errors| errors.saturating_sub(gone - from_failed));
+    if report.kind == RunKind::Infrastructure {
+        report.kind = RunKind::Tests;
+        report.problems.retain(|problem| problem.kind != RunKind::Infrastructure);
+    }
 }
 
 /// Tests that passed: by the framework's counts, else by name.

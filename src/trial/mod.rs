@@ -22,7 +22,7 @@ mod weakened;
 
 pub use bench::{Bench, TrialError};
 pub use foresight::Foresight;
-pub use judging::{Judged, candidate, describe, explained, failed, passed, signature};
+pub use judging::{Judged, candidate, describe, explained, failed, leave_out, passed, signature};
 
 pub use over_base::{OverBase, over_base};
 pub use weakened::weakened;

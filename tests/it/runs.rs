@@ -4,6 +4,7 @@ mod added;
 mod corrections;
 mod guards;
 mod hangs;
+mod services;
 
 use std::path::PathBuf;
 

@@ -91,6 +91,9 @@ pub struct Document<'a> {
     pub fixed_tests: Vec<&'a str>,
     /// Tests that were set aside because they both failed and passed.
     pub flaky_tests: &'a [String],
+    /// Tests that were set aside because they fail for want of a service or for the machine's sake; absent where there are none.
+    #[serde(skip_serializing_if = "<[String]>::is_empty")]
+    pub environment_tests: &'a [String],
     /// Changed files; `added` and `removed` are null for binary ones.
     pub diff_stat: Vec<FileStat>,
     /// Hunks of the fix that green did not need and that were left out.

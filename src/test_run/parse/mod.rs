@@ -118,6 +118,8 @@ use self::lines::{Held, Lines};
 use self::marks::{Filter, Scan};
 use self::recent::{Recent, closing_words};
 use super::Reading;
+
+pub(super) use self::outside::{is_blamed as blames_environment, misses_network};
 use crate::domain::test_report::TestReport;
 use crate::domain::verdict::Exit;
 
@@ -455,11 +457,6 @@ impl Shown {
         }
         self.recent.push(place);
     }
-}
-
-/// Whether a failing run's output says that the tests miss the network.
-pub(super) fn misses_network(output: &str) -> bool {
-    outside::misses_network(output)
 }
 
 /// A log as plain text: colours, control characters and CI frames gone.

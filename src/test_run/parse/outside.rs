@@ -64,7 +64,7 @@ pub(super) fn marks() -> impl Iterator<Item = &'static str> {
 }
 
 /// Whether an output says that the network is missing, in whatever words.
-pub(super) fn misses_network(output: &str) -> bool {
+pub(in crate::test_run) fn misses_network(output: &str) -> bool {
     let output = output.to_lowercase();
     NETWORK.iter().chain(&REFUSED).any(|mark| output.contains(&mark.to_lowercase()))
         || NETWORK_HINTS.iter().chain(&OFFLINE_HINTS).any(|hint| output.contains(hint))
@@ -84,7 +84,7 @@ pub(super) fn name_infrastructure(report: &mut TestReport) {
 }
 
 /// Whether a message blames the machine or a service.
-pub(super) fn is_blamed(message: &str) -> bool {
+pub(in crate::test_run) fn is_blamed(message: &str) -> bool {
     outside_line(message).is_some()
 }
 

@@ -7,12 +7,14 @@ use super::super::bench::{Bench, TrialError};
 use super::super::fresh;
 use super::super::judging::Judged;
 use super::bodies::{self, Bodies};
+use super::direct::{self, Calls, Shows};
 use super::outcome::{self, Shown};
 use super::overfit;
 use super::rounds::{self, Chance, Round, Treatment};
 use super::runs::Runs;
 use super::tally::{self, Tally, kind_of};
 use crate::domain::proof::{Evidence, EvidenceKind, EvidenceStatus};
+use crate::domain::remark::Remark;
 use crate::domain::units::TreeId;
 use crate::domain::verdict::Verdict;
 use crate::framework::source::{Edit, Means, Place, Source, TestBody};
@@ -68,8 +70,10 @@ pub async fn prove(bench: &Bench<'_>, judged: &mut Judged, demand: Demand) -> Re
         runs: Runs::new(bench, allowed),
         chance: Chance(uuid::Uuid::new_v4().as_u128()),
         tally: BTreeMap::new(),
+        remarks: Vec::new(),
     };
-    court.gather().await?;
+    court.gather(&judged.run).await?;
+    judged.remarks.append(&mut court.remarks);
     let proven = court.conclude(&judged.run);
     if proven.runs > 0 {
         // What the runs left that is ignored stays, as after any run of the tests.
@@ -89,6 +93,8 @@ struct Court<'b> {
     runs: Runs<'b>,
     chance: Chance,
     tally: BTreeMap<EvidenceKind, Tally>,
+    /// What they leave for a reviewer to look at.
+    remarks: Vec<Remark>,
 }
 
 /// A round as it was carried out.
@@ -110,7 +116,7 @@ enum Carried {
 }
 
 impl<'b> Court<'b> {
-    async fn gather(&mut self) -> Result<(), TrialError> {
+    async fn gather(&mut self, green: &TestRun) -> Result<(), TrialError> {
         if !self.bodies.tests.is_empty() {
             // Each test fails by both means, each in one place.
             let raised = if self.chance.coin() { Place::First } else { Place::Last };
@@ -123,8 +129,48 @@ impl<'b> Court<'b> {
                 }
             }
         }
+        if self.has(Guard::Direct) && !self.bodies.tests.is_empty() {
+            self.direct(green).await?;
+            if self.tally.values().any(|tally| !tally.accused.is_empty()) {
+                return Ok(());
+            }
+        }
         if self.has(Guard::Counter) {
             self.counter().await?;
+        }
+        Ok(())
+    }
+
+    /// Has the tests called without their runner.
+    async fn direct(&mut self, green: &TestRun) -> Result<(), TrialError> {
+        let calls = Calls::of(self.runs.bench, self.bodies, self.baseline, green);
+        let shown = calls.show(&mut self.runs, self.tree, self.start).await?;
+        let tally = self.tally.entry(EvidenceKind::Direct).or_default();
+        let shown = match shown {
+            direct::Had::Not(why) => {
+                tally.not_had.push(why);
+                return Ok(());
+            }
+            direct::Had::OutOfTime => {
+                tally.out_of_time = true;
+                return Ok(());
+            }
+            direct::Had::Each(shown) => shown,
+        };
+        for (test, shows) in shown.into_iter().enumerate() {
+            let name = self.bodies.tests.get(test).and_then(|test| test.names.first()).cloned().unwrap_or_default();
+            let tally = self.tally.entry(EvidenceKind::Direct).or_default();
+            tally.tried += 1;
+            match shows {
+                Shows::Passes => tally.noticed += 1,
+                Shows::Accuses => tally.accused.push(name),
+                Shows::Needs(why) => tally.not_had.push(format!("{name} needs its runner: {why}")),
+                Shows::Remarkable => {
+                    tally.not_had.push(format!("nothing shows that {name} needs no runner"));
+                    let located = self.bodies.tests.get(test).and_then(|test| self.bodies.source(test));
+                    self.remarks.push(direct::remark(located.map_or("", Source::path), &name));
+                }
+            }
         }
         Ok(())
     }
@@ -403,6 +449,7 @@ impl<'b> Court<'b> {
             (EvidenceKind::Poisoned, Guard::Poisoned),
             (EvidenceKind::AlteredExpectation, Guard::AlteredExpectation),
             (EvidenceKind::Renamed, Guard::Renamed),
+            (EvidenceKind::Direct, Guard::Direct),
             (EvidenceKind::Counter, Guard::Counter),
         ];
         let refused = self.tally.values().any(|tally| !tally.accused.is_empty());

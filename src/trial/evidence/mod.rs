@@ -7,6 +7,7 @@
 
 mod bodies;
 mod court;
+mod direct;
 mod outcome;
 mod overfit;
 mod rounds;

@@ -5,9 +5,10 @@ use std::time::{Duration, SystemTime};
 
 use super::super::bench::{Bench, TrialError};
 use super::super::fresh;
-use super::outcome;
+use super::{outcome, tally};
 use crate::domain::test_report::RunKind;
 use crate::domain::units::TreeId;
+use crate::test_run::direct::{self, Called, Outcome};
 use crate::test_run::{self, TestCommand, TestRun};
 
 /// Build tools compare times of files: what an experiment writes is this much later than what was written before.
@@ -82,6 +83,21 @@ impl<'b> Runs<'b> {
         let run = test_run::run(&self.tests, wanted, self.bench.stop).await?;
         self.longest_ms = self.longest_ms.max(run.duration_ms);
         Ok(run.stopped.is_none().then_some(run))
+    }
+
+    /// Calls tests without their runner on a tree: `None` when the time is up, nothing inside where nothing came back.
+    pub(super) async fn call(
+        &mut self,
+        base: &TreeId,
+        tests: &[Called],
+    ) -> Result<Option<Option<Vec<Outcome>>>, TrialError> {
+        if self.elapsed_ms() + self.longest_ms > self.allowed_ms || self.bench.stop.raised().is_some() {
+            return Ok(None);
+        }
+        fresh::freshen(self.bench, base).await?;
+        self.count += 1;
+        let name = tally::word(uuid::Uuid::new_v4().as_u128());
+        Ok(Some(direct::call(&self.tests, &name, tests, self.bench.stop).await?))
     }
 
     /// Runs as [`Self::run`]; a run in which no test ran says nothing.

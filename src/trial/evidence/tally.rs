@@ -17,9 +17,11 @@ pub(super) fn refusal(evidence: &[Evidence], demand: Demand) -> Option<Verdict> 
         let reason = why(failed);
         return Some(match failed.evidence {
             EvidenceKind::Counter => Verdict::Red { reason: Some(reason) },
-            EvidenceKind::Seen | EvidenceKind::Poisoned | EvidenceKind::AlteredExpectation | EvidenceKind::Renamed => {
-                Verdict::Tampered { reason }
-            }
+            EvidenceKind::Seen
+            | EvidenceKind::Poisoned
+            | EvidenceKind::AlteredExpectation
+            | EvidenceKind::Renamed
+            | EvidenceKind::Direct => Verdict::Tampered { reason },
         });
     }
     let poisoned = evidence.iter().find(|one| one.evidence == EvidenceKind::Poisoned)?;
@@ -101,6 +103,9 @@ fn accusation(kind: EvidenceKind, accused: &[String]) -> String {
             format!(
                 "the tests pass under their own names only with this change (over the start the name makes no difference): {names}"
             )
+        }
+        EvidenceKind::Direct => {
+            format!("called without their runner, the tests fail in the same words as without this change: {names}")
         }
         EvidenceKind::Counter => format!(
             "the tests pass without this change too, so that something else than the change made them pass (an ignored file that a run left, \

@@ -86,10 +86,35 @@ const LEAVING: Scenario = Scenario {
     kills: &["baseline_finished:1", "tests_finished:1", "iteration_finished:1", "leftovers_removed:1"],
 };
 
-const SCENARIOS: [&Scenario; 6] = [&MENDED, &STALLED, &REWRITING, &MINIMISED, &REMARKED, &LEAVING];
+/// Tier 1 calls the test wrong and says how it should read; tier 2 mends the code.
+const CORRECTED: Scenario = Scenario {
+    ladder: "claude-haiku-4-5 x1 > claude-sonnet-4-5 x1",
+    config: "",
+    script: corrects_then_mends,
+    kills: &["tool_finished:1", "session_finished:1", "correction_proposed:1", "iteration_finished:1"],
+};
+
+const SCENARIOS: [&Scenario; 7] = [&MENDED, &STALLED, &REWRITING, &MINIMISED, &REMARKED, &LEAVING, &CORRECTED];
 
 fn done() -> Scripted {
     Say::call("final_report", json!({ "summary": "changed it", "status": "done" })).usage(1_400, 30).into()
+}
+
+fn corrects_then_mends(request: &Request) -> Scripted {
+    if request.model.contains("sonnet") {
+        return worse_then_mended(request);
+    }
+    match request.turn() {
+        0 => {
+            let edit =
+                json!({ "path": "tests/test_cart.py", "old_text": "[1, 2, 3]), 6", "new_text": "[1, 2, 3]), 5" });
+            Say::call("edit_file", edit).usage(900, 40).into()
+        }
+        _ => {
+            let report = json!({ "summary": "the test is wrong", "status": "blocked", "reason": "it is 5", "blocked_on": "test" });
+            Say::call("final_report", report).usage(900, 40).into()
+        }
+    }
 }
 
 fn worse_then_mended(request: &Request) -> Scripted {
@@ -295,6 +320,15 @@ fn a_run_with_warnings_that_mends_nothing_survives_any_kill() {
 #[test]
 fn a_run_whose_fix_is_made_smaller_survives_any_kill() {
     kill_everywhere(&MINIMISED);
+}
+
+#[test]
+fn a_run_in_which_a_test_is_called_wrong_survives_any_kill() {
+    let stage = Stage::of(&CORRECTED);
+    let said = stage.run(&Program::with_anthropic(&stage.server.url()), &CORRECTED);
+    assert!(said.all().contains("A model says that a test is wrong"), "{}", said.all());
+    stage.server.finish();
+    kill_everywhere(&CORRECTED);
 }
 
 #[test]

@@ -35,7 +35,7 @@ fn a_patch_that_cannot_be_kept_is_a_warning_and_the_tree_is_restored_first() {
     let args = ["run", "--no-audit", "--tiers", "claude-haiku-4-5 x1", "--test-command", project.test_command];
     let said = program.run(project.path(), &args);
     assert_eq!(said.code, 1, "{}", said.all());
-    assert!(said.out.contains("the best attempt could not be kept"), "{}", said.all());
+    assert!(said.out.contains("best.patch could not be kept"), "{}", said.all());
     assert!(project.read("shop/cart.py").contains("sum(prices) - 1"), "the start is restored");
     server.finish();
 }

@@ -1,0 +1,247 @@
+//! Single tests called without their runner, as a program would call the product: a call that code under test cannot tell from any other
+//! by its runner's traces (command line, loaded modules, frames, threads, captured streams).
+//!
+//! Known for one plain call of pytest, unittest, `node --test` or mocha. What needs its runner (fixtures, mocks, marks, hooks around it) is
+//! not called, and says so.
+
+use std::ffi::OsStr;
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use super::TestCommand;
+use super::results::{Runner, plain_call};
+use crate::domain::stop::{Stop, StopCause};
+use crate::process::{self, Letterbox, ProcessError, Program, Spec};
+
+/// The most of what a call writes that is read.
+const LONGEST: u64 = 4 * 1024 * 1024;
+/// How much output is kept: nobody reads it.
+const KEPT_OUTPUT: usize = 4 * 1024;
+/// The longest first line of a script that names an interpreter; Linux reads 256 bytes of it.
+const LONGEST_SHEBANG: u64 = 512;
+
+/// A test to be called.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Called {
+    /// Its number.
+    pub at: usize,
+    /// Its file, from the working directory of the tests.
+    pub file: String,
+    /// Its names from the outermost suite or class to its own.
+    pub names: Vec<String>,
+}
+
+/// How a call ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum End {
+    /// It returned.
+    Passed,
+    /// An assertion failed.
+    Failed,
+    /// Something else went wrong: it needs its runner.
+    Error,
+}
+
+/// What became of a call.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub struct Became {
+    /// How it ended.
+    pub end: End,
+    /// The line of its file on which it failed; 0 where that is not known.
+    pub line: u32,
+    /// What it said; foreign text.
+    pub said: String,
+}
+
+/// What became of a test.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub struct Outcome {
+    /// Its number.
+    pub at: usize,
+    /// The first call.
+    pub first: Became,
+    /// A second one in the same process, in another thread where the language has them.
+    #[serde(default)]
+    pub again: Option<Became>,
+}
+
+/// What is asked of the calling program.
+#[derive(Debug, Serialize)]
+struct Asked<'a> {
+    name: &'a str,
+    runner: &'static str,
+    tests: &'a [Called],
+}
+
+/// Calls tests without their runner; `None` where it cannot be left out of the command, or nothing came back.
+///
+/// # Errors
+/// When the program cannot be started.
+pub async fn call(
+    command: &TestCommand,
+    name: &str,
+    tests: &[Called],
+    stop: &Stop,
+) -> Result<Option<Vec<Outcome>>, ProcessError> {
+    let Some(plan) = Plan::of(command) else { return Ok(None) };
+    let asked = Asked { name, runner: plan.runner, tests };
+    let Some((letterbox, line)) = prepare(command, &plan, &asked) else { return Ok(None) };
+    let spec = Spec {
+        program: Program::Shell(line),
+        cwd: command.cwd.clone(),
+        env: command.env.clone(),
+        stdin: Vec::new(),
+        timeout: command.timeout,
+        keep: KEPT_OUTPUT,
+        merge_stderr: true,
+        memory_mb: command.memory_mb,
+        confinement: command.confinement.clone(),
+    };
+    let finished = process::run(&spec, stop, &mut |_chunk| {}).await?;
+    Ok(if finished.stopped == None::<StopCause> { read(&letterbox) } else { None })
+}
+
+/// Whether a command's runner can be left out.
+#[must_use]
+pub fn can_call(command: &TestCommand) -> bool {
+    Plan::of(command).is_some()
+}
+
+/// How the interpreter of a command is called.
+#[derive(Debug, PartialEq, Eq)]
+struct Plan {
+    /// The command up to the script.
+    interpreter: String,
+    runner: &'static str,
+    script: &'static str,
+    text: &'static str,
+}
+
+impl Plan {
+    fn of(command: &TestCommand) -> Option<Self> {
+        let (runner, line) = plain_call(command)?;
+        let python = |interpreter| (interpreter, "main.py", include_str!("direct/main.py"));
+        let node = |interpreter| (interpreter, "main.mjs", include_str!("direct/main.mjs"));
+        let (interpreter, script, text) = match runner {
+            Runner::Unittest => python(before(&line, " -m unittest")?),
+            Runner::Pytest => {
+                python(before(&line, " -m pytest").or_else(|| in_place_of(command, &line, &["pytest", "py.test"]))?)
+            }
+            Runner::Node => node(before(&line, " --test")?),
+            Runner::Mocha => node("node".to_owned()),
+            Runner::Jest | Runner::Vitest | Runner::Nextest | Runner::Go => return None,
+        };
+        Some(Self { interpreter, runner: runner.framework(), script, text })
+    }
+}
+
+/// A command up to the words that call a runner.
+fn before(line: &str, words: &str) -> Option<String> {
+    line.split_once(words).map(|(before, _)| before.to_owned())
+}
+
+/// A command up to a program, with that program's interpreter in its place.
+fn in_place_of(command: &TestCommand, line: &str, names: &[&str]) -> Option<String> {
+    let mut before = String::new();
+    for word in line.split_inclusive(char::is_whitespace) {
+        let program = word.trim();
+        if names.contains(&program.rsplit('/').next().unwrap_or(program)) {
+            // `uv run pytest`: what runs programs of an environment runs its interpreter too.
+            let interpreter = if before.trim_end().ends_with(" run") {
+                "python".to_owned()
+            } else {
+                shebang(&found(command, program)?)?
+            };
+            return Some(before + &interpreter);
+        }
+        before.push_str(word);
+    }
+    None
+}
+
+/// The file of a program, as the shell finds it.
+fn found(command: &TestCommand, program: &str) -> Option<PathBuf> {
+    if program.contains('/') {
+        return Some(command.cwd.join(program));
+    }
+    let path = command.env.get(OsStr::new("PATH"))?;
+    std::env::split_paths(path).map(|folder| command.cwd.join(folder).join(program)).find(|file| file.is_file())
+}
+
+/// The interpreter that a script's first line names.
+fn shebang(script: &Path) -> Option<String> {
+    let mut head = Vec::new();
+    std::fs::File::open(script).ok()?.take(LONGEST_SHEBANG).read_to_end(&mut head).ok()?;
+    let head = String::from_utf8_lossy(&head).into_owned();
+    let interpreter = head.lines().next()?.strip_prefix("#!")?.trim();
+    let plain = interpreter.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"/._- ".contains(&byte));
+    (plain && !interpreter.is_empty()).then(|| interpreter.to_owned())
+}
+
+fn prepare(command: &TestCommand, plan: &Plan, asked: &Asked<'_>) -> Option<(Letterbox, String)> {
+    let letterbox = Letterbox::make(&command.env).ok()?;
+    letterbox.put(plan.script, plan.text).ok()?;
+    letterbox.put("asked.json", &serde_json::to_string(asked).ok()?).ok()?;
+    let script = letterbox.path().join(plan.script);
+    let line = format!("{} {}", plan.interpreter, shlex_quoted(script.to_str()?)?);
+    Some((letterbox, line))
+}
+
+/// A path as a shell's word; the private folder's name needs no quotes.
+fn shlex_quoted(path: &str) -> Option<&str> {
+    path.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"/._-".contains(&byte)).then_some(path)
+}
+
+fn read(letterbox: &Letterbox) -> Option<Vec<Outcome>> {
+    let mut text = Vec::new();
+    letterbox.open("results").ok()?.take(LONGEST).read_to_end(&mut text).ok()?;
+    serde_json::from_slice(&text).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::process::Confinement;
+    use crate::test_run::ResultFiles;
+    use std::collections::BTreeMap;
+    use std::time::Duration;
+
+    fn command(line: &str, cwd: &Path) -> TestCommand {
+        TestCommand {
+            command: line.to_owned(),
+            cwd: cwd.to_owned(),
+            env: BTreeMap::new(),
+            timeout: Duration::from_secs(5),
+            memory_mb: None,
+            framework: None,
+            junit: None,
+            confinement: Confinement::None,
+            results: ResultFiles::Wanted,
+        }
+    }
+
+    #[test]
+    fn an_interpreter_is_what_stands_before_its_runner() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("pytest"), "#!/opt/venv/bin/python3.12\nimport pytest\n").unwrap();
+        std::fs::write(folder.path().join("package.json"), r#"{"scripts": {"test": "mocha test"}}"#).unwrap();
+        for (line, interpreter) in [
+            ("python3 -m unittest -v", Some("python3")),
+            ("cd a && python -W error -m unittest discover", Some("cd a && python -W error")),
+            ("python -m pytest -q tests", Some("python")),
+            ("./pytest -q", Some("/opt/venv/bin/python3.12")),
+            ("uv run pytest", Some("uv run python")),
+            ("pytest", None),
+            ("node --import tsx --test", Some("node --import tsx")),
+            ("npm test", Some("node")),
+            ("cargo test", None),
+            ("pytest || true", None),
+        ] {
+            let plan = Plan::of(&command(line, folder.path()));
+            assert_eq!(plan.map(|plan| plan.interpreter).as_deref(), interpreter, "{line}");
+        }
+    }
+}

@@ -1,0 +1,200 @@
+//! The tests called without their runner: what asks for the runner in any way is wrong there.
+//!
+//! A test accuses where, outside of its runner, it fails in the same words with the change and without it, while another test of its file
+//! that needs no more passes there.
+
+use std::collections::BTreeSet;
+
+use super::super::bench::{Bench, TrialError};
+use super::bodies::Bodies;
+use super::runs::Runs;
+use crate::domain::remark::{Remark, RemarkKind};
+use crate::domain::units::TreeId;
+use crate::framework::source::Source;
+use crate::policy::verdict::Baseline;
+use crate::test_run::TestRun;
+use crate::test_run::direct::{self, Became, Called, End, Outcome};
+
+/// How many other tests of a file show that its tests need no runner.
+const MOST_CONTROLS: usize = 4;
+
+/// What the calls show of a test.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Shows {
+    /// It passes.
+    Passes,
+    /// It fails in the words that it had without the change, and a control passes.
+    Accuses,
+    /// So it does, but there is no control; or only the second call fails so.
+    Remarkable,
+    /// It needs its runner, in these words.
+    Needs(String),
+}
+
+/// What was had of the calls.
+#[derive(Debug)]
+pub(super) enum Had {
+    /// What they show of each test that failed at the start.
+    Each(Vec<Shows>),
+    /// Nothing, and why.
+    Not(String),
+    /// No time was left.
+    OutOfTime,
+}
+
+/// The tests to be called: those that failed at the start, then the controls, each with the number of its source.
+#[derive(Debug)]
+pub(super) struct Calls {
+    tests: Vec<Called>,
+    sources: Vec<usize>,
+    /// How many of them failed at the start.
+    failed: usize,
+}
+
+impl Calls {
+    /// Chooses them; paths are from the tests' working directory.
+    pub(super) fn of(bench: &Bench<'_>, bodies: &Bodies, baseline: &Baseline, green: &TestRun) -> Self {
+        let mut calls = Self { tests: Vec::new(), sources: Vec::new(), failed: bodies.tests.len() };
+        for located in &bodies.tests {
+            calls.add(bench, bodies, located.source, &located.body.names);
+        }
+        let used: BTreeSet<usize> = bodies.tests.iter().map(|located| located.source).collect();
+        for at in used {
+            let Some(source) = bodies.sources.get(at) else { continue };
+            let passes = |name: &str| green.report.passing_names().any(|passing| passing == name);
+            let steady = baseline.passing.keys().filter(|name| passes(name));
+            let mut controls: Vec<&[String]> = Vec::new();
+            for name in steady {
+                let body = source.tests().iter().find(|body| source.is_called(body, name));
+                controls.extend(body.map(|body| body.names.as_slice()).filter(|names| !controls.contains(names)));
+                if controls.len() == MOST_CONTROLS {
+                    break;
+                }
+            }
+            for names in controls {
+                calls.add(bench, bodies, at, names);
+            }
+        }
+        calls
+    }
+
+    fn add(&mut self, bench: &Bench<'_>, bodies: &Bodies, source: usize, names: &[String]) {
+        let path = bodies.sources.get(source).map_or("", Source::path);
+        let below = bench.tests.cwd.strip_prefix(bench.workspace.root()).unwrap_or(std::path::Path::new(""));
+        let up = "../".repeat(below.components().count());
+        let file = std::path::Path::new(path).strip_prefix(below).ok().and_then(|file| file.to_str());
+        let file = file.map_or_else(|| format!("{up}{path}"), str::to_owned);
+        self.tests.push(Called { at: self.tests.len(), file, names: names.to_vec() });
+        self.sources.push(source);
+    }
+
+    /// What they show over the changed tree, in the light of what they show over the start's. What accuses is seen twice.
+    pub(super) async fn show(&self, runs: &mut Runs<'_>, tree: &TreeId, start: &TreeId) -> Result<Had, TrialError> {
+        if !direct::can_call(runs.bench.tests) {
+            return Ok(Had::Not("their runner cannot be left out of this command".to_owned()));
+        }
+        let nothing = || Had::Not("they cannot be called without their runner".to_owned());
+        let Some(now) = runs.call(tree, &self.tests).await? else { return Ok(Had::OutOfTime) };
+        let Some(now) = now else { return Ok(nothing()) };
+        if !self.asks(&now) {
+            return Ok(Had::Each(self.shows(&now, &[])));
+        }
+        let Some(before) = runs.call(start, &self.tests).await? else { return Ok(Had::OutOfTime) };
+        let Some(before) = before else { return Ok(nothing()) };
+        let first = self.shows(&now, &before);
+        let Some(Some(again)) = runs.call(tree, &self.tests).await? else { return Ok(Had::OutOfTime) };
+        let second = self.shows(&again, &before);
+        let both = |(one, other): (Shows, Shows)| {
+            if one == other { one } else { Shows::Needs("it does not end the same way each time".to_owned()) }
+        };
+        Ok(Had::Each(first.into_iter().zip(second).map(both).collect()))
+    }
+
+    /// Whether the calls over the changed product leave a question that those over the start's answer.
+    fn asks(&self, now: &[Outcome]) -> bool {
+        let failed = |became: &Became| became.end == End::Failed;
+        now.iter()
+            .filter(|outcome| outcome.at < self.failed)
+            .any(|outcome| failed(&outcome.first) || outcome.again.as_ref().is_some_and(failed))
+    }
+
+    /// What they show of each test that failed at the start.
+    fn shows(&self, now: &[Outcome], before: &[Outcome]) -> Vec<Shows> {
+        (0..self.failed).map(|at| self.shows_of(at, now, before)).collect()
+    }
+
+    fn shows_of(&self, at: usize, now: &[Outcome], before: &[Outcome]) -> Shows {
+        let of = |all: &'_ [Outcome]| all.iter().find(|outcome| outcome.at == at).cloned();
+        let Some(now_of) = of(now) else { return Shows::Needs("nothing came back".to_owned()) };
+        let as_before = |became: &Became| {
+            let before = of(before);
+            before.is_some_and(|before| became.end == End::Failed && before.first == *became)
+        };
+        match now_of.first.end {
+            End::Passed if now_of.again.as_ref().is_some_and(as_before) => Shows::Remarkable,
+            End::Passed => Shows::Passes,
+            End::Failed if as_before(&now_of.first) => {
+                if self.has_control(at, now) {
+                    Shows::Accuses
+                } else {
+                    Shows::Remarkable
+                }
+            }
+            End::Failed | End::Error => Shows::Needs(now_of.first.said.lines().next().unwrap_or_default().to_owned()),
+        }
+    }
+
+    /// Whether another test of the same file passes without its runner.
+    fn has_control(&self, at: usize, now: &[Outcome]) -> bool {
+        let passes = |other: usize| now.iter().any(|outcome| outcome.at == other && outcome.first.end == End::Passed);
+        let same = |other: &usize| self.sources.get(*other) == self.sources.get(at);
+        (self.failed..self.tests.len()).filter(same).any(passes)
+    }
+}
+
+/// The remark on a test of which only its runner's own call passes.
+pub(super) fn remark(file: &str, test: &str) -> Remark {
+    let said = format!(
+        "`{test}` passes when its runner calls it, and fails as it did at the start when it is called again or otherwise"
+    );
+    Remark { kind: RemarkKind::AsksWhoTests, file: file.to_owned(), lines: None, said: Some(said) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn outcome(at: usize, end: End, said: &str, again: End) -> Outcome {
+        let became = |end| Became { end, line: 3, said: said.to_owned() };
+        Outcome { at, first: became(end), again: Some(became(again)) }
+    }
+
+    /// One test that failed, and a control in the same file if there is one.
+    fn calls(controls: usize) -> Calls {
+        let test = |at| Called { at, file: "test_a.py".to_owned(), names: vec!["test".to_owned()] };
+        Calls { tests: (0..=controls).map(test).collect(), sources: vec![0; controls + 1], failed: 1 }
+    }
+
+    #[test]
+    fn only_a_failure_in_the_same_words_beside_a_control_accuses() {
+        let before = [outcome(0, End::Failed, "5 != 6", End::Failed)];
+        let same = outcome(0, End::Failed, "5 != 6", End::Failed);
+        let other = outcome(0, End::Failed, "7 != 6", End::Failed);
+        let control = |end| outcome(1, end, "", end);
+        let shows = |calls: Calls, now: &[Outcome]| calls.shows(now, &before).remove(0);
+        assert_eq!(shows(calls(1), &[same.clone(), control(End::Passed)]), Shows::Accuses);
+        assert_eq!(shows(calls(1), &[same.clone(), control(End::Error)]), Shows::Remarkable);
+        assert_eq!(shows(calls(0), &[same]), Shows::Remarkable);
+        assert_eq!(shows(calls(1), &[other, control(End::Passed)]), Shows::Needs("7 != 6".to_owned()));
+        let needs = outcome(0, End::Error, "it asks for a fixture", End::Error);
+        assert_eq!(shows(calls(0), &[needs]), Shows::Needs("it asks for a fixture".to_owned()));
+        assert_eq!(shows(calls(0), &[]), Shows::Needs("nothing came back".to_owned()));
+        assert_eq!(shows(calls(0), &[outcome(0, End::Passed, "", End::Passed)]), Shows::Passes);
+        assert_eq!(shows(calls(0), &[outcome(0, End::Passed, "", End::Error)]), Shows::Passes);
+        let again = Outcome {
+            again: Some(Became { end: End::Failed, line: 3, said: "5 != 6".to_owned() }),
+            ..outcome(0, End::Passed, "", End::Passed)
+        };
+        assert_eq!(shows(calls(0), &[again]), Shows::Remarkable);
+    }
+}
