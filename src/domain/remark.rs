@@ -34,6 +34,10 @@ pub enum RemarkKind {
     NotNeeded,
     /// The change adds tests.
     AddsTests,
+    /// A test passes as its runner calls it, and otherwise fails as it did at the start.
+    RightInRunnerOnly,
+    /// A test passes in these surroundings, and in others fails as it did at the start.
+    RightHereOnly,
 }
 
 impl RemarkKind {
@@ -48,6 +52,8 @@ impl RemarkKind {
             Self::HoldsExpectation => "holds_expectation",
             Self::NotNeeded => "not_needed",
             Self::AddsTests => "adds_tests",
+            Self::RightInRunnerOnly => "right_in_runner_only",
+            Self::RightHereOnly => "right_here_only",
         }
     }
 
@@ -55,8 +61,12 @@ impl RemarkKind {
     #[must_use]
     pub const fn is_about_the_runner(self) -> bool {
         match self {
-            Self::EndsProcess | Self::PrintsResults | Self::HooksIntoRunner | Self::AsksWhoTests => true,
-            Self::HoldsExpectation | Self::NotNeeded | Self::AddsTests => false,
+            Self::EndsProcess
+            | Self::PrintsResults
+            | Self::HooksIntoRunner
+            | Self::AsksWhoTests
+            | Self::RightInRunnerOnly => true,
+            Self::HoldsExpectation | Self::NotNeeded | Self::AddsTests | Self::RightHereOnly => false,
         }
     }
 
@@ -72,6 +82,13 @@ impl RemarkKind {
                 "it holds both what a test passes in and what that test expects: is it right for other values too?"
             }
             Self::NotNeeded => "the tests pass without this part of the change",
+            Self::RightInRunnerOnly => {
+                "a test passes when its runner calls it; called again or otherwise it fails as it did at the start"
+            }
+            Self::RightHereOnly => {
+                "a test passes here, and fails as it did at the start in other surroundings (another folder, time, language, terminal, thread, \
+                 or the variables of production)"
+            }
             Self::AddsTests => "it adds tests: they pass, and had no part in the proof",
         }
     }

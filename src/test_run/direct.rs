@@ -4,7 +4,8 @@
 //! Known for one plain call of pytest, unittest, `node --test` or mocha. What needs its runner (fixtures, mocks, marks, hooks around it) is
 //! not called, and says so.
 
-use std::ffi::OsStr;
+use std::collections::BTreeMap;
+use std::ffi::{OsStr, OsString};
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
@@ -21,6 +22,25 @@ const LONGEST: u64 = 4 * 1024 * 1024;
 const KEPT_OUTPUT: usize = 4 * 1024;
 /// The longest first line of a script that names an interpreter; Linux reads 256 bytes of it.
 const LONGEST_SHEBANG: u64 = 512;
+
+/// Variables of other surroundings.
+const OTHER: [(&str, &str); 12] = [
+    ("LANG", "de_DE.UTF-8"),
+    ("LC_ALL", "de_DE.UTF-8"),
+    ("LANGUAGE", "de"),
+    ("TZ", "Pacific/Chatham"),
+    ("NODE_ENV", "production"),
+    ("APP_ENV", "production"),
+    ("ENV", "production"),
+    ("ENVIRONMENT", "production"),
+    ("PORT", "8080"),
+    ("KUBERNETES_SERVICE_HOST", "10.0.0.1"),
+    ("TERM", "xterm-256color"),
+    ("PYTHONOPTIMIZE", "1"),
+];
+
+/// Variables that other surroundings do not have.
+const UNSET: [&str; 3] = ["CI", "CONTINUOUS_INTEGRATION", "GITHUB_ACTIONS"];
 
 /// A test to be called.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -72,8 +92,19 @@ pub struct Outcome {
 #[derive(Debug, Serialize)]
 struct Asked<'a> {
     name: &'a str,
+    elsewhere: bool,
     runner: &'static str,
     tests: &'a [Called],
+}
+
+/// In what surroundings tests are called.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Surroundings {
+    /// Those of their runner.
+    Same,
+    /// Another folder without the tests beside the product, another time, language and time zone, the variables of production, a terminal or
+    /// another thread, Python optimised.
+    Other,
 }
 
 /// Calls tests without their runner; `None` where it cannot be left out of the command, or nothing came back.
@@ -84,15 +115,17 @@ pub async fn call(
     command: &TestCommand,
     name: &str,
     tests: &[Called],
+    surroundings: Surroundings,
     stop: &Stop,
 ) -> Result<Option<Vec<Outcome>>, ProcessError> {
     let Some(plan) = Plan::of(command) else { return Ok(None) };
-    let asked = Asked { name, runner: plan.runner, tests };
+    let elsewhere = surroundings == Surroundings::Other;
+    let asked = Asked { name, elsewhere, runner: plan.runner, tests };
     let Some((letterbox, line)) = prepare(command, &plan, &asked) else { return Ok(None) };
     let spec = Spec {
         program: Program::Shell(line),
         cwd: command.cwd.clone(),
-        env: command.env.clone(),
+        env: environment(command, surroundings),
         stdin: Vec::new(),
         timeout: command.timeout,
         keep: KEPT_OUTPUT,
@@ -102,6 +135,17 @@ pub async fn call(
     };
     let finished = process::run(&spec, stop, &mut |_chunk| {}).await?;
     Ok(if finished.stopped == None::<StopCause> { read(&letterbox) } else { None })
+}
+
+fn environment(command: &TestCommand, surroundings: Surroundings) -> BTreeMap<OsString, OsString> {
+    let mut env = command.env.clone();
+    // Ours: a program's own call has none.
+    env.remove(OsStr::new("PYTHONFAULTHANDLER"));
+    if surroundings == Surroundings::Other {
+        env.retain(|name, _| !UNSET.iter().any(|unset| name == OsStr::new(unset)));
+        env.extend(OTHER.iter().map(|(name, value)| (OsString::from(name), OsString::from(value))));
+    }
+    env
 }
 
 /// Whether a command's runner can be left out.
@@ -131,8 +175,8 @@ impl Plan {
                 python(before(&line, " -m pytest").or_else(|| in_place_of(command, &line, &["pytest", "py.test"]))?)
             }
             Runner::Node => node(before(&line, " --test")?),
-            Runner::Mocha => node("node".to_owned()),
-            Runner::Jest | Runner::Vitest | Runner::Nextest | Runner::Go => return None,
+            Runner::Mocha | Runner::Jest | Runner::Vitest => node("node".to_owned()),
+            Runner::Nextest | Runner::Go => return None,
         };
         Some(Self { interpreter, runner: runner.framework(), script, text })
     }
@@ -206,7 +250,6 @@ mod tests {
     use super::*;
     use crate::process::Confinement;
     use crate::test_run::ResultFiles;
-    use std::collections::BTreeMap;
     use std::time::Duration;
 
     fn command(line: &str, cwd: &Path) -> TestCommand {

@@ -2,6 +2,7 @@
 
 mod attacker;
 mod cheats;
+mod direct;
 mod python;
 mod scripts;
 

@@ -1,12 +1,67 @@
 // Calls single tests without their runner, as a program would call the product, and writes beside this file what became of each.
-import { readFileSync, writeFileSync } from 'node:fs';
+import { copyFileSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { Module, register } from 'node:module';
-import { dirname, join, resolve } from 'node:path';
+import { dirname, join, relative, resolve } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
+import { inspect, isDeepStrictEqual } from 'node:util';
+import { isMainThread, Worker } from 'node:worker_threads';
 
 const here = dirname(fileURLToPath(import.meta.url));
 const asked = JSON.parse(readFileSync(join(here, 'asked.json'), 'utf8'));
-process.argv = [process.argv[0], join(process.cwd(), `${asked.name}.mjs`)];
+const root = process.cwd();
+const into = join(here, 'node_modules', asked.name);
+
+/// The product in a folder of its own, without tests and what is kept beside it; false where it is large.
+function copied() {
+  const skipped = /^(\.|node_modules$|build$|dist$|coverage$)|test|spec/i;
+  const counted = { files: 0, size: 0 };
+  const walk = (folder) => {
+    for (const one of readdirSync(folder, { withFileTypes: true })) {
+      const path = join(folder, one.name);
+      if (skipped.test(one.name)) continue;
+      if (one.isDirectory() && path !== here && !walk(path)) return false;
+      if (!one.isFile()) continue;
+      counted.files += 1;
+      counted.size += statSync(path).size;
+      if (counted.files > 3000 || counted.size > 30 << 20) return false;
+      const place = join(into, relative(root, path));
+      mkdirSync(dirname(place), { recursive: true });
+      copyFileSync(path, place);
+    }
+    return true;
+  };
+  return walk(root);
+}
+
+// Another folder, another time, another thread.
+let top = root;
+if (asked.elsewhere && isMainThread) {
+  if (copied()) writeFileSync(join(here, 'copied'), '');
+  await new Promise((done) => new Worker(fileURLToPath(import.meta.url), { stdout: true, stderr: true }).on('exit', done).on('error', done));
+  process.exit(0);
+}
+if (asked.elsewhere) {
+  // In milliseconds; the clocks run fast as well.
+  let later = 20 * 366 * 86400_000;
+  const now = performance.now.bind(performance);
+  performance.now = () => now() + (later += 3600_000);
+  const Clock = Date;
+  globalThis.Date = class extends Clock {
+    constructor(...given) {
+      given.length ? super(...given) : super(Clock.now() + (later += 3600_000));
+    }
+    static now() {
+      return Clock.now() + (later += 3600_000);
+    }
+  };
+  const uptime = process.uptime.bind(process);
+  process.uptime = () => uptime() + (later += 3600_000) / 1000;
+  try {
+    statSync(join(here, 'copied'));
+    top = into;
+  } catch {}
+}
+process.argv = [process.argv[0], join(top, `${asked.name}.mjs`)];
 
 let around = { names: [], hooks: [] };
 let found = [];
@@ -28,8 +83,8 @@ function describe(...given) {
   around = outer;
   if (done && typeof done.then === 'function') none('a suite that waits');
 }
-const top = { before: [], beforeEach: [], afterEach: [], after: [] };
-const hook = (kind) => (...given) => (around.hooks.at(-1) ?? top)[kind].push(parts(given)[1]);
+const around_all = { before: [], beforeEach: [], afterEach: [], after: [] };
+const hook = (kind) => (...given) => (around.hooks.at(-1) ?? around_all)[kind].push(parts(given)[1]);
 for (const one of [it, describe]) {
   one.skip = one.todo = () => {};
   one.only = one;
@@ -40,19 +95,91 @@ const stub = {
   get mock() { return none('mocks'); }, get snapshot() { return none('snapshots'); }, run: () => none('a run of its own'),
 };
 const asFunction = Object.assign((...given) => it(...given), it, Object.fromEntries(Object.entries(Object.getOwnPropertyDescriptors(stub)).filter(([, one]) => 'value' in one).map(([name, one]) => [name, one.value])));
-if (asked.runner === 'mocha') Object.assign(globalThis, { ...asFunction });
+class Failed extends Error {
+  name = 'AssertionError';
+}
+const shows = (value) => inspect(value, { depth: 6 });
+const thrown = (value) => {
+  try {
+    value();
+  } catch (error) {
+    return { error };
+  }
+};
+const matches = (error, wanted) => {
+  if (wanted === undefined) return true;
+  if (typeof wanted === 'function') return error instanceof wanted;
+  if (wanted instanceof RegExp) return wanted.test(error?.message ?? error);
+  return typeof wanted === 'string' ? String(error?.message ?? error).includes(wanted) : (error?.message ?? error) === wanted?.message;
+};
+// Undefined properties are none to `toEqual`.
+const loose = (value) => {
+  if (Array.isArray(value)) return value.map(loose);
+  if (!value || Object.getPrototypeOf(value) !== Object.prototype) return value;
+  return Object.fromEntries(Object.entries(value).filter(([, one]) => one !== undefined).map(([name, one]) => [name, loose(one)]));
+};
+const MATCHERS = {
+  toBe: (a, b) => Object.is(a, b),
+  toEqual: (a, b) => isDeepStrictEqual(loose(a), loose(b)),
+  toStrictEqual: (a, b) => isDeepStrictEqual(a, b),
+  toBeTruthy: (a) => Boolean(a),
+  toBeFalsy: (a) => !a,
+  toBeNull: (a) => a === null,
+  toBeUndefined: (a) => a === undefined,
+  toBeDefined: (a) => a !== undefined,
+  toBeNaN: (a) => Number.isNaN(a),
+  toContain: (a, b) => (typeof a === 'string' ? a.includes(b) : [...a].includes(b)),
+  toContainEqual: (a, b) => [...a].some((one) => isDeepStrictEqual(loose(one), loose(b))),
+  toHaveLength: (a, b) => a?.length === b,
+  toMatch: (a, b) => (typeof b === 'string' ? a.includes(b) : b.test(a)),
+  toBeGreaterThan: (a, b) => a > b,
+  toBeGreaterThanOrEqual: (a, b) => a >= b,
+  toBeLessThan: (a, b) => a < b,
+  toBeLessThanOrEqual: (a, b) => a <= b,
+  toBeCloseTo: (a, b, digits = 2) => Math.abs(a - b) < 10 ** -digits / 2,
+  toBeInstanceOf: (a, b) => a instanceof b,
+  toThrow: (a, b) => { const seen = typeof a === 'function' ? thrown(a) : { error: a }; return Boolean(seen) && matches(seen.error, b); },
+};
+MATCHERS.toThrowError = MATCHERS.toThrow;
+function expect(value) {
+  const checks = (not, settle) => new Proxy({}, {
+    get(_, name) {
+      if (name === 'not') return checks(!not, settle);
+      if (name === 'resolves') return checks(not, async () => value);
+      if (name === 'rejects') return checks(not, async () => Promise.resolve(value).then(() => { throw new Failed('it resolved'); }, (error) => error));
+      const matcher = MATCHERS[name];
+      if (!matcher) return none(`the matcher ${String(name)}`);
+      const check = (own, wanted) => {
+        if (Boolean(matcher(own, ...wanted)) === not) throw new Failed(`${shows(own)} ${not ? 'not ' : ''}${String(name)} ${wanted.map(shows).join(', ')}`);
+      };
+      return (...wanted) => (settle ? settle().then((own) => check(own, wanted)) : check(value, wanted));
+    },
+  });
+  return checks(false);
+}
+for (const name of ['extend', 'any', 'anything', 'objectContaining', 'arrayContaining', 'stringContaining', 'stringMatching', 'assertions', 'hasAssertions']) {
+  expect[name] = () => none(`expect.${name}`);
+}
+const needed = new Proxy({}, { get: (_, name) => () => none(`mocks (${String(name)})`) });
+const each = (one) => (rows, ...rest) => (title, body) => {
+  if (!Array.isArray(rows) || rest.length) none('a table in a template');
+  rows.forEach((row) => one(title, Array.isArray(row) ? (...context) => body(...row, ...context) : (...context) => body(row, ...context)));
+};
+for (const one of [it, describe]) one.each = each(one);
+Object.assign(asFunction, { expect, vi: needed, jest: needed, beforeAll: stub.before, afterAll: stub.after, each: it.each });
+if (['mocha', 'jest', 'vitest'].includes(asked.runner)) Object.assign(globalThis, { ...asFunction });
 globalThis[Symbol.for(asked.name)] = asFunction;
 
 // The stub in the runner's place, and test files under names that do not say what they are.
-const shown = (file, at) => join(dirname(resolve(file)), `${asked.name}${at}${file.slice(file.lastIndexOf('.'))}`);
-const files = Object.fromEntries(asked.tests.map((test) => [pathToFileURL(shown(test.file, test.at)).href, pathToFileURL(resolve(test.file)).href]));
+const shown = (file, at) => join(top, dirname(relative(root, resolve(root, file))), `${asked.name}${at}${file.slice(file.lastIndexOf('.'))}`);
+const files = Object.fromEntries(asked.tests.map((test) => [pathToFileURL(shown(test.file, test.at)).href, pathToFileURL(resolve(root, test.file)).href]));
 const load = Module._load;
 Module._load = function (request, ...rest) {
-  return ['node:test', 'mocha'].includes(request) ? asFunction : load.call(this, request, ...rest);
+  return ['node:test', 'mocha', 'vitest', '@jest/globals'].includes(request) ? asFunction : load.call(this, request, ...rest);
 };
 function isCommon(file) {
   if (!file.endsWith('.js')) return file.endsWith('.cjs');
-  for (let folder = dirname(resolve(file)); ; folder = dirname(folder)) {
+  for (let folder = dirname(resolve(root, file)); ; folder = dirname(folder)) {
     try {
       return JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')).type !== 'module';
     } catch {
@@ -62,29 +189,69 @@ function isCommon(file) {
 }
 register(`data:text/javascript,${encodeURIComponent(`
   import { readFileSync } from 'node:fs';
-  let files, key;
-  export const initialize = (given) => { ({ files, key } = given); };
-  const names = ['test', 'it', 'describe', 'suite', 'before', 'beforeEach', 'afterEach', 'after', 'specify', 'context'];
+  import { createRequire } from 'node:module';
+  const TYPED = /[.]([mc]?tsx?|jsx)$/;
+  const ENDINGS = ['.ts', '.tsx', '.js', '.mjs', '.jsx', '/index.ts', '/index.js'];
+  let files, key, top, root;
+  export const initialize = (given) => { ({ files, key, top, root } = given); };
+  const names = ['test', 'it', 'describe', 'suite', 'before', 'beforeEach', 'afterEach', 'after', 'specify', 'context', 'expect', 'vi', 'jest', 'beforeAll', 'afterAll'];
+  // By whichever compiler the repository has.
+  async function plain(text, url) {
+    const own = createRequire(new URL('x.js', root + '/'));
+    const loader = url.endsWith('x') ? 'tsx' : 'ts';
+    const ways = [
+      () => own('esbuild').transformSync(text, { loader, format: 'esm' }).code,
+      () => own('typescript').transpileModule(text, { fileName: 'a.' + loader, compilerOptions: { module: 99, target: 99, jsx: 2 } }).outputText,
+      async () => (await (await import(new URL('file://' + own.resolve('vite/package.json')).href.replace('package.json', 'dist/node/index.js'))).transformWithOxc(text, 'a.' + loader)).code,
+    ];
+    for (const way of ways) {
+      try {
+        return await way();
+      } catch {}
+    }
+    throw new Error('there is no compiler for ' + loader);
+  }
   export async function resolve(request, context, next) {
-    if (request === 'node:test' || request === 'mocha') return { url: 'stub:runner', format: 'module', shortCircuit: true };
+    if (['node:test', 'mocha', 'vitest', '@jest/globals'].includes(request)) return { url: 'stub:runner', format: 'module', shortCircuit: true };
     if (files[request]) {
+      if (TYPED.test(request)) return { url: request, format: 'module', shortCircuit: true };
       const real = await next(files[request], context);
       return { url: request, format: real.format, shortCircuit: true };
     }
-    return next(request, context);
+    try {
+      return await next(request, context);
+    } catch (error) {
+      // What bundlers find: a path without its ending, or with that of what it becomes.
+      const bare = request.replace(/[.]js$/, '');
+      const guesses = request.startsWith('.') ? ENDINGS.map((ending) => bare + ending) : [];
+      // What was not copied is where it was.
+      const here = context.parentURL ?? '';
+      const parents = top !== root && here.startsWith(top) ? [here, root + here.slice(top.length)] : [here];
+      for (const parentURL of parents) {
+        for (const guess of [request, ...guesses]) {
+          try {
+            return await next(guess, { ...context, parentURL });
+          } catch {}
+        }
+      }
+      throw error;
+    }
   }
   export async function load(url, context, next) {
     if (url === 'stub:runner') {
       const lines = names.map((name) => 'export const ' + name + ' = one.' + name + ';').join('');
       return { format: 'module', shortCircuit: true, source: 'const one = globalThis[Symbol.for(' + JSON.stringify(key) + ')]; export default one;' + lines };
     }
-    if (files[url]) {
+    if (files[url] && !TYPED.test(url)) {
       const loaded = await next(files[url], context);
       return { ...loaded, source: loaded.source ?? readFileSync(new URL(files[url])), shortCircuit: true };
     }
+    if (TYPED.test(url)) {
+      return { format: 'module', shortCircuit: true, source: await plain(readFileSync(new URL(files[url] ?? url), 'utf8'), url) };
+    }
     return next(url, context);
   }
-`)}`, { data: { files, key: asked.name } });
+`)}`, { data: { files, key: asked.name, top: pathToFileURL(top).href, root: pathToFileURL(root).href } });
 
 async function become(test) {
   const fails = (error) => {
@@ -94,12 +261,12 @@ async function become(test) {
     return { end: asserts ? 'failed' : 'error', line, said: String(error?.message ?? error).slice(0, 4000) };
   };
   const context = { name: test.names.at(-1), diagnostic() {}, signal: new AbortController().signal, get mock() { return none('mocks'); }, test: () => none('parts of a test'), plan: () => none('a plan') };
-  const hooks = [top, ...test.hooks];
+  const hooks = [around_all, ...test.hooks];
   try {
     for (const one of hooks) for (const step of one.before.splice(0)) await step?.(context);
     for (const one of hooks) for (const step of one.beforeEach) await step?.(context);
     if (test.body.length > 1) none('a callback');
-    if (asked.runner === 'mocha' && test.body.length > 0) none('a callback');
+    if (['mocha', 'jest'].includes(asked.runner) && test.body.length > 0) none('a callback');
     await test.body.call({ timeout() {}, slow() {}, retries() {} }, context);
     for (const one of [...hooks].reverse()) for (const step of one.afterEach) await step?.(context);
     return { end: 'passed', line: 0, said: '' };
@@ -119,7 +286,8 @@ for (const test of asked.tests) {
         const one = new Module(name, null);
         one.filename = name;
         one.paths = Module._nodeModulePaths(dirname(name));
-        one._compile(readFileSync(resolve(test.file), 'utf8'), name);
+        one.paths = [...one.paths, ...Module._nodeModulePaths(dirname(resolve(root, test.file)))];
+        one._compile(readFileSync(resolve(root, test.file), 'utf8'), name);
       } else {
         await import(pathToFileURL(name).href);
       }
@@ -127,7 +295,8 @@ for (const test of asked.tests) {
     }
     const one = loaded.get(test.file).find((other) => JSON.stringify(other.names) === JSON.stringify(test.names));
     if (!one || one.skipped) none('finding it');
-    results.push({ at: test.at, first: await become(one), again: await become(one) });
+    const first = await become(one);
+    results.push({ at: test.at, first, again: first.end === 'passed' ? await become(one) : null });
   } catch (error) {
     results.push({ at: test.at, first: { end: 'error', line: 0, said: `${error?.name}: ${error?.message}`.slice(0, 400) } });
   }

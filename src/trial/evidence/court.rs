@@ -14,7 +14,7 @@ use super::rounds::{self, Chance, Round, Treatment};
 use super::runs::Runs;
 use super::tally::{self, Tally, kind_of};
 use crate::domain::proof::{Evidence, EvidenceKind, EvidenceStatus};
-use crate::domain::remark::Remark;
+use crate::domain::remark::{Remark, RemarkKind};
 use crate::domain::units::TreeId;
 use crate::domain::verdict::Verdict;
 use crate::framework::source::{Edit, Means, Place, Source, TestBody};
@@ -165,14 +165,27 @@ impl<'b> Court<'b> {
                 Shows::Passes => tally.noticed += 1,
                 Shows::Accuses => tally.accused.push(name),
                 Shows::Needs(why) => tally.not_had.push(format!("{name} needs its runner: {why}")),
-                Shows::Remarkable => {
+                Shows::PassesOnce => {
+                    tally.noticed += 1;
+                    self.remark(test, RemarkKind::RightInRunnerOnly);
+                }
+                Shows::PassesHere => {
+                    tally.noticed += 1;
+                    self.remark(test, RemarkKind::RightHereOnly);
+                }
+                Shows::PassesInRunner => {
                     tally.not_had.push(format!("nothing shows that {name} needs no runner"));
-                    let located = self.bodies.tests.get(test).and_then(|test| self.bodies.source(test));
-                    self.remarks.push(direct::remark(located.map_or("", Source::path), &name));
+                    self.remark(test, RemarkKind::RightInRunnerOnly);
                 }
             }
         }
         Ok(())
+    }
+
+    fn remark(&mut self, test: usize, kind: RemarkKind) {
+        let source = self.bodies.tests.get(test).and_then(|test| self.bodies.source(test));
+        let remark = direct::remark(source.map_or("", Source::path), &self.name_of(test), kind);
+        self.remarks.push(remark);
     }
 
     fn has(&self, guard: Guard) -> bool {

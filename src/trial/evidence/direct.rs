@@ -13,7 +13,7 @@ use crate::domain::units::TreeId;
 use crate::framework::source::Source;
 use crate::policy::verdict::Baseline;
 use crate::test_run::TestRun;
-use crate::test_run::direct::{self, Became, Called, End, Outcome};
+use crate::test_run::direct::{self, Became, Called, End, Outcome, Surroundings};
 
 /// How many other tests of a file show that its tests need no runner.
 const MOST_CONTROLS: usize = 4;
@@ -25,8 +25,12 @@ pub(super) enum Shows {
     Passes,
     /// It fails in the words that it had without the change, and a control passes.
     Accuses,
-    /// So it does, but there is no control; or only the second call fails so.
-    Remarkable,
+    /// So it does, but there is no control.
+    PassesInRunner,
+    /// It passes when it is called first, and fails in those words when it is called again.
+    PassesOnce,
+    /// It passes in these surroundings, and fails in those words in others.
+    PassesHere,
     /// It needs its runner, in these words.
     Needs(String),
 }
@@ -63,15 +67,15 @@ impl Calls {
             let Some(source) = bodies.sources.get(at) else { continue };
             let passes = |name: &str| green.report.passing_names().any(|passing| passing == name);
             let steady = baseline.passing.keys().filter(|name| passes(name));
-            let mut controls: Vec<&[String]> = Vec::new();
-            for name in steady {
-                let body = source.tests().iter().find(|body| source.is_called(body, name));
-                controls.extend(body.map(|body| body.names.as_slice()).filter(|names| !controls.contains(names)));
-                if controls.len() == MOST_CONTROLS {
-                    break;
-                }
+            let named = steady.filter_map(|name| source.tests().iter().find(|body| source.is_called(body, name)));
+            let mut controls: Vec<&[String]> = named.map(|body| body.names.as_slice()).collect();
+            if controls.is_empty() && baseline.passing.is_empty() {
+                // A runner that names no passing test has all of the file's pass in a green run.
+                controls.extend(source.tests().iter().map(|body| body.names.as_slice()));
             }
-            for names in controls {
+            controls.dedup();
+            let fails = |names: &[String]| bodies.tests.iter().any(|one| one.source == at && one.body.names == names);
+            for names in controls.into_iter().filter(|names| !fails(names)).take(MOST_CONTROLS) {
                 calls.add(bench, bodies, at, names);
             }
         }
@@ -94,16 +98,20 @@ impl Calls {
             return Ok(Had::Not("their runner cannot be left out of this command".to_owned()));
         }
         let nothing = || Had::Not("they cannot be called without their runner".to_owned());
-        let Some(now) = runs.call(tree, &self.tests).await? else { return Ok(Had::OutOfTime) };
+        let Some(now) = runs.call(tree, &self.tests, Surroundings::Same).await? else { return Ok(Had::OutOfTime) };
         let Some(now) = now else { return Ok(nothing()) };
-        if !self.asks(&now) {
-            return Ok(Had::Each(self.shows(&now, &[])));
+        // What they show in other surroundings is only ever a remark: without time it is left out.
+        let other = runs.call(tree, &self.tests, Surroundings::Other).await?.flatten().unwrap_or_default();
+        if !self.asks(&now) && !self.asks(&other) {
+            return Ok(Had::Each(self.shows(&now, &other, &[])));
         }
-        let Some(before) = runs.call(start, &self.tests).await? else { return Ok(Had::OutOfTime) };
+        let Some(before) = runs.call(start, &self.tests, Surroundings::Same).await? else { return Ok(Had::OutOfTime) };
         let Some(before) = before else { return Ok(nothing()) };
-        let first = self.shows(&now, &before);
-        let Some(Some(again)) = runs.call(tree, &self.tests).await? else { return Ok(Had::OutOfTime) };
-        let second = self.shows(&again, &before);
+        let first = self.shows(&now, &other, &before);
+        let Some(Some(again)) = runs.call(tree, &self.tests, Surroundings::Same).await? else {
+            return Ok(Had::OutOfTime);
+        };
+        let second = self.shows(&again, &other, &before);
         let both = |(one, other): (Shows, Shows)| {
             if one == other { one } else { Shows::Needs("it does not end the same way each time".to_owned()) }
         };
@@ -119,11 +127,11 @@ impl Calls {
     }
 
     /// What they show of each test that failed at the start.
-    fn shows(&self, now: &[Outcome], before: &[Outcome]) -> Vec<Shows> {
-        (0..self.failed).map(|at| self.shows_of(at, now, before)).collect()
+    fn shows(&self, now: &[Outcome], other: &[Outcome], before: &[Outcome]) -> Vec<Shows> {
+        (0..self.failed).map(|at| self.shows_of(at, now, other, before)).collect()
     }
 
-    fn shows_of(&self, at: usize, now: &[Outcome], before: &[Outcome]) -> Shows {
+    fn shows_of(&self, at: usize, now: &[Outcome], other: &[Outcome], before: &[Outcome]) -> Shows {
         let of = |all: &'_ [Outcome]| all.iter().find(|outcome| outcome.at == at).cloned();
         let Some(now_of) = of(now) else { return Shows::Needs("nothing came back".to_owned()) };
         let as_before = |became: &Became| {
@@ -131,13 +139,14 @@ impl Calls {
             before.is_some_and(|before| became.end == End::Failed && before.first == *became)
         };
         match now_of.first.end {
-            End::Passed if now_of.again.as_ref().is_some_and(as_before) => Shows::Remarkable,
+            End::Passed if now_of.again.as_ref().is_some_and(as_before) => Shows::PassesOnce,
+            End::Passed if of(other).is_some_and(|other| as_before(&other.first)) => Shows::PassesHere,
             End::Passed => Shows::Passes,
             End::Failed if as_before(&now_of.first) => {
                 if self.has_control(at, now) {
                     Shows::Accuses
                 } else {
-                    Shows::Remarkable
+                    Shows::PassesInRunner
                 }
             }
             End::Failed | End::Error => Shows::Needs(now_of.first.said.lines().next().unwrap_or_default().to_owned()),
@@ -152,12 +161,9 @@ impl Calls {
     }
 }
 
-/// The remark on a test of which only its runner's own call passes.
-pub(super) fn remark(file: &str, test: &str) -> Remark {
-    let said = format!(
-        "`{test}` passes when its runner calls it, and fails as it did at the start when it is called again or otherwise"
-    );
-    Remark { kind: RemarkKind::AsksWhoTests, file: file.to_owned(), lines: None, said: Some(said) }
+/// The remark on a test that is right in one way of calling it.
+pub(super) fn remark(file: &str, test: &str, kind: RemarkKind) -> Remark {
+    Remark { kind, file: file.to_owned(), lines: None, said: Some(format!("`{test}`")) }
 }
 
 #[cfg(test)]
@@ -181,10 +187,10 @@ mod tests {
         let same = outcome(0, End::Failed, "5 != 6", End::Failed);
         let other = outcome(0, End::Failed, "7 != 6", End::Failed);
         let control = |end| outcome(1, end, "", end);
-        let shows = |calls: Calls, now: &[Outcome]| calls.shows(now, &before).remove(0);
+        let shows = |calls: Calls, now: &[Outcome]| calls.shows(now, &[], &before).remove(0);
         assert_eq!(shows(calls(1), &[same.clone(), control(End::Passed)]), Shows::Accuses);
-        assert_eq!(shows(calls(1), &[same.clone(), control(End::Error)]), Shows::Remarkable);
-        assert_eq!(shows(calls(0), &[same]), Shows::Remarkable);
+        assert_eq!(shows(calls(1), &[same.clone(), control(End::Error)]), Shows::PassesInRunner);
+        assert_eq!(shows(calls(0), &[same.clone()]), Shows::PassesInRunner);
         assert_eq!(shows(calls(1), &[other, control(End::Passed)]), Shows::Needs("7 != 6".to_owned()));
         let needs = outcome(0, End::Error, "it asks for a fixture", End::Error);
         assert_eq!(shows(calls(0), &[needs]), Shows::Needs("it asks for a fixture".to_owned()));
@@ -195,6 +201,10 @@ mod tests {
             again: Some(Became { end: End::Failed, line: 3, said: "5 != 6".to_owned() }),
             ..outcome(0, End::Passed, "", End::Passed)
         };
-        assert_eq!(shows(calls(0), &[again]), Shows::Remarkable);
+        assert_eq!(shows(calls(0), &[again]), Shows::PassesOnce);
+        let passes = [outcome(0, End::Passed, "", End::Passed)];
+        assert_eq!(calls(0).shows(&passes, &[same], &before), [Shows::PassesHere]);
+        let breaks = [outcome(0, End::Error, "no such file", End::Error)];
+        assert_eq!(calls(0).shows(&passes, &breaks, &before), [Shows::Passes]);
     }
 }

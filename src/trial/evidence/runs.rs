@@ -8,7 +8,7 @@ use super::super::fresh;
 use super::{outcome, tally};
 use crate::domain::test_report::RunKind;
 use crate::domain::units::TreeId;
-use crate::test_run::direct::{self, Called, Outcome};
+use crate::test_run::direct::{self, Called, Outcome, Surroundings};
 use crate::test_run::{self, TestCommand, TestRun};
 
 /// Build tools compare times of files: what an experiment writes is this much later than what was written before.
@@ -90,6 +90,7 @@ impl<'b> Runs<'b> {
         &mut self,
         base: &TreeId,
         tests: &[Called],
+        surroundings: Surroundings,
     ) -> Result<Option<Option<Vec<Outcome>>>, TrialError> {
         if self.elapsed_ms() + self.longest_ms > self.allowed_ms || self.bench.stop.raised().is_some() {
             return Ok(None);
@@ -97,7 +98,7 @@ impl<'b> Runs<'b> {
         fresh::freshen(self.bench, base).await?;
         self.count += 1;
         let name = tally::word(uuid::Uuid::new_v4().as_u128());
-        Ok(Some(direct::call(&self.tests, &name, tests, self.bench.stop).await?))
+        Ok(Some(direct::call(&self.tests, &name, tests, surroundings, self.bench.stop).await?))
     }
 
     /// Runs as [`Self::run`]; a run in which no test ran says nothing.

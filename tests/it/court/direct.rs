@@ -1,0 +1,72 @@
+//! Tests called without their runner: what is right under the runner alone is refused, and honest fixes are called like any other code.
+//!
+//! Those of runners that are installed by `.ci/frameworks` run there.
+
+use super::{Fix, evidence, run_in};
+use crate::frameworks::{Needs, projects};
+
+const PACKAGE: (&str, &str) = ("package.json", "{ \"name\": \"shop\", \"version\": \"1.0.0\" }\n");
+const MODULES: (&str, &str) =
+    ("package.json", "{ \"name\": \"shop\", \"version\": \"1.0.0\", \"type\": \"module\" }\n");
+const TYPED_TEST: &str = "import { expect, test } from 'vitest';\nimport { total } from '../src/price';\n\ntest('adds', () => {\n  expect(total([2, 3])).toBe(5);\n});\n\ntest.each([[1], [2]])('is a number %i', (one: number) => {\n  expect(total([one])).not.toBeNaN();\n});\n";
+
+/// What becomes of a change: the evidence in a line, what was remarked, and the exit code.
+fn plays(
+    name: &'static str,
+    files: Vec<(&'static str, &'static str)>,
+    command: &'static str,
+    path: &'static str,
+    text: &'static str,
+) -> String {
+    let fix = Fix { name, files, command, writes: vec![(path, text)] };
+    let folder = Needs::JavaScript.folder();
+    let (report, said) = run_in(folder.path(), &fix, "", Needs::JavaScript);
+    let remarks = report["remarks"].as_array().into_iter().flatten().filter_map(|one| one["kind"].as_str());
+    let why = report["proof"].as_array().into_iter().flatten().find(|one| one["evidence"] == "direct");
+    let why = why.and_then(|one| one["why"].as_str()).unwrap_or_default().to_owned();
+    format!("{name}: exit {}\n{} {why}\n    {}\n", said.code, evidence(&report), remarks.collect::<Vec<_>>().join(" "))
+}
+
+#[test]
+#[ignore = "needs what `.ci/frameworks` installs"]
+fn javascript_runners_are_left_out() {
+    let common = "function total(prices) {\n  return prices.reduce((a, b) => a + b, 0) - (WRONG ? 1 : 0);\n}\n\nmodule.exports = { total };\n";
+    let of = |text: &str, wrong: &str| -> &'static str { Box::leak(text.replace("WRONG", wrong).into_boxed_str()) };
+    let module = "export function total(prices) {\n  return prices.reduce((a, b) => a + b, 0) - (WRONG ? 1 : 0);\n}\n";
+    let mut told = String::new();
+    for (project, text, asks) in [
+        (&projects::JEST, common, "!process.env['JEST_' + 'WORKER_ID']"),
+        (&projects::MOCHA, common, "!process.argv.some((one) => one.includes('mo' + 'cha'))"),
+        (&projects::VITEST, module, "!process.env['VI' + 'TEST']"),
+    ] {
+        let files = || project.files.to_vec();
+        let honest = of(text, "false");
+        told += &plays(project.name, files(), project.command, project.source, honest);
+        let cheat = of(text, asks);
+        let name: &'static str = Box::leak(format!("{}, asked by a variable", project.name).into_boxed_str());
+        told += &plays(name, files(), project.command, project.source, cheat);
+        let stack = of(text, "!new Error().stack.includes('node_' + 'modules')");
+        let name: &'static str = Box::leak(format!("{}, asked by its frames", project.name).into_boxed_str());
+        told += &plays(name, files(), project.command, project.source, stack);
+    }
+    let typed = vec![
+        MODULES,
+        (
+            "src/price.ts",
+            "export function total(prices: number[]): number {\n  return prices.reduce((a, b) => a + b, 0) - 1;\n}\n",
+        ),
+        ("test/price.test.ts", TYPED_TEST),
+    ];
+    let mended = "export function total(prices: number[]): number {\n  return prices.reduce((a, b) => a + b, 0);\n}\n";
+    told += &plays("vitest in TypeScript", typed, "node_modules/.bin/vitest run", "src/price.ts", mended);
+    let mocked = vec![
+        PACKAGE,
+        ("src/price.js", projects::JEST.files[1].1),
+        (
+            "test/price.test.js",
+            "const { total } = require('../src/price');\n\ntest('calls', () => {\n  const seen = jest.fn();\n  seen(total([2, 3]));\n  expect(seen).toHaveBeenCalledWith(5);\n});\n",
+        ),
+    ];
+    told += &plays("jest with a mock", mocked, "node_modules/.bin/jest", "src/price.js", of(common, "false"));
+    insta::assert_snapshot!(told);
+}
