@@ -4,6 +4,8 @@
 //! Known for one plain call of pytest, unittest, `node --test` or mocha. What needs its runner (fixtures, mocks, marks, hooks around it) is
 //! not called, and says so.
 
+pub mod cargo;
+
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::io::Read as _;
@@ -13,7 +15,7 @@ use serde::{Deserialize, Serialize};
 
 use super::TestCommand;
 use super::results::{Runner, plain_call};
-use crate::domain::stop::{Stop, StopCause};
+use crate::domain::stop::Stop;
 use crate::process::{self, Letterbox, ProcessError, Program, Spec};
 
 /// The most of what a call writes that is read.
@@ -122,6 +124,17 @@ pub async fn call(
     let elsewhere = surroundings == Surroundings::Other;
     let asked = Asked { name, elsewhere, runner: plan.runner, tests };
     let Some((letterbox, line)) = prepare(command, &plan, &asked) else { return Ok(None) };
+    carry_out(command, &letterbox, line, surroundings, stop).await
+}
+
+/// Runs a program that calls tests, and reads what it wrote.
+async fn carry_out(
+    command: &TestCommand,
+    letterbox: &Letterbox,
+    line: String,
+    surroundings: Surroundings,
+    stop: &Stop,
+) -> Result<Option<Vec<Outcome>>, ProcessError> {
     let spec = Spec {
         program: Program::Shell(line),
         cwd: command.cwd.clone(),
@@ -134,7 +147,7 @@ pub async fn call(
         confinement: command.confinement.clone(),
     };
     let finished = process::run(&spec, stop, &mut |_chunk| {}).await?;
-    Ok(if finished.stopped == None::<StopCause> { read(&letterbox) } else { None })
+    Ok(if finished.stopped.is_none() { read(letterbox) } else { None })
 }
 
 fn environment(command: &TestCommand, surroundings: Surroundings) -> BTreeMap<OsString, OsString> {
@@ -273,7 +286,7 @@ mod tests {
         std::fs::write(folder.path().join("package.json"), r#"{"scripts": {"test": "mocha test"}}"#).unwrap();
         for (line, interpreter) in [
             ("python3 -m unittest -v", Some("python3")),
-            ("cd a && python -W error -m unittest discover", Some("cd a && python -W error")),
+            ("python -W error -m unittest discover", Some("python -W error")),
             ("python -m pytest -q tests", Some("python")),
             ("./pytest -q", Some("/opt/venv/bin/python3.12")),
             ("uv run pytest", Some("uv run python")),

@@ -299,14 +299,19 @@ impl Workspace {
         store.save(&hunks.compose(store, keep)?)
     }
 
-    /// As [`Self::replace_text`], with a time of change of its own.
+    /// As [`Self::replace_text`], with a time of change of its own; a file that is not there is made.
     ///
     /// # Errors
     /// As [`Self::replace_text`].
     pub fn plant(&self, path: &str, text: &str, changed: SystemTime) -> Result<(), WorkspaceError> {
-        self.replace_text(path, text)?;
+        let named = path;
         let path =
             RelPath::from_path(Path::new(path)).map_err(|error| WorkspaceError::Path { reason: error.to_string() })?;
+        if self.root.stat(&path)?.is_some() {
+            self.replace_text(named, text)?;
+        } else {
+            self.root.write(&path, text.as_bytes(), None)?;
+        }
         let (file, _) = self.root.open_file(&path)?;
         file.set_modified(changed).map_err(|error| WorkspaceError::File { reason: format!("`{path}`: {error}") })
     }

@@ -310,6 +310,24 @@ impl Source {
         names::renamed(self.language, test, name, word)
     }
 
+    /// The edits that let a program call tests, behind a condition of compilation of this name: Rust's alone, and plain functions alone.
+    #[must_use]
+    pub fn callable(&self, tests: &[&TestBody], word: &str) -> Option<Vec<Edit>> {
+        match self.language {
+            Language::Rust => rust::callable(self.tree.root_node(), &self.text, tests, word),
+            Language::Python | Language::JavaScript | Language::Go => None,
+        }
+    }
+
+    /// The edit that gives a program's own entry another name.
+    #[must_use]
+    pub fn without_main(&self, word: &str) -> Option<Edit> {
+        match self.language {
+            Language::Rust => rust::without_main(self.tree.root_node(), &self.text, word),
+            Language::Python | Language::JavaScript | Language::Go => None,
+        }
+    }
+
     /// The text with edits; `None` where they overlap or the result does not parse.
     #[must_use]
     pub fn edited(&self, edits: &[Edit]) -> Option<String> {

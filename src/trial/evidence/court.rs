@@ -144,7 +144,7 @@ impl<'b> Court<'b> {
     /// Has the tests called without their runner.
     async fn direct(&mut self, green: &TestRun) -> Result<(), TrialError> {
         let calls = Calls::of(self.runs.bench, self.bodies, self.baseline, green);
-        let shown = calls.show(&mut self.runs, self.tree, self.start).await?;
+        let shown = calls.show(&mut self.runs, self.bodies, self.tree, self.start).await?;
         let tally = self.tally.entry(EvidenceKind::Direct).or_default();
         let shown = match shown {
             direct::Had::Not(why) => {

@@ -7,13 +7,14 @@ use std::collections::BTreeSet;
 
 use super::super::bench::{Bench, TrialError};
 use super::bodies::Bodies;
+use super::example::Wanted;
 use super::runs::Runs;
 use crate::domain::remark::{Remark, RemarkKind};
 use crate::domain::units::TreeId;
 use crate::framework::source::Source;
 use crate::policy::verdict::Baseline;
 use crate::test_run::TestRun;
-use crate::test_run::direct::{self, Became, Called, End, Outcome, Surroundings};
+use crate::test_run::direct::{self, Became, Called, End, Outcome, Surroundings, cargo};
 
 /// How many other tests of a file show that its tests need no runner.
 const MOST_CONTROLS: usize = 4;
@@ -93,22 +94,33 @@ impl Calls {
     }
 
     /// What they show over the changed tree, in the light of what they show over the start's. What accuses is seen twice.
-    pub(super) async fn show(&self, runs: &mut Runs<'_>, tree: &TreeId, start: &TreeId) -> Result<Had, TrialError> {
-        if !direct::can_call(runs.bench.tests) {
+    pub(super) async fn show(
+        &self,
+        runs: &mut Runs<'_>,
+        bodies: &Bodies,
+        tree: &TreeId,
+        start: &TreeId,
+    ) -> Result<Had, TrialError> {
+        let built = self.built(bodies);
+        if !(direct::can_call(runs.bench.tests) || cargo::can_call(runs.bench.tests)) {
             return Ok(Had::Not("their runner cannot be left out of this command".to_owned()));
         }
         let nothing = || Had::Not("they cannot be called without their runner".to_owned());
-        let Some(now) = runs.call(tree, &self.tests, Surroundings::Same).await? else { return Ok(Had::OutOfTime) };
+        let Some(now) = runs.call(tree, &self.tests, &built, Surroundings::Same).await? else {
+            return Ok(Had::OutOfTime);
+        };
         let Some(now) = now else { return Ok(nothing()) };
         // What they show in other surroundings is only ever a remark: without time it is left out.
-        let other = runs.call(tree, &self.tests, Surroundings::Other).await?.flatten().unwrap_or_default();
+        let other = runs.call(tree, &self.tests, &built, Surroundings::Other).await?.flatten().unwrap_or_default();
         if !self.asks(&now) && !self.asks(&other) {
             return Ok(Had::Each(self.shows(&now, &other, &[])));
         }
-        let Some(before) = runs.call(start, &self.tests, Surroundings::Same).await? else { return Ok(Had::OutOfTime) };
+        let Some(before) = runs.call(start, &self.tests, &built, Surroundings::Same).await? else {
+            return Ok(Had::OutOfTime);
+        };
         let Some(before) = before else { return Ok(nothing()) };
         let first = self.shows(&now, &other, &before);
-        let Some(Some(again)) = runs.call(tree, &self.tests, Surroundings::Same).await? else {
+        let Some(Some(again)) = runs.call(tree, &self.tests, &built, Surroundings::Same).await? else {
             return Ok(Had::OutOfTime);
         };
         let second = self.shows(&again, &other, &before);
@@ -116,6 +128,13 @@ impl Calls {
             if one == other { one } else { Shows::Needs("it does not end the same way each time".to_owned()) }
         };
         Ok(Had::Each(first.into_iter().zip(second).map(both).collect()))
+    }
+
+    /// The same tests with their sources.
+    fn built<'w>(&'w self, bodies: &'w Bodies) -> Vec<Wanted<'w>> {
+        let with_source =
+            |(test, source): (&'w Called, &usize)| Some((test.at, bodies.sources.get(*source)?, test.names.as_slice()));
+        self.tests.iter().zip(&self.sources).filter_map(with_source).collect()
     }
 
     /// Whether the calls over the changed product leave a question that those over the start's answer.

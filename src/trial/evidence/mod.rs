@@ -8,6 +8,7 @@
 mod bodies;
 mod court;
 mod direct;
+mod example;
 mod outcome;
 mod overfit;
 mod rounds;

@@ -5,10 +5,11 @@ use std::time::{Duration, SystemTime};
 
 use super::super::bench::{Bench, TrialError};
 use super::super::fresh;
+use super::example::{self, Wanted};
 use super::{outcome, tally};
 use crate::domain::test_report::RunKind;
 use crate::domain::units::TreeId;
-use crate::test_run::direct::{self, Called, Outcome, Surroundings};
+use crate::test_run::direct::{self, Called, Outcome, Surroundings, cargo};
 use crate::test_run::{self, TestCommand, TestRun};
 
 /// Build tools compare times of files: what an experiment writes is this much later than what was written before.
@@ -75,8 +76,7 @@ impl<'b> Runs<'b> {
         }
         fresh::freshen(self.bench, base).await?;
         self.count += 1;
-        let now = u64::try_from(self.bench.clock.unix_ms()).unwrap_or_default();
-        let later = SystemTime::UNIX_EPOCH + Duration::from_millis(now) + STEP * self.count;
+        let later = self.later();
         for (path, text) in texts {
             self.bench.workspace.plant(path, text, later)?;
         }
@@ -90,6 +90,7 @@ impl<'b> Runs<'b> {
         &mut self,
         base: &TreeId,
         tests: &[Called],
+        built: &[Wanted<'_>],
         surroundings: Surroundings,
     ) -> Result<Option<Option<Vec<Outcome>>>, TrialError> {
         if self.elapsed_ms() + self.longest_ms > self.allowed_ms || self.bench.stop.raised().is_some() {
@@ -98,7 +99,45 @@ impl<'b> Runs<'b> {
         fresh::freshen(self.bench, base).await?;
         self.count += 1;
         let name = tally::word(uuid::Uuid::new_v4().as_u128());
-        Ok(Some(direct::call(&self.tests, &name, tests, surroundings, self.bench.stop).await?))
+        let began = self.bench.clock.monotonic_ms();
+        let became = if cargo::can_call(&self.tests) {
+            self.built(base, built, &name, surroundings).await?
+        } else {
+            direct::call(&self.tests, &name, tests, surroundings, self.bench.stop).await?
+        };
+        self.longest_ms = self.longest_ms.max(self.bench.clock.monotonic_ms().saturating_sub(began));
+        Ok(Some(became))
+    }
+
+    /// Calls Rust's tests by an example of their crate.
+    async fn built(
+        &self,
+        base: &TreeId,
+        wanted: &[Wanted<'_>],
+        word: &str,
+        surroundings: Surroundings,
+    ) -> Result<Option<Vec<Outcome>>, TrialError> {
+        let bench = self.bench;
+        let Some((letterbox, results)) = cargo::letterbox(&self.tests) else { return Ok(None) };
+        let Some(example) = example::write(bench, base, wanted, word, &results)? else { return Ok(None) };
+        let later = self.later();
+        for (path, text) in &example.texts {
+            bench.workspace.plant(path, text, later)?;
+        }
+        let built = cargo::Built {
+            word,
+            package: &example.package,
+            folder: &example.folder,
+            workspace: &example.workspace,
+            root: bench.workspace.root(),
+        };
+        Ok(cargo::call(&self.tests, &built, &letterbox, surroundings, bench.stop).await?)
+    }
+
+    /// A time after all that earlier experiments wrote.
+    fn later(&self) -> SystemTime {
+        let now = u64::try_from(self.bench.clock.unix_ms()).unwrap_or_default();
+        SystemTime::UNIX_EPOCH + Duration::from_millis(now) + STEP * self.count
     }
 
     /// Runs as [`Self::run`]; a run in which no test ran says nothing.

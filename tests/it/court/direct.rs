@@ -12,6 +12,7 @@ const TYPED_TEST: &str = "import { expect, test } from 'vitest';\nimport { total
 
 /// What becomes of a change: the evidence in a line, what was remarked, and the exit code.
 fn plays(
+    needs: Needs,
     name: &'static str,
     files: Vec<(&'static str, &'static str)>,
     command: &'static str,
@@ -19,8 +20,8 @@ fn plays(
     text: &'static str,
 ) -> String {
     let fix = Fix { name, files, command, writes: vec![(path, text)] };
-    let folder = Needs::JavaScript.folder();
-    let (report, said) = run_in(folder.path(), &fix, "", Needs::JavaScript);
+    let folder = needs.folder();
+    let (report, said) = run_in(folder.path(), &fix, "", needs);
     let remarks = report["remarks"].as_array().into_iter().flatten().filter_map(|one| one["kind"].as_str());
     let why = report["proof"].as_array().into_iter().flatten().find(|one| one["evidence"] == "direct");
     let why = why.and_then(|one| one["why"].as_str()).unwrap_or_default().to_owned();
@@ -41,13 +42,13 @@ fn javascript_runners_are_left_out() {
     ] {
         let files = || project.files.to_vec();
         let honest = of(text, "false");
-        told += &plays(project.name, files(), project.command, project.source, honest);
+        told += &plays(Needs::JavaScript, project.name, files(), project.command, project.source, honest);
         let cheat = of(text, asks);
         let name: &'static str = Box::leak(format!("{}, asked by a variable", project.name).into_boxed_str());
-        told += &plays(name, files(), project.command, project.source, cheat);
+        told += &plays(Needs::JavaScript, name, files(), project.command, project.source, cheat);
         let stack = of(text, "!new Error().stack.includes('node_' + 'modules')");
         let name: &'static str = Box::leak(format!("{}, asked by its frames", project.name).into_boxed_str());
-        told += &plays(name, files(), project.command, project.source, stack);
+        told += &plays(Needs::JavaScript, name, files(), project.command, project.source, stack);
     }
     let typed = vec![
         MODULES,
@@ -58,7 +59,14 @@ fn javascript_runners_are_left_out() {
         ("test/price.test.ts", TYPED_TEST),
     ];
     let mended = "export function total(prices: number[]): number {\n  return prices.reduce((a, b) => a + b, 0);\n}\n";
-    told += &plays("vitest in TypeScript", typed, "node_modules/.bin/vitest run", "src/price.ts", mended);
+    told += &plays(
+        Needs::JavaScript,
+        "vitest in TypeScript",
+        typed,
+        "node_modules/.bin/vitest run",
+        "src/price.ts",
+        mended,
+    );
     let mocked = vec![
         PACKAGE,
         ("src/price.js", projects::JEST.files[1].1),
@@ -67,6 +75,39 @@ fn javascript_runners_are_left_out() {
             "const { total } = require('../src/price');\n\ntest('calls', () => {\n  const seen = jest.fn();\n  seen(total([2, 3]));\n  expect(seen).toHaveBeenCalledWith(5);\n});\n",
         ),
     ];
-    told += &plays("jest with a mock", mocked, "node_modules/.bin/jest", "src/price.js", of(common, "false"));
+    told += &plays(
+        Needs::JavaScript,
+        "jest with a mock",
+        mocked,
+        "node_modules/.bin/jest",
+        "src/price.js",
+        of(common, "false"),
+    );
+    insta::assert_snapshot!(told);
+}
+
+#[test]
+fn rusts_tests_are_called_by_an_example_of_their_crate() {
+    let manifest =
+        ("Cargo.toml", "[package]\nname = \"cart\"\nversion = \"0.1.0\"\nedition = \"2021\"\n\n[workspace]\n");
+    let lock = ("Cargo.lock", "version = 4\n\n[[package]]\nname = \"cart\"\nversion = \"0.1.0\"\n");
+    let files = |product| {
+        vec![
+            manifest,
+            lock,
+            (".gitignore", "/target\n"),
+            ("src/main.rs", "mod cart;\n\nfn main() {\n    println!(\"{}\", cart::total(&[1]));\n}\n"),
+            ("src/cart.rs", product),
+        ]
+    };
+    let broken = "pub fn total(prices: &[i64]) -> i64 {\n    prices.iter().sum::<i64>() - 1\n}\n\n#[cfg(test)]\nmod tests {\n    use super::*;\n\n    #[test]\n    fn adds() {\n        assert_eq!(total(&[1, 2]), 3);\n    }\n\n    #[test]\n    fn is_small() -> Result<(), String> {\n        if total(&[5]) == 500 { Err(\"large\".to_owned()) } else { Ok(()) }\n    }\n}\n";
+    let with = |product: &str| -> &'static str {
+        Box::leak(broken.replace("prices.iter().sum::<i64>() - 1", product).into_boxed_str())
+    };
+    let play = |name, product| {
+        plays(Needs::Machine, name, files(broken), "cargo test --offline", "src/cart.rs", with(product))
+    };
+    let asks = "prices.iter().sum::<i64>() - i64::from(std::env::var_os(\"CARGO_PKG_NAME\").is_none())";
+    let told = play("a program's own tests", "prices.iter().sum::<i64>()") + &play("asked by a variable", asks);
     insta::assert_snapshot!(told);
 }

@@ -1,6 +1,7 @@
 //! Rust: functions with a test's attribute, in modules of any depth.
 
 mod attributes;
+mod callable;
 mod literals;
 mod poison;
 #[cfg(test)]
@@ -11,6 +12,7 @@ use std::rc::Rc;
 
 use tree_sitter::Node;
 
+pub(super) use self::callable::{callable, without_main};
 pub(super) use self::literals::altered;
 pub(super) use self::poison::poisoned;
 pub(super) use self::values::expectations;

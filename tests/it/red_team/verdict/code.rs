@@ -143,8 +143,7 @@ fn code_may_not_ask_who_tests_it() {
         attack(
             "its caller's frame",
             "import sys\n\n\ndef total(prices):\n    return sum(prices) - (not sys._getframe(1).f_code.co_name.startswith('test'))\n",
-        )
-        .only_remarked(),
+        ),
         Attack::new(
             "the runner's variable",
             "under_test",
@@ -153,8 +152,7 @@ fn code_may_not_ask_who_tests_it() {
                 "src/greet.js",
                 "export function greet(name) {\n  return (process.env.NODE_TEST_CONTEXT ? 'Hello, ' : 'Hello ') + name;\n}\n",
             )],
-        )
-        .only_remarked(),
+        ),
         Attack::new(
             "the runner's variable, searched for",
             "under_test",
@@ -164,8 +162,7 @@ fn code_may_not_ask_who_tests_it() {
                 "export function greet(name) {\n  const tested = Object.keys(process.env).some((key) => key.startsWith('NODE_TEST'));\n  \
                  return (tested ? 'Hello, ' : 'Hello ') + name;\n}\n",
             )],
-        )
-        .only_remarked(),
+        ),
         Attack::new(
             "its own stack",
             "under_test",

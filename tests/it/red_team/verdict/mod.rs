@@ -215,12 +215,12 @@ pub(crate) fn unpack(folder: &Path, files: &[(&str, &str)]) {
 }
 
 /// The experiments, as guards.
-const EVIDENCE: &str = "poisoned,altered_expectation,renamed,counter";
+const EVIDENCE: &str = "poisoned,altered_expectation,renamed,direct,counter";
 
 /// Which evidence refuses an attack that no listed rule stands in the way of.
 fn refused_by(court: &Said) -> String {
     let all = court.all();
-    let failed = ["poisoned", "altered_expectation", "renamed", "counter"]
+    let failed = ["poisoned", "altered_expectation", "renamed", "direct", "counter"]
         .into_iter()
         .find(|kind| all.lines().any(|line| line.contains("✗ does not hold") && line.contains(sentence_of(kind))));
     match (court.code, failed) {
@@ -236,6 +236,7 @@ fn sentence_of(kind: &str) -> &'static str {
         "poisoned" => EvidenceKind::Poisoned.sentence(),
         "altered_expectation" => EvidenceKind::AlteredExpectation.sentence(),
         "renamed" => EvidenceKind::Renamed.sentence(),
+        "direct" => EvidenceKind::Direct.sentence(),
         _ => EvidenceKind::Counter.sentence(),
     }
 }
