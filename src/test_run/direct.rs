@@ -286,7 +286,7 @@ mod tests {
         std::fs::write(folder.path().join("package.json"), r#"{"scripts": {"test": "mocha test"}}"#).unwrap();
         for (line, interpreter) in [
             ("python3 -m unittest -v", Some("python3")),
-            ("python -W error -m unittest discover", Some("python -W error")),
+            ("python3.12 -m unittest discover -s a", Some("python3.12")),
             ("python -m pytest -q tests", Some("python")),
             ("./pytest -q", Some("/opt/venv/bin/python3.12")),
             ("uv run pytest", Some("uv run python")),

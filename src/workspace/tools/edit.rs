@@ -10,6 +10,8 @@ use super::super::text::{Text, with_cr, without_cr};
 use super::super::{ToolError, Workspace};
 use super::{MAX_FILE, count, write};
 
+/// The permissions of a new script, in Unix's bits.
+const EXECUTABLE: u32 = 0o755;
 /// How many places of an ambiguous text are named.
 const MAX_PLACES: usize = 10;
 
@@ -71,9 +73,12 @@ impl Workspace {
         self.permit(&path, Some(content))?;
         let lines = count(content.lines().count(), "line");
         let Some(stat) = self.root.stat(&path).map_err(|error| self.touch_error(error))? else {
-            write(&self.root, &path, content.as_bytes(), None)?;
+            // A tool has no way to say so: what names its interpreter is to be run.
+            let permissions = content.starts_with("#!").then_some(EXECUTABLE);
+            write(&self.root, &path, content.as_bytes(), permissions)?;
             self.states.keep(&path);
-            return Ok(format!("created `{path}`: {lines}"));
+            let runs = if permissions.is_some() { ", executable" } else { "" };
+            return Ok(format!("created `{path}`: {lines}{runs}"));
         };
         self.must_be_file(&path, stat.kind)?;
         let bytes = self.root.read(&path).map_err(|error| self.touch_error(error))?;

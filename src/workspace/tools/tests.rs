@@ -285,3 +285,20 @@ async fn a_secret_is_hidden_before_lines_are_numbered_cut_or_searched() {
     let near = place.edit("split", &format!("{head} \n{tail}"), "x").unwrap_err();
     assert!(!near.contains("horse"), "{near}");
 }
+
+#[cfg(unix)]
+#[tokio::test]
+async fn a_new_script_that_names_its_interpreter_can_be_run() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let place = Place::with(&[("old.sh", "#!/bin/sh\n")]).await;
+    assert_eq!(
+        told(place.workspace.write_file("bin/go.sh", "#!/bin/sh\nexit 0\n")).unwrap(),
+        "created `bin/go.sh`: 2 lines, executable"
+    );
+    told(place.workspace.write_file("data.txt", "x\n")).unwrap();
+    told(place.workspace.write_file("old.sh", "#!/bin/sh\nexit 0\n")).unwrap();
+    let runs = |path: &str| {
+        fs::metadata(place.workspace.root().join(path)).unwrap().permissions().mode() & 0o111 != 0
+    };
+    assert_eq!(["bin/go.sh", "data.txt", "old.sh"].map(runs), [true, false, false]);
+}
