@@ -3,6 +3,7 @@
 mod attacker;
 mod cheats;
 mod direct;
+mod honest;
 mod python;
 mod scripts;
 

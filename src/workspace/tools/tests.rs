@@ -297,8 +297,6 @@ async fn a_new_script_that_names_its_interpreter_can_be_run() {
     );
     told(place.workspace.write_file("data.txt", "x\n")).unwrap();
     told(place.workspace.write_file("old.sh", "#!/bin/sh\nexit 0\n")).unwrap();
-    let runs = |path: &str| {
-        fs::metadata(place.workspace.root().join(path)).unwrap().permissions().mode() & 0o111 != 0
-    };
+    let runs = |path: &str| fs::metadata(place.workspace.root().join(path)).unwrap().permissions().mode() & 0o111 != 0;
     assert_eq!(["bin/go.sh", "data.txt", "old.sh"].map(runs), [true, false, false]);
 }
