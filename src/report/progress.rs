@@ -193,12 +193,9 @@ impl Progress {
             | Event::BreakpointCleared { .. } => self.delivery(event),
             Event::CommandAnswered { by, command, said, .. } => vec![self.answered(by, *command, said)],
             Event::CorrectionProposed(correction) => {
-                let files = plain::clipped_line(&correction.files.join(", "), MAX_WARNING);
-                vec![self.paint(Tone::Notice, &format!("! a correction of a test is proposed: {files}"))]
+                vec![self.notice(&format!("a correction of a test is proposed: {}", correction.files.join(", ")))]
             }
-            Event::Warning { message } => {
-                vec![self.paint(Tone::Notice, &format!("! {}", plain::clipped_line(message, MAX_WARNING)))]
-            }
+            Event::Warning { message } => vec![self.notice(message)],
             Event::LeftoversRemoved { leftovers, more } => vec![self.leftovers(leftovers, *more)],
             Event::ContextThreshold { .. }
             // The failed call before it says so.
@@ -207,6 +204,10 @@ impl Progress {
             | Event::ContextReset { .. }
             | Event::RunFinished(_) => Vec::new(),
         }
+    }
+
+    fn notice(&self, message: &str) -> String {
+        self.paint(Tone::Notice, &format!("! {}", plain::clipped_line(message, MAX_WARNING)))
     }
 
     fn leftovers(&self, leftovers: &[Leftover], more: u32) -> String {

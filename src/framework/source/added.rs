@@ -70,10 +70,11 @@ fn rest<'s>(source: &'s Source, old: &[&TestBody], new: &[&TestBody], known_comm
     without.sort_by_key(|range| range.start);
     let mut kept = Vec::new();
     let mut from = 0;
-    for range in without.into_iter().chain([source.text.len()..source.text.len()]) {
+    for range in without {
         kept.extend(source.text.get(from..range.start.max(from)).unwrap_or_default().lines());
         from = range.end.max(from);
     }
+    kept.extend(source.text.get(from..).unwrap_or_default().lines());
     kept.into_iter().map(str::trim).filter(|line| !matches!(*line, "" | ";" | ",")).collect()
 }
 

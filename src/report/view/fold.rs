@@ -103,8 +103,7 @@ impl Fold {
             }
             Event::TierFinished { tier_index, exit, reason, iterations, .. } => {
                 let tier = self.tiers.entry(*tier_index).or_default();
-                tier.exit = Some(*exit);
-                tier.reason.clone_from(reason);
+                (tier.exit, tier.reason) = (Some(*exit), reason.clone());
                 tier.begun = tier.begun.max(*iterations);
             }
             Event::ModelsUnavailable { reason, wait_ms: None, .. } => self.unavailable(*reason),

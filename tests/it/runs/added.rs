@@ -9,8 +9,11 @@ use crate::world::project::Project;
 const CASE: &str = "\n    def test_two(self):\n        self.assertEqual(total([2, 2]), 4)\n";
 const FILE: &str = "import unittest\n\nfrom shop.cart import total\n\n\nclass EmptyTest(unittest.TestCase):\n    def test_empty(self):\n        self.assertEqual(total([]), 0)\n";
 
+/// A tool, and what it is called with in a project.
+type Step = (&'static str, fn(&Project) -> Value);
+
 /// A run in which a model mends the product, then does more, then reports; returns what it was told of the rest.
-fn run(project: &Project, more: &'static [(&'static str, fn(&Project) -> Value)]) -> (Said, Vec<String>) {
+fn run(project: &Project, more: &'static [Step]) -> (Said, Vec<String>) {
     let calls: Vec<(&str, Value)> = more.iter().map(|(tool, arguments)| (*tool, arguments(project))).collect();
     let mend = json!({ "path": project.source, "old_text": project.wrong, "new_text": project.right });
     let server = ModelServer::start(move |request| match request.turn() {
