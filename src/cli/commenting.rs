@@ -8,13 +8,13 @@ use crate::config::{Comment, Plan, Push};
 use crate::domain::ci::{CiContext, JobRun};
 use crate::domain::event::Event;
 use crate::domain::units::RunId;
-use crate::lifecycle::comment::{Assignment, Clerk};
+use crate::lifecycle::comment::{Assignment, Writer};
 use crate::lifecycle::history::artifact_name;
 use crate::lifecycle::outside::Outside;
 use crate::lifecycle::state::RunState;
 
-/// A clerk for the run's comment; `None` where there is to be none, or nobody to be told.
-pub(super) fn clerk(setup: &Setup<'_>, state: &RunState, outside: Option<&Outside>, past: &[Event]) -> Option<Clerk> {
+/// A writer for the run's comment; `None` where there is to be none, or nobody to be told.
+pub(super) fn writer(setup: &Setup<'_>, state: &RunState, outside: Option<&Outside>, past: &[Event]) -> Option<Writer> {
     let context = setup.context?;
     let plan = &state.plan.github;
     let pull_request = state.destination.as_ref().and_then(|destination| destination.pull_request);
@@ -46,7 +46,7 @@ pub(super) fn clerk(setup: &Setup<'_>, state: &RunState, outside: Option<&Outsid
         clock: Arc::clone(&setup.clock),
         redactor: Arc::clone(&setup.redactor),
     };
-    Some(Clerk::start(assignment, past))
+    Some(Writer::start(assignment, past))
 }
 
 /// Tells the comment of this job from those of others on the same pull request, whichever event started it: the workflow's file,

@@ -58,7 +58,7 @@ pub(super) fn client(
     repository: &RepoName,
     token: SecretString,
 ) -> Result<GitHub, GithubError> {
-    let clock = super::heard::clock(environment);
+    let clock = super::stop_sources::clock(environment);
     let deadline = clock.monotonic_ms() + GATE_PATIENCE_MS;
     Ok(connect(environment, (api_url, repository), token, clock, Stop::never())?.with_deadline(deadline))
 }

@@ -3,11 +3,11 @@
 //! Owns how a person meets upshift: flags, exit codes, what goes to which stream. Wires the layers below and decides nothing
 //! about a run. Start reading at [`main`].
 
+mod attempt_limit;
 mod base;
 pub mod check;
 mod commenting;
 mod context;
-mod counting;
 #[cfg(all(debug_assertions, unix))]
 mod crash;
 mod delivery;
@@ -17,11 +17,8 @@ mod environment;
 mod forge;
 mod gate;
 mod hardening;
-mod heard;
 pub mod init;
 mod judge;
-#[cfg(debug_assertions)]
-mod leap;
 mod models;
 mod parked;
 mod plan;
@@ -36,7 +33,10 @@ mod setup;
 #[cfg_attr(windows, path = "signals_windows.rs")]
 mod signals;
 mod step;
+mod stop_sources;
 mod terminal;
+#[cfg(debug_assertions)]
+mod test_clock;
 mod trigger;
 
 use std::io::Write as _;

@@ -6,7 +6,7 @@ use crate::config::{DEFAULT_SKIP_LABEL, Setting};
 use crate::domain::ci::{CiContext, EventKind};
 use crate::domain::outcome::{EXIT_NOT_FIXED, EXIT_SUCCESS};
 use crate::lifecycle::gate::Refusal;
-use crate::lifecycle::parked::{self, Desk, Due, Taken};
+use crate::lifecycle::parked::{self, Due, Queue, Taken};
 
 /// Whether a job goes on with the runs of pull requests, not with one of its own: always where the clock started it, and where a
 /// click did and there is no log.
@@ -29,14 +29,14 @@ pub(super) async fn resume(context: &CiContext, environment: &Environment) -> an
     let token = forge::token(environment).ok_or_else(|| Failure::refused(&Refusal::NoToken))?;
     let github = forge::client(environment, &context.api_url, &context.repository, token).map_err(unknown)?;
     let identity = github.identity(forge::token_kind(environment)).await.map_err(unknown)?;
-    let desk = Desk {
+    let queue = Queue {
         github: &github,
         identity: &identity,
         workflow,
         skip_label: environment.get(Setting::SkipLabel.env()).unwrap_or(DEFAULT_SKIP_LABEL),
-        now: u64::try_from(super::heard::clock(environment).unix_ms() / 1_000).unwrap_or(0),
+        now: u64::try_from(super::stop_sources::clock(environment).unix_ms() / 1_000).unwrap_or(0),
     };
-    let taken = parked::take_up(desk).await.map_err(unknown)?;
+    let taken = parked::take_up(queue).await.map_err(unknown)?;
     if taken.is_empty() {
         super::say("Nothing to do: no run for a pull request waits for a time that is over.");
     }

@@ -1,7 +1,7 @@
 //! Models that their vendors retire: who uses one is told in time.
 
 use super::environment::Environment;
-use super::heard;
+use super::stop_sources;
 use crate::config::Plan;
 use crate::domain::clock::days_until;
 use crate::model::catalogue::{self, Retirement};
@@ -11,7 +11,7 @@ pub(super) const NOTICE_DAYS: i64 = 60;
 
 /// A line for each model of a plan that ends within so many days, or has ended.
 pub(super) fn notices(plan: &Plan, environment: &Environment, within_days: i64) -> Vec<String> {
-    let now_ms = heard::clock(environment).unix_ms();
+    let now_ms = stop_sources::clock(environment).unix_ms();
     let notice = |id| {
         let Retirement { day, instead, source } = catalogue::retirement(id)?;
         let left = days_until(day, now_ms).filter(|left| *left <= within_days)?;

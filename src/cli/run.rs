@@ -2,11 +2,11 @@
 
 use std::path::Path;
 
-use super::counting::Asking;
+use super::attempt_limit::Asking;
 use super::environment::Environment;
 use super::plan::{self, Flags, Resolved};
 use super::setup::{self, Setup};
-use super::{Failure, commenting, counting, delivery, forge, models, retirement, trigger};
+use super::{Failure, attempt_limit, commenting, delivery, forge, models, retirement, trigger};
 use crate::audit::Journal;
 use crate::config::Plan;
 use crate::domain::budget::Beneficiary;
@@ -53,7 +53,7 @@ async fn begin(resolved: Resolved, environment: &Environment) -> anyhow::Result<
     let by_a_person = order.is(Command::Retry) && !context.as_ref().is_some_and(gate::only_runs_again);
     let wish = if by_a_person { Wish::Person } else { Wish::Event };
     let asking = Asking { key: key.as_deref().unwrap_or_default(), wish, comment: order.comment() };
-    let Some(mut runs) = counting::count(&plan, context.as_ref(), asking, environment, &checkout).await? else {
+    let Some(mut runs) = attempt_limit::count(&plan, context.as_ref(), asking, environment, &checkout).await? else {
         return Ok(EXIT_SUCCESS);
     };
     let folder = setup::working_directory(&checkout, &plan)?;

@@ -7,8 +7,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::environment::{Environment, from_here};
-use super::heard::{self, Heard};
 use super::step::{self, Ended, Step};
+use super::stop_sources::{self, StopSources};
 use super::{Failure, commenting, delivery, models, report, scripts, terminal};
 use secrecy::SecretString;
 
@@ -20,7 +20,7 @@ use crate::domain::event::{Event, EventSink};
 use crate::domain::outcome::{EXIT_INTERNAL, EXIT_REFUSED, Outcome};
 use crate::domain::stop::Stop;
 use crate::files;
-use crate::lifecycle::comment::Clerk;
+use crate::lifecycle::comment::Writer;
 use crate::lifecycle::outside::Outside;
 use crate::lifecycle::state::RunState;
 use crate::lifecycle::{self, Engine, World};
@@ -71,9 +71,9 @@ pub(super) struct Prepared {
     providers: Providers,
     folder: PathBuf,
     children: Arranged,
-    heard: Heard,
+    stops: StopSources,
     outside: Option<Outside>,
-    clerk: Option<Clerk>,
+    writer: Option<Writer>,
 }
 
 /// Runs a future on this thread.
@@ -144,7 +144,7 @@ impl<'a> Setup<'a> {
         Self {
             checkout,
             environment,
-            clock: heard::clock(environment),
+            clock: stop_sources::clock(environment),
             redactor: Arc::new(redactor(environment, &secrets)),
             context,
         }
@@ -165,8 +165,8 @@ impl<'a> Setup<'a> {
     pub(super) fn listeners(&self, prepared: &Prepared, before: &[Event]) -> Vec<Box<dyn EventSink>> {
         let mut listeners: Vec<Box<dyn EventSink>> =
             vec![Box::new(terminal::Terminal::new(self.environment.in_actions(), before, Arc::clone(&self.redactor)))];
-        if let Some(clerk) = &prepared.clerk {
-            listeners.push(Box::new(clerk.ear()));
+        if let Some(writer) = &prepared.writer {
+            listeners.push(Box::new(writer.listener()));
         }
         watched(listeners, self.environment)
     }
@@ -184,15 +184,15 @@ impl<'a> Setup<'a> {
     ) -> anyhow::Result<Prepared> {
         let folder = working_directory(self.checkout, &state.plan)?;
         let children = self.confine(&state.plan)?;
-        let heard = heard::listen(&self.clock, state)?;
-        let outside = delivery::outside(self, state, &heard.signals)?;
+        let stops = stop_sources::listen(&self.clock, state)?;
+        let outside = delivery::outside(self, state, &stops.signals)?;
         // Last, because a tape is a file that stays.
         let providers = models::connect(&state.plan, self, past)?;
-        let clerk = commenting::clerk(self, state, outside.as_ref(), past);
+        let writer = commenting::writer(self, state, outside.as_ref(), past);
         if let (Some(step), Some(context)) = (Step::of(self.environment), self.context) {
             step.keep_log_as(&commenting::artifact(context, &state.run_id));
         }
-        Ok(Prepared { workspace, providers, folder, children, heard, outside, clerk })
+        Ok(Prepared { workspace, providers, folder, children, stops, outside, writer })
     }
 
     /// Carries a run to its end and prints its report.
@@ -203,13 +203,13 @@ impl<'a> Setup<'a> {
         state: RunState,
         replay: Replay,
     ) -> anyhow::Result<u8> {
-        let clerk = prepared.clerk.take();
+        let writer = prepared.writer.take();
         let world = self.world(&state, &prepared);
         let (format, run_id) = (state.plan.format, state.run_id.clone());
         let (audit, fail_on) = (state.plan.audit.clone(), state.plan.github.fail_on.clone());
         let mut engine = Engine::new(world, journal, state, replay);
         let ran = lifecycle::run(&mut engine).await;
-        if let Some(message) = finish(clerk, &prepared.heard.signals).await {
+        if let Some(message) = finish(writer, &prepared.stops.signals).await {
             engine.journal.emit(&Event::Warning { message });
         }
         let outcome = match ran {
@@ -304,7 +304,7 @@ impl<'a> Setup<'a> {
 
     pub(super) fn world<'w>(&'w self, state: &RunState, prepared: &'w Prepared) -> World<'w> {
         let plan = &state.plan;
-        let Prepared { workspace, providers, folder, children, heard, outside, clerk: _ } = prepared;
+        let Prepared { workspace, providers, folder, children, stops, outside, writer: _ } = prepared;
         let Arranged { tests, setup, .. } = children.clone();
         let setup_command = plan.test.setup_command.as_ref().map(|command| Spec {
             program: Program::Shell(command.clone()),
@@ -334,8 +334,8 @@ impl<'a> Setup<'a> {
             setup: setup_command,
             children: children.clone(),
             clock: &*self.clock,
-            stop: heard.stop.clone(),
-            waiting: heard.waiting.clone(),
+            stop: stops.stop.clone(),
+            waiting: stops.waiting.clone(),
             outside: outside.as_ref(),
             redactor: Arc::clone(&self.redactor),
             keep: self.keep_folder(plan),
@@ -395,8 +395,8 @@ impl<'a> Setup<'a> {
     }
 }
 
-async fn finish(clerk: Option<Clerk>, signals: &Stop) -> Option<String> {
-    clerk?.finish(signals).await
+async fn finish(writer: Option<Writer>, signals: &Stop) -> Option<String> {
+    writer?.finish(signals).await
 }
 
 /// The change that fixed it, for the job summary.

@@ -30,7 +30,7 @@ const OTHER_VARIABLES: [&str; 11] = [
     "UPSHIFT_CRASH_AFTER",
     "UPSHIFT_GUARD_OFF",
     "UPSHIFT_HANDED_OVER",
-    "UPSHIFT_LEAP",
+    "UPSHIFT_TEST_CLOCK",
 ];
 
 /// Resolves a run's configuration.

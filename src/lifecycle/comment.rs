@@ -1,6 +1,6 @@
-//! The comment on the pull request: kept up to date by a clerk that works beside the run and never keeps it waiting.
+//! The comment on the pull request: kept up to date by a writer that works beside the run and never keeps it waiting.
 //!
-//! Events come through an [`Ear`], a listener that only notes them; the clerk's own task renders and writes (`pace` says when).
+//! Events come through a [`CommentListener`], which only notes them; the writer's own task renders and writes (`pace` says when).
 //! Invariants: trouble with the comment is a warning, never the end of a run; a write that is under way is not cut, so that none
 //! is repeated blindly, but the process ends without waiting for one that hangs.
 
@@ -34,7 +34,7 @@ const LAST_PATIENCE: Duration = Duration::from_secs(20);
 /// The same once a signal came: the runner kills us 7.5 s after it (GITHUB.md 23), and the run needs some of them to end.
 const HURRIED_PATIENCE: Duration = Duration::from_secs(3);
 
-/// What the clerk works with.
+/// What the writer works with.
 #[derive(Debug)]
 pub struct Assignment {
     /// The API.
@@ -67,7 +67,7 @@ pub struct Assignment {
 
 /// What was heard and is to be told.
 #[derive(Debug, Default)]
-struct Desk {
+struct Queue {
     told: Mutex<Told>,
     bell: Notify,
 }
@@ -82,17 +82,17 @@ struct Told {
     trouble: Option<String>,
 }
 
-impl Desk {
+impl Queue {
     fn told(&self) -> MutexGuard<'_, Told> {
         self.told.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// Hears what happens in a run, for the clerk.
+/// Hears what happens in a run, for the writer.
 #[derive(Debug)]
-pub struct Ear(Arc<Desk>);
+pub struct CommentListener(Arc<Queue>);
 
-impl EventSink for Ear {
+impl EventSink for CommentListener {
     fn emit(&mut self, event: &Event) {
         let mut told = self.0.told();
         if is_told(event) {
@@ -148,34 +148,34 @@ fn is_news(event: &Event) -> bool {
         )
 }
 
-/// The clerk at work.
+/// The writer at work.
 #[derive(Debug)]
-pub struct Clerk {
-    desk: Arc<Desk>,
+pub struct Writer {
+    queue: Arc<Queue>,
     work: JoinHandle<()>,
 }
 
-impl Clerk {
-    /// Sends the clerk to work; `before` is what happened in the run already.
+impl Writer {
+    /// Sends the writer to work; `before` is what happened in the run already.
     #[must_use]
     pub fn start(assignment: Assignment, before: &[Event]) -> Self {
-        let desk = Arc::new(Desk::default());
-        desk.told().events.extend(before.iter().filter(|event| is_told(event)).cloned());
-        let work = tokio::spawn(work(Arc::clone(&desk), assignment));
-        Self { desk, work }
+        let queue = Arc::new(Queue::default());
+        queue.told().events.extend(before.iter().filter(|event| is_told(event)).cloned());
+        let work = tokio::spawn(work(Arc::clone(&queue), assignment));
+        Self { queue, work }
     }
 
-    /// A listener for the clerk.
+    /// A listener for the writer.
     #[must_use]
-    pub fn ear(&self) -> Ear {
-        Ear(Arc::clone(&self.desk))
+    pub fn listener(&self) -> CommentListener {
+        CommentListener(Arc::clone(&self.queue))
     }
 
     /// Has the last report written, and waits for it: not for long, and hardly at all once a signal came. What went wrong comes
     /// back as a warning.
     pub async fn finish(mut self, signals: &Stop) -> Option<String> {
-        self.desk.told().closing = true;
-        self.desk.bell.notify_one();
+        self.queue.told().closing = true;
+        self.queue.bell.notify_one();
         let hurried = async {
             signals.wait().await;
             tokio::time::sleep(HURRIED_PATIENCE).await;
@@ -189,18 +189,18 @@ impl Clerk {
         if !in_time {
             self.work.abort();
         }
-        let trouble = self.desk.told().trouble.take();
+        let trouble = self.queue.told().trouble.take();
         let late = || "the forge did not answer in time".to_owned();
         let why = trouble.or_else(|| (!in_time).then(late))?;
         Some(format!("the pull request's comment is not up to date: {why}"))
     }
 }
 
-/// Writes until the desk is closed.
-async fn work(desk: Arc<Desk>, assignment: Assignment) {
+/// Writes until the queue is closed.
+async fn work(queue: Arc<Queue>, assignment: Assignment) {
     // The forge may hang: neither the run's own writes nor its end wait for it.
     let github = assignment.github.in_own_lane().with_stop(Stop::never());
-    let mut writer = Writer {
+    let mut writer = Task {
         assignment: Assignment { github, ..assignment },
         pace: Pace::default(),
         known: None,
@@ -209,24 +209,24 @@ async fn work(desk: Arc<Desk>, assignment: Assignment) {
     };
     loop {
         let (reaction, closing, news) = {
-            let mut told = desk.told();
+            let mut told = queue.told();
             (told.reactions.pop_front(), told.closing, told.news)
         };
         if let Some((comment, reaction)) = reaction {
-            writer.react(&desk, comment, reaction).await;
+            writer.react(&queue, comment, reaction).await;
             continue;
         }
         if closing {
-            return writer.write(&desk, Moment::Last).await;
+            return writer.write(&queue, Moment::Last).await;
         }
         match writer.pace.due(news, writer.assignment.clock.monotonic_ms()) {
-            Due::Now => writer.write(&desk, Moment::UnderWay).await,
+            Due::Now => writer.write(&queue, Moment::UnderWay).await,
             // The machine's timer: a test's clock would be moved by our waiting.
             Due::In(ms) => {
-                let rested = tokio::time::timeout(Duration::from_millis(ms), desk.bell.notified());
+                let rested = tokio::time::timeout(Duration::from_millis(ms), queue.bell.notified());
                 drop(rested.await);
             }
-            Due::Never => desk.bell.notified().await,
+            Due::Never => queue.bell.notified().await,
         }
     }
 }
@@ -239,7 +239,7 @@ enum Moment {
 }
 
 #[derive(Debug)]
-struct Writer {
+struct Task {
     assignment: Assignment,
     pace: Pace,
     /// The comment, once it is known.
@@ -249,10 +249,10 @@ struct Writer {
     said: String,
 }
 
-impl Writer {
-    async fn write(&mut self, desk: &Desk, moment: Moment) {
+impl Task {
+    async fn write(&mut self, queue: &Queue, moment: Moment) {
         let (view, head) = {
-            let mut told = desk.told();
+            let mut told = queue.told();
             told.news = News::None;
             let liveness = if moment == Moment::Last { Liveness::Ended } else { Liveness::Alive };
             (RunView::from_events(&told.events, liveness), told.head.clone())
@@ -273,12 +273,12 @@ impl Writer {
             Ok(()) => {
                 self.pace.worked();
                 self.said = text;
-                desk.told().trouble = None;
+                queue.told().trouble = None;
             }
             Err(error) => {
                 self.pace.failed(sort(&error));
                 // The run may tell nothing new for long; what could not be said is tried again.
-                let mut told = desk.told();
+                let mut told = queue.told();
                 told.news = News::Some;
                 told.trouble = Some(self.assignment.redactor.redact(&error.to_string()).into_owned());
             }
@@ -330,11 +330,11 @@ impl Writer {
         Ok(())
     }
 
-    async fn react(&self, desk: &Desk, comment: u64, reaction: Reaction) {
+    async fn react(&self, queue: &Queue, comment: u64, reaction: Reaction) {
         let Assignment { github, clock, redactor, .. } = &self.assignment;
         let github = github.with_deadline(clock.monotonic_ms().saturating_add(WRITE_PATIENCE_MS));
         if let Err(error) = github.react(CommentPlace::Conversation, comment, reaction).await {
-            desk.told().trouble = Some(redactor.redact(&error.to_string()).into_owned());
+            queue.told().trouble = Some(redactor.redact(&error.to_string()).into_owned());
         }
     }
 }

@@ -44,7 +44,7 @@ pub enum Taken {
 
 /// What is looked at.
 #[derive(Debug, Clone, Copy)]
-pub struct Desk<'a> {
+pub struct Queue<'a> {
     /// The API.
     pub github: &'a GitHub,
     /// Whose comments are ours.
@@ -61,11 +61,11 @@ pub struct Desk<'a> {
 ///
 /// # Errors
 /// Any [`GithubError`]: the comments cannot be read.
-pub async fn take_up(desk: Desk<'_>) -> Result<Vec<(Due, Taken)>, GithubError> {
-    let comments = desk.github.newest_comments(PAGES).await?;
+pub async fn take_up(queue: Queue<'_>) -> Result<Vec<(Due, Taken)>, GithubError> {
+    let comments = queue.github.newest_comments(PAGES).await?;
     let mut taken = Vec::new();
-    for due in due(&comments, desk.identity, desk.now).into_iter().take(MAX_TAKEN) {
-        let what = match again(desk, &due).await {
+    for due in due(&comments, queue.identity, queue.now).into_iter().take(MAX_TAKEN) {
+        let what = match again(queue, &due).await {
             Ok(None) => Taken::Again,
             Ok(Some(why)) => Taken::Left(why),
             Err(error) => Taken::Failed(error),
@@ -93,8 +93,8 @@ fn due_of(comment: &IssueComment) -> Option<Due> {
 }
 
 /// Has a workflow run begin again, or says why not.
-async fn again(desk: Desk<'_>, due: &Due) -> Result<Option<&'static str>, GithubError> {
-    let Desk { github, workflow, skip_label, .. } = desk;
+async fn again(queue: Queue<'_>, due: &Due) -> Result<Option<&'static str>, GithubError> {
+    let Queue { github, workflow, skip_label, .. } = queue;
     let pull = github.pull(due.pull_request).await?;
     let is_here = |repository: &RepoName| repository.is(github.repository());
     if pull.state != PullState::Open {

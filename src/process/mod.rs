@@ -19,7 +19,7 @@ use crate::domain::stop::{Stop, StopCause};
 use crate::domain::verdict::Exit;
 
 pub use confine::Confinement;
-pub use letterbox::Letterbox;
+pub use secret_dir::SecretDir;
 
 #[cfg(target_os = "linux")]
 mod brand;
@@ -32,10 +32,10 @@ pub mod environment;
 mod family;
 #[cfg_attr(windows, path = "launch_windows.rs")]
 mod launch;
-mod letterbox;
 mod memory;
 #[cfg_attr(windows, path = "pipe_windows.rs")]
 mod pipe;
+mod secret_dir;
 mod supervise;
 #[cfg(test)]
 mod tests;

@@ -5,8 +5,8 @@
 
 use std::time::Duration;
 
+use super::context_guard::{self, Fit, Last};
 use super::conversation::Protocol;
-use super::gauge::{self, Fit, Last};
 use super::reading::{self, Reading};
 use super::turns::Session;
 use crate::audit::{CallReservation, Scope};
@@ -67,7 +67,7 @@ impl Session<'_, '_> {
         let mut request = self.request(target, &info);
         let bytes = provider.request_bytes(&request);
         let last = if self.is_final() { Last::Yes } else { Last::No };
-        let max_output = match gauge::fit(&info, self.gauge.project(bytes), last) {
+        let max_output = match context_guard::fit(&info, self.context_guard.project(bytes), last) {
             Fit::Call { max_output } => max_output,
             misfit @ (Fit::FinalOnly | Fit::Full) => return Attempt::TooLarge(misfit),
         };

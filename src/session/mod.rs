@@ -1,7 +1,7 @@
 //! One role's conversation with a model, from the first message to a final report: always.
 //!
-//! Owns the turn loop (`turns`), the search for a usable reply (`seeking`), one attempt and its accounting (`exchange`), what replies come to (`reading`,
-//! `text_protocol`), the tools (`tool`, `action`, `toolroom`), the context guard (`gauge`) and the report (`end`). It knows
+//! Owns the turn loop (`turns`), the search for a usable reply (`target_rotation`), one attempt and its accounting (`exchange`), what replies come to (`reading`,
+//! `text_protocol`), the tools (`tool`, `action`, `toolroom`), the context guard (`context_guard`) and the report (`end`). It knows
 //! nothing of tasks, tiers or prompts beyond the text protocol's.
 //! Invariant: no call is made without a reservation, no call that was made is left without its receipt, and no session ends
 //! without a report (S1-12).
@@ -10,16 +10,16 @@
 
 mod action;
 mod completeness;
+mod context_guard;
 mod conversation;
 mod end;
 mod exchange;
 mod files;
-mod gauge;
 mod outputs;
 mod ports;
 mod reading;
-mod seeking;
 mod spec;
+mod target_rotation;
 mod text_protocol;
 mod tool;
 mod toolroom;

@@ -2,13 +2,13 @@
 
 use std::collections::BTreeMap;
 
+use super::context_guard::ContextGuard;
 use super::conversation::{Conversation, Protocol, told_result};
 use super::end::{FailureReason, FinalReport, SessionEnd, SessionExit, TEST};
-use super::gauge::Gauge;
 use super::ports::Ports;
 use super::reading::{self, Rules, Wish};
-use super::seeking::{Told, rotation_of};
 use super::spec::SessionSpec;
+use super::target_rotation::{Told, rotation_of};
 use super::tool::Offer;
 use super::toolroom::{Answer, Halt, Round, Toolroom, Turn};
 use crate::audit::Snapshot;
@@ -33,7 +33,7 @@ pub(super) struct Session<'s, 'a> {
     pub(super) turn: u32,
     pub(super) cost: MicroUsd,
     pub(super) usage: Usage,
-    pub(super) gauge: Gauge,
+    pub(super) context_guard: ContextGuard,
     /// The tools on offer: made once, so that requests keep their beginning.
     pub(super) tool_specs: Vec<ToolSpec>,
     offer: Offer,
@@ -107,7 +107,7 @@ impl<'s, 'a> Session<'s, 'a> {
             turn: 0,
             cost: MicroUsd::ZERO,
             usage: Usage::default(),
-            gauge: Gauge::default(),
+            context_guard: ContextGuard::default(),
             tool_specs,
             offer,
             conversation: Conversation::begin(&first),
@@ -261,7 +261,7 @@ impl<'s, 'a> Session<'s, 'a> {
         if request_bytes > 0 {
             let calls: usize = reply.tool_calls.iter().map(|call| call.arguments.to_string().len()).sum();
             let reply_bytes = u64::try_from(reply.text.len() + calls).unwrap_or(u64::MAX);
-            self.gauge.note(request_bytes, reply_bytes, usage);
+            self.context_guard.note(request_bytes, reply_bytes, usage);
         }
         let role = self.spec.role;
         if self.monitored.as_ref() != Some(target) {

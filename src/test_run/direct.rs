@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 use super::TestCommand;
 use super::results::{Runner, plain_call};
 use crate::domain::stop::Stop;
-use crate::process::{self, Letterbox, ProcessError, Program, Spec};
+use crate::process::{self, ProcessError, Program, SecretDir, Spec};
 
 /// The most of what a call writes that is read.
 const LONGEST: u64 = 4 * 1024 * 1024;
@@ -123,14 +123,14 @@ pub async fn call(
     let Some(plan) = Plan::of(command) else { return Ok(None) };
     let elsewhere = surroundings == Surroundings::Other;
     let asked = Asked { name, elsewhere, runner: plan.runner, tests };
-    let Some((letterbox, line)) = prepare(command, &plan, &asked) else { return Ok(None) };
-    carry_out(command, &letterbox, line, surroundings, stop).await
+    let Some((secret_dir, line)) = prepare(command, &plan, &asked) else { return Ok(None) };
+    carry_out(command, &secret_dir, line, surroundings, stop).await
 }
 
 /// Runs a program that calls tests, and reads what it wrote.
 async fn carry_out(
     command: &TestCommand,
-    letterbox: &Letterbox,
+    secret_dir: &SecretDir,
     line: String,
     surroundings: Surroundings,
     stop: &Stop,
@@ -147,7 +147,7 @@ async fn carry_out(
         confinement: command.confinement.clone(),
     };
     let finished = process::run(&spec, stop, &mut |_chunk| {}).await?;
-    Ok(if finished.stopped.is_none() { read(letterbox) } else { None })
+    Ok(if finished.stopped.is_none() { read(secret_dir) } else { None })
 }
 
 fn environment(command: &TestCommand, surroundings: Surroundings) -> BTreeMap<OsString, OsString> {
@@ -238,13 +238,13 @@ fn shebang(script: &Path) -> Option<String> {
     (plain && !interpreter.is_empty()).then(|| interpreter.to_owned())
 }
 
-fn prepare(command: &TestCommand, plan: &Plan, asked: &Asked<'_>) -> Option<(Letterbox, String)> {
-    let letterbox = Letterbox::make(&command.env).ok()?;
-    letterbox.put(plan.script, plan.text).ok()?;
-    letterbox.put("asked.json", &serde_json::to_string(asked).ok()?).ok()?;
-    let script = letterbox.path().join(plan.script);
+fn prepare(command: &TestCommand, plan: &Plan, asked: &Asked<'_>) -> Option<(SecretDir, String)> {
+    let secret_dir = SecretDir::make(&command.env).ok()?;
+    secret_dir.put(plan.script, plan.text).ok()?;
+    secret_dir.put("asked.json", &serde_json::to_string(asked).ok()?).ok()?;
+    let script = secret_dir.path().join(plan.script);
     let line = format!("{} {}", plan.interpreter, shlex_quoted(script.to_str()?)?);
-    Some((letterbox, line))
+    Some((secret_dir, line))
 }
 
 /// A path as a shell's word; the private folder's name needs no quotes.
@@ -252,9 +252,9 @@ fn shlex_quoted(path: &str) -> Option<&str> {
     path.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"/._-".contains(&byte)).then_some(path)
 }
 
-fn read(letterbox: &Letterbox) -> Option<Vec<Outcome>> {
+fn read(secret_dir: &SecretDir) -> Option<Vec<Outcome>> {
     let mut text = Vec::new();
-    letterbox.open("results").ok()?.take(LONGEST).read_to_end(&mut text).ok()?;
+    secret_dir.open("results").ok()?.take(LONGEST).read_to_end(&mut text).ok()?;
     serde_json::from_slice(&text).ok()
 }
 

@@ -1,5 +1,5 @@
 //! Result files: a runner that can is told to write its results, beside what it prints, into a file of a name that nobody could
-//! know before ([`Letterbox`]). Text that code under test prints is then not enough for a green (`policy::verdict`).
+//! know before ([`SecretDir`]). Text that code under test prints is then not enough for a green (`policy::verdict`).
 //!
 //! | runner | told by | written |
 //! |---|---|---|
@@ -27,7 +27,7 @@ use super::parse::Parser;
 use super::{TestCommand, filter};
 use crate::domain::test_report::TestReport;
 use crate::domain::verdict::Exit;
-use crate::process::Letterbox;
+use crate::process::SecretDir;
 
 mod go;
 #[cfg(test)]
@@ -111,7 +111,7 @@ pub(super) struct Told {
 enum How {
     Nothing,
     Framed,
-    File(Letterbox, &'static str),
+    File(SecretDir, &'static str),
 }
 
 /// Tells the command's runner to write its results, where that is safe.
@@ -130,20 +130,20 @@ pub(super) fn tell(command: &TestCommand, line: String) -> Told {
     if runner == Runner::Go {
         return Told { line: untold.line.replacen("go test", "go test -json", 1), how: How::Framed, ..untold };
     }
-    let Ok(letterbox) = Letterbox::make(&command.env) else { return untold };
-    let asked = ask(runner, script, &letterbox, &untold);
-    asked.map_or(untold, |(line, env)| Told { line, env, how: How::File(letterbox, runner.framework()) })
+    let Ok(secret_dir) = SecretDir::make(&command.env) else { return untold };
+    let asked = ask(runner, script, &secret_dir, &untold);
+    asked.map_or(untold, |(line, env)| Told { line, env, how: How::File(secret_dir, runner.framework()) })
 }
 
 impl Told {
     /// Reads what the runner wrote.
     pub(super) fn read(&self, exit: Exit) -> Filed {
-        let (letterbox, framework) = match &self.how {
+        let (secret_dir, framework) = match &self.how {
             How::Nothing => return Filed::NotAsked,
             How::Framed => return Filed::Framed,
-            How::File(letterbox, framework) => (letterbox, framework),
+            How::File(secret_dir, framework) => (secret_dir, framework),
         };
-        let Ok(file) = letterbox.open(FILE) else { return Filed::Missing };
+        let Ok(file) = secret_dir.open(FILE) else { return Filed::Missing };
         let mut parser = Parser::new(Some(framework));
         let (mut reader, mut chunk) = (file.take(LONGEST), vec![0; 64 * 1024]);
         loop {
@@ -159,8 +159,8 @@ impl Told {
 
     /// The output without the lines in which a runner names its result file.
     pub(super) fn without_mention(&self, output: String) -> String {
-        let How::File(letterbox, _) = &self.how else { return output };
-        let name = letterbox.path().file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+        let How::File(secret_dir, _) = &self.how else { return output };
+        let name = secret_dir.path().file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
         if !output.contains(&name) {
             return output;
         }
@@ -358,10 +358,10 @@ fn by_script(folder: &Path, line: &str) -> Option<(Runner, Behind, String)> {
 fn ask(
     runner: Runner,
     behind: Behind,
-    letterbox: &Letterbox,
+    secret_dir: &SecretDir,
     told: &Told,
 ) -> Option<(String, BTreeMap<OsString, OsString>)> {
-    let file = letterbox.path().join(FILE);
+    let file = secret_dir.path().join(FILE);
     let file = file.to_str().filter(|path| path.bytes().all(is_plain_byte))?;
     let (mut line, mut env) = (told.line.trim_end().to_owned(), told.env.clone());
     let mut set = |name: &str, options: &str| {
@@ -383,21 +383,21 @@ fn ask(
             return Some((line, env));
         }
         Runner::Unittest => {
-            letterbox.put(UNITTEST_MAIN, include_str!("results/unittest_results.py")).ok()?;
-            let main = format!(" {}", letterbox.path().join(UNITTEST_MAIN).display());
+            secret_dir.put(UNITTEST_MAIN, include_str!("results/unittest_results.py")).ok()?;
+            let main = format!(" {}", secret_dir.path().join(UNITTEST_MAIN).display());
             return Some((line.replacen(UNITTEST_CALL, &main, 1), env));
         }
         Runner::Nextest => {
-            letterbox.put(NEXTEST_CONFIG, &format!("[profile.default.junit]\npath = \"{file}\"\n")).ok()?;
-            let config = letterbox.path().join(NEXTEST_CONFIG);
+            secret_dir.put(NEXTEST_CONFIG, &format!("[profile.default.junit]\npath = \"{file}\"\n")).ok()?;
+            let config = secret_dir.path().join(NEXTEST_CONFIG);
             let option = format!("nextest run --tool-config-file upshift:{}", config.display());
             return Some((line.replacen("nextest run", &option, 1), env));
         }
         Runner::Jest => format!("--json --outputFile={file}"),
         Runner::Vitest => format!("--reporter=default --reporter=json --outputFile.json={file}"),
         Runner::Mocha => {
-            letterbox.put(MOCHA_HOOK, include_str!("results/mocha.cjs")).ok()?;
-            format!("--require {}", letterbox.path().join(MOCHA_HOOK).display())
+            secret_dir.put(MOCHA_HOOK, include_str!("results/mocha.cjs")).ok()?;
+            format!("--require {}", secret_dir.path().join(MOCHA_HOOK).display())
         }
         Runner::Go => return None,
     };

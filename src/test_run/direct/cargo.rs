@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use super::{Outcome, Surroundings, carry_out};
 use crate::domain::stop::Stop;
-use crate::process::{Letterbox, ProcessError};
+use crate::process::{ProcessError, SecretDir};
 use crate::test_run::{TestCommand, filter};
 
 /// Options of `cargo test` that `cargo rustc` takes too, without a value.
@@ -84,10 +84,10 @@ pub fn entry(word: &str, files: &[String], results: &Path, calls: &[(usize, Stri
 
 /// A private folder for what a program writes, and the path of that file.
 #[must_use]
-pub fn letterbox(command: &TestCommand) -> Option<(Letterbox, PathBuf)> {
-    let letterbox = Letterbox::make(&command.env).ok()?;
-    let results = letterbox.path().join("results");
-    Some((letterbox, results))
+pub fn secret_dir(command: &TestCommand) -> Option<(SecretDir, PathBuf)> {
+    let secret_dir = SecretDir::make(&command.env).ok()?;
+    let results = secret_dir.path().join("results");
+    Some((secret_dir, results))
 }
 
 /// Builds a program and runs it; `None` where that does not come to an end with results.
@@ -97,12 +97,12 @@ pub fn letterbox(command: &TestCommand) -> Option<(Letterbox, PathBuf)> {
 pub async fn call(
     command: &TestCommand,
     built: &Built<'_>,
-    letterbox: &Letterbox,
+    secret_dir: &SecretDir,
     surroundings: Surroundings,
     stop: &Stop,
 ) -> Result<Option<Vec<Outcome>>, ProcessError> {
     let Some(line) = line(command, built, surroundings) else { return Ok(None) };
-    carry_out(command, letterbox, line, surroundings, stop).await
+    carry_out(command, secret_dir, line, surroundings, stop).await
 }
 
 fn line(command: &TestCommand, built: &Built<'_>, surroundings: Surroundings) -> Option<String> {

@@ -8,7 +8,7 @@
 
 use super::findings::{Block, Budget, Cases, Findings, Problems};
 use super::launchers::is_launcher;
-use super::{outside, place, refusals};
+use super::{infrastructure, place, refusals};
 use crate::domain::test_report::{RunKind, TestStatus};
 use crate::test_run::parse::needle::Seek as _;
 
@@ -79,7 +79,7 @@ const OF_COMMANDS: &[(&str, RunKind)] = &[
     ("MSB1003", RunKind::BadCommand),
 ];
 
-/// What is not the code's fault, beside what [`outside::marks`] lists.
+/// What is not the code's fault, beside what [`infrastructure::marks`] lists.
 const OUTSIDE: &[(&str, RunKind)] = &[
     ("ENOTFOUND", RunKind::Infrastructure),
     ("ECONNRESET", RunKind::Infrastructure),
@@ -313,7 +313,7 @@ impl Generic {
 
 /// All marks of likely trouble, in the order in which they decide.
 fn troubles() -> impl Iterator<Item = (&'static str, RunKind)> {
-    let outside = outside::marks().map(|mark| (mark, RunKind::Infrastructure));
+    let outside = infrastructure::marks().map(|mark| (mark, RunKind::Infrastructure));
     OF_COMMANDS
         .iter()
         .copied()

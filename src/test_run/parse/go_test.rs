@@ -14,7 +14,7 @@ use foldhash::fast::RandomState;
 
 use self::json::Json;
 use super::findings::{Block, Budget, Cases, Counts, Findings, Problems};
-use super::{outside, place, stack};
+use super::{infrastructure, place, stack};
 use crate::domain::test_report::{RunKind, RunStatus, TestStatus};
 use crate::domain::verdict::Exit;
 use crate::test_run::parse::needle::Seek as _;
@@ -472,7 +472,7 @@ impl Reader {
 fn build_kind(text: &str) -> RunKind {
     let any = |parts: &[&str]| parts.iter().any(|part| text.contains(part));
     // What has a place in the source is the code's.
-    if text.lines().filter(|line| !line.contains(".go:")).any(outside::is_blamed) {
+    if text.lines().filter(|line| !line.contains(".go:")).any(infrastructure::is_blamed) {
         RunKind::Infrastructure
     } else if any(&["cannot find module", "cannot find package", "no required module provides", "is not in std"]) {
         RunKind::ImportError

@@ -118,7 +118,7 @@ pub(super) fn merge(
     if status == RunStatus::Error && report.problems.is_empty() && !tests_say_why(&report) {
         report.problems.extend(last_words(recent, kind));
     }
-    super::outside::name_infrastructure(&mut report);
+    super::infrastructure::name_infrastructure(&mut report);
     report
 }
 

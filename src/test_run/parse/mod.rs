@@ -45,6 +45,7 @@ mod document;
 mod findings;
 mod frames;
 mod generic;
+mod infrastructure;
 mod junit;
 mod lanes;
 mod launchers;
@@ -52,7 +53,6 @@ mod lines;
 mod marks;
 mod merge;
 mod needle;
-mod outside;
 pub(super) mod place;
 mod python;
 mod recent;
@@ -119,7 +119,7 @@ use self::marks::{Filter, Scan};
 use self::recent::{Recent, closing_words};
 use super::Reading;
 
-pub(super) use self::outside::{is_blamed as blames_environment, misses_network};
+pub(super) use self::infrastructure::{is_blamed as blames_environment, misses_network};
 use crate::domain::test_report::TestReport;
 use crate::domain::verdict::Exit;
 

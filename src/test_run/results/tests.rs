@@ -27,11 +27,11 @@ fn command(folder: &TempDir, line: &str, env: &[(&str, &str)]) -> TestCommand {
     }
 }
 
-/// The line as it is run and what was added to the environment, with `BOX` for the letterbox.
+/// The line as it is run and what was added to the environment, with `BOX` for the secret_dir.
 fn told(command: &TestCommand) -> (String, String) {
     let told = tell(command, command.command.clone());
     let place = match &told.how {
-        How::File(letterbox, _) => letterbox.path().display().to_string(),
+        How::File(secret_dir, _) => secret_dir.path().display().to_string(),
         How::Nothing | How::Framed => "nowhere".to_owned(),
     };
     let added: Vec<String> = told
@@ -144,12 +144,12 @@ fn what_is_there_is_read_and_what_is_not_is_missing() {
     let told = tell(&command(&folder, "pytest", &[]), "pytest".to_owned());
     let exit = Exit::Code { code: 0 };
     assert_eq!(told.read(exit), Filed::Missing);
-    let How::File(letterbox, _) = &told.how else { panic!("{told:?}") };
+    let How::File(secret_dir, _) = &told.how else { panic!("{told:?}") };
     let xml = "<testsuites><testsuite name=\"pytest\" errors=\"0\" failures=\"0\" skipped=\"0\" tests=\"1\"><testcase classname=\"t\" name=\"a\"/></testsuite></testsuites>";
-    std::fs::write(letterbox.path().join(FILE), xml).unwrap();
+    std::fs::write(secret_dir.path().join(FILE), xml).unwrap();
     let filed = told.read(exit);
     assert_eq!(filed.report().and_then(|report| report.passed), Some(1), "{filed:?}");
-    let place = letterbox.path().file_name().unwrap().to_str().unwrap();
+    let place = secret_dir.path().file_name().unwrap().to_str().unwrap();
     assert_eq!(told.without_mention(format!("a\n- xml file: /tmp/{place}/results -\nb\n")), "a\nb\n");
 }
 

@@ -118,7 +118,7 @@ impl<'b> Runs<'b> {
         surroundings: Surroundings,
     ) -> Result<Option<Vec<Outcome>>, TrialError> {
         let bench = self.bench;
-        let Some((letterbox, results)) = cargo::letterbox(&self.tests) else { return Ok(None) };
+        let Some((secret_dir, results)) = cargo::secret_dir(&self.tests) else { return Ok(None) };
         let Some(example) = example::write(bench, base, wanted, word, &results)? else { return Ok(None) };
         let later = self.later();
         for (path, text) in &example.texts {
@@ -131,7 +131,7 @@ impl<'b> Runs<'b> {
             workspace: &example.workspace,
             root: bench.workspace.root(),
         };
-        Ok(cargo::call(&self.tests, &built, &letterbox, surroundings, bench.stop).await?)
+        Ok(cargo::call(&self.tests, &built, &secret_dir, surroundings, bench.stop).await?)
     }
 
     /// A time after all that earlier experiments wrote.

@@ -100,7 +100,7 @@ impl Site {
             .with("GITHUB_API_URL", &self.github.url())
             // Artifacts are refused on a server that is neither github.com nor `*.localhost`.
             .with("GITHUB_SERVER_URL", &format!("http://github.localhost:{port}"))
-            .with("UPSHIFT_LEAP", "1");
+            .with("UPSHIFT_TEST_CLOCK", "1");
         runner.run("pull_request", &self.labelled())
     }
 }

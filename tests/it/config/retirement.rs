@@ -21,7 +21,8 @@ const KEYS: [&str; 8] = [
 #[test]
 fn every_default_ladder_is_checked_without_a_warning() {
     let project = Project::python();
-    let program = KEYS.iter().fold(Program::new().with("UPSHIFT_LEAP", TODAY), |program, key| program.with(key, "k"));
+    let program =
+        KEYS.iter().fold(Program::new().with("UPSHIFT_TEST_CLOCK", TODAY), |program, key| program.with(key, "k"));
     let providers = ["anthropic", "openai", "gemini", "openrouter", "groq", "mistral", "xai", "deepseek", "ollama"];
     for provider in providers {
         let ladder = upshift::model::catalogue::default_ladder(provider).expect("a ladder");
@@ -35,7 +36,7 @@ fn every_default_ladder_is_checked_without_a_warning() {
 fn check_and_doctor_say_sixty_days_before_that_a_model_ends() {
     let project = Project::python();
     let on = |day: &str, command: &str| {
-        let program = Program::new().with("ANTHROPIC_API_KEY", "k").with("UPSHIFT_LEAP", day);
+        let program = Program::new().with("ANTHROPIC_API_KEY", "k").with("UPSHIFT_TEST_CLOCK", day);
         program.run(project.path(), &[command, "--tiers", "claude-sonnet-4-5 x1", "--test-command", "true"]).all()
     };
     let soon = "`anthropic/claude-sonnet-4-5` is retired by its vendor on 2026-11-30, in 7 days (";
@@ -54,7 +55,7 @@ fn a_run_says_it_from_the_day_on() {
     for (day, told) in [("2026-11-29", false), ("2026-11-30", true)] {
         let project = Project::python();
         let server = ModelServer::start(|_| Say::text("nothing").into());
-        let program = Program::with_anthropic(&server.url()).with("UPSHIFT_LEAP", day);
+        let program = Program::with_anthropic(&server.url()).with("UPSHIFT_TEST_CLOCK", day);
         let args = ["run", "--no-audit", "--tiers", "claude-sonnet-4-5 x1", "--test-command", project.test_command];
         let said = program.run(project.path(), &args);
         assert_eq!(said.err.contains("was retired by its vendor"), told, "{day}: {}", said.err);

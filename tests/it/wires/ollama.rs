@@ -153,7 +153,7 @@ async fn only_ollamas_own_users_are_told_of_its_commands() {
 #[test]
 fn a_run_without_a_server_names_the_address_and_how_to_start_one() {
     let (project, address) = (Project::python(), nobody());
-    let program = Program::new().with("OLLAMA_HOST", &address).with("UPSHIFT_LEAP", "1");
+    let program = Program::new().with("OLLAMA_HOST", &address).with("UPSHIFT_TEST_CLOCK", "1");
     let args = ["run", "--no-audit", "--tiers", "ollama/qwen3-coder x1", "--test-command", project.test_command];
     let said = program.run(project.path(), &args);
     assert_ne!(said.code, 0, "{}", said.all());

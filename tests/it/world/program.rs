@@ -94,7 +94,7 @@ impl Program {
             }
         }
         // The clock leaps: no pause is waited for.
-        command.env("PATH", programs()).env("UPSHIFT_LEAP", "1");
+        command.env("PATH", programs()).env("UPSHIFT_TEST_CLOCK", "1");
         if std::env::var_os("RUSTUP_HOME").is_none() {
             // rustup and cargo look below the home, which is not the caller's here.
             let home = std::env::var_os("HOME").expect("HOME").to_string_lossy().into_owned();

@@ -1,6 +1,6 @@
 //! A folder of a name that nobody can know beforehand, in which a child leaves a file for us.
 //!
-//! It lies in the child's own temporary folder, the one place outside the tree that the child may write, and is gone when the box is
+//! It lies in the child's own temporary folder, the one place outside the tree that the child may write, and is gone when it is
 //! dropped. The child may do with it what it likes: what is read goes through the handle that was taken before the child began.
 //!
 //! Invariant: no link that a child made is followed, and nothing but a regular file is read.
@@ -15,15 +15,15 @@ use tempfile::TempDir;
 
 use crate::files::{Folder, Kind};
 
-/// A box for one run of a child.
+/// A private folder for one run of a child.
 #[derive(Debug)]
-pub struct Letterbox {
+pub struct SecretDir {
     /// Given up first: Windows removes no folder that is held.
     handle: Folder,
     folder: TempDir,
 }
 
-impl Letterbox {
+impl SecretDir {
     /// Makes one where a child with that environment can write.
     ///
     /// # Errors
@@ -70,39 +70,39 @@ mod tests {
 
     use super::*;
 
-    fn letterbox() -> (TempDir, Letterbox) {
+    fn secret_dir() -> (TempDir, SecretDir) {
         let base = tempfile::tempdir().unwrap();
         let env = BTreeMap::from([(OsString::from("TMPDIR"), base.path().as_os_str().to_owned())]);
-        let made = Letterbox::make(&env).unwrap();
+        let made = SecretDir::make(&env).unwrap();
         (base, made)
     }
 
     #[test]
-    fn what_a_child_leaves_is_read_and_gone_with_the_box() {
-        let (base, letterbox) = letterbox();
-        std::fs::write(letterbox.path().join("a"), "text").unwrap();
+    fn what_a_child_leaves_is_read_and_gone_with_the_folder() {
+        let (base, secret_dir) = secret_dir();
+        std::fs::write(secret_dir.path().join("a"), "text").unwrap();
         let mut text = String::new();
-        letterbox.open("a").unwrap().read_to_string(&mut text).unwrap();
+        secret_dir.open("a").unwrap().read_to_string(&mut text).unwrap();
         assert_eq!(text, "text");
-        drop(letterbox);
+        drop(secret_dir);
         assert_eq!(base.path().read_dir().unwrap().count(), 0);
     }
 
     #[test]
     fn links_folders_fifos_and_a_folder_in_its_place_are_not_read() {
-        let (base, letterbox) = letterbox();
+        let (base, secret_dir) = secret_dir();
         std::fs::write(base.path().join("secret"), "text").unwrap();
-        std::os::unix::fs::symlink(base.path().join("secret"), letterbox.path().join("link")).unwrap();
-        std::fs::create_dir(letterbox.path().join("folder")).unwrap();
-        let fifo = letterbox.path().join("fifo");
+        std::os::unix::fs::symlink(base.path().join("secret"), secret_dir.path().join("link")).unwrap();
+        std::fs::create_dir(secret_dir.path().join("folder")).unwrap();
+        let fifo = secret_dir.path().join("fifo");
         rustix::fs::mknodat(rustix::fs::CWD, &fifo, rustix::fs::FileType::Fifo, rustix::fs::Mode::RWXU, 0).unwrap();
         for name in ["link", "folder", "fifo", "nothing"] {
-            letterbox.open(name).unwrap_err();
+            secret_dir.open(name).unwrap_err();
         }
         let other = base.path().join("other");
-        std::fs::rename(letterbox.path(), &other).unwrap();
-        std::fs::create_dir(letterbox.path()).unwrap();
-        std::fs::write(letterbox.path().join("forged"), "text").unwrap();
-        letterbox.open("forged").unwrap_err();
+        std::fs::rename(secret_dir.path(), &other).unwrap();
+        std::fs::create_dir(secret_dir.path()).unwrap();
+        std::fs::write(secret_dir.path().join("forged"), "text").unwrap();
+        secret_dir.open("forged").unwrap_err();
     }
 }

@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
+use super::context_guard::Fit;
 use super::end::{FailureReason, SessionExit};
 use super::exchange::{Attempt, protocol_of};
-use super::gauge::Fit;
 use super::ports::Ports;
 use super::reading::{self, Reading, Unusable};
 use super::spec::SessionSpec;

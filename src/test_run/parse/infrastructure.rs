@@ -75,7 +75,7 @@ pub(super) fn name_infrastructure(report: &mut TestReport) {
     if report.status != RunStatus::Failed || report.kind != RunKind::Tests || report.failing().next().is_none() {
         return;
     }
-    let Some(lines) = report.failing().map(|test| outside_line(&test.message)).collect::<Option<Vec<_>>>() else {
+    let Some(lines) = report.failing().map(|test| blaming_line(&test.message)).collect::<Option<Vec<_>>>() else {
         return;
     };
     let Some(message) = lines.first().map(|line| line.trim_start_matches("E  ").trim().to_owned()) else { return };
@@ -85,11 +85,11 @@ pub(super) fn name_infrastructure(report: &mut TestReport) {
 
 /// Whether a message blames the machine or a service.
 pub(in crate::test_run) fn is_blamed(message: &str) -> bool {
-    outside_line(message).is_some()
+    blaming_line(message).is_some()
 }
 
 /// The line of a message that blames the machine or a service.
-fn outside_line(message: &str) -> Option<&str> {
+fn blaming_line(message: &str) -> Option<&str> {
     let blames = |line: &&str| {
         DISK.iter().chain(&NETWORK).chain(&SERVICES).any(|mark| says(line, mark))
             || (REFUSED.iter().any(|mark| line.contains(mark)) && SERVICE_PORTS.iter().any(|port| has_port(line, port)))
@@ -225,19 +225,19 @@ mod tests {
             assert_eq!(kind(&[message]), (RunStatus::Failed, RunKind::Tests), "{message}");
         }
         assert!(
-            super::outside_line("expect(received).toBe(expected)\n\nExpected: \"ok\"\nReceived: \"ENOSPC\"").is_none()
+            super::blaming_line("expect(received).toBe(expected)\n\nExpected: \"ok\"\nReceived: \"ENOSPC\"").is_none()
         );
         assert!(
-            super::outside_line("thrown: 3\n\n  11 |   if (error.code === \"ENOSPC\") {\n> 12 |     throw 3").is_none()
+            super::blaming_line("thrown: 3\n\n  11 |   if (error.code === \"ENOSPC\") {\n> 12 |     throw 3").is_none()
         );
-        assert!(super::outside_line("    if code == 'ENOSPC':\n>       retry()\nE       TypeError: retry").is_none());
-        assert!(super::outside_line("Received unexpected error:\n  unexpected ENOSPC").is_some());
+        assert!(super::blaming_line("    if code == 'ENOSPC':\n>       retry()\nE       TypeError: retry").is_none());
+        assert!(super::blaming_line("Received unexpected error:\n  unexpected ENOSPC").is_some());
     }
 
     #[test]
     fn a_port_that_the_test_itself_opens_is_told_by_the_rest_of_its_message() {
         let refused = "E       ConnectionRefusedError: [Errno 111] Connection refused";
-        let at = |call: &str| super::outside_line(&format!(">       connect({call})\n{refused}")).is_some();
+        let at = |call: &str| super::blaming_line(&format!(">       connect({call})\n{refused}")).is_some();
         assert!(at("('127.0.0.1', 6379)"));
         assert!(at("host=\"localhost\", port=5432"));
         assert!(at("'db', 8080"));

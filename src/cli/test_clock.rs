@@ -9,7 +9,7 @@ use super::environment::Environment;
 use crate::domain::clock::{Clock, SystemClock, days_until};
 
 /// Switches it on; a day (`2026-11-30`) is the one on which it begins.
-const VARIABLE: &str = "UPSHIFT_LEAP";
+const VARIABLE: &str = "UPSHIFT_TEST_CLOCK";
 /// What a pause really takes: time for others on this thread, and for what a test does meanwhile.
 const BEAT: Duration = Duration::from_millis(20);
 
@@ -18,14 +18,14 @@ const DAY_MS: i64 = 24 * 60 * 60 * 1_000;
 
 /// The machine's clocks, moved on by every pause.
 #[derive(Debug)]
-pub(super) struct LeapClock {
+pub(super) struct TestClock {
     machine: SystemClock,
     /// From the machine's day to the one it begins on.
     moved_ms: i64,
     leapt_ms: Arc<AtomicU64>,
 }
 
-impl LeapClock {
+impl TestClock {
     /// What the environment asks for.
     pub(super) fn from(environment: &Environment) -> Option<Self> {
         let day = environment.get(VARIABLE)?;
@@ -35,7 +35,7 @@ impl LeapClock {
     }
 }
 
-impl Clock for LeapClock {
+impl Clock for TestClock {
     fn unix_ms(&self) -> i64 {
         (self.machine.unix_ms() + self.moved_ms).saturating_add_unsigned(self.leapt_ms.load(Ordering::Relaxed))
     }

@@ -16,7 +16,7 @@ const REPLY_SHARE: u64 = 4;
 
 /// What is known of a conversation's size.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Gauge {
+pub(super) struct ContextGuard {
     last: Option<Measured>,
 }
 
@@ -51,7 +51,7 @@ pub(super) enum Last {
     No,
 }
 
-impl Gauge {
+impl ContextGuard {
     /// Learns from a reply.
     pub(super) fn note(&mut self, request_bytes: u64, reply_bytes: u64, usage: &Usage) {
         let bytes = request_bytes.saturating_add(reply_bytes);
@@ -101,22 +101,22 @@ mod tests {
 
     #[test]
     fn without_a_count_four_bytes_are_a_token() {
-        assert_eq!(Gauge::default().project(4_001), 1_001);
+        assert_eq!(ContextGuard::default().project(4_001), 1_001);
     }
 
     #[test]
     fn the_vendors_count_calibrates_the_estimate() {
-        let mut gauge = Gauge::default();
-        gauge.note(3_800, 200, &usage(1_900, 100));
-        assert_eq!(gauge.project(4_000), 2_000, "two bytes a token, as counted");
-        assert_eq!(gauge.project(4_100), 2_050);
+        let mut context_guard = ContextGuard::default();
+        context_guard.note(3_800, 200, &usage(1_900, 100));
+        assert_eq!(context_guard.project(4_000), 2_000, "two bytes a token, as counted");
+        assert_eq!(context_guard.project(4_100), 2_050);
     }
 
     #[test]
     fn a_vendor_that_counts_too_little_does_not_pull_the_estimate_below_the_floor() {
-        let mut gauge = Gauge::default();
-        gauge.note(40_000, 0, &usage(10, 0));
-        assert_eq!(gauge.project(40_000), 10_000);
+        let mut context_guard = ContextGuard::default();
+        context_guard.note(40_000, 0, &usage(10, 0));
+        assert_eq!(context_guard.project(40_000), 10_000);
     }
 
     #[test]

@@ -14,7 +14,7 @@ use crate::lifecycle::state::RunState;
 ///
 /// # Errors
 /// When the handlers cannot be installed.
-pub(super) fn listen(clock: &Arc<dyn Clock>, state: &RunState) -> std::io::Result<Heard> {
+pub(super) fn listen(clock: &Arc<dyn Clock>, state: &RunState) -> std::io::Result<StopSources> {
     let (source, stop) = StopSource::new();
     let (signal_source, signals) = StopSource::new();
     let source = Arc::new(source);
@@ -22,12 +22,12 @@ pub(super) fn listen(clock: &Arc<dyn Clock>, state: &RunState) -> std::io::Resul
     let left = state.plan.budget.max_active_ms.saturating_sub(state.active_ms);
     let waiting = Waiting::default();
     tokio::spawn(end_when_used_up(source, Arc::clone(clock), waiting.clone(), left));
-    Ok(Heard { stop, signals, waiting })
+    Ok(StopSources { stop, signals, waiting })
 }
 
 /// What may end a run, and what counts its waiting.
 #[derive(Debug)]
-pub(super) struct Heard {
+pub(super) struct StopSources {
     /// Signals and the clock of the active time.
     pub(super) stop: Stop,
     /// Signals alone.
@@ -54,8 +54,8 @@ async fn end_when_used_up(source: Arc<StopSource>, clock: Arc<dyn Clock>, waitin
 /// The clock of this process.
 #[cfg(debug_assertions)]
 pub(super) fn clock(environment: &Environment) -> Arc<dyn Clock> {
-    super::leap::LeapClock::from(environment)
-        .map_or_else(|| Arc::new(SystemClock::new()) as _, |leap| Arc::new(leap) as _)
+    super::test_clock::TestClock::from(environment)
+        .map_or_else(|| Arc::new(SystemClock::new()) as _, |test_clock| Arc::new(test_clock) as _)
 }
 
 /// The clock of this process.
