@@ -291,7 +291,7 @@ mod tests {
             ("./pytest -q", Some("/opt/venv/bin/python3.12")),
             ("uv run pytest", Some("uv run python")),
             ("pytest", None),
-            ("node --import tsx --test", Some("node --import tsx")),
+            ("node --test test", Some("node")),
             ("npm test", Some("node")),
             ("cargo test", None),
             ("pytest || true", None),

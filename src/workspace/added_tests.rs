@@ -17,7 +17,11 @@ impl Workspace {
     /// Tells from which state the tests judge; what is compared with it before a file of tests is written.
     pub fn judged_from(&self, start: &TreeId) {
         // The start of a run never changes.
-        self.start.get_or_init(|| start.clone());
+        self.start.get_or_init(|| {
+            // What cannot be read stays with the tests.
+            self.protection.spare(self.product_files(start).unwrap_or_default());
+            start.clone()
+        });
     }
 
     /// Whether a file of tests with these contents adds tests to what it held before, and changes nothing else.

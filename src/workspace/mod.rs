@@ -30,6 +30,7 @@ mod hunks;
 mod leftovers;
 mod links;
 mod mismatch;
+mod product_files;
 mod protected;
 pub mod publish;
 mod recorded;

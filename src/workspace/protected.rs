@@ -7,11 +7,15 @@
 //! Invariant: a path is judged in the spelling of the most forgiving file system (case, invisible characters, trailing dots).
 
 mod names;
+mod suspect;
 
 use std::collections::BTreeSet;
 use std::path::Path;
+use std::sync::OnceLock;
 
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
+
+pub(super) use self::suspect::{Suspect, configures, suspect};
 
 use self::names::{
     BUILD_SCRIPT, CARGO_CONFIG, CI_FILES, CI_FOLDERS, CLASS_LANGUAGES, CLASS_MARKS, CONFIGURE_TESTS, DATA,
@@ -32,6 +36,8 @@ pub(super) struct Protection {
     allowed_tests: GlobSet,
     run_tests: BTreeSet<String>,
     guards: Guards,
+    /// Files that are called like tests and are the product's.
+    product: OnceLock<BTreeSet<String>>,
 }
 
 impl Protection {
@@ -42,6 +48,7 @@ impl Protection {
             allowed_tests: globs(&rules.allow_test_edits)?,
             run_tests: rules.run_tests.iter().map(|path| folded(Path::new(path)).join("/")).collect(),
             guards: rules.guards.clone(),
+            product: OnceLock::new(),
         })
     }
 
@@ -55,7 +62,7 @@ impl Protection {
         if self.allowed_tests.is_match(path) || !self.guards.has(Guard::TestPaths) {
             return None;
         }
-        if is_test_path(path) {
+        if is_test_path(path) && !self.is_product(path) {
             return Some(format!(
                 "`{shown}` is a test or configures the tests and can not be changed; make the code pass the tests as they are"
             ));
@@ -63,6 +70,16 @@ impl Protection {
         self.decides(&parts).then(|| {
             format!("`{shown}` decides which tools or what other code the tests run with and can not be changed; change the code instead")
         })
+    }
+
+    /// Takes these files for the product's, once.
+    pub(super) fn spare(&self, product: BTreeSet<String>) {
+        self.product.get_or_init(|| product);
+    }
+
+    fn is_product(&self, path: &Path) -> bool {
+        let product = self.product.get().filter(|product| !product.is_empty());
+        product.is_some_and(|product| path.to_str().is_some_and(|path| product.contains(&path.replace('\\', "/"))))
     }
 
     /// Why a path may not be written whatever the task allows.

@@ -318,6 +318,7 @@ impl Workspace {
 
     /// Every file that differs between the two states, with its path in the repository.
     fn lines(&self, order: &Order<'_>) -> Result<Vec<Line>, PublishError> {
+        self.judged_from(order.from);
         let store = self.states.store();
         let (from, to): (Manifest, Manifest) = (store.load(order.from)?, store.load(order.to)?);
         let prefix = head::folder_in_repository(self.root());

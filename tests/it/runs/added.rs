@@ -109,3 +109,21 @@ fn a_test_that_is_changed_or_steers_others_is_refused_at_once_with_the_way_out()
     assert_eq!(project.read("tests/test_cart.py"), test);
     assert!(!project.path().join("tests/conftest.py").exists() && !project.path().join("tests/helpers.py").exists());
 }
+
+#[test]
+fn a_file_of_the_product_that_is_called_like_a_test_is_mended() {
+    let project = Project::python();
+    project
+        .write("shop/cart.py", "from shop import ab_test\n\n\ndef total(prices):\n    return ab_test.total(prices)\n");
+    project.write("shop/ab_test.py", "def total(prices):\n    return sum(prices) - 1\n");
+    let mended = "def total(prices):\n    return sum(prices)\n";
+    let server = ModelServer::start(move |request| match request.turn() {
+        0 => Say::call("write_file", json!({ "path": "shop/ab_test.py", "content": mended })).into(),
+        _ => Say::call("final_report", json!({ "summary": "mended", "status": "done" })).into(),
+    });
+    let arguments = ["run", "--no-audit", "--tiers", "claude-haiku-4-5 x1", "--test-command", project.test_command];
+    let said = Program::with_anthropic(&server.url()).run(project.path(), &arguments);
+    assert_eq!(said.code, 0, "{}", said.all());
+    assert_eq!(project.read("shop/ab_test.py"), mended);
+    server.finish();
+}
