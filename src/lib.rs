@@ -31,7 +31,7 @@
 //! | [`process`] | the one place that starts a process |
 //! | [`http`] | the one HTTP client |
 //! | [`workspace`] | recorded trees, diffs, every way a model may read or write files |
-//! | [`test_run`] | detect, run and read tests; what a model is shown of them |
+//! | [`test_run`] | detect, run and read tests, call single ones without their runner; what a model is shown of them |
 //! | [`model`] | the vendors' wires, the catalogue, cassettes |
 //! | [`github`] | the client of GitHub's API, and what the state of a commit's checks means |
 //! | [`audit`] | the SQLite log: reservations, receipts, events, hash chain, spool |

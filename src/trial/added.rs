@@ -7,6 +7,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use super::bench::{Bench, TrialError};
+use super::fresh;
 use super::judging::{Judged, judged_by};
 use crate::domain::remark::{Remark, RemarkKind};
 use crate::domain::units::TreeId;
@@ -75,12 +76,20 @@ pub async fn put_back(bench: &Bench<'_>, judged: &mut Judged) -> Result<Option<S
     if judged.judgement.verdict == Verdict::Green {
         let run = test_run::run(bench.tests, None, bench.stop).await?;
         let judgement = judged_by(bench, &run);
-        if judgement.verdict != Verdict::Green {
-            bench.workspace.restore_paths(&without, &added.paths()).await?;
+        // Added tests are code that a model wrote: what they did to any other file is undone, before anybody takes the tree.
+        let mut rewritten = fresh::restore_tests(bench, &without).await?;
+        rewritten.retain(|path| !added.files.contains(path));
+        let reason = match judgement.verdict.reason() {
+            _ if run.stopped.is_some() => Some("they were not run to their end".to_owned()),
+            _ if !rewritten.is_empty() => Some(format!("they rewrote {}", rewritten.join(", "))),
+            None if judgement.verdict == Verdict::Green => None,
+            reason => Some(reason.unwrap_or("they do not pass").to_owned()),
+        };
+        if let Some(reason) = reason {
             let names: Vec<&str> = added.files.iter().map(String::as_str).collect();
-            let reason = judgement.verdict.reason().unwrap_or("they do not pass");
             return Ok(Some(format!("the tests added in {} were left out of the change: {reason}", names.join(", "))));
         }
+        bench.workspace.restore_paths(from, &added.paths()).await?;
     }
     let remark = |file: &String| Remark { kind: RemarkKind::AddsTests, file: file.clone(), lines: None, said: None };
     judged.remarks.extend(added.files.iter().map(remark));

@@ -164,6 +164,8 @@ def calls_of(test):
     above = []
     while folder.startswith(ROOT):
         above.insert(0, os.path.join(folder, "conftest.py"))
+        if folder == os.path.dirname(folder):
+            break
         folder = os.path.dirname(folder)
     if "pytest" in ASKED["runner"]:
         for number, path in enumerate(path for path in above if os.path.isfile(path)):

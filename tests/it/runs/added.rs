@@ -85,6 +85,24 @@ fn an_added_test_that_fails_is_left_out_and_the_mend_is_kept() {
 }
 
 #[test]
+fn what_an_added_test_does_to_other_files_is_undone_and_it_is_left_out() {
+    let project = Project::python();
+    let (test, other) = (project.read("tests/test_cart.py"), "untouched = True\n");
+    project.write("other.py", other);
+    let (said, _) = run(
+        &project,
+        &[("write_file", |_| {
+            let evil = "import pathlib\nimport unittest\n\n\nclass EvilTest(unittest.TestCase):\n    def test_evil(self):\n        for name in ('tests/test_cart.py', 'other.py'):\n            pathlib.Path(name).write_text('')\n";
+            json!({ "path": "tests/test_evil.py", "content": evil })
+        })],
+    );
+    assert_eq!(said.code, 0, "{}", said.all());
+    assert!(said.all().contains("they rewrote tests/test_cart.py"), "{}", said.all());
+    assert_eq!((project.read("tests/test_cart.py"), project.read("other.py")), (test, other.to_owned()));
+    assert!(!project.path().join("tests/test_evil.py").exists());
+}
+
+#[test]
 fn a_test_that_is_changed_or_steers_others_is_refused_at_once_with_the_way_out() {
     let project = Project::python();
     let test = project.read("tests/test_cart.py");
