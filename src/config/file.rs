@@ -159,7 +159,7 @@ object! {
         "framework" framework: String = "recognised";
         /// How long one test run may take, in seconds.
         "timeoutSeconds" timeout_seconds: Whole<1, 86_400> = "300";
-        /// How much memory one process of the tests may take, in MiB (Linux); 0 is no limit.
+        /// How much memory one process of the tests may take, in MiB (Linux), and where a control group is delegated, all of them so much for each processor; 0 is no limit.
         "memoryMb" memory_mb: Whole<0, 1_048_576> = "2048";
         /// How long the evidence for a green may take, in minutes; at most four times as long as the tests, or half a minute, in any case.
         "proofMinutes" proof_minutes: Whole<1, 1_440> = "10";

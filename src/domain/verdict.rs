@@ -25,6 +25,11 @@ pub enum Exit {
     },
     /// We ended it because all of its processes had left too little of the machine's memory.
     MachineMemory,
+    /// The kernel ended it because its processes together held more memory than they may.
+    MemoryTogether {
+        /// What they may, in MiB.
+        limit_mb: u32,
+    },
 }
 
 impl Exit {
@@ -35,6 +40,10 @@ impl Exit {
             Self::Memory { limit_mb } => Some(format!(
                 "the memory limit of {limit_mb} MB for one process (`test.memoryMb`) was reached, and the tests were ended; a larger number \
                  raises it, 0 is no limit"
+            )),
+            Self::MemoryTogether { limit_mb } => Some(format!(
+                "the tests' processes together passed {limit_mb} MB of memory (`test.memoryMb` for each processor), and were ended; a \
+                 larger number raises it, 0 is no limit"
             )),
             Self::MachineMemory => Some(
                 "the tests had taken nearly all of the machine's memory, and were ended; fewer of them at a time, or a larger machine, \
@@ -59,6 +68,7 @@ impl std::fmt::Display for Exit {
             Self::Signal { signal } => write!(f, "killed by signal {signal}"),
             Self::Timeout => f.write_str("timed out"),
             Self::Memory { limit_mb } => write!(f, "ended at the memory limit of {limit_mb} MB for one process"),
+            Self::MemoryTogether { limit_mb } => write!(f, "ended at {limit_mb} MB of memory for all of its processes"),
             Self::MachineMemory => f.write_str("ended when it had taken nearly all of the machine's memory"),
         }
     }

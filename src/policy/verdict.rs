@@ -72,7 +72,9 @@ pub struct Judgement {
 #[must_use]
 pub fn judge_baseline(exit: Exit, report: &TestReport, explicit_command: bool) -> Verdict {
     match exit {
-        Exit::Memory { .. } | Exit::MachineMemory => return broken(&exit.over_memory().unwrap_or_default()),
+        Exit::Memory { .. } | Exit::MemoryTogether { .. } | Exit::MachineMemory => {
+            return broken(&exit.over_memory().unwrap_or_default());
+        }
         Exit::Timeout => return timed_out(report).map_or_else(|| broken(NO_END), |said| red(&said)),
         Exit::Signal { signal } => return broken(&format!("the test command was killed by signal {signal}")),
         Exit::Code { .. } => {}
@@ -119,7 +121,9 @@ fn verdict_of(
     fixed: &BTreeSet<String>,
 ) -> Verdict {
     match exit {
-        Exit::Memory { .. } | Exit::MachineMemory => return red(&exit.over_memory().unwrap_or_default()),
+        Exit::Memory { .. } | Exit::MemoryTogether { .. } | Exit::MachineMemory => {
+            return red(&exit.over_memory().unwrap_or_default());
+        }
         Exit::Timeout => return red(&timed_out(report).unwrap_or_else(|| NO_END.to_owned())),
         Exit::Signal { signal } => return red(&format!("the tests were killed by signal {signal}")),
         Exit::Code { .. } => {}

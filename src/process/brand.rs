@@ -7,7 +7,7 @@
 
 use std::sync::OnceLock;
 
-use rustix::process::{Pid, Resource, Rlimit, getpgid, getrlimit, prlimit, setrlimit};
+use rustix::process::{Pid, Resource, Rlimit, getrlimit, prlimit, setrlimit};
 
 /// A random number that names one family of processes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -51,8 +51,21 @@ impl Brand {
             return hard.map(Self);
         }
         // Only lent: a stranger that this process started in that very moment has it too, but stays in our group.
-        if soft == own_soft || getpgid(Some(pid)) == getpgid(None) { None } else { soft.map(Self) }
+        if soft == own_soft || process_group(&pid.as_raw_nonzero().to_string()) == process_group("self") {
+            None
+        } else {
+            soft.map(Self)
+        }
     }
+}
+
+/// The process group of a process by its name in `/proc`; `None` if it is gone.
+///
+/// Read as text because a group may be 0, one that was founded outside of this container, and `rustix` has no word for that.
+fn process_group(name: &str) -> Option<u32> {
+    let stat = std::fs::read_to_string(format!("/proc/{name}/stat")).ok()?;
+    // The program's name stands in brackets and may hold any character.
+    stat.rsplit_once(')')?.1.split_whitespace().nth(2)?.parse().ok()
 }
 
 /// Our own soft and hard limit, which unbranded children of this process inherit.
@@ -62,4 +75,16 @@ fn own() -> (Option<u64>, Option<u64>) {
         let limit = getrlimit(Resource::Locks);
         (limit.current, limit.maximum)
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_group_of_a_process_is_read_and_of_none_is_none() {
+        let own = rustix::process::getpgrp().as_raw_nonzero().to_string().parse().ok();
+        assert_eq!(process_group("self"), own);
+        assert_eq!(process_group("4194305"), None);
+    }
 }

@@ -18,6 +18,7 @@ use rustix::process::{
 use tokio::time::Instant;
 
 use super::brand::Brand;
+use super::cgroup::ControlGroup;
 use super::confine::guards;
 use super::memory::{Taken, kilobytes};
 
@@ -65,17 +66,27 @@ pub(super) struct Family {
     /// All tasks on the machine when it was founded.
     tasks_before: u64,
     extinct: bool,
+    /// Where one is delegated. Removed last, when nobody is left in it.
+    group: Option<ControlGroup>,
+    /// Whether what the child had started before it was taken into the group was taken in too.
+    gathered: bool,
 }
 
 impl Family {
-    /// Starts a child by `spawn`, which also tells its process id, and brands it.
-    pub(super) fn found<T>(spawn: impl FnOnce() -> io::Result<(T, Option<u32>)>) -> io::Result<(Self, T)> {
+    /// Starts a child by `spawn`, which also tells its process id, and brands it; it and its descendants hold at most `bound` bytes of
+    /// memory together, where the kernel can be asked for that.
+    pub(super) fn found<T>(
+        bound: Option<u64>,
+        spawn: impl FnOnce() -> io::Result<(T, Option<u32>)>,
+    ) -> io::Result<(Self, T)> {
         is_subreaper();
+        let mut group = bound.filter(|_| !guards::is_off(guards::MEMORY)).and_then(ControlGroup::bounding);
         let tasks_before = count_tasks();
         let mut families = families();
         let brand = Brand::fresh();
         let (child, id) = brand.lend(spawn)?;
         let head = id.and_then(|id| i32::try_from(id).ok()).and_then(Pid::from_raw);
+        group = group.filter(|group| head.is_some_and(|pid| group.take(pid.as_raw_nonzero().get()).is_ok()));
         if let Some(pid) = head {
             brand.burn(pid);
             if !guards::is_off(guards::PROCESSES) {
@@ -83,7 +94,7 @@ impl Family {
             }
         }
         families.push(Member { brand, head });
-        Ok((Self { brand, tasks_before, extinct: false }, child))
+        Ok((Self { brand, tasks_before, extinct: false, group, gathered: false }, child))
     }
 
     /// Notes that the child itself was waited for: its process id may belong to someone else from now on.
@@ -152,9 +163,16 @@ impl Family {
     }
 
     /// Reaps orphans that died meanwhile, and tells whether the tree has outgrown [`MAX_PROCESSES`].
-    pub(super) fn keep_house(&self) -> Growth {
+    pub(super) fn keep_house(&mut self) -> Growth {
         let families = families();
         reap_orphans(&families);
+        if let Some(group) = self.group.as_ref().filter(|_| !self.gathered) {
+            // One that is gone by now needs no bound.
+            let taken = processes()
+                .filter(|&pid| self.owns(&families, pid))
+                .filter(|pid| group.take(pid.as_raw_nonzero().get()).is_ok());
+            self.gathered = taken.count() > 0;
+        }
         if guards::is_off(guards::PROCESSES) || count_tasks() <= self.tasks_before.saturating_add(MAX_PROCESSES) {
             return Growth::Fine;
         }
@@ -170,6 +188,11 @@ impl Family {
             most: taken.most.max(held),
             all: taken.all.saturating_add(held),
         })
+    }
+
+    /// The bound on their memory in bytes, if the kernel ended them at it.
+    pub(super) fn overrun(&self) -> Option<u64> {
+        self.group.as_ref()?.overrun()
     }
 
     /// One system call in the usual case: without any child there can be no orphan.

@@ -16,8 +16,11 @@ pub(super) struct Family {
 }
 
 impl Family {
-    /// Starts a child by `spawn`, which also tells its process id.
-    pub(super) fn found<T>(spawn: impl FnOnce() -> io::Result<(T, Option<u32>)>) -> io::Result<(Self, T)> {
+    /// Starts a child by `spawn`, which also tells its process id; nobody bounds memory here.
+    pub(super) fn found<T>(
+        _bound: Option<u64>,
+        spawn: impl FnOnce() -> io::Result<(T, Option<u32>)>,
+    ) -> io::Result<(Self, T)> {
         let (child, id) = spawn()?;
         let group = id.and_then(|id| i32::try_from(id).ok()).and_then(Pid::from_raw);
         Ok((Self { group, extinct: false }, child))
@@ -52,6 +55,12 @@ impl Family {
     /// Nothing that anybody could count here.
     pub(super) fn memory(&self) -> Taken {
         Taken::default()
+    }
+
+    /// Nothing that the kernel could be asked for here.
+    #[expect(clippy::unused_self, reason = "same interface as on Linux")]
+    pub(super) const fn overrun(&self) -> Option<u64> {
+        None
     }
 
     /// Does nothing.

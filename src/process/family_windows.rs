@@ -74,6 +74,12 @@ impl Family {
         Taken { most: 0, all: 0 }
     }
 
+    /// Nothing that the kernel could be asked for here.
+    #[expect(clippy::unused_self, reason = "same interface as on Linux")]
+    pub(super) const fn overrun(&self) -> Option<u64> {
+        None
+    }
+
     /// Does nothing.
     #[expect(clippy::unused_self, reason = "same interface as on Linux")]
     pub(super) const fn keep_house(&self) -> Growth {

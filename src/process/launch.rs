@@ -68,7 +68,11 @@ fn start(spec: &Spec) -> io::Result<Launched> {
     let stderr = stderr.map(receive).transpose()?;
     let mut command = tokio::process::Command::from(command);
     command.kill_on_drop(true);
-    let (family, mut child) = Family::found(|| {
+    #[cfg(target_os = "linux")]
+    let bound = super::memory::bound_together(spec);
+    #[cfg(not(target_os = "linux"))]
+    let bound = None;
+    let (family, mut child) = Family::found(bound, || {
         let child = command.spawn()?;
         let id = child.id();
         Ok((child, id))

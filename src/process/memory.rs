@@ -1,7 +1,7 @@
 //! How much memory a child and its descendants may take before they are ended (Linux).
 //!
 //! A limit of the kernel's for one process bounds addresses, which node, Java, Go and every sanitizer reserve by the terabyte without ever
-//! using them; a cgroup is delegated to few. So what each process really holds is looked at, as disk and processes are: anonymous and shared
+//! using them; a control group (`cgroup`) is delegated to few, and bounds all of them together. So what each process really holds is looked at, as disk and processes are: anonymous and shared
 //! memory and what of it was swapped out. Mapped files are the kernel's cache, and do not count.
 //!
 //! Invariant: nothing is ended for memory that others took.
@@ -17,7 +17,7 @@ const RESERVE: u64 = 512 << 20;
 const THOROUGH: u32 = 5;
 const MIB: u64 = 1 << 20;
 /// Where the kernel shows cgroups.
-const CGROUPS: &str = "/sys/fs/cgroup";
+pub(super) const CGROUPS: &str = "/sys/fs/cgroup";
 
 /// The memory that a child may take.
 #[derive(Debug)]
@@ -46,12 +46,14 @@ pub(super) enum Excess {
     Process(u32),
     /// All of them together have left too little of the machine's.
     Machine,
+    /// The kernel has ended all of them at this bound for them together, in MiB.
+    Together(u32),
 }
 
 impl Memory {
     /// Looks at the machine before a child runs.
     pub(super) fn of(spec: &Spec) -> Self {
-        let limit = spec.memory_mb.map(|mb| u64::from(mb).saturating_mul(MIB));
+        let limit = limit_of(spec);
         Self { limit, limit_mb: spec.memory_mb.unwrap_or_default(), before: available().unwrap_or_default(), looks: 0 }
     }
 
@@ -71,19 +73,41 @@ impl Memory {
         if taken.most > limit {
             return Some(Excess::Process(self.limit_mb));
         }
-        let keep = RESERVE.min(self.before / 4);
-        (now < keep && taken.all > limit).then_some(Excess::Machine)
+        (now < kept_free(self.before) && taken.all > limit).then_some(Excess::Machine)
     }
 }
 
 impl Excess {
+    /// All of them passed a bound of so many bytes.
+    pub(super) fn together(bound: u64) -> Self {
+        Self::Together(u32::try_from(bound / MIB).unwrap_or(u32::MAX))
+    }
+
     /// What is said below the child's output.
     pub(super) fn note(self) -> String {
         match self {
             Self::Process(mb) => format!("\n[ended: one of its processes took more than {mb} MB of memory]\n"),
+            Self::Together(mb) => format!("\n[ended: its processes together took more than {mb} MB of memory]\n"),
             Self::Machine => "\n[ended: it had taken nearly all of the machine's memory]\n".to_owned(),
         }
     }
+}
+
+fn limit_of(spec: &Spec) -> Option<u64> {
+    spec.memory_mb.map(|mb| u64::from(mb).saturating_mul(MIB))
+}
+
+/// What is kept free of so much that was free before, in bytes.
+fn kept_free(before: u64) -> u64 {
+    RESERVE.min(before / 4)
+}
+
+/// What all processes of a child may hold together, in bytes: the limit for each processor, and never what others need.
+#[cfg(target_os = "linux")]
+pub(super) fn bound_together(spec: &Spec) -> Option<u64> {
+    let processors = std::thread::available_parallelism().map_or(1, std::num::NonZero::get) as u64;
+    let most = limit_of(spec)?.saturating_mul(processors);
+    Some(available().map_or(most, |free| most.min(free.saturating_sub(kept_free(free)))))
 }
 
 /// What is free of the machine's memory, or of the container's if that is less, in bytes; `None` where nobody says so.

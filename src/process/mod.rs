@@ -24,6 +24,8 @@ pub use secret_dir::SecretDir;
 #[cfg(target_os = "linux")]
 mod brand;
 mod capture;
+#[cfg(target_os = "linux")]
+mod cgroup;
 pub mod confine;
 mod disk;
 pub mod environment;
@@ -67,7 +69,8 @@ pub struct Spec {
     pub keep: usize,
     /// Whether standard error is merged into the output in order (one pipe) or dropped into `stderr`.
     pub merge_stderr: bool,
-    /// How much memory one of its processes may take, in MiB; all together may take what the machine has, but for a reserve. `None`
+    /// How much memory one of its processes may take, in MiB; all together may take what the machine has, but for a reserve, and where
+    /// a control group is delegated, so much for each processor. `None`
     /// bounds neither. Linux.
     pub memory_mb: Option<u32>,
     /// What else it may not do.

@@ -121,6 +121,7 @@ pub(super) async fn supervise(
     if watch.filled {
         output.capture.push(b"\n[ended: it was about to fill the disk]\n");
     }
+    watch.note_overrun();
     if let Some(excess) = watch.excess {
         output.capture.push(excess.note().as_bytes());
     }
@@ -209,6 +210,13 @@ impl Watch {
         }
     }
 
+    /// What the kernel ended counts as what we ended.
+    fn note_overrun(&mut self) {
+        if self.excess.is_none() && !self.timed_out && !guards::is_off(guards::MEMORY) {
+            self.excess = self.family.overrun().map(Excess::together);
+        }
+    }
+
     fn kill(&mut self) {
         self.family.kill_once();
         self.enter(Phase::Killed, KILL_WAIT);
@@ -221,6 +229,7 @@ impl Watch {
         match self.excess {
             Some(Excess::Process(limit_mb)) => return Exit::Memory { limit_mb },
             Some(Excess::Machine) => return Exit::MachineMemory,
+            Some(Excess::Together(limit_mb)) => return Exit::MemoryTogether { limit_mb },
             None => {}
         }
         self.exit.map_or(Exit::Signal { signal: SIGKILL }, exit_of)

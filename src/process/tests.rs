@@ -353,3 +353,47 @@ async fn a_process_that_takes_more_memory_than_it_may_is_ended_and_that_is_told(
         text(&finished)
     );
 }
+
+/// Whether all processes of a child are bounded together is the kernel's affair: these two run where a control group is delegated
+/// (`.ci/cgroup` starts such a machine).
+#[cfg(target_os = "linux")]
+mod control_groups {
+    use super::*;
+
+    /// Programs that each hold so many MiB for as long as they run.
+    fn many(count: usize, mb: u32) -> Spec {
+        let one = format!("dd if=/dev/zero of=/dev/null bs={mb}M & ");
+        shell(&format!("{}sleep 20; kill 0", one.repeat(count)))
+    }
+
+    fn processors() -> usize {
+        std::thread::available_parallelism().unwrap().get()
+    }
+
+    #[tokio::test]
+    #[ignore = "needs a delegated control group"]
+    async fn processes_that_hold_too_much_together_are_ended_by_the_kernel_and_that_is_told() {
+        let finished = finish(&Spec { memory_mb: Some(64), ..many(processors() * 2 + 1, 40) }).await;
+        let limit_mb = u32::try_from(64 * processors()).unwrap();
+        assert_eq!(finished.exit, Exit::MemoryTogether { limit_mb }, "{}", text(&finished));
+        let note = format!("[ended: its processes together took more than {limit_mb} MB of memory]");
+        assert!(text(&finished).contains(&note), "{}", text(&finished));
+        assert_eq!(groups(), Vec::<String>::new());
+    }
+
+    #[tokio::test]
+    #[ignore = "needs a delegated control group"]
+    async fn what_keeps_within_the_bound_ends_by_itself_and_its_group_is_gone() {
+        let line =
+            "until grep upshift- /proc/self/cgroup; do :; done; dd if=/dev/zero of=/dev/null bs=30M count=9; exit 3";
+        let finished = finish(&Spec { memory_mb: Some(64), ..shell(line) }).await;
+        assert_eq!(finished.exit, Exit::Code { code: 3 }, "{}", text(&finished));
+        assert!(text(&finished).contains("/upshift-"), "{}", text(&finished));
+        assert_eq!(groups(), Vec::<String>::new());
+    }
+
+    fn groups() -> Vec<String> {
+        let names = std::fs::read_dir("/sys/fs/cgroup").unwrap().map(|entry| entry.unwrap().file_name());
+        names.filter_map(|name| name.into_string().ok()).filter(|name| name.starts_with("upshift-")).collect()
+    }
+}

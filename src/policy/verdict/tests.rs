@@ -61,6 +61,7 @@ fn the_truth_table_of_exit_codes_and_reports() {
         (Exit::Timeout, ["red"; 5]),
         (Exit::Memory { limit_mb: 2_048 }, ["red"; 5]),
         (Exit::MachineMemory, ["red"; 5]),
+        (Exit::MemoryTogether { limit_mb: 4_096 }, ["red"; 5]),
     ];
     for (exit, expected) in rows {
         for (report, expected) in [&all, &some, &none, &unreadable, &fewer].into_iter().zip(expected) {
@@ -81,6 +82,7 @@ fn the_same_table_at_the_baseline() {
         (Exit::Timeout, ["broken"; 3]),
         (Exit::Memory { limit_mb: 2_048 }, ["broken"; 3]),
         (Exit::MachineMemory, ["broken"; 3]),
+        (Exit::MemoryTogether { limit_mb: 4_096 }, ["broken"; 3]),
         (Exit::Code { code: 127 }, ["broken"; 3]),
         (Exit::Code { code: 126 }, ["broken"; 3]),
     ];

@@ -193,7 +193,7 @@ fn name_of(kept: &[Findings], hint: Option<&str>) -> String {
 fn how_ended(exit: Option<Exit>) -> Option<RunKind> {
     match exit? {
         Exit::Timeout | Exit::Code { code: EXIT_TIMEOUT } => Some(RunKind::Timeout),
-        Exit::Memory { .. } | Exit::MachineMemory => Some(RunKind::OutOfMemory),
+        Exit::Memory { .. } | Exit::MemoryTogether { .. } | Exit::MachineMemory => Some(RunKind::OutOfMemory),
         // Whoever sent it: upshift says itself when time was up.
         Exit::Signal { .. } => Some(RunKind::Crash),
         Exit::Code { code } if (EXIT_SIGNAL_BASE + 1..=EXIT_SIGNAL_BASE + HIGHEST_SIGNAL).contains(&code) => {

@@ -235,7 +235,11 @@ impl<'a> Git<'a> {
         }
         let code = match finished.exit {
             Exit::Code { code } => Some(code),
-            Exit::Signal { .. } | Exit::Timeout | Exit::Memory { .. } | Exit::MachineMemory => None,
+            Exit::Signal { .. }
+            | Exit::Timeout
+            | Exit::Memory { .. }
+            | Exit::MemoryTogether { .. }
+            | Exit::MachineMemory => None,
         };
         Ok(Said {
             ok: finished.exit.is_success(),
