@@ -1,7 +1,7 @@
 //! Where events and money go: the store first, then everyone who listens.
 //!
 //! Invariant: what a listener hears is durable already and without secrets, so log, terminal and report cannot disagree
-//! (DESIGN §3).
+//! (DESIGN §3). What was told is kept, too: a report is made of it, also where the database could not be written in the end.
 
 use super::{CallReservation, Cap, Refused, Snapshot, Store};
 use crate::domain::chat::Reply;
@@ -13,13 +13,25 @@ use crate::domain::receipt::Receipt;
 pub struct Journal {
     store: Store,
     listeners: Vec<Box<dyn EventSink>>,
+    events: Vec<Event>,
 }
 
 impl Journal {
     /// A journal over an open store.
     #[must_use]
     pub fn new(store: Store, listeners: Vec<Box<dyn EventSink>>) -> Self {
-        Self { store, listeners }
+        Self { store, listeners, events: Vec::new() }
+    }
+
+    /// Takes what happened in the run before this process worked on it.
+    pub fn remember(&mut self, past: &[Event]) {
+        self.events.extend_from_slice(past);
+    }
+
+    /// The run's events so far, without secrets.
+    #[must_use]
+    pub fn events(&self) -> &[Event] {
+        &self.events
     }
 
     /// Adds a listener; it hears what comes from now on.
@@ -29,10 +41,7 @@ impl Journal {
 
     /// Tells the listeners of an event that the store has recorded by itself (`begin_run`, `continue_run`).
     pub fn tell(&mut self, event: &Event) {
-        let Self { store, listeners } = self;
-        if listeners.is_empty() {
-            return;
-        }
+        let Self { store, listeners, events } = self;
         let masked = store.masked(event);
         for listener in listeners.iter_mut() {
             listener.emit(&masked);
@@ -40,6 +49,7 @@ impl Journal {
         if let Some(head) = store.chain_head() {
             listeners.iter_mut().for_each(|listener| listener.chained(head));
         }
+        events.push(masked.into_owned());
     }
 
     /// Makes one event durable, then tells it.

@@ -69,6 +69,7 @@ async fn go_on(args: Args, environment: &Environment) -> anyhow::Result<u8> {
         .continue_run(&run_id, std::process::id(), &setup.clock().timestamp())
         .map_err(|error| setup::audit_failure(&error))?;
     let mut journal = Journal::new(store, Vec::new());
+    journal.remember(&loaded.events);
     let lost = lifecycle::settle_lost(&mut journal, &state, setup.clock())?;
     lifecycle::recall_touched(&journal, &mut state, &loaded.events, &workspace)?;
     let replay = lifecycle::replay_of(&journal, &state)?;

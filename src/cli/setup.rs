@@ -209,23 +209,18 @@ impl<'a> Setup<'a> {
         let (audit, fail_on) = (state.plan.audit.clone(), state.plan.github.fail_on.clone());
         let mut engine = Engine::new(world, journal, state, replay);
         let ran = lifecycle::run(&mut engine).await;
+        if let Err(error) = &ran {
+            // Told as an event, so that comment, summary and outputs of what was paid for say it, too.
+            let message = format!(
+                "upshift could not go on: {error} → Fix: mend that, then `upshift resume {run_id}` in this folder"
+            );
+            engine.journal.emit(&Event::Warning { message });
+        }
         if let Some(message) = finish(writer, &prepared.stops.signals).await {
             engine.journal.emit(&Event::Warning { message });
         }
-        let outcome = match ran {
-            Ok(outcome) => outcome,
-            Err(error) => {
-                engine.journal.close().iter().for_each(|warning| super::say(&format!("⚠ {warning}")));
-                return Err(Failure::with_code(
-                    EXIT_INTERNAL,
-                    format!(
-                        "✖ upshift could not go on: {error}\n→ Fix: mend that, then `upshift resume {run_id}` in this folder"
-                    ),
-                ));
-            }
-        };
-        let events = engine.journal.store().load_run(&run_id)?.events;
-        let patch = change(&engine, &outcome).await;
+        let patch = change(&engine, ran.as_ref().ok()).await;
+        let events = engine.journal.events().to_vec();
         for warning in engine.journal.close() {
             super::say(&format!("⚠ {warning}"));
         }
@@ -235,7 +230,7 @@ impl<'a> Setup<'a> {
                 terminal::show_change(&self.redactor.redact(&patch));
             }
             super::print(&report)?;
-            return Ok(outcome.exit_code());
+            return Ok(ran.map_or(EXIT_INTERNAL, |outcome| outcome.exit_code()));
         };
         super::print(&if format == Format::Text { step.inert(&report) } else { report })?;
         let told = step.finish(&Ended {
@@ -247,7 +242,7 @@ impl<'a> Setup<'a> {
             redactor: &self.redactor,
         });
         told.iter().for_each(|warning| super::say(&format!("⚠ {warning}")));
-        Ok(step::exit_code(&outcome, fail_on.as_deref()))
+        Ok(ran.map_or(EXIT_INTERNAL, |outcome| step::exit_code(&outcome, fail_on.as_deref())))
     }
 
     /// Opens the tree and keeps it for this process alone.
@@ -400,8 +395,9 @@ async fn finish(writer: Option<Writer>, signals: &Stop) -> Option<String> {
 }
 
 /// The change that fixed it, for the job summary.
-async fn change(engine: &Engine<'_>, outcome: &Outcome) -> String {
-    let (Outcome::Fixed { .. }, Some(start), Some(end)) = (outcome, &engine.state.start, &engine.state.current) else {
+async fn change(engine: &Engine<'_>, outcome: Option<&Outcome>) -> String {
+    let (Some(Outcome::Fixed { .. }), Some(start), Some(end)) = (outcome, &engine.state.start, &engine.state.current)
+    else {
         return String::new();
     };
     let diff = engine.world.workspace.diff(start, &end.tree).await.map(|diff| diff.text).unwrap_or_default();

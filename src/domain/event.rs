@@ -408,8 +408,8 @@ pub struct RunFinished {
     pub stop_reason: String,
     /// The most recent errors, for the report.
     pub recent_errors: Vec<String>,
-    /// Failing tests at the end.
-    pub still_failing: Vec<String>,
+    /// Failing tests at the end; `None` where no run of the tests was judged.
+    pub still_failing: Option<Vec<String>>,
     /// Files changed, lines added, lines removed.
     pub diff_stat: DiffStat,
     /// Where the best patch was kept when the run failed.

@@ -39,13 +39,16 @@ pub(super) async fn run(engine: &mut Engine<'_>) -> Result<(), LifecycleError> {
     let first = test_run::run(&engine.world.tests, None, &engine.world.stop).await?;
     let first = network::open_if_needed(engine, first).await?;
     let first = without_result_file(engine, first).await?;
+    if first.stopped.is_some() {
+        // What a run printed until it was cut short says nothing of what passes or fails.
+        stopped_or(engine, Outcome::Budget, String::new());
+        return Ok(());
+    }
     let explicit = engine.state.plan.test.command.is_some();
     let verdict = verdict::judge_baseline(first.exit, &first.report, explicit);
     let first_verdict = verdict.clone();
     let (verdict, flaky, flaky_in_file) = match verdict {
-        Verdict::Red { .. } if may_be_flaky(&first) && first.stopped.is_none() => {
-            second_look(engine, &first, verdict).await?
-        }
+        Verdict::Red { .. } if may_be_flaky(&first) => second_look(engine, &first, verdict).await?,
         other @ (Verdict::Green | Verdict::Red { .. } | Verdict::Broken { .. } | Verdict::Tampered { .. }) => {
             (other, Vec::new(), Vec::new())
         }

@@ -34,7 +34,7 @@ pub(super) async fn run(engine: &mut Engine<'_>, outcome: Outcome, stop_reason: 
     }
     leftovers::sweep(engine);
     let best_patch = if fixed || diff.text.is_empty() { None } else { keep_patch(engine, &diff.text) };
-    let still_failing = if fixed { Vec::new() } else { still_failing(engine) };
+    let still_failing = if fixed { Some(Vec::new()) } else { still_failing(engine) };
     let finished = RunFinished {
         outcome: outcome.clone(),
         stop_reason,
@@ -168,9 +168,9 @@ pub(super) fn gist(message: &str) -> String {
     format!("{name}: {end}")
 }
 
-/// What fails in the tree that is left behind: the start's failures.
-fn still_failing(engine: &Engine<'_>) -> Vec<String> {
-    engine.state.baseline.as_ref().map(|baseline| baseline.failing.clone()).unwrap_or_default()
+/// What fails in the tree that is left behind: the start's failures, if they were ever known.
+fn still_failing(engine: &Engine<'_>) -> Option<Vec<String>> {
+    engine.state.baseline.as_ref().map(|baseline| baseline.failing.clone())
 }
 
 #[cfg(test)]

@@ -104,7 +104,7 @@ async fn measured(
         let cause = engine.world.stop.raised().map_or_else(|| "stopped".to_owned(), stopped);
         return Ok(broken(finding, cause));
     }
-    finding.proof = proof(engine)?;
+    finding.proof = proof(engine);
     finding.remarks.clone_from(&judged.remarks);
     let measure = engine.state.baseline.clone().unwrap_or_default();
     finding.fail_to_pass = judged.judgement.fixed.iter().cloned().collect();
@@ -219,13 +219,11 @@ async fn compare_with_base(
 }
 
 /// The evidence that the journal holds.
-fn proof(engine: &Engine<'_>) -> Result<Vec<Evidence>, LifecycleError> {
-    let events = engine.journal.store().load_run(&engine.state.run_id)?.events;
-    let proof = events
-        .into_iter()
-        .rev()
-        .find_map(|event| if let Event::EvidenceGathered { proof, .. } = event { Some(proof) } else { None });
-    Ok(proof.unwrap_or_default())
+fn proof(engine: &Engine<'_>) -> Vec<Evidence> {
+    let events = engine.journal.events().iter().rev();
+    let mut proofs =
+        events.filter_map(|event| if let Event::EvidenceGathered { proof, .. } = event { Some(proof) } else { None });
+    proofs.next().cloned().unwrap_or_default()
 }
 
 fn broken(finding: Finding, reason: String) -> Finding {

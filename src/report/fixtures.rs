@@ -245,7 +245,7 @@ impl Script {
             outcome,
             stop_reason: stop_reason.into(),
             recent_errors: strings(recent),
-            still_failing: strings(still_failing),
+            still_failing: Some(strings(still_failing)),
             diff_stat: DiffStat { files: if changed { vec![file, binary] } else { vec![] } },
             best_patch: failed.then(|| ".upshift/best.patch".to_owned()),
             limited: None,

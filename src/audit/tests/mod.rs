@@ -90,7 +90,7 @@ fn finished(outcome: Outcome) -> Event {
         outcome,
         stop_reason: "tests are green".to_owned(),
         recent_errors: vec![],
-        still_failing: vec![],
+        still_failing: Some(vec![]),
         diff_stat: DiffStat::default(),
         best_patch: None,
         limited: None,

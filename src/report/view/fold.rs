@@ -240,9 +240,10 @@ impl Fold {
             iterations: tiers.iter().fold(0, |sum, tier| sum.saturating_add(tier.iterations)),
             active_ms: self.active_ms(&attempts),
         };
-        let last_seen = attempts.last().map(|attempt| attempt.failed_tests.clone());
+        let last_seen =
+            attempts.iter().rev().find(|attempt| was_judged(attempt)).map(|attempt| attempt.failed_tests.clone());
         let failing_after = match &ending {
-            Ending::Finished(finished) if tests_ran(&finished.outcome) => Some(finished.still_failing.clone()),
+            Ending::Finished(finished) if tests_ran(&finished.outcome) => finished.still_failing.clone(),
             Ending::Finished(_) | Ending::Running | Ending::Died => last_seen,
         };
         let recent_errors = match &ending {
@@ -357,6 +358,11 @@ fn state_of_exit(exit: TierExit) -> TierState {
         TierExit::Objected => TierState::Rejected,
         TierExit::Interrupted => TierState::Interrupted,
     }
+}
+
+/// Whether an iteration says which tests fail: one whose tests did not run to their end names none, and has mended none.
+fn was_judged(attempt: &Attempt) -> bool {
+    attempt.test_status == AttemptStatus::Passed || !attempt.failed_tests.is_empty()
 }
 
 /// Whether the tests were judged at all before a run ended like this.

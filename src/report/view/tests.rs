@@ -1,6 +1,7 @@
 use proptest::prelude::*;
 
 use super::*;
+use crate::domain::attempt::AttemptStatus;
 use crate::domain::event::Event;
 use crate::report::fixtures::{self, F0, Script};
 
@@ -35,6 +36,21 @@ fn the_same_events_mean_running_or_dead_by_the_process() {
         let view = script.view_as(liveness);
         assert_eq!((&view.ending, view.tiers[0].state), (&ending, state));
     }
+}
+
+#[test]
+fn an_iteration_whose_tests_never_ran_has_fixed_nothing() {
+    let mut script = Script::new();
+    script.red().tier(0).iteration(0, 1, 400, &F0).iteration(0, 2, 400, &[]);
+    for event in &mut script.events {
+        if let Event::IterationFinished(attempt) = event
+            && attempt.iteration == 2
+        {
+            attempt.test_status = AttemptStatus::Error;
+        }
+    }
+    let view = script.view_as(Liveness::Dead);
+    assert_eq!((view.fixed_tests(), view.still_failing()), (vec![], F0.to_vec()));
 }
 
 #[test]

@@ -75,6 +75,7 @@ fn an_interrupted_baseline_is_taken_anew() {
     let said = interrupt_at_the_gate(child, &project);
     assert_eq!(said.code, 130, "{}", said.all());
     assert_eq!(server.requests().len(), 0);
+    assert!(!said.all().contains("Baseline:"), "what was cut short measures nothing: {}", said.all());
 
     let elsewhere = tempfile::tempdir().expect("a folder");
     let lost = resume(&program, &project, elsewhere.path());
@@ -86,6 +87,28 @@ fn an_interrupted_baseline_is_taken_anew() {
     assert_eq!(resumed.code, 0, "{}", resumed.all());
     assert!(resumed.out.contains("Tests:   1 failing → 0 failing (1 fixed)"), "{}", resumed.out);
     server.finish();
+}
+
+#[test]
+fn tests_that_no_run_judged_again_are_never_called_fixed() {
+    let project = gated(2); // the second look, for tests that fail now and then
+    let program = Program::with_anthropic("http://127.0.0.1:9");
+    let child = start(&program, &project, "claude-haiku-4-5 x1", "sh check.sh");
+    let said = interrupt_at_the_gate(child, &project);
+    assert_eq!(said.code, 130, "{}", said.all());
+    let report = |format: &str| {
+        program
+            .run(project.path(), &["report", "--format", format, "--audit-db", database_of(&project).to_str().unwrap()])
+            .out
+    };
+    let (text, markdown, json) = (said.out, report("md"), report("json"));
+    assert!(text.contains("Tests:   1 failing\n"), "{text}");
+    for surface in [&text, &markdown] {
+        assert!(!surface.contains("fixed)") && !surface.contains("0 failing"), "{surface}");
+    }
+    let json: serde_json::Value = serde_json::from_str(&json).expect("JSON");
+    assert_eq!(json["failing_before"].as_array().map(Vec::len), Some(1), "{json:#}");
+    assert_eq!(json["failing_after"], serde_json::Value::Null, "{json:#}");
 }
 
 #[test]
