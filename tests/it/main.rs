@@ -39,6 +39,7 @@ mod publish;
 mod readme;
 #[cfg(test)]
 mod red_team;
+#[cfg(test)]
 mod reports;
 #[cfg(test)]
 mod runs;
