@@ -11,7 +11,7 @@ use super::rows;
 use super::store::{Store, Sync};
 use super::types::{CallReservation, Cap, Refused, Scope};
 use crate::domain::receipt::Receipt;
-use crate::domain::units::{MicroUsd, RunId};
+use crate::domain::units::{Charge, MicroUsd, RunId};
 
 /// What this process knows of the sums of scopes: the database's last word and its own calls since.
 #[derive(Debug)]
@@ -51,7 +51,7 @@ impl Totals {
         for total in self.0.values_mut() {
             if let Some(reserved) = total.calls.remove(&receipt.call_id) {
                 total.open = total.open.saturating_sub(reserved);
-                total.settled += receipt.cost;
+                total.settled += receipt.charge().total();
             }
         }
     }
@@ -166,19 +166,19 @@ impl Store {
         self.sums(&scope.to_string()).map_or(MicroUsd::ZERO, |(settled, _)| settled)
     }
 
-    /// What the settled calls of one iteration cost, lost ones included.
+    /// What the settled calls of a run cost, lost ones included; those of one iteration alone where tier and iteration are named.
     #[must_use]
-    pub fn iteration_cost(&self, run: &RunId, tier_index: u32, iteration: u32) -> MicroUsd {
-        let recorded = query::iteration_costs(&self.db, run, tier_index, iteration).unwrap_or_default();
-        let mut cost: MicroUsd = recorded.iter().map(|(_, cost)| *cost).sum();
+    pub fn charge(&self, run: &RunId, of: Option<(u32, u32)>) -> Charge {
+        let recorded = query::charges(&self.db, run, of).unwrap_or_default();
+        let mut charge: Charge = recorded.iter().map(|(_, charge)| *charge).sum();
         if self.is_degraded() && self.chain().is_some_and(|chain| chain.run_id == *run) {
             let waiting = self.settled.values().filter(|receipt| {
-                (receipt.scope.tier_index, receipt.scope.iteration) == (tier_index, iteration)
+                of.is_none_or(|of| (receipt.scope.tier_index, receipt.scope.iteration) == of)
                     && !recorded.iter().any(|(call, _)| *call == receipt.call_id)
             });
-            cost += waiting.map(|receipt| receipt.cost).sum();
+            charge += waiting.map(Receipt::charge).sum();
         }
-        cost
+        charge
     }
 
     /// A scope's sums, settled and open; `None` when they cannot be known.

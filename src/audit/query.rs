@@ -10,7 +10,7 @@ use crate::domain::event::Event;
 use crate::domain::model_id::ModelId;
 use crate::domain::outcome::Outcome;
 use crate::domain::receipt::Receipt;
-use crate::domain::units::{MicroUsd, RunId};
+use crate::domain::units::{Charge, MicroUsd, RunId};
 
 /// Why a query gave nothing: SQLite's trouble, or content that is not what we write.
 #[derive(Debug)]
@@ -237,16 +237,15 @@ pub(super) fn open_calls(db: &Connection, run: &RunId) -> rusqlite::Result<Vec<(
     .collect()
 }
 
-/// The calls of one iteration that have their receipts, and what each cost.
-pub(super) fn iteration_costs(
-    db: &Connection,
-    run: &RunId,
-    tier_index: u32,
-    iteration: u32,
-) -> rusqlite::Result<Vec<(String, MicroUsd)>> {
+/// The calls of a run that have their receipts, and what each is settled at; of one iteration alone where it is named.
+pub(super) fn charges(db: &Connection, run: &RunId, of: Option<(u32, u32)>) -> rusqlite::Result<Vec<(String, Charge)>> {
+    let (tier_index, iteration) = of.unzip();
     db.prepare_cached(
-        "SELECT call_id, cost_micro_usd FROM model_calls WHERE run_id = ?1 AND tier_index = ?2 AND iteration = ?3",
+        "SELECT call_id, cost_micro_usd, unknown_cost_micro_usd FROM model_calls
+         WHERE run_id = ?1 AND (?2 IS NULL OR tier_index = ?2 AND iteration = ?3)",
     )?
-    .query_map(params![run.0, tier_index, iteration], |row| Ok((row.get(0)?, micros(row.get(1)?))))?
+    .query_map(params![run.0, tier_index, iteration], |row| {
+        Ok((row.get(0)?, Charge { known: micros(row.get(1)?), unknown: micros(row.get(2)?) }))
+    })?
     .collect()
 }

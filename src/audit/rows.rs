@@ -166,12 +166,12 @@ fn reopen(db: &Connection, run_id: &RunId) -> rusqlite::Result<()> {
 /// The columns of `tier_attempts` behind the id, in order.
 pub(super) const ATTEMPT_COLUMNS: &str = "run_id, tier_index, tier_name, tier_mode, model_artisan, model_librarian, \
      model_critic, iteration, code_change_summary, test_status, failed_tests, error_messages, cost_usd, duration_ms, \
-     timestamp, billed_artisan, billed_librarian, billed_critic";
+     timestamp, billed_artisan, billed_librarian, billed_critic, unknown_cost_usd";
 
 fn insert_attempt(db: &Connection, run_id: &RunId, attempt: &Attempt) -> rusqlite::Result<()> {
     let sql = format!(
         "INSERT INTO tier_attempts ({ATTEMPT_COLUMNS}) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, \
-         ?16, ?17, ?18)"
+         ?16, ?17, ?18, ?19)"
     );
     db.prepare_cached(&sql)?.execute(params![
         run_id.0,
@@ -192,6 +192,7 @@ fn insert_attempt(db: &Connection, run_id: &RunId, attempt: &Attempt) -> rusqlit
         attempt.billed_artisan,
         attempt.billed_librarian,
         attempt.billed_critic,
+        attempt.unknown_cost.as_usd(),
     ])?;
     Ok(())
 }
@@ -228,7 +229,7 @@ fn insert_reservation(
 pub(super) const RECEIPT_COLUMNS: &str = "call_id, run_id, tier_index, iteration, role, session_id, parent_session_id, \
      root_session_id, turn, attempt, provider, model, status, input_tokens, output_tokens, cache_read_tokens, \
      cache_write_tokens, reasoning_tokens, reserved_micro_usd, cost_micro_usd, latency_ms, error, reply, timestamp, seq, \
-     billed_model";
+     billed_model, unknown_cost_micro_usd";
 
 fn insert_receipt(
     db: &Connection,
@@ -238,7 +239,7 @@ fn insert_receipt(
 ) -> rusqlite::Result<()> {
     let sql = format!(
         "INSERT OR IGNORE INTO model_calls ({RECEIPT_COLUMNS}) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, \
-         ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23, ?24, ?25, ?26)"
+         ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23, ?24, ?25, ?26, ?27)"
     );
     let usage = receipt.usage;
     db.prepare_cached(&sql)?.execute(params![
@@ -268,19 +269,20 @@ fn insert_receipt(
         receipt.timestamp.0,
         int(seq),
         receipt.billed_model,
+        int(receipt.unknown_cost.0),
     ])?;
     Ok(())
 }
 
 fn settle(db: &Connection, run_id: &RunId, receipt: &Receipt) -> rusqlite::Result<()> {
     let settle = "UPDATE reservations SET settled_micro_usd = ?2 WHERE call_id = ?1 AND settled_micro_usd IS NULL";
-    if db.prepare_cached(settle)?.execute(params![receipt.call_id, int(receipt.cost.0)])? == 0 {
+    if db.prepare_cached(settle)?.execute(params![receipt.call_id, int(receipt.charge().total().0)])? == 0 {
         // A call that nobody reserved counts all the same.
         for scope in [Scope::Run(run_id.clone()), Scope::Tier(run_id.clone(), receipt.scope.tier_index)] {
             let call = (&receipt.scope, receipt.target.to_string());
             insert_reservation(db, run_id, &receipt.call_id, &scope.to_string(), (call.0, &call.1), receipt.reserved)?;
         }
-        db.prepare_cached(settle)?.execute(params![receipt.call_id, int(receipt.cost.0)])?;
+        db.prepare_cached(settle)?.execute(params![receipt.call_id, int(receipt.charge().total().0)])?;
     }
     Ok(())
 }

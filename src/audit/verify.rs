@@ -289,6 +289,7 @@ fn attempt_values(run: &RunId, attempt: &Attempt) -> Vec<Value> {
         optional(attempt.billed_artisan.as_deref()),
         optional(attempt.billed_librarian.as_deref()),
         optional(attempt.billed_critic.as_deref()),
+        Value::Real(attempt.unknown_cost.as_usd()),
     ]
 }
 
@@ -322,5 +323,6 @@ fn receipt_values(run: &RunId, receipt: &Receipt, reply: Option<String>, seq: u6
         text(&receipt.timestamp.0),
         Value::Integer(int(seq)),
         optional(receipt.billed_model.as_deref()),
+        Value::Integer(int(receipt.unknown_cost.0)),
     ]
 }

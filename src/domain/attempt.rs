@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::clock::Timestamp;
 use super::ladder::Mode;
-use super::units::MicroUsd;
+use super::units::{Charge, MicroUsd};
 
 /// The reason of a tier that ended with [`TierExit::NoProgress`] because its models changed nothing any more.
 pub const NOTHING_CHANGED: &str = "nothing was changed any more";
@@ -67,12 +67,23 @@ pub struct Attempt {
     pub failed_tests: Vec<String>,
     /// Their messages, trimmed.
     pub error_messages: Vec<String>,
-    /// The cost of this iteration alone (S2-5).
+    /// What is known of the cost of this iteration alone (S2-5).
     pub cost: MicroUsd,
+    /// What its failed calls cost at most beyond that.
+    #[serde(default)]
+    pub unknown_cost: MicroUsd,
     /// Wall-clock time of this iteration in milliseconds.
     pub duration_ms: u64,
     /// When it ended.
     pub timestamp: Timestamp,
+}
+
+impl Attempt {
+    /// The cost of this iteration alone.
+    #[must_use]
+    pub fn charge(&self) -> Charge {
+        Charge { known: self.cost, unknown: self.unknown_cost }
+    }
 }
 
 /// Why a tier ended.
@@ -129,7 +140,7 @@ pub struct TierResult {
     /// Iterations that ran, errors included.
     pub iterations: u32,
     /// What they cost together.
-    pub cost: MicroUsd,
+    pub cost: Charge,
     /// One record per iteration, in order.
     pub attempts: Vec<Attempt>,
 }

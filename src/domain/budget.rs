@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::units::MicroUsd;
+use super::units::{Charge, MicroUsd};
 
 /// The caps that hold for a whole run, over all its tiers and invocations.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -36,10 +36,20 @@ pub struct Beneficiary {
 /// What of a [`Budget`] is used.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Spent {
-    /// Money of settled receipts.
+    /// Money of settled receipts, the worst case of failed calls included: what counts towards the cap.
     pub cost: MicroUsd,
+    /// The share of it that may never have been billed.
+    pub unknown_cost: MicroUsd,
     /// Iterations begun.
     pub iterations: u32,
     /// Active milliseconds.
     pub active_ms: u64,
+}
+
+impl Spent {
+    /// The money, parted into what is known and what is not.
+    #[must_use]
+    pub fn charge(&self) -> Charge {
+        Charge { known: self.cost.saturating_sub(self.unknown_cost), unknown: self.unknown_cost }
+    }
 }

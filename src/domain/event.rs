@@ -208,8 +208,11 @@ pub enum Event {
         reason: Option<String>,
         /// Iterations that ran.
         iterations: u32,
-        /// What they cost.
+        /// What is known of their cost.
         cost: MicroUsd,
+        /// What failed calls cost at most beyond that.
+        #[serde(default)]
+        unknown_cost: MicroUsd,
     },
     /// The next tier takes over.
     Escalated {

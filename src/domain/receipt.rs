@@ -6,7 +6,7 @@ use super::chat::Usage;
 use super::clock::Timestamp;
 use super::ladder::Role;
 use super::model_id::ModelId;
-use super::units::MicroUsd;
+use super::units::{Charge, MicroUsd};
 
 /// Where in a run a call belongs. Iterations are counted within the tier.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -95,12 +95,24 @@ pub struct Receipt {
     pub usage: Option<Usage>,
     /// What had been set aside for the call.
     pub reserved: MicroUsd,
-    /// What it is settled at: by usage, or the reservation when usage is unknown and money may have gone.
+    /// What it cost by its usage; zero when that is unknown.
     pub cost: MicroUsd,
+    /// What it cost at most, where its usage is unknown and money may have gone: the reservation. Zero in logs of older versions,
+    /// which have it in `cost`.
+    #[serde(default)]
+    pub unknown_cost: MicroUsd,
     /// From sending to the last byte, in milliseconds.
     pub latency_ms: u64,
     /// A short, redacted reason when it failed.
     pub error: Option<String>,
     /// When it was settled.
     pub timestamp: Timestamp,
+}
+
+impl Receipt {
+    /// What it is settled at.
+    #[must_use]
+    pub fn charge(&self) -> Charge {
+        Charge { known: self.cost, unknown: self.unknown_cost }
+    }
 }

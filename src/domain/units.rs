@@ -55,10 +55,68 @@ impl MicroUsd {
         format!("${}.{:02}", cents / 100, cents % 100)
     }
 
+    /// A bound that is never too low: whole cents, or what is below one as it is.
+    fn rounded_up(self) -> String {
+        const MICROS_PER_CENT: u64 = 10_000;
+        if self.0 < MICROS_PER_CENT {
+            return self.exact();
+        }
+        Self(self.0.div_ceil(MICROS_PER_CENT).saturating_mul(MICROS_PER_CENT)).to_cents()
+    }
+
     /// Two decimals where that is exact, else as many as there are: how caps and prices are written.
     #[must_use]
     pub fn exact(self) -> String {
         if self.0.is_multiple_of(10_000) { self.to_cents() } else { format!("${}", self.as_usd()) }
+    }
+}
+
+/// What was spent: what is known of it, and what at most was billed beyond that.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Charge {
+    /// By the usage that vendors reported.
+    pub known: MicroUsd,
+    /// The worst case of calls that failed and may have been billed all the same.
+    pub unknown: MicroUsd,
+}
+
+impl Charge {
+    /// Nothing.
+    pub const ZERO: Self = Self { known: MicroUsd::ZERO, unknown: MicroUsd::ZERO };
+
+    /// What counts towards a cap.
+    #[must_use]
+    pub fn total(self) -> MicroUsd {
+        self.known + self.unknown
+    }
+}
+
+impl fmt::Display for Charge {
+    /// `$0.0412`, or `$0.00 known, at most $1.63 unknown`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.unknown == MicroUsd::ZERO {
+            return self.known.fmt(f);
+        }
+        write!(f, "{} known, at most {} unknown", self.known, self.unknown.rounded_up())
+    }
+}
+
+impl Add for Charge {
+    type Output = Self;
+    fn add(self, other: Self) -> Self {
+        Self { known: self.known + other.known, unknown: self.unknown + other.unknown }
+    }
+}
+
+impl AddAssign for Charge {
+    fn add_assign(&mut self, other: Self) {
+        *self = *self + other;
+    }
+}
+
+impl Sum for Charge {
+    fn sum<I: Iterator<Item = Self>>(iter: I) -> Self {
+        iter.fold(Self::ZERO, Add::add)
     }
 }
 

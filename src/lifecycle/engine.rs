@@ -14,7 +14,7 @@ use crate::domain::clock::{Clock, Steady};
 use crate::domain::event::Event;
 use crate::domain::outcome::Outcome;
 use crate::domain::stop::{Stop, StopCause};
-use crate::domain::units::MicroUsd;
+use crate::domain::units::{Charge, MicroUsd};
 use crate::domain::waiting::Waiting;
 use crate::model::Providers;
 use crate::policy::budget;
@@ -130,7 +130,12 @@ impl<'a> Engine<'a> {
     /// What of the budget is used.
     #[must_use]
     pub fn spent(&self) -> Spent {
-        Spent { cost: self.cost(), iterations: self.state.run_iterations, active_ms: self.active_ms() }
+        Spent {
+            cost: self.cost(),
+            unknown_cost: self.charge().unknown,
+            iterations: self.state.run_iterations,
+            active_ms: self.active_ms(),
+        }
     }
 
     /// What the receipts of the run add up to.
@@ -139,11 +144,17 @@ impl<'a> Engine<'a> {
         self.journal.store().spent(&Scope::Run(self.state.run_id.clone()))
     }
 
+    /// The same, parted into what is known and what is not.
+    #[must_use]
+    pub fn charge(&self) -> Charge {
+        self.journal.store().charge(&self.state.run_id, None)
+    }
+
     /// What the receipts of the iteration under way add up to, lost calls included.
     #[must_use]
-    pub fn iteration_cost(&self) -> MicroUsd {
-        let state = &self.state;
-        self.journal.store().iteration_cost(&state.run_id, state.position.tier_index, state.iteration())
+    pub fn iteration_charge(&self) -> Charge {
+        let of = (self.state.position.tier_index, self.state.iteration());
+        self.journal.store().charge(&self.state.run_id, Some(of))
     }
 
     /// The caps that hold for a call of this tier, and the sums that it counts towards although nothing caps them yet.

@@ -259,7 +259,8 @@ pub(super) fn tier_finished(result: &crate::domain::attempt::TierResult, reason:
         exit: result.exit,
         reason,
         iterations: result.iterations,
-        cost: result.cost,
+        cost: result.cost.known,
+        unknown_cost: result.cost.unknown,
     }
 }
 

@@ -258,7 +258,7 @@ fn description(engine: &Engine<'_>) -> String {
         failing.iter().take(20).map(|name| name.replace('`', "'").replace(['\n', '\r'], " ")).collect();
     let more = failing.len().saturating_sub(names.len());
     let more = if more > 0 { format!("\n… and {more} more") } else { String::new() };
-    let cost = engine.cost();
+    let cost = engine.charge();
     format!(
         "upshift made these failing tests pass:\n\n````text\n{}{more}\n````\n\nRun `{}`, {} iterations, {cost}. Review it as you \
          would any other change.\n",

@@ -7,6 +7,7 @@ use crate::domain::clock::Clock;
 use crate::domain::event::Event;
 use crate::domain::outcome::Outcome;
 use crate::domain::receipt::{CallStatus, Receipt};
+use crate::domain::units::MicroUsd;
 use crate::policy::escalation::Position;
 use crate::session::{self, Replay};
 use crate::workspace::Workspace;
@@ -107,7 +108,8 @@ fn lost(call: &CallReservation, clock: &dyn Clock) -> Receipt {
         status: CallStatus::Lost,
         usage: None,
         reserved: call.reserved,
-        cost: call.reserved,
+        cost: MicroUsd::ZERO,
+        unknown_cost: call.reserved,
         latency_ms: 0,
         error: Some("the process ended while the call was under way".to_owned()),
         timestamp: clock.timestamp(),

@@ -302,7 +302,7 @@ impl RunState {
             tier_name: name.map_or_else(String::new, |tier| tier.name.clone()),
             exit,
             iterations: u32::try_from(attempts.len()).unwrap_or(u32::MAX),
-            cost: attempts.iter().map(|attempt| attempt.cost).sum(),
+            cost: attempts.iter().map(Attempt::charge).sum(),
             attempts,
         };
         self.prior.push(result.clone());

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use crate::domain::budget::{Budget, Spent};
 use crate::domain::catalogue::{ModelInfo, Price};
 use crate::domain::chat::Usage;
-use crate::domain::units::{MICROS_PER_USD, MicroUsd};
+use crate::domain::units::{Charge, MICROS_PER_USD, MicroUsd};
 
 /// The share of a cap, in percent, at which a person is warned (S0-11).
 pub const WARNING_PERCENT: u64 = 80;
@@ -109,8 +109,10 @@ fn reason(dimension: Dimension, budget: &Budget, spent: &Spent) -> String {
         Dimension::Cost => {
             // Two decimals as the seeds write it, but a cap below a cent is not shown as nothing.
             let fine = budget.max_cost.exact() != budget.max_cost.to_cents();
+            let charge = spent.charge();
             let spent = if fine { spent.cost.exact() } else { spent.cost.to_cents() };
-            format!("max_cost_usd exceeded ({spent} / {})", budget.max_cost.exact())
+            let doubt = if charge.unknown == MicroUsd::ZERO { String::new() } else { format!(": {charge}") };
+            format!("max_cost_usd exceeded ({spent} / {}{doubt})", budget.max_cost.exact())
         }
         Dimension::Duration => {
             // Rounded half up from milliseconds, as the seeds' `toFixed(1)` does; float formatting rounds half to even.
@@ -252,11 +254,11 @@ pub enum Billing {
 /// What a call is settled at: its usage at its price; without usage the whole reservation if it may be billed, else
 /// nothing (DESIGN §4). A usage without a price counts as unknown, and so does one without a prompt, which no call has.
 #[must_use]
-pub fn settle(info: &ModelInfo, usage: Option<&Usage>, reserved: MicroUsd, billing: Billing) -> MicroUsd {
+pub fn settle(info: &ModelInfo, usage: Option<&Usage>, reserved: MicroUsd, billing: Billing) -> Charge {
     match (usage.filter(|usage| usage.prompt() > 0), &info.price, billing) {
-        (Some(usage), Some(price), _) => price.cost(usage),
-        (Some(_), None, _) | (None, _, Billing::Possible) => reserved,
-        (None, _, Billing::Impossible) => MicroUsd::ZERO,
+        (Some(usage), Some(price), _) => Charge { known: price.cost(usage), ..Charge::ZERO },
+        (Some(_), None, _) | (None, _, Billing::Possible) => Charge { unknown: reserved, ..Charge::ZERO },
+        (None, _, Billing::Impossible) => Charge::ZERO,
     }
 }
 

@@ -7,7 +7,7 @@ use std::collections::HashSet;
 use serde::{Deserialize, Serialize};
 
 use crate::domain::attempt::{Attempt, TierResult};
-use crate::domain::units::MicroUsd;
+use crate::domain::units::{Charge, MicroUsd};
 
 /// The most characters of a handover (S0-25).
 pub const MAX_CHARS: usize = 4_000;
@@ -28,7 +28,7 @@ pub struct Handover {
     /// Iterations over all prior tiers.
     pub total_iterations: u32,
     /// What they cost together.
-    pub total_cost: MicroUsd,
+    pub total_cost: Charge,
     /// Every distinct raw message in order of first sight (S0-28).
     pub unique_errors: Vec<String>,
     /// The failing tests of the last iteration of the last prior tier (S0-28).
@@ -44,12 +44,12 @@ pub fn build(prior: &[TierResult]) -> Handover {
         return Handover::default();
     };
     let total_iterations = prior.iter().fold(0_u32, |sum, tier| sum.saturating_add(tier.iterations));
-    let total_cost: MicroUsd = prior.iter().map(|tier| tier.cost).sum();
+    let total_cost: Charge = prior.iter().map(|tier| tier.cost).sum();
     let blocks: Vec<String> = prior.iter().enumerate().map(|(index, tier)| block(index + 1, tier)).collect();
     let footer = format!(
         "\n[total accumulated across {} tier(s): {total_iterations} iterations, {}]",
         prior.len(),
-        four_decimals(total_cost)
+        four_decimals(total_cost.known)
     );
     let (summary, dropped_tiers) = fit(&blocks, &footer);
     Handover {

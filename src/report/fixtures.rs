@@ -154,6 +154,7 @@ impl Script {
             usage: Some(Usage { input: 900, output: 80, ..Usage::default() }),
             reserved,
             cost: MicroUsd(cost),
+            unknown_cost: MicroUsd::ZERO,
             latency_ms: 800,
             error: None,
             timestamp: at(),
@@ -189,6 +190,7 @@ impl Script {
             failed_tests: strings(failing),
             error_messages: strings(errors),
             cost: MicroUsd(cost),
+            unknown_cost: MicroUsd::ZERO,
             duration_ms: 18_000,
             timestamp: at(),
         }
@@ -215,6 +217,7 @@ impl Script {
             reason: reason.map(str::to_owned),
             iterations,
             cost: MicroUsd::ZERO,
+            unknown_cost: MicroUsd::ZERO,
         })
     }
 

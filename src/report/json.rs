@@ -70,8 +70,9 @@ pub fn document(view: &RunView) -> Document<'_> {
         iterations: view.spent.iterations,
         model_calls: view.calls,
         billed_models: view.billed.iter().map(billed).collect(),
-        cost_usd: view.spent.cost.as_usd(),
-        cost_micro_usd: view.spent.cost.0,
+        cost_usd: view.spent.charge().known.as_usd(),
+        cost_micro_usd: view.spent.charge().known.0,
+        unknown_cost: view.spent.charge().unknown.into(),
         unsettled: view.unsettled.into(),
         duration_ms: view.spent.active_ms,
         invocations: view.invocations,
@@ -164,8 +165,9 @@ fn tier(view: &TierView) -> TierDocument<'_> {
         exit: view.exit.map(crate::domain::attempt::TierExit::as_str),
         reason: view.reason.as_deref(),
         iterations: view.iterations,
-        cost_usd: view.cost.as_usd(),
-        cost_micro_usd: view.cost.0,
+        cost_usd: view.cost.known.as_usd(),
+        cost_micro_usd: view.cost.known.0,
+        unknown_cost: view.cost.unknown.into(),
         attempts: view.attempts.iter().map(attempt).collect(),
     }
 }
@@ -179,6 +181,7 @@ fn attempt(attempt: &Attempt) -> AttemptDocument<'_> {
         error_messages: &attempt.error_messages,
         cost_usd: attempt.cost.as_usd(),
         cost_micro_usd: attempt.cost.0,
+        unknown_cost: attempt.unknown_cost.into(),
         duration_ms: attempt.duration_ms,
         timestamp: &attempt.timestamp.0,
     }

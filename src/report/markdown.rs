@@ -218,7 +218,7 @@ fn table(view: &RunView, surface: Surface) -> Option<String> {
     let total = format!(
         "\n| **Total** | | {} | {} | {} | {cap} |",
         spent.iterations,
-        spent.cost,
+        spent.charge(),
         human_duration(spent.active_ms)
     );
     Some(table + &total)

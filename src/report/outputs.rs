@@ -5,6 +5,7 @@
 //! nothing in a value can forge another output (GITHUB 17).
 
 use crate::domain::outcome::Outcome;
+use crate::domain::units::MicroUsd;
 
 use super::plain;
 use super::view::RunView;
@@ -13,11 +14,12 @@ use super::view::RunView;
 const MAX_VALUE: usize = 1_000;
 
 /// Every output in the order of the documentation; `action.yml` has the same.
-pub const NAMES: [&str; 9] = [
+pub const NAMES: [&str; 10] = [
     "outcome",
     "resolved-tier",
     "iterations",
     "cost-usd",
+    "unknown-cost-usd",
     "run-id",
     "audit-db",
     "report-path",
@@ -51,7 +53,8 @@ pub fn of_run(view: &RunView, places: &Places) -> Vec<(&'static str, String)> {
         view.outcome().map(|outcome| outcome.as_str().to_owned()),
         tier,
         Some(view.spent.iterations.to_string()),
-        Some(dollars(view)),
+        Some(dollars(view.spent.charge().known)),
+        Some(dollars(view.spent.charge().unknown)),
         view.run.as_ref().map(|run| run.run_id.0.clone()),
         places.audit_db.clone(),
         places.report.clone(),
@@ -80,15 +83,15 @@ pub fn of_nothing(outcome: Option<&Outcome>) -> Vec<(&'static str, String)> {
     let value = |name: &str| match name {
         "outcome" => outcome.map(|outcome| outcome.as_str().to_owned()).unwrap_or_default(),
         "iterations" => "0".to_owned(),
-        "cost-usd" => "0.000000".to_owned(),
+        "cost-usd" | "unknown-cost-usd" => "0.000000".to_owned(),
         _ => String::new(),
     };
     NAMES.into_iter().map(|name| (name, value(name))).collect()
 }
 
 /// To the micro-dollar: programs add these up.
-fn dollars(view: &RunView) -> String {
-    format!("{:.6}", view.spent.cost.as_usd())
+fn dollars(amount: MicroUsd) -> String {
+    format!("{:.6}", amount.as_usd())
 }
 
 fn safe(value: &str) -> String {
@@ -148,6 +151,7 @@ mod tests {
             ("report-path", "/t/report.md"),
             ("resolved-tier", "mid-grade"),
             ("run-id", fixtures::RUN_ID),
+            ("unknown-cost-usd", "0.000000"),
         ];
         assert_eq!(read.iter().map(|(k, v)| (k.as_str(), v.as_str())).collect::<Vec<_>>(), expected);
     }

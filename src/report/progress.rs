@@ -373,7 +373,7 @@ impl Progress {
             }
         };
         let time = human_duration(attempt.duration_ms);
-        format!("  Iteration {}: {result}  |  {}  |  {time}", attempt.iteration, attempt.cost)
+        format!("  Iteration {}: {result}  |  {}  |  {time}", attempt.iteration, attempt.charge())
     }
 
     fn tier_finished(&self, tier_index: u32, exit: TierExit, reason: Option<&str>, iterations: u32) -> String {

@@ -147,7 +147,7 @@ fn tone(state: TierState) -> Tone {
 fn total(view: &RunView) -> String {
     let mut parts = vec![
         words::count(u64::from(view.spent.iterations), "iteration"),
-        view.spent.cost.to_string(),
+        view.spent.charge().to_string(),
         human_duration(view.spent.active_ms),
     ];
     if view.budget_cap_hit() {

@@ -17,7 +17,7 @@ use crate::domain::leftover::Leftover;
 use crate::domain::outcome::Outcome;
 use crate::domain::proof::Evidence;
 use crate::domain::remark::Remark;
-use crate::domain::units::{CommitSha, MicroUsd};
+use crate::domain::units::{Charge, CommitSha, MicroUsd};
 
 /// Whether the process behind the events is still there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -101,7 +101,7 @@ pub struct TierView {
     /// Iterations begun.
     pub iterations: u32,
     /// What its calls were settled at.
-    pub cost: MicroUsd,
+    pub cost: Charge,
     /// Its finished iterations, in order.
     pub attempts: Vec<Attempt>,
 }

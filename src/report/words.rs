@@ -189,6 +189,13 @@ pub fn budget_left(view: &RunView) -> String {
     )
 }
 
+/// What was spent in whole cents, with what is not known beside it.
+#[must_use]
+pub fn brief_cost(view: &RunView) -> String {
+    let charge = view.spent.charge();
+    if charge.unknown == MicroUsd::ZERO { charge.known.to_cents() } else { charge.to_string() }
+}
+
 /// Whole cents with two decimals, as caps are written; anything finer with four, or with what it takes not to be nothing.
 fn round_money(amount: MicroUsd) -> String {
     const MICROS_PER_CENT: u64 = 10_000;

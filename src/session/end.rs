@@ -7,7 +7,7 @@ use crate::audit::Scope;
 use crate::domain::chat::Usage;
 use crate::domain::model_id::ModelId;
 use crate::domain::stop::StopCause;
-use crate::domain::units::MicroUsd;
+use crate::domain::units::Charge;
 use crate::policy::rotation::GiveUp;
 
 /// What a model is blocked on where it says that a test itself is wrong.
@@ -29,7 +29,7 @@ pub struct SessionEnd {
     /// Turns begun.
     pub turns: u32,
     /// What its receipts add up to; replayed calls are not among them.
-    pub cost: MicroUsd,
+    pub cost: Charge,
     /// What its replies used, as far as the vendors said.
     pub usage: Usage,
     /// The largest share of a model's window that was in use, in percent (contradiction 14).

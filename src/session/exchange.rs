@@ -230,7 +230,7 @@ impl Session<'_, '_> {
     }
 
     fn settle(&mut self, call: &Call, settlement: &Settlement<'_>, latency_ms: u64) {
-        let cost = budget::settle(&call.info, settlement.usage.as_ref(), call.reserved, settlement.billing);
+        let charge = budget::settle(&call.info, settlement.usage.as_ref(), call.reserved, settlement.billing);
         let error = settlement.error.as_ref().map(|error| {
             let redacted = self.ports.redactor.redact(error);
             redacted.split_whitespace().collect::<Vec<_>>().join(" ").chars().take(MAX_ERROR_CHARS).collect()
@@ -243,13 +243,14 @@ impl Session<'_, '_> {
             status: settlement.status,
             usage: settlement.usage,
             reserved: call.reserved,
-            cost,
+            cost: charge.known,
+            unknown_cost: charge.unknown,
             latency_ms,
             error,
             timestamp: self.ports.clock.timestamp(),
         };
         self.ports.journal.settle(&receipt, settlement.reply);
-        self.cost += cost;
+        self.cost += charge;
         if let Some(usage) = &settlement.usage {
             add(&mut self.usage, usage);
         }

@@ -289,10 +289,10 @@ impl Bench {
         let receipts = self.receipts();
         let settled: Vec<&String> = receipts.iter().map(|receipt| &receipt.call_id).collect();
         assert_eq!(reserved, settled, "every call that was reserved is settled once, in order");
-        assert_eq!(receipts.iter().map(|receipt| receipt.cost).sum::<MicroUsd>(), end.cost);
+        assert_eq!(receipts.iter().map(|receipt| receipt.charge().total()).sum::<MicroUsd>(), end.cost.total());
         let whole = Cap { scope: Scope::Run(self.run.clone()), max: MicroUsd(1_000_000_000) };
         let left = self.journal.store().left(std::slice::from_ref(&whole));
-        assert_eq!(whole.max.saturating_sub(left), end.cost, "the log agrees, and nothing stays reserved");
+        assert_eq!(whole.max.saturating_sub(left), end.cost.total(), "the log agrees, and nothing stays reserved");
         assert!(receipts.iter().all(|receipt| receipt.scope.session_id == end.session_id));
         assert!(receipts.iter().all(|receipt| receipt.scope.root_session_id == end.session_id));
         assert!(matches!(events.first(), Some(Event::SessionStarted { .. })));

@@ -17,7 +17,7 @@ use crate::domain::event::Event;
 use crate::domain::model_id::ModelId;
 use crate::domain::stop::StopCause;
 use crate::domain::tool::{ToolCall, ToolResult, ToolSpec};
-use crate::domain::units::MicroUsd;
+use crate::domain::units::Charge;
 use crate::policy::rotation::Rotation;
 use crate::policy::smart_zone::ContextMonitor;
 
@@ -31,7 +31,7 @@ pub(super) struct Session<'s, 'a> {
     pub(super) id: String,
     /// One-based; 0 before the first.
     pub(super) turn: u32,
-    pub(super) cost: MicroUsd,
+    pub(super) cost: Charge,
     pub(super) usage: Usage,
     pub(super) context_guard: ContextGuard,
     /// The tools on offer: made once, so that requests keep their beginning.
@@ -105,7 +105,7 @@ impl<'s, 'a> Session<'s, 'a> {
         Self {
             id: uuid::Uuid::new_v4().hyphenated().to_string(),
             turn: 0,
-            cost: MicroUsd::ZERO,
+            cost: Charge::ZERO,
             usage: Usage::default(),
             context_guard: ContextGuard::default(),
             tool_specs,

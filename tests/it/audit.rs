@@ -64,6 +64,7 @@ fn attempt(iteration: u32) -> Event {
         failed_tests: vec!["adds".to_owned()],
         error_messages: vec![],
         cost: MicroUsd(STEP),
+        unknown_cost: MicroUsd::ZERO,
         duration_ms: 1,
         timestamp: Timestamp("2026-02-17T14:24:01.456Z".to_owned()),
     })
@@ -93,6 +94,7 @@ fn receipt(call: &CallReservation) -> Receipt {
         usage: None,
         reserved: call.reserved,
         cost: call.reserved,
+        unknown_cost: MicroUsd::ZERO,
         latency_ms: 1,
         error: None,
         timestamp: Timestamp("2026-02-17T14:23:05.000Z".to_owned()),

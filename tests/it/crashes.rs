@@ -95,7 +95,7 @@ fn a_signal_ends_the_run_with_a_row_a_report_and_the_start_restored() {
         assert_eq!(log.rows("SELECT test_status FROM tier_attempts"), [["error"]]);
         assert_eq!(log.value("SELECT outcome FROM run_state"), "interrupted");
         assert_eq!(log.number("SELECT COUNT(*) FROM model_calls WHERE status = 'aborted'"), 1);
-        assert!(log.number("SELECT cost_micro_usd FROM model_calls WHERE status = 'aborted'") > 0);
+        assert!(log.number("SELECT unknown_cost_micro_usd FROM model_calls WHERE status = 'aborted'") > 0);
     }
 }
 

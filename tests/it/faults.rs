@@ -194,8 +194,11 @@ fn b8_a_failed_call_that_may_have_been_billed_is_counted_and_local_models_are_fr
         }
     });
     assert_eq!(ran.said.code, 0, "{}", ran.said.all());
-    let failed = ran.log.rows("SELECT status, cost_micro_usd FROM model_calls ORDER BY rowid LIMIT 1");
-    assert_eq!(failed[0][0], "model_error", "{failed:?}");
+    let failed = ran.log.rows(
+        "SELECT status, cost_micro_usd, unknown_cost_micro_usd > 0 FROM model_calls \
+                              ORDER BY rowid LIMIT 1",
+    );
+    assert_eq!(failed, [["model_error", "0", "1"]], "what is not known is no cost, but counts");
 
     let server = ModelServer::start(edits(&project, "    return sum(prices) + 1"));
     project.write(project.source, &format!("def total(prices):\n{}\n", project.wrong));

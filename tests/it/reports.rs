@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex};
 use rusqlite::Connection;
 use serde_json::{Value, json};
 
+use crate::world::log::Log;
 use crate::world::model_server::{ModelServer, Request, Say, Scripted};
 use crate::world::program::{Program, Said};
 use crate::world::project::Project;
@@ -60,5 +61,39 @@ fn a2_a_log_that_is_locked_to_the_end_costs_the_report_nothing() {
         program.run(project.path(), &["report", "--format", "json", "--audit-db", database.to_str().expect("text")]);
     let later: Value = serde_json::from_str(&later.out).unwrap_or_else(|error| panic!("{error}: {}", later.all()));
     assert_eq!((&later["outcome"], counts(&later)), (&json!("fixed"), counts(&report)));
+    server.finish();
+}
+
+#[test]
+fn a3_failed_calls_that_were_never_billed_are_told_apart_from_what_was() {
+    let (project, folder) = (Project::python(), tempfile::tempdir().expect("a folder"));
+    let database = database(folder.path());
+    let server = ModelServer::start(|_| Scripted::status(502, "bad gateway"));
+    let program = Program::with_anthropic(&server.url());
+    let (said, report) = run_json(&program, &project, &database);
+    assert_eq!(said.code, 5, "{}", said.all());
+    let at_most = report["unknown_cost"]["micro_usd"].as_u64().expect("an amount");
+    assert_eq!((&report["cost_usd"], &report["cost_micro_usd"]), (&json!(0.0), &json!(0)), "{report:#}");
+    assert!(at_most > 0, "{report:#}");
+
+    // Receipts, rows and report say the same, and the reservation counts towards the cap.
+    let log = Log::open(&database);
+    let receipts = log.rows("SELECT SUM(cost_micro_usd), SUM(unknown_cost_micro_usd) FROM model_calls");
+    let rows = log.rows(
+        "SELECT CAST(ROUND(SUM(cost_usd) * 1000000) AS INTEGER), CAST(ROUND(SUM(unknown_cost_usd) * 1000000) AS INTEGER) \
+         FROM tier_attempts",
+    );
+    assert_eq!((&receipts, &receipts), (&rows, &vec![vec!["0".to_owned(), at_most.to_string()]]));
+    let counted = log.number("SELECT SUM(settled_micro_usd) FROM reservations WHERE scope LIKE 'run:%'");
+    assert_eq!(counted.unsigned_abs(), at_most);
+    let left = report["budget"]["cost_left"]["micro_usd"].as_u64();
+    assert_eq!(left, Some(2_000_000 - at_most), "{report:#}");
+
+    let path = database.to_str().expect("text");
+    for format in ["text", "md"] {
+        let shown = program.run(project.path(), &["report", "--format", format, "--audit-db", path]).out;
+        assert!(shown.contains("$0.00 known, at most $0."), "{shown}");
+        assert!(shown.contains(" unknown"), "{shown}");
+    }
     server.finish();
 }

@@ -277,7 +277,7 @@ fn a_cap_is_never_passed_not_even_by_one_call() {
     let (said, database) = run(&project, &server, &args);
     assert_eq!(said.code, 3, "{}", said.all());
     let log = Log::open(&database);
-    let spent = log.number("SELECT COALESCE(SUM(cost_micro_usd), 0) FROM model_calls");
+    let spent = log.number("SELECT COALESCE(SUM(cost_micro_usd + unknown_cost_micro_usd), 0) FROM model_calls");
     assert!(spent <= 12_000, "{spent}");
     assert_eq!(log.value("SELECT outcome FROM run_metadata"), "budget_exhausted");
     assert_eq!(log.number("SELECT COUNT(*) FROM model_calls"), i64::try_from(server.requests().len()).expect("small"));

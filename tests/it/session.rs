@@ -212,7 +212,7 @@ impl Bench {
         }
         let recorded = journal.store().recorded_replies(&self.run, 0, 1).unwrap();
         let receipts: Vec<Receipt> = recorded.into_iter().map(|(receipt, _)| receipt).collect();
-        assert_eq!(receipts.iter().map(|receipt| receipt.cost).sum::<MicroUsd>(), end.cost);
+        assert_eq!(receipts.iter().map(|receipt| receipt.charge().total()).sum::<MicroUsd>(), end.cost.total());
         assert!(journal.store().open_reservations(&self.run).unwrap().is_empty(), "nothing stays set aside");
         (end, receipts)
     }
@@ -275,7 +275,7 @@ async fn a_fix_in_four_turns_works_on_every_wire_and_costs_what_was_billed() {
         assert_eq!((end.turns, end.wrote.as_slice(), end.tests_ran), (4, ["calc.py".to_owned()].as_slice(), 1));
         assert_eq!(std::fs::read_to_string(bench.calc()).unwrap(), CALC.replace('-', "+"));
         assert!(receipts.iter().all(|receipt| receipt.status == CallStatus::Ok && receipt.cost <= receipt.reserved));
-        assert_eq!(server.finish(), end.cost, "{target}");
+        assert_eq!(server.finish(), end.cost.total(), "{target}");
     }
 }
 
@@ -354,7 +354,7 @@ async fn receipts_add_up_to_the_bill_with_failures_and_three_wires_in_one_sessio
             entry("gemini", CallStatus::Ok),
         ]
     );
-    assert_eq!(server.finish(), end.cost);
+    assert_eq!(server.finish(), end.cost.total());
 }
 
 /// The bill of a call, reckoned apart from the product: micro-dollars, rounded up once.
@@ -401,7 +401,7 @@ async fn receipts_add_up_to_the_bill_on_each_wire_with_caching_retries_and_faile
         assert_eq!(failed, 4, "{first}: {receipts:?}");
         let reckoned: u64 = server.ledger().iter().map(|billed| bill(&billed.usage)).sum();
         assert_eq!(receipts.iter().map(|receipt| receipt.cost.0).sum::<u64>(), reckoned, "{first}");
-        assert_eq!(server.finish(), end.cost, "{first}");
+        assert_eq!(server.finish(), end.cost.total(), "{first}");
     }
 }
 
@@ -419,9 +419,9 @@ async fn money_that_may_have_gone_is_booked_when_a_reply_is_cut_or_its_usage_mis
         let (end, receipts) = bench.converse(&server).await;
         assert_eq!(receipts.len(), 1, "{case}");
         assert!(
-            end.cost > MicroUsd::ZERO && end.cost >= server.billed(),
+            end.cost.total() > MicroUsd::ZERO && end.cost.total() >= server.billed(),
             "{case}: {} of {}",
-            end.cost,
+            end.cost.total(),
             server.billed()
         );
         server.finish();

@@ -33,7 +33,8 @@ fn a_bill_above_the_reservation_counts_in_full() {
     assert_eq!(store.left(&[run_cap("run-1", 100)]), MicroUsd(3));
     let run = RunId("run-1".to_owned());
     assert_eq!(store.spent(&Scope::Run(run.clone())), MicroUsd(97));
-    assert_eq!((store.iteration_cost(&run, 0, 1), store.iteration_cost(&run, 0, 2)), (MicroUsd(97), MicroUsd(0)));
+    let of = |iteration| store.charge(&run, Some((0, iteration))).known;
+    assert_eq!((of(1), of(2)), (MicroUsd(97), MicroUsd(0)));
     assert!(store.reserve(&call("c3", 4), &[run_cap("run-1", 100)]).is_err());
 }
 

@@ -80,6 +80,7 @@ fn attempt(tier_index: u32, iteration: u32, cost: u64) -> Event {
         failed_tests: vec!["adds \"two\"".to_owned(), "ü::läuft".to_owned()],
         error_messages: vec![format!("left: {SECRET}\nright: 4")],
         cost: MicroUsd(cost),
+        unknown_cost: MicroUsd::ZERO,
         duration_ms: 1_234,
         timestamp: Timestamp(format!("2026-02-17T14:2{iteration}:01.456Z")),
     })
@@ -130,6 +131,7 @@ fn receipt(call: &CallReservation, cost: u64) -> Receipt {
         usage: Some(Usage { input: 10, output: 20, cache_read: 3, cache_write: 4, reasoning: 5 }),
         reserved: call.reserved,
         cost: MicroUsd(cost),
+        unknown_cost: MicroUsd::ZERO,
         latency_ms: 321,
         error: None,
         timestamp: Timestamp("2026-02-17T14:23:05.000Z".to_owned()),

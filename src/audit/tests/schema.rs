@@ -42,7 +42,9 @@ fn the_seeds_tables_are_theirs_to_the_letter() {
     let (ours, seeds) = (place.sql(), Connection::open_in_memory().unwrap());
     seeds.execute_batch(SEED_DDL).unwrap();
     let own = |name: &str| (name.to_owned(), "TEXT".to_owned(), false, None, false);
-    let added = ["billed_artisan", "billed_librarian", "billed_critic"].map(own);
+    let billed = ["billed_artisan", "billed_librarian", "billed_critic"].map(own);
+    let unknown = ("unknown_cost_usd".to_owned(), "REAL".to_owned(), true, Some("0.0".to_owned()), false);
+    let added: Vec<_> = billed.into_iter().chain([unknown]).collect();
     // Behind the seeds' columns stand ours, which nobody has to fill.
     for (table, added) in [("tier_attempts", &added[..]), ("run_metadata", &[])] {
         let expected: Vec<_> = table_info(&seeds, table).into_iter().chain(added.iter().cloned()).collect();

@@ -58,12 +58,12 @@ fn caps_hold_while_the_log_is_locked() {
     assert_eq!(store.left(&caps), MicroUsd(40));
     let run = RunId("run-1".to_owned());
     assert_eq!(store.spent(&Scope::Run(run.clone())), MicroUsd(50));
-    assert_eq!(store.iteration_cost(&run, 0, 1), MicroUsd(50));
+    assert_eq!(store.charge(&run, Some((0, 1))).known, MicroUsd(50));
     assert!(store.reserve(&call("c2", 41), &caps).is_err());
     store.reserve(&call("c3", 40), &caps).unwrap();
     other.execute_batch("COMMIT").unwrap();
     assert!(store.reserve(&call("c4", 1), &caps).is_err());
-    assert_eq!(store.iteration_cost(&run, 0, 1), MicroUsd(50));
+    assert_eq!(store.charge(&run, Some((0, 1))).known, MicroUsd(50));
     assert_eq!(place.count("model_calls"), 1, "a refusal replays as well");
     assert_eq!(place.count("reservations"), 9);
 }

@@ -38,6 +38,7 @@ pub(super) fn attempt(
     };
     let billed = |end: &SessionEnd| end.billed_model.clone();
     let (failed_tests, error_messages) = errors(work, objections);
+    let charge = engine.iteration_charge();
     let redact = |text: String| engine.world.redactor.redact(&text).into_owned();
     Attempt {
         tier_index: engine.state.position.tier_index,
@@ -54,7 +55,8 @@ pub(super) fn attempt(
         test_status: status(work, observation),
         failed_tests,
         error_messages: error_messages.into_iter().map(redact).collect(),
-        cost: engine.iteration_cost(),
+        cost: charge.known,
+        unknown_cost: charge.unknown,
         duration_ms: engine.world.clock.monotonic_ms().saturating_sub(began),
         timestamp: engine.world.clock.timestamp(),
     }

@@ -6,8 +6,16 @@ fn budget(cost: u64, iterations: u32, minutes: u64) -> Budget {
     Budget { max_cost: MicroUsd(cost), max_iterations: iterations, max_active_ms: minutes * MS_PER_MINUTE }
 }
 
+fn known(micros: u64) -> Charge {
+    Charge { known: MicroUsd(micros), ..Charge::ZERO }
+}
+
+fn unknown(micros: u64) -> Charge {
+    Charge { unknown: MicroUsd(micros), ..Charge::ZERO }
+}
+
 fn spent(cost: u64, iterations: u32, active_ms: u64) -> Spent {
-    Spent { cost: MicroUsd(cost), iterations, active_ms }
+    Spent { cost: MicroUsd(cost), iterations, active_ms, ..Spent::default() }
 }
 
 fn model(price: Option<Price>, max_output_tokens: u64) -> ModelInfo {
@@ -99,10 +107,10 @@ fn unknown_usage_settles_at_the_reservation_when_it_may_be_billed() {
     let price = Price { input: 1_000_000, output: 1_000_000, ..Price::default() };
     let info = model(Some(price), 4_000);
     let usage = Usage { input: 10, output: 5, ..Usage::default() };
-    assert_eq!(settle(&info, Some(&usage), MicroUsd(99), Billing::Impossible), MicroUsd(15));
-    assert_eq!(settle(&info, None, MicroUsd(99), Billing::Possible), MicroUsd(99));
-    assert_eq!(settle(&info, None, MicroUsd(99), Billing::Impossible), MicroUsd::ZERO);
-    assert_eq!(settle(&model(None, 1), Some(&usage), MicroUsd(99), Billing::Impossible), MicroUsd(99));
+    assert_eq!(settle(&info, Some(&usage), MicroUsd(99), Billing::Impossible), known(15));
+    assert_eq!(settle(&info, None, MicroUsd(99), Billing::Possible), unknown(99));
+    assert_eq!(settle(&info, None, MicroUsd(99), Billing::Impossible), Charge::ZERO);
+    assert_eq!(settle(&model(None, 1), Some(&usage), MicroUsd(99), Billing::Impossible), unknown(99));
 }
 
 prop_compose! {
@@ -153,7 +161,7 @@ proptest! {
             prop_assert!(quote.reserve <= MicroUsd(left) || quote.reserve == MicroUsd::ZERO);
             prop_assert!(quote.max_output_tokens >= MIN_REPLY_TOKENS && quote.max_output_tokens <= MAX_REPLY_TOKENS);
             let cost = settle(&info, Some(&call.usage(&quote)), quote.reserve, Billing::Possible);
-            prop_assert!(cost <= quote.reserve);
+            prop_assert!(cost.total() <= quote.reserve);
         }
     }
 
@@ -165,7 +173,7 @@ proptest! {
         for call in calls {
             let Ok(quote) = quote(&info, call.bytes, MicroUsd(cap).saturating_sub(total)) else { continue };
             let usage = call.usage(&quote);
-            total += settle(&info, call.usage_known.then_some(&usage), quote.reserve, Billing::Possible);
+            total += settle(&info, call.usage_known.then_some(&usage), quote.reserve, Billing::Possible).total();
             prop_assert!(total <= MicroUsd(cap));
         }
     }

@@ -23,6 +23,7 @@ fn attempt(iteration: u32, summary: &str, errors: &[&str], failed: &[&str]) -> A
         failed_tests: owned(failed),
         error_messages: owned(errors),
         cost: MicroUsd(400),
+        unknown_cost: MicroUsd::ZERO,
         duration_ms: 1,
         timestamp: Timestamp("2026-02-17T14:23:01.456Z".into()),
     }
@@ -34,7 +35,7 @@ fn tier(name: &str, cost: u64, attempts: Vec<Attempt>) -> TierResult {
         tier_name: name.to_owned(),
         exit: TierExit::IterationsExhausted,
         iterations: u32::try_from(attempts.len()).unwrap(),
-        cost: MicroUsd(cost),
+        cost: Charge { known: MicroUsd(cost), ..Charge::ZERO },
         attempts,
     }
 }
@@ -71,7 +72,7 @@ fn two_tiers_read_byte_for_byte_as_the_contract_says() {
          Unique error patterns: boom\n\
          [total accumulated across 2 tier(s): 3 iterations, $0.0340]"
     );
-    assert_eq!((handover.total_iterations, handover.total_cost), (3, MicroUsd(34_000)));
+    assert_eq!((handover.total_iterations, handover.total_cost.known), (3, MicroUsd(34_000)));
     assert_eq!(handover.unique_errors, ["Expected 12, received NaN", "boom", "third"]);
     assert_eq!(handover.last_failed_tests, ["t2", "t3"]);
     assert_eq!(handover.dropped_tiers, 0);

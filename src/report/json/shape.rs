@@ -69,10 +69,12 @@ pub struct Document<'a> {
     /// Where the vendor says that it billed another model than was asked; absent where it did not.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub billed_models: Vec<BilledDocument<'a>>,
-    /// The sum of all receipts in dollars.
+    /// The sum of all receipts in dollars, as far as it is known.
     pub cost_usd: f64,
     /// The same, exact, in millionths.
     pub cost_micro_usd: u64,
+    /// What failed calls cost at most beyond that.
+    pub unknown_cost: Money,
     /// Set aside for calls that were never settled.
     pub unsettled: Money,
     /// Active milliseconds over all invocations.
@@ -244,6 +246,8 @@ pub struct TierDocument<'a> {
     pub cost_usd: f64,
     /// The same, exact, in millionths.
     pub cost_micro_usd: u64,
+    /// What failed calls cost at most beyond that.
+    pub unknown_cost: Money,
     /// Its finished iterations.
     pub attempts: Vec<AttemptDocument<'a>>,
 }
@@ -265,6 +269,8 @@ pub struct AttemptDocument<'a> {
     pub cost_usd: f64,
     /// The same, exact, in millionths.
     pub cost_micro_usd: u64,
+    /// What failed calls cost at most beyond that.
+    pub unknown_cost: Money,
     /// Its wall-clock time in milliseconds.
     pub duration_ms: u64,
     /// When it ended.

@@ -139,7 +139,7 @@ pub fn with_note(body: &str, note: &str) -> Option<String> {
 
 /// What the run is at, in one line.
 fn working(view: &RunView) -> String {
-    let spent = format!("{} of {}", view.spent.cost.to_cents(), view.budget().max_cost.exact());
+    let spent = format!("{} of {}", words::brief_cost(view), view.budget().max_cost.exact());
     let waits = view.delivery.waits.last().filter(|wait| wait.answer.is_none());
     if let Some(wait) = waits {
         let about = words::awaited(wait.awaited);

@@ -17,7 +17,7 @@ use crate::domain::outcome::Outcome;
 use crate::domain::proof::Evidence;
 use crate::domain::receipt::{CallStatus, Receipt};
 use crate::domain::remark::Remark;
-use crate::domain::units::MicroUsd;
+use crate::domain::units::{Charge, MicroUsd};
 
 /// Errors shown when the run did not say itself which were the most recent ones.
 const RECENT_ERRORS: usize = 5;
@@ -40,7 +40,7 @@ struct Fold {
     tiers: BTreeMap<u32, TierFold>,
     position: Option<Position>,
     reserved: BTreeMap<String, MicroUsd>,
-    settled: BTreeMap<String, (u32, MicroUsd)>,
+    settled: BTreeMap<String, (u32, Charge)>,
     billed: Vec<BilledView>,
     /// Whether a model replied, or may have.
     reached: bool,
@@ -206,9 +206,9 @@ impl Fold {
                 self.billed.push(view);
             }
         }
-        self.settled.insert(receipt.call_id.clone(), (receipt.scope.tier_index, receipt.cost));
+        self.settled.insert(receipt.call_id.clone(), (receipt.scope.tier_index, receipt.charge()));
         // What was or may have been billed reached a model, whatever became of the reply.
-        self.reached |= receipt.status == CallStatus::Ok || receipt.cost > MicroUsd::ZERO;
+        self.reached |= receipt.status == CallStatus::Ok || receipt.charge() != Charge::ZERO;
     }
 
     /// What a comment allowed counts as the run's caps.
@@ -235,8 +235,10 @@ impl Fold {
         };
         let tiers = self.tier_views(&ending);
         let attempts: Vec<&Attempt> = tiers.iter().flat_map(|tier| &tier.attempts).collect();
+        let charge: Charge = self.settled.values().map(|&(_, charge)| charge).sum();
         let spent = Spent {
-            cost: self.settled.values().map(|&(_, cost)| cost).sum(),
+            cost: charge.total(),
+            unknown_cost: charge.unknown,
             iterations: tiers.iter().fold(0, |sum, tier| sum.saturating_add(tier.iterations)),
             active_ms: self.active_ms(&attempts),
         };
@@ -307,7 +309,7 @@ impl Fold {
                     exit: fold.and_then(|fold| fold.exit),
                     reason: fold.and_then(|fold| fold.reason.clone()),
                     iterations: fold.map_or(0, |fold| fold.begun),
-                    cost: self.settled.values().filter(|(tier, _)| *tier == index).map(|&(_, cost)| cost).sum(),
+                    cost: self.settled.values().filter(|(tier, _)| *tier == index).map(|&(_, charge)| charge).sum(),
                     attempts: fold.map(|fold| fold.attempts.values().cloned().collect()).unwrap_or_default(),
                 }
             })

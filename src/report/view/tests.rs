@@ -9,7 +9,7 @@ use crate::report::fixtures::{self, F0, Script};
 fn totals_come_from_receipts_and_equal_the_sum_of_attempts() {
     let view = fixtures::fixed().view();
     let attempts: MicroUsd = view.tiers.iter().flat_map(|tier| &tier.attempts).map(|attempt| attempt.cost).sum();
-    let tiers: MicroUsd = view.tiers.iter().map(|tier| tier.cost).sum();
+    let tiers: MicroUsd = view.tiers.iter().map(|tier| tier.cost.total()).sum();
     assert_eq!((view.spent.cost, attempts, tiers), (MicroUsd(800), MicroUsd(800), MicroUsd(800)));
     assert_eq!((view.spent.iterations, view.calls), (7, 7));
 }
@@ -118,6 +118,6 @@ proptest! {
             }
         }
         prop_assert_eq!(view.spent.cost, receipts.values().copied().sum());
-        prop_assert_eq!(view.spent.cost, view.tiers.iter().map(|tier| tier.cost).sum());
+        prop_assert_eq!(view.spent.cost, view.tiers.iter().map(|tier| tier.cost.total()).sum());
     }
 }

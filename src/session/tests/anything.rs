@@ -53,7 +53,7 @@ proptest! {
         bench.limits.max_turns = max_turns;
         bench.test_answers.borrow_mut().extend((0..30).map(|_| TestAnswer::Says("failed")));
         let end = runtime.block_on(bench.run());
-        prop_assert!(end.cost <= bench.cap, "{} of {}", end.cost, bench.cap);
+        prop_assert!(end.cost.total() <= bench.cap, "{} of {}", end.cost.total(), bench.cap);
         prop_assert!(end.turns <= max_turns);
         let mut attempts: std::collections::BTreeMap<u32, u32> = BTreeMap::new();
         for receipt in bench.receipts() {

@@ -8,7 +8,7 @@ async fn a_fix_in_four_turns_ends_with_the_models_report() {
     bench.test_answers.borrow_mut().push_back(TestAnswer::Says("all 3 tests passed"));
     let end = bench.run().await;
     assert!(is_done(&end), "{end:?}");
-    assert_eq!((end.exit, end.turns, end.tests_ran, end.cost), (SessionExit::FinalAnswer, 4, 1, MicroUsd(560)));
+    assert_eq!((end.exit, end.turns, end.tests_ran, end.cost.total()), (SessionExit::FinalAnswer, 4, 1, MicroUsd(560)));
     assert_eq!(end.wrote, ["calc.py"]);
     assert!(bench.file("calc.py").contains("a + b"));
     assert!(bench.told(1).contains("return a - b") && bench.told(3).contains("all 3 tests passed"));

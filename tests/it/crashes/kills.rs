@@ -229,7 +229,8 @@ impl Remains {
 }
 
 fn without_costs(line: &str) -> String {
-    line.split_whitespace().filter(|word| !word.starts_with('$')).collect::<Vec<_>>().join(" ")
+    let cost = |word: &&str| word.starts_with('$') || matches!(*word, "known," | "at" | "most" | "unknown");
+    line.split_whitespace().filter(|word| !cost(word)).collect::<Vec<_>>().join(" ")
 }
 
 struct Stage {

@@ -55,11 +55,14 @@ enum Cost {
 fn check(receipt: &Receipt, status: CallStatus, cost: Cost, billed: MicroUsd, row: &str) {
     assert_eq!(receipt.status, status, "{row}: {receipt:?}");
     match cost {
-        Cost::Nothing => assert_eq!(receipt.cost, MicroUsd::ZERO, "{row}"),
+        Cost::Nothing => assert_eq!(receipt.charge().total(), MicroUsd::ZERO, "{row}"),
         Cost::Billed => assert!(billed > MicroUsd::ZERO && receipt.cost == billed, "{row}: {receipt:?}, {billed}"),
         Cost::Booked => {
-            assert!(receipt.cost > MicroUsd::ZERO && receipt.cost >= billed, "{row}: {receipt:?}");
-            assert!(receipt.cost <= receipt.reserved, "{row}: {receipt:?}");
+            assert!(
+                receipt.charge().total() > MicroUsd::ZERO && receipt.charge().total() >= billed,
+                "{row}: {receipt:?}"
+            );
+            assert!(receipt.charge().total() <= receipt.reserved, "{row}: {receipt:?}");
         }
     }
     assert_eq!(receipt.error.is_some(), status != CallStatus::Ok, "{row}: {receipt:?}");
@@ -172,7 +175,7 @@ async fn status_429_on_one_of_two_targets_asks_the_other_at_once() {
         assert_eq!((state(&end), end.target.to_string()), (State::Done, free.to_owned()));
         let statuses: Vec<_> = receipts.iter().map(|receipt| receipt.status).collect();
         assert_eq!(statuses, [CallStatus::RateLimited, CallStatus::Ok]);
-        assert_eq!(server.finish(), end.cost);
+        assert_eq!(server.finish(), end.cost.total());
     }
 }
 
@@ -309,7 +312,7 @@ async fn usage_missing() {
         let (end, receipts) = Bench::new(&[target]).converse(&server).await;
         assert_eq!((state(&end), end.exit), (State::Done, SessionExit::FinalAnswer), "{target}");
         assert_eq!((receipts[0].status, receipts[0].usage), (CallStatus::Ok, None), "{target}");
-        assert_eq!(receipts[0].cost, receipts[0].reserved, "{target}: what is not known is booked in full");
+        assert_eq!(receipts[0].unknown_cost, receipts[0].reserved, "{target}: what is not known is booked in full");
         server.finish();
     }
 }
@@ -326,7 +329,7 @@ async fn odd_call(odd: impl Fn(&Request) -> Say, told: &[&str]) {
         assert!(told.iter().all(|part| answer.contains(part)), "{target}: {answer}");
         assert_eq!(std::fs::read_to_string(bench.calc()).unwrap(), CALC, "{target}");
         assert!(receipts.iter().all(|receipt| receipt.status == CallStatus::Ok), "{target}");
-        assert_eq!(server.finish(), end.cost, "{target}");
+        assert_eq!(server.finish(), end.cost.total(), "{target}");
     }
 }
 
@@ -387,7 +390,7 @@ async fn the_last_turn_asks_for_the_report_in_words_and_leaves_the_tools_as_they
         for field in ["tool_choice", "toolConfig"] {
             assert!(last.body[field].is_null(), "{target}: {field}");
         }
-        assert_eq!(server.finish(), end.cost, "{target}");
+        assert_eq!(server.finish(), end.cost.total(), "{target}");
     }
 }
 
