@@ -15,6 +15,7 @@ use crate::redact::Redactor;
 use crate::report::markdown::Surface;
 use crate::report::style::Style;
 use crate::report::view::{Liveness, RunView};
+use crate::report::whereabouts::Whereabouts;
 use crate::report::{json, markdown, text};
 
 /// The key of a report that belongs to no pull request.
@@ -80,8 +81,8 @@ fn render(loaded: &LoadedRun, form: Form, redactor: &Redactor) -> String {
 }
 
 /// The report of a run that just ended, as `run` and `resume` print it.
-pub(super) fn render_ended(events: &[Event], format: Format, redactor: &Redactor) -> String {
-    let view = RunView::from_events(events, Liveness::Ended);
+pub(super) fn render_ended(events: &[Event], format: Format, redactor: &Redactor, kept_in: Whereabouts) -> String {
+    let view = RunView::from_events(events, Liveness::Ended).kept_in(kept_in);
     match format {
         Format::Text => shown(&text::render(&view, stdout_style()), redactor),
         Format::Json => json::render(&view),

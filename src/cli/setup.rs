@@ -19,6 +19,7 @@ use crate::domain::clock::Clock;
 use crate::domain::event::{Event, EventSink};
 use crate::domain::outcome::{EXIT_INTERNAL, EXIT_REFUSED, Outcome};
 use crate::domain::stop::Stop;
+use crate::domain::units::RunId;
 use crate::files;
 use crate::lifecycle::comment::Writer;
 use crate::lifecycle::outside::Outside;
@@ -31,6 +32,7 @@ use crate::process::environment::child_environment;
 use crate::process::{Program, Spec};
 use crate::redact::{Redactor, values};
 use crate::report::view::{Liveness, RunView};
+use crate::report::whereabouts::{Artifact, Whereabouts};
 use crate::session::Replay;
 use crate::test_run::{ResultFiles, TestCommand};
 use crate::workspace::{PathRules, Workspace, WorkspaceError, dotenv_secrets};
@@ -224,7 +226,8 @@ impl<'a> Setup<'a> {
         for warning in engine.journal.close() {
             super::say(&format!("⚠ {warning}"));
         }
-        let report = report::render_ended(&events, format, &self.redactor);
+        let kept_in = self.kept_in(&run_id);
+        let report = report::render_ended(&events, format, &self.redactor, kept_in.clone());
         let Some(step) = Step::of(self.environment) else {
             if format == Format::Text {
                 terminal::show_change(&self.redactor.redact(&patch));
@@ -234,7 +237,7 @@ impl<'a> Setup<'a> {
         };
         super::print(&if format == Format::Text { step.inert(&report) } else { report })?;
         let told = step.finish(&Ended {
-            view: &RunView::from_events(&events, Liveness::Ended),
+            view: &RunView::from_events(&events, Liveness::Ended).kept_in(kept_in),
             patch: &patch,
             audit_db: audit.map(|configured| locate(&configured, self.checkout, self.environment).live),
             state_home: self.environment.state_home(self.checkout),
@@ -243,6 +246,20 @@ impl<'a> Setup<'a> {
         });
         told.iter().for_each(|warning| super::say(&format!("⚠ {warning}")));
         Ok(ran.map_or(EXIT_INTERNAL, |outcome| step::exit_code(&outcome, fail_on.as_deref())))
+    }
+
+    /// Where a reader of the report finds the log.
+    pub(super) fn kept_in(&self, run: &RunId) -> Whereabouts {
+        let Some(context) = self.context.filter(|_| self.environment.in_actions()) else { return Whereabouts::Here };
+        if !Step::of(self.environment).is_some_and(Step::is_the_action) {
+            return Whereabouts::Runner;
+        }
+        Whereabouts::Artifact(Artifact {
+            name: commenting::artifact(context, run),
+            repository: context.repository.to_string(),
+            workflow_run: context.run.id,
+            root: self.environment.state_home(self.checkout).display().to_string(),
+        })
     }
 
     /// Opens the tree and keeps it for this process alone.

@@ -415,6 +415,9 @@ pub struct RunFinished {
     pub still_failing: Option<Vec<String>>,
     /// Files changed, lines added, lines removed.
     pub diff_stat: DiffStat,
+    /// The best change, where it is not in the files.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kept: Option<Box<KeptChange>>,
     /// Where the best patch was kept when the run failed.
     pub best_patch: Option<String>,
     /// The rate limit that a parked run waits for.
@@ -424,6 +427,15 @@ pub struct RunFinished {
     pub active_ms: u64,
     /// When.
     pub finished_at: Timestamp,
+}
+
+/// A change that is not in the files when the run ends.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct KeptChange {
+    /// Its size.
+    pub stat: DiffStat,
+    /// Whether the tests were judged green with it.
+    pub green: bool,
 }
 
 /// The size of a change.

@@ -21,6 +21,25 @@ pub struct Permission {
     pub access: Access,
 }
 
+/// The keys that `permissions:` of a workflow may hold; any other makes the whole file invalid. Source: GitHub's documentation,
+/// "Workflow syntax for GitHub Actions", `permissions`, November 2026.
+const GRANTABLE: [&str; 14] = [
+    "actions",
+    "attestations",
+    "checks",
+    "contents",
+    "deployments",
+    "discussions",
+    "id-token",
+    "issues",
+    "models",
+    "packages",
+    "pages",
+    "pull-requests",
+    "security-events",
+    "statuses",
+];
+
 /// How much of a scope is needed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Access {
@@ -43,7 +62,33 @@ impl Permission {
     /// if it is among them, else the first.
     pub(super) fn among(header: &str, ours: Self) -> Self {
         let listed: Vec<Self> = header.split([';', ',']).filter_map(Self::parse).collect();
-        if listed.contains(&ours) { ours } else { listed.into_iter().next().unwrap_or(ours) }
+        if listed.contains(&ours) {
+            return ours;
+        }
+        let grantable = listed.iter().find(|one| one.is_grantable()).cloned();
+        grantable.or_else(|| listed.into_iter().next()).unwrap_or(ours)
+    }
+
+    fn is_grantable(&self) -> bool {
+        GRANTABLE.contains(&self.scope.as_str())
+    }
+
+    /// How a refused request is mended.
+    fn how_to_grant(&self) -> String {
+        if self.is_grantable() {
+            return format!("add `{self}` under `permissions:` of the job, or give github-token a token that may");
+        }
+        format!(
+            "no line under `permissions:` grants this ({self}): give github-token the token of an App or a person that may"
+        )
+    }
+
+    /// How something is mended that is not there, or not to be seen.
+    fn how_to_see(&self) -> String {
+        if self.is_grantable() {
+            return format!("check that it exists, and that the job has `{self}`");
+        }
+        "check that it exists, and that github-token is one that may see it".to_owned()
     }
 
     fn parse(pair: &str) -> Option<Self> {
@@ -129,7 +174,7 @@ pub enum GithubError {
     },
     /// 403 for want of a permission.
     #[error(
-        "GitHub does not let this token {doing}: {message} → Fix: add `{permission}` under `permissions:` of the job, or give github-token a token that may"
+        "GitHub does not let this token {doing}: {message} → Fix: {}", permission.how_to_grant()
     )]
     Forbidden {
         /// What was tried.
@@ -140,7 +185,7 @@ pub enum GithubError {
         message: String,
     },
     /// 404 or 410: not there, or not to be seen with this token.
-    #[error("cannot {doing}: not found → Fix: check that it exists, and that the job has `{permission}`")]
+    #[error("cannot {doing}: not found → Fix: {}", permission.how_to_see())]
     NotFound {
         /// What was tried.
         doing: String,
@@ -268,6 +313,26 @@ mod tests {
         assert_eq!(named("issues=write"), "issues: write");
         assert_eq!(named(""), "pull-requests: write");
         assert_eq!(named("<script>=write; a=b"), "pull-requests: write");
+        assert_eq!(
+            named("administration=write; issues=write"),
+            "issues: write",
+            "of what does not exist here nobody is told"
+        );
+    }
+
+    #[test]
+    fn no_permission_is_advised_that_a_workflow_cannot_have() {
+        let forbidden = |permission: Permission| {
+            let (doing, message) = ("look".to_owned(), "no".to_owned());
+            let missing = GithubError::NotFound { doing: doing.clone(), permission: permission.clone() };
+            format!("{}\n{missing}", GithubError::Forbidden { doing, permission, message })
+        };
+        for scope in ["metadata", "workflows", "administration", "members"] {
+            let said = forbidden(Permission::read(scope));
+            assert!(!said.contains("add `") && !said.contains("the job has"), "{said}");
+        }
+        let said = forbidden(Permission::write("contents"));
+        assert!(said.contains("add `contents: write` under `permissions:`"), "{said}");
     }
 
     #[test]

@@ -23,6 +23,7 @@ use crate::github::{CommentId, CommentPlace, CommentSlot, GitHub, GithubError, I
 use crate::redact::Redactor;
 use crate::report::markdown::{self, Page, Parked, Stamp};
 use crate::report::view::{Ending, Liveness, RunView};
+use crate::report::whereabouts::Whereabouts;
 use pace::{Due, Failure, Making, News, Pace};
 
 /// The most time one write may take, its repeats included.
@@ -49,6 +50,8 @@ pub struct Assignment {
     pub job_url: Option<String>,
     /// The artifact that the log is kept in.
     pub artifact: String,
+    /// Where a reader of the comment finds the log.
+    pub kept_in: Whereabouts,
     /// Which run for this pull request it is; 0 where that is not counted.
     pub attempt: u32,
     /// The last comment whose command an earlier run answered; 0 for none.
@@ -255,7 +258,8 @@ impl Task {
             let mut told = queue.told();
             told.news = News::None;
             let liveness = if moment == Moment::Last { Liveness::Ended } else { Liveness::Alive };
-            (RunView::from_events(&told.events, liveness), told.head.clone())
+            let view = RunView::from_events(&told.events, liveness).kept_in(self.assignment.kept_in.clone());
+            (view, told.head.clone())
         };
         let number = self.assignment.pull_request.or(view.delivery.pull_request.as_ref().map(|pull| pull.number));
         let (Some(number), false) = (number, self.pace.has_given_up()) else { return };

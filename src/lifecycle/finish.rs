@@ -4,7 +4,8 @@ use super::engine::{Engine, LifecycleError};
 use super::iteration::paths;
 use super::leftovers;
 use super::state::Phase;
-use crate::domain::event::{DiffStat, Event, RunFinished};
+use crate::domain::attempt::AttemptStatus;
+use crate::domain::event::{DiffStat, Event, KeptChange, RunFinished};
 use crate::domain::outcome::Outcome;
 use crate::domain::units::TreeId;
 use crate::workspace::Diff;
@@ -21,7 +22,8 @@ const COMPILER_LINES: usize = 2;
 /// Leaves a fixed tree as it is; restores the start of any other and keeps its best patch beside the audit log.
 pub(super) async fn run(engine: &mut Engine<'_>, outcome: Outcome, stop_reason: String) -> Result<(), LifecycleError> {
     let fixed = is_green(engine, &outcome);
-    let diff = best_diff(engine).await?;
+    let green = passes_with_change(engine, &outcome);
+    let diff = best_diff(engine, green && outcome != Outcome::Objected).await?;
     let tree = if fixed {
         engine.state.current.as_ref().map(|current| current.tree.clone())
     } else {
@@ -33,14 +35,16 @@ pub(super) async fn run(engine: &mut Engine<'_>, outcome: Outcome, stop_reason: 
         put_back_rewritten(engine).await?;
     }
     leftovers::sweep(engine);
+    let kept = (!fixed && !diff.stat.files.is_empty()).then(|| Box::new(KeptChange { stat: diff.stat.clone(), green }));
     let best_patch = if fixed || diff.text.is_empty() { None } else { keep_patch(engine, &diff.text) };
     let still_failing = if fixed { Some(Vec::new()) } else { still_failing(engine) };
     let finished = RunFinished {
         outcome: outcome.clone(),
         stop_reason,
-        recent_errors: if fixed { Vec::new() } else { recent_errors(engine) },
+        recent_errors: if fixed || green && outcome != Outcome::Objected { Vec::new() } else { recent_errors(engine) },
         still_failing,
         diff_stat: if fixed { diff.stat } else { DiffStat::default() },
+        kept,
         best_patch,
         limited: engine.state.limited.clone().filter(|_| outcome == Outcome::Parked).map(Box::new),
         active_ms: engine.active_ms(),
@@ -71,6 +75,14 @@ fn is_green(engine: &Engine<'_>, outcome: &Outcome) -> bool {
     }
 }
 
+/// Whether the tests were judged green with the run's last change, be it left in the files or not.
+fn passes_with_change(engine: &Engine<'_>, outcome: &Outcome) -> bool {
+    let rows = engine.state.prior.iter().flat_map(|tier| &tier.attempts).chain(&engine.state.attempts);
+    is_green(engine, outcome)
+        || *outcome == Outcome::Objected
+        || rows.last().is_some_and(|row| row.test_status == AttemptStatus::Passed)
+}
+
 async fn put(engine: &Engine<'_>, tree: Option<TreeId>) -> Result<(), LifecycleError> {
     if let (Some(tree), false) = (tree, engine.state.touched.is_empty()) {
         engine.world.workspace.restore_paths(&tree, &paths(&engine.state.touched)).await?;
@@ -78,14 +90,13 @@ async fn put(engine: &Engine<'_>, tree: Option<TreeId>) -> Result<(), LifecycleE
     Ok(())
 }
 
-/// The change of the best tree; of the last one when none was better than the start.
-async fn best_diff(engine: &Engine<'_>) -> Result<Diff, LifecycleError> {
+/// The change of the best tree; of the last one where that is wanted, or when none was better than the start.
+async fn best_diff(engine: &Engine<'_>, last: bool) -> Result<Diff, LifecycleError> {
     let (Some(start), Some(best), Some(current)) = (&engine.state.start, &engine.state.best, &engine.state.current)
     else {
         return Ok(Diff::default());
     };
-    let ended_green = matches!(&engine.state.phase, Phase::Ending { outcome, .. } if is_green(engine, outcome));
-    let tree = if ended_green || best.tree == *start { &current.tree } else { &best.tree };
+    let tree = if last || best.tree == *start { &current.tree } else { &best.tree };
     if tree == start {
         return Ok(Diff::default());
     }

@@ -195,7 +195,7 @@ fn failed(engine: &mut Engine<'_>, fix: &Fix, error: PublishError) {
         return interrupt(engine, Phase::Publishing { fix: fix.clone() }, signal);
     }
     let said = engine.world.redactor.redact(&error.to_string()).into_owned();
-    let reason = format!("the tests pass here, but the fix could not be pushed: {said}");
+    let reason = format!("the fix could not be pushed: {said}");
     let events = engine.leave_tier_solved();
     engine.end_with(Outcome::Blocked { reason: reason.clone() }, reason, &events);
 }
@@ -233,7 +233,7 @@ pub(super) async fn propose(engine: &mut Engine<'_>, fix: Fix) -> Result<(), Lif
         Err((said, None)) => {
             let branch = engine.state.delivery.branch.clone().unwrap_or_default();
             let said = engine.world.redactor.redact(&said).into_owned();
-            let reason = format!("the fix is on {branch}, but no pull request could be opened: {said}");
+            let reason = format!("no pull request could be opened for {branch}: {said}");
             let events = engine.leave_tier_solved();
             engine.end_with(Outcome::Blocked { reason: reason.clone() }, reason, &events);
         }

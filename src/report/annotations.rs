@@ -16,17 +16,18 @@ const MAX_TITLE: usize = 200;
 /// The verdict, and an error for each test that fails still: all lines are workflow commands.
 #[must_use]
 pub fn of_run(view: &RunView) -> Vec<String> {
-    let (mark, sentence) = words::verdict(view);
+    let (mark, sentence) = words::headline(view);
     let said = sentence.render(|piece| match piece {
         Piece::Ours(text) | Piece::Name(text) | Piece::Code(text) | Piece::Speech(text) => plain::line(text),
     });
     let kind = match mark {
         Mark::Good => Annotation::Notice,
-        Mark::Bad | Mark::Waiting | Mark::Running => Annotation::Warning,
+        Mark::Doubtful | Mark::Bad | Mark::Waiting | Mark::Running => Annotation::Warning,
     };
     let mut lines = vec![annotation(kind, "upshift", &said)];
     let failing = view.still_failing().into_iter().chain(view.newly_failing());
-    if mark != Mark::Good {
+    // A change with which they pass stands elsewhere: what is to be done is told with it.
+    if mark != Mark::Good && !view.passes_with_change() {
         lines.extend(failing.take(MAX_ANNOTATIONS).map(|test| failed(view, test)));
     }
     lines
@@ -46,6 +47,7 @@ fn failed(view: &RunView, test: &str) -> String {
 mod tests {
     use super::*;
     use crate::domain::event::TestPlace;
+    use crate::domain::outcome::Outcome;
     use crate::report::fixtures;
 
     #[test]
@@ -55,7 +57,7 @@ mod tests {
             view.failing_after = None;
             let lines = of_run(&view);
             let errors = lines.iter().filter(|line| line.starts_with("::error title=suite")).count();
-            let good = words::verdict(&view).0 == Mark::Good;
+            let good = view.passes_with_change() || view.outcome() == Some(&Outcome::AlreadyGreen);
             assert_eq!(errors, if good { 0 } else { MAX_ANNOTATIONS }, "{name}: {lines:#?}");
             assert!(lines.iter().all(|line| line.lines().count() == 1 && line.starts_with("::")), "{name}");
         }

@@ -4,7 +4,7 @@ use crate::domain::attempt::{Attempt, AttemptStatus, TierExit};
 use crate::domain::budget::Budget;
 use crate::domain::chat::Usage;
 use crate::domain::clock::Timestamp;
-use crate::domain::event::{BaselineFinished, DiffStat, Event, FileStat, RunFinished, RunStarted};
+use crate::domain::event::{BaselineFinished, DiffStat, Event, FileStat, KeptChange, RunFinished, RunStarted};
 use crate::domain::ladder::{Mode, Role, Tier};
 use crate::domain::model_id::ModelId;
 use crate::domain::outcome::Outcome;
@@ -250,11 +250,23 @@ impl Script {
             recent_errors: strings(recent),
             still_failing: Some(strings(still_failing)),
             diff_stat: DiffStat { files: if changed { vec![file, binary] } else { vec![] } },
+            kept: None,
             best_patch: failed.then(|| ".upshift/best.patch".to_owned()),
             limited: None,
             active_ms: 134_000,
             finished_at: at(),
         }))
+    }
+
+    /// Says of the end that the tests pass with the change that was kept.
+    pub(super) fn keep_green(&mut self) -> &mut Self {
+        if let Some(Event::RunFinished(finished)) = self.events.last_mut() {
+            let file = FileStat { path: "src/math.rs".into(), added: Some(2), removed: Some(1) };
+            finished.kept = Some(Box::new(KeptChange { stat: DiffStat { files: vec![file] }, green: true }));
+            finished.best_patch = Some(".upshift/best.patch".to_owned());
+            finished.recent_errors.clear();
+        }
+        self
     }
 
     pub(super) fn view(&self) -> RunView {

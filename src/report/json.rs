@@ -55,7 +55,7 @@ pub fn document(view: &RunView) -> Document<'_> {
         state,
         outcome,
         exit_code: view.outcome().map(crate::domain::outcome::Outcome::exit_code),
-        verdict: text::verdict(view, Style::Plain),
+        verdict: text::headline(view, Style::Plain),
         stop_reason: finished.map(|finished| finished.stop_reason.as_str()),
         resolved_tier_name: resolved.map(|(tier, _)| tier.tier.name.as_str()),
         resolved_tier_index: resolved.map(|(tier, _)| tier.number.saturating_sub(1)),

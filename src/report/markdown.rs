@@ -11,6 +11,7 @@ use crate::domain::units::human_duration;
 
 use super::plain::{self, ZERO_WIDTH_SPACE};
 use super::view::{RunView, TierView};
+use super::whereabouts::Whereabouts;
 use super::words::{self, Mark, Piece, Sentence};
 
 /// Where the Markdown is shown; decides how long it may be.
@@ -89,12 +90,12 @@ pub fn render(view: &RunView, surface: Surface, key: &str) -> String {
 /// The same with the change itself, file by file as far as they fit.
 #[must_use]
 pub fn render_with_patch(view: &RunView, surface: Surface, key: &str, patch: &str) -> String {
-    let mut blocks = vec![Block { text: format!("{}\n{}", marker(key), verdict(view)), optional: None }];
+    let mut blocks = vec![Block { text: format!("{}\n{}", marker(key), headline(view)), optional: None }];
     blocks.extend(body(view, surface, patch));
     assemble(blocks, surface.max_bytes())
 }
 
-/// What stands below the verdict.
+/// What stands below the first lines.
 fn body(view: &RunView, surface: Surface, patch: &str) -> impl Iterator<Item = Block> {
     let may = |text: Option<String>, name| text.map(|text| Block { text, optional: Some(name) });
     [
@@ -149,9 +150,11 @@ fn assemble(mut blocks: Vec<Block>, max_bytes: usize) -> String {
     }
 }
 
-fn verdict(view: &RunView) -> String {
-    let (mark, sentence) = words::verdict(view);
-    format!("### {} {}", mark.sign(), say(&sentence))
+/// The first line, and who fixed it.
+fn headline(view: &RunView) -> String {
+    let (mark, sentence) = words::headline(view);
+    let who = words::resolved_by(view).map(|sentence| format!("\n\n{}.", say(&sentence))).unwrap_or_default();
+    format!("### {} {}{who}", mark.sign(), say(&sentence))
 }
 
 pub(super) fn say(sentence: &Sentence) -> String {
@@ -251,7 +254,11 @@ fn row(tier: &TierView) -> String {
 fn tests(view: &RunView, surface: Surface) -> Option<String> {
     let mut parts = vec![format!("**Tests:** {}", say(&words::tests_change(view)?))];
     let still = if view.failing_after.is_some() { "Still failing" } else { "Failing" };
-    parts.extend(list(still, &view.still_failing(), surface));
+    if view.passes_with_change() {
+        parts.extend(list("Fixed by the change", &view.still_failing(), surface));
+    } else {
+        parts.extend(list(still, &view.still_failing(), surface));
+    }
     parts.extend(list("Newly failing", &view.newly_failing(), surface));
     parts.extend(list("Fixed", &view.fixed_tests(), surface));
     Some(parts.join("\n\n"))
@@ -371,7 +378,7 @@ fn diff(view: &RunView, surface: Surface) -> Option<String> {
 }
 
 fn errors(view: &RunView) -> Option<String> {
-    if view.recent_errors.is_empty() || words::verdict(view).0 != Mark::Bad {
+    if view.recent_errors.is_empty() || words::headline(view).0 != Mark::Bad {
         return None;
     }
     let errors: Vec<String> =
@@ -400,16 +407,25 @@ fn audit(view: &RunView) -> Option<String> {
     let Some(db) = &run.audit_db else {
         return Some(format!("Run {id}; the audit log was off."));
     };
-    let path = words::shell_quote(db);
-    let again = format!("upshift report {} --audit-db {path}", words::plain_id(run.run_id.short()));
-    let mut commands = vec![again.clone(), format!("{again} --verify")];
-    commands.extend(words::history_command(view));
+    let place = match &view.kept_in {
+        Whereabouts::Here => format!("{}; in Actions it is an artifact of the workflow run", code(db, MAX_TEST_NAME)),
+        Whereabouts::Artifact(artifact) => {
+            format!("the artifact {} of the workflow run", code(&artifact.name, MAX_TEST_NAME))
+        }
+        Whereabouts::Runner => {
+            return Some(format!("Run {id}; its audit log is on the runner, and kept if the job uploads it."));
+        }
+    };
+    let which = match &view.kept_in {
+        Whereabouts::Artifact(_) => ["The first command fetches it, the second", "the third"],
+        Whereabouts::Here | Whereabouts::Runner => ["The first command", "the second"],
+    };
     Some(format!(
-        "<details>\n<summary>Audit log</summary>\n\nRun {id}. Every attempt and every model call is in {}; in Actions it is \
-         an artifact of the workflow run. The first command prints this report again, the second checks that the log \
-         was not changed.\n\n{}\n\n</details>",
-        code(db, MAX_TEST_NAME),
-        fence(&commands.join("\n"), "sh")
+        "<details>\n<summary>Audit log</summary>\n\nRun {id}. Every attempt and every model call is in {place}. {} prints this \
+         report again, {} checks that the log was not changed.\n\n{}\n\n</details>",
+        which[0],
+        which[1],
+        fence(&words::log_commands(view).join("\n"), "sh")
     ))
 }
 

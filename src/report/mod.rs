@@ -18,5 +18,6 @@ pub mod progress;
 pub mod style;
 pub mod text;
 pub mod view;
+pub mod whereabouts;
 pub mod words;
 pub mod workflow_command;

@@ -30,7 +30,9 @@ const MAX_BULLETS: usize = 5;
 /// Renders the final report of a run; ends with a line break.
 #[must_use]
 pub fn render(view: &RunView, style: Style) -> String {
-    let mut lines = vec![verdict(view, style), String::new()];
+    let mut lines = vec![headline(view, style)];
+    lines.extend(resolved_by(view, style));
+    lines.push(String::new());
     lines.extend(summary(view, style));
     let extras = extras(view);
     lines.extend(errors(view, &extras));
@@ -40,16 +42,25 @@ pub fn render(view: &RunView, style: Style) -> String {
     text
 }
 
-/// The verdict line alone: sign and sentence.
+/// The first line alone: sign and sentence.
 #[must_use]
-pub fn verdict(view: &RunView, style: Style) -> String {
-    let (mark, sentence) = words::verdict(view);
+pub fn headline(view: &RunView, style: Style) -> String {
+    let (mark, sentence) = words::headline(view);
+    signed(mark, &sentence, style)
+}
+
+/// The contract's first line: who fixed it.
+fn resolved_by(view: &RunView, style: Style) -> Option<String> {
+    words::resolved_by(view).map(|sentence| signed(words::headline(view).0, &sentence, style))
+}
+
+fn signed(mark: Mark, sentence: &Sentence, style: Style) -> String {
     let tone = match mark {
         Mark::Good => Tone::Good,
         Mark::Bad => Tone::Bad,
-        Mark::Waiting | Mark::Running => Tone::Notice,
+        Mark::Doubtful | Mark::Waiting | Mark::Running => Tone::Notice,
     };
-    style.paint(tone, &format!("{} {}", mark.sign(), say(&sentence)))
+    style.paint(tone, &format!("{} {}", mark.sign(), say(sentence)))
 }
 
 /// A sentence for a terminal. A command in its middle stands in backticks; at its end it is ready to be copied.
@@ -164,7 +175,7 @@ fn audit(view: &RunView) -> String {
 
 fn errors(view: &RunView, extras: &[String]) -> Vec<String> {
     let mut lines = Vec::new();
-    let (mark, sentence) = words::verdict(view);
+    let (mark, sentence) = words::headline(view);
     let failed = mark == Mark::Bad;
     // What the verdict or a tier's line says in full is not said again; a reason that no line gives was not said.
     let verdict = say(&sentence);

@@ -6,7 +6,7 @@
 use std::collections::HashSet;
 
 use crate::domain::account::Limited;
-use crate::domain::attempt::{Attempt, TierExit};
+use crate::domain::attempt::{Attempt, AttemptStatus, TierExit};
 use crate::domain::budget::{Budget, Spent};
 use crate::domain::command::{Command, CommandAnswer};
 use crate::domain::correction::Correction;
@@ -18,6 +18,8 @@ use crate::domain::outcome::Outcome;
 use crate::domain::proof::Evidence;
 use crate::domain::remark::Remark;
 use crate::domain::units::{Charge, CommitSha, MicroUsd};
+
+use super::whereabouts::Whereabouts;
 
 /// Whether the process behind the events is still there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -259,6 +261,8 @@ pub struct RunView {
     pub leftovers: Vec<Leftover>,
     /// How many more of them there were.
     pub more_leftovers: u32,
+    /// Where a reader finds the log and what was kept; the events do not tell.
+    pub kept_in: Whereabouts,
 }
 
 impl RunView {
@@ -266,6 +270,12 @@ impl RunView {
     #[must_use]
     pub fn from_events(events: &[Event], liveness: Liveness) -> Self {
         fold::fold(events, liveness)
+    }
+
+    /// The same for a reader who is elsewhere.
+    #[must_use]
+    pub fn kept_in(self, kept_in: Whereabouts) -> Self {
+        Self { kept_in, ..self }
     }
 
     /// The caps; all zero when the run never began.
@@ -286,6 +296,41 @@ impl RunView {
     pub fn diff_stat(&self) -> DiffStat {
         match &self.ending {
             Ending::Finished(finished) => finished.diff_stat.clone(),
+            Ending::Running | Ending::Died => DiffStat::default(),
+        }
+    }
+
+    /// Whether the tests pass with the run's change, be it in the files or not.
+    #[must_use]
+    pub fn passes_with_change(&self) -> bool {
+        match &self.ending {
+            Ending::Finished(finished) => match &finished.outcome {
+                Outcome::Fixed { .. } => true,
+                Outcome::AlreadyGreen | Outcome::Refused { .. } | Outcome::Broken { .. } => false,
+                Outcome::Exhausted
+                | Outcome::Stalled
+                | Outcome::Blocked { .. }
+                | Outcome::Objected
+                | Outcome::Budget
+                | Outcome::NoModel
+                | Outcome::Interrupted { .. }
+                | Outcome::Parked => finished.kept.as_ref().is_some_and(|kept| kept.green),
+            },
+            Ending::Running | Ending::Died => {
+                let last = self.tiers.iter().flat_map(|tier| &tier.attempts).last();
+                last.is_some_and(|attempt| attempt.test_status == AttemptStatus::Passed)
+            }
+        }
+    }
+
+    /// The size of the change with which the tests pass; empty where there is none, or the run did not end.
+    #[must_use]
+    pub fn green_stat(&self) -> DiffStat {
+        match &self.ending {
+            Ending::Finished(finished) => match &finished.kept {
+                Some(kept) if kept.green => kept.stat.clone(),
+                Some(_) | None => finished.diff_stat.clone(),
+            },
             Ending::Running | Ending::Died => DiffStat::default(),
         }
     }

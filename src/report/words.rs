@@ -4,8 +4,10 @@
 //! each surface can escape the latter in its own way. Invariant: nothing is escaped or clipped here.
 
 mod billed;
+mod commands;
 mod corrections;
 mod delivery;
+mod headline;
 mod leftovers;
 mod next_steps;
 mod proof;
@@ -13,11 +15,12 @@ mod remarks;
 mod sentence;
 
 pub use self::billed::billed;
+pub use self::commands::{history_command, log_commands, shell_quote};
 pub use self::corrections::{correction_sentence, corrections, take_correction};
 pub use self::delivery::{awaited, commands, delivery};
+pub use self::headline::{headline, resolved_by};
 pub use self::leftovers::leftovers;
-pub(super) use self::next_steps::plain_id;
-pub use self::next_steps::{history_command, next_steps, shell_quote};
+pub use self::next_steps::next_steps;
 pub use self::proof::{ProofLine, evidence, proof, proof_heading, proof_sign};
 pub use self::remarks::{remark_sentence, remarks, remarks_heading};
 pub use self::sentence::{Mark, Piece, Sentence};
@@ -31,6 +34,8 @@ use crate::domain::verdict::Verdict;
 
 use super::view::{Ending, RunView, TierState, TierView};
 
+const MICROS_PER_CENT: u64 = 10_000;
+
 /// `1 iteration`, `2 iterations`.
 #[must_use]
 pub fn count(n: u64, singular: &str) -> String {
@@ -38,9 +43,9 @@ pub fn count(n: u64, singular: &str) -> String {
     format!("{n} {singular}{plural}")
 }
 
-/// The verdict of a run in one line (FR-011).
+/// The verdict of a run in one sentence (FR-011); the first line of a report says more.
 #[must_use]
-pub fn verdict(view: &RunView) -> (Mark, Sentence) {
+pub(super) fn verdict(view: &RunView) -> (Mark, Sentence) {
     match &view.ending {
         Ending::Running => (Mark::Running, Sentence::plain("Still running").at(view, ": ", ".")),
         Ending::Died => (Mark::Bad, Sentence::plain("This run did not end: interrupted").at(view, " during ", ".")),
@@ -189,16 +194,16 @@ pub fn budget_left(view: &RunView) -> String {
     )
 }
 
-/// What was spent in whole cents, with what is not known beside it.
+/// What was spent in whole cents, finer below one, with what is not known beside it.
 #[must_use]
 pub fn brief_cost(view: &RunView) -> String {
     let charge = view.spent.charge();
-    if charge.unknown == MicroUsd::ZERO { charge.known.to_cents() } else { charge.to_string() }
+    let whole_cents = charge.known == MicroUsd::ZERO || charge.known.0 >= MICROS_PER_CENT;
+    if charge.unknown == MicroUsd::ZERO && whole_cents { charge.known.to_cents() } else { charge.to_string() }
 }
 
 /// Whole cents with two decimals, as caps are written; anything finer with four, or with what it takes not to be nothing.
 fn round_money(amount: MicroUsd) -> String {
-    const MICROS_PER_CENT: u64 = 10_000;
     const SMALL: u64 = 1_000;
     let exact = amount.0.is_multiple_of(MICROS_PER_CENT) || amount.0 < SMALL;
     if exact { amount.exact() } else { amount.to_string() }
@@ -254,6 +259,11 @@ fn counted_change(view: &RunView, baseline: &BaselineFinished) -> Option<String>
         number => format!("; {} set aside {why}", count(u64_of(number), "test")),
     };
     let aside = apart(flaky, "as flaky") + &apart(baseline.environment.len(), "for want of a service");
+    if view.passes_with_change() && !view.still_failing().is_empty() {
+        let where_to =
+            if view.delivery.pushes.is_empty() { "the change, which is not in the files" } else { "the pushed change" };
+        return Some(format!("{before} failing → 0 failing with {where_to}{aside}"));
+    }
     let Some(after) = &view.failing_after else { return Some(format!("{before} failing{aside}")) };
     let fixed = view.fixed_tests().len();
     let fixed = if fixed == 0 { String::new() } else { format!(" ({fixed} fixed)") };

@@ -21,7 +21,7 @@ fn the_demo_is_fixed_at_the_second_tier_without_key_or_network() {
     let program = Program::new();
     let said = program.run(program.home(), &["demo"]);
     assert_eq!(said.code, 0, "{}", said.all());
-    assert!(said.out.starts_with("✔ Fixed by Tier 2 (strong) in iteration 1"), "{}", said.all());
+    assert!(said.out.contains("\n✔ Fixed by Tier 2 (strong) in iteration 1"), "{}", said.all());
     let folder = said.err.lines().find_map(|line| line.split_once("unpacked into ")).expect("where").1;
     let folder = folder.split(": ").next().expect("a folder");
     for told in [
@@ -124,7 +124,7 @@ fn record_the_demo() {
         "../demo-tape.json",
     ];
     let said = program.run(project.path(), &args);
-    assert!(said.out.starts_with("✔ Fixed by Tier 2"), "{}", said.all());
+    assert!(said.out.contains("\n✔ Fixed by Tier 2"), "{}", said.all());
     let mut cassette: Value = serde_json::from_str(&std::fs::read_to_string(&tape).expect("a tape")).expect("JSON");
     cassette["models"] = json!({
         "demo/small": { "pricedAs": "anthropic/claude-haiku-4-5" },

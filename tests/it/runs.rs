@@ -95,7 +95,7 @@ fn tier_one_is_wrong_in_new_ways_and_tier_two_is_right() {
         let server = ModelServer::start(wrong_then_right(&project));
         let (said, database) = run(&project, &server, &["--tiers", LADDER, "--test-command", project.test_command]);
         assert_eq!(said.code, 0, "{}", said.all());
-        assert!(said.out.starts_with("✔ Fixed by Tier 2 (claude-sonnet-4-5) in iteration 1"), "{}", said.all());
+        assert!(said.out.contains("\n✔ Fixed by Tier 2 (claude-sonnet-4-5) in iteration 1"), "{}", said.all());
         assert!(project.read(project.source).contains(project.right));
         let log = Log::open(&database);
         let rows = log.rows("SELECT tier_index, iteration, test_status FROM tier_attempts ORDER BY id");

@@ -93,6 +93,7 @@ fn finished(outcome: Outcome) -> Event {
         recent_errors: vec![],
         still_failing: Some(vec![]),
         diff_stat: DiffStat::default(),
+        kept: None,
         best_patch: None,
         limited: None,
         active_ms: 5_000,

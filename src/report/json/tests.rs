@@ -15,6 +15,9 @@ fn every_ending_says_its_outcome_and_exit_code() {
         let outcome = match name {
             "died" => "interrupted",
             "limited" => "parked",
+            "ci_green" | "ci_red" => "fixed",
+            "not_pushed" => "blocked",
+            "interrupted_wait" => "interrupted",
             name => name,
         };
         assert_eq!(json["outcome"], outcome);

@@ -112,7 +112,7 @@ pub struct Page<'a> {
 pub fn comment(view: &RunView, page: &Page<'_>) -> String {
     let title = match view.ending {
         Ending::Running => format!("### ▶ {}", working(view)),
-        Ending::Died | Ending::Finished(_) => super::verdict(view),
+        Ending::Died | Ending::Finished(_) => super::headline(view),
     };
     let first = format!("{}\n{}\n{title}", marker(page.key), page.stamp.line());
     let mut blocks = vec![Block { text: first, optional: None }];
@@ -215,7 +215,7 @@ mod tests {
         let mut lines = text.lines();
         assert_eq!(lines.next(), Some("<!-- upshift:report key=ci/fix -->"));
         assert_eq!(Stamp::read(&text), Some(stamp()), "{:?}", lines.next());
-        assert!(text.contains("### ✔ Fixed by Tier") && text.contains("hash chain: `c0ffee`"), "{text}");
+        assert!(text.contains("### ✔ 3 tests fixed in") && text.contains("hash chain: `c0ffee`"), "{text}");
     }
 
     #[test]
@@ -237,8 +237,8 @@ mod tests {
         let text = page(&fixtures::fixed().view());
         let once = with_note(&text, "**No more runs.** First.").expect("a note");
         let twice = with_note(&once, "**No more runs.**\nSecond.").expect("a note");
-        assert!(once.contains("\n> **No more runs.** First.\n\n### ✔ Fixed by Tier"), "{once}");
-        assert!(twice.contains("\n> **No more runs.** Second.\n\n### ✔ Fixed by Tier"), "{twice}");
+        assert!(once.contains("\n> **No more runs.** First.\n\n### ✔ 3 tests fixed in"), "{once}");
+        assert!(twice.contains("\n> **No more runs.** Second.\n\n### ✔ 3 tests fixed in"), "{twice}");
         assert!(!twice.contains("First."), "{twice}");
         assert_eq!(Stamp::read(&twice), Some(stamp()));
         assert_eq!(

@@ -28,7 +28,9 @@ fn a_fix_at_the_second_tier_reads_as_the_contract_prints_it() {
   Total:   7 iterations  |  $0.0008  |  2m 14s
   Audit:   .upshift/audit.db  (run: f4a2c781)
 ";
-    assert!(text.starts_with(contract), "{text}");
+    let (first, rest) = text.split_once('\n').unwrap();
+    assert_eq!(first, "✔ 3 tests fixed in math.rs and logo.png (+12 −3), $0.0008");
+    assert!(rest.starts_with(contract), "{text}");
 }
 
 #[test]
@@ -76,7 +78,7 @@ fn a_ladder_of_one_tier_and_one_iteration_is_spoken_of_in_the_singular() {
     script.finish(Outcome::Exhausted, "all used", &["t"]);
     let text = plain(&script.view());
     for part in [
-        "✖ Tier 1 (solo) exhausted without success.\n",
+        "✖ Tier 1 (solo) exhausted without success. 1 test still fails, $0.0000\n",
         "  Mode:       Tiered escalation (1 tier configured)\n",
         "  Tier 1 solo          [simple]  1 iteration  $0.0000  ✖ failed\n",
         "  Total:   1 iteration  |  $0.0000  |  2m 14s\n",

@@ -18,6 +18,7 @@ use crate::domain::proof::Evidence;
 use crate::domain::receipt::{CallStatus, Receipt};
 use crate::domain::remark::Remark;
 use crate::domain::units::{Charge, MicroUsd};
+use crate::report::whereabouts::Whereabouts;
 
 /// Errors shown when the run did not say itself which were the most recent ones.
 const RECENT_ERRORS: usize = 5;
@@ -273,6 +274,7 @@ impl Fold {
             leftovers: self.leftovers,
             billed: self.billed,
             more_leftovers: self.more_leftovers,
+            kept_in: Whereabouts::Here,
             tiers,
             run: self.run,
             baseline: self.baseline,

@@ -1,6 +1,6 @@
 //! Corrections of tests in words: what a model says of a test, and how its correction is taken.
 
-use super::next_steps::shell_quote;
+use super::commands::apply;
 use super::sentence::Sentence;
 use crate::domain::correction::Correction;
 use crate::report::view::RunView;
@@ -22,7 +22,7 @@ pub fn correction_sentence(correction: &Correction) -> Sentence {
 
 /// How a correction is taken.
 #[must_use]
-pub fn take_correction(correction: &Correction) -> Option<Sentence> {
-    let path = shell_quote(correction.kept.as_deref()?);
-    Some(Sentence::plain("If you agree, correct the test and run upshift again: ").code(format!("git apply {path}")))
+pub fn take_correction(view: &RunView, correction: &Correction) -> Option<Sentence> {
+    let command = apply(view, correction.kept.as_deref()?)?;
+    Some(Sentence::plain("If you agree, correct the test and run upshift again: ").code(command))
 }

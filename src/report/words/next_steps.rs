@@ -1,143 +1,158 @@
-//! What a person may do next, and the commands for it: words of ours, quoted for a shell.
+//! What a person may do next, for each outcome and each way that a delivery ends: words of ours.
 
+use super::commands::{apply, resume};
 use super::sentence::Sentence;
+use crate::domain::delivery::{Answer, Awaited};
 use crate::domain::outcome::Outcome;
 use crate::report::view::{Ending, RunView};
-
-/// Where commands look for the audit log when nothing names it (DESIGN §2.4); it need not be named in advice.
-const DEFAULT_AUDIT_DB: &str = ".upshift/audit.db";
+use crate::report::whereabouts::Whereabouts;
 
 /// What a person may do next (S0-32).
 #[must_use]
 pub fn next_steps(view: &RunView) -> Vec<Sentence> {
-    let one = |sentence: Sentence| vec![sentence];
     let mut steps = match &view.ending {
         Ending::Running => return Vec::new(),
         Ending::Died => {
-            one(resume(view, "to go on after the last finished iteration; what is finished is not paid for again."))
+            vec![resume(view, "to go on after the last finished iteration; what is finished is not paid for again.")]
         }
-        Ending::Finished(finished) => match &finished.outcome {
-            Outcome::Fixed { .. } => one(Sentence::plain(
-                "Review the change before you merge it: that the tests pass is all that upshift vouches for.",
-            )),
-            Outcome::AlreadyGreen => one(Sentence::plain(
+        Ending::Finished(finished) => after(view, &finished.outcome),
+    };
+    steps.extend(super::corrections(view).filter_map(|correction| super::take_correction(view, correction)));
+    steps.extend(view.best_patch().map(|patch| kept(view, patch)));
+    steps
+}
+
+fn after(view: &RunView, outcome: &Outcome) -> Vec<Sentence> {
+    let one = |sentence: &str| vec![Sentence::plain(sentence)];
+    match outcome {
+        Outcome::Fixed { .. } => vec![review(view)],
+        Outcome::AlreadyGreen => vec![
+            Sentence::plain(
                 "Nothing to do. If you expected red tests, check that this is the command that fails for you: ",
             )
-            .code(test_command(view))),
-            Outcome::Exhausted => one(Sentence::plain(
-                "Read the most recent errors, then add a stronger tier, raise a tier's maxIterations, or name the goal \
-                 with --objective.",
-            )),
-            Outcome::Stalled => one(Sentence::plain(
-                "Read the error that keeps coming back: if the code is not its cause (environment, the test itself), no \
-                 model will fix it. Else add a stronger tier.",
-            )),
-            Outcome::Blocked { .. } => one(Sentence::plain("Settle what the model asks for, then run upshift again.")),
-            Outcome::Objected => one(Sentence::plain(
-                "Read the critic's objections in the audit log and decide: take the change as it is, or reject it.",
-            )),
-            Outcome::Budget => one(Sentence::plain(
-                "Raise the cap that was hit (--max-cost-usd, --max-iterations, --max-duration-minutes) or put a cheaper \
-                 tier first, then run upshift again.",
-            )),
-            Outcome::NoModel => {
-                one(Sentence::plain("Have every vendor asked for key, model and endpoint, which costs nothing: ")
-                    .code("upshift doctor --online"))
-            }
-            Outcome::Refused { .. } => {
-                one(Sentence::plain("Nothing was run and nothing was spent. See what the gate requires: ")
-                    .code("upshift check"))
-            }
-            Outcome::Broken { .. } => vec![
-                Sentence::plain("Run the command yourself until it runs the tests: ").code(test_command(view)),
-                Sentence::plain(
-                    "If it is the wrong one, set --test-command; what it needs beforehand goes into test.setupCommand.",
-                ),
-            ],
-            Outcome::Interrupted { .. } => {
-                one(resume(view, "to go on where it stopped; what is finished is not paid for again."))
-            }
-            Outcome::Parked if view.limited().is_some() => limited(view),
-            Outcome::Parked => vec![
-                Sentence::plain(
-                    "Look at the checks of the pushed commit: the tests pass here, and those may be over by now.",
-                ),
-                resume(view, "on the same machine to go on waiting, or allow more time with ci-timeout-minutes."),
-            ],
-        },
-    };
-    steps.extend(super::corrections(view).filter_map(super::take_correction));
-    if let Some(patch) = view.best_patch() {
-        let path = shell_quote(patch);
-        steps.push(Sentence::plain("The best attempt was kept: ").code(format!("git apply {path}")));
+            .code(test_command(view)),
+        ],
+        Outcome::Exhausted | Outcome::Stalled | Outcome::Budget | Outcome::NoModel if view.passes_with_change() => {
+            vec![look_at_checks(view, "the tests pass here, and upshift could not mend what the checks say")]
+        }
+        Outcome::Exhausted => one("Read the most recent errors, then add a stronger tier, raise a tier's \
+                                   maxIterations, or name the goal with --objective."),
+        Outcome::Stalled => one("Read the error that keeps coming back: if the code is not its cause (environment, \
+                                 the test itself), no model will fix it. Else add a stronger tier."),
+        Outcome::Blocked { .. } if view.passes_with_change() => {
+            one("Mend what kept the fix from going out, or put the change in yourself.")
+        }
+        Outcome::Blocked { .. } => one("Settle what the model asks for, then run upshift again."),
+        Outcome::Objected => one("Read the critic's objections and decide: take the change as it is, or leave it."),
+        Outcome::Budget => one("Raise the cap that was hit (--max-cost-usd, --max-iterations, \
+                                --max-duration-minutes) or put a cheaper tier first, then run upshift again."),
+        Outcome::NoModel => vec![
+            Sentence::plain("Have every vendor asked for key, model and endpoint, which costs nothing: ")
+                .code("upshift doctor --online"),
+        ],
+        Outcome::Refused { .. } => vec![
+            Sentence::plain("Nothing was run and nothing was spent. See what the gate requires: ")
+                .code("upshift check"),
+        ],
+        Outcome::Broken { .. } => vec![
+            Sentence::plain("Run the command yourself until it runs the tests: ").code(test_command(view)),
+            Sentence::plain(
+                "If it is the wrong one, set --test-command; what it needs beforehand goes into test.setupCommand.",
+            ),
+        ],
+        Outcome::Interrupted { .. } if !view.delivery.pushes.is_empty() && view.passes_with_change() => {
+            let mut steps = vec![look_at_checks(view, "the fix is on its branch, and only the waiting was ended")];
+            steps.extend(
+                (view.kept_in == Whereabouts::Here).then(|| resume(view, "on the same machine to go on waiting.")),
+            );
+            steps
+        }
+        Outcome::Interrupted { .. } => {
+            vec![resume(view, "to go on where it stopped; what is finished is not paid for again.")]
+        }
+        Outcome::Parked if view.limited().is_some() => limited(view),
+        Outcome::Parked => {
+            let mut steps = vec![look_at_checks(view, "the tests pass here, and those may be over by now")];
+            let more = "on the same machine to go on waiting, or allow more time with ci-timeout-minutes.";
+            steps.push(match view.kept_in {
+                Whereabouts::Here => resume(view, more),
+                Whereabouts::Artifact(_) | Whereabouts::Runner => {
+                    Sentence::plain("If they take longer than this as a rule, allow more time with ci-timeout-minutes.")
+                }
+            });
+            steps
+        }
     }
-    steps
+}
+
+/// What is left to do about a fix: it depends on where it is and what was said of it there.
+fn review(view: &RunView) -> Sentence {
+    const VOUCHED: &str = "that the tests pass is all that upshift vouches for.";
+    let Some(push) = view.delivery.pushes.last() else {
+        return Sentence::plain(format!("Review the change before you commit it: {VOUCHED}"));
+    };
+    let answer = |awaited: Awaited| {
+        let wait = view.delivery.waits.iter().rev().find(|one| one.awaited == awaited && one.commit == push.commit);
+        wait.and_then(|wait| wait.answer)
+    };
+    let sha = push.commit.short();
+    match answer(Awaited::Merge).filter(|answer| *answer != Answer::TimedOut).or_else(|| answer(Awaited::Ci)) {
+        Some(Answer::Merged) => Sentence::plain("Nothing to do: it is merged."),
+        Some(Answer::Red) => {
+            Sentence::plain(format!("Read the failed checks of {sha}: what failed here passes, and they say no."))
+        }
+        Some(Answer::NeedsApproval) => Sentence::plain(format!(
+            "Let the checks of {sha} run (\"Approve workflows to run\" on the pull request), then merge if they are green."
+        )),
+        Some(Answer::Superseded) => Sentence::plain(format!(
+            "Somebody pushed after {sha}: look whether the fix is in there still, then review what the branch has now."
+        )),
+        Some(Answer::TimedOut | Answer::Unreadable | Answer::Stopped) => {
+            look_at_checks(view, "nobody here has seen how they ended")
+        }
+        Some(Answer::Closed) => {
+            Sentence::plain("Nothing, if that was meant; the change stays on ").name(&push.branch).ours(".")
+        }
+        Some(Answer::ChangesRequested) => Sentence::plain(
+            "Read the review: upshift has no more iterations for it. Change the fix yourself, or comment ",
+        )
+        .code("/upshift retry")
+        .ours("."),
+        Some(Answer::Green | Answer::Absent) | None => {
+            Sentence::plain(format!("Review the change before you merge it: {VOUCHED}"))
+        }
+    }
+}
+
+fn look_at_checks(view: &RunView, why: &str) -> Sentence {
+    let commit = view.delivery.pushes.last().map_or("the pushed commit", |push| push.commit.short());
+    Sentence::plain(format!("Look at the checks of {commit}: {why}."))
 }
 
 /// What a person may do about a rate limit.
 fn limited(view: &RunView) -> Vec<Sentence> {
     let when = view.limited().and_then(|limited| limited.until.as_ref());
     let when = when.map_or_else(|| "later".to_owned(), |until| format!("after {}", until.for_people()));
-    vec![
-        resume(view, &format!("{when}, on the same machine: what is finished is not paid for again.")),
+    let here = || resume(view, &format!("{when}, on the same machine: what is finished is not paid for again."));
+    let mut steps: Vec<Sentence> = (view.kept_in == Whereabouts::Here).then(here).into_iter().collect();
+    steps.extend([
         Sentence::plain("On a pull request, comment ").code("/upshift retry").ours(format!(" {when}.")),
         Sentence::plain("Not to wait: name a model of another provider as a second target or as a next tier."),
-    ]
+    ]);
+    steps
 }
 
-fn resume(view: &RunView, rest: &str) -> Sentence {
-    let Some((run, db)) = view.run.as_ref().and_then(|run| Some((run, run.audit_db.as_deref()?))) else {
-        return Sentence::plain("Run upshift again: the audit log was off, and a run without one cannot be resumed.");
-    };
-    let mut command = format!("upshift resume {}", plain_id(run.run_id.short()));
-    if db != DEFAULT_AUDIT_DB {
-        command.push_str(&format!(" --audit-db {}", shell_quote(db)));
+/// How the patch is taken that was kept.
+fn kept(view: &RunView, patch: &str) -> Sentence {
+    let which = if view.passes_with_change() { "The change was kept" } else { "The best attempt was kept" };
+    match apply(view, patch) {
+        Some(command) => Sentence::plain(format!("{which}: ")).code(command),
+        None => Sentence::plain(format!(
+            "{which} on the runner; a job that uploads upshift's folder as an artifact keeps it longer."
+        )),
     }
-    Sentence::plain("Run ").code(command).ours(format!(" {rest}"))
 }
 
 fn test_command(view: &RunView) -> String {
     view.run.as_ref().map(|run| run.test_command.clone()).unwrap_or_default()
-}
-
-/// Quotes a word for a POSIX shell; a word that could be taken for an option gets `./` in front.
-#[must_use]
-pub fn shell_quote(word: &str) -> String {
-    let word = if word.starts_with('-') { format!("./{word}") } else { word.to_owned() };
-    let safe = |c: char| c.is_ascii_alphanumeric() || matches!(c, '/' | '.' | '_' | '-' | '+' | ':' | '@' | '%' | ',');
-    if !word.is_empty() && word.chars().all(safe) { word } else { format!("'{}'", word.replace('\'', r"'\''")) }
-}
-
-/// The shell command that shows a run's whole history; `None` when the audit log is off or holds no
-/// iteration. The id is the full one
-/// (contradiction 25).
-#[must_use]
-pub fn history_command(view: &RunView) -> Option<String> {
-    let run = view.run.as_ref().filter(|_| view.spent.iterations > 0)?;
-    let db = shell_quote(run.audit_db.as_deref()?);
-    let id = plain_id(&run.run_id.0);
-    Some(format!("sqlite3 {db} \"SELECT * FROM tier_attempts WHERE run_id='{id}' ORDER BY tier_index, iteration;\""))
-}
-
-/// A run id as it may stand in a command: a log that was tampered with must not make one of its own.
-pub(in crate::report) fn plain_id(id: &str) -> String {
-    id.chars().filter(|c| c.is_ascii_alphanumeric() || *c == '-').collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_quoted_word_is_one_word_to_a_shell() {
-        for (word, quoted) in [
-            (".upshift/audit.db", ".upshift/audit.db"),
-            ("my audit.db", "'my audit.db'"),
-            ("it's; rm -rf $HOME `x`", r"'it'\''s; rm -rf $HOME `x`'"),
-            ("-init.db", "./-init.db"),
-            ("", "''"),
-        ] {
-            assert_eq!(shell_quote(word), quoted);
-        }
-    }
 }

@@ -81,6 +81,8 @@ impl Sentence {
 pub enum Mark {
     /// The tests pass.
     Good,
+    /// They pass here, and something outside speaks against it.
+    Doubtful,
     /// They do not, or nobody can say.
     Bad,
     /// The run waits.
@@ -95,6 +97,7 @@ impl Mark {
     pub const fn sign(self) -> &'static str {
         match self {
             Self::Good => "✔",
+            Self::Doubtful => "⚠",
             Self::Bad => "✖",
             Self::Waiting => "⏸",
             Self::Running => "▶",

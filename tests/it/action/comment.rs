@@ -66,7 +66,7 @@ fn every_event_of_a_pull_request_keeps_the_same_comment() {
         let [comment] = comments.as_slice() else { panic!("{event}: {comments:?}") };
         assert_eq!((comment.author.as_str(), comment.issue), (BOT, 7), "{event}");
         assert!(comment.body.starts_with(MARKER), "{event}: {}", comment.body);
-        assert!(comment.body.contains("### ✔ Fixed by Tier 1"), "{event}: {}", comment.body);
+        assert!(comment.body.contains("\nFixed by Tier 1"), "{event}: {}", comment.body);
         assert!(comment.body.contains("/acme/shop/actions/runs/91)"), "{event}: {}", comment.body);
         let outputs = job.outputs();
         assert!(comment.body.contains(&outputs["run-id"]), "{event}: this run's report");

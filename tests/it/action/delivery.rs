@@ -147,7 +147,7 @@ fn the_readmes_workflow_pushes_a_fix_waits_for_ci_and_reports() {
     assert!(!ran.log.contains(TOKEN), "{}", ran.log);
     models.finish();
     let world = site.github.finish();
-    reported(&world, "✔ Fixed by Tier 1");
+    reported(&world, "\nFixed by Tier 1");
 }
 
 #[test]
@@ -181,5 +181,5 @@ fn what_red_ci_says_is_the_next_iterations_input_and_the_second_push_is_green() 
     models.finish();
     let world = site.github.finish();
     assert_eq!(world.pushes.len(), 2);
-    reported(&world, "✔ Fixed by Tier 1");
+    reported(&world, "\nFixed by Tier 1");
 }

@@ -25,7 +25,7 @@ fn job_on(site: Site, prefix: &str) -> Stage {
 fn alone(world: &World, author: &str) {
     let [comment] = world.comments.as_slice() else { panic!("{:?}", world.comments) };
     assert_eq!(comment.author, author);
-    assert!(comment.body.contains("✔ Fixed by Tier 1"), "{}", comment.body);
+    assert!(comment.body.contains("\nFixed by Tier 1"), "{}", comment.body);
 }
 
 #[test]

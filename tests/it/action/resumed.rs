@@ -46,7 +46,7 @@ fn an_end_that_nobody_was_told_is_told_by_the_resume() {
     assert!(told.err.contains("has ended already") && told.out.contains("✔ Fixed by Tier 1"), "{}", told.all());
     let outputs = stage.job_files().outputs();
     assert_eq!((outputs["outcome"].as_str(), outputs["commit-sha"].len()), ("fixed", 40));
-    assert!(stage.job_files().text("summary").contains("### ✔ Fixed by Tier 1"));
+    assert!(stage.job_files().text("summary").contains("\nFixed by Tier 1"));
     assert_eq!((stage.models().requests().len(), stage.server().pushes()), (asked, 1));
     let later = std::fs::read_to_string(stage.root().join("shop/cart.py")).expect("text");
     assert_eq!(later, "later = True\n", "files are nobody's business any more");
@@ -55,7 +55,7 @@ fn an_end_that_nobody_was_told_is_told_by_the_resume() {
     assert_eq!(verified.code, 0, "{}", verified.all());
     let world = stage.finish();
     let [comment] = world.comments.as_slice() else { panic!("{:?}", world.comments) };
-    assert!(comment.body.contains("### ✔ Fixed by Tier 1"), "{}", comment.body);
+    assert!(comment.body.contains("\nFixed by Tier 1"), "{}", comment.body);
 }
 
 /// What a pull request's own configuration says does not count; what its base says does, wherever it was read.

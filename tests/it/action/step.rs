@@ -120,9 +120,9 @@ fn a_fixed_run_writes_outputs_a_summary_with_the_change_and_a_notice() {
     assert!(Path::new(&outputs["audit-db"]).is_file(), "{outputs:?}");
     let summary = job.text("summary");
     assert_eq!(std::fs::read_to_string(&outputs["report-path"]).expect("the report"), summary);
-    assert!(summary.contains("### ✔ Fixed by Tier 1"), "{summary}");
+    assert!(summary.contains("\nFixed by Tier 1"), "{summary}");
     assert!(summary.contains("+    return sum(prices)\n"), "the change itself: {summary}");
-    assert!(said.err.contains("\n::notice title=upshift::Fixed by Tier 1"), "{}", said.all());
+    assert!(said.err.contains("\n::notice title=upshift::1 test fixed in cart.py (+1 −1), $0.00"), "{}", said.all());
     let (before, after) = said.out.split_once('\n').expect("lines");
     let token = before.strip_prefix("::stop-commands::").expect("commands are stopped");
     assert!(after.ends_with(&format!("\n::{token}::\n")), "{}", said.out);

@@ -34,7 +34,7 @@ fn a_conversation_of_ten_thousand_comments_gets_one_more_and_no_second() {
     let said = stage.call("run");
     assert_eq!(said.code, 0, "{}", said.all());
     let world = stage.finish();
-    assert!(report(&world).contains("✔ Fixed by Tier 1"));
+    assert!(report(&world).contains("\nFixed by Tier 1"));
     assert_eq!(world.comments.len(), 10_001);
 }
 
@@ -86,13 +86,36 @@ fn a_pull_request_that_moved_while_we_worked_is_left_alone_and_that_is_said() {
         }
         mends(request)
     });
+    let stage = stage.with("UPSHIFT_ACTION", "true");
     let said = stage.call("run");
     assert_eq!(said.code, 1, "{}", said.all());
     assert_eq!(stage.server().git(&["log", "-1", "--format=%s", "topic"]), "somebody else");
     assert!(said.out.contains("moved") && said.out.contains("best.patch"), "{}", said.all());
     assert_eq!(stage.job_files().outputs()["outcome"], "blocked");
+    a4_the_change_is_there_for_who_reads_the_comment_elsewhere(&stage, &said.err);
     let world = stage.finish();
     assert!(report(&world).contains("is not overwritten"), "{}", report(&world));
+}
+
+/// The first line says what came of it, no test is called failing, and every path is one of the artifact that the command fetches.
+fn a4_the_change_is_there_for_who_reads_the_comment_elsewhere(stage: &Stage, log: &str) {
+    let body = report(&stage.github().world()).to_owned();
+    let first = body.lines().find(|line| line.starts_with("### ")).unwrap_or_default();
+    assert!(first.starts_with(
+        "### ✖ 1 test fixed in `cart.py` (+1 −1), $0.0002, but `the fix could not be pushed: topic moved"
+    ));
+    assert!(body.contains("**Tests:** 1 failing → 0 failing with the change, which is not in the files"), "{body}");
+    assert!(!log.contains("This test fails still") && !log.contains("::error"), "{log}");
+    let outputs = stage.job_files().outputs();
+    let folder = std::path::Path::new(&outputs["audit-db"]).parent().expect("a folder").display().to_string();
+    assert!(!body.contains(&folder) && !body.contains("/tmp/"), "{body}");
+    let short = outputs["run-id"].get(..8).expect("a long id");
+    let fetch = format!(
+        "gh run download 77 --repo acme/shop --name upshift-audit-77-1-pr7-{short} --dir upshift-{short} && git apply \
+         upshift-{short}/{short}/best.patch"
+    );
+    assert!(body.contains(&fetch), "{fetch}\n{body}");
+    assert!(body.contains(&format!("upshift report {short} --audit-db upshift-{short}/audit.db --verify")), "{body}");
 }
 
 #[test]
@@ -116,7 +139,7 @@ fn limits_and_outages_are_waited_out_and_nothing_is_there_twice() {
         assert!(said.out.contains("CI: green"), "{effect:?}: {}", said.all());
         assert_eq!(stage.server().pushes(), 1);
         let world = stage.finish();
-        assert!(report(&world).contains("✔ Fixed by Tier 1"), "{method} {path} {effect:?}: {}", report(&world));
+        assert!(report(&world).contains("\nFixed by Tier 1"), "{method} {path} {effect:?}: {}", report(&world));
     }
 }
 

@@ -94,7 +94,7 @@ fn red_ci_is_the_next_iterations_input_and_the_second_push_is_green() {
     assert_eq!(said.code, 0, "{}", said.all());
     assert_eq!(site.server.git(&["rev-list", "--count", "main"]), "3", "{}", said.all());
     assert!(said.out.contains("CI: red in ") && said.out.contains("CI: green in "), "{}", said.all());
-    assert!(said.out.starts_with("✔ Fixed by Tier 1 (claude-haiku-4-5) in iteration 2"), "{}", said.all());
+    assert!(said.out.contains("\n✔ Fixed by Tier 1 (claude-haiku-4-5) in iteration 2"), "{}", said.all());
     assert_eq!(site.server.git(&["diff", "--stat", "main^", "main", "--format="]).lines().count(), 2, "one file");
     let log = Log::open(&site.database());
     assert_eq!(log.rows("SELECT iteration, test_status FROM tier_attempts"), [["1", "passed"], ["2", "passed"]]);

@@ -187,7 +187,7 @@ fn a_green_tree_that_the_critic_rejected_is_reviewed_again_also_after_a_kill() {
             said = resume(&program, &project, project.path());
         }
         assert_eq!(said.code, 0, "{crash}: {}", said.all());
-        assert!(said.out.starts_with("✔ Fixed by Tier 1 (claude-haiku-4-5) in iteration 2"), "{crash}: {}", said.all());
+        assert!(said.out.contains("\n✔ Fixed by Tier 1 (claude-haiku-4-5) in iteration 2"), "{crash}: {}", said.all());
         let rows =
             Log::open(&database_of(&project)).rows("SELECT iteration, test_status FROM tier_attempts ORDER BY id");
         assert_eq!(rows, [["1", "failed"], ["2", "passed"]], "{crash}");

@@ -1,0 +1,101 @@
+//! Commands that a reader may copy: quoted for a shell, with paths that exist where the reader is.
+
+use super::sentence::Sentence;
+use crate::report::view::RunView;
+use crate::report::whereabouts::Whereabouts;
+
+/// Where commands look for the audit log when nothing names it (DESIGN §2.4); it need not be named in advice.
+const DEFAULT_AUDIT_DB: &str = ".upshift/audit.db";
+
+/// Quotes a word for a POSIX shell; a word that could be taken for an option gets `./` in front.
+#[must_use]
+pub fn shell_quote(word: &str) -> String {
+    let word = if word.starts_with('-') { format!("./{word}") } else { word.to_owned() };
+    let safe = |c: char| c.is_ascii_alphanumeric() || matches!(c, '/' | '.' | '_' | '-' | '+' | ':' | '@' | '%' | ',');
+    if !word.is_empty() && word.chars().all(safe) { word } else { format!("'{}'", word.replace('\'', r"'\''")) }
+}
+
+/// The shell command that shows a run's whole history; `None` when the audit log is off or holds no
+/// iteration. The id is the full one
+/// (contradiction 25).
+#[must_use]
+pub fn history_command(view: &RunView) -> Option<String> {
+    let run = view.run.as_ref().filter(|_| view.spent.iterations > 0)?;
+    let db = reachable(view, run.audit_db.as_deref()?)?;
+    let id = plain_id(&run.run_id.0);
+    Some(format!("sqlite3 {db} \"SELECT * FROM tier_attempts WHERE run_id='{id}' ORDER BY tier_index, iteration;\""))
+}
+
+/// The commands that fetch the log, print the report again, check the log, and show its rows; empty where it cannot be reached.
+#[must_use]
+pub fn log_commands(view: &RunView) -> Vec<String> {
+    let Some(run) = &view.run else { return Vec::new() };
+    let Some(db) = run.audit_db.as_deref().and_then(|db| reachable(view, db)) else { return Vec::new() };
+    let again = format!("upshift report {} --audit-db {db}", plain_id(run.run_id.short()));
+    let mut commands: Vec<String> = download(view).into_iter().collect();
+    commands.extend([again.clone(), format!("{again} --verify")]);
+    commands.extend(history_command(view));
+    commands
+}
+
+/// The command that puts a kept patch into the files, and the one before it that fetches it; `None` where it cannot be reached.
+pub(super) fn apply(view: &RunView, patch: &str) -> Option<String> {
+    let apply = format!("git apply {}", reachable(view, patch)?);
+    Some(download(view).map(|download| format!("{download} && {apply}")).unwrap_or(apply))
+}
+
+/// A run that goes on: by itself where the log is, by a comment where it is not.
+pub(super) fn resume(view: &RunView, rest: &str) -> Sentence {
+    let Some((run, db)) = view.run.as_ref().and_then(|run| Some((run, run.audit_db.as_deref()?))) else {
+        return Sentence::plain("Run upshift again: the audit log was off, and a run without one cannot be resumed.");
+    };
+    if view.kept_in != Whereabouts::Here {
+        return Sentence::plain("Run the job again, or comment ")
+            .code("/upshift retry")
+            .ours(" on the pull request: a new run starts from the branch as it is then.");
+    }
+    let mut command = format!("upshift resume {}", plain_id(run.run_id.short()));
+    if db != DEFAULT_AUDIT_DB {
+        command.push_str(&format!(" --audit-db {}", shell_quote(db)));
+    }
+    Sentence::plain("Run ").code(command).ours(format!(" {rest}"))
+}
+
+fn download(view: &RunView) -> Option<String> {
+    match (&view.kept_in, &view.run) {
+        (Whereabouts::Artifact(artifact), Some(run)) => Some(artifact.download(&run.run_id)),
+        (Whereabouts::Artifact(_) | Whereabouts::Here | Whereabouts::Runner, _) => None,
+    }
+}
+
+/// A file of the run as the reader may name it in a shell.
+fn reachable(view: &RunView, path: &str) -> Option<String> {
+    match (&view.kept_in, &view.run) {
+        (Whereabouts::Here, _) => Some(shell_quote(path)),
+        (Whereabouts::Artifact(artifact), Some(run)) => Some(artifact.fetched(&run.run_id, path)),
+        (Whereabouts::Artifact(_), None) | (Whereabouts::Runner, _) => None,
+    }
+}
+
+/// A run id as it may stand in a command: a log that was tampered with must not make one of its own.
+pub(in crate::report) fn plain_id(id: &str) -> String {
+    id.chars().filter(|c| c.is_ascii_alphanumeric() || *c == '-').collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_quoted_word_is_one_word_to_a_shell() {
+        for (word, quoted) in [
+            (".upshift/audit.db", ".upshift/audit.db"),
+            ("my audit.db", "'my audit.db'"),
+            ("it's; rm -rf $HOME `x`", r"'it'\''s; rm -rf $HOME `x`'"),
+            ("-init.db", "./-init.db"),
+            ("", "''"),
+        ] {
+            assert_eq!(shell_quote(word), quoted);
+        }
+    }
+}

@@ -1,0 +1,182 @@
+//! The first line of every report: what came of the run, in which files, how far it got outside, and what it cost.
+
+use super::{Mark, Sentence, brief_cost, count, signal_name, u64_of};
+use crate::domain::delivery::{Answer, Awaited};
+use crate::domain::event::DiffStat;
+use crate::domain::outcome::Outcome;
+use crate::domain::units::Charge;
+use crate::report::view::{Ending, RunView, WaitView};
+
+/// Files that are named; more are counted.
+const NAMED_FILES: usize = 2;
+
+/// The whole run in one line.
+#[must_use]
+pub fn headline(view: &RunView) -> (Mark, Sentence) {
+    match &view.ending {
+        Ending::Finished(finished) if !view.passes_with_change() => unmended(view),
+        Ending::Finished(finished) if matches!(finished.outcome, Outcome::Fixed { .. }) => fixed(view),
+        Ending::Finished(finished) => (mark_of(&finished.outcome), undelivered(view, &finished.outcome)),
+        Ending::Died if view.passes_with_change() => {
+            let end = "; this run did not end: interrupted";
+            (Mark::Bad, told(view).ours(waiting(view).map_or_else(|| end.to_owned(), |at| format!("{end} while {at}"))))
+        }
+        Ending::Running | Ending::Died => unmended(view),
+    }
+}
+
+/// Who fixed it (FR-011); `None` for a run that did not.
+#[must_use]
+pub fn resolved_by(view: &RunView) -> Option<Sentence> {
+    matches!(view.outcome(), Some(Outcome::Fixed { .. })).then(|| super::verdict(view).1)
+}
+
+fn fixed(view: &RunView) -> (Mark, Sentence) {
+    let (mark, outside) = outside(view);
+    let proposed = view.delivery.pull_request.as_ref().map(|pull| format!("proposed in #{}", pull.number));
+    let mut sentence = change(view);
+    for part in proposed.into_iter().chain(outside).chain(commit(view)).chain(cost(view)) {
+        sentence = sentence.ours(", ").ours(part);
+    }
+    (mark, sentence)
+}
+
+/// A green change that is not in the files: a person has to do the rest.
+fn undelivered(view: &RunView, outcome: &Outcome) -> Sentence {
+    let start = told(view);
+    match outcome {
+        Outcome::Objected => start.ours(", but the critic still rejects the change"),
+        Outcome::Blocked { reason } => start.ours(", but ").speech(reason),
+        Outcome::Interrupted { signal } => {
+            let at = waiting(view).map(|at| format!(" while {at}")).unwrap_or_default();
+            start.ours(format!("; interrupted by {}{at}", signal_name(*signal)))
+        }
+        Outcome::Parked => start.ours("; parked: ").speech(view.stop_reason()),
+        Outcome::Fixed { .. }
+        | Outcome::AlreadyGreen
+        | Outcome::Exhausted
+        | Outcome::Stalled
+        | Outcome::Budget
+        | Outcome::NoModel
+        | Outcome::Refused { .. }
+        | Outcome::Broken { .. } => start.ours("; ").ours(ended(outcome)),
+    }
+}
+
+/// Why nothing more was tried about what the outside refused.
+const fn ended(outcome: &Outcome) -> &'static str {
+    match outcome {
+        Outcome::Exhausted => "every tier is used up",
+        Outcome::Stalled => "no more progress",
+        Outcome::Budget => "the budget is used up",
+        Outcome::NoModel => "no model could be used",
+        Outcome::Fixed { .. }
+        | Outcome::AlreadyGreen
+        | Outcome::Blocked { .. }
+        | Outcome::Objected
+        | Outcome::Refused { .. }
+        | Outcome::Broken { .. }
+        | Outcome::Interrupted { .. }
+        | Outcome::Parked => outcome.as_str(),
+    }
+}
+
+fn mark_of(outcome: &Outcome) -> Mark {
+    if *outcome == Outcome::Parked { Mark::Waiting } else { Mark::Bad }
+}
+
+/// The verdict with what still fails and what it cost.
+fn unmended(view: &RunView) -> (Mark, Sentence) {
+    let (mark, sentence) = super::verdict(view);
+    let quiet = match view.outcome() {
+        Some(Outcome::Refused { .. } | Outcome::Broken { .. } | Outcome::AlreadyGreen) => true,
+        Some(Outcome::Parked) | None => false,
+        Some(_) => view.run.is_none(),
+    };
+    let facts: Vec<String> = failing(view).into_iter().chain(cost(view).filter(|_| view.calls > 0)).collect();
+    if quiet || facts.is_empty() {
+        return (mark, sentence);
+    }
+    let end = sentence.0.last().is_some_and(|piece| matches!(piece, super::Piece::Ours(text) if text.ends_with('.')));
+    let joint = if end { " " } else { " — " };
+    (mark, sentence.ours(format!("{joint}{}", facts.join(", "))))
+}
+
+fn failing(view: &RunView) -> Option<String> {
+    let still = view.still_failing().len() + view.newly_failing().len();
+    let verb = if still == 1 { "fails" } else { "fail" };
+    let still_word = if view.failing_after.is_some() { " still" } else { "" };
+    (still > 0).then(|| format!("{}{still_word} {verb}", count(u64_of(still), "test")))
+}
+
+/// The change and how far it got, without how the run ended.
+fn told(view: &RunView) -> Sentence {
+    let parts = outside(view).1.into_iter().chain(commit(view)).chain(cost(view));
+    parts.fold(change(view), |sentence, part| sentence.ours(", ").ours(part))
+}
+
+/// `2 tests fixed in cart.py (+1 −1)`.
+fn change(view: &RunView) -> Sentence {
+    let fixed = view.failing_before.len();
+    let start = Sentence::plain(match fixed {
+        0 => "The tests pass again".to_owned(),
+        number => format!("{} fixed", count(u64_of(number), "test")),
+    });
+    let stat = view.green_stat();
+    files(start, &stat)
+}
+
+fn files(start: Sentence, stat: &DiffStat) -> Sentence {
+    if stat.files.is_empty() {
+        return start;
+    }
+    let name = |path: &str| path.rsplit('/').next().unwrap_or(path).to_owned();
+    let added: u64 = stat.files.iter().filter_map(|file| file.added).sum();
+    let removed: u64 = stat.files.iter().filter_map(|file| file.removed).sum();
+    let where_to = match stat.files.as_slice() {
+        several if several.len() > NAMED_FILES => start.ours(format!(" in {}", count(u64_of(several.len()), "file"))),
+        few => few.iter().enumerate().fold(start, |sentence, (index, file)| {
+            sentence.ours(if index == 0 { " in " } else { " and " }).name(&name(&file.path))
+        }),
+    };
+    where_to.ours(format!(" (+{added} −{removed})"))
+}
+
+fn commit(view: &RunView) -> Option<String> {
+    view.delivery.pushes.last().map(|push| push.commit.short().to_owned())
+}
+
+fn cost(view: &RunView) -> Option<String> {
+    (view.spent.charge() != Charge::ZERO || view.calls > 0).then(|| brief_cost(view))
+}
+
+/// What came of it outside: how sure that makes the fix, and in words.
+fn outside(view: &RunView) -> (Mark, Option<String>) {
+    let Some(push) = view.delivery.pushes.last() else { return (Mark::Good, None) };
+    let of = |awaited: Awaited| {
+        view.delivery.waits.iter().rev().find(|wait| wait.awaited == awaited && wait.commit == push.commit)
+    };
+    let answer = |wait: Option<&WaitView>| wait.and_then(|wait| wait.answer);
+    let (mark, words) = match (answer(of(Awaited::Merge)), answer(of(Awaited::Ci))) {
+        (Some(Answer::Merged), _) => (Mark::Good, "merged"),
+        (Some(Answer::Closed), _) => (Mark::Doubtful, "but its pull request was closed"),
+        (Some(Answer::ChangesRequested), _) => (Mark::Doubtful, "but a reviewer wants something else"),
+        (Some(Answer::TimedOut), _) => (Mark::Good, "CI green, not merged yet"),
+        (_, Some(Answer::Green)) => (Mark::Good, "CI green"),
+        (_, Some(Answer::Absent)) => (Mark::Good, "pushed, no check ran"),
+        (_, Some(Answer::Red)) => (Mark::Doubtful, "but CI is red"),
+        (_, Some(Answer::NeedsApproval)) => (Mark::Doubtful, "but CI waits for somebody's approval"),
+        (_, Some(Answer::Superseded)) => (Mark::Doubtful, "but the branch has moved on"),
+        (_, Some(Answer::TimedOut)) => (Mark::Doubtful, "but CI was not over in time"),
+        (_, Some(Answer::Stopped)) => (Mark::Doubtful, "pushed, CI was not waited for to its end"),
+        (_, Some(_)) => (Mark::Doubtful, "but CI could not be read"),
+        (_, None) => (Mark::Good, "pushed"),
+    };
+    (mark, Some(words.to_owned()))
+}
+
+/// What was waited for when the run was ended.
+fn waiting(view: &RunView) -> Option<String> {
+    let wait = view.delivery.waits.last().filter(|wait| wait.answer.is_none())?;
+    Some(format!("waiting for {}", super::awaited(wait.awaited)))
+}
