@@ -180,7 +180,7 @@ async fn review(engine: &mut Engine<'_>, tier: &Tier, material: &Material, diff:
 /// The row, the decision and everything that follows from it, made durable at once.
 fn conclude(engine: &mut Engine<'_>, tier: &Tier, work: Work, began: u64) {
     let objections = work.critic.as_ref().map(|end| roles::objections(&end.report)).unwrap_or_default();
-    let observation = observe(&work, &objections);
+    let observation = observe(&work, &objections, engine.state.best.as_ref());
     let attempt = row::attempt(engine, tier, &work, &observation, &objections, began);
     let tier_index = engine.state.position.tier_index;
     let (rules, above) = (engine.state.rules(), targets::above(engine));
@@ -330,7 +330,7 @@ fn verdict_line(verdict: &Verdict, judged: &Judged) -> String {
     )
 }
 
-fn observe(work: &Work, objections: &[Foreign]) -> Observation {
+fn observe(work: &Work, objections: &[Foreign], best: Option<&Candidate>) -> Observation {
     if let Some(Halt::Stopped(StopCause::Signal(signal))) = work.halt {
         return Observation::Interrupted { signal };
     }
@@ -347,19 +347,22 @@ fn observe(work: &Work, objections: &[Foreign]) -> Observation {
         Some(Halt::NoModel { why, .. }) => Observation::NoModel { why: *why },
         Some(Halt::Budget(Cap::Tier, _)) => Observation::TierBudget,
         Some(Halt::Budget(Cap::Run, _) | Halt::Stopped(StopCause::TimeUp)) => Observation::RunBudget,
-        Some(Halt::Stopped(StopCause::Signal(_)) | Halt::Unusable(_)) | None => not_green(work),
+        Some(Halt::Stopped(StopCause::Signal(_)) | Halt::Unusable(_)) | None => not_green(work, best),
     }
 }
 
-fn not_green(work: &Work) -> Observation {
+fn not_green(work: &Work, best: Option<&Candidate>) -> Observation {
     match &work.judged {
         Some(judged) => Observation::NotGreen {
             signature: Some(trial::signature(&judged.run.report, &judged.judgement.verdict)),
             patch: Some(patch_hash(&work.diff)),
+            progress: best.is_some_and(|best| judged.candidate.beats(best)),
         },
         // A model that says it is done and changed nothing will do so again; one that said nothing may not.
-        None if work.halt.is_none() => Observation::NotGreen { signature: None, patch: Some(patch_hash(&work.diff)) },
+        None if work.halt.is_none() => {
+            Observation::NotGreen { signature: None, patch: Some(patch_hash(&work.diff)), progress: false }
+        }
         // A model that refuses, or that never gets a call right, will do so again: the same words three times are a stall.
-        None => Observation::NotGreen { signature: row::halt_words(work.halt.as_ref()), patch: None },
+        None => Observation::NotGreen { signature: row::halt_words(work.halt.as_ref()), patch: None, progress: false },
     }
 }

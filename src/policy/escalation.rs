@@ -65,6 +65,8 @@ pub enum Observation {
         signature: Option<String>,
         /// A hash of the whole change so far; `None` when nothing was judged.
         patch: Option<String>,
+        /// Whether it is further than every tree before it.
+        progress: bool,
     },
     /// The model says that a person is needed.
     Blocked {
@@ -149,7 +151,10 @@ pub fn step(rules: &Rules, position: &mut Position, observation: &Observation, a
         Observation::Rejected => {
             plain(next(rules, position, TierExit::Objected, Outcome::Objected, &after_work(above)))
         }
-        Observation::NotGreen { signature, patch } => {
+        Observation::NotGreen { signature, patch, progress } => {
+            if *progress {
+                position.entropy.reset();
+            }
             not_green(rules, position, signature.as_deref(), patch.as_deref(), above)
         }
     }

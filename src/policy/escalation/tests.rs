@@ -7,7 +7,7 @@ fn rules(caps: &[u32], on_entropy: OnEntropy) -> Rules {
 }
 
 fn red(signature: &str, patch: &str) -> Observation {
-    Observation::NotGreen { signature: Some(signature.to_owned()), patch: Some(patch.to_owned()) }
+    Observation::NotGreen { signature: Some(signature.to_owned()), patch: Some(patch.to_owned()), progress: false }
 }
 
 #[test]
@@ -36,12 +36,29 @@ fn the_same_error_three_times_ends_the_tier() {
     let rules = rules(&[9], OnEntropy::Escalate);
     let mut position = Position::at(0, &rules);
     for patch in ["1", "2"] {
-        assert_eq!(step(&rules, &mut position, &red("at 7", patch), &[]).decision, Decision::Iterate);
+        assert_eq!(step(&rules, &mut position, &red("a.py:7", patch), &[]).decision, Decision::Iterate);
     }
-    let last = step(&rules, &mut position, &red("at  8", "3"), &[]);
+    let last = step(&rules, &mut position, &red("a.py:8", "3"), &[]);
     let end = Decision::End { exit: TierExit::EntropyDetected, outcome: Outcome::Stalled };
     assert_eq!(last.decision, end);
     assert_eq!(last.entropy.map(|entropy| entropy.count), Some(3));
+}
+
+#[test]
+fn a5_wrong_answers_that_come_nearer_are_no_stall_and_progress_begins_the_row_anew() {
+    let rules = rules(&[9], OnEntropy::Escalate);
+    let mut position = Position::at(0, &rules);
+    for (index, error) in ["2 != 10", "4 != 10", "6 != 10", "8 != 10"].into_iter().enumerate() {
+        assert_eq!(step(&rules, &mut position, &red(error, &index.to_string()), &[]).decision, Decision::Iterate);
+    }
+    let mut position = Position::at(0, &rules);
+    let further = |patch: &str| {
+        let signature = Some("1 test failed".to_owned());
+        Observation::NotGreen { signature, patch: Some(patch.to_owned()), progress: true }
+    };
+    for patch in ["1", "2", "3", "4"] {
+        assert_eq!(step(&rules, &mut position, &further(patch), &[]).decision, Decision::Iterate);
+    }
 }
 
 #[test]
@@ -128,11 +145,12 @@ fn observation() -> impl Strategy<Value = Observation> {
     prop_oneof![
         1 => Just(Observation::Green),
         2 => Just(Observation::Rejected),
-        8 => ("[ab]", "[a-f]").prop_map(|(signature, patch)| Observation::NotGreen {
+        8 => ("[ab]", "[a-f]", any::<bool>()).prop_map(|(signature, patch, progress)| Observation::NotGreen {
             signature: Some(signature),
-            patch: Some(patch)
+            patch: Some(patch),
+            progress
         }),
-        2 => Just(Observation::NotGreen { signature: None, patch: None }),
+        2 => Just(Observation::NotGreen { signature: None, patch: None, progress: false }),
         2 => give_up().prop_map(|why| Observation::NoModel { why }),
         1 => Just(Observation::TierBudget),
         1 => Just(Observation::RunBudget),
