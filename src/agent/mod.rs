@@ -16,7 +16,7 @@ const ARTISAN: &str = include_str!("prompts/artisan.v2.md");
 /// The librarian's instructions.
 const LIBRARIAN: &str = include_str!("prompts/librarian.v2.md");
 /// The critic's instructions.
-const CRITIC: &str = include_str!("prompts/critic.v1.md");
+const CRITIC: &str = include_str!("prompts/critic.v2.md");
 
 /// The most characters of one part of a first message, whoever gathered it: each has its own, smaller cap; what a stranger can
 /// make longer than was thought of ends here.

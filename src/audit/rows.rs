@@ -166,12 +166,12 @@ fn reopen(db: &Connection, run_id: &RunId) -> rusqlite::Result<()> {
 /// The columns of `tier_attempts` behind the id, in order.
 pub(super) const ATTEMPT_COLUMNS: &str = "run_id, tier_index, tier_name, tier_mode, model_artisan, model_librarian, \
      model_critic, iteration, code_change_summary, test_status, failed_tests, error_messages, cost_usd, duration_ms, \
-     timestamp, billed_artisan, billed_librarian, billed_critic, unknown_cost_usd";
+     timestamp, billed_artisan, billed_librarian, billed_critic, unknown_cost_usd, review";
 
 fn insert_attempt(db: &Connection, run_id: &RunId, attempt: &Attempt) -> rusqlite::Result<()> {
     let sql = format!(
         "INSERT INTO tier_attempts ({ATTEMPT_COLUMNS}) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, \
-         ?16, ?17, ?18, ?19)"
+         ?16, ?17, ?18, ?19, ?20)"
     );
     db.prepare_cached(&sql)?.execute(params![
         run_id.0,
@@ -193,8 +193,14 @@ fn insert_attempt(db: &Connection, run_id: &RunId, attempt: &Attempt) -> rusqlit
         attempt.billed_librarian,
         attempt.billed_critic,
         attempt.unknown_cost.as_usd(),
+        review_json(attempt),
     ])?;
     Ok(())
+}
+
+/// A review as its column holds it.
+pub(super) fn review_json(attempt: &Attempt) -> Option<String> {
+    attempt.review.as_ref().map(|review| serde_json::to_string(review).unwrap_or_default())
 }
 
 /// A list as the seeds' columns hold it.

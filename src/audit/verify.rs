@@ -13,7 +13,9 @@ use rusqlite::{Connection, OptionalExtension as _};
 use super::batch::{Chain, digest, link_hash};
 use super::query::QueryError;
 use super::reader::told;
-use super::rows::{ATTEMPT_COLUMNS, RECEIPT_COLUMNS, RUNNING, int, json_array, kind_of, resolved, tier_name};
+use super::rows::{
+    ATTEMPT_COLUMNS, RECEIPT_COLUMNS, RUNNING, int, json_array, kind_of, resolved, review_json, tier_name,
+};
 use super::types::{BrokenLink, Verified, VerifyError};
 use crate::domain::attempt::Attempt;
 use crate::domain::event::{Event, RunFinished, RunStarted};
@@ -290,6 +292,7 @@ fn attempt_values(run: &RunId, attempt: &Attempt) -> Vec<Value> {
         optional(attempt.billed_librarian.as_deref()),
         optional(attempt.billed_critic.as_deref()),
         Value::Real(attempt.unknown_cost.as_usd()),
+        optional(review_json(attempt).as_deref()),
     ]
 }
 

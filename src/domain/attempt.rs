@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::clock::Timestamp;
 use super::ladder::Mode;
+use super::review::Review;
 use super::units::{Charge, MicroUsd};
 
 /// The reason of a tier that ended with [`TierExit::NoProgress`] because its models changed nothing any more.
@@ -67,6 +68,9 @@ pub struct Attempt {
     pub failed_tests: Vec<String>,
     /// Their messages, trimmed.
     pub error_messages: Vec<String>,
+    /// What the critic said; `None` where there was no review.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub review: Option<Box<Review>>,
     /// What is known of the cost of this iteration alone (S2-5).
     pub cost: MicroUsd,
     /// What its failed calls cost at most beyond that.

@@ -27,6 +27,7 @@ pub mod outcome;
 pub mod proof;
 pub mod receipt;
 pub mod remark;
+pub mod review;
 pub mod stop;
 pub mod test_report;
 pub mod tool;

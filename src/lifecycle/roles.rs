@@ -9,8 +9,10 @@ use crate::agent::{self, Material, Prompt};
 use crate::audit::Scope;
 use crate::domain::foreign::{Foreign, Mark};
 use crate::domain::ladder::{Mode, Role, Tier};
+use crate::domain::review::{Issue, Review, ReviewVerdict};
 use crate::domain::stop::{Stop, StopCause};
 use crate::policy::candidate::Candidate;
+use crate::policy::review;
 use crate::policy::rotation::GiveUp;
 use crate::process::{self, ProcessError, Program, Spec};
 use crate::session::{
@@ -111,20 +113,34 @@ pub(super) async fn review(
     hold(engine, tier, Role::Critic, prompt, lineage).await
 }
 
-/// What the critic objects to; empty when it approves. Anything but an approval is a rejection (S0-33).
-pub(super) fn objections(report: &FinalReport) -> Vec<Foreign> {
-    let said = |text: &str| vec![Foreign::capped(text, BRIEF_CHARS)];
+/// What a critic's report says of the change; `None` where it is no review.
+pub(super) fn review_of(report: &FinalReport) -> Option<Review> {
     match report {
-        FinalReport::Approve { .. } => Vec::new(),
-        FinalReport::Reject { summary, issues } if issues.is_empty() => said(summary),
-        FinalReport::Reject { issues, .. } => {
-            issues.iter().take(MOST_OBJECTIONS).map(|issue| Foreign::capped(issue, BRIEF_CHARS)).collect()
-        }
+        FinalReport::Approve { summary, issues } => Some(review::review(ReviewVerdict::Approve, summary, issues)),
+        FinalReport::Reject { summary, issues } => Some(review::review(ReviewVerdict::Reject, summary, issues)),
         FinalReport::Done { .. }
         | FinalReport::Briefed { .. }
         | FinalReport::Blocked { .. }
-        | FinalReport::Synthetic { .. } => said(&format!("no readable review: {}", report.summary())),
+        | FinalReport::Synthetic { .. } => None,
     }
+}
+
+/// What the critic objects to; empty when it approves. Anything but an approval is a rejection (S0-33).
+pub(super) fn objections(report: &FinalReport) -> Vec<Foreign> {
+    let said = |text: &str| vec![Foreign::capped(text, BRIEF_CHARS)];
+    let Some(review) = review_of(report) else {
+        return said(&format!("no readable review: {}", report.summary()));
+    };
+    if review.approves() {
+        return Vec::new();
+    }
+    // Of an approval only what overrules it must be mended.
+    let counts = |issue: &&Issue| !review.overruled || review::forces_reject(issue);
+    let issues: Vec<&Issue> = review.issues.iter().filter(counts).collect();
+    if issues.is_empty() {
+        return said(&review.summary);
+    }
+    issues.iter().take(MOST_OBJECTIONS).map(|issue| Foreign::capped(&issue.said, BRIEF_CHARS)).collect()
 }
 
 /// What a report means for the iteration beyond its tests.

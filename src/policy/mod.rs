@@ -15,6 +15,7 @@ pub mod escalation;
 pub mod guard;
 pub mod handover;
 pub mod minimise;
+pub mod review;
 pub mod rotation;
 pub mod smart_zone;
 pub mod standing;

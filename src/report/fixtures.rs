@@ -180,6 +180,7 @@ impl Script {
             billed_artisan: None,
             billed_librarian: None,
             billed_critic: None,
+            review: None,
             iteration,
             code_change_summary: "multiply() uses a * b".into(),
             test_status: if failing.is_empty() && errors.is_empty() {

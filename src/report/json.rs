@@ -177,6 +177,7 @@ fn attempt(attempt: &Attempt) -> AttemptDocument<'_> {
         iteration: attempt.iteration,
         test_status: attempt.test_status.as_str(),
         code_change_summary: &attempt.code_change_summary,
+        review: attempt.review.as_deref(),
         failed_tests: &attempt.failed_tests,
         error_messages: &attempt.error_messages,
         cost_usd: attempt.cost.as_usd(),

@@ -100,6 +100,7 @@ fn body(view: &RunView, surface: Surface, patch: &str) -> impl Iterator<Item = B
     let may = |text: Option<String>, name| text.map(|text| Block { text, optional: Some(name) });
     [
         may(remarks(view), "the places to look at"),
+        may(review(view, surface), "the critic's review"),
         may(corrections(view, surface), "the tests that a model calls wrong"),
         may(proof(view), "the proof"),
         may(table(view, surface), "the ladder"),
@@ -318,6 +319,17 @@ fn remarks(view: &RunView) -> Option<String> {
     let heading = words::remarks_heading(view)?;
     let lines: Vec<String> = words::remarks(view).iter().map(|remark| format!("- {}", say(remark))).collect();
     Some(format!("**⚠ {heading}**\n\n{}", lines.join("\n")))
+}
+
+/// What the critic said of the last change, with every issue.
+fn review(view: &RunView, surface: Surface) -> Option<String> {
+    let heading = format!("**Review:** {}", say(&words::review_heading(view)?));
+    let issues = words::review_issues(view);
+    if issues.is_empty() {
+        return Some(heading);
+    }
+    let items = issues.iter().map(|issue| format!("- {}", say(issue)));
+    Some(format!("{heading}\n\n{}", collapsible("Issues", issues.len(), items, surface)))
 }
 
 /// Tests that a model calls wrong, with their corrections.

@@ -12,6 +12,7 @@ mod leftovers;
 mod next_steps;
 mod proof;
 mod remarks;
+mod reviews;
 mod sentence;
 
 pub use self::billed::billed;
@@ -23,6 +24,7 @@ pub use self::leftovers::leftovers;
 pub use self::next_steps::next_steps;
 pub use self::proof::{ProofLine, evidence, proof, proof_heading, proof_sign};
 pub use self::remarks::{remark_sentence, remarks, remarks_heading};
+pub use self::reviews::{review_heading, review_issues};
 pub use self::sentence::{Mark, Piece, Sentence};
 
 use crate::domain::attempt::{NOTHING_CHANGED, TierExit};

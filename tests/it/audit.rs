@@ -58,6 +58,7 @@ fn attempt(iteration: u32) -> Event {
         billed_artisan: None,
         billed_librarian: None,
         billed_critic: None,
+        review: None,
         iteration,
         code_change_summary: String::new(),
         test_status: AttemptStatus::Failed,

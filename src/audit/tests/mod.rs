@@ -74,6 +74,7 @@ fn attempt(tier_index: u32, iteration: u32, cost: u64) -> Event {
         billed_artisan: None,
         billed_librarian: None,
         billed_critic: None,
+        review: None,
         iteration,
         code_change_summary: format!("tried {iteration}"),
         test_status: AttemptStatus::Failed,

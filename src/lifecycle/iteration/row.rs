@@ -6,10 +6,11 @@ use super::Work;
 use crate::domain::attempt::{Attempt, AttemptStatus};
 use crate::domain::foreign::Foreign;
 use crate::domain::ladder::{Mode, Role, Tier};
+use crate::domain::review::{Issue, Review};
 use crate::domain::stop::StopCause;
 use crate::domain::verdict::Verdict;
 use crate::lifecycle::engine::{Engine, interrupted};
-use crate::lifecycle::roles::{Cap, Halt};
+use crate::lifecycle::roles::{self, Cap, Halt};
 use crate::policy::escalation::Observation;
 use crate::session::SessionEnd;
 
@@ -19,6 +20,10 @@ const SUMMARY_CHARS: usize = 200;
 const MESSAGE_CHARS: usize = 600;
 /// How much of a longer one is its beginning.
 const MESSAGE_HEAD_CHARS: usize = 200;
+/// The longest summary or issue of a review in the log.
+const REVIEW_CHARS: usize = 1_000;
+/// How many issues of a review one row keeps.
+const MOST_ISSUES: usize = 50;
 /// How many error messages one row keeps.
 const MESSAGES: usize = 10;
 
@@ -50,6 +55,7 @@ pub(super) fn attempt(
         billed_artisan: work.ends.artisan.as_ref().and_then(billed),
         billed_librarian: work.ends.librarian.as_ref().filter(|_| full).and_then(billed),
         billed_critic: work.critic.as_ref().filter(|_| full).and_then(billed),
+        review: review(work, redact).map(Box::new),
         iteration: engine.state.iteration(),
         code_change_summary: redact(summary(work)),
         test_status: status(work, observation),
@@ -60,6 +66,14 @@ pub(super) fn attempt(
         duration_ms: engine.world.clock.monotonic_ms().saturating_sub(began),
         timestamp: engine.world.clock.timestamp(),
     }
+}
+
+/// What the critic said, without secrets and cut.
+fn review(work: &Work, redact: impl Fn(String) -> String) -> Option<Review> {
+    let review = roles::review_of(&work.critic.as_ref()?.report)?;
+    let cut = |text: &str| redact(text.to_owned()).chars().take(REVIEW_CHARS).collect();
+    let issues = review.issues.iter().take(MOST_ISSUES).map(|issue| Issue { said: cut(&issue.said), ..issue.clone() });
+    Some(Review { summary: cut(&review.summary), issues: issues.collect(), ..review })
 }
 
 fn status(work: &Work, observation: &Observation) -> AttemptStatus {

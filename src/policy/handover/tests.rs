@@ -17,6 +17,7 @@ fn attempt(iteration: u32, summary: &str, errors: &[&str], failed: &[&str]) -> A
         billed_artisan: None,
         billed_librarian: None,
         billed_critic: None,
+        review: None,
         iteration,
         code_change_summary: summary.to_owned(),
         test_status: AttemptStatus::Failed,

@@ -8,6 +8,7 @@ use crate::domain::correction::Correction;
 use crate::domain::event::FileStat;
 use crate::domain::leftover::Leftover;
 use crate::domain::proof::Evidence;
+use crate::domain::review::Review;
 use crate::domain::units::MicroUsd;
 
 /// An amount in both notations: dollars to read, micro-dollars to calculate with.
@@ -261,6 +262,9 @@ pub struct AttemptDocument<'a> {
     pub test_status: &'static str,
     /// What was changed, in words.
     pub code_change_summary: &'a str,
+    /// What the critic said; absent where there was no review.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub review: Option<&'a Review>,
     /// Failing tests.
     pub failed_tests: &'a [String],
     /// Their messages.

@@ -1,0 +1,49 @@
+//! The critic's review in words: what it said of the last change, and every issue that it named.
+
+use super::sentence::Sentence;
+use crate::domain::review::{Issue, IssueKind, Review, ReviewVerdict, Severity};
+use crate::report::view::RunView;
+
+/// The review of the last iteration that had one.
+fn last(view: &RunView) -> Option<&Review> {
+    view.tiers.iter().flat_map(|tier| &tier.attempts).filter_map(|attempt| attempt.review.as_deref()).last()
+}
+
+/// What the critic decided; `None` where there was no review, or an approval with nothing more to say.
+#[must_use]
+pub fn review_heading(view: &RunView) -> Option<Sentence> {
+    let review = last(view)?;
+    let start = match (review.verdict, review.overruled, review.issues.is_empty()) {
+        (ReviewVerdict::Approve, false, true) => return None,
+        (ReviewVerdict::Approve, false, false) => "the critic approves the change, and names what could be better: ",
+        (ReviewVerdict::Approve, true, _) => {
+            "the critic approved, but names a critical issue, so the change is rejected: "
+        }
+        (ReviewVerdict::Reject, _, _) => "the critic rejects the change: ",
+    };
+    Some(Sentence::plain(start).speech(&review.summary))
+}
+
+/// The issues of the last review, the worst first.
+#[must_use]
+pub fn review_issues(view: &RunView) -> Vec<Sentence> {
+    let mut issues: Vec<&Issue> = last(view).map(|review| review.issues.iter().collect()).unwrap_or_default();
+    issues.sort_by_key(|issue| std::cmp::Reverse(issue.severity));
+    issues.into_iter().map(sentence).collect()
+}
+
+fn sentence(issue: &Issue) -> Sentence {
+    let severity = issue.severity.map(|severity| match severity {
+        Severity::Critical => "critical",
+        Severity::Major => "major",
+        Severity::Minor => "minor",
+    });
+    let kind = issue.kind.and_then(|kind| match kind {
+        IssueKind::Logic => Some("logic"),
+        IssueKind::Security => Some("security"),
+        IssueKind::Other => None,
+    });
+    let label: Vec<&str> = severity.into_iter().chain(kind).collect();
+    let start = if label.is_empty() { String::new() } else { format!("{}: ", label.join(" ")) };
+    Sentence::plain(start).speech(&issue.said)
+}
