@@ -199,11 +199,11 @@ fn write_starters(force: bool, schedule: bool) -> anyhow::Result<u8> {
     print(&said)
 }
 
-/// Writes a result to standard output; a closed pipe (`upshift report | head`) is no error.
+/// Writes a result to standard output; a closed pipe (`upshift report | head`) is no error, nor is a terminal that hung up.
 fn print(text: &str) -> anyhow::Result<u8> {
     let mut out = std::io::stdout().lock();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
-        Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => Err(error.into()),
+        Err(error) if !signals::nobody_reads(&error) => Err(error.into()),
         Ok(()) | Err(_) => Ok(crate::domain::outcome::EXIT_SUCCESS),
     }
 }

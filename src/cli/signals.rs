@@ -1,4 +1,4 @@
-//! SIGINT and SIGTERM: the first asks the run to end, the second ends the process.
+//! SIGINT, SIGTERM and SIGHUP (the terminal is gone): the first asks the run to end, the second ends the process.
 
 use std::sync::Arc;
 
@@ -7,12 +7,13 @@ use tokio::signal::unix::{SignalKind, signal};
 use crate::domain::outcome::EXIT_SIGNAL_BASE;
 use crate::domain::stop::{StopCause, StopSource};
 
-/// Listens for both signals from now on.
+/// Listens for them from now on; for a hangup only where whoever started us did not say that none counts.
 ///
 /// # Errors
 /// When the handlers cannot be installed.
 pub(super) fn listen(sources: &[Arc<StopSource>]) -> std::io::Result<()> {
-    for kind in [SignalKind::interrupt(), SignalKind::terminate()] {
+    let hangup = (!ignores_hangup()).then(SignalKind::hangup);
+    for kind in [SignalKind::interrupt(), SignalKind::terminate()].into_iter().chain(hangup) {
         let mut signals = signal(kind)?;
         let sources = sources.to_vec();
         tokio::spawn(async move {
@@ -27,6 +28,21 @@ pub(super) fn listen(sources: &[Arc<StopSource>]) -> std::io::Result<()> {
         });
     }
     Ok(())
+}
+
+/// Whether a write failed because its reader is gone: the other end of a pipe, or the terminal.
+pub(super) fn nobody_reads(error: &std::io::Error) -> bool {
+    let hung_up = error.raw_os_error() == Some(rustix::io::Errno::IO.raw_os_error());
+    error.kind() == std::io::ErrorKind::BrokenPipe || hung_up
+}
+
+/// Whether this process was started under `nohup`, or by another that has it ignore hangups. Where the kernel does not tell
+/// (there is no `/proc`), it was not.
+fn ignores_hangup() -> bool {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    // Bit 0 is signal 1.
+    mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).is_some_and(|mask| mask & 1 == 1)
 }
 
 /// The user asked twice. Everything finished is durable already; the state allows a resume.

@@ -43,6 +43,11 @@ pub(super) fn listen(sources: &[Arc<StopSource>]) -> std::io::Result<()> {
     Ok(())
 }
 
+/// Whether a write failed because its reader is gone.
+pub(super) fn nobody_reads(error: &std::io::Error) -> bool {
+    error.kind() == std::io::ErrorKind::BrokenPipe
+}
+
 /// The user asked twice. Everything finished is durable already; the state allows a resume.
 #[expect(clippy::exit, reason = "the second signal means now: no unwinding, no report")]
 fn leave_at_once(number: i32) -> ! {

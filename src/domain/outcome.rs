@@ -42,7 +42,7 @@ pub enum Outcome {
     },
     /// A signal ended it.
     Interrupted {
-        /// SIGINT (2) or SIGTERM (15).
+        /// SIGHUP (1), SIGINT (2) or SIGTERM (15).
         signal: i32,
     },
     /// Waiting outside the runner; `upshift resume` goes on.
@@ -145,6 +145,7 @@ mod tests {
             (Outcome::NoModel, 5, "failed"),
             (Outcome::Refused { reason: reason() }, 6, "failed"),
             (Outcome::Broken { reason: reason() }, 7, "failed"),
+            (Outcome::Interrupted { signal: 1 }, 129, "failed"),
             (Outcome::Interrupted { signal: 2 }, 130, "failed"),
             (Outcome::Interrupted { signal: 15 }, 143, "failed"),
         ];

@@ -5,10 +5,21 @@ use tokio::sync::watch;
 /// Why everything should end now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StopCause {
-    /// SIGINT (2) or SIGTERM (15).
+    /// SIGHUP (1), SIGINT (2) or SIGTERM (15).
     Signal(i32),
     /// The run's active time is up.
     TimeUp,
+}
+
+/// A signal's name, as reports have it.
+#[must_use]
+pub fn signal_name(signal: i32) -> String {
+    match signal {
+        1 => "SIGHUP".to_owned(),
+        2 => "SIGINT".to_owned(),
+        15 => "SIGTERM".to_owned(),
+        other => format!("signal {other}"),
+    }
 }
 
 /// The raising end; the first cause wins.

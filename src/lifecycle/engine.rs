@@ -13,7 +13,7 @@ use crate::domain::budget::{Beneficiary, SharedCaps, Spent};
 use crate::domain::clock::{Clock, Steady};
 use crate::domain::event::Event;
 use crate::domain::outcome::Outcome;
-use crate::domain::stop::{Stop, StopCause};
+use crate::domain::stop::{Stop, StopCause, signal_name};
 use crate::domain::units::{Charge, MicroUsd};
 use crate::domain::waiting::Waiting;
 use crate::model::Providers;
@@ -222,10 +222,5 @@ impl<'a> Engine<'a> {
 
 /// The end of a run that a signal stopped.
 pub(super) fn interrupted(signal: i32) -> (Outcome, String) {
-    let name = match signal {
-        2 => "SIGINT".to_owned(),
-        15 => "SIGTERM".to_owned(),
-        other => format!("signal {other}"),
-    };
-    (Outcome::Interrupted { signal }, format!("interrupted by {name}"))
+    (Outcome::Interrupted { signal }, format!("interrupted by {}", signal_name(signal)))
 }

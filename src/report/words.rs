@@ -30,6 +30,7 @@ pub use self::sentence::{Mark, Piece, Sentence};
 use crate::domain::attempt::{NOTHING_CHANGED, TierExit};
 use crate::domain::event::BaselineFinished;
 use crate::domain::outcome::Outcome;
+use crate::domain::stop::signal_name;
 use crate::domain::test_report::RunKind;
 use crate::domain::units::{MicroUsd, human_duration};
 use crate::domain::verdict::Verdict;
@@ -122,14 +123,6 @@ fn stall(tier: &TierView) -> Option<&'static str> {
         | TierExit::Blocked
         | TierExit::Objected
         | TierExit::Interrupted => None,
-    }
-}
-
-fn signal_name(signal: i32) -> String {
-    match signal {
-        2 => "SIGINT".to_owned(),
-        15 => "SIGTERM".to_owned(),
-        other => format!("signal {other}"),
     }
 }
 

@@ -2,6 +2,7 @@
 
 mod interrupts;
 mod kills;
+mod left_behind;
 mod resumes;
 mod starts;
 
@@ -63,40 +64,45 @@ fn files_of(folder: &Path) -> Vec<(String, String)> {
 
 #[test]
 fn a_signal_ends_the_run_with_a_row_a_report_and_the_start_restored() {
-    use std::process::Stdio;
     for (signal, code) in [("INT", 130), ("TERM", 143)] {
-        let project = Project::python();
-        let database = database_of(&project);
-        let (asked, was_asked) = std::sync::mpsc::channel();
-        let server = ModelServer::start(move |request| match request.turn() {
-            0 | 1 => script(request),
-            _ => {
-                asked.send(()).expect("somebody listens");
-                Scripted::Hang
-            }
-        });
-        let program = Program::with_anthropic(&server.url());
-        let path = database.to_str().expect("text").to_owned();
-        let tests = format!("mkdir -p left/.git; {}", project.test_command);
-        let args = ["run", "--audit-db", &path, "--tiers", "claude-haiku-4-5 x2", "--test-command", &tests];
-        let mut command = program.command(project.path(), &args);
-        let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("started");
-        was_asked.recv_timeout(std::time::Duration::from_secs(60)).expect("the third turn is asked for");
-        let began = std::time::Instant::now();
-        let kill = std::process::Command::new("kill").args([&format!("-{signal}"), &child.id().to_string()]).status();
-        assert!(kill.expect("kill").success());
-        let said = Said::from(child.wait_with_output().expect("ended"));
-        assert!(began.elapsed().as_secs() < 7, "inside seven seconds");
-        assert_eq!(said.code, code, "{}", said.all());
-        assert!(said.out.contains("nterrupted"), "{}", said.all());
-        assert!(project.read("shop/cart.py").contains("sum(prices) - 1"), "the start is restored");
-        assert!(!project.path().join("left/.git").exists(), "nothing stays that git runs");
-        let log = Log::open(&database);
-        assert_eq!(log.rows("SELECT test_status FROM tier_attempts"), [["error"]]);
-        assert_eq!(log.value("SELECT outcome FROM run_state"), "interrupted");
-        assert_eq!(log.number("SELECT COUNT(*) FROM model_calls WHERE status = 'aborted'"), 1);
-        assert!(log.number("SELECT unknown_cost_micro_usd FROM model_calls WHERE status = 'aborted'") > 0);
+        assert_ended_by(signal, code);
     }
+}
+
+/// Fails unless a signal in the middle of an iteration ends the run in order.
+fn assert_ended_by(signal: &str, code: i32) {
+    use std::process::Stdio;
+    let project = Project::python();
+    let database = database_of(&project);
+    let (asked, was_asked) = std::sync::mpsc::channel();
+    let server = ModelServer::start(move |request| match request.turn() {
+        0 | 1 => script(request),
+        _ => {
+            asked.send(()).expect("somebody listens");
+            Scripted::Hang
+        }
+    });
+    let program = Program::with_anthropic(&server.url());
+    let path = database.to_str().expect("text").to_owned();
+    let tests = format!("mkdir -p left/.git; {}", project.test_command);
+    let args = ["run", "--audit-db", &path, "--tiers", "claude-haiku-4-5 x2", "--test-command", &tests];
+    let mut command = program.command(project.path(), &args);
+    let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("started");
+    was_asked.recv_timeout(std::time::Duration::from_secs(60)).expect("the third turn is asked for");
+    let began = std::time::Instant::now();
+    let kill = std::process::Command::new("kill").args([&format!("-{signal}"), &child.id().to_string()]).status();
+    assert!(kill.expect("kill").success());
+    let said = Said::from(child.wait_with_output().expect("ended"));
+    assert!(began.elapsed().as_secs() < 7, "inside seven seconds");
+    assert_eq!(said.code, code, "{}", said.all());
+    assert!(said.out.contains("nterrupted"), "{}", said.all());
+    assert!(project.read("shop/cart.py").contains("sum(prices) - 1"), "the start is restored");
+    assert!(!project.path().join("left/.git").exists(), "nothing stays that git runs");
+    let log = Log::open(&database);
+    assert_eq!(log.rows("SELECT test_status FROM tier_attempts"), [["error"]]);
+    assert_eq!(log.value("SELECT outcome FROM run_state"), "interrupted");
+    assert_eq!(log.number("SELECT COUNT(*) FROM model_calls WHERE status = 'aborted'"), 1);
+    assert!(log.number("SELECT unknown_cost_micro_usd FROM model_calls WHERE status = 'aborted'") > 0);
 }
 
 #[test]
