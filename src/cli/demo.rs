@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::environment::Environment;
+use super::left_behind::Discard;
 use super::{plan, run};
 use crate::config::{Setting, Settings};
 use crate::report::words::shell_quote;
@@ -41,7 +42,7 @@ pub(super) fn run(environment: &Environment) -> anyhow::Result<u8> {
         .with(Setting::TestCommand, TEST_COMMAND)
         .with(Setting::AuditDb, LOG);
     let resolved = plan::resolve_settings(settings, environment, folder.clone())?;
-    let code = run::start(resolved, environment)?;
+    let code = run::start(resolved, Discard::No, environment)?;
     super::say(&closing(&folder, &again));
     Ok(code)
 }

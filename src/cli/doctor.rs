@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use super::environment::Environment;
 use super::plan::{self, Flags, Resolved};
 use super::setup::{self, Setup};
-use super::{Failure, retirement, run};
+use super::{Failure, left_behind, retirement, run};
 use crate::config::{CLOSING, Plan, Sandbox};
 use crate::domain::outcome::{EXIT_NOT_FIXED, EXIT_SUCCESS};
 use crate::report::plain;
@@ -37,6 +37,11 @@ impl Finding {
 
     fn problem(about: &'static str, said: impl Into<String>, fix: impl Into<String>) -> Self {
         Self { about, said: said.into(), fix: Some(fix.into()) }
+    }
+
+    /// A killed run, which keeps a new one from beginning.
+    fn killed(left: &left_behind::Notice) -> Self {
+        Self::problem("killed run", left.found(), left.fix.clone())
     }
 
     /// A problem whose message says how to mend it, as all of ours do.
@@ -104,6 +109,7 @@ async fn examine(resolved: &Resolved, environment: &Environment) -> anyhow::Resu
     let Resolved { plan, checkout, context } = resolved;
     let mut findings = Vec::new();
     findings.extend(plan.refusals.iter().map(|refusal| Finding::told("configuration", refusal)));
+    findings.extend(left_behind::notice(checkout, environment).map(|left| Finding::killed(&left)));
     findings.push(tests(plan, checkout, environment));
     findings.extend(sandbox(plan, &Setup::new(checkout, environment, Some(plan), context.as_ref())));
     findings.extend(workflows::examine(&top_of(checkout)));

@@ -19,6 +19,7 @@ mod gate;
 mod hardening;
 pub mod init;
 mod judge;
+mod left_behind;
 mod models;
 mod parked;
 mod plan;
@@ -48,6 +49,7 @@ use crate::domain::outcome::{EXIT_INTERNAL, EXIT_REFUSED, EXIT_USAGE};
 use crate::lifecycle::gate::Refusal;
 use crate::test_run;
 use environment::Environment;
+use left_behind::Discard;
 
 pub use hardening::harden;
 
@@ -62,7 +64,13 @@ struct Cli {
 #[derive(Debug, Subcommand)]
 enum Command {
     /// Fix the repository in this folder.
-    Run(Box<plan::Flags>),
+    Run {
+        #[command(flatten)]
+        flags: Box<plan::Flags>,
+        /// Put back the files that a run changed which was killed here, end it, and begin anew
+        #[arg(long)]
+        discard: bool,
+    },
     /// In a workflow, before checkout: say whether the event may start a run; needs no key. Outputs go, head-sha and reason.
     Gate,
     /// Continue a run that was killed, interrupted or parked; on a schedule in Actions, those of pull requests whose limits are over.
@@ -134,7 +142,7 @@ impl Failure {
 pub fn main() -> ExitCode {
     let cli = Cli::parse();
     let environment = Environment::read();
-    let runs = matches!(cli.command, Command::Run(_) | Command::Resume(_) | Command::Gate | Command::Judge(_));
+    let runs = matches!(cli.command, Command::Run { .. } | Command::Resume(_) | Command::Gate | Command::Judge(_));
     let step = step::Step::of(&environment).filter(|_| runs);
     let code = dispatch(cli.command, &environment).unwrap_or_else(|error| {
         let failure = error.downcast::<Failure>().unwrap_or_else(|error| Failure {
@@ -150,7 +158,8 @@ pub fn main() -> ExitCode {
 
 fn dispatch(command: Command, environment: &Environment) -> anyhow::Result<u8> {
     match command {
-        Command::Run(flags) => run::run(*flags, environment),
+        Command::Run { flags, discard: false } => run::run(*flags, Discard::No, environment),
+        Command::Run { flags, discard: true } => run::run(*flags, Discard::Yes, environment),
         Command::Gate => gate::run(environment),
         Command::Resume(args) => resume::run(args, environment),
         Command::Check(flags) => check_plan(*flags, environment),
@@ -169,6 +178,7 @@ fn check_plan(flags: plan::Flags, environment: &Environment) -> anyhow::Result<u
     let plan::Resolved { mut plan, checkout, .. } = plan::resolve(flags, environment)?;
     let ends = retirement::notices(&plan, environment, retirement::NOTICE_DAYS);
     plan.warnings.extend(ends);
+    plan.warnings.extend(left_behind::notice(&checkout, environment).map(|notice| notice.line()));
     let folder = setup::working_directory(&checkout, &plan)?;
     let known = match &plan.test.command {
         Some(command) => test_run::framework_of(command, &folder).map(|framework| check::Detected {

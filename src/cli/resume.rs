@@ -70,7 +70,7 @@ async fn go_on(args: Args, environment: &Environment) -> anyhow::Result<u8> {
         .map_err(|error| setup::audit_failure(&error))?;
     let mut journal = Journal::new(store, Vec::new());
     journal.remember(&loaded.events);
-    let lost = lifecycle::settle_lost(&mut journal, &state, setup.clock())?;
+    let lost = lifecycle::settle_lost(&mut journal, &run_id, setup.clock())?;
     lifecycle::recall_touched(&journal, &mut state, &loaded.events, &workspace)?;
     let replay = lifecycle::replay_of(&journal, &state)?;
     for listener in setup.listeners(&prepared, &loaded.events) {

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use super::attempt_limit::Asking;
 use super::environment::Environment;
+use super::left_behind::{self, Discard};
 use super::plan::{self, Flags, Resolved};
 use super::setup::{self, Setup};
 use super::{Failure, attempt_limit, commenting, delivery, forge, models, retirement, trigger};
@@ -22,19 +23,19 @@ use crate::session::Replay;
 use crate::test_run;
 
 /// Resolves the configuration, runs to the end, prints the report.
-pub(super) fn run(flags: Flags, environment: &Environment) -> anyhow::Result<u8> {
+pub(super) fn run(flags: Flags, discard: Discard, environment: &Environment) -> anyhow::Result<u8> {
     let resolved = plan::resolve(flags, environment)?;
     plan::refuse(&resolved.plan)?;
-    start(resolved, environment)
+    start(resolved, discard, environment)
 }
 
 /// Starts a fresh run of a resolved plan.
-pub(super) fn start(resolved: Resolved, environment: &Environment) -> anyhow::Result<u8> {
-    setup::block_on(begin(resolved, environment))
+pub(super) fn start(resolved: Resolved, discard: Discard, environment: &Environment) -> anyhow::Result<u8> {
+    setup::block_on(begin(resolved, discard, environment))
 }
 
 /// Does everything that can fail, then records that the run began.
-async fn begin(resolved: Resolved, environment: &Environment) -> anyhow::Result<u8> {
+async fn begin(resolved: Resolved, discard: Discard, environment: &Environment) -> anyhow::Result<u8> {
     let Resolved { mut plan, checkout, mut context } = resolved;
     if let Some(context) = &mut context {
         forge::admit(context, (&plan.github).into(), environment).await?;
@@ -63,6 +64,7 @@ async fn begin(resolved: Resolved, environment: &Environment) -> anyhow::Result<
     models::learn_served(&mut plan, &setup).await;
     warn(&plan, told);
     let workspace = setup.open_workspace(&plan, &test_command).await?;
+    left_behind::settle(&workspace, &setup, discard).await?;
     let mut store = setup.open_store(plan.audit.as_deref())?;
     if let Some(runs) = &mut runs
         && runs.last.as_ref().is_some_and(|last| store.find_run(&last.0).is_ok())

@@ -273,7 +273,7 @@ impl<'a> Setup<'a> {
             allow_test_edits: plan.safety.allow_test_edits.clone(),
             guards: guards(self.environment),
         };
-        let trees = self.environment.state_home(self.checkout).join(TREES).join(folder_name(self.checkout));
+        let trees = trees_folder(self.checkout, self.environment);
         match Workspace::open(self.checkout, &trees, rules).await {
             Ok(workspace) => Ok(Arc::new(workspace.hiding(Arc::clone(&self.redactor)))),
             Err(WorkspaceError::InUse { .. }) => Err(Failure::usage(format!(
@@ -428,6 +428,11 @@ fn secrets(environment: &Environment, plan: Option<&Plan>) -> Vec<SecretString> 
     let passed = plan.into_iter().flat_map(|plan| &plan.safety.pass_env).filter_map(|name| environment.get(name));
     let passed = passed.flat_map(values::secret_parts).map(SecretString::from);
     environment.secrets().into_iter().chain(keys.filter_map(|name| environment.secret(name))).chain(passed).collect()
+}
+
+/// Where a checkout's trees are recorded.
+pub(super) fn trees_folder(checkout: &Path, environment: &Environment) -> PathBuf {
+    environment.state_home(checkout).join(TREES).join(folder_name(checkout))
 }
 
 /// A name for a checkout's folder of trees: its own name for people, a hash of its path against collisions.

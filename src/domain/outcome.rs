@@ -49,6 +49,9 @@ pub enum Outcome {
     Parked,
 }
 
+/// The reason why a killed run ended whose files a later run put back: nobody goes on with it.
+pub const DISCARDED: &str = "discarded by a later run";
+
 /// Fixed or already green.
 pub const EXIT_SUCCESS: u8 = 0;
 /// Not fixed: exhausted, stalled, blocked, objected.

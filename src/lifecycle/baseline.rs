@@ -4,7 +4,7 @@ use std::path::Component;
 
 use super::engine::{Engine, LifecycleError, interrupted};
 use super::state::Phase;
-use super::{finish, leftovers, network};
+use super::{finish, left_behind, leftovers, network};
 use crate::domain::event::{BaselineFinished, Event, TestMessage, TestPlace};
 use crate::domain::outcome::Outcome;
 use crate::domain::test_report::{RunKind, TestCase, TestReport};
@@ -34,6 +34,7 @@ pub(super) async fn run(engine: &mut Engine<'_>) -> Result<(), LifecycleError> {
     leftovers::note(engine);
     let start = engine.world.workspace.snapshot().await?;
     engine.state.start = Some(start.clone());
+    left_behind::note(engine, &start);
     engine.world.workspace.remember_files();
     let began = engine.world.clock.monotonic_ms();
     let first = test_run::run(&engine.world.tests, None, &engine.world.stop).await?;

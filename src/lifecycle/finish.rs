@@ -53,6 +53,7 @@ pub(super) async fn run(engine: &mut Engine<'_>, outcome: Outcome, stop_reason: 
     engine.state.phase = Phase::Ended { outcome };
     engine.record(&[Event::RunFinished(finished)]);
     leftovers::forget(engine);
+    engine.world.workspace.forget_writes();
     Ok(())
 }
 

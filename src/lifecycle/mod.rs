@@ -17,6 +17,7 @@ pub mod gate;
 pub mod history;
 mod iteration;
 mod judge;
+mod left_behind;
 mod leftovers;
 mod material;
 pub mod message;
@@ -31,6 +32,7 @@ pub mod state;
 mod targets;
 
 pub use engine::{Engine, LifecycleError, World};
+pub use left_behind::discard;
 pub use resume::{end_of, load, recall_touched, replay_of, settle_lost};
 pub use standalone::{Ends, judge as judge_change};
 
@@ -54,6 +56,9 @@ pub async fn run(engine: &mut Engine<'_>) -> Result<Outcome, LifecycleError> {
 async fn carry(engine: &mut Engine<'_>) -> Result<Outcome, LifecycleError> {
     if !matches!(engine.state.phase, Phase::Baseline | Phase::Ended { .. }) {
         leftovers::note(engine);
+        if let Some(start) = engine.state.start.clone() {
+            left_behind::note(engine, &start);
+        }
     }
     loop {
         match engine.state.phase.clone() {

@@ -5,9 +5,9 @@ use super::state::{Phase, RunState, STATE_VERSION};
 use crate::audit::{AuditError, CallReservation, Journal, LoadedRun};
 use crate::domain::clock::Clock;
 use crate::domain::event::Event;
-use crate::domain::outcome::Outcome;
+use crate::domain::outcome::{DISCARDED, Outcome};
 use crate::domain::receipt::{CallStatus, Receipt};
-use crate::domain::units::MicroUsd;
+use crate::domain::units::{MicroUsd, RunId};
 use crate::policy::escalation::Position;
 use crate::session::{self, Replay};
 use crate::workspace::Workspace;
@@ -26,6 +26,9 @@ pub fn load(run: &LoadedRun) -> Result<RunState, LifecycleError> {
         return Err(LifecycleError::State(format!(
             "it has version {version}, this program writes version {STATE_VERSION}; use the version of upshift that began it"
         )));
+    }
+    if is_discarded(run) {
+        return Err(LifecycleError::State(format!("the run was {DISCARDED}; start a new one with `upshift run`")));
     }
     match &state.phase {
         Phase::Baseline
@@ -52,6 +55,14 @@ pub fn load(run: &LoadedRun) -> Result<RunState, LifecycleError> {
         }
     }
     Ok(state)
+}
+
+/// Whether a later run took this one's place.
+fn is_discarded(run: &LoadedRun) -> bool {
+    let is_end = |event: &&Event| matches!(event, Event::RunFinished(_));
+    let end = run.events.iter().rfind(is_end);
+    let Some(Event::RunFinished(finished)) = end else { return false };
+    matches!(finished.outcome, Outcome::Interrupted { .. }) && finished.stop_reason == DISCARDED
 }
 
 /// How a run ended that is loaded as ended, to be told once more.
@@ -91,8 +102,8 @@ fn reopen(state: &mut RunState) {
 ///
 /// # Errors
 /// When the log cannot be read.
-pub fn settle_lost(journal: &mut Journal, state: &RunState, clock: &dyn Clock) -> Result<u32, AuditError> {
-    let open = journal.store().open_reservations(&state.run_id)?;
+pub fn settle_lost(journal: &mut Journal, run: &RunId, clock: &dyn Clock) -> Result<u32, AuditError> {
+    let open = journal.store().open_reservations(run)?;
     for call in &open {
         journal.settle(&lost(call, clock), None);
     }

@@ -29,7 +29,7 @@ pub use self::sentence::{Mark, Piece, Sentence};
 
 use crate::domain::attempt::{NOTHING_CHANGED, TierExit};
 use crate::domain::event::BaselineFinished;
-use crate::domain::outcome::Outcome;
+use crate::domain::outcome::{DISCARDED, Outcome};
 use crate::domain::stop::signal_name;
 use crate::domain::test_report::RunKind;
 use crate::domain::units::{MicroUsd, human_duration};
@@ -79,6 +79,9 @@ fn verdict_of(outcome: &Outcome, view: &RunView) -> (Mark, Sentence) {
         Outcome::NoModel => start("No model could be used").at(view, " in ", ": ").speech(view.stop_reason()),
         Outcome::Refused { reason } => start("Refused: ").speech(reason),
         Outcome::Broken { reason } => start("The test command does not work: ").speech(reason),
+        Outcome::Interrupted { .. } if view.stop_reason() == DISCARDED => {
+            start("Killed").at(view, " during ", ", and discarded by a later run.")
+        }
         Outcome::Interrupted { signal } => {
             start("Interrupted by ").ours(signal_name(*signal)).at(view, " during ", ".")
         }

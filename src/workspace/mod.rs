@@ -44,6 +44,7 @@ mod tests;
 mod text;
 mod tools;
 mod walk;
+mod written;
 
 pub use diff::patch_hash;
 pub use dotenv::dotenv_secrets;
@@ -51,6 +52,7 @@ pub use hunks::{Hunks, Place};
 pub use protected::is_test_path;
 pub use revisions::{FETCH_ALL, RevisionError, Revisions};
 pub use secret::looks_secret;
+pub use written::{LeftBehind, Writer, look_for_left_behind};
 
 use autorun::Autorun;
 use beneath::{Beneath, TouchError};
@@ -311,6 +313,7 @@ impl Workspace {
         if self.root.stat(&path)?.is_some() {
             self.replace_text(named, text)?;
         } else {
+            self.states.written().add(&path, Some(&store::Digest::of(text.as_bytes())));
             self.root.write(&path, text.as_bytes(), None)?;
         }
         let (file, _) = self.root.open_file(&path)?;
@@ -329,6 +332,7 @@ impl Workspace {
         if String::from_utf8(self.root.read(&path)?).is_err() {
             return Err(WorkspaceError::File { reason: format!("`{path}` is no UTF-8 text") });
         }
+        self.states.written().add(&path, Some(&store::Digest::of(text.as_bytes())));
         Ok(self.root.write(&path, text.as_bytes(), Some(stat.permissions))?)
     }
 

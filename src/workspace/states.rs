@@ -18,6 +18,7 @@ use super::git_index;
 use super::rel_path::{RelPath, is_private};
 use super::store::{Digest, Entry, Form, MAX_CONTENT, Manifest, Store};
 use super::walk::{files_below, walker};
+use super::written::Written;
 use crate::domain::clock::{Clock, SystemClock};
 use crate::domain::units::TreeId;
 
@@ -53,13 +54,19 @@ struct Mark {
 pub(super) struct States {
     store: Store,
     memory: Mutex<Memory>,
+    written: Written,
 }
 
 impl States {
     /// Prepares recording a tree.
     pub(super) fn new(store: Store, root: &Path) -> Self {
         let kept = git_index::tracked(root).iter().filter_map(|path| RelPath::from_path(path).ok()).collect();
-        Self { store, memory: Mutex::new(Memory { kept, ..Memory::default() }) }
+        Self { store, memory: Mutex::new(Memory { kept, ..Memory::default() }), written: Written::default() }
+    }
+
+    /// The note of what is written.
+    pub(super) const fn written(&self) -> &Written {
+        &self.written
     }
 
     fn memory(&self) -> MutexGuard<'_, Memory> {
@@ -124,8 +131,17 @@ impl States {
                 self.add_current(root, file, &mut manifest)?;
             }
         }
+        self.note_all(&manifest, paths);
         self.memory().kept.extend(manifest.keys().cloned());
         self.store.save(&manifest)
+    }
+
+    /// Notes that a run has made files what they are in a state; a folder stands for all that is in it.
+    fn note_all(&self, manifest: &Manifest, paths: &BTreeSet<String>) {
+        for path in paths.iter().map(Path::new) {
+            let below = manifest.iter().filter(|(recorded, _)| recorded.as_path().starts_with(path));
+            below.for_each(|(recorded, entry)| self.written.add(recorded, Some(&entry.content)));
+        }
     }
 
     fn add_current(&self, root: &Beneath, path: RelPath, manifest: &mut Manifest) -> Result<(), WorkspaceError> {
@@ -148,6 +164,24 @@ impl States {
             }
         }
         Ok(manifest)
+    }
+
+    /// As [`Self::look`], also at files that an ignore rule may name; nothing of it is remembered.
+    pub(super) fn look_also<'p>(
+        &self,
+        root: &Beneath,
+        paths: impl Iterator<Item = &'p RelPath>,
+    ) -> Result<Manifest, WorkspaceError> {
+        let (kept, nested) = {
+            let mut memory = self.memory();
+            let before = (memory.kept.clone(), memory.nested.clone());
+            memory.kept.extend(paths.cloned());
+            before
+        };
+        let manifest = self.look(root);
+        let mut memory = self.memory();
+        (memory.kept, memory.nested) = (kept, nested);
+        manifest
     }
 
     /// Makes the tree equal to a recorded state.
@@ -182,7 +216,7 @@ impl States {
             RelPath::from_path(path).map_err(|error| WorkspaceError::Path { reason: error.to_string() })?;
         }
         for path in current.keys().filter(|path| wanted(path) && !target.contains_key(path)) {
-            remove(root, path)?;
+            self.remove(root, path)?;
         }
         for (path, entry) in target.iter().filter(|(path, _)| wanted(path)) {
             if current.get(path) != Some(entry) {
@@ -199,11 +233,22 @@ impl States {
         for path in paths.iter().filter(|path| !target.contains_key(path)) {
             // Kept paths may be gone; what is a folder now is not ours to judge.
             if stat(root, path)?.is_some_and(|stat| stat.kind != Kind::Folder) {
-                remove(root, path)?;
+                self.remove(root, path)?;
                 rules_changed |= is_rules(path);
             }
         }
         Ok(rules_changed)
+    }
+
+    /// Removes what a killed process was in the middle of writing.
+    pub(super) fn remove_unfinished(&self, root: &Beneath) -> Result<(), WorkspaceError> {
+        let paths = self.walk(root, &mut self.memory())?;
+        for path in paths.iter().filter(|path| is_unfinished(path)) {
+            if stat(root, path)?.is_some_and(|stat| stat.kind == Kind::File) {
+                self.remove(root, path)?;
+            }
+        }
+        Ok(())
     }
 
     /// Makes one file as it is recorded, or removes it.
@@ -218,14 +263,22 @@ impl States {
                 self.memory().kept.insert(path.clone());
                 self.put(root, path, entry)
             }
-            None => remove(root, path),
+            None => self.remove(root, path),
         }
+    }
+
+    fn remove(&self, root: &Beneath, path: &RelPath) -> Result<(), WorkspaceError> {
+        self.written.add(path, None);
+        root.remove(path)?;
+        root.remove_empty_parents(path);
+        Ok(())
     }
 
     fn put(&self, root: &Beneath, path: &RelPath, entry: &Entry) -> Result<(), WorkspaceError> {
         if entry.form == Form::Large {
             return Ok(());
         }
+        self.written.add(path, Some(&entry.content));
         root.clear_way(path)?;
         match entry.form {
             Form::Large => {}
@@ -289,10 +342,8 @@ impl States {
         known: &mut HashMap<RelPath, (Mark, Digest)>,
         now: i128,
     ) -> Result<Option<Entry>, WorkspaceError> {
-        let unfinished =
-            path.as_path().file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(UNFINISHED.as_bytes()));
         match stat.kind {
-            Kind::File if !unfinished => {}
+            Kind::File if !is_unfinished(path) => {}
             Kind::Link => {
                 let target = root.read_link(path)?;
                 let content = self.stored(path, self.store.take_bytes(&target))?;
@@ -383,8 +434,7 @@ fn is_rules(path: &RelPath) -> bool {
     path.as_path().file_name().is_some_and(|name| name == IGNORE_FILE)
 }
 
-fn remove(root: &Beneath, path: &RelPath) -> Result<(), WorkspaceError> {
-    root.remove(path)?;
-    root.remove_empty_parents(path);
-    Ok(())
+/// Whether a file is written and not yet renamed.
+fn is_unfinished(path: &RelPath) -> bool {
+    path.as_path().file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(UNFINISHED.as_bytes()))
 }

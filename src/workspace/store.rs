@@ -80,8 +80,8 @@ pub(super) type Manifest = BTreeMap<RelPath, Entry>;
 #[derive(Debug)]
 pub(super) struct Store {
     folder: PathBuf,
-    /// Held as long as the store is open.
-    _lock: File,
+    /// Held as long as the store is open; `None` where contents are only named, never written.
+    lock: Option<File>,
 }
 
 impl Store {
@@ -99,7 +99,13 @@ impl Store {
             Err(TryLockError::WouldBlock) => return Err(WorkspaceError::InUse { path: folder }),
             Err(TryLockError::Error(error)) => return Err(failed(error)),
         }
-        Ok(Self { folder, _lock: lock })
+        Ok(Self { folder, lock: Some(lock) })
+    }
+
+    /// Looks into the folder of somebody who may be at work there: contents are named and none is written. `None` if there is no folder.
+    pub(super) fn peek(folder: &Path) -> Option<Self> {
+        let folder = files::real_place(folder).ok()?;
+        Some(Self { folder, lock: None })
     }
 
     /// The folder's canonical path.
@@ -117,27 +123,32 @@ impl Store {
             // The usual file fits: known contents cost no write.
             return self.take_bytes(chunk);
         }
-        let mut temporary = self.temporary()?;
-        hasher.update(chunk);
-        temporary.write_all(chunk)?;
+        let mut temporary = self.lock.is_some().then(|| self.temporary()).transpose()?;
+        let mut take = |chunk: &[u8]| {
+            hasher.update(chunk);
+            temporary.as_mut().map_or(Ok(()), |temporary| temporary.write_all(chunk))
+        };
+        take(chunk)?;
         loop {
             let read = fill(reader, &mut buffer)?;
-            let chunk = buffer.get(..read).unwrap_or_default();
-            hasher.update(chunk);
-            temporary.write_all(chunk)?;
+            take(buffer.get(..read).unwrap_or_default())?;
             if read < CHUNK {
                 break;
             }
         }
         let digest = Digest(hasher.finalize().into());
-        self.settle(temporary, &self.content_path(&digest))?;
+        if let Some(temporary) = temporary {
+            self.settle(temporary, &self.content_path(&digest))?;
+        }
         Ok(digest)
     }
 
     /// Takes in a content from memory.
     pub(super) fn take_bytes(&self, bytes: &[u8]) -> io::Result<Digest> {
-        let digest = Digest(Sha256::digest(bytes).into());
-        self.write_once(&self.content_path(&digest), bytes)?;
+        let digest = Digest::of(bytes);
+        if self.lock.is_some() {
+            self.write_once(&self.content_path(&digest), bytes)?;
+        }
         Ok(digest)
     }
 
@@ -198,6 +209,11 @@ impl Store {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
             Err(error) => Err(error),
         }
+    }
+
+    /// Opens what is kept under a name, to add to it.
+    pub(super) fn open_kept(&self, name: &str) -> io::Result<File> {
+        File::options().append(true).open(self.folder.join(name))
     }
 
     /// Keeps nothing under a name any more.

@@ -4,9 +4,10 @@
 //! Invariant: every path goes through [`RelPath`] and [`Beneath`], every write through the protection; a tool that reports a
 //! failure has changed nothing.
 
-use super::beneath::{Beneath, TouchError};
+use super::beneath::TouchError;
 use super::rel_path::{PathError, RelPath};
 use super::states::States;
+use super::store::Digest;
 use super::text::{Encoding, Text, Unencodable, without_cr};
 use super::{ToolError, Workspace, WorkspaceError, secret, walk};
 use crate::policy::guard::Guard;
@@ -129,24 +130,25 @@ impl Workspace {
 
     fn write_text(&self, path: &RelPath, text: &Text, permissions: Option<u32>) -> Result<(), ToolError> {
         let bytes = text.encode().map_err(|error| unencodable(path, text.encoding, error))?;
-        write(&self.root, path, &bytes, permissions)?;
+        self.write(path, &bytes, permissions)?;
         self.states.keep(path);
         Ok(())
     }
-}
 
-fn write(root: &Beneath, path: &RelPath, bytes: &[u8], permissions: Option<u32>) -> Result<(), ToolError> {
-    root.write(path, bytes, permissions).map_err(|error| match error {
-        TouchError::Missing(path) => {
-            ToolError::ForModel(format!("`{path}` cannot be made: a part of the path is a file"))
-        }
-        TouchError::Io { source, .. } if source.kind() == std::io::ErrorKind::StorageFull => {
-            ToolError::Fatal(format!("the disk is full: {source}"))
-        }
-        TouchError::Link { .. } | TouchError::Wrong { .. } | TouchError::Io { .. } => {
-            ToolError::ForModel(error.to_string())
-        }
-    })
+    fn write(&self, path: &RelPath, bytes: &[u8], permissions: Option<u32>) -> Result<(), ToolError> {
+        self.states.written().add(path, Some(&Digest::of(bytes)));
+        self.root.write(path, bytes, permissions).map_err(|error| match error {
+            TouchError::Missing(path) => {
+                ToolError::ForModel(format!("`{path}` cannot be made: a part of the path is a file"))
+            }
+            TouchError::Io { source, .. } if source.kind() == std::io::ErrorKind::StorageFull => {
+                ToolError::Fatal(format!("the disk is full: {source}"))
+            }
+            TouchError::Link { .. } | TouchError::Wrong { .. } | TouchError::Io { .. } => {
+                ToolError::ForModel(error.to_string())
+            }
+        })
+    }
 }
 
 fn unencodable(path: &RelPath, encoding: Encoding, Unencodable(c): Unencodable) -> ToolError {

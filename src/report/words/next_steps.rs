@@ -3,7 +3,7 @@
 use super::commands::{apply, resume};
 use super::sentence::Sentence;
 use crate::domain::delivery::{Answer, Awaited};
-use crate::domain::outcome::Outcome;
+use crate::domain::outcome::{DISCARDED, Outcome};
 use crate::report::view::{Ending, RunView};
 use crate::report::whereabouts::Whereabouts;
 
@@ -60,6 +60,9 @@ fn after(view: &RunView, outcome: &Outcome) -> Vec<Sentence> {
                 "If it is the wrong one, set --test-command; what it needs beforehand goes into test.setupCommand.",
             ),
         ],
+        Outcome::Interrupted { .. } if view.stop_reason() == DISCARDED => {
+            one("Nothing: its files were put back, and a later run began anew.")
+        }
         Outcome::Interrupted { .. } if !view.delivery.pushes.is_empty() && view.passes_with_change() => {
             let mut steps = vec![look_at_checks(view, "the fix is on its branch, and only the waiting was ended")];
             steps.extend(

@@ -8,7 +8,7 @@ use super::super::mismatch;
 use super::super::rel_path::RelPath;
 use super::super::text::{Text, with_cr, without_cr};
 use super::super::{ToolError, Workspace};
-use super::{MAX_FILE, count, write};
+use super::{MAX_FILE, count};
 
 /// The permissions of a new script, in Unix's bits.
 const EXECUTABLE: u32 = 0o755;
@@ -75,7 +75,7 @@ impl Workspace {
         let Some(stat) = self.root.stat(&path).map_err(|error| self.touch_error(error))? else {
             // A tool has no way to say so: what names its interpreter is to be run.
             let permissions = content.starts_with("#!").then_some(EXECUTABLE);
-            write(&self.root, &path, content.as_bytes(), permissions)?;
+            self.write(&path, content.as_bytes(), permissions)?;
             self.states.keep(&path);
             let runs = if permissions.is_some() { ", executable" } else { "" };
             return Ok(format!("created `{path}`: {lines}{runs}"));
@@ -84,7 +84,7 @@ impl Workspace {
         let bytes = self.root.read(&path).map_err(|error| self.touch_error(error))?;
         // A binary file that is replaced by text has no encoding to keep.
         let Ok(old) = Text::decode(bytes) else {
-            write(&self.root, &path, content.as_bytes(), Some(stat.permissions))?;
+            self.write(&path, content.as_bytes(), Some(stat.permissions))?;
             return Ok(format!("replaced the binary file `{path}`: {lines}"));
         };
         let content = if old.is_crlf() { with_cr(content) } else { content.to_owned() };
@@ -109,6 +109,7 @@ impl Workspace {
             return Err(ToolError::ForModel(format!("`{path}` is a folder; delete its files one by one")));
         }
         self.permit(&path, None)?;
+        self.states.written().add(&path, None);
         self.root.remove(&path).map_err(|error| self.touch_error(error))?;
         Ok(format!("deleted `{path}`"))
     }

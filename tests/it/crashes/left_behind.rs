@@ -6,8 +6,11 @@ use std::process::{Command, Stdio};
 use std::sync::mpsc;
 use std::time::Duration;
 
+use serde_json::json;
+
 use super::{assert_ended_by, database_of, script};
-use crate::world::model_server::{ModelServer, Scripted};
+use crate::world::log::Log;
+use crate::world::model_server::{ModelServer, Request, Say, Scripted};
 use crate::world::program::{Program, Said};
 use crate::world::project::Project;
 
@@ -94,5 +97,254 @@ fn b8_a_hangup_does_not_count_under_nohup() {
     go.send(()).expect("it waits");
     let said = Said::from(child.wait_with_output().expect("ended"));
     assert_eq!(said.code, 0, "{}", said.all());
+    server.finish();
+}
+
+fn git(project: &Project, args: &[&str]) {
+    assert!(Command::new("git").args(args).current_dir(project.path()).status().expect("git").success());
+}
+
+/// A killed run knows its trees by its home: the same for whatever comes after.
+struct Killed {
+    project: Project,
+    server: ModelServer,
+    program: Program,
+    database: String,
+    run: String,
+}
+
+impl Killed {
+    /// After the first edit of the model that mends it.
+    fn after_an_edit(project: Project) -> Self {
+        Self::at("tool_finished:2", project, "claude-sonnet-4-5 x1", script)
+    }
+
+    fn at(
+        event: &str,
+        project: Project,
+        ladder: &str,
+        script: impl FnMut(&Request) -> Scripted + Send + 'static,
+    ) -> Self {
+        let server = ModelServer::start(script);
+        let database = text(&database_of(&project));
+        let dying = Program::with_anthropic(&server.url()).with("UPSHIFT_CRASH_AFTER", event);
+        let killed = dying.run(project.path(), &arguments(&project, &database, ladder));
+        assert_eq!(killed.code, -9, "{event}: {}", killed.all());
+        let run = Log::open(&database_of(&project)).value("SELECT substr(run_id, 1, 8) FROM run_metadata");
+        Self { project, server, program: dying.with("UPSHIFT_CRASH_AFTER", ""), database, run }
+    }
+
+    fn run(&self, more: &[&str]) -> Said {
+        let mut args = arguments(&self.project, &self.database, "claude-sonnet-4-5 x1");
+        args.extend_from_slice(more);
+        self.program.run(self.project.path(), &args)
+    }
+
+    /// `check` or `doctor`.
+    fn look(&self, command: &str) -> Said {
+        let mut args = arguments(&self.project, &self.database, "claude-sonnet-4-5 x1");
+        args[0] = command;
+        self.program.run(self.project.path(), &args)
+    }
+
+    fn resume(&self) -> Said {
+        self.program.run(self.project.path(), &["resume", &self.run, "--audit-db", &self.database])
+    }
+
+    /// The two ways out, as they are told.
+    fn ways_out(&self) -> String {
+        format!(
+            "`upshift resume {} --audit-db {}` goes on with it, `upshift run --discard` puts the files back and begins anew",
+            self.run, self.database
+        )
+    }
+}
+
+#[test]
+fn b8_what_a_killed_run_left_is_said_before_anything_is_paid() {
+    let killed = Killed::after_an_edit(Project::python());
+    let asked = killed.server.requests().len();
+    let (run, ways) = (&killed.run, killed.ways_out());
+    let refused = killed.run(&[]);
+    assert_eq!(refused.code, 2, "{}", refused.all());
+    assert!(
+        refused.err.contains(&format!("run {run} was killed here and left 1 file changed: {ways}\n")),
+        "{}",
+        refused.all()
+    );
+    assert!(refused.err.contains(&format!("in {}: shop/cart.py\n", killed.project.path().display())), "{refused:?}");
+
+    let line = format!("run {run} was killed here and left 1 file changed (shop/cart.py)");
+    let check = killed.look("check");
+    assert_eq!(check.code, 0, "{}", check.all());
+    assert!(check.out.contains(&format!("\n  ! {line}: {ways}\n")), "{}", check.all());
+    let doctor = killed.look("doctor");
+    assert_eq!(doctor.code, 1, "{}", doctor.all());
+    assert!(doctor.out.contains(&format!("✖ killed run: {line} → Fix: {ways}\n")), "{}", doctor.all());
+
+    assert_eq!(killed.server.requests().len(), asked, "nothing more is paid for");
+    let log = Log::open(&database_of(&killed.project));
+    assert_eq!(log.number("SELECT COUNT(*) FROM run_metadata"), 1, "no other run began");
+    assert!(killed.project.read("shop/cart.py").ends_with("sum(prices)\n"), "nothing was touched");
+
+    let resumed = killed.resume();
+    assert_eq!(resumed.code, 0, "{}", resumed.all());
+    let again = killed.run(&[]);
+    assert_eq!(again.code, 0, "{}", again.all());
+    assert!(!again.err.contains("was killed here"), "{}", again.all());
+    killed.server.finish();
+}
+
+#[test]
+fn b8_discard_puts_the_start_back_and_ends_the_killed_run() {
+    let project = Project::python();
+    project.write("shop/extra.py", "committed = 1\n");
+    project.commit();
+    // The person's own work at the start, uncommitted.
+    project.write("shop/extra.py", "mine = 1\n");
+    project.write("shop/plan.txt", "mine\n");
+    let killed = Killed::at("tool_finished:4", project, "claude-sonnet-4-5 x1", |request| match request.turn() {
+        0 => Say::call("write_file", json!({ "path": "shop/new.py", "content": "x = 1\n" })).usage(900, 40).into(),
+        1 => Say::call("delete_file", json!({ "path": "shop/plan.txt" })).usage(900, 40).into(),
+        2 => {
+            let edit = json!({ "path": "shop/extra.py", "old_text": "mine = 1", "new_text": "theirs = 1" });
+            Say::call("edit_file", edit).usage(900, 40).into()
+        }
+        3 => {
+            let edit = json!({ "path": "shop/cart.py", "old_text": "sum(prices) - 1", "new_text": "sum(prices)" });
+            Say::call("edit_file", edit).usage(900, 40).into()
+        }
+        _ => Say::call("final_report", json!({ "summary": "changed it", "status": "done" })).usage(900, 40).into(),
+    });
+    let project = &killed.project;
+    assert_eq!(project.read("shop/extra.py"), "theirs = 1\n");
+    // What the person does after the kill is theirs.
+    project.write("later.txt", "mine, later\n");
+    let refused = killed.run(&[]);
+    assert!(refused.code == 2 && refused.err.contains("and left 4 files changed"), "{}", refused.all());
+
+    let green =
+        ["--test-command", "grep -q 'sum(prices) - 1' shop/cart.py && echo '1..1' && echo 'ok 1 - as it began'"];
+    let args =
+        ["run", "--discard", "--audit-db", &killed.database, "--tiers", "claude-sonnet-4-5 x1", green[0], green[1]];
+    let said = killed.program.run(project.path(), &args);
+    assert_eq!(said.code, 0, "{}", said.all());
+    assert_eq!(project.read("shop/extra.py"), "mine = 1\n");
+    assert_eq!(project.read("shop/plan.txt"), "mine\n");
+    assert_eq!(project.read("later.txt"), "mine, later\n");
+    assert!(!project.path().join("shop/new.py").exists(), "what the run made is gone");
+    let run = &killed.run;
+    let told = format!(
+        "Run {run} is discarded; put back as it found them: shop/cart.py, shop/extra.py, shop/new.py, shop/plan.txt\n"
+    );
+    assert!(said.err.contains(&told) && said.err.contains("did not write them so: later.txt\n"), "{}", said.all());
+
+    let log = Log::open(&database_of(project));
+    let ended = format!("SELECT outcome, stop_reason FROM run_state WHERE run_id LIKE '{run}%'");
+    assert_eq!(log.rows(&ended), [["interrupted", "discarded by a later run"]]);
+    assert_eq!(log.number("SELECT COUNT(*) FROM reservations WHERE settled_micro_usd IS NULL"), 0);
+    let resumed = killed.resume();
+    assert_eq!(resumed.code, 2, "{}", resumed.all());
+    assert!(resumed.err.contains("discarded by a later run"), "{}", resumed.all());
+    let report = killed.program.run(project.path(), &["report", run, "--audit-db", &killed.database]);
+    assert!(report.out.contains("Killed during Tier 1") && !report.out.contains("upshift resume"), "{}", report.all());
+    let verified = killed.program.run(project.path(), &["report", run, "--verify", "--audit-db", &killed.database]);
+    assert_eq!(verified.code, 0, "{}", verified.all());
+    killed.server.finish();
+}
+
+#[test]
+fn b8_what_several_iterations_wrote_is_put_back() {
+    let killed = Killed::at("iteration_finished:1", Project::python(), "claude-haiku-4-5 x2", script);
+    assert!(killed.project.read("shop/cart.py").contains("sum(prices) - 2"), "the run built on it");
+    let said = killed.run(&["--discard"]);
+    assert_eq!(said.code, 0, "{}", said.all());
+    assert!(said.out.contains("1 failing → 0 failing (1 fixed)"), "{}", said.all());
+    assert!(killed.project.read("shop/cart.py").ends_with("sum(prices)\n"));
+    killed.server.finish();
+}
+
+#[test]
+fn b8_files_that_a_person_put_back_are_not_in_the_way() {
+    let project = Project::python();
+    project.commit();
+    let killed = Killed::after_an_edit(project);
+    git(&killed.project, &["checkout", "--quiet", "--", "."]);
+    for command in ["check", "doctor"] {
+        let looked = killed.look(command);
+        assert!(!looked.out.contains("was killed here"), "{}", looked.all());
+    }
+    let said = killed.run(&[]);
+    assert_eq!(said.code, 0, "{}", said.all());
+    assert!(
+        said.err.contains(&format!("run {} was killed here, and no file is as it left it", killed.run)),
+        "{said:?}"
+    );
+    // The fix is what the killed run wrote, too; that one is history now.
+    let again = killed.run(&[]);
+    assert_eq!(again.code, 0, "{}", again.all());
+    assert!(!again.err.contains("was killed here"), "{}", again.all());
+    killed.server.finish();
+}
+
+#[test]
+fn b8_a_file_that_a_person_changed_after_the_kill_is_kept() {
+    let killed = Killed::after_an_edit(Project::python());
+    let mine = "def total(prices):\n    return round(sum(prices))\n";
+    killed.project.write("shop/cart.py", mine);
+    let said = killed.run(&["--discard"]);
+    assert_eq!(said.code, 0, "{}", said.all());
+    assert!(said.err.contains("did not write them so: shop/cart.py\n"), "{}", said.all());
+    assert_eq!(killed.project.read("shop/cart.py"), mine);
+    killed.server.finish();
+}
+
+#[test]
+fn b8_a_living_run_is_not_a_killed_one_and_an_interrupted_one_is_not_in_the_way() {
+    for signal in ["-KILL", "-INT"] {
+        let project = Project::python();
+        let database = text(&database_of(&project));
+        let (asked, was_asked) = mpsc::channel();
+        let server = ModelServer::start(move |request| match request.turn() {
+            0 | 1 => script(request),
+            _ => {
+                asked.send(()).expect("somebody listens");
+                Scripted::Hang
+            }
+        });
+        let program = Program::with_anthropic(&server.url());
+        let args = arguments(&project, &database, "claude-sonnet-4-5 x1");
+        let mut command = program.command(project.path(), &args);
+        let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("started");
+        was_asked.recv_timeout(LONG).expect("the third turn is asked for");
+        let check = || program.run(project.path(), &[&["check"], &args[1..]].concat());
+        let living = check();
+        assert!(living.code == 0 && !living.out.contains("was killed here"), "{}", living.all());
+        let second = program.run(project.path(), &[&args[..], &["--discard"]].concat());
+        assert!(second.code == 2 && second.err.contains("another upshift is at work in"), "{}", second.all());
+
+        let kill = Command::new("kill").args([signal, &child.id().to_string()]).status();
+        assert!(kill.expect("kill").success());
+        drop(child.wait_with_output().expect("ended"));
+        let dead = check();
+        assert_eq!(dead.out.contains("was killed here"), signal == "-KILL", "{signal}: {}", dead.all());
+        if signal == "-INT" {
+            let resumed = program.run(project.path(), &["resume", "--audit-db", &database]);
+            assert_eq!(resumed.code, 1, "it goes on, and its ladder is over: {}", resumed.all());
+        }
+    }
+}
+
+#[test]
+fn b8_a_run_without_a_log_is_known_to_nobody() {
+    let project = Project::python();
+    let server = ModelServer::start(script);
+    let dying = Program::with_anthropic(&server.url()).with("UPSHIFT_CRASH_AFTER", "tool_finished:2");
+    let args = ["run", "--no-audit", "--tiers", "claude-sonnet-4-5 x1", "--test-command", project.test_command];
+    assert_eq!(dying.run(project.path(), &args).code, -9);
+    let program = dying.with("UPSHIFT_CRASH_AFTER", "");
+    let said = program.run(project.path(), &[&args[..], &["--discard"]].concat());
+    assert_eq!(said.code, 0, "{}", said.all());
+    assert!(said.err.contains("no killed run here to discard"), "{}", said.all());
     server.finish();
 }

@@ -1,0 +1,55 @@
+//! What a killed run leaves in the tree: noted while the run goes on, and given up with the run.
+
+use super::engine::{Engine, LifecycleError};
+use super::resume::{load, settle_lost};
+use super::state::Phase;
+use crate::audit::{Journal, LoadedRun};
+use crate::domain::clock::Clock;
+use crate::domain::event::{DiffStat, Event, RunFinished};
+use crate::domain::outcome::{DISCARDED, Outcome};
+use crate::domain::units::TreeId;
+use crate::workspace::Writer;
+
+/// What a process is taken to have died of that left no word.
+const SIGKILL: i32 = 9;
+
+/// Notes from now on what is written into the tree. A run without an audit log is not known of once it is dead.
+pub(super) fn note(engine: &mut Engine<'_>, start: &TreeId) {
+    let Some(log) = engine.state.plan.audit.clone() else { return };
+    let writer = Writer { run: engine.state.run_id.clone(), log, start: start.clone() };
+    if let Err(error) = engine.world.workspace.note_writes(&writer) {
+        let message = format!(
+            "what is written into the tree could not be noted ({error}): if this run is killed, look at what is changed before you run \
+             upshift here again"
+        );
+        engine.journal.emit(&Event::Warning { message });
+    }
+}
+
+/// Ends a killed run that a later one takes the place of: its calls are settled, and nobody goes on with it.
+///
+/// # Errors
+/// When the log cannot be read.
+pub fn discard(mut journal: Journal, run: &LoadedRun, clock: &dyn Clock) -> Result<Vec<String>, LifecycleError> {
+    journal.remember(&run.events);
+    settle_lost(&mut journal, &run.run_id, clock)?;
+    let outcome = Outcome::Interrupted { signal: SIGKILL };
+    // The state of another version stays as it is: the end stands in the events.
+    let state = load(run).ok().and_then(|mut state| {
+        state.phase = Phase::Ended { outcome: outcome.clone() };
+        serde_json::to_string(&state).ok()
+    });
+    let finished = RunFinished {
+        outcome,
+        stop_reason: DISCARDED.to_owned(),
+        recent_errors: Vec::new(),
+        still_failing: None,
+        diff_stat: DiffStat::default(),
+        best_patch: None,
+        limited: None,
+        active_ms: load(run).map_or(0, |state| state.active_ms),
+        finished_at: clock.timestamp(),
+    };
+    journal.record(&[Event::RunFinished(finished)], state.as_deref());
+    Ok(journal.close())
+}
