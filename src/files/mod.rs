@@ -18,8 +18,8 @@ mod platform;
 mod tests;
 
 pub use platform::{
-    Folder, changed, free, is_at, make_ours, make_private_folder, name_for_user, private, set_permissions, stamp,
-    temporary_for_all,
+    Folder, changed, free, identity, is_at, make_ours, make_private_folder, name_for_user, own_outputs, private,
+    set_permissions, stamp, temporary_for_all,
 };
 
 /// The bits of a file's permissions.
@@ -55,6 +55,15 @@ pub struct Found {
     pub inode: u64,
     /// Whether it has another name; on Windows taken to be so.
     pub has_other_names: bool,
+}
+
+/// What tells a file from all others of the machine, whatever its names are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Identity {
+    /// Its file system.
+    pub device: u64,
+    /// Which of its files.
+    pub inode: u64,
 }
 
 /// What is free of a file system.

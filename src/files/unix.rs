@@ -12,7 +12,7 @@ use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, Stat};
 use rustix::io::Errno;
 use tempfile::NamedTempFile;
 
-use super::{Found, Free, Kind, PERMISSIONS, Refusal};
+use super::{Found, Free, Identity, Kind, PERMISSIONS, Refusal};
 
 const FOLDER: OFlags = OFlags::DIRECTORY.union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC).union(OFlags::RDONLY);
 /// Opening a FIFO must not wait for its other end.
@@ -247,6 +247,23 @@ pub fn changed(found: &Metadata) -> i64 {
 #[must_use]
 pub fn stamp(found: &Metadata) -> String {
     format!("{}:{}:{}:{}.{}", found.dev(), found.ino(), found.len(), found.mtime(), found.mtime_nsec())
+}
+
+/// What tells a file from all others; always known here.
+#[must_use]
+pub fn identity(found: &Metadata) -> Option<Identity> {
+    Some(Identity { device: found.dev(), inode: found.ino() })
+}
+
+/// The regular files that this process's standard output and standard error go to.
+#[must_use]
+pub fn own_outputs() -> Vec<Identity> {
+    let outputs = [rustix::stdio::stdout(), rustix::stdio::stderr()];
+    let known = |output: std::os::fd::BorrowedFd<'_>| File::from(output.try_clone_to_owned().ok()?).metadata().ok();
+    let regular = outputs.into_iter().filter_map(known).filter(Metadata::is_file);
+    let mut found: Vec<Identity> = regular.filter_map(|found| identity(&found)).collect();
+    found.dedup();
+    found
 }
 
 /// Whether an open file is still the one at a path.

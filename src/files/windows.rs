@@ -18,7 +18,7 @@ use bstr::ByteSlice as _;
 use same_file::Handle;
 use tempfile::NamedTempFile;
 
-use super::{Found, Free, Kind, Refusal, names};
+use super::{Found, Free, Identity, Kind, Refusal, names};
 
 /// `FILE_LIST_DIRECTORY` and `FILE_READ_ATTRIBUTES`: with less the handle would keep nobody from renaming.
 const LOOK: u32 = 0x1 | 0x80;
@@ -339,6 +339,18 @@ pub fn changed(found: &Metadata) -> i64 {
 #[must_use]
 pub fn stamp(found: &Metadata) -> String {
     format!("{}:{}:{}", found.creation_time(), found.file_size(), found.last_write_time())
+}
+
+/// What tells a file from all others: not known without opening it.
+#[must_use]
+pub const fn identity(_found: &Metadata) -> Option<Identity> {
+    None
+}
+
+/// None: what a program has open for its output nobody else can remove here.
+#[must_use]
+pub const fn own_outputs() -> Vec<Identity> {
+    Vec::new()
 }
 
 /// Whether an open file is still the one at a path.

@@ -8,7 +8,6 @@ use crate::domain::clock::Clock;
 use crate::domain::event::{DiffStat, Event, RunFinished};
 use crate::domain::outcome::{DISCARDED, Outcome};
 use crate::domain::units::TreeId;
-use crate::workspace::Writer;
 
 /// What a process is taken to have died of that left no word.
 const SIGKILL: i32 = 9;
@@ -16,8 +15,7 @@ const SIGKILL: i32 = 9;
 /// Notes from now on what is written into the tree. A run without an audit log is not known of once it is dead.
 pub(super) fn note(engine: &mut Engine<'_>, start: &TreeId) {
     let Some(log) = engine.state.plan.audit.clone() else { return };
-    let writer = Writer { run: engine.state.run_id.clone(), log, start: start.clone() };
-    if let Err(error) = engine.world.workspace.note_writes(&writer) {
+    if let Err(error) = engine.world.workspace.note_writes(&engine.state.run_id, &log, start) {
         let message = format!(
             "what is written into the tree could not be noted ({error}): if this run is killed, look at what is changed before you run \
              upshift here again"

@@ -35,6 +35,7 @@ mod family;
 #[cfg_attr(windows, path = "launch_windows.rs")]
 mod launch;
 mod memory;
+pub mod open_files;
 #[cfg_attr(windows, path = "pipe_windows.rs")]
 mod pipe;
 mod secret_dir;

@@ -9,6 +9,7 @@ use std::ffi::OsStr;
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
+use super::open_files::OpenFiles;
 use super::protected;
 use super::rel_path::{RelPath, is_private};
 use super::store::Manifest;
@@ -35,8 +36,8 @@ impl Leftovers {
         }
     }
 
-    /// Removes what came since, but for what the state has; what is left to be said.
-    pub(super) fn remove(&self, root: &Path, state: &Manifest) -> Vec<String> {
+    /// Removes what came since, but for what the state has and what somebody writes; what is left to be said.
+    pub(super) fn remove(&self, root: &Path, state: &Manifest, open: &OpenFiles) -> Vec<String> {
         let mut traces = self.traces.lock().unwrap_or_else(PoisonError::into_inner);
         let Some(traces) = traces.as_ref() else {
             // A run that was resumed here: what is there now is taken as it is.
@@ -45,7 +46,8 @@ impl Leftovers {
         };
         let mut said = Vec::new();
         for trace in traces.since() {
-            if is_of(state, &trace) || is_gits_or_ours(&trace.path) {
+            let is_open = RelPath::from_path(&trace.path).is_ok_and(|path| open.holds(root, &path));
+            if is_of(state, &trace) || is_gits_or_ours(&trace.path) || is_open {
                 continue;
             }
             let goes = trace.origin != Origin::First || is_made_anew(&trace.path);

@@ -30,6 +30,7 @@ mod hunks;
 mod leftovers;
 mod links;
 mod mismatch;
+mod open_files;
 mod product_files;
 mod protected;
 pub mod publish;
@@ -191,7 +192,7 @@ impl Workspace {
         if store.folder().starts_with(root.path()) {
             return Err(WorkspaceError::Inside { path: store.folder().to_owned() });
         }
-        let states = States::new(store, root.path());
+        let states = States::new(store, root.path(), |path| protection.reason(path).is_some());
         let (leftovers, autorun, redactor) = (Leftovers::default(), Autorun::default(), Arc::default());
         Ok(Self { root, states, protection, leftovers, autorun, redactor, start: OnceLock::new() })
     }
@@ -348,7 +349,7 @@ impl Workspace {
     /// When the state is not recorded.
     pub fn remove_leftovers(&self, tree: &TreeId) -> Result<Vec<String>, WorkspaceError> {
         let manifest = self.states.store().load(tree)?;
-        Ok(self.leftovers.remove(self.root.path(), &manifest))
+        Ok(self.leftovers.remove(self.root.path(), &manifest, self.states.open_files()))
     }
 
     /// Notes what tools run or obey without being asked, when a run starts or goes on; returns what an earlier run, which was killed
@@ -365,7 +366,7 @@ impl Workspace {
 
     /// Removes what came of that kind since it was noted, ignored files too, and puts back what was changed.
     pub fn sweep_autorun(&self) -> Vec<Leftover> {
-        self.autorun.sweep(self.root.path(), self.states.store())
+        self.autorun.sweep(self.root.path(), self.states.store(), self.states.open_files())
     }
 
     /// Forgets what was noted: the run has ended.
@@ -391,7 +392,7 @@ impl Workspace {
         for path in all {
             let is_judge = self.protection.reason(path.as_path()).is_some();
             let wanted = if is_judge { start.get(path) } else { tree.get(path) };
-            if wanted == now.get(path) || leave.contains(&path.to_string()) {
+            if wanted == now.get(path) || leave.contains(&path.to_string()) || self.is_open(path) {
                 continue;
             }
             self.states.put_or_remove(&self.root, path, wanted)?;
@@ -407,7 +408,7 @@ impl Workspace {
     /// # Errors
     /// As [`Self::snapshot`].
     pub async fn is_clean_since(&self, tree: &TreeId) -> Result<bool, WorkspaceError> {
-        Ok(self.states.look(&self.root)? == self.states.store().load(tree)?)
+        Ok(self.changed_since(tree).await?.is_empty())
     }
 
     /// Records a state that is `base` but for single files (or all in single folders), which are taken as they are now.
@@ -426,15 +427,18 @@ impl Workspace {
     /// As [`Self::snapshot`]; also when the state is not recorded.
     pub async fn changed_since(&self, tree: &TreeId) -> Result<Vec<String>, WorkspaceError> {
         let (then, now) = (self.states.store().load(tree)?, self.states.look(&self.root)?);
-        let paths: BTreeSet<_> = then.keys().chain(now.keys()).filter(|path| then.get(path) != now.get(path)).collect();
+        let differs = |path: &&RelPath| then.get(path) != now.get(path) && !self.is_open(path);
+        let paths: BTreeSet<_> = then.keys().chain(now.keys()).filter(differs).collect();
         Ok(paths.into_iter().map(ToString::to_string).collect())
     }
 
-    /// The files that are there now and not ignored, by their paths from the root, sorted; links and names that are no UTF-8 left out.
+    /// The files that are there now and not ignored, by their paths from the root, sorted; links, names that are no UTF-8 and what somebody
+    /// writes meanwhile left out.
     #[must_use]
     pub fn files(&self) -> Vec<String> {
         let files = walk::files_below(self.root.path(), Path::new(""), usize::MAX);
-        let regular = files.into_iter().filter(|(_, form)| form.is_file());
+        let is_open = |path: &Path| RelPath::from_path(path).is_ok_and(|path| self.is_open(&path));
+        let regular = files.into_iter().filter(|(path, form)| form.is_file() && !is_open(path));
         regular.filter_map(|(path, _)| path.to_str().map(|_| files::slashed(&path))).collect()
     }
 

@@ -4,6 +4,8 @@
 //! as they are; beside them what git tracks, what a tool wrote, and what was recorded before, although ignored. It holds no
 //! `.git`, no `.upshift`, and nothing of a nested repository that was there at the start: those are left alone.
 //!
+//! A file that somebody writes meanwhile ([`super::open_files`]) is in no state either.
+//!
 //! Of a file too large to be kept only the marks of its change are recorded: it is noticed and removed when it is new, but not put back.
 //!
 //! Invariant: restoring touches only what differs, file by file, each at once; a crash in between is mended by restoring again.
@@ -15,6 +17,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use super::WorkspaceError;
 use super::beneath::{Beneath, Found, Kind, TouchError, UNFINISHED};
 use super::git_index;
+use super::open_files::OpenFiles;
 use super::rel_path::{RelPath, is_private};
 use super::store::{Digest, Entry, Form, MAX_CONTENT, Manifest, Store};
 use super::walk::{files_below, walker};
@@ -55,13 +58,21 @@ pub(super) struct States {
     store: Store,
     memory: Mutex<Memory>,
     written: Written,
+    open: OpenFiles,
 }
 
 impl States {
-    /// Prepares recording a tree.
-    pub(super) fn new(store: Store, root: &Path) -> Self {
-        let kept = git_index::tracked(root).iter().filter_map(|path| RelPath::from_path(path).ok()).collect();
-        Self { store, memory: Mutex::new(Memory { kept, ..Memory::default() }), written: Written::default() }
+    /// Prepares recording a tree. Files that other programs write are left out of it where they are not tracked and are no `judge`.
+    pub(super) fn new(store: Store, root: &Path, is_judge: impl Fn(&Path) -> bool) -> Self {
+        let kept: BTreeSet<RelPath> =
+            git_index::tracked(root).iter().filter_map(|path| RelPath::from_path(path).ok()).collect();
+        let open = OpenFiles::look(root, |path| !kept.contains(path) && !is_judge(path.as_path()));
+        Self { store, memory: Mutex::new(Memory { kept, ..Memory::default() }), written: Written::default(), open }
+    }
+
+    /// The files that somebody writes, which belong to no state.
+    pub(super) const fn open_files(&self) -> &OpenFiles {
+        &self.open
     }
 
     /// The note of what is written.
@@ -145,6 +156,9 @@ impl States {
     }
 
     fn add_current(&self, root: &Beneath, path: RelPath, manifest: &mut Manifest) -> Result<(), WorkspaceError> {
+        if self.open.holds(root.path(), &path) {
+            return Ok(());
+        }
         let Some(stat) = stat(root, &path)? else { return Ok(()) };
         if let Some(entry) = self.entry(root, &path, &stat, &mut self.memory().known, now())? {
             manifest.insert(path, entry);
@@ -268,6 +282,9 @@ impl States {
     }
 
     fn remove(&self, root: &Beneath, path: &RelPath) -> Result<(), WorkspaceError> {
+        if self.open.holds(root.path(), path) {
+            return Ok(());
+        }
         self.written.add(path, None);
         root.remove(path)?;
         root.remove_empty_parents(path);
@@ -275,7 +292,7 @@ impl States {
     }
 
     fn put(&self, root: &Beneath, path: &RelPath, entry: &Entry) -> Result<(), WorkspaceError> {
-        if entry.form == Form::Large {
+        if entry.form == Form::Large || self.open.holds(root.path(), path) {
             return Ok(());
         }
         self.written.add(path, Some(&entry.content));
@@ -331,6 +348,7 @@ impl States {
         let inside = |path: &RelPath| path.as_path().ancestors().any(|ancestor| nested.contains(ancestor));
         found.extend(memory.kept.iter().filter(|path| !inside(path)).cloned());
         memory.nested = Some(nested);
+        found.retain(|path| !self.open.holds(root.path(), path));
         Ok(found)
     }
 

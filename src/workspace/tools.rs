@@ -76,6 +76,9 @@ impl Workspace {
         if self.protection.has(Guard::SecretFiles) && secret::looks_secret(path.as_path()) {
             return Err(ToolError::Refused(format!("`{path}` may hold credentials; no model changes it")));
         }
+        if self.is_open(&path) {
+            return Err(ToolError::Refused(format!("`{path}` is being written by a program and cannot be changed")));
+        }
         // What may be added to is asked about again with its text.
         if !(self.start.get().is_some() && self.protection.takes_new_tests(path.as_path())) {
             self.permit(&path, None)?;

@@ -33,6 +33,9 @@ pub struct Writer {
     pub log: String,
     /// The tree that it started from.
     pub start: TreeId,
+    /// Files that somebody wrote when it began; they belong to no state of it.
+    #[serde(default)]
+    pub open: Vec<String>,
 }
 
 /// A run that did not end, and how the tree differs from the one that it started from.
@@ -54,16 +57,21 @@ pub(super) struct Written(Mutex<Option<File>>);
 type Contents = BTreeMap<RelPath, BTreeSet<Option<Digest>>>;
 
 impl Written {
-    /// Begins a note, or goes on with that of the same run.
-    fn begin(&self, store: &Store, writer: &Writer) -> io::Result<()> {
+    /// Begins a note, or goes on with that of the same run; returns which files were written when it began.
+    fn begin(&self, store: &Store, writer: Writer) -> io::Result<Vec<String>> {
         let mut note = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if read(store)?.is_none_or(|(before, _)| before != *writer) {
-            let mut bytes = serde_json::to_vec(writer)?;
-            bytes.push(0);
-            store.keep(NOTE, &bytes)?;
-        }
+        let before = read(store)?.map(|(before, _)| before);
+        let writer = match before.filter(|before| before.run == writer.run && before.start == writer.start) {
+            Some(before) => before,
+            None => {
+                let mut bytes = serde_json::to_vec(&writer)?;
+                bytes.push(0);
+                store.keep(NOTE, &bytes)?;
+                writer
+            }
+        };
         *note = Some(store.open_kept(NOTE)?);
-        Ok(())
+        Ok(writer.open)
     }
 
     /// Notes what is about to be written; nothing where no run is noted.
@@ -115,7 +123,10 @@ fn compare(states: &States, root: &super::Beneath) -> Result<Option<LeftBehind>,
         Err(other) => return Err(other),
     };
     let now = states.look_also(root, contents.keys().chain(start.keys()))?;
-    let differs = |path: &&RelPath| start.get(path) != now.get(path);
+    let differs = |path: &&RelPath| {
+        let is_open = states.open_files().holds(root.path(), path) || writer.open.contains(&path.to_string());
+        start.get(path) != now.get(path) && !is_open
+    };
     let paths: BTreeSet<&RelPath> = start.keys().chain(now.keys()).filter(differs).collect();
     let is_written = |path: &&RelPath| is_as_written(&contents, &now, path);
     let (written, others): (Vec<&RelPath>, Vec<&RelPath>) = paths.into_iter().partition(is_written);
@@ -134,7 +145,7 @@ fn is_as_written(contents: &Contents, now: &Manifest, path: &RelPath) -> bool {
 pub fn look_for_left_behind(root: &Path, shadow: &Path) -> Result<Option<LeftBehind>, WorkspaceError> {
     let Some(store) = Store::peek(shadow) else { return Ok(None) };
     let root = super::Beneath::open(root).map_err(|source| WorkspaceError::Root { path: root.to_owned(), source })?;
-    compare(&States::new(store, root.path()), &root)
+    compare(&States::new(store, root.path(), |_| true), &root)
 }
 
 impl Workspace {
@@ -142,8 +153,12 @@ impl Workspace {
     ///
     /// # Errors
     /// When it cannot be written down; then it is not known of a killed process what it left.
-    pub fn note_writes(&self, writer: &Writer) -> io::Result<()> {
-        self.states.written().begin(self.states.store(), writer)
+    pub fn note_writes(&self, run: &RunId, log: &str, start: &TreeId) -> io::Result<()> {
+        let open = self.states.open_files().names();
+        let writer = Writer { run: run.clone(), log: log.to_owned(), start: start.clone(), open };
+        let open = self.states.written().begin(self.states.store(), writer)?;
+        self.states.open_files().add(self.root.path(), &open);
+        Ok(())
     }
 
     /// Forgets what was written: the run has ended.

@@ -4,6 +4,7 @@ mod added;
 mod corrections;
 mod guards;
 mod hangs;
+mod open_files;
 mod services;
 
 use std::path::PathBuf;

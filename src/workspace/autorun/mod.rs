@@ -23,6 +23,8 @@ use std::sync::{Mutex, PoisonError};
 
 use serde::{Deserialize, Serialize};
 
+use super::open_files::OpenFiles;
+use super::rel_path::RelPath;
 use super::store::{Digest, Store};
 use crate::domain::leftover::{Leftover, LeftoverFate};
 use crate::files::{self, Folder, Kind, Refusal};
@@ -96,12 +98,13 @@ impl Autorun {
     }
 
     /// Removes what is new since the start, and puts back what was changed; nothing where no start was noted.
-    pub(super) fn sweep(&self, root: &Path, store: &Store) -> Vec<Leftover> {
+    pub(super) fn sweep(&self, root: &Path, store: &Store, open: &OpenFiles) -> Vec<Leftover> {
         let note = self.note.lock().unwrap_or_else(PoisonError::into_inner);
         let Some(note) = note.as_ref() else { return Vec::new() };
         let mut swept = Vec::new();
         let (fresh, known) = look_again(note, root);
-        for item in fresh {
+        let is_open = |item: &Item| RelPath::from_path(&item.path).is_ok_and(|path| open.holds(root, &path));
+        for item in fresh.into_iter().filter(|item| !is_open(item)) {
             let removed = traces::remove_whole(&root.join(&item.path));
             // Something else may have stood there, which is put back below.
             let before = note.there.get(&key(&item.path)).filter(|there| there.content.is_some());
@@ -112,7 +115,7 @@ impl Autorun {
             };
             swept.push(Leftover { path: shown(&item.path), kind: item.kind, fate });
         }
-        for item in known {
+        for item in known.into_iter().filter(|item| !is_open(item)) {
             if let Some(there) = note.there.get(&key(&item.path)).filter(|there| differs(root, store, &item, there)) {
                 let fate = fate(put_back(root, store, &item.path, there));
                 swept.push(Leftover { path: shown(&item.path), kind: item.kind, fate });

@@ -43,7 +43,11 @@ impl World {
     }
 
     fn swept(&self, autorun: &Autorun) -> Vec<(String, LeftoverFate)> {
-        autorun.sweep(&self.root, &self.store).into_iter().map(|left| (left.path, left.fate)).collect()
+        autorun
+            .sweep(&self.root, &self.store, &OpenFiles::default())
+            .into_iter()
+            .map(|left| (left.path, left.fate))
+            .collect()
     }
 }
 
@@ -89,7 +93,7 @@ fn every_kind_that_is_new_is_removed_and_named_and_nothing_else_goes() {
     world.write("target/out.o", "built");
     world.write("bare/config", "kept");
     world.write("node_modules/a/.vscode/settings.json", "a package brought it");
-    let swept = autorun.sweep(&world.root, &world.store);
+    let swept = autorun.sweep(&world.root, &world.store, &OpenFiles::default());
     assert!(swept.iter().all(|left| left.fate == LeftoverFate::Removed), "{swept:?}");
     assert_eq!(swept.iter().map(|left| (left.path.clone(), left.kind)).collect::<Vec<_>>(), planted);
     for (path, _) in &planted {

@@ -1,0 +1,78 @@
+//! Files that somebody writes while a run goes on: they are not part of any state, and are neither put back nor removed.
+//!
+//! Invariant: a file is spared only at the place where it was found and as long as it is the same file there, so that no other can be
+//! hidden behind it. What judges the tests is spared for nobody but upshift's own output.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use super::Workspace;
+use super::rel_path::RelPath;
+use crate::files::Identity;
+use crate::process::open_files::{By, OpenFile, identity_at, open_for_writing};
+
+/// The files, as they were found.
+#[derive(Debug, Default)]
+pub(super) struct OpenFiles(Mutex<BTreeMap<RelPath, (Identity, By)>>);
+
+impl OpenFiles {
+    /// Looks for them; `may_be_spared` decides of those that another program writes.
+    pub(super) fn look(root: &Path, may_be_spared: impl Fn(&RelPath) -> bool) -> Self {
+        let named = |open: OpenFile| {
+            let path = RelPath::from_path(&open.path).ok()?;
+            let spared = match open.by {
+                By::Us => true,
+                By::Another => may_be_spared(&path),
+            };
+            spared.then_some((path, (open.identity, open.by)))
+        };
+        let mut found = BTreeMap::new();
+        for (path, open) in open_for_writing(root).into_iter().filter_map(named) {
+            // Ours come first, and stay ours where others write there, too.
+            found.entry(path).or_insert(open);
+        }
+        Self(Mutex::new(found))
+    }
+
+    fn files(&self) -> MutexGuard<'_, BTreeMap<RelPath, (Identity, By)>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether a path is that of such a file, and has it still.
+    pub(super) fn holds(&self, root: &Path, path: &RelPath) -> bool {
+        let known = self.files().get(path).map(|(identity, _)| *identity);
+        known.is_some_and(|known| identity_at(&root.join(path.as_path())) == Some(known))
+    }
+
+    /// Their names.
+    pub(super) fn names(&self) -> Vec<String> {
+        self.files().keys().map(ToString::to_string).collect()
+    }
+
+    /// Spares other files, too, as they are now.
+    pub(super) fn add(&self, root: &Path, names: &[String]) {
+        for path in names.iter().filter_map(|name| RelPath::from_path(Path::new(name)).ok()) {
+            if let Some(identity) = identity_at(&root.join(path.as_path())) {
+                self.files().entry(path).or_insert((identity, By::Another));
+            }
+        }
+    }
+
+    fn only_ours(&self) {
+        self.files().retain(|_, (_, by)| *by == By::Us);
+    }
+}
+
+impl Workspace {
+    /// Takes files that other programs write for plain ones: when a run goes on, what its killed process left running may be among
+    /// those. The ones that were written when the run began are in its note.
+    pub fn spare_only_own_output(&self) {
+        self.states.open_files().only_ours();
+    }
+
+    /// Whether a file is being written by somebody.
+    pub(super) fn is_open(&self, path: &RelPath) -> bool {
+        self.states.open_files().holds(self.root.path(), path)
+    }
+}
