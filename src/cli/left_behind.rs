@@ -4,17 +4,22 @@
 //! that a person has put in order is no matter, nor is one of which nothing is known (no log, another machine).
 
 use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
 
 use super::Failure;
 use super::environment::Environment;
 use super::plan;
 use super::setup::{self, Setup};
 use crate::audit::{Journal, LoadedRun, Reader, RunStatus};
+use crate::domain::event::{Event, EventSink};
 use crate::lifecycle;
 use crate::report::plain;
 use crate::report::words::shell_quote;
-use crate::workspace::{LeftBehind, Workspace, look_for_left_behind};
+use crate::workspace::{LeftBehind, Workspace, Writer, look_for_left_behind};
 
+/// How long a run may be silent: what is changed in this time before a kill, and after the last event, counts as a person's.
+const PULSE: Duration = Duration::from_secs(1);
 /// How many files are named.
 const MOST_NAMED: usize = 5;
 
@@ -25,6 +30,41 @@ pub(super) enum Discard {
     Yes,
     /// They are in the way.
     No,
+}
+
+/// Gives a sign of life of the run at every event, and every second.
+#[derive(Debug)]
+pub(super) struct Pulse(Arc<Workspace>);
+
+impl Pulse {
+    /// That of the run in a workspace.
+    pub(super) fn of(workspace: &Arc<Workspace>) -> Self {
+        let beating = Arc::clone(workspace);
+        tokio::spawn(async move {
+            loop {
+                tokio::time::sleep(PULSE).await;
+                beating.beat();
+            }
+        });
+        Self(Arc::clone(workspace))
+    }
+}
+
+impl EventSink for Pulse {
+    fn emit(&mut self, _event: &Event) {
+        self.0.beat();
+    }
+}
+
+/// A killed run that left something, or nothing.
+#[derive(Debug)]
+struct Killed {
+    writer: Writer,
+    run: LoadedRun,
+    /// What is as the run, or code that it ran, made it.
+    left: Vec<String>,
+    /// What is otherwise, and not by the run.
+    later: Vec<String>,
 }
 
 /// A killed run, in words.
@@ -39,17 +79,17 @@ pub(super) struct Notice {
 }
 
 impl Notice {
-    fn of(left: &LeftBehind, checkout: &Path, environment: &Environment) -> Self {
-        let (count, short) = (left.written.len(), left.writer.run.short());
+    fn of(killed: &Killed, checkout: &Path, environment: &Environment) -> Self {
+        let (count, short, log) = (killed.left.len(), killed.writer.run.short(), &killed.writer.log);
         let plural = if count == 1 { "" } else { "s" };
-        let found_anyway = plan::audit_path(None, environment, checkout) == left.writer.log;
-        let log = if found_anyway { String::new() } else { format!(" --audit-db {}", shell_quote(&left.writer.log)) };
+        let found_anyway = plan::audit_path(None, environment, checkout) == *log;
+        let log = if found_anyway { String::new() } else { format!(" --audit-db {}", shell_quote(log)) };
         Self {
             said: format!("run {short} was killed here and left {count} file{plural} changed"),
             fix: format!(
                 "`upshift resume {short}{log}` goes on with it, `upshift run --discard` puts the files back and begins anew"
             ),
-            files: named(&left.written),
+            files: named(&killed.left),
         }
     }
 
@@ -67,9 +107,9 @@ impl Notice {
 /// What a killed run left in a checkout, for those who only look.
 pub(super) fn notice(checkout: &Path, environment: &Environment) -> Option<Notice> {
     let trees = setup::trees_folder(checkout, environment);
-    let left = look_for_left_behind(checkout, &trees).ok().flatten().filter(|left| !left.written.is_empty())?;
-    killed(&left, checkout, environment)?;
-    Some(Notice::of(&left, checkout, environment))
+    let left = look_for_left_behind(checkout, &trees).ok().flatten()?;
+    let killed = killed(left, checkout, environment).filter(|killed| !killed.left.is_empty())?;
+    Some(Notice::of(&killed, checkout, environment))
 }
 
 /// Sees to it that a new run begins with nothing of a killed one in the tree.
@@ -78,19 +118,19 @@ pub(super) fn notice(checkout: &Path, environment: &Environment) -> Option<Notic
 /// A killed run has left files, and nobody said what is to become of them (exit 2); they cannot be put back.
 pub(super) async fn settle(workspace: &Workspace, setup: &Setup<'_>, discard: Discard) -> anyhow::Result<()> {
     let left = workspace.left_behind().await.map_err(|error| Failure::usage(error.to_string()))?;
-    let found = left.and_then(|left| killed(&left, setup.checkout, setup.environment).map(|run| (left, run)));
+    let found = left.and_then(|left| killed(left, setup.checkout, setup.environment));
     match (found, discard) {
-        (Some((left, run)), Discard::Yes) => throw_away(workspace, setup, &left, &run).await?,
-        (Some((left, _)), Discard::No) if !left.written.is_empty() => {
-            let notice = Notice::of(&left, setup.checkout, setup.environment);
+        (Some(killed), Discard::Yes) => throw_away(workspace, setup, &killed).await?,
+        (Some(killed), Discard::No) if !killed.left.is_empty() => {
+            let notice = Notice::of(&killed, setup.checkout, setup.environment);
             let (said, fix, place) = (&notice.said, &notice.fix, setup.checkout.display());
             let message = format!("{said}: {fix}\n  in {place}: {}\nNo LLM calls were made.", notice.files);
             return Err(Failure::usage(message));
         }
-        (Some((left, _)), Discard::No) => {
+        (Some(killed), Discard::No) => {
             super::say(&format!(
                 "run {} was killed here, and no file is as it left it; a new one begins with the files as they are",
-                left.writer.run.short()
+                killed.writer.run.short()
             ));
         }
         (None, Discard::Yes) => super::say("There is no killed run here to discard; a new one begins"),
@@ -101,22 +141,28 @@ pub(super) async fn settle(workspace: &Workspace, setup: &Setup<'_>, discard: Di
 }
 
 /// The run as its log has it, if no process holds it and it did not end.
-fn killed(left: &LeftBehind, checkout: &Path, environment: &Environment) -> Option<LoadedRun> {
-    let reader = Reader::open(&setup::locate(&left.writer.log, checkout, environment)).ok()?;
-    let run = reader.load_run(&left.writer.run).ok()?;
-    (run.status == RunStatus::Interrupted).then_some(run)
+fn killed(left: LeftBehind, checkout: &Path, environment: &Environment) -> Option<Killed> {
+    let LeftBehind { writer, written: mut changed, meanwhile, mut later } = left;
+    let reader = Reader::open(&setup::locate(&writer.log, checkout, environment)).ok()?;
+    let run = reader.load_run(&writer.run).ok().filter(|run| run.status == RunStatus::Interrupted)?;
+    // Before the baseline stands, only the tests as they were have run: what they leave is nobody's change.
+    match lifecycle::load(&run).ok().filter(|state| state.baseline.is_some()) {
+        Some(state) => {
+            let is_by_product = |file: &String| state.by_products.contains(file);
+            changed.extend(meanwhile.into_iter().filter(|file| !is_by_product(file)));
+            later.retain(|file| !is_by_product(file));
+        }
+        None => later.clear(),
+    }
+    changed.sort();
+    Some(Killed { writer, run, left: changed, later })
 }
 
-/// Puts back what the killed run wrote, keeps what it did not, and ends it in its log.
-async fn throw_away(
-    workspace: &Workspace,
-    setup: &Setup<'_>,
-    left: &LeftBehind,
-    run: &LoadedRun,
-) -> anyhow::Result<()> {
-    let writer = &left.writer;
+/// Puts back what the killed run changed, keeps what was changed later, and ends it in its log.
+async fn throw_away(workspace: &Workspace, setup: &Setup<'_>, killed: &Killed) -> anyhow::Result<()> {
+    let Killed { writer, run, left, later } = killed;
     // The files first: a run that is ended with its files in the tree would be known to nobody.
-    workspace.put_back_written(left).await.map_err(|error| Failure::usage(error.to_string()))?;
+    workspace.put_back_left(writer, left).await.map_err(|error| Failure::usage(error.to_string()))?;
     let mut store = setup.open_store(Some(&writer.log))?;
     let continued = store.continue_run(&writer.run, std::process::id(), &setup.clock().timestamp());
     continued.map_err(|error| setup::audit_failure(&error))?;
@@ -124,30 +170,15 @@ async fn throw_away(
     for warning in ended? {
         super::say(&format!("⚠ {warning}"));
     }
-    // What the tests leave by themselves is no news to whoever runs them.
-    let by_products = lifecycle::load(run).map(|state| state.by_products).unwrap_or_default();
-    let kept: Vec<String> = left.others.iter().filter(|file| !by_products.contains(*file)).cloned().collect();
-    super::say(&discarded(left, &kept));
-    Ok(())
-}
-
-/// What was done, and what was not.
-fn discarded(left: &LeftBehind, kept: &[String]) -> String {
-    let short = left.writer.run.short();
-    let back = match left.written.as_slice() {
+    let back = match left.as_slice() {
         [] => "nothing of it was left in the files".to_owned(),
-        written => format!("put back as it found them: {}", named(written)),
+        left => format!("put back as it found them: {}", named(left)),
     };
-    let kept = match kept {
-        [] => String::new(),
-        others => {
-            format!(
-                "\n⚠ kept as they are, since they changed after it began and it did not write them so: {}",
-                named(others)
-            )
-        }
-    };
-    format!("Run {short} is discarded; {back}{kept}")
+    super::say(&format!("Run {} is discarded; {back}", writer.run.short()));
+    if !later.is_empty() {
+        super::say(&format!("⚠ kept as they are, since they were changed after it was killed: {}", named(later)));
+    }
+    Ok(())
 }
 
 /// The first files by name.

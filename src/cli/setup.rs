@@ -9,7 +9,7 @@ use std::time::Duration;
 use super::environment::{Environment, from_here};
 use super::step::{self, Ended, Step};
 use super::stop_sources::{self, StopSources};
-use super::{Failure, commenting, delivery, models, report, scripts, terminal};
+use super::{Failure, commenting, delivery, left_behind, models, report, scripts, terminal};
 use secrecy::SecretString;
 
 use crate::audit::{self, AuditError, Journal, Location, Store};
@@ -167,6 +167,7 @@ impl<'a> Setup<'a> {
     pub(super) fn listeners(&self, prepared: &Prepared, before: &[Event]) -> Vec<Box<dyn EventSink>> {
         let mut listeners: Vec<Box<dyn EventSink>> =
             vec![Box::new(terminal::Terminal::new(self.environment.in_actions(), before, Arc::clone(&self.redactor)))];
+        listeners.push(Box::new(left_behind::Pulse::of(&prepared.workspace)));
         if let Some(writer) = &prepared.writer {
             listeners.push(Box::new(writer.listener()));
         }

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use rustix::fs::FileType;
 use tokio::signal::unix::{SignalKind, signal};
 
 use crate::domain::outcome::EXIT_SIGNAL_BASE;
@@ -30,10 +31,14 @@ pub(super) fn listen(sources: &[Arc<StopSource>]) -> std::io::Result<()> {
     Ok(())
 }
 
-/// Whether a write failed because its reader is gone: the other end of a pipe, or the terminal.
+/// Whether writing to standard output failed because its reader is gone: the other end of a pipe, or the terminal.
 pub(super) fn nobody_reads(error: &std::io::Error) -> bool {
-    let hung_up = error.raw_os_error() == Some(rustix::io::Errno::IO.raw_os_error());
-    error.kind() == std::io::ErrorKind::BrokenPipe || hung_up
+    let hung_up = || {
+        let out = rustix::fs::fstat(rustix::stdio::stdout());
+        let is_device = out.is_ok_and(|out| FileType::from_raw_mode(out.st_mode) == FileType::CharacterDevice);
+        is_device && error.raw_os_error() == Some(rustix::io::Errno::IO.raw_os_error())
+    };
+    error.kind() == std::io::ErrorKind::BrokenPipe || hung_up()
 }
 
 /// Whether this process was started under `nohup`, or by another that has it ignore hangups. Where the kernel does not tell

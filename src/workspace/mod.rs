@@ -192,7 +192,9 @@ impl Workspace {
         if store.folder().starts_with(root.path()) {
             return Err(WorkspaceError::Inside { path: store.folder().to_owned() });
         }
-        let states = States::new(store, root.path(), |path| protection.reason(path).is_some());
+        // A log is one, also where it is called `test.log`.
+        let is_log = |path: &Path| path.extension().is_some_and(|ending| ending == "log");
+        let states = States::new(store, root.path(), |path| !is_log(path) && protection.reason(path).is_some());
         let (leftovers, autorun, redactor) = (Leftovers::default(), Autorun::default(), Arc::default());
         Ok(Self { root, states, protection, leftovers, autorun, redactor, start: OnceLock::new() })
     }

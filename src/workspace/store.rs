@@ -211,6 +211,11 @@ impl Store {
         }
     }
 
+    /// When what is kept under a name was last added to, in nanoseconds, as files' times of change are.
+    pub(super) fn kept_changed(&self, name: &str) -> io::Result<i64> {
+        self.folder.join(name).metadata().map(|found| files::changed(&found))
+    }
+
     /// Opens what is kept under a name, to add to it.
     pub(super) fn open_kept(&self, name: &str) -> io::Result<File> {
         File::options().append(true).open(self.folder.join(name))

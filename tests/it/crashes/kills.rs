@@ -13,17 +13,17 @@ use crate::world::program::{Program, Said};
 use crate::world::project::Project;
 
 /// A run whose model answers from the conversation alone, so that a restart does not confuse it, and where it is killed.
-struct Scenario {
-    ladder: &'static str,
+pub(super) struct Scenario {
+    pub(super) ladder: &'static str,
     /// The text of `.github/upshift.yml`; empty for none.
-    config: &'static str,
-    script: fn(&Request) -> Scripted,
+    pub(super) config: &'static str,
+    pub(super) script: fn(&Request) -> Scripted,
     /// `kind:n`: the n-th event of a kind is the last thing that a process does.
-    kills: &'static [&'static str],
+    pub(super) kills: &'static [&'static str],
 }
 
 /// Tier 1 makes it worse, tier 2 mends it.
-const MENDED: Scenario = Scenario {
+pub(super) const MENDED: Scenario = Scenario {
     ladder: "claude-haiku-4-5 x1 > claude-sonnet-4-5 x1",
     config: "",
     script: worse_then_mended,
@@ -59,7 +59,7 @@ const STALLED: Scenario = Scenario {
 };
 
 /// The code under test rewrites a test and another file whenever it is run; nothing is ever mended.
-const REWRITING: Scenario = Scenario {
+pub(super) const REWRITING: Scenario = Scenario {
     ladder: "claude-haiku-4-5 x1",
     config: "",
     script: rewrites_files,
@@ -67,7 +67,7 @@ const REWRITING: Scenario = Scenario {
 };
 
 /// The fix comes with a file that green does not need, which is dropped.
-const MINIMISED: Scenario = Scenario {
+pub(super) const MINIMISED: Scenario = Scenario {
     ladder: "claude-haiku-4-5 x1",
     config: "safety: { minimise: drop }\n",
     script: mends_and_adds,
@@ -87,7 +87,7 @@ const LEAVING: Scenario = Scenario {
 };
 
 /// Tier 1 calls the test wrong and says how it should read; tier 2 mends the code.
-const CORRECTED: Scenario = Scenario {
+pub(super) const CORRECTED: Scenario = Scenario {
     ladder: "claude-haiku-4-5 x1 > claude-sonnet-4-5 x1",
     config: "",
     script: corrects_then_mends,

@@ -8,7 +8,8 @@ use std::time::Duration;
 
 use serde_json::json;
 
-use super::{assert_ended_by, database_of, script};
+use super::kills::{CORRECTED, MENDED, MINIMISED, REWRITING};
+use super::{assert_ended_by, database_of, files_of, script};
 use crate::world::log::Log;
 use crate::world::model_server::{ModelServer, Request, Say, Scripted};
 use crate::world::program::{Program, Said};
@@ -140,6 +141,12 @@ impl Killed {
         self.program.run(self.project.path(), &args)
     }
 
+    /// With a test command that nothing can be made of, so that no model is asked.
+    fn discard_and_stop(&self) -> Said {
+        let args = ["run", "--discard", "--audit-db", &self.database, "--tiers", "claude-sonnet-4-5 x1"];
+        self.program.run(self.project.path(), &[&args[..], &["--test-command", "false"]].concat())
+    }
+
     /// `check` or `doctor`.
     fn look(&self, command: &str) -> Said {
         let mut args = arguments(&self.project, &self.database, "claude-sonnet-4-5 x1");
@@ -237,7 +244,11 @@ fn b8_discard_puts_the_start_back_and_ends_the_killed_run() {
     let told = format!(
         "Run {run} is discarded; put back as it found them: shop/cart.py, shop/extra.py, shop/new.py, shop/plan.txt\n"
     );
-    assert!(said.err.contains(&told) && said.err.contains("did not write them so: later.txt\n"), "{}", said.all());
+    assert!(
+        said.err.contains(&told) && said.err.contains("were changed after it was killed: later.txt\n"),
+        "{}",
+        said.all()
+    );
 
     let log = Log::open(&database_of(project));
     let ended = format!("SELECT outcome, stop_reason FROM run_state WHERE run_id LIKE '{run}%'");
@@ -294,7 +305,7 @@ fn b8_a_file_that_a_person_changed_after_the_kill_is_kept() {
     killed.project.write("shop/cart.py", mine);
     let said = killed.run(&["--discard"]);
     assert_eq!(said.code, 0, "{}", said.all());
-    assert!(said.err.contains("did not write them so: shop/cart.py\n"), "{}", said.all());
+    assert!(said.err.contains("were changed after it was killed: shop/cart.py\n"), "{}", said.all());
     assert_eq!(killed.project.read("shop/cart.py"), mine);
     killed.server.finish();
 }
@@ -347,4 +358,62 @@ fn b8_a_run_without_a_log_is_known_to_nobody() {
     assert_eq!(said.code, 0, "{}", said.all());
     assert!(said.err.contains("no killed run here to discard"), "{}", said.all());
     server.finish();
+}
+
+#[test]
+fn b8_discard_leaves_the_start_wherever_the_run_was_killed() {
+    for scenario in [MENDED, REWRITING, MINIMISED, CORRECTED] {
+        // Before its start is recorded a run has changed nothing, and after its end it is not killed.
+        let elsewhen = ["run_started", "invocation_started", "run_finished"];
+        let in_between = |kill: &&&str| !elsewhen.iter().any(|event| kill.starts_with(event));
+        for kill in scenario.kills.iter().filter(in_between) {
+            let project = Project::python();
+            project.write("other.py", "x = 1\n");
+            project.write("README", "mine\n");
+            project.commit();
+            project.write("README", "mine, uncommitted\n");
+            if !scenario.config.is_empty() {
+                project.write(".github/upshift.yml", scenario.config);
+            }
+            let before = files_of(project.path());
+            let killed = Killed::at(kill, project, scenario.ladder, scenario.script);
+            let said = killed.discard_and_stop();
+            assert!(said.err.contains(&format!("Run {} is discarded", killed.run)), "{kill}: {}", said.all());
+            assert!(!said.err.contains("kept as they are"), "{kill}: {}", said.all());
+            assert_eq!(files_of(killed.project.path()), before, "{kill}: {}", said.all());
+        }
+    }
+}
+
+#[test]
+fn b8_what_a_person_changes_between_a_kill_and_a_resume_is_kept() {
+    let killed = Killed::after_an_edit(Project::python());
+    killed.project.write("mine.txt", "between\n");
+    let mut command =
+        killed.program.command(killed.project.path(), &["resume", &killed.run, "--audit-db", &killed.database]);
+    let again = command.env("UPSHIFT_CRASH_AFTER", "session_finished:1").output().expect("started");
+    assert_eq!(again.status.code(), None, "killed again");
+    let said = killed.run(&["--discard"]);
+    assert_eq!(said.code, 0, "{}", said.all());
+    assert!(said.err.contains("changed after it was killed: mine.txt\n"), "{}", said.all());
+    assert_eq!(killed.project.read("mine.txt"), "between\n");
+    killed.server.finish();
+}
+
+#[test]
+fn b8_what_code_of_a_killed_run_did_to_other_files_is_put_back() {
+    let killed = Killed::at("tool_finished:2", Project::python(), "claude-haiku-4-5 x1", |request| {
+        let evil = "import pathlib\n\nfor test in pathlib.Path('tests').glob('test_*.py'):\n    test.write_text('')\n";
+        match request.turn() {
+            0 => Say::call("write_file", json!({ "path": "shop/cart.py", "content": evil })).usage(900, 40).into(),
+            1 => Say::call("run_tests", json!({})).usage(900, 40).into(),
+            _ => script(request),
+        }
+    });
+    assert_eq!(killed.project.read("tests/test_cart.py"), "", "it was rewritten");
+    let refused = killed.run(&[]);
+    assert!(refused.code == 2 && refused.err.contains("and left 2 files changed"), "{}", refused.all());
+    let said = killed.run(&["--discard", "--max-iterations", "1"]);
+    assert!(said.err.contains("put back as it found them: shop/cart.py, tests/test_cart.py\n"), "{}", said.all());
+    assert!(killed.project.read("tests/test_cart.py").contains("test_total"));
 }
