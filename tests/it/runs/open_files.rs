@@ -26,31 +26,23 @@ fn changes(request: &Request, files: &[&str], new: &str) -> Scripted {
     Say::call("final_report", json!({ "summary": "changed the line", "status": "done" })).usage(1_400, 30).into()
 }
 
-/// A project whose tests append to the logs that are there, as code under test may.
-fn project() -> Project {
-    let project = Project::python();
-    project.write(
-        "check.sh",
-        "for log in run.log server.log; do [ -f \"$log\" ] && echo 'from the tests' >> \"$log\"; done\nexec python3 -m unittest -v\n",
-    );
-    project
-}
-
 #[test]
 fn b9_the_log_that_upshift_itself_writes_stays_whole() {
     for (new, code, at_the_end) in [("sum(prices)", 0, "Fixed by Tier 1"), ("sum(prices) - 2", 1, "exhausted without")]
     {
         for tracked in [false, true] {
-            let project = project();
+            let project = Project::python();
             if tracked {
                 project.write("run.log", "");
                 project.commit();
             }
             let log = File::create(project.path().join("run.log")).expect("a file");
             let inode = log.metadata().expect("known").ino();
-            let server = ModelServer::start(move |request| changes(request, &["run.log"], new));
+            // One that is in the way of the model, and one that nobody but upshift's own undo touches.
+            let files: &[&str] = if tracked { &["run.log"] } else { &[] };
+            let server = ModelServer::start(move |request| changes(request, files, new));
             let program = Program::with_anthropic(&server.url());
-            let args = ["run", "--tiers", "claude-haiku-4-5 x1", "--test-command", "sh check.sh"];
+            let args = ["run", "--tiers", "claude-haiku-4-5 x1", "--test-command", project.test_command];
             let mut command = program.command(project.path(), &args);
             command.stdout(log.try_clone().expect("a descriptor")).stderr(log);
             let ended = command.status().expect("started");
@@ -72,7 +64,7 @@ fn b9_the_log_that_upshift_itself_writes_stays_whole() {
 
 #[test]
 fn b9_a_log_that_another_program_writes_stays_whole() {
-    let project = project();
+    let project = Project::python();
     project.write("earlier.log", "nobody writes it any more\n");
     project.write(".gitignore", "*.tmp\n");
     project.commit();
@@ -107,7 +99,7 @@ fn b9_a_log_that_another_program_writes_stays_whole() {
         }
     });
     let program = Program::with_anthropic(&model.url());
-    let args = ["run", "--tiers", "claude-haiku-4-5 x1", "--test-command", "sh check.sh"];
+    let args = ["run", "--tiers", "claude-haiku-4-5 x1", "--test-command", project.test_command];
     let child = program.command(project.path(), &args).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
     let child = child.expect("started");
     was_asked.recv_timeout(std::time::Duration::from_secs(60)).expect("the model is asked");
@@ -146,12 +138,13 @@ fn b9_a_test_that_is_open_somewhere_is_a_test_all_the_same() {
 
 #[test]
 fn b9_the_log_of_a_killed_run_outlives_what_goes_on_with_it() {
-    let project = project();
+    let project = Project::python();
     let database = project.path().with_extension("audit.db");
     let database = database.to_str().expect("text").to_owned();
     let server = ModelServer::start(|request| changes(request, &["run.log"], "sum(prices) - 2"));
     let dying = Program::with_anthropic(&server.url()).with("UPSHIFT_CRASH_AFTER", "tool_finished:2");
-    let args = ["run", "--tiers", "claude-haiku-4-5 x1", "--audit-db", &database, "--test-command", "sh check.sh"];
+    let args =
+        ["run", "--tiers", "claude-haiku-4-5 x1", "--audit-db", &database, "--test-command", project.test_command];
     let log = File::create(project.path().join("run.log")).expect("a file");
     let mut command = dying.command(project.path(), &args);
     assert_eq!(command.stdout(Stdio::null()).stderr(log).status().expect("started").code(), None, "killed");
