@@ -26,6 +26,8 @@ use crate::files;
 
 /// The file in the private folder.
 const NOTE: &str = "written";
+/// A file there that says what time it is.
+const NOW: &str = "now";
 /// Stands in it for a file that was removed.
 const REMOVED: &str = "-";
 /// Begins a line about a time in which nobody worked on the run: from when to when.
@@ -89,11 +91,12 @@ impl Written {
             *note = Some(store.open_kept(NOTE)?);
             return Ok(writer.open);
         };
+        // The system's own time, since it is compared with those of other files; and at once, since the line is a sign of life itself.
+        store.keep(NOW, &[])?;
+        let now = store.kept_changed(NOW)?;
+        store.drop_kept(NOW);
         let mut file = store.open_kept(NOTE)?;
-        // The system's own time: it is compared with those of other files.
-        file.write_all(b"\0")?;
-        let now = store.kept_changed(NOTE)?;
-        file.write_all(format!("{GAP} {} {now}\0", before.last).as_bytes())?;
+        file.write_all(format!("\0{GAP} {} {now}\0", before.last).as_bytes())?;
         *note = Some(file);
         Ok(before.writer.open)
     }

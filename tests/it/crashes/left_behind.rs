@@ -417,3 +417,27 @@ fn b8_what_code_of_a_killed_run_did_to_other_files_is_put_back() {
     assert!(said.err.contains("put back as it found them: shop/cart.py, tests/test_cart.py\n"), "{}", said.all());
     assert!(killed.project.read("tests/test_cart.py").contains("test_total"));
 }
+
+#[test]
+fn b8_the_ways_out_name_no_log_where_it_is_the_usual_one() {
+    let project = Project::python();
+    let server = ModelServer::start(script);
+    let dying = Program::with_anthropic(&server.url()).with("UPSHIFT_CRASH_AFTER", "tool_finished:2");
+    let args = ["run", "--tiers", "claude-sonnet-4-5 x1", "--test-command", project.test_command];
+    assert_eq!(dying.run(project.path(), &args).code, -9);
+    let program = dying.with("UPSHIFT_CRASH_AFTER", "");
+    let listed = program.run(project.path(), &["report", "--list"]);
+    let run = listed.out.split("-").next().expect("an id");
+    let refused = program.run(project.path(), &args);
+    let said = format!(
+        "run {run} was killed here and left 1 file changed: `upshift resume {run}` goes on with it, `upshift run --discard` puts the files \
+         back and begins anew\n"
+    );
+    assert!(refused.code == 2 && refused.err.starts_with(&said), "{}", refused.all());
+    // Another log knows nothing of the run; the tree does.
+    let elsewhere = program.run(project.path(), &[&args[..], &["--no-audit"]].concat());
+    assert!(elsewhere.code == 2 && elsewhere.err.starts_with(&said), "{}", elsewhere.all());
+    let resumed = program.run(project.path(), &["resume", run]);
+    assert_eq!(resumed.code, 0, "{}", resumed.all());
+    server.finish();
+}
