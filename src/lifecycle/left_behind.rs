@@ -43,6 +43,7 @@ pub fn discard(mut journal: Journal, run: &LoadedRun, clock: &dyn Clock) -> Resu
         recent_errors: Vec::new(),
         still_failing: None,
         diff_stat: DiffStat::default(),
+        kept: None,
         best_patch: None,
         limited: None,
         active_ms: load(run).map_or(0, |state| state.active_ms),

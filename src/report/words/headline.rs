@@ -1,9 +1,10 @@
 //! The first line of every report: what came of the run, in which files, how far it got outside, and what it cost.
 
-use super::{Mark, Sentence, brief_cost, count, signal_name, u64_of};
+use super::{Mark, Sentence, brief_cost, count, u64_of};
 use crate::domain::delivery::{Answer, Awaited};
 use crate::domain::event::DiffStat;
 use crate::domain::outcome::Outcome;
+use crate::domain::stop::signal_name;
 use crate::domain::units::Charge;
 use crate::report::view::{Ending, RunView, WaitView};
 
