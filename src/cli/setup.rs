@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use super::environment::{Environment, from_here};
 use super::step::{self, Ended, Step};
-use super::stop_sources::{self, StopSources};
+use super::stop_sources::{self, Place, StopSources};
 use super::{Failure, commenting, delivery, left_behind, models, report, scripts, terminal};
 use secrecy::SecretString;
 
@@ -187,7 +187,8 @@ impl<'a> Setup<'a> {
     ) -> anyhow::Result<Prepared> {
         let folder = working_directory(self.checkout, &state.plan)?;
         let children = self.confine(&state.plan)?;
-        let stops = stop_sources::listen(&self.clock, state)?;
+        let place = if self.environment.in_actions() { Place::Job } else { Place::Local };
+        let stops = stop_sources::listen(&self.clock, state, place)?;
         let outside = delivery::outside(self, state, &stops.signals)?;
         // Last, because a tape is a file that stays.
         let providers = models::connect(&state.plan, self, past)?;
@@ -348,6 +349,7 @@ impl<'a> Setup<'a> {
             children: children.clone(),
             clock: &*self.clock,
             stop: stops.stop.clone(),
+            wrap_up: stops.wrap_up.clone(),
             waiting: stops.waiting.clone(),
             outside: outside.as_ref(),
             redactor: Arc::clone(&self.redactor),

@@ -1,30 +1,33 @@
-//! SIGINT, SIGTERM and SIGHUP (the terminal is gone): the first asks the run to end, the second ends the process.
-
-use std::sync::Arc;
+//! SIGINT, SIGTERM and SIGHUP (the terminal is gone): the first asks the run to end, the second ends the process. Where a person
+//! types the first SIGINT while a model works, its session reports before that.
 
 use rustix::fs::FileType;
 use tokio::signal::unix::{SignalKind, signal};
 
+use super::stop_sources::Sources;
 use crate::domain::outcome::EXIT_SIGNAL_BASE;
-use crate::domain::stop::{StopCause, StopSource};
+use crate::domain::stop::StopCause;
 
 /// Listens for them from now on; for a hangup only where whoever started us did not say that none counts.
 ///
 /// # Errors
 /// When the handlers cannot be installed.
-pub(super) fn listen(sources: &[Arc<StopSource>]) -> std::io::Result<()> {
+pub(super) fn listen(sources: &Sources) -> std::io::Result<()> {
     let hangup = (!ignores_hangup()).then(SignalKind::hangup);
     for kind in [SignalKind::interrupt(), SignalKind::terminate()].into_iter().chain(hangup) {
         let mut signals = signal(kind)?;
-        let sources = sources.to_vec();
+        let sources = sources.clone();
         tokio::spawn(async move {
             let mut count = 0_u32;
             while signals.recv().await.is_some() {
+                if count == 0 && kind == SignalKind::interrupt() && sources.wrap_up(kind.as_raw_value()) {
+                    continue;
+                }
                 count += 1;
                 if count > 1 {
                     leave_at_once(kind);
                 }
-                sources.iter().for_each(|source| source.raise(StopCause::Signal(kind.as_raw_value())));
+                sources.raise(StopCause::Signal(kind.as_raw_value()));
             }
         });
     }

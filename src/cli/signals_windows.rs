@@ -2,12 +2,11 @@
 //!
 //! Exit codes and words are those of the signals that they stand for on Unix.
 
-use std::sync::Arc;
-
 use tokio::signal::windows;
 
+use super::stop_sources::Sources;
 use crate::domain::outcome::EXIT_SIGNAL_BASE;
-use crate::domain::stop::{StopCause, StopSource};
+use crate::domain::stop::StopCause;
 
 /// What a person types.
 const INTERRUPT: i32 = 2;
@@ -18,10 +17,10 @@ const TERMINATE: i32 = 15;
 ///
 /// # Errors
 /// When the handlers cannot be installed.
-pub(super) fn listen(sources: &[Arc<StopSource>]) -> std::io::Result<()> {
+pub(super) fn listen(sources: &Sources) -> std::io::Result<()> {
     let (mut typed, mut broken) = (windows::ctrl_c()?, windows::ctrl_break()?);
     let (mut closed, mut shut_down) = (windows::ctrl_close()?, windows::ctrl_shutdown()?);
-    let sources = sources.to_vec();
+    let sources = sources.clone();
     tokio::spawn(async move {
         let mut count = 0_u32;
         loop {
@@ -33,11 +32,14 @@ pub(super) fn listen(sources: &[Arc<StopSource>]) -> std::io::Result<()> {
                 Some(()) = shut_down.recv() => TERMINATE,
                 else => return,
             };
+            if count == 0 && number == INTERRUPT && sources.wrap_up(number) {
+                continue;
+            }
             count += 1;
             if count > 1 {
                 leave_at_once(number);
             }
-            sources.iter().for_each(|source| source.raise(StopCause::Signal(number)));
+            sources.raise(StopCause::Signal(number));
         }
     });
     Ok(())

@@ -1,12 +1,13 @@
 //! What may end a run from outside of it: signals, and the clock of the active time.
 
+use std::io::IsTerminal as _;
 use std::sync::Arc;
 use std::time::Duration;
 
 use super::environment::Environment;
 use super::signals;
 use crate::domain::clock::{Clock, SystemClock};
-use crate::domain::stop::{Stop, StopCause, StopSource};
+use crate::domain::stop::{Stop, StopCause, StopSource, WrapUp};
 use crate::domain::waiting::Waiting;
 use crate::lifecycle::state::RunState;
 
@@ -14,15 +15,68 @@ use crate::lifecycle::state::RunState;
 ///
 /// # Errors
 /// When the handlers cannot be installed.
-pub(super) fn listen(clock: &Arc<dyn Clock>, state: &RunState) -> std::io::Result<StopSources> {
+pub(super) fn listen(clock: &Arc<dyn Clock>, state: &RunState, place: Place) -> std::io::Result<StopSources> {
     let (source, stop) = StopSource::new();
     let (signal_source, signals) = StopSource::new();
     let source = Arc::new(source);
-    signals::listen(&[Arc::clone(&source), Arc::new(signal_source)])?;
+    let wrap_up = WrapUp::default();
+    let sources = Sources {
+        sources: vec![Arc::clone(&source), Arc::new(signal_source)],
+        // A job that is cancelled has seconds left, not a model's call.
+        wrap_up: (place == Place::Local).then(|| wrap_up.clone()),
+    };
+    signals::listen(&sources)?;
     let left = state.plan.budget.max_active_ms.saturating_sub(state.active_ms);
     let waiting = Waiting::default();
     tokio::spawn(end_when_used_up(source, Arc::clone(clock), waiting.clone(), left));
-    Ok(StopSources { stop, signals, waiting })
+    Ok(StopSources { stop, signals, wrap_up, waiting })
+}
+
+/// Where a run takes place.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Place {
+    /// Where a person may be asked for patience.
+    Local,
+    /// In a job of CI.
+    Job,
+}
+
+/// What a signal raises.
+#[derive(Debug, Clone)]
+pub(super) struct Sources {
+    sources: Vec<Arc<StopSource>>,
+    wrap_up: Option<WrapUp>,
+}
+
+/// How long a session may take to report after somebody typed Ctrl-C; who sits at a terminal can type it again.
+const PATIENCE: (Duration, Duration) = (Duration::from_secs(30), Duration::from_secs(5));
+
+impl Sources {
+    /// Ends everything now.
+    pub(super) fn raise(&self, cause: StopCause) {
+        self.sources.iter().for_each(|source| source.raise(cause));
+    }
+
+    /// Has a session under way report first, once; whether that was possible.
+    pub(super) fn wrap_up(&self, signal: i32) -> bool {
+        let Some(wrap_up) = self.wrap_up.clone().filter(|wish| wish.is_in_session() && wish.wished().is_none()) else {
+            return false;
+        };
+        let cause = StopCause::Signal(signal);
+        wrap_up.wish(cause);
+        let at_terminal = std::io::stderr().is_terminal();
+        if at_terminal {
+            super::say("The model is asked for its report, then the run ends; Ctrl-C again ends it now.");
+        }
+        let (patience, sources) = (if at_terminal { PATIENCE.0 } else { PATIENCE.1 }, self.clone());
+        tokio::spawn(async move {
+            tokio::time::sleep(patience).await;
+            if wrap_up.is_in_session() {
+                sources.raise(cause);
+            }
+        });
+        true
+    }
 }
 
 /// What may end a run, and what counts its waiting.
@@ -32,6 +86,8 @@ pub(super) struct StopSources {
     pub(super) stop: Stop,
     /// Signals alone.
     pub(super) signals: Stop,
+    /// The wish to end in good order.
+    pub(super) wrap_up: WrapUp,
     /// Counts waiting.
     pub(super) waiting: Waiting,
 }

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 
 use super::node::Node;
-use super::numbers::{Dollars, Minutes, PerMillion, Temperature, Whole};
+use super::numbers::{Dollars, Minutes, One, PerMillion, Temperature, Whole};
 use super::plan::{Comment, FailOn, Minimise, Network, OnRemark, Proof, Push, Sandbox, WaitFor, Wire};
 use super::read::{Place, Readable, object};
 use super::reference::Entry;
@@ -106,8 +106,8 @@ object! {
         "onEntropy" on_entropy: OnEntropyWord = "escalate";
         /// How many equal errors in a row are a stall; the same as `entropyThreshold` beside `tiers`.
         "entropyThreshold" entropy_threshold: Whole<1, 1000> = "3";
-        /// Of old files: after how many iterations the context is reset. The built-in agent starts afresh in every one.
-        "contextResetFrequency" context_reset_frequency: Whole<1, 1000> = "1";
+        /// Of old files: after how many iterations the context is reset. Every iteration starts with a fresh one, so only 1 is taken.
+        "contextResetFrequency" context_reset_frequency: One = "1";
     }
 }
 

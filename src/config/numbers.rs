@@ -53,6 +53,28 @@ impl<const MIN: u32, const MAX: u32> Readable for Whole<MIN, MAX> {
     }
 }
 
+/// The number 1: where old files may name another that means nothing here.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct One;
+
+schema!([] One, "one", json_schema!({"type": "integer", "const": 1}));
+
+impl Readable for One {
+    fn kind() -> String {
+        "the number 1".to_owned()
+    }
+
+    fn read(at: &Place<'_>) -> Option<Self> {
+        let one = Whole::<0, { u32::MAX }>::read(at)?.0 == 1;
+        let fix = "Remove it, or set it to 1: every iteration starts with a fresh context.";
+        if one { Some(Self) } else { at.fault("must be 1: no context is kept over iterations", fix.to_owned()) }
+    }
+
+    fn node_of(text: &str) -> Node {
+        Node::scalar(text)
+    }
+}
+
 /// The number here, whole or not; infinite and undefined ones are faults.
 fn number_here(at: &Place<'_>, wanted: &str, fix: &str) -> Option<f64> {
     match at.node {

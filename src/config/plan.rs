@@ -28,8 +28,6 @@ pub struct Plan {
     pub on_entropy: OnEntropy,
     /// How many equal errors in a row are a stall (S0-1).
     pub entropy_threshold: u32,
-    /// After how many iterations the context is reset; the built-in agent starts every iteration fresh (S0-1, S0-2).
-    pub context_reset_frequency: u32,
     /// What is to be done.
     pub objective: String,
     /// The directory to work in, as given; `None` is the current one.

@@ -123,7 +123,6 @@ fn assemble(
     let budget = sections::budget(&picker, &ladder);
     let shared_caps = sections::shared_caps(&picker);
     let (on_entropy, entropy_threshold) = sections::entropy(&picker);
-    let context_reset_frequency = sections::context_reset_frequency(&picker, &mut warnings);
     let audit = sections::audit(&picker);
     let objective = sections::objective(&picker);
     let working_directory = picker.setting::<String>(Setting::WorkingDirectory);
@@ -157,7 +156,6 @@ fn assemble(
         shared_caps,
         on_entropy,
         entropy_threshold,
-        context_reset_frequency,
         objective,
         working_directory,
         test,

@@ -110,20 +110,6 @@ pub(super) fn entropy(picker: &Picker<'_>) -> (OnEntropy, u32) {
     (on, threshold)
 }
 
-/// After how many iterations the context is reset; other than 1 comes with the seeds' warning (S0-2).
-pub(super) fn context_reset_frequency(picker: &Picker<'_>, warnings: &mut Vec<String>) -> u32 {
-    let picked = picker.in_documents(global(|global| global.context_reset_frequency));
-    let frequency = picker.take("global.contextResetFrequency", picked.map(|p| p.map(|n| n.0)), 1, u32::to_string);
-    if frequency > 1 {
-        warnings.push(format!(
-            "contextResetFrequency is {frequency}: keeping the context over iterations degrades quality\n  \
-             1 is the gold standard: a fresh context in every iteration\n  \
-             the context is reset at 40 % of the window in any case; the built-in agent always starts fresh"
-        ));
-    }
-    frequency
-}
-
 /// What is to be done.
 pub(super) fn objective(picker: &Picker<'_>) -> String {
     let picked = picker.either(Setting::Objective, |file| file.objective.clone());

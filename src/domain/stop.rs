@@ -1,5 +1,8 @@
 //! The stop seam: one flag that every await watches, raised by a signal or by the budget's clock.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use tokio::sync::watch;
 
 /// Why everything should end now.
@@ -9,6 +12,8 @@ pub enum StopCause {
     Signal(i32),
     /// The run's active time is up.
     TimeUp,
+    /// Somebody asked for it by a comment.
+    Asked,
 }
 
 /// A signal's name, as reports have it.
@@ -75,5 +80,50 @@ impl Stop {
                 StopCause::TimeUp
             }
         }
+    }
+}
+
+/// The wish that a run comes to an end in good order: a session under way reports first, and what it did is judged.
+#[derive(Debug, Clone)]
+pub struct WrapUp {
+    source: Arc<StopSource>,
+    stop: Stop,
+    in_session: Arc<AtomicBool>,
+}
+
+impl Default for WrapUp {
+    fn default() -> Self {
+        let (source, stop) = StopSource::new();
+        Self { source: Arc::new(source), stop, in_session: Arc::default() }
+    }
+}
+
+impl WrapUp {
+    /// Wishes it; later causes are ignored.
+    pub fn wish(&self, cause: StopCause) {
+        self.source.raise(cause);
+    }
+
+    /// Why, if it is wished.
+    #[must_use]
+    pub fn wished(&self) -> Option<StopCause> {
+        self.stop.raised()
+    }
+
+    /// The flag that sessions watch.
+    #[must_use]
+    pub fn flag(&self) -> Stop {
+        self.stop.clone()
+    }
+
+    /// Notes that a session begins or is over: without one nothing has to be waited for.
+    pub fn set_in_session(&self, under_way: bool) {
+        self.in_session.store(under_way, Ordering::Relaxed);
+    }
+
+    /// Whether a session is under way.
+    #[must_use]
+    pub fn is_in_session(&self) -> bool {
+        self.in_session.load(Ordering::Relaxed)
     }
 }

@@ -167,7 +167,7 @@ async fn pause(engine: &Engine<'_>, awaited: Awaited) -> Option<i32> {
         () = engine.world.clock.sleep(length) => None,
         cause = outside.signals.wait() => match cause {
             StopCause::Signal(signal) => Some(signal),
-            StopCause::TimeUp => None,
+            StopCause::TimeUp | StopCause::Asked => None,
         },
     }
 }

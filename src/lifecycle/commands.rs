@@ -4,6 +4,7 @@
 //! two seconds at most, and then not again for a while; strangers and bots are passed over.
 
 use std::collections::BTreeMap;
+use std::convert::Infallible;
 use std::time::Duration;
 
 use super::engine::Engine;
@@ -13,12 +14,17 @@ use crate::domain::attempt::TierExit;
 use crate::domain::command::{Command, CommandAnswer};
 use crate::domain::event::Event;
 use crate::domain::outcome::Outcome;
+use crate::domain::stop::StopCause;
 use crate::github::{GitHub, GithubError, IssueComment, RepoRole, User};
 use crate::policy::command::{self, Rank, Said};
 use crate::policy::escalation::{self, Position};
 
 /// How long a look may take.
 const PATIENCE: Duration = Duration::from_secs(2);
+/// How often it is looked for a stop while a session is under way; unchanged answers cost nothing (GITHUB.md 26).
+const LOOK_MS: u64 = 15_000;
+/// How often it is asked whether it is time to look.
+const BEAT: Duration = Duration::from_millis(250);
 /// How long nobody looks after a look that failed.
 const PAUSE_MS: u64 = 60_000;
 /// The most iterations that comments may add to one run.
@@ -79,6 +85,44 @@ pub(super) async fn read(engine: &mut Engine<'_>, at: At) -> Follows {
         engine.journal.emit(&Event::Warning { message });
     }
     Follows::Nothing
+}
+
+/// Looks for a `/upshift stop` while a session is under way, and wishes that it reports; what else is said waits for its end.
+/// Never comes to an end itself.
+pub(super) fn watch_for_stop<'a>(engine: &Engine<'a>) -> impl Future<Output = Infallible> + use<'a> {
+    let (place, clock) = (place(engine), engine.world.clock);
+    let (since, last) = (engine.state.hearing.since.clone(), engine.state.hearing.last);
+    let wrap_up = engine.world.wrap_up.clone();
+    async move {
+        let Some((github, number)) = place else { return std::future::pending().await };
+        let mut looked = clock.monotonic_ms();
+        loop {
+            // Not the run's own pause: a clock that leaps over pauses must not leap while a model works.
+            tokio::time::sleep(BEAT).await;
+            if clock.monotonic_ms().saturating_sub(looked) < LOOK_MS {
+                continue;
+            }
+            looked = clock.monotonic_ms();
+            let asked = tokio::time::timeout(PATIENCE, stop_asked(&github, number, &since, last)).await;
+            if matches!(asked, Ok(Ok(true))) {
+                wrap_up.wish(StopCause::Asked);
+                return std::future::pending().await;
+            }
+        }
+    }
+}
+
+/// Whether somebody who may says stop.
+async fn stop_asked(github: &GitHub, number: u64, since: &str, last: u64) -> Result<bool, GithubError> {
+    let comments = github.issue_comments(number, Some(since)).await?;
+    for comment in comments.iter().filter(|comment| comment.id.0 > last && comment.updated_at == comment.created_at) {
+        let stops = command::read(&comment.body) == Said::Command(Command::Stop);
+        let Some(user) = person(comment).filter(|_| stops) else { continue };
+        if rank_of(github.role_of(&user.login).await?) > Rank::Stranger {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 /// The conversation, where the run is a job's and has one.

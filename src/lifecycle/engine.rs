@@ -13,7 +13,7 @@ use crate::domain::budget::{Beneficiary, SharedCaps, Spent};
 use crate::domain::clock::{Clock, Steady};
 use crate::domain::event::Event;
 use crate::domain::outcome::Outcome;
-use crate::domain::stop::{Stop, StopCause, signal_name};
+use crate::domain::stop::{Stop, StopCause, WrapUp, signal_name};
 use crate::domain::units::{Charge, MicroUsd};
 use crate::domain::waiting::Waiting;
 use crate::model::Providers;
@@ -70,6 +70,8 @@ pub struct World<'a> {
     pub clock: &'a dyn Clock,
     /// Raised by signals and when the active time is up.
     pub stop: Stop,
+    /// The wish to end in good order.
+    pub wrap_up: WrapUp,
     /// Counts the time that is spent waiting for the outside.
     pub waiting: Waiting,
     /// The outside, where something is delivered.
@@ -213,9 +215,9 @@ impl<'a> Engine<'a> {
 
     /// The signal that ends the run, if one came.
     pub(super) fn signal(&self) -> Option<i32> {
-        match self.world.stop.raised() {
+        match self.world.stop.raised().or(self.world.wrap_up.wished()) {
             Some(StopCause::Signal(signal)) => Some(signal),
-            Some(StopCause::TimeUp) | None => None,
+            Some(StopCause::TimeUp | StopCause::Asked) | None => None,
         }
     }
 }

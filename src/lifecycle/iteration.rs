@@ -41,6 +41,11 @@ pub(super) async fn begin(engine: &mut Engine<'_>) -> Result<(), LifecycleError>
         commands::stop(engine, &by);
         return Ok(());
     }
+    if engine.world.wrap_up.wished() == Some(StopCause::Asked) {
+        // The comment was seen while the model worked, and cannot be read any more.
+        commands::stop(engine, "somebody");
+        return Ok(());
+    }
     if let Some(reason) = engine.over_budget() {
         let events = leave_tier(engine, TierExit::BudgetExhausted, Some(reason.clone()));
         engine.end_with(Outcome::Budget, reason, &events);
@@ -347,7 +352,9 @@ fn observe(work: &Work, objections: &[Foreign], best: Option<&Candidate>) -> Obs
         Some(Halt::NoModel { why, .. }) => Observation::NoModel { why: *why },
         Some(Halt::Budget(Cap::Tier, _)) => Observation::TierBudget,
         Some(Halt::Budget(Cap::Run, _) | Halt::Stopped(StopCause::TimeUp)) => Observation::RunBudget,
-        Some(Halt::Stopped(StopCause::Signal(_)) | Halt::Unusable(_)) | None => not_green(work, best),
+        Some(Halt::Stopped(StopCause::Signal(_) | StopCause::Asked) | Halt::Unusable(_)) | None => {
+            not_green(work, best)
+        }
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::ffi::OsString;
 
+use super::commands;
 use super::engine::Engine;
 use super::material;
 use super::targets;
@@ -10,7 +11,7 @@ use crate::audit::Scope;
 use crate::domain::foreign::{Foreign, Mark};
 use crate::domain::ladder::{Mode, Role, Tier};
 use crate::domain::review::{Issue, Review, ReviewVerdict};
-use crate::domain::stop::{Stop, StopCause};
+use crate::domain::stop::StopCause;
 use crate::policy::candidate::Candidate;
 use crate::policy::review;
 use crate::policy::rotation::GiveUp;
@@ -90,6 +91,11 @@ pub(super) async fn change(
         end.librarian = Some(librarian);
         // A librarian without a brief is a loss, not a reason to give the iteration up.
         if end.halt.as_ref().is_some_and(|halt| !matches!(halt, Halt::Unusable(_))) {
+            return end;
+        }
+        if let Some(cause) = engine.world.wrap_up.wished() {
+            // An artisan who may only report has nothing to report.
+            end.halt = Some(Halt::Stopped(cause));
             return end;
         }
     }
@@ -199,6 +205,7 @@ async fn hold(
         temperature: plan.agent.temperature,
     };
     let caps = engine.caps();
+    let watched = commands::watch_for_stop(engine);
     let world = &engine.world;
     if let Some(start) = &engine.state.start {
         world.workspace.judged_from(start);
@@ -213,13 +220,19 @@ async fn hold(
         journal: &mut engine.journal,
         caps,
         stop: world.stop.clone(),
-        wrap_up: Stop::never(),
+        wrap_up: world.wrap_up.flag(),
         clock: world.clock,
         redactor: &world.redactor,
         replay: std::mem::replace(&mut engine.replay, Replay::none()),
         memory: &mut engine.memory,
     };
-    let end = session::converse(spec, &mut ports).await;
+    let wrap_up = world.wrap_up.clone();
+    wrap_up.set_in_session(true);
+    let end = tokio::select! {
+        end = session::converse(spec, &mut ports) => end,
+        never = watched => match never {},
+    };
+    wrap_up.set_in_session(false);
     engine.replay = std::mem::replace(&mut ports.replay, Replay::none());
     end
 }

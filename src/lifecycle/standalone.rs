@@ -233,6 +233,7 @@ fn broken(finding: Finding, reason: String) -> Finding {
 fn stopped(cause: StopCause) -> String {
     match cause {
         StopCause::Signal(signal) => format!("stopped by signal {signal}"),
+        StopCause::Asked => "somebody asked for it".to_owned(),
         StopCause::TimeUp => "the time was up: raise --max-duration-minutes".to_owned(),
     }
 }

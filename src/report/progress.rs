@@ -148,7 +148,7 @@ impl Progress {
                 vec![self.tool(*role, name, subject, *ok, *duration_ms)]
             }
             Event::ContextThreshold { role, level, percent } if level != "info" => {
-                let line = format!("    ! {}: {percent} % of the window is in use", role.as_str());
+                let line = format!("    ! {}: {percent} % of the window is in use; it is asked to wrap up", role.as_str());
                 vec![self.paint(Tone::Notice, &line)]
             }
             Event::SessionFinished { role, turns, result, summary, .. } => {

@@ -181,6 +181,7 @@ impl fmt::Display for FailureReason {
             Self::NoReport => f.write_str("the turns were used up without a final report"),
             Self::ToolFailed { message } => write!(f, "a tool failed: {message}"),
             Self::Stopped { cause: StopCause::Signal(number) } => write!(f, "stopped by signal {number}"),
+            Self::Stopped { cause: StopCause::Asked } => f.write_str("stopped: somebody asked for it"),
             Self::Stopped { cause: StopCause::TimeUp } => f.write_str("stopped: the run's time is up"),
         }
     }

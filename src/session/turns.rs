@@ -19,10 +19,15 @@ use crate::domain::stop::StopCause;
 use crate::domain::tool::{ToolCall, ToolResult, ToolSpec};
 use crate::domain::units::Charge;
 use crate::policy::rotation::Rotation;
-use crate::policy::smart_zone::ContextMonitor;
+use crate::policy::smart_zone::{ContextMonitor, Level};
 
 /// The kind under which conversations are kept in the audit log.
 pub const SNAPSHOT_KIND: &str = "conversation";
+
+/// Turns that a session has left, its report included, when 40 % of its window are in use.
+const TURNS_AT_WARNING: u32 = 5;
+/// The same at 50 %.
+const TURNS_AT_CRITICAL: u32 = 3;
 
 /// One session under way.
 pub(super) struct Session<'s, 'a> {
@@ -51,6 +56,10 @@ pub(super) struct Session<'s, 'a> {
     /// The wait that a person was told of last.
     pub(super) told: Option<Told>,
     pub(super) forced: Option<Forced>,
+    /// The turn that is the last one because the window fills up.
+    last_turn: Option<u32>,
+    /// What the model is told of that in the turn after this one.
+    notice: Option<(u32, String)>,
     answered: Option<ModelId>,
     /// What its vendor says it billed for that.
     billed: Option<String>,
@@ -120,6 +129,8 @@ impl<'s, 'a> Session<'s, 'a> {
             failed: None,
             calls: 0,
             forced: None,
+            last_turn: None,
+            notice: None,
             answered: None,
             billed: None,
             peak_percent: 0,
@@ -148,6 +159,9 @@ impl<'s, 'a> Session<'s, 'a> {
             if self.ports.wrap_up.raised().is_some() {
                 self.forced.get_or_insert(Forced::WrapUp);
             }
+            if self.last_turn.is_some_and(|last| turn >= last) {
+                self.forced.get_or_insert(Forced::Context);
+            }
             if turn == max_turns {
                 self.forced.get_or_insert(Forced::MaxTurns);
             }
@@ -170,6 +184,7 @@ impl<'s, 'a> Session<'s, 'a> {
     fn accept(&mut self, heard: &Heard) {
         self.conversation = self.told(heard.protocol);
         self.failed = None;
+        self.notice = self.notice.take().filter(|(since, _)| *since == self.turn);
         self.conversation.reply(&heard.target, &heard.reply, heard.calls.clone());
         self.answered = Some(heard.target.clone());
         self.billed = self.billed_model(&heard.reply);
@@ -233,6 +248,12 @@ impl<'s, 'a> Session<'s, 'a> {
             told.failed_reply(&failed.target, &failed.text);
             notices.push(failed.advice.clone());
         }
+        notices.extend(
+            self.notice
+                .iter()
+                .filter(|(since, _)| *since < self.turn && !self.is_final())
+                .map(|(_, text)| text.clone()),
+        );
         if self.is_final() {
             let notice = reading::final_turn_notice(protocol, self.spec.role);
             notices.extend((!notices.contains(&notice)).then_some(notice));
@@ -275,9 +296,29 @@ impl<'s, 'a> Session<'s, 'a> {
                 level: warning.level.as_str().to_owned(),
                 percent: warning.percentage,
             });
+            self.wrap_up_by(warning.level, warning.percentage);
         }
         let percent = self.monitor.usage(role.as_str()).map_or(0, |usage| usage.percentage);
         self.peak_percent = self.peak_percent.max(percent);
+    }
+
+    /// Gives the session few more turns when its window fills up: replies get worse from there on, and the next session starts
+    /// fresh with what this one reports (S0-12).
+    fn wrap_up_by(&mut self, level: Level, percent: u32) {
+        let left = match level {
+            Level::Info => return,
+            Level::Warning => TURNS_AT_WARNING,
+            Level::Critical => TURNS_AT_CRITICAL,
+        };
+        let last = self.last_turn.map_or(self.turn + left, |last| last.min(self.turn + left));
+        self.last_turn = Some(last);
+        // The turn under way is not told of yet.
+        let turns = last.saturating_sub(self.turn);
+        let notice = format!(
+            "{percent} % of your context window is in use. You have {turns} turns left: make the edits that you are sure of and \
+             report what you found; the next session starts fresh with your report."
+        );
+        self.notice = Some((self.turn, notice));
     }
 
     /// Keeps the conversation, tells the end, and hands it back.
@@ -338,6 +379,7 @@ impl Ending {
         let exit = match cause {
             StopCause::Signal(_) => SessionExit::SignalReceived,
             StopCause::TimeUp => SessionExit::TimeUp,
+            StopCause::Asked => SessionExit::UserStop,
         };
         Self::synthetic(FailureReason::Stopped { cause }, exit)
     }

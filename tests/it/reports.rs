@@ -1,6 +1,7 @@
 //! What a report says where something else failed: the log, the disk, the network, the process.
 
 use std::path::{Path, PathBuf};
+use std::process::Stdio;
 use std::sync::{Arc, Mutex};
 
 use rusqlite::Connection;
@@ -10,6 +11,9 @@ use crate::world::log::Log;
 use crate::world::model_server::{ModelServer, Request, Say, Scripted};
 use crate::world::program::{Program, Said};
 use crate::world::project::Project;
+
+/// No test waits longer for another thread.
+const PATIENCE: std::time::Duration = std::time::Duration::from_secs(60);
 
 /// Mends the project in one turn and reports in the next.
 fn mend(project: &Project) -> impl FnMut(&Request) -> Scripted + Send + 'static {
@@ -95,5 +99,119 @@ fn a3_failed_calls_that_were_never_billed_are_told_apart_from_what_was() {
         assert!(shown.contains("$0.00 known, at most $0."), "{shown}");
         assert!(shown.contains(" unknown"), "{shown}");
     }
+    server.finish();
+}
+
+#[test]
+fn a6_an_approval_with_a_critical_issue_rejects_and_every_issue_is_kept() {
+    let (project, folder) = (Project::python(), tempfile::tempdir().expect("a folder"));
+    let database = database(folder.path());
+    let mut answer = mend(&project);
+    let server = ModelServer::start(move |request| {
+        let system = request.system();
+        if system.contains("You review") {
+            let issues = json!(["minor: the name `total`", "critical security: prices are evaluated"]);
+            let review = json!({ "verdict": "approve", "summary": "fine", "issues": issues });
+            return Say::call("final_report", review).usage(10, 10).into();
+        }
+        if system.contains("You brief") {
+            return Say::call("final_report", json!({ "summary": "s", "status": "done" })).usage(10, 10).into();
+        }
+        answer(request)
+    });
+    let program = Program::with_anthropic(&server.url());
+    let path = database.to_str().expect("text");
+    let args = ["run", "--audit-db", path, "--tiers", "claude-haiku-4-5 x1 full", "--test-command"];
+    let said = program.run(project.path(), &[&args[..], &[project.test_command]].concat());
+    assert_eq!(said.code, 1, "{}", said.all());
+    let first = said.out.lines().next().unwrap_or_default();
+    assert!(first.starts_with("✖ 1 test fixed in cart.py (+1 −1), $0.0"), "{first}");
+    assert!(first.ends_with(", but the critic still rejects the change"), "{first}");
+    assert!(
+        said.out.contains("    - critical security: prices are evaluated\n    - minor: the name `total`\n"),
+        "{}",
+        said.out
+    );
+
+    let review = Log::open(&database).value("SELECT review FROM tier_attempts");
+    let review: Value = serde_json::from_str(&review).expect("JSON");
+    let kept = json!({ "verdict": "approve", "overruled": true, "summary": "fine", "issues": [
+        { "severity": "minor", "said": "the name `total`" },
+        { "severity": "critical", "kind": "security", "said": "prices are evaluated" },
+    ] });
+    assert_eq!(review, kept);
+    let report = program.run(project.path(), &["report", "--format", "json", "--audit-db", path]).out;
+    let report: Value = serde_json::from_str(&report).expect("JSON");
+    assert_eq!(report["tiers"][0]["attempts"][0]["review"], kept, "{report:#}");
+    server.finish();
+}
+
+#[test]
+fn a7_ctrl_c_lets_the_session_report_and_what_it_did_is_judged() {
+    let (project, folder) = (Project::python(), tempfile::tempdir().expect("a folder"));
+    let database = database(folder.path());
+    let pid: Arc<Mutex<Option<u32>>> = Arc::default();
+    let (child_pid, mut answer) = (Arc::clone(&pid), mend(&project));
+    let (edited, interrupted) = std::sync::mpsc::channel::<()>();
+    let interrupted = Mutex::new(interrupted);
+    let server = ModelServer::start(move |request| {
+        if request.turn() == 1 {
+            interrupted.lock().expect("nobody panicked").recv_timeout(PATIENCE).expect("the test goes on");
+            let pid = child_pid.lock().expect("nobody panicked").expect("started");
+            let kill = std::process::Command::new("kill").args(["-INT", &pid.to_string()]).status();
+            assert!(kill.expect("kill").success());
+            // The reply to the call under way is taken; the next turn is the last.
+            return Say::call("read_file", json!({ "path": "shop/cart.py" })).usage(10, 10).into();
+        }
+        if request.turn() == 2 {
+            assert!(request.body.to_string().contains("This is your last turn"), "{}", request.body);
+            return Say::call("final_report", json!({ "summary": "mended", "status": "done" })).usage(10, 10).into();
+        }
+        answer(request)
+    });
+    let program = Program::with_anthropic(&server.url());
+    let path = database.to_str().expect("text");
+    let args = ["run", "--audit-db", path, "--tiers", "claude-haiku-4-5 x3", "--test-command", project.test_command];
+    let mut command = program.command(project.path(), &args);
+    let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("started");
+    *pid.lock().expect("nobody panicked") = Some(child.id());
+    edited.send(()).expect("somebody listens");
+    let said = Said::from(child.wait_with_output().expect("ended"));
+    assert_eq!(said.code, 0, "{}", said.all());
+    assert!(project.read(project.source).contains(project.right), "what it did stays, for it is green");
+    let log = Log::open(&database);
+    assert_eq!(log.rows("SELECT test_status FROM tier_attempts"), [["passed"]]);
+    server.finish();
+}
+
+#[test]
+fn a7_ctrl_c_ends_the_run_once_the_session_has_reported_in_vain() {
+    let (project, folder) = (Project::python(), tempfile::tempdir().expect("a folder"));
+    let database = database(folder.path());
+    let pid: Arc<Mutex<Option<u32>>> = Arc::default();
+    let child_pid = Arc::clone(&pid);
+    let (started, is_started) = std::sync::mpsc::channel::<()>();
+    let is_started = Mutex::new(is_started);
+    let server = ModelServer::start(move |request| {
+        if request.turn() == 0 {
+            is_started.lock().expect("nobody panicked").recv_timeout(PATIENCE).expect("the test goes on");
+            let pid = child_pid.lock().expect("nobody panicked").expect("started");
+            let kill = std::process::Command::new("kill").args(["-INT", &pid.to_string()]).status();
+            assert!(kill.expect("kill").success());
+            return Say::call("read_file", json!({ "path": "shop/cart.py" })).usage(10, 10).into();
+        }
+        Say::call("final_report", json!({ "summary": "nothing yet", "status": "done" })).usage(10, 10).into()
+    });
+    let program = Program::with_anthropic(&server.url());
+    let path = database.to_str().expect("text");
+    let args = ["run", "--audit-db", path, "--tiers", "claude-haiku-4-5 x3", "--test-command", project.test_command];
+    let mut command = program.command(project.path(), &args);
+    let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("started");
+    *pid.lock().expect("nobody panicked") = Some(child.id());
+    started.send(()).expect("somebody listens");
+    let said = Said::from(child.wait_with_output().expect("ended"));
+    assert_eq!((said.code, server.requests().len()), (130, 2), "{}", said.all());
+    assert!(said.out.starts_with("✖ Interrupted by SIGINT during Tier 1"), "{}", said.out);
+    assert!(said.err.contains("nothing yet"), "its report is told: {}", said.err);
     server.finish();
 }

@@ -146,6 +146,7 @@ pub(super) fn halt_words(halt: Option<&Halt>) -> Option<String> {
         Halt::Budget(Cap::Run, detail) => format!("the budget does not allow another call: {detail}"),
         Halt::Budget(Cap::Tier, detail) => format!("the tier's own cap does not allow another call: {detail}"),
         Halt::Stopped(StopCause::Signal(signal)) => interrupted(*signal).1,
+        Halt::Stopped(StopCause::Asked) => "somebody stopped the run by a comment".to_owned(),
         Halt::Stopped(StopCause::TimeUp) => "the active time is up".to_owned(),
         Halt::Unusable(message) => message.clone(),
     })

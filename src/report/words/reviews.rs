@@ -6,7 +6,7 @@ use crate::report::view::RunView;
 
 /// The review of the last iteration that had one.
 fn last(view: &RunView) -> Option<&Review> {
-    view.tiers.iter().flat_map(|tier| &tier.attempts).filter_map(|attempt| attempt.review.as_deref()).last()
+    view.tiers.iter().flat_map(|tier| &tier.attempts).filter_map(|attempt| attempt.review.as_deref()).next_back()
 }
 
 /// What the critic decided; `None` where there was no review, or an approval with nothing more to say.

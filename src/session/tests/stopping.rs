@@ -90,3 +90,22 @@ async fn a_wish_to_wrap_up_gives_one_last_turn() {
     assert_eq!(end.exit, SessionExit::UserStop);
     assert!(bench.told(1).contains("last turn"), "{}", bench.told(1));
 }
+
+#[tokio::test(start_paused = true)]
+async fn a7_at_forty_percent_the_session_is_asked_to_wrap_up_and_has_few_turns_left() {
+    let full = |step: Step, window: u64| match step {
+        Step::Reply(reply) => {
+            let usage = Usage { input: window * 42 / 100, output: 0, ..Usage::default() };
+            Step::Reply(Reply { usage: Some(usage), ..reply })
+        }
+        other @ (Step::Fail(_) | Step::Hang) => other,
+    };
+    let mut bench = Bench::new(Vec::new());
+    let window = bench.info("a/big").context_window;
+    let turns = (0..8).map(|_| read_calc()).chain([done()]);
+    bench.scripts[0].1 = turns.map(|step| full(step, window)).collect();
+    let end = bench.run().await;
+    assert_eq!(end.turns, 6, "the first, and five more");
+    assert!(bench.told(1).contains("% of your context window is in use. You have 5 turns left"), "{}", bench.told(1));
+    assert!(bench.told(5).contains("This is your last turn"), "{}", bench.told(5));
+}

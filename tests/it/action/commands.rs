@@ -99,6 +99,49 @@ fn stop_ends_the_run_after_the_iteration_under_way() {
 }
 
 #[test]
+fn a7_stop_lets_the_model_at_work_report_and_what_it_did_is_judged() {
+    let github = Arc::new(FakeGitHub::start_in_real_time(people()));
+    let there = Arc::clone(&github);
+    let mut calls = 0;
+    let looks =
+        |github: &FakeGitHub| github.seen().iter().filter(|seen| seen.path.contains("/collaborators/ada")).count();
+    let mut before = 0;
+    let models = ModelServer::start(move |request: &Request| -> Scripted {
+        calls += 1;
+        match calls {
+            1 => {
+                comment(&there, "ada", "/upshift stop");
+                before = looks(&there);
+                // The pause moves the clock on, so that it is time to look for comments.
+                Scripted::status(429, "{}").header("retry-after", "20")
+            }
+            2 => {
+                let began = std::time::Instant::now();
+                while looks(&there) == before && began.elapsed().as_secs() < 60 {
+                    std::thread::yield_now();
+                }
+                let edit = json!({ "path": "shop/cart.py", "old_text": "sum(prices) - 1", "new_text": "sum(prices)" });
+                Say::call("edit_file", edit).usage(900, 40).into()
+            }
+            // It is asked for its report once the answer about who commented is there, in the next turn or the one after.
+            3..20 if !request.body.to_string().contains("This is your last turn") => {
+                Say::call("read_file", json!({ "path": "shop/cart.py" })).usage(900, 40).into()
+            }
+            _ => Say::call("final_report", json!({ "summary": "mended", "status": "done" })).usage(900, 40).into(),
+        }
+    });
+    let job = job(&github, &models, "pull_request", &labelled_by("ada")).with("UPSHIFT_TIERS", "claude-haiku-4-5 x2");
+    let project = Project::python();
+    let said = job.run(&project);
+    let last = models.requests().last().expect("a request").body.to_string();
+    assert!(last.contains("This is your last turn"), "{last}");
+    models.finish();
+    assert_eq!(said.code, 0, "what it did is green, and stays: {}", said.all());
+    assert!(project.read("shop/cart.py").contains("return sum(prices)\n"));
+    drop(Arc::into_inner(github).expect("nobody else holds it").finish());
+}
+
+#[test]
 fn escalate_goes_on_with_the_next_tier() {
     let ran = run_while(people(), &[], |github| comment(github, "ada", "/upshift escalate"));
     assert_eq!(iterations(&ran), "2", "one in each tier: {}", ran.said.all());

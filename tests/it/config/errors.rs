@@ -203,13 +203,10 @@ fn a_mistyped_variable_is_warned_about() {
 }
 
 #[test]
-fn more_than_one_iteration_of_context_comes_with_the_seeds_warning() {
-    let warnings = plan(&configured("global: {contextResetFrequency: 3}\n")).warnings;
-    let warning = warnings.iter().find(|warning| warning.contains("contextResetFrequency")).unwrap();
-    assert_eq!(warning.lines().count(), 3);
-    assert!(
-        plan(&configured("global: {contextResetFrequency: 1}\n")).warnings.iter().all(|w| !w.contains("Frequency"))
-    );
+fn a7_a_context_that_is_kept_over_iterations_is_refused_since_none_is() {
+    let errors = told(&configured("global: {contextResetFrequency: 3}\n"));
+    assert!(errors.contains("global.contextResetFrequency") && errors.contains("must be 1"), "{errors}");
+    plan(&configured("global: {contextResetFrequency: 1}\n"));
 }
 
 proptest! {

@@ -110,7 +110,7 @@ fn an_empty_input_counts_as_unset() {
 fn the_defaults_are_the_documented_ones() {
     let plan = plan(&keys());
     assert_eq!((plan.budget.max_cost, plan.budget.max_active_ms), (MicroUsd(2_000_000), 15 * 60_000));
-    assert_eq!((plan.budget.max_iterations, plan.entropy_threshold, plan.context_reset_frequency), (30, 3, 1));
+    assert_eq!((plan.budget.max_iterations, plan.entropy_threshold), (30, 3));
     assert_eq!(plan.on_entropy, OnEntropy::Escalate);
     assert_eq!((plan.agent.max_turns, plan.agent.max_attempts, plan.test.timeout_seconds), (40, 3, 300));
     assert_eq!((plan.github.push, plan.github.max_attempts_per_pr), (Push::None, 3));
