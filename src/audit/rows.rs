@@ -56,12 +56,13 @@ pub(super) fn apply(db: &Connection, batch: &Batch) -> rusqlite::Result<()> {
 fn apply_link(db: &Connection, run_id: &RunId, link: &Link) -> rusqlite::Result<bool> {
     // What cannot be read back would be a fault of ours; the event itself is kept all the same.
     let event = serde_json::from_str::<Event>(&link.body).ok();
-    let kind = kind_of(&link.body);
+    let Heading { event: kind, recorded_at } = heading_of(&link.body);
     let inserted = db
         .prepare_cached(
-            "INSERT OR IGNORE INTO events (run_id, seq, kind, body, attached, hash) VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+            "INSERT OR IGNORE INTO events (run_id, seq, kind, body, attached, hash, recorded_at)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
         )?
-        .execute(params![run_id.0, int(link.seq), kind, link.body, link.extra.attached(), link.hash])?;
+        .execute(params![run_id.0, int(link.seq), kind, link.body, link.extra.attached(), link.hash, recorded_at])?;
     if inserted == 0 {
         return Ok(false);
     }
@@ -75,13 +76,19 @@ fn apply_link(db: &Connection, run_id: &RunId, link: &Link) -> rusqlite::Result<
     Ok(true)
 }
 
-/// The event's name as its JSON says it.
-pub(super) fn kind_of(body: &str) -> String {
-    #[derive(serde::Deserialize)]
-    struct Named {
-        event: String,
-    }
-    serde_json::from_str(body).map_or_else(|_no_event| String::new(), |named: Named| named.event)
+/// What an event's JSON says of itself.
+#[derive(Debug, Default, serde::Deserialize)]
+pub(super) struct Heading {
+    /// Its name.
+    pub(super) event: String,
+    /// When it was recorded.
+    #[serde(default)]
+    pub(super) recorded_at: Option<String>,
+}
+
+/// The heading of an event's JSON; empty where there is none.
+pub(super) fn heading_of(body: &str) -> Heading {
+    serde_json::from_str(body).unwrap_or_default()
 }
 
 /// Most events are rows of `events` alone.

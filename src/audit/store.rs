@@ -18,7 +18,7 @@ use super::lock::{self, Held};
 use super::spool::Spool;
 use super::{AuditError, Location, Snapshot, place, query, schema, scrub};
 use crate::domain::chat::Reply;
-use crate::domain::clock::Timestamp;
+use crate::domain::clock::{Clock, SystemClock, Timestamp};
 use crate::domain::event::{Event, RunStarted};
 use crate::domain::receipt::Receipt;
 use crate::domain::units::RunId;
@@ -52,6 +52,7 @@ pub struct Store {
     /// `None` in memory.
     location: Option<Location>,
     redactor: Arc<Redactor>,
+    clock: Arc<dyn Clock>,
     settings: Settings,
     current: Option<Current>,
     /// Events that came before a run began.
@@ -75,6 +76,15 @@ struct Current {
     chain: Chain,
     /// Shows others that the run lives.
     _lock: Option<Held>,
+}
+
+/// An event's JSON with the time of its recording.
+fn dated(mut body: String, at: &Timestamp) -> String {
+    if body.ends_with('}') {
+        body.pop();
+        body.push_str(&format!(",\"recorded_at\":\"{at}\"}}"));
+    }
+    body
 }
 
 impl Store {
@@ -104,6 +114,12 @@ impl Store {
         Ok(store)
     }
 
+    /// Takes another clock than the machine's for the times of events.
+    #[must_use]
+    pub fn timed_by(self, clock: Arc<dyn Clock>) -> Self {
+        Self { clock, ..self }
+    }
+
     /// A log that is gone with the process: `--no-audit`. Caps hold all the same.
     ///
     /// # Errors
@@ -118,6 +134,7 @@ impl Store {
             sync: Sync::Now,
             location: None,
             redactor,
+            clock: Arc::new(SystemClock::new()),
             settings,
             current: None,
             early: Vec::new(),
@@ -251,7 +268,7 @@ impl Store {
             self.warnings.push("an event could not be written to the audit log".to_owned());
             return;
         };
-        let link = chain.next(body, extra);
+        let link = chain.next(dated(body, &self.clock.timestamp()), extra);
         chain.advance(&link);
         batch.links.push(link);
     }

@@ -14,7 +14,7 @@ use super::batch::{Chain, digest, link_hash};
 use super::query::QueryError;
 use super::reader::told;
 use super::rows::{
-    ATTEMPT_COLUMNS, RECEIPT_COLUMNS, RUNNING, int, json_array, kind_of, resolved, review_json, tier_name,
+    ATTEMPT_COLUMNS, RECEIPT_COLUMNS, RUNNING, heading_of, int, json_array, resolved, review_json, tier_name,
 };
 use super::types::{BrokenLink, Verified, VerifyError};
 use crate::domain::attempt::Attempt;
@@ -130,7 +130,7 @@ impl Walk<'_> {
             return Err(broken("events", row.rowid, format!("link {expected} is missing before it")).into());
         }
         let hash = link_hash(&self.chain.head, self.run, expected, &row.body, &row.attached);
-        if hash != row.hash || kind_of(&row.body) != row.kind {
+        if hash != row.hash || heading_of(&row.body).event != row.kind {
             return Err(broken("events", row.rowid, format!("link {expected} is not what was written")).into());
         }
         self.chain.length = expected;

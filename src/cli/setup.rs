@@ -160,7 +160,7 @@ impl<'a> Setup<'a> {
             }
             None => Store::in_memory(Arc::clone(&self.redactor)),
         };
-        store.map_err(|error| audit_failure(&error))
+        store.map(|store| store.timed_by(Arc::clone(&self.clock))).map_err(|error| audit_failure(&error))
     }
 
     /// Those who listen to a run; `before` is what happened in it already, known but not shown again.

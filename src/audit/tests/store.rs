@@ -286,3 +286,28 @@ proptest! {
         prop_assert_eq!(micros("SELECT coalesce(sum(settled_micro_usd), 0) FROM reservations WHERE scope = 'run:run-1'"), total);
     }
 }
+
+#[test]
+fn c11_every_event_has_the_time_of_its_recording_in_its_row_and_under_its_hash() {
+    let place = Place::new();
+    let mut store = place.begun("run-1");
+    let reserved = call("c1", 7);
+    store.reserve(&reserved, &[]).unwrap();
+    store.settle(&receipt(&reserved, 7), None);
+    store.append_all(&[attempt(0, 1, 7), finished(Outcome::Exhausted)], None);
+    drop(store);
+    let times: Vec<(String, String)> = place
+        .sql()
+        .prepare("SELECT recorded_at, json_extract(body, '$.recorded_at') FROM events ORDER BY seq")
+        .unwrap()
+        .query_map([], |row| Ok((row.get(0)?, row.get(1)?)))
+        .unwrap()
+        .collect::<Result<_, _>>()
+        .unwrap();
+    assert_eq!(times.len(), 6);
+    assert!(times.iter().all(|(row, body)| row == body && row.len() == "2026-02-17T14:23:01.456Z".len()), "{times:?}");
+    assert!(times.is_sorted(), "{times:?}");
+    verify(place.path(), &RunId("run-1".to_owned())).unwrap();
+    place.sql().execute_batch("UPDATE events SET body = replace(body, '20', '21') WHERE seq = 3").unwrap();
+    assert!(verify(place.path(), &RunId("run-1".to_owned())).is_err(), "a time that was changed is found");
+}
