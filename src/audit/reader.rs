@@ -108,6 +108,14 @@ impl Reader {
         query::holds_link(&self.db, run, hash).map_err(|error| explain(&self.path, &error))
     }
 
+    /// A snapshot of a run: the last of its kind and session.
+    ///
+    /// # Errors
+    /// When the log cannot be read.
+    pub fn load_snapshot(&self, run: &RunId, kind: &str, session_id: &str) -> Result<Option<String>, AuditError> {
+        query::snapshot(&self.db, run, kind, session_id).map_err(|error| told(&self.path, &run.0, error))
+    }
+
     fn is_alive(&self, run: &RunId) -> bool {
         lock::is_held(&lock::of_run(&self.path, run))
     }

@@ -31,6 +31,7 @@ mod run;
 pub mod schema;
 mod scripts;
 mod setup;
+mod show;
 #[cfg_attr(windows, path = "signals_windows.rs")]
 mod signals;
 mod step;
@@ -87,6 +88,10 @@ enum Command {
     },
     /// Render a run from the audit log.
     Report(report::Args),
+    /// Look into a run: each iteration, what its models were told and answered, what the tests printed, what was changed.
+    Show(show::ShowArgs),
+    /// List the runs of the audit log: when, for what, how they ended, what they cost.
+    Runs(show::RunsArgs),
     /// Judge a change that people or other agents made: do its tests prove it? No model, no key. Exits with 1 if they do not.
     Judge(judge::JudgeArgs),
     /// Write a workflow file and a starter configuration.
@@ -166,6 +171,8 @@ fn dispatch(command: Command, environment: &Environment) -> anyhow::Result<u8> {
         Command::Doctor { flags, online } => doctor::run(*flags, online, environment),
         Command::Judge(args) => judge::run(args, environment),
         Command::Report(args) => report::run(&args, environment),
+        Command::Show(args) => show::show(&args, environment),
+        Command::Runs(args) => show::runs(&args, environment),
         Command::Init { force, judge: true, .. } => write_judge(force),
         Command::Init { force, schedule, judge: false } => write_starters(force, schedule),
         Command::Demo => demo::run(environment),

@@ -94,7 +94,7 @@ fn shown(text: &str, redactor: &Redactor) -> String {
     redactor.redact(text).into_owned()
 }
 
-fn liveness(status: &RunStatus) -> Liveness {
+pub(super) fn liveness(status: &RunStatus) -> Liveness {
     match status {
         RunStatus::Running => Liveness::Alive,
         RunStatus::Interrupted => Liveness::Dead,
@@ -102,7 +102,7 @@ fn liveness(status: &RunStatus) -> Liveness {
     }
 }
 
-fn stdout_style() -> Style {
+pub(super) fn stdout_style() -> Style {
     if std::io::stdout().is_terminal() { Style::Colour } else { Style::Plain }
 }
 

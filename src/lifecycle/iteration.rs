@@ -15,7 +15,8 @@ use super::roles::{self, Cap, Halt, RolesEnd};
 use super::state::Phase;
 use super::targets;
 use crate::agent::{LastIteration, Material};
-use crate::domain::attempt::{NOTHING_CHANGED, TierExit};
+use crate::audit::Snapshot;
+use crate::domain::attempt::{Attempt, NOTHING_CHANGED, TierExit};
 use crate::domain::event::Event;
 use crate::domain::foreign::Foreign;
 use crate::domain::ladder::{Mode, Tier};
@@ -29,6 +30,13 @@ use crate::policy::handover;
 use crate::session::SessionEnd;
 use crate::trial::{self, Judged};
 use crate::workspace::{Diff, patch_hash};
+
+/// The kind under which the change of an iteration is kept, whole since the start, as a JSON string.
+pub const KEPT_PATCH: &str = "patch";
+/// The kind under which it is kept what the tests printed when that was judged.
+pub const KEPT_TESTS: &str = "tests";
+/// The most characters of either.
+const MOST_KEPT_CHARS: usize = 1 << 20;
 
 /// Begins the next iteration, or ends the run when a cap is reached.
 pub(super) async fn begin(engine: &mut Engine<'_>) -> Result<(), LifecycleError> {
@@ -193,6 +201,7 @@ fn conclude(engine: &mut Engine<'_>, tier: &Tier, work: Work, began: u64) {
     if step.decision == Decision::Park {
         return targets::park(engine, tier, row::tier_reason(work.halt.as_ref()));
     }
+    keep(engine, &work, &attempt);
     engine.state.attempts.push(attempt.clone());
     remember(engine, &work, objections);
     let mut events = vec![Event::IterationFinished(attempt)];
@@ -208,6 +217,25 @@ fn conclude(engine: &mut Engine<'_>, tier: &Tier, work: Work, began: u64) {
     events.extend(engine.budget_warnings());
     let reason = row::tier_reason(work.halt.as_ref()).or_else(|| no_progress(&step.decision, &work));
     act(engine, step.decision, tier_index, reason, events);
+}
+
+/// Keeps what the tests printed and what was changed, for a person who looks into the run.
+fn keep(engine: &mut Engine<'_>, work: &Work, attempt: &Attempt) {
+    let under = kept_under(attempt.tier_index, attempt.iteration);
+    let cut = |text: &str| text.chars().take(MOST_KEPT_CHARS).collect::<String>();
+    let patch = cut(&engine.world.redactor.redact_diff(&work.diff.text));
+    let tests = work.judged.as_ref().map(|judged| cut(&engine.world.redactor.redact(&judged.run.output)));
+    for (kind, text) in [(KEPT_PATCH, Some(patch)), (KEPT_TESTS, tests)] {
+        let Some(text) = text.filter(|text| !text.is_empty()) else { continue };
+        let body = serde_json::Value::String(text).to_string();
+        engine.journal.save_snapshot(&Snapshot { kind, session_id: &under, body: &body });
+    }
+}
+
+/// The name under which an iteration's tests and change are kept in the log.
+#[must_use]
+pub fn kept_under(tier_index: u32, iteration: u32) -> String {
+    format!("{tier_index}.{iteration}")
 }
 
 /// What no progress means where it is not that the same patch came twice.

@@ -15,6 +15,8 @@ pub mod outputs;
 pub mod patch;
 pub mod plain;
 pub mod progress;
+pub mod runs;
+pub mod show;
 pub mod style;
 pub mod text;
 pub mod view;

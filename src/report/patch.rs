@@ -11,10 +11,20 @@ const MAX_WIDTH: usize = 200;
 /// Renders a unified diff with an indent; empty for none. Nothing in it reaches the terminal raw.
 #[must_use]
 pub fn render(patch: &str, style: Style) -> String {
+    lines_of(patch, style, MAX_LINES)
+}
+
+/// The same without a limit of lines, for who asked for it.
+#[must_use]
+pub fn render_whole(patch: &str, style: Style) -> String {
+    lines_of(patch, style, usize::MAX)
+}
+
+fn lines_of(patch: &str, style: Style, most: usize) -> String {
     let all = patch.lines().filter(|line| !line.starts_with("diff --git ") && !line.starts_with("index "));
     let lines: Vec<&str> = all.collect();
     let mut shown = String::new();
-    for line in lines.iter().take(MAX_LINES) {
+    for line in lines.iter().take(most) {
         let tone = match line.as_bytes().first() {
             _ if line.starts_with("+++ ") || line.starts_with("--- ") => Tone::Heading,
             Some(b'+') => Tone::Good,
@@ -24,8 +34,8 @@ pub fn render(patch: &str, style: Style) -> String {
         let line = plain::inert(&plain::clip(&plain::block(line), MAX_WIDTH));
         shown.push_str(&format!("  {}\n", style.paint(tone, &line)));
     }
-    if lines.len() > MAX_LINES {
-        shown.push_str(&format!("  … and {} more lines\n", lines.len() - MAX_LINES));
+    if lines.len() > most {
+        shown.push_str(&format!("  … and {} more lines\n", lines.len() - most));
     }
     shown
 }

@@ -1,0 +1,158 @@
+//! `upshift show` and `upshift runs`: a person looks into the log.
+
+use clap::{Args as ClapArgs, ValueEnum};
+
+use super::environment::{Environment, current_dir};
+use super::{Failure, plan, report, setup};
+use crate::audit::{AuditError, LoadedRun, Reader};
+use crate::domain::event::Event;
+use crate::domain::units::RunId;
+use crate::lifecycle::{KEPT_PATCH, KEPT_TESTS, kept_under};
+use crate::redact::Redactor;
+use crate::report::runs::{Row, table};
+use crate::report::show::{self, Details, Step};
+use crate::report::view::RunView;
+use crate::session::SNAPSHOT_KIND;
+
+/// What `show` takes.
+#[derive(Debug, ClapArgs)]
+pub(crate) struct ShowArgs {
+    /// The run: its id or a unique beginning of it [default: the latest]
+    run: Option<String>,
+    /// Only this tier, from 1
+    #[arg(long, value_name = "N")]
+    tier: Option<u32>,
+    /// Only this iteration of a tier, from 1
+    #[arg(long, value_name = "N")]
+    iteration: Option<u32>,
+    /// What the models were told and answered
+    #[arg(long)]
+    conversation: bool,
+    /// What the tests printed when a change was judged
+    #[arg(long)]
+    tests: bool,
+    /// What was changed since the start
+    #[arg(long)]
+    patch: bool,
+    /// The audit log to read
+    #[arg(long, value_name = "PATH")]
+    audit_db: Option<String>,
+}
+
+/// What `runs` takes.
+#[derive(Debug, ClapArgs)]
+pub(crate) struct RunsArgs {
+    /// The audit log to read
+    #[arg(long, value_name = "PATH")]
+    audit_db: Option<String>,
+    /// The form
+    #[arg(long, value_enum, default_value_t = Form::Text)]
+    format: Form,
+}
+
+/// The forms of a list.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Form {
+    /// For a terminal.
+    Text,
+    /// For programs.
+    Json,
+}
+
+/// Prints the iterations of a run, with what is asked for of each.
+pub(super) fn show(args: &ShowArgs, environment: &Environment) -> anyhow::Result<u8> {
+    let reader = open(args.audit_db.as_deref(), environment)?;
+    let run_id = match &args.run {
+        Some(prefix) => reader.find_run(prefix),
+        None => reader.latest_run(),
+    };
+    let run_id = run_id.map_err(|error| failure(&error))?;
+    let loaded = reader.load_run(&run_id).map_err(|error| failure(&error))?;
+    let view = RunView::from_events(&loaded.events, report::liveness(&loaded.status));
+    let wanted = |step: &&Step| {
+        args.tier.is_none_or(|tier| step.tier_index.saturating_add(1) == tier)
+            && args.iteration.is_none_or(|iteration| step.iteration == iteration)
+    };
+    let steps = show::steps(&loaded.events);
+    let chosen: Vec<&Step> = steps.iter().filter(wanted).collect();
+    if chosen.is_empty() {
+        return Err(Failure::usage(nothing(&run_id, &steps)));
+    }
+    let style = report::stdout_style();
+    let mut out = String::new();
+    for step in chosen {
+        let details = details(&reader, &run_id, step).map_err(|error| failure(&error))?;
+        out.push_str(&show::heading(&view, step, style));
+        if args.conversation {
+            out.push_str(&show::conversations(&details, style));
+        }
+        if args.tests {
+            out.push_str(&show::tests(&details));
+        }
+        if args.patch {
+            out.push_str(&show::change(&details, style));
+        }
+        out.push('\n');
+    }
+    super::print(&Redactor::new(&environment.secrets()).redact(&out))
+}
+
+/// Prints the runs of a log.
+pub(super) fn runs(args: &RunsArgs, environment: &Environment) -> anyhow::Result<u8> {
+    let reader = open(args.audit_db.as_deref(), environment)?;
+    let mut rows = Vec::new();
+    for summary in reader.list_runs().map_err(|error| failure(&error))? {
+        let loaded = reader.load_run(&summary.run_id).map_err(|error| failure(&error))?;
+        rows.push(row(&loaded));
+    }
+    let text = match args.format {
+        Form::Text => table(&rows),
+        Form::Json => serde_json::to_string_pretty(&rows)? + "\n",
+    };
+    super::print(&Redactor::new(&environment.secrets()).redact(&text))
+}
+
+fn row(loaded: &LoadedRun) -> Row {
+    let counted = loaded.events.iter().find_map(|event| {
+        if let Event::AttemptCounted { pull_request, .. } = event { Some(*pull_request) } else { None }
+    });
+    let row = Row::of(&RunView::from_events(&loaded.events, report::liveness(&loaded.status)), counted);
+    // A run that an older program wrote has no events.
+    if row.run_id.is_empty() { Row { run_id: loaded.run_id.0.clone(), ..row } } else { row }
+}
+
+fn nothing(run: &RunId, steps: &[Step]) -> String {
+    if steps.is_empty() {
+        return format!(
+            "run {} has no iteration\n→ Fix: `upshift report {}` says how it ended",
+            run.short(),
+            run.short()
+        );
+    }
+    let there: Vec<String> =
+        steps.iter().map(|step| format!("--tier {} --iteration {}", step.tier_index + 1, step.iteration)).collect();
+    format!("run {} has no such iteration\n→ Fix: it has {}", run.short(), there.join(", "))
+}
+
+fn details(reader: &Reader, run: &RunId, step: &Step) -> Result<Details, AuditError> {
+    let mut conversations = Vec::new();
+    for (_, session) in &step.sessions {
+        conversations.extend(reader.load_snapshot(run, SNAPSHOT_KIND, session)?);
+    }
+    let under = kept_under(step.tier_index, step.iteration);
+    let text = |kind: &str| -> Result<Option<String>, AuditError> {
+        let body = reader.load_snapshot(run, kind, &under)?;
+        Ok(body.and_then(|body| serde_json::from_str(&body).ok()))
+    };
+    Ok(Details { conversations, tests: text(KEPT_TESTS)?, patch: text(KEPT_PATCH)? })
+}
+
+fn open(audit_db: Option<&str>, environment: &Environment) -> anyhow::Result<Reader> {
+    let checkout = current_dir()?;
+    let path = plan::audit_path(audit_db, environment, &checkout);
+    Reader::open(&setup::locate(&path, &checkout, environment)).map_err(|error| failure(&error))
+}
+
+fn failure(error: &AuditError) -> anyhow::Error {
+    Failure::usage(error.to_string())
+}

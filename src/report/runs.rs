@@ -1,0 +1,128 @@
+//! The runs of a log as a table: when, for what, how it ended, which tier, what it cost.
+
+use serde::Serialize;
+
+use super::plain;
+use super::view::{Ending, RunView};
+use crate::domain::units::human_duration;
+
+/// The widest cell, in columns.
+const MAX_CELL: usize = 40;
+
+/// One run as a line.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Row {
+    /// The run's id.
+    pub run_id: String,
+    /// When it began.
+    pub started_at: String,
+    /// `#7`, a branch, or empty.
+    pub about: String,
+    /// The outcome's word, `running` or `interrupted`.
+    pub outcome: String,
+    /// The tier that fixed it; else the last one that was reached.
+    pub tier: Option<String>,
+    /// Iterations begun.
+    pub iterations: u32,
+    /// What is known of its cost, in dollars.
+    pub cost_usd: f64,
+    /// What failed calls cost at most beyond that, in dollars.
+    pub unknown_cost_usd: f64,
+    /// Failing tests at the start.
+    pub failing_before: usize,
+    /// Of them, those that the run fixed.
+    pub fixed: usize,
+    /// Active milliseconds.
+    pub duration_ms: u64,
+    /// The cost in words.
+    #[serde(skip)]
+    pub cost: String,
+}
+
+impl Row {
+    /// The line of a run; `pull_request` is the one that it was counted for.
+    #[must_use]
+    pub fn of(view: &RunView, pull_request: Option<u64>) -> Self {
+        let run = view.run.as_ref();
+        let charge = view.spent.charge();
+        let pushed = view.delivery.pushes.last().map(|push| push.branch.clone());
+        let opened = view.delivery.pull_request.as_ref().map(|pull| pull.number);
+        let about = pull_request.or(opened).map(|number| format!("#{number}")).or(pushed);
+        let tier = match view.resolved() {
+            Some((tier, _)) => Some(tier),
+            None => view.position.and_then(|position| view.tier(position.tier_index)),
+        };
+        let outcome = match &view.ending {
+            Ending::Finished(finished) => finished.outcome.as_str(),
+            Ending::Running => "running",
+            Ending::Died => "interrupted",
+        };
+        Self {
+            run_id: run.map(|run| run.run_id.0.clone()).unwrap_or_default(),
+            started_at: run.map(|run| run.started_at.0.clone()).unwrap_or_default(),
+            about: about.unwrap_or_default(),
+            outcome: outcome.to_owned(),
+            tier: tier.map(|tier| tier.tier.name.clone()),
+            iterations: view.spent.iterations,
+            cost_usd: charge.known.as_usd(),
+            unknown_cost_usd: charge.unknown.as_usd(),
+            failing_before: view.failing_before.len(),
+            fixed: if view.passes_with_change() { view.failing_before.len() } else { view.fixed_tests().len() },
+            duration_ms: view.spent.active_ms,
+            cost: charge.to_string(),
+        }
+    }
+
+    fn cells(&self) -> [String; 8] {
+        let short = self.run_id.get(..8).unwrap_or(&self.run_id);
+        let tests = format!("{} of {} fixed", self.fixed, self.failing_before);
+        [
+            short.to_owned(),
+            self.started_at.get(..16).unwrap_or(&self.started_at).replacen('T', " ", 1),
+            self.about.clone(),
+            self.outcome.clone(),
+            self.tier.clone().unwrap_or_else(|| "—".to_owned()),
+            self.cost.clone(),
+            tests,
+            human_duration(self.duration_ms),
+        ]
+    }
+}
+
+/// The table, the latest run first.
+#[must_use]
+pub fn table(rows: &[Row]) -> String {
+    if rows.is_empty() {
+        return "The log holds no runs.\n".to_owned();
+    }
+    let head = ["RUN", "BEGAN (UTC)", "ABOUT", "OUTCOME", "TIER", "COST", "TESTS", "TIME"].map(str::to_owned);
+    let lines: Vec<[String; 8]> = std::iter::once(head)
+        .chain(rows.iter().map(|row| row.cells().map(|cell| plain::clipped_line(&cell, MAX_CELL))))
+        .collect();
+    let width = |column: usize| {
+        lines.iter().filter_map(|line| line.get(column)).map(|cell| plain::width(cell)).max().unwrap_or(0)
+    };
+    let widths: Vec<usize> = (0..8).map(width).collect();
+    let row = |line: &[String; 8]| {
+        let cells: Vec<String> = line.iter().zip(&widths).map(|(cell, width)| plain::pad(cell, *width)).collect();
+        cells.join("  ").trim_end().to_owned() + "\n"
+    };
+    lines.iter().map(row).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::fixtures;
+
+    #[test]
+    fn the_table_says_of_each_run_what_it_was_about_and_what_came_of_it() {
+        let rows: Vec<Row> = fixtures::every_ending()
+            .iter()
+            .filter(|(name, _)| ["fixed", "ci_green", "exhausted", "died"].contains(name))
+            .map(|(name, view)| Row::of(view, (*name == "fixed").then_some(7)))
+            .collect();
+        insta::assert_snapshot!(table(&rows));
+        assert_eq!(table(&[]), "The log holds no runs.\n");
+    }
+}
