@@ -6,6 +6,7 @@ use super::engine::Engine;
 use crate::agent::rank::{self, Ranked};
 use crate::agent::{Excerpt, Material};
 use crate::domain::foreign::Foreign;
+use crate::domain::printed_path;
 use crate::policy::candidate::Candidate;
 use crate::policy::handover;
 use crate::workspace::Workspace;
@@ -38,7 +39,7 @@ pub(super) fn compose(engine: &Engine<'_>, candidate: &Candidate) -> Material {
     let pointers = pointers(&files, candidate, &state.touched, &state.test_command);
     let ranked = ranked(&files, &pointers, workspace);
     let near: Vec<&Ranked> = ranked.iter().filter(|file| file.distance <= EXCERPT_DISTANCE).collect();
-    let (excerpts, shown) = excerpts(&near, candidate, workspace, &clean);
+    let (excerpts, shown) = excerpts(&near, &files, candidate, workspace, &clean);
     let likely = list(&ranked, &files, &shown);
     Material {
         objective: Foreign::prose(&state.plan.objective),
@@ -62,7 +63,7 @@ pub(super) fn rerank(engine: &Engine<'_>, candidate: &Candidate, relevant: &[Str
     let files = without_caches(workspace.files());
     let pointers = pointers(&files, candidate, &state.touched, &state.test_command);
     let scored = rank::by_relevance(&ranked(&files, &pointers, workspace), &files, relevant);
-    let (excerpts, shown) = excerpts(&always_first(&scored), candidate, workspace, &clean);
+    let (excerpts, shown) = excerpts(&always_first(&scored), &files, candidate, workspace, &clean);
     material.likely = Foreign::new(&list(&scored, &files, &shown));
     material.excerpts = excerpts;
 }
@@ -77,7 +78,8 @@ fn always_first(scored: &[Ranked]) -> Vec<&Ranked> {
 /// The files that are not below a folder which its maker marked as a cache (`target/` without a `.gitignore`).
 fn without_caches(files: Vec<String>) -> Vec<String> {
     let caches: Vec<String> = files.iter().filter_map(|path| path.strip_suffix(CACHE_TAG)).map(str::to_owned).collect();
-    let is_cached = |path: &String| caches.iter().any(|cache| path.starts_with(cache));
+    let is_below = |path: &str, cache: &str| path.strip_prefix(cache).is_some_and(|rest| rest.starts_with('/'));
+    let is_cached = |path: &String| caches.iter().any(|cache| is_below(path, cache));
     files.into_iter().filter(|path| !is_cached(path)).collect()
 }
 
@@ -123,12 +125,12 @@ fn in_tree(path: &str, files: &[String]) -> Option<String> {
     if let Some(exact) = files.iter().find(|file| *file == path) {
         return Some(exact.clone());
     }
-    let under = |file: &&String| path.ends_with(&format!("/{file}")) || file.ends_with(&format!("/{path}"));
-    files.iter().filter(under).max_by_key(|file| file.len()).cloned()
+    files.iter().filter(|file| printed_path::may_be_same(path, file)).max_by_key(|file| file.len()).cloned()
 }
 
 fn excerpts(
     ranked: &[&Ranked],
+    files: &[String],
     candidate: &Candidate,
     workspace: &Workspace,
     clean: &dyn Fn(&str) -> String,
@@ -136,9 +138,7 @@ fn excerpts(
     let (mut excerpts, mut shown, mut left) = (Vec::new(), Vec::new(), EXCERPTS_CHARS);
     for file in ranked {
         let Some(text) = workspace.read_text(&file.path) else { continue };
-        let lines = candidate.named.iter().filter(|(path, _)| path.ends_with(&file.path));
-        let lines: Vec<u32> = lines.filter_map(|(_, line)| *line).collect();
-        let Some(excerpt) = excerpt(&file.path, &text, &lines) else { continue };
+        let Some(excerpt) = excerpt(&file.path, &text, &named_lines(candidate, &file.path, files)) else { continue };
         let excerpt = (excerpt.0, clean(&excerpt.1));
         let size = excerpt.1.chars().count();
         if size > 0 && size <= left {
@@ -148,6 +148,12 @@ fn excerpts(
         }
     }
     (excerpts, shown)
+}
+
+/// The lines of a file that the failures name.
+fn named_lines(candidate: &Candidate, path: &str, files: &[String]) -> Vec<u32> {
+    let own = candidate.named.iter().filter(|(printed, _)| in_tree(printed, files).as_deref() == Some(path));
+    own.filter_map(|(_, line)| *line).collect()
 }
 
 /// A short file whole, a longer one around the lines that the failures name; `None` for a long file without any.
@@ -180,11 +186,34 @@ fn list(ranked: &[Ranked], files: &[String], shown: &[String]) -> String {
 mod tests {
     use super::*;
 
+    fn candidate(named: &[(&str, u32)]) -> Candidate {
+        Candidate {
+            ran: true,
+            tree: crate::domain::units::TreeId("t".to_owned()),
+            fixed: BTreeSet::new(),
+            lost: false,
+            failing: Vec::new(),
+            failures: Foreign::default(),
+            named: named.iter().map(|(path, line)| ((*path).to_owned(), Some(*line))).collect(),
+        }
+    }
+
+    #[test]
+    fn b10_the_line_of_a_test_is_no_line_of_the_file_under_it() {
+        let candidate = candidate(&[("test_cart.py", 12), ("/w/shop/cart.py", 7), ("./lib/myshop/cart.py", 9)]);
+        let files = ["cart.py", "test_cart.py", "shop/cart.py", "lib/myshop/cart.py"].map(str::to_owned);
+        assert_eq!(named_lines(&candidate, "test_cart.py", &files), [12]);
+        assert_eq!(named_lines(&candidate, "shop/cart.py", &files), [7]);
+        assert_eq!(named_lines(&candidate, "lib/myshop/cart.py", &files), [9]);
+        assert!(named_lines(&candidate, "cart.py", &files).is_empty());
+    }
+
     #[test]
     fn build_output_is_not_shown_as_code() {
         let files =
-            ["CACHEDIR.TAG", "src/lib.rs", "target/CACHEDIR.TAG", "target/debug/x.d"].map(str::to_owned).to_vec();
-        assert_eq!(without_caches(files), ["CACHEDIR.TAG", "src/lib.rs"]);
+            ["CACHEDIR.TAG", "src/lib.rs", "target/CACHEDIR.TAG", "target/debug/x.d", "targets.py", "target.d/x.py"];
+        let files = files.map(str::to_owned).to_vec();
+        assert_eq!(without_caches(files), ["CACHEDIR.TAG", "src/lib.rs", "targets.py", "target.d/x.py"]);
     }
 
     #[test]
@@ -199,15 +228,8 @@ mod tests {
     #[test]
     fn files_are_pointed_at_by_changes_messages_and_the_test_command_too() {
         let files = ["mod.py", "t/run.sh", "lib/add.sh", "other.py"].map(str::to_owned);
-        let candidate = Candidate {
-            ran: true,
-            tree: crate::domain::units::TreeId("t".to_owned()),
-            fixed: BTreeSet::new(),
-            lost: false,
-            failing: Vec::new(),
-            failures: Foreign::new("case_one: f(1) gave 3, want 2 (at mod.py)."),
-            named: Vec::new(),
-        };
+        let candidate =
+            Candidate { failures: Foreign::new("case_one: f(1) gave 3, want 2 (at mod.py)."), ..candidate(&[]) };
         let touched = BTreeSet::from(["lib/add.sh".to_owned(), "gone.sh".to_owned()]);
         let found = pointers(&files, &candidate, &touched, "sh -e ./t/run.sh --quiet");
         assert_eq!(found, ["lib/add.sh", "mod.py", "t/run.sh"]);

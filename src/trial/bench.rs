@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use crate::domain::clock::Clock;
+use crate::domain::printed_path;
 use crate::domain::stop::Stop;
 use crate::domain::units::TreeId;
 use crate::policy::guard::Guards;
@@ -66,8 +67,7 @@ impl Bench<'_> {
     /// Whether a test that failed at the start did so in this file.
     pub(super) fn is_named(&self, path: &str) -> bool {
         let Some(baseline) = self.baseline else { return false };
-        let file = path.rsplit('/').next().unwrap_or(path);
-        let names = |printed: &str| printed.ends_with(path) || path.ends_with(printed) && printed.ends_with(file);
+        let names = |printed: &str| printed_path::may_be_same(printed, path);
         baseline.failed_at.values().any(|(printed, _)| names(printed))
             || baseline.failing.iter().any(|name| name.split("::").next().is_some_and(names))
     }

@@ -1,6 +1,7 @@
 //! What runners call the tests of a file.
 
 use super::{Language, TestBody};
+use crate::domain::printed_path;
 
 /// What stands between the parts of a name in the runners' prints.
 const JOINTS: [&str; 4] = [" › ", " > ", "::", " | "];
@@ -60,7 +61,7 @@ fn is_called_in_python(path: &str, test: &TestBody, name: &str) -> bool {
     if let Some((file, rest)) = name.split_once("::") {
         let row = rest.find('[').unwrap_or(rest.len());
         let parts: Vec<&str> = rest.get(..row).unwrap_or(rest).split("::").collect();
-        return is_same_file(path, file) && parts == names;
+        return printed_path::may_be_same(path, file) && parts == names;
     }
     let Some((own, rest)) = name.split_once(" (") else {
         // A runner that gives the dotted path alone.
@@ -139,7 +140,7 @@ fn filled(title: &str) -> Vec<String> {
 /// Whether what stands before a name ends with the file's path (`|unit| tests/a.test.ts`, `a.spec.ts:3:5`).
 fn names_file(path: &str, before: &str) -> bool {
     let last = before.split_whitespace().next_back().unwrap_or_default();
-    is_same_file(path, last.split(':').next().unwrap_or(last))
+    printed_path::may_be_same(path, last.split(':').next().unwrap_or(last))
 }
 
 /// The file's name up to its first dot, as ava prints it.
@@ -248,12 +249,6 @@ fn renamed_in_rust(own: &str, name: &str, word: &str) -> Option<String> {
 /// The test and the rest of a name: `TestAdds/by_two`.
 fn in_go(name: &str) -> (&str, &str) {
     name.split_at(name.find('/').unwrap_or(name.len()))
-}
-
-/// Whether one path is the other's end, part by part.
-fn is_same_file(path: &str, printed: &str) -> bool {
-    let (path, printed): (Vec<&str>, Vec<&str>) = (path.split('/').collect(), printed.split(['/', '\\']).collect());
-    ends_with(&path, &printed) || ends_with(&printed, &path)
 }
 
 fn ends_with(whole: &[&str], end: &[&str]) -> bool {

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use super::super::bench::{Bench, TrialError};
+use crate::domain::printed_path;
 use crate::domain::units::TreeId;
 use crate::framework::source::{Language, Source, TestBody};
 use crate::policy::verdict::Baseline;
@@ -97,7 +98,7 @@ fn names_in(sources: &[Source], errored: &str, green: &TestRun) -> Vec<String> {
     let is_named = |source: &&Source| {
         let stem = source.path().rsplit_once('.').map_or(source.path(), |(stem, _)| stem);
         let dotted = stem.replace('/', ".");
-        source.path().ends_with(named) || dotted == named || dotted.ends_with(&format!(".{named}"))
+        printed_path::ends_with(source.path(), named) || dotted == named || dotted.ends_with(&format!(".{named}"))
     };
     let files: Vec<&Source> = sources.iter().filter(is_named).collect();
     let is_inside =
