@@ -14,6 +14,7 @@ mod javascript;
 mod names;
 mod nodes;
 mod number;
+mod outline;
 mod python;
 mod rust;
 #[cfg(test)]
@@ -25,6 +26,7 @@ use tree_sitter::{Parser, Tree};
 
 pub use self::added::adds_tests_only;
 pub use self::edit::{Edit, apply};
+pub use self::outline::{Definition, Import, Outline};
 
 /// What the grammars call literals.
 const LITERALS: [&str; 16] = [
