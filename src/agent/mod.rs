@@ -7,6 +7,8 @@
 //! Start reading at [`artisan`].
 
 pub mod rank;
+pub mod resolve;
+pub mod sources;
 
 use crate::domain::foreign::{Foreign, Mark};
 use serde::{Deserialize, Serialize};
