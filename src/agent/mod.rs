@@ -9,6 +9,7 @@
 pub mod rank;
 pub mod resolve;
 pub mod sources;
+pub mod trace;
 
 use crate::domain::foreign::{Foreign, Mark};
 use serde::{Deserialize, Serialize};

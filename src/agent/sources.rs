@@ -5,7 +5,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
-use crate::framework::source::Outline;
+use super::resolve::Resolved;
+use crate::framework::source::{Import, Outline};
 
 /// The most files that are read.
 const MAX_READ: usize = 300;
@@ -20,6 +21,8 @@ pub struct Sources<'a> {
     read: &'a dyn Fn(&str) -> Option<String>,
     texts: BTreeMap<String, Option<Rc<str>>>,
     outlines: BTreeMap<String, Option<Rc<Outline>>>,
+    /// The imports that were resolved, by the importing file.
+    pub(super) resolved: BTreeMap<(String, Import), Resolved>,
     chars: usize,
 }
 
@@ -38,7 +41,16 @@ impl<'a> Sources<'a> {
             by_name.entry(path.rsplit('/').next().unwrap_or(path)).or_default().push(path);
         }
         let known = files.iter().map(String::as_str).collect();
-        Self { files, known, by_name, read, texts: BTreeMap::new(), outlines: BTreeMap::new(), chars: 0 }
+        Self {
+            files,
+            known,
+            by_name,
+            read,
+            texts: BTreeMap::new(),
+            outlines: BTreeMap::new(),
+            resolved: BTreeMap::new(),
+            chars: 0,
+        }
     }
 
     /// All of them.

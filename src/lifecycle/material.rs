@@ -1,22 +1,23 @@
 //! What the roles are given: composed from the state and the files as they are now.
+//!
+//! Start reading at [`compose`]; what of which file is shown is decided in `excerpts`.
+
+mod excerpts;
 
 use std::collections::BTreeSet;
+use std::path::Path;
 
 use super::engine::Engine;
 use crate::agent::rank::{self, Ranked};
+use crate::agent::sources::Sources;
+use crate::agent::trace::{self, Place};
 use crate::agent::{Excerpt, Material};
 use crate::domain::foreign::Foreign;
 use crate::domain::printed_path;
 use crate::policy::candidate::Candidate;
 use crate::policy::handover;
-use crate::workspace::Workspace;
+use crate::workspace::is_test_path;
 
-/// Characters of source that go with the first message; more is a tool call away.
-const EXCERPTS_CHARS: usize = 6_000;
-/// A file up to this size is shown whole.
-const WHOLE_FILE_CHARS: usize = 3_000;
-/// Lines shown before and after a named line of a longer file.
-const LINES_AROUND: usize = 25;
 /// Files of at most this distance from a failure are excerpted (S0-40: target and distance 1 always).
 const EXCERPT_DISTANCE: u32 = 1;
 /// In a repository of at most this many files the unreached ones count as near.
@@ -33,21 +34,15 @@ pub(super) const DIFF_CHARS: usize = 4_000;
 /// Composes the material of one iteration; the handover of the tiers below comes with how many of them it left out.
 pub(super) fn compose(engine: &Engine<'_>, candidate: &Candidate) -> Material {
     let state = &engine.state;
-    let workspace = &engine.world.workspace;
     let clean = |text: &str| engine.world.redactor.redact(text).into_owned();
-    let files = without_caches(workspace.files());
-    let pointers = pointers(&files, candidate, &state.touched, &state.test_command);
-    let ranked = ranked(&files, &pointers, workspace);
-    let near: Vec<&Ranked> = ranked.iter().filter(|file| file.distance <= EXCERPT_DISTANCE).collect();
-    let (excerpts, shown) = excerpts(&near, &files, candidate, workspace, &clean);
-    let likely = list(&ranked, &files, &shown);
+    let (excerpts, likely) = gathered(engine, candidate, None);
     Material {
         objective: Foreign::prose(&state.plan.objective),
         test_command: Foreign::new(&state.test_command),
         working_directory: state.plan.working_directory.as_deref().map(Foreign::new),
         failures: Foreign::new(&clean(candidate.failures.as_str())),
         excerpts,
-        likely: Foreign::new(&likely),
+        likely,
         brief: None,
         handover: Foreign::new(&clean(&handover::build(&state.prior).summary)),
         last: state.last.clone(),
@@ -57,15 +52,40 @@ pub(super) fn compose(engine: &Engine<'_>, candidate: &Candidate) -> Material {
 /// Chooses the files anew by what the librarian found relevant (S0-40): the target and what it imports first and always, then
 /// by score as long as there is room; what is left out is listed in the same order.
 pub(super) fn rerank(engine: &Engine<'_>, candidate: &Candidate, relevant: &[String], material: &mut Material) {
-    let state = &engine.state;
-    let workspace = &engine.world.workspace;
-    let clean = |text: &str| engine.world.redactor.redact(text).into_owned();
+    (material.excerpts, material.likely) = gathered(engine, candidate, Some(relevant));
+}
+
+fn gathered(engine: &Engine<'_>, candidate: &Candidate, relevant: Option<&[String]>) -> (Vec<Excerpt>, Foreign) {
+    let (state, workspace) = (&engine.state, &engine.world.workspace);
+    // Redacted before it is cut, as `read_file` does it: half a secret would not be known, and lines are counted the same.
+    let read = |path: &str| workspace.read_text(path).map(|text| engine.world.redactor.redact(&text).into_owned());
     let files = without_caches(workspace.files());
-    let pointers = pointers(&files, candidate, &state.touched, &state.test_command);
-    let scored = rank::by_relevance(&ranked(&files, &pointers, workspace), &files, relevant);
-    let (excerpts, shown) = excerpts(&always_first(&scored), &files, candidate, workspace, &clean);
-    material.likely = Foreign::new(&list(&scored, &files, &shown));
-    material.excerpts = excerpts;
+    gather(&files, &read, candidate, &state.touched, &state.test_command, relevant)
+}
+
+/// The excerpts, and the list of the files that are not shown.
+fn gather(
+    files: &[String],
+    read: &dyn Fn(&str) -> Option<String>,
+    candidate: &Candidate,
+    touched: &BTreeSet<String>,
+    command: &str,
+    relevant: Option<&[String]>,
+) -> (Vec<Excerpt>, Foreign) {
+    let pointers = pointers(files, candidate, touched, command);
+    let nearest = ranked(files, &pointers, read);
+    let scored = relevant.map(|relevant| rank::by_relevance(&nearest, files, relevant));
+    let near: Vec<String> = match &scored {
+        Some(scored) => always_first(scored).into_iter().map(|file| file.path.clone()).collect(),
+        None => nearest.iter().filter(|file| file.distance <= EXCERPT_DISTANCE).map(|file| file.path.clone()).collect(),
+    };
+    let named = |path: &str| named_lines(candidate, path, files);
+    let places: Vec<Place> = pointers.iter().map(|path| (path.clone(), named(path))).collect();
+    let mut sources = Sources::new(files, read);
+    let is_test = |path: &str| is_test_path(Path::new(path));
+    let trace = trace::trace(&mut sources, &places, &candidate.failing, &is_test);
+    let (excerpts, shown) = excerpts::choose(&near, &trace, &named, &mut sources);
+    (excerpts, Foreign::new(&list(&scored.unwrap_or(nearest), files, &shown)))
 }
 
 /// Scored files with those first that are always included.
@@ -85,8 +105,8 @@ fn without_caches(files: Vec<String>) -> Vec<String> {
 
 /// Files by distance from what points at them; in a small repository the rest follows, code of the same kind alone if
 /// anything is known of the kind.
-fn ranked(files: &[String], pointers: &[String], workspace: &Workspace) -> Vec<Ranked> {
-    let mut ranked = rank::rank(files, pointers, &|path| workspace.read_text(path));
+fn ranked(files: &[String], pointers: &[String], read: &dyn Fn(&str) -> Option<String>) -> Vec<Ranked> {
+    let mut ranked = rank::rank(files, pointers, read);
     if files.len() <= SMALL_REPOSITORY {
         // What imports reach beyond the usual distance is no farther than what they do not reach at all.
         for file in &mut ranked {
@@ -128,44 +148,10 @@ fn in_tree(path: &str, files: &[String]) -> Option<String> {
     files.iter().filter(|file| printed_path::may_be_same(path, file)).max_by_key(|file| file.len()).cloned()
 }
 
-fn excerpts(
-    ranked: &[&Ranked],
-    files: &[String],
-    candidate: &Candidate,
-    workspace: &Workspace,
-    clean: &dyn Fn(&str) -> String,
-) -> (Vec<Excerpt>, Vec<String>) {
-    let (mut excerpts, mut shown, mut left) = (Vec::new(), Vec::new(), EXCERPTS_CHARS);
-    for file in ranked {
-        let Some(text) = workspace.read_text(&file.path) else { continue };
-        let Some(excerpt) = excerpt(&file.path, &text, &named_lines(candidate, &file.path, files)) else { continue };
-        let excerpt = (excerpt.0, clean(&excerpt.1));
-        let size = excerpt.1.chars().count();
-        if size > 0 && size <= left {
-            left -= size;
-            shown.push(file.path.clone());
-            excerpts.push(Excerpt { label: Foreign::new(&excerpt.0), text: Foreign::revealed(&excerpt.1) });
-        }
-    }
-    (excerpts, shown)
-}
-
 /// The lines of a file that the failures name.
 fn named_lines(candidate: &Candidate, path: &str, files: &[String]) -> Vec<u32> {
     let own = candidate.named.iter().filter(|(printed, _)| in_tree(printed, files).as_deref() == Some(path));
     own.filter_map(|(_, line)| *line).collect()
-}
-
-/// A short file whole, a longer one around the lines that the failures name; `None` for a long file without any.
-fn excerpt(path: &str, text: &str, lines: &[u32]) -> Option<(String, String)> {
-    if text.chars().count() <= WHOLE_FILE_CHARS {
-        return Some((path.to_owned(), text.to_owned()));
-    }
-    let line = usize::try_from(*lines.first()?).ok()?;
-    let first = line.saturating_sub(LINES_AROUND).max(1);
-    let body: Vec<&str> = text.lines().skip(first - 1).take(2 * LINES_AROUND + 1).collect();
-    let last = first + body.len().saturating_sub(1);
-    (!body.is_empty()).then(|| (format!("{path}:{first}-{last}"), body.join("\n")))
 }
 
 /// The files that are not shown, nearest first, and how many more there are.
@@ -241,14 +227,5 @@ mod tests {
         let scored = [file("far.py", rank::UNREACHED), file("test.py", 0), file("price.py", 2), file("cart.py", 1)];
         let order: Vec<&str> = always_first(&scored).into_iter().map(|file| file.path.as_str()).collect();
         assert_eq!(order, ["test.py", "cart.py", "far.py", "price.py"]);
-    }
-
-    #[test]
-    fn long_files_are_shown_around_the_named_line() {
-        let text: String = (1..=500).map(|n| format!("line {n} of a file that is long\n")).collect();
-        let (label, shown) = excerpt("a.py", &text, &[100]).expect("an excerpt");
-        assert_eq!(label, "a.py:75-125");
-        assert!(shown.starts_with("line 75 ") && shown.contains("line 125 "));
-        assert_eq!(excerpt("a.py", &text, &[]), None);
     }
 }

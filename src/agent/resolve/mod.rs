@@ -26,6 +26,10 @@ pub struct Resolved {
 
 /// Resolves an import that a file makes.
 pub fn resolve(language: Language, from: &str, import: &Import, sources: &mut Sources<'_>) -> Resolved {
+    let key = (from.to_owned(), import.clone());
+    if let Some(known) = sources.resolved.get(&key) {
+        return known.clone();
+    }
     let mut resolved = match language {
         Language::Python => python::resolve(from, import, sources),
         Language::JavaScript => javascript::resolve(from, import, sources),
@@ -33,6 +37,7 @@ pub fn resolve(language: Language, from: &str, import: &Import, sources: &mut So
         Language::Go => go::resolve(import, sources),
     };
     resolved.files.truncate(MAX_FILES);
+    sources.resolved.insert(key, resolved.clone());
     resolved
 }
 

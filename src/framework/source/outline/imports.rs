@@ -13,7 +13,7 @@ const MAX_NODES: usize = 200_000;
 const MAX_GROUPS: usize = 64;
 
 /// A module that a file imports, or passes on.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Import {
     /// The module as written: `shop.cart`, `..price`, `../src/cart`, `crate::cart::total`, `example.test/shop/cart`.
     pub module: String,

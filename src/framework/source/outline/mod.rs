@@ -53,6 +53,7 @@ pub struct Outline {
     text: String,
     tree: Tree,
     definitions: Vec<Definition>,
+    imports: Vec<Import>,
 }
 
 impl Outline {
@@ -62,7 +63,8 @@ impl Outline {
         let language = Language::of(path).filter(|_| text.len() <= MAX_BYTES)?;
         let tree = parse(language, text)?;
         let definitions = definitions(language, tree.root_node(), text);
-        Some(Self { language, text: text.to_owned(), tree, definitions })
+        let imports = imports::imports(language, tree.root_node(), text);
+        Some(Self { language, text: text.to_owned(), tree, definitions, imports })
     }
 
     /// The language.
@@ -85,8 +87,8 @@ impl Outline {
 
     /// What the file imports, in its order.
     #[must_use]
-    pub fn imports(&self) -> Vec<Import> {
-        imports::imports(self.language, self.tree.root_node(), &self.text)
+    pub fn imports(&self) -> &[Import] {
+        &self.imports
     }
 
     /// Imports that lines make without a statement of their own: the paths that Rust writes out.

@@ -12,7 +12,7 @@ fn outlined(path: &str, text: &str) -> Vec<String> {
 
 fn imported(path: &str, text: &str) -> Vec<(String, Vec<String>)> {
     let outline = Outline::read(path, text).expect("a known language");
-    outline.imports().into_iter().map(|one| (one.module, one.names)).collect()
+    outline.imports().iter().map(|one| (one.module.clone(), one.names.clone())).collect()
 }
 
 #[test]
