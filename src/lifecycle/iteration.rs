@@ -1,5 +1,6 @@
 //! One iteration: fresh sessions, their change, the tests, the row, and what comes next.
 
+mod past;
 mod row;
 
 use std::collections::BTreeSet;
@@ -203,6 +204,9 @@ fn conclude(engine: &mut Engine<'_>, tier: &Tier, work: Work, began: u64) {
     }
     keep(engine, &work, &attempt);
     engine.state.attempts.push(attempt.clone());
+    if let Some(past) = past::iteration(engine, &work, &attempt, &objections) {
+        engine.state.keep_in_mind(past);
+    }
     remember(engine, &work, objections);
     let mut events = vec![Event::IterationFinished(attempt)];
     if let Some(entropy) = step.entropy {

@@ -45,6 +45,7 @@ pub(super) fn compose(engine: &Engine<'_>, candidate: &Candidate) -> Material {
         likely,
         brief: None,
         handover: Foreign::new(&clean(&handover::build(&state.prior).summary)),
+        past: state.past.clone(),
         last: state.last.clone(),
     }
 }

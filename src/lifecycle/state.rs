@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
-use crate::agent::LastIteration;
+use crate::agent::{LastIteration, PastIteration, REMEMBERED};
 use crate::config::Plan;
 use crate::domain::account::Limited;
 use crate::domain::attempt::{Attempt, TierExit, TierResult};
@@ -197,6 +197,9 @@ pub struct RunState {
     pub current: Option<Candidate>,
     /// The iteration before, in the same tier.
     pub last: Option<LastIteration>,
+    /// The iterations before, in the same tier, oldest first.
+    #[serde(default)]
+    pub past: Vec<PastIteration>,
     /// The tiers that ended.
     pub prior: Vec<TierResult>,
     /// The rows of the tier under way.
@@ -262,6 +265,7 @@ impl RunState {
             best: None,
             current: None,
             last: None,
+            past: Vec::new(),
             prior: Vec::new(),
             attempts: Vec::new(),
             destination: None,
@@ -293,6 +297,13 @@ impl RunState {
         self.position.iterations + 1
     }
 
+    /// Keeps what an iteration came to for those that follow it in the same tier, the last [`REMEMBERED`] of them.
+    pub fn keep_in_mind(&mut self, past: PastIteration) {
+        self.past.push(past);
+        let too_many = self.past.len().saturating_sub(REMEMBERED);
+        self.past.drain(..too_many);
+    }
+
     /// Puts the tier's rows into a result.
     pub fn close_tier(&mut self, tier_index: u32, exit: TierExit) -> TierResult {
         let attempts = std::mem::take(&mut self.attempts);
@@ -307,6 +318,7 @@ impl RunState {
         };
         self.prior.push(result.clone());
         self.last = None;
+        self.past.clear();
         result
     }
 }

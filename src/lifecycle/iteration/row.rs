@@ -57,7 +57,8 @@ pub(super) fn attempt(
         billed_critic: work.critic.as_ref().filter(|_| full).and_then(billed),
         review: review(work, redact).map(Box::new),
         iteration: engine.state.iteration(),
-        code_change_summary: redact(summary(work)),
+        // Redacted before it is cut: half a secret would not be known.
+        code_change_summary: redact(summary(work)).chars().take(SUMMARY_CHARS).collect(),
         test_status: status(work, observation),
         failed_tests,
         error_messages: error_messages.into_iter().map(redact).collect(),
@@ -93,8 +94,7 @@ fn summary(work: &Work) -> String {
         (true, true) => format!("changed {}", files.join(", ")),
         (false, _) => format!("no change. {said}"),
     };
-    let one_line = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    one_line.chars().take(SUMMARY_CHARS).collect()
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 /// Failing tests, and what went wrong in order of weight.

@@ -1,0 +1,76 @@
+//! What an iteration is remembered by: a few lines for those that follow it in the same tier.
+//!
+//! Invariant: every text that came from outside is redacted and capped.
+
+use super::Work;
+use super::row;
+use crate::agent::PastIteration;
+use crate::domain::attempt::Attempt;
+use crate::domain::foreign::Foreign;
+use crate::domain::verdict::Verdict;
+use crate::lifecycle::engine::Engine;
+use crate::lifecycle::roles::Halt;
+
+/// How many failing tests are named.
+const NAMES: usize = 8;
+/// The most characters of one test's name.
+const NAME_CHARS: usize = 100;
+/// The most characters of what the judge or a reviewer said.
+const SAID_CHARS: usize = 300;
+
+/// What is kept of an iteration; nothing of one that was cut short, since a resumed run does it anew.
+pub(super) fn iteration(
+    engine: &Engine<'_>,
+    work: &Work,
+    attempt: &Attempt,
+    objections: &[Foreign],
+) -> Option<PastIteration> {
+    let cut_short = work.judged.as_ref().is_some_and(|judged| judged.run.stopped.is_some());
+    if cut_short || matches!(work.halt, Some(Halt::Stopped(_))) {
+        return None;
+    }
+    let said = |text: &str, most: usize| {
+        let redacted = engine.world.redactor.redact(text);
+        let line = redacted.split_whitespace().collect::<Vec<_>>().join(" ");
+        Foreign::new(&shortened(&line, most))
+    };
+    let verdict = work.judged.as_ref().map(|judged| &judged.judgement.verdict);
+    Some(PastIteration {
+        iteration: attempt.iteration,
+        summary: Foreign::new(&attempt.code_change_summary),
+        judged: said(&verdict.map(|verdict| judged(verdict, attempt)).unwrap_or_default(), SAID_CHARS),
+        failing: attempt.failed_tests.iter().take(NAMES).map(|name| said(name, NAME_CHARS)).collect(),
+        more_failing: attempt.failed_tests.len().saturating_sub(NAMES),
+        refused: said(&refused(work, objections), SAID_CHARS),
+    })
+}
+
+/// The verdict in words, and how many tests fail.
+fn judged(verdict: &Verdict, attempt: &Attempt) -> String {
+    let failing = attempt.failed_tests.len();
+    match verdict {
+        Verdict::Red { reason: Some(reason) } => format!("{}: {reason}; {failing} tests fail", verdict.as_str()),
+        Verdict::Red { reason: None } => format!("{}; {failing} tests fail", verdict.as_str()),
+        Verdict::Broken { reason } => format!("{}: {reason}", verdict.as_str()),
+        // Why stands beside it.
+        Verdict::Green | Verdict::Tampered { .. } => verdict.as_str().to_owned(),
+    }
+}
+
+/// Why nothing came of it: the judge's refusal, the reviewer's, or what ended the session.
+fn refused(work: &Work, objections: &[Foreign]) -> String {
+    let tampered = match work.judged.as_ref().map(|judged| &judged.judgement.verdict) {
+        Some(Verdict::Tampered { reason }) => Some(format!("{reason}; the change was taken back")),
+        Some(Verdict::Green | Verdict::Red { .. } | Verdict::Broken { .. }) | None => None,
+    };
+    let reviewer = objections.iter().map(|objection| format!("the reviewer objects: {}", objection.as_str()));
+    tampered.into_iter().chain(reviewer).chain(row::halt_words(work.halt.as_ref())).collect::<Vec<_>>().join("; ")
+}
+
+/// At most so many characters, with a sign where there were more.
+fn shortened(text: &str, most: usize) -> String {
+    match text.char_indices().nth(most) {
+        None => text.to_owned(),
+        Some((at, _)) => format!("{}…", text.get(..at).unwrap_or_default()),
+    }
+}
