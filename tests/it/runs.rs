@@ -5,6 +5,7 @@ mod corrections;
 mod guards;
 mod hangs;
 mod open_files;
+mod needs;
 mod services;
 
 use std::path::PathBuf;
