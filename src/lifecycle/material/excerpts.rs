@@ -266,19 +266,19 @@ fn excerpts_of(file: &File) -> Vec<Excerpt> {
     }
     let ranges = ranges(&file.lines);
     let count = file.count();
-    let named: Vec<String> = ranges.iter().map(|(first, last)| format!("{first}-{last}")).collect();
+    let names: Vec<String> = ranges.iter().map(named).collect();
     let mut shown = Vec::new();
     if let Some(outline) = &file.outline {
-        let follow = if named.is_empty() { "none".to_owned() } else { named.join(", ") };
+        let follow = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
         let label =
             format!("{}, outline of its {count} lines; shown below: {follow}; read_file shows the rest", file.path);
         shown.push(excerpt(&label, outline));
     }
-    for ((first, last), named) in ranges.iter().zip(&named) {
+    for ((first, last), name) in ranges.iter().zip(&names) {
         let lines: Vec<&str> = (*first..=*last).map(|number| file.line(number)).collect();
         let rest =
             if file.outline.is_none() { format!(" of {count}; read_file shows the rest") } else { String::new() };
-        shown.push(excerpt(&format!("{}:{named}{rest}", file.path), &lines.join("\n")));
+        shown.push(excerpt(&format!("{}:{name}{rest}", file.path), &lines.join("\n")));
     }
     shown
 }
@@ -295,26 +295,38 @@ fn ranges(lines: &BTreeSet<u32>) -> Vec<(u32, u32)> {
     ranges
 }
 
-/// A line for each definition; of many the outer ones, then as many as there is room for.
+/// A line for each definition with its head; of many their names alone, of very many the outer ones as far as there is room.
 fn outlined(definitions: &[Definition]) -> String {
-    let line = |one: &Definition| format!("{}-{} {}\n", one.line, one.lines.1, one.head);
-    let size = |chosen: &[&Definition]| chosen.iter().map(|one| line(one).chars().count()).sum::<usize>();
-    let mut chosen: Vec<&Definition> = definitions.iter().collect();
-    if size(&chosen) > OUTLINE_CHARS {
-        chosen.retain(|one| one.within.is_none());
+    let lines = |one: &Definition| named(&(one.line, one.lines.1));
+    let with_head = |one: &Definition| format!("{} {}\n", lines(one), one.head);
+    let by_name = |one: &Definition| {
+        let within = one.within.as_ref().map(|within| format!("{within}.")).unwrap_or_default();
+        format!("{} {within}{}\n", lines(one), one.name)
+    };
+    let outer = definitions.iter().filter(|one| one.within.is_none());
+    let drawings: [Vec<String>; 3] = [
+        definitions.iter().map(with_head).collect(),
+        definitions.iter().map(by_name).collect(),
+        outer.map(by_name).collect(),
+    ];
+    let size = |lines: &[String]| lines.iter().map(|line| line.chars().count()).sum::<usize>();
+    if let Some(whole) = drawings.iter().take(2).find(|lines| size(lines) <= OUTLINE_CHARS) {
+        return whole.concat();
     }
-    let mut text = String::new();
-    let mut told = 0;
-    for one in &chosen {
-        let next = line(one);
-        if text.chars().count() + next.chars().count() > OUTLINE_CHARS {
-            break;
-        }
-        text.push_str(&next);
-        told += 1;
-    }
-    if told < definitions.len() && told > 0 {
-        text.push_str(&format!("and {} more\n", definitions.len() - told));
-    }
-    text
+    let [_, _, outer] = drawings;
+    let mut left = OUTLINE_CHARS;
+    let mut fits = |line: &&String| {
+        let size = line.chars().count();
+        let fits = size <= left;
+        left = left.saturating_sub(size);
+        fits
+    };
+    let told: Vec<&String> = outer.iter().take_while(|line| fits(line)).collect();
+    let more = definitions.len() - told.len();
+    told.into_iter().map(String::as_str).chain([format!("and {more} more\n").as_str()]).collect()
+}
+
+/// Lines as they are named: `7`, `7-9`.
+fn named((first, last): &(u32, u32)) -> String {
+    if first == last { first.to_string() } else { format!("{first}-{last}") }
 }
