@@ -6,6 +6,7 @@ mod guards;
 mod hangs;
 mod open_files;
 mod needs;
+mod past;
 mod services;
 
 use std::path::PathBuf;

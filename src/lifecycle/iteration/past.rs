@@ -41,30 +41,37 @@ pub(super) fn iteration(
         judged: said(&verdict.map(|verdict| judged(verdict, attempt)).unwrap_or_default(), SAID_CHARS),
         failing: attempt.failed_tests.iter().take(NAMES).map(|name| said(name, NAME_CHARS)).collect(),
         more_failing: attempt.failed_tests.len().saturating_sub(NAMES),
-        refused: said(&refused(work, objections), SAID_CHARS),
+        refused: said(&refused(work, attempt, objections), SAID_CHARS),
     })
 }
 
 /// The verdict in words, and how many tests fail.
 fn judged(verdict: &Verdict, attempt: &Attempt) -> String {
-    let failing = attempt.failed_tests.len();
+    let word = verdict.as_str();
+    let failing = match attempt.failed_tests.len() {
+        0 => String::new(),
+        1 => "; 1 test fails".to_owned(),
+        many => format!("; {many} tests fail"),
+    };
     match verdict {
-        Verdict::Red { reason: Some(reason) } => format!("{}: {reason}; {failing} tests fail", verdict.as_str()),
-        Verdict::Red { reason: None } => format!("{}; {failing} tests fail", verdict.as_str()),
-        Verdict::Broken { reason } => format!("{}: {reason}", verdict.as_str()),
+        Verdict::Red { reason: Some(reason) } => format!("{word}: {reason}{failing}"),
+        Verdict::Red { reason: None } => format!("{word}{failing}"),
+        Verdict::Broken { reason } => format!("{word}: {reason}"),
         // Why stands beside it.
-        Verdict::Green | Verdict::Tampered { .. } => verdict.as_str().to_owned(),
+        Verdict::Green | Verdict::Tampered { .. } => word.to_owned(),
     }
 }
 
-/// Why nothing came of it: the judge's refusal, the reviewer's, or what ended the session.
-fn refused(work: &Work, objections: &[Foreign]) -> String {
+/// Why nothing came of it: the judge's refusal, the reviewer's, or what ended the session, where the summary does not say so.
+fn refused(work: &Work, attempt: &Attempt, objections: &[Foreign]) -> String {
     let tampered = match work.judged.as_ref().map(|judged| &judged.judgement.verdict) {
         Some(Verdict::Tampered { reason }) => Some(format!("{reason}; the change was taken back")),
         Some(Verdict::Green | Verdict::Red { .. } | Verdict::Broken { .. }) | None => None,
     };
     let reviewer = objections.iter().map(|objection| format!("the reviewer objects: {}", objection.as_str()));
-    tampered.into_iter().chain(reviewer).chain(row::halt_words(work.halt.as_ref())).collect::<Vec<_>>().join("; ")
+    let ended = row::halt_words(work.halt.as_ref()).filter(|words| !attempt.code_change_summary.contains(words));
+    let ended = ended.map(|words| format!("the session ended early: {words}"));
+    tampered.into_iter().chain(reviewer).chain(ended).collect::<Vec<_>>().join("; ")
 }
 
 /// At most so many characters, with a sign where there were more.
