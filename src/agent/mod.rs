@@ -6,10 +6,13 @@
 //!
 //! Start reading at [`artisan`].
 
+mod past;
 pub mod rank;
 pub mod resolve;
 pub mod sources;
 pub mod trace;
+
+pub use self::past::{PastIteration, REMEMBERED};
 
 use crate::domain::foreign::{Foreign, Mark};
 use serde::{Deserialize, Serialize};
@@ -57,49 +60,6 @@ pub struct LastIteration {
     pub result: Foreign,
     /// What the critic objected to; empty when it did not.
     pub objections: Vec<Foreign>,
-}
-
-/// How many iterations of a tier are remembered.
-pub const REMEMBERED: usize = 5;
-
-/// What an iteration of the tier came to, in few words.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct PastIteration {
-    /// Its one-based number in the tier.
-    pub iteration: u32,
-    /// What was changed, in the model's words.
-    pub summary: Foreign,
-    /// What the judge said; empty where nothing was judged.
-    #[serde(default)]
-    pub judged: Foreign,
-    /// The tests that failed after it, by name; not all where they are many.
-    #[serde(default)]
-    pub failing: Vec<Foreign>,
-    /// How many more failed.
-    #[serde(default)]
-    pub more_failing: usize,
-    /// Why the change was refused, or the session was of no use; empty where neither was so.
-    #[serde(default)]
-    pub refused: Foreign,
-}
-
-impl PastIteration {
-    fn told(&self) -> String {
-        let mut told = format!("Iteration {}: {}\n", self.iteration, self.summary.one_line());
-        let mut line = |title: &str, text: &str| {
-            if !text.is_empty() {
-                told.push_str(&format!("  {title}: {text}\n"));
-            }
-        };
-        line("judged", &self.judged.one_line());
-        line("refused", &self.refused.one_line());
-        let mut failing = self.failing.iter().map(Foreign::one_line).collect::<Vec<_>>().join("; ");
-        if self.more_failing > 0 {
-            failing.push_str(&format!("; and {} more", self.more_failing));
-        }
-        line("failing", &failing);
-        told
-    }
 }
 
 /// Everything a role may be given. Never the whole repository (DESIGN §4).
@@ -187,8 +147,7 @@ impl Message {
 
     fn history(&mut self, material: &Material, mark: &Mark) {
         self.fenced(mark, "PRIOR ATTEMPTS", &material.handover);
-        let past: String = material.past.iter().map(PastIteration::told).collect();
-        self.fenced(mark, "YOUR LAST ITERATIONS, oldest first", &Foreign::new(&past));
+        self.fenced(mark, "YOUR LAST ITERATIONS, oldest first", &past::told(&material.past));
         if let Some(last) = &material.last {
             let label = if last.taken_back {
                 "YOUR LAST CHANGE (refused and taken back: the files are without it)"

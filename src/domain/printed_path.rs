@@ -2,16 +2,16 @@
 //!
 //! Invariant: paths are compared by whole components; `cart.py` is not the end of `test_cart.py`.
 
-/// The components of a path in either notation; `.` and what a doubled slash leaves are none.
-fn components(path: &str) -> Vec<&str> {
-    path.split(['/', '\\']).filter(|part| !matches!(*part, "" | ".")).collect()
+/// The components of a path in either notation, the last one first; `.` and what a doubled slash leaves are none.
+fn from_the_end(path: &str) -> impl Iterator<Item = &str> {
+    path.rsplit(['/', '\\']).filter(|part| !matches!(*part, "" | "."))
 }
 
 /// Whether a path ends with all components of another one: `/w/shop/cart.py` with `shop/cart.py`.
 #[must_use]
 pub fn ends_with(whole: &str, end: &str) -> bool {
-    let (whole, end) = (components(whole), components(end));
-    !end.is_empty() && whole.ends_with(&end)
+    let (mut whole, mut end) = (from_the_end(whole), from_the_end(end).peekable());
+    end.peek().is_some() && end.all(|part| whole.next() == Some(part))
 }
 
 /// Whether two paths may name one file: one ends with the other.

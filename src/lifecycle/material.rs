@@ -57,36 +57,48 @@ pub(super) fn rerank(engine: &Engine<'_>, candidate: &Candidate, relevant: &[Str
 }
 
 fn gathered(engine: &Engine<'_>, candidate: &Candidate, relevant: Option<&[String]>) -> (Vec<Excerpt>, Foreign) {
-    let (state, workspace) = (&engine.state, &engine.world.workspace);
-    // Redacted before it is cut, as `read_file` does it: half a secret would not be known, and lines are counted the same.
-    let read = |path: &str| workspace.read_text(path).map(|text| engine.world.redactor.redact(&text).into_owned());
-    let files = without_caches(workspace.files());
-    gather(&files, &read, candidate, &state.touched, &state.test_command, relevant)
+    let workspace = &engine.world.workspace;
+    let tree = Tree {
+        files: &without_caches(workspace.files()),
+        read: &|path| workspace.read_text(path),
+        clean: &|text| engine.world.redactor.redact(text).into_owned(),
+    };
+    let pointers = pointers(tree.files, candidate, &engine.state.touched, &engine.state.test_command);
+    gather(&tree, &pointers, candidate, relevant)
+}
+
+/// The files that material is chosen from.
+struct Tree<'t> {
+    files: &'t [String],
+    /// A file's text as it is.
+    read: &'t dyn Fn(&str) -> Option<String>,
+    /// A text without what no model may see.
+    clean: &'t dyn Fn(&str) -> String,
 }
 
 /// The excerpts, and the list of the files that are not shown.
 fn gather(
-    files: &[String],
-    read: &dyn Fn(&str) -> Option<String>,
+    tree: &Tree<'_>,
+    pointers: &[String],
     candidate: &Candidate,
-    touched: &BTreeSet<String>,
-    command: &str,
     relevant: Option<&[String]>,
 ) -> (Vec<Excerpt>, Foreign) {
-    let pointers = pointers(files, candidate, touched, command);
-    let nearest = ranked(files, &pointers, read);
-    let scored = relevant.map(|relevant| rank::by_relevance(&nearest, files, relevant));
+    let nearest = ranked(tree.files, pointers, tree.read);
+    let scored = relevant.map(|relevant| rank::by_relevance(&nearest, tree.files, relevant));
     let near: Vec<String> = match &scored {
         Some(scored) => always_first(scored).into_iter().map(|file| file.path.clone()).collect(),
         None => nearest.iter().filter(|file| file.distance <= EXCERPT_DISTANCE).map(|file| file.path.clone()).collect(),
     };
-    let named = |path: &str| named_lines(candidate, path, files);
+    let lines = named_lines(candidate, tree.files);
+    let named = |path: &str| lines.iter().filter(|(file, _)| file == path).map(|(_, line)| *line).collect::<Vec<u32>>();
     let places: Vec<Place> = pointers.iter().map(|path| (path.clone(), named(path))).collect();
-    let mut sources = Sources::new(files, read);
+    // Cleaned before it is cut, as `read_file` does it: half a secret would not be known, and lines are counted the same.
+    let clean = |path: &str| (tree.read)(path).map(|text| (tree.clean)(&text));
+    let mut sources = Sources::new(tree.files, &clean);
     let is_test = |path: &str| is_test_path(Path::new(path));
     let trace = trace::trace(&mut sources, &places, &candidate.failing, &is_test);
     let (excerpts, shown) = excerpts::choose(&near, &trace, &named, &mut sources);
-    (excerpts, Foreign::new(&list(&scored.unwrap_or(nearest), files, &shown)))
+    (excerpts, Foreign::new(&list(&scored.unwrap_or(nearest), tree.files, &shown)))
 }
 
 /// Scored files with those first that are always included.
@@ -149,10 +161,10 @@ fn in_tree(path: &str, files: &[String]) -> Option<String> {
     files.iter().filter(|file| printed_path::may_be_same(path, file)).max_by_key(|file| file.len()).cloned()
 }
 
-/// The lines of a file that the failures name.
-fn named_lines(candidate: &Candidate, path: &str, files: &[String]) -> Vec<u32> {
-    let own = candidate.named.iter().filter(|(printed, _)| in_tree(printed, files).as_deref() == Some(path));
-    own.filter_map(|(_, line)| *line).collect()
+/// The files of the tree that the failures name, with the lines.
+fn named_lines(candidate: &Candidate, files: &[String]) -> Vec<(String, u32)> {
+    let named = candidate.named.iter().filter_map(|(path, line)| Some((path, (*line)?)));
+    named.filter_map(|(path, line)| Some((in_tree(path, files)?, line))).collect()
 }
 
 /// The files that are not shown, nearest first, and how many more there are.

@@ -18,10 +18,9 @@ fn candidate(named: &[(&str, u32)]) -> Candidate {
 fn b10_the_line_of_a_test_is_no_line_of_the_file_under_it() {
     let candidate = candidate(&[("test_cart.py", 12), ("/w/shop/cart.py", 7), ("./lib/myshop/cart.py", 9)]);
     let files = ["cart.py", "test_cart.py", "shop/cart.py", "lib/myshop/cart.py"].map(str::to_owned);
-    assert_eq!(named_lines(&candidate, "test_cart.py", &files), [12]);
-    assert_eq!(named_lines(&candidate, "shop/cart.py", &files), [7]);
-    assert_eq!(named_lines(&candidate, "lib/myshop/cart.py", &files), [9]);
-    assert!(named_lines(&candidate, "cart.py", &files).is_empty());
+    let named = named_lines(&candidate, &files);
+    let named: Vec<(&str, u32)> = named.iter().map(|(path, line)| (path.as_str(), *line)).collect();
+    assert_eq!(named, [("test_cart.py", 12), ("shop/cart.py", 7), ("lib/myshop/cart.py", 9)]);
 }
 
 #[test]
@@ -63,7 +62,9 @@ fn the_target_and_what_it_imports_come_before_files_of_a_higher_score() {
 fn shown(files: &[(String, String)], candidate: &Candidate) -> Vec<(String, String)> {
     let paths: Vec<String> = files.iter().map(|(path, _)| path.clone()).collect();
     let read = |path: &str| files.iter().find(|(name, _)| name == path).map(|(_, text)| text.clone());
-    let (excerpts, _) = gather(&paths, &read, candidate, &BTreeSet::new(), "run", None);
+    let tree = Tree { files: &paths, read: &read, clean: &str::to_owned };
+    let pointers = pointers(&paths, candidate, &BTreeSet::new(), "run");
+    let (excerpts, _) = gather(&tree, &pointers, candidate, None);
     excerpts.into_iter().map(|one| (one.label.one_line(), one.text.as_str().to_owned())).collect()
 }
 
@@ -164,7 +165,25 @@ async fn b10_an_import_that_a_link_leads_out_of_the_tree_is_not_read() {
     let workspace = crate::workspace::Workspace::open(&root, &folder.path().join("shadow"), rules).await.unwrap();
     let candidate = Candidate { failing: vec!["test_a.py::test_a".to_owned()], ..candidate(&[("test_a.py", 6)]) };
     let read = |path: &str| workspace.read_text(path);
-    let (excerpts, likely) = gather(&workspace.files(), &read, &candidate, &BTreeSet::new(), "run", None);
+    let tree = Tree { files: &workspace.files(), read: &read, clean: &str::to_owned };
+    let (excerpts, likely) = gather(&tree, &["test_a.py".to_owned()], &candidate, None);
     assert_eq!(excerpts.len(), 1);
     assert!(!format!("{excerpts:?}{likely:?}").contains("hidden"));
+}
+
+#[test]
+fn b10_what_is_shown_in_part_is_cleaned_before_it_is_cut() {
+    let filler: String =
+        (0..80).map(|n| format!("def f_{n}(a):\n    b = a * {n} + 1000\n    return b\n\n\n")).collect();
+    let cart = format!("KEY = \"hidden\n\nhidden\"\n{filler}def total():\n    return \"hidden\"\n");
+    let files =
+        [file("cart.py", &cart), file("test_cart.py", "from cart import total\n\n\ndef test_total():\n    total()\n")];
+    let paths: Vec<String> = files.iter().map(|(path, _)| path.clone()).collect();
+    let read = |path: &str| files.iter().find(|(name, _)| name == path).map(|(_, text)| text.clone());
+    let tree = Tree { files: &paths, read: &read, clean: &|text| text.replace("hidden", "***") };
+    let candidate =
+        Candidate { failing: vec!["test_cart.py::test_total".to_owned()], ..candidate(&[("test_cart.py", 5)]) };
+    let (excerpts, _) = gather(&tree, &["test_cart.py".to_owned()], &candidate, None);
+    assert!(excerpts.iter().any(|one| one.text.as_str().contains("return \"***\"")), "{excerpts:?}");
+    assert!(!format!("{excerpts:?}").contains("hidden"));
 }

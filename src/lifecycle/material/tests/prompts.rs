@@ -4,7 +4,7 @@ use crate::agent;
 use crate::domain::foreign::{Foreign, Mark};
 use crate::domain::units::TreeId;
 use crate::domain::verdict::Exit;
-use crate::lifecycle::material::gather;
+use crate::lifecycle::material::{Tree, gather, pointers};
 use crate::test_run::{self, Filed, TestRun};
 use crate::trial;
 use crate::workspace::{PathRules, Workspace};
@@ -25,8 +25,9 @@ async fn message(files: &[(&str, String)], command: &str, log: &str) -> String {
     let described = trial::describe(&run, &root);
     let candidate = trial::candidate(TreeId("t".to_owned()), &run, &described);
     let read = |path: &str| workspace.read_text(path);
-    let touched = std::collections::BTreeSet::new();
-    let (excerpts, likely) = gather(&workspace.files(), &read, &candidate, &touched, command, None);
+    let tree = Tree { files: &workspace.files(), read: &read, clean: &str::to_owned };
+    let pointers = pointers(tree.files, &candidate, &std::collections::BTreeSet::new(), command);
+    let (excerpts, likely) = gather(&tree, &pointers, &candidate, None);
     let material = agent::Material {
         objective: Foreign::prose("Make the failing tests pass."),
         test_command: Foreign::new(command),
