@@ -4,8 +4,8 @@ mod added;
 mod corrections;
 mod guards;
 mod hangs;
-mod open_files;
 mod needs;
+mod open_files;
 mod past;
 mod services;
 
