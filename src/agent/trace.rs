@@ -149,7 +149,8 @@ pub fn around(sources: &mut Sources<'_>, path: &str, line: u32) -> Option<Part> 
 fn uses(sources: &mut Sources<'_>, part: &Part) -> Vec<Part> {
     let Some(outline) = sources.outline(&part.path) else { return Vec::new() };
     let words: Vec<String> = outline.words(part.lines).into_iter().map(str::to_owned).collect();
-    let mut search = Search { words: &words, seen: BTreeSet::from([part.path.clone()]), found: Vec::new() };
+    let seen = BTreeSet::from([part.path.clone()]);
+    let mut search = Search { words: &words, home: Some(part), seen, found: Vec::new() };
     search.look_in(sources, &part.path);
     let mut imports = outline.imports().to_vec();
     imports.extend(outline.written_out(part.lines));
@@ -178,7 +179,8 @@ fn only_imported(sources: &mut Sources<'_>, tests: &[Part]) -> Vec<Part> {
         let last = |import: &Import| import.module.rsplit("::").next().map(str::to_owned);
         let of_rust = imports.iter().filter(|_| outline.language() == Language::Rust).filter_map(last);
         let words: Vec<String> = imports.iter().flat_map(|import| import.names.clone()).chain(of_rust).collect();
-        let mut search = Search { words: &words, seen: BTreeSet::from([path.clone()]), found: Vec::new() };
+        let seen = BTreeSet::from([path.clone()]);
+        let mut search = Search { words: &words, home: None, seen, found: Vec::new() };
         search.follow(sources, path, imports, MAX_HOPS);
         found.extend(search.in_order());
     }
@@ -191,6 +193,8 @@ type Match = (bool, usize, Part);
 /// A search for the definitions of names.
 struct Search<'w> {
     words: &'w [String],
+    /// The part that names them: its own class needs no name in it.
+    home: Option<&'w Part>,
     seen: BTreeSet<String>,
     found: Vec<Match>,
 }
@@ -205,7 +209,15 @@ impl Search<'_> {
         for definition in outline.definitions() {
             let Some(at) = words.get(definition.name.as_str()) else { continue };
             missing.remove(definition.name.as_str());
-            let is_loose = definition.within.as_ref().is_some_and(|within| !words.contains_key(within.as_str()));
+            let is_at_home = |within: &String| {
+                let home = self.home.filter(|home| home.path == path);
+                let holds = |one: &Definition, home: &Part| one.name == *within && is_inside(home.lines, one.lines);
+                home.is_some_and(|home| outline.definitions().iter().any(|one| one.is_container && holds(one, home)))
+            };
+            let is_loose = definition
+                .within
+                .as_ref()
+                .is_some_and(|within| !words.contains_key(within.as_str()) && !is_at_home(within));
             let parts = parts_of(definition, outline.definitions(), path);
             self.found.extend(parts.into_iter().map(|part| (is_loose, *at, part)));
         }

@@ -79,3 +79,18 @@ fn b10_go_packages_and_circles_are_followed_once() {
     assert_eq!(tests, ["cart/cart_test.go:5-9"]);
     assert_eq!(used, ["cart/cart.go:3-5", "cart/rate.go:3-5"]);
 }
+
+#[test]
+fn b10_a_method_of_its_own_class_comes_before_those_of_others() {
+    let cart = "class Cart:\n    def total(self):\n        return self.net()\n\n    def net(self):\n        return 1\n";
+    let files = [
+        (
+            "test_cart.py",
+            "from other import Other\nfrom cart import Cart\n\n\ndef test_a():\n    assert Cart().total() == 2\n",
+        ),
+        ("other.py", "class Other:\n    def total(self):\n        pass\n\n    def net(self):\n        pass\n"),
+        ("cart.py", cart),
+    ];
+    let (_, used) = traced(&files, &[("test_cart.py", 6)], "test_cart.py::test_a");
+    assert_eq!(used, ["cart.py:1-6", "cart.py:2-3", "other.py:2-3", "cart.py:5-6", "other.py:1-6"]);
+}
