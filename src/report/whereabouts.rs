@@ -42,14 +42,37 @@ impl Artifact {
         format!("gh run download {workflow_run} --repo {repository} --name {name} --dir {}", Self::folder(run))
     }
 
-    /// Where a file of the runner lies once it is fetched, quoted for a shell.
+    /// Where a file of the runner lies once it is fetched, quoted for a shell; `None` for one that the artifact does not hold.
     #[must_use]
-    pub fn fetched(&self, run: &RunId, path: &str) -> String {
-        let inside = path.strip_prefix(&self.root).map(|rest| rest.trim_start_matches(['/', '\\']));
-        match inside {
-            Some(inside) => shell_quote(&format!("{}/{inside}", Self::folder(run))),
-            // A log inside the checkout is kept below a folder of its own.
-            None => format!("{}/audit/*/audit.db", Self::folder(run)),
-        }
+    pub fn fetched(&self, run: &RunId, path: &str) -> Option<String> {
+        let inside = path.strip_prefix(&self.root)?.trim_start_matches(['/', '\\']);
+        Some(shell_quote(&format!("{}/{inside}", Self::folder(run))))
+    }
+
+    /// Where the log lies once it is fetched: one inside the checkout is kept below a folder of its own.
+    #[must_use]
+    pub fn fetched_log(&self, run: &RunId, path: &str) -> String {
+        self.fetched(run, path).unwrap_or_else(|| format!("{}/audit/*/audit.db", Self::folder(run)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_is_named_where_it_lies_once_it_is_fetched() {
+        let artifact = Artifact {
+            name: "upshift-audit-77-1-pr7-0ace6e2b".to_owned(),
+            repository: "acme/shop".to_owned(),
+            workflow_run: 77,
+            root: "/r/_temp/upshift".to_owned(),
+        };
+        let run = RunId("0ace6e2b-3920-423d-9381-aac334d1bdcb".to_owned());
+        let of = |path: &str| artifact.fetched(&run, path);
+        assert_eq!(of("/r/_temp/upshift/0ace6e2b/best.patch").as_deref(), Some("upshift-0ace6e2b/0ace6e2b/best.patch"));
+        assert_eq!(of(".upshift/0ace6e2b/best.patch"), None, "what lies in the checkout is gone with the runner");
+        assert_eq!(artifact.fetched_log(&run, "/r/_temp/upshift/audit.db"), "upshift-0ace6e2b/audit.db");
+        assert_eq!(artifact.fetched_log(&run, ".upshift/audit.db"), "upshift-0ace6e2b/audit/*/audit.db");
     }
 }

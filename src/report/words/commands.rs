@@ -72,7 +72,10 @@ fn download(view: &RunView) -> Option<String> {
 fn reachable(view: &RunView, path: &str) -> Option<String> {
     match (&view.kept_in, &view.run) {
         (Whereabouts::Here, _) => Some(shell_quote(path)),
-        (Whereabouts::Artifact(artifact), Some(run)) => Some(artifact.fetched(&run.run_id, path)),
+        (Whereabouts::Artifact(artifact), Some(run)) if run.audit_db.as_deref() == Some(path) => {
+            Some(artifact.fetched_log(&run.run_id, path))
+        }
+        (Whereabouts::Artifact(artifact), Some(run)) => artifact.fetched(&run.run_id, path),
         (Whereabouts::Artifact(_), None) | (Whereabouts::Runner, _) => None,
     }
 }
