@@ -32,7 +32,13 @@ pub(super) fn run(environment: &Environment) -> anyhow::Result<u8> {
     unpack(&folder)?;
     let again = invocation(environment);
     let environment = &environment.without_settings();
-    super::say(&format!(
+    let is_quiet = environment.console().is_quiet();
+    let say = |message: &str| {
+        if !is_quiet {
+            super::say(message);
+        }
+    };
+    say(&format!(
         "A small project with a bug was unpacked into {}: split.awk splits a bill, and loses cents.\nTwo models were recorded while they \
          mended it. They answer from the recording; the tests really run.\n",
         folder.display()
@@ -43,7 +49,7 @@ pub(super) fn run(environment: &Environment) -> anyhow::Result<u8> {
         .with(Setting::AuditDb, LOG);
     let resolved = plan::resolve_settings(settings, environment, folder.clone())?;
     let code = run::start(resolved, Discard::No, environment)?;
-    super::say(&closing(&folder, &again));
+    say(&closing(&folder, &again));
     Ok(code)
 }
 

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 
 use secrecy::SecretString;
 
+use super::console::{self, Console};
 use crate::files;
 
 /// Words in a variable's name that make its value a secret.
@@ -19,10 +20,11 @@ const NOT_SECRET: [&str; 2] = ["SSH_AUTH_SOCK", "GPG_TTY"];
 /// Says that the rest of the environment was handed over; of no interest to anybody else.
 const HANDED_OVER: &str = "UPSHIFT_HANDED_OVER";
 
-/// A copy of the process environment, taken once.
+/// A copy of the process environment, taken once, and the console that flags and environment ask for.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Environment {
     raw: BTreeMap<OsString, OsString>,
+    console: Console,
 }
 
 impl Environment {
@@ -34,14 +36,27 @@ impl Environment {
         let mut raw: BTreeMap<OsString, OsString> =
             std::env::vars_os().filter(|(name, _)| name != HANDED_OVER).map(spelled).collect();
         raw.extend(super::hardening::handed_over());
-        Self { raw }
+        Self { raw, console: Console::default() }
+    }
+
+    /// The same with the global flags.
+    #[must_use]
+    pub(super) fn with_flags(mut self, flags: console::Flags) -> Self {
+        self.console = Console::new(flags, &self);
+        self
+    }
+
+    /// How to speak to whoever started this.
+    #[must_use]
+    pub(super) const fn console(&self) -> Console {
+        self.console
     }
 
     /// Just these variables.
     #[cfg(test)]
     #[must_use]
     pub(super) fn of(pairs: &[(&str, &str)]) -> Self {
-        Self { raw: pairs.iter().map(|(name, value)| (name.into(), value.into())).collect() }
+        Self { raw: pairs.iter().map(|(name, value)| (name.into(), value.into())).collect(), ..Self::default() }
     }
 
     /// All variables as they are, to build a child's environment from.
@@ -83,7 +98,8 @@ impl Environment {
         let ours = |name: &OsString| {
             name.to_str().is_some_and(|name| name.starts_with("UPSHIFT_") || name.starts_with("GITHUB_"))
         };
-        Self { raw: self.raw.iter().filter(|(name, _)| !ours(name)).map(|(n, v)| (n.clone(), v.clone())).collect() }
+        let raw = self.raw.iter().filter(|(name, _)| !ours(name)).map(|(n, v)| (n.clone(), v.clone())).collect();
+        Self { raw, console: self.console }
     }
 
     /// Whether this is a GitHub Actions job.

@@ -33,6 +33,19 @@ pub(super) fn handed_over() -> BTreeMap<OsString, OsString> {
     BTreeMap::new()
 }
 
+/// The command among arguments that were not parsed yet: global flags may stand before it.
+#[cfg(target_os = "linux")]
+fn command_among(mut arguments: impl Iterator<Item = String>) -> Option<String> {
+    while let Some(argument) = arguments.next() {
+        if argument == "--color" {
+            arguments.next();
+        } else if !argument.starts_with('-') {
+            return Some(argument);
+        }
+    }
+    None
+}
+
 #[cfg(target_os = "linux")]
 mod sealed {
     use std::collections::BTreeMap;
@@ -93,7 +106,7 @@ mod sealed {
     /// Executes this program once more without what is to be handed over; returns only if there is nothing, or it failed.
     #[expect(clippy::disallowed_methods, reason = "becomes itself; part of the place that reads the environment")]
     fn hand_over() -> io::Result<()> {
-        let command = std::env::args().nth(1).unwrap_or_default();
+        let command = super::command_among(std::env::args().skip(1)).unwrap_or_default();
         let kept = |name: &OsString, value: &OsString| is_switch(name) || is_harmless(name, value);
         if !COMMANDS.contains(&command.as_str()) || std::env::vars_os().all(|(name, value)| kept(&name, &value)) {
             return Ok(());
@@ -138,5 +151,19 @@ mod sealed {
     #[cfg(not(debug_assertions))]
     const fn is_off() -> bool {
         false
+    }
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use super::command_among;
+
+    #[test]
+    fn a_command_is_known_behind_global_flags() {
+        let among = |line: &str| command_among(line.split(' ').map(str::to_owned)).unwrap_or_default();
+        assert_eq!(among("run --color never"), "run");
+        assert_eq!(among("-q --color never -vv resume run"), "resume");
+        assert_eq!(among("--color=always demo"), "demo");
+        assert_eq!(among("--color run report"), "report");
     }
 }

@@ -83,7 +83,7 @@ async fn judge(resolved: plan::Resolved, named: Named, format: Form, environment
     let started = run::started(&state, &folder, &setup);
     let begun = store.begin_run(&started, std::process::id(), &serde_json::to_string(&state)?);
     begun.map_err(|error| setup::audit_failure(&error))?;
-    let journal = Journal::new(store, setup::watched(vec![Box::new(Progress)], environment));
+    let journal = Journal::new(store, setup::watched(progress(environment), environment));
     let world = setup.world(&state, &prepared);
     let mut engine = Engine::new(world, journal, state, Replay::none());
     workspace.keep_way_back(&mine)?;
@@ -106,6 +106,10 @@ async fn judge(resolved: plan::Resolved, named: Named, format: Form, environment
         super::say(&format!("⚠ {warning}"));
     }
     Ok(signal.and_then(|signal| u8::try_from(signal + 128).ok()).unwrap_or_else(|| exit_code(&found)))
+}
+
+fn progress(environment: &Environment) -> Vec<Box<dyn EventSink>> {
+    if environment.console().is_quiet() { Vec::new() } else { vec![Box::new(Progress)] }
 }
 
 /// Prints the finding; in a workflow it stands in the job summary, too.

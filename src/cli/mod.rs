@@ -7,6 +7,7 @@ mod attempt_limit;
 mod base;
 pub mod check;
 mod commenting;
+mod console;
 mod context;
 #[cfg(all(debug_assertions, unix))]
 mod crash;
@@ -44,11 +45,12 @@ mod trigger;
 use std::io::Write as _;
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
 use crate::domain::outcome::{EXIT_INTERNAL, EXIT_REFUSED, EXIT_USAGE};
 use crate::lifecycle::gate::Refusal;
 use crate::test_run;
+use console::Console;
 use environment::Environment;
 use left_behind::Discard;
 
@@ -58,6 +60,8 @@ pub use hardening::harden;
 #[derive(Debug, Parser)]
 #[command(name = "upshift", version, about, max_term_width = 100)]
 struct Cli {
+    #[command(flatten)]
+    console: console::Flags,
     #[command(subcommand)]
     command: Command,
 }
@@ -110,6 +114,11 @@ enum Command {
     Demo,
     /// Print the JSON Schema of the configuration file.
     Schema,
+    /// Print the completion script of a shell: `upshift completions bash > ~/.local/share/bash-completion/completions/upshift`
+    Completions {
+        /// The shell
+        shell: clap_complete::Shell,
+    },
     /// Show what upshift reads from a test log.
     Read(read::ReadArgs),
 }
@@ -145,8 +154,9 @@ impl Failure {
 /// Runs the command and turns what came of it into an exit code (DESIGN §2.1).
 #[must_use]
 pub fn main() -> ExitCode {
-    let cli = Cli::parse();
     let environment = Environment::read();
+    let cli = parse(&environment);
+    let environment = environment.with_flags(cli.console);
     let runs = matches!(cli.command, Command::Run { .. } | Command::Resume(_) | Command::Gate | Command::Judge(_));
     let step = step::Step::of(&environment).filter(|_| runs);
     let code = dispatch(cli.command, &environment).unwrap_or_else(|error| {
@@ -159,6 +169,14 @@ pub fn main() -> ExitCode {
         step.map_or(failure.code, |step| step.failed(&failure))
     });
     ExitCode::from(code)
+}
+
+/// Parses the arguments; help and mistakes are told here, in the colour and width that are wanted.
+fn parse(environment: &Environment) -> Cli {
+    let console = Console::before_parsing(std::env::args_os().filter_map(|word| word.into_string().ok()), environment);
+    let command = Cli::command().color(console.of_parser()).term_width(console.help_columns());
+    let matches = command.clone().get_matches();
+    Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.with_cmd(&command).exit())
 }
 
 fn dispatch(command: Command, environment: &Environment) -> anyhow::Result<u8> {
@@ -177,6 +195,7 @@ fn dispatch(command: Command, environment: &Environment) -> anyhow::Result<u8> {
         Command::Init { force, schedule, judge: false } => write_starters(force, schedule),
         Command::Demo => demo::run(environment),
         Command::Schema => print(&schema::render()),
+        Command::Completions { shell } => print(&completions(shell)),
         Command::Read(args) => read::run(args),
     }
 }
@@ -214,6 +233,13 @@ fn write_starters(force: bool, schedule: bool) -> anyhow::Result<u8> {
     let said = init::write(&environment::current_dir()?, overwrite, schedule)
         .map_err(|error| Failure::usage(error.to_string()))?;
     print(&said)
+}
+
+/// The completion script of a shell.
+fn completions(shell: clap_complete::Shell) -> String {
+    let mut script = Vec::new();
+    clap_complete::generate(shell, &mut Cli::command(), env!("CARGO_PKG_NAME"), &mut script);
+    String::from_utf8_lossy(&script).into_owned()
 }
 
 /// Writes a result to standard output; a closed pipe (`upshift report | head`) is no error, nor is a terminal that hung up.

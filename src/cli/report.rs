@@ -1,10 +1,10 @@
 //! `upshift report`: renders any run from the audit log alone.
 
-use std::io::IsTerminal as _;
 use std::path::Path;
 
 use clap::{Args as ClapArgs, ValueEnum};
 
+use super::console::Stream;
 use super::environment::{Environment, current_dir};
 use super::{Failure, plan, setup};
 use crate::audit::{AuditError, LoadedRun, Reader, RunStatus, VerifyError};
@@ -68,23 +68,29 @@ pub(super) fn run(args: &Args, environment: &Environment) -> anyhow::Result<u8> 
         return verify(&reader, &run_id);
     }
     let loaded = reader.load_run(&run_id).map_err(|error| failure(&error))?;
-    super::print(&render(&loaded, args.format, &Redactor::new(&environment.secrets())))
+    super::print(&render(&loaded, args.format, environment))
 }
 
-fn render(loaded: &LoadedRun, form: Form, redactor: &Redactor) -> String {
+fn render(loaded: &LoadedRun, form: Form, environment: &Environment) -> String {
+    let redactor = &Redactor::new(&environment.secrets());
     let view = RunView::from_events(&loaded.events, liveness(&loaded.status));
     match form {
-        Form::Text => shown(&text::render(&view, stdout_style()), redactor),
+        Form::Text => shown(&text::render(&view, environment.console().style(Stream::Out)), redactor),
         Form::Md => shown(&markdown::render(&view, Surface::Summary, LOCAL_KEY), redactor),
         Form::Json => json::render(&view),
     }
 }
 
 /// The report of a run that just ended, as `run` and `resume` print it.
-pub(super) fn render_ended(events: &[Event], format: Format, redactor: &Redactor, kept_in: Whereabouts) -> String {
+pub(super) fn render_ended(
+    events: &[Event],
+    (format, style): (Format, Style),
+    redactor: &Redactor,
+    kept_in: Whereabouts,
+) -> String {
     let view = RunView::from_events(events, Liveness::Ended).kept_in(kept_in);
     match format {
-        Format::Text => shown(&text::render(&view, stdout_style()), redactor),
+        Format::Text => shown(&text::render(&view, style), redactor),
         Format::Json => json::render(&view),
     }
 }
@@ -100,10 +106,6 @@ pub(super) fn liveness(status: &RunStatus) -> Liveness {
         RunStatus::Interrupted => Liveness::Dead,
         RunStatus::Ended(_) => Liveness::Ended,
     }
-}
-
-pub(super) fn stdout_style() -> Style {
-    if std::io::stdout().is_terminal() { Style::Colour } else { Style::Plain }
 }
 
 fn list(reader: &Reader) -> anyhow::Result<String> {

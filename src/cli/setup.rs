@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::console::Stream;
 use super::environment::{Environment, from_here};
 use super::step::{self, Ended, Step};
 use super::stop_sources::{self, Place, StopSources};
@@ -165,8 +166,11 @@ impl<'a> Setup<'a> {
 
     /// Those who listen to a run; `before` is what happened in it already, known but not shown again.
     pub(super) fn listeners(&self, prepared: &Prepared, before: &[Event]) -> Vec<Box<dyn EventSink>> {
-        let mut listeners: Vec<Box<dyn EventSink>> =
-            vec![Box::new(terminal::Terminal::new(self.environment.in_actions(), before, Arc::clone(&self.redactor)))];
+        let mut listeners: Vec<Box<dyn EventSink>> = Vec::new();
+        if !self.environment.console().is_quiet() {
+            let terminal = terminal::Terminal::new(self.environment, before, Arc::clone(&self.redactor));
+            listeners.push(Box::new(terminal));
+        }
         listeners.push(Box::new(left_behind::Pulse::of(&prepared.workspace)));
         if let Some(writer) = &prepared.writer {
             listeners.push(Box::new(writer.listener()));
@@ -229,11 +233,13 @@ impl<'a> Setup<'a> {
             super::say(&format!("⚠ {warning}"));
         }
         let kept_in = self.kept_in(&run_id);
-        let report = report::render_ended(&events, format, &self.redactor, kept_in.clone());
+        let console = self.environment.console();
+        let form = (format, console.style(Stream::Out));
+        let report = report::render_ended(&events, form, &self.redactor, kept_in.clone());
+        if format == Format::Text && !console.is_quiet() {
+            terminal::show_change(&self.redactor.redact(&patch), self.environment);
+        }
         let Some(step) = Step::of(self.environment) else {
-            if format == Format::Text {
-                terminal::show_change(&self.redactor.redact(&patch));
-            }
             super::print(&report)?;
             return Ok(ran.map_or(EXIT_INTERNAL, |outcome| outcome.exit_code()));
         };

@@ -2,6 +2,7 @@
 
 use clap::{Args as ClapArgs, ValueEnum};
 
+use super::console::Stream;
 use super::environment::{Environment, current_dir};
 use super::{Failure, plan, report, setup};
 use crate::audit::{AuditError, LoadedRun, Reader};
@@ -78,7 +79,7 @@ pub(super) fn show(args: &ShowArgs, environment: &Environment) -> anyhow::Result
     if chosen.is_empty() {
         return Err(Failure::usage(nothing(&run_id, &steps)));
     }
-    let style = report::stdout_style();
+    let style = environment.console().style(Stream::Out);
     let mut out = String::new();
     for step in chosen {
         let details = details(&reader, &run_id, step).map_err(|error| failure(&error))?;

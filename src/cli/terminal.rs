@@ -1,18 +1,20 @@
 //! What a person sees while a run is under way: progress on standard error, and on a terminal a spinner with the time.
 
 use std::borrow::Cow;
-use std::io::{IsTerminal as _, Write as _};
+use std::io::Write as _;
 use std::sync::Arc;
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressStyle};
 
+use super::console::{self, Stream};
+use super::environment::Environment;
 use crate::domain::event::{Event, EventSink};
 use crate::domain::ladder::Role;
 use crate::redact::Redactor;
-use crate::report::patch;
 use crate::report::progress::Progress;
 use crate::report::style::Style;
+use crate::report::{patch, workflow_command};
 
 /// How often the spinner moves.
 const TICK: Duration = Duration::from_millis(120);
@@ -28,13 +30,11 @@ pub(super) struct Terminal {
 impl Terminal {
     /// Colour and a spinner on a terminal, groups in Actions, plain elsewhere. What happened `before` is known, not
     /// shown again.
-    pub(super) fn new(in_actions: bool, before: &[Event], redactor: Arc<Redactor>) -> Self {
-        let is_terminal = std::io::stderr().is_terminal() && !in_actions;
-        let mut progress = Progress::new(match (in_actions, is_terminal) {
-            (true, _) => Style::Actions,
-            (false, true) => Style::Colour,
-            (false, false) => Style::Plain,
-        });
+    pub(super) fn new(environment: &Environment, before: &[Event], redactor: Arc<Redactor>) -> Self {
+        let in_actions = environment.in_actions();
+        let is_terminal = console::is_terminal(Stream::Err) && !in_actions;
+        let mut progress =
+            Progress::new(if in_actions { Style::Actions } else { environment.console().style(Stream::Err) });
         for event in before {
             let _shown_then = progress.lines(event);
         }
@@ -42,14 +42,19 @@ impl Terminal {
     }
 }
 
-/// Shows the change of a fixed run on standard error: in colour on a terminal that wants it.
-pub(super) fn show_change(patch: &str) {
-    let style = if std::io::stderr().is_terminal() { Style::Colour } else { Style::Plain };
-    let shown = patch::render(patch, style);
-    if !shown.is_empty() {
-        // Anstream takes colours out where NO_COLOR or the terminal says so; a closed pipe is nobody to tell.
-        let _closed = write!(anstream::stderr().lock(), "\n{shown}\n");
+/// Shows the change of a fixed run on standard error: in colour where that is wanted, in a job in a group.
+pub(super) fn show_change(patch: &str, environment: &Environment) {
+    let shown = patch::render(patch, environment.console().style(Stream::Err));
+    if shown.is_empty() {
+        return;
     }
+    let shown = if environment.in_actions() {
+        format!("{}\n{shown}{}\n", workflow_command::group("The change"), workflow_command::end_group())
+    } else {
+        format!("\n{shown}\n")
+    };
+    // A closed pipe is nobody to tell.
+    let _closed = std::io::stderr().lock().write_all(shown.as_bytes());
 }
 
 fn spinner() -> ProgressBar {

@@ -18,6 +18,8 @@ mod config;
 #[cfg(test)]
 mod confinement;
 #[cfg(test)]
+mod console;
+#[cfg(test)]
 mod court;
 #[cfg(test)]
 mod crashes;
