@@ -15,12 +15,13 @@
 //! A module imports only what stands left of it; modules inside braces do not know each other. `tests/it/tidy.rs` enforces it.
 //!
 //! ```text
-//! domain < {config, policy, report, redact, files, framework} < {process, http} < {workspace, test_run, model, github, audit}
+//! testlog < domain < {config, policy, report, redact, files, framework} < {process, http} < {workspace, test_run, model, github, audit}
 //!        < trial < session < agent < lifecycle < cli
 //! ```
 //!
 //! | module | owns |
 //! |---|---|
+//! | [`testlog`] | every reader of what test runners print and write; a crate of its own, below all |
 //! | [`domain`] | the nouns: money, models, reports, verdicts, receipts, events, outcomes |
 //! | [`config`] | text and maps in, a plan or every error out |
 //! | [`policy`] | pure decisions: budget, entropy, escalation, handover, context, rotation, standing, verdict |
@@ -31,7 +32,7 @@
 //! | [`process`] | the one place that starts a process |
 //! | [`http`] | the one HTTP client |
 //! | [`workspace`] | recorded trees, diffs, every way a model may read or write files |
-//! | [`test_run`] | detect, run and read tests, call single ones without their runner; what a model is shown of them |
+//! | [`test_run`] | detect and run tests, ask for result files, call single ones without their runner; what a model is shown of them |
 //! | [`model`] | the vendors' wires, the catalogue, cassettes |
 //! | [`github`] | the client of GitHub's API, and what the state of a commit's checks means |
 //! | [`audit`] | the SQLite log: reservations, receipts, events, hash chain, spool |

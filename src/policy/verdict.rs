@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Serialize};
 
 use crate::domain::test_report::{RunKind, RunStatus, TestCase, TestReport, TestStatus};
-use crate::domain::verdict::{Exit, Verdict};
+use crate::domain::verdict::{Exit, Verdict, over_memory};
 
 mod filed;
 
@@ -73,7 +73,7 @@ pub struct Judgement {
 pub fn judge_baseline(exit: Exit, report: &TestReport, explicit_command: bool) -> Verdict {
     match exit {
         Exit::Memory { .. } | Exit::MemoryTogether { .. } | Exit::MachineMemory => {
-            return broken(&exit.over_memory().unwrap_or_default());
+            return broken(&over_memory(exit).unwrap_or_default());
         }
         Exit::Timeout => return timed_out(report).map_or_else(|| broken(NO_END), |said| red(&said)),
         Exit::Signal { signal } => return broken(&format!("the test command was killed by signal {signal}")),
@@ -122,7 +122,7 @@ fn verdict_of(
 ) -> Verdict {
     match exit {
         Exit::Memory { .. } | Exit::MemoryTogether { .. } | Exit::MachineMemory => {
-            return red(&exit.over_memory().unwrap_or_default());
+            return red(&over_memory(exit).unwrap_or_default());
         }
         Exit::Timeout => return red(&timed_out(report).unwrap_or_else(|| NO_END.to_owned())),
         Exit::Signal { signal } => return red(&format!("the tests were killed by signal {signal}")),

@@ -11,8 +11,8 @@ use std::time::SystemTime;
 
 use globset::GlobBuilder;
 use ignore::WalkBuilder;
+use testlog::Parser;
 
-use super::parse::Parser;
 use crate::domain::test_report::TestReport;
 use crate::domain::verdict::Exit;
 use crate::files;
@@ -56,7 +56,7 @@ impl Files {
             }
             any |= push_file(&mut parser, &file).is_ok();
         }
-        any.then(|| parser.finish(Some(exit), framework))
+        any.then(|| parser.finish(Some(exit)))
     }
 }
 

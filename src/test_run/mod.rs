@@ -5,7 +5,6 @@ mod detect;
 pub mod direct;
 mod filter;
 mod junit_files;
-mod parse;
 mod results;
 mod run;
 mod under_way;
@@ -23,6 +22,7 @@ use crate::domain::verdict::Exit;
 use crate::process::{Confinement, ProcessError};
 
 pub use results::{Filed, ResultFiles};
+pub use testlog::Reading;
 
 /// How the repository's tests are run.
 #[derive(Debug, Clone)]
@@ -62,15 +62,6 @@ pub struct TestRun {
     pub duration_ms: u64,
     /// Set when it was stopped.
     pub stopped: Option<StopCause>,
-}
-
-/// What was read from a whole log.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Reading {
-    /// The report.
-    pub report: TestReport,
-    /// The last lines of the log, in its own words: where a runner sums up.
-    pub closing: String,
 }
 
 /// A detected test command.
@@ -113,7 +104,7 @@ pub fn can_select(command: &TestCommand, wanted: &str) -> bool {
 /// The names that a framework may be called by in configuration and flags.
 #[must_use]
 pub fn frameworks() -> &'static [&'static str] {
-    static NAMES: LazyLock<Vec<&'static str>> = LazyLock::new(parse::names);
+    static NAMES: LazyLock<Vec<&'static str>> = LazyLock::new(testlog::names);
     &NAMES
 }
 
@@ -122,20 +113,20 @@ pub fn frameworks() -> &'static [&'static str] {
 /// # Errors
 /// Those of the reader.
 pub fn read(log: &mut dyn Read, exit: Option<Exit>, framework: Option<&str>) -> std::io::Result<Reading> {
-    parse::read(log, exit, framework)
+    testlog::read_as(log, exit, framework)
 }
 
 /// Whether a failing run's output says that the tests miss the network: resolvers, sockets, package managers.
 #[must_use]
 pub fn misses_network(output: &str) -> bool {
-    parse::misses_network(output)
+    testlog::misses_network(output)
 }
 
 /// Whether a failing test's message blames the machine or a service that is not there: name resolution, a refused connection to a
 /// service's port, a full disk.
 #[must_use]
 pub fn blames_environment(message: &str) -> bool {
-    parse::blames_environment(message)
+    testlog::blames_environment(message)
 }
 
 /// What a model is shown of a red run: the failures that matter, in at most `budget` characters.

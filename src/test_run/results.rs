@@ -23,7 +23,8 @@ use std::ffi::{OsStr, OsString};
 use std::io::Read;
 use std::path::Path;
 
-use super::parse::Parser;
+use testlog::Parser;
+
 use super::{TestCommand, filter};
 use crate::domain::test_report::TestReport;
 use crate::domain::verdict::Exit;
@@ -154,7 +155,7 @@ impl Told {
             }
         }
         parser.push(b"\n");
-        Filed::Report(Box::new(parser.finish(Some(exit), Some(framework))))
+        Filed::Report(Box::new(parser.finish(Some(exit))))
     }
 
     /// The output without the lines in which a runner names its result file.

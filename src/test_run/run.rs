@@ -2,8 +2,9 @@
 
 use std::path::Path;
 
+use testlog::Parser;
+
 use super::junit_files::Files;
-use super::parse::{self, Parser};
 use super::under_way::{self, UnderWay};
 use super::{TestCommand, TestRun, filter, results};
 use crate::domain::stop::Stop;
@@ -33,9 +34,9 @@ pub(super) async fn run(command: &TestCommand, wanted: Option<&str>, stop: &Stop
     let before = command.junit.as_deref().map(|path| Files::at(&command.cwd, path));
     let mut parser = Parser::new(framework);
     let finished = process::run(&spec, stop, &mut |chunk| parser.push(chunk)).await?;
-    let printed = parser.finish(Some(finished.exit), framework);
+    let printed = parser.finish(Some(finished.exit));
     let written = before.and_then(|before| before.read_new(finished.exit, framework));
-    let output = told.without_mention(parse::plain_text(&finished.output));
+    let output = told.without_mention(testlog::plain_text(&finished.output));
     let mut report = choose(printed, written);
     if finished.exit == Exit::Timeout && finished.stopped.is_none() {
         blame(&mut report, under_way::find(&output), command);

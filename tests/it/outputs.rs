@@ -2,7 +2,7 @@
 //!
 //! Each output `NAME.txt` (`.xml`, `.json.out`, `.txt.gz`) stands beside a sidecar `NAME.json` with the framework, the
 //! command, the exit code, status, counts (null where the framework gives none), the failing tests, and parts of
-//! messages and places that a reader must find. Our own are in `tests/fixtures/outputs`; a larger collection is read
+//! messages and places that a reader must find. Our own are in `crates/testlog/tests/fixtures/outputs`; a larger collection is read
 //! when it is there (`../shared/outputs` beside the crate, or below the folder that `UPSHIFT_SHARED` names).
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -46,7 +46,7 @@ impl Sidecar {
 }
 
 fn own() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/outputs")
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("crates/testlog/tests/fixtures/outputs")
 }
 
 fn shared() -> Option<PathBuf> {

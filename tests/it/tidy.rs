@@ -30,7 +30,25 @@ const AT_HOME: &[(&str, &[&str])] = &[
 /// A file of more lines should be taken apart.
 const MAX_LINES: usize = 500;
 
+/// The crates of the workspace beside the program. Each is below all of its layers.
+const CRATES: &[&str] = &["testlog"];
+
+/// The sources of the program, by their paths below `src`.
 fn sources() -> Vec<(PathBuf, String)> {
+    sources_below("src")
+}
+
+/// The sources of the program and of all crates.
+fn all_sources() -> Vec<(PathBuf, String)> {
+    let of_crate = |name: &&str| {
+        let below = format!("crates/{name}/src");
+        let named = sources_below(&below).into_iter();
+        named.map(|(path, text)| (Path::new(&below).join(path), text)).collect::<Vec<_>>()
+    };
+    sources().into_iter().chain(CRATES.iter().flat_map(of_crate)).collect()
+}
+
+fn sources_below(folder: &str) -> Vec<(PathBuf, String)> {
     fn walk(folder: &Path, found: &mut Vec<(PathBuf, String)>) {
         for entry in std::fs::read_dir(folder).expect("a folder") {
             let path = entry.expect("an entry").path();
@@ -42,10 +60,13 @@ fn sources() -> Vec<(PathBuf, String)> {
             }
         }
     }
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join(folder);
     let mut found = Vec::new();
     walk(&root, &mut found);
-    found.into_iter().map(|(path, text)| (path.strip_prefix(&root).expect("below src").to_owned(), text)).collect()
+    found
+        .into_iter()
+        .map(|(path, text)| (path.strip_prefix(&root).expect("below the folder").to_owned(), text))
+        .collect()
 }
 
 fn module_of(path: &Path) -> String {
@@ -92,6 +113,23 @@ fn modules_import_only_from_layers_below() {
 }
 
 #[test]
+fn crates_know_nothing_of_the_program() {
+    for name in CRATES {
+        let manifest = Path::new(env!("CARGO_MANIFEST_DIR")).join("crates").join(name).join("Cargo.toml");
+        let manifest = std::fs::read_to_string(manifest).expect("a manifest");
+        assert!(!manifest.contains("upshift") && !manifest.contains("path ="), "{name} depends on another of ours");
+        for (path, text) in sources_below(&format!("crates/{name}")) {
+            let code = text.lines().filter(|line| !line.trim_start().starts_with("//"));
+            let named = code.filter(|line| line.contains("upshift::")).count();
+            assert_eq!(named, 0, "{} of {name} names upshift", path.display());
+        }
+    }
+    let folders = std::fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("crates")).expect("crates");
+    let folders = folders.map(|entry| entry.expect("an entry").file_name().to_string_lossy().into_owned());
+    assert!(folders.into_iter().all(|name| CRATES.contains(&name.as_str())), "a crate that is not on the list");
+}
+
+#[test]
 fn every_top_level_module_has_a_layer() {
     let unknown: Vec<String> = sources()
         .into_iter()
@@ -104,7 +142,7 @@ fn every_top_level_module_has_a_layer() {
 #[test]
 fn foreign_crates_are_named_at_home_only() {
     let mut wrong = Vec::new();
-    for (path, text) in sources() {
+    for (path, text) in all_sources() {
         let module = module_of(&path);
         for (name, homes) in AT_HOME {
             let named = text.lines().any(|line| {
@@ -123,7 +161,7 @@ fn foreign_crates_are_named_at_home_only() {
 #[test]
 fn every_module_says_what_it_owns() {
     let is_test = |path: &Path| path.file_name().is_some_and(|name| name == "tests.rs");
-    let silent: Vec<String> = sources()
+    let silent: Vec<String> = all_sources()
         .into_iter()
         .filter(|(path, text)| !is_test(path) && !text.trim_start().starts_with("//!"))
         .map(|(path, _)| path.display().to_string())
@@ -133,7 +171,7 @@ fn every_module_says_what_it_owns() {
 
 #[test]
 fn files_stay_readable() {
-    let long: BTreeMap<String, usize> = sources()
+    let long: BTreeMap<String, usize> = all_sources()
         .into_iter()
         .map(|(path, text)| (path.display().to_string(), text.lines().count()))
         .filter(|(_, lines)| *lines > MAX_LINES)

@@ -1,7 +1,7 @@
 //! What is essential in a failure's message: the error and the frames in the repository, without the runner's noise.
 
 use crate::domain::test_report::{Problem, TestCase};
-use crate::test_run::parse::place;
+use testlog::place;
 
 /// A message without noise.
 #[derive(Debug)]
