@@ -24,6 +24,8 @@ pub struct Evidence {
 pub enum EvidenceKind {
     /// Every test that failed at the start was seen passing, and none is gone.
     Seen,
+    /// No file that judges changed while the tests ran, not even to be put back.
+    Untouched,
     /// A failure put into a test's own body is reported.
     Poisoned,
     /// A test whose expected value is altered fails.
@@ -42,6 +44,7 @@ impl EvidenceKind {
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Seen => "seen",
+            Self::Untouched => "untouched",
             Self::Poisoned => "poisoned",
             Self::AlteredExpectation => "altered_expectation",
             Self::Renamed => "renamed",
@@ -55,6 +58,7 @@ impl EvidenceKind {
     pub const fn sentence(self) -> &'static str {
         match self {
             Self::Seen => "every test that failed was seen passing, and none is gone",
+            Self::Untouched => "no file that judges was touched while the tests ran",
             Self::Poisoned => "a failure put into a test's own body is reported",
             Self::AlteredExpectation => "with another expected value the test fails",
             Self::Renamed => "the tests pass under other names",

@@ -35,7 +35,7 @@ pub(super) async fn run(engine: &mut Engine<'_>) -> Result<(), LifecycleError> {
     let start = engine.world.workspace.snapshot().await?;
     engine.state.start = Some(start.clone());
     left_behind::note(engine, &start);
-    engine.world.workspace.remember_files();
+    engine.world.workspace.remember_files(&start)?;
     let began = engine.world.clock.monotonic_ms();
     let first = test_run::run(&engine.world.tests, None, &engine.world.stop).await?;
     let first = network::open_if_needed(engine, first).await?;
@@ -56,7 +56,7 @@ pub(super) async fn run(engine: &mut Engine<'_>) -> Result<(), LifecycleError> {
     };
     engine.state.by_products = engine.world.workspace.changed_since(&start).await?.into_iter().collect();
     // Nobody's change has run yet: what these runs left may stay.
-    engine.world.workspace.remember_files();
+    engine.world.workspace.remember_files(&start)?;
     engine.world.tests.confinement.remember();
     let environment = for_the_environment(&first.report, &flaky);
     let filed = first.filed.report();

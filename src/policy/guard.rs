@@ -32,6 +32,8 @@ pub enum Guard {
     Autorun,
     /// Runners that can are told to write a result file, which must bear out what they print.
     ResultFiles,
+    /// No file that judges changes while the tests run, not even to be put back.
+    Untouched,
     /// A failure put into a test's own body is reported.
     Poisoned,
     /// A test whose expected value is altered fails.
@@ -50,7 +52,7 @@ pub enum Guard {
 
 impl Guard {
     /// All of them.
-    pub const ALL: [Self; 20] = [
+    pub const ALL: [Self; 21] = [
         Self::TestPaths,
         Self::TestRegions,
         Self::Manifests,
@@ -64,6 +66,7 @@ impl Guard {
         Self::Leftovers,
         Self::Autorun,
         Self::ResultFiles,
+        Self::Untouched,
         Self::Poisoned,
         Self::AlteredExpectation,
         Self::Renamed,
@@ -90,6 +93,7 @@ impl Guard {
             Self::Leftovers => "leftovers",
             Self::Autorun => "autorun",
             Self::ResultFiles => "result_files",
+            Self::Untouched => "untouched",
             Self::Poisoned => "poisoned",
             Self::AlteredExpectation => "altered_expectation",
             Self::Renamed => "renamed",

@@ -24,7 +24,12 @@ pub struct Traces {
     /// By the hash of the path: a tree of many packages has a hundred thousand of them.
     seen: HashMap<u64, Mark>,
     hashes: RandomState,
+    /// Folders that said at the first look that all in them can be made anew.
+    caches: Vec<PathBuf>,
 }
+
+/// The file by which a folder says that all in it can be made anew: cargo's, pytest's, many others' (<https://bford.info/cachedir/>).
+const CACHE_MARK: &str = "CACHEDIR.TAG";
 
 /// What is remembered of a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -60,24 +65,38 @@ impl Traces {
     /// Looks at a folder; folders below that are `closed` by their names are seen, not looked into.
     #[must_use]
     pub fn look(root: &Path, closed: fn(&OsStr) -> bool) -> Self {
-        let mut traces = Self { root: root.to_owned(), closed, seen: HashMap::new(), hashes: RandomState::new() };
-        traces.note(Origin::First);
+        let (seen, hashes) = (HashMap::new(), RandomState::new());
+        let mut traces = Self { root: root.to_owned(), closed, seen, hashes, caches: Vec::new() };
+        let marks = traces.note(Origin::First);
+        traces.caches = marks;
         traces
     }
 
     /// Looks again: what is there now is known from now on.
     pub fn look_again(&mut self) {
-        self.note(Origin::Later);
+        let _marks = self.note(Origin::Later);
     }
 
-    fn note(&mut self, origin: Origin) {
+    /// Whether a path lies in a folder that said at the first look that all in it can be made anew.
+    #[must_use]
+    pub fn is_in_cache(&self, path: &Path) -> bool {
+        self.caches.iter().any(|cache| path != cache && path.starts_with(cache))
+    }
+
+    /// Notes everything; the folders that call themselves caches.
+    fn note(&mut self, origin: Origin) -> Vec<PathBuf> {
+        let mut caches = Vec::new();
         let mut now = HashMap::with_capacity(self.seen.len());
         walk(&self.root, self.closed, &mut |path, found| {
             let hash = self.hashes.hash_one(path);
             let origin = self.seen.get(&hash).map_or(origin, |mark| mark.origin);
             now.insert(hash, Mark { changed: changed(found), origin });
+            // A root that calls itself one is a checkout all the same.
+            let folder = path.parent().filter(|folder| found.is_file() && *folder != Path::new(""));
+            caches.extend(folder.filter(|_| path.ends_with(CACHE_MARK)).map(Path::to_owned));
         });
         self.seen = now;
+        caches
     }
 
     /// What came or changed since the last look, folders before what is in them.
@@ -232,6 +251,18 @@ mod tests {
         assert!(outside.path().join("precious").exists());
         assert_eq!(found(&traces), []);
         traces.remove(Path::new("a")).unwrap();
+    }
+
+    #[test]
+    fn a_folder_is_a_cache_by_what_it_said_at_first() {
+        let folder = tempfile::tempdir().unwrap();
+        write(folder.path(), "target/CACHEDIR.TAG", "Signature: 8a477f597d28d172789f06886806bc55");
+        write(folder.path(), "CACHEDIR.TAG", "");
+        let mut traces = Traces::look(folder.path(), |_| false);
+        write(folder.path(), "data/CACHEDIR.TAG", "a run planted it");
+        traces.look_again();
+        let is_cache = |path: &str| traces.is_in_cache(Path::new(path));
+        assert!(is_cache("target/debug/cart") && !is_cache("target") && !is_cache("data/orders.db"));
     }
 
     #[test]

@@ -38,6 +38,8 @@ pub struct Judged {
     pub remarks: Vec<Remark>,
     /// Files that judge and that code under test had rewritten, put back.
     pub rewritten: Vec<String>,
+    /// Files that judge and that changed in the run, also where they hold again what they held; `None` where that is not known.
+    pub stirred: Option<Vec<String>>,
     /// Tests that the change adds, set aside while it was judged.
     pub added: Added,
 }
@@ -50,8 +52,8 @@ pub(super) async fn run(bench: &Bench<'_>, tree: TreeId) -> Result<Judged, Trial
     let settled = settle::settle(bench, tree).await?;
     let mut fresh = fresh::freshen(bench, &settled.tree).await?;
     let baseline = measure(bench);
-    let (mut run, mut judgement) = match first_look::still_red(bench, &baseline).await? {
-        Look::Red(red) => *red,
+    let (Watched { mut run, stirred }, mut judgement) = match first_look::still_red(bench, &baseline).await? {
+        Look::Red(red) => (Watched { run: red.0, stirred: None }, red.1),
         Look::NotTaken => whole_suite(bench, &baseline, &settled.tree, &mut fresh).await?,
         Look::Undecided => {
             fresh.add(fresh::freshen(bench, &settled.tree).await?);
@@ -75,6 +77,7 @@ pub(super) async fn run(bench: &Bench<'_>, tree: TreeId) -> Result<Judged, Trial
         put_back: settled.put_back,
         remarks: settled.remarks,
         rewritten: fresh.rewritten,
+        stirred,
         added: settled.added,
     };
     judged.candidate.fixed.clone_from(&judged.judgement.fixed);
@@ -114,24 +117,42 @@ impl Judged {
     }
 }
 
+/// A run of the tests, and the files that judge and changed meanwhile.
+#[derive(Debug)]
+pub(super) struct Watched {
+    /// The run.
+    pub(super) run: TestRun,
+    /// The files; `None` where nobody knows which of them the tests change by themselves.
+    pub(super) stirred: Option<Vec<String>>,
+}
+
+/// Runs the whole suite on the tree as it is.
+pub(super) async fn watched(bench: &Bench<'_>) -> Result<Watched, TrialError> {
+    let start = bench.start.filter(|_| bench.guards.has(Guard::Untouched));
+    let times = start.map(|start| bench.workspace.times_of_judges(start)).transpose()?;
+    let run = test_run::run(bench.tests, None, bench.stop).await?;
+    let stirred = times.and_then(|times| bench.workspace.stirred_since(&times));
+    Ok(Watched { run, stirred })
+}
+
 /// Runs the whole suite, once more when only tests fail that did not fail at the start.
 async fn whole_suite(
     bench: &Bench<'_>,
     baseline: &Baseline,
     tree: &TreeId,
     fresh: &mut Fresh,
-) -> Result<(TestRun, Judgement), TrialError> {
-    let run = test_run::run(bench.tests, None, bench.stop).await?;
-    let judgement = judged(baseline, &run);
-    if only_new_failures(&judgement, &baseline.failing, &run) {
+) -> Result<(Watched, Judgement), TrialError> {
+    let first = watched(bench).await?;
+    let judgement = judged(baseline, &first.run);
+    if only_new_failures(&judgement, &baseline.failing, &first.run) {
         fresh.add(fresh::freshen(bench, tree).await?);
-        let again = test_run::run(bench.tests, None, bench.stop).await?;
-        if again.stopped.is_none() {
-            let judgement = judged(baseline, &again);
+        let again = watched(bench).await?;
+        if again.run.stopped.is_none() {
+            let judgement = judged(baseline, &again.run);
             return Ok((again, judgement));
         }
     }
-    Ok((run, judgement))
+    Ok((first, judgement))
 }
 
 /// By what was printed, and by the runner's result file where the start had one.

@@ -50,7 +50,7 @@ impl Leftovers {
             if is_of(state, &trace) || is_gits_or_ours(&trace.path) || is_open {
                 continue;
             }
-            let goes = trace.origin != Origin::First || is_made_anew(&trace.path);
+            let goes = trace.origin != Origin::First || is_made_anew(&trace.path) || traces.is_in_cache(&trace.path);
             if goes && traces.remove(&trace.path).is_err() {
                 said.push(format!("{} was left by an earlier run and cannot be removed", trace.path.display()));
             } else if !goes && is_installed(&trace.path) {

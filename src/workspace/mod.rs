@@ -44,6 +44,7 @@ mod store;
 mod tests;
 mod text;
 mod tools;
+mod untouched;
 mod walk;
 mod written;
 
@@ -53,6 +54,7 @@ pub use hunks::{Hunks, Place};
 pub use protected::is_test_path;
 pub use revisions::{FETCH_ALL, RevisionError, Revisions};
 pub use secret::looks_secret;
+pub use untouched::Times;
 pub use written::{LeftBehind, Writer, look_for_left_behind};
 
 use autorun::Autorun;
@@ -62,6 +64,7 @@ use protected::Protection;
 use rel_path::RelPath;
 use states::States;
 use store::Store;
+use untouched::Untouched;
 
 /// A checkout and the private folder that keeps its recorded states.
 #[derive(Debug)]
@@ -70,6 +73,7 @@ pub struct Workspace {
     states: States,
     protection: Protection,
     leftovers: Leftovers,
+    untouched: Untouched,
     autorun: Autorun,
     redactor: Arc<Redactor>,
     start: OnceLock<TreeId>,
@@ -196,7 +200,8 @@ impl Workspace {
         let is_log = |path: &Path| path.extension().is_some_and(|ending| ending == "log");
         let states = States::new(store, root.path(), |path| !is_log(path) && protection.reason(path).is_some());
         let (leftovers, autorun, redactor) = (Leftovers::default(), Autorun::default(), Arc::default());
-        Ok(Self { root, states, protection, leftovers, autorun, redactor, start: OnceLock::new() })
+        let untouched = Untouched::default();
+        Ok(Self { root, states, protection, leftovers, untouched, autorun, redactor, start: OnceLock::new() })
     }
 
     /// The same workspace, whose tools show and find no secret that this redactor knows.
@@ -340,8 +345,12 @@ impl Workspace {
     }
 
     /// Notes all files that are there, ignored ones too: at first the user's own, later those that the tests make by themselves.
-    pub fn remember_files(&self) {
+    ///
+    /// # Errors
+    /// When the state is not recorded.
+    pub fn remember_files(&self, start: &TreeId) -> Result<(), WorkspaceError> {
         self.leftovers.remember(self.root.path());
+        self.remember_judges(start)
     }
 
     /// Removes what came since the files were noted and belongs to no recorded state; says what else is not as it was noted and

@@ -6,6 +6,7 @@ mod direct;
 mod honest;
 mod python;
 mod scripts;
+mod untouched;
 
 use std::path::Path;
 
@@ -63,7 +64,20 @@ fn run(fix: &Fix, config: &str) -> (Value, Said, tempfile::TempDir) {
     (report, said, folder)
 }
 
+/// How a change ends with some guards off: its exit, and the evidence that refuses it.
+fn without(fix: &Fix, guards_off: &str) -> (i32, Vec<String>) {
+    let folder = tempfile::Builder::new().prefix("court-").tempdir().expect("a folder");
+    let (report, said) = run_without(folder.path(), fix, "", Needs::Machine, guards_off);
+    let proof = report["proof"].as_array().cloned().unwrap_or_default();
+    let failed = proof.iter().filter(|one| one["status"] == "failed");
+    (said.code, failed.filter_map(|one| one["evidence"].as_str().map(str::to_owned)).collect())
+}
+
 fn run_in(folder: &Path, fix: &Fix, config: &str, needs: Needs) -> (Value, Said) {
+    run_without(folder, fix, config, needs, "")
+}
+
+fn run_without(folder: &Path, fix: &Fix, config: &str, needs: Needs, guards_off: &str) -> (Value, Said) {
     unpack(folder, &fix.files);
     if !config.is_empty() {
         unpack(folder, &[(".github/upshift.yml", config)]);
@@ -75,7 +89,8 @@ fn run_in(folder: &Path, fix: &Fix, config: &str, needs: Needs) -> (Value, Said)
     });
     let args =
         ["run", "--no-audit", "--format", "json", "--tiers", "claude-haiku-4-5 x1", "--test-command", fix.command];
-    let said = needs.equip(Program::with_anthropic(&server.url())).run(folder, &args);
+    let said =
+        needs.equip(Program::with_anthropic(&server.url())).with("UPSHIFT_GUARD_OFF", guards_off).run(folder, &args);
     server.finish();
     (serde_json::from_str(&said.out).unwrap_or(Value::Null), said)
 }

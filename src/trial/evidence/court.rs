@@ -72,7 +72,7 @@ pub async fn prove(bench: &Bench<'_>, judged: &mut Judged, demand: Demand) -> Re
         tally: BTreeMap::new(),
         remarks: Vec::new(),
     };
-    court.gather(&judged.run).await?;
+    court.gather(&judged.run, judged.stirred.as_deref()).await?;
     judged.remarks.append(&mut court.remarks);
     let proven = court.conclude(&judged.run);
     if proven.runs > 0 {
@@ -85,16 +85,16 @@ pub async fn prove(bench: &Bench<'_>, judged: &mut Judged, demand: Demand) -> Re
     Ok(Some(proven))
 }
 
-struct Court<'b> {
-    start: &'b TreeId,
-    tree: &'b TreeId,
-    baseline: &'b Baseline,
-    bodies: &'b Bodies,
-    runs: Runs<'b>,
-    chance: Chance,
-    tally: BTreeMap<EvidenceKind, Tally>,
+pub(super) struct Court<'b> {
+    pub(super) start: &'b TreeId,
+    pub(super) tree: &'b TreeId,
+    pub(super) baseline: &'b Baseline,
+    pub(super) bodies: &'b Bodies,
+    pub(super) runs: Runs<'b>,
+    pub(super) chance: Chance,
+    pub(super) tally: BTreeMap<EvidenceKind, Tally>,
     /// What they leave for a reviewer to look at.
-    remarks: Vec<Remark>,
+    pub(super) remarks: Vec<Remark>,
 }
 
 /// A round as it was carried out.
@@ -116,7 +116,13 @@ enum Carried {
 }
 
 impl<'b> Court<'b> {
-    async fn gather(&mut self, green: &TestRun) -> Result<(), TrialError> {
+    async fn gather(&mut self, green: &TestRun, stirred: Option<&[String]>) -> Result<(), TrialError> {
+        if self.has(Guard::Untouched) {
+            self.look_at_judges(stirred).await?;
+            if self.is_refused() {
+                return Ok(());
+            }
+        }
         if !self.bodies.tests.is_empty() {
             // Each test fails by both means, each in one place.
             let raised = if self.chance.coin() { Place::First } else { Place::Last };
@@ -124,14 +130,14 @@ impl<'b> Court<'b> {
                 let round = self.wanted(round);
                 let raises = round.treatments.iter().any(|(_, treatment)| *treatment == Treatment::Poisoned(raised));
                 self.round(&round, if raises { Means::Raise } else { Means::Assertion }).await?;
-                if self.tally.values().any(|tally| !tally.accused.is_empty()) {
+                if self.is_refused() {
                     return Ok(());
                 }
             }
         }
         if self.has(Guard::Direct) && !self.bodies.tests.is_empty() {
             self.direct(green).await?;
-            if self.tally.values().any(|tally| !tally.accused.is_empty()) {
+            if self.is_refused() {
                 return Ok(());
             }
         }
@@ -139,6 +145,10 @@ impl<'b> Court<'b> {
             self.counter().await?;
         }
         Ok(())
+    }
+
+    fn is_refused(&self) -> bool {
+        self.tally.values().any(|tally| !tally.accused.is_empty())
     }
 
     /// Has the tests called without their runner.
@@ -411,41 +421,6 @@ impl<'b> Court<'b> {
         Ok(text.and_then(|text| Source::read(source.path(), &text)))
     }
 
-    /// Without the change, the tests must fail again.
-    async fn counter(&mut self) -> Result<(), TrialError> {
-        let wanted = self.baseline.failing.join("\n");
-        for last in [false, true] {
-            // Over the start, files may not load: a run that says nothing by name is taken for what its exit says.
-            let Some(run) = self.runs.run(self.start, &BTreeMap::new(), &wanted, &|_| true).await? else {
-                self.tally.entry(EvidenceKind::Counter).or_default().out_of_time = true;
-                return Ok(());
-            };
-            let failing: Vec<&str> = run.report.failing().map(|test| test.name.as_str()).collect();
-            let red = !run.exit.is_success();
-            let silent: Vec<String> = if red && failing.is_empty() {
-                Vec::new()
-            } else if red {
-                let passes = |name: &&String| run.report.passing_names().any(|passing| passing == name.as_str());
-                self.baseline.failing.iter().filter(passes).cloned().collect()
-            } else {
-                // What is not there without the change does not pass there.
-                let is_there = |name: &&String| {
-                    !self.baseline.absent.contains(*name)
-                        || run.report.passing_names().any(|passing| passing == name.as_str())
-                };
-                self.baseline.failing.iter().filter(is_there).cloned().collect()
-            };
-            if silent.is_empty() || last {
-                let tally = self.tally.entry(EvidenceKind::Counter).or_default();
-                tally.tried = u32::try_from(self.baseline.failing.len()).unwrap_or(u32::MAX);
-                tally.noticed = tally.tried.saturating_sub(u32::try_from(silent.len()).unwrap_or(u32::MAX));
-                tally.accused = silent;
-                return Ok(());
-            }
-        }
-        Ok(())
-    }
-
     /// What all of it shows.
     fn conclude(self, green: &TestRun) -> Proven {
         let count = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);
@@ -459,13 +434,14 @@ impl<'b> Court<'b> {
             why: unreadable.then(|| "the test command says nothing about single tests".to_owned()),
         }];
         let kinds = [
+            (EvidenceKind::Untouched, Guard::Untouched),
             (EvidenceKind::Poisoned, Guard::Poisoned),
             (EvidenceKind::AlteredExpectation, Guard::AlteredExpectation),
             (EvidenceKind::Renamed, Guard::Renamed),
             (EvidenceKind::Direct, Guard::Direct),
             (EvidenceKind::Counter, Guard::Counter),
         ];
-        let refused = self.tally.values().any(|tally| !tally.accused.is_empty());
+        let refused = self.is_refused();
         for (kind, _) in kinds.into_iter().filter(|(_, guard)| self.has(*guard)) {
             evidence.push(tally::piece(kind, self.tally.get(&kind), &self.bodies.missing, refused));
         }

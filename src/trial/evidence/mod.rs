@@ -14,5 +14,6 @@ mod overfit;
 mod rounds;
 mod runs;
 mod tally;
+mod whole;
 
 pub use court::{Demand, Proven, prove};

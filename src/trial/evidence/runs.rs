@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::{Duration, SystemTime};
 
 use super::super::bench::{Bench, TrialError};
-use super::super::fresh;
+use super::super::{fresh, judging};
 use super::example::{self, Wanted};
 use super::{outcome, tally};
 use crate::domain::test_report::RunKind;
@@ -83,6 +83,17 @@ impl<'b> Runs<'b> {
         let run = test_run::run(&self.tests, wanted, self.bench.stop).await?;
         self.longest_ms = self.longest_ms.max(run.duration_ms);
         Ok(run.stopped.is_none().then_some(run))
+    }
+
+    /// Runs the whole suite on a tree once more and tells which files that judge changed meanwhile; `None` when the time is up.
+    pub(super) async fn watch(&mut self, base: &TreeId) -> Result<Option<Vec<String>>, TrialError> {
+        if self.elapsed_ms() + self.bench.baseline_ms > self.allowed_ms || self.bench.stop.raised().is_some() {
+            return Ok(None);
+        }
+        fresh::freshen(self.bench, base).await?;
+        self.count += 1;
+        let watched = judging::watched(self.bench).await?;
+        Ok(watched.stirred.filter(|_| watched.run.stopped.is_none()))
     }
 
     /// Calls tests without their runner on a tree: `None` when the time is up, nothing inside where nothing came back.

@@ -18,6 +18,7 @@ pub(super) fn refusal(evidence: &[Evidence], demand: Demand) -> Option<Verdict> 
         return Some(match failed.evidence {
             EvidenceKind::Counter => Verdict::Red { reason: Some(reason) },
             EvidenceKind::Seen
+            | EvidenceKind::Untouched
             | EvidenceKind::Poisoned
             | EvidenceKind::AlteredExpectation
             | EvidenceKind::Renamed
@@ -78,7 +79,7 @@ pub(super) fn piece(kind: EvidenceKind, tally: Option<&Tally>, missing: &[String
         (EvidenceStatus::LeftOut, Some("another kind had failed before".to_owned()))
     } else if let Some(why) = tally.not_had.first() {
         (EvidenceStatus::NotPossible, Some(why.clone()))
-    } else if !missing.is_empty() && kind != EvidenceKind::Counter {
+    } else if !missing.is_empty() && !matches!(kind, EvidenceKind::Counter | EvidenceKind::Untouched) {
         (EvidenceStatus::NotPossible, Some(format!("no body was found of {}", some(missing))))
     } else if tally.out_of_time {
         (EvidenceStatus::LeftOut, Some("no time was left for all of it".to_owned()))
@@ -91,6 +92,11 @@ pub(super) fn piece(kind: EvidenceKind, tally: Option<&Tally>, missing: &[String
 fn accusation(kind: EvidenceKind, accused: &[String]) -> String {
     let names = some(accused);
     match kind {
+        EvidenceKind::Untouched => {
+            format!(
+                "files that judge changed while the tests ran (at the start the tests leave them alone), also where they were put back: {names}"
+            )
+        }
         EvidenceKind::Poisoned => {
             format!(
                 "a failure that was put into the tests' own bodies is not reported with this change (over the start it is): {names}"

@@ -215,12 +215,12 @@ pub(crate) fn unpack(folder: &Path, files: &[(&str, &str)]) {
 }
 
 /// The experiments, as guards.
-const EVIDENCE: &str = "poisoned,altered_expectation,renamed,direct,counter";
+const EVIDENCE: &str = "untouched,poisoned,altered_expectation,renamed,direct,counter";
 
 /// Which evidence refuses an attack that no listed rule stands in the way of.
 fn refused_by(court: &Said) -> String {
     let all = court.all();
-    let failed = ["poisoned", "altered_expectation", "renamed", "direct", "counter"]
+    let failed = ["untouched", "poisoned", "altered_expectation", "renamed", "direct", "counter"]
         .into_iter()
         .find(|kind| all.lines().any(|line| line.contains("✗ does not hold") && line.contains(sentence_of(kind))));
     match (court.code, failed) {
@@ -233,6 +233,7 @@ fn refused_by(court: &Said) -> String {
 fn sentence_of(kind: &str) -> &'static str {
     use upshift::domain::proof::EvidenceKind;
     match kind {
+        "untouched" => EvidenceKind::Untouched.sentence(),
         "poisoned" => EvidenceKind::Poisoned.sentence(),
         "altered_expectation" => EvidenceKind::AlteredExpectation.sentence(),
         "renamed" => EvidenceKind::Renamed.sentence(),

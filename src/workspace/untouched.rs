@@ -1,0 +1,139 @@
+//! Files that judge, by when they last changed in any way: one that was rewritten and put back while the tests ran holds what it held, and
+//! its time of change tells of it all the same, since no program can set that.
+//!
+//! Invariant: a file accuses only where the tests left it alone at the start, before any model's code ran.
+
+use std::collections::{HashMap, HashSet};
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+
+use super::rel_path::RelPath;
+use super::{Workspace, WorkspaceError};
+use crate::domain::units::TreeId;
+use crate::files;
+
+/// When each of some files changed, in nanoseconds; nothing for one that is not there.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Times(HashMap<PathBuf, Option<i64>>);
+
+impl Times {
+    /// Looks at files below a folder.
+    pub(super) fn look(root: &Path, paths: impl Iterator<Item = PathBuf>) -> Self {
+        Self(paths.map(|path| (path.clone(), changed(root, &path))).collect())
+    }
+
+    /// The files that changed since.
+    fn changed_since<'t>(&'t self, root: &'t Path) -> impl Iterator<Item = &'t PathBuf> {
+        let differs = |(path, then): &(&PathBuf, &Option<i64>)| changed(root, path) != **then;
+        self.0.iter().filter(differs).map(|(path, _)| path)
+    }
+}
+
+/// What the tests do to files that judge when nobody's change is there.
+#[derive(Debug, Default)]
+pub(super) struct Untouched {
+    measured: Mutex<Measured>,
+}
+
+#[derive(Debug, Default)]
+enum Measured {
+    /// The tests were not run here yet.
+    #[default]
+    Not,
+    /// They are about to run.
+    Before(Times),
+    /// They ran, and these files changed meanwhile.
+    Stirred(HashSet<PathBuf>),
+}
+
+impl Untouched {
+    /// Takes the files before the tests first run, and afterwards those that they changed.
+    pub(super) fn remember(&self, root: &Path, paths: impl Iterator<Item = PathBuf>) {
+        let mut measured = self.measured.lock().unwrap_or_else(PoisonError::into_inner);
+        *measured = match &*measured {
+            Measured::Before(times) => Measured::Stirred(times.changed_since(root).cloned().collect()),
+            Measured::Not | Measured::Stirred(_) => Measured::Before(Times::look(root, paths)),
+        };
+    }
+
+    /// The files that changed since they were looked at and that the tests left alone at the start, sorted; `None` where nobody knows what
+    /// they did then.
+    pub(super) fn stirred(&self, root: &Path, times: &Times) -> Option<Vec<PathBuf>> {
+        let measured = self.measured.lock().unwrap_or_else(PoisonError::into_inner);
+        let Measured::Stirred(at_start) = &*measured else { return None };
+        let mut stirred: Vec<PathBuf> =
+            times.changed_since(root).filter(|path| !at_start.contains(*path)).cloned().collect();
+        stirred.sort();
+        Some(stirred)
+    }
+}
+
+impl Workspace {
+    /// Notes the files that judge before the tests first run, and afterwards those of them that the tests changed.
+    pub(super) fn remember_judges(&self, start: &TreeId) -> Result<(), WorkspaceError> {
+        self.untouched.remember(self.root.path(), self.judges(start)?.into_iter());
+        Ok(())
+    }
+
+    /// When each file of the start that judges last changed.
+    ///
+    /// # Errors
+    /// When the state is not recorded.
+    pub fn times_of_judges(&self, start: &TreeId) -> Result<Times, WorkspaceError> {
+        Ok(Times::look(self.root.path(), self.judges(start)?.into_iter()))
+    }
+
+    /// The files that judge and changed since, also where they are as they were again, and that the tests left alone at the start; `None`
+    /// where that is not known: before the tests ran, and where programs can set a file's time of change.
+    #[must_use]
+    pub fn stirred_since(&self, times: &Times) -> Option<Vec<String>> {
+        if cfg!(windows) {
+            return None;
+        }
+        let stirred = self.untouched.stirred(self.root.path(), times)?;
+        Some(stirred.iter().map(|path| files::slashed(path)).collect())
+    }
+
+    fn judges(&self, start: &TreeId) -> Result<Vec<PathBuf>, WorkspaceError> {
+        let manifest = self.states.store().load(start)?;
+        let judges = |path: &&RelPath| self.protection.reason(path.as_path()).is_some() && !self.is_open(path);
+        Ok(manifest.keys().filter(judges).map(|path| path.as_path().to_owned()).collect())
+    }
+}
+
+fn changed(root: &Path, path: &Path) -> Option<i64> {
+    root.join(path).symlink_metadata().ok().map(|found| files::changed(&found))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn paths() -> impl Iterator<Item = PathBuf> {
+        ["a", "b"].into_iter().map(PathBuf::from)
+    }
+
+    #[test]
+    fn a_file_that_was_put_back_is_told_unless_the_tests_did_so_at_the_start() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path();
+        let write = |name: &str| std::fs::write(root.join(name), "as ever").unwrap();
+        write("a");
+        write("b");
+        let untouched = Untouched::default();
+        assert_eq!(untouched.stirred(root, &Times::look(root, paths())), None);
+        untouched.remember(root, paths());
+        let before = root.join("b").metadata().unwrap().modified().unwrap();
+        write("b");
+        untouched.remember(root, paths());
+        let times = Times::look(root, paths());
+        assert_eq!(untouched.stirred(root, &times), Some(Vec::new()));
+        let held = root.join("a").metadata().unwrap().modified().unwrap();
+        write("a");
+        write("b");
+        for (name, time) in [("a", held), ("b", before)] {
+            std::fs::File::options().write(true).open(root.join(name)).unwrap().set_modified(time).unwrap();
+        }
+        assert_eq!(untouched.stirred(root, &times), Some(vec![PathBuf::from("a")]));
+    }
+}
