@@ -9,7 +9,7 @@ use std::path::Path;
 use super::protected::{Suspect, configures, is_test_path, suspect};
 use super::{Workspace, WorkspaceError};
 use crate::domain::units::TreeId;
-use crate::framework::source::Source;
+use crate::framework::source::{Language, Source};
 
 /// Files that are read at most.
 const MOST_FILES: usize = 3_000;
@@ -57,7 +57,8 @@ fn judges(path: &str) -> bool {
 fn holds_tests(path: &str, text: &str) -> bool {
     let is_python = path.ends_with(".py");
     let is_test = |names: &[String]| !is_python || names.iter().any(|name| name.to_lowercase().starts_with("test"));
-    let Some(source) = Source::read(path, text) else { return true };
+    let has_grammar = Language::of(path).is_some_and(Language::has_grammar);
+    let Some(source) = Source::read(path, text).filter(|_| has_grammar) else { return true };
     source.tests().iter().any(|test| is_test(&test.names)) || OF_TESTS.iter().any(|word| text.contains(word))
 }
 

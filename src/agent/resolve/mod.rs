@@ -35,6 +35,8 @@ pub fn resolve(language: Language, from: &str, import: &Import, sources: &mut So
         Language::JavaScript => javascript::resolve(from, import, sources),
         Language::Rust => rust::resolve(from, import, sources),
         Language::Go => go::resolve(import, sources),
+        // They have no outline, so nothing is read out of them.
+        Language::Java | Language::Php | Language::Cpp | Language::Ruby => Resolved::default(),
     };
     resolved.files.truncate(MAX_FILES);
     sources.resolved.insert(key, resolved.clone());
@@ -45,7 +47,7 @@ pub fn resolve(language: Language, from: &str, import: &Import, sources: &mut So
 pub fn shared_scope(language: Language, from: &str, sources: &Sources<'_>) -> Vec<String> {
     match language {
         Language::Go => go::package(folder_of(from), sources),
-        Language::Python | Language::JavaScript | Language::Rust => Vec::new(),
+        _ => Vec::new(),
     }
 }
 

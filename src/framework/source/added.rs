@@ -46,14 +46,17 @@ fn is_test(source: &Source, test: &TestBody) -> bool {
 
 /// The lines of a file's imports.
 fn imports(source: &Source) -> BTreeSet<&str> {
-    let own = children(source.tree.root_node()).into_iter().filter(|node| IMPORTS.contains(&node.kind()));
+    let own = source.root().map(children).unwrap_or_default().into_iter().filter(|node| IMPORTS.contains(&node.kind()));
     own.flat_map(|node| text_of(node, &source.text).lines().map(str::trim)).collect()
 }
 
 /// The lines of a file without imports and without what holds new tests alone.
 fn rest<'s>(source: &'s Source, old: &[&TestBody], new: &[&TestBody], known_comments: &BTreeSet<&str>) -> Vec<&'s str> {
     let mut without: Vec<Range<usize>> = Vec::new();
-    let mut waiting = vec![source.tree.root_node()];
+    let mut waiting: Vec<Node<'_>> = source.root().into_iter().collect();
+    if waiting.is_empty() {
+        without.extend(new.iter().map(|test| test.whole.clone()));
+    }
     while let Some(node) = waiting.pop() {
         let range = node.byte_range();
         let holds = |tests: &[&TestBody]| tests.iter().any(|test| overlap(&test.whole, &range));
@@ -96,7 +99,7 @@ fn is_statement(node: Node<'_>) -> bool {
 /// What a file's comments say.
 fn comments(source: &Source) -> BTreeSet<&str> {
     let mut found = BTreeSet::new();
-    let mut waiting = vec![source.tree.root_node()];
+    let mut waiting: Vec<Node<'_>> = source.root().into_iter().collect();
     while let Some(node) = waiting.pop() {
         if is_comment(node) {
             found.insert(text_of(node, &source.text));

@@ -1,6 +1,6 @@
 //! The tests that a source file defines, and the edits that the court's experiments need.
 //!
-//! Each language has one file here, over its tree-sitter grammar. Where a test's shape is not understood, an edit is `None`: the court
+//! Each language has one file here, over its tree-sitter grammar or ([`scan`]) its tokens. Where a test's shape is not understood, an edit is `None`: the court
 //! then says "not possible" and never guesses.
 //!
 //! Invariant: an edited file differs from the original inside the bodies and names of the tests that were asked for, nowhere else, and
@@ -17,6 +17,7 @@ mod number;
 mod outline;
 mod python;
 mod rust;
+mod scan;
 #[cfg(test)]
 mod tests;
 
@@ -27,6 +28,7 @@ use tree_sitter::{Parser, Tree};
 pub use self::added::adds_tests_only;
 pub use self::edit::{Edit, apply};
 pub use self::outline::{Definition, Import, Outline};
+pub use self::scan::java_test;
 
 /// What the grammars call literals.
 const LITERALS: [&str; 16] = [
@@ -59,6 +61,14 @@ pub enum Language {
     Rust,
     /// `go test`.
     Go,
+    /// JUnit, TestNG.
+    Java,
+    /// PHPUnit.
+    Php,
+    /// GoogleTest, Catch2, doctest.
+    Cpp,
+    /// RSpec, minitest, test-unit.
+    Ruby,
 }
 
 impl Language {
@@ -71,6 +81,10 @@ impl Language {
             "js" | "cjs" | "mjs" | "jsx" | "ts" | "cts" | "mts" | "tsx" => Some(Self::JavaScript),
             "rs" => Some(Self::Rust),
             "go" => Some(Self::Go),
+            "java" => Some(Self::Java),
+            "php" => Some(Self::Php),
+            "cc" | "cpp" | "cxx" | "c++" | "C" => Some(Self::Cpp),
+            "rb" => Some(Self::Ruby),
             _ => None,
         }
     }
@@ -79,19 +93,29 @@ impl Language {
     #[must_use]
     pub const fn has_inline_tests(self) -> bool {
         match self {
-            Self::Python | Self::JavaScript | Self::Go => false,
+            Self::Python | Self::JavaScript | Self::Go | Self::Java | Self::Php | Self::Cpp | Self::Ruby => false,
             Self::Rust => true,
         }
     }
 
-    fn grammar(self) -> tree_sitter::Language {
+    /// Whether its files are parsed as a whole, by a grammar.
+    #[must_use]
+    pub const fn has_grammar(self) -> bool {
         match self {
+            Self::Python | Self::JavaScript | Self::Rust | Self::Go => true,
+            Self::Java | Self::Php | Self::Cpp | Self::Ruby => false,
+        }
+    }
+
+    fn grammar(self) -> Option<tree_sitter::Language> {
+        Some(match self {
             Self::Python => tree_sitter_python::LANGUAGE.into(),
             // TypeScript with JSX reads JavaScript too; one grammar for both keeps the program small.
             Self::JavaScript => tree_sitter_typescript::LANGUAGE_TSX.into(),
             Self::Rust => tree_sitter_rust::LANGUAGE.into(),
             Self::Go => tree_sitter_go::LANGUAGE.into(),
-        }
+            Self::Java | Self::Php | Self::Cpp | Self::Ruby => return None,
+        })
     }
 }
 
@@ -156,7 +180,8 @@ pub struct Source {
     path: String,
     text: String,
     language: Language,
-    tree: Tree,
+    /// Of a language with a grammar.
+    tree: Option<Tree>,
     tests: Vec<TestBody>,
 }
 
@@ -165,13 +190,13 @@ impl Source {
     #[must_use]
     pub fn read(path: &str, text: &str) -> Option<Self> {
         let language = Language::of(path)?;
-        let tree = parse(language, text)?;
-        let root = tree.root_node();
-        let tests = match language {
-            Language::Python => python::tests(root, text),
-            Language::JavaScript => javascript::tests(root, text),
-            Language::Rust => rust::tests(root, text),
-            Language::Go => go::tests(root, text),
+        let tree = if language.has_grammar() { Some(parse(language, text)?) } else { None };
+        let tests = match (language, tree.as_ref().map(Tree::root_node)) {
+            (Language::Python, Some(root)) => python::tests(root, text),
+            (Language::JavaScript, Some(root)) => javascript::tests(root, text),
+            (Language::Rust, Some(root)) => rust::tests(root, text),
+            (Language::Go, Some(root)) => go::tests(root, text),
+            (language, _) => scan::tests(language, text)?,
         };
         Some(Self { path: path.to_owned(), text: text.to_owned(), language, tree, tests })
     }
@@ -204,22 +229,24 @@ impl Source {
     /// The edits that make a test fail; `None` where its shape is not understood, or it expects to fail.
     #[must_use]
     pub fn poisoned(&self, test: &TestBody, poison: &Poison) -> Option<Vec<Edit>> {
-        match self.language {
-            Language::Python => python::poisoned(self.tree.root_node(), &self.text, test, poison),
-            Language::JavaScript => javascript::poisoned(self.tree.root_node(), &self.text, test, poison),
-            Language::Rust => rust::poisoned(self.tree.root_node(), &self.text, test, poison),
-            Language::Go => go::poisoned(self.tree.root_node(), &self.text, test, poison),
+        match (self.language, self.root()) {
+            (Language::Python, Some(root)) => python::poisoned(root, &self.text, test, poison),
+            (Language::JavaScript, Some(root)) => javascript::poisoned(root, &self.text, test, poison),
+            (Language::Rust, Some(root)) => rust::poisoned(root, &self.text, test, poison),
+            (Language::Go, Some(root)) => go::poisoned(root, &self.text, test, poison),
+            (language, _) => scan::poisoned(language, &self.text, test, poison),
         }
     }
 
     /// The literals that assertions of equality in a test expect.
     #[must_use]
     pub fn expectations(&self, test: &TestBody) -> Vec<Expectation> {
-        match self.language {
-            Language::Python => python::expectations(self.tree.root_node(), &self.text, test),
-            Language::JavaScript => javascript::expectations(self.tree.root_node(), &self.text, test),
-            Language::Rust => rust::expectations(self.tree.root_node(), &self.text, test),
-            Language::Go => go::expectations(self.tree.root_node(), &self.text, test),
+        match (self.language, self.root()) {
+            (Language::Python, Some(root)) => python::expectations(root, &self.text, test),
+            (Language::JavaScript, Some(root)) => javascript::expectations(root, &self.text, test),
+            (Language::Rust, Some(root)) => rust::expectations(root, &self.text, test),
+            (Language::Go, Some(root)) => go::expectations(root, &self.text, test),
+            (language, _) => scan::expectations(language, &self.text, test),
         }
     }
 
@@ -232,8 +259,9 @@ impl Source {
     /// Every literal in a test's whole definition, as written.
     #[must_use]
     pub fn literals(&self, test: &TestBody) -> Vec<&str> {
+        let Some(root) = self.root() else { return scan::literals(self.language, &self.text, test) };
         let mut found = Vec::new();
-        let mut waiting = vec![self.tree.root_node()];
+        let mut waiting = vec![root];
         while let Some(node) = waiting.pop() {
             let (range, whole) = (node.byte_range(), &test.whole);
             if range.end <= whole.start || range.start >= whole.end {
@@ -258,6 +286,9 @@ impl Source {
                 Language::JavaScript => javascript::altered(literal, word),
                 Language::Rust => rust::altered(literal, word),
                 Language::Go => go::altered(literal, word),
+                language @ (Language::Java | Language::Php | Language::Cpp | Language::Ruby) => {
+                    scan::altered(language, literal, word)
+                }
             };
             Some(Edit { range: place.clone(), text: text? })
         };
@@ -280,7 +311,9 @@ impl Source {
         let added = match self.language {
             // The title is an expression.
             Language::JavaScript if !quoted => format!(" + \" {word}\""),
-            Language::Python | Language::JavaScript | Language::Rust | Language::Go => self.name_with("", word),
+            // Titles stand in quotes, names do not.
+            _ if quoted => format!(" {word}"),
+            _ => format!("_{word}"),
         };
         Edit::insert(test.name.end, added)
     }
@@ -289,8 +322,10 @@ impl Source {
     #[must_use]
     pub fn name_with(&self, own: &str, word: &str) -> String {
         match self.language {
-            Language::Python | Language::Rust | Language::Go => format!("{own}_{word}"),
             Language::JavaScript => format!("{own} {word}"),
+            Language::Ruby if !own.starts_with("test_") => format!("{own} {word}"),
+            Language::Cpp if own.contains(' ') => format!("{own} {word}"),
+            _ => format!("{own}_{word}"),
         }
     }
 
@@ -303,6 +338,8 @@ impl Source {
             // Subtests are run with their test.
             Language::Go => name.split('/').next().unwrap_or(name),
             Language::Rust => names::without_row_in_rust(&self.path, &self.tests, name),
+            Language::Php => name.split(" with data set").next().unwrap_or(name),
+            Language::Java | Language::Cpp | Language::Ruby => name,
         }
     }
 
@@ -316,8 +353,8 @@ impl Source {
     #[must_use]
     pub fn callable(&self, tests: &[&TestBody], word: &str) -> Option<Vec<Edit>> {
         match self.language {
-            Language::Rust => rust::callable(self.tree.root_node(), &self.text, tests, word),
-            Language::Python | Language::JavaScript | Language::Go => None,
+            Language::Rust => rust::callable(self.root()?, &self.text, tests, word),
+            _ => None,
         }
     }
 
@@ -325,16 +362,24 @@ impl Source {
     #[must_use]
     pub fn without_main(&self, word: &str) -> Option<Edit> {
         match self.language {
-            Language::Rust => rust::without_main(self.tree.root_node(), &self.text, word),
-            Language::Python | Language::JavaScript | Language::Go => None,
+            Language::Rust => rust::without_main(self.root()?, &self.text, word),
+            _ => None,
         }
+    }
+
+    fn root(&self) -> Option<tree_sitter::Node<'_>> {
+        self.tree.as_ref().map(Tree::root_node)
     }
 
     /// The text with edits; `None` where they overlap or the result does not parse.
     #[must_use]
     pub fn edited(&self, edits: &[Edit]) -> Option<String> {
         let text = apply(&self.text, edits)?;
-        parse(self.language, &text).map(|_| text)
+        let is_whole = match self.tree {
+            Some(_) => parse(self.language, &text).is_some(),
+            None => scan::is_whole(self.language, &text),
+        };
+        is_whole.then_some(text)
     }
 }
 
@@ -345,10 +390,10 @@ fn parse(language: Language, text: &str) -> Option<Tree> {
         parser.set_language(&grammar).ok()?;
         parser.parse(text, None).filter(|tree| !tree.root_node().has_error())
     };
-    by(language.grammar()).or_else(|| match language {
+    by(language.grammar()?).or_else(|| match language {
         // `<T>value` and `<T>(…) => …` are elements to the grammar with JSX.
         Language::JavaScript => by(tree_sitter_typescript::LANGUAGE_TYPESCRIPT.into()),
-        Language::Python | Language::Rust | Language::Go => None,
+        _ => None,
     })
 }
 

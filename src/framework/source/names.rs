@@ -1,6 +1,6 @@
 //! What runners call the tests of a file.
 
-use super::{Language, TestBody};
+use super::{Language, TestBody, scan};
 use crate::domain::printed_path;
 
 /// What stands between the parts of a name in the runners' prints.
@@ -15,6 +15,9 @@ pub(super) fn is_called(language: Language, path: &str, test: &TestBody, name: &
         Language::JavaScript => fit_in_javascript(path, test, name).is_some(),
         Language::Rust => rows_in_rust(path, test, name).is_some(),
         Language::Go => test.names.first().is_some_and(|own| in_go(name).0 == own),
+        language @ (Language::Java | Language::Php | Language::Cpp | Language::Ruby) => {
+            scan::is_called(language, path, test, name)
+        }
     }
 }
 
@@ -30,6 +33,9 @@ pub(super) fn renamed(language: Language, test: &TestBody, name: &str, word: &st
         Language::Go => {
             let (test, parts) = in_go(name);
             (test == own).then(|| format!("{own}_{word}{parts}"))
+        }
+        language @ (Language::Java | Language::Php | Language::Cpp | Language::Ruby) => {
+            scan::renamed(language, test, name, word)
         }
     }
 }
@@ -95,7 +101,7 @@ pub(super) enum Fit {
 pub(super) fn fit(language: Language, path: &str, test: &TestBody, name: &str) -> Option<Fit> {
     match language {
         Language::JavaScript => fit_in_javascript(path, test, name),
-        Language::Python | Language::Rust | Language::Go => is_called(language, path, test, name).then_some(Fit::Whole),
+        _ => is_called(language, path, test, name).then_some(Fit::Whole),
     }
 }
 

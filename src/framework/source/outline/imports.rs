@@ -38,6 +38,7 @@ pub(super) fn imports(language: Language, root: Node<'_>, text: &str) -> Vec<Imp
             Language::JavaScript => found.extend(in_javascript(node, text)),
             Language::Rust => found.extend(in_rust(node, text)),
             Language::Go => found.extend(in_go(node, text)),
+            Language::Java | Language::Php | Language::Cpp | Language::Ruby => {}
         }
         if found.len() >= MAX_IMPORTS {
             break;

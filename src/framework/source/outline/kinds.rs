@@ -63,6 +63,7 @@ pub(super) fn of<'t>(language: Language, node: Node<'t>, nested: bool, text: &st
         Language::JavaScript => in_javascript(node, nested, text),
         Language::Rust => in_rust(node, text),
         Language::Go => in_go(node, text),
+        Language::Java | Language::Php | Language::Cpp | Language::Ruby => None,
     }
 }
 

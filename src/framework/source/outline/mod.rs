@@ -96,7 +96,7 @@ impl Outline {
     pub fn written_out(&self, lines: (u32, u32)) -> Vec<Import> {
         match self.language {
             Language::Rust => imports::paths_in(&self.lines(lines)),
-            Language::Python | Language::JavaScript | Language::Go => Vec::new(),
+            _ => Vec::new(),
         }
     }
 
@@ -141,7 +141,7 @@ fn parse(language: Language, text: &str) -> Option<Tree> {
         let options = ParseOptions::new().progress_callback(&mut progress);
         parser.parse_with_options(&mut |at, _| text.as_bytes().get(at..).unwrap_or_default(), None, Some(options))
     };
-    let tree = by(language.grammar())?;
+    let tree = by(language.grammar()?)?;
     if language == Language::JavaScript && tree.root_node().has_error() {
         // `<T>value` is an element to the grammar with JSX.
         let plain = by(tree_sitter_typescript::LANGUAGE_TYPESCRIPT.into());
