@@ -2,7 +2,7 @@
 //!
 //! The names may come from a model: they are quoted for the shell, and none that could be read as an option is passed.
 
-use crate::framework::source::Language;
+use crate::framework::source::{Language, java_test};
 
 /// Commands with any of these are left alone: what is appended would not reach the runner.
 const SHELL_MARKS: [&str; 9] = ["|", ";", "<", ">", "\n", "`", "$(", "&\u{0}", "\\"];
@@ -22,6 +22,14 @@ enum Style {
     Pattern(&'static str),
     /// Node's runner takes its options before the files.
     NodePattern,
+    /// Maven's `-Dtest=Class#method`, in whichever module it stands.
+    Surefire,
+    /// Gradle's `--tests Class.method`.
+    Gradle,
+    /// GoogleTest's names, wherever it is started.
+    GoogleTest,
+    /// minitest's and test-unit's `-n`.
+    Minitest,
 }
 
 /// The command that runs only the named tests (one name per line), or `None` when it cannot be told to.
@@ -88,6 +96,15 @@ fn style_of(words: &[&str], framework: Option<&str>) -> Option<(Style, Through)>
         Style::Pattern("--grep")
     } else if has("ctest") {
         Style::Pattern("-R")
+    } else if has("mvn") || has("mvnw") {
+        Style::Surefire
+    } else if has("gradle") || has("gradlew") {
+        // An option stands behind the task that it belongs to.
+        (words.iter().filter(|word| !word.starts_with('-')).count() == 2 && has("test")).then_some(Style::Gradle)?
+    } else if framework == Some("googletest") {
+        Style::GoogleTest
+    } else if framework == Some("minitest") && words.first().is_some_and(|word| word.ends_with("ruby")) {
+        Style::Minitest
     } else if by_runner {
         match framework? {
             "jest" | "vitest" => Style::Pattern("-t"),
@@ -144,8 +161,40 @@ fn append(command: &str, last: &str, style: Style, through: Through, names: &[&s
                 .collect();
             line = line.replacen("--test", &format!("--test {}", patterns.join(" ")), 1);
         }
+        Style::Surefire => {
+            let tests: Option<Vec<String>> = names.iter().map(|name| surefire(name)).collect();
+            // A module without any of them is no error, under both names of the option.
+            line.push_str(" -DfailIfNoTests=false -Dsurefire.failIfNoSpecifiedTests=false");
+            push_word(&mut line, &format!("-Dtest={}", tests?.join(",")));
+        }
+        Style::Gradle => {
+            for name in names {
+                let (class, method) = java_test(name)?;
+                line.push_str(" --tests");
+                push_word(&mut line, &format!("{class}.{method}"));
+            }
+        }
+        Style::GoogleTest => {
+            let tests: Vec<&str> = names.iter().map(|name| name.split(", where ").next().unwrap_or(name)).collect();
+            tests.iter().all(|name| name.contains('.') && !name.contains(['*', ':', '?'])).then_some(())?;
+            let before = line.len() - last.len();
+            let set = format!("GTEST_FILTER={} ", quote(&tests.join(":")));
+            line = format!("{}{set}{last}", command.get(..before)?);
+        }
+        Style::Minitest => {
+            let methods: Option<Vec<String>> =
+                names.iter().map(|name| Some(regex::escape(name.split_once('#')?.1))).collect();
+            line.push_str(" -n");
+            push_word(&mut line, &format!("/^({})$/", methods?.join("|")));
+        }
     }
     Some(line)
+}
+
+/// `CartTest#adds`. Rows of a table are run with their method.
+fn surefire(name: &str) -> Option<String> {
+    let (class, method) = java_test(name)?;
+    Some(format!("{}#{method}", class.rsplit('.').next()?))
 }
 
 /// unittest's `test_x (tests.mod.Class.test_x)` is selected by the path in the parentheses.
@@ -224,6 +273,23 @@ mod tests {
                 "Cart > adds",
                 "node --test --test-name-pattern=Cart --test-name-pattern=adds src",
             ),
+            (
+                "mvn -B test",
+                None,
+                "adds(shop.CartTest)\nshop.CartTest.rows(int)[1]",
+                "mvn -B test -DfailIfNoTests=false -Dsurefire.failIfNoSpecifiedTests=false '-Dtest=CartTest#adds,CartTest#rows'",
+            ),
+            ("./gradlew test", None, "shop.CartTest > adds(int) > [1] 2", "./gradlew test --tests shop.CartTest.adds"),
+            (
+                "cmake --build b && ./b/all",
+                Some("googletest"),
+                "Cart.Adds\nAll/Rows.Each/0, where GetParam() = 3",
+                "cmake --build b && GTEST_FILTER=Cart.Adds:All/Rows.Each/0 ./b/all",
+            ),
+            ("ruby -Itest test/a.rb", Some("minitest"), "CartTest#test_a", "ruby -Itest test/a.rb -n '/^(test_a)$/'"),
+            ("phpunit", None, r"Tests\CartTest::testA", r"phpunit --filter 'Tests\\CartTest::testA'"),
+            ("bundle exec rspec", None, "Cart#total adds", "bundle exec rspec -e 'Cart#total adds'"),
+            ("ctest --test-dir b", None, "Cart.Adds", r"ctest --test-dir b -R 'Cart\.Adds'"),
         ];
         for (command, framework, wanted, expected) in cases {
             assert_eq!(with_filter(command, framework, wanted).as_deref(), Some(expected));
@@ -239,6 +305,9 @@ mod tests {
             ("pytest", None, "--co"),
             ("npm test", None, "a"),
             ("pytest || true", None, "a"),
+            ("mvn test", None, "a"),
+            ("gradle test check", None, "shop.CartTest > adds()"),
+            ("./b/all", Some("googletest"), "Cart.*"),
         ];
         for (command, framework, wanted) in cases {
             assert_eq!(with_filter(command, framework, wanted), None, "{command} {wanted}");

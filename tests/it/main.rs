@@ -10,6 +10,8 @@ mod action;
 #[cfg(test)]
 mod audit;
 #[cfg(test)]
+mod bodies;
+#[cfg(test)]
 mod breakpoints;
 #[cfg(test)]
 mod budgets;

@@ -47,7 +47,8 @@ pub fn resolve(language: Language, from: &str, import: &Import, sources: &mut So
 pub fn shared_scope(language: Language, from: &str, sources: &Sources<'_>) -> Vec<String> {
     match language {
         Language::Go => go::package(folder_of(from), sources),
-        _ => Vec::new(),
+        Language::Python | Language::JavaScript | Language::Rust => Vec::new(),
+        Language::Java | Language::Php | Language::Cpp | Language::Ruby => Vec::new(),
     }
 }
 

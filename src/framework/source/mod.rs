@@ -312,8 +312,15 @@ impl Source {
             // The title is an expression.
             Language::JavaScript if !quoted => format!(" + \" {word}\""),
             // Titles stand in quotes, names do not.
-            _ if quoted => format!(" {word}"),
-            _ => format!("_{word}"),
+            Language::JavaScript => format!(" {word}"),
+            Language::Cpp | Language::Ruby if quoted => format!(" {word}"),
+            Language::Python
+            | Language::Rust
+            | Language::Go
+            | Language::Java
+            | Language::Php
+            | Language::Cpp
+            | Language::Ruby => format!("_{word}"),
         };
         Edit::insert(test.name.end, added)
     }
@@ -325,7 +332,13 @@ impl Source {
             Language::JavaScript => format!("{own} {word}"),
             Language::Ruby if !own.starts_with("test_") => format!("{own} {word}"),
             Language::Cpp if own.contains(' ') => format!("{own} {word}"),
-            _ => format!("{own}_{word}"),
+            Language::Python
+            | Language::Rust
+            | Language::Go
+            | Language::Java
+            | Language::Php
+            | Language::Cpp
+            | Language::Ruby => format!("{own}_{word}"),
         }
     }
 
@@ -354,7 +367,13 @@ impl Source {
     pub fn callable(&self, tests: &[&TestBody], word: &str) -> Option<Vec<Edit>> {
         match self.language {
             Language::Rust => rust::callable(self.root()?, &self.text, tests, word),
-            _ => None,
+            Language::Python
+            | Language::JavaScript
+            | Language::Go
+            | Language::Java
+            | Language::Php
+            | Language::Cpp
+            | Language::Ruby => None,
         }
     }
 
@@ -363,7 +382,13 @@ impl Source {
     pub fn without_main(&self, word: &str) -> Option<Edit> {
         match self.language {
             Language::Rust => rust::without_main(self.root()?, &self.text, word),
-            _ => None,
+            Language::Python
+            | Language::JavaScript
+            | Language::Go
+            | Language::Java
+            | Language::Php
+            | Language::Cpp
+            | Language::Ruby => None,
         }
     }
 
@@ -393,7 +418,13 @@ fn parse(language: Language, text: &str) -> Option<Tree> {
     by(language.grammar()?).or_else(|| match language {
         // `<T>value` and `<T>(…) => …` are elements to the grammar with JSX.
         Language::JavaScript => by(tree_sitter_typescript::LANGUAGE_TYPESCRIPT.into()),
-        _ => None,
+        Language::Python
+        | Language::Rust
+        | Language::Go
+        | Language::Java
+        | Language::Php
+        | Language::Cpp
+        | Language::Ruby => None,
     })
 }
 

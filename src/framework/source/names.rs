@@ -101,7 +101,13 @@ pub(super) enum Fit {
 pub(super) fn fit(language: Language, path: &str, test: &TestBody, name: &str) -> Option<Fit> {
     match language {
         Language::JavaScript => fit_in_javascript(path, test, name),
-        _ => is_called(language, path, test, name).then_some(Fit::Whole),
+        Language::Python
+        | Language::Rust
+        | Language::Go
+        | Language::Java
+        | Language::Php
+        | Language::Cpp
+        | Language::Ruby => is_called(language, path, test, name).then_some(Fit::Whole),
     }
 }
 

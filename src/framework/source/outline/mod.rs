@@ -96,7 +96,8 @@ impl Outline {
     pub fn written_out(&self, lines: (u32, u32)) -> Vec<Import> {
         match self.language {
             Language::Rust => imports::paths_in(&self.lines(lines)),
-            _ => Vec::new(),
+            Language::Python | Language::JavaScript | Language::Go => Vec::new(),
+            Language::Java | Language::Php | Language::Cpp | Language::Ruby => Vec::new(),
         }
     }
 

@@ -118,7 +118,7 @@ fn group(code: &str) -> Option<String> {
         let part = match view.kind(argument.start)? {
             Kind::Text if argument.len() == 1 => unquoted(&said).0,
             Kind::Word if said.starts_with(|c: char| c.is_uppercase()) => said,
-            _ => break,
+            Kind::Text | Kind::Word | Kind::Number | Kind::Char | Kind::Mark | Kind::Open | Kind::Close => break,
         };
         name = joined(&name, &part);
     }

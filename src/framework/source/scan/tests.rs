@@ -1,4 +1,4 @@
-use super::super::{Edit, Language, Means, Place, Poison, Source, TestBody};
+use super::super::{Edit, Means, Place, Poison, Source, TestBody};
 
 fn poison(place: Place, means: Means) -> Poison {
     Poison { place, means, word: "zaqwsx".to_owned() }
@@ -283,57 +283,5 @@ fn what_is_not_whole_is_not_read_and_a_hostile_file_does_no_harm() {
     let deep = "(".repeat(200_000) + &")".repeat(200_000);
     for path in ["A.java", "a.php", "a.cc", "a.rb"] {
         assert!(Source::read(path, &deep).is_some_and(|source| source.tests().is_empty()), "{path}");
-    }
-}
-
-/// Files of a folder are read and each test that is found is poisoned: how many files, how many were whole, how many tests, and how many a
-/// search for their marks finds.
-#[test]
-#[ignore = "reads the folder `UPSHIFT_TEST_FILES` of other people's test files"]
-fn other_peoples_test_files_are_read() {
-    let root = std::env::var("UPSHIFT_TEST_FILES").expect("a folder");
-    let marks = [
-        (Language::Java, r"(?m)^\s*@(?:Test|ParameterizedTest|RepeatedTest|TestFactory)\b"),
-        (Language::Php, r"(?m)^\s*(?:final )?(?:public )?(?:static )?function test\w*\("),
-        (Language::Cpp, r"(?m)^\s*(?:TEST|TEST_F|TEST_P|TYPED_TEST|TYPED_TEST_P|TEST_CASE|SCENARIO)\s*\("),
-        (Language::Ruby, r#"(?m)^\s*(?:def test_|(?:it|specify|example|scenario|test)[ (]["'].*(?:do|\}))"#),
-    ];
-    for (language, mark) in marks {
-        let mark = regex::Regex::new(mark).expect("a pattern");
-        let (mut files, mut broken, mut marked, mut found, mut poisoned, mut expecting) = (0, Vec::new(), 0, 0, 0, 0);
-        let mut less: Vec<String> = Vec::new();
-        for entry in ignore::WalkBuilder::new(&root).standard_filters(false).build().flatten() {
-            let path = entry.path().to_string_lossy().into_owned();
-            if Language::of(&path) != Some(language) {
-                continue;
-            }
-            let Ok(text) = std::fs::read_to_string(entry.path()) else { continue };
-            let count = mark.find_iter(&text).count();
-            if count == 0 {
-                continue;
-            }
-            files += 1;
-            marked += count;
-            let Some(source) = Source::read(&path, &text) else {
-                broken.push(path);
-                continue;
-            };
-            found += source.tests().len();
-            if source.tests().len() < count {
-                less.push(format!("{path}: {} of {count}", source.tests().len()));
-            }
-            for test in source.tests() {
-                let all = [(Place::First, Means::Raise), (Place::Last, Means::Assertion)];
-                let edited = |(place, means)| source.edited(&source.poisoned(test, &poison(place, means))?);
-                poisoned += usize::from(all.into_iter().all(|one| edited(one).is_some()));
-                expecting += usize::from(!source.expectations(test).is_empty());
-            }
-        }
-        println!(
-            "{language:?}: {files} files, {} not read, {marked} marks, {found} bodies, {poisoned} poisoned in both places, {expecting} with a literal",
-            broken.len()
-        );
-        broken.iter().take(5).for_each(|path| println!("  not read: {path}"));
-        less.iter().take(12).for_each(|path| println!("  fewer: {path}"));
     }
 }

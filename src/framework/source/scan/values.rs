@@ -157,7 +157,7 @@ pub(in super::super) fn altered(language: Language, literal: &str, word: &str) -
 
 fn number(literal: &str) -> Option<String> {
     let is_hex = literal.contains(['x', 'X']);
-    let digits = literal.trim_end_matches(|c: char| matches!(c, 'l' | 'L' | 'f' | 'F' | 'd' | 'D' | 'u' | 'U'));
+    let digits = literal.trim_end_matches(['l', 'L', 'f', 'F', 'd', 'D', 'u', 'U']);
     let (digits, suffix) = if is_hex { (literal, "") } else { literal.split_at_checked(digits.len())? };
     match number::far(digits) {
         Some(far) => Some(format!("{far}{suffix}")),
