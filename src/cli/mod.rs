@@ -13,6 +13,7 @@ mod context;
 mod crash;
 mod delivery;
 mod demo;
+mod details;
 mod doctor;
 mod environment;
 mod forge;

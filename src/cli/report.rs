@@ -6,16 +6,14 @@ use clap::{Args as ClapArgs, ValueEnum};
 
 use super::console::Stream;
 use super::environment::{Environment, current_dir};
-use super::{Failure, plan, setup};
+use super::{Failure, details, plan, setup};
 use crate::audit::{AuditError, LoadedRun, Reader, RunStatus, VerifyError};
 use crate::config::Format;
-use crate::domain::event::Event;
 use crate::domain::outcome::{EXIT_NOT_FIXED, EXIT_SUCCESS};
 use crate::redact::Redactor;
 use crate::report::markdown::Surface;
 use crate::report::style::Style;
 use crate::report::view::{Liveness, RunView};
-use crate::report::whereabouts::Whereabouts;
 use crate::report::{json, markdown, text};
 
 /// The key of a report that belongs to no pull request.
@@ -47,6 +45,8 @@ enum Form {
     Text,
     /// Markdown.
     Md,
+    /// One self-contained page for a browser, with every iteration to unfold.
+    Html,
     /// For programs.
     Json,
 }
@@ -68,30 +68,25 @@ pub(super) fn run(args: &Args, environment: &Environment) -> anyhow::Result<u8> 
         return verify(&reader, &run_id);
     }
     let loaded = reader.load_run(&run_id).map_err(|error| failure(&error))?;
-    super::print(&render(&loaded, args.format, environment))
+    super::print(&render(&loaded, args.format, environment, &reader))
 }
 
-fn render(loaded: &LoadedRun, form: Form, environment: &Environment) -> String {
+fn render(loaded: &LoadedRun, form: Form, environment: &Environment, reader: &Reader) -> String {
     let redactor = &Redactor::new(&environment.secrets());
     let view = RunView::from_events(&loaded.events, liveness(&loaded.status));
     match form {
         Form::Text => shown(&text::render(&view, environment.console().style(Stream::Out)), redactor),
         Form::Md => shown(&markdown::render(&view, Surface::Summary, LOCAL_KEY), redactor),
+        Form::Html => details::page(reader, &view, &loaded.events, redactor),
         Form::Json => json::render(&view),
     }
 }
 
 /// The report of a run that just ended, as `run` and `resume` print it.
-pub(super) fn render_ended(
-    events: &[Event],
-    (format, style): (Format, Style),
-    redactor: &Redactor,
-    kept_in: Whereabouts,
-) -> String {
-    let view = RunView::from_events(events, Liveness::Ended).kept_in(kept_in);
+pub(super) fn render_ended(view: &RunView, (format, style): (Format, Style), redactor: &Redactor) -> String {
     match format {
-        Format::Text => shown(&text::render(&view, style), redactor),
-        Format::Json => json::render(&view),
+        Format::Text => shown(&text::render(view, style), redactor),
+        Format::Json => json::render(view),
     }
 }
 

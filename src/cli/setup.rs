@@ -10,7 +10,7 @@ use super::console::Stream;
 use super::environment::{Environment, from_here};
 use super::step::{self, Ended, Step};
 use super::stop_sources::{self, Place, StopSources};
-use super::{Failure, commenting, delivery, left_behind, models, report, scripts, terminal};
+use super::{Failure, commenting, delivery, details, left_behind, models, report, scripts, terminal};
 use secrecy::SecretString;
 
 use crate::audit::{self, AuditError, Journal, Location, Store};
@@ -229,24 +229,28 @@ impl<'a> Setup<'a> {
         }
         let patch = change(&engine, ran.as_ref().ok()).await;
         let events = engine.journal.events().to_vec();
+        let kept_in = self.kept_in(&run_id);
+        let view = RunView::from_events(&events, Liveness::Ended).kept_in(kept_in);
+        let step = Step::of(self.environment);
+        let page = step.map(|_| details::page(engine.journal.store(), &view, &events, &self.redactor));
         for warning in engine.journal.close() {
             super::say(&format!("⚠ {warning}"));
         }
-        let kept_in = self.kept_in(&run_id);
         let console = self.environment.console();
         let form = (format, console.style(Stream::Out));
-        let report = report::render_ended(&events, form, &self.redactor, kept_in.clone());
+        let report = report::render_ended(&view, form, &self.redactor);
         if format == Format::Text && !console.is_quiet() {
             terminal::show_change(&self.redactor.redact(&patch), self.environment);
         }
-        let Some(step) = Step::of(self.environment) else {
+        let (Some(step), Some(page)) = (step, page) else {
             super::print(&report)?;
             return Ok(ran.map_or(EXIT_INTERNAL, |outcome| outcome.exit_code()));
         };
         super::print(&if format == Format::Text { step.inert(&report) } else { report })?;
         let told = step.finish(&Ended {
-            view: &RunView::from_events(&events, Liveness::Ended).kept_in(kept_in),
+            view: &view,
             patch: &patch,
+            page: &page,
             audit_db: audit.map(|configured| locate(&configured, self.checkout, self.environment).live),
             state_home: self.environment.state_home(self.checkout),
             context: self.context,

@@ -4,16 +4,14 @@ use clap::{Args as ClapArgs, ValueEnum};
 
 use super::console::Stream;
 use super::environment::{Environment, current_dir};
-use super::{Failure, plan, report, setup};
+use super::{Failure, details, plan, report, setup};
 use crate::audit::{AuditError, LoadedRun, Reader};
 use crate::domain::event::Event;
 use crate::domain::units::RunId;
-use crate::lifecycle::{KEPT_PATCH, KEPT_TESTS, kept_under};
 use crate::redact::Redactor;
 use crate::report::runs::{Row, table};
-use crate::report::show::{self, Details, Step};
+use crate::report::show::{self, Step};
 use crate::report::view::RunView;
-use crate::session::SNAPSHOT_KIND;
 
 /// What `show` takes.
 #[derive(Debug, ClapArgs)]
@@ -82,7 +80,7 @@ pub(super) fn show(args: &ShowArgs, environment: &Environment) -> anyhow::Result
     let style = environment.console().style(Stream::Out);
     let mut out = String::new();
     for step in chosen {
-        let details = details(&reader, &run_id, step).map_err(|error| failure(&error))?;
+        let details = details::of_step(&reader, &run_id, step).map_err(|error| failure(&error))?;
         out.push_str(&show::heading(&view, step, style));
         if args.conversation {
             out.push_str(&show::conversations(&details, style));
@@ -94,6 +92,10 @@ pub(super) fn show(args: &ShowArgs, environment: &Environment) -> anyhow::Result
             out.push_str(&show::change(&details, style));
         }
         out.push('\n');
+    }
+    if args.patch && args.tier.is_none() && args.iteration.is_none() {
+        let patch = details::last_patch(&reader, &run_id).map_err(|error| failure(&error))?;
+        out.push_str(&show::last_change(patch.as_deref(), style));
     }
     super::print(&Redactor::new(&environment.secrets()).redact(&out))
 }
@@ -133,19 +135,6 @@ fn nothing(run: &RunId, steps: &[Step]) -> String {
     let there: Vec<String> =
         steps.iter().map(|step| format!("--tier {} --iteration {}", step.tier_index + 1, step.iteration)).collect();
     format!("run {} has no such iteration\n→ Fix: it has {}", run.short(), there.join(", "))
-}
-
-fn details(reader: &Reader, run: &RunId, step: &Step) -> Result<Details, AuditError> {
-    let mut conversations = Vec::new();
-    for (_, session) in &step.sessions {
-        conversations.extend(reader.load_snapshot(run, SNAPSHOT_KIND, session)?);
-    }
-    let under = kept_under(step.tier_index, step.iteration);
-    let text = |kind: &str| -> Result<Option<String>, AuditError> {
-        let body = reader.load_snapshot(run, kind, &under)?;
-        Ok(body.and_then(|body| serde_json::from_str(&body).ok()))
-    };
-    Ok(Details { conversations, tests: text(KEPT_TESTS)?, patch: text(KEPT_PATCH)? })
 }
 
 fn open(audit_db: Option<&str>, environment: &Environment) -> anyhow::Result<Reader> {

@@ -25,8 +25,9 @@ use crate::report::{annotations, plain};
 
 /// Set by `action.yml`: upshift is the step itself, not a part of somebody's script whose output may go elsewhere.
 const IN_THE_ACTION: &str = "UPSHIFT_ACTION";
-/// The report's file in the run's own folder.
+/// The report's files in the run's own folder.
 const REPORT: &str = "report.md";
+const PAGE: &str = "report.html";
 
 /// A step of a workflow.
 #[derive(Debug, Clone, Copy)]
@@ -41,6 +42,8 @@ pub(super) struct Ended<'e> {
     pub(super) view: &'e RunView,
     /// Its change, if it is fixed.
     pub(super) patch: &'e str,
+    /// The report as a page for a browser.
+    pub(super) page: &'e str,
     /// Where the audit log lies.
     pub(super) audit_db: Option<PathBuf>,
     /// Where the run's own folder goes.
@@ -87,14 +90,14 @@ impl<'a> Step<'a> {
         let report = markdown::render_with_patch(ended.view, Surface::Summary, "summary", ended.patch);
         let report = ended.redactor.redact(&report);
         warnings.extend(self.append("GITHUB_STEP_SUMMARY", &report));
-        let path = match ended.view.run.as_ref().map(|run| keep(&ended.state_home, &run.run_id, &report)) {
-            Some(Ok(path)) => Some(path),
-            Some(Err(warning)) => {
-                warnings.push(warning);
-                None
-            }
-            None => None,
+        let mut kept = |name: &str, text: &str| {
+            let run = ended.view.run.as_ref()?;
+            keep(&ended.state_home.join(run.run_id.short()).join(name), text)
+                .map_err(|warning| warnings.push(warning))
+                .ok()
         };
+        let path = kept(REPORT, &report);
+        let _page = kept(PAGE, ended.page);
         let places = Places {
             audit_db: ended.audit_db.as_ref().map(|path| path.display().to_string()),
             report: path.map(|path| path.display().to_string()),
@@ -180,13 +183,12 @@ pub(super) fn exit_code(outcome: &Outcome, fail_on: Option<&[FailOn]>) -> u8 {
     if fails { code } else { 0 }
 }
 
-/// Writes the report into the run's own folder.
-fn keep(state_home: &Path, run: &RunId, report: &str) -> Result<PathBuf, String> {
-    let folder = state_home.join(run.short());
-    let path = folder.join(REPORT);
-    let written = std::fs::create_dir_all(&folder).and_then(|()| std::fs::write(&path, report));
+/// Writes a report into the run's own folder.
+fn keep(path: &Path, report: &str) -> Result<PathBuf, String> {
+    let folder = path.parent().unwrap_or(path);
+    let written = std::fs::create_dir_all(folder).and_then(|()| std::fs::write(path, report));
     written
-        .map(|()| path.clone())
+        .map(|()| path.to_owned())
         .map_err(|error| format!("the report could not be kept at {}: {error}", path.display()))
 }
 

@@ -23,8 +23,14 @@ impl Timestamp {
     /// Seconds since the Unix epoch; `None` for a text that is no instant.
     #[must_use]
     pub fn unix_seconds(&self) -> Option<u64> {
+        Some(self.unix_ms()? / 1_000)
+    }
+
+    /// Milliseconds since the Unix epoch; `None` for a text that is no instant, and for one before it.
+    #[must_use]
+    pub fn unix_ms(&self) -> Option<u64> {
         let at: jiff::Timestamp = self.0.parse().ok()?;
-        u64::try_from(at.as_second()).ok()
+        u64::try_from(at.as_millisecond()).ok()
     }
 }
 

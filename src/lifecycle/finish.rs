@@ -1,7 +1,7 @@
 //! The ending: the tree put in order, the best patch kept, the last event.
 
 use super::engine::{Engine, LifecycleError};
-use super::iteration::paths;
+use super::iteration::{KEPT_AT_THE_END, keep_patch as keep_in_log, paths};
 use super::leftovers;
 use super::state::Phase;
 use crate::domain::attempt::AttemptStatus;
@@ -37,6 +37,7 @@ pub(super) async fn run(engine: &mut Engine<'_>, outcome: Outcome, stop_reason: 
     leftovers::sweep(engine);
     let kept = (!fixed && !diff.stat.files.is_empty()).then(|| Box::new(KeptChange { stat: diff.stat.clone(), green }));
     let best_patch = if fixed || diff.text.is_empty() { None } else { keep_patch(engine, &diff.text) };
+    keep_in_log(engine, KEPT_AT_THE_END, &diff.text);
     let still_failing = if fixed { Some(Vec::new()) } else { still_failing(engine) };
     let finished = RunFinished {
         outcome: outcome.clone(),

@@ -36,7 +36,9 @@ use crate::workspace::{Diff, patch_hash};
 pub const KEPT_PATCH: &str = "patch";
 /// The kind under which it is kept what the tests printed when that was judged.
 pub const KEPT_TESTS: &str = "tests";
-/// The most characters of either.
+/// The place under which the change is kept with which the run ended.
+pub const KEPT_AT_THE_END: &str = "end";
+/// The most characters of each.
 const MOST_KEPT_CHARS: usize = 1 << 20;
 
 /// Begins the next iteration, or ends the run when a cap is reached.
@@ -226,13 +228,24 @@ fn conclude(engine: &mut Engine<'_>, tier: &Tier, work: Work, began: u64) {
 /// Keeps what the tests printed and what was changed, for a person who looks into the run.
 fn keep(engine: &mut Engine<'_>, work: &Work, attempt: &Attempt) {
     let under = kept_under(attempt.tier_index, attempt.iteration);
-    let cut = |text: &str| text.chars().take(MOST_KEPT_CHARS).collect::<String>();
-    let patch = cut(&engine.world.redactor.redact_diff(&work.diff.text));
-    let tests = work.judged.as_ref().map(|judged| cut(&engine.world.redactor.redact(&judged.run.output)));
-    for (kind, text) in [(KEPT_PATCH, Some(patch)), (KEPT_TESTS, tests)] {
-        let Some(text) = text.filter(|text| !text.is_empty()) else { continue };
-        let body = serde_json::Value::String(text).to_string();
-        engine.journal.save_snapshot(&Snapshot { kind, session_id: &under, body: &body });
+    keep_patch(engine, &under, &work.diff.text);
+    if let Some(judged) = &work.judged {
+        let printed = engine.world.redactor.redact(&judged.run.output).into_owned();
+        keep_text(engine, KEPT_TESTS, &under, &printed);
+    }
+}
+
+/// Keeps a change in the log.
+pub(super) fn keep_patch(engine: &mut Engine<'_>, under: &str, patch: &str) {
+    let patch = engine.world.redactor.redact_diff(patch).into_owned();
+    keep_text(engine, KEPT_PATCH, under, &patch);
+}
+
+fn keep_text(engine: &mut Engine<'_>, kind: &str, under: &str, text: &str) {
+    if !text.is_empty() {
+        let cut: String = text.chars().take(MOST_KEPT_CHARS).collect();
+        let body = serde_json::Value::String(cut).to_string();
+        engine.journal.save_snapshot(&Snapshot { kind, session_id: under, body: &body });
     }
 }
 

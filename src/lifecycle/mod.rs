@@ -32,7 +32,7 @@ pub mod state;
 mod targets;
 
 pub use engine::{Engine, LifecycleError, World};
-pub use iteration::{KEPT_PATCH, KEPT_TESTS, kept_under};
+pub use iteration::{KEPT_AT_THE_END, KEPT_PATCH, KEPT_TESTS, kept_under};
 pub use left_behind::discard;
 pub use resume::{end_of, load, recall_touched, replay_of, settle_lost};
 pub use standalone::{Ends, judge as judge_change};

@@ -1,4 +1,4 @@
-//! Reports: a run's events as text, Markdown, JSON and progress lines (DESIGN §2.5).
+//! Reports: a run's events as text, Markdown, HTML, JSON and progress lines (DESIGN §2.5).
 //!
 //! Owns every sentence that a person reads about a run. One fold, [`view::RunView`], feeds all surfaces, so they cannot
 //! disagree; [`words`] holds the sentences, and each surface escapes what is not ours in its own way.
@@ -6,9 +6,11 @@
 //! [`plain`] and never interpreted by a terminal, by Markdown or by the Actions runner.
 
 pub mod annotations;
+mod conversation;
 pub mod finding;
 #[cfg(test)]
 mod fixtures;
+pub mod html;
 pub mod json;
 pub mod markdown;
 pub mod outputs;

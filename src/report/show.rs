@@ -1,7 +1,6 @@
 //! A look into a run: for each iteration what the model was told and answered, what the tests printed, what was changed.
 
-use serde::Deserialize;
-
+use super::conversation::{Entry, Kept};
 use super::plain;
 use super::style::{Style, Tone};
 use super::view::RunView;
@@ -9,8 +8,6 @@ use super::{patch, words};
 use crate::domain::attempt::Attempt;
 use crate::domain::event::Event;
 use crate::domain::ladder::Role;
-use crate::domain::model_id::ModelId;
-use crate::domain::tool::{ToolCall, ToolResult};
 
 /// The longest line of a listing, in columns.
 const MAX_LINE: usize = 160;
@@ -104,6 +101,15 @@ pub fn change(details: &Details, style: Style) -> String {
     }
 }
 
+/// The change with which the run ended.
+#[must_use]
+pub fn last_change(patch: Option<&str>, style: Style) -> String {
+    let title = style.paint(Tone::Heading, "The change in the end");
+    let text = patch.filter(|patch| !patch.trim().is_empty());
+    let shown = text.map_or_else(|| "  The log holds none.\n".to_owned(), |text| patch::render_whole(text, style));
+    format!("{title}\n{shown}")
+}
+
 /// The conversations of an iteration.
 #[must_use]
 pub fn conversations(details: &Details, style: Style) -> String {
@@ -113,36 +119,8 @@ pub fn conversations(details: &Details, style: Style) -> String {
     details.conversations.iter().map(|body| conversation(body, style)).collect()
 }
 
-#[derive(Deserialize)]
-struct Kept {
-    role: Role,
-    #[serde(default)]
-    system: String,
-    #[serde(default)]
-    result: String,
-    entries: Vec<Entry>,
-}
-
-#[derive(Deserialize)]
-#[serde(tag = "entry", rename_all = "snake_case")]
-enum Entry {
-    Ours {
-        text: String,
-    },
-    Theirs {
-        target: ModelId,
-        text: String,
-        calls: Vec<ToolCall>,
-    },
-    Results {
-        results: Vec<ToolResult>,
-        #[serde(default)]
-        note: String,
-    },
-}
-
 fn conversation(body: &str, style: Style) -> String {
-    let kept: Kept = match serde_json::from_str(body) {
+    let kept = match Kept::read(body) {
         Ok(kept) => kept,
         Err(error) => return format!("  A conversation in the log cannot be read: {error}\n"),
     };

@@ -1,0 +1,71 @@
+//! What the log holds of a run beside its events: conversations, outputs of tests, changes.
+
+use crate::audit::AuditError;
+use crate::domain::event::Event;
+use crate::domain::units::RunId;
+use crate::lifecycle::{KEPT_AT_THE_END, KEPT_PATCH, KEPT_TESTS, kept_under};
+use crate::redact::Redactor;
+use crate::report::html::{self, Page};
+use crate::report::show::{self, Details, Step};
+use crate::report::view::RunView;
+use crate::session::SNAPSHOT_KIND;
+
+/// Reads one snapshot of a run: its kind, and the session or place that it is kept under.
+pub(super) trait Snapshots {
+    /// The snapshot's body; `None` where the log holds none.
+    fn body(&self, run: &RunId, kind: &str, under: &str) -> Result<Option<String>, AuditError>;
+}
+
+impl Snapshots for crate::audit::Reader {
+    fn body(&self, run: &RunId, kind: &str, under: &str) -> Result<Option<String>, AuditError> {
+        self.load_snapshot(run, kind, under)
+    }
+}
+
+impl Snapshots for crate::audit::Store {
+    fn body(&self, run: &RunId, kind: &str, under: &str) -> Result<Option<String>, AuditError> {
+        self.load_snapshot(run, kind, under)
+    }
+}
+
+/// What is kept of one iteration.
+///
+/// # Errors
+/// When the log cannot be read.
+pub(super) fn of_step(log: &impl Snapshots, run: &RunId, step: &Step) -> Result<Details, AuditError> {
+    let mut conversations = Vec::new();
+    for (_, session) in &step.sessions {
+        conversations.extend(log.body(run, SNAPSHOT_KIND, session)?);
+    }
+    let under = kept_under(step.tier_index, step.iteration);
+    Ok(Details {
+        conversations,
+        tests: text(log, run, KEPT_TESTS, &under)?,
+        patch: text(log, run, KEPT_PATCH, &under)?,
+    })
+}
+
+/// The change with which the run ended, be it in the files or kept beside the log.
+///
+/// # Errors
+/// When the log cannot be read.
+pub(super) fn last_patch(log: &impl Snapshots, run: &RunId) -> Result<Option<String>, AuditError> {
+    text(log, run, KEPT_PATCH, KEPT_AT_THE_END)
+}
+
+fn text(log: &impl Snapshots, run: &RunId, kind: &str, under: &str) -> Result<Option<String>, AuditError> {
+    let body = log.body(run, kind, under)?;
+    Ok(body.and_then(|body| serde_json::from_str(&body).ok()))
+}
+
+/// The run as a page. What the log cannot give is missing from it; that is no reason to have no page.
+pub(super) fn page(log: &impl Snapshots, view: &RunView, events: &[Event], redactor: &Redactor) -> String {
+    let run = view.run.as_ref().map_or_else(|| RunId(String::new()), |run| run.run_id.clone());
+    let details = |step: Step| {
+        let details = of_step(log, &run, &step).unwrap_or_default();
+        (step, details)
+    };
+    let steps: Vec<(Step, Details)> = show::steps(events).into_iter().map(details).collect();
+    let patch = last_patch(log, &run).ok().flatten().unwrap_or_default();
+    redactor.redact(&html::render(&Page { view, events, steps: &steps, patch: &patch })).into_owned()
+}

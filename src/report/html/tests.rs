@@ -1,0 +1,67 @@
+use super::*;
+use crate::report::fixtures;
+use crate::report::show;
+
+fn page(script: &fixtures::Script, details: &Details, patch: &str) -> String {
+    let view = script.view();
+    let steps: Vec<(Step, Details)> =
+        show::steps(&script.events).into_iter().map(|step| (step, details.clone())).collect();
+    render(&Page { view: &view, events: &script.events, steps: &steps, patch })
+}
+
+#[test]
+fn a_page_says_first_what_the_first_line_of_every_report_says() {
+    for (name, view) in fixtures::every_ending() {
+        let page = render(&Page { view: &view, events: &[], steps: &[], patch: "" });
+        let text: String = page.split('<').filter_map(|part| part.split_once('>')).map(|(_, text)| text).collect();
+        let text = text.replace("&lt;", "<").replace("&gt;", ">").replace("&quot;", "\"").replace("&amp;", "&");
+        let (mark, sentence) = words::headline(&view);
+        let ours = sentence.0.first().map(|piece| match piece {
+            words::Piece::Ours(text) => text.clone(),
+            words::Piece::Name(_) | words::Piece::Code(_) | words::Piece::Speech(_) => String::new(),
+        });
+        assert!(text.contains(&format!("{} {}", mark.sign(), ours.unwrap_or_default())), "{name}: {text}");
+    }
+}
+
+#[test]
+fn nothing_foreign_is_ever_interpreted() {
+    const EVIL: &str = "</pre><script>alert(1)</script><img src=x onerror=alert(1)>\" onload=\"x\u{202e}";
+    let body = serde_json::json!({ "role": "artisan", "system": EVIL, "result": EVIL, "entries": [
+        { "entry": "theirs", "target": "a/<b>", "text": EVIL, "calls": [{ "id": "1", "name": EVIL, "arguments": { "path": EVIL } }] },
+        { "entry": "results", "results": [{ "call_id": "1", "name": EVIL, "content": EVIL, "is_error": true }], "note": EVIL },
+    ] });
+    let details = Details {
+        conversations: vec![body.to_string(), "{".to_owned()],
+        tests: Some(EVIL.to_owned()),
+        patch: Some(format!("+{EVIL}")),
+    };
+    let page = page(&fixtures::fixed(), &details, EVIL);
+    for forbidden in ["<script", "<img", "onload=\"x", "\u{202e}", "http://", "https://", "url("] {
+        assert!(!page.contains(forbidden), "{forbidden}");
+    }
+    assert!(page.contains("&lt;script&gt;alert(1)") && page.contains("cannot be read"));
+    assert_eq!(page.matches("<style>").count(), 1);
+}
+
+#[test]
+fn each_iteration_unfolds_and_stands_in_the_lane_of_its_tier() {
+    let details = Details { tests: Some("3 failed".to_owned()), ..Details::default() };
+    let page = page(&fixtures::fixed(), &details, "--- a/x\n+++ b/x\n@@ -1 +1 @@\n-old\n+new\n");
+    for step in ["t1i1", "t1i5", "t2i1", "t2i2"] {
+        assert!(page.contains(&format!("id=\"{step}\"")) && page.contains(&format!("href=\"#{step}\"")), "{step}");
+    }
+    assert_eq!(page.matches("<pre>3 failed</pre>").count(), 7);
+    assert!(page.contains("<span class=\"added\">+new\n</span>") && page.contains("<polyline"), "{page}");
+}
+
+#[test]
+fn a_page_stays_small_and_says_where_the_rest_is() {
+    let details = Details { tests: Some("x".repeat(250_000)), ..Details::default() };
+    let mut script = fixtures::Script::new();
+    script.red().tier(0);
+    (1..=60).for_each(|iteration| drop(script.iteration(0, iteration, 10, &fixtures::F0)));
+    let page = page(&script, &details, "");
+    assert!(page.len() < MAX_BYTES + 1024 * 1024, "{}", page.len());
+    assert!(page.contains("upshift show RUN --tier N --iteration N --tests"));
+}
