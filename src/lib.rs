@@ -15,7 +15,8 @@
 //! A module imports only what stands left of it; modules inside braces do not know each other. `tests/it/tidy.rs` enforces it.
 //!
 //! ```text
-//! testlog < domain < {config, policy, report, redact, files, framework} < {process, http} < {workspace, test_run, model, github, audit}
+//! testlog < domain < {config, policy, report, redact, files, framework} < {process, http, streams}
+//!        < {workspace, test_run, model, github, audit}
 //!        < trial < session < agent < lifecycle < cli
 //! ```
 //!
@@ -31,6 +32,7 @@
 //! | [`files`] | what platforms differ in about files: held folders, names, private files |
 //! | [`process`] | the one place that starts a process |
 //! | [`http`] | the one HTTP client |
+//! | [`streams`] | raw streams of a run, kept compressed beside its log |
 //! | [`workspace`] | recorded trees, diffs, every way a model may read or write files |
 //! | [`test_run`] | detect and run tests, ask for result files, call single ones without their runner; what a model is shown of them |
 //! | [`model`] | the vendors' wires, the catalogue, cassettes |
@@ -69,6 +71,7 @@ pub mod process;
 pub mod redact;
 pub mod report;
 pub mod session;
+pub mod streams;
 pub mod test_run;
 pub mod trial;
 pub mod workspace;

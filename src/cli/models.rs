@@ -17,6 +17,7 @@ use crate::model::cassette::{self, Cassette, Cassettes, Tape};
 use crate::model::endpoint::{self, Endpoint};
 use crate::model::ollama::{self, Learnt};
 use crate::model::{Provider, Providers};
+use crate::streams::Streams;
 
 /// The provider whose models are files.
 const CASSETTE: &str = "cassette";
@@ -25,11 +26,24 @@ const CASSETTE: &str = "cassette";
 ///
 /// # Errors
 /// An address, key or cassette that cannot be used (exit 2).
-pub(super) fn connect(plan: &Plan, setup: &Setup<'_>, past: &[Event]) -> anyhow::Result<Providers> {
+pub(super) fn connect(
+    plan: &Plan,
+    setup: &Setup<'_>,
+    past: &[Event],
+    streams: Option<&Arc<Streams>>,
+) -> anyhow::Result<Providers> {
     let http = http(setup.environment);
     let mut providers: BTreeMap<String, Box<dyn Provider>> = BTreeMap::new();
     for (name, endpoint) in &plan.endpoints {
-        let provider = provider(name, endpoint, plan, &http, setup, past)?;
+        let provider = match wire_of(endpoint) {
+            Some(wire) => {
+                let streams = streams.map(Arc::clone);
+                let endpoint = Endpoint { streams, ..endpoint_of(name, wire, endpoint, setup.environment)? };
+                let clock: Arc<dyn Clock> = setup.clock.clone();
+                endpoint.connect(&http, clock).map_err(|error| Failure::usage(error.to_string()))?
+            }
+            None => Box::new(played_cassettes(plan, setup, past)?),
+        };
         providers.insert(name.clone(), provider);
     }
     if let Some(tape) = tape(plan, setup, past)? {
@@ -47,22 +61,11 @@ fn tape(plan: &Plan, setup: &Setup<'_>, past: &[Event]) -> anyhow::Result<Option
     tape.map(Some).map_err(|error| Failure::usage(error.to_string()))
 }
 
-fn provider(
-    name: &str,
-    plan: &EndpointPlan,
-    whole: &Plan,
-    http: &Http,
-    setup: &Setup<'_>,
-    past: &[Event],
-) -> anyhow::Result<Box<dyn Provider>> {
-    let Some(wire) = wire_of(plan) else {
-        let cassettes = cassettes(whole, setup.checkout)?;
-        past.iter().filter_map(played).for_each(|target| cassettes.skip(target));
-        return Ok(Box::new(cassettes));
-    };
-    let endpoint = endpoint_of(name, wire, plan, setup.environment)?;
-    let clock: Arc<dyn Clock> = setup.clock.clone();
-    endpoint.connect(http, clock).map_err(|error| Failure::usage(error.to_string()))
+/// The plan's recordings, those calls skipped that the run made already.
+fn played_cassettes(plan: &Plan, setup: &Setup<'_>, past: &[Event]) -> anyhow::Result<Cassettes> {
+    let cassettes = cassettes(plan, setup.checkout)?;
+    past.iter().filter_map(played).for_each(|target| cassettes.skip(target));
+    Ok(cassettes)
 }
 
 /// What an endpoint speaks; `None` for a recording, which nobody is asked for.

@@ -35,6 +35,7 @@ use crate::redact::{Redactor, values};
 use crate::report::view::{Liveness, RunView};
 use crate::report::whereabouts::{Artifact, Whereabouts};
 use crate::session::Replay;
+use crate::streams::{self, Streams};
 use crate::test_run::{ResultFiles, TestCommand};
 use crate::workspace::{PathRules, Workspace, WorkspaceError, dotenv_secrets};
 
@@ -77,6 +78,7 @@ pub(super) struct Prepared {
     stops: StopSources,
     outside: Option<Outside>,
     writer: Option<Writer>,
+    streams: Option<Arc<Streams>>,
 }
 
 /// Runs a future on this thread.
@@ -195,12 +197,13 @@ impl<'a> Setup<'a> {
         let stops = stop_sources::listen(&self.clock, state, place)?;
         let outside = delivery::outside(self, state, &stops.signals)?;
         // Last, because a tape is a file that stays.
-        let providers = models::connect(&state.plan, self, past)?;
+        let streams = self.streams(state);
+        let providers = models::connect(&state.plan, self, past, streams.as_ref())?;
         let writer = commenting::writer(self, state, outside.as_ref(), past);
         if let (Some(step), Some(context)) = (Step::of(self.environment), self.context) {
             step.keep_log_as(&commenting::artifact(context, &state.run_id));
         }
-        Ok(Prepared { workspace, providers, folder, children, stops, outside, writer })
+        Ok(Prepared { workspace, providers, folder, children, stops, outside, writer, streams })
     }
 
     /// Carries a run to its end and prints its report.
@@ -222,6 +225,9 @@ impl<'a> Setup<'a> {
             let message = format!(
                 "upshift could not go on: {error} → Fix: mend that, then `upshift resume {run_id}` in this folder"
             );
+            engine.journal.emit(&Event::Warning { message });
+        }
+        if let Some(message) = prepared.streams.as_ref().and_then(|streams| streams.trouble()) {
             engine.journal.emit(&Event::Warning { message });
         }
         if let Some(message) = finish(writer, &prepared.stops.signals).await {
@@ -328,7 +334,7 @@ impl<'a> Setup<'a> {
 
     pub(super) fn world<'w>(&'w self, state: &RunState, prepared: &'w Prepared) -> World<'w> {
         let plan = &state.plan;
-        let Prepared { workspace, providers, folder, children, stops, outside, writer: _ } = prepared;
+        let Prepared { workspace, providers, folder, children, stops, outside, writer: _, streams } = prepared;
         let Arranged { tests, setup, .. } = children.clone();
         let setup_command = plan.test.setup_command.as_ref().map(|command| Spec {
             program: Program::Shell(command.clone()),
@@ -354,6 +360,7 @@ impl<'a> Setup<'a> {
                 junit: plan.test.junit.as_ref().map(|path| folder.join(path)),
                 confinement: tests.confinement,
                 results: self.result_files(state),
+                streams: streams.clone(),
             },
             setup: setup_command,
             children: children.clone(),
@@ -368,6 +375,14 @@ impl<'a> Setup<'a> {
             import_roots: scripts::reached(self.checkout, plan.working_directory.as_deref(), &state.test_command)
                 .import_roots,
         }
+    }
+
+    /// The run's kept streams, where there is an audit log for them to stand beside.
+    fn streams(&self, state: &RunState) -> Option<Arc<Streams>> {
+        state.plan.audit.as_ref()?;
+        let home = self.environment.state_home(self.checkout);
+        streams::prune(&home);
+        Some(Arc::new(Streams::of_run(&home.join(state.run_id.short()), Arc::clone(&self.redactor))))
     }
 
     fn result_files(&self, state: &RunState) -> ResultFiles {

@@ -8,10 +8,12 @@ use super::{Failure, details, plan, report, setup};
 use crate::audit::{AuditError, LoadedRun, Reader};
 use crate::domain::event::Event;
 use crate::domain::units::RunId;
+use crate::lifecycle::stream_place;
 use crate::redact::Redactor;
 use crate::report::runs::{Row, table};
 use crate::report::show::{self, Step};
 use crate::report::view::RunView;
+use crate::streams;
 
 /// What `show` takes.
 #[derive(Debug, ClapArgs)]
@@ -91,6 +93,9 @@ pub(super) fn show(args: &ShowArgs, environment: &Environment) -> anyhow::Result
         if args.patch {
             out.push_str(&show::change(&details, style));
         }
+        if args.conversation || args.tests {
+            out.push_str(&show::raw(&raw_streams(environment, &run_id, step)));
+        }
         out.push('\n');
     }
     if args.patch && args.tier.is_none() && args.iteration.is_none() {
@@ -122,6 +127,15 @@ fn row(loaded: &LoadedRun) -> Row {
     let row = Row::of(&RunView::from_events(&loaded.events, report::liveness(&loaded.status)), counted);
     // A run that an older program wrote has no events.
     if row.run_id.is_empty() { Row { run_id: loaded.run_id.0.clone(), ..row } } else { row }
+}
+
+/// The raw streams of an iteration that are kept on this machine.
+fn raw_streams(environment: &Environment, run: &RunId, step: &Step) -> Vec<String> {
+    let Ok(checkout) = current_dir() else { return Vec::new() };
+    let folder = streams::folder_of(&environment.state_home(&checkout).join(run.short()));
+    let place = format!("-{}-", stream_place(step.tier_index, step.iteration));
+    let paths = streams::kept(&folder).into_iter().map(|path| path.display().to_string());
+    paths.filter(|path| path.contains(&place)).collect()
 }
 
 fn nothing(run: &RunId, steps: &[Step]) -> String {

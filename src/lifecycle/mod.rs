@@ -54,6 +54,22 @@ pub async fn run(engine: &mut Engine<'_>) -> Result<Outcome, LifecycleError> {
     carried
 }
 
+/// The part of the run that is under way, for the names of its raw streams.
+fn place(state: &state::RunState) -> String {
+    match state.phase {
+        Phase::Baseline => "baseline".to_owned(),
+        Phase::Ready | Phase::Iterating => stream_place(state.position.tier_index, state.iteration()),
+        Phase::Publishing { .. } | Phase::Proposing { .. } | Phase::Waiting { .. } => "delivery".to_owned(),
+        Phase::Ending { .. } | Phase::Ended { .. } => "ending".to_owned(),
+    }
+}
+
+/// What the names of an iteration's raw streams hold.
+#[must_use]
+pub fn stream_place(tier_index: u32, iteration: u32) -> String {
+    format!("tier{}-iteration{iteration}", tier_index.saturating_add(1))
+}
+
 async fn carry(engine: &mut Engine<'_>) -> Result<Outcome, LifecycleError> {
     if !matches!(engine.state.phase, Phase::Baseline | Phase::Ended { .. }) {
         leftovers::note(engine);
@@ -62,6 +78,9 @@ async fn carry(engine: &mut Engine<'_>) -> Result<Outcome, LifecycleError> {
         }
     }
     loop {
+        if let Some(streams) = &engine.world.tests.streams {
+            streams.enter(&place(&engine.state));
+        }
         match engine.state.phase.clone() {
             Phase::Baseline => baseline::run(engine).await?,
             Phase::Ready => iteration::begin(engine).await?,

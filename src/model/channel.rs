@@ -20,6 +20,7 @@ use crate::domain::chat::Usage;
 use crate::domain::clock::Clock;
 use crate::domain::receipt::CallStatus;
 use crate::http::{Http, innermost};
+use crate::streams::{Stream, Streams};
 
 use super::CallFailure;
 use super::endpoint::{CallLimits, Endpoint, EndpointError};
@@ -63,6 +64,7 @@ pub(super) struct Channel {
     http: Http,
     clock: Arc<dyn Clock>,
     limits: CallLimits,
+    streams: Option<Arc<Streams>>,
     key: Option<HeaderValue>,
     bearer: Option<HeaderValue>,
 }
@@ -88,6 +90,7 @@ impl Channel {
             http: http.clone(),
             clock,
             limits: endpoint.limits,
+            streams: endpoint.streams.clone(),
             key: key.map(|key| header(key).ok_or_else(refuse)).transpose()?,
             bearer: key.map(|key| header(&format!("Bearer {key}")).ok_or_else(refuse)).transpose()?,
         })
@@ -131,7 +134,8 @@ impl Channel {
             Ok(response) => response,
             Err(error) => return Err(self.not_sent(&error)),
         };
-        let answer = Answer { channel: self, response, deadline, read: 0 };
+        let stream = self.streams.as_ref().map(|streams| streams.open("answer"));
+        let answer = Answer { channel: self, response, deadline, read: 0, stream };
         if answer.response.status() != StatusCode::OK {
             return Err(answer.refusal().await);
         }
@@ -163,7 +167,7 @@ impl Channel {
             None => request,
         };
         let response = self.within(deadline, request.send()).await?.map_err(|error| self.not_sent(&error))?;
-        let mut answer = Answer { channel: self, response, deadline, read: 0 };
+        let mut answer = Answer { channel: self, response, deadline, read: 0, stream: None };
         if answer.response.status() != StatusCode::OK {
             return Err(answer.refusal().await);
         }
@@ -213,6 +217,7 @@ struct Answer<'a> {
     response: Response,
     deadline: Instant,
     read: usize,
+    stream: Option<Stream>,
 }
 
 impl Answer<'_> {
@@ -236,6 +241,7 @@ impl Answer<'_> {
             }
         };
         let Some(chunk) = chunk else { return Ok(None) };
+        self.stream.iter_mut().for_each(|stream| stream.push(&chunk));
         self.read += chunk.len();
         if self.read > channel.limits.answer_bytes {
             let what = format!("the answer is larger than {} bytes", channel.limits.answer_bytes);

@@ -13,6 +13,7 @@ use url::Url;
 
 use crate::domain::clock::Clock;
 use crate::http::Http;
+use crate::streams::Streams;
 
 use super::Provider;
 use super::anthropic::Anthropic;
@@ -94,6 +95,8 @@ pub struct Endpoint {
     pub api_version: Option<String>,
     /// Time and size limits of each call.
     pub limits: CallLimits,
+    /// The place where raw answers are kept, if they are.
+    pub streams: Option<Arc<Streams>>,
 }
 
 impl fmt::Debug for Endpoint {
@@ -147,6 +150,7 @@ impl Endpoint {
             key_variable: None,
             api_version: None,
             limits: CallLimits::default(),
+            streams: None,
         }
     }
 

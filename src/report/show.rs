@@ -101,6 +101,13 @@ pub fn change(details: &Details, style: Style) -> String {
     }
 }
 
+/// The raw streams of an iteration, ready to be read; empty where none is kept here.
+#[must_use]
+pub fn raw(paths: &[String]) -> String {
+    let commands = paths.iter().map(|path| format!("    gunzip -c {}\n", words::shell_quote(path)));
+    if paths.is_empty() { String::new() } else { format!("  Raw, as it came:\n{}", commands.collect::<String>()) }
+}
+
 /// The change with which the run ended.
 #[must_use]
 pub fn last_change(patch: Option<&str>, style: Style) -> String {

@@ -276,6 +276,7 @@ mod tests {
             junit: None,
             confinement: Confinement::None,
             results: ResultFiles::Wanted,
+            streams: None,
         }
     }
 

@@ -13,13 +13,14 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::io::Read;
 use std::path::{Path, PathBuf};
-use std::sync::LazyLock;
+use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
 use crate::domain::stop::{Stop, StopCause};
 use crate::domain::test_report::TestReport;
 use crate::domain::verdict::Exit;
 use crate::process::{Confinement, ProcessError};
+use crate::streams::Streams;
 
 pub use results::{Filed, ResultFiles};
 pub use testlog::Reading;
@@ -45,6 +46,8 @@ pub struct TestCommand {
     pub confinement: Confinement,
     /// Whether its runner is told to write a result file.
     pub results: ResultFiles,
+    /// The place where its raw output is kept, if it is.
+    pub streams: Option<Arc<Streams>>,
 }
 
 /// One run of the tests.

@@ -33,7 +33,13 @@ pub(super) async fn run(command: &TestCommand, wanted: Option<&str>, stop: &Stop
     };
     let before = command.junit.as_deref().map(|path| Files::at(&command.cwd, path));
     let mut parser = Parser::new(framework);
-    let finished = process::run(&spec, stop, &mut |chunk| parser.push(chunk)).await?;
+    let mut stream = command.streams.as_ref().map(|streams| streams.open("tests"));
+    let mut take = |chunk: &[u8]| {
+        parser.push(chunk);
+        stream.iter_mut().for_each(|stream| stream.push(chunk));
+    };
+    let finished = process::run(&spec, stop, &mut take).await?;
+    drop(stream);
     let printed = parser.finish(Some(finished.exit));
     let written = before.and_then(|before| before.read_new(finished.exit, framework));
     let output = told.without_mention(testlog::plain_text(&finished.output));

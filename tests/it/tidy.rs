@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 const LAYERS: &[&[&str]] = &[
     &["domain"],
     &["config", "policy", "report", "redact", "files", "framework"],
-    &["process", "http"],
+    &["process", "http", "streams"],
     &["workspace", "test_run", "model", "github", "audit"],
     &["trial"],
     &["session"],

@@ -60,7 +60,9 @@ fn a_page_stays_small_and_says_where_the_rest_is() {
     let details = Details { tests: Some("x".repeat(250_000)), ..Details::default() };
     let mut script = fixtures::Script::new();
     script.red().tier(0);
-    (1..=60).for_each(|iteration| drop(script.iteration(0, iteration, 10, &fixtures::F0)));
+    for iteration in 1..=60 {
+        script.iteration(0, iteration, 10, &fixtures::F0);
+    }
     let page = page(&script, &details, "");
     assert!(page.len() < MAX_BYTES + 1024 * 1024, "{}", page.len());
     assert!(page.contains("upshift show RUN --tier N --iteration N --tests"));

@@ -24,6 +24,7 @@ fn command(folder: &TempDir, line: &str, env: &[(&str, &str)]) -> TestCommand {
         junit: None,
         confinement: Confinement::None,
         results: ResultFiles::Wanted,
+        streams: None,
     }
 }
 

@@ -16,6 +16,7 @@ fn command(root: &Path, line: &str) -> TestCommand {
         framework: None,
         junit: None,
         results: crate::test_run::ResultFiles::Wanted,
+        streams: None,
         confinement: crate::process::Confinement::None,
     }
 }
