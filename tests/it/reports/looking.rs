@@ -1,0 +1,104 @@
+//! A person looks into a run and over all of them.
+
+use std::io::Read as _;
+
+use flate2::read::GzDecoder;
+use serde_json::{Value, json};
+
+use super::{database, mend, run_json};
+use crate::world::model_server::ModelServer;
+use crate::world::program::Program;
+use crate::world::project::Project;
+
+#[test]
+fn c12_a_person_can_look_into_a_run_and_over_all_of_them() {
+    let (project, folder) = (Project::python(), tempfile::tempdir().expect("a folder"));
+    let database = database(folder.path());
+    let path = database.to_str().expect("text");
+    let server = ModelServer::start(mend(&project));
+    let program = Program::with_anthropic(&server.url());
+    let (said, report) = run_json(&program, &project, &database);
+    assert_eq!(said.code, 0, "{}", said.all());
+    let run = report["run_id"].as_str().expect("an id");
+    let short = run.get(..8).expect("a long id");
+    let ask = |args: &[&str]| program.run(project.path(), &[args, &["--audit-db", path]].concat());
+
+    let all = ask(&["show", short, "--conversation", "--tests", "--patch"]);
+    assert_eq!(all.code, 0, "{}", all.all());
+    let parts = [
+        "Tier 1 (claude-haiku-4-5), iteration 1\n  passed  |  0 failing tests  |  $0.00",
+        "  upshift, instructions:\n    You repair a repository",
+        "  artisan (claude-haiku-4-5) calls edit_file:\n    {\"path\":\"shop/cart.py\"",
+        "    Ran 2 tests in ",
+        "  -    return sum(prices) - 1\n  +    return sum(prices)\n",
+    ];
+    for part in parts {
+        assert!(all.out.contains(part), "{part}\n{}", all.out);
+    }
+    let brief = ask(&["show"]).out;
+    assert!(brief.lines().count() < 6 && brief.contains("mended"), "{brief}");
+    let none = ask(&["show", "--tier", "2"]);
+    assert_eq!(none.code, 2, "{}", none.all());
+    assert!(none.err.contains("it has --tier 1 --iteration 1"), "{}", none.err);
+
+    let table = ask(&["runs"]).out;
+    assert!(table.contains(short) && table.contains("  fixed  ") && table.contains("1 of 1 fixed"), "{table}");
+    let rows: Value = serde_json::from_str(&ask(&["runs", "--format", "json"]).out).expect("JSON");
+    assert_eq!((&rows[0]["run_id"], &rows[0]["cost_usd"]), (&json!(run), &report["cost_usd"]), "{rows:#}");
+    server.finish();
+}
+
+#[test]
+fn c11_raw_streams_and_the_final_change_of_a_fixed_run_are_kept() {
+    let (project, folder) = (Project::python(), tempfile::tempdir().expect("a folder"));
+    let database = database(folder.path());
+    let path = database.to_str().expect("text");
+    let server = ModelServer::start(mend(&project));
+    let program = Program::with_anthropic(&server.url());
+    let (said, _) = run_json(&program, &project, &database);
+    assert_eq!(said.code, 0, "{}", said.all());
+    let shown = program.run(project.path(), &["show", "--tests", "--patch", "--audit-db", path]).out;
+    let end = shown.split("The change in the end\n").nth(1).expect("the final change");
+    assert!(end.contains("  -    return sum(prices) - 1\n  +    return sum(prices)\n"), "{shown}");
+    let raw = shown.lines().filter_map(|line| line.trim().strip_prefix("gunzip -c "));
+    let texts: Vec<(String, String)> = raw.map(|path| (path.to_owned(), unpacked(path.trim_matches('\'')))).collect();
+    let of = |what: &str| texts.iter().find(|(path, _)| path.contains(what)).map(|(_, text)| text.as_str());
+    let tests = of("-tier1-iteration1-tests").expect("the judging run");
+    assert!(tests.contains("Ran 2 tests in") && tests.contains("OK"), "{tests}");
+    let answer = of("-tier1-iteration1-answer").expect("the model's answer");
+    assert!(answer.contains("event: message_start") && answer.contains("edit_file"), "{answer}");
+    server.finish();
+}
+
+fn unpacked(path: &str) -> String {
+    let mut text = String::new();
+    let file = std::fs::File::open(path).expect("a kept stream");
+    GzDecoder::new(file).read_to_string(&mut text).expect("gzip of text");
+    text
+}
+
+#[test]
+fn c13_a_run_is_one_page_that_loads_nothing_and_holds_no_key() {
+    let (project, folder) = (Project::python(), tempfile::tempdir().expect("a folder"));
+    let database = database(folder.path());
+    let path = database.to_str().expect("text");
+    let server = ModelServer::start(mend(&project));
+    let program = Program::with_anthropic(&server.url());
+    let (said, _) = run_json(&program, &project, &database);
+    assert_eq!(said.code, 0, "{}", said.all());
+    let page = program.run(project.path(), &["report", "--format", "html", "--audit-db", path]);
+    assert_eq!(page.code, 0, "{}", page.all());
+    let parts = [
+        "<title>✔ 1 test fixed in ",
+        "<h2>Time and money</h2>",
+        "<span class=\"added\">+    return sum(prices)\n</span>",
+        "Conversation with the artisan",
+        "Ran 2 tests in ",
+        "default-src 'none'",
+    ];
+    for part in parts {
+        assert!(page.out.contains(part), "{part}\n{}", page.out);
+    }
+    assert!(!page.out.contains("<script") && !page.out.contains("src="), "{}", page.out);
+    server.finish();
+}
