@@ -21,6 +21,7 @@ mod gate;
 mod hardening;
 pub mod init;
 mod judge;
+mod keeping;
 mod left_behind;
 mod models;
 mod parked;
@@ -36,6 +37,7 @@ mod setup;
 mod show;
 #[cfg_attr(windows, path = "signals_windows.rs")]
 mod signals;
+mod stats;
 mod step;
 mod stop_sources;
 mod terminal;
@@ -97,6 +99,8 @@ enum Command {
     Show(show::ShowArgs),
     /// List the runs of the audit log: when, for what, how they ended, what they cost.
     Runs(show::RunsArgs),
+    /// Show what tiers and models cost and fixed over all runs, and suggest a ladder that would have cost less.
+    Stats(stats::StatsArgs),
     /// Judge a change that people or other agents made: do its tests prove it? No model, no key. Exits with 1 if they do not.
     Judge(judge::JudgeArgs),
     /// Write a workflow file and a starter configuration.
@@ -192,6 +196,7 @@ fn dispatch(command: Command, environment: &Environment) -> anyhow::Result<u8> {
         Command::Report(args) => report::run(&args, environment),
         Command::Show(args) => show::show(&args, environment),
         Command::Runs(args) => show::runs(&args, environment),
+        Command::Stats(args) => stats::run(&args, environment),
         Command::Init { force, judge: true, .. } => write_judge(force),
         Command::Init { force, schedule, judge: false } => write_starters(force, schedule),
         Command::Demo => demo::run(environment),

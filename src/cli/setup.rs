@@ -35,7 +35,7 @@ use crate::redact::{Redactor, values};
 use crate::report::view::{Liveness, RunView};
 use crate::report::whereabouts::{Artifact, Whereabouts};
 use crate::session::Replay;
-use crate::streams::{self, Streams};
+use crate::streams::Streams;
 use crate::test_run::{ResultFiles, TestCommand};
 use crate::workspace::{PathRules, Workspace, WorkspaceError, dotenv_secrets};
 
@@ -43,8 +43,6 @@ use crate::workspace::{PathRules, Workspace, WorkspaceError, dotenv_secrets};
 const TREES: &str = "trees";
 /// The folder there that holds copies of git directories while children could write them.
 const GUARDS: &str = "guards";
-/// Where a run leaves its patch when there is no audit log to leave it beside.
-const DEFAULT_KEEP: &str = ".upshift";
 /// How much of the setup command's output is kept from each end, in bytes.
 const SETUP_KEEP: usize = 16 * 1024;
 /// The most time the setup command may take: it may download and build dependencies.
@@ -377,14 +375,6 @@ impl<'a> Setup<'a> {
         }
     }
 
-    /// The run's kept streams, where there is an audit log for them to stand beside.
-    fn streams(&self, state: &RunState) -> Option<Arc<Streams>> {
-        state.plan.audit.as_ref()?;
-        let home = self.environment.state_home(self.checkout);
-        streams::prune(&home);
-        Some(Arc::new(Streams::of_run(&home.join(state.run_id.short()), Arc::clone(&self.redactor))))
-    }
-
     fn result_files(&self, state: &RunState) -> ResultFiles {
         let wanted = guards(self.environment).has(Guard::ResultFiles) && !state.no_result_files;
         if wanted { ResultFiles::Wanted } else { ResultFiles::Unwanted }
@@ -414,19 +404,6 @@ impl<'a> Setup<'a> {
         let keys: Vec<String> = plan.endpoints.values().filter_map(|endpoint| endpoint.key_var.clone()).collect();
         child_environment(self.environment.raw(), &plan.safety.pass_env, &keys)
             .map_err(|error| Failure::usage(error.to_string()))
-    }
-
-    /// Beside the audit log as the user named it.
-    fn keep_folder(&self, plan: &Plan) -> PathBuf {
-        let beside = plan.audit.as_ref().map(|configured| locate(configured, self.checkout, self.environment).shown);
-        let folder = beside.and_then(|shown| shown.parent().map(Path::to_owned));
-        folder.unwrap_or_else(|| self.checkout.join(DEFAULT_KEEP))
-    }
-
-    /// The audit log as the user named it, from the checkout if it lies in it.
-    pub(super) fn shown_audit(&self, plan: &Plan) -> Option<String> {
-        let shown = locate(plan.audit.as_ref()?, self.checkout, self.environment).shown;
-        Some(files::slashed(shown.strip_prefix(self.checkout).unwrap_or(&shown)))
     }
 
     /// Now.

@@ -24,6 +24,7 @@ pub mod ladder;
 pub mod leftover;
 pub mod model_id;
 pub mod outcome;
+pub mod played;
 pub mod printed_path;
 pub mod proof;
 pub mod receipt;

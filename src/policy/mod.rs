@@ -14,6 +14,7 @@ pub mod entropy;
 pub mod escalation;
 pub mod guard;
 pub mod handover;
+pub mod ladder;
 pub mod minimise;
 pub mod review;
 pub mod rotation;

@@ -6,6 +6,7 @@
 //! [`plain`] and never interpreted by a terminal, by Markdown or by the Actions runner.
 
 pub mod annotations;
+mod columns;
 mod conversation;
 pub mod finding;
 #[cfg(test)]
@@ -19,6 +20,7 @@ pub mod plain;
 pub mod progress;
 pub mod runs;
 pub mod show;
+pub mod stats;
 pub mod style;
 pub mod text;
 pub mod view;

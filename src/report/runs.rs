@@ -2,12 +2,9 @@
 
 use serde::Serialize;
 
-use super::plain;
+use super::columns;
 use super::view::{Ending, RunView};
 use crate::domain::units::human_duration;
-
-/// The widest cell, in columns.
-const MAX_CELL: usize = 40;
 
 /// One run as a line.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -96,18 +93,9 @@ pub fn table(rows: &[Row]) -> String {
         return "The log holds no runs.\n".to_owned();
     }
     let head = ["RUN", "BEGAN (UTC)", "ABOUT", "OUTCOME", "TIER", "COST", "TESTS", "TIME"].map(str::to_owned);
-    let lines: Vec<[String; 8]> = std::iter::once(head)
-        .chain(rows.iter().map(|row| row.cells().map(|cell| plain::clipped_line(&cell, MAX_CELL))))
-        .collect();
-    let width = |column: usize| {
-        lines.iter().filter_map(|line| line.get(column)).map(|cell| plain::width(cell)).max().unwrap_or(0)
-    };
-    let widths: Vec<usize> = (0..8).map(width).collect();
-    let row = |line: &[String; 8]| {
-        let cells: Vec<String> = line.iter().zip(&widths).map(|(cell, width)| plain::pad(cell, *width)).collect();
-        cells.join("  ").trim_end().to_owned() + "\n"
-    };
-    lines.iter().map(row).collect()
+    let lines: Vec<Vec<String>> =
+        std::iter::once(head).chain(rows.iter().map(Row::cells)).map(|cells| cells.to_vec()).collect();
+    columns::render(&lines)
 }
 
 #[cfg(test)]

@@ -45,6 +45,11 @@ fn c12_a_person_can_look_into_a_run_and_over_all_of_them() {
     assert!(table.contains(short) && table.contains("  fixed  ") && table.contains("1 of 1 fixed"), "{table}");
     let rows: Value = serde_json::from_str(&ask(&["runs", "--format", "json"]).out).expect("JSON");
     assert_eq!((&rows[0]["run_id"], &rows[0]["cost_usd"]), (&json!(run), &report["cost_usd"]), "{rows:#}");
+    let figures: Value = serde_json::from_str(&ask(&["stats", "--format", "json"]).out).expect("JSON");
+    assert_eq!((&figures["fixed"], &figures["cost_usd"]), (&json!(1), &report["cost_usd"]), "{figures:#}");
+    assert_eq!(figures["models"][0]["calls"], 2, "{figures:#}");
+    let advised = ask(&["stats"]).out;
+    assert!(advised.contains("This log says too little yet") && advised.contains("claude-opus-4-5"), "{advised}");
     server.finish();
 }
 

@@ -1,0 +1,36 @@
+//! Where a run's files go: its audit log, what it leaves beside that, and its raw streams.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::setup::{Setup, locate};
+use crate::config::Plan;
+use crate::files;
+use crate::lifecycle::state::RunState;
+use crate::streams::{self, Streams};
+
+/// Where a run leaves its patch when there is no audit log to leave it beside.
+const DEFAULT_KEEP: &str = ".upshift";
+
+impl Setup<'_> {
+    /// The run's kept streams, where there is an audit log for them to stand beside.
+    pub(super) fn streams(&self, state: &RunState) -> Option<Arc<Streams>> {
+        state.plan.audit.as_ref()?;
+        let home = self.environment.state_home(self.checkout);
+        streams::prune(&home);
+        Some(Arc::new(Streams::of_run(&home.join(state.run_id.short()), Arc::clone(&self.redactor))))
+    }
+
+    /// Beside the audit log as the user named it.
+    pub(super) fn keep_folder(&self, plan: &Plan) -> PathBuf {
+        let beside = plan.audit.as_ref().map(|configured| locate(configured, self.checkout, self.environment).shown);
+        let folder = beside.and_then(|shown| shown.parent().map(Path::to_owned));
+        folder.unwrap_or_else(|| self.checkout.join(DEFAULT_KEEP))
+    }
+
+    /// The audit log as the user named it, from the checkout if it lies in it.
+    pub(super) fn shown_audit(&self, plan: &Plan) -> Option<String> {
+        let shown = locate(plan.audit.as_ref()?, self.checkout, self.environment).shown;
+        Some(files::slashed(shown.strip_prefix(self.checkout).unwrap_or(&shown)))
+    }
+}

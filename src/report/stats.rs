@@ -1,0 +1,411 @@
+//! Figures over all runs of a log: what tiers and models cost and fixed, and a ladder that would have cost less.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use super::columns;
+use super::plain;
+use super::view::{Ending, RunView, TierState};
+use super::words;
+use crate::domain::event::Event;
+use crate::domain::outcome::Outcome;
+use crate::domain::played::{Basis, PlayedTask, Suggestion, Visit};
+use crate::domain::receipt::CallStatus;
+use crate::domain::units::{Charge, MicroUsd};
+
+/// Figures over many runs.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+pub struct Stats {
+    /// Runs of the log.
+    pub runs: usize,
+    /// Runs that fixed their tests.
+    pub fixed: usize,
+    /// Runs by how they ended.
+    pub outcomes: BTreeMap<String, usize>,
+    /// Tests that were fixed.
+    pub tests_fixed: usize,
+    /// What is known of the cost of all runs, in dollars.
+    pub cost_usd: f64,
+    /// What failed calls cost at most beyond that, in dollars.
+    pub unknown_cost_usd: f64,
+    /// The known cost a fixed test, in dollars; `None` where none was fixed.
+    pub cost_per_fixed_test_usd: Option<f64>,
+    /// The known cost of runs that fixed nothing, in dollars.
+    pub hopeless_cost_usd: f64,
+    /// Its share of the known cost, from 0 to 1; `None` where nothing was spent.
+    pub hopeless_share: Option<f64>,
+    /// Tiers, by name and model.
+    pub tiers: Vec<TierStats>,
+    /// Models, in any role.
+    pub models: Vec<ModelStats>,
+    /// A ladder that would have cost less; `None` where too little is known.
+    pub suggestion: Option<SuggestionStats>,
+    #[serde(skip)]
+    charge: Charge,
+    #[serde(skip)]
+    hopeless: Charge,
+}
+
+/// What a tier did over all runs.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+pub struct TierStats {
+    /// Its name.
+    pub tier: String,
+    /// The artisan's model, as `provider/model`.
+    pub model: String,
+    /// Runs that reached it.
+    pub reached: usize,
+    /// Runs that it resolved.
+    pub resolved: usize,
+    /// Iterations over all runs.
+    pub iterations: u64,
+    /// Its known cost, in dollars.
+    pub cost_usd: f64,
+    /// Its known cost a resolved run, in dollars; `None` where it resolved none.
+    pub cost_per_resolve_usd: Option<f64>,
+    #[serde(skip)]
+    charge: Charge,
+}
+
+/// What a model did over all runs.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+pub struct ModelStats {
+    /// The model, as `provider/model`.
+    pub model: String,
+    /// Calls that were settled.
+    pub calls: u64,
+    /// Of them, those without a reply.
+    pub failed_calls: u64,
+    /// Tokens of prompts, however they were billed.
+    pub input_tokens: u64,
+    /// Of them, those read from a cache.
+    pub cache_read_tokens: u64,
+    /// Tokens of replies.
+    pub output_tokens: u64,
+    /// Runs that it resolved as the artisan.
+    pub resolved: usize,
+    /// Its known cost, in dollars.
+    pub cost_usd: f64,
+    #[serde(skip)]
+    charge: Charge,
+}
+
+/// A suggested ladder.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct SuggestionStats {
+    /// The ladder as `--tiers` takes it.
+    pub ladder: String,
+    /// `history` or `public_table`.
+    pub basis: &'static str,
+    /// Tasks that it was played on.
+    pub tasks: usize,
+    /// How many of them it would have fixed.
+    pub fixes: f64,
+    /// What it would have cost on all of them, in dollars.
+    pub cost_usd: f64,
+    /// How many of them were fixed in fact; in the public table, by any model.
+    pub fixed_in_fact: usize,
+    /// What was spent on all of them in fact, in dollars.
+    pub spent_in_fact_usd: f64,
+}
+
+/// The figures of runs, each with its events.
+#[must_use]
+pub fn of_runs(runs: &[(RunView, &[Event])]) -> Stats {
+    let mut stats = Stats { runs: runs.len(), ..Stats::default() };
+    let mut tiers: BTreeMap<(String, String), TierStats> = BTreeMap::new();
+    let mut models: BTreeMap<String, ModelStats> = BTreeMap::new();
+    for (view, events) in runs {
+        stats.take(view);
+        take_tiers(&mut tiers, view);
+        take_calls(&mut models, events);
+        if let Some((tier, _)) = view.resolved() {
+            let model = models.entry(tier.model()).or_default();
+            model.resolved += 1;
+        }
+    }
+    stats.finish(tiers, models);
+    stats
+}
+
+impl Stats {
+    fn take(&mut self, view: &RunView) {
+        let outcome = match &view.ending {
+            Ending::Finished(finished) => finished.outcome.as_str(),
+            Ending::Running => "running",
+            Ending::Died => "interrupted",
+        };
+        *self.outcomes.entry(outcome.to_owned()).or_default() += 1;
+        let charge = view.spent.charge();
+        self.charge += charge;
+        let fixed = matches!(view.outcome(), Some(Outcome::Fixed { .. }));
+        if fixed {
+            self.fixed += 1;
+            self.tests_fixed += view.failing_before.len();
+        } else if view.outcome().is_some() {
+            self.hopeless += charge;
+        }
+    }
+
+    fn finish(&mut self, tiers: BTreeMap<(String, String), TierStats>, models: BTreeMap<String, ModelStats>) {
+        self.cost_usd = self.charge.known.as_usd();
+        self.unknown_cost_usd = self.charge.unknown.as_usd();
+        self.hopeless_cost_usd = self.hopeless.known.as_usd();
+        self.cost_per_fixed_test_usd = per(self.cost_usd, self.tests_fixed);
+        self.hopeless_share = (self.cost_usd > 0.0).then(|| self.hopeless_cost_usd / self.cost_usd);
+        let tier = |(_, mut tier): ((String, String), TierStats)| {
+            tier.cost_usd = tier.charge.known.as_usd();
+            tier.cost_per_resolve_usd = per(tier.cost_usd, tier.resolved);
+            tier
+        };
+        self.tiers = tiers.into_iter().map(tier).collect();
+        self.tiers.sort_by_key(|tier| std::cmp::Reverse(tier.reached));
+        let model = |(name, model): (String, ModelStats)| {
+            let cost_usd = model.charge.known.as_usd();
+            ModelStats { model: name, cost_usd, ..model }
+        };
+        self.models = models.into_iter().map(model).collect();
+        self.models.sort_by_key(|model| std::cmp::Reverse(model.charge.known));
+    }
+
+    /// Adds a suggested ladder.
+    pub fn suggest(&mut self, suggestion: &Suggestion) {
+        let rung = |rung: &crate::domain::played::Rung| match rung.iterations {
+            Some(iterations) => format!("{} x{iterations}", rung.model),
+            None => rung.model.clone(),
+        };
+        let rungs: Vec<String> = suggestion.rungs.iter().map(rung).collect();
+        self.suggestion = Some(SuggestionStats {
+            ladder: rungs.join(" > "),
+            basis: match suggestion.basis {
+                Basis::History => "history",
+                Basis::PublicTable => "public_table",
+            },
+            tasks: suggestion.tasks,
+            fixes: suggestion.fixes,
+            cost_usd: suggestion.cost_usd,
+            fixed_in_fact: suggestion.fixed_in_fact,
+            spent_in_fact_usd: suggestion.spent_in_fact_usd,
+        });
+    }
+}
+
+fn per(cost: f64, count: usize) -> Option<f64> {
+    (count > 0).then(|| cost / number(count))
+}
+
+fn take_tiers(tiers: &mut BTreeMap<(String, String), TierStats>, view: &RunView) {
+    for tier in view.tiers.iter().filter(|tier| tier.iterations > 0) {
+        let key = (tier.tier.name.clone(), tier.model());
+        let stats =
+            tiers.entry(key.clone()).or_insert_with(|| TierStats { tier: key.0, model: key.1, ..TierStats::default() });
+        stats.reached += 1;
+        stats.resolved += usize::from(tier.state == TierState::Solved);
+        stats.iterations += u64::from(tier.iterations);
+        stats.charge += tier.cost;
+    }
+}
+
+fn take_calls(models: &mut BTreeMap<String, ModelStats>, events: &[Event]) {
+    for event in events {
+        let Event::CallSettled(receipt) = event else { continue };
+        let model = models.entry(receipt.target.to_string()).or_default();
+        model.calls += 1;
+        model.failed_calls += u64::from(receipt.status != CallStatus::Ok);
+        model.charge += receipt.charge();
+        if let Some(usage) = &receipt.usage {
+            model.input_tokens += usage.prompt();
+            model.cache_read_tokens += usage.cache_read;
+            model.output_tokens += usage.output;
+        }
+    }
+}
+
+/// The runs as played tasks: those in which the ladder was judged, not those that something else ended.
+#[must_use]
+pub fn played(runs: &[(RunView, &[Event])]) -> Vec<PlayedTask> {
+    let judged = |view: &RunView| match view.outcome() {
+        Some(
+            Outcome::Fixed { .. }
+            | Outcome::Exhausted
+            | Outcome::Stalled
+            | Outcome::Budget
+            | Outcome::Objected
+            | Outcome::Blocked { .. },
+        ) => true,
+        Some(
+            Outcome::AlreadyGreen
+            | Outcome::NoModel
+            | Outcome::Refused { .. }
+            | Outcome::Broken { .. }
+            | Outcome::Interrupted { .. }
+            | Outcome::Parked,
+        )
+        | None => false,
+    };
+    let task = |view: &RunView| {
+        let reached = view.tiers.iter().filter(|tier| !tier.attempts.is_empty());
+        let visits = reached.map(|tier| Visit {
+            model: tier.model(),
+            costs: tier.attempts.iter().map(|attempt| attempt.charge()).map(total).collect(),
+            solved: tier.state == TierState::Solved,
+        });
+        PlayedTask { visits: visits.collect() }
+    };
+    runs.iter()
+        .map(|(view, _)| view)
+        .filter(|view| judged(view))
+        .map(task)
+        .filter(|task| !task.visits.is_empty())
+        .collect()
+}
+
+fn total(charge: Charge) -> MicroUsd {
+    MicroUsd(charge.known.0.saturating_add(charge.unknown.0))
+}
+
+/// Renders the figures for a terminal.
+#[must_use]
+pub fn render(stats: &Stats) -> String {
+    let mut out = String::new();
+    if stats.runs > 0 {
+        out.push_str(&headline(stats));
+        out.push_str(&tables(stats));
+    } else {
+        out.push_str("The log holds no runs.\n");
+    }
+    match &stats.suggestion {
+        Some(suggestion) => out.push_str(&advice(suggestion)),
+        None => {
+            out.push_str("\nNo ladder is suggested: too few runs, and no model of the public table has its key here.\n")
+        }
+    }
+    out
+}
+
+fn headline(stats: &Stats) -> String {
+    let outcomes: Vec<String> =
+        stats.outcomes.iter().map(|(outcome, count)| format!("{count} {}", outcome.replace('_', " "))).collect();
+    let mut lines = vec![format!(
+        "{}: {}  |  {}",
+        words::count(words::u64_of(stats.runs), "run"),
+        outcomes.join(", "),
+        stats.charge
+    )];
+    lines.extend(stats.cost_per_fixed_test_usd.and_then(MicroUsd::from_usd).map(|cost| {
+        format!("  {} a fixed test ({} fixed)", cost, words::count(words::u64_of(stats.tests_fixed), "test"))
+    }));
+    lines.extend(
+        stats
+            .hopeless_share
+            .map(|share| format!("  {} ({:.0} %) went to runs that fixed nothing", stats.hopeless, share * 100.0)),
+    );
+    lines.join("\n") + "\n"
+}
+
+fn tables(stats: &Stats) -> String {
+    let text = |cells: &[&str]| cells.iter().map(|&cell| cell.to_owned()).collect::<Vec<String>>();
+    let mut tiers = vec![text(&["TIER", "MODEL", "REACHED", "RESOLVED", "ITERATIONS", "COST", "A RESOLVE"])];
+    tiers.extend(stats.tiers.iter().map(|tier| {
+        let each = tier
+            .cost_per_resolve_usd
+            .and_then(MicroUsd::from_usd)
+            .map_or_else(|| "—".to_owned(), |cost| cost.to_string());
+        vec![
+            tier.tier.clone(),
+            tier.model.clone(),
+            tier.reached.to_string(),
+            tier.resolved.to_string(),
+            tier.iterations.to_string(),
+            tier.charge.to_string(),
+            each,
+        ]
+    }));
+    let mut models =
+        vec![text(&["MODEL", "CALLS", "FAILED", "PROMPT TOKENS", "CACHED", "REPLY TOKENS", "RESOLVED", "COST"])];
+    models.extend(stats.models.iter().map(|model| {
+        vec![
+            model.model.clone(),
+            model.calls.to_string(),
+            model.failed_calls.to_string(),
+            model.input_tokens.to_string(),
+            model.cache_read_tokens.to_string(),
+            model.output_tokens.to_string(),
+            model.resolved.to_string(),
+            model.charge.to_string(),
+        ]
+    }));
+    format!("\n{}\n{}", columns::render(&tiers), columns::render(&models))
+}
+
+fn advice(suggestion: &SuggestionStats) -> String {
+    let ladder = plain::line(&suggestion.ladder);
+    let cost = MicroUsd::from_usd(suggestion.cost_usd).unwrap_or_default();
+    let tasks = words::count(words::u64_of(suggestion.tasks), "task");
+    let basis = if suggestion.basis == "history" {
+        format!(
+            "  Played over the {tasks} of this log it would have cost about {} and fixed about {:.1}; \
+             in fact that was {} and {}.",
+            cost.to_cents(),
+            suggestion.fixes,
+            MicroUsd::from_usd(suggestion.spent_in_fact_usd).unwrap_or_default().to_cents(),
+            suggestion.fixed_in_fact,
+        )
+    } else {
+        format!(
+            "  This log says too little yet. Over the {tasks} of SWE-bench Verified (one attempt a model) it costs {} a task \
+             and fixes {:.0} %.",
+            MicroUsd::from_usd(suggestion.cost_usd / number(suggestion.tasks.max(1))).unwrap_or_default().to_cents(),
+            suggestion.fixes / number(suggestion.tasks.max(1)) * 100.0
+        )
+    };
+    format!("\nSuggested ladder:\n  upshift run --tiers '{ladder}'\n{basis}\n")
+}
+
+#[expect(clippy::cast_precision_loss, reason = "numbers of tasks are far below 2^53")]
+const fn number(count: usize) -> f64 {
+    count as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::played::Rung;
+    use crate::report::fixtures;
+
+    #[test]
+    fn c12_the_figures_are_the_receipts_and_the_rows() {
+        let script = fixtures::fixed();
+        let view = script.view();
+        let spent = view.spent.charge().known;
+        let failed =
+            fixtures::every_ending().into_iter().find(|(name, _)| *name == "exhausted").map(|(_, view)| view).unwrap();
+        let runs = [(view, script.events.as_slice()), (failed, &[] as &[Event])];
+        let mut stats = of_runs(&runs);
+        assert_eq!((stats.runs, stats.fixed, stats.tests_fixed), (2, 1, 3));
+        assert_eq!(stats.models.iter().map(|model| model.charge.known).sum::<MicroUsd>(), spent);
+        let solved: Vec<(&str, usize)> = stats.tiers.iter().map(|tier| (tier.tier.as_str(), tier.resolved)).collect();
+        assert!(solved.contains(&("mid-grade", 1)) && solved.contains(&("local-free", 0)), "{solved:?}");
+        let tasks = played(&runs);
+        assert_eq!((tasks.len(), tasks[0].visits.len(), tasks[0].visits[1].solved), (2, 2, true));
+        stats.suggest(&Suggestion {
+            basis: Basis::History,
+            rungs: vec![
+                Rung { model: "anthropic/claude-haiku-5-5".to_owned(), iterations: Some(2) },
+                Rung { model: "anthropic/claude-sonnet-5-5".to_owned(), iterations: Some(3) },
+            ],
+            tasks: 2,
+            fixes: 1.4,
+            cost_usd: 0.31,
+            fixed_in_fact: 1,
+            spent_in_fact_usd: 0.05,
+        });
+        insta::assert_snapshot!(render(&stats));
+    }
+
+    #[test]
+    fn c12_an_empty_log_says_so() {
+        assert!(render(&of_runs(&[])).starts_with("The log holds no runs.\n"));
+    }
+}
