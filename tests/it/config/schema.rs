@@ -34,7 +34,9 @@ fn the_committed_schema_is_the_generated_one() {
 #[test]
 fn every_example_fits_the_schema_and_loads() {
     let files = std::fs::read_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/examples")).unwrap();
-    let on_disk: BTreeSet<String> = files.map(|file| file.unwrap().file_name().into_string().unwrap()).collect();
+    // The recorded example is a folder with a test of its own (`reports::looking`).
+    let files = files.map(Result::unwrap).filter(|file| file.path().is_file());
+    let on_disk: BTreeSet<String> = files.map(|file| file.file_name().into_string().unwrap()).collect();
     let listed: BTreeSet<String> = EXAMPLES.iter().map(|(name, _)| (*name).to_owned()).collect();
     assert_eq!(on_disk, listed, "an example is not tested");
     let validator = validator();

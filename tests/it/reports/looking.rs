@@ -1,8 +1,10 @@
 //! A person looks into a run and over all of them.
 
 use std::io::Read as _;
+use std::path::Path;
 
 use flate2::read::GzDecoder;
+use regex::Regex;
 use serde_json::{Value, json};
 
 use super::{database, mend, run_json};
@@ -106,4 +108,35 @@ fn c13_a_run_is_one_page_that_loads_nothing_and_holds_no_key() {
     }
     assert!(!page.out.contains("<script") && !page.out.contains("src="), "{}", page.out);
     server.finish();
+}
+
+#[test]
+fn c15_the_recorded_example_shows_what_is_rendered_today() {
+    let example = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/recorded"));
+    let folder = tempfile::tempdir().expect("a folder");
+    for file in ["cart.py", "test_cart.py", ".github/upshift.yml", ".github/models.json"] {
+        let place = folder.path().join(file);
+        std::fs::create_dir_all(place.parent().expect("a folder")).expect("made");
+        std::fs::copy(example.join("project").join(file), place).expect("the example");
+    }
+    for args in [&["init", "--quiet", "."][..], &["add", "--all"], &["commit", "--quiet", "--message", "start"]] {
+        let identity = ["-c", "user.name=a", "-c", "user.email=a@b.example", "-c", "commit.gpgsign=false"];
+        let git = std::process::Command::new("git").args(identity).args(args).current_dir(folder.path()).status();
+        assert!(git.expect("git").success());
+    }
+    let program = Program::new();
+    let said = program.run(folder.path(), &["run"]);
+    assert_eq!(said.code, 0, "{}", said.all());
+    let rendered = program.run(folder.path(), &["report", "--format", "md"]).out;
+    let stored = std::fs::read_to_string(example.join("comment.md")).expect("the rendered comment");
+    assert_eq!(timeless(&rendered), timeless(&stored), "run: .ci/page keep");
+    let page = std::fs::read_to_string(example.join("report.html")).expect("the rendered page");
+    assert!(page.contains("<title>✔ 3 tests fixed in cart.py (+1 −1), $0.04</title>"));
+}
+
+/// A report without what differs from run to run: ids and times.
+fn timeless(report: &str) -> String {
+    let ids = Regex::new("[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}|[0-9a-f]{8}").expect("a pattern");
+    let times = Regex::new(r"\b(\d+m )?\d+(ms|s|m)\b").expect("a pattern");
+    times.replace_all(&ids.replace_all(report, "ID"), "TIME").into_owned()
 }
