@@ -91,16 +91,21 @@ impl Store {
         }
         let mut batch = Batch::new(chain.run_id.clone());
         let extra = Extra::Reservation { scopes: scopes.clone(), target: call.target.clone() };
+        self.stamp();
         self.link(&mut chain, &mut batch, &call.event(), extra);
         match self.reserve_in_database(&batch, &scopes, caps, call) {
             Ok(granted) => {
                 self.recovered();
+                log_reservation(call, &granted);
                 granted?;
                 self.totals.reserve(&scopes, call);
                 self.advance(chain);
             }
             Err(error) => {
-                self.check_known(caps, call)?;
+                tracing::info!("the audit log cannot be written, caps are checked by what is known: {error}");
+                let granted = self.check_known(caps, call);
+                log_reservation(call, &granted);
+                granted?;
                 self.totals.reserve(&scopes, call);
                 self.advance(chain);
                 self.keep(batch, &error);
@@ -198,4 +203,12 @@ fn check(cap: &Cap, sums: Option<(MicroUsd, MicroUsd)>, asked: MicroUsd) -> Resu
         return Ok(());
     }
     Err(Refused { scope: cap.scope.clone(), max: cap.max, spent, reserved_elsewhere, asked })
+}
+
+fn log_reservation(call: &CallReservation, granted: &Result<(), Refused>) {
+    let (target, reserved) = (&call.target, call.reserved.exact());
+    match granted {
+        Ok(()) => tracing::debug!(%target, %reserved, call = call.call_id, "the call's worst case is set aside"),
+        Err(refused) => tracing::info!(%target, %reserved, "the call could pass a cap: {refused:?}"),
+    }
 }

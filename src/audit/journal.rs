@@ -44,6 +44,9 @@ impl Journal {
         let Self { store, listeners, events } = self;
         let masked = store.masked(event);
         for listener in listeners.iter_mut() {
+            if let Some(at) = store.recorded_at() {
+                listener.recorded(at);
+            }
             listener.emit(&masked);
         }
         if let Some(head) = store.chain_head() {

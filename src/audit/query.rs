@@ -6,6 +6,7 @@ use super::batch::Chain;
 use super::rows::{RUNNING, micros};
 use super::types::{CallReservation, LoadedRun, RunStatus, RunSummary};
 use crate::domain::chat::Reply;
+use crate::domain::clock::Timestamp;
 use crate::domain::event::Event;
 use crate::domain::model_id::ModelId;
 use crate::domain::outcome::Outcome;
@@ -38,6 +39,13 @@ pub(super) fn events(db: &Connection, run: &RunId) -> Result<Vec<Event>, QueryEr
         events.push(event);
     }
     Ok(events)
+}
+
+/// When each of them was recorded; `None` for one of an older version.
+pub(super) fn times(db: &Connection, run: &RunId) -> Result<Vec<Option<Timestamp>>, QueryError> {
+    let mut query = db.prepare_cached("SELECT recorded_at FROM events WHERE run_id = ?1 ORDER BY seq")?;
+    let times = query.query_map([&run.0], |row| Ok(row.get::<_, Option<String>>(0)?.map(Timestamp)))?;
+    Ok(times.collect::<Result<_, _>>()?)
 }
 
 /// Everything of a run; `alive` says whether a process holds it.

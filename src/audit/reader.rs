@@ -13,6 +13,7 @@ use super::store::Store;
 use super::types::{CallReservation, LoadedRun, RunSummary, Verified, VerifyError};
 use super::{AuditError, Location, lock, publish, rows, schema, verify};
 use crate::domain::chat::Reply;
+use crate::domain::clock::Timestamp;
 use crate::domain::receipt::Receipt;
 use crate::domain::units::RunId;
 
@@ -65,6 +66,14 @@ impl Reader {
     /// [`AuditError::NoSuchRun`]; [`AuditError::Damaged`] when an event cannot be read.
     pub fn load_run(&self, run: &RunId) -> Result<LoadedRun, AuditError> {
         query::load(&self.db, run, |run| self.is_alive(run)).map_err(|error| told(&self.path, &run.0, error))
+    }
+
+    /// When each event of a run was recorded, in their order; `None` for one of an older version.
+    ///
+    /// # Errors
+    /// [`AuditError::Damaged`].
+    pub fn times(&self, run: &RunId) -> Result<Vec<Option<Timestamp>>, AuditError> {
+        query::times(&self.db, run).map_err(|error| told(&self.path, &run.0, error))
     }
 
     /// The run whose id is or begins with `prefix`.

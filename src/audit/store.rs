@@ -66,6 +66,8 @@ pub struct Store {
     pub(super) settled: BTreeMap<String, Receipt>,
     warnings: Vec<String>,
     copy_failed: bool,
+    /// When the last events were recorded: those of one decision at one time.
+    recorded_at: Option<Timestamp>,
     /// Shows others that the log is open.
     _presence: Option<File>,
 }
@@ -145,6 +147,7 @@ impl Store {
             settled: BTreeMap::new(),
             warnings: Vec::new(),
             copy_failed: false,
+            recorded_at: None,
             _presence: presence,
         }
     }
@@ -195,6 +198,7 @@ impl Store {
         // The run before, if any, is no longer ours.
         self.current = None;
         let mut batch = Batch::new(chain.run_id.clone());
+        self.stamp();
         for (event, extra) in events {
             self.link(&mut chain, &mut batch, &event, extra);
         }
@@ -245,6 +249,9 @@ impl Store {
                 continue;
             }
             milestone |= matches!(event, Event::IterationFinished(_) | Event::RunFinished(_));
+            if batch.links.is_empty() {
+                self.stamp();
+            }
             self.link(&mut chain, &mut batch, event, Extra::None);
         }
         batch.state = state.map(|state| scrub::document(&self.redactor, state));
@@ -262,13 +269,27 @@ impl Store {
         scrub::event(&self.redactor, event).map_or(Cow::Borrowed(event), |(_, masked)| masked)
     }
 
+    /// Sets the time of the events that are linked next.
+    pub(super) fn stamp(&mut self) {
+        self.recorded_at = Some(self.clock.timestamp());
+    }
+
+    /// When the events that were linked last were recorded.
+    pub(super) const fn recorded_at(&self) -> Option<&Timestamp> {
+        self.recorded_at.as_ref()
+    }
+
     /// Adds an event to a batch and a chain.
     pub(super) fn link(&mut self, chain: &mut Chain, batch: &mut Batch, event: &Event, extra: Extra) {
         let Some((body, _)) = scrub::event(&self.redactor, event) else {
             self.warnings.push("an event could not be written to the audit log".to_owned());
             return;
         };
-        let link = chain.next(dated(body, &self.clock.timestamp()), extra);
+        let body = match &self.recorded_at {
+            Some(at) => dated(body, at),
+            None => body,
+        };
+        let link = chain.next(body, extra);
         chain.advance(&link);
         batch.links.push(link);
     }
@@ -311,6 +332,7 @@ impl Store {
             .and_then(|reply| serde_json::to_string(reply).ok())
             .map(|reply| scrub::document(&self.redactor, &reply));
         let mut batch = Batch::new(chain.run_id.clone());
+        self.stamp();
         self.link(&mut chain, &mut batch, &Event::CallSettled(receipt.clone()), Extra::Reply { reply });
         self.write(chain, batch, Sync::Later);
     }

@@ -2,11 +2,15 @@
 //!
 //! Invariant: pure text from a plan; what comes from files or the environment cannot move the cursor.
 
+mod json;
+
 use crate::config::{EffectiveValue, Network, Origin, Plan, Sandbox};
 use crate::domain::catalogue::{ModelInfo, Price};
 use crate::domain::ladder::{Mode, Tier};
 use crate::domain::model_id::ModelId;
 use crate::domain::units::{MicroUsd, human_duration};
+
+pub use json::render_json;
 
 /// The test command as it was detected in the working directory.
 #[derive(Debug, Clone, PartialEq, Eq)]

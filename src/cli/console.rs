@@ -5,7 +5,7 @@
 
 use std::io::IsTerminal;
 
-use clap::{Args, ColorChoice, ValueEnum};
+use clap::{ArgAction, Args, ColorChoice, ValueEnum};
 
 use super::environment::Environment;
 use crate::report::style::Style;
@@ -25,6 +25,9 @@ pub(super) struct Flags {
     /// No progress: errors and the final report alone
     #[arg(short, long, global = true)]
     quiet: bool,
+    /// Log what is done on standard error; -vv for details (UPSHIFT_LOG filters instead)
+    #[arg(short, long, global = true, action = ArgAction::Count)]
+    verbose: u8,
 }
 
 /// When text is coloured.
@@ -79,6 +82,11 @@ impl Console {
     /// Whether progress stays unsaid.
     pub(super) const fn is_quiet(self) -> bool {
         self.flags.quiet
+    }
+
+    /// How much is logged: 0 for what `UPSHIFT_LOG` asks for alone.
+    pub(super) const fn verbosity(self) -> u8 {
+        self.flags.verbose
     }
 
     /// How text for a stream is decorated.

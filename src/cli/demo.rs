@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::environment::Environment;
+use super::form::RunForm;
 use super::left_behind::Discard;
 use super::{plan, run};
 use crate::config::{Setting, Settings};
@@ -27,7 +28,7 @@ const TEST_COMMAND: &str = "sh tests/split.sh";
 const RUN_BY_CARGO: &str = "CARGO";
 
 /// Unpacks the project, runs on it and says where it was left.
-pub(super) fn run(environment: &Environment) -> anyhow::Result<u8> {
+pub(super) fn run(form: RunForm, environment: &Environment) -> anyhow::Result<u8> {
     let folder = tempfile::Builder::new().prefix("upshift-demo-").tempdir()?.keep();
     unpack(&folder)?;
     let again = invocation(environment);
@@ -46,7 +47,8 @@ pub(super) fn run(environment: &Environment) -> anyhow::Result<u8> {
     let settings = Settings::default()
         .with(Setting::Tiers, TIERS)
         .with(Setting::TestCommand, TEST_COMMAND)
-        .with(Setting::AuditDb, LOG);
+        .with(Setting::AuditDb, LOG)
+        .with(Setting::Format, form.format().as_str());
     let resolved = plan::resolve_settings(settings, environment, folder.clone())?;
     let code = run::start(resolved, Discard::No, environment)?;
     say(&closing(&folder, &again));

@@ -6,12 +6,14 @@
 
 mod bots;
 mod forge;
+mod json;
 mod targets;
 mod workflows;
 
 use std::path::{Path, PathBuf};
 
 use super::environment::Environment;
+use super::form::Form;
 use super::plan::{self, Flags, Resolved};
 use super::setup::{self, Setup};
 use super::{Failure, left_behind, retirement, run};
@@ -77,6 +79,7 @@ impl Finding {
 
 /// Looks at everything and says what it found; exit 1 when something is wrong.
 pub(super) fn run(flags: Flags, online: bool, environment: &Environment) -> anyhow::Result<u8> {
+    let form = Form::of(plan::format(&flags, environment), "upshift doctor")?;
     let findings = match plan::resolve(flags.clone(), environment) {
         Ok(resolved) => {
             let mut findings = vec![ladder(&resolved.plan)];
@@ -100,8 +103,10 @@ pub(super) fn run(flags: Flags, online: bool, environment: &Environment) -> anyh
             None => return Err(error),
         },
     };
-    let lines: String = findings.iter().map(|finding| finding.render() + "\n").collect();
-    super::print(&lines)?;
+    match form {
+        Form::Text => super::print(&findings.iter().map(|finding| finding.render() + "\n").collect::<String>())?,
+        Form::Json => super::print(&json::render(&findings))?,
+    };
     Ok(if findings.iter().any(|finding| finding.fix.is_some()) { EXIT_NOT_FIXED } else { EXIT_SUCCESS })
 }
 

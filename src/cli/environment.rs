@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use secrecy::SecretString;
 
 use super::console::{self, Console};
+use super::logging::Log;
 use crate::files;
 
 /// Words in a variable's name that make its value a secret.
@@ -25,6 +26,7 @@ const HANDED_OVER: &str = "UPSHIFT_HANDED_OVER";
 pub(super) struct Environment {
     raw: BTreeMap<OsString, OsString>,
     console: Console,
+    log: Log,
 }
 
 impl Environment {
@@ -36,7 +38,7 @@ impl Environment {
         let mut raw: BTreeMap<OsString, OsString> =
             std::env::vars_os().filter(|(name, _)| name != HANDED_OVER).map(spelled).collect();
         raw.extend(super::hardening::handed_over());
-        Self { raw, console: Console::default() }
+        Self { raw, ..Self::default() }
     }
 
     /// The same with the global flags.
@@ -44,6 +46,21 @@ impl Environment {
     pub(super) fn with_flags(mut self, flags: console::Flags) -> Self {
         self.console = Console::new(flags, &self);
         self
+    }
+
+    /// The same with the log that flags and variables ask for.
+    ///
+    /// # Errors
+    /// The variable that filters it cannot be read (exit 2).
+    pub(super) fn logging(mut self) -> anyhow::Result<Self> {
+        self.log = Log::begin(self.console.verbosity(), &self)?;
+        Ok(self)
+    }
+
+    /// The log, for those who learn of secrets.
+    #[must_use]
+    pub(super) const fn log(&self) -> &Log {
+        &self.log
     }
 
     /// How to speak to whoever started this.
@@ -99,7 +116,7 @@ impl Environment {
             name.to_str().is_some_and(|name| name.starts_with("UPSHIFT_") || name.starts_with("GITHUB_"))
         };
         let raw = self.raw.iter().filter(|(name, _)| !ours(name)).map(|(n, v)| (n.clone(), v.clone())).collect();
-        Self { raw, console: self.console }
+        Self { raw, console: self.console, log: self.log.clone() }
     }
 
     /// Whether this is a GitHub Actions job.

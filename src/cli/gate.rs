@@ -3,13 +3,16 @@
 //! Needs no key and no checkout: what it has to know it asks the forge's API. `upshift run` passes the same gate again. Invariant:
 //! the output `go` is `true` only where every question was answered; whatever else happens leaves it `false`, with the reason.
 
+use serde::Serialize;
+
 use super::environment::Environment;
+use super::form::Form;
 use super::step::Step;
 use super::{Failure, forge, plan, setup, trigger};
 use crate::config::Plan;
 use crate::domain::ci::CiContext;
 use crate::domain::outcome::EXIT_SUCCESS;
-use crate::report::outputs;
+use crate::report::{json, outputs};
 
 /// The reason where a comment asks for something that no run has to begin for.
 const NO_START: &str = "the comment asks for nothing that a run would begin for";
@@ -29,11 +32,32 @@ enum Gate {
     },
 }
 
+/// The answer for programs; the keys stay.
+#[derive(Debug, Serialize)]
+struct Document<'a> {
+    version: u32,
+    go: bool,
+    /// The commit to check out; null where the event has none, or where no run may start.
+    head_sha: Option<&'a str>,
+    /// Why not; null where a run may start.
+    reason: Option<&'a str>,
+}
+
+fn document(answer: &Gate) -> Document<'_> {
+    match answer {
+        Gate::Open { head } => {
+            let head_sha = Some(head.as_str()).filter(|head| !head.is_empty());
+            Document { version: 1, go: true, head_sha, reason: None }
+        }
+        Gate::Closed { reason } => Document { version: 1, go: false, head_sha: None, reason: Some(reason) },
+    }
+}
+
 /// Answers by outputs, and by a line in the log.
 ///
 /// # Errors
 /// A refusal, with its reason (exit 6); a configuration that cannot be used (exit 2).
-pub(super) fn run(environment: &Environment) -> anyhow::Result<u8> {
+pub(super) fn run(form: Form, environment: &Environment) -> anyhow::Result<u8> {
     let step = Step::of(environment).ok_or_else(|| {
         Failure::usage(
             "`upshift gate` says whether the event of a job may start a run, and this is no job\n→ Fix: call it in the first step of \
@@ -45,10 +69,14 @@ pub(super) fn run(environment: &Environment) -> anyhow::Result<u8> {
         Ok(answer) => answer.clone(),
         Err(error) => Gate::Closed { reason: error.to_string() },
     };
-    step.tell_gate(&match &answer {
+    let told = match &answer {
         Gate::Open { head } => outputs::of_gate(Some(head), ""),
         Gate::Closed { reason } => outputs::of_gate(None, reason),
-    })?;
+    };
+    step.tell_gate(&told)?;
+    if form == Form::Json {
+        super::print(&json::pretty(&document(&answer)))?;
+    }
     match asked? {
         Gate::Open { head } => {
             let head = if head.is_empty() { "the default branch" } else { &head };

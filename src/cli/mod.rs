@@ -17,12 +17,15 @@ mod details;
 mod doctor;
 mod environment;
 mod forge;
+mod form;
 mod gate;
 mod hardening;
 pub mod init;
 mod judge;
 mod keeping;
 mod left_behind;
+mod lines;
+mod logging;
 mod models;
 mod parked;
 mod plan;
@@ -55,6 +58,7 @@ use crate::lifecycle::gate::Refusal;
 use crate::test_run;
 use console::Console;
 use environment::Environment;
+use form::{Form, RunForm};
 use left_behind::Discard;
 
 pub use hardening::harden;
@@ -80,7 +84,11 @@ enum Command {
         discard: bool,
     },
     /// In a workflow, before checkout: say whether the event may start a run; needs no key. Outputs go, head-sha and reason.
-    Gate,
+    Gate {
+        /// The form of the answer on standard output; text has none, and speaks on standard error
+        #[arg(long, value_enum, default_value_t)]
+        format: Form,
+    },
     /// Continue a run that was killed, interrupted or parked; on a schedule in Actions, those of pull requests whose limits are over.
     Resume(resume::Args),
     /// Validate the configuration and print every effective value; makes no model call.
@@ -116,7 +124,11 @@ enum Command {
         judge: bool,
     },
     /// Watch a broken project being fixed by a recorded model: no key, no network.
-    Demo,
+    Demo {
+        /// The form of the report
+        #[arg(long, value_enum, default_value = "text")]
+        format: RunForm,
+    },
     /// Print the JSON Schema of the configuration file.
     Schema,
     /// Print the completion script of a shell: `upshift completions bash > ~/.local/share/bash-completion/completions/upshift`
@@ -162,9 +174,11 @@ pub fn main() -> ExitCode {
     let environment = Environment::read();
     let cli = parse(&environment);
     let environment = environment.with_flags(cli.console);
-    let runs = matches!(cli.command, Command::Run { .. } | Command::Resume(_) | Command::Gate | Command::Judge(_));
+    let runs =
+        matches!(cli.command, Command::Run { .. } | Command::Resume(_) | Command::Gate { .. } | Command::Judge(_));
     let step = step::Step::of(&environment).filter(|_| runs);
-    let code = dispatch(cli.command, &environment).unwrap_or_else(|error| {
+    let logging = environment.clone().logging();
+    let code = logging.and_then(|environment| dispatch(cli.command, &environment)).unwrap_or_else(|error| {
         let failure = error.downcast::<Failure>().unwrap_or_else(|error| Failure {
             message: format!("upshift: internal error: {error}"),
             code: EXIT_INTERNAL,
@@ -188,7 +202,7 @@ fn dispatch(command: Command, environment: &Environment) -> anyhow::Result<u8> {
     match command {
         Command::Run { flags, discard: false } => run::run(*flags, Discard::No, environment),
         Command::Run { flags, discard: true } => run::run(*flags, Discard::Yes, environment),
-        Command::Gate => gate::run(environment),
+        Command::Gate { format } => gate::run(format, environment),
         Command::Resume(args) => resume::run(args, environment),
         Command::Check(flags) => check_plan(*flags, environment),
         Command::Doctor { flags, online } => doctor::run(*flags, online, environment),
@@ -199,7 +213,7 @@ fn dispatch(command: Command, environment: &Environment) -> anyhow::Result<u8> {
         Command::Stats(args) => stats::run(&args, environment),
         Command::Init { force, judge: true, .. } => write_judge(force),
         Command::Init { force, schedule, judge: false } => write_starters(force, schedule),
-        Command::Demo => demo::run(environment),
+        Command::Demo { format } => demo::run(format, environment),
         Command::Schema => print(&schema::render()),
         Command::Completions { shell } => print(&completions(shell)),
         Command::Read(args) => read::run(args),
@@ -211,6 +225,7 @@ fn check_plan(flags: plan::Flags, environment: &Environment) -> anyhow::Result<u
     let ends = retirement::notices(&plan, environment, retirement::NOTICE_DAYS);
     plan.warnings.extend(ends);
     plan.warnings.extend(left_behind::notice(&checkout, environment).map(|notice| notice.line()));
+    let form = Form::of(plan.format, "upshift check")?;
     let folder = setup::working_directory(&checkout, &plan)?;
     let known = match &plan.test.command {
         Some(command) => test_run::framework_of(command, &folder).map(|framework| check::Detected {
@@ -224,7 +239,10 @@ fn check_plan(flags: plan::Flags, environment: &Environment) -> anyhow::Result<u
             why: found.why,
         }),
     };
-    print(&check::render(&plan, known.as_ref()))
+    match form {
+        Form::Text => print(&check::render(&plan, known.as_ref())),
+        Form::Json => print(&check::render_json(&plan, known.as_ref())),
+    }
 }
 
 fn write_judge(force: bool) -> anyhow::Result<u8> {

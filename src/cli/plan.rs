@@ -8,7 +8,8 @@ use super::base::Base;
 use super::environment::{Environment, current_dir, from_here};
 use super::{Failure, context, models};
 use crate::config::{
-    self, Build, BuiltInEndpoint, Catalogue, FileContent, NamedFile, Plan, Push, Setting, Settings, Sources, Wire,
+    self, Build, BuiltInEndpoint, Catalogue, FileContent, Format, NamedFile, Plan, Push, Setting, Settings, Sources,
+    Wire,
 };
 use crate::domain::ci::CiContext;
 use crate::domain::outcome::EXIT_REFUSED;
@@ -67,7 +68,7 @@ pub(crate) struct Flags {
     /// Record the models' replies into a cassette (`run` only)
     #[arg(long, value_name = "PATH")]
     record: Option<String>,
-    /// The form of the final report: text or json (`run` only)
+    /// The form: text or json; for `run` also jsonl, every event as it happens, then the report
     #[arg(long, value_name = "FORMAT")]
     format: Option<String>,
     /// Variables that the tests need, separated by commas
@@ -156,6 +157,12 @@ impl Flags {
             .set(Setting::Network, self.network);
         settings
     }
+}
+
+/// The form that flag or variable ask for; text where they ask for none that is known, which is told when they are resolved.
+pub(super) fn format(flags: &Flags, environment: &Environment) -> Format {
+    let asked = flags.format.as_deref().or_else(|| environment.get(Setting::Format.env()));
+    asked.and_then(|word| Format::from_word(word.trim())).unwrap_or(Format::Text)
 }
 
 /// A plan and where it is to be carried out.

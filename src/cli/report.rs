@@ -3,18 +3,21 @@
 use std::path::Path;
 
 use clap::{Args as ClapArgs, ValueEnum};
+use serde::Serialize;
 
 use super::console::Stream;
 use super::environment::{Environment, current_dir};
-use super::{Failure, details, plan, setup};
+use super::{Failure, details, plan, setup, show};
 use crate::audit::{AuditError, LoadedRun, Reader, RunStatus, VerifyError};
 use crate::config::Format;
+use crate::domain::clock::Timestamp;
 use crate::domain::outcome::{EXIT_NOT_FIXED, EXIT_SUCCESS};
+use crate::domain::units::RunId;
 use crate::redact::Redactor;
 use crate::report::markdown::Surface;
 use crate::report::style::Style;
 use crate::report::view::{Liveness, RunView};
-use crate::report::{json, markdown, text};
+use crate::report::{json, jsonl, markdown, text};
 
 /// The key of a report that belongs to no pull request.
 const LOCAL_KEY: &str = "local";
@@ -49,6 +52,8 @@ enum Form {
     Html,
     /// For programs.
     Json,
+    /// Every event as a line, then the report, as `run --format jsonl` tells them.
+    Jsonl,
 }
 
 /// Reads the log and prints.
@@ -57,7 +62,10 @@ pub(super) fn run(args: &Args, environment: &Environment) -> anyhow::Result<u8> 
     let path = plan::audit_path(args.audit_db.as_deref(), environment, &checkout);
     let reader = Reader::open(&setup::locate(&path, &checkout, environment)).map_err(|error| failure(&error))?;
     if args.list {
-        return super::print(&list(&reader)?);
+        return match args.format {
+            Form::Json | Form::Jsonl => show::print_runs(&reader, super::form::Form::Json, environment),
+            Form::Text | Form::Md | Form::Html => super::print(&list(&reader)?),
+        };
     }
     let run_id = match &args.run {
         Some(prefix) => reader.find_run(prefix),
@@ -65,9 +73,12 @@ pub(super) fn run(args: &Args, environment: &Environment) -> anyhow::Result<u8> 
     };
     let run_id = run_id.map_err(|error| failure(&error))?;
     if args.verify {
-        return verify(&reader, &run_id);
+        return verify(&reader, &run_id, args.format);
     }
     let loaded = reader.load_run(&run_id).map_err(|error| failure(&error))?;
+    if args.format == Form::Jsonl {
+        super::print(&events(&loaded, &reader.times(&run_id).map_err(|error| failure(&error))?))?;
+    }
     super::print(&render(&loaded, args.format, environment, &reader))
 }
 
@@ -79,7 +90,15 @@ fn render(loaded: &LoadedRun, form: Form, environment: &Environment, reader: &Re
         Form::Md => shown(&markdown::render(&view, Surface::Summary, LOCAL_KEY), redactor),
         Form::Html => details::page(reader, &view, &loaded.events, redactor),
         Form::Json => json::render(&view),
+        Form::Jsonl => jsonl::last(&view),
     }
+}
+
+/// The events of a run as lines, as they were told when they happened.
+fn events(loaded: &LoadedRun, times: &[Option<Timestamp>]) -> String {
+    let mut stream = jsonl::Stream::default();
+    let times = times.iter().map(Option::as_ref).chain(std::iter::repeat(None));
+    loaded.events.iter().zip(times).map(|(event, at)| stream.lines(event, at)).collect()
 }
 
 /// The report of a run that just ended, as `run` and `resume` print it.
@@ -87,6 +106,7 @@ pub(super) fn render_ended(view: &RunView, (format, style): (Format, Style), red
     match format {
         Format::Text => shown(&text::render(view, style), redactor),
         Format::Json => json::render(view),
+        Format::Jsonl => jsonl::last(view),
     }
 }
 
@@ -117,8 +137,33 @@ fn list(reader: &Reader) -> anyhow::Result<String> {
     Ok(if out.is_empty() { "The log holds no runs.\n".to_owned() } else { out })
 }
 
-fn verify(reader: &Reader, run: &crate::domain::units::RunId) -> anyhow::Result<u8> {
-    match reader.verify(run) {
+/// What `--verify --format json` prints; the keys stay.
+#[derive(Debug, Serialize)]
+struct VerifiedDocument<'a> {
+    version: u32,
+    run_id: &'a str,
+    ok: bool,
+    /// Null where the chain is broken.
+    head: Option<&'a str>,
+    links: Option<u64>,
+    problem: Option<String>,
+}
+
+fn verify(reader: &Reader, run: &RunId, form: Form) -> anyhow::Result<u8> {
+    let verified = reader.verify(run);
+    if matches!(form, Form::Json | Form::Jsonl) && !matches!(verified, Err(VerifyError::Log(_))) {
+        let whole = verified.as_ref().ok();
+        super::print(&json::pretty(&VerifiedDocument {
+            version: 1,
+            run_id: &run.0,
+            ok: whole.is_some(),
+            head: whole.map(|verified| verified.head.as_str()),
+            links: whole.map(|verified| verified.links),
+            problem: verified.as_ref().err().map(ToString::to_string),
+        }))?;
+        return Ok(if whole.is_some() { EXIT_SUCCESS } else { EXIT_NOT_FIXED });
+    }
+    match verified {
         Ok(verified) => {
             super::print(&format!("✔ {run}: {} links, unbroken\n  head {}\n", verified.links, verified.head))?;
             Ok(EXIT_SUCCESS)

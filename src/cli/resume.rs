@@ -6,6 +6,7 @@ use std::sync::Arc;
 use clap::Args as ClapArgs;
 
 use super::environment::{Environment, current_dir};
+use super::form::RunForm;
 use super::setup::{self, Setup};
 use super::{Failure, context, forge, parked, plan, report};
 use crate::audit::{AuditError, Journal, LoadedRun, Reader, RunStatus};
@@ -25,6 +26,9 @@ pub(crate) struct Args {
     /// The audit log it is recorded in
     #[arg(long, value_name = "PATH")]
     audit_db: Option<String>,
+    /// The form of the report [default: the one that the run was started with]
+    #[arg(long, value_enum)]
+    format: Option<RunForm>,
 }
 
 /// Takes the run up where its last decision left it.
@@ -51,6 +55,7 @@ async fn go_on(args: Args, environment: &Environment) -> anyhow::Result<u8> {
     let mut state = lifecycle::load(&loaded).map_err(|error| Failure::usage(error.to_string()))?;
     at_home(&loaded, &state.plan, &checkout)?;
     state.plan.audit = Some(path.clone());
+    state.plan.format = args.format.map_or(state.plan.format, RunForm::format);
     let plan = state.plan.clone();
     let refused = |why: String| Failure::with_code(EXIT_REFUSED, format!("✖ Refused: {why}"));
     let mut context = context::read(environment).map_err(|error| refused(error.to_string()))?;
@@ -74,7 +79,7 @@ async fn go_on(args: Args, environment: &Environment) -> anyhow::Result<u8> {
     let lost = lifecycle::settle_lost(&mut journal, &run_id, setup.clock())?;
     lifecycle::recall_touched(&journal, &mut state, &loaded.events, &workspace)?;
     let replay = lifecycle::replay_of(&journal, &state)?;
-    for listener in setup.listeners(&prepared, &loaded.events) {
+    for listener in setup.listeners(&prepared, &loaded.events, state.plan.format) {
         journal.listen(listener);
     }
     journal.tell(&invocation);

@@ -84,7 +84,7 @@ async fn begin(resolved: Resolved, discard: Discard, environment: &Environment) 
     let saved = serde_json::to_string(&state)?;
     let invocation = store.begin_run(&started, std::process::id(), &saved);
     let invocation = invocation.map_err(|error| setup::audit_failure(&error))?;
-    let mut journal = Journal::new(store, setup.listeners(&prepared, &[]));
+    let mut journal = Journal::new(store, setup.listeners(&prepared, &[], state.plan.format));
     journal.tell(&Event::RunStarted(started));
     journal.tell(&invocation);
     if let Some(runs) = &state.runs {

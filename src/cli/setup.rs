@@ -10,7 +10,7 @@ use super::console::Stream;
 use super::environment::{Environment, from_here};
 use super::step::{self, Ended, Step};
 use super::stop_sources::{self, Place, StopSources};
-use super::{Failure, commenting, delivery, details, left_behind, models, report, scripts, terminal};
+use super::{Failure, commenting, delivery, details, left_behind, lines, models, report, scripts, terminal};
 use secrecy::SecretString;
 
 use crate::audit::{self, AuditError, Journal, Location, Store};
@@ -144,13 +144,9 @@ impl<'a> Setup<'a> {
         if let Some(step) = Step::of(environment) {
             step.hide(&secrets);
         }
-        Self {
-            checkout,
-            environment,
-            clock: stop_sources::clock(environment),
-            redactor: Arc::new(redactor(environment, &secrets)),
-            context,
-        }
+        let redactor = Arc::new(redactor(environment, &secrets));
+        environment.log().learn(&redactor);
+        Self { checkout, environment, clock: stop_sources::clock(environment), redactor, context }
     }
 
     /// Opens the audit log before any money is spent.
@@ -165,8 +161,11 @@ impl<'a> Setup<'a> {
     }
 
     /// Those who listen to a run; `before` is what happened in it already, known but not shown again.
-    pub(super) fn listeners(&self, prepared: &Prepared, before: &[Event]) -> Vec<Box<dyn EventSink>> {
+    pub(super) fn listeners(&self, prepared: &Prepared, before: &[Event], format: Format) -> Vec<Box<dyn EventSink>> {
         let mut listeners: Vec<Box<dyn EventSink>> = Vec::new();
+        if format == Format::Jsonl {
+            listeners.push(Box::new(lines::Lines::new(before)));
+        }
         if !self.environment.console().is_quiet() {
             let terminal = terminal::Terminal::new(self.environment, before, Arc::clone(&self.redactor));
             listeners.push(Box::new(terminal));

@@ -1,15 +1,17 @@
 //! `upshift show` and `upshift runs`: a person looks into the log.
 
-use clap::{Args as ClapArgs, ValueEnum};
+use clap::Args as ClapArgs;
 
 use super::console::Stream;
 use super::environment::{Environment, current_dir};
+use super::form::Form;
 use super::{Failure, details, plan, report, setup};
 use crate::audit::{AuditError, LoadedRun, Reader};
 use crate::domain::event::Event;
 use crate::domain::units::RunId;
 use crate::lifecycle::stream_place;
 use crate::redact::Redactor;
+use crate::report::json;
 use crate::report::runs::{Row, table};
 use crate::report::show::{self, Step};
 use crate::report::view::RunView;
@@ -38,6 +40,9 @@ pub(crate) struct ShowArgs {
     /// The audit log to read
     #[arg(long, value_name = "PATH")]
     audit_db: Option<String>,
+    /// The form
+    #[arg(long, value_enum, default_value_t)]
+    format: Form,
 }
 
 /// What `runs` takes.
@@ -47,17 +52,8 @@ pub(crate) struct RunsArgs {
     #[arg(long, value_name = "PATH")]
     audit_db: Option<String>,
     /// The form
-    #[arg(long, value_enum, default_value_t = Form::Text)]
+    #[arg(long, value_enum, default_value_t)]
     format: Form,
-}
-
-/// The forms of a list.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Form {
-    /// For a terminal.
-    Text,
-    /// For programs.
-    Json,
 }
 
 /// Prints the iterations of a run, with what is asked for of each.
@@ -79,19 +75,27 @@ pub(super) fn show(args: &ShowArgs, environment: &Environment) -> anyhow::Result
     if chosen.is_empty() {
         return Err(Failure::usage(nothing(&run_id, &steps)));
     }
+    let mut found = Vec::new();
+    for step in chosen {
+        found.push((step, details::of_step(&reader, &run_id, step).map_err(|error| failure(&error))?));
+    }
+    if args.format == Form::Json {
+        let wanted = json::Wanted { conversation: args.conversation, tests: args.tests, patch: args.patch };
+        let document = json::pretty(&json::steps(&view, &run_id.0, &found, wanted));
+        return super::print(&Redactor::new(&environment.secrets()).redact(&document));
+    }
     let style = environment.console().style(Stream::Out);
     let mut out = String::new();
-    for step in chosen {
-        let details = details::of_step(&reader, &run_id, step).map_err(|error| failure(&error))?;
+    for (step, details) in &found {
         out.push_str(&show::heading(&view, step, style));
         if args.conversation {
-            out.push_str(&show::conversations(&details, style));
+            out.push_str(&show::conversations(details, style));
         }
         if args.tests {
-            out.push_str(&show::tests(&details));
+            out.push_str(&show::tests(details));
         }
         if args.patch {
-            out.push_str(&show::change(&details, style));
+            out.push_str(&show::change(details, style));
         }
         if args.conversation || args.tests {
             out.push_str(&show::raw(&raw_streams(environment, &run_id, step)));
@@ -107,15 +111,19 @@ pub(super) fn show(args: &ShowArgs, environment: &Environment) -> anyhow::Result
 
 /// Prints the runs of a log.
 pub(super) fn runs(args: &RunsArgs, environment: &Environment) -> anyhow::Result<u8> {
-    let reader = open(args.audit_db.as_deref(), environment)?;
+    print_runs(&open(args.audit_db.as_deref(), environment)?, args.format, environment)
+}
+
+/// Prints the runs of an open log.
+pub(super) fn print_runs(reader: &Reader, form: Form, environment: &Environment) -> anyhow::Result<u8> {
     let mut rows = Vec::new();
     for summary in reader.list_runs().map_err(|error| failure(&error))? {
         let loaded = reader.load_run(&summary.run_id).map_err(|error| failure(&error))?;
         rows.push(row(&loaded));
     }
-    let text = match args.format {
+    let text = match form {
         Form::Text => table(&rows),
-        Form::Json => serde_json::to_string_pretty(&rows)? + "\n",
+        Form::Json => json::pretty(&rows),
     };
     super::print(&Redactor::new(&environment.secrets()).redact(&text))
 }

@@ -431,6 +431,8 @@ words! {
         Text "text",
         /// For programs.
         Json "json",
+        /// Every event as a line when it happens, then the report: for programs that follow.
+        Jsonl "jsonl",
     }
 }
 words! {

@@ -19,13 +19,14 @@ use super::sources::{Catalogue, FileContent, Setting, Sources};
 use super::{estimate, github, suggest};
 
 /// Variables of ours that are no settings.
-const OTHER_VARIABLES: [&str; 11] = [
+const OTHER_VARIABLES: [&str; 12] = [
     "UPSHIFT_ACTION",
     "UPSHIFT_BIN",
     "UPSHIFT_COMMAND",
     "UPSHIFT_GITHUB_TOKEN",
     "UPSHIFT_HEAD_SHA",
     "UPSHIFT_JOB_TOKEN",
+    "UPSHIFT_LOG",
     "UPSHIFT_PUSH_TOKEN",
     "UPSHIFT_CRASH_AFTER",
     "UPSHIFT_GUARD_OFF",

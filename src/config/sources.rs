@@ -63,7 +63,7 @@ settings! {
     NoAudit "--no-audit" "UPSHIFT_NO_AUDIT" "Runs without an audit log (`true` or `false`).",
     Push "--push" "UPSHIFT_PUSH" "What happens with a fix: none, commit or pr.",
     Record "--record" "UPSHIFT_RECORD" "Where the models' replies are recorded as a cassette.",
-    Format "--format" "UPSHIFT_FORMAT" "The form of the final report: text or json.",
+    Format "--format" "UPSHIFT_FORMAT" "The form of the report: text, json, or jsonl (every event as it happens, then the report).",
     PassEnv "--pass-env" "UPSHIFT_PASS_ENV" "Variables that the tests need, separated by commas, spaces or newlines.",
     ProtectedPaths "--protected-paths" "UPSHIFT_PROTECTED_PATHS" "Globs the model may not write, separated by commas or newlines.",
     Sandbox "--sandbox" "UPSHIFT_SANDBOX" "Confinement of child processes: auto, required or off.",

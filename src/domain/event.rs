@@ -458,6 +458,9 @@ pub struct FileStat {
 
 /// Where events go. A trait so that the audit log, the terminal and tests can all listen.
 pub trait EventSink: Debug {
+    /// Hears when the next event was recorded.
+    fn recorded(&mut self, _at: &Timestamp) {}
+
     /// Takes one event. Must not fail: a listener's trouble never changes the run (S3-13).
     fn emit(&mut self, event: &Event);
 

@@ -232,12 +232,14 @@ impl GitHub {
         let (mut failures, mut limits_hit) = (0, 0);
         loop {
             self.wait_for_our_turn(call, last_moment).await?;
+            let began = self.now_ms();
             let outcome = tokio::select! {
                 biased;
                 cause = self.stop.wait() => return Err(GithubError::Stopped(cause)),
                 outcome = self.shared.wire.ask(&call.ask) => outcome?,
             };
             self.count(call);
+            self.log(call, &outcome, began);
             let trouble = match outcome {
                 Ok(answer) => match self.judge(call, &answer, limits_hit, last_moment)? {
                     Next::Done => return Ok(answer),
@@ -272,6 +274,7 @@ impl GitHub {
             return Err(GithubError::Unanswered { doing, reason: trouble.reason });
         }
         let wait = limits::trouble_ms(failures);
+        tracing::info!(failures, wait_ms = wait, "again after trouble: {}", trouble.reason);
         if failures >= MAX_ATTEMPTS || self.now_ms().saturating_add(wait) > last_moment {
             return Err(GithubError::Unreachable { doing, reason: trouble.reason, attempts: failures });
         }
@@ -303,6 +306,20 @@ impl GitHub {
         }
     }
 
+    /// Logs an exchange: neither its headers nor its query.
+    fn log(&self, call: &Call, outcome: &Result<Answer, Broken>, began: u64) {
+        let took = self.now_ms().saturating_sub(began);
+        let (method, path) = (&call.ask.method, call.ask.path.split('?').next().unwrap_or_default());
+        let (host, doing) = (self.shared.wire.host(), call.doing.as_str());
+        match outcome {
+            Ok(answer) => {
+                let left = answer.header("x-ratelimit-remaining").unwrap_or("?");
+                tracing::info!(%method, host, path, status = answer.status, ms = took, rate_limit_left = left, "{doing}");
+            }
+            Err(broken) => tracing::info!(%method, host, path, ms = took, "{doing}: no answer: {broken:?}"),
+        }
+    }
+
     fn count(&self, call: &Call) {
         let now = self.now_ms();
         let mut pace = self.pace();
@@ -322,6 +339,7 @@ impl GitHub {
             Sorted::Good | Sorted::Unchanged | Sorted::Redirect => Ok(Next::Done),
             Sorted::Trouble => Ok(Next::Trouble(format!("status {}: {}", answer.status, message(answer)))),
             Sorted::Limited(limit, wait_ms) => {
+                tracing::info!(wait_ms, "{doing}: rate limited ({limit:?})");
                 let until = self.now_ms().saturating_add(wait_ms);
                 let mut pace = self.pace();
                 pace.blocked_until_ms = pace.blocked_until_ms.max(until);

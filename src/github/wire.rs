@@ -106,6 +106,11 @@ impl Wire {
         self.octocrab.get().ok_or(GithubError::Token)
     }
 
+    /// Where the API is.
+    pub(super) fn host(&self) -> &str {
+        self.base.host_str().unwrap_or_default()
+    }
+
     /// Whether the address is that of Gitea's or Forgejo's API.
     pub(super) fn is_gitea(&self) -> bool {
         self.base.path().trim_end_matches('/').ends_with(GITEA_API)

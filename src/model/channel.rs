@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
-use reqwest::{Method, Response, StatusCode};
+use reqwest::{Method, RequestBuilder, Response, StatusCode};
 use secrecy::ExposeSecret;
 use serde_json::Value;
 use tokio::time::Instant;
@@ -129,11 +129,9 @@ impl Channel {
             .http
             .client_for(&url)
             .map_err(|error| CallFailure { retryable: false, ..self.blamed.network(&error.to_string(), false) })?;
+        let shown = url.clone();
         let request = client.post(url).headers(headers).header(CONTENT_TYPE, "application/json").body(body);
-        let response = match self.within(deadline, request.send()).await? {
-            Ok(response) => response,
-            Err(error) => return Err(self.not_sent(&error)),
-        };
+        let response = self.sent(request, (&Method::POST, &shown), deadline).await?;
         let stream = self.streams.as_ref().map(|streams| streams.open("answer"));
         let answer = Answer { channel: self, response, deadline, read: 0, stream };
         if answer.response.status() != StatusCode::OK {
@@ -161,12 +159,13 @@ impl Channel {
             .http
             .client_for(&url)
             .map_err(|error| CallFailure { retryable: false, ..self.blamed.network(&error.to_string(), false) })?;
+        let (asked, shown) = (method.clone(), url.clone());
         let request = client.request(method, url).headers(headers);
         let request = match body {
             Some(body) => request.header(CONTENT_TYPE, "application/json").body(body),
             None => request,
         };
-        let response = self.within(deadline, request.send()).await?.map_err(|error| self.not_sent(&error))?;
+        let response = self.sent(request, (&asked, &shown), deadline).await?;
         let mut answer = Answer { channel: self, response, deadline, read: 0, stream: None };
         if answer.response.status() != StatusCode::OK {
             return Err(answer.refusal().await);
@@ -176,6 +175,31 @@ impl Channel {
             body.extend_from_slice(&chunk);
         }
         serde_json::from_slice(&body).map_err(|_error| self.blamed.unreadable("an answer that is no JSON"))
+    }
+
+    /// Sends a request and brings the head of its answer. Logged without headers and without the query, which may hold a key.
+    async fn sent(
+        &self,
+        request: RequestBuilder,
+        (method, url): (&Method, &Url),
+        deadline: Instant,
+    ) -> Result<Response, CallFailure> {
+        let began = Instant::now();
+        let answer = match self.within(deadline, request.send()).await {
+            Ok(answer) => answer.map_err(|error| self.not_sent(&error)),
+            Err(late) => Err(late),
+        };
+        let took = began.elapsed().as_millis();
+        let (host, path) = (url.host_str().unwrap_or_default(), url.path());
+        match &answer {
+            Ok(answer) => {
+                tracing::debug!(target: "upshift::http", %method, host, path, status = answer.status().as_u16(), ms = took, "answered");
+            }
+            Err(failure) => {
+                tracing::debug!(target: "upshift::http", %method, host, path, ms = took, "no answer: {}", failure.message);
+            }
+        }
+        answer
     }
 
     /// Waits for the network, but no longer than the idle limit and the call's deadline.

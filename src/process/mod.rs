@@ -128,8 +128,11 @@ pub enum ProcessError {
 /// [`ProcessError`]; a non-zero exit, a signal and a timeout are no errors.
 pub async fn run(spec: &Spec, stop: &Stop, sink: &mut (dyn FnMut(&[u8]) + Send)) -> Result<Finished, ProcessError> {
     let failed = |source| ProcessError::Io { program: spec.program.to_string(), source };
-    let launched = launch::launch(spec)?;
+    tracing::debug!(program = %spec.program, cwd = %spec.cwd.display(), "starts");
+    let launched = launch::launch(spec).inspect_err(|error| tracing::info!("{error}"))?;
     let mut finished = supervise::supervise(spec, launched, stop, sink).await.map_err(failed)?;
+    let Finished { exit, duration_ms, output_bytes, .. } = &finished;
+    tracing::debug!(program = %spec.program, ?exit, ms = duration_ms, output_bytes, "ended");
     if let Some(note) = spec.confinement.put_back().map_err(failed)? {
         finished.output.extend_from_slice(note.as_bytes());
     }

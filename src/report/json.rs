@@ -5,11 +5,13 @@
 //! written as `\u` escapes, so the text is safe to print and unchanged when parsed.
 
 mod shape;
+mod steps;
 
 pub use self::shape::{
-    AttemptDocument, BilledDocument, BreakpointDocument, BudgetDocument, CommandDocument, Document,
+    AttemptDocument, BilledDocument, BreakpointDocument, BudgetDocument, CommandDocument, Document, Money,
     PullRequestDocument, PushDocument, RemarkDocument, TierDocument,
 };
+pub use self::steps::{StepsDocument, Wanted, steps};
 use crate::domain::attempt::Attempt;
 use crate::domain::delivery::Answer;
 use crate::domain::hidden::is_hidden;
@@ -26,7 +28,13 @@ pub const VERSION: u32 = 1;
 /// Renders the report as indented JSON; ends with a line break.
 #[must_use]
 pub fn render(view: &RunView) -> String {
-    let json = serde_json::to_string_pretty(&document(view)).unwrap_or_else(|error| {
+    pretty(&document(view))
+}
+
+/// Renders a document as indented JSON that is safe to print; ends with a line break.
+#[must_use]
+pub fn pretty(document: &impl serde::Serialize) -> String {
+    let json = serde_json::to_string_pretty(document).unwrap_or_else(|error| {
         // Strings and numbers always serialise; a failure would be a defect here, and must not take the report along.
         format!("{{\"version\": {VERSION}, \"error\": {}}}", serde_json::Value::String(error.to_string()))
     });
@@ -220,7 +228,7 @@ const fn state_word(state: TierState) -> &'static str {
 }
 
 /// Writes as `\u` what must not be printed raw. Such characters, and `##[`, occur in JSON only inside strings.
-fn escape_hidden(json: &str) -> String {
+pub(super) fn escape_hidden(json: &str) -> String {
     let mut out = String::with_capacity(json.len());
     for c in json.chars() {
         if c != '\n' && is_hidden(c) {

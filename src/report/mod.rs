@@ -13,6 +13,7 @@ pub mod finding;
 mod fixtures;
 pub mod html;
 pub mod json;
+pub mod jsonl;
 pub mod markdown;
 pub mod outputs;
 pub mod patch;

@@ -249,12 +249,30 @@ impl Session<'_, '_> {
             error,
             timestamp: self.ports.clock.timestamp(),
         };
+        log_settled(&receipt);
         self.ports.journal.settle(&receipt, settlement.reply);
         self.cost += charge;
         if let Some(usage) = &settlement.usage {
             add(&mut self.usage, usage);
         }
     }
+}
+
+fn log_settled(receipt: &Receipt) {
+    let Receipt { scope, target, status, latency_ms, usage, .. } = receipt;
+    tracing::info!(
+        %target,
+        turn = scope.turn,
+        attempt = scope.attempt,
+        status = status.as_str(),
+        ms = latency_ms,
+        input = usage.map(|usage| usage.input),
+        cached = usage.map(|usage| usage.cache_read),
+        output = usage.map(|usage| usage.output),
+        cost = %receipt.charge(),
+        error = receipt.error,
+        "model call"
+    );
 }
 
 /// Whose cap refuses a call, and why; caps that other runs use up as well are named.

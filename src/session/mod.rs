@@ -31,6 +31,8 @@ pub use ports::{Memory, Ports, Replay, RunCommand, RunTests, ToolFuture, Toolbox
 pub use spec::{Limits, Lineage, SessionSpec};
 pub use turns::SNAPSHOT_KIND;
 
+use tracing::Instrument as _;
+
 use crate::domain::chat::Reply;
 use crate::domain::event::Event;
 use crate::domain::ladder::Role;
@@ -69,7 +71,9 @@ pub async fn converse(spec: SessionSpec, ports: &mut Ports<'_>) -> SessionEnd {
         session_id: session.id.clone(),
         target: first,
     });
-    let ending = session.run().await;
+    let SessionSpec { tier_index, iteration, role, .. } = &session.spec;
+    let span = tracing::info_span!("session", role = role.as_str(), tier = tier_index + 1, iteration);
+    let ending = session.run().instrument(span).await;
     session.finish(ending)
 }
 

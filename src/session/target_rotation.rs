@@ -249,6 +249,7 @@ impl Session<'_, '_> {
         let now = self.ports.clock.monotonic_ms();
         let next = self.rotation.after_failure(failure, now, jitter());
         let spent = self.tries >= self.spec.limits.max_attempts.max(1);
+        tracing::info!(tries = self.tries, spent, ?next, "the call failed");
         match next {
             Next::GiveUp { .. } if trouble.misfit == Some(Fit::FinalOnly) && !self.is_final() => {
                 // No target has room for more than a report: ask for it now.

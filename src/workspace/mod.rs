@@ -10,7 +10,7 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
-use std::time::SystemTime;
+use std::time::{Instant, SystemTime};
 
 use crate::domain::event::DiffStat;
 use crate::domain::leftover::Leftover;
@@ -225,7 +225,13 @@ impl Workspace {
     /// # Errors
     /// When a file cannot be read or the private folder cannot be written.
     pub async fn snapshot(&self) -> Result<TreeId, WorkspaceError> {
-        self.states.record(&self.root)
+        let began = Instant::now();
+        let tree = self.states.record(&self.root);
+        match &tree {
+            Ok(tree) => tracing::debug!(%tree, ms = began.elapsed().as_millis(), "recorded the tree"),
+            Err(error) => tracing::info!("the tree cannot be recorded: {error}"),
+        }
+        tree
     }
 
     /// Makes the tree equal to a recorded state; ignored files stay. Mends what an interrupted restore left.
@@ -233,7 +239,13 @@ impl Workspace {
     /// # Errors
     /// When no such state is recorded, or a file cannot be written.
     pub async fn restore(&self, tree: &TreeId) -> Result<(), WorkspaceError> {
-        self.states.restore(&self.root, tree)
+        let began = Instant::now();
+        let restored = self.states.restore(&self.root, tree);
+        match &restored {
+            Ok(()) => tracing::debug!(%tree, ms = began.elapsed().as_millis(), "put the tree back"),
+            Err(error) => tracing::info!(%tree, "the tree cannot be put back: {error}"),
+        }
+        restored
     }
 
     /// Puts single files, or all in single folders, back as they are in a recorded state (deletes those it does not have).
@@ -241,6 +253,7 @@ impl Workspace {
     /// # Errors
     /// As [`Self::restore`]; also for paths outside the checkout.
     pub async fn restore_paths(&self, tree: &TreeId, paths: &[PathBuf]) -> Result<(), WorkspaceError> {
+        tracing::debug!(%tree, ?paths, "puts paths back");
         self.states.restore_paths(&self.root, tree, paths)
     }
 

@@ -30,6 +30,8 @@ mod demo;
 #[cfg(test)]
 mod faults;
 #[cfg(test)]
+mod follow;
+#[cfg(test)]
 mod frameworks;
 #[cfg(test)]
 mod github;

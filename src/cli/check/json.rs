@@ -1,0 +1,179 @@
+//! `upshift check --format json`: the effective plan for programs.
+//!
+//! Contract: the keys of [`Document`] stay, new ones may come; a change of meaning raises `version`.
+
+use serde::Serialize;
+
+use super::Detected;
+use crate::config::{Network, Origin, Plan, Sandbox};
+use crate::domain::ladder::Tier;
+use crate::domain::units::MicroUsd;
+use crate::report::json::{self, Money};
+
+/// The version of this document's shape.
+const VERSION: u32 = 1;
+
+/// The whole plan.
+#[derive(Debug, Serialize)]
+struct Document<'a> {
+    version: u32,
+    /// Whether `run` would begin with it; false where there are `refusals`.
+    runs: bool,
+    refusals: &'a [String],
+    warnings: &'a [String],
+    objective: &'a str,
+    /// Where the ladder came from: a path, `(inline)`, `(shorthand)`, `(built-in)` or `(none)`.
+    tier_config_path: &'a str,
+    tiers: Vec<TierDocument<'a>>,
+    budget: BudgetDocument,
+    tests: TestsDocument<'a>,
+    sandbox: Sandbox,
+    network: Network,
+    /// Null where it is off.
+    audit_db: Option<&'a str>,
+    values: Vec<ValueDocument<'a>>,
+}
+
+#[derive(Debug, Serialize)]
+struct TierDocument<'a> {
+    /// Zero-based.
+    index: usize,
+    name: &'a str,
+    /// `simple` or `full`.
+    mode: &'static str,
+    max_iterations: u32,
+    /// Null where the run's cap alone holds.
+    max_cost: Option<Money>,
+    /// What it would cost at most if there were no caps.
+    uncapped: Option<Money>,
+    roles: Vec<RoleDocument>,
+}
+
+#[derive(Debug, Serialize)]
+struct RoleDocument {
+    /// `librarian`, `artisan` or `critic`.
+    role: &'static str,
+    /// In the order in which they are asked.
+    models: Vec<ModelDocument>,
+}
+
+#[derive(Debug, Serialize)]
+struct ModelDocument {
+    /// `provider/model`.
+    model: String,
+    /// For a million tokens; null where it is not known, zero where it is free.
+    input_per_1m: Option<Money>,
+    output_per_1m: Option<Money>,
+    context_window: u64,
+}
+
+#[derive(Debug, Serialize)]
+struct BudgetDocument {
+    max_cost: Money,
+    max_cost_per_pull_request: Option<Money>,
+    max_cost_per_day: Option<Money>,
+    max_duration_ms: u64,
+    max_iterations: u32,
+    /// The most that the run can cost; never above `max_cost`.
+    worst_case: Money,
+}
+
+#[derive(Debug, Serialize)]
+struct TestsDocument<'a> {
+    /// Null where none is given and none was detected.
+    command: Option<&'a str>,
+    /// Whether it was detected, not given.
+    detected: bool,
+    /// Null where the output will tell.
+    framework: Option<&'a str>,
+    /// What the framework was recognised by.
+    recognised_by: Option<&'a str>,
+    setup_command: Option<&'a str>,
+    timeout_seconds: u64,
+    /// Null where there is no limit.
+    memory_limit_mb: Option<u64>,
+}
+
+#[derive(Debug, Serialize)]
+struct ValueDocument<'a> {
+    key: &'a str,
+    value: &'a str,
+    /// `default`, or the flag, variable or file.
+    origin: String,
+}
+
+/// Renders a plan for programs.
+#[must_use]
+pub fn render_json(plan: &Plan, detected: Option<&Detected>) -> String {
+    json::pretty(&document(plan, detected))
+}
+
+fn document<'a>(plan: &'a Plan, detected: Option<&'a Detected>) -> Document<'a> {
+    let money = |amount: Option<MicroUsd>| amount.map(Money::from);
+    Document {
+        version: VERSION,
+        runs: plan.refusals.is_empty(),
+        refusals: &plan.refusals,
+        warnings: &plan.warnings,
+        objective: &plan.objective,
+        tier_config_path: &plan.tier_config_path,
+        tiers: plan.tiers.iter().enumerate().map(|(index, of)| tier(plan, index, of)).collect(),
+        budget: BudgetDocument {
+            max_cost: plan.budget.max_cost.into(),
+            max_cost_per_pull_request: money(plan.shared_caps.per_pull_request),
+            max_cost_per_day: money(plan.shared_caps.per_day),
+            max_duration_ms: plan.budget.max_active_ms,
+            max_iterations: plan.budget.max_iterations,
+            worst_case: plan.worst_case.into(),
+        },
+        tests: TestsDocument {
+            command: plan.test.command.as_deref().or(detected.map(|found| found.command.as_str())),
+            detected: plan.test.command.is_none() && detected.is_some(),
+            framework: plan.test.framework.as_deref().or(detected.map(|found| found.framework.as_str())),
+            recognised_by: detected.map(|found| found.why.as_str()).filter(|_| plan.test.framework.is_none()),
+            setup_command: plan.test.setup_command.as_deref(),
+            timeout_seconds: plan.test.timeout_seconds,
+            memory_limit_mb: plan.test.memory_limit().map(u64::from),
+        },
+        sandbox: plan.safety.sandbox,
+        network: plan.safety.network,
+        audit_db: plan.audit.as_deref(),
+        values: plan
+            .values
+            .iter()
+            .map(|value| ValueDocument { key: &value.key, value: &value.value, origin: origin(&value.origin) })
+            .collect(),
+    }
+}
+
+fn origin(origin: &Origin) -> String {
+    origin.to_string()
+}
+
+fn tier<'a>(plan: &Plan, index: usize, tier: &'a Tier) -> TierDocument<'a> {
+    let roles = tier.roles().iter().map(|role| RoleDocument {
+        role: role.as_str(),
+        models: tier
+            .targets(*role)
+            .iter()
+            .map(|id| {
+                let facts = plan.facts.of(id);
+                ModelDocument {
+                    model: id.to_string(),
+                    input_per_1m: facts.price.map(|price| MicroUsd(price.input).into()),
+                    output_per_1m: facts.price.map(|price| MicroUsd(price.output).into()),
+                    context_window: facts.context_window,
+                }
+            })
+            .collect(),
+    });
+    TierDocument {
+        index,
+        name: &tier.name,
+        mode: tier.mode.as_str(),
+        max_iterations: tier.max_iterations,
+        max_cost: tier.max_cost.map(Money::from),
+        uncapped: plan.uncapped.get(index).copied().map(Money::from),
+        roles: roles.collect(),
+    }
+}

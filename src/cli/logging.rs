@@ -1,0 +1,160 @@
+//! The log for whoever looks for a cause: `-v`, `-vv` and `UPSHIFT_LOG`, on standard error; off unless it is asked for.
+//!
+//! Owns which lines are let through and what they may hold. Invariants: a line leaves here redacted, harmless to a terminal and
+//! no command to the Actions runner; it is one line, whatever a field holds; libraries say nothing unless they are named.
+
+use std::io::{self, Write};
+use std::sync::{Arc, PoisonError, RwLock};
+
+use tracing::level_filters::LevelFilter;
+use tracing_subscriber::filter::Targets;
+use tracing_subscriber::fmt::MakeWriter;
+use tracing_subscriber::layer::SubscriberExt as _;
+use tracing_subscriber::util::SubscriberInitExt as _;
+
+use super::environment::Environment;
+use super::{Failure, step};
+use crate::redact::Redactor;
+use crate::report::plain;
+
+/// Filters by directives such as `upshift::session=debug`; a level alone is ours.
+const VARIABLE: &str = "UPSHIFT_LOG";
+/// The crate whose lines are let through where nothing else is named.
+const OURS: &str = env!("CARGO_CRATE_NAME");
+
+/// The log of a process; nothing where none is asked for.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Log(Option<Arc<RwLock<Arc<Redactor>>>>);
+
+impl Log {
+    /// Begins to log, if flags or the variable ask for it.
+    ///
+    /// # Errors
+    /// The variable cannot be read (exit 2).
+    pub(super) fn begin(verbosity: u8, environment: &Environment) -> anyhow::Result<Self> {
+        let Some(targets) = wanted(verbosity, environment.get(VARIABLE))? else { return Ok(Self::default()) };
+        // Until the plan tells which variables hold keys, their names do.
+        let redactor = Arc::new(RwLock::new(Arc::new(Redactor::new(&environment.secrets()))));
+        let lines = tracing_subscriber::fmt::layer().with_ansi(false).with_writer(Lines(Arc::clone(&redactor)));
+        let begun = tracing_subscriber::registry().with(lines).with(targets).try_init();
+        begun.map_err(|error| Failure::usage(format!("the log cannot be begun: {error}")))?;
+        Ok(Self(Some(redactor)))
+    }
+
+    /// Takes the secrets of the run out of what comes from now on.
+    pub(super) fn learn(&self, redactor: &Arc<Redactor>) {
+        if let Some(known) = &self.0 {
+            *known.write().unwrap_or_else(PoisonError::into_inner) = Arc::clone(redactor);
+        }
+    }
+}
+
+/// What is let through; `None` for nothing.
+fn wanted(verbosity: u8, directives: Option<&str>) -> anyhow::Result<Option<Targets>> {
+    let level = match (verbosity, directives) {
+        (0, None) => return Ok(None),
+        (0, Some(directives)) => return parsed(directives).map(Some),
+        // A flag beats its variable, as everywhere.
+        (1, _) => LevelFilter::INFO,
+        (2.., _) => LevelFilter::DEBUG,
+    };
+    Ok(Some(Targets::new().with_target(OURS, level)))
+}
+
+fn parsed(directives: &str) -> anyhow::Result<Targets> {
+    let words = directives.split(',').map(str::trim).filter(|word| !word.is_empty());
+    let ours = words.map(|word| {
+        let is_level = !word.contains('=') && word.parse::<LevelFilter>().is_ok();
+        if is_level { format!("{OURS}={word}") } else { word.to_owned() }
+    });
+    ours.collect::<Vec<_>>().join(",").parse().map_err(|error| {
+        let directives = directives.escape_debug();
+        Failure::usage(format!(
+            "{VARIABLE}='{directives}' cannot be read: {error}\n→ Fix: name a level (error, warn, info, debug), or targets and \
+             levels: upshift::session=debug,upshift::github=info"
+        ))
+    })
+}
+
+/// Makes the writer of each line.
+#[derive(Debug)]
+struct Lines(Arc<RwLock<Arc<Redactor>>>);
+
+impl<'w> MakeWriter<'w> for Lines {
+    type Writer = Line;
+
+    fn make_writer(&'w self) -> Line {
+        let redactor = Arc::clone(&self.0.read().unwrap_or_else(PoisonError::into_inner));
+        Line { text: Vec::new(), redactor }
+    }
+}
+
+/// A line under way; it is written when it is whole.
+#[derive(Debug)]
+struct Line {
+    text: Vec<u8>,
+    redactor: Arc<Redactor>,
+}
+
+impl Write for Line {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.text.extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl Drop for Line {
+    fn drop(&mut self) {
+        // A closed standard error is nobody to tell.
+        let _closed = writeln!(io::stderr().lock(), "{}", safe(&self.text, &self.redactor));
+    }
+}
+
+/// A text as one line that may be shown. Redacted twice: what parted a secret may be gone from the line.
+fn safe(text: &[u8], redactor: &Redactor) -> String {
+    let text = String::from_utf8_lossy(text);
+    let line = plain::line(&redactor.redact(text.trim_end()));
+    step::inert_lines(&redactor.redact(&line)).trim_end().to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use secrecy::SecretString;
+    use tracing::Level;
+
+    use super::*;
+
+    fn lets_through(verbosity: u8, directives: Option<&str>, target: &str, level: Level) -> bool {
+        wanted(verbosity, directives).unwrap().is_some_and(|targets| targets.would_enable(target, &level))
+    }
+
+    #[test]
+    fn nothing_is_logged_unless_it_is_asked_for_and_libraries_only_by_name() {
+        assert!(wanted(0, None).unwrap().is_none());
+        assert!(lets_through(1, None, "upshift::session", Level::INFO));
+        assert!(!lets_through(1, None, "upshift::session", Level::DEBUG));
+        assert!(lets_through(2, Some("off"), "upshift::session", Level::DEBUG));
+        for verbosity in [1, 2, 9] {
+            assert!(!lets_through(verbosity, None, "octocrab", Level::ERROR));
+        }
+        assert!(lets_through(0, Some("debug"), "upshift::http", Level::DEBUG));
+        assert!(!lets_through(0, Some("debug"), "octocrab", Level::ERROR));
+        assert!(lets_through(0, Some("upshift::http=info, octocrab=warn"), "octocrab", Level::WARN));
+        assert!(!lets_through(0, Some("upshift::http=info"), "upshift::session", Level::ERROR));
+        let said = wanted(0, Some("upshift=loud")).unwrap_err().to_string();
+        assert!(said.contains("→ Fix"), "{said}");
+    }
+
+    #[test]
+    fn a_line_is_redacted_and_harmless_and_one() {
+        let redactor = Redactor::new(&[SecretString::from("s3cr3t-0123456789")]);
+        let said = safe(b"  INFO a: s3cr3t-01\x1b[0m23456789 x\n::error::s3cr3t-0123456789\x1b[2J\n", &redactor);
+        assert!(!said.contains("s3cr3t-0123456789") && !said.contains('\u{1b}'), "{said:?}");
+        assert_eq!(said.lines().count(), 1, "{said:?}");
+        assert!(!safe(b"::error::x", &redactor).starts_with("::"));
+    }
+}
