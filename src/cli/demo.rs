@@ -2,12 +2,14 @@
 
 use std::path::{Path, PathBuf};
 
+use super::console::Stream;
 use super::environment::Environment;
 use super::form::RunForm;
 use super::left_behind::Discard;
 use super::{plan, run};
 use crate::config::{Setting, Settings};
 use crate::report::words::shell_quote;
+use crate::report::wrap::wrap;
 
 /// The project: a bill is split and cents get lost. Its tests need a shell and awk, which every system with git has.
 const PROJECT: [(&str, &str); 4] = [
@@ -33,10 +35,10 @@ pub(super) fn run(form: RunForm, environment: &Environment) -> anyhow::Result<u8
     unpack(&folder)?;
     let again = invocation(environment);
     let environment = &environment.without_settings();
-    let is_quiet = environment.console().is_quiet();
+    let console = environment.console();
     let say = |message: &str| {
-        if !is_quiet {
-            super::say(message);
+        if !console.is_quiet() {
+            super::say(&wrap(message, console.columns(Stream::Err)));
         }
     };
     say(&format!(

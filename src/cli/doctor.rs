@@ -104,7 +104,10 @@ pub(super) fn run(flags: Flags, online: bool, environment: &Environment) -> anyh
         },
     };
     match form {
-        Form::Text => super::print(&findings.iter().map(|finding| finding.render() + "\n").collect::<String>())?,
+        Form::Text => {
+            let lines: String = findings.iter().map(|finding| finding.render() + "\n").collect();
+            super::print_set(&lines, environment)?
+        }
         Form::Json => super::print(&json::render(&findings))?,
     };
     Ok(if findings.iter().any(|finding| finding.fix.is_some()) { EXIT_NOT_FIXED } else { EXIT_SUCCESS })

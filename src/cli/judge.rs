@@ -2,6 +2,7 @@
 
 use clap::{Args, ValueEnum};
 
+use super::console::Stream;
 use super::environment::Environment;
 use super::plan::{self, TestFlags};
 use super::setup::{self, Setup};
@@ -18,6 +19,7 @@ use crate::domain::units::{CommitSha, RunId, TreeId};
 use crate::github::CommentSlot;
 use crate::lifecycle::state::RunState;
 use crate::lifecycle::{self, Ends, Engine};
+use crate::report::wrap::wrap;
 use crate::report::{finding, markdown};
 use crate::session::Replay;
 use crate::workspace::{FETCH_ALL, RevisionError, Revisions, Workspace};
@@ -114,8 +116,9 @@ fn progress(environment: &Environment) -> Vec<Box<dyn EventSink>> {
 
 /// Prints the finding; in a workflow it stands in the job summary, too.
 fn tell(found: &Finding, format: Form, environment: &Environment, setup: &Setup<'_>) -> anyhow::Result<()> {
+    let columns = environment.console().columns(Stream::Out);
     let said = match format {
-        Form::Text => finding::text(found),
+        Form::Text => wrap(&finding::text(found), columns),
         Form::Md => finding::markdown(found),
         Form::Json => finding::json(found),
     };

@@ -55,8 +55,9 @@ use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
 use crate::domain::outcome::{EXIT_INTERNAL, EXIT_REFUSED, EXIT_USAGE};
 use crate::lifecycle::gate::Refusal;
+use crate::report::wrap::wrap;
 use crate::test_run;
-use console::Console;
+use console::{Console, Stream};
 use environment::Environment;
 use form::{Form, RunForm};
 use left_behind::Discard;
@@ -184,7 +185,7 @@ pub fn main() -> ExitCode {
             code: EXIT_INTERNAL,
             harmless: false,
         });
-        say(&failure.message);
+        say(&wrap(&failure.message, environment.console().columns(Stream::Err)));
         step.map_or(failure.code, |step| step.failed(&failure))
     });
     ExitCode::from(code)
@@ -240,7 +241,7 @@ fn check_plan(flags: plan::Flags, environment: &Environment) -> anyhow::Result<u
         }),
     };
     match form {
-        Form::Text => print(&check::render(&plan, known.as_ref())),
+        Form::Text => print_set(&check::render(&plan, known.as_ref()), environment),
         Form::Json => print(&check::render_json(&plan, known.as_ref())),
     }
 }
@@ -273,6 +274,11 @@ fn print(text: &str) -> anyhow::Result<u8> {
         Err(error) if !signals::nobody_reads(&error) => Err(error.into()),
         Ok(()) | Err(_) => Ok(crate::domain::outcome::EXIT_SUCCESS),
     }
+}
+
+/// As [`print`] for text that people read: no word is broken at the edge of a terminal.
+fn print_set(text: &str, environment: &Environment) -> anyhow::Result<u8> {
+    print(&wrap(text, environment.console().columns(Stream::Out)))
 }
 
 /// Writes a message to standard error, where nothing in it is a command to a runner; there is nobody to tell when that fails.

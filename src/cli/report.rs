@@ -5,7 +5,7 @@ use std::path::Path;
 use clap::{Args as ClapArgs, ValueEnum};
 use serde::Serialize;
 
-use super::console::Stream;
+use super::console::{Console, Stream};
 use super::environment::{Environment, current_dir};
 use super::{Failure, details, plan, setup, show};
 use crate::audit::{AuditError, LoadedRun, Reader, RunStatus, VerifyError};
@@ -15,8 +15,8 @@ use crate::domain::outcome::{EXIT_NOT_FIXED, EXIT_SUCCESS};
 use crate::domain::units::RunId;
 use crate::redact::Redactor;
 use crate::report::markdown::Surface;
-use crate::report::style::Style;
 use crate::report::view::{Liveness, RunView};
+use crate::report::wrap::wrap;
 use crate::report::{json, jsonl, markdown, text};
 
 /// The key of a report that belongs to no pull request.
@@ -86,7 +86,7 @@ fn render(loaded: &LoadedRun, form: Form, environment: &Environment, reader: &Re
     let redactor = &Redactor::new(&environment.secrets());
     let view = RunView::from_events(&loaded.events, liveness(&loaded.status));
     match form {
-        Form::Text => shown(&text::render(&view, environment.console().style(Stream::Out)), redactor),
+        Form::Text => read(&view, environment.console(), redactor),
         Form::Md => shown(&markdown::render(&view, Surface::Summary, LOCAL_KEY), redactor),
         Form::Html => details::page(reader, &view, &loaded.events, redactor),
         Form::Json => json::render(&view),
@@ -102,12 +102,17 @@ fn events(loaded: &LoadedRun, times: &[Option<Timestamp>]) -> String {
 }
 
 /// The report of a run that just ended, as `run` and `resume` print it.
-pub(super) fn render_ended(view: &RunView, (format, style): (Format, Style), redactor: &Redactor) -> String {
+pub(super) fn render_ended(view: &RunView, (format, console): (Format, Console), redactor: &Redactor) -> String {
     match format {
-        Format::Text => shown(&text::render(view, style), redactor),
+        Format::Text => read(view, console, redactor),
         Format::Json => json::render(view),
         Format::Jsonl => jsonl::last(view),
     }
+}
+
+/// The report for people, set to the width of their terminal.
+fn read(view: &RunView, console: Console, redactor: &Redactor) -> String {
+    wrap(&shown(&text::render(view, console.style(Stream::Out)), redactor), console.columns(Stream::Out))
 }
 
 /// A rendered text without secrets. Events hold none, but what parted one in them may be gone from the text.

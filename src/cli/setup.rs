@@ -6,7 +6,6 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::console::Stream;
 use super::environment::{Environment, from_here};
 use super::step::{self, Ended, Step};
 use super::stop_sources::{self, Place, StopSources};
@@ -240,8 +239,7 @@ impl<'a> Setup<'a> {
             super::say(&format!("⚠ {warning}"));
         }
         let console = self.environment.console();
-        let form = (format, console.style(Stream::Out));
-        let report = report::render_ended(&view, form, &self.redactor);
+        let report = report::render_ended(&view, (format, console), &self.redactor);
         if format == Format::Text && !console.is_quiet() {
             terminal::show_change(&self.redactor.redact(&patch), self.environment);
         }

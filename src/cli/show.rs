@@ -15,6 +15,7 @@ use crate::report::json;
 use crate::report::runs::{Row, table};
 use crate::report::show::{self, Step};
 use crate::report::view::RunView;
+use crate::report::wrap::wrap;
 use crate::streams;
 
 /// What `show` takes.
@@ -122,7 +123,7 @@ pub(super) fn print_runs(reader: &Reader, form: Form, environment: &Environment)
         rows.push(row(&loaded));
     }
     let text = match form {
-        Form::Text => table(&rows),
+        Form::Text => wrap(&table(&rows), environment.console().columns(Stream::Out)),
         Form::Json => json::pretty(&rows),
     };
     super::print(&Redactor::new(&environment.secrets()).redact(&text))

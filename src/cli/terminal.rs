@@ -1,19 +1,19 @@
 //! What a person sees while a run is under way: progress on standard error, and on a terminal a spinner with the time.
 
-use std::borrow::Cow;
 use std::io::Write as _;
 use std::sync::Arc;
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressStyle};
 
-use super::console::{self, Stream};
+use super::console::{self, Console, Stream};
 use super::environment::Environment;
 use crate::domain::event::{Event, EventSink};
 use crate::domain::ladder::Role;
 use crate::redact::Redactor;
 use crate::report::progress::Progress;
 use crate::report::style::Style;
+use crate::report::wrap::wrap;
 use crate::report::{patch, workflow_command};
 
 /// How often the spinner moves.
@@ -24,6 +24,7 @@ const TICK: Duration = Duration::from_millis(120);
 pub(super) struct Terminal {
     progress: Progress,
     redactor: Arc<Redactor>,
+    console: Console,
     spinner: Option<ProgressBar>,
 }
 
@@ -38,7 +39,7 @@ impl Terminal {
         for event in before {
             let _shown_then = progress.lines(event);
         }
-        Self { progress, redactor, spinner: is_terminal.then(spinner) }
+        Self { progress, redactor, console: environment.console(), spinner: is_terminal.then(spinner) }
     }
 }
 
@@ -87,9 +88,10 @@ impl EventSink for Terminal {
     fn emit(&mut self, event: &Event) {
         // Once more, as the line will stand there: what parted a secret may be gone from it.
         let lines = self.progress.lines(event);
-        let lines: Vec<_> = lines.iter().map(|line| self.redactor.redact(line)).collect();
+        let columns = self.console.columns(Stream::Err);
+        let lines: Vec<_> = lines.iter().map(|line| wrap(&self.redactor.redact(line), columns)).collect();
         if let Some(spinner) = &self.spinner {
-            lines.iter().for_each(|line| spinner.println(line));
+            lines.iter().flat_map(|line| line.split('\n')).for_each(|line| spinner.println(line));
             if let Some(message) = waiting_for(event) {
                 spinner.set_message(message);
             }
@@ -100,7 +102,7 @@ impl EventSink for Terminal {
             return;
         }
         let mut err = std::io::stderr().lock();
-        let gap = matches!(event, Event::RunFinished(_)).then_some(Cow::Borrowed(""));
+        let gap = matches!(event, Event::RunFinished(_)).then(String::new);
         for line in lines.into_iter().chain(gap) {
             // A closed standard error must not end a run.
             let _closed = writeln!(err, "{line}");

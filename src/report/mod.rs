@@ -28,3 +28,4 @@ pub mod view;
 pub mod whereabouts;
 pub mod words;
 pub mod workflow_command;
+pub mod wrap;

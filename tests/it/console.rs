@@ -98,3 +98,60 @@ fn quiet_leaves_the_report_and_errors_alone() {
     assert_eq!(said.code, 2);
     assert!(said.err.contains("→ Fix"), "{}", said.all());
 }
+
+fn words(text: &str) -> Vec<&str> {
+    text.split_whitespace().collect()
+}
+
+/// What is wider than 60 columns although it could be set narrower.
+fn too_wide(text: &str) -> Vec<&str> {
+    let is_wide = |line: &&str| line.trim().chars().count() > 60 && words(line).len() > 1;
+    text.lines().filter(is_wide).collect()
+}
+
+#[test]
+fn no_word_of_any_help_is_broken_at_60_columns() {
+    let program = Program::new();
+    let narrow = Program::new().with("COLUMNS", "60");
+    let all = program.run(program.home(), &["--help"]).out;
+    let list = all.lines().skip_while(|line| *line != "Commands:").skip(1).take_while(|line| !line.is_empty());
+    let commands: Vec<&str> =
+        list.filter(|line| !line.starts_with("   ")).filter_map(|line| words(line).first().copied()).collect();
+    assert!(commands.len() > 12 && commands.contains(&"completions"), "{commands:?}");
+    for command in commands.into_iter().chain([""]) {
+        let args: Vec<&str> = [command, "--help"].into_iter().filter(|word| !word.is_empty()).collect();
+        let (wide, set) = (program.run(program.home(), &args), narrow.run(narrow.home(), &args));
+        assert_eq!((wide.code, set.code), (0, 0), "{}", wide.all());
+        assert_eq!(words(&set.out), words(&wide.out), "{command}");
+        assert!(too_wide(&set.out).is_empty(), "{command}: {:#?}", too_wide(&set.out));
+    }
+}
+
+#[test]
+fn no_word_of_progress_report_or_check_is_broken_at_60_columns() {
+    let narrow = Program::new().with("COLUMNS", "60");
+    let said = narrow.run(narrow.home(), &["demo"]);
+    assert_eq!(said.code, 0, "{}", said.all());
+    // The change is code, which stands as it is.
+    let (progress, rest) = said.err.split_once("\n\n  --- a/").expect("the change");
+    assert!(progress.lines().any(|line| line.contains("carry")) || progress.contains("Carrying"), "{progress}");
+    assert!(too_wide(progress).is_empty(), "{:#?}", too_wide(progress));
+    assert!(too_wide(rest.split_once("\n\n").expect("the end").1).is_empty(), "{rest}");
+    let folder = words(&said.err).into_iter().find(|word| word.contains("/upshift-demo-")).expect("a folder");
+    let log = format!("{}/.upshift/audit.db", folder.trim_end_matches([':', ',']));
+    let wide = Program::new();
+    for command in [&["report"][..], &["runs"]] {
+        let args = [command, &["--audit-db", &log]].concat();
+        let (set, free) = (narrow.run(narrow.home(), &args).out, wide.run(wide.home(), &args).out);
+        assert_eq!(words(&set), words(&free), "{command:?}");
+        assert!(too_wide(&set).is_empty() && !too_wide(&free).is_empty(), "{:#?}", too_wide(&set));
+    }
+    for args in [&["check", "--model", "ollama/qwen3-coder"][..], &["doctor", "--model", "ollama/qwen3-coder"]] {
+        let (set, free) = (narrow.run(wide.home(), args).out, wide.run(wide.home(), args).out);
+        assert_eq!(words(&set), words(&free), "{args:?}");
+        assert!(too_wide(&set).is_empty() && !too_wide(&free).is_empty(), "{:#?}", too_wide(&set));
+    }
+    let shown = on_a_terminal(&Program::new(), &["report", "--audit-db", &log, "--color", "never"]);
+    assert!(too_wide(&shown).is_empty(), "a terminal is asked for its width: {:#?}", too_wide(&shown));
+    assert_eq!(words(&shown), words(&wide.run(wide.home(), &["report", "--audit-db", &log]).out));
+}

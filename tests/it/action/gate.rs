@@ -166,8 +166,17 @@ fn ask_gate(world: World, event: &str, payload: &Value, token: &str) -> (Said, J
         .with("UPSHIFT_GITHUB_TOKEN", token)
         .event(payload);
     let empty = tempfile::tempdir().expect("a folder");
-    let said = job.program().run(empty.path(), &["gate"]);
+    let said = job.program().run(empty.path(), &["gate", "--format", "json"]);
     assert_eq!(std::fs::read_dir(empty.path()).expect("a folder").count(), 0, "it leaves nothing");
+    let outputs = job.outputs();
+    let answer: Option<Value> = said.out.lines().any(|line| line == "{").then(|| {
+        let json = said.out.split_inclusive('\n').skip_while(|line| *line != "{\n");
+        serde_json::from_str(&json.take_while(|line| !line.starts_with("::")).collect::<String>()).expect("JSON")
+    });
+    let answer = answer.unwrap_or_else(|| panic!("{}", said.all()));
+    assert_eq!(answer["go"].to_string(), outputs["go"], "{answer}");
+    assert_eq!(answer["head_sha"].as_str().unwrap_or_default(), outputs["head-sha"], "{answer}");
+    assert_eq!(answer["reason"].is_string(), outputs["go"] == "false", "{answer}");
     github.finish();
     (said, job)
 }
