@@ -194,9 +194,9 @@ pub fn main() -> ExitCode {
 /// Parses the arguments; help and mistakes are told here, in the colour and width that are wanted.
 fn parse(environment: &Environment) -> Cli {
     let console = Console::before_parsing(std::env::args_os().filter_map(|word| word.into_string().ok()), environment);
-    let command = Cli::command().color(console.of_parser()).term_width(console.help_columns());
-    let matches = command.clone().get_matches();
-    Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.with_cmd(&command).exit())
+    let mut command = Cli::command().color(console.of_parser()).term_width(console.help_columns());
+    let mut matches = command.get_matches_mut();
+    Cli::from_arg_matches_mut(&mut matches).unwrap_or_else(|error| error.with_cmd(&command).exit())
 }
 
 fn dispatch(command: Command, environment: &Environment) -> anyhow::Result<u8> {

@@ -238,7 +238,7 @@ mod tests {
             "sessionId",
         ];
         assert_eq!(keys(call), promised);
-        assert_eq!((&call["status"], &call["provider"]), (&"ok".into(), &"ollama".into()));
+        assert_eq!((&call["status"], &call["provider"]), (&"ok".into(), &"anthropic".into()));
         assert_eq!(call["agentPath"], "tier-1/iteration-1/artisan");
     }
 
