@@ -15,7 +15,7 @@
 //! A module imports only what stands left of it; modules inside braces do not know each other. `tests/it/tidy.rs` enforces it.
 //!
 //! ```text
-//! testlog < domain < {config, policy, report, redact, files, framework} < {process, http, streams}
+//! testlog < domain < framework < {config, policy, report, redact, files} < {process, http, streams}
 //!        < {workspace, test_run, model, github, audit}
 //!        < trial < session < agent < lifecycle < cli
 //! ```
@@ -28,13 +28,13 @@
 //! | [`policy`] | pure decisions: budget, entropy, escalation, handover, context, rotation, standing, verdict |
 //! | [`report`] | events to terminal text, Markdown, JSON, progress lines (pure) |
 //! | [`redact`] | secrets out of text (pure) |
-//! | [`framework`] | facts about test frameworks; the tests that a file defines (pure) |
+//! | [`framework`] | what is known of each test framework; which of them a repository uses; the tests that a file defines |
 //! | [`files`] | what platforms differ in about files: held folders, names, private files |
 //! | [`process`] | the one place that starts a process |
 //! | [`http`] | the one HTTP client |
 //! | [`streams`] | raw streams of a run, kept compressed beside its log |
 //! | [`workspace`] | recorded trees, diffs, every way a model may read or write files |
-//! | [`test_run`] | detect and run tests, ask for result files, call single ones without their runner; what a model is shown of them |
+//! | [`test_run`] | run tests, ask for result files, call single ones without their runner; what a model is shown of them |
 //! | [`model`] | the vendors' wires, the catalogue, cassettes |
 //! | [`github`] | the client of GitHub's API, and what the state of a commit's checks means |
 //! | [`audit`] | the SQLite log: reservations, receipts, events, hash chain, spool |

@@ -9,6 +9,7 @@ use std::path::{Component, Path, PathBuf};
 
 use self::reach::Reached;
 use crate::domain::word_list::lists;
+use crate::framework::programs::PYTHON_RUNNERS;
 
 /// Programs that run the first file they are given.
 const INTERPRETERS: &str = "sh bash dash zsh ksh python python3 node ruby perl php pwsh source .";
@@ -20,8 +21,6 @@ const WRAPPERS: &str = "env timeout time nice exec command sudo xvfb-run stdbuf 
 const RUNNING_WRAPPERS: &str = "uv poetry pipenv pdm rye hatch";
 /// Programs that run a script of a `package.json`.
 const PACKAGE_MANAGERS: &str = "npm yarn pnpm bun";
-/// Python's runners, which look for modules where the tests lie that they are given.
-const PYTHON_RUNNERS: &str = "pytest py.test nose2 nosetests coverage";
 /// Flags of interpreters behind which no file of the tree is run: a module, or a text.
 const NO_FILE: [&str; 3] = ["-m", "-c", "--eval"];
 /// Flags that take a value of their own.

@@ -1,7 +1,7 @@
 //! Single tests called without their runner, as a program would call the product: a call that code under test cannot tell from any other
 //! by its runner's traces (command line, loaded modules, frames, threads, captured streams).
 //!
-//! Known for one plain call of pytest, unittest, `node --test` or mocha. What needs its runner (fixtures, mocks, marks, hooks around it) is
+//! Known for one plain call of those of which [`Direct`] says how. What needs its runner (fixtures, mocks, marks, hooks around it) is
 //! not called, and says so.
 
 pub mod cargo;
@@ -14,8 +14,9 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use super::TestCommand;
-use super::results::{Runner, plain_call};
+use super::results::plain_call;
 use crate::domain::stop::Stop;
+use crate::framework::facts::Direct;
 use crate::process::{self, ProcessError, Program, SecretDir, Spec};
 
 /// The most of what a call writes that is read.
@@ -179,19 +180,17 @@ struct Plan {
 
 impl Plan {
     fn of(command: &TestCommand) -> Option<Self> {
-        let (runner, line) = plain_call(command)?;
+        let (framework, line) = plain_call(command)?;
         let python = |interpreter| (interpreter, "main.py", include_str!("direct/main.py"));
         let node = |interpreter| (interpreter, "main.mjs", include_str!("direct/main.mjs"));
-        let (interpreter, script, text) = match runner {
-            Runner::Unittest => python(before(&line, " -m unittest")?),
-            Runner::Pytest => {
-                python(before(&line, " -m pytest").or_else(|| in_place_of(command, &line, &["pytest", "py.test"]))?)
+        let (interpreter, script, text) = match framework.direct? {
+            Direct::Python(words, programs) => {
+                python(before(&line, words).or_else(|| in_place_of(command, &line, programs))?)
             }
-            Runner::Node => node(before(&line, " --test")?),
-            Runner::Mocha | Runner::Jest | Runner::Vitest => node("node".to_owned()),
-            Runner::Nextest | Runner::Go => return None,
+            Direct::NodeBefore(words) => node(before(&line, words)?),
+            Direct::Node => node("node".to_owned()),
         };
-        Some(Self { interpreter, runner: runner.framework(), script, text })
+        Some(Self { interpreter, runner: framework.name, script, text })
     }
 }
 

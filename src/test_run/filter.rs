@@ -2,35 +2,14 @@
 //!
 //! The names may come from a model: they are quoted for the shell, and none that could be read as an option is passed.
 
+use crate::framework::facts::Select;
 use crate::framework::source::{Language, java_test};
+use crate::framework::{calls, table};
 
 /// Commands with any of these are left alone: what is appended would not reach the runner.
 const SHELL_MARKS: [&str; 9] = ["|", ";", "<", ">", "\n", "`", "$(", "&\u{0}", "\\"];
 /// More names than this are a whole run.
 const MOST_NAMES: usize = 200;
-
-/// How a framework selects tests.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Style {
-    /// Names as arguments.
-    Arguments,
-    /// Names behind `--`.
-    BehindDashes,
-    /// One option per name.
-    Each(&'static str),
-    /// One option with a regular expression over all.
-    Pattern(&'static str),
-    /// Node's runner takes its options before the files.
-    NodePattern,
-    /// Maven's `-Dtest=Class#method`, in whichever module it stands.
-    Surefire,
-    /// Gradle's `--tests Class.method`.
-    Gradle,
-    /// GoogleTest's names, wherever it is started.
-    GoogleTest,
-    /// minitest's and test-unit's `-n`.
-    Minitest,
-}
 
 /// The command that runs only the named tests (one name per line), or `None` when it cannot be told to.
 pub(super) fn with_filter(command: &str, framework: Option<&str>, wanted: &str) -> Option<String> {
@@ -63,8 +42,7 @@ enum Through {
     Dashes,
 }
 
-fn style_of(words: &[&str], framework: Option<&str>) -> Option<(Style, Through)> {
-    let has = |word: &str| words.iter().any(|one| *one == word || one.ends_with(&format!("/{word}")));
+fn style_of(words: &[&str], framework: Option<&str>) -> Option<(Select, Through)> {
     let pair =
         |first: &str, second: &str| words.windows(2).any(|two| matches!(two, [a, b] if *a == first && *b == second));
     let by_script = pair("npm", "test") || pair("npm", "t") || pair("npm", "run") || pair("npm", "run-script");
@@ -74,57 +52,49 @@ fn style_of(words: &[&str], framework: Option<&str>) -> Option<(Style, Through)>
         || pair("yarn", "run")
         || pair("pnpm", "run")
         || pair("bun", "run");
-    let style = if pair("cargo", "nextest") {
-        Style::Arguments
-    } else if pair("cargo", "test") || pair("cargo", "t") {
-        Style::BehindDashes
-    } else if has("pytest") || has("py.test") {
-        Style::Arguments
-    } else if pair("-m", "unittest") || pair("manage.py", "test") {
-        Style::Each("-k")
-    } else if has("rspec") {
-        Style::Each("-e")
-    } else if has("phpunit") {
-        Style::Pattern("--filter")
-    } else if pair("go", "test") {
-        Style::Pattern("-run")
-    } else if pair("node", "--test") {
-        Style::NodePattern
-    } else if has("jest") || has("vitest") {
-        Style::Pattern("-t")
-    } else if has("mocha") {
-        Style::Pattern("--grep")
-    } else if has("ctest") {
-        Style::Pattern("-R")
-    } else if has("mvn") || has("mvnw") {
-        Style::Surefire
-    } else if has("gradle") || has("gradlew") {
-        // An option stands behind the task that it belongs to.
-        (words.iter().filter(|word| !word.starts_with('-')).count() == 2 && has("test")).then_some(Style::Gradle)?
-    } else if framework == Some("googletest") {
-        Style::GoogleTest
-    } else if framework == Some("minitest") && words.first().is_some_and(|word| word.ends_with("ruby")) {
-        Style::Minitest
-    } else if by_runner {
-        match framework? {
-            "jest" | "vitest" => Style::Pattern("-t"),
-            "mocha" => Style::Pattern("--grep"),
-            _ => return None,
-        }
-    } else {
-        return None;
+    let of_script = || {
+        let select = table::named(framework?)?.selects?;
+        (by_runner && matches!(select, Select::Titles(_))).then_some(select)
     };
-    Some((style, if by_script { Through::Dashes } else { Through::Nothing }))
+    let select = calls::selecting(words).and_then(|framework| framework.selects);
+    let select = select.or_else(|| of_program(words, framework)).or_else(of_script)?;
+    // An option stands behind the task that it belongs to.
+    let is_one_task = words.iter().filter(|word| !word.starts_with('-')).count() == 2 && words.contains(&"test");
+    if matches!(select, Select::EachMethod(_)) && !is_one_task {
+        return None;
+    }
+    Some((select, if by_script { Through::Dashes } else { Through::Nothing }))
 }
 
-fn append(command: &str, last: &str, style: Style, through: Through, names: &[&str]) -> Option<String> {
+/// How a framework selects that the command does not name: by what is configured, where its program takes the option.
+fn of_program(words: &[&str], framework: Option<&str>) -> Option<Select> {
+    let select = table::named(framework?)?.selects?;
+    let is_interpreted = words.first().is_some_and(|word| word.ends_with("ruby"));
+    match select {
+        Select::Variable(_) => Some(select),
+        Select::Methods(_) if is_interpreted => Some(select),
+        Select::Methods(_)
+        | Select::Arguments
+        | Select::BehindDashes
+        | Select::Each(_)
+        | Select::Dotted(_)
+        | Select::Pattern(_)
+        | Select::Titles(_)
+        | Select::Outermost(_)
+        | Select::Parts(..)
+        | Select::ClassAndMethod(..)
+        | Select::EachMethod(_) => None,
+    }
+}
+
+fn append(command: &str, last: &str, style: Select, through: Through, names: &[&str]) -> Option<String> {
     let mut line = command.trim_end().to_owned();
     let has_dashes = last.split_whitespace().any(|word| word == "--");
     if through == Through::Dashes && !has_dashes {
         line.push_str(" --");
     }
     match style {
-        Style::Arguments => {
+        Select::Arguments => {
             if has_dashes && through == Through::Nothing {
                 return None;
             }
@@ -132,7 +102,7 @@ fn append(command: &str, last: &str, style: Style, through: Through, names: &[&s
                 push_word(&mut line, name);
             }
         }
-        Style::BehindDashes => {
+        Select::BehindDashes => {
             if !has_dashes {
                 line.push_str(" --");
             }
@@ -140,83 +110,78 @@ fn append(command: &str, last: &str, style: Style, through: Through, names: &[&s
                 push_word(&mut line, name);
             }
         }
-        Style::Each(option) => {
+        Select::Each(option) => {
             for name in names {
-                line.push(' ');
-                line.push_str(option);
-                push_word(&mut line, &dotted(name, option));
+                push_option(&mut line, option, name);
             }
         }
-        Style::Pattern(option) => {
-            line.push(' ');
-            line.push_str(option);
-            push_word(&mut line, &pattern(names, option));
+        Select::Dotted(option) => {
+            for name in names {
+                push_option(&mut line, option, &dotted(name));
+            }
         }
-        Style::NodePattern => {
+        Select::Pattern(option) | Select::Titles(option) => push_option(&mut line, option, &pattern(names)),
+        Select::Outermost(option) => push_option(&mut line, option, &outermost(names)),
+        Select::Parts(before, option) => {
             let patterns: Vec<String> = names
                 .iter()
                 // A part runs only where its parents do.
                 .flat_map(|name| name.split(" > "))
-                .map(|part| format!("--test-name-pattern={}", quote(&regex::escape(part))))
+                .map(|part| format!("{option}={}", quote(&regex::escape(part))))
                 .collect();
-            line = line.replacen("--test", &format!("--test {}", patterns.join(" ")), 1);
+            line = line.replacen(before, &format!("{before} {}", patterns.join(" ")), 1);
         }
-        Style::Surefire => {
-            let tests: Option<Vec<String>> = names.iter().map(|name| surefire(name)).collect();
-            // A module without any of them is no error, under both names of the option.
-            line.push_str(" -DfailIfNoTests=false -Dsurefire.failIfNoSpecifiedTests=false");
-            push_word(&mut line, &format!("-Dtest={}", tests?.join(",")));
+        Select::ClassAndMethod(before, option) => {
+            let tests: Option<Vec<String>> = names.iter().map(|name| class_and_method(name)).collect();
+            line.push_str(before);
+            push_word(&mut line, &format!("{option}{}", tests?.join(",")));
         }
-        Style::Gradle => {
+        Select::EachMethod(option) => {
             for name in names {
                 let (class, method) = java_test(name)?;
-                line.push_str(" --tests");
-                push_word(&mut line, &format!("{class}.{method}"));
+                push_option(&mut line, option, &format!("{class}.{method}"));
             }
         }
-        Style::GoogleTest => {
+        Select::Variable(variable) => {
             let tests: Vec<&str> = names.iter().map(|name| name.split(", where ").next().unwrap_or(name)).collect();
             tests.iter().all(|name| name.contains('.') && !name.contains(['*', ':', '?'])).then_some(())?;
             let before = line.len() - last.len();
-            let set = format!("GTEST_FILTER={} ", quote(&tests.join(":")));
+            let set = format!("{variable}={} ", quote(&tests.join(":")));
             line = format!("{}{set}{last}", command.get(..before)?);
         }
-        Style::Minitest => {
+        Select::Methods(option) => {
             let methods: Option<Vec<String>> =
                 names.iter().map(|name| Some(regex::escape(name.split_once('#')?.1))).collect();
-            line.push_str(" -n");
-            push_word(&mut line, &format!("/^({})$/", methods?.join("|")));
+            push_option(&mut line, option, &format!("/^({})$/", methods?.join("|")));
         }
     }
     Some(line)
 }
 
 /// `CartTest#adds`. Rows of a table are run with their method.
-fn surefire(name: &str) -> Option<String> {
+fn class_and_method(name: &str) -> Option<String> {
     let (class, method) = java_test(name)?;
     Some(format!("{}#{method}", class.rsplit('.').next()?))
 }
 
-/// unittest's `test_x (tests.mod.Class.test_x)` is selected by the path in the parentheses.
-fn dotted(name: &str, option: &str) -> String {
-    if option != "-k" {
-        return name.to_owned();
-    }
+/// `test_x (tests.mod.Class.test_x)` is selected by the path in the parentheses.
+fn dotted(name: &str) -> String {
     let Some((method, rest)) = name.split_once(" (") else { return name.to_owned() };
     let path = rest.split(')').next().unwrap_or(rest);
     if path.ends_with(method) { path.to_owned() } else { format!("{path}.{method}") }
 }
 
-fn pattern(names: &[&str], option: &str) -> String {
-    if option == "-run" {
-        let mut tops: Vec<&str> = names.iter().map(|name| name.split('/').next().unwrap_or(name)).collect();
-        tops.sort_unstable();
-        tops.dedup();
-        let escaped: Vec<String> = tops.into_iter().map(regex::escape).collect();
-        return format!("^({})$", escaped.join("|"));
-    }
-    // Reports join the parts of a name with a mark; the runners' patterns see them joined by a blank. What jest joins with its own
-    // mark may hold the other's.
+fn outermost(names: &[&str]) -> String {
+    let mut tops: Vec<&str> = names.iter().map(|name| name.split('/').next().unwrap_or(name)).collect();
+    tops.sort_unstable();
+    tops.dedup();
+    let escaped: Vec<String> = tops.into_iter().map(regex::escape).collect();
+    format!("^({})$", escaped.join("|"))
+}
+
+fn pattern(names: &[&str]) -> String {
+    // Reports join the parts of a name with a mark; the runners' patterns see them joined by a blank. What is joined with `›` may hold
+    // the other's.
     let plain = |name: &str| {
         let name = behind_file(name);
         let joint = if name.contains(" › ") { " › " } else { " > " };
@@ -226,10 +191,16 @@ fn pattern(names: &[&str], option: &str) -> String {
     escaped.join("|")
 }
 
-/// A name without the file that vitest prints before it: its pattern is matched against suites and title alone.
+/// A name without the file that some print before it: their pattern is matched against suites and title alone.
 fn behind_file(name: &str) -> &str {
     let split = name.split_once(" > ").filter(|(file, _)| Language::of(file) == Some(Language::JavaScript));
     split.map_or(name, |(_, rest)| rest)
+}
+
+fn push_option(line: &mut String, option: &str, word: &str) {
+    line.push(' ');
+    line.push_str(option);
+    push_word(line, word);
 }
 
 fn push_word(line: &mut String, word: &str) {

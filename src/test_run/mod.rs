@@ -1,7 +1,6 @@
 //! Test runs: detect the framework, run the command, read the output, choose what a model sees.
 
 mod describe;
-mod detect;
 pub mod direct;
 mod filter;
 mod junit_files;
@@ -22,6 +21,7 @@ use crate::domain::verdict::Exit;
 use crate::process::{Confinement, ProcessError};
 use crate::streams::Streams;
 
+pub use crate::framework::detect::{Detected, detect, framework_of};
 pub use results::{Filed, ResultFiles};
 pub use testlog::Reading;
 
@@ -65,29 +65,6 @@ pub struct TestRun {
     pub duration_ms: u64,
     /// Set when it was stopped.
     pub stopped: Option<StopCause>,
-}
-
-/// A detected test command.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Detected {
-    /// The command.
-    pub command: String,
-    /// The framework's name.
-    pub framework: String,
-    /// What gave it away.
-    pub why: String,
-}
-
-/// Finds out how a repository's tests are run (S0-42).
-#[must_use]
-pub fn detect(root: &Path) -> Option<Detected> {
-    detect::detect(root)
-}
-
-/// Which framework a given command runs, as far as its words or the repository's files say.
-#[must_use]
-pub fn framework_of(command: &str, root: &Path) -> Option<String> {
-    detect::framework_of(command, root)
 }
 
 /// Runs the tests and reads their output.

@@ -1,17 +1,8 @@
 //! Result files: a runner that can is told to write its results, beside what it prints, into a file of a name that nobody could
 //! know before ([`SecretDir`]). Text that code under test prints is then not enough for a green (`policy::verdict`).
 //!
-//! | runner | told by | written |
-//! |---|---|---|
-//! | pytest | `PYTEST_ADDOPTS`: `--junitxml` | JUnit XML |
-//! | `python -m unittest` | a file in the place of `-m unittest`, which runs it and looks at its result | JUnit XML |
-//! | node --test | `NODE_OPTIONS`: a second `--test-reporter` | JUnit XML |
-//! | jest | `--json --outputFile` behind the command | Jest's JSON |
-//! | vitest | `--reporter=default --reporter=json --outputFile.json` behind the command | Jest's JSON |
-//! | mocha | `--require` of a file that looks at the finished suites, behind the command | Mocha's JSON |
-//! | cargo nextest | `--tool-config-file` with a JUnit path | JUnit XML |
-//! | go test | `-json`: no file and no witness, since a test can print what its framework prints; but it names every test | |
-//! | go test behind another command | `GOFLAGS`: `-v`, the same ([`go`]) | |
+//! How each is told stands in [`crate::framework::table`]. Go is told to print events (`-json`, and behind another command `-v`
+//! in `GOFLAGS`, [`go`]): no file and no witness, since a test can print what its framework prints, but they name every test.
 //!
 //! Told only where that cannot change what the command does: one plain call of the runner, by itself or as a package's script,
 //! without reporters, result files or JSON of its own. Anything else runs as it stands.
@@ -20,35 +11,35 @@
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
+use std::fs::File;
 use std::io::Read;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use testlog::Parser;
 
 use super::{TestCommand, filter};
 use crate::domain::test_report::TestReport;
 use crate::domain::verdict::Exit;
+use crate::framework::calls;
+use crate::framework::facts::{Framework, Results, Tell, Written};
+use crate::framework::table;
 use crate::process::SecretDir;
 
 mod go;
+mod script;
 #[cfg(test)]
 mod tests;
 
-/// The name of the file in the box.
+use script::Behind;
+
+/// The name of the file in the folder.
 const FILE: &str = "results";
-/// The names of what is put into the box for a runner to read.
-const MOCHA_HOOK: &str = "results.cjs";
-const NEXTEST_CONFIG: &str = "nextest.toml";
-const UNITTEST_MAIN: &str = "unittest_results.py";
-/// How unittest is called.
-const UNITTEST_CALL: &str = " -m unittest";
 /// The most of a result file that is read.
 const LONGEST: u64 = 512 * 1024 * 1024;
+/// The most files of a folder that are read.
+const MOST_FILES: usize = 20_000;
 /// A configuration file that is larger is not looked at, and its runner is told nothing.
 const LARGEST_CONFIGURATION: u64 = 1024 * 1024;
-/// Where pytest is configured.
-const PYTEST_CONFIGURATION: [&str; 6] =
-    ["pytest.ini", ".pytest.ini", "pytest.toml", "pyproject.toml", "tox.ini", "setup.cfg"];
 
 /// Whether runners are told to write result files.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -85,19 +76,6 @@ impl Filed {
     }
 }
 
-/// A runner that can be told.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Runner {
-    Pytest,
-    Unittest,
-    Node,
-    Jest,
-    Vitest,
-    Mocha,
-    Nextest,
-    Go,
-}
-
 /// A command as it is run.
 #[derive(Debug)]
 pub(super) struct Told {
@@ -112,7 +90,7 @@ pub(super) struct Told {
 enum How {
     Nothing,
     Framed,
-    File(SecretDir, &'static str),
+    File(SecretDir, &'static Framework, Written),
 }
 
 /// Tells the command's runner to write its results, where that is safe.
@@ -122,45 +100,55 @@ pub(super) fn tell(command: &TestCommand, line: String) -> Told {
     if command.results == ResultFiles::Unwanted {
         return untold;
     }
-    let Some((runner, script)) = runner_of(command, &untold.line) else {
+    let Some(asked) = runner_of(command, &untold.line) else {
         return match go::verbose(command, &untold.line) {
             Some(env) => Told { env, how: How::Framed, ..untold },
             None => untold,
         };
     };
-    if runner == Runner::Go {
-        return Told { line: untold.line.replacen("go test", "go test -json", 1), how: How::Framed, ..untold };
+    let (results, written) = (asked.results, asked.results.written);
+    if let (Tell::Instead(words, other), Written::Printed) = (results.told, written) {
+        return Told { line: untold.line.replacen(words, other, 1), how: How::Framed, ..untold };
     }
     let Ok(secret_dir) = SecretDir::make(&command.env) else { return untold };
-    let asked = ask(runner, script, &secret_dir, &untold);
-    asked.map_or(untold, |(line, env)| Told { line, env, how: How::File(secret_dir, runner.framework()) })
+    match ask(&asked, &secret_dir, &untold) {
+        Some((line, env)) => Told { line, env, how: How::File(secret_dir, asked.framework, written) },
+        None => untold,
+    }
+}
+
+/// Where the command's runner always leaves its results, as a glob.
+pub(super) fn always_written(command: &TestCommand) -> Option<PathBuf> {
+    let by_words = || calls::framework_of(&command.command);
+    let framework = command.framework.as_deref().and_then(table::named).or_else(by_words)?;
+    let results = framework.results.as_ref().filter(|_| command.results == ResultFiles::Wanted)?;
+    results.told.glob().map(PathBuf::from)
 }
 
 impl Told {
     /// Reads what the runner wrote.
     pub(super) fn read(&self, exit: Exit) -> Filed {
-        let (secret_dir, framework) = match &self.how {
+        let (secret_dir, framework, written) = match &self.how {
             How::Nothing => return Filed::NotAsked,
             How::Framed => return Filed::Framed,
-            How::File(secret_dir, framework) => (secret_dir, framework),
+            How::File(secret_dir, framework, written) => (secret_dir, framework, *written),
         };
-        let Ok(file) = secret_dir.open(FILE) else { return Filed::Missing };
-        let mut parser = Parser::new(Some(framework));
-        let (mut reader, mut chunk) = (file.take(LONGEST), vec![0; 64 * 1024]);
-        loop {
-            match reader.read(&mut chunk) {
-                Ok(0) => break,
-                Ok(count) => parser.push(chunk.get(..count).unwrap_or_default()),
-                Err(_) => return Filed::Missing,
-            }
+        let names = match written {
+            Written::File | Written::Printed => vec![FILE.to_owned()],
+            Written::Named(name) => vec![name.to_owned()],
+            Written::Folder => names_in(secret_dir.path()),
+        };
+        let mut parser = Parser::new(Some(framework.name));
+        let files = names.iter().map(|name| push(&mut parser, secret_dir.open(name)?));
+        match files.collect::<std::io::Result<Vec<()>>>() {
+            Ok(files) if !files.is_empty() => Filed::Report(Box::new(parser.finish(Some(exit)))),
+            Ok(_) | Err(_) => Filed::Missing,
         }
-        parser.push(b"\n");
-        Filed::Report(Box::new(parser.finish(Some(exit))))
     }
 
     /// The output without the lines in which a runner names its result file.
     pub(super) fn without_mention(&self, output: String) -> String {
-        let How::File(secret_dir, _) = &self.how else { return output };
+        let How::File(secret_dir, ..) = &self.how else { return output };
         let name = secret_dir.path().file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
         if !output.contains(&name) {
             return output;
@@ -169,245 +157,143 @@ impl Told {
     }
 }
 
-impl Runner {
-    pub(super) const fn framework(self) -> &'static str {
-        match self {
-            Self::Pytest => "pytest",
-            Self::Unittest => "unittest",
-            Self::Node => "node-test",
-            Self::Jest => "jest",
-            Self::Vitest => "vitest",
-            Self::Mocha => "mocha",
-            Self::Nextest => "cargo-nextest",
-            Self::Go => "go-test",
-        }
-    }
+/// The XML files of a folder, in order. They are opened through the folder's handle: a folder in its place holds none of them.
+fn names_in(folder: &Path) -> Vec<String> {
+    let entries = folder.read_dir().into_iter().flatten().flatten();
+    let names = entries.filter_map(|entry| entry.file_name().into_string().ok());
+    let mut names: Vec<String> = names.filter(|name| name.ends_with(".xml")).take(MOST_FILES).collect();
+    names.sort();
+    names
+}
 
-    /// Words in a command, a script or a configuration that say that it reports in a way of its own.
-    const fn own_ways(self) -> &'static [&'static str] {
-        match self {
-            Self::Pytest => &["junit", "--collect-only", "--co"],
-            Self::Unittest => &["--help"],
-            Self::Node => &["--test-reporter"],
-            Self::Jest => &["--json", "--outputFile", "--listTests", "--showConfig", "--watch"],
-            Self::Vitest => &["reporter", "outputFile", "--watch"],
-            Self::Mocha => &["parallel", "--watch", "--dry-run"],
-            Self::Nextest => &["--tool-config-file", "--no-run"],
-            Self::Go => &["-json", "-exec", "-list", "-c "],
+fn push(parser: &mut Parser, file: File) -> std::io::Result<()> {
+    let (mut reader, mut chunk) = (file.take(LONGEST), vec![0; 64 * 1024]);
+    loop {
+        let count = reader.read(&mut chunk)?;
+        if count == 0 {
+            parser.push(b"\n");
+            return Ok(());
         }
-    }
-
-    /// Whether a configuration file of the folder reports in a way of its own.
-    fn is_configured_otherwise(self, folder: &Path) -> bool {
-        match self {
-            Self::Pytest => PYTEST_CONFIGURATION.iter().any(|name| names(self, &folder.join(name))),
-            Self::Vitest => any_configuration(self, folder, &["vitest.", "vite.config."]),
-            Self::Mocha => any_configuration(self, folder, &[".mocharc"]),
-            Self::Unittest | Self::Node | Self::Jest | Self::Nextest | Self::Go => false,
-        }
+        parser.push(chunk.get(..count).unwrap_or_default());
     }
 }
 
-fn names(runner: Runner, path: &Path) -> bool {
+/// A runner that is to be told.
+struct Asked {
+    framework: &'static Framework,
+    results: &'static Results,
+    behind: Behind,
+}
+
+/// Whether a configuration file of the folder reports in a way of the framework's own.
+fn is_configured_otherwise(framework: &Framework, folder: &Path) -> bool {
+    if framework.configured_in.is_empty() {
+        return false;
+    }
+    let entries = folder.read_dir().into_iter().flatten().flatten();
+    let is_configuration = |name: &OsStr| {
+        name.to_str().is_some_and(|name| framework.configured_in.iter().any(|start| name.starts_with(start)))
+    };
+    entries.filter(|entry| is_configuration(&entry.file_name())).any(|entry| names_a_way(framework, &entry.path()))
+}
+
+fn names_a_way(framework: &Framework, path: &Path) -> bool {
     let Ok(metadata) = path.metadata() else { return false };
     if !metadata.is_file() || metadata.len() > LARGEST_CONFIGURATION {
         return true;
     }
     let text = std::fs::read(path).map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).unwrap_or_default();
-    runner.own_ways().iter().any(|way| text.contains(way))
+    reports_itself(framework, &text)
 }
 
-fn any_configuration(runner: Runner, folder: &Path, starts: &[&str]) -> bool {
-    let entries = folder.read_dir().into_iter().flatten().flatten();
-    let is_configuration =
-        |name: &OsStr| name.to_str().is_some_and(|name| starts.iter().any(|start| name.starts_with(start)));
-    entries.filter(|entry| is_configuration(&entry.file_name())).any(|entry| names(runner, &entry.path()))
+fn reports_itself(framework: &Framework, text: &str) -> bool {
+    framework.own_ways.iter().any(|way| text.contains(way))
+}
+
+/// The framework that a line calls in such a way that it can be told.
+fn called(line: &str) -> Option<&'static Framework> {
+    let (framework, is_last) = calls::called(line)?;
+    // What is put behind the command must reach the runner.
+    let is_behind = framework.results.as_ref().is_some_and(|results| results.told.options_behind().is_some());
+    (is_last || !is_behind).then_some(framework)
 }
 
 /// The one runner that a plain command calls, and the line that calls it: the command, or the script of its package.
-pub(super) fn plain_call(command: &TestCommand) -> Option<(Runner, String)> {
+pub(super) fn plain_call(command: &TestCommand) -> Option<(&'static Framework, String)> {
     let line = &command.command;
     if !filter::is_plain(line) {
         return None;
     }
-    called(line).map(|runner| (runner, line.clone())).or_else(|| {
-        let (runner, _, script) = by_script(&command.cwd, line)?;
-        Some((runner, script))
+    called(line).map(|framework| (framework, line.clone())).or_else(|| {
+        let (framework, _, script) = script::called(&command.cwd, line)?;
+        Some((framework, script))
     })
 }
 
-/// The one runner that a plain command calls, and whether what is put behind the command reaches it: `None` where it does as it is,
-/// else what must stand between.
-fn runner_of(command: &TestCommand, line: &str) -> Option<(Runner, Behind)> {
+/// The one runner that a plain command calls, where it can be told; by its words, as the script of its package, or, where it is a program
+/// of any name, by what is configured.
+fn runner_of(command: &TestCommand, line: &str) -> Option<Asked> {
     if !filter::is_plain(line) {
         return None;
     }
-    let (runner, behind) = match called(line) {
-        Some(runner) => (runner, Behind::Command),
-        None => {
-            let (runner, behind, _) = by_script(&command.cwd, line)?;
-            (runner, behind)
-        }
+    let by_script = || script::called(&command.cwd, line).map(|(framework, behind, _)| (framework, behind));
+    let by_words = called(line).map(|framework| (framework, Behind::Command)).or_else(by_script);
+    let (framework, behind) =
+        by_words.or_else(|| built(command, line).map(|framework| (framework, Behind::Command)))?;
+    let results = framework.results.as_ref()?;
+    let given = |name: &str| command.env.get(OsStr::new(name)).map(|value| value.to_string_lossy().into_owned());
+    let told_already = match results.told {
+        Tell::Options(name, _) => given(name).is_some_and(|value| reports_itself(framework, &value)),
+        Tell::Variable(name, _) | Tell::VariableAndBehind((name, _), _) => given(name).is_some(),
+        Tell::Instead(words, _) => !line.contains(words),
+        Tell::Always(_) => true,
+        Tell::Behind(_) => false,
     };
-    let own = runner.own_ways().iter().any(|way| line.contains(way));
-    let variable = match runner {
-        Runner::Pytest => command.env.get(OsStr::new("PYTEST_ADDOPTS")),
-        Runner::Node => command.env.get(OsStr::new("NODE_OPTIONS")),
-        Runner::Unittest | Runner::Jest | Runner::Vitest | Runner::Mocha | Runner::Nextest | Runner::Go => None,
-    };
-    let own_variable = variable.is_some_and(|value| {
-        let value = value.to_string_lossy();
-        runner.own_ways().iter().any(|way| value.contains(way))
-    });
-    let own_junit = runner == Runner::Pytest && command.junit.is_some();
-    let told_already = own || own_variable || own_junit || runner.is_configured_otherwise(&command.cwd);
-    (!told_already).then_some((runner, behind))
+    let is_settled = told_already
+        || reports_itself(framework, line)
+        || (command.junit.is_some() && reports_itself(framework, "junit"))
+        || is_configured_otherwise(framework, &command.cwd);
+    (!is_settled).then_some(Asked { framework, results, behind })
 }
 
-/// How options get from the end of a command to its runner.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Behind {
-    /// As they are.
-    Command,
-    /// As they are, through a package manager.
-    Script,
-    /// Behind `--`, since npm takes options for its own.
-    Dashes,
-}
-
-/// The one runner that a line calls by its own name; `None` for none and for several calls.
-fn called(line: &str) -> Option<Runner> {
-    let words: Vec<&str> = line.split_whitespace().map(|word| word.trim_matches(['"', '\''])).collect();
-    let base = |word: &str| word.rsplit('/').next().unwrap_or(word).to_owned();
-    let mut found = Vec::new();
-    for (index, word) in words.iter().enumerate() {
-        let before = index.checked_sub(1).and_then(|at| words.get(at)).map(|word| base(word)).unwrap_or_default();
-        let next = words.get(index + 1).copied().unwrap_or_default();
-        // `pip install pytest` calls no pytest.
-        let is_argument = matches!(before.as_str(), "install" | "add" | "which" | "echo");
-        let runner = match base(word).as_str() {
-            "pytest" | "py.test" => Runner::Pytest,
-            "unittest" if before == "-m" && line.matches(UNITTEST_CALL).count() == 1 => {
-                // `coverage run -m unittest` is another program's.
-                let interpreter = index.checked_sub(2).and_then(|at| words.get(at)).map(|word| base(word));
-                if !interpreter.is_some_and(|name| name.starts_with("python") || name.starts_with("pypy")) {
-                    return None;
-                }
-                Runner::Unittest
-            }
-            "node" if next == "--test" => Runner::Node,
-            "jest" | "jest.js" => Runner::Jest,
-            "vitest" | "vitest.mjs" => Runner::Vitest,
-            "mocha" | "_mocha" | "mocha.js" => Runner::Mocha,
-            "nextest" if before == "cargo" && next == "run" => Runner::Nextest,
-            "go" if next == "test" => Runner::Go,
-            _ => continue,
-        };
-        found.push(runner);
-        if is_argument {
-            return None;
-        }
-    }
-    let in_last = |runner: Runner| {
-        // What is put behind the command must reach the runner.
-        let by_variable =
-            matches!(runner, Runner::Pytest | Runner::Unittest | Runner::Node | Runner::Go | Runner::Nextest);
-        let last = line.rsplit("&&").next().unwrap_or(line);
-        by_variable || called_in(last, runner)
-    };
-    match found.as_slice() {
-        [one] if in_last(*one) => Some(*one),
-        _ => None,
-    }
-}
-
-fn called_in(part: &str, runner: Runner) -> bool {
-    part.split_whitespace().any(|word| word.rsplit('/').next().is_some_and(|word| word.contains(runner.framework())))
-}
-
-/// The runner that a package's script calls.
-fn by_script(folder: &Path, line: &str) -> Option<(Runner, Behind, String)> {
-    let words: Vec<&str> = line.split_whitespace().collect();
-    let (manager, rest) = words.split_first()?;
-    let mut rest = rest.iter().filter(|word| !word.starts_with('-'));
-    let name = match rest.next()? {
-        &"run" | &"run-script" => rest.next()?,
-        &"t" => &"test",
-        &"test" => &"test",
-        _ => return None,
-    };
-    let behind = match *manager {
-        "npm" => Behind::Dashes,
-        "yarn" | "pnpm" | "bun" => Behind::Script,
-        _ => return None,
-    };
-    if line.contains("&&") || words.contains(&"--") || line.contains("workspace") || words.contains(&"-r") {
-        return None;
-    }
-    let path = folder.join("package.json");
-    let metadata = path.metadata().ok().filter(|found| found.is_file() && found.len() <= LARGEST_CONFIGURATION);
-    metadata?;
-    let package: serde_json::Value = serde_json::from_slice(&std::fs::read(path).ok()?).ok()?;
-    let script = package.get("scripts")?.get(*name)?.as_str()?;
-    let runner = called(script).filter(|_| filter::is_plain(script))?;
-    let own = runner.own_ways().iter().any(|way| script.contains(way));
-    let reaches = !script.split_whitespace().any(|word| word == "--");
-    (!own && reaches).then(|| (runner, behind, script.to_owned()))
+/// The configured framework of programs of any name, where the command is one such program, by its path. Behind a build it could be called
+/// to list its tests, which it would write into the same file.
+fn built(command: &TestCommand, line: &str) -> Option<&'static Framework> {
+    let framework = table::built(command.framework.as_deref()?)?;
+    let by_path = line.split_whitespace().next().is_some_and(|program| program.contains('/'));
+    (by_path && !line.contains("&&")).then_some(framework)
 }
 
 /// The command and the environment by which a runner is told.
-fn ask(
-    runner: Runner,
-    behind: Behind,
-    secret_dir: &SecretDir,
-    told: &Told,
-) -> Option<(String, BTreeMap<OsString, OsString>)> {
-    let file = secret_dir.path().join(FILE);
-    let file = file.to_str().filter(|path| path.bytes().all(is_plain_byte))?;
-    let (mut line, mut env) = (told.line.trim_end().to_owned(), told.env.clone());
-    let mut set = |name: &str, options: &str| {
-        let before = env.get(OsStr::new(name)).map(|value| format!("{} ", value.to_string_lossy()));
-        env.insert(name.into(), format!("{}{options}", before.unwrap_or_default()).into());
+fn ask(asked: &Asked, secret_dir: &SecretDir, told: &Told) -> Option<(String, BTreeMap<OsString, OsString>)> {
+    let folder = secret_dir.path().to_str().filter(|path| path.bytes().all(is_plain_byte))?;
+    let filled = |text: &str| {
+        let put = asked.results.put.map_or(String::new(), |(name, _)| format!("{folder}/{name}"));
+        text.replace("{file}", &format!("{folder}/{FILE}")).replace("{folder}", folder).replace("{put}", &put)
     };
-    let options = match runner {
-        Runner::Pytest => {
-            set("PYTEST_ADDOPTS", &format!("--junitxml={file}"));
-            return Some((line, env));
-        }
-        Runner::Node => {
-            set(
-                "NODE_OPTIONS",
-                &format!(
-                    "--test-reporter=spec --test-reporter-destination=stdout --test-reporter=junit --test-reporter-destination={file}"
-                ),
-            );
-            return Some((line, env));
-        }
-        Runner::Unittest => {
-            secret_dir.put(UNITTEST_MAIN, include_str!("results/unittest_results.py")).ok()?;
-            let main = format!(" {}", secret_dir.path().join(UNITTEST_MAIN).display());
-            return Some((line.replacen(UNITTEST_CALL, &main, 1), env));
-        }
-        Runner::Nextest => {
-            secret_dir.put(NEXTEST_CONFIG, &format!("[profile.default.junit]\npath = \"{file}\"\n")).ok()?;
-            let config = secret_dir.path().join(NEXTEST_CONFIG);
-            let option = format!("nextest run --tool-config-file upshift:{}", config.display());
-            return Some((line.replacen("nextest run", &option, 1), env));
-        }
-        Runner::Jest => format!("--json --outputFile={file}"),
-        Runner::Vitest => format!("--reporter=default --reporter=json --outputFile.json={file}"),
-        Runner::Mocha => {
-            secret_dir.put(MOCHA_HOOK, include_str!("results/mocha.cjs")).ok()?;
-            format!("--require {}", secret_dir.path().join(MOCHA_HOOK).display())
-        }
-        Runner::Go => return None,
-    };
-    // Behind `--` stand the runner's own arguments, which an option is not.
-    if line.split_whitespace().any(|word| word == "--") {
-        return None;
+    if let Some((name, text)) = asked.results.put {
+        secret_dir.put(name, &filled(text)).ok()?;
     }
-    line.push_str(if behind == Behind::Dashes { " -- " } else { " " });
-    line.push_str(&options);
+    let (mut line, mut env) = (told.line.trim_end().to_owned(), told.env.clone());
+    match asked.results.told {
+        Tell::Options(name, options) => {
+            let before = env.get(OsStr::new(name)).map(|value| format!("{} ", value.to_string_lossy()));
+            env.insert(name.into(), (before.unwrap_or_default() + &filled(options)).into());
+        }
+        Tell::Variable(name, value) | Tell::VariableAndBehind((name, value), _) => {
+            env.insert(name.into(), filled(value).into());
+        }
+        Tell::Instead(words, other) => line = line.replacen(words, &filled(other), 1),
+        Tell::Behind(_) | Tell::Always(_) => {}
+    }
+    if let Some(options) = asked.results.told.options_behind() {
+        // Behind `--` stand the runner's own arguments, which an option is not.
+        if line.split_whitespace().any(|word| word == "--") {
+            return None;
+        }
+        line.push_str(if asked.behind == Behind::Dashes { " -- " } else { " " });
+        line.push_str(&filled(options));
+    }
     Some((line, env))
 }
 

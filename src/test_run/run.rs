@@ -31,7 +31,8 @@ pub(super) async fn run(command: &TestCommand, wanted: Option<&str>, stop: &Stop
         memory_mb: command.memory_mb,
         confinement: command.confinement.clone(),
     };
-    let before = command.junit.as_deref().map(|path| Files::at(&command.cwd, path));
+    let junit = command.junit.clone().or_else(|| results::always_written(command));
+    let before = junit.map(|path| Files::at(&command.cwd, &path));
     let mut parser = Parser::new(framework);
     let mut stream = command.streams.as_ref().map(|streams| streams.open("tests"));
     let mut take = |chunk: &[u8]| {

@@ -13,10 +13,9 @@ use super::open_files::OpenFiles;
 use super::protected;
 use super::rel_path::{RelPath, is_private};
 use super::store::Manifest;
+use crate::framework::programs::CACHES;
 use crate::process::traces::{Origin, Trace, Traces};
 
-/// Folders inside those of installed packages in which tools keep what they compute.
-const CACHES: [&str; 6] = [".cache", ".vite", ".vite-temp", ".vitest", "__pycache__", ".tmp"];
 /// Endings of compiled code, and of notes of what is built already, which speak of files that may be gone.
 const MADE_ANEW: [&str; 3] = [".pyc", ".pyo", ".tsbuildinfo"];
 

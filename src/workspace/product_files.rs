@@ -9,14 +9,13 @@ use std::path::Path;
 use super::protected::{Suspect, configures, is_test_path, suspect};
 use super::{Workspace, WorkspaceError};
 use crate::domain::units::TreeId;
+use crate::framework::programs::WORDS_OF_TESTS;
 use crate::framework::source::{Language, Source};
 
 /// Files that are read at most.
 const MOST_FILES: usize = 3_000;
 /// A file above this is not read: it names nothing.
 const MOST_BYTES: usize = 1 << 18;
-/// Words by which a file of code belongs to tests although no test stands in it.
-const OF_TESTS: [&str; 8] = ["unittest", "pytest", "doctest", "assert_eq", "assert_ne", "node:test", "vitest", "@jest"];
 
 impl Workspace {
     /// The files of a state that are called like tests and are the product's.
@@ -59,7 +58,7 @@ fn holds_tests(path: &str, text: &str) -> bool {
     let is_test = |names: &[String]| !is_python || names.iter().any(|name| name.to_lowercase().starts_with("test"));
     let has_grammar = Language::of(path).is_some_and(Language::has_grammar);
     let Some(source) = Source::read(path, text).filter(|_| has_grammar) else { return true };
-    source.tests().iter().any(|test| is_test(&test.names)) || OF_TESTS.iter().any(|word| text.contains(word))
+    source.tests().iter().any(|test| is_test(&test.names)) || WORDS_OF_TESTS.iter().any(|word| text.contains(word))
 }
 
 fn stem_of(path: &str) -> &str {

@@ -6,7 +6,6 @@
 //!
 //! Invariant: a path is judged in the spelling of the most forgiving file system (case, invisible characters, trailing dots).
 
-mod names;
 mod suspect;
 
 use std::collections::BTreeSet;
@@ -17,16 +16,16 @@ use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 
 pub(super) use self::suspect::{Suspect, configures, suspect};
 
-use self::names::{
+use super::autorun::names::kind_of;
+use super::rel_path::{fold, is_private};
+use super::{PathRules, WorkspaceError};
+use crate::domain::word_list::lists;
+use crate::framework::protected_names::{
     BUILD_SCRIPT, CARGO_CONFIG, CI_FILES, CI_FOLDERS, CLASS_LANGUAGES, CLASS_MARKS, CONFIGURE_TESTS, DATA,
     DATA_FOLDERS, DATA_MARKS, IN_VENDORED, PROSE, PROSE_AND_DATA, SPEC_FOLDERS, SPEC_LANGUAGES, TEST_FILE_PREFIXES,
     TEST_FILE_SUFFIXES, TEST_FILES, TEST_FOLDERS, TOOL_FILES, TOOL_FOLDERS, TOOL_SUFFIXES, UNDERSCORED_FOLDERS,
     VENDORED,
 };
-use super::autorun::names::kind_of;
-use super::rel_path::{fold, is_private};
-use super::{PathRules, WorkspaceError};
-use crate::domain::word_list::lists;
 use crate::policy::guard::{Guard, Guards};
 
 /// Built-in and configured protection.

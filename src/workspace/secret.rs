@@ -3,6 +3,7 @@
 //! Pure over names; whether a file is ignored is [`super::walk`]'s to say. Source code named after credentials is code.
 
 use crate::domain::word_list::lists;
+use crate::framework::programs::BUILT;
 use std::path::Path;
 
 use super::rel_path::fold;
@@ -35,10 +36,6 @@ const DATA: &str = "json yml yaml toml ini xml csv txt properties cfg conf env e
 const FOLDERS: &str = ".ssh .aws .gnupg .kube .docker .azure .gcloud .config/gcloud";
 /// Marks of a file that shows what another looks like.
 const EXAMPLES: [&str; 6] = ["example", "sample", "template", "dist", "defaults", "schema"];
-/// Folders that are ignored and yet no one's own: installed packages, and what was built or generated.
-const BUILT: &str = "node_modules target vendor .venv venv site-packages dist-packages build dist out bin obj _build .tox .nox __pycache__ \
-    .gradle .next .nuxt coverage pods deps .dart_tool generated gen __generated__ .eggs .pytest_cache .mypy_cache htmlcov test-results \
-    cmake-build-debug cmake-build-release .svelte-kit .turbo";
 
 /// Whether a file holds credentials, by its name.
 #[must_use]

@@ -7,6 +7,7 @@
 #![expect(clippy::print_stdout, reason = "what was measured is for whoever runs them by hand")]
 
 pub(crate) mod projects;
+mod results;
 
 use std::path::{Path, PathBuf};
 use std::process::Command;

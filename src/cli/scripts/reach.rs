@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 use super::rules::Book;
 use super::{Called, below, read};
 use crate::domain::word_list::lists;
+use crate::framework::programs::{PYTHON_SETTINGS, RUNNERS, TELLING, TOLD};
 
 /// How many files are followed.
 const MOST_FILES: usize = 64;
@@ -18,19 +19,10 @@ const MOST_FILES: usize = 64;
 pub(super) const LONGEST: u64 = 256 * 1024;
 /// How many commands are followed.
 const MOST_COMMANDS: usize = 512;
-/// Programs and modules that run tests.
-const RUNNERS: &str = "unittest pytest py.test nose2 nosetests tox nox stestr testify jest vitest mocha ava karma playwright cypress jasmine nextest ctest \
-    rspec phpunit behave robot bats prove busted TestLoader TextTestRunner --test";
-/// Programs that run tests when they are told to.
-const TOLD: &str = "cargo go make npm yarn pnpm bun deno dotnet swift mix gradle gradlew mvn mvnw bazel just";
-/// What they are told then.
-const TELLING: &str = "test t check verify";
 /// Files of rules and packages whose parts about tests are compared, so that the rest of them may change.
 const COMPARED: &str = "Makefile makefile GNUmakefile justfile Justfile .justfile package.json";
 /// Endings of such files.
 const COMPARED_ENDINGS: [&str; 3] = [".mk", ".mak", ".just"];
-/// Settings of Python's test runner, which name folders of modules.
-const SETTINGS: [&str; 4] = ["pytest.ini", "pyproject.toml", "setup.cfg", "tox.ini"];
 
 /// What a test command leads to.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -217,7 +209,7 @@ impl Following<'_> {
         }
         let mut roots: BTreeSet<String> = self.folders.iter().map(|path| path.to_string_lossy().into_owned()).collect();
         for folder in roots.clone() {
-            for file in SETTINGS {
+            for file in PYTHON_SETTINGS {
                 let text = (self.text_of)(&below(Path::new(&folder), file)).unwrap_or_default();
                 roots.extend(python_paths(&text).map(|path| below(Path::new(&folder), path)));
             }

@@ -4,15 +4,14 @@
 
 mod computed;
 mod go;
-mod patterns;
 mod preconditions;
 
-use self::patterns::{
-    COMMAND_LINE, ENDS, EQUALS_ALL, HOOKS, OTHER_ENDS, QUESTIONS, RAW_OUTPUT, RESULT_LINES, WANTED_FAILURES,
-};
 use super::Change;
 use super::squeeze::{first_added, spaced, spellings};
 use super::words;
+use crate::framework::patterns::{
+    COMMAND_LINE, ENDS, EQUALS_ALL, HOOKS, OTHER_ENDS, QUESTIONS, RAW_OUTPUT, RESULT_LINES, WANTED_FAILURES,
+};
 
 /// Files that nobody executes.
 const NO_CODE: [&str; 13] =

@@ -5,33 +5,10 @@ use std::collections::BTreeSet;
 
 use super::Change;
 use crate::domain::word_list::lists;
+use crate::framework::programs::{EVERYDAY_PROGRAMS, PROGRAMS, PYTHON_MODULES};
 
-/// Python's runners with what they import, and the standard library (`sys.stdlib_module_names` of 3.11), but for a few that nobody imports.
-const PYTHON_MODULES: &str = "_pytest abc aifc argparse array ast asynchat asyncio asyncore atexit audioop base64 bdb binascii bisect builtins bz2 \
-    cProfile calendar cgi cgitb cmath cmd code codecs codeop collections colorsys compileall concurrent configparser contextlib \
-    contextvars copy copyreg coverage crypt csv ctypes curses dataclasses datetime dbm decimal difflib dis distutils doctest \
-    email encodings ensurepip enum errno faulthandler fcntl filecmp fileinput fnmatch fractions ftplib functools gc genericpath \
-    getopt getpass gettext glob graphlib grp gzip hashlib heapq hmac html http hypothesis idlelib imaplib imghdr imp importlib \
-    iniconfig inspect io ipaddress itertools json keyword lib2to3 linecache locale logging lzma mailbox mailcap marshal math \
-    mimetypes mmap mock modulefinder msilib msvcrt multiprocessing netrc nis nntplib nose nose2 ntpath nturl2path numbers numpy \
-    opcode operator optparse os ossaudiodev packaging pathlib pdb pickle pickletools pipes pkgutil platform plistlib pluggy \
-    poplib posix posixpath pprint profile pstats pty pwd py py_compile pyclbr pydoc pydoc_data pyexpat pytest queue quopri \
-    random re readline reprlib resource rlcompleter runpy sched secrets select selectors shelve shlex shutil signal site smtpd \
-    smtplib sndhdr socket socketserver spwd sqlite3 sre_compile sre_constants sre_parse ssl stat statistics string stringprep \
-    struct subprocess sunau symtable sys sysconfig syslog tabnanny tarfile telnetlib tempfile termios textwrap threading time \
-    timeit tkinter token tokenize tomllib tox trace traceback tracemalloc tty types typing unicodedata unittest urllib uu uuid \
-    venv warnings weakref webbrowser winreg winsound wsgiref xdrlib xml xmlrpc zipapp zipfile zipimport zlib zoneinfo";
 /// Folders that are searched for modules.
 const PYTHON_ROOTS: [&str; 4] = ["", "src", "lib", "python"];
-/// Programs that a test command may start.
-const PROGRAMS: &str = "pytest py.test python python3 tox nox coverage cargo rustc rustdoc node npm npx yarn pnpm bun deno jest vitest \
-    mocha ava tap c8 nyc go gotestsum make gmake cmake ctest ninja meson mvn gradle java ruby rspec rake bundle php phpunit pest composer \
-    dotnet swift mix elixir sbt bats sh bash env timeout git poetry uv pipenv hatch pdm rye nose2 nosetests stestr behave robot \
-    cargo-nextest cargo-test cargo-llvm-cov rustup perl prove lein clj clojure bazel bazelisk buck buck2 pants just task cabal stack \
-    ghc runghc zig dart flutter julia Rscript erl rebar3 playwright cypress jasmine karma cucumber turbo nx lerna tsx ts-node tsc webpack \
-    cc gcc g++ clang clang++ c++ ld ar cat grep diff test true false xargs find";
-/// Those of them that are words of everyday.
-const WORDS: &str = "test task tap just find diff";
 /// Makefiles in the order in which make prefers them.
 const MAKEFILES: [&str; 3] = ["GNUmakefile", "makefile", "Makefile"];
 
@@ -46,7 +23,7 @@ pub(super) fn stands_for(change: &Change) -> Option<String> {
     let says = |what: &str| Some(format!("the file {path} would stand in for {what}"));
     // Scripts are often called by a word that is a shell's, too; those of the shell's name count where programs are looked for.
     let is_searched = ["bin", ".bin", "sbin", ""].contains(&folder.rsplit('/').next().unwrap_or(folder));
-    if is_program(name) && (is_searched || !lists(WORDS, name)) {
+    if is_program(name) && (is_searched || !lists(EVERYDAY_PROGRAMS, name)) {
         return says(&format!("the program `{name}`"));
     }
     if change.before.is_some() {

@@ -130,7 +130,7 @@ fn without_noise(message: &str) -> Vec<&str> {
             continue;
         }
         if is_foreign_frame(text) {
-            skip_code = text.starts_with("File \"") || file_of_pytest_frame(text).is_some();
+            skip_code = text.starts_with("File \"") || file_of_frame_below(text).is_some();
             continue;
         }
         // Below a frame of Python stands its source line.
@@ -166,7 +166,7 @@ fn is_noise(text: &str) -> bool {
 
 /// A frame of a library or of the language.
 fn is_foreign_frame(text: &str) -> bool {
-    if let Some(file) = file_of_pytest_frame(text) {
+    if let Some(file) = file_of_frame_below(text) {
         return !place::is_own(file);
     }
     let is_frame =
@@ -184,7 +184,7 @@ fn is_foreign_frame(text: &str) -> bool {
 }
 
 /// The file of `/usr/lib/python3/importlib/__init__.py:126: in import_module`, as pytest prints frames shortly.
-fn file_of_pytest_frame(text: &str) -> Option<&str> {
+fn file_of_frame_below(text: &str) -> Option<&str> {
     let (head, name) = text.split_once(": in ")?;
     let (file, line) = head.rsplit_once(':')?;
     (!line.is_empty() && line.bytes().all(|byte| byte.is_ascii_digit()) && !name.contains(' ')).then_some(file)

@@ -32,7 +32,7 @@ fn command(folder: &TempDir, line: &str, env: &[(&str, &str)]) -> TestCommand {
 fn told(command: &TestCommand) -> (String, String) {
     let told = tell(command, command.command.clone());
     let place = match &told.how {
-        How::File(secret_dir, _) => secret_dir.path().display().to_string(),
+        How::File(secret_dir, ..) => secret_dir.path().display().to_string(),
         How::Nothing | How::Framed => "nowhere".to_owned(),
     };
     let added: Vec<String> = told
@@ -83,6 +83,95 @@ fn each_runner_is_told_in_its_own_way() {
     for (line, expected, variables) in cases {
         assert_eq!(told(&command(&folder, line, &[])), (expected.to_owned(), variables.to_owned()), "{line}");
     }
+}
+
+#[test]
+fn what_the_table_says_of_other_runners_is_done() {
+    let empty = folder(&[]);
+    let bats = "--report-formatter junit --output BOX";
+    let behave = "--junit --junit-directory BOX";
+    let nose2 = "--plugin nose2.plugins.junitxml --junit-xml --junit-xml-path BOX/results";
+    let cases = [
+        ("vendor/bin/phpunit tests", "vendor/bin/phpunit tests --log-junit BOX/results", ""),
+        ("php artisan test", "php artisan test --log-junit BOX/results", ""),
+        ("bundle exec rspec", "bundle exec rspec", "SPEC_OPTS=--require BOX/results.rb"),
+        ("ctest --test-dir b", "ctest --test-dir b --output-junit BOX/results", ""),
+        ("bats test", &format!("bats test {bats}"), ""),
+        ("behave", &format!("behave {behave}"), ""),
+        ("python3 -m robot tests", "python3 -m robot tests", "ROBOT_OPTIONS=--xunit BOX/results.xml"),
+        ("nose2 -v", &format!("nose2 -v {nose2}"), ""),
+        ("bun test", "bun test --reporter=junit --reporter-outfile=BOX/results", ""),
+        ("deno test -A src", "deno test --junit-path=BOX/results -A src", ""),
+        ("npx cucumber-js", "npx cucumber-js --format junit:BOX/results", ""),
+        ("npx playwright test", "npx playwright test --reporter=dot,junit", "PLAYWRIGHT_JUNIT_OUTPUT_FILE=BOX/results"),
+        ("gotestsum ./...", "gotestsum ./...", "GOTESTSUM_JUNITFILE=BOX/results"),
+    ];
+    for (line, expected, variables) in cases {
+        assert_eq!(told(&command(&empty, line, &[])), (expected.to_owned(), variables.to_owned()), "{line}");
+    }
+    for line in ["vendor/bin/phpunit && echo", "docker compose run web phpunit", "phpunit --log-junit x", "./bats"] {
+        let is_told = told(&command(&empty, line, &[])).0 != line;
+        assert_eq!(is_told, line == "./bats", "{line}");
+    }
+}
+
+#[test]
+fn programs_of_any_name_are_told_where_it_is_configured_whose_they_are() {
+    let empty = folder(&[]);
+    let cases = [
+        ("googletest", "./b/t", "./b/t", "GTEST_OUTPUT=xml:BOX/"),
+        ("boost-test", "./b/t", "./b/t", "BOOST_TEST_LOGGER=HRF,error,stdout:JUNIT,all,BOX/results"),
+        ("libcheck", "./b/t", "./b/t", "CK_TAP_LOG_FILE_NAME=BOX/results"),
+        ("catch2", "./b/t", "./b/t --reporter console --reporter junit::out=BOX/results", ""),
+        ("qt-test", "b/t", "b/t -o BOX/results,junitxml -o -,txt", ""),
+        ("catch2", "make test", "make test", ""),
+        ("googletest", "make && ./b/t", "make && ./b/t", ""),
+        ("googletest", "./t --gtest_output=xml", "./t --gtest_output=xml", ""),
+    ];
+    for (framework, line, expected, variables) in cases {
+        let command = TestCommand { framework: Some(framework.to_owned()), ..command(&empty, line, &[]) };
+        assert_eq!(told(&command), (expected.to_owned(), variables.to_owned()), "{framework} {line}");
+    }
+    let set = command(&empty, "./t", &[("GTEST_OUTPUT", "json")]);
+    let set = TestCommand { framework: Some("googletest".to_owned()), ..set };
+    assert_eq!(told(&set).1, "GTEST_OUTPUT=json");
+}
+
+#[test]
+fn every_file_of_a_folder_is_read() {
+    let folder = folder(&[]);
+    let command = TestCommand { framework: Some("googletest".to_owned()), ..command(&folder, "./t", &[]) };
+    let told = tell(&command, "./t".to_owned());
+    let exit = Exit::Code { code: 0 };
+    assert_eq!(told.read(exit), Filed::Missing);
+    let How::File(secret_dir, ..) = &told.how else { panic!("{told:?}") };
+    for name in ["a.xml", "b.xml", "c.txt"] {
+        let xml = format!(
+            "<testsuites><testsuite name=\"S\"><testcase classname=\"S\" name=\"{name}\"/></testsuite></testsuites>"
+        );
+        std::fs::write(secret_dir.path().join(name), xml).unwrap();
+    }
+    let filed = told.read(exit);
+    let names: Vec<&str> = filed.report().unwrap().passing_names().collect();
+    assert_eq!(names.len(), 2, "{names:?}");
+}
+
+#[test]
+fn what_is_always_written_is_known_without_telling() {
+    let empty = folder(&[]);
+    for (line, is_known) in
+        [("./mvnw -B verify", true), ("meson test -C b", true), ("sbt test", true), ("pytest", false)]
+    {
+        let command = command(&empty, line, &[]);
+        assert_eq!(always_written(&command).is_some(), is_known, "{line}");
+        let unwanted = TestCommand { results: ResultFiles::Unwanted, ..command };
+        assert_eq!(always_written(&unwanted), None);
+    }
+}
+
+#[test]
+fn what_a_variable_holds_stays_before_what_is_added() {
+    let folder = folder(&[]);
     let own = [("NODE_OPTIONS", "--max-old-space-size=99")];
     assert!(
         told(&command(&folder, "node --test", &own))
@@ -145,7 +234,7 @@ fn what_is_there_is_read_and_what_is_not_is_missing() {
     let told = tell(&command(&folder, "pytest", &[]), "pytest".to_owned());
     let exit = Exit::Code { code: 0 };
     assert_eq!(told.read(exit), Filed::Missing);
-    let How::File(secret_dir, _) = &told.how else { panic!("{told:?}") };
+    let How::File(secret_dir, ..) = &told.how else { panic!("{told:?}") };
     let xml = "<testsuites><testsuite name=\"pytest\" errors=\"0\" failures=\"0\" skipped=\"0\" tests=\"1\"><testcase classname=\"t\" name=\"a\"/></testsuite></testsuites>";
     std::fs::write(secret_dir.path().join(FILE), xml).unwrap();
     let filed = told.read(exit);

@@ -1,9 +1,9 @@
-//! What the rules look for, as runs of letters without white space.
+//! What code holds that reaches for its runner, as runs of letters without white space: `policy::tamper` looks for it.
 //!
 //! A pattern is as long as it must be for honest code not to hold it, and as short as that allows.
 
 /// Calls that end the process past every runner; only a literal other than success is believed.
-pub(super) const ENDS: &[&str] = &[
+pub const ENDS: &[&str] = &[
     "process::exit(",
     "process.exit(",
     "process.reallyExit(",
@@ -22,7 +22,7 @@ pub(super) const ENDS: &[&str] = &[
     "exit(EXIT_SUCCESS",
 ];
 /// Other ways to an end with success: a code set in passing, another program in this one's place.
-pub(super) const OTHER_ENDS: &[&str] = &[
+pub const OTHER_ENDS: &[&str] = &[
     "process.exitCode=0",
     "process::exit;",
     "process::{exit",
@@ -49,7 +49,7 @@ pub(super) const OTHER_ENDS: &[&str] = &[
     "useprocess::exit",
 ];
 /// What runners print, without white space.
-pub(super) const RESULT_LINES: &[&str] = &[
+pub const RESULT_LINES: &[&str] = &[
     "testresult:",
     "TAPversion",
     "PASSED[",
@@ -66,7 +66,7 @@ pub(super) const RESULT_LINES: &[&str] = &[
     "OK(tests",
 ];
 /// Writes past the runner's own capture, and to the place of its result file.
-pub(super) const RAW_OUTPUT: &[&str] = &[
+pub const RAW_OUTPUT: &[&str] = &[
     "os.write(1",
     "os.write(2",
     "os.dup2(",
@@ -99,9 +99,9 @@ pub(super) const RAW_OUTPUT: &[&str] = &[
     "--outputFile",
 ];
 /// Reads of the command line, in which a runner's result file is named; no code but a program's has use for it.
-pub(super) const COMMAND_LINE: &[&str] = &["process.argv", "process.execArgv", "sys.argv"];
+pub const COMMAND_LINE: &[&str] = &["process.argv", "process.execArgv", "sys.argv"];
 /// Hooks into the process's beginning and end, the runner, its assertions, and what it imports.
-pub(super) const HOOKS: &[&str] = &[
+pub const HOOKS: &[&str] = &[
     "atexit.",
     "atexit(",
     "importatexit",
@@ -208,10 +208,10 @@ pub(super) const HOOKS: &[&str] = &[
     "alias[",
 ];
 /// Objects that equal everything.
-pub(super) const EQUALS_ALL: &[&str] =
+pub const EQUALS_ALL: &[&str] =
     &["__eq__=lambda", "'__eq__'", "\"__eq__\"", "'__ne__'", "__ne__=lambda", "__contains__=lambda"];
 /// Questions that only code which behaves otherwise under test asks.
-pub(super) const QUESTIONS: &[&str] = &[
+pub const QUESTIONS: &[&str] = &[
     "inspect.stack(",
     "inspect.currentframe(",
     "PYTEST_CURRENT_TEST",
@@ -284,7 +284,7 @@ pub(super) const QUESTIONS: &[&str] = &[
 ];
 
 /// Marks by which a test passes when what it asserts does not hold.
-pub(super) const WANTED_FAILURES: &[&str] = &[
+pub const WANTED_FAILURES: &[&str] = &[
     "#[should_panic",
     ".failing(",
     ".fails(",

@@ -6,7 +6,6 @@
 //! Invariant: reads only regular files of bounded size; a detected command is a suggestion that a given one overrides.
 
 mod compiled;
-mod given;
 mod javascript;
 mod python;
 mod scripting;
@@ -17,7 +16,7 @@ mod walk;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use super::Detected;
+use super::calls;
 
 /// Configuration files that are larger than this are not configuration.
 const LARGEST_FILE: u64 = 1024 * 1024;
@@ -30,14 +29,27 @@ const MOST_LOOKED_AT: usize = 100;
 /// What stands below these belongs to the outer project, or is not meant to be run with it.
 const HOLDS_NO_PROJECTS: [&str; 8] = ["test", "tests", "spec", "examples", "example", "samples", "scripts", "src"];
 
-/// See [`super::detect`].
-pub(super) fn detect(root: &Path) -> Option<Detected> {
+/// A detected test command.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Detected {
+    /// The command.
+    pub command: String,
+    /// The framework's name.
+    pub framework: String,
+    /// What gave it away.
+    pub why: String,
+}
+
+/// Finds out how a repository's tests are run (S0-42).
+#[must_use]
+pub fn detect(root: &Path) -> Option<Detected> {
     one_project(root).or_else(|| projects_below(root))
 }
 
-/// See [`super::framework_of`].
-pub(super) fn framework_of(command: &str, root: &Path) -> Option<String> {
-    let by_words = given::framework_of(command).map(str::to_owned);
+/// Which framework a given command runs, as far as its words or the repository's files say.
+#[must_use]
+pub fn framework_of(command: &str, root: &Path) -> Option<String> {
+    let by_words = calls::framework_of(command).map(|found| found.name.to_owned());
     by_words.or_else(|| {
         let detected = detect(root).filter(|found| found.command == command.trim())?;
         (detected.framework != "generic").then_some(detected.framework)
