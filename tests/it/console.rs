@@ -115,8 +115,9 @@ fn no_word_of_any_help_is_broken_at_60_columns() {
     let narrow = Program::new().with("COLUMNS", "60");
     let all = program.run(program.home(), &["--help"]).out;
     let list = all.lines().skip_while(|line| *line != "Commands:").skip(1).take_while(|line| !line.is_empty());
-    let commands: Vec<&str> =
-        list.filter(|line| !line.starts_with("   ")).filter_map(|line| words(line).first().copied()).collect();
+    let named = list.filter(|line| !line.starts_with("   ")).filter_map(|line| words(line).first().copied());
+    // The parser's own, which explains others.
+    let commands: Vec<&str> = named.filter(|command| *command != "help").collect();
     assert!(commands.len() > 12 && commands.contains(&"completions"), "{commands:?}");
     for command in commands.into_iter().chain([""]) {
         let args: Vec<&str> = [command, "--help"].into_iter().filter(|word| !word.is_empty()).collect();
