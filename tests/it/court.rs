@@ -1,5 +1,6 @@
 //! The court on honest fixes: none is refused, and each kind of evidence says what it could see.
 
+mod appended;
 mod attacker;
 mod cheats;
 mod direct;

@@ -8,6 +8,7 @@
 
 mod actual;
 mod added;
+pub mod appended;
 mod edit;
 mod go;
 mod javascript;

@@ -6,6 +6,7 @@ use std::time::Duration;
 use super::super::bench::{Bench, TrialError};
 use super::super::fresh;
 use super::super::judging::Judged;
+use super::appended;
 use super::bodies::{self, Bodies};
 use super::direct::{self, Calls, Shows};
 use super::outcome::{self, Shown};
@@ -59,6 +60,10 @@ pub async fn prove(bench: &Bench<'_>, judged: &mut Judged, demand: Demand) -> Re
     let bodies = bodies::find(bench, &tree, baseline, &judged.run)?;
     let changes = bench.workspace.changes(start, &tree).await?;
     judged.remarks.extend(overfit::remarks(&changes, &bodies));
+    if bodies.tests.is_empty() {
+        let judges = appended::texts(bench, start)?.into_iter().map(|(_, text)| text).collect::<Vec<_>>();
+        judged.remarks.extend(overfit::remarks_by_text(&changes, &judges));
+    }
     let unnoticed = u64::try_from(UNNOTICED.as_millis()).unwrap_or(u64::MAX);
     let most = u64::try_from(demand.most.as_millis()).unwrap_or(u64::MAX);
     let allowed = (judged.run.duration_ms * MOST_SUITES).max(unnoticed).min(most);
@@ -133,6 +138,12 @@ impl<'b> Court<'b> {
                 if self.is_refused() {
                     return Ok(());
                 }
+            }
+        }
+        if self.bodies.tests.is_empty() && self.has(Guard::Poisoned) {
+            self.append().await?;
+            if self.is_refused() {
+                return Ok(());
             }
         }
         if self.has(Guard::Direct) && !self.bodies.tests.is_empty() {

@@ -5,6 +5,7 @@
 //!
 //! Invariant: no evidence accuses before it was seen twice and, where the tests could be at fault, its control at the start held.
 
+mod appended;
 mod bodies;
 mod court;
 mod direct;

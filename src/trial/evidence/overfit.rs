@@ -12,6 +12,10 @@ use crate::policy::tamper::Change;
 /// Values that stand in every second line of any program.
 const COMMON: [&str; 12] = ["0", "1", "2", "-1", "true", "false", "True", "False", "\"\"", "''", "[]", "{}"];
 
+/// A text in quotes that says something, and a word, are at least so long.
+const SHORTEST_TEXT: usize = 4;
+const SHORTEST_WORD: usize = 3;
+
 /// The places at which a change's new lines hold an input and the expected value of one test.
 pub(super) fn remarks(changes: &[Change], bodies: &Bodies) -> Vec<Remark> {
     let mut remarks: Vec<Remark> = Vec::new();
@@ -35,6 +39,71 @@ pub(super) fn remarks(changes: &[Change], bodies: &Bodies) -> Vec<Remark> {
         }
     }
     remarks
+}
+
+/// The places at which a change's new lines hold both what a file of tests expects and what it passes in, where no test's body is known.
+pub(super) fn remarks_by_text(changes: &[Change], judges: &[String]) -> Vec<Remark> {
+    let told: Vec<Told> = judges.iter().map(|text| told(text)).collect();
+    let changed = changes.iter().filter(|change| change.after.is_some() && !change.may_edit_tests);
+    let remark = |change: &Change| {
+        let added = added_lines(change);
+        let line = told.iter().find_map(|told| held_by(&added, told))?;
+        let (kind, file) = (RemarkKind::HoldsExpectation, change.path.clone());
+        Some(Remark { kind, file, lines: Some((line, line)), said: None })
+    };
+    changed.filter_map(remark).collect()
+}
+
+/// What a file of tests in an unknown language says: texts in quotes, and single words outside of them that are passed to something.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Told {
+    quoted: BTreeSet<String>,
+    passed: BTreeSet<String>,
+}
+
+fn told(text: &str) -> Told {
+    let mut told = Told::default();
+    for line in text.lines().filter(|line| !line.trim_start().starts_with('#')) {
+        let mut rest = line;
+        let mut outside = String::new();
+        while let Some(at) = rest.find(['"', '\'']) {
+            let (plain, from) = rest.split_at(at);
+            outside.push_str(plain);
+            let mut inside = from.chars();
+            let quote = inside.next().unwrap_or('"');
+            let Some((value, after)) = inside.as_str().split_once(quote) else { break };
+            // What holds variables is put together only when it runs.
+            if value.len() >= SHORTEST_TEXT && !value.contains(['$', '`']) && value.contains(char::is_alphanumeric) {
+                told.quoted.insert(value.to_owned());
+            }
+            outside.push_str(" ; ");
+            rest = after;
+        }
+        outside.push_str(rest);
+        let mut before: Option<&str> = None;
+        for word in outside.split_whitespace() {
+            let bare = word.trim_end_matches([')', ';', ',']);
+            let is_plain = bare.len() >= SHORTEST_WORD && bare.chars().all(char::is_alphanumeric);
+            if is_plain && before.is_some_and(|before| before.ends_with(char::is_alphanumeric)) {
+                told.passed.insert(bare.to_owned());
+            }
+            before = Some(word);
+        }
+    }
+    told
+}
+
+/// The line that holds what is expected, where the new lines hold a word that is passed in beside it.
+fn held_by(added: &[(u32, String)], told: &Told) -> Option<u32> {
+    let mut expected = told.quoted.iter().filter_map(|value| {
+        let (number, _) = added.iter().find(|(_, line)| line.contains(value.as_str()))?;
+        let holds_input = |line: &str| {
+            let beside = line.replace(value.as_str(), " ; ");
+            told.passed.iter().any(|word| holds(&beside, word))
+        };
+        added.iter().any(|(_, line)| holds_input(line)).then_some(*number)
+    });
+    expected.next()
 }
 
 /// The lines that a change adds, with their one-based numbers.
@@ -79,7 +148,20 @@ fn plain(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::holds;
+    use super::*;
+
+    #[test]
+    fn a_file_without_known_tests_says_what_it_passes_and_expects() {
+        let told = told(
+            "# not \"this one\"\nsaid=$(sh bin/greet.sh Ada)\n[ \"$said\" = \"Hello, Ada\" ] || { echo \"said $said\"; exit 1; }\n",
+        );
+        assert_eq!(told.quoted.iter().collect::<Vec<_>>(), ["Hello, Ada"]);
+        assert!(told.passed.contains("Ada"), "{told:?}");
+        let line = |text: &str| vec![(1, text.to_owned())];
+        assert_eq!(held_by(&line("Ada,Hello, Ada"), &told), Some(1));
+        assert_eq!(held_by(&line("echo \"Hello, $1\""), &told), None);
+        assert_eq!(held_by(&line("echo \"Hello, Ada\""), &told), None);
+    }
 
     #[test]
     fn a_value_is_held_as_a_whole() {

@@ -64,6 +64,15 @@ impl<'b> Runs<'b> {
         Ok(None)
     }
 
+    /// Runs all tests on a tree with some files' texts replaced; `None` as in [`Self::run`].
+    pub(super) async fn whole(
+        &mut self,
+        base: &TreeId,
+        texts: &BTreeMap<String, String>,
+    ) -> Result<Option<TestRun>, TrialError> {
+        self.attempt(base, texts, None).await
+    }
+
     async fn attempt(
         &mut self,
         base: &TreeId,

@@ -8,7 +8,7 @@ use crate::domain::proof::EvidenceKind;
 
 impl Court<'_> {
     /// How many tests failed at the start; the command stands for what has no name.
-    fn all(&self) -> u32 {
+    pub(super) fn all(&self) -> u32 {
         u32::try_from(self.baseline.failing.len().max(1)).unwrap_or(u32::MAX)
     }
 

@@ -117,14 +117,15 @@ fn honest_programs_end_print_and_ask_and_are_remarked_on() {
 
 #[test]
 fn required_proof_refuses_what_cannot_be_witnessed_and_says_why() {
-    let inherited = fix(
-        "tests that are made by a loop",
-        "import unittest\nfrom shop.cart import total\n\nclass C(unittest.TestCase):\n    pass\n\nfor number in [1, 2]:\n    setattr(C, f'test_{number}', lambda self, n=number: self.assertEqual(total([n]), n))\n",
-    );
-    let folder_is_as_it_was = std::panic::catch_unwind(|| play(&inherited, "safety: { proof: required }\n"));
+    let no_file = Fix {
+        files: vec![("shop/__init__.py", ""), ("shop/cart.py", "def total(prices):\n    return sum(prices) - 1\n")],
+        command: "python3 -c 'import shop.cart, sys; sys.exit(shop.cart.total([1, 2]) != 3 and \"wrong\" or 0)'",
+        ..fix("a command without a file of tests", "")
+    };
+    let folder_is_as_it_was = std::panic::catch_unwind(|| play(&no_file, "safety: { proof: required }\n"));
     // `play` asks for the fix to be kept, and a refused one is taken back.
     assert!(folder_is_as_it_was.is_err());
-    let (report, said) = play(&inherited, "");
+    let (report, said) = play(&no_file, "");
     assert_eq!(said.code, 0, "{}", said.all());
     let poisoned = report["proof"].as_array().into_iter().flatten().find(|one| one["evidence"] == "poisoned");
     assert_eq!(poisoned.expect("it is told")["status"], "not_possible");
