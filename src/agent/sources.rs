@@ -5,13 +5,16 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
-use super::resolve::Resolved;
+use super::resolve::paths::{Resolved, folder_of};
 use crate::framework::source::{Import, Outline};
 
 /// The most files that are read.
 const MAX_READ: usize = 300;
 /// The most characters that are read in all; what is larger in itself is still shown in part.
 const MAX_CHARS: usize = 16 * 1024 * 1024;
+
+/// The most manifests that are read for the names of packages.
+const MAX_MANIFESTS: usize = 40;
 
 /// The files of a repository.
 pub struct Sources<'a> {
@@ -100,5 +103,13 @@ impl<'a> Sources<'a> {
         let outline = self.text(path).and_then(|text| Outline::read(path, &text)).map(Rc::new);
         self.outlines.insert(path.to_owned(), outline.clone());
         outline
+    }
+
+    /// The manifests of a name with their folders, those nearest the root first.
+    pub(super) fn manifests(&mut self, name: &str) -> Vec<(String, std::rc::Rc<str>)> {
+        let mut paths: Vec<String> = self.named(name).iter().map(|&path| path.to_owned()).collect();
+        paths.sort_by_key(|path| path.matches('/').count());
+        let texts = paths.into_iter().take(MAX_MANIFESTS);
+        texts.filter_map(|path| Some((folder_of(&path).to_owned(), self.text(&path)?))).collect()
     }
 }

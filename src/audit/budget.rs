@@ -3,59 +3,13 @@
 //! Invariant: what was granted for a scope, settled or not, never passes any cap that was asked about, whether the
 //! database can be written or not. What cannot be known counts as spent.
 
-use std::collections::BTreeMap;
-
 use super::batch::{Batch, Extra};
 use super::query;
 use super::rows;
-use super::store::{Store, Sync};
-use super::types::{CallReservation, Cap, Refused, Scope};
+use super::store::Store;
+use super::types::{CallReservation, Cap, Refused, Scope, Sync};
 use crate::domain::receipt::Receipt;
 use crate::domain::units::{Charge, MicroUsd, RunId};
-
-/// What this process knows of the sums of scopes: the database's last word and its own calls since.
-#[derive(Debug)]
-pub(super) struct Totals(pub(super) BTreeMap<String, Total>);
-
-/// One scope's sums.
-#[derive(Debug, Clone, Default)]
-pub(super) struct Total {
-    settled: MicroUsd,
-    open: MicroUsd,
-    /// Own calls under way, with what is set aside for each.
-    calls: BTreeMap<String, MicroUsd>,
-}
-
-impl Totals {
-    /// Takes over what the database says.
-    pub(super) fn note(&mut self, scope: &str, (settled, open): (MicroUsd, MicroUsd)) {
-        let total = self.0.entry(scope.to_owned()).or_default();
-        (total.settled, total.open) = (settled, open);
-    }
-
-    /// Takes over a call under way whose amount is in the sums already.
-    fn adopt(&mut self, scope: &str, call_id: String, reserved: MicroUsd) {
-        self.0.entry(scope.to_owned()).or_default().calls.insert(call_id, reserved);
-    }
-
-    fn reserve(&mut self, scopes: &[String], call: &CallReservation) {
-        for scope in scopes {
-            let total = self.0.entry(scope.clone()).or_default();
-            total.open += call.reserved;
-            total.calls.insert(call.call_id.clone(), call.reserved);
-        }
-    }
-
-    /// Settles an own call in every scope that it was reserved for.
-    pub(super) fn settle(&mut self, receipt: &Receipt) {
-        for total in self.0.values_mut() {
-            if let Some(reserved) = total.calls.remove(&receipt.call_id) {
-                total.open = total.open.saturating_sub(reserved);
-                total.settled += receipt.charge().total();
-            }
-        }
-    }
-}
 
 impl Store {
     /// Reads what a run that is taken up again has spent and set aside, for times when the database cannot be read.

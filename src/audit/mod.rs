@@ -23,6 +23,7 @@ mod schema;
 mod scrub;
 mod spool;
 mod store;
+mod totals;
 mod types;
 mod verify;
 

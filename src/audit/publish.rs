@@ -14,7 +14,7 @@ use rusqlite::{Connection, OpenFlags};
 
 use super::error::{explain, explain_io};
 use super::location::Published;
-use super::store::Sync;
+use super::types::Sync;
 use super::{AuditError, lock};
 use crate::files::{self, Folder, Kind};
 

@@ -1,8 +1,11 @@
 //! What is read out of a log. Free functions over a connection; [`super::Store`] and [`super::Reader`] share them.
 
+use std::path::Path;
+
 use rusqlite::{Connection, OptionalExtension as _, params};
 
 use super::batch::Chain;
+use super::error::{AuditError, explain};
 use super::rows::{RUNNING, micros};
 use super::types::{CallReservation, LoadedRun, RunStatus, RunSummary};
 use crate::domain::chat::Reply;
@@ -256,4 +259,13 @@ pub(super) fn charges(db: &Connection, run: &RunId, of: Option<(u32, u32)>) -> r
         Ok((row.get(0)?, Charge { known: micros(row.get(1)?), unknown: micros(row.get(2)?) }))
     })?
     .collect()
+}
+
+/// A query's trouble as the user is told of it.
+pub(super) fn told(path: &Path, asked: &str, error: QueryError) -> AuditError {
+    match error {
+        QueryError::Sql(error) => explain(path, &error),
+        QueryError::Unreadable(why) => AuditError::Damaged { path: path.to_owned(), why },
+        QueryError::NoSuchRun => AuditError::NoSuchRun { prefix: asked.to_owned() },
+    }
 }

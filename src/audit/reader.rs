@@ -7,7 +7,7 @@ use rusqlite::{Connection, OpenFlags};
 use tempfile::TempDir;
 
 use super::error::{explain, explain_io};
-use super::query::{self, QueryError};
+use super::query::{self, told};
 use super::spool::Spool;
 use super::store::Store;
 use super::types::{CallReservation, LoadedRun, RunSummary, Verified, VerifyError};
@@ -241,14 +241,5 @@ pub(super) fn find_run(db: &Connection, path: &Path, prefix: &str) -> Result<Run
             found.push(run);
             Err(AuditError::Ambiguous { prefix: prefix.to_owned(), runs: found })
         }
-    }
-}
-
-/// A query's trouble as the user is told of it.
-pub(super) fn told(path: &Path, asked: &str, error: QueryError) -> AuditError {
-    match error {
-        QueryError::Sql(error) => explain(path, &error),
-        QueryError::Unreadable(why) => AuditError::Damaged { path: path.to_owned(), why },
-        QueryError::NoSuchRun => AuditError::NoSuchRun { prefix: asked.to_owned() },
     }
 }

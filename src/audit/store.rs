@@ -12,10 +12,11 @@ use std::time::Duration;
 use rusqlite::Connection;
 
 use super::batch::{Batch, Chain, Extra, SnapshotRow};
-use super::budget::Totals;
 use super::error::{explain, explain_io};
 use super::lock::{self, Held};
 use super::spool::Spool;
+use super::totals::Totals;
+use super::types::Sync;
 use super::{AuditError, Location, Snapshot, place, query, schema, scrub};
 use crate::domain::chat::Reply;
 use crate::domain::clock::{Clock, SystemClock, Timestamp};
@@ -24,10 +25,11 @@ use crate::domain::receipt::Receipt;
 use crate::domain::units::RunId;
 use crate::redact::Redactor;
 
-pub(super) use writes::Sync;
-
 /// The most that is kept of one snapshot.
 const MAX_SNAPSHOT_BYTES: usize = 1024 * 1024;
+
+/// While writes are spooled, each first tries the database, but waits no longer than this: a run goes on at its pace.
+const DEGRADED_BUSY_TIMEOUT: Duration = Duration::from_millis(5);
 
 /// What may differ from the defaults, for tests above all.
 #[derive(Debug, Clone)]
@@ -304,10 +306,10 @@ impl Store {
     /// From now on no write waits for another program's lock: everything is to end. What the database does not take at once is
     /// spooled, as ever, and replayed when the log is opened next.
     pub fn hasten(&mut self) {
-        if self.settings.busy_timeout > writes::DEGRADED_BUSY_TIMEOUT {
-            self.settings.busy_timeout = writes::DEGRADED_BUSY_TIMEOUT;
+        if self.settings.busy_timeout > DEGRADED_BUSY_TIMEOUT {
+            self.settings.busy_timeout = DEGRADED_BUSY_TIMEOUT;
             // A database that refuses a setting is slow, no more.
-            drop(self.db.busy_timeout(writes::DEGRADED_BUSY_TIMEOUT));
+            drop(self.db.busy_timeout(DEGRADED_BUSY_TIMEOUT));
         }
     }
 

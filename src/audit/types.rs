@@ -187,3 +187,14 @@ pub enum VerifyError {
     #[error(transparent)]
     Log(#[from] super::AuditError),
 }
+
+/// Whether a write waits for the disk. A kill loses nothing either way; a power cut may take away the writes since the
+/// last one that waited, never their order. Waiting costs milliseconds on many disks, so a turn waits once: when its
+/// money is reserved.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Sync {
+    /// The disk has it before the write returns: reservations, finished iterations, beginning and end of a run.
+    Now,
+    /// With the next write that waits.
+    Later,
+}

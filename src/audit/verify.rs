@@ -11,8 +11,7 @@ use rusqlite::types::Value;
 use rusqlite::{Connection, OptionalExtension as _};
 
 use super::batch::{Chain, digest, link_hash};
-use super::query::QueryError;
-use super::reader::told;
+use super::query::{QueryError, told};
 use super::rows::{
     ATTEMPT_COLUMNS, RECEIPT_COLUMNS, RUNNING, heading_of, int, json_array, resolved, review_json, tier_name,
 };

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use secrecy::SecretString;
 
 use super::environment::Environment;
+use super::left_credential::{GITHUB, left_in};
 use super::setup::Setup;
 use super::{Failure, forge};
 use crate::config::{Origin, Plan, Push};
@@ -17,10 +18,8 @@ use crate::domain::delivery::Destination;
 use crate::domain::stop::Stop;
 use crate::lifecycle::outside::Outside;
 use crate::lifecycle::state::RunState;
-use crate::workspace::publish::{Access, CheckedOut, Left, Remote, checked_out, left_by_checkout};
+use crate::workspace::publish::{Access, CheckedOut, Remote, checked_out};
 
-/// The server whose API has an address of its own.
-const GITHUB: &str = "https://github.com";
 /// That address.
 const GITHUB_API: &str = "https://api.github.com";
 /// Where the API of a GitHub Enterprise Server is.
@@ -134,26 +133,6 @@ fn access(environment: &Environment, checkout: &Path, url: &str) -> Option<Acces
 /// The token that pushes, where it is another than the API's.
 fn given(environment: &Environment, checkout: &Path, url: &str) -> Option<SecretString> {
     forge::push_token(environment).or_else(|| left_in(environment, checkout, url).and_then(|left| left.token))
-}
-
-/// The credential that a job's checkout left; on somebody's own machine git's settings are nobody else's.
-pub(super) fn left_in(environment: &Environment, checkout: &Path, url: &str) -> Option<Left> {
-    environment.in_actions().then(|| left_by_checkout(checkout, url)).flatten()
-}
-
-/// Whether checkout left a token that is not the job's own: its pushes start CI.
-pub(super) fn left_is_given(environment: &Environment, checkout: &Path) -> bool {
-    let left = left_in(environment, checkout, server(environment)).and_then(|left| left.token);
-    left.is_some_and(|left| !forge::is_jobs_own(environment, &left))
-}
-
-fn server(environment: &Environment) -> &str {
-    environment.get("GITHUB_SERVER_URL").unwrap_or(GITHUB).trim_end_matches('/')
-}
-
-/// Every secret in the credential that checkout left for the job's own server.
-pub(super) fn left_secrets(environment: &Environment, checkout: &Path) -> Vec<SecretString> {
-    left_in(environment, checkout, server(environment)).map(|left| left.secrets).unwrap_or_default()
 }
 
 /// What a run needs to deliver; `None` where it has nowhere to.

@@ -5,6 +5,7 @@
 //! really stop or spoil a run with this configuration.
 
 mod bots;
+mod finding;
 mod forge;
 mod json;
 mod targets;
@@ -17,65 +18,9 @@ use super::form::Form;
 use super::plan::{self, Flags, Resolved};
 use super::setup::{self, Setup};
 use super::{Failure, left_behind, retirement, run};
-use crate::config::{CLOSING, Plan, Sandbox};
+use crate::config::{Plan, Sandbox};
 use crate::domain::outcome::{EXIT_NOT_FIXED, EXIT_SUCCESS};
-use crate::report::plain;
-
-/// The most columns of a line: error messages of servers are foreign text.
-const MAX_LINE: usize = 600;
-
-/// What was found out about one thing.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Finding {
-    about: &'static str,
-    said: String,
-    fix: Option<String>,
-}
-
-impl Finding {
-    fn ok(about: &'static str, said: impl Into<String>) -> Self {
-        Self { about, said: said.into(), fix: None }
-    }
-
-    fn problem(about: &'static str, said: impl Into<String>, fix: impl Into<String>) -> Self {
-        Self { about, said: said.into(), fix: Some(fix.into()) }
-    }
-
-    /// A killed run, which keeps a new one from beginning.
-    fn killed(left: &left_behind::Notice) -> Self {
-        Self::problem("killed run", left.found(), left.fix.clone())
-    }
-
-    /// A problem whose message says how to mend it, as all of ours do.
-    fn told(about: &'static str, message: &str) -> Self {
-        // What stands below a list of errors has nothing to say on a line of its own.
-        let message = message.trim_end().trim_end_matches(CLOSING);
-        match message.split_once("→ Fix:") {
-            Some((said, fix)) => Self::problem(about, said.trim(), fix.trim()),
-            None => Self::problem(about, message.trim(), "see above"),
-        }
-    }
-
-    /// A line for each of the errors that a message counts, or one for all of it.
-    fn each_told(about: &'static str, message: &str) -> Vec<Self> {
-        const COUNTED: &str = "\n  Error ";
-        let mut errors = message.split(COUNTED);
-        let heading = errors.next().unwrap_or_default();
-        let findings: Vec<Self> = errors
-            .map(|error| error.split_once(": ").map_or(error, |(_number, error)| error))
-            .map(|error| Self::told(about, error))
-            .collect();
-        if findings.is_empty() { vec![Self::told(about, heading)] } else { findings }
-    }
-
-    fn render(&self) -> String {
-        let line = match &self.fix {
-            None => format!("✔ {}: {}", self.about, self.said),
-            Some(fix) => format!("✖ {}: {} → Fix: {fix}", self.about, self.said),
-        };
-        plain::inert(&plain::clip(&plain::line(&line), MAX_LINE))
-    }
-}
+use finding::Finding;
 
 /// Looks at everything and says what it found; exit 1 when something is wrong.
 pub(super) fn run(flags: Flags, online: bool, environment: &Environment) -> anyhow::Result<u8> {

@@ -6,7 +6,7 @@ use secrecy::{ExposeSecret as _, SecretString};
 
 use super::Failure;
 use super::environment::Environment;
-use super::models;
+use super::http_client;
 use crate::domain::ci::{CiContext, RepoName};
 use crate::domain::clock::Clock;
 use crate::domain::stop::Stop;
@@ -72,7 +72,7 @@ pub(super) fn connect(
     stop: Stop,
 ) -> Result<GitHub, GithubError> {
     let connection = Connection { api_url: api_url.to_owned(), token, repository: repository.clone() };
-    GitHub::new(&models::http(environment), &connection, clock, stop)
+    GitHub::new(&http_client::http(environment), &connection, clock, stop)
 }
 
 /// Asks whether whoever triggered this may start a run, and fills in what the payload did not tell.

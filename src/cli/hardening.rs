@@ -59,7 +59,7 @@ mod sealed {
     use rustix::fs::MemfdFlags;
     use rustix::process::DumpableBehavior;
 
-    use super::COMMANDS;
+    use crate::cli::hardening::{COMMANDS, command_among};
     use crate::process::environment::is_harmless;
 
     /// Says that standard input is the rest of the environment.
@@ -106,7 +106,7 @@ mod sealed {
     /// Executes this program once more without what is to be handed over; returns only if there is nothing, or it failed.
     #[expect(clippy::disallowed_methods, reason = "becomes itself; part of the place that reads the environment")]
     fn hand_over() -> io::Result<()> {
-        let command = super::command_among(std::env::args().skip(1)).unwrap_or_default();
+        let command = command_among(std::env::args().skip(1)).unwrap_or_default();
         let kept = |name: &OsString, value: &OsString| is_switch(name) || is_harmless(name, value);
         if !COMMANDS.contains(&command.as_str()) || std::env::vars_os().all(|(name, value)| kept(&name, &value)) {
             return Ok(());
@@ -156,7 +156,7 @@ mod sealed {
 
 #[cfg(all(test, target_os = "linux"))]
 mod tests {
-    use super::command_among;
+    use crate::cli::hardening::command_among;
 
     #[test]
     fn a_command_is_known_behind_global_flags() {

@@ -12,8 +12,9 @@ use tracing_subscriber::fmt::MakeWriter;
 use tracing_subscriber::layer::SubscriberExt as _;
 use tracing_subscriber::util::SubscriberInitExt as _;
 
+use super::Failure;
 use super::environment::Environment;
-use super::{Failure, step};
+use super::output::inert_lines;
 use crate::redact::Redactor;
 use crate::report::plain;
 
@@ -118,7 +119,7 @@ impl Drop for Line {
 fn safe(text: &[u8], redactor: &Redactor) -> String {
     let text = String::from_utf8_lossy(text);
     let line = plain::line(&redactor.redact(text.trim_end()));
-    step::inert_lines(&redactor.redact(&line)).trim_end().to_owned()
+    inert_lines(&redactor.redact(&line)).trim_end().to_owned()
 }
 
 #[cfg(test)]

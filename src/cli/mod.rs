@@ -20,15 +20,19 @@ mod forge;
 mod form;
 mod gate;
 mod hardening;
+mod http_client;
 pub mod init;
 mod judge;
 mod keeping;
 mod left_behind;
+mod left_credential;
 mod lines;
 mod logging;
 mod models;
+mod output;
 mod parked;
 mod plan;
+mod raising;
 pub mod read;
 mod report;
 mod resume;
@@ -48,19 +52,18 @@ mod terminal;
 mod test_clock;
 mod trigger;
 
-use std::io::Write as _;
 use std::process::ExitCode;
 
 use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
-use crate::domain::outcome::{EXIT_INTERNAL, EXIT_REFUSED, EXIT_USAGE};
-use crate::lifecycle::gate::Refusal;
+use crate::domain::outcome::EXIT_INTERNAL;
 use crate::report::wrap::wrap;
 use crate::test_run;
 use console::{Console, Stream};
 use environment::Environment;
 use form::{Form, RunForm};
 use left_behind::Discard;
+use output::{Failure, print, print_set, say};
 
 pub use hardening::harden;
 
@@ -139,34 +142,6 @@ enum Command {
     },
     /// Show what upshift reads from a test log.
     Read(read::ReadArgs),
-}
-
-/// What a command came to when it could not do its work: a sentence for the user and the exit code.
-#[derive(Debug, thiserror::Error)]
-#[error("{message}")]
-struct Failure {
-    message: String,
-    code: u8,
-    /// Whether it is a refusal that asks nobody to do anything.
-    harmless: bool,
-}
-
-impl Failure {
-    /// The user's to mend: exit 2.
-    fn usage(message: impl Into<String>) -> anyhow::Error {
-        Self::with_code(EXIT_USAGE, message)
-    }
-
-    /// Any other.
-    fn with_code(code: u8, message: impl Into<String>) -> anyhow::Error {
-        Self { message: message.into(), code, harmless: false }.into()
-    }
-
-    /// No run may happen: exit 6.
-    fn refused(why: &Refusal) -> anyhow::Error {
-        let message = format!("✖ Refused: {why}");
-        Self { message, code: EXIT_REFUSED, harmless: why.is_harmless() }.into()
-    }
 }
 
 /// Runs the command and turns what came of it into an exit code (DESIGN §2.1).
@@ -265,23 +240,4 @@ fn completions(shell: clap_complete::Shell) -> String {
     let mut script = Vec::new();
     clap_complete::generate(shell, &mut Cli::command(), env!("CARGO_PKG_NAME"), &mut script);
     String::from_utf8_lossy(&script).into_owned()
-}
-
-/// Writes a result to standard output; a closed pipe (`upshift report | head`) is no error, nor is a terminal that hung up.
-fn print(text: &str) -> anyhow::Result<u8> {
-    let mut out = std::io::stdout().lock();
-    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
-        Err(error) if !signals::nobody_reads(&error) => Err(error.into()),
-        Ok(()) | Err(_) => Ok(crate::domain::outcome::EXIT_SUCCESS),
-    }
-}
-
-/// As [`print`] for text that people read: no word is broken at the edge of a terminal.
-fn print_set(text: &str, environment: &Environment) -> anyhow::Result<u8> {
-    print(&wrap(text, environment.console().columns(Stream::Out)))
-}
-
-/// Writes a message to standard error, where nothing in it is a command to a runner; there is nobody to tell when that fails.
-fn say(message: &str) {
-    let _closed = writeln!(std::io::stderr().lock(), "{}", step::inert_lines(message));
 }

@@ -1,18 +1,18 @@
 //! From the plan's endpoints to providers: keys come from the environment here and go nowhere else.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use super::Failure;
 use super::environment::{Environment, from_here};
+use super::http_client::http;
 use super::setup::Setup;
 use crate::config::{EndpointPlan, Plan, Wire};
 use crate::domain::clock::Clock;
 use crate::domain::event::Event;
 use crate::domain::model_id::ModelId;
 use crate::domain::receipt::CallStatus;
-use crate::http::{Http, HttpSettings, ProxySettings};
 use crate::model::cassette::{self, Cassette, Cassettes, Tape};
 use crate::model::endpoint::{self, Endpoint};
 use crate::model::ollama::{self, Learnt};
@@ -154,25 +154,4 @@ pub(super) fn learn_cassettes(plan: &mut Plan, checkout: &Path) -> anyhow::Resul
 
 fn targets(plan: &Plan) -> impl Iterator<Item = &ModelId> {
     plan.tiers.iter().flat_map(|tier| tier.artisan.iter().chain(&tier.librarian).chain(&tier.critic))
-}
-
-/// The HTTP client with the user's proxies and certificates.
-pub(super) fn http(environment: &Environment) -> Http {
-    Http::new(http_settings(environment))
-}
-
-/// Proxies and extra certificates by their customary variables; upper case wins.
-fn http_settings(environment: &Environment) -> HttpSettings {
-    let either = |upper: &str, lower: &str| environment.secret(upper).or_else(|| environment.secret(lower));
-    let extra_ca = environment.get("SSL_CERT_FILE").or_else(|| environment.get("NODE_EXTRA_CA_CERTS"));
-    HttpSettings {
-        proxy: ProxySettings {
-            http: either("HTTP_PROXY", "http_proxy"),
-            https: either("HTTPS_PROXY", "https_proxy"),
-            all: either("ALL_PROXY", "all_proxy"),
-            no_proxy: environment.get("NO_PROXY").or_else(|| environment.get("no_proxy")).map(str::to_owned),
-        },
-        extra_ca: extra_ca.map(PathBuf::from),
-        connect_timeout: None,
-    }
 }

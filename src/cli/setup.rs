@@ -9,7 +9,9 @@ use std::time::Duration;
 use super::environment::{Environment, from_here};
 use super::step::{self, Ended, Step};
 use super::stop_sources::{self, Place, StopSources};
-use super::{Failure, commenting, delivery, details, left_behind, lines, models, report, scripts, terminal};
+use super::{
+    Failure, commenting, delivery, details, left_behind, left_credential, lines, models, report, scripts, terminal,
+};
 use secrecy::SecretString;
 
 use crate::audit::{self, AuditError, Journal, Location, Store};
@@ -138,7 +140,7 @@ impl<'a> Setup<'a> {
         context: Option<&'a CiContext>,
     ) -> Self {
         let mut secrets = secrets(environment, plan);
-        secrets.extend(delivery::left_secrets(environment, checkout));
+        secrets.extend(left_credential::left_secrets(environment, checkout));
         secrets.extend(dotenv_secrets(checkout));
         if let Some(step) = Step::of(environment) {
             step.hide(&secrets);

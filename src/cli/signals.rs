@@ -1,10 +1,9 @@
 //! SIGINT, SIGTERM and SIGHUP (the terminal is gone): the first asks the run to end, the second ends the process. Where a person
 //! types the first SIGINT while a model works, its session reports before that.
 
-use rustix::fs::FileType;
 use tokio::signal::unix::{SignalKind, signal};
 
-use super::stop_sources::Sources;
+use super::raising::Sources;
 use crate::domain::outcome::EXIT_SIGNAL_BASE;
 use crate::domain::stop::StopCause;
 
@@ -32,16 +31,6 @@ pub(super) fn listen(sources: &Sources) -> std::io::Result<()> {
         });
     }
     Ok(())
-}
-
-/// Whether writing to standard output failed because its reader is gone: the other end of a pipe, or the terminal.
-pub(super) fn nobody_reads(error: &std::io::Error) -> bool {
-    let hung_up = || {
-        let out = rustix::fs::fstat(rustix::stdio::stdout());
-        let is_device = out.is_ok_and(|out| FileType::from_raw_mode(out.st_mode) == FileType::CharacterDevice);
-        is_device && error.raw_os_error() == Some(rustix::io::Errno::IO.raw_os_error())
-    };
-    error.kind() == std::io::ErrorKind::BrokenPipe || hung_up()
 }
 
 /// Whether this process was started under `nohup`, or by another that has it ignore hangups. Where the kernel does not tell

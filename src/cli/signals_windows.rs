@@ -4,7 +4,7 @@
 
 use tokio::signal::windows;
 
-use super::stop_sources::Sources;
+use super::raising::Sources;
 use crate::domain::outcome::EXIT_SIGNAL_BASE;
 use crate::domain::stop::StopCause;
 
@@ -43,11 +43,6 @@ pub(super) fn listen(sources: &Sources) -> std::io::Result<()> {
         }
     });
     Ok(())
-}
-
-/// Whether a write failed because its reader is gone.
-pub(super) fn nobody_reads(error: &std::io::Error) -> bool {
-    error.kind() == std::io::ErrorKind::BrokenPipe
 }
 
 /// The user asked twice. Everything finished is durable already; the state allows a resume.

@@ -17,11 +17,11 @@ use crate::domain::finding::Standing;
 use crate::domain::outcome::{EXIT_INTERNAL, EXIT_PARKED, EXIT_REFUSED, Outcome};
 use crate::domain::units::RunId;
 use crate::redact::Redactor;
+use crate::report::annotations;
 use crate::report::markdown::{self, Surface};
 use crate::report::outputs::{self, Places};
 use crate::report::view::RunView;
 use crate::report::workflow_command::{self, Annotation};
-use crate::report::{annotations, plain};
 
 /// Set by `action.yml`: upshift is the step itself, not a part of somebody's script whose output may go elsewhere.
 const IN_THE_ACTION: &str = "UPSHIFT_ACTION";
@@ -202,11 +202,6 @@ fn command(line: &str) {
     let _closed = writeln!(std::io::stderr().lock(), "{line}");
 }
 
-/// A message's lines, none of which is a workflow command.
-pub(super) fn inert_lines(message: &str) -> String {
-    message.lines().map(plain::inert).collect::<Vec<_>>().join("\n")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -228,7 +223,7 @@ mod tests {
 
     #[test]
     fn no_line_of_a_message_is_a_command() {
-        let shown = inert_lines("✖ no\n  ::error::x\n##[add-mask]a");
+        let shown = super::super::output::inert_lines("✖ no\n  ::error::x\n##[add-mask]a");
         assert!(!shown.lines().any(|line| line.trim_start().starts_with("::") || line.contains("##[")), "{shown}");
     }
 }

@@ -1,10 +1,11 @@
 //! A configuration text that was read: the tiers text or the configuration file, with its faults.
 
-use super::error::SourceErrors;
+use super::error::{Faults, SourceErrors};
 use super::file::ConfigFile;
 use super::node::Node;
 use super::plan::Origin;
-use super::read::{Faults, Place, Readable};
+use super::read::{Place, Readable};
+use super::reference::paths_ending_in;
 use super::sources::FileContent;
 
 /// Which text it is; decides how its faults are headed.
@@ -46,7 +47,7 @@ impl Document {
             kind,
             label: label.to_owned(),
             file: ConfigFile::default(),
-            faults: Faults::default(),
+            faults: Faults::knowing(paths_ending_in),
             broken: None,
         };
         match content {

@@ -1,8 +1,7 @@
 //! What is wrong with a configuration: every fault at once, each with a way to mend it.
 
+use std::cell::RefCell;
 use std::fmt;
-
-use super::read::Faults;
 
 /// The line that closes every list of faults (S0-24).
 pub const CLOSING: &str = "Fix the errors above and re-run. No LLM calls were made.";
@@ -16,6 +15,47 @@ pub struct Problem {
     pub message: String,
     /// How to mend it.
     pub fix: String,
+}
+
+/// The faults found so far in one source.
+#[derive(Debug, Default)]
+pub(super) struct Faults {
+    problems: RefCell<Vec<Problem>>,
+    /// Where a key that is unknown in one place is known.
+    known_paths: Option<fn(&str) -> Vec<String>>,
+}
+
+impl Faults {
+    /// None yet, in a file whose misplaced keys are told where they belong.
+    pub(super) fn knowing(known_paths: fn(&str) -> Vec<String>) -> Self {
+        Self { known_paths: Some(known_paths), ..Self::default() }
+    }
+
+    /// The paths at which a key is known.
+    pub(super) fn known_paths(&self, key: &str) -> Vec<String> {
+        self.known_paths.map(|paths| paths(key)).unwrap_or_default()
+    }
+
+    /// Notes one.
+    pub(super) fn add(&self, path: &str, message: impl Into<String>, fix: impl Into<String>) {
+        let problem = Problem { path: path.to_owned(), message: message.into(), fix: fix.into() };
+        self.problems.borrow_mut().push(problem);
+    }
+
+    /// Whether something was noted at a path already.
+    pub(super) fn told_of(&self, path: &str) -> bool {
+        self.problems.borrow().iter().any(|problem| problem.path == path)
+    }
+
+    /// Whether there are none.
+    pub(super) fn is_empty(&self) -> bool {
+        self.problems.borrow().is_empty()
+    }
+
+    /// Gives them up, in the order found.
+    pub(super) fn into_problems(self) -> Vec<Problem> {
+        self.problems.into_inner()
+    }
 }
 
 /// The faults of one source.

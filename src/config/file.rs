@@ -9,8 +9,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use super::node::Node;
 use super::numbers::{Dollars, Minutes, One, PerMillion, Temperature, Whole};
 use super::plan::{Comment, FailOn, Minimise, Network, OnRemark, Proof, Push, Sandbox, WaitFor, Wire};
-use super::read::{Place, Readable, object};
-use super::reference::Entry;
+use super::read::{Entry, Place, Readable, object};
 use super::values::{
     AuditPath, BotName, CommitAuthor, EffortWord, Glob, HttpUrl, ModeWord, Name, OnEntropyWord, Targets, TestEdits,
     VarName,

@@ -1,13 +1,13 @@
-//! The ladder: which of the ways of giving it was used, and the tiers it comes to, models not yet resolved.
+//! The ladder: the tiers that the ways of giving it come to, models not yet resolved.
 
 use crate::domain::ladder::Mode;
-use crate::domain::model_id::{BUILT_IN_PROVIDERS, ModelId};
+use crate::domain::model_id::BUILT_IN_PROVIDERS;
 use crate::domain::units::MicroUsd;
 
+use super::error::Faults;
 use super::file::{TierSection, Tiers};
-use super::plan::Origin;
-use super::read::Faults;
-use super::sources::{Catalogue, Setting, Sources};
+use super::sources::{Catalogue, Sources};
+use super::tiers_source::{is_count, mode_of};
 
 /// Iterations of a shorthand tier that names no count, and of the first tier of `--model`.
 const DEFAULT_ITERATIONS: u32 = 5;
@@ -20,88 +20,6 @@ const MAX_ITERATIONS: u32 = 100;
 
 const GRAMMAR: &str =
     "Write `model x5 > model x3 full`: a model, then optionally `xN` (1 to 100) and `simple` or `full`.";
-
-/// How a `tiers` text gives the ladder (DESIGN §2.2).
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum TiersSource<'t> {
-    /// The file's text itself: it has a newline or starts with `{`.
-    Inline(&'t str),
-    /// A shorthand ladder: it has ` > ` or ` xN`, or is a resolvable model.
-    Shorthand(&'t str),
-    /// A path.
-    Path(&'t str),
-}
-
-/// Tells the ways apart. `is_provider` says whether a name before a `/` is a known provider's.
-#[must_use]
-pub fn classify_tiers(text: &str, is_provider: impl Fn(&str) -> bool) -> TiersSource<'_> {
-    let text = text.trim_start_matches('\u{feff}').trim();
-    if text.contains('\n') || text.starts_with('{') {
-        return TiersSource::Inline(text);
-    }
-    if text.contains(" > ") || text.split_whitespace().skip(1).any(is_count) || is_model(text, is_provider) {
-        return TiersSource::Shorthand(text);
-    }
-    TiersSource::Path(text)
-}
-
-/// Whether a word is an iteration count: `x5`.
-fn is_count(word: &str) -> bool {
-    word.strip_prefix('x').is_some_and(|digits| !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit()))
-}
-
-/// Whether a text, its mode word aside, names a model of a known provider. A name that ends like a configuration
-/// file is a path, but for a cassette's, which is a path by nature.
-fn is_model(text: &str, is_provider: impl Fn(&str) -> bool) -> bool {
-    let mut words = text.split_whitespace().filter(|word| mode_of(word).is_none());
-    let (Some(word), None) = (words.next(), words.next()) else { return false };
-    let Some(id) = ModelId::parse(word) else { return false };
-    let like_a_file = [".json", ".yml", ".yaml"].iter().any(|end| word.ends_with(end));
-    is_provider(&id.provider) && (id.provider == "cassette" || !like_a_file)
-}
-
-fn mode_of(word: &str) -> Option<Mode> {
-    match word {
-        "simple" => Some(Mode::Simple),
-        "full" => Some(Mode::Full),
-        _ => None,
-    }
-}
-
-/// What flags and environment say about the ladder.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Chosen<'s> {
-    /// A `tiers` text.
-    Tiers {
-        /// The text.
-        text: &'s str,
-        /// Flag or variable.
-        origin: Origin,
-    },
-    /// One model: the seeds' two-mode path.
-    Model {
-        /// The model.
-        text: &'s str,
-        /// Flag or variable.
-        origin: Origin,
-    },
-    /// Both at the same level: which one is meant?
-    Both(Origin),
-    /// Nothing: the configuration file, else the built-in ladder.
-    Nothing,
-}
-
-/// Flag before environment; within one level `tiers` and `model` exclude each other.
-pub(super) fn chosen(sources: &Sources) -> Chosen<'_> {
-    match (sources.setting(Setting::Tiers), sources.setting(Setting::Model)) {
-        (None, None) => Chosen::Nothing,
-        (Some((text, origin)), None) => Chosen::Tiers { text, origin },
-        (None, Some((text, origin))) => Chosen::Model { text, origin },
-        (Some((text, origin @ Origin::Flag(_))), Some((_, Origin::Env(_)))) => Chosen::Tiers { text, origin },
-        (Some((_, Origin::Env(_))), Some((text, origin @ Origin::Flag(_)))) => Chosen::Model { text, origin },
-        (Some(_), Some((_, origin))) => Chosen::Both(origin),
-    }
-}
 
 /// A role's models as written, and where they stand.
 #[derive(Debug, Clone, PartialEq, Eq)]

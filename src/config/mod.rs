@@ -22,21 +22,24 @@ mod read;
 mod reference;
 mod resolve;
 mod schema;
+mod secret_key;
 mod sections;
 mod sources;
 mod suggest;
+mod tiers_source;
 mod values;
 
 pub use error::{CLOSING, ConfigErrors, Problem, SourceErrors};
 pub use github::DEFAULT_SKIP_LABEL;
-pub use ladder::{TiersSource, classify_tiers};
 pub use plan::{
     AgentPlan, Comment, EffectiveValue, EndpointPlan, FailOn, Format, GithubPlan, Minimise, Network, OnRemark, Origin,
     Plan, Proof, Push, SafetyPlan, Sandbox, TestPlan, WaitFor, Wire,
 };
-pub use reference::{Entry, reference};
+pub use read::Entry;
+pub use reference::reference;
 pub use resolve::{audit_path, resolve};
 pub use schema::schema;
 pub use sources::{
     Build, BuiltInEndpoint, Catalogue, DEFAULT_CONFIG_PATH, FileContent, NamedFile, Setting, Settings, Sources,
 };
+pub use tiers_source::{TiersSource, classify_tiers};

@@ -8,12 +8,13 @@ use crate::domain::catalogue::{ModelFacts, ModelInfo, Price, UNKNOWN_CONTEXT_WIN
 use crate::domain::ladder::{Mode, Tier};
 use crate::domain::model_id::{BUILT_IN_PROVIDERS, ModelId};
 
+use super::error::Faults;
 use super::file::{ModelSection, ProviderSection};
 use super::ladder::{Draft, DraftTargets};
 use super::node::Node;
 use super::plan::{EndpointPlan, Origin, Wire};
 use super::prices;
-use super::read::{Faults, Place, Readable};
+use super::read::{Place, Readable};
 use super::sources::{BuiltInEndpoint, Catalogue, Sources};
 use super::suggest::nearest;
 use super::values::HttpUrl;
@@ -161,7 +162,7 @@ impl<'d> Registry<'d> {
         let fits = |id: &ModelId| id.provider == "cassette" || !text.contains(char::is_whitespace);
         let parsed = ModelId::parse(text).filter(|id| known(&id.provider) && fits(id));
         if parsed.is_none() {
-            let shown = if super::values::looks_like_key(text) { "…" } else { text };
+            let shown = if super::secret_key::looks_like_key(text) { "…" } else { text };
             let message = format!("'{}' not found in provider registry", shown.escape_debug());
             faults.add(path, message, self.unknown_model_fix(text));
         }

@@ -99,7 +99,7 @@ impl Node {
             Self::Bool(value) => value.to_string(),
             Self::Int(value) => value.to_string(),
             Self::Float(value) => value.to_string(),
-            Self::Text(text) if super::values::looks_like_key(text) => "what looks like a secret key".to_owned(),
+            Self::Text(text) if super::secret_key::looks_like_key(text) => "what looks like a secret key".to_owned(),
             Self::Text(text) if text.chars().count() > SHOWN => {
                 format!("'{}…'", text.chars().take(SHOWN).collect::<String>().escape_debug())
             }

@@ -4,9 +4,10 @@ use std::cell::RefCell;
 use std::fmt::Display;
 
 use super::document::Document;
+use super::error::Faults;
 use super::file::ConfigFile;
 use super::plan::{EffectiveValue, Origin};
-use super::read::{Faults, Place, Readable};
+use super::read::{Place, Readable};
 use super::sources::{Setting, Sources};
 
 /// A value with its origin.

@@ -3,9 +3,9 @@
 use crate::domain::catalogue::{ModelInfo, Price};
 use crate::domain::model_id::ModelId;
 
+use super::error::Faults;
 use super::file::ModelSection;
 use super::numbers::PerMillion;
-use super::read::Faults;
 
 /// Lays what configuration says over what the catalogue knows.
 pub(super) fn apply(section: &ModelSection, info: &mut ModelInfo, id: &ModelId, faults: &Faults) {

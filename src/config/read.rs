@@ -4,40 +4,12 @@
 //! demanded, and a fault in one value never hides a fault in another. [`object`] declares an object once: its
 //! reader, its JSON Schema and its page in the reference all come from that declaration and cannot drift apart.
 
-use std::cell::RefCell;
 use std::collections::BTreeMap;
 
-use super::error::Problem;
+use super::error::Faults;
 use super::node::Node;
+use super::secret_key::looks_like_key;
 use super::suggest::{nearest, spelled_like};
-use super::values::looks_like_key;
-
-/// The faults found so far in one source.
-#[derive(Debug, Default)]
-pub(super) struct Faults(RefCell<Vec<Problem>>);
-
-impl Faults {
-    /// Notes one.
-    pub(super) fn add(&self, path: &str, message: impl Into<String>, fix: impl Into<String>) {
-        let problem = Problem { path: path.to_owned(), message: message.into(), fix: fix.into() };
-        self.0.borrow_mut().push(problem);
-    }
-
-    /// Whether something was noted at a path already.
-    pub(super) fn told_of(&self, path: &str) -> bool {
-        self.0.borrow().iter().any(|problem| problem.path == path)
-    }
-
-    /// Whether there are none.
-    pub(super) fn is_empty(&self) -> bool {
-        self.0.borrow().is_empty()
-    }
-
-    /// Gives them up, in the order found.
-    pub(super) fn into_problems(self) -> Vec<Problem> {
-        self.0.into_inner()
-    }
-}
 
 /// A node, where it stands, and where its faults go.
 #[derive(Debug)]
@@ -96,7 +68,7 @@ impl<'n> Place<'n> {
         let mut found = BTreeMap::new();
         for (key, place) in self.entries()? {
             if !keys.contains(&key) {
-                let fix = unknown_key_fix(key, keys);
+                let fix = unknown_key_fix(key, keys, self.faults);
                 let _none: Option<()> = place.fault("unknown key", fix);
             } else {
                 found.insert(key, place);
@@ -126,7 +98,7 @@ fn repeated(entries: &[(String, Node)]) -> Vec<&str> {
     counts.into_iter().filter(|&(_, count)| count > 1).map(|(key, _)| key).collect()
 }
 
-fn unknown_key_fix(key: &str, keys: &[&str]) -> String {
+fn unknown_key_fix(key: &str, keys: &[&str], faults: &Faults) -> String {
     if matches!(spelled_like(key).as_str(), "apikey" | "key" | "token" | "secret") {
         return "Keys of providers never stand in a file: put the key into an environment variable (a secret of the \
                 repository in CI) and name that variable as `apiKeyEnv`."
@@ -135,11 +107,39 @@ fn unknown_key_fix(key: &str, keys: &[&str]) -> String {
     if let Some(near) = nearest(key, keys.iter().copied()) {
         return format!("Did you mean `{near}`?");
     }
-    let elsewhere = super::reference::paths_ending_in(key);
+    let elsewhere = faults.known_paths(key);
     if let Some(path) = elsewhere.first() {
         return format!("It belongs at `{path}`.");
     }
     format!("Remove it, or use one of: {}.", keys.join(", "))
+}
+
+/// One key of the configuration file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Entry {
+    /// Its path: `[]` stands for any item, `*` for any name.
+    pub key: String,
+    /// Its type in words.
+    pub kind: String,
+    /// Its default in words; empty for a mere container.
+    pub default: &'static str,
+    /// What it means.
+    pub meaning: &'static str,
+}
+
+impl Entry {
+    /// Adds a key and all below it.
+    pub(super) fn push<T: Readable>(
+        out: &mut Vec<Self>,
+        path: &str,
+        key: &str,
+        default: &'static str,
+        meaning: &'static str,
+    ) {
+        let key = if path.is_empty() { key.to_owned() } else { format!("{path}.{key}") };
+        out.push(Self { key: key.clone(), kind: T::kind(), default, meaning: meaning.trim() });
+        T::describe(&key, out);
+    }
 }
 
 /// A value that configuration can hold.
@@ -162,7 +162,7 @@ pub(super) trait Readable: Sized {
     }
 
     /// The keys below it, for the reference; with the path that leads to them.
-    fn describe(_path: &str, _out: &mut Vec<super::reference::Entry>) {}
+    fn describe(_path: &str, _out: &mut Vec<Entry>) {}
 }
 
 impl<T: Readable> Readable for Vec<T> {
@@ -178,7 +178,7 @@ impl<T: Readable> Readable for Vec<T> {
         Node::list(text, T::SEPARATORS)
     }
 
-    fn describe(path: &str, out: &mut Vec<super::reference::Entry>) {
+    fn describe(path: &str, out: &mut Vec<Entry>) {
         T::describe(&format!("{path}[]"), out);
     }
 }
@@ -193,7 +193,7 @@ impl<T: Readable> Readable for BTreeMap<String, T> {
         Some(entries.iter().filter_map(|(key, place)| Some(((*key).to_owned(), T::read(place)?))).collect())
     }
 
-    fn describe(path: &str, out: &mut Vec<super::reference::Entry>) {
+    fn describe(path: &str, out: &mut Vec<Entry>) {
         T::describe(&format!("{path}.*"), out);
     }
 }
@@ -246,8 +246,8 @@ macro_rules! object {
                 })
             }
 
-            fn describe(path: &str, out: &mut Vec<$crate::config::reference::Entry>) {
-                $($crate::config::reference::Entry::push::<$ty>(out, path, $key, $default, concat!($($doc),+));)+
+            fn describe(path: &str, out: &mut Vec<$crate::config::read::Entry>) {
+                $($crate::config::read::Entry::push::<$ty>(out, path, $key, $default, concat!($($doc),+));)+
             }
         }
     };

@@ -7,15 +7,15 @@ use crate::domain::model_id::ModelId;
 use crate::domain::units::MicroUsd;
 
 use super::document::{Document, Kind};
-use super::error::{ConfigErrors, SourceErrors};
+use super::error::{ConfigErrors, Faults, SourceErrors};
 use super::file::Tiers;
-use super::ladder::{self, Chosen, Draft, TiersSource, chosen, classify_tiers};
+use super::ladder::{self, Draft};
 use super::models::{Declared, Override, Registry};
 use super::pick::Picker;
 use super::plan::{Format, Origin, Plan};
-use super::read::Faults;
 use super::sections;
 use super::sources::{Catalogue, FileContent, Setting, Sources};
+use super::tiers_source::{Chosen, TiersSource, chosen, classify_tiers};
 use super::{estimate, github, suggest};
 
 /// Variables of ours that are no settings.

@@ -8,7 +8,6 @@ use std::collections::BTreeMap;
 use crate::domain::catalogue::ModelInfo;
 use crate::domain::model_id::{BUILT_IN_PROVIDERS, ModelId};
 
-use super::ladder::{Chosen, TiersSource, chosen, classify_tiers};
 use super::node::Node;
 use super::plan::{Origin, Push, Wire};
 
@@ -173,18 +172,6 @@ impl Sources {
     #[must_use]
     pub fn config_path(&self) -> &str {
         self.setting(Setting::Config).map_or(DEFAULT_CONFIG_PATH, |(text, _)| text)
-    }
-
-    /// The file that `cli` should read into [`Sources::tiers_file`]; `None` when `tiers` is absent or no path.
-    ///
-    /// Asks [`Sources::config_file`] for the names of providers: set that first.
-    #[must_use]
-    pub fn tiers_path(&self) -> Option<&str> {
-        let Chosen::Tiers { text, .. } = chosen(self) else { return None };
-        match classify_tiers(text, |name| self.is_provider(name)) {
-            TiersSource::Path(path) => Some(path),
-            TiersSource::Inline(_) | TiersSource::Shorthand(_) => None,
-        }
     }
 
     /// Whether a name is a built-in provider's or one that the configuration file declares.

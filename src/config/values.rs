@@ -9,27 +9,14 @@ use crate::domain::ladder::{Mode, OnEntropy};
 
 use super::node::Node;
 use super::read::{Place, Readable};
+use super::secret_key::looks_like_key;
 use super::suggest::nearest;
 
 /// The longest name of a tier; it stands in tables and reports.
 const MAX_NAME_CHARS: usize = 100;
 
-/// How keys of the known vendors begin.
-const KEY_PREFIXES: [&str; 9] = ["sk-", "sk_", "ghp_", "ghs_", "gho_", "github_pat_", "AIza", "gsk_", "xai-"];
-
-/// The shortest text with such a beginning that is taken for a key.
-const MIN_KEY_CHARS: usize = 20;
-
 const KEY_FIX: &str = "Keys never stand in a file or a flag: put it into an environment variable (a secret of the \
                        repository in CI), and revoke it if it was committed.";
-
-/// Whether a text looks like a vendor's key.
-pub(super) fn looks_like_key(text: &str) -> bool {
-    let text = text.trim();
-    text.len() >= MIN_KEY_CHARS
-        && !text.contains(char::is_whitespace)
-        && KEY_PREFIXES.iter().any(|prefix| text.starts_with(prefix))
-}
 
 /// The text here, if it is usable text at all: not blank, no NUL, no key.
 fn text_here<'n>(at: &Place<'n>, wanted: &str) -> Option<&'n str> {

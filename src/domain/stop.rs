@@ -16,6 +16,9 @@ pub enum StopCause {
     Asked,
 }
 
+/// The signal that no program can catch.
+pub const SIGKILL: i32 = 9;
+
 /// A signal's name, as reports have it.
 #[must_use]
 pub fn signal_name(signal: i32) -> String {

@@ -5,28 +5,27 @@
 
 mod ci;
 mod review;
+mod seen;
 
 use std::time::Duration;
 
-use serde_json::json;
-
 use super::commands::{self, At, Follows};
+use super::decision;
 use super::engine::{Engine, LifecycleError};
-use super::iteration;
-use super::publish;
+use super::leaving::{conclude, interrupt};
+use super::reached::reach;
 use super::state::{Fix, Phase, Wait};
 use super::targets;
-use crate::audit::Snapshot;
 use crate::config::WaitFor;
 use crate::domain::delivery::{Answer, Awaited};
 use crate::domain::event::Event;
 use crate::domain::foreign::Foreign;
 use crate::domain::outcome::Outcome;
 use crate::domain::stop::StopCause;
-use crate::domain::units::CommitSha;
 use crate::github::GithubError;
 use crate::policy::candidate::Candidate;
 use crate::policy::escalation;
+use seen::{Seen, Work};
 
 /// How often the outside is asked (contradiction 22); unchanged answers cost nothing (GITHUB.md 26).
 const POLL: Duration = Duration::from_secs(15);
@@ -34,74 +33,6 @@ const POLL: Duration = Duration::from_secs(15);
 const POLL_MERGE: Duration = Duration::from_secs(30);
 /// Milliseconds in a minute.
 const MINUTE_MS: u64 = 60_000;
-/// How many of its last commits, files and tests a snapshot names (S4-9).
-const SNAPSHOT_TESTS: usize = 10;
-
-/// What one look at the outside came to.
-pub(super) enum Seen {
-    /// Nothing yet.
-    Moving,
-    /// An answer, with more about it.
-    Answer(Answer, String),
-    /// An answer that asks for more work.
-    Work(Answer, Work),
-}
-
-/// What the next iteration is given.
-pub(super) struct Work {
-    /// In a few words, for the log.
-    pub(super) detail: String,
-    /// What is shown to the artisan.
-    pub(super) failures: Foreign,
-    /// The names of what fails.
-    pub(super) failing: Vec<String>,
-    /// The places that are named.
-    pub(super) named: Vec<(String, Option<u32>)>,
-    /// The error, to be compared with the next one.
-    pub(super) signature: String,
-}
-
-/// Ends the sessions and begins to wait: the breakpoint, its snapshot and the phase in one record.
-pub(super) fn reach(engine: &mut Engine<'_>, fix: &Fix, awaited: Awaited, commit: &CommitSha, mut events: Vec<Event>) {
-    let key = format!("{}:{}:{commit}", engine.state.run_id, awaited.as_str());
-    let wait = Wait { fix: fix.clone(), awaited, commit: commit.clone(), key: key.clone(), waited_ms: 0 };
-    let at = engine.world.clock.timestamp();
-    events.push(Event::BreakpointReached { key: key.clone(), awaited, commit: commit.clone(), at });
-    let body = snapshot(engine, &wait).to_string();
-    engine.state.phase = Phase::Waiting { wait };
-    engine.record(&events);
-    engine.journal.save_snapshot(&Snapshot { kind: "breakpoint", session_id: &key, body: &body });
-}
-
-/// What a fresh agent would need to know (S4-8).
-fn snapshot(engine: &Engine<'_>, wait: &Wait) -> serde_json::Value {
-    let state = &engine.state;
-    let failing = state.baseline.as_ref().map(|baseline| baseline.failing.clone()).unwrap_or_default();
-    let last = state.attempts.last();
-    json!({
-        "run_id": state.run_id,
-        "spawn_number": state.run_iterations,
-        "timestamp": engine.world.clock.timestamp(),
-        "task": { "description": state.plan.objective, "status": "delivered" },
-        "completed_work": last.map(|attempt| attempt.code_change_summary.clone()),
-        "tests_made_to_pass": failing.iter().take(SNAPSHOT_TESTS).collect::<Vec<_>>(),
-        "branch": state.delivery.branch,
-        "commit": wait.commit,
-        "pull_request": state.delivery.pull_request,
-        "files": state.touched.iter().take(SNAPSHOT_TESTS).collect::<Vec<_>>(),
-        "breakpoint": { "type": kind(wait.awaited), "awaited": wait.awaited, "key": wait.key },
-        "previous_error": last.and_then(|attempt| attempt.error_messages.first().cloned()),
-        "continue": "Continue from where the previous iteration left off. Do not repeat work that has already been completed.",
-    })
-}
-
-/// The seeds' word for what is waited at (S4-3).
-pub(super) fn kind(awaited: Awaited) -> &'static str {
-    match awaited {
-        Awaited::Ci => "task_complete",
-        Awaited::Merge => "pr_created",
-    }
-}
 
 /// Waits until the outside has an answer, and does what it says.
 pub(super) async fn run(engine: &mut Engine<'_>, wait: Wait) -> Result<(), LifecycleError> {
@@ -130,7 +61,7 @@ pub(super) async fn run(engine: &mut Engine<'_>, wait: Wait) -> Result<(), Lifec
     let waited_ms = waited(engine);
     match seen {
         Ok(seen) => act(engine, wait, seen, waited_ms),
-        Err(signal) => publish::interrupt(engine, Phase::Waiting { wait: Wait { waited_ms, ..wait } }, signal),
+        Err(signal) => interrupt(engine, Phase::Waiting { wait: Wait { waited_ms, ..wait } }, signal),
     }
     Ok(())
 }
@@ -187,7 +118,7 @@ fn act(engine: &mut Engine<'_>, wait: Wait, seen: Seen, waited_ms: u64) {
         return again(engine, &fix, work, cleared);
     }
     match answer {
-        Answer::Green if engine.state.plan.github.wait_for == WaitFor::Merge && has_pull_request(engine) => {
+        Answer::Green if engine.state.plan.github.wait_for == WaitFor::Merge && engine.pull_request().is_some() => {
             reach(engine, &fix, Awaited::Merge, &wait.commit, vec![cleared]);
         }
         Answer::TimedOut if wait.awaited == Awaited::Ci => {
@@ -197,7 +128,7 @@ fn act(engine: &mut Engine<'_>, wait: Wait, seen: Seen, waited_ms: u64) {
             engine.end_with(Outcome::Parked, reason, &[cleared]);
         }
         Answer::Green | Answer::Merged => {
-            publish::conclude(engine, &fix, vec![cleared]);
+            conclude(engine, &fix, vec![cleared]);
         }
         Answer::Red
         | Answer::Absent
@@ -209,18 +140,9 @@ fn act(engine: &mut Engine<'_>, wait: Wait, seen: Seen, waited_ms: u64) {
         | Answer::Stopped
         | Answer::ChangesRequested => {
             let message = format!("green here, but not confirmed outside ({}): {detail}", answer.words());
-            publish::conclude(engine, &fix, vec![cleared, Event::Warning { message }]);
+            conclude(engine, &fix, vec![cleared, Event::Warning { message }]);
         }
     }
-}
-
-fn has_pull_request(engine: &Engine<'_>) -> bool {
-    pull_request(engine).is_some()
-}
-
-/// The pull request that the fix is on its way through.
-pub(super) fn pull_request(engine: &Engine<'_>) -> Option<u64> {
-    engine.state.delivery.pull_request.or(engine.state.destination.as_ref()?.pull_request)
 }
 
 /// What the outside found is the input of the next iteration, within the same ladder and budget.
@@ -242,5 +164,5 @@ fn again(engine: &mut Engine<'_>, fix: &Fix, work: Work, cleared: Event) {
     let (tier_index, rules, above) = (engine.state.position.tier_index, engine.state.rules(), targets::above(engine));
     let step = escalation::refused_outside(&rules, &mut engine.state.position, &work.signature, &above);
     let reason = Some(redact(&work.detail));
-    iteration::act(engine, step.decision, tier_index, reason, vec![cleared]);
+    decision::act(engine, step.decision, tier_index, reason, vec![cleared]);
 }

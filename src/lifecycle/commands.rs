@@ -3,12 +3,11 @@
 //! Invariants: what a comment asks for is durable before it is answered; a forge that is slow or down delays a run by
 //! two seconds at most, and then not again for a while; strangers and bots are passed over.
 
-use std::collections::BTreeMap;
 use std::convert::Infallible;
 use std::time::Duration;
 
 use super::engine::Engine;
-use super::iteration;
+use super::leaving::{leave_tier, tier_finished};
 use super::targets;
 use crate::domain::attempt::TierExit;
 use crate::domain::command::{Command, CommandAnswer};
@@ -29,14 +28,6 @@ const BEAT: Duration = Duration::from_millis(250);
 const PAUSE_MS: u64 = 60_000;
 /// The most iterations that comments may add to one run.
 const MOST_ADDED: u32 = 100;
-
-/// What this process knows of those who comment.
-#[derive(Debug, Default)]
-pub(super) struct Listening {
-    ranks: BTreeMap<String, Rank>,
-    not_before_ms: u64,
-    complained: bool,
-}
 
 /// Where the run stands when commands are read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -128,7 +119,7 @@ async fn stop_asked(github: &GitHub, number: u64, since: &str, last: u64) -> Res
 /// The conversation, where the run is a job's and has one.
 fn place(engine: &Engine<'_>) -> Option<(GitHub, u64)> {
     engine.state.comment_key.as_ref()?;
-    let number = super::breakpoint::pull_request(engine)?;
+    let number = engine.pull_request()?;
     let github = engine.world.outside?.github.as_ref()?;
     Some((github.clone(), number))
 }
@@ -251,7 +242,7 @@ fn escalate(engine: &mut Engine<'_>, events: &mut Vec<Event>) -> Done {
         return refused("no tier above this one can be asked");
     };
     let result = engine.state.close_tier(from, TierExit::IterationsExhausted);
-    events.push(iteration::tier_finished(&result, Some("a comment asked for the next tier".to_owned())));
+    events.push(tier_finished(&result, Some("a comment asked for the next tier".to_owned())));
     let carried: u32 = engine.state.prior.iter().map(|tier| tier.iterations).sum();
     events.extend(targets::skipped(engine, from, Some(above)));
     events.push(Event::Escalated { from, to: above, iterations_carried: carried });
@@ -262,6 +253,6 @@ fn escalate(engine: &mut Engine<'_>, events: &mut Vec<Event>) -> Done {
 /// Ends a run that somebody stopped between two iterations.
 pub(super) fn stop(engine: &mut Engine<'_>, by: &str) {
     let reason = format!("{by} stopped the run by a comment");
-    let events = iteration::leave_tier(engine, TierExit::Blocked, Some(reason.clone()));
+    let events = leave_tier(engine, TierExit::Blocked, Some(reason.clone()));
     engine.end_with(Outcome::Blocked { reason: reason.clone() }, reason, &events);
 }

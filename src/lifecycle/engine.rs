@@ -4,11 +4,12 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use super::commands::Listening;
+use super::listening::Listening;
 use super::outside::Outside;
 use super::state::{Phase, RunState};
-use super::targets;
 use crate::audit::{AuditError, Cap, Journal, Scope};
+use crate::config::{EndpointPlan, Plan};
+use crate::domain::account::{Account, Accounts};
 use crate::domain::budget::{Beneficiary, SharedCaps, Spent};
 use crate::domain::clock::{Clock, Steady};
 use crate::domain::event::Event;
@@ -116,8 +117,7 @@ impl<'a> Engine<'a> {
     pub fn new(world: World<'a>, journal: Journal, state: RunState, replay: Replay) -> Self {
         let started = Steady::read(world.clock);
         let active_before_ms = state.active_ms;
-        let memory =
-            Memory { accounts: targets::accounts(&state.plan), waiting: world.waiting.clone(), ..Memory::default() };
+        let memory = Memory { accounts: accounts(&state.plan), waiting: world.waiting.clone(), ..Memory::default() };
         let listening = Listening::default();
         Self { world, journal, state, replay, memory, listening, tree_is_current: false, started, active_before_ms }
     }
@@ -213,6 +213,16 @@ impl<'a> Engine<'a> {
         warnings.into_iter().map(event).collect()
     }
 
+    /// The pull request that the fix is on its way through.
+    pub(super) fn pull_request(&self) -> Option<u64> {
+        self.state.delivery.pull_request.or(self.state.destination.as_ref()?.pull_request)
+    }
+
+    /// The signal that came, if one did; the clock of the active time does not count here.
+    pub(super) fn signals(&self) -> Option<StopCause> {
+        self.world.outside.map_or_else(|| self.world.stop.raised(), |outside| outside.signals.raised())
+    }
+
     /// The signal that ends the run, if one came.
     pub(super) fn signal(&self) -> Option<i32> {
         match self.world.stop.raised().or(self.world.wrap_up.wished()) {
@@ -222,7 +232,19 @@ impl<'a> Engine<'a> {
     }
 }
 
+/// The accounts of a plan's providers; recordings have none.
+fn accounts(plan: &Plan) -> Accounts {
+    let reached = plan.endpoints.iter().filter(|(_, endpoint)| !endpoint.base_url.is_empty());
+    let account = |endpoint: &EndpointPlan| Account::new(&endpoint.base_url, endpoint.key_var.as_deref());
+    Accounts(reached.map(|(name, endpoint)| (name.clone(), account(endpoint))).collect())
+}
+
 /// The end of a run that a signal stopped.
 pub(super) fn interrupted(signal: i32) -> (Outcome, String) {
     (Outcome::Interrupted { signal }, format!("interrupted by {}", signal_name(signal)))
+}
+
+/// The paths that models wrote, as the workspace takes them.
+pub(super) fn paths(touched: &BTreeSet<String>) -> Vec<PathBuf> {
+    touched.iter().map(PathBuf::from).collect()
 }

@@ -1,7 +1,7 @@
 //! The ending: the tree put in order, the best patch kept, the last event.
 
-use super::engine::{Engine, LifecycleError};
-use super::iteration::{KEPT_AT_THE_END, keep_patch as keep_in_log, paths};
+use super::engine::{Engine, LifecycleError, paths};
+use super::kept::{KEPT_AT_THE_END, keep_patch as keep_in_log};
 use super::leftovers;
 use super::state::Phase;
 use crate::domain::attempt::AttemptStatus;

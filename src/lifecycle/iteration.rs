@@ -2,21 +2,20 @@
 
 mod past;
 mod row;
-
-use std::collections::BTreeSet;
-use std::path::PathBuf;
+mod work;
 
 use super::commands::{self, At, Follows};
 use super::corrections;
-use super::engine::{Engine, LifecycleError, interrupted};
+use super::decision;
+use super::engine::{Engine, LifecycleError, interrupted, paths};
 use super::judge::{self, Unwitnessed};
+use super::kept::{KEPT_TESTS, keep_patch, keep_text, kept_under};
+use super::leaving::leave_tier;
 use super::material;
-use super::publish;
 use super::roles::{self, Cap, Halt, RolesEnd};
 use super::state::Phase;
 use super::targets;
 use crate::agent::{LastIteration, Material};
-use crate::audit::Snapshot;
 use crate::domain::attempt::{Attempt, NOTHING_CHANGED, TierExit};
 use crate::domain::event::Event;
 use crate::domain::foreign::Foreign;
@@ -31,15 +30,7 @@ use crate::policy::handover;
 use crate::session::SessionEnd;
 use crate::trial::{self, Judged};
 use crate::workspace::{Diff, patch_hash};
-
-/// The kind under which the change of an iteration is kept, whole since the start, as a JSON string.
-pub const KEPT_PATCH: &str = "patch";
-/// The kind under which it is kept what the tests printed when that was judged.
-pub const KEPT_TESTS: &str = "tests";
-/// The place under which the change is kept with which the run ended.
-pub const KEPT_AT_THE_END: &str = "end";
-/// The most characters of each.
-const MOST_KEPT_CHARS: usize = 1 << 20;
+use work::Work;
 
 /// Begins the next iteration, or ends the run when a cap is reached.
 pub(super) async fn begin(engine: &mut Engine<'_>) -> Result<(), LifecycleError> {
@@ -96,17 +87,6 @@ fn enter_tier(engine: &mut Engine<'_>) -> Result<Event, LifecycleError> {
     Ok(event)
 }
 
-/// What one iteration did, before it is judged by the ladder.
-struct Work {
-    ends: RolesEnd,
-    critic: Option<SessionEnd>,
-    halt: Option<Halt>,
-    judged: Option<Judged>,
-    /// The whole change since the start.
-    diff: Diff,
-    changed: bool,
-}
-
 /// Runs the iteration under way, writes its row and decides what comes next.
 pub(super) async fn run(engine: &mut Engine<'_>) -> Result<(), LifecycleError> {
     let began = engine.world.clock.monotonic_ms();
@@ -127,10 +107,6 @@ async fn put_tree(engine: &mut Engine<'_>, tree: &TreeId) -> Result<(), Lifecycl
         engine.tree_is_current = true;
     }
     Ok(())
-}
-
-pub(super) fn paths(touched: &BTreeSet<String>) -> Vec<PathBuf> {
-    touched.iter().map(PathBuf::from).collect()
 }
 
 async fn work(engine: &mut Engine<'_>, tier: &Tier, current: &Candidate) -> Result<Work, LifecycleError> {
@@ -222,7 +198,7 @@ fn conclude(engine: &mut Engine<'_>, tier: &Tier, work: Work, began: u64) {
     });
     events.extend(engine.budget_warnings());
     let reason = row::tier_reason(work.halt.as_ref()).or_else(|| no_progress(&step.decision, &work));
-    act(engine, step.decision, tier_index, reason, events);
+    decision::act(engine, step.decision, tier_index, reason, events);
 }
 
 /// Keeps what the tests printed and what was changed, for a person who looks into the run.
@@ -235,26 +211,6 @@ fn keep(engine: &mut Engine<'_>, work: &Work, attempt: &Attempt) {
     }
 }
 
-/// Keeps a change in the log.
-pub(super) fn keep_patch(engine: &mut Engine<'_>, under: &str, patch: &str) {
-    let patch = engine.world.redactor.redact_diff(patch).into_owned();
-    keep_text(engine, KEPT_PATCH, under, &patch);
-}
-
-fn keep_text(engine: &mut Engine<'_>, kind: &str, under: &str, text: &str) {
-    if !text.is_empty() {
-        let cut: String = text.chars().take(MOST_KEPT_CHARS).collect();
-        let body = serde_json::Value::String(cut).to_string();
-        engine.journal.save_snapshot(&Snapshot { kind, session_id: under, body: &body });
-    }
-}
-
-/// The name under which an iteration's tests and change are kept in the log.
-#[must_use]
-pub fn kept_under(tier_index: u32, iteration: u32) -> String {
-    format!("{tier_index}.{iteration}")
-}
-
 /// What no progress means where it is not that the same patch came twice.
 fn no_progress(decision: &Decision, work: &Work) -> Option<String> {
     let exit = match decision {
@@ -262,83 +218,6 @@ fn no_progress(decision: &Decision, work: &Work) -> Option<String> {
         Decision::Escalate { exit } | Decision::End { exit, .. } => *exit,
     };
     (exit == TierExit::NoProgress && !work.changed).then(|| NOTHING_CHANGED.to_owned())
-}
-
-/// Carries the ladder's decision into the state.
-pub(super) fn act(
-    engine: &mut Engine<'_>,
-    decision: Decision,
-    tier_index: u32,
-    reason: Option<String>,
-    mut events: Vec<Event>,
-) {
-    match decision {
-        // Only an iteration that is cut short parks, and it is not over: see `conclude`.
-        Decision::Iterate | Decision::Park => {
-            engine.state.phase = Phase::Ready;
-            engine.record(&events);
-        }
-        Decision::Escalate { exit } => {
-            let result = engine.state.close_tier(tier_index, exit);
-            events.push(tier_finished(&result, reason));
-            let carried: u32 = engine.state.prior.iter().map(|tier| tier.iterations).sum();
-            let to = engine.state.position.tier_index;
-            events.extend(targets::skipped(engine, tier_index, Some(to)));
-            events.push(Event::Escalated { from: tier_index, to, iterations_carried: carried });
-            engine.state.phase = Phase::Ready;
-            engine.record(&events);
-        }
-        Decision::End { outcome: Outcome::Fixed { .. }, .. } if publish::is_due(engine) => {
-            publish::begin(engine, &events);
-        }
-        Decision::End { exit, outcome } => {
-            let stop_reason = stop_reason(engine, &outcome, exit, reason.clone());
-            let result = engine.state.close_tier(tier_index, exit);
-            events.push(tier_finished(&result, reason));
-            if !matches!(outcome, Outcome::Fixed { .. }) {
-                events.extend(targets::skipped(engine, tier_index, None));
-            }
-            engine.end_with(outcome, stop_reason, &events);
-        }
-    }
-}
-
-pub(super) fn tier_finished(result: &crate::domain::attempt::TierResult, reason: Option<String>) -> Event {
-    Event::TierFinished {
-        tier_index: result.tier_index,
-        exit: result.exit,
-        reason,
-        iterations: result.iterations,
-        cost: result.cost.known,
-        unknown_cost: result.cost.unknown,
-    }
-}
-
-/// Ends the tier under way for a reason that comes from outside it, if it ran at all.
-pub(super) fn leave_tier(engine: &mut Engine<'_>, exit: TierExit, reason: Option<String>) -> Vec<Event> {
-    if engine.state.attempts.is_empty() {
-        return Vec::new();
-    }
-    let result = engine.state.close_tier(engine.state.position.tier_index, exit);
-    vec![tier_finished(&result, reason)]
-}
-
-fn stop_reason(engine: &Engine<'_>, outcome: &Outcome, exit: TierExit, reason: Option<String>) -> String {
-    let words = || exit.as_str().replace('_', " ");
-    match outcome {
-        Outcome::Fixed { .. } => "the tests pass".to_owned(),
-        Outcome::Budget => engine.over_budget().or(reason).unwrap_or_else(words),
-        Outcome::Interrupted { signal } => interrupted(*signal).1,
-        Outcome::Blocked { reason } => reason.clone(),
-        Outcome::AlreadyGreen
-        | Outcome::Exhausted
-        | Outcome::Stalled
-        | Outcome::Objected
-        | Outcome::NoModel
-        | Outcome::Refused { .. }
-        | Outcome::Broken { .. }
-        | Outcome::Parked => reason.unwrap_or_else(words),
-    }
 }
 
 /// What the next iteration of this tier, and the next tier, will build on.

@@ -7,10 +7,8 @@ use crate::audit::{Journal, LoadedRun};
 use crate::domain::clock::Clock;
 use crate::domain::event::{DiffStat, Event, RunFinished};
 use crate::domain::outcome::{DISCARDED, Outcome};
+use crate::domain::stop::SIGKILL;
 use crate::domain::units::TreeId;
-
-/// What a process is taken to have died of that left no word.
-const SIGKILL: i32 = 9;
 
 /// Notes from now on what is written into the tree. A run without an audit log is not known of once it is dead.
 pub(super) fn note(engine: &mut Engine<'_>, start: &TreeId) {

@@ -7,10 +7,11 @@ mod signed;
 
 use sha2::{Digest as _, Sha256};
 
-use super::breakpoint;
-use super::engine::{Engine, LifecycleError, interrupted};
+use super::engine::{Engine, LifecycleError};
+use super::leaving::{conclude, interrupt, leave_tier};
 use super::message;
 use super::outside::{self, Outside};
+use super::reached::reach;
 use super::state::{Fix, Phase};
 use crate::config::{Push, WaitFor};
 use crate::domain::attempt::TierExit;
@@ -196,15 +197,8 @@ fn failed(engine: &mut Engine<'_>, fix: &Fix, error: PublishError) {
     }
     let said = engine.world.redactor.redact(&error.to_string()).into_owned();
     let reason = format!("the fix could not be pushed: {said}");
-    let events = engine.leave_tier_solved();
+    let events = leave_tier(engine, TierExit::Success, None);
     engine.end_with(Outcome::Blocked { reason: reason.clone() }, reason, &events);
-}
-
-/// A signal in the middle: the run ends, and a resume goes on with this phase.
-pub(super) fn interrupt(engine: &mut Engine<'_>, phase: Phase, signal: i32) {
-    let (outcome, reason) = interrupted(signal);
-    engine.state.resume_at = Some(Box::new(phase));
-    engine.end_with(outcome, reason, &[]);
 }
 
 /// Opens the pull request that proposes the pushed branch.
@@ -234,7 +228,7 @@ pub(super) async fn propose(engine: &mut Engine<'_>, fix: Fix) -> Result<(), Lif
             let branch = engine.state.delivery.branch.clone().unwrap_or_default();
             let said = engine.world.redactor.redact(&said).into_owned();
             let reason = format!("no pull request could be opened for {branch}: {said}");
-            let events = engine.leave_tier_solved();
+            let events = leave_tier(engine, TierExit::Success, None);
             engine.end_with(Outcome::Blocked { reason: reason.clone() }, reason, &events);
         }
     }
@@ -274,7 +268,7 @@ pub(super) fn wait_or_conclude(engine: &mut Engine<'_>, fix: &Fix, event: Event)
     match (engine.state.plan.github.wait_for, &engine.state.delivery.commit, has_api) {
         (WaitFor::Ci | WaitFor::Merge, Some(commit), true) => {
             let commit = commit.clone();
-            breakpoint::reach(engine, fix, Awaited::Ci, &commit, vec![event]);
+            reach(engine, fix, Awaited::Ci, &commit, vec![event]);
         }
         (WaitFor::Ci | WaitFor::Merge, _, false) => {
             let message = "CI is not waited for: there is no token for the API → Fix: set `github-token`".to_owned();
@@ -283,28 +277,5 @@ pub(super) fn wait_or_conclude(engine: &mut Engine<'_>, fix: &Fix, event: Event)
         (WaitFor::None, _, _) | (_, None, _) => {
             conclude(engine, fix, vec![event]);
         }
-    }
-}
-
-/// Ends the run as fixed, after `events` that led to it.
-pub(super) fn conclude(engine: &mut Engine<'_>, fix: &Fix, mut events: Vec<Event>) {
-    events.extend(engine.leave_tier_solved());
-    let outcome = Outcome::Fixed { tier_index: fix.tier_index, iteration: fix.iteration };
-    engine.end_with(outcome, "the tests pass".to_owned(), &events);
-}
-
-impl Engine<'_> {
-    /// Ends the tier that made the tests pass.
-    fn leave_tier_solved(&mut self) -> Vec<Event> {
-        if self.state.attempts.is_empty() {
-            return Vec::new();
-        }
-        let result = self.state.close_tier(self.state.position.tier_index, TierExit::Success);
-        vec![super::iteration::tier_finished(&result, None)]
-    }
-
-    /// The signal that came, if one did; the clock of the active time does not count here.
-    pub(super) fn signals(&self) -> Option<StopCause> {
-        self.world.outside.map_or_else(|| self.world.stop.raised(), |outside| outside.signals.raised())
     }
 }

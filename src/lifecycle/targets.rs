@@ -4,22 +4,13 @@
 
 use super::engine::Engine;
 use super::state::Phase;
-use crate::config::Plan;
-use crate::domain::account::{Account, Accounts, Limited, Unavailability};
+use crate::domain::account::{Account, Limited, Unavailability};
 use crate::domain::clock::Timestamp;
 use crate::domain::event::Event;
 use crate::domain::ladder::{Role, Tier};
 use crate::domain::outcome::Outcome;
 use crate::policy::rotation::Patience;
 use crate::policy::standing::{Note, Readiness, RoleAccounts};
-
-/// The accounts of a plan's providers; recordings have none.
-pub(super) fn accounts(plan: &Plan) -> Accounts {
-    let reached = plan.endpoints.iter().filter(|(_, endpoint)| !endpoint.base_url.is_empty());
-    let account =
-        |endpoint: &crate::config::EndpointPlan| Account::new(&endpoint.base_url, endpoint.key_var.as_deref());
-    Accounts(reached.map(|(name, endpoint)| (name.clone(), account(endpoint))).collect())
-}
 
 fn of_role(engine: &Engine<'_>, tier: &Tier, role: Role) -> RoleAccounts {
     tier.targets(role).iter().map(|target| engine.memory.accounts.of(target)).collect()

@@ -1,4 +1,4 @@
-//! Endpoints: which wire, where, with which key; and the way from there to a [`Provider`].
+//! Endpoints: which wire, where, with which key.
 //!
 //! Owns the reading of base URLs as people write them (with or without a slash or `/v1`, `OLLAMA_HOST` without a scheme).
 //! Reads no environment: the values come in as data.
@@ -11,16 +11,7 @@ use secrecy::SecretString;
 use serde::{Deserialize, Serialize};
 use url::Url;
 
-use crate::domain::clock::Clock;
-use crate::http::Http;
 use crate::streams::Streams;
-
-use super::Provider;
-use super::anthropic::Anthropic;
-use super::channel::Channel;
-use super::gemini::Gemini;
-use super::ollama::Ollama;
-use super::openai::OpenAi;
 
 /// The longest a whole call may take (S1-3).
 pub const OVERALL_TIMEOUT: Duration = Duration::from_secs(600);
@@ -160,22 +151,6 @@ impl Endpoint {
         self.api_key = Some(key);
         self.key_variable = Some(variable.into());
         self
-    }
-
-    /// Makes the provider; nothing is sent, and no certificate is loaded before the first call.
-    ///
-    /// The clock serves `Retry-After` dates.
-    ///
-    /// # Errors
-    /// [`EndpointError`] when the URL or the key cannot be used.
-    pub fn connect(self, http: &Http, clock: Arc<dyn Clock>) -> Result<Box<dyn Provider>, EndpointError> {
-        let base = self.parsed_base()?;
-        Ok(match self.wire {
-            Wire::Anthropic => Box::new(Anthropic::new(Channel::new(&self, http, clock)?, &base)),
-            Wire::OpenAi => Box::new(OpenAi::new(Channel::new(&self, http, clock)?, &self, base)),
-            Wire::Gemini => Box::new(Gemini::new(Channel::new(&self, http, clock)?, base)),
-            Wire::Ollama => Box::new(Ollama::new(Channel::new(&self, http, clock)?, base)),
-        })
     }
 
     /// The base URL without a trailing slash; `OLLAMA_HOST` forms are completed.

@@ -13,6 +13,7 @@ mod anthropic;
 pub mod cassette;
 pub mod catalogue;
 mod channel;
+mod connect;
 pub mod endpoint;
 mod failure;
 mod framing;

@@ -8,11 +8,12 @@
 mod advice;
 mod served;
 mod stream;
+mod usage;
 
 use serde_json::{Map, Value, json};
 use url::Url;
 
-use crate::domain::chat::{ChatRequest, Opaque, Reply, StopReason, Usage};
+use crate::domain::chat::{ChatRequest, Opaque, Reply, StopReason};
 use crate::domain::tool::ToolCall;
 
 use super::channel::Channel;
@@ -21,6 +22,7 @@ use super::turn::{
     written,
 };
 use super::{CallFailure, Provider, ReplyFuture, catalogue};
+use usage::usage_of;
 
 pub use served::{Learnt, Served, ask};
 pub(super) use served::{SHOW, show};
@@ -202,19 +204,4 @@ fn stop_reason(word: Option<&str>, calls: &[ToolCall]) -> StopReason {
         Some("stop") => StopReason::EndTurn,
         _ => StopReason::Other,
     }
-}
-
-/// The server's counts. The prompt's includes what a cache served (`prompt_eval_cached_count`); older servers leave it out where all
-/// of it was cached, and say nothing then.
-fn usage_of(answer: &Value) -> Option<Usage> {
-    let count = |key: &str| answer.get(key).and_then(Value::as_u64);
-    let prompt = count("prompt_eval_count")?;
-    let cache_read = count("prompt_eval_cached_count").unwrap_or(0).min(prompt);
-    Some(Usage {
-        input: prompt - cache_read,
-        output: count("eval_count").unwrap_or(0),
-        cache_read,
-        cache_write: 0,
-        reasoning: 0,
-    })
 }

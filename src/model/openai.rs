@@ -7,6 +7,7 @@
 mod quirks;
 mod responses;
 mod stream;
+mod usage;
 
 use std::collections::BTreeSet;
 use std::sync::{Mutex, PoisonError};
@@ -15,7 +16,7 @@ use reqwest::header::HeaderMap;
 use serde_json::{Map, Value, json};
 use url::Url;
 
-use crate::domain::chat::{ChatRequest, Opaque, Reply, StopReason, Usage};
+use crate::domain::chat::{ChatRequest, Opaque, Reply, StopReason};
 use crate::domain::model_id::ModelId;
 use crate::domain::tool::ToolCall;
 
@@ -28,6 +29,7 @@ use super::turn::{
     with_unique_ids, written,
 };
 use super::{CallFailure, Provider, ReplyFuture};
+use usage::usage_of;
 
 /// The Azure API version used unless another is configured: the latest that is generally available.
 pub(super) const AZURE_API_VERSION: &str = "2024-10-21";
@@ -392,30 +394,6 @@ fn stop_reason(word: Option<&str>, calls: &[ToolCall]) -> StopReason {
         Some("stop" | "eos" | "tool_calls" | "function_call") => StopReason::EndTurn,
         _ => StopReason::Other,
     }
-}
-
-/// The vendor's counts. `prompt_tokens` includes what a cache served or took in; DeepSeek says the first in a field of its
-/// own, Groq puts the counts of a stream elsewhere.
-fn usage_of(answer: &Value) -> Option<Usage> {
-    let usage = answer.get("usage").filter(|usage| usage.is_object()).or_else(|| answer.pointer("/x_groq/usage"))?;
-    let count = |pointer: &str| usage.pointer(pointer).and_then(Value::as_u64);
-    let prompt = count("/prompt_tokens")?;
-    let cache_read = count("/prompt_tokens_details/cached_tokens")
-        .or_else(|| count("/prompt_cache_hit_tokens"))
-        .unwrap_or(0)
-        .min(prompt);
-    let cache_write = count("/prompt_tokens_details/cache_write_tokens").unwrap_or(0).min(prompt - cache_read);
-    let completion = count("/completion_tokens").unwrap_or(0);
-    let reasoning = count("/completion_tokens_details/reasoning_tokens").unwrap_or(0);
-    // xAI counts reasoning beside the completion: only the total tells.
-    let beside = count("/total_tokens").is_some_and(|total| total == prompt + completion + reasoning);
-    Some(Usage {
-        input: prompt - cache_read - cache_write,
-        output: if beside { completion + reasoning } else { completion },
-        cache_read,
-        cache_write,
-        reasoning,
-    })
 }
 
 #[cfg(test)]

@@ -11,7 +11,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use super::memory::CGROUPS;
+use super::taken::CGROUPS;
 
 /// The beginning of the names of our groups; the process id of their maker and a number follow.
 const PREFIX: &str = "upshift-";

@@ -20,7 +20,7 @@ use tokio::time::Instant;
 use super::brand::Brand;
 use super::cgroup::ControlGroup;
 use super::confine::guards;
-use super::memory::{Taken, kilobytes};
+use super::taken::{Taken, kilobytes};
 
 /// How many processes a child's tree may add to what ran when it was started; a browser test farm needs hundreds, a fork bomb any number.
 const MAX_PROCESSES: u64 = 4096;

@@ -6,7 +6,7 @@ use std::io;
 
 use rustix::process::{Pid, Signal, kill_process_group};
 
-use super::memory::Taken;
+use super::taken::Taken;
 
 /// A child and its process group. Dropping it ends them.
 #[derive(Debug)]

@@ -13,7 +13,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use process_wrap::tokio::{ChildWrapper, CommandWrap, JobObject, KillOnDrop};
 use tokio::process::{ChildStdin, Command};
 
-use super::memory::Taken;
+use super::taken::Taken;
 
 /// The child in its job.
 type Job = Arc<Mutex<Box<dyn ChildWrapper>>>;

@@ -10,14 +10,13 @@ use std::path::Path;
 
 use super::Spec;
 use super::family::Family;
+use super::taken::{CGROUPS, Taken, kilobytes};
 
 /// What is kept free of the machine: others than the child run there too.
 const RESERVE: u64 = 512 << 20;
 /// Each so many looks every process is asked, also where the machine as a whole says that nothing has happened.
 const THOROUGH: u32 = 5;
 const MIB: u64 = 1 << 20;
-/// Where the kernel shows cgroups.
-pub(super) const CGROUPS: &str = "/sys/fs/cgroup";
 
 /// The memory that a child may take.
 #[derive(Debug)]
@@ -28,15 +27,6 @@ pub(super) struct Memory {
     /// What was free of the machine when it began.
     before: u64,
     looks: u32,
-}
-
-/// The memory of a family, in bytes.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) struct Taken {
-    /// Of the process that holds most.
-    pub(super) most: u64,
-    /// Of all of them.
-    pub(super) all: u64,
 }
 
 /// What was taken too much of.
@@ -131,12 +121,6 @@ fn left_of_cgroup(folder: &Path) -> Option<u64> {
     // Cached files are given back before anybody is refused.
     let cached = read("memory.stat")?.lines().find_map(|line| line.strip_prefix("inactive_file ")?.parse().ok());
     Some(most.saturating_sub(used.saturating_sub(cached.unwrap_or(0))))
-}
-
-/// A line of `/proc` that counts kilobytes, in bytes.
-pub(super) fn kilobytes(text: &str, name: &str) -> Option<u64> {
-    let line = text.lines().find_map(|line| line.strip_prefix(name))?;
-    line.split_whitespace().next()?.parse::<u64>().ok()?.checked_mul(1024)
 }
 
 #[cfg(test)]

@@ -40,6 +40,7 @@ pub mod open_files;
 mod pipe;
 mod secret_dir;
 mod supervise;
+mod taken;
 #[cfg(test)]
 mod tests;
 pub mod traces;

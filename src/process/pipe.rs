@@ -6,7 +6,7 @@ use std::process::ExitStatus;
 
 pub(super) use tokio::net::unix::pipe::Receiver;
 
-use super::supervise::SIGKILL;
+use crate::domain::stop::SIGKILL;
 use crate::domain::verdict::Exit;
 
 /// The reading end of a pipe.

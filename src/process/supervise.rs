@@ -19,7 +19,7 @@ use super::launch::Launched;
 use super::memory::{Excess, Memory};
 use super::pipe::{Receiver, exit_of};
 use super::{Finished, Spec};
-use crate::domain::stop::{Stop, StopCause};
+use crate::domain::stop::{SIGKILL, Stop, StopCause};
 use crate::domain::verdict::Exit;
 
 /// Between SIGTERM and SIGKILL when the time is up: test runners write their report in it.
@@ -43,8 +43,6 @@ const HOUSEKEEPING: Duration = Duration::from_millis(200);
 const CHUNK: usize = 64 * 1024;
 /// Stands for "no deadline" when a time limit is too large to be added to the clock.
 const FAR_FUTURE: Duration = Duration::from_secs(86_400 * 365);
-/// What a killed process is taken to have died of when it cannot even be waited for.
-pub(super) const SIGKILL: i32 = 9;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Phase {

@@ -20,13 +20,11 @@ use std::sync::OnceLock;
 use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
 use secrecy::{ExposeSecret, SecretString};
 
+pub use values::MIN_SECRET_CHARS;
 use view::Escapes;
 
 /// What stands where a secret stood.
 pub const MASK: &str = "***";
-
-/// Secrets below this many characters are not looked for: they would eat ordinary words.
-pub const MIN_SECRET_CHARS: usize = 8;
 
 /// From this length on a pattern is found with white space inside it: nobody writes that by chance.
 const MIN_TOLERANT_BYTES: usize = 16;

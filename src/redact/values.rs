@@ -3,6 +3,8 @@
 //! Invariant: pure. A value whose masking would eat ordinary text is no secret here: plain words, numbers, places of files, and URLs
 //! without credentials.
 
+/// Secrets below this many characters are not looked for: they would eat ordinary words.
+pub const MIN_SECRET_CHARS: usize = 8;
 /// From this length on even plain letters are no ordinary word.
 const LONGEST_WORD: usize = 24;
 
@@ -14,7 +16,7 @@ const ROOTS: &[&str] =
 #[must_use]
 pub fn secret_parts(value: &str) -> Vec<String> {
     let value = value.trim();
-    if value.chars().count() < super::MIN_SECRET_CHARS || is_number(value) || is_words(value) || is_place(value) {
+    if value.chars().count() < MIN_SECRET_CHARS || is_number(value) || is_words(value) || is_place(value) {
         return Vec::new();
     }
     let Some((_scheme, rest)) = value.split_once("://") else { return vec![value.to_owned()] };
@@ -24,7 +26,7 @@ pub fn secret_parts(value: &str) -> Vec<String> {
         return if rest.contains('?') { vec![value.to_owned()] } else { Vec::new() };
     };
     let password = user.split_once(':').map_or(user, |(_name, password)| password);
-    let long = password.chars().count() >= super::MIN_SECRET_CHARS && !is_words(password);
+    let long = password.chars().count() >= MIN_SECRET_CHARS && !is_words(password);
     std::iter::once(value).chain(long.then_some(password)).map(str::to_owned).collect()
 }
 

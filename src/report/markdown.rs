@@ -13,6 +13,7 @@ use super::plain::{self, ZERO_WIDTH_SPACE};
 use super::view::{RunView, TierView};
 use super::whereabouts::Whereabouts;
 use super::words::{self, Mark, Piece, Sentence};
+use fence::{break_comments, fence, longest_backtick_run};
 
 /// Where the Markdown is shown; decides how long it may be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -183,22 +184,6 @@ pub(super) fn code(text: &str, max_width: usize) -> String {
 fn cell(text: &str, max_width: usize) -> String {
     // A backslash before the pipe would, for some readers, escape the escape.
     code(text, max_width).replace("\\|", &format!("\\{ZERO_WIDTH_SPACE}|")).replace('|', "\\|")
-}
-
-/// A fenced block: the one form in which foreign text stands on its own lines.
-fn fence(text: &str, language: &str) -> String {
-    let text = break_comments(&plain::block(text));
-    let ticks = "`".repeat(longest_backtick_run(&text).max(2) + 1);
-    format!("{ticks}{language}\n{text}\n{ticks}")
-}
-
-fn longest_backtick_run(text: &str) -> usize {
-    text.split(|c| c != '`').map(str::len).max().unwrap_or(0)
-}
-
-/// Keeps foreign text from looking like a marker to whoever searches the raw comment.
-fn break_comments(text: &str) -> String {
-    text.replace("<!--", &format!("<{ZERO_WIDTH_SPACE}!--")).replace("-->", &format!("--{ZERO_WIDTH_SPACE}>"))
 }
 
 fn table(view: &RunView, surface: Surface) -> Option<String> {
@@ -442,6 +427,7 @@ fn audit(view: &RunView) -> Option<String> {
 }
 
 mod comment;
+mod fence;
 mod patch;
 #[cfg(test)]
 mod tests;

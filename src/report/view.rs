@@ -11,7 +11,7 @@ use crate::domain::budget::{Budget, Spent};
 use crate::domain::command::{Command, CommandAnswer};
 use crate::domain::correction::Correction;
 use crate::domain::delivery::{Answer, Awaited};
-use crate::domain::event::{BaselineFinished, DiffStat, Event, RunFinished, RunStarted};
+use crate::domain::event::{BaselineFinished, DiffStat, RunFinished, RunStarted};
 use crate::domain::ladder::{Role, Tier};
 use crate::domain::leftover::Leftover;
 use crate::domain::outcome::Outcome;
@@ -266,12 +266,6 @@ pub struct RunView {
 }
 
 impl RunView {
-    /// Folds a run's events; `liveness` decides what a missing end means.
-    #[must_use]
-    pub fn from_events(events: &[Event], liveness: Liveness) -> Self {
-        fold::fold(events, liveness)
-    }
-
     /// The same for a reader who is elsewhere.
     #[must_use]
     pub fn kept_in(self, kept_in: Whereabouts) -> Self {

@@ -1,6 +1,6 @@
 //! Where the reader of a report finds the log and what was kept beside it.
 
-use super::words::shell_quote;
+use super::quoting::shell_quote;
 use crate::domain::units::RunId;
 
 /// How a reader gets at the files of a run.

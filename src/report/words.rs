@@ -16,7 +16,7 @@ mod reviews;
 mod sentence;
 
 pub use self::billed::billed;
-pub use self::commands::{history_command, log_commands, shell_quote};
+pub use self::commands::{history_command, log_commands};
 pub use self::corrections::{correction_sentence, corrections, take_correction};
 pub use self::delivery::{awaited, commands, delivery};
 pub use self::headline::{headline, resolved_by};
@@ -26,6 +26,7 @@ pub use self::proof::{ProofLine, evidence, proof, proof_heading, proof_sign};
 pub use self::remarks::{remark_sentence, remarks, remarks_heading};
 pub use self::reviews::{review_heading, review_issues};
 pub use self::sentence::{Mark, Piece, Sentence};
+pub use super::quoting::shell_quote;
 
 use crate::domain::attempt::{NOTHING_CHANGED, TierExit};
 use crate::domain::event::BaselineFinished;

@@ -5,10 +5,8 @@ use std::time::Duration;
 use super::context_guard::Fit;
 use super::end::{FailureReason, SessionExit};
 use super::exchange::{Attempt, protocol_of};
-use super::ports::Ports;
 use super::reading::{self, Reading, Unusable};
-use super::spec::SessionSpec;
-use super::turns::{Ending, Failed, Forced, Heard, Session};
+use super::turns::{Ending, Failed, Forced, Heard, Session, Told};
 use crate::domain::account::{Account, Unavailability};
 use crate::domain::chat::Reply;
 use crate::domain::clock::Timestamp;
@@ -16,33 +14,11 @@ use crate::domain::event::Event;
 use crate::domain::model_id::ModelId;
 use crate::domain::receipt::CallStatus;
 use crate::model::CallFailure;
-use crate::policy::rotation::{FailureClass, GiveUp, Identity, Jitter, Next, Reach, Rotation};
+use crate::policy::rotation::{FailureClass, GiveUp, Jitter, Next, Reach};
 use crate::policy::standing::Note;
 
 /// Spread of an announced time over which no new line is worth telling, in milliseconds.
 const SAME_TIME_MS: i64 = 30_000;
-
-/// A wait that a person was told of.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Told {
-    why: Unavailability,
-    until_ms: Option<i64>,
-}
-
-/// The rotation over a session's targets: which of them share an account or a host, and what they cost.
-pub(super) fn rotation_of(spec: &SessionSpec, ports: &Ports<'_>) -> Rotation {
-    let accounts: Vec<Account> = spec.targets.iter().map(|target| ports.memory.accounts.of(target)).collect();
-    let identities = spec.targets.iter().zip(&accounts).map(|(target, account)| {
-        let first = |same: &dyn Fn(&Account) -> bool| accounts.iter().position(same).unwrap_or_default();
-        let price = ports.facts.of(target).price.map_or(0, |price| price.input.saturating_add(price.output));
-        Identity {
-            account: first(&|other| other == account),
-            host: first(&|other| other.endpoint == account.endpoint),
-            price,
-        }
-    });
-    Rotation::over(identities, spec.limits.max_attempts, spec.limits.patience)
-}
 
 /// The last thing that went wrong in a turn.
 #[derive(Debug, Clone)]

@@ -8,17 +8,17 @@ use super::end::{FailureReason, FinalReport, SessionEnd, SessionExit, TEST};
 use super::ports::Ports;
 use super::reading::{self, Rules, Wish};
 use super::spec::SessionSpec;
-use super::target_rotation::{Told, rotation_of};
 use super::tool::Offer;
 use super::toolroom::{Answer, Halt, Round, Toolroom, Turn};
 use crate::audit::Snapshot;
+use crate::domain::account::{Account, Unavailability};
 use crate::domain::chat::{Reply, Usage};
 use crate::domain::event::Event;
 use crate::domain::model_id::ModelId;
 use crate::domain::stop::StopCause;
 use crate::domain::tool::{ToolCall, ToolResult, ToolSpec};
 use crate::domain::units::Charge;
-use crate::policy::rotation::Rotation;
+use crate::policy::rotation::{Identity, Rotation};
 use crate::policy::smart_zone::{ContextMonitor, Level};
 
 /// The kind under which conversations are kept in the audit log.
@@ -64,6 +64,13 @@ pub(super) struct Session<'s, 'a> {
     /// What its vendor says it billed for that.
     billed: Option<String>,
     peak_percent: u32,
+}
+
+/// A wait that a person was told of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Told {
+    pub(super) why: Unavailability,
+    pub(super) until_ms: Option<i64>,
 }
 
 /// A reply that was of no use, and what the model is told about it.
@@ -383,4 +390,19 @@ impl Ending {
         };
         Self::synthetic(FailureReason::Stopped { cause }, exit)
     }
+}
+
+/// The rotation over a session's targets: which of them share an account or a host, and what they cost.
+fn rotation_of(spec: &SessionSpec, ports: &Ports<'_>) -> Rotation {
+    let accounts: Vec<Account> = spec.targets.iter().map(|target| ports.memory.accounts.of(target)).collect();
+    let identities = spec.targets.iter().zip(&accounts).map(|(target, account)| {
+        let first = |same: &dyn Fn(&Account) -> bool| accounts.iter().position(same).unwrap_or_default();
+        let price = ports.facts.of(target).price.map_or(0, |price| price.input.saturating_add(price.output));
+        Identity {
+            account: first(&|other| other == account),
+            host: first(&|other| other.endpoint == account.endpoint),
+            price,
+        }
+    });
+    Rotation::over(identities, spec.limits.max_attempts, spec.limits.patience)
 }

@@ -1,5 +1,7 @@
 //! The architecture as a test: layers, foreign crates, module docs, file sizes, and no word of the workplace.
 
+mod circles;
+
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 

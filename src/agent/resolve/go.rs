@@ -1,12 +1,12 @@
 //! Go: a package is a folder, and its path begins with its module's.
 
-use super::{Resolved, join, manifests};
+use super::paths::{Resolved, join};
 use crate::agent::sources::Sources;
 use crate::framework::source::Import;
 
 /// See [`super::resolve`].
 pub(super) fn resolve(import: &Import, sources: &mut Sources<'_>) -> Resolved {
-    for (folder, text) in manifests("go.mod", sources) {
+    for (folder, text) in sources.manifests("go.mod") {
         let module = text.lines().find_map(|line| line.trim().strip_prefix("module "));
         let inside = module.and_then(|module| import.module.strip_prefix(module.trim().trim_matches('"')));
         let Some(rest) = inside.filter(|rest| rest.is_empty() || rest.starts_with('/')) else { continue };

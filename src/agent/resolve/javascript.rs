@@ -1,6 +1,6 @@
 //! JavaScript and TypeScript: a relative path, an alias of the source folder, or a package of the same repository.
 
-use super::{Resolved, folder_of, join, manifests, tidied};
+use super::paths::{Resolved, folder_of, join, tidied};
 use crate::agent::sources::Sources;
 use crate::framework::source::Import;
 
@@ -44,7 +44,7 @@ fn package(module: &str, sources: &mut Sources<'_>) -> Option<String> {
         let manifest: serde_json::Value = serde_json::from_str(text).ok()?;
         manifest.get("name")?.as_str().map(str::to_owned)
     };
-    for (folder, text) in manifests("package.json", sources) {
+    for (folder, text) in sources.manifests("package.json") {
         let Some(rest) = named(&text).and_then(|name| module.strip_prefix(name.as_str()).map(str::to_owned)) else {
             continue;
         };

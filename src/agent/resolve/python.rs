@@ -1,6 +1,6 @@
 //! Python: `a.b` is `a/b.py` or `a/b/__init__.py` below one of the folders that are on its path.
 
-use super::{Resolved, folder_of, join};
+use super::paths::{Resolved, folder_of, join};
 use crate::agent::sources::Sources;
 use crate::domain::printed_path;
 use crate::framework::source::Import;

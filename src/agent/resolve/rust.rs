@@ -1,6 +1,6 @@
 //! Rust: a path from a crate's root, from the module itself or from the one above, by cargo's layout.
 
-use super::{Resolved, folder_of, join, manifests};
+use super::paths::{Resolved, folder_of, join};
 use crate::agent::sources::Sources;
 use crate::framework::source::Import;
 
@@ -90,7 +90,7 @@ fn root_of(file: &str, sources: &mut Sources<'_>) -> Option<Module> {
     }
     let inside =
         |folder: &str| folder.is_empty() || file.strip_prefix(folder).is_some_and(|rest| rest.starts_with('/'));
-    let manifests = manifests("Cargo.toml", sources);
+    let manifests = sources.manifests("Cargo.toml");
     let folder =
         manifests.iter().map(|(folder, _)| folder).filter(|folder| inside(folder)).max_by_key(|folder| folder.len());
     root_in(folder.map_or("", String::as_str), sources)
@@ -103,7 +103,7 @@ fn root_in(folder: &str, sources: &Sources<'_>) -> Option<Module> {
 
 /// The root of the repository's crate of a name, by the first name in each manifest's package or library.
 fn crate_of(name: &str, sources: &mut Sources<'_>) -> Option<Module> {
-    let manifests = manifests("Cargo.toml", sources);
+    let manifests = sources.manifests("Cargo.toml");
     let is_it = |text: &str| names_in(text).any(|own| own.replace('-', "_") == name);
     let folder = manifests.iter().find(|(_, text)| is_it(text)).map(|(folder, _)| folder.clone())?;
     root_in(&folder, sources)

@@ -3,28 +3,13 @@
 //! Invariant: what a write was given is in the database, in the spool or in memory, in this order of preference; the next write
 //! that succeeds takes all of it along.
 
-use std::time::Duration;
-
 use rusqlite::{Connection, ErrorCode, Transaction, TransactionBehavior};
 
-use super::Store;
+use super::{DEGRADED_BUSY_TIMEOUT, Store};
 use crate::audit::batch::{Batch, Chain};
 use crate::audit::spool::{Content, Spool};
+use crate::audit::types::Sync;
 use crate::audit::{AuditError, Location, publish, rows};
-
-/// While writes are spooled, each first tries the database, but waits no longer than this: a run goes on at its pace.
-pub(super) const DEGRADED_BUSY_TIMEOUT: Duration = Duration::from_millis(5);
-
-/// Whether a write waits for the disk. A kill loses nothing either way; a power cut may take away the writes since the
-/// last one that waited, never their order. Waiting costs milliseconds on many disks, so a turn waits once: when its
-/// money is reserved.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::audit) enum Sync {
-    /// The disk has it before the write returns: reservations, finished iterations, beginning and end of a run.
-    Now,
-    /// With the next write that waits.
-    Later,
-}
 
 impl Store {
     /// Writes a batch now or spools it; the chain moves either way.

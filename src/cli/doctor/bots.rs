@@ -1,6 +1,6 @@
 //! What a doctor finds out about the names in `allowed-bots`.
 
-use super::Finding;
+use super::finding::Finding;
 use crate::config::Plan;
 use crate::github::{AppOwner, GitHub};
 

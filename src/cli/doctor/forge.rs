@@ -4,9 +4,9 @@ use std::path::Path;
 
 use secrecy::ExposeSecret as _;
 
-use super::Finding;
+use super::finding::Finding;
 use crate::cli::environment::Environment;
-use crate::cli::{delivery, forge};
+use crate::cli::{forge, left_credential};
 use crate::config::{Plan, Push, WaitFor};
 use crate::domain::ci::{CiContext, RepoName};
 use crate::github::{GitHub, GithubError, Repository};
@@ -159,7 +159,7 @@ fn ci(plan: &Plan, checkout: &Path, environment: &Environment) -> Finding {
     if forge::push_token(environment).is_some() || !environment.in_actions() {
         return Finding::ok(ABOUT, "starts, since the token is not the job's own");
     }
-    if delivery::left_is_given(environment, checkout) {
+    if left_credential::left_is_given(environment, checkout) {
         return Finding::ok(ABOUT, "starts, since the token that checkout left is not the job's own");
     }
     Finding::problem(

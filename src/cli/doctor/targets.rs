@@ -4,11 +4,11 @@
 
 use std::collections::BTreeMap;
 
-use super::Finding;
+use super::finding::Finding;
 use crate::cli::environment::Environment;
 use crate::cli::plan::Resolved;
 use crate::cli::setup::Setup;
-use crate::cli::{models, stop_sources};
+use crate::cli::{http_client, models, stop_sources};
 use crate::config::{EndpointPlan, Plan};
 use crate::domain::account::Account;
 use crate::domain::model_id::ModelId;
@@ -38,7 +38,7 @@ async fn asked(target: &ModelId, plan: &EndpointPlan, environment: &Environment)
         return Ok("a recording, there is nobody to ask".to_owned());
     };
     let endpoint = models::endpoint_of(&target.provider, wire, plan, environment).map_err(|error| error.to_string())?;
-    let http = models::http(environment);
+    let http = http_client::http(environment);
     let Proof { question, unproven } = probe::prove(endpoint, target, &http, stop_sources::clock(environment)).await?;
     let account = Account::new(&plan.base_url, plan.key_var.as_deref());
     let key = account.key_variable.as_ref().map(|name| format!(" takes the key in {name} and")).unwrap_or_default();

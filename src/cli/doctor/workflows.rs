@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use serde_yaml::Value;
 
-use super::Finding;
+use super::finding::Finding;
 use crate::report::plain;
 
 const ABOUT: &str = "workflow";

@@ -8,8 +8,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
+use super::command::{Called, below, read};
 use super::rules::Book;
-use super::{Called, below, read};
 use crate::domain::word_list::lists;
 use crate::framework::programs::{PYTHON_SETTINGS, RUNNERS, TELLING, TOLD};
 

@@ -3,7 +3,7 @@
 use super::super::engine::Engine;
 use super::super::outside::Outside;
 use super::super::state::Wait;
-use super::{Seen, Work};
+use super::seen::{Seen, Work};
 use crate::domain::delivery::Answer;
 use crate::domain::foreign::Foreign;
 use crate::domain::test_report::TestReport;

@@ -2,7 +2,7 @@
 
 use super::super::engine::Engine;
 use super::super::state::Wait;
-use super::{Seen, Work, pull_request};
+use super::seen::{Seen, Work};
 use crate::domain::clock::Timestamp;
 use crate::domain::delivery::Answer;
 use crate::domain::foreign::Foreign;
@@ -17,7 +17,7 @@ const MOST_REMARKS: usize = 10;
 
 /// Looks once.
 pub(super) async fn look(engine: &Engine<'_>, github: &GitHub, wait: &Wait) -> Result<Seen, GithubError> {
-    let Some(number) = pull_request(engine) else {
+    let Some(number) = engine.pull_request() else {
         return Ok(Seen::Answer(Answer::Unreadable, "there is no pull request to wait for".to_owned()));
     };
     let pull = github.pull(number).await?;

@@ -6,16 +6,10 @@
 use std::collections::BTreeMap;
 
 use super::Refusal;
-use super::facts::Facts;
+use super::facts::{Facts, is_candidate};
 use crate::domain::ci::{Account, CiContext};
 use crate::domain::units::CommitSha;
 use crate::github::{ACTIONS_BOT, Commit, RepoRole};
-
-/// Whether a bot is to be looked up: it may start a run if what is found speaks for it.
-pub(super) fn is_candidate(context: &CiContext, bot: &Account, allowed: &[String]) -> bool {
-    // What an event says of a comment is never a bot's to decide, so nothing has to be asked.
-    bot.is_bot() && bot.login != ACTIONS_BOT && context.comment.is_none() && allowed.contains(&bot.login)
-}
 
 /// Why a run may not happen by the hand of a bot.
 pub(super) fn refusal(

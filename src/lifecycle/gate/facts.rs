@@ -2,9 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::bots;
 use crate::domain::ci::{Account, CiContext, PullRequest, PullRequestRef};
-use crate::github::{Commit, GitHub, GithubError, Pull, PullState, RepoRole};
+use crate::github::{ACTIONS_BOT, Commit, GitHub, GithubError, Pull, PullState, RepoRole};
 
 /// What the forge calls the accounts of Apps.
 const BOT: &str = "Bot";
@@ -77,6 +76,12 @@ pub async fn look(github: &GitHub, context: &CiContext, allowed_bots: &[String])
     Ok(facts)
 }
 
+/// Whether a bot is to be looked up: it may start a run if what is found speaks for it.
+pub(super) fn is_candidate(context: &CiContext, bot: &Account, allowed: &[String]) -> bool {
+    // What an event says of a comment is never a bot's to decide, so nothing has to be asked.
+    bot.is_bot() && bot.login != ACTIONS_BOT && context.comment.is_none() && allowed.contains(&bot.login)
+}
+
 /// Whether allowed bots are what their names say, and whose the commits on the pull request are.
 async fn look_at_bots(
     github: &GitHub,
@@ -84,7 +89,7 @@ async fn look_at_bots(
     allowed: &[String],
     facts: &mut Facts,
 ) -> Result<(), GithubError> {
-    for bot in people(context).into_iter().filter(|person| bots::is_candidate(context, person, allowed)) {
+    for bot in people(context).into_iter().filter(|person| is_candidate(context, person, allowed)) {
         let account = github.account(&bot.login).await?;
         if account.is_some_and(|account| account.login == bot.login && account.kind == BOT) {
             facts.proven_bots.insert(bot.login.clone());

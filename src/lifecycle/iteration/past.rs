@@ -2,8 +2,8 @@
 //!
 //! Invariant: every text that came from outside is redacted and capped.
 
-use super::Work;
 use super::row;
+use super::work::Work;
 use crate::agent::PastIteration;
 use crate::domain::attempt::Attempt;
 use crate::domain::foreign::Foreign;

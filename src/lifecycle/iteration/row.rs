@@ -2,7 +2,7 @@
 //!
 //! Invariant: every text of a row that came from outside is redacted and capped.
 
-use super::Work;
+use super::work::Work;
 use crate::domain::attempt::{Attempt, AttemptStatus};
 use crate::domain::foreign::Foreign;
 use crate::domain::ladder::{Mode, Role, Tier};

@@ -4,7 +4,7 @@ use serde_json::{Map, Value, json};
 
 use crate::domain::chat::Usage;
 
-use super::usage_of;
+use super::usage::usage_of;
 use crate::model::channel::{Broken, Fold};
 
 /// The most tool calls taken from one reply.

@@ -1,6 +1,7 @@
 //! A patch in a report: whole files only, so that what is shown can be read.
 
-use super::fence;
+use super::fence::fence;
+use crate::report::words;
 
 /// What each file of a patch begins with.
 const FILE: &str = "diff --git ";
@@ -30,7 +31,7 @@ pub(super) fn block(patch: &str, max_bytes: usize, title: &str) -> Option<String
         (true, _) => None,
         (false, 0) => Some(format!(
             "_The change of {} is too long to be shown here._",
-            super::words::count(super::words::u64_of(files.len()), "file")
+            words::count(words::u64_of(files.len()), "file")
         )),
         (false, _) => {
             Some(format!("<details>\n<summary>{title}</summary>\n\n{}{rest}\n\n</details>", fence(&shown, "diff")))

@@ -23,13 +23,16 @@ use crate::report::whereabouts::Whereabouts;
 /// Errors shown when the run did not say itself which were the most recent ones.
 const RECENT_ERRORS: usize = 5;
 
-/// Folds a run's events.
-pub(super) fn fold(events: &[Event], liveness: Liveness) -> RunView {
-    let mut fold = Fold::default();
-    for event in events {
-        fold.take(event);
+impl RunView {
+    /// Folds a run's events; `liveness` decides what a missing end means.
+    #[must_use]
+    pub fn from_events(events: &[Event], liveness: Liveness) -> Self {
+        let mut fold = Fold::default();
+        for event in events {
+            fold.take(event);
+        }
+        fold.finish(liveness)
     }
-    fold.finish(liveness)
 }
 
 /// What is gathered on the way.

@@ -1,19 +1,12 @@
 //! Commands that a reader may copy: quoted for a shell, with paths that exist where the reader is.
 
 use super::sentence::Sentence;
+use crate::report::quoting::shell_quote;
 use crate::report::view::RunView;
 use crate::report::whereabouts::Whereabouts;
 
 /// Where commands look for the audit log when nothing names it (DESIGN §2.4); it need not be named in advice.
 const DEFAULT_AUDIT_DB: &str = ".upshift/audit.db";
-
-/// Quotes a word for a POSIX shell; a word that could be taken for an option gets `./` in front.
-#[must_use]
-pub fn shell_quote(word: &str) -> String {
-    let word = if word.starts_with('-') { format!("./{word}") } else { word.to_owned() };
-    let safe = |c: char| c.is_ascii_alphanumeric() || matches!(c, '/' | '.' | '_' | '-' | '+' | ':' | '@' | '%' | ',');
-    if !word.is_empty() && word.chars().all(safe) { word } else { format!("'{}'", word.replace('\'', r"'\''")) }
-}
 
 /// The shell command that shows a run's whole history; `None` when the audit log is off or holds no
 /// iteration. The id is the full one

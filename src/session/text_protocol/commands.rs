@@ -1,6 +1,6 @@
 //! The line commands of the text protocol: `READ path`, `SEARCH pattern`, `RUN TESTS`, `DONE summary`, ….
 
-use super::Item;
+use super::item::Item;
 use crate::domain::ladder::Role;
 use crate::session::action::Action;
 use crate::session::end::{FinalReport, TEST};

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::Item;
+use super::item::Item;
 use crate::domain::ladder::Role;
 use crate::session::action::Action;
 use crate::session::tool::Tool;

@@ -7,10 +7,12 @@
 //! Start reading at [`read`].
 
 mod commands;
+mod item;
 mod json_calls;
 mod paths;
 mod scan;
 
+pub(super) use self::item::Item;
 use self::scan::{Naming, Piece};
 use super::action::{Action, Existing, Matching, Source};
 use crate::domain::ladder::Role;
@@ -22,20 +24,6 @@ pub(super) fn prompt(role: Role) -> &'static str {
         Role::Librarian => include_str!("../text_protocol_librarian.md"),
         Role::Critic => include_str!("../text_protocol_critic.md"),
     }
-}
-
-/// One thing that a reply asks for.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Item {
-    /// Understood.
-    Act(Action),
-    /// Not understood for certain: not done.
-    Refuse {
-        /// What it was about.
-        subject: String,
-        /// Why, in words for the model.
-        why: String,
-    },
 }
 
 /// What of a text counts.

@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use super::git::Git;
-use super::{Composed, ComposedFile, Order, PublishError, git_path};
+use super::order::{Composed, ComposedFile, Order, PublishError, git_path};
 use crate::domain::units::CommitSha;
 use crate::workspace::store::{Entry, Form, Store};
 

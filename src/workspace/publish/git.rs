@@ -9,7 +9,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use secrecy::ExposeSecret as _;
 
-use super::{Access, PublishError, Remote, Surroundings};
+use super::order::{Access, PublishError, Remote, Surroundings};
 use crate::domain::units::CommitSha;
 use crate::domain::verdict::Exit;
 use crate::files;

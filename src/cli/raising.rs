@@ -1,0 +1,46 @@
+//! What a signal raises: the end of everything, or first the wish that a session reports.
+
+use std::io::IsTerminal as _;
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::say;
+use crate::domain::stop::{StopCause, StopSource, WrapUp};
+
+/// What a signal raises.
+#[derive(Debug, Clone)]
+pub(super) struct Sources {
+    pub(super) sources: Vec<Arc<StopSource>>,
+    pub(super) wrap_up: Option<WrapUp>,
+}
+
+/// How long a session may take to report after somebody typed Ctrl-C; who sits at a terminal can type it again.
+const PATIENCE: (Duration, Duration) = (Duration::from_secs(30), Duration::from_secs(5));
+
+impl Sources {
+    /// Ends everything now.
+    pub(super) fn raise(&self, cause: StopCause) {
+        self.sources.iter().for_each(|source| source.raise(cause));
+    }
+
+    /// Has a session under way report first, once; whether that was possible.
+    pub(super) fn wrap_up(&self, signal: i32) -> bool {
+        let Some(wrap_up) = self.wrap_up.clone().filter(|wish| wish.is_in_session() && wish.wished().is_none()) else {
+            return false;
+        };
+        let cause = StopCause::Signal(signal);
+        wrap_up.wish(cause);
+        let at_terminal = std::io::stderr().is_terminal();
+        if at_terminal {
+            say("The model is asked for its report, then the run ends; Ctrl-C again ends it now.");
+        }
+        let (patience, sources) = (if at_terminal { PATIENCE.0 } else { PATIENCE.1 }, self.clone());
+        tokio::spawn(async move {
+            tokio::time::sleep(patience).await;
+            if wrap_up.is_in_session() {
+                sources.raise(cause);
+            }
+        });
+        true
+    }
+}

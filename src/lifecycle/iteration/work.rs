@@ -1,0 +1,17 @@
+//! What one iteration did.
+
+use crate::lifecycle::roles::{Halt, RolesEnd};
+use crate::session::SessionEnd;
+use crate::trial::Judged;
+use crate::workspace::Diff;
+
+/// What one iteration did, before it is judged by the ladder.
+pub(super) struct Work {
+    pub(super) ends: RolesEnd,
+    pub(super) critic: Option<SessionEnd>,
+    pub(super) halt: Option<Halt>,
+    pub(super) judged: Option<Judged>,
+    /// The whole change since the start.
+    pub(super) diff: Diff,
+    pub(super) changed: bool,
+}
