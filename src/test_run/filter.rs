@@ -276,7 +276,7 @@ mod tests {
             ("pytest", None, "--co"),
             ("npm test", None, "a"),
             ("pytest || true", None, "a"),
-            ("mvn test", None, "a"),
+            ("mvn test", None, "a b"),
             ("gradle test check", None, "shop.CartTest > adds()"),
             ("./b/all", Some("googletest"), "Cart.*"),
         ];

@@ -3,6 +3,7 @@
 mod appended;
 mod attacker;
 mod cheats;
+mod compiled;
 mod direct;
 mod honest;
 mod python;

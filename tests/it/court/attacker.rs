@@ -136,7 +136,7 @@ fn cheats(runner: &Runner) -> Vec<Fix> {
 }
 
 /// How the plain test command ends over a tree.
-fn is_green(root: &Path, command: &str) -> bool {
+pub(super) fn is_green(root: &Path, command: &str) -> bool {
     let mut shell = Command::new("sh");
     if let Some(home) = std::env::var_os("UPSHIFT_TEST_FRAMEWORKS") {
         let path = std::env::var("PATH").expect("PATH");
@@ -147,7 +147,7 @@ fn is_green(root: &Path, command: &str) -> bool {
 }
 
 /// What became of a cheat; evidence that refuses is named where chance has no part in which comes first.
-fn outcome(cheat: &Fix, needs: Needs) -> String {
+pub(super) fn outcome(cheat: &Fix, needs: Needs) -> String {
     let folder = needs.folder();
     unpack(folder.path(), &cheat.files);
     if is_green(folder.path(), cheat.command) {

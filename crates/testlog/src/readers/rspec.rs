@@ -223,6 +223,10 @@ impl Reader {
                 path.push(full);
                 continue;
             }
+            // Not the marks of the progress formatter: with one example they would be its name.
+            if text.chars().all(|c| matches!(c, '.' | 'F' | '*')) {
+                continue;
+            }
             leaves += 1;
             let marked = text.ends_with(')') && (text.holds(" (FAILED - ") || text.holds(" (PENDING: "));
             if !marked {
@@ -298,5 +302,14 @@ mod tests {
             .map(|test| test.name.as_str())
             .collect();
         assert_eq!(passing, ["Cart has a total", "Cart#add returns itself"]);
+    }
+
+    #[test]
+    fn the_mark_of_one_example_is_no_name() {
+        let mut reader = Reader::new(&Budget::new(STORED_BYTES));
+        let log = "F\n\nFailures:\n\n  1) Cart adds\n     no\n\nFinished in 0.1 seconds (files took 0.1 seconds to load)\n1 example, 1 failure\n";
+        log.lines().for_each(|line| reader.line(line));
+        let names: Vec<String> = reader.finish(None).unwrap().tests.into_iter().map(|test| test.name).collect();
+        assert_eq!(names, ["Cart adds"]);
     }
 }

@@ -40,7 +40,7 @@ pub(in super::super) fn renamed(language: Language, test: &TestBody, name: &str,
 }
 
 /// The class and the method of a test as Maven, Gradle or JUnit print it: `adds(org.example.CartTest)`, `org.example.CartTest.adds`,
-/// `org.example.CartTest > adds(int) > [1] 3`.
+/// `org.example.CartTest > adds(int) > [1] 3`; `*` for the class where it is not printed.
 #[must_use]
 pub fn java_test(name: &str) -> Option<(&str, &str)> {
     let plain = |method: &'_ str| method.find(['(', '[', '{', ' ']).unwrap_or(method.len());
@@ -59,6 +59,10 @@ pub fn java_test(name: &str) -> Option<(&str, &str)> {
         return Some((class, method.get(..plain(method))?));
     }
     let whole = name.get(..plain(name))?;
+    // Surefire 2 names JUnit 5's tests by their methods alone.
+    if !whole.is_empty() && !name.contains(' ') && whole.chars().all(|c| c.is_alphanumeric() || c == '_') {
+        return Some(("*", whole));
+    }
     let (class, method) = whole.rsplit_once(['.', '#'])?;
     (is_class(class) && !method.is_empty()).then_some((class, method))
 }
@@ -66,6 +70,9 @@ pub fn java_test(name: &str) -> Option<(&str, &str)> {
 fn is_called_in_java(path: &str, test: &TestBody, name: &str) -> bool {
     let Some((class, method)) = java_test(name) else { return false };
     let Some((own, types)) = test.names.split_last() else { return false };
+    if class == "*" {
+        return own == method;
+    }
     let segments: Vec<&str> = class.split(['.', '$']).collect();
     let at = segments.len().saturating_sub(types.len());
     let (package, inside) = segments.split_at(at);
@@ -121,7 +128,13 @@ fn is_called_in_ruby(test: &TestBody, name: &str) -> bool {
         }
     }
     let whole = test.names.iter().fold(String::new(), |before, one| joined(&before, one));
-    fills(&whole, name)
+    // Behind a text in a class's place, methods do not stand close.
+    fills(&close(&whole), &close(name))
+}
+
+/// A description with methods close to what is before them.
+fn close(name: &str) -> String {
+    name.replace(" #", "#").replace(" .", ".").replace(" ::", "::")
 }
 
 /// Whether a name is a title with its gaps filled.
