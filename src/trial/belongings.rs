@@ -8,6 +8,7 @@ use std::path::Path;
 
 use super::bench::{Bench, TrialError};
 use crate::domain::units::TreeId;
+use crate::framework::calls;
 use crate::policy::tamper::Change;
 use crate::policy::tamper::region::{self, Examples};
 use crate::policy::verdict::Baseline;
@@ -47,13 +48,41 @@ pub(super) fn examples_in(bench: &Bench<'_>, start: &TreeId, change: &Change) ->
         bench.baseline.is_none_or(may_have_run_examples)
     } else if path.ends_with(".py") || path.ends_with(".pyi") {
         let says = |_: &str, text: &str| region::speaks_of_doctests(text);
+        // Where the start's run names all its tests, none of this file's examples among them, the tests alone could still run them.
+        let named = bench.baseline.is_none_or(|baseline| may_have_run(baseline, path)) || !names_its_runner(bench);
+        let speaks = |file: &str| region::may_speak(file) && (named || is_test_path(Path::new(file)));
         region::speaks_of_doctests(&bench.tests.command)
             || options_of_pytest(bench).is_some_and(region::speaks_of_doctests)
-            || bench.workspace.any_text_at(start, region::may_speak, says)?
+            || bench.workspace.any_text_at(start, speaks, says)?
     } else {
         true
     };
     Ok(if judge { Examples::Judge } else { Examples::Document })
+}
+
+/// Whether the command is one call of a runner, so that no other program runs examples beside it.
+fn names_its_runner(bench: &Bench<'_>) -> bool {
+    let command = &bench.tests.command;
+    !command.contains([';', '|', '&', '\n', '`', '$']) && calls::called(command).is_some()
+}
+
+/// Whether the start's run named an example of a Python file, or did not name all of its tests.
+fn may_have_run(baseline: &Baseline, path: &str) -> bool {
+    let baseline = baseline.filed.as_deref().unwrap_or(baseline);
+    let listed = baseline.passing.values().copied().map(u64::from).sum::<u64>();
+    let names_all = !baseline.unreadable && baseline.passed.is_some_and(|passed| passed <= listed);
+    let module = path.trim_end_matches(".pyi").trim_end_matches(".py").replace('/', ".");
+    let module = module.trim_end_matches(".__init__");
+    // A source below a folder for sources is imported without that folder's name.
+    let module = ["src.", "lib.", "python."].iter().find_map(|root| module.strip_prefix(root)).unwrap_or(module);
+    let is_of_file = |name: &String| {
+        name.starts_with(path)
+            || name.starts_with(module)
+            || name.contains(&format!("::{module}"))
+            || name.contains(&format!("({module}"))
+    };
+    let mut names = baseline.passing.keys().chain(&baseline.failing).chain(&baseline.skipped).chain(&baseline.flaky);
+    !names_all || names.any(is_of_file)
 }
 
 /// What pytest is told by the environment.
@@ -141,7 +170,25 @@ fn asserts_for_tests(bench: &Bench<'_>, start: &TreeId, path: &str) -> Result<bo
 
 #[cfg(test)]
 mod tests {
-    use super::named_roots;
+    use super::{Baseline, may_have_run, named_roots};
+
+    #[test]
+    fn an_example_is_a_test_where_the_starts_run_named_it() {
+        let run = |names: &[&str], passed| Baseline {
+            passing: names.iter().map(|name| ((*name).to_owned(), 1)).collect(),
+            failing: vec!["tests/test_cart.py::test_total".to_owned()],
+            passed: Some(passed),
+            ..Baseline::default()
+        };
+        assert!(!may_have_run(&run(&["tests/test_cart.py::test_a"], 1), "shop/cart.py"));
+        assert!(!may_have_run(&run(&[], 0), "shop/cart.py"), "the only test failed");
+        assert!(may_have_run(&run(&["tests/test_cart.py::test_a"], 2), "shop/cart.py"), "one is not named");
+        for example in ["shop/cart.py::shop.cart.total", "total (shop.cart)", "shop.cart::shop.cart.total"] {
+            assert!(may_have_run(&run(&[example], 1), "shop/cart.py"), "{example}");
+        }
+        assert!(may_have_run(&run(&["src/shop/cart.py::shop.cart.total"], 1), "src/shop/cart.py"));
+        assert!(may_have_run(&run(&["total (shop)"], 1), "shop/__init__.py"));
+    }
 
     #[test]
     fn a_manifest_names_roots_in_folders() {

@@ -12,9 +12,15 @@ const MENDED: &str = "def total(prices):\n    \"\"\"The sum of all prices.\"\"\"
 
 /// What a run says whose model replaces the documented source by the mended one, and what then stands there.
 fn mended(test_command: &str) -> (Said, String) {
+    mended_beside(&[], test_command)
+}
+
+/// The same in a repository with more files.
+fn mended_beside(files: &[(&str, &str)], test_command: &str) -> (Said, String) {
     let folder = tempfile::Builder::new().prefix("honest-").tempdir().expect("a folder");
     unpack(folder.path(), &python().files);
     unpack(folder.path(), &[("shop/cart.py", DOCUMENTED)]);
+    unpack(folder.path(), files);
     let server = ModelServer::start(|request| -> Scripted {
         match request.turn() {
             0 => Say::call("write_file", json!({ "path": "shop/cart.py", "content": MENDED })).usage(900, 40).into(),
@@ -31,6 +37,16 @@ fn mended(test_command: &str) -> (Said, String) {
 fn an_example_in_a_docstring_may_go_where_nobody_runs_examples_and_only_there() {
     let (said, now) = mended(python().command);
     assert_eq!((said.code, now.as_str()), (0, MENDED), "{}", said.all());
+    // Another program's examples, or what only a person runs, make nothing of this one a test.
+    let elsewhere = [("tools/check.py", "import doctest\n\nimport shop.other\n\ndoctest.testmod(shop.other)\n")];
+    let (said, now) = mended_beside(&elsewhere, python().command);
+    assert_eq!((said.code, now.as_str()), (0, MENDED), "{}", said.all());
+    let by_tests = [(
+        "tests/test_examples.py",
+        "import doctest\nimport unittest\n\nimport shop.cart\n\n\nclass ExamplesTest(unittest.TestCase):\n    def test_examples(self):\n        self.assertTrue(doctest.testmod(shop.cart))\n",
+    )];
+    let (said, _) = mended_beside(&by_tests, python().command);
+    assert!(said.all().contains("an example in a docstring"), "{}", said.all());
     let (said, now) = mended(&format!("{} && python3 -m doctest shop/cart.py", python().command));
     assert_eq!((said.code, now.as_str()), (1, DOCUMENTED), "{}", said.all());
     assert!(said.all().contains("an example in a docstring"), "{}", said.all());

@@ -105,6 +105,15 @@ impl Blocks {
         }
     }
 
+    /// How many of the failures are of subtests: `test_a [even number] (i=1)`, where a test's own parameters stand without a space.
+    pub(super) fn of_subtests(&self) -> usize {
+        let is_part = |title: &str| {
+            let head = title.find(['[', '(']).and_then(|at| title.get(..at));
+            head.is_some_and(|head| head.ends_with(' ') && !head.trim_end().contains(' '))
+        };
+        self.list.iter().filter(|one| !one.error && is_part(&one.title)).count()
+    }
+
     /// Matches entries to blocks and writes both into `cases`.
     pub(super) fn settle(
         &mut self,

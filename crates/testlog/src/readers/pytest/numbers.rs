@@ -26,6 +26,8 @@ pub(super) struct Numbers {
     xfailed: u64,
     xpassed: u64,
     errors: u64,
+    /// Whether it names subtests, whose failures stand among the others.
+    has_subtests: bool,
 }
 
 impl Numbers {
@@ -61,8 +63,8 @@ impl Numbers {
             "xfailed" => self.xfailed = self.xfailed.saturating_add(number),
             "xpassed" => self.xpassed = self.xpassed.saturating_add(number),
             "error" | "errors" => self.errors = self.errors.saturating_add(number),
-            "warning" | "warnings" | "deselected" | "rerun" | "reruns" | "subtests passed" | "subtest passed"
-            | "subtests skipped" | "snapshots passed" | "snapshot passed" => {}
+            "subtests passed" | "subtest passed" | "subtests skipped" => self.has_subtests = true,
+            "warning" | "warnings" | "deselected" | "rerun" | "reruns" | "snapshots passed" | "snapshot passed" => {}
             "subtests failed" | "subtest failed" => self.failed = self.failed.saturating_add(number),
             _ => return false,
         }
@@ -70,12 +72,14 @@ impl Numbers {
     }
 
     /// The counts; `collected` is what the session said it found, `untested` how many errors hide a test's result, and `subtests`
-    /// how many of the failures are of subtests, which pytest counts beside their test.
+    /// how many of the failures are of subtests, which pytest counts beside their test. Where nothing tells that of failures among
+    /// subtests, nobody knows how many tests there were.
     pub(super) fn counts(&self, collected: Option<u64>, untested: u64, subtests: u64) -> Counts {
         let results = sum(&[self.failed, self.passed, self.skipped, self.xfailed, self.xpassed]);
         let tests = results.saturating_sub(subtests).saturating_add(untested);
+        let mixed = self.has_subtests && self.failed > 0 && subtests == 0;
         Counts {
-            total: Some(collected.unwrap_or(tests)),
+            total: collected.or_else(|| (!mixed).then_some(tests)),
             passed: Some(sum(&[self.passed, self.xpassed])),
             failed: Some(self.failed),
             skipped: Some(sum(&[self.skipped, self.xfailed])),
@@ -104,6 +108,10 @@ mod tests {
         assert_eq!(counts("5 passed in 65.00s (0:01:05)"), expected(5, 5, 0, 0, 0));
         assert_eq!(counts("1 failed, 3 passed, 2 warnings in 0.12 seconds"), expected(4, 3, 1, 0, 0));
         assert_eq!(counts("no tests ran in 0.01s"), expected(0, 0, 0, 0, 0));
+        let mixed = Numbers::parse("5 failed, 2 passed, 4 subtests passed in 0.03s").unwrap();
+        assert_eq!(mixed.counts(None, 0, 0).total, None, "any of the five may be a subtest's");
+        assert_eq!(mixed.counts(None, 0, 4).total, Some(3));
+        assert_eq!(mixed.counts(Some(3), 0, 0).total, Some(3));
         for other in ["3 apples in 1s", "passed in 1s", "12 failed", "1 failed in a row"] {
             assert_eq!(counts(other), None, "{other}");
         }
