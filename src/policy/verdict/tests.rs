@@ -207,3 +207,21 @@ fn flaky_tests_do_not_keep_a_tree_red() {
     assert_eq!(judgement.verdict, Verdict::Green);
     assert!(judgement.new_failures.is_empty());
 }
+
+#[test]
+fn failed_parts_are_no_tests_that_must_pass_beside_their_own() {
+    let names = ["test_a [x] (i=1)", "test_a [x] (i=2)", "test_a", "Old.test_b (i=1)", "Old.test_b (i=2)"];
+    let baseline = Baseline {
+        failing: names.iter().map(|name| (*name).to_owned()).collect(),
+        passed: Some(0),
+        total: Some(3),
+        ..Baseline::default()
+    };
+    let quiet = |passed: u64| {
+        let mut quiet = report(RunKind::Tests, &[], &[]);
+        (quiet.passed, quiet.total, quiet.status) = (Some(passed), Some(passed), RunStatus::Passed);
+        quiet
+    };
+    assert_eq!(word(&baseline, OK, &quiet(3)), "green");
+    assert_eq!(word(&baseline, OK, &quiet(2)), "tampered", "one of them is gone");
+}
