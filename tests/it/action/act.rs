@@ -216,6 +216,8 @@ fn a_red_repository_becomes_green_and_leaves_outputs_and_an_audit_log() {
     let mut kept = Vec::new();
     walk(&artifact, &mut kept);
     assert!(kept.iter().any(|path| path.ends_with("report.md")), "{kept:?}");
+    assert!(kept.iter().any(|path| path.ends_with("report.html")), "{kept:?}");
+    assert!(kept.iter().any(|path| path.to_string_lossy().ends_with("-tier1-iteration1-tests.txt.gz")), "{kept:?}");
     assert!(!ran.log.contains(KEY), "the key is masked: {}", ran.log);
     server.finish();
 }
