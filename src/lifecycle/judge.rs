@@ -2,10 +2,12 @@
 
 use super::engine::{Engine, LifecycleError};
 use super::leftovers;
+use super::state::Phase;
 use std::time::Duration;
 
 use crate::config::{Minimise, OnRemark, Proof};
 use crate::domain::event::Event;
+use crate::domain::outcome::Outcome;
 use crate::domain::proof::is_witnessed;
 use crate::domain::remark::Remark;
 use crate::domain::units::TreeId;
@@ -70,8 +72,12 @@ pub(super) async fn run(
     Ok(judged)
 }
 
-/// How much proof the configuration asks for, if any.
+/// How much proof the configuration asks for, if any. Where nothing failed at the start there is nothing to prove.
 fn demand(engine: &Engine<'_>) -> Option<Demand> {
+    let was_green = matches!(&engine.state.phase, Phase::Ending { outcome: Outcome::AlreadyGreen, .. });
+    if was_green && engine.state.baseline.as_ref().is_some_and(|start| start.failing.is_empty()) {
+        return None;
+    }
     let plan = &engine.state.plan;
     let required = match plan.safety.proof {
         Proof::Auto => false,

@@ -117,7 +117,7 @@ fn a_change_with_its_test_is_proven() {
     assert_eq!(names(&finding, "failToPass"), [TOTAL]);
     assert_eq!((finding["passToPass"].as_u64(), finding["head"].as_str()), (Some(1), Some("working tree")));
     let proof = finding["proof"].as_array().expect("a list");
-    assert_eq!(proof.len(), 6);
+    assert_eq!(proof.len(), 7);
     assert!(proof.iter().all(|one| one["status"] == "held"), "{finding}");
 }
 
