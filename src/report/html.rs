@@ -3,7 +3,7 @@
 //! The page stands alone: no script, no network, one style sheet inside. Its parts are `summary` (the verdict and what was had for it),
 //! `timeline` (the ladder over time and money) and `iterations` (each to unfold, with conversation, tests and change).
 //!
-//! Invariants: text that is not ours passes [`plain`](super::plain) and is escaped by the template; the page forbids itself to load anything;
+//! Invariants: text that is not ours passes [`plain`] and is escaped by the template; the page forbids itself to load anything;
 //! it never grows past [`MAX_BYTES`] of foreign text, and says where the rest is found.
 
 mod iterations;

@@ -1,6 +1,6 @@
 //! The tests that a source file defines, and the edits that the court's experiments need.
 //!
-//! Each language has one file here, over its tree-sitter grammar or ([`scan`]) its tokens. Where a test's shape is not understood, an edit is `None`: the court
+//! Each language has one file here, over its tree-sitter grammar or (`scan`) its tokens. Where a test's shape is not understood, an edit is `None`: the court
 //! then says "not possible" and never guesses.
 //!
 //! Invariant: an edited file differs from the original inside the bodies and names of the tests that were asked for, nowhere else, and
