@@ -26,7 +26,7 @@
 //! | [`domain`] | the nouns: money, models, reports, verdicts, receipts, events, outcomes |
 //! | [`config`] | text and maps in, a plan or every error out |
 //! | [`policy`] | pure decisions: budget, entropy, escalation, handover, context, rotation, standing, verdict |
-//! | [`report`] | events to terminal text, Markdown, JSON, progress lines (pure) |
+//! | [`report`] | events to terminal text, Markdown, an HTML page, JSON, progress lines (pure) |
 //! | [`redact`] | secrets out of text (pure) |
 //! | [`framework`] | what is known of each test framework; which of them a repository uses; the tests that a file defines |
 //! | [`files`] | what platforms differ in about files: held folders, names, private files |
