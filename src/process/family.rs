@@ -7,6 +7,7 @@
 //! privileged descendant could remove its brand; keeping it from that is the confinement's task.
 
 use std::io;
+use std::path::Path;
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
@@ -20,7 +21,7 @@ use tokio::time::Instant;
 use super::brand::Brand;
 use super::cgroup::ControlGroup;
 use super::confine::guards;
-use super::taken::{Taken, kilobytes};
+use super::taken::{Taken, kilobytes, told};
 
 /// How many processes a child's tree may add to what ran when it was started; a browser test farm needs hundreds, a fork bomb any number.
 const MAX_PROCESSES: u64 = 4096;
@@ -260,7 +261,7 @@ fn can_tell(pid: Pid) -> bool {
 
 /// The memory that a process holds, in bytes: its own, shared and swapped out, without mapped files.
 fn held(pid: Pid) -> u64 {
-    let status = std::fs::read_to_string(format!("/proc/{}/status", pid.as_raw_nonzero())).unwrap_or_default();
+    let status = told(Path::new(&format!("/proc/{}/status", pid.as_raw_nonzero()))).unwrap_or_default();
     ["RssAnon:", "RssShmem:", "VmSwap:"].into_iter().filter_map(|name| kilobytes(&status, name)).sum()
 }
 
@@ -295,7 +296,7 @@ fn processes() -> impl Iterator<Item = Pid> {
 
 /// Whether we are a process's parent.
 fn is_adopted(pid: Pid) -> bool {
-    let stat = std::fs::read_to_string(format!("/proc/{}/stat", pid.as_raw_nonzero())).unwrap_or_default();
+    let stat = told(Path::new(&format!("/proc/{}/stat", pid.as_raw_nonzero()))).unwrap_or_default();
     // The name in parentheses may hold anything; behind it stand the state and the parent.
     let parent = stat.rsplit(')').next().and_then(|rest| rest.split_whitespace().nth(1)?.parse().ok());
     parent == Some(rustix::process::getpid().as_raw_nonzero().get())
@@ -324,7 +325,7 @@ fn count_tasks() -> u64 {
 
 /// A word of `/proc/loadavg`: the fourth counts tasks, the fifth is the newest process id.
 fn load_average(word: usize) -> Option<String> {
-    let text = std::fs::read_to_string("/proc/loadavg").ok()?;
+    let text = told(Path::new("/proc/loadavg")).ok()?;
     text.split_whitespace().nth(word).map(str::to_owned)
 }
 

@@ -7,10 +7,11 @@
 //! Invariant: nothing is ended for memory that others took.
 
 use std::path::Path;
+use std::sync::LazyLock;
 
 use super::Spec;
 use super::family::Family;
-use super::taken::{CGROUPS, Taken, kilobytes};
+use super::taken::{CGROUPS, Taken, kilobytes, told};
 
 /// What is kept free of the machine: others than the child run there too.
 const RESERVE: u64 = 512 << 20;
@@ -95,16 +96,19 @@ fn kept_free(before: u64) -> u64 {
 /// What all processes of a child may hold together, in bytes: the limit for each processor, and never what others need.
 #[cfg(target_os = "linux")]
 pub(super) fn bound_together(spec: &Spec) -> Option<u64> {
-    let processors = std::thread::available_parallelism().map_or(1, std::num::NonZero::get) as u64;
-    let most = limit_of(spec)?.saturating_mul(processors);
+    /// The bound of a container is read from several files.
+    static PROCESSORS: LazyLock<u64> =
+        LazyLock::new(|| std::thread::available_parallelism().map_or(1, std::num::NonZero::get) as u64);
+    let most = limit_of(spec)?.saturating_mul(*PROCESSORS);
     Some(available().map_or(most, |free| most.min(free.saturating_sub(kept_free(free)))))
 }
 
 /// What is free of the machine's memory, or of the container's if that is less, in bytes; `None` where nobody says so.
 fn available() -> Option<u64> {
-    let machine = kilobytes(&std::fs::read_to_string("/proc/meminfo").ok()?, "MemAvailable:")?;
-    let own = std::fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
-    Some(left_of_cgroups(Path::new(CGROUPS), &own).map_or(machine, |left| machine.min(left)))
+    let machine = kilobytes(&told(Path::new("/proc/meminfo")).ok()?, "MemAvailable:")?;
+    // We are moved to another one at most before anything is started.
+    static OWN: LazyLock<String> = LazyLock::new(|| told(Path::new("/proc/self/cgroup")).unwrap_or_default());
+    Some(left_of_cgroups(Path::new(CGROUPS), &OWN).map_or(machine, |left| machine.min(left)))
 }
 
 /// What the limits of a process's own cgroup and of those around it leave, in bytes (version 2 alone); `None` where there is no limit.
@@ -115,7 +119,7 @@ fn left_of_cgroups(root: &Path, own: &str) -> Option<u64> {
 }
 
 fn left_of_cgroup(folder: &Path) -> Option<u64> {
-    let read = |name: &str| std::fs::read_to_string(folder.join(name)).ok();
+    let read = |name: &str| told(&folder.join(name)).ok();
     let number = |name: &str| read(name)?.trim().parse::<u64>().ok();
     let (most, used) = (number("memory.max")?, number("memory.current")?);
     // Cached files are given back before anybody is refused.

@@ -265,7 +265,8 @@ impl Workspace {
     /// When one of them is not recorded.
     pub async fn diff(&self, from: &TreeId, to: &TreeId) -> Result<Diff, WorkspaceError> {
         let store = self.states.store();
-        diff::diff(store, &store.load(from)?, &store.load(to)?)
+        let (from, to) = (store.load(from)?, store.load(to)?);
+        diff::diff(store, &from, &to)
     }
 
     /// Every file that differs between two recorded states, with its text before and after; bytes that are no text as well as can be.
@@ -304,7 +305,8 @@ impl Workspace {
         if !links::touches_data(changes) {
             return Ok(None);
         }
-        links::led_to(store, &store.load(start)?, changes)
+        let start = store.load(start)?;
+        links::led_to(store, &start, changes)
     }
 
     /// What changed between two recorded states, as hunks.
@@ -313,7 +315,8 @@ impl Workspace {
     /// When one of them is not recorded.
     pub async fn hunks(&self, from: &TreeId, to: &TreeId) -> Result<Hunks, WorkspaceError> {
         let store = self.states.store();
-        Hunks::between(store, store.load(from)?, &store.load(to)?)
+        let (from, to) = (store.load(from)?, store.load(to)?);
+        Hunks::between(store, Arc::unwrap_or_clone(from), &to)
     }
 
     /// Records the state that has only the hunks of the given numbers.

@@ -6,6 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use bstr::ByteSlice as _;
@@ -271,7 +272,7 @@ impl Workspace {
         paths: &BTreeSet<PathBuf>,
     ) -> Result<TreeId, RevisionError> {
         let store = self.states.store();
-        let mut manifest = store.load(tree)?;
+        let mut manifest = Arc::unwrap_or_clone(store.load(tree)?);
         for name in paths {
             let Ok(path) = RelPath::from_path(name) else { continue };
             let Some(blob) = revisions.blob(commit, name).await? else {
@@ -302,7 +303,7 @@ impl Workspace {
         texts: &BTreeMap<String, String>,
     ) -> Result<TreeId, WorkspaceError> {
         let store = self.states.store();
-        let (mut manifest, other) = (store.load(tree)?, store.load(other)?);
+        let (mut manifest, other) = (Arc::unwrap_or_clone(store.load(tree)?), store.load(other)?);
         for name in paths {
             let Ok(path) = RelPath::from_path(Path::new(name)) else { continue };
             match other.get(&path) {

@@ -12,7 +12,7 @@
 
 use std::collections::{BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::WorkspaceError;
 use super::beneath::{Beneath, Found, Kind, TouchError, UNFINISHED};
@@ -126,7 +126,7 @@ impl States {
         base: &TreeId,
         paths: &BTreeSet<String>,
     ) -> Result<TreeId, WorkspaceError> {
-        let mut manifest = self.store.load(base)?;
+        let mut manifest = Arc::unwrap_or_clone(self.store.load(base)?);
         for path in paths {
             let path = RelPath::from_path(Path::new(path))
                 .map_err(|error| WorkspaceError::Path { reason: error.to_string() })?;
@@ -204,7 +204,7 @@ impl States {
         self.memory().kept.extend(target.keys().cloned());
         let current = self.look(root)?;
         let mut rules_changed = self.remove_strangers(root, &target)?;
-        for (path, entry) in &target {
+        for (path, entry) in &*target {
             if current.get(path) != Some(entry) {
                 self.put(root, path, entry)?;
                 rules_changed |= is_rules(path);

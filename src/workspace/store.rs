@@ -6,10 +6,11 @@
 //!
 //! Invariant: what stands under a name never changes; a name appears by rename, so that a crash leaves nothing half written.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::fs::{File, TryLockError};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bstr::ByteVec as _;
 use sha2::{Digest as _, Sha256};
@@ -82,6 +83,25 @@ pub(super) struct Store {
     folder: PathBuf,
     /// Held as long as the store is open; `None` where contents are only named, never written.
     lock: Option<File>,
+    recent: Mutex<Recent>,
+}
+
+/// The states that were asked for last: the same two or three are compared again and again, and a large tree's has 100,000 lines.
+#[derive(Debug, Default)]
+struct Recent(VecDeque<(Digest, Arc<Manifest>)>);
+
+/// How many states are held: a start, the best so far, the one at hand.
+const RECENT: usize = 3;
+
+impl Recent {
+    fn find(&self, name: &Digest) -> Option<Arc<Manifest>> {
+        self.0.iter().find(|(known, _)| known == name).map(|(_, manifest)| Arc::clone(manifest))
+    }
+
+    fn add(&mut self, name: Digest, manifest: &Arc<Manifest>) {
+        self.0.truncate(RECENT - 1);
+        self.0.push_front((name, Arc::clone(manifest)));
+    }
 }
 
 impl Store {
@@ -99,13 +119,13 @@ impl Store {
             Err(TryLockError::WouldBlock) => return Err(WorkspaceError::InUse { path: folder }),
             Err(TryLockError::Error(error)) => return Err(failed(error)),
         }
-        Ok(Self { folder, lock: Some(lock) })
+        Ok(Self { folder, lock: Some(lock), recent: Mutex::default() })
     }
 
     /// Looks into the folder of somebody who may be at work there: contents are named and none is written. `None` if there is no folder.
     pub(super) fn peek(folder: &Path) -> Option<Self> {
         let folder = files::real_place(folder).ok()?;
-        Some(Self { folder, lock: None })
+        Some(Self { folder, lock: None, recent: Mutex::default() })
     }
 
     /// The folder's canonical path.
@@ -177,11 +197,24 @@ impl Store {
         Ok(TreeId(name))
     }
 
-    /// Reads a manifest.
-    pub(super) fn load(&self, tree: &TreeId) -> Result<Manifest, WorkspaceError> {
+    /// A state's manifest.
+    pub(super) fn load(&self, tree: &TreeId) -> Result<Arc<Manifest>, WorkspaceError> {
+        let name = Digest::from_hex(&tree.0).ok_or_else(|| WorkspaceError::UnknownTree { tree: tree.clone() })?;
+        if let Some(known) = self.recent().find(&name) {
+            return Ok(known);
+        }
+        let manifest = Arc::new(self.read(tree, &name)?);
+        self.recent().add(name, &manifest);
+        Ok(manifest)
+    }
+
+    fn recent(&self) -> MutexGuard<'_, Recent> {
+        self.recent.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn read(&self, tree: &TreeId, name: &Digest) -> Result<Manifest, WorkspaceError> {
         let unknown = || WorkspaceError::UnknownTree { tree: tree.clone() };
-        let name = Digest::from_hex(&tree.0).ok_or_else(unknown)?.hex();
-        let path = self.folder.join("trees").join(name);
+        let path = self.folder.join("trees").join(name.hex());
         let bytes = match std::fs::read(&path) {
             Ok(bytes) => bytes,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Err(unknown()),

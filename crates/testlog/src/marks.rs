@@ -6,7 +6,7 @@
 //! marks are looked for at the beginning of a line, or by their first byte when that is beyond ASCII.
 
 use std::ops::Range;
-use std::sync::LazyLock;
+use std::sync::{Arc, LazyLock};
 
 use crate::generic::Generic;
 use crate::readers::{GENERIC, Mask, READERS};
@@ -114,8 +114,14 @@ pub(super) struct Scan {
 }
 
 impl Filter {
+    /// Of the marks of the readers in `wanted`; that of all readers, with which every log begins that nobody knows, is made once.
+    pub(super) fn of(wanted: Mask) -> Arc<Self> {
+        static ALL: LazyLock<Arc<Filter>> = LazyLock::new(|| Arc::new(Filter::new(!0)));
+        if wanted == !0 { Arc::clone(&ALL) } else { Arc::new(Self::new(wanted)) }
+    }
+
     /// Of the marks of the readers in `wanted`.
-    pub(super) fn new(wanted: Mask) -> Self {
+    fn new(wanted: Mask) -> Self {
         let marks = &*MARKS;
         let mut filter = Self { marks, table: Box::new([0; TABLE]), leads: [false; 256], foreign: false };
         for piece in marks.buckets.iter().flatten().filter(|piece| piece.wakes & wanted != 0) {

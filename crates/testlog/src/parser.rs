@@ -2,6 +2,7 @@
 
 use std::io::Read;
 use std::ops::Range;
+use std::sync::Arc;
 
 use crate::exit::Exit;
 use crate::findings::{Budget, STORED_BYTES};
@@ -37,7 +38,7 @@ struct Shown {
     readers: Readers,
     awake: Mask,
     /// Passes the marks of those that are not awake.
-    filter: Filter,
+    filter: Arc<Filter>,
     recent: Recent,
 }
 
@@ -63,7 +64,7 @@ impl Parser {
                 generic: Generic::new(&budget),
                 readers: Readers::new(&budget),
                 awake: hinted,
-                filter: Filter::new(!hinted),
+                filter: Filter::of(!hinted),
                 recent: Recent::default(),
             },
         }
@@ -199,7 +200,7 @@ impl Shown {
             }
             self.frames.framework_speaks();
             self.awake |= woken;
-            self.filter = Filter::new(!self.awake);
+            self.filter = Filter::of(!self.awake);
         }
         if self.awake != 0 {
             self.readers.line(self.awake, line);

@@ -14,7 +14,6 @@ mod head;
 mod order;
 
 use super::Workspace;
-use super::store::Manifest;
 use crate::domain::units::CommitSha;
 
 pub use credential::{Left, left_by_checkout};
@@ -101,7 +100,7 @@ impl Workspace {
     fn lines(&self, order: &Order<'_>) -> Result<Vec<Line>, PublishError> {
         self.judged_from(order.from);
         let store = self.states.store();
-        let (from, to): (Manifest, Manifest) = (store.load(order.from)?, store.load(order.to)?);
+        let (from, to) = (store.load(order.from)?, store.load(order.to)?);
         let prefix = head::folder_in_repository(self.root());
         let mut lines = Vec::new();
         let paths: std::collections::BTreeSet<_> =
