@@ -2,7 +2,8 @@
 //!
 //! `cargo bench --bench overhead`. Each figure stands beside its limit (issue: the loop) and, where there is one, beside the
 //! floor: what the same work costs without upshift in the same run. CPU is user + system time of the program and all
-//! its children, less what the tests alone take. Medians over [`RUNS`] runs; of CPU time the mean. Measured is the shipped program,
+//! its children, less what the tests alone take. Folders lie in memory where there is such a place: a disk's file system takes longer the more
+//! files were removed just before, as they are between two runs of a benchmark. Medians over [`RUNS`] runs; of CPU time the mean. Measured is the shipped program,
 //! where `cargo build --profile dist` was run before, else the release build.
 
 #![expect(
@@ -122,8 +123,7 @@ struct Fix {
 fn fix(program: &Path, case: &'static Case, more_turns: u32) -> Fix {
     let project = case.unpack();
     let model = Model::start(case, more_turns);
-    let database = tempfile::tempdir().expect("a folder");
-    let state = tempfile::tempdir().expect("a folder");
+    let (database, state) = (model::folder(), model::folder());
     let before = children_cpu();
     let began = Instant::now();
     let child = model::upshift(program, project.path(), &model.url())
@@ -167,10 +167,12 @@ fn sizes(program: &Path) {
     }
 }
 
-/// The program as it is shipped; to be built before, since it takes minutes.
+/// The program as it is shipped, for this machine's C library or, as the release is, for none; to be built before, since it takes minutes.
 fn shipped() -> Option<PathBuf> {
     let release = Path::new(env!("CARGO_BIN_EXE_upshift"));
-    release.parent().and_then(Path::parent).map(|target| target.join("dist/upshift")).filter(|path| path.exists())
+    let target = release.parent().and_then(Path::parent)?;
+    let alone = format!("{}-unknown-linux-musl/dist/upshift", std::env::consts::ARCH);
+    [alone.as_str(), "dist/upshift"].into_iter().map(|path| target.join(path)).find(|path| path.exists())
 }
 
 fn binary(program: &Path) {

@@ -2,7 +2,7 @@
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
@@ -81,10 +81,20 @@ pub(crate) const CASES: [Case; 3] = [
     },
 ];
 
+/// Where folders are made: in memory where there is such a place.
+fn temporary() -> PathBuf {
+    Some(PathBuf::from("/dev/shm")).filter(|memory| memory.is_dir()).unwrap_or_else(std::env::temp_dir)
+}
+
+/// An empty folder.
+pub(crate) fn folder() -> TempDir {
+    tempfile::tempdir_in(temporary()).expect("a folder")
+}
+
 impl Case {
     /// Unpacks it.
     pub(crate) fn unpack(&self) -> TempDir {
-        let folder = tempfile::tempdir().expect("a folder");
+        let folder = folder();
         for (name, text) in self.files {
             let path = folder.path().join(name);
             std::fs::create_dir_all(path.parent().expect("a parent")).expect("folders");
@@ -118,6 +128,7 @@ pub(crate) fn upshift(program: &Path, folder: &Path, url: &str) -> Command {
     command.current_dir(folder).env_clear().env("PATH", "/usr/local/bin:/usr/bin:/bin").env("HOME", folder);
     command
         .env("XDG_STATE_HOME", std::env::temp_dir().join("upshift-bench-state"))
+        .env("TMPDIR", temporary())
         .env("ANTHROPIC_BASE_URL", url)
         .env("ANTHROPIC_API_KEY", "sk-none-of-value");
     command

@@ -2,8 +2,15 @@
 //!
 //! Invariant: looks once, reads no content, and stops after a bounded number of descriptors.
 
+#[cfg(target_os = "linux")]
+use std::ffi::{CStr, OsString};
 use std::fs::Metadata;
+#[cfg(target_os = "linux")]
+use std::os::fd::BorrowedFd;
 use std::path::{Path, PathBuf};
+
+#[cfg(target_os = "linux")]
+use rustix::fs::{AtFlags, statat};
 
 use crate::files::{self, Identity};
 
@@ -84,44 +91,74 @@ fn others(_root: &Path) -> Vec<OpenFile> {
 
 #[cfg(target_os = "linux")]
 fn others(root: &Path) -> Vec<OpenFile> {
-    let mut left = MOST_DESCRIPTORS;
     let mut found = Vec::new();
-    for process in processes_of_ours() {
-        // Gone meanwhile, or not for us to read.
-        for entry in process.join("fd").read_dir().into_iter().flatten().flatten() {
-            let Some(fewer) = left.checked_sub(1) else { return found };
-            left = fewer;
-            found.extend(written(root, &entry.path()));
-        }
-    }
+    // Nothing is found where `/proc` is not to be read.
+    linux::each_descriptor(&mut |folder, name| found.extend(written(root, folder, name))).unwrap_or_default();
     found
 }
 
-/// The folders of the user's other processes.
+/// The way to all descriptors of the user's other processes. From folder to folder, since each path from the root through `/proc` is
+/// looked up anew by the kernel, and a machine has some thousand descriptors.
 #[cfg(target_os = "linux")]
-fn processes_of_ours() -> impl Iterator<Item = PathBuf> {
-    use std::os::unix::fs::MetadataExt as _;
-    let (us, user) = (std::process::id(), rustix::process::geteuid().as_raw());
-    let is_other = move |path: &PathBuf| {
-        let id = path.file_name().and_then(|name| name.to_str()?.parse::<u32>().ok());
-        id.is_some_and(|id| id != us) && path.metadata().is_ok_and(|found| found.uid() == user)
-    };
-    Path::new("/proc").read_dir().into_iter().flatten().flatten().map(|entry| entry.path()).filter(is_other)
+mod linux {
+    use std::ffi::CStr;
+    use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
+
+    use rustix::fs::{AtFlags, CWD, Dir, Mode, OFlags, openat, statat};
+    use rustix::io;
+
+    use super::MOST_DESCRIPTORS;
+
+    /// Shows the folder and the name of each.
+    pub(super) fn each_descriptor(show: &mut dyn FnMut(BorrowedFd<'_>, &CStr)) -> io::Result<()> {
+        let (us, user) = (std::process::id(), rustix::process::geteuid().as_raw());
+        let processes = folder(CWD, c"/proc")?;
+        let mut left = MOST_DESCRIPTORS;
+        for process in Dir::read_from(&processes)?.flatten() {
+            let id = process.file_name().to_str().ok().and_then(|name| name.parse::<u32>().ok());
+            let is_other = id.is_some_and(|id| id != us);
+            if !is_other
+                || !statat(&processes, process.file_name(), AtFlags::empty()).is_ok_and(|found| found.st_uid == user)
+            {
+                continue;
+            }
+            // Gone meanwhile, or not for us to read.
+            let Ok(descriptors) =
+                folder(processes.as_fd(), process.file_name()).and_then(|of| folder(of.as_fd(), c"fd"))
+            else {
+                continue;
+            };
+            for descriptor in Dir::read_from(&descriptors).into_iter().flatten().flatten() {
+                if descriptor.file_name().to_bytes().starts_with(b".") {
+                    continue;
+                }
+                let Some(fewer) = left.checked_sub(1) else { return Ok(()) };
+                left = fewer;
+                show(descriptors.as_fd(), descriptor.file_name());
+            }
+        }
+        Ok(())
+    }
+
+    fn folder(within: BorrowedFd<'_>, name: &CStr) -> io::Result<OwnedFd> {
+        openat(within, name, OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())
+    }
 }
 
-/// The file below the folder that a descriptor leads to, if it can be written by it.
+/// The file below the root that a descriptor leads to, if it can be written by it.
 #[cfg(target_os = "linux")]
-fn written(root: &Path, descriptor: &Path) -> Option<OpenFile> {
-    use std::os::unix::fs::MetadataExt as _;
+fn written(root: &Path, folder: BorrowedFd<'_>, name: &CStr) -> Option<OpenFile> {
+    use std::os::unix::ffi::OsStringExt as _;
     /// The bit of a descriptor's link that says that it was opened for writing.
     const WRITABLE: u32 = 0o200;
-    let target = std::fs::read_link(descriptor).ok()?;
+    let target = rustix::fs::readlinkat(folder, name, Vec::new()).ok()?.into_bytes();
+    let target = PathBuf::from(OsString::from_vec(target));
     let path = target.strip_prefix(root).ok()?.to_owned();
-    let open = descriptor.metadata().ok().filter(Metadata::is_file)?;
-    let is_writable = descriptor.symlink_metadata().is_ok_and(|link| link.mode() & WRITABLE != 0);
+    let link = statat(folder, name, AtFlags::SYMLINK_NOFOLLOW).ok()?;
+    let open = statat(folder, name, AtFlags::empty()).ok()?;
     // The name may be of another file by now, or of another view of the file system.
-    let identity = files::identity(&open).filter(|open| identity_at(&target) == Some(*open))?;
-    is_writable.then_some(OpenFile { path, identity, by: By::Another })
+    let identity = identity_at(&target).filter(|found| (found.device, found.inode) == (open.st_dev, open.st_ino))?;
+    (link.st_mode & WRITABLE != 0).then_some(OpenFile { path, identity, by: By::Another })
 }
 
 #[cfg(test)]
@@ -149,20 +186,21 @@ mod tests {
         let root = folder.path().canonicalize().unwrap();
         let path = root.join("run.log");
         let log = File::create(&path).unwrap();
-        let link = |file: &File| {
+        let written = |root: &Path, file: &File| {
             use std::os::fd::AsRawFd as _;
-            PathBuf::from(format!("/proc/self/fd/{}", file.as_raw_fd()))
+            let link = std::ffi::CString::new(format!("/proc/self/fd/{}", file.as_raw_fd())).unwrap();
+            super::written(root, rustix::fs::CWD, &link)
         };
-        let found = written(&root, &link(&log)).unwrap();
+        let found = written(&root, &log).unwrap();
         assert_eq!((found.path, found.by), (PathBuf::from("run.log"), By::Another));
         assert_eq!(Some(found.identity), identity_at(&path));
-        assert_eq!(written(&root, &link(&File::open(&path).unwrap())), None, "it is only read");
-        assert_eq!(written(&root.join("below"), &link(&log)), None, "it lies elsewhere");
+        assert_eq!(written(&root, &File::open(&path).unwrap()), None, "it is only read");
+        assert_eq!(written(&root.join("below"), &log), None, "it lies elsewhere");
         std::fs::rename(&path, root.join("old.log")).unwrap();
         File::create(&path).unwrap();
-        let renamed = written(&root, &link(&log)).unwrap();
+        let renamed = written(&root, &log).unwrap();
         assert_eq!(renamed.path, Path::new("old.log"), "by the name that it has now");
         std::fs::remove_file(root.join("old.log")).unwrap();
-        assert_eq!(written(&root, &link(&log)), None, "it has no name any more");
+        assert_eq!(written(&root, &log), None, "it has no name any more");
     }
 }
