@@ -80,19 +80,28 @@ pub(super) fn show(args: &ShowArgs, environment: &Environment) -> anyhow::Result
     for step in chosen {
         found.push((step, details::of_step(&reader, &run_id, step).map_err(|error| failure(&error))?));
     }
+    let whole_run = args.tier.is_none() && args.iteration.is_none();
+    let last = if args.patch && whole_run {
+        Some(details::last_patch(&reader, &run_id).map_err(|error| failure(&error))?)
+    } else {
+        None
+    };
     if args.format == Form::Json {
         let wanted = json::Wanted { conversation: args.conversation, tests: args.tests, patch: args.patch };
-        let document = json::pretty(&json::steps(&view, &run_id.0, &found, wanted));
+        let last = last.as_ref().map(Option::as_deref);
+        let document = json::pretty(&json::steps(&view, &run_id.0, &found, last, wanted));
         return super::print(&Redactor::new(&environment.secrets()).redact(&document));
     }
-    let style = environment.console().style(Stream::Out);
+    let console = environment.console();
+    let (style, columns) = (console.style(Stream::Out), console.columns(Stream::Out));
     let mut out = String::new();
     for (step, details) in &found {
-        out.push_str(&show::heading(&view, step, style));
+        out.push_str(&wrap(&show::heading(&view, step, style), columns));
         if args.conversation {
-            out.push_str(&show::conversations(details, style));
+            out.push_str(&wrap(&show::conversations(details, style), columns));
         }
         if args.tests {
+            // As they were printed, and changed: a line that is broken cannot be searched for or applied.
             out.push_str(&show::tests(details));
         }
         if args.patch {
@@ -103,8 +112,7 @@ pub(super) fn show(args: &ShowArgs, environment: &Environment) -> anyhow::Result
         }
         out.push('\n');
     }
-    if args.patch && args.tier.is_none() && args.iteration.is_none() {
-        let patch = details::last_patch(&reader, &run_id).map_err(|error| failure(&error))?;
+    if let Some(patch) = &last {
         out.push_str(&show::last_change(patch.as_deref(), style));
     }
     super::print(&Redactor::new(&environment.secrets()).redact(&out))

@@ -87,7 +87,8 @@ pub fn width(text: &str) -> usize {
     text.width()
 }
 
-/// Cuts a text to at most `max_width` columns; what was cut shows as `…`.
+/// Cuts a text to at most `max_width` columns, between words where the last one leaves most of the room to the others; what was cut
+/// shows as `…`.
 #[must_use]
 pub fn clip(text: &str, max_width: usize) -> String {
     if width(text) <= max_width {
@@ -103,11 +104,22 @@ pub fn clip(text: &str, max_width: usize) -> String {
         used += columns;
         out.push(c);
     }
+    if let Some(whole) = whole_words(text, &out) {
+        out.truncate(whole);
+    }
     out.truncate(out.trim_end().len());
     if max_width > 0 {
         out.push(ELLIPSIS);
     }
     out
+}
+
+/// Where the last whole word of a cut text ends, if the cut went through a word. One that takes more than a third of the room (a path,
+/// an id) is cut: little would be left without it.
+fn whole_words(text: &str, cut: &str) -> Option<usize> {
+    let within = text.get(cut.len()..).is_some_and(|rest| !rest.starts_with(' '));
+    let end = cut.rfind(' ').filter(|_| within)?;
+    (cut.len() - end <= cut.len() / 3).then_some(end)
 }
 
 /// [`line()`], then [`clip`].
@@ -165,6 +177,9 @@ mod tests {
         assert_eq!(clip("日本語テスト", 7), "日本語…");
         assert_eq!(clip("日本語", 6), "日本語");
         assert_eq!(clip("ab", 0), "");
+        assert_eq!(clip("the sum of all prices is wrong", 20), "the sum of all…");
+        assert_eq!(clip("the sum of all prices is wrong", 22), "the sum of all prices…");
+        assert_eq!(clip("see a/path/that/is/very/long", 20), "see a/path/that/is/…");
         assert_eq!(pad("日本", 6), "日本  ");
     }
 

@@ -151,8 +151,11 @@ fn a_run_is_looked_into_by_programs_too() {
     assert_eq!(step["conversations"][0]["role"], "artisan");
     assert!(step["tests"].as_str().is_some_and(|tests| tests.contains("Ran 2 tests")), "{step:#}");
     assert!(step["patch"].as_str().is_some_and(|patch| patch.contains(project.right)), "{step:#}");
+    assert!(all["patch"].as_str().is_some_and(|patch| patch.contains(project.right)), "{all:#}");
     let brief = ask(&["show", "--format", "json"]);
-    assert!(brief["iterations"][0].get("patch").is_none(), "{brief:#}");
+    assert!(brief["iterations"][0].get("patch").is_none() && brief.get("patch").is_none(), "{brief:#}");
+    let one = ask(&["show", "--format", "json", "--patch", "--tier", "1"]);
+    assert!(one.get("patch").is_none() && one["iterations"][0]["patch"].is_string(), "{one:#}");
     let list = ask(&["report", "--list", "--format", "json"]);
     assert_eq!((&list, &list[0]["run_id"]), (&ask(&["runs", "--format", "json"]), &run["run_id"]));
     let verified = ask(&["report", "--verify", "--format", "json"]);

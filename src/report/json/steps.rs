@@ -29,6 +29,9 @@ pub struct StepsDocument<'a> {
     version: u32,
     run_id: &'a str,
     iterations: Vec<StepDocument<'a>>,
+    /// The change with which the run ended, a unified diff; null where the log holds none, absent where one iteration was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    patch: Option<Option<&'a str>>,
 }
 
 /// One iteration.
@@ -66,12 +69,14 @@ pub fn steps<'a>(
     view: &'a RunView,
     run_id: &'a str,
     steps: &'a [(&'a Step, Details)],
+    patch: Option<Option<&'a str>>,
     wanted: Wanted,
 ) -> StepsDocument<'a> {
     StepsDocument {
         version: VERSION,
         run_id,
         iterations: steps.iter().map(|(of, details)| step(view, of, details, wanted)).collect(),
+        patch,
     }
 }
 

@@ -112,6 +112,30 @@ fn tests_that_no_run_judged_again_are_never_called_fixed() {
 }
 
 #[test]
+fn a_resumed_run_is_told_line_by_line_too() {
+    let project = gated(3); // the first two are the baseline, looked at twice
+    let server = ModelServer::start(mends);
+    let program = Program::with_anthropic(&server.url());
+    let said = interrupt_at_the_gate(start(&program, &project, "claude-haiku-4-5 x2", "sh check.sh"), &project);
+    assert_eq!(said.code, 130, "{}", said.all());
+    let database = database_of(&project);
+    let log = ["--audit-db", database.to_str().expect("text"), "--format", "jsonl"];
+    let resumed = program.run(project.path(), &[&["resume", "-q"][..], &log].concat());
+    assert_eq!((resumed.code, resumed.err.as_str()), (0, ""), "{}", resumed.all());
+    let lines: Vec<serde_json::Value> =
+        resumed.out.lines().map(|line| serde_json::from_str(line).expect("a line of JSON")).collect();
+    let first = &lines[0]["event"];
+    assert_eq!((&first["event"], &first["invocation"]), (&"invocation_started".into(), &2.into()), "{first:#}");
+    let last = lines.last().expect("a report");
+    assert_eq!((&last["type"], &last["outcome"]), (&"report".into(), &"fixed".into()), "{last:#}");
+    // The past of a run is told where it is asked for: both halves, in order.
+    let past = program.run(project.path(), &[&["report"][..], &log].concat());
+    assert!(past.out.ends_with(&resumed.out), "{}\n{}", past.out, resumed.out);
+    assert!(past.out.lines().count() > lines.len(), "{}", past.out);
+    server.finish();
+}
+
+#[test]
 fn a_tree_whose_judging_was_interrupted_is_not_built_on() {
     let project = gated(3); // the first two are the baseline, looked at twice
     let server = ModelServer::start(mends);

@@ -37,6 +37,11 @@ fn c12_a_person_can_look_into_a_run_and_over_all_of_them() {
     for part in parts {
         assert!(all.out.contains(part), "{part}\n{}", all.out);
     }
+    let narrow = Program::with_anthropic(&server.url()).with("COLUMNS", "60");
+    let narrow = narrow.run(project.path(), &["show", short, "--conversation", "--audit-db", path]).out;
+    let too_wide = narrow.lines().find(|line| line.chars().count() > 60 && line.trim().contains(' '));
+    assert_eq!(too_wide, None, "{narrow}");
+    assert!(narrow.lines().count() > 20, "{narrow}");
     let brief = ask(&["show"]).out;
     assert!(brief.lines().count() < 6 && brief.contains("mended"), "{brief}");
     let none = ask(&["show", "--tier", "2"]);
