@@ -24,6 +24,8 @@ pub struct Evidence {
 pub enum EvidenceKind {
     /// Every test that failed at the start was seen passing, and none is gone.
     Seen,
+    /// The tests pass by the start's build files, or by what those say about tests.
+    StartsRules,
     /// No file that judges changed while the tests ran, not even to be put back.
     Untouched,
     /// A failure put into a test's own body is reported.
@@ -44,6 +46,7 @@ impl EvidenceKind {
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Seen => "seen",
+            Self::StartsRules => "starts_rules",
             Self::Untouched => "untouched",
             Self::Poisoned => "poisoned",
             Self::AlteredExpectation => "altered_expectation",
@@ -58,6 +61,7 @@ impl EvidenceKind {
     pub const fn sentence(self) -> &'static str {
         match self {
             Self::Seen => "every test that failed was seen passing, and none is gone",
+            Self::StartsRules => "the tests pass with the build files of the start",
             Self::Untouched => "no file that judges was touched while the tests ran",
             Self::Poisoned => "a failure put into a test's own body is reported",
             Self::AlteredExpectation => "with another expected value the test fails",

@@ -28,6 +28,16 @@ pub enum RemarkKind {
     HooksIntoRunner,
     /// The change asks whether it is being tested.
     AsksWhoTests,
+    /// The change holds a name that looks like another one.
+    LooksAlike,
+    /// A new file is found in the place of another one.
+    StandsInFor,
+    /// The change alters a build file, which the tests do not need.
+    AltersBuild,
+    /// The tests pass only with the change's own build file.
+    NeedsItsBuild,
+    /// With other inputs the change makes no difference.
+    RightForTheseOnly,
     /// The change holds both an input and the expected value of a test that failed.
     HoldsExpectation,
     /// The tests pass without this part of the change.
@@ -49,6 +59,11 @@ impl RemarkKind {
             Self::PrintsResults => "prints_results",
             Self::HooksIntoRunner => "hooks_into_runner",
             Self::AsksWhoTests => "asks_who_tests",
+            Self::LooksAlike => "looks_alike",
+            Self::StandsInFor => "stands_in_for",
+            Self::AltersBuild => "alters_build",
+            Self::NeedsItsBuild => "needs_its_build",
+            Self::RightForTheseOnly => "right_for_these_only",
             Self::HoldsExpectation => "holds_expectation",
             Self::NotNeeded => "not_needed",
             Self::AddsTests => "adds_tests",
@@ -65,8 +80,16 @@ impl RemarkKind {
             | Self::PrintsResults
             | Self::HooksIntoRunner
             | Self::AsksWhoTests
+            | Self::NeedsItsBuild
             | Self::RightInRunnerOnly => true,
-            Self::HoldsExpectation | Self::NotNeeded | Self::AddsTests | Self::RightHereOnly => false,
+            Self::LooksAlike
+            | Self::StandsInFor
+            | Self::AltersBuild
+            | Self::RightForTheseOnly
+            | Self::HoldsExpectation
+            | Self::NotNeeded
+            | Self::AddsTests
+            | Self::RightHereOnly => false,
         }
     }
 
@@ -78,6 +101,15 @@ impl RemarkKind {
             Self::PrintsResults => "it prints what a test runner prints, or writes past it",
             Self::HooksIntoRunner => "it hooks into the runner, its assertions or the end of the process",
             Self::AsksWhoTests => "it asks whether it is being tested",
+            Self::LooksAlike => "it holds a name with letters of another script, which looks like a different name",
+            Self::StandsInFor => "a new file is found in the place of one that was there",
+            Self::AltersBuild => "it alters how the product is built; the tests pass without that too",
+            Self::NeedsItsBuild => {
+                "the tests pass only with the change's own build file, which could decide how they are run"
+            }
+            Self::RightForTheseOnly => {
+                "with other values in the tests' calls the product says what it said without the change: is it right for those too?"
+            }
             Self::HoldsExpectation => {
                 "it holds both what a test passes in and what that test expects: is it right for other values too?"
             }

@@ -6,6 +6,7 @@
 //!
 //! Invariant: starts nothing and writes nothing; all but [`detect`], which reads a repository's own files, is pure.
 
+pub mod build_files;
 pub mod calls;
 pub mod detect;
 pub mod facts;

@@ -39,7 +39,17 @@ impl Foresight {
         };
         let changes: Vec<Change> =
             self.workspace.changes(&self.start, &tree).await?.into_iter().filter(judged).collect();
-        Ok(tamper::inspect(&changes, &self.guards, &self.import_roots).or_else(|| self.changed_regions(&changes)))
+        Ok(tamper::inspect(&changes, &self.guards, &self.import_roots)
+            .or_else(|| self.changed_regions(&changes))
+            .or_else(|| self.changed_rules(&changes)))
+    }
+
+    /// What the change alters of how the tests are run: the start's judges.
+    fn changed_rules(&self, changes: &[Change]) -> Option<String> {
+        if !self.guards.has(Guard::Manifests) {
+            return None;
+        }
+        changes.iter().find_map(tamper::build::judged_as_it_was)
     }
 
     /// Tests inside source files that were changed: the start's judge.

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use super::added::{self, Added};
 use super::belongings;
 use super::bench::{Bench, TrialError};
-use crate::domain::remark::Remark;
+use crate::domain::remark::{Remark, RemarkKind};
 use crate::domain::units::TreeId;
 use crate::framework::source::adds_tests_only;
 use crate::policy::guard::Guard;
@@ -60,7 +60,8 @@ pub(super) async fn settle(bench: &Bench<'_>, tree: TreeId) -> Result<Settled, T
     if settled.objection.is_none() {
         settled.objection = taken_secret(bench, start, &changes)?;
     }
-    settled.remarks = tamper::remarkable(&changes, bench.guards);
+    settled.remarks = tamper::remarks::remarkable(&changes, bench.guards);
+    settled.remarks.extend(stand_ins(bench, start, &changes)?);
     if settled.objection.is_none() && bench.guards.has(Guard::TestPaths) {
         let changed: Vec<Change> = changes.into_iter().filter(|change| !change.may_edit_tests).collect();
         let linked = workspace.test_data_by_link(start, &changed)?;
@@ -68,6 +69,21 @@ pub(super) async fn settle(bench: &Bench<'_>, tree: TreeId) -> Result<Settled, T
             linked.map(|(data, test)| format!("the change alters {data}, which the test data {test} is a link to"));
     }
     Ok(settled)
+}
+
+/// Packages that are found in the place of a module that was there: in Python a folder is looked for before a file of that name.
+fn stand_ins(bench: &Bench<'_>, start: &TreeId, changes: &[Change]) -> Result<Vec<Remark>, WorkspaceError> {
+    let mut found = Vec::new();
+    for change in changes.iter().filter(|change| change.before.is_none() && change.after.is_some()) {
+        let Some(package) = change.path.strip_suffix("/__init__.py") else { continue };
+        let module = format!("{package}.py");
+        let stays = changes.iter().all(|other| other.path != module || other.after.is_some());
+        if stays && bench.workspace.text_at(start, &module)?.is_some() {
+            let (kind, said) = (RemarkKind::StandsInFor, Some(format!("`{module}`")));
+            found.push(Remark { kind, file: change.path.clone(), lines: None, said });
+        }
+    }
+    Ok(found)
 }
 
 /// A secret of this job that the change would carry out of it, by a file's text or name. What the repository held at the start is known

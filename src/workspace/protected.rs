@@ -1,8 +1,8 @@
 //! What a model may not write: what judges it (tests and their configuration), what runs with rights (CI), git's own.
 //!
 //! Pure over paths. By name only: files that hold test configuration beside other things (`Cargo.toml`, `package.json`,
-//! `pyproject.toml`, `setup.cfg`, `vite.config.*`, `Makefile`) stay writable, because fixes need them; [`crate::policy::tamper`] compares their
-//! test part with the start's. Lock files are writable unless [`PathRules::protected`] names them.
+//! `pyproject.toml`, `setup.cfg`, `vite.config.*`, `Makefile`) stay writable, because fixes need them; the court runs the
+//! tests with the start's. Lock files are writable unless [`PathRules::protected`] names them.
 //!
 //! Invariant: a path is judged in the spelling of the most forgiving file system (case, invisible characters, trailing dots).
 

@@ -101,16 +101,13 @@ const RUNNERS: &[&str] = &[
     "pest",
     "ava",
 ];
-/// Files that name runners still, with the number of lines: it may only fall. Most say by which words a change reaches for the judge.
+/// Files that name runners still, with the number of lines: it may only fall.
 const NAME_RUNNERS: &[(&str, usize)] = &[
     ("config/file.rs", 1),
-    ("policy/tamper/build_file.rs", 8),
-    ("policy/tamper/code.rs", 1),
     ("policy/tamper/region.rs", 2),
     ("policy/tamper/region/document.rs", 4),
     ("policy/tamper/region/javascript.rs", 4),
     ("policy/tamper/region/python.rs", 2),
-    ("policy/tamper/words.rs", 2),
     ("process/confine/grants.rs", 2),
     ("process/environment.rs", 2),
     ("test_run/direct/cargo.rs", 1),

@@ -11,6 +11,7 @@ mod added;
 pub mod appended;
 mod edit;
 mod go;
+mod inputs;
 mod javascript;
 mod names;
 mod nodes;
@@ -28,6 +29,7 @@ use tree_sitter::{Parser, Tree};
 
 pub use self::added::adds_tests_only;
 pub use self::edit::{Edit, apply};
+pub use self::inputs::Side;
 pub use self::outline::{Definition, Import, Outline};
 pub use self::scan::java_test;
 
@@ -239,6 +241,27 @@ impl Source {
         }
     }
 
+    /// Whether a test says that it is to fail, so that it passes where what it asserts does not hold.
+    #[must_use]
+    pub fn expects_failure(&self, test: &TestBody) -> bool {
+        match (self.language, self.root()) {
+            (Language::Python, Some(root)) => python::expects_failure(root, &self.text, test),
+            (Language::JavaScript, Some(root)) => javascript::expects_failure(root, &self.text, test),
+            (Language::Rust, Some(root)) => rust::expects_failure(root, &self.text, test),
+            (
+                Language::Python
+                | Language::JavaScript
+                | Language::Rust
+                | Language::Go
+                | Language::Java
+                | Language::Php
+                | Language::Cpp
+                | Language::Ruby,
+                _,
+            ) => false,
+        }
+    }
+
     /// The literals that assertions of equality in a test expect.
     #[must_use]
     pub fn expectations(&self, test: &TestBody) -> Vec<Expectation> {
@@ -294,6 +317,28 @@ impl Source {
             Some(Edit { range: place.clone(), text: text? })
         };
         expectation.places.iter().map(altered).collect()
+    }
+
+    /// The edits that have a test fail whatever the product says, and call it with other values; `None` where the test has no values to vary,
+    /// or it is not known which are expected. `is_free` denies words that mean something to the product.
+    #[must_use]
+    pub fn with_other_inputs(
+        &self,
+        test: &TestBody,
+        expectations: &[Expectation],
+        side: Side,
+        word: &str,
+        is_free: &dyn Fn(&str) -> bool,
+    ) -> Option<Vec<Edit>> {
+        let is_value = |literal: &&str| literal.contains(|c: char| c.is_ascii_digit() || c == '"' || c == '\'');
+        if expectations.is_empty() || !expectations.iter().flat_map(|one| self.written(one)).all(|one| is_value(&one)) {
+            return None;
+        }
+        let all = self.expectations(test);
+        let kept: Vec<Range<usize>> = all.iter().flat_map(|one| one.places.iter().cloned()).collect();
+        let inputs = inputs::other_inputs(&self.text, &test.body, &kept, side, is_free);
+        let altered: Option<Vec<Vec<Edit>>> = expectations.iter().map(|one| self.altered(one, word)).collect();
+        (!inputs.is_empty()).then_some([inputs, altered?.concat()].concat())
     }
 
     /// The edit that has an expectation expect the value that the test had when it failed in these words; `None` where they name none, or

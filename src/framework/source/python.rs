@@ -63,14 +63,19 @@ fn collect(block: Node<'_>, text: &str, around: &[String], found: &mut Vec<TestB
     }
 }
 
+/// See [`super::Source::expects_failure`].
+pub(super) fn expects_failure(root: Node<'_>, text: &str, test: &TestBody) -> bool {
+    let Some(whole) = node_at(root, &test.whole, &WHOLE) else { return false };
+    let marks = |decorator: Node<'_>| EXPECT_FAILURE.iter().any(|word| text_of(decorator, text).contains(word));
+    children(whole).filter(|child| child.kind() == "decorator").any(marks)
+}
+
 /// See [`super::Source::poisoned`].
 pub(super) fn poisoned(root: Node<'_>, text: &str, test: &TestBody, poison: &Poison) -> Option<Vec<Edit>> {
-    let whole = node_at(root, &test.whole, &WHOLE)?;
-    let expects_failure =
-        |decorator: Node<'_>| EXPECT_FAILURE.iter().any(|word| text_of(decorator, text).contains(word));
-    if children(whole).filter(|child| child.kind() == "decorator").any(expects_failure) {
+    if expects_failure(root, text, test) {
         return None;
     }
+    let whole = node_at(root, &test.whole, &WHOLE)?;
     let body = node_at(root, &test.body, &["block"])?;
     let first = statements(body, text).next()?;
     let indent = indent_of(text, first.start_byte());

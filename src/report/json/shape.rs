@@ -101,7 +101,7 @@ pub struct Document<'a> {
     pub diff_stat: Vec<FileStat>,
     /// Hunks of the fix that green did not need and that were left out.
     pub dropped_hunks: u32,
-    /// What evidence was had for the last green: its `evidence` (`seen`, `untouched`, `poisoned`, `altered_expectation`, `renamed`, `direct`, `counter`), `status`
+    /// What evidence was had for the last green: its `evidence` (`seen`, `starts_rules`, `untouched`, `poisoned`, `altered_expectation`, `renamed`, `direct`, `counter`), `status`
     /// (`held`, `failed`, `not_possible`, `left_out`), on how many tests it was `tried` and on how many `noticed`, and `why`.
     pub proof: &'a [Evidence],
     /// Places in the fix that a reviewer should look at.

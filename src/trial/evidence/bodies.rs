@@ -6,6 +6,7 @@ use super::super::bench::{Bench, TrialError};
 use crate::domain::printed_path;
 use crate::domain::units::TreeId;
 use crate::framework::source::{Language, Source, TestBody};
+use crate::policy::tamper::Change;
 use crate::policy::verdict::Baseline;
 use crate::test_run::TestRun;
 use crate::workspace::is_test_path;
@@ -41,9 +42,16 @@ pub(super) struct Bodies {
     pub(super) tests: Vec<Located>,
     /// The names without a body.
     pub(super) missing: Vec<String>,
+    /// What the product says, before the change and after it, in small letters: as far as the change touches it.
+    pub(super) product: String,
 }
 
 impl Bodies {
+    /// Whether a word stands in the changed files, so that another one in its place would say something else to the product.
+    pub(super) fn means_something(&self, word: &str) -> bool {
+        self.product.contains(&word.to_ascii_lowercase())
+    }
+
     /// The file of a test.
     pub(super) fn source(&self, test: &Located) -> Option<&Source> {
         self.sources.get(test.source)
@@ -57,7 +65,7 @@ pub(super) fn find(
     baseline: &Baseline,
     green: &TestRun,
 ) -> Result<Bodies, TrialError> {
-    let mut bodies = Bodies { sources: read(bench, tree)?, tests: Vec::new(), missing: Vec::new() };
+    let mut bodies = Bodies { sources: read(bench, tree)?, ..Bodies::default() };
     let has_body = |name: &str| {
         let called = |source: &Source| source.tests().iter().any(|body| source.is_called(body, name));
         bodies.sources.iter().any(called)
@@ -142,4 +150,12 @@ fn read(bench: &Bench<'_>, tree: &TreeId) -> Result<Vec<Source>, TrialError> {
     let texts = bench.workspace.texts_at(tree, may_hold, MOST_FILES, MOST_BYTES)?;
     let sources = texts.iter().filter_map(|(path, text)| Source::read(path, text));
     Ok(sources.filter(|source| !source.tests().is_empty()).collect())
+}
+
+/// The texts of the changed files that hold no test, in small letters.
+pub(super) fn product(changes: &[Change], sources: &[Source]) -> String {
+    let holds_tests =
+        |change: &&Change| sources.iter().any(|source| source.path() == change.path && !source.tests().is_empty());
+    let texts = changes.iter().filter(|change| !holds_tests(change)).flat_map(|change| [&change.before, &change.after]);
+    texts.flatten().map(|text| text.to_ascii_lowercase()).collect::<Vec<_>>().join("\n")
 }

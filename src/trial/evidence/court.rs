@@ -20,6 +20,7 @@ use crate::domain::units::TreeId;
 use crate::domain::verdict::Verdict;
 use crate::framework::source::{Edit, Means, Place, Source, TestBody};
 use crate::policy::guard::Guard;
+use crate::policy::tamper::Change;
 use crate::policy::verdict::Baseline;
 use crate::test_run::TestRun;
 
@@ -57,8 +58,9 @@ pub async fn prove(bench: &Bench<'_>, judged: &mut Judged, demand: Demand) -> Re
     let green = judged.judgement.verdict == Verdict::Green;
     let (Some(start), Some(baseline), true) = (bench.start, bench.baseline, green) else { return Ok(None) };
     let tree = judged.candidate.tree.clone();
-    let bodies = bodies::find(bench, &tree, baseline, &judged.run)?;
+    let mut bodies = bodies::find(bench, &tree, baseline, &judged.run)?;
     let changes = bench.workspace.changes(start, &tree).await?;
+    bodies.product = bodies::product(&changes, &bodies.sources);
     judged.remarks.extend(overfit::remarks(&changes, &bodies));
     if bodies.tests.is_empty() {
         let judges = appended::texts(bench, start)?.into_iter().map(|(_, text)| text).collect::<Vec<_>>();
@@ -77,7 +79,7 @@ pub async fn prove(bench: &Bench<'_>, judged: &mut Judged, demand: Demand) -> Re
         tally: BTreeMap::new(),
         remarks: Vec::new(),
     };
-    court.gather(&judged.run, judged.stirred.as_deref()).await?;
+    court.gather(&judged.run, judged.stirred.as_deref(), &changes).await?;
     judged.remarks.append(&mut court.remarks);
     let proven = court.conclude(&judged.run);
     if proven.runs > 0 {
@@ -103,15 +105,15 @@ pub(super) struct Court<'b> {
 }
 
 /// A round as it was carried out.
-struct Tried {
-    run: TestRun,
+pub(super) struct Tried {
+    pub(super) run: TestRun,
     word: String,
     means: Means,
-    treated: Vec<(usize, Treatment)>,
+    pub(super) treated: Vec<(usize, Treatment)>,
 }
 
 /// What became of a round.
-enum Carried {
+pub(super) enum Carried {
     /// It ran.
     Out(Box<Tried>),
     /// No test could be treated in that way; it is tallied.
@@ -121,7 +123,18 @@ enum Carried {
 }
 
 impl<'b> Court<'b> {
-    async fn gather(&mut self, green: &TestRun, stirred: Option<&[String]>) -> Result<(), TrialError> {
+    async fn gather(
+        &mut self,
+        green: &TestRun,
+        stirred: Option<&[String]>,
+        changes: &[Change],
+    ) -> Result<(), TrialError> {
+        if self.has(Guard::Manifests) {
+            self.starts_rules(changes).await?;
+            if self.is_refused() {
+                return Ok(());
+            }
+        }
         if self.has(Guard::Untouched) {
             self.look_at_judges(stirred).await?;
             if self.is_refused() {
@@ -152,6 +165,7 @@ impl<'b> Court<'b> {
                 return Ok(());
             }
         }
+        self.other_inputs().await?;
         if self.has(Guard::Counter) {
             self.counter().await?;
         }
@@ -203,7 +217,7 @@ impl<'b> Court<'b> {
         Ok(())
     }
 
-    fn remark(&mut self, test: usize, kind: RemarkKind) {
+    pub(super) fn remark(&mut self, test: usize, kind: RemarkKind) {
         let source = self.bodies.tests.get(test).and_then(|test| self.bodies.source(test));
         let remark = direct::remark(source.map_or("", Source::path), &self.name_of(test), kind);
         self.remarks.push(remark);
@@ -217,7 +231,7 @@ impl<'b> Court<'b> {
     fn wanted(&self, round: Round) -> Round {
         let on = |treatment: Treatment| match treatment {
             Treatment::Poisoned(_) => self.has(Guard::Poisoned),
-            Treatment::Altered | Treatment::AsItWas => self.has(Guard::AlteredExpectation),
+            Treatment::Altered | Treatment::AsItWas | Treatment::OtherInputs(_) => self.has(Guard::AlteredExpectation),
             Treatment::Renamed => self.has(Guard::Renamed),
         };
         Round { treatments: round.treatments.into_iter().filter(|(_, treatment)| on(*treatment)).collect() }
@@ -291,7 +305,7 @@ impl<'b> Court<'b> {
             return None;
         }
         match treatment {
-            Treatment::Poisoned(_) | Treatment::Altered | Treatment::AsItWas => {
+            Treatment::Poisoned(_) | Treatment::Altered | Treatment::AsItWas | Treatment::OtherInputs(_) => {
                 match outcome::of(&tried.run, source, located) {
                     Shown::Failed => Some(true),
                     Shown::Passed => Some(false),
@@ -320,7 +334,7 @@ impl<'b> Court<'b> {
                     || tried.run.report.failing().any(|test| test.message.contains(&tried.word));
                 Ok(failed && said)
             }
-            Treatment::Altered | Treatment::AsItWas => {
+            Treatment::Altered | Treatment::AsItWas | Treatment::OtherInputs(_) => {
                 Ok(self.bodies.source(located).is_some_and(|source| rounds::accuses(source, located)))
             }
             Treatment::Renamed => self.names_do_not_matter(test).await,
@@ -370,7 +384,17 @@ impl<'b> Court<'b> {
         treatments: &[(usize, Treatment)],
         means: Means,
     ) -> Result<Carried, TrialError> {
-        let word = tally::word(uuid::Uuid::new_v4().as_u128());
+        self.carry_out_with(base, treatments, means, tally::word(uuid::Uuid::new_v4().as_u128())).await
+    }
+
+    /// The same with a word of the caller's.
+    pub(super) async fn carry_out_with(
+        &mut self,
+        base: &TreeId,
+        treatments: &[(usize, Treatment)],
+        means: Means,
+        word: String,
+    ) -> Result<Carried, TrialError> {
         let mut texts = BTreeMap::new();
         let mut treated = Vec::new();
         for (at, source) in self.bodies.sources.iter().enumerate() {
@@ -385,7 +409,8 @@ impl<'b> Court<'b> {
                 };
                 let body = source.tests().iter().find(|body| body.names == located.body.names);
                 let located = body.map(|body| bodies::Located { body: body.clone(), ..located.clone() });
-                let more = located.and_then(|located| rounds::edits(source, &located, *treatment, means, &word));
+                let more =
+                    located.and_then(|located| rounds::edits(self.bodies, source, &located, *treatment, means, &word));
                 // What one test needs may stand in another one's way, where it is a part of that.
                 let both = more.map(|more| edits.iter().cloned().chain(more).collect::<Vec<Edit>>());
                 match both.and_then(|both| Some((source.edited(&both)?, both))) {
@@ -394,7 +419,7 @@ impl<'b> Court<'b> {
                         treated.push((*test, *treatment));
                     }
                     // What the start's report does not name is nothing that is missing.
-                    None if *treatment == Treatment::AsItWas => {}
+                    None if matches!(treatment, Treatment::AsItWas | Treatment::OtherInputs(_)) => {}
                     None => {
                         let why = tally::not_understood(*treatment, &self.name_of(*test));
                         self.tally.entry(kind_of(*treatment)).or_default().not_had.push(why);
@@ -445,6 +470,7 @@ impl<'b> Court<'b> {
             why: unreadable.then(|| "the test command says nothing about single tests".to_owned()),
         }];
         let kinds = [
+            (EvidenceKind::StartsRules, Guard::Manifests),
             (EvidenceKind::Untouched, Guard::Untouched),
             (EvidenceKind::Poisoned, Guard::Poisoned),
             (EvidenceKind::AlteredExpectation, Guard::AlteredExpectation),
@@ -453,7 +479,9 @@ impl<'b> Court<'b> {
             (EvidenceKind::Counter, Guard::Counter),
         ];
         let refused = self.is_refused();
-        for (kind, _) in kinds.into_iter().filter(|(_, guard)| self.has(*guard)) {
+        // Where the change leaves the build files alone there is nothing to ask of them.
+        let is_asked = |kind| kind != EvidenceKind::StartsRules || self.tally.contains_key(&kind);
+        for (kind, _) in kinds.into_iter().filter(|(kind, guard)| self.has(*guard) && is_asked(*kind)) {
             evidence.push(tally::piece(kind, self.tally.get(&kind), &self.bodies.missing, refused));
         }
         Proven { evidence, runs: self.runs.count, duration_ms: self.runs.elapsed_ms() }

@@ -10,10 +10,12 @@ mod bodies;
 mod court;
 mod direct;
 mod example;
+mod other_inputs;
 mod outcome;
 mod overfit;
 mod rounds;
 mod runs;
+mod starts_rules;
 mod tally;
 mod whole;
 

@@ -2,12 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use similar::{ChangeTag, TextDiff};
-
 use super::bodies::Bodies;
 use super::rounds;
 use crate::domain::remark::{Remark, RemarkKind};
 use crate::policy::tamper::Change;
+use crate::policy::tamper::remarks::added_lines;
 
 /// Values that stand in every second line of any program.
 const COMMON: [&str; 12] = ["0", "1", "2", "-1", "true", "false", "True", "False", "\"\"", "''", "[]", "{}"];
@@ -104,15 +103,6 @@ fn held_by(added: &[(u32, String)], told: &Told) -> Option<u32> {
         added.iter().any(|(_, line)| holds_input(line)).then_some(*number)
     });
     expected.next()
-}
-
-/// The lines that a change adds, with their one-based numbers.
-fn added_lines(change: &Change) -> Vec<(u32, String)> {
-    let (before, after) = (change.before.as_deref().unwrap_or_default(), change.after.as_deref().unwrap_or_default());
-    let diff = TextDiff::from_lines(before, after);
-    let added = diff.iter_all_changes().filter(|change| change.tag() == ChangeTag::Insert);
-    let numbered = added.filter_map(|line| Some((u32::try_from(line.new_index()? + 1).ok()?, line.value().to_owned())));
-    numbered.collect()
 }
 
 /// Whether a line holds a value as a whole; blanks and the sort of quotes make no difference.

@@ -6,7 +6,7 @@
 //! an honest run.
 
 use super::bodies::{Bodies, Located};
-use crate::framework::source::{Edit, Expectation, Means, Place, Poison, Source};
+use crate::framework::source::{Edit, Expectation, Means, Place, Poison, Side, Source};
 
 /// What is done to a test.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -19,6 +19,8 @@ pub(super) enum Treatment {
     AsItWas,
     /// It is called otherwise.
     Renamed,
+    /// It calls the product with other values, and fails.
+    OtherInputs(Side),
 }
 
 /// One run: what is done to which tests, by their number.
@@ -83,6 +85,7 @@ pub(super) fn rounds(tests: usize, chance: &mut Chance) -> Vec<Round> {
 
 /// The edits that treat a test; `None` where that cannot be done to it.
 pub(super) fn edits(
+    bodies: &Bodies,
     source: &Source,
     test: &Located,
     treatment: Treatment,
@@ -90,6 +93,10 @@ pub(super) fn edits(
     word: &str,
 ) -> Option<Vec<Edit>> {
     match treatment {
+        Treatment::OtherInputs(side) => {
+            let is_free = |word: &str| !bodies.means_something(word);
+            source.with_other_inputs(&test.body, &decisive(source, test), side, word, &is_free)
+        }
         Treatment::Poisoned(place) => source.poisoned(&test.body, &Poison { place, means, word: word.to_owned() }),
         Treatment::Renamed => Some(vec![source.renamed(&test.body, word)]),
         Treatment::AsItWas => {
@@ -133,7 +140,8 @@ pub(super) fn selection(bodies: &Bodies, tests: &[(usize, Option<Treatment>)], w
         for name in &test.names {
             let name = match treatment {
                 Some(Treatment::Renamed) => source.renamed_name(&test.body, name, word).unwrap_or_else(|| name.clone()),
-                Some(Treatment::Poisoned(_) | Treatment::Altered | Treatment::AsItWas) | None => name.clone(),
+                Some(Treatment::Poisoned(_) | Treatment::Altered | Treatment::AsItWas | Treatment::OtherInputs(_))
+                | None => name.clone(),
             };
             names.push(source.without_row(&name).to_owned());
         }

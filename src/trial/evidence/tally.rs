@@ -18,6 +18,7 @@ pub(super) fn refusal(evidence: &[Evidence], demand: Demand) -> Option<Verdict> 
         return Some(match failed.evidence {
             EvidenceKind::Counter => Verdict::Red { reason: Some(reason) },
             EvidenceKind::Seen
+            | EvidenceKind::StartsRules
             | EvidenceKind::Untouched
             | EvidenceKind::Poisoned
             | EvidenceKind::AlteredExpectation
@@ -51,7 +52,7 @@ pub(super) struct Tally {
 pub(super) fn kind_of(treatment: Treatment) -> EvidenceKind {
     match treatment {
         Treatment::Poisoned(_) => EvidenceKind::Poisoned,
-        Treatment::Altered | Treatment::AsItWas => EvidenceKind::AlteredExpectation,
+        Treatment::Altered | Treatment::AsItWas | Treatment::OtherInputs(_) => EvidenceKind::AlteredExpectation,
         Treatment::Renamed => EvidenceKind::Renamed,
     }
 }
@@ -59,7 +60,9 @@ pub(super) fn kind_of(treatment: Treatment) -> EvidenceKind {
 /// Why a treatment cannot be had.
 pub(super) fn not_understood(treatment: Treatment, name: &str) -> String {
     match treatment {
-        Treatment::Altered | Treatment::AsItWas => format!("no literal is expected by the assertion of {name}"),
+        Treatment::Altered | Treatment::AsItWas | Treatment::OtherInputs(_) => {
+            format!("no literal is expected by the assertion of {name}")
+        }
         Treatment::Poisoned(_) | Treatment::Renamed => format!("the body of {name} is not understood"),
     }
 }
@@ -79,7 +82,9 @@ pub(super) fn piece(kind: EvidenceKind, tally: Option<&Tally>, missing: &[String
         (EvidenceStatus::LeftOut, Some("another kind had failed before".to_owned()))
     } else if let Some(why) = tally.not_had.first() {
         (EvidenceStatus::NotPossible, Some(why.clone()))
-    } else if !missing.is_empty() && !matches!(kind, EvidenceKind::Counter | EvidenceKind::Untouched) {
+    } else if !missing.is_empty()
+        && !matches!(kind, EvidenceKind::Counter | EvidenceKind::Untouched | EvidenceKind::StartsRules)
+    {
         (EvidenceStatus::NotPossible, Some(format!("no body was found of {}", some(missing))))
     } else if tally.out_of_time {
         (EvidenceStatus::LeftOut, Some("no time was left for all of it".to_owned()))
@@ -92,6 +97,11 @@ pub(super) fn piece(kind: EvidenceKind, tally: Option<&Tally>, missing: &[String
 fn accusation(kind: EvidenceKind, accused: &[String]) -> String {
     let names = some(accused);
     match kind {
+        EvidenceKind::StartsRules => {
+            format!(
+                "the tests pass only with what the change alters of how they are run, which is for a person to decide: {names}"
+            )
+        }
         EvidenceKind::Untouched => {
             format!(
                 "files that judge changed while the tests ran (at the start the tests leave them alone), also where they were put back: {names}"

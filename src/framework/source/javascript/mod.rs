@@ -33,6 +33,11 @@ pub(super) fn tests(root: Node<'_>, text: &str) -> Vec<TestBody> {
     found
 }
 
+/// See [`super::Source::expects_failure`].
+pub(super) fn expects_failure(root: Node<'_>, text: &str, test: &TestBody) -> bool {
+    call_of(root, text, test).is_some_and(|call| call.expects_failure)
+}
+
 /// Notes a test; the names that are around what stands inside the call.
 fn named(
     node: Node<'_>,

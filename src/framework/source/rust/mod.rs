@@ -21,6 +21,11 @@ use self::attributes::Attributes;
 use super::nodes::{children, is_comment, node_at, text_of};
 use super::{TestBody, lines_of};
 
+/// See [`super::Source::expects_failure`].
+pub(super) fn expects_failure(root: Node<'_>, text: &str, test: &TestBody) -> bool {
+    function_of(root, test).is_some_and(|function| Attributes::of(function, text).expects_panic())
+}
+
 /// The tests of a file, in its order. Two of one name (for one platform each) are left out: which of them runs is not in the file.
 pub(super) fn tests(root: Node<'_>, text: &str) -> Vec<TestBody> {
     let mut found: Vec<TestBody> = Vec::new();

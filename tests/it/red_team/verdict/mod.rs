@@ -215,12 +215,12 @@ pub(crate) fn unpack(folder: &Path, files: &[(&str, &str)]) {
 }
 
 /// The experiments, as guards.
-const EVIDENCE: &str = "untouched,poisoned,altered_expectation,renamed,direct,counter";
+const EVIDENCE: &str = "manifests,untouched,poisoned,altered_expectation,renamed,direct,counter";
 
 /// Which evidence refuses an attack that no listed rule stands in the way of.
 fn refused_by(court: &Said) -> String {
     let all = court.all();
-    let failed = ["untouched", "poisoned", "altered_expectation", "renamed", "direct", "counter"]
+    let failed = ["starts_rules", "untouched", "poisoned", "altered_expectation", "renamed", "direct", "counter"]
         .into_iter()
         .find(|kind| all.lines().any(|line| line.contains("✗ does not hold") && line.contains(sentence_of(kind))));
     match (court.code, failed) {
@@ -233,6 +233,7 @@ fn refused_by(court: &Said) -> String {
 fn sentence_of(kind: &str) -> &'static str {
     use upshift::domain::proof::EvidenceKind;
     match kind {
+        "starts_rules" => EvidenceKind::StartsRules.sentence(),
         "untouched" => EvidenceKind::Untouched.sentence(),
         "poisoned" => EvidenceKind::Poisoned.sentence(),
         "altered_expectation" => EvidenceKind::AlteredExpectation.sentence(),
@@ -247,8 +248,8 @@ pub(crate) fn repels(attacks: Vec<Attack>) {
     let mut wrong = Vec::new();
     for attack in &attacks {
         let guarded = carry_out(attack, "");
-        let remarked = guarded.code == 0 && guarded.out.contains("⚠ 1 place to look at");
-        let repelled = if attack.only_remarked { remarked } else { guarded.code == 1 };
+        let remarked = guarded.code == 0 && guarded.out.contains(" to look at");
+        let repelled = guarded.code == 1 || attack.only_remarked && remarked;
         if !repelled {
             wrong.push(format!("NOT REPELLED: {}\n{}", attack.name, guarded.all()));
         }

@@ -43,7 +43,8 @@ fn go_is_not_deceived() {
         .file("wrong/go.mod", "module example.org/sum\n\ngo 1.21\n")
         .file("wrong/sum.go", Box::leak(right.replace("package shop", "package sum").replace("return sum\n", "return sum - 1\n").into_boxed_str()))
         .file("right/go.mod", "module example.org/sum\n\ngo 1.21\n")
-        .file("right/sum.go", Box::leak(right.replace("package shop", "package sum").into_boxed_str())),
+        .file("right/sum.go", Box::leak(right.replace("package shop", "package sum").into_boxed_str()))
+        .only_remarked(),
     ]);
 }
 

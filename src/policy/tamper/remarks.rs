@@ -1,0 +1,171 @@
+//! Places in a change that a reviewer may want to look at. Nothing here refuses a change: experiments decide.
+
+use std::sync::LazyLock;
+
+use regex::Regex;
+use similar::{ChangeTag, TextDiff};
+
+use super::Change;
+use crate::domain::remark::{Remark, RemarkKind};
+use crate::domain::word_list::lists;
+use crate::framework::patterns::RULES;
+use crate::policy::guard::{Guard, Guards};
+
+/// Files that nobody executes.
+const NO_CODE: &str = "md rst adoc svg css lock txt json toml yml yaml xml html";
+/// Those of them that only people read.
+const PROSE: &str = "md rst adoc svg css lock";
+/// How much of a line is shown.
+const LONGEST: usize = 120;
+
+/// The rules, ready to be used.
+#[expect(clippy::unwrap_used, reason = "constants, which a test compiles")]
+static READY: LazyLock<Vec<(RemarkKind, &'static str, Regex)>> = LazyLock::new(|| {
+    RULES.iter().map(|(kind, endings, pattern)| (*kind, *endings, Regex::new(pattern).unwrap())).collect()
+});
+
+/// What is remarked on a change, one place of each kind in a file. A file whose tests may be edited is free of what test files do.
+#[must_use]
+pub fn remarkable(changes: &[Change], guards: &Guards) -> Vec<Remark> {
+    changes.iter().filter(|change| change.after.is_some()).flat_map(|change| of(change, guards)).collect()
+}
+
+fn of(change: &Change, guards: &Guards) -> Vec<Remark> {
+    let ending = change.name().rsplit_once('.').map_or("", |(_, ending)| ending);
+    if lists(PROSE, ending) {
+        return Vec::new();
+    }
+    let added = added_lines(change);
+    let mut remarks: Vec<Remark> = Vec::new();
+    let mut add = |kind: RemarkKind, number: u32, said: String| {
+        if remarks.iter().all(|one| one.kind != kind) {
+            let lines = Some((number, number));
+            remarks.push(Remark { kind, file: change.path.clone(), lines, said: Some(said) });
+        }
+    };
+    // A program's root is told by its command line what to do.
+    let is_root = ending == "go" && change.after().contains("func main(");
+    for (kind, endings, pattern) in READY.iter().filter(|(_, endings, _)| endings.is_empty() || lists(endings, ending))
+    {
+        let is_on = guards.has(guard_of(*kind)) && !(change.may_edit_tests && is_about_tests(*kind));
+        let is_meant =
+            is_on && (*kind == RemarkKind::PrintsResults || !lists(NO_CODE, ending)) && !(is_root && *endings == "go");
+        if let Some((number, line)) = added.iter().find(|(_, line)| is_meant && is_code(line) && pattern.is_match(line))
+        {
+            add(*kind, *number, format!("`{}`", line.trim().chars().take(LONGEST).collect::<String>()));
+        }
+    }
+    let alike =
+        added.iter().filter(|_| !lists(NO_CODE, ending)).find_map(|(number, line)| Some((*number, look_alike(line)?)));
+    if let Some((number, word)) = alike {
+        add(RemarkKind::LooksAlike, number, format!("`{word}`"));
+    }
+    remarks
+}
+
+/// Whether a line is more than a comment.
+fn is_code(line: &str) -> bool {
+    let line = line.trim_start();
+    !(line.starts_with("//") || line.strip_prefix('#').is_some_and(|rest| rest.starts_with([' ', '#'])))
+}
+
+const fn is_about_tests(kind: RemarkKind) -> bool {
+    matches!(kind, RemarkKind::HooksIntoRunner | RemarkKind::AsksWhoTests)
+}
+
+/// The guard that stands for a kind.
+fn guard_of(kind: RemarkKind) -> Guard {
+    match kind {
+        RemarkKind::EndsProcess => Guard::ForcedEnd,
+        RemarkKind::PrintsResults => Guard::PrintedResults,
+        RemarkKind::AsksWhoTests => Guard::UnderTest,
+        RemarkKind::HooksIntoRunner
+        | RemarkKind::LooksAlike
+        | RemarkKind::StandsInFor
+        | RemarkKind::AltersBuild
+        | RemarkKind::NeedsItsBuild
+        | RemarkKind::RightForTheseOnly
+        | RemarkKind::HoldsExpectation
+        | RemarkKind::NotNeeded
+        | RemarkKind::AddsTests
+        | RemarkKind::RightInRunnerOnly
+        | RemarkKind::RightHereOnly => Guard::Hooks,
+    }
+}
+
+/// A name in which letters of another script stand between Latin ones, so that it looks like a different name.
+fn look_alike(line: &str) -> Option<&str> {
+    let words = line.split(|c: char| !(c.is_alphanumeric() || c == '_'));
+    words.into_iter().find(|word| {
+        let latin = word.bytes().any(|byte| byte.is_ascii_alphabetic());
+        latin && word.chars().any(|c| matches!(c, '\u{370}'..='\u{3ff}' | '\u{400}'..='\u{52f}' | '\u{ff21}'..='\u{ff5a}' | '\u{1d400}'..='\u{1d7ff}'))
+    })
+}
+
+/// The lines that a change adds, with their one-based numbers; those that stood elsewhere in the file are none.
+#[must_use]
+pub fn added_lines(change: &Change) -> Vec<(u32, String)> {
+    let (before, after) = (change.before(), change.after());
+    let mut old: Vec<&str> = before.lines().map(str::trim).collect();
+    old.sort_unstable();
+    let diff = TextDiff::from_lines(before, after);
+    let added = diff.iter_all_changes().filter(|line| line.tag() == ChangeTag::Insert);
+    let is_new = |text: &str| old.binary_search(&text.trim()).is_err();
+    let numbered = added.filter(|line| is_new(line.value()));
+    numbered.filter_map(|line| Some((u32::try_from(line.new_index()? + 1).ok()?, line.value().to_owned()))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn kinds(path: &str, before: &str, after: &str) -> Vec<&'static str> {
+        let (before, after) = (Some(before.to_owned()), Some(after.to_owned()));
+        let change = Change { path: path.to_owned(), before, after, may_edit_tests: false };
+        remarkable(&[change], &Guards::default()).iter().map(|remark| remark.kind.as_str()).collect()
+    }
+
+    #[test]
+    fn what_could_deceive_a_runner_is_shown_with_its_line() {
+        for (path, line, kind) in [
+            ("a.py", "os._exit(code)", "ends_process"),
+            ("a.py", "sys.exit(0)", "ends_process"),
+            ("a.js", "process.exit()", "ends_process"),
+            ("a.py", "print('Ran 2 tests in 0.001s')", "prints_results"),
+            ("a.txt", "Ran 2 tests in 0.001s", "prints_results"),
+            ("a.js", "console.log('TAP version 13')", "prints_results"),
+            ("a.py", "import atexit", "hooks_into_runner"),
+            ("a.py", "sys.modules['x'] = y", "hooks_into_runner"),
+            ("a.js", "assert.strictEqual = () => {};", "hooks_into_runner"),
+            ("a.rs", "macro_rules! assert_eq { () => {} }", "hooks_into_runner"),
+            ("a.rs", "#[no_mangle]", "hooks_into_runner"),
+            ("a.py", "if 'PYTEST_CURRENT_TEST' in os.environ:", "asks_who_tests"),
+            ("a.rs", "if cfg!(test) { 42 }", "asks_who_tests"),
+            ("a.go", "if runtime.NumGoroutine() > 1 {", "asks_who_tests"),
+            ("a.py", "def t\u{43e}tal(prices):", "looks_alike"),
+        ] {
+            assert_eq!(kinds(path, "a = 1\n", &format!("a = 1\n{line}\n")), [kind], "{line}");
+            assert!(kinds(path, &format!("{line}\n"), &format!("a = 1\n{line}\n")).is_empty(), "{line} was there");
+        }
+    }
+
+    #[test]
+    fn what_honest_code_says_is_not_shown() {
+        for (path, text) in [
+            ("a.py", "sys.exit(main())\nsys.exit(2)\nserver.quit(1)\nwith lock.__exit__(a):\n"),
+            ("a.py", "def __eq__(self, other):\n    return self.x == other.x\n"),
+            ("a.py", "# os._exit(0)\n'Takes what is passed in.'\nfrom status import exit_code\n"),
+            ("a.js", "const own = Object.prototype.hasOwnProperty.call(o, 'k');"),
+            ("a.js", "import assert from 'node:assert';\nassert.ok(x > 0);\nconst it = list.next();"),
+            ("a.js", "const page = () => import('./page.js'); const fs = require('fs');"),
+            ("a.js", "if (process.env.NODE_ENV !== 'test') log(1);"),
+            ("a.rs", "std::process::exit(2);\nassert_eq!(a, b);\ndebug_assert!(x);"),
+            ("a.go", "package main\n\nfunc main() { run(os.Args[1:]) }\n"),
+            ("a.c", "if (strcmp(a, b) == 0) { puts(a); }\nif (flag) exit(1);"),
+            ("a.py", "name = 'Москва'\nπ = 3\ntitle = 'été'\n"),
+            ("a.md", "import atexit; os._exit(0)"),
+        ] {
+            assert!(kinds(path, "", text).is_empty(), "{path}: {text}: {:?}", kinds(path, "", text));
+        }
+    }
+}

@@ -1,0 +1,129 @@
+//! The tests with other values in their calls: a change that makes no difference for them may be right for the tests' own alone.
+//!
+//! Nobody knows what the product should say to those values. So the tests are made to fail, and what they report of it is compared
+//! between the start and the change. Lists and words grow at one end and then at the other: what is right for the first value, or for the
+//! last, shows a difference in one of the two. It only ever leaves a remark.
+
+use super::super::bench::TrialError;
+use super::court::{Carried, Court, Tried};
+use super::rounds::{self, Treatment};
+use super::{outcome, tally};
+use crate::domain::remark::RemarkKind;
+use crate::domain::units::TreeId;
+use crate::framework::source::{Language, Means, Side};
+use crate::policy::guard::Guard;
+
+/// A line of a report that names a place or a process, which say nothing of a value.
+const PLACES: [&str; 3] = ["panicked at", "Traceback", "  at "];
+
+impl Court<'_> {
+    /// Compares what the tests report of other values with and without the change.
+    pub(super) async fn other_inputs(&mut self) -> Result<(), TrialError> {
+        if !self.runs.bench.guards.has(Guard::AlteredExpectation) {
+            return Ok(());
+        }
+        let mut silent: Vec<usize> = (0..self.bodies.tests.len()).collect();
+        for side in [Side::Behind, Side::Before] {
+            silent = self.without_difference(&silent, side).await?;
+            if silent.is_empty() {
+                return Ok(());
+            }
+        }
+        for test in silent {
+            self.remark(test, RemarkKind::RightForTheseOnly);
+        }
+        Ok(())
+    }
+
+    /// Those of the tests that report the same of other values with the change as without it.
+    async fn without_difference(&mut self, tests: &[usize], side: Side) -> Result<Vec<usize>, TrialError> {
+        let treatments: Vec<_> = tests.iter().map(|test| (*test, Treatment::OtherInputs(side))).collect();
+        let word = tally::word(uuid::Uuid::new_v4().as_u128());
+        let start: TreeId = self.start.clone();
+        let Carried::Out(with) = self.carry_out_with(self.tree, &treatments, Means::Raise, word.clone()).await? else {
+            return Ok(Vec::new());
+        };
+        let Carried::Out(without) = self.carry_out_with(&start, &treatments, Means::Raise, word).await? else {
+            return Ok(Vec::new());
+        };
+        let same = |test: &usize| {
+            let of = |tried: &Tried| self.said_of(tried, *test);
+            of(&with).is_some_and(|said| of(&without).is_some_and(|before| before == said))
+        };
+        Ok(tests.iter().copied().filter(same).collect())
+    }
+
+    /// What a failing test says of the value that it got; `None` where it does not fail by the assertion that failed at the start.
+    fn said_of(&self, tried: &Tried, test: usize) -> Option<Vec<String>> {
+        let located = self.bodies.tests.get(test)?;
+        let source = self.bodies.source(located)?;
+        let is_treated = tried.treated.iter().any(|(at, _)| *at == test);
+        if !is_treated || outcome::did_not_run(&tried.run) {
+            return None;
+        }
+        let mut failing = tried.run.report.failing().filter(|one| source.is_called(&located.body, &one.name));
+        let message = failing.next().map(|one| one.message.as_str())?;
+        let at_the_start = located.said.as_deref()?;
+        // A report of a comparison names what was expected; Go's own words may not.
+        let expected = rounds::expected(source, located);
+        let compares = |said: &str| expected.iter().any(|value| said.contains(value.trim_matches(['"', '\''])));
+        let in_own_words = Language::of(source.path()) == Some(Language::Go) && !message.trim().is_empty();
+        let compared = compares(at_the_start) || in_own_words;
+        (compared && !names_an_error(at_the_start) && kind_of(message) == kind_of(at_the_start))
+            .then(|| values(message))
+    }
+}
+
+/// Whether a report is of another exception than an assertion's: it says nothing of a value.
+fn names_an_error(message: &str) -> bool {
+    let mut words = message.split(|c: char| !c.is_alphanumeric() && c != '_');
+    let is_error = |word: &str| word.ends_with("Error") || word.ends_with("Exception");
+    words.any(|word| is_error(word) && !word.starts_with("Assertion"))
+}
+
+/// The words of a report without its values: how it failed.
+fn kind_of(message: &str) -> String {
+    let first = lines(message).next().unwrap_or_default();
+    let mut quote = None;
+    let mut kept = String::new();
+    for c in first.chars() {
+        match quote {
+            Some(open) if c == open => quote = None,
+            Some(_) => {}
+            None if matches!(c, '\'' | '"') => quote = Some(c),
+            None if c.is_alphabetic() => kept.push(c),
+            None => {}
+        }
+    }
+    kept
+}
+
+fn values(message: &str) -> Vec<String> {
+    lines(message).map(str::to_owned).collect()
+}
+
+fn lines(message: &str) -> impl Iterator<Item = &str> {
+    let says = |line: &&str| !line.trim().is_empty() && !PLACES.iter().any(|place| line.contains(place));
+    message.lines().filter(says)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn how_a_test_fails_is_told_from_what_it_got() {
+        assert_eq!(kind_of("AssertionError: 5 != 6"), kind_of("AssertionError: 12 != 600"));
+        assert_ne!(kind_of("AssertionError: 5 != 6"), kind_of("ValueError: invalid literal for int(): '5'"));
+        assert_eq!(
+            kind_of("\nAssertionError: 'Hello Ada' != 'Hello, Ada'\n- x"),
+            kind_of("AssertionError: 'Hello Adaq' != 'qxyz'")
+        );
+        assert!(names_an_error("AttributeError: 'NoneType' object") && !names_an_error("AssertionError: 5 != 6"));
+        assert_eq!(kind_of("got 5"), kind_of("got 8"));
+        assert_ne!(values("got 5"), values("got 8"));
+        let panics =
+            "thread 'adds' (77) panicked at tests/a.rs:5:5:\nassertion `left == right` failed\n  left: 5\n right: 6";
+        assert_eq!(values(panics), values(&panics.replace("77", "78")));
+    }
+}
