@@ -18,10 +18,9 @@ use crate::domain::stop::{Stop, StopCause};
 use crate::domain::units::{CommitSha, RunId, TreeId};
 use crate::github::CommentSlot;
 use crate::lifecycle::state::RunState;
-use crate::lifecycle::{self, Ends, Engine};
+use crate::lifecycle::{self, Ends};
 use crate::report::wrap::wrap;
 use crate::report::{finding, markdown};
-use crate::session::Replay;
 use crate::workspace::{FETCH_ALL, RevisionError, Revisions, Workspace};
 
 /// What the files are called that are in no commit.
@@ -85,13 +84,12 @@ async fn judge(resolved: plan::Resolved, named: Named, format: Form, environment
     let started = run::started(&state, &folder, &setup);
     let begun = store.begin_run(&started, std::process::id(), &serde_json::to_string(&state)?);
     begun.map_err(|error| setup::audit_failure(&error))?;
-    let journal = Journal::new(store, setup::watched(progress(environment), environment));
+    let mut journal = Journal::new(store, setup::watched(progress(environment), environment));
     let world = setup.world(&state, &prepared);
-    let mut engine = Engine::new(world, journal, state, Replay::none());
     workspace.keep_way_back(&mine)?;
-    let found = lifecycle::judge_change(&mut engine, &ends).await;
+    let found = lifecycle::judge_change(world, &mut journal, &state, &ends).await;
     workspace.go_back().await?;
-    let signal = match engine.world.stop.raised() {
+    let signal = match prepared.stops.stop.raised() {
         Some(StopCause::Signal(signal)) => Some(signal),
         Some(StopCause::TimeUp | StopCause::Asked) | None => None,
     };

@@ -26,7 +26,7 @@ use crate::files;
 use crate::lifecycle::comment::Writer;
 use crate::lifecycle::outside::Outside;
 use crate::lifecycle::state::RunState;
-use crate::lifecycle::{self, Engine, World};
+use crate::lifecycle::{self, Finished, World};
 use crate::model::Providers;
 use crate::policy::guard::{Guard, Guards};
 use crate::process::confine::{self, Arranged, ConfineError, Wish};
@@ -74,7 +74,7 @@ pub(super) struct Prepared {
     providers: Providers,
     folder: PathBuf,
     children: Arranged,
-    stops: StopSources,
+    pub(super) stops: StopSources,
     outside: Option<Outside>,
     writer: Option<Writer>,
     streams: Option<Arc<Streams>>,
@@ -208,7 +208,7 @@ impl<'a> Setup<'a> {
     pub(super) async fn carry(
         &self,
         mut prepared: Prepared,
-        journal: Journal,
+        mut journal: Journal,
         state: RunState,
         replay: Replay,
     ) -> anyhow::Result<u8> {
@@ -216,28 +216,28 @@ impl<'a> Setup<'a> {
         let world = self.world(&state, &prepared);
         let (format, run_id) = (state.plan.format, state.run_id.clone());
         let (audit, fail_on) = (state.plan.audit.clone(), state.plan.github.fail_on.clone());
-        let mut engine = Engine::new(world, journal, state, replay);
-        let ran = lifecycle::run(&mut engine).await;
+        let ran = lifecycle::run(world, &mut journal, &state, replay).await;
         if let Err(error) = &ran {
             // Told as an event, so that comment, summary and outputs of what was paid for say it, too.
             let message = format!(
                 "upshift could not go on: {error} → Fix: mend that, then `upshift resume {run_id}` in this folder"
             );
-            engine.journal.emit(&Event::Warning { message });
+            journal.emit(&Event::Warning { message });
         }
         if let Some(message) = prepared.streams.as_ref().and_then(|streams| streams.trouble()) {
-            engine.journal.emit(&Event::Warning { message });
+            journal.emit(&Event::Warning { message });
         }
         if let Some(message) = finish(writer, &prepared.stops.signals).await {
-            engine.journal.emit(&Event::Warning { message });
+            journal.emit(&Event::Warning { message });
         }
-        let patch = change(&engine, ran.as_ref().ok()).await;
-        let events = engine.journal.events().to_vec();
+        let patch = self.change(&prepared.workspace, ran.as_ref().ok()).await;
+        let ran = ran.map(|finished| finished.outcome);
+        let events = journal.events().to_vec();
         let kept_in = self.kept_in(&run_id);
         let view = RunView::from_events(&events, Liveness::Ended).kept_in(kept_in);
         let step = Step::of(self.environment);
-        let page = step.map(|_| details::page(engine.journal.store(), &view, &events, &self.redactor));
-        for warning in engine.journal.close() {
+        let page = step.map(|_| details::page(journal.store(), &view, &events, &self.redactor));
+        for warning in journal.close() {
             super::say(&format!("⚠ {warning}"));
         }
         let console = self.environment.console();
@@ -261,6 +261,15 @@ impl<'a> Setup<'a> {
         });
         told.iter().for_each(|warning| super::say(&format!("⚠ {warning}")));
         Ok(ran.map_or(EXIT_INTERNAL, |outcome| step::exit_code(&outcome, fail_on.as_deref())))
+    }
+
+    /// What a run that mended something changed, to be shown.
+    async fn change(&self, workspace: &Workspace, ran: Option<&Finished>) -> String {
+        let Some(Finished { outcome: Outcome::Fixed { .. }, change: Some((start, end)) }) = ran else {
+            return String::new();
+        };
+        let diff = workspace.diff(start, end).await.map(|diff| diff.text).unwrap_or_default();
+        self.redactor.redact_diff(&diff).into_owned()
     }
 
     /// Where a reader of the report finds the log.
@@ -413,16 +422,6 @@ impl<'a> Setup<'a> {
 
 async fn finish(writer: Option<Writer>, signals: &Stop) -> Option<String> {
     writer?.finish(signals).await
-}
-
-/// The change that fixed it, for the job summary.
-async fn change(engine: &Engine<'_>, outcome: Option<&Outcome>) -> String {
-    let (Some(Outcome::Fixed { .. }), Some(start), Some(end)) = (outcome, &engine.state.start, &engine.state.current)
-    else {
-        return String::new();
-    };
-    let diff = engine.world.workspace.diff(start, &end.tree).await.map(|diff| diff.text).unwrap_or_default();
-    engine.world.redactor.redact_diff(&diff).into_owned()
 }
 
 /// What is secret by its name, and every key that the plan takes from the environment or hands on to tests, whatever its name.

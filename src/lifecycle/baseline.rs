@@ -2,15 +2,18 @@
 
 use std::path::Component;
 
-use super::engine::{Engine, LifecycleError, interrupted};
-use super::state::Phase;
+use super::climb::Climb;
+use super::context::{Context, LifecycleError, interrupted};
+use super::measured::{Measured, Measuring, Origin};
+use super::recorder::Recorder;
+use super::stage::Next;
 use super::{finish, left_behind, leftovers, network};
 use crate::domain::event::{BaselineFinished, Event, TestMessage, TestPlace};
 use crate::domain::outcome::Outcome;
 use crate::domain::test_report::{RunKind, TestCase, TestReport};
-use crate::domain::units::TreeId;
 use crate::domain::verdict::{Exit, Verdict};
 use crate::files;
+use crate::policy::budget;
 use crate::policy::candidate::Candidate;
 use crate::policy::verdict::{self, Baseline};
 use crate::process;
@@ -25,39 +28,44 @@ const MOST_SAID: usize = 200;
 const MOST_PLACES: usize = 10;
 
 /// Runs the setup command and the tests, sets flaky tests aside, and decides whether there is something to fix.
-pub(super) async fn run(engine: &mut Engine<'_>) -> Result<(), LifecycleError> {
-    network::tell(engine);
-    if let Some(reason) = set_up(engine).await? {
-        stopped_or(engine, Outcome::Broken { reason: reason.clone() }, reason);
-        return Ok(());
+pub(super) async fn run(
+    context: &Context<'_>,
+    recorder: &mut Recorder<'_>,
+    mut measuring: Measuring,
+) -> Result<Next, LifecycleError> {
+    network::tell(context, recorder);
+    if let Some(reason) = set_up(context).await? {
+        let broken = (Outcome::Broken { reason: reason.clone() }, reason);
+        return Ok(stopped_or(context, recorder, measuring, broken, Vec::new()));
     }
-    leftovers::note(engine);
-    let start = engine.world.workspace.snapshot().await?;
-    engine.state.start = Some(start.clone());
-    left_behind::note(engine, &start);
-    engine.world.workspace.remember_files(&start)?;
-    let began = engine.world.clock.monotonic_ms();
-    let first = test_run::run(&engine.world.tests, None, &engine.world.stop).await?;
-    let first = network::open_if_needed(engine, first).await?;
-    let first = without_result_file(engine, first).await?;
+    leftovers::note(context, recorder);
+    let start = context.world.workspace.snapshot().await?;
+    let by_products = measuring.origin.take().map(|origin| origin.by_products).unwrap_or_default();
+    measuring.origin = Some(Origin { tree: start.clone(), by_products });
+    left_behind::note(context, recorder, &start);
+    context.world.workspace.remember_files(&start)?;
+    let began = context.world.clock.monotonic_ms();
+    let first = test_run::run(&measuring.setup.tests, None, &context.world.stop).await?;
+    let first = network::open_if_needed(context, recorder, &mut measuring, first).await?;
+    let first = without_result_file(context, &mut measuring, first).await?;
     if first.stopped.is_some() {
         // What a run printed until it was cut short says nothing of what passes or fails.
-        stopped_or(engine, Outcome::Budget, String::new());
-        return Ok(());
+        return Ok(stopped_or(context, recorder, measuring, (Outcome::Budget, String::new()), Vec::new()));
     }
-    let explicit = engine.state.plan.test.command.is_some();
+    let explicit = context.charter.plan.test.command.is_some();
     let verdict = verdict::judge_baseline(first.exit, &first.report, explicit);
     let first_verdict = verdict.clone();
     let (verdict, flaky, flaky_in_file) = match verdict {
-        Verdict::Red { .. } if may_be_flaky(&first) => second_look(engine, &first, verdict).await?,
+        Verdict::Red { .. } if may_be_flaky(&first) => second_look(context, &measuring, &first, verdict).await?,
         other @ (Verdict::Green | Verdict::Red { .. } | Verdict::Broken { .. } | Verdict::Tampered { .. }) => {
             (other, Vec::new(), Vec::new())
         }
     };
-    engine.state.by_products = engine.world.workspace.changed_since(&start).await?.into_iter().collect();
+    let by_products = context.world.workspace.changed_since(&start).await?.into_iter().collect();
+    let origin = Origin { tree: start, by_products };
     // Nobody's change has run yet: what these runs left may stay.
-    engine.world.workspace.remember_files(&start)?;
-    engine.world.tests.confinement.remember();
+    context.world.workspace.remember_files(&origin.tree)?;
+    measuring.setup.tests.confinement.remember();
     let environment = for_the_environment(&first.report, &flaky);
     let filed = first.filed.report();
     let filed = filed.and_then(|filed| {
@@ -79,18 +87,34 @@ pub(super) async fn run(engine: &mut Engine<'_>) -> Result<(), LifecycleError> {
         flaky,
         environment,
         passed: trial::passed(&first.report),
-        duration_ms: engine.world.clock.monotonic_ms().saturating_sub(began),
-        places: places(engine, &first.report),
+        duration_ms: context.world.clock.monotonic_ms().saturating_sub(began),
+        places: places(context, &measuring, &first.report),
         messages: messages(&first.report),
     };
-    decide(engine, start, first, verdict, baseline, finished);
-    Ok(())
+    measuring.origin = Some(origin.clone());
+    if context.world.stop.raised().is_some() {
+        // A run that was cut short measures nothing: a resume takes the baseline anew.
+        let events = vec![Event::BaselineFinished(finished)];
+        return Ok(stopped_or(context, recorder, measuring, (Outcome::Budget, String::new()), events));
+    }
+    let measured = Measured {
+        setup: measuring.setup,
+        origin,
+        baseline,
+        duration_ms: first.duration_ms,
+        framework: Some(first.report.framework.clone()),
+    };
+    let described = trial::describe(&first, context.world.workspace.root());
+    let candidate = trial::candidate(measured.origin.tree.clone(), &first, &described);
+    let candidate = Candidate { failing: measured.baseline.failing.clone(), ..candidate };
+    let climb = Climb::begin(measured, candidate, measuring.allowance, measuring.comments);
+    Ok(decide(climb, verdict, finished))
 }
 
 /// Runs the setup command; returns why it failed, if it did.
-async fn set_up(engine: &Engine<'_>) -> Result<Option<String>, LifecycleError> {
-    let Some(spec) = &engine.world.setup else { return Ok(None) };
-    let finished = process::run(spec, &engine.world.stop, &mut |_chunk| {}).await?;
+async fn set_up(context: &Context<'_>) -> Result<Option<String>, LifecycleError> {
+    let Some(spec) = &context.world.setup else { return Ok(None) };
+    let finished = process::run(spec, &context.world.stop, &mut |_chunk| {}).await?;
     if finished.exit.is_success() {
         return Ok(None);
     }
@@ -100,23 +124,27 @@ async fn set_up(engine: &Engine<'_>) -> Result<Option<String>, LifecycleError> {
 }
 
 /// Runs a broken command once more as it stands, if its runner was told to write a result file: that may be what it cannot do.
-async fn without_result_file(engine: &mut Engine<'_>, first: TestRun) -> Result<TestRun, LifecycleError> {
-    let explicit = engine.state.plan.test.command.is_some();
+async fn without_result_file(
+    context: &Context<'_>,
+    measuring: &mut Measuring,
+    first: TestRun,
+) -> Result<TestRun, LifecycleError> {
+    let explicit = context.charter.plan.test.command.is_some();
     let broken = matches!(verdict::judge_baseline(first.exit, &first.report, explicit), Verdict::Broken { .. });
     let ended = matches!(first.exit, Exit::Code { .. }) && first.stopped.is_none();
     if first.filed == Filed::NotAsked || !(broken && ended) {
         return Ok(first);
     }
-    engine.state.no_result_files = true;
-    engine.world.tests.results = ResultFiles::Unwanted;
-    Ok(test_run::run(&engine.world.tests, None, &engine.world.stop).await?)
+    measuring.setup.no_result_files = true;
+    measuring.setup.tests.results = ResultFiles::Unwanted;
+    Ok(test_run::run(&measuring.setup.tests, None, &context.world.stop).await?)
 }
 
 /// Where failing tests stand, in files of the checkout alone: what a framework prints is foreign text.
-fn places(engine: &Engine<'_>, report: &TestReport) -> Vec<TestPlace> {
-    let root = engine.world.workspace.root();
+fn places(context: &Context<'_>, measuring: &Measuring, report: &TestReport) -> Vec<TestPlace> {
+    let root = context.world.workspace.root();
     let place = |test: &TestCase| {
-        let file = engine.world.tests.cwd.join(test.file.as_ref()?);
+        let file = measuring.setup.tests.cwd.join(test.file.as_ref()?);
         let within = file.strip_prefix(root).ok()?;
         let plain = within.components().all(|part| matches!(part, Component::Normal(_)));
         let named = (plain && file.is_file() && within.to_str().is_some()).then(|| files::slashed(within))?;
@@ -160,11 +188,12 @@ fn may_be_flaky(run: &TestRun) -> bool {
 
 /// Runs the failing tests once more: what passes now is flaky and set aside, by the print's names and by the result file's.
 async fn second_look(
-    engine: &Engine<'_>,
+    context: &Context<'_>,
+    measuring: &Measuring,
     first: &TestRun,
     verdict: Verdict,
 ) -> Result<(Verdict, Vec<String>, Vec<String>), LifecycleError> {
-    let second = test_run::run(&engine.world.tests, None, &engine.world.stop).await?;
+    let second = test_run::run(&measuring.setup.tests, None, &context.world.stop).await?;
     if second.stopped.is_some() || second.report.kind != RunKind::Tests {
         return Ok((verdict, Vec::new(), Vec::new()));
     }
@@ -189,39 +218,16 @@ fn differing(first: &TestReport, second: &TestReport) -> Vec<String> {
     names
 }
 
-fn decide(
-    engine: &mut Engine<'_>,
-    start: TreeId,
-    first: TestRun,
-    verdict: Verdict,
-    baseline: Baseline,
-    finished: BaselineFinished,
-) {
+/// What follows from the tests as they were.
+fn decide(climb: Climb, verdict: Verdict, finished: BaselineFinished) -> Next {
     let mut aside = set_aside(&finished);
-    let event = Event::BaselineFinished(finished);
-    if engine.world.stop.raised().is_some() {
-        // A run that was cut short measures nothing: a resume takes the baseline anew.
-        engine.record(&[event]);
-        return stopped_or(engine, Outcome::Budget, String::new());
-    }
-    let described = trial::describe(&first, engine.world.workspace.root());
-    let candidate = Candidate { failing: baseline.failing.clone(), ..trial::candidate(start, &first, &described) };
-    engine.state.baseline_ms = first.duration_ms;
-    engine.state.framework_seen = Some(first.report.framework);
-    engine.state.best = Some(candidate.clone());
-    engine.state.current = Some(candidate);
-    engine.state.baseline = Some(baseline);
-    engine.tree_is_current = true;
-    let mut events = vec![event];
+    let mut events = vec![Event::BaselineFinished(finished)];
     events.append(&mut aside);
     match verdict {
-        Verdict::Green => engine.end_with(Outcome::AlreadyGreen, "the tests already pass".to_owned(), &events),
-        Verdict::Red { .. } => {
-            engine.state.phase = Phase::Ready;
-            engine.record(&events);
-        }
+        Verdict::Green => Next::end(climb, Outcome::AlreadyGreen, "the tests already pass".to_owned(), events),
+        Verdict::Red { .. } => Next::ready(climb, events),
         Verdict::Broken { reason } | Verdict::Tampered { reason } => {
-            engine.end_with(Outcome::Broken { reason: reason.clone() }, reason, &events);
+            Next::end(climb, Outcome::Broken { reason: reason.clone() }, reason, events)
         }
     }
 }
@@ -245,13 +251,20 @@ fn set_aside(finished: &BaselineFinished) -> Vec<Event> {
 }
 
 /// Ends the run: by the signal or the clock if they stopped it, else as given.
-fn stopped_or(engine: &mut Engine<'_>, outcome: Outcome, reason: String) {
-    let (outcome, reason) = match (engine.signal(), engine.world.stop.raised()) {
+fn stopped_or(
+    context: &Context<'_>,
+    recorder: &Recorder<'_>,
+    measuring: Measuring,
+    otherwise: (Outcome, String),
+    events: Vec<Event>,
+) -> Next {
+    let (outcome, reason) = match (context.signal(), context.world.stop.raised()) {
         (Some(signal), _) => interrupted(signal),
         (None, Some(_)) => {
-            (Outcome::Budget, engine.over_budget().unwrap_or_else(|| "the active time is up".to_owned()))
+            let over = budget::check(&measuring.allowance.budget, &recorder.spent(context, 0)).reason;
+            (Outcome::Budget, over.unwrap_or_else(|| "the active time is up".to_owned()))
         }
-        (None, None) => (outcome, reason),
+        (None, None) => otherwise,
     };
-    engine.end_with(outcome, reason, &[]);
+    Next::end(measuring, outcome, reason, events)
 }

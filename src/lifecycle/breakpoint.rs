@@ -9,12 +9,15 @@ mod seen;
 
 use std::time::Duration;
 
+use super::climb::Climb;
 use super::commands::{self, At, Follows};
-use super::decision;
-use super::engine::{Engine, LifecycleError};
+use super::context::Context;
+use super::decision::{self, Decided};
 use super::leaving::{conclude, interrupt};
 use super::reached::reach;
-use super::state::{Fix, Phase, Wait};
+use super::recorder::Recorder;
+use super::stage::{Ending, Leg, Next};
+use super::state::{Fix, Wait};
 use super::targets;
 use crate::config::WaitFor;
 use crate::domain::delivery::{Answer, Awaited};
@@ -25,6 +28,7 @@ use crate::domain::stop::StopCause;
 use crate::github::GithubError;
 use crate::policy::candidate::Candidate;
 use crate::policy::escalation;
+use crate::session::Memory;
 use seen::{Seen, Work};
 
 /// How often the outside is asked (contradiction 22); unchanged answers cost nothing (GITHUB.md 26).
@@ -35,52 +39,58 @@ const POLL_MERGE: Duration = Duration::from_secs(30);
 const MINUTE_MS: u64 = 60_000;
 
 /// Waits until the outside has an answer, and does what it says.
-pub(super) async fn run(engine: &mut Engine<'_>, wait: Wait) -> Result<(), LifecycleError> {
-    engine.world.waiting.begin(engine.world.clock.monotonic_ms());
-    let since = engine.world.clock.monotonic_ms();
-    let waited = |engine: &Engine<'_>| wait.waited_ms + engine.world.clock.monotonic_ms().saturating_sub(since);
+pub(super) async fn run(
+    context: &Context<'_>,
+    recorder: &mut Recorder<'_>,
+    memory: &Memory,
+    mut climb: Climb,
+    wait: Wait,
+) -> Next {
+    let world = &context.world;
+    world.waiting.begin(world.clock.monotonic_ms());
+    let since = world.clock.monotonic_ms();
+    let waited = || wait.waited_ms + world.clock.monotonic_ms().saturating_sub(since);
+    let limit = limit_ms(context, wait.awaited);
     let seen = loop {
-        match look(engine, &wait, waited(engine)).await {
+        match look(context, &climb, &wait, waited()).await {
             Ok(Seen::Moving) => {}
             Ok(seen) => break Ok(seen),
             Err(GithubError::Stopped(StopCause::Signal(signal))) => break Err(signal),
             Err(error) => break Ok(Seen::Answer(Answer::Unreadable, error.to_string())),
         }
-        if waited(engine) >= limit_ms(engine, wait.awaited) {
-            let minutes = limit_ms(engine, wait.awaited) / MINUTE_MS;
-            break Ok(Seen::Answer(Answer::TimedOut, format!("waited for {minutes} minutes")));
+        if waited() >= limit {
+            break Ok(Seen::Answer(Answer::TimedOut, format!("waited for {} minutes", limit / MINUTE_MS)));
         }
-        if let Follows::Stop(by) = commands::read(engine, At::Waiting).await {
+        if let Follows::Stop(by) = commands::read(context, recorder, memory, &mut climb, At::Waiting(&wait)).await {
             break Ok(Seen::Answer(Answer::Stopped, format!("{by} stopped the run by a comment")));
         }
-        if let Some(signal) = pause(engine, wait.awaited).await {
+        if let Some(signal) = pause(context, wait.awaited).await {
             break Err(signal);
         }
     };
-    engine.world.waiting.end(engine.world.clock.monotonic_ms());
-    let waited_ms = waited(engine);
+    world.waiting.end(world.clock.monotonic_ms());
+    let waited_ms = waited();
     match seen {
-        Ok(seen) => act(engine, wait, seen, waited_ms),
-        Err(signal) => interrupt(engine, Phase::Waiting { wait: Wait { waited_ms, ..wait } }, signal),
+        Ok(seen) => act(context, recorder, memory, climb, Answered { wait, seen, waited_ms }),
+        Err(signal) => interrupt(climb, Leg::Wait(Wait { waited_ms, ..wait }), signal),
     }
-    Ok(())
 }
 
-async fn look(engine: &Engine<'_>, wait: &Wait, waited_ms: u64) -> Result<Seen, GithubError> {
-    let Some(outside) = engine.world.outside else {
+async fn look(context: &Context<'_>, climb: &Climb, wait: &Wait, waited_ms: u64) -> Result<Seen, GithubError> {
+    let Some(outside) = context.world.outside else {
         return Ok(Seen::Answer(Answer::Unreadable, "there is no access to the forge".to_owned()));
     };
     let Some(github) = &outside.github else {
         return Ok(Seen::Answer(Answer::Unreadable, "there is no token for the API".to_owned()));
     };
     match wait.awaited {
-        Awaited::Ci => ci::look(engine, outside, github, wait, waited_ms).await,
-        Awaited::Merge => review::look(engine, github, wait).await,
+        Awaited::Ci => ci::look(context, (outside, github), climb, wait, waited_ms).await,
+        Awaited::Merge => review::look(context, github, climb, wait).await,
     }
 }
 
-fn limit_ms(engine: &Engine<'_>, awaited: Awaited) -> u64 {
-    let github = &engine.state.plan.github;
+fn limit_ms(context: &Context<'_>, awaited: Awaited) -> u64 {
+    let github = &context.charter.plan.github;
     u64::from(match awaited {
         Awaited::Ci => github.ci_timeout_minutes,
         Awaited::Merge => github.merge_timeout_minutes,
@@ -88,14 +98,14 @@ fn limit_ms(engine: &Engine<'_>, awaited: Awaited) -> u64 {
 }
 
 /// The pause between two looks; the signal that ended it, if one did.
-async fn pause(engine: &Engine<'_>, awaited: Awaited) -> Option<i32> {
-    let outside = engine.world.outside?;
+async fn pause(context: &Context<'_>, awaited: Awaited) -> Option<i32> {
+    let outside = context.world.outside?;
     let length = match awaited {
         Awaited::Ci => POLL,
         Awaited::Merge => POLL_MERGE,
     };
     tokio::select! {
-        () = engine.world.clock.sleep(length) => None,
+        () = context.world.clock.sleep(length) => None,
         cause = outside.signals.wait() => match cause {
             StopCause::Signal(signal) => Some(signal),
             StopCause::TimeUp | StopCause::Asked => None,
@@ -103,33 +113,38 @@ async fn pause(engine: &Engine<'_>, awaited: Awaited) -> Option<i32> {
     }
 }
 
+/// The end of a wait.
+struct Answered {
+    wait: Wait,
+    seen: Seen,
+    waited_ms: u64,
+}
+
 /// Carries out what an answer means.
-fn act(engine: &mut Engine<'_>, wait: Wait, seen: Seen, waited_ms: u64) {
-    let redact = |text: &str| engine.world.redactor.redact(text).into_owned();
+fn act(context: &Context<'_>, recorder: &Recorder<'_>, memory: &Memory, climb: Climb, answered: Answered) -> Next {
+    let (charter, Answered { wait, seen, waited_ms }) = (&context.charter, answered);
     let (answer, detail, work) = match seen {
         Seen::Moving => (Answer::Unreadable, String::new(), None),
-        Seen::Answer(answer, detail) => (answer, redact(&detail), None),
-        Seen::Work(answer, work) => (answer, redact(&work.detail), Some(work)),
+        Seen::Answer(answer, detail) => (answer, context.redact(&detail), None),
+        Seen::Work(answer, work) => (answer, context.redact(&work.detail), Some(work)),
     };
-    let at = engine.world.clock.timestamp();
+    let at = context.world.clock.timestamp();
     let cleared = Event::BreakpointCleared { key: wait.key.clone(), answer, detail: detail.clone(), waited_ms, at };
-    let fix = wait.fix.clone();
     if let Some(work) = work {
-        return again(engine, &fix, work, cleared);
+        return again(context, recorder, memory, climb, Found { fix: wait.fix, work, cleared });
     }
     match answer {
-        Answer::Green if engine.state.plan.github.wait_for == WaitFor::Merge && engine.pull_request().is_some() => {
-            reach(engine, &fix, Awaited::Merge, &wait.commit, vec![cleared]);
+        Answer::Green if charter.plan.github.wait_for == WaitFor::Merge && climb.pull_request(charter).is_some() => {
+            reach(context, climb, wait.fix, Awaited::Merge, &wait.commit, vec![cleared])
         }
         Answer::TimedOut if wait.awaited == Awaited::Ci => {
-            let reason =
+            let stop_reason =
                 format!("CI of {} is not over yet: {detail}; `upshift resume` goes on waiting", wait.commit.short());
-            engine.state.resume_at = Some(Box::new(Phase::Waiting { wait }));
-            engine.end_with(Outcome::Parked, reason, &[cleared]);
+            let resume_at = Some(Leg::Wait(wait).phase());
+            let (reached, outcome) = (climb.into(), Outcome::Parked);
+            Next::ending(Ending { reached, outcome, stop_reason, limited: None, resume_at }, vec![cleared])
         }
-        Answer::Green | Answer::Merged => {
-            conclude(engine, &fix, vec![cleared]);
-        }
+        Answer::Green | Answer::Merged => conclude(charter, climb, &wait.fix, vec![cleared]),
         Answer::Red
         | Answer::Absent
         | Answer::NeedsApproval
@@ -140,29 +155,34 @@ fn act(engine: &mut Engine<'_>, wait: Wait, seen: Seen, waited_ms: u64) {
         | Answer::Stopped
         | Answer::ChangesRequested => {
             let message = format!("green here, but not confirmed outside ({}): {detail}", answer.words());
-            conclude(engine, &fix, vec![cleared, Event::Warning { message }]);
+            conclude(charter, climb, &wait.fix, vec![cleared, Event::Warning { message }])
         }
     }
 }
 
+/// What the outside found.
+struct Found {
+    fix: Fix,
+    work: Work,
+    cleared: Event,
+}
+
 /// What the outside found is the input of the next iteration, within the same ladder and budget.
-fn again(engine: &mut Engine<'_>, fix: &Fix, work: Work, cleared: Event) {
-    let redact = |text: &str| engine.world.redactor.redact(text).into_owned();
-    let fixed = engine.state.current.as_ref().map(|current| current.fixed.clone()).unwrap_or_default();
-    let candidate = Candidate {
-        tree: fix.tree.clone(),
-        fixed,
+fn again(context: &Context<'_>, recorder: &Recorder<'_>, memory: &Memory, mut climb: Climb, found: Found) -> Next {
+    let Found { fix, work, cleared } = found;
+    climb.trees.restart_from(Candidate {
+        tree: fix.tree,
+        fixed: climb.trees.current.fixed.clone(),
         lost: false,
         ran: true,
         failing: work.failing,
-        failures: Foreign::new(&redact(work.failures.as_str())),
+        failures: Foreign::new(&context.redact(work.failures.as_str())),
         named: work.named,
-    };
-    engine.state.best = Some(candidate.clone());
-    engine.state.current = Some(candidate);
-    engine.tree_is_current = false;
-    let (tier_index, rules, above) = (engine.state.position.tier_index, engine.state.rules(), targets::above(engine));
-    let step = escalation::refused_outside(&rules, &mut engine.state.position, &work.signature, &above);
-    let reason = Some(redact(&work.detail));
-    decision::act(engine, step.decision, tier_index, reason, vec![cleared]);
+    });
+    let tier_index = climb.position.tier_index;
+    let above = targets::above(context, &climb, memory);
+    let step = escalation::refused_outside(&climb.allowance.rules, &mut climb.position, &work.signature, &above);
+    let reason = Some(context.redact(&work.detail));
+    let decided = Decided { decision: step.decision, tier_index, reason, events: vec![cleared] };
+    decision::act(context, recorder, memory, climb, decided)
 }

@@ -6,8 +6,12 @@
 use std::convert::Infallible;
 use std::time::Duration;
 
-use super::engine::Engine;
+use super::climb::Climb;
+use super::context::Context;
 use super::leaving::{leave_tier, tier_finished};
+use super::recorder::Recorder;
+use super::stage::Next;
+use super::state::{Phase, Wait};
 use super::targets;
 use crate::domain::attempt::TierExit;
 use crate::domain::command::{Command, CommandAnswer};
@@ -17,6 +21,7 @@ use crate::domain::stop::StopCause;
 use crate::github::{GitHub, GithubError, IssueComment, RepoRole, User};
 use crate::policy::command::{self, Rank, Said};
 use crate::policy::escalation::{self, Position};
+use crate::session::Memory;
 
 /// How long a look may take.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -30,12 +35,21 @@ const PAUSE_MS: u64 = 60_000;
 const MOST_ADDED: u32 = 100;
 
 /// Where the run stands when commands are read.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum At {
+#[derive(Debug, Clone, Copy)]
+pub(super) enum At<'w> {
     /// Between two iterations.
     Between,
     /// At a breakpoint.
-    Waiting,
+    Waiting(&'w Wait),
+}
+
+impl At<'_> {
+    fn phase(self) -> Phase {
+        match self {
+            At::Between => Phase::Ready,
+            At::Waiting(wait) => Phase::Waiting { wait: wait.clone() },
+        }
+    }
 }
 
 /// What follows for the run.
@@ -57,33 +71,45 @@ struct Given {
 }
 
 /// Reads what was commented since the last look and does what it says; the end of the run is left to the caller.
-pub(super) async fn read(engine: &mut Engine<'_>, at: At) -> Follows {
-    let now = engine.world.clock.monotonic_ms();
-    let Some((github, number)) = place(engine).filter(|_| engine.listening.not_before_ms <= now) else {
+pub(super) async fn read(
+    context: &Context<'_>,
+    recorder: &mut Recorder<'_>,
+    memory: &Memory,
+    climb: &mut Climb,
+    at: At<'_>,
+) -> Follows {
+    let now = context.world.clock.monotonic_ms();
+    let Some((github, number)) = place(context, climb).filter(|_| climb.comments.not_before_ms <= now) else {
         return Follows::Nothing;
     };
-    let looked = tokio::time::timeout(PATIENCE, look(engine, &github, number)).await;
+    let looked = tokio::time::timeout(PATIENCE, look(context, climb, &github, number)).await;
     let trouble = match looked {
-        Ok(Ok((given, last))) => return obey(engine, given, last, at),
+        Ok(Ok((given, last))) => {
+            let Some((follows, events)) = obey(context, memory, climb, given, last, at) else {
+                return Follows::Nothing;
+            };
+            // One record makes all of it durable.
+            recorder.record(context, &events, climb.saved(&context.charter, at.phase()));
+            return follows;
+        }
         Ok(Err(GithubError::Stopped(_))) => return Follows::Nothing,
         Ok(Err(error)) => error.to_string(),
         Err(_late) => "the forge did not answer in time".to_owned(),
     };
-    engine.listening.not_before_ms = now.saturating_add(PAUSE_MS);
-    if !std::mem::replace(&mut engine.listening.complained, true) {
-        let trouble = engine.world.redactor.redact(&trouble).into_owned();
-        let message = format!("commands in comments could not be read: {trouble}");
-        engine.journal.emit(&Event::Warning { message });
+    climb.comments.not_before_ms = now.saturating_add(PAUSE_MS);
+    if !std::mem::replace(&mut climb.comments.complained, true) {
+        let trouble = context.redact(&trouble);
+        recorder.warn(format!("commands in comments could not be read: {trouble}"));
     }
     Follows::Nothing
 }
 
 /// Looks for a `/upshift stop` while a session is under way, and wishes that it reports; what else is said waits for its end.
 /// Never comes to an end itself.
-pub(super) fn watch_for_stop<'a>(engine: &Engine<'a>) -> impl Future<Output = Infallible> + use<'a> {
-    let (place, clock) = (place(engine), engine.world.clock);
-    let (since, last) = (engine.state.hearing.since.clone(), engine.state.hearing.last);
-    let wrap_up = engine.world.wrap_up.clone();
+pub(super) fn watch_for_stop<'a>(context: &Context<'a>, climb: &Climb) -> impl Future<Output = Infallible> + use<'a> {
+    let (place, clock) = (place(context, climb), context.world.clock);
+    let (since, last) = (context.charter.heard_since.clone(), climb.comments.last);
+    let wrap_up = context.world.wrap_up.clone();
     async move {
         let Some((github, number)) = place else { return std::future::pending().await };
         let mut looked = clock.monotonic_ms();
@@ -117,19 +143,24 @@ async fn stop_asked(github: &GitHub, number: u64, since: &str, last: u64) -> Res
 }
 
 /// The conversation, where the run is a job's and has one.
-fn place(engine: &Engine<'_>) -> Option<(GitHub, u64)> {
-    engine.state.comment_key.as_ref()?;
-    let number = engine.pull_request()?;
-    let github = engine.world.outside?.github.as_ref()?;
+fn place(context: &Context<'_>, climb: &Climb) -> Option<(GitHub, u64)> {
+    context.charter.comment_key.as_ref()?;
+    let number = climb.pull_request(&context.charter)?;
+    let github = context.world.outside?.github.as_ref()?;
     Some((github.clone(), number))
 }
 
 /// What people said to us since the last look, and the last comment that was seen.
-async fn look(engine: &mut Engine<'_>, github: &GitHub, number: u64) -> Result<(Vec<Given>, u64), GithubError> {
-    let hearing = &engine.state.hearing;
-    let (since, last) = (hearing.since.clone(), hearing.last);
+async fn look(
+    context: &Context<'_>,
+    climb: &mut Climb,
+    github: &GitHub,
+    number: u64,
+) -> Result<(Vec<Given>, u64), GithubError> {
+    let heard = &mut climb.comments;
+    let (since, last) = (&context.charter.heard_since, heard.last);
     // The same question again and again, so that "nothing new" costs nothing.
-    let mut comments = github.issue_comments(number, Some(&since)).await?;
+    let mut comments = github.issue_comments(number, Some(since)).await?;
     comments.retain(|comment| comment.id.0 > last);
     comments.sort_by_key(|comment| comment.id);
     let seen = comments.last().map_or(last, |comment| comment.id.0);
@@ -137,11 +168,11 @@ async fn look(engine: &mut Engine<'_>, github: &GitHub, number: u64) -> Result<(
     for comment in comments {
         let said = command::read(&comment.body);
         let (Some(user), false) = (person(&comment), said == Said::Nothing) else { continue };
-        let rank = match engine.listening.ranks.get(&user.login) {
+        let rank = match heard.ranks.get(&user.login) {
             Some(rank) => *rank,
             None => rank_of(github.role_of(&user.login).await?),
         };
-        engine.listening.ranks.insert(user.login.clone(), rank);
+        heard.ranks.insert(user.login.clone(), rank);
         let edited = comment.updated_at != comment.created_at;
         given.push(Given { comment: comment.id.0, by: user.login.clone(), said, rank, edited });
     }
@@ -162,16 +193,23 @@ fn rank_of(role: RepoRole) -> Rank {
     }
 }
 
-/// Does what was said, in order; one record makes all of it durable.
-fn obey(engine: &mut Engine<'_>, given: Vec<Given>, last: u64, at: At) -> Follows {
-    if last <= engine.state.hearing.last {
-        return Follows::Nothing;
+/// Does what was said, in order; `None` where nothing new was.
+fn obey(
+    context: &Context<'_>,
+    memory: &Memory,
+    climb: &mut Climb,
+    given: Vec<Given>,
+    last: u64,
+    at: At<'_>,
+) -> Option<(Follows, Vec<Event>)> {
+    if last <= climb.comments.last {
+        return None;
     }
-    engine.state.hearing.last = last;
+    climb.comments.last = last;
     let mut follows = Follows::Nothing;
     let mut events = Vec::new();
     for given in given.into_iter().filter(|given| given.rank > Rank::Stranger) {
-        let tier_index = engine.state.position.tier_index;
+        let tier_index = climb.position.tier_index;
         let (command, (answer, said)) = match given.said {
             Said::Command(_) if given.edited => {
                 (None, not_understood("an edited comment is not obeyed: write a new one"))
@@ -183,14 +221,13 @@ fn obey(engine: &mut Engine<'_>, given: Vec<Given>, last: u64, at: At) -> Follow
                 follows = Follows::Stop(given.by.clone());
                 (Some(Command::Stop), obeyed("the run ends"))
             }
-            Said::Command(command) => (Some(command), carry_out(engine, command, at, &mut events)),
+            Said::Command(command) => (Some(command), carry_out(context, memory, climb, command, at, &mut events)),
             Said::Unknown | Said::Nothing => (None, not_understood("not a command that upshift knows")),
         };
         let Given { comment, by, .. } = given;
         events.push(Event::CommandAnswered { comment, by, command, answer, said, tier_index });
     }
-    engine.record(&events);
-    follows
+    Some((follows, events))
 }
 
 type Done = (CommandAnswer, String);
@@ -207,27 +244,29 @@ fn not_understood(said: &str) -> Done {
     (CommandAnswer::NotUnderstood, said.to_owned())
 }
 
-fn carry_out(engine: &mut Engine<'_>, command: Command, at: At, events: &mut Vec<Event>) -> Done {
+fn carry_out(
+    context: &Context<'_>,
+    memory: &Memory,
+    climb: &mut Climb,
+    command: Command,
+    at: At<'_>,
+    events: &mut Vec<Event>,
+) -> Done {
     match command {
         Command::Fix | Command::Retry => (CommandAnswer::UnderWay, "this run is at work".to_owned()),
         Command::Stop => obeyed("the run ends"),
-        Command::Escalate if at == At::Waiting => refused("the run waits, no tier is at work"),
-        Command::Escalate => escalate(engine, events),
+        Command::Escalate if matches!(at, At::Waiting(_)) => refused("the run waits, no tier is at work"),
+        Command::Escalate => escalate(context, memory, climb, events),
         Command::Add { iterations } => {
-            let state = &mut engine.state;
-            if state.hearing.added.saturating_add(iterations) > MOST_ADDED {
+            if climb.comments.added.saturating_add(iterations) > MOST_ADDED {
                 return refused("comments may add a hundred iterations to a run, and have");
             }
-            state.hearing.added += iterations;
-            state.plan.budget.max_iterations = state.plan.budget.max_iterations.saturating_add(iterations);
-            let index = usize::try_from(state.position.tier_index).unwrap_or(usize::MAX);
-            if let Some(tier) = state.plan.tiers.get_mut(index) {
-                tier.max_iterations = tier.max_iterations.saturating_add(iterations);
-            }
+            climb.comments.added += iterations;
+            climb.allowance.add_iterations(climb.position.tier_index, iterations);
             obeyed(format!("{iterations} more iterations are allowed, here and in the run"))
         }
         Command::Budget { more } => {
-            let budget = &mut engine.state.plan.budget;
+            let budget = &mut climb.allowance.budget;
             budget.max_cost.0 = budget.max_cost.0.saturating_add(more.0);
             let cap = budget.max_cost.exact();
             obeyed(format!("the run may cost {cap}; caps per pull request and per day stay as they are"))
@@ -236,23 +275,23 @@ fn carry_out(engine: &mut Engine<'_>, command: Command, at: At, events: &mut Vec
 }
 
 /// Leaves the tier for the next one.
-fn escalate(engine: &mut Engine<'_>, events: &mut Vec<Event>) -> Done {
-    let (from, rules) = (engine.state.position.tier_index, engine.state.rules());
-    let Some(above) = escalation::next_tier(&rules, from, &escalation::after_work(&targets::above(engine))) else {
+fn escalate(context: &Context<'_>, memory: &Memory, climb: &mut Climb, events: &mut Vec<Event>) -> Done {
+    let (from, rules) = (climb.position.tier_index, &climb.allowance.rules);
+    let ready = escalation::after_work(&targets::above(context, climb, memory));
+    let Some(above) = escalation::next_tier(rules, from, &ready) else {
         return refused("no tier above this one can be asked");
     };
-    let result = engine.state.close_tier(from, TierExit::IterationsExhausted);
+    climb.position = Position::at(above, rules);
+    let result = climb.rows.close_tier(&context.charter, from, TierExit::IterationsExhausted);
     events.push(tier_finished(&result, Some("a comment asked for the next tier".to_owned())));
-    let carried: u32 = engine.state.prior.iter().map(|tier| tier.iterations).sum();
-    events.extend(targets::skipped(engine, from, Some(above)));
-    events.push(Event::Escalated { from, to: above, iterations_carried: carried });
-    engine.state.position = Position::at(above, &rules);
+    events.extend(targets::skipped(context, memory, from, Some(above)));
+    events.push(Event::Escalated { from, to: above, iterations_carried: climb.rows.carried() });
     obeyed(format!("on to tier {}", above + 1))
 }
 
 /// Ends a run that somebody stopped between two iterations.
-pub(super) fn stop(engine: &mut Engine<'_>, by: &str) {
+pub(super) fn stop(context: &Context<'_>, mut climb: Climb, by: &str) -> Next {
     let reason = format!("{by} stopped the run by a comment");
-    let events = leave_tier(engine, TierExit::Blocked, Some(reason.clone()));
-    engine.end_with(Outcome::Blocked { reason: reason.clone() }, reason, &events);
+    let events = leave_tier(&context.charter, &mut climb, TierExit::Blocked, Some(reason.clone()));
+    Next::end(climb, Outcome::Blocked { reason: reason.clone() }, reason, events)
 }

@@ -1,59 +1,72 @@
-//! The ladder's decision, carried into the state.
+//! The ladder's decision, carried into the phase that follows.
 
-use super::engine::{Engine, interrupted};
+use super::climb::Climb;
+use super::context::{Context, interrupted};
 use super::leaving::tier_finished;
 use super::publish;
-use super::state::Phase;
+use super::recorder::Recorder;
+use super::stage::Next;
 use super::targets;
 use crate::domain::attempt::TierExit;
 use crate::domain::event::Event;
 use crate::domain::outcome::Outcome;
 use crate::policy::escalation::Decision;
+use crate::session::Memory;
 
-/// Carries the ladder's decision into the state.
+/// What was decided, where, and why.
+#[derive(Debug)]
+pub(super) struct Decided {
+    /// What.
+    pub(super) decision: Decision,
+    /// The tier that was left or goes on.
+    pub(super) tier_index: u32,
+    /// In words.
+    pub(super) reason: Option<String>,
+    /// What led to it.
+    pub(super) events: Vec<Event>,
+}
+
+/// Carries the ladder's decision into the phase that follows.
 pub(super) fn act(
-    engine: &mut Engine<'_>,
-    decision: Decision,
-    tier_index: u32,
-    reason: Option<String>,
-    mut events: Vec<Event>,
-) {
+    context: &Context<'_>,
+    recorder: &Recorder<'_>,
+    memory: &Memory,
+    mut climb: Climb,
+    decided: Decided,
+) -> Next {
+    let Decided { decision, tier_index, reason, mut events } = decided;
     match decision {
         // Only an iteration that is cut short parks, and it is not over: see `conclude`.
-        Decision::Iterate | Decision::Park => {
-            engine.state.phase = Phase::Ready;
-            engine.record(&events);
-        }
+        Decision::Iterate | Decision::Park => Next::ready(climb, events),
         Decision::Escalate { exit } => {
-            let result = engine.state.close_tier(tier_index, exit);
+            let result = climb.rows.close_tier(&context.charter, tier_index, exit);
             events.push(tier_finished(&result, reason));
-            let carried: u32 = engine.state.prior.iter().map(|tier| tier.iterations).sum();
-            let to = engine.state.position.tier_index;
-            events.extend(targets::skipped(engine, tier_index, Some(to)));
-            events.push(Event::Escalated { from: tier_index, to, iterations_carried: carried });
-            engine.state.phase = Phase::Ready;
-            engine.record(&events);
+            let to = climb.position.tier_index;
+            events.extend(targets::skipped(context, memory, tier_index, Some(to)));
+            events.push(Event::Escalated { from: tier_index, to, iterations_carried: climb.rows.carried() });
+            Next::ready(climb, events)
         }
-        Decision::End { outcome: Outcome::Fixed { .. }, .. } if publish::is_due(engine) => {
-            publish::begin(engine, &events);
+        Decision::End { outcome: Outcome::Fixed { .. }, .. } if publish::is_due(&context.charter) => {
+            publish::begin(context, climb, events)
         }
         Decision::End { exit, outcome } => {
-            let stop_reason = stop_reason(engine, &outcome, exit, reason.clone());
-            let result = engine.state.close_tier(tier_index, exit);
+            let over = climb.over_budget(context, recorder);
+            let stop_reason = stop_reason(over, &outcome, exit, reason.clone());
+            let result = climb.rows.close_tier(&context.charter, tier_index, exit);
             events.push(tier_finished(&result, reason));
             if !matches!(outcome, Outcome::Fixed { .. }) {
-                events.extend(targets::skipped(engine, tier_index, None));
+                events.extend(targets::skipped(context, memory, tier_index, None));
             }
-            engine.end_with(outcome, stop_reason, &events);
+            Next::end(climb, outcome, stop_reason, events)
         }
     }
 }
 
-fn stop_reason(engine: &Engine<'_>, outcome: &Outcome, exit: TierExit, reason: Option<String>) -> String {
+fn stop_reason(over_budget: Option<String>, outcome: &Outcome, exit: TierExit, reason: Option<String>) -> String {
     let words = || exit.as_str().replace('_', " ");
     match outcome {
         Outcome::Fixed { .. } => "the tests pass".to_owned(),
-        Outcome::Budget => engine.over_budget().or(reason).unwrap_or_else(words),
+        Outcome::Budget => over_budget.or(reason).unwrap_or_else(words),
         Outcome::Interrupted { signal } => interrupted(*signal).1,
         Outcome::Blocked { reason } => reason.clone(),
         Outcome::AlreadyGreen

@@ -1,13 +1,15 @@
 //! The ending: the tree put in order, the best patch kept, the last event.
 
-use super::engine::{Engine, LifecycleError, paths};
+use super::climb::Rows;
+use super::context::{Context, LifecycleError, paths};
 use super::kept::{KEPT_AT_THE_END, keep_patch as keep_in_log};
 use super::leftovers;
-use super::state::Phase;
+use super::measured::Origin;
+use super::recorder::Recorder;
+use super::stage::Ending;
 use crate::domain::attempt::AttemptStatus;
 use crate::domain::event::{DiffStat, Event, KeptChange, RunFinished};
 use crate::domain::outcome::Outcome;
-use crate::domain::units::TreeId;
 use crate::workspace::Diff;
 
 /// upshift's folder in a checkout.
@@ -20,50 +22,52 @@ const GIST_LINES: usize = 3;
 const COMPILER_LINES: usize = 2;
 
 /// Leaves a fixed tree as it is; restores the start of any other and keeps its best patch beside the audit log.
-pub(super) async fn run(engine: &mut Engine<'_>, outcome: Outcome, stop_reason: String) -> Result<(), LifecycleError> {
-    let fixed = is_green(engine, &outcome);
-    let green = passes_with_change(engine, &outcome);
-    let diff = best_diff(engine, green && outcome != Outcome::Objected).await?;
-    let tree = if fixed {
-        engine.state.current.as_ref().map(|current| current.tree.clone())
-    } else {
-        engine.state.start.clone()
-    };
+pub(super) async fn run(
+    context: &Context<'_>,
+    recorder: &mut Recorder<'_>,
+    ending: &Ending,
+) -> Result<Event, LifecycleError> {
+    let outcome = &ending.outcome;
+    let fixed = is_green(ending);
+    let green = passes_with_change(ending);
+    let diff = best_diff(context, ending, green && *outcome != Outcome::Objected).await?;
+    let climb = ending.climb();
+    let tree =
+        if fixed { climb.map(|climb| &climb.trees.current.tree) } else { ending.origin().map(|origin| &origin.tree) };
     // The tree first: whatever else fails, the user's files are in order.
-    put(engine, tree).await?;
-    if !fixed {
-        put_back_rewritten(engine).await?;
+    if let (Some(tree), Some(climb)) = (tree, climb.filter(|climb| !climb.trees.touched.is_empty())) {
+        context.world.workspace.restore_paths(tree, &paths(&climb.trees.touched)).await?;
     }
-    leftovers::sweep(engine);
+    if let Some(origin) = ending.origin().filter(|_| !fixed) {
+        put_back_rewritten(context, recorder, origin).await?;
+    }
+    leftovers::sweep(context, recorder);
     let kept = (!fixed && !diff.stat.files.is_empty()).then(|| Box::new(KeptChange { stat: diff.stat.clone(), green }));
-    let best_patch = if fixed || diff.text.is_empty() { None } else { keep_patch(engine, &diff.text) };
-    keep_in_log(engine, KEPT_AT_THE_END, &diff.text);
-    let still_failing = if fixed { Some(Vec::new()) } else { still_failing(engine) };
-    let finished = RunFinished {
+    let best_patch = if fixed || diff.text.is_empty() { None } else { keep_patch(context, recorder, &diff.text) };
+    keep_in_log(context, recorder, KEPT_AT_THE_END, &diff.text);
+    // The start's failures, if they were ever known.
+    let still_failing = if fixed { Some(Vec::new()) } else { climb.map(|climb| climb.failing_at_first().to_vec()) };
+    let mended = fixed || green && *outcome != Outcome::Objected;
+    Ok(Event::RunFinished(RunFinished {
         outcome: outcome.clone(),
-        stop_reason,
-        recent_errors: if fixed || green && outcome != Outcome::Objected { Vec::new() } else { recent_errors(engine) },
+        stop_reason: ending.stop_reason.clone(),
+        recent_errors: climb.filter(|_| !mended).map(|climb| recent_errors(&climb.rows)).unwrap_or_default(),
         still_failing,
         diff_stat: if fixed { diff.stat } else { DiffStat::default() },
         kept,
         best_patch,
-        limited: engine.state.limited.clone().filter(|_| outcome == Outcome::Parked).map(Box::new),
-        active_ms: engine.active_ms(),
-        finished_at: engine.world.clock.timestamp(),
-    };
-    engine.state.phase = Phase::Ended { outcome };
-    engine.record(&[Event::RunFinished(finished)]);
-    leftovers::forget(engine);
-    engine.world.workspace.forget_writes();
-    Ok(())
+        limited: ending.limited.clone().filter(|_| *outcome == Outcome::Parked).map(Box::new),
+        active_ms: context.active_ms(),
+        finished_at: context.world.clock.timestamp(),
+    }))
 }
 
 /// Whether the run's tree is green here. One that is parked at a breakpoint waits with it; one that is parked at a rate limit was
 /// in the middle of its work.
-fn is_green(engine: &Engine<'_>, outcome: &Outcome) -> bool {
-    match outcome {
+fn is_green(ending: &Ending) -> bool {
+    match &ending.outcome {
         Outcome::Fixed { .. } => true,
-        Outcome::Parked => engine.state.limited.is_none(),
+        Outcome::Parked => ending.limited.is_none(),
         Outcome::AlreadyGreen
         | Outcome::Exhausted
         | Outcome::Stalled
@@ -78,61 +82,55 @@ fn is_green(engine: &Engine<'_>, outcome: &Outcome) -> bool {
 }
 
 /// Whether the tests were judged green with the run's last change, be it left in the files or not.
-fn passes_with_change(engine: &Engine<'_>, outcome: &Outcome) -> bool {
-    let rows = engine.state.prior.iter().flat_map(|tier| &tier.attempts).chain(&engine.state.attempts);
-    is_green(engine, outcome)
-        || *outcome == Outcome::Objected
-        || rows.last().is_some_and(|row| row.test_status == AttemptStatus::Passed)
-}
-
-async fn put(engine: &Engine<'_>, tree: Option<TreeId>) -> Result<(), LifecycleError> {
-    if let (Some(tree), false) = (tree, engine.state.touched.is_empty()) {
-        engine.world.workspace.restore_paths(&tree, &paths(&engine.state.touched)).await?;
-    }
-    Ok(())
+fn passes_with_change(ending: &Ending) -> bool {
+    let last = ending.climb().and_then(|climb| climb.rows.all().next_back());
+    is_green(ending)
+        || ending.outcome == Outcome::Objected
+        || last.is_some_and(|row| row.test_status == AttemptStatus::Passed)
 }
 
 /// The change of the best tree; of the last one where that is wanted, or when none was better than the start.
-async fn best_diff(engine: &Engine<'_>, last: bool) -> Result<Diff, LifecycleError> {
-    let (Some(start), Some(best), Some(current)) = (&engine.state.start, &engine.state.best, &engine.state.current)
-    else {
-        return Ok(Diff::default());
-    };
+async fn best_diff(context: &Context<'_>, ending: &Ending, last: bool) -> Result<Diff, LifecycleError> {
+    let Some(climb) = ending.climb() else { return Ok(Diff::default()) };
+    let (start, best, current) = (climb.start(), &climb.trees.best, &climb.trees.current);
     let tree = if last || best.tree == *start { &current.tree } else { &best.tree };
     if tree == start {
         return Ok(Diff::default());
     }
-    Ok(engine.world.workspace.diff(start, tree).await?)
+    Ok(context.world.workspace.diff(start, tree).await?)
 }
 
 /// Puts back files of the start that code under test rewrote by itself, and says which.
-async fn put_back_rewritten(engine: &mut Engine<'_>) -> Result<(), LifecycleError> {
-    let Some(start) = engine.state.start.clone() else { return Ok(()) };
-    let changed = engine.world.workspace.changed_since(&start).await?;
-    let rewritten: Vec<String> = changed.into_iter().filter(|path| !engine.state.by_products.contains(path)).collect();
+async fn put_back_rewritten(
+    context: &Context<'_>,
+    recorder: &mut Recorder<'_>,
+    origin: &Origin,
+) -> Result<(), LifecycleError> {
+    let changed = context.world.workspace.changed_since(&origin.tree).await?;
+    let rewritten: Vec<String> = changed.into_iter().filter(|path| !origin.by_products.contains(path)).collect();
     if !rewritten.is_empty() {
-        engine.world.workspace.restore_paths(&start, &paths(&rewritten.iter().cloned().collect())).await?;
-        let names = rewritten.join(", ");
-        engine.journal.emit(&Event::Warning { message: format!("changed while the tests ran, put back: {names}") });
+        let files = paths(&rewritten.iter().cloned().collect());
+        context.world.workspace.restore_paths(&origin.tree, &files).await?;
+        recorder.warn(format!("changed while the tests ran, put back: {}", rewritten.join(", ")));
     }
     Ok(())
 }
 
 /// Writes `best.patch` into the run's folder; redacted, because a person may share it.
-fn keep_patch(engine: &mut Engine<'_>, text: &str) -> Option<String> {
-    let redacted = engine.world.redactor.redact_diff(text).into_owned();
-    keep(engine, "best.patch", &redacted)
+fn keep_patch(context: &Context<'_>, recorder: &mut Recorder<'_>, text: &str) -> Option<String> {
+    let redacted = context.world.redactor.redact_diff(text).into_owned();
+    keep(context, recorder, "best.patch", &redacted)
 }
 
 /// Writes a redacted patch into the run's folder; returns its path. A run does not fail for it.
-pub(super) fn keep(engine: &mut Engine<'_>, name: &str, redacted: &str) -> Option<String> {
-    let folder = engine.world.keep.join(engine.state.run_id.short());
+pub(super) fn keep(context: &Context<'_>, recorder: &mut Recorder<'_>, name: &str, redacted: &str) -> Option<String> {
+    let folder = context.world.keep.join(context.charter.run_id.short());
     let path = folder.join(name);
-    let ignore = engine.world.keep.join(".gitignore");
+    let ignore = context.world.keep.join(".gitignore");
     let write = || {
         std::fs::create_dir_all(&folder)?;
         // Our own folder in a checkout must not be committed by accident.
-        if engine.world.keep.ends_with(OWN_FOLDER) && !ignore.exists() {
+        if context.world.keep.ends_with(OWN_FOLDER) && !ignore.exists() {
             std::fs::write(&ignore, "*\n")?;
         }
         std::fs::write(&path, redacted.as_bytes())
@@ -142,18 +140,16 @@ pub(super) fn keep(engine: &mut Engine<'_>, name: &str, redacted: &str) -> Optio
     match written {
         Ok(()) => Some(path),
         Err(error) => {
-            let message = format!("{name} could not be kept at {path}: {error}");
-            engine.journal.emit(&Event::Warning { message });
+            recorder.warn(format!("{name} could not be kept at {path}: {error}"));
             None
         }
     }
 }
 
 /// The errors of the last iterations, the latest first, each once.
-fn recent_errors(engine: &Engine<'_>) -> Vec<String> {
-    let rows = engine.state.prior.iter().flat_map(|tier| &tier.attempts).chain(&engine.state.attempts);
+fn recent_errors(rows: &Rows) -> Vec<String> {
     let mut errors: Vec<String> = Vec::new();
-    let messages = rows.rev().flat_map(|row| &row.error_messages).filter(|message| !is_closing_line(message));
+    let messages = rows.all().rev().flat_map(|row| &row.error_messages).filter(|message| !is_closing_line(message));
     for message in messages.map(|message| gist(message)) {
         if !errors.contains(&message) && errors.len() < RECENT_ERRORS {
             errors.push(message);
@@ -179,11 +175,6 @@ pub(super) fn gist(message: &str) -> String {
     let name = first.split_once(": ").map_or(*first, |(name, _)| name);
     let end = lines.iter().skip(lines.len() - GIST_LINES).copied().collect::<Vec<_>>().join(" ");
     format!("{name}: {end}")
-}
-
-/// What fails in the tree that is left behind: the start's failures, if they were ever known.
-fn still_failing(engine: &Engine<'_>) -> Option<Vec<String>> {
-    engine.state.baseline.as_ref().map(|baseline| baseline.failing.clone())
 }
 
 #[cfg(test)]

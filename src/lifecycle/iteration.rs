@@ -4,159 +4,183 @@ mod past;
 mod row;
 mod work;
 
+use std::collections::BTreeSet;
+
+use super::climb::{Climb, Sessions};
 use super::commands::{self, At, Follows};
+use super::context::{Context, LifecycleError, interrupted, paths};
 use super::corrections;
-use super::decision;
-use super::engine::{Engine, LifecycleError, interrupted, paths};
-use super::judge::{self, Unwitnessed};
+use super::decision::{self, Decided};
+use super::judge::{self, Author};
 use super::kept::{KEPT_TESTS, keep_patch, keep_text, kept_under};
 use super::leaving::leave_tier;
 use super::material;
-use super::roles::{self, Cap, Halt, RolesEnd};
-use super::state::Phase;
+use super::recorder::Recorder;
+use super::roles::{self, Cap, Halt, RolesEnd, Table};
+use super::stage::Next;
 use super::targets;
-use crate::agent::{LastIteration, Material};
+use crate::agent::LastIteration;
 use crate::domain::attempt::{Attempt, NOTHING_CHANGED, TierExit};
 use crate::domain::event::Event;
 use crate::domain::foreign::Foreign;
 use crate::domain::ladder::{Mode, Tier};
 use crate::domain::outcome::Outcome;
 use crate::domain::stop::StopCause;
-use crate::domain::units::TreeId;
 use crate::domain::verdict::Verdict;
 use crate::policy::candidate::Candidate;
 use crate::policy::escalation::{self, Decision, Observation};
 use crate::policy::handover;
-use crate::session::SessionEnd;
+use crate::session::Memory;
 use crate::trial::{self, Judged};
-use crate::workspace::{Diff, patch_hash};
+use crate::workspace::patch_hash;
 use work::Work;
 
 /// Begins the next iteration, or ends the run when a cap is reached.
-pub(super) async fn begin(engine: &mut Engine<'_>) -> Result<(), LifecycleError> {
-    if let Some(signal) = engine.signal() {
+pub(super) async fn begin(
+    context: &Context<'_>,
+    recorder: &mut Recorder<'_>,
+    memory: &Memory,
+    mut climb: Climb,
+) -> Next {
+    if let Some(signal) = context.signal() {
         let (outcome, reason) = interrupted(signal);
-        engine.end_with(outcome, reason, &[]);
-        return Ok(());
+        return Next::end(climb, outcome, reason, Vec::new());
     }
-    if let Follows::Stop(by) = commands::read(engine, At::Between).await {
-        commands::stop(engine, &by);
-        return Ok(());
+    if let Follows::Stop(by) = commands::read(context, recorder, memory, &mut climb, At::Between).await {
+        return commands::stop(context, climb, &by);
     }
-    if engine.world.wrap_up.wished() == Some(StopCause::Asked) {
+    if context.world.wrap_up.wished() == Some(StopCause::Asked) {
         // The comment was seen while the model worked, and cannot be read any more.
-        commands::stop(engine, "somebody");
-        return Ok(());
+        return commands::stop(context, climb, "somebody");
     }
-    if let Some(reason) = engine.over_budget() {
-        let events = leave_tier(engine, TierExit::BudgetExhausted, Some(reason.clone()));
-        engine.end_with(Outcome::Budget, reason, &events);
-        return Ok(());
+    if let Some(reason) = climb.over_budget(context, recorder) {
+        let exit = TierExit::BudgetExhausted;
+        let events = leave_tier(&context.charter, &mut climb, exit, Some(reason.clone()));
+        return Next::end(climb, Outcome::Budget, reason, events);
     }
     let mut events = Vec::new();
-    let tier_index = engine.state.position.tier_index;
-    if engine.state.position.iterations == 0 {
-        events.push(enter_tier(engine)?);
+    if climb.position.iterations == 0 {
+        events.push(enter_tier(&mut climb));
     }
-    engine.state.run_iterations += 1;
-    engine.state.phase = Phase::Iterating;
+    climb.run_iterations += 1;
     events.push(Event::IterationStarted {
-        tier_index,
-        iteration: engine.state.iteration(),
-        run_iteration: engine.state.run_iterations,
+        tier_index: climb.position.tier_index,
+        iteration: climb.iteration(),
+        run_iteration: climb.run_iterations,
     });
-    events.extend(engine.budget_warnings());
-    engine.record(&events);
-    Ok(())
+    events.extend(climb.budget_warnings(context, recorder));
+    Next::iterating(climb, events)
 }
 
 /// A tier starts from the best tree so far, with the history of the tiers below.
-fn enter_tier(engine: &mut Engine<'_>) -> Result<Event, LifecycleError> {
-    let best = engine.state.best.clone().ok_or_else(|| LifecycleError::State("there is no baseline".to_owned()))?;
-    if engine.state.current.as_ref().is_none_or(|current| current.tree != best.tree) {
-        engine.tree_is_current = false;
-    }
-    let handover = handover::build(&engine.state.prior);
-    let event = Event::TierStarted {
-        tier_index: engine.state.position.tier_index,
+fn enter_tier(climb: &mut Climb) -> Event {
+    let trees = &mut climb.trees;
+    trees.on_disk &= trees.current.tree == trees.best.tree;
+    trees.current = trees.best.clone();
+    let handover = handover::build(&climb.rows.prior);
+    Event::TierStarted {
+        tier_index: climb.position.tier_index,
         handover_chars: u32::try_from(handover.summary.chars().count()).unwrap_or(u32::MAX),
         dropped_tiers: handover.dropped_tiers,
-        tree: best.tree.clone(),
-    };
-    engine.state.current = Some(best);
-    Ok(event)
+        tree: climb.trees.best.tree.clone(),
+    }
 }
 
 /// Runs the iteration under way, writes its row and decides what comes next.
-pub(super) async fn run(engine: &mut Engine<'_>) -> Result<(), LifecycleError> {
-    let began = engine.world.clock.monotonic_ms();
-    let tier = engine.state.tier().cloned();
+pub(super) async fn run(
+    context: &Context<'_>,
+    recorder: &mut Recorder<'_>,
+    sessions: &mut Sessions,
+    mut climb: Climb,
+) -> Result<Next, LifecycleError> {
+    let began = context.world.clock.monotonic_ms();
+    let tier = climb.tier(&context.charter);
     let tier = tier.ok_or_else(|| LifecycleError::State("the ladder has no such tier".to_owned()))?;
-    let current = engine.state.current.clone();
-    let current = current.ok_or_else(|| LifecycleError::State("there is no tree to build on".to_owned()))?;
-    put_tree(engine, &current.tree).await?;
-    let work = work(engine, &tier, &current).await?;
-    conclude(engine, &tier, work, began);
-    Ok(())
-}
-
-/// Makes the files those of the tier's tree, if they may not be.
-async fn put_tree(engine: &mut Engine<'_>, tree: &TreeId) -> Result<(), LifecycleError> {
-    if !engine.tree_is_current {
-        engine.world.workspace.restore_paths(tree, &paths(&engine.state.touched)).await?;
-        engine.tree_is_current = true;
+    if !climb.trees.on_disk {
+        let files = paths(&climb.trees.touched);
+        context.world.workspace.restore_paths(&climb.trees.current.tree, &files).await?;
+        climb.trees.on_disk = true;
     }
-    Ok(())
+    let work = work(context, recorder, sessions, &mut climb, tier).await?;
+    Ok(conclude((context, recorder), &sessions.memory, climb, tier, work, began))
 }
 
-async fn work(engine: &mut Engine<'_>, tier: &Tier, current: &Candidate) -> Result<Work, LifecycleError> {
-    let mut material = material::compose(engine, current);
-    let ends = roles::change(engine, tier, &mut material, current).await;
+/// The sessions and the judge of one iteration. Of the climb only the paths that were written change.
+async fn work(
+    context: &Context<'_>,
+    recorder: &mut Recorder<'_>,
+    sessions: &mut Sessions,
+    climb: &mut Climb,
+    tier: &Tier,
+) -> Result<Work, LifecycleError> {
+    let workspace = &context.world.workspace;
+    let mut material = material::compose(context, climb);
+    let mut table = Table { context, recorder, sessions, climb, tier };
+    let ends = roles::change(&mut table, &mut material).await;
     if let Some(artisan) = &ends.artisan {
-        corrections::tell(engine, artisan)?;
+        corrections::tell(context, recorder, climb.start(), artisan)?;
     }
-    let mut wrote = ends.artisan.as_ref().map(|end| end.wrote.clone()).unwrap_or_default();
-    if ends.artisan.as_ref().is_some_and(|end| end.commands_ran > 0) {
-        // What an allowed command (a formatter, a generator) did to files that were there belongs to the change.
-        let changed = engine.world.workspace.changed_since(&current.tree).await?;
-        wrote.extend(changed.into_iter().filter(|path| engine.world.workspace.protected(path.as_ref()).is_none()));
-    }
-    engine.state.touched.extend(wrote.iter().cloned());
+    let current = climb.trees.current.clone();
+    let wrote = written(context, &current, &ends).await?;
+    climb.trees.touched.extend(wrote.iter().cloned());
+    let climb = &*climb;
     let tree = if wrote.is_empty() {
         current.tree.clone()
     } else {
-        engine.world.workspace.snapshot_paths(&current.tree, &engine.state.touched).await?
+        workspace.snapshot_paths(&current.tree, &climb.trees.touched).await?
     };
     let changed = tree != current.tree;
-    let start = engine.state.start.clone().unwrap_or_else(|| current.tree.clone());
-    let diff = engine.world.workspace.diff(&start, &tree).await?;
+    let start = climb.start();
+    let diff = workspace.diff(start, &tree).await?;
     // A green tree to which a critic objected is reviewed and judged again, also when nothing was changed.
-    let pending = tree != start && current.failing.is_empty() && !current.lost && !current.fixed.is_empty();
+    let pending = tree != *start && current.failing.is_empty() && !current.lost && !current.fixed.is_empty();
     let due = changed || pending;
     let mut halt = ends.halt.clone();
     let mut critic = None;
     if due && tier.mode == Mode::Full && may_go_on(halt.as_ref()) {
-        let end = review(engine, tier, &material, &diff, &ends).await;
+        let shown = Foreign::capped(&context.world.redactor.redact_diff(&diff.text), 4 * material::DIFF_CHARS);
+        let mut table = Table { context, recorder, sessions, climb, tier };
+        let end = roles::review(&mut table, &material, &shown, &ends).await;
         halt = halt.or_else(|| {
             roles::halt_of(&end.report).filter(|halt| !matches!(halt, Halt::Blocked(_) | Halt::Unusable(_)))
         });
         critic = Some(end);
     }
     let stopped = matches!(halt, Some(Halt::Stopped(_)));
-    let judged =
-        if due && !stopped { Some(judge::run(engine, tree.clone(), Unwitnessed::Refused).await?) } else { None };
+    let judged = if due && !stopped {
+        Some(judge::run(context, recorder, climb, tree.clone(), Author::Model).await?)
+    } else {
+        None
+    };
     let approved = critic.as_ref().is_none_or(|end| roles::objections(&end.report).is_empty());
     let judged = match judged {
-        Some(judged) if approved => Some(judge::minimise(engine, judged).await?),
-        Some(judged) => Some(judge::with_added_tests(engine, judged).await?),
+        Some(judged) if approved => Some(judge::minimise(context, recorder, climb, judged).await?),
+        Some(judged) => Some(judge::with_added_tests(context, recorder, climb, judged).await?),
         None => None,
     };
     let judged_tree = judged.as_ref().map_or(&tree, |judged| &judged.candidate.tree);
-    let diff = if *judged_tree == tree { diff } else { engine.world.workspace.diff(&start, judged_tree).await? };
+    let diff = if *judged_tree == tree { diff } else { workspace.diff(start, judged_tree).await? };
     if let Some(cause) = judged.as_ref().and_then(|judged| judged.run.stopped) {
         halt = Some(Halt::Stopped(cause));
     }
     Ok(Work { ends, critic, halt, judged, diff, changed })
+}
+
+/// The paths that the artisan wrote.
+async fn written(
+    context: &Context<'_>,
+    current: &Candidate,
+    ends: &RolesEnd,
+) -> Result<BTreeSet<String>, LifecycleError> {
+    let workspace = &context.world.workspace;
+    let Some(artisan) = &ends.artisan else { return Ok(BTreeSet::new()) };
+    let mut wrote: BTreeSet<String> = artisan.wrote.iter().cloned().collect();
+    if artisan.commands_ran > 0 {
+        // What an allowed command (a formatter, a generator) did to files that were there belongs to the change.
+        let changed = workspace.changed_since(&current.tree).await?;
+        wrote.extend(changed.into_iter().filter(|path| workspace.protected(path.as_ref()).is_none()));
+    }
+    Ok(wrote)
 }
 
 /// Whether more money may be spent on an iteration that a session ended early.
@@ -164,50 +188,52 @@ fn may_go_on(halt: Option<&Halt>) -> bool {
     matches!(halt, None | Some(Halt::Unusable(_)))
 }
 
-async fn review(engine: &mut Engine<'_>, tier: &Tier, material: &Material, diff: &Diff, ends: &RolesEnd) -> SessionEnd {
-    let shown = Foreign::capped(&engine.world.redactor.redact_diff(&diff.text), 4 * material::DIFF_CHARS);
-    roles::review(engine, tier, material, &shown, ends).await
-}
-
-/// The row, the decision and everything that follows from it, made durable at once.
-fn conclude(engine: &mut Engine<'_>, tier: &Tier, work: Work, began: u64) {
+/// The row, the decision and everything that follows from it.
+fn conclude(
+    (context, recorder): (&Context<'_>, &mut Recorder<'_>),
+    memory: &Memory,
+    mut climb: Climb,
+    tier: &Tier,
+    work: Work,
+    began: u64,
+) -> Next {
     let objections = work.critic.as_ref().map(|end| roles::objections(&end.report)).unwrap_or_default();
-    let observation = observe(&work, &objections, engine.state.best.as_ref());
-    let attempt = row::attempt(engine, tier, &work, &observation, &objections, began);
-    let tier_index = engine.state.position.tier_index;
-    let (rules, above) = (engine.state.rules(), targets::above(engine));
-    let step = escalation::step(&rules, &mut engine.state.position, &observation, &above);
+    let observation = observe(&work, &objections, &climb.trees.best);
+    let attempt = row::attempt((context, recorder), &climb, tier, &work, &observation, &objections, began);
+    let tier_index = climb.position.tier_index;
+    let above = targets::above(context, &climb, memory);
+    let step = escalation::step(&climb.allowance.rules, &mut climb.position, &observation, &above);
     if step.decision == Decision::Park {
-        return targets::park(engine, tier, row::tier_reason(work.halt.as_ref()));
+        return targets::park(context, climb, memory, tier, row::tier_reason(work.halt.as_ref()));
     }
-    keep(engine, &work, &attempt);
-    engine.state.attempts.push(attempt.clone());
-    if let Some(past) = past::iteration(engine, &work, &attempt, &objections) {
-        engine.state.keep_in_mind(past);
+    keep(context, recorder, &work, &attempt);
+    climb.rows.attempts.push(attempt.clone());
+    if let Some(past) = past::iteration(context, &work, &attempt, &objections) {
+        climb.rows.keep_in_mind(past);
     }
-    remember(engine, &work, objections);
+    remember(context, &mut climb, &work, objections);
     let mut events = vec![Event::IterationFinished(attempt)];
     if let Some(entropy) = step.entropy {
-        let escalation::Rules { entropy_threshold: threshold, .. } = rules;
+        let threshold = climb.allowance.rules.entropy_threshold;
         events.push(Event::EntropyDetected { signature: entropy.signature, count: entropy.count, threshold });
     }
     let sessions = [&work.ends.librarian, &work.ends.artisan, &work.critic].into_iter().flatten().count();
     events.push(Event::ContextReset {
-        run_iteration: engine.state.run_iterations,
+        run_iteration: climb.run_iterations,
         sessions_closed: u32::try_from(sessions).unwrap_or(u32::MAX),
     });
-    events.extend(engine.budget_warnings());
+    events.extend(climb.budget_warnings(context, recorder));
     let reason = row::tier_reason(work.halt.as_ref()).or_else(|| no_progress(&step.decision, &work));
-    decision::act(engine, step.decision, tier_index, reason, events);
+    let decided = Decided { decision: step.decision, tier_index, reason, events };
+    decision::act(context, recorder, memory, climb, decided)
 }
 
 /// Keeps what the tests printed and what was changed, for a person who looks into the run.
-fn keep(engine: &mut Engine<'_>, work: &Work, attempt: &Attempt) {
+fn keep(context: &Context<'_>, recorder: &mut Recorder<'_>, work: &Work, attempt: &Attempt) {
     let under = kept_under(attempt.tier_index, attempt.iteration);
-    keep_patch(engine, &under, &work.diff.text);
+    keep_patch(context, recorder, &under, &work.diff.text);
     if let Some(judged) = &work.judged {
-        let printed = engine.world.redactor.redact(&judged.run.output).into_owned();
-        keep_text(engine, KEPT_TESTS, &under, &printed);
+        keep_text(recorder, KEPT_TESTS, &under, &context.redact(&judged.run.output));
     }
 }
 
@@ -221,27 +247,26 @@ fn no_progress(decision: &Decision, work: &Work) -> Option<String> {
 }
 
 /// What the next iteration of this tier, and the next tier, will build on.
-fn remember(engine: &mut Engine<'_>, work: &Work, objections: Vec<Foreign>) {
+fn remember(context: &Context<'_>, climb: &mut Climb, work: &Work, objections: Vec<Foreign>) {
     // A judging run that was cut short says nothing: a resumed run does the iteration's work anew, from where it began,
     // or the next artisan would find its change already made and leave it unjudged.
     let Some(judged) = work.judged.as_ref().filter(|judged| judged.run.stopped.is_none()) else { return };
-    let candidate = judged.candidate.clone();
-    if engine.state.best.as_ref().is_none_or(|best| candidate.beats(best)) {
-        engine.state.best = Some(candidate.clone());
+    let (candidate, trees) = (judged.candidate.clone(), &mut climb.trees);
+    if candidate.beats(&trees.best) {
+        trees.best = candidate.clone();
     }
     let refused = matches!(judged.judgement.verdict, Verdict::Tampered { .. });
-    let redact = |text: &str| engine.world.redactor.redact(text).into_owned();
-    engine.state.last = Some(LastIteration {
-        diff: Foreign::capped(&engine.world.redactor.redact_diff(&work.diff.text), material::DIFF_CHARS),
+    climb.rows.last = Some(LastIteration {
+        diff: Foreign::capped(&context.world.redactor.redact_diff(&work.diff.text), material::DIFF_CHARS),
         taken_back: refused,
-        result: Foreign::new(&redact(&verdict_line(&judged.judgement.verdict, judged))),
+        result: Foreign::new(&context.redact(&verdict_line(&judged.judgement.verdict, judged))),
         objections,
     });
     if refused {
         // What was refused is taken back, or it would lie under everything that comes after it.
-        engine.tree_is_current = false;
+        trees.on_disk = false;
     } else {
-        engine.state.current = Some(candidate);
+        trees.current = candidate;
     }
 }
 
@@ -259,7 +284,7 @@ fn verdict_line(verdict: &Verdict, judged: &Judged) -> String {
     )
 }
 
-fn observe(work: &Work, objections: &[Foreign], best: Option<&Candidate>) -> Observation {
+fn observe(work: &Work, objections: &[Foreign], best: &Candidate) -> Observation {
     if let Some(Halt::Stopped(StopCause::Signal(signal))) = work.halt {
         return Observation::Interrupted { signal };
     }
@@ -282,12 +307,12 @@ fn observe(work: &Work, objections: &[Foreign], best: Option<&Candidate>) -> Obs
     }
 }
 
-fn not_green(work: &Work, best: Option<&Candidate>) -> Observation {
+fn not_green(work: &Work, best: &Candidate) -> Observation {
     match &work.judged {
         Some(judged) => Observation::NotGreen {
             signature: Some(trial::signature(&judged.run.report, &judged.judgement.verdict)),
             patch: Some(patch_hash(&work.diff)),
-            progress: best.is_some_and(|best| judged.candidate.beats(best)),
+            progress: judged.candidate.beats(best),
         },
         // A model that says it is done and changed nothing will do so again; one that said nothing may not.
         None if work.halt.is_none() => {

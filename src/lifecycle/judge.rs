@@ -1,84 +1,109 @@
 //! The court is asked, and what it says is told.
 
-use super::engine::{Engine, LifecycleError};
-use super::leftovers;
-use super::state::Phase;
+use std::collections::BTreeSet;
 use std::time::Duration;
 
+use super::climb::Climb;
+use super::context::{Context, LifecycleError};
+use super::leftovers;
+use super::recorder::Recorder;
 use crate::config::{Minimise, OnRemark, Proof};
 use crate::domain::event::Event;
-use crate::domain::outcome::Outcome;
 use crate::domain::proof::is_witnessed;
 use crate::domain::remark::Remark;
 use crate::domain::units::TreeId;
 use crate::domain::verdict::Verdict;
+use crate::test_run::TestCommand;
 use crate::trial::evidence::{self, Demand, Proven};
 use crate::trial::needed::{self, Keep};
 use crate::trial::{self, Bench, Judged};
 
-/// The court's view of the run.
-pub(super) fn bench<'e>(engine: &'e Engine<'_>) -> Bench<'e> {
-    let (world, state) = (&engine.world, &engine.state);
+/// The court's view of a run before its baseline.
+pub(super) fn bench_before<'e>(
+    context: &'e Context<'_>,
+    tests: &'e TestCommand,
+    none: &'e BTreeSet<String>,
+) -> Bench<'e> {
+    let world = &context.world;
     Bench {
         workspace: &world.workspace,
-        tests: &world.tests,
+        tests,
         stop: &world.stop,
         clock: world.clock,
         guards: &world.guards,
         redactor: &world.redactor,
         import_roots: &world.import_roots,
-        start: state.start.as_ref(),
-        baseline: state.baseline.as_ref(),
-        baseline_ms: state.baseline_ms,
-        framework_seen: state.framework_seen.as_deref(),
-        by_products: &state.by_products,
-        touched: &state.touched,
-        best_fixed: state.best.as_ref().map_or(0, |best| best.fixed.len()),
+        start: None,
+        baseline: None,
+        baseline_ms: 0,
+        framework_seen: None,
+        by_products: none,
+        touched: none,
+        best_fixed: 0,
     }
 }
 
-/// What becomes of a green that no experiment was made on, and in which something could deceive a runner.
+/// The court's view of a run on its ladder.
+fn bench<'e>(context: &'e Context<'_>, climb: &'e Climb) -> Bench<'e> {
+    let (measured, trees) = (&climb.measured, &climb.trees);
+    Bench {
+        start: Some(&measured.origin.tree),
+        baseline: Some(&measured.baseline),
+        baseline_ms: measured.duration_ms,
+        framework_seen: measured.framework.as_deref(),
+        by_products: &measured.origin.by_products,
+        touched: &trees.touched,
+        best_fixed: trees.best.fixed.len(),
+        ..bench_before(context, &measured.setup.tests, &trees.touched)
+    }
+}
+
+/// Whose change is judged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Unwitnessed {
-    /// It is refused: a model wrote it.
-    Refused,
-    /// It is told: a person answers for it.
-    Told,
+pub(super) enum Author {
+    /// A model's: a green that no experiment was made on is refused, if something in it could deceive a runner.
+    Model,
+    /// A person's, who answers for it: the same is told. Where nothing failed at the start there is nothing to prove.
+    Person {
+        /// Whether the tests passed at the start.
+        was_green: bool,
+    },
 }
 
 /// Has a change judged.
 pub(super) async fn run(
-    engine: &mut Engine<'_>,
+    context: &Context<'_>,
+    recorder: &mut Recorder<'_>,
+    climb: &Climb,
     tree: TreeId,
-    unwitnessed: Unwitnessed,
+    author: Author,
 ) -> Result<Judged, LifecycleError> {
-    let mut judged = trial::judge(&bench(engine), tree).await?;
+    let mut judged = trial::judge(&bench(context, climb), tree).await?;
     if judged.judgement.verdict == Verdict::Green {
         // The experiments begin with a clean tree: what this change left is named before it is gone.
-        leftovers::collect(engine);
+        leftovers::collect(context, recorder);
     }
-    let proven = match demand(engine) {
-        Some(demand) => evidence::prove(&bench(engine), &mut judged, demand).await?,
+    let proven = match demand(context, climb, author) {
+        Some(demand) => evidence::prove(&bench(context, climb), &mut judged, demand).await?,
         None => None,
     };
     let witnessed = proven.as_ref().is_some_and(|proven| is_witnessed(&proven.evidence));
-    if (!witnessed && unwitnessed == Unwitnessed::Refused) || engine.state.plan.safety.on_remark == OnRemark::Refuse {
-        judged.refuse_remarked(engine.world.workspace.root());
+    if (!witnessed && author == Author::Model) || context.charter.plan.safety.on_remark == OnRemark::Refuse {
+        judged.refuse_remarked(context.world.workspace.root());
     }
-    tell(engine, &judged);
+    tell(recorder, climb, &judged);
     if let Some(Proven { evidence: proof, runs, duration_ms }) = proven {
-        engine.journal.emit(&Event::EvidenceGathered { proof, runs, duration_ms });
+        recorder.emit(&Event::EvidenceGathered { proof, runs, duration_ms });
     }
     Ok(judged)
 }
 
-/// How much proof the configuration asks for, if any. Where nothing failed at the start there is nothing to prove.
-fn demand(engine: &Engine<'_>) -> Option<Demand> {
-    let was_green = matches!(&engine.state.phase, Phase::Ending { outcome: Outcome::AlreadyGreen, .. });
-    if was_green && engine.state.baseline.as_ref().is_some_and(|start| start.failing.is_empty()) {
+/// How much proof the configuration asks for, if any.
+fn demand(context: &Context<'_>, climb: &Climb, author: Author) -> Option<Demand> {
+    if author == (Author::Person { was_green: true }) && climb.failing_at_first().is_empty() {
         return None;
     }
-    let plan = &engine.state.plan;
+    let plan = &context.charter.plan;
     let required = match plan.safety.proof {
         Proof::Auto => false,
         Proof::Required => true,
@@ -88,21 +113,21 @@ fn demand(engine: &Engine<'_>) -> Option<Demand> {
 }
 
 /// What reviewers should know: what was put back, how the tests ended, and why a green was refused.
-fn tell(engine: &mut Engine<'_>, judged: &Judged) {
+fn tell(recorder: &mut Recorder<'_>, climb: &Climb, judged: &Judged) {
     let verdict = &judged.judgement.verdict;
     let mut messages = judged.put_back.clone();
     if !judged.rewritten.is_empty() {
         messages.push(format!("code under test had rewritten test files, put back: {}", judged.rewritten.join(", ")));
     }
     if let Verdict::Tampered { reason } = verdict {
-        let (tier, iteration) = (engine.state.position.tier_index + 1, engine.state.iteration());
+        let (tier, iteration) = (climb.position.tier_index + 1, climb.iteration());
         messages.push(format!("the green of tier {tier}, iteration {iteration} was refused as tampered: {reason}"));
     }
     for message in messages {
-        engine.journal.emit(&Event::Warning { message });
+        recorder.warn(message);
     }
     let run = &judged.run;
-    engine.journal.emit(&Event::TestsFinished {
+    recorder.emit(&Event::TestsFinished {
         exit: run.exit,
         kind: run.report.kind,
         verdict: trial::explained(verdict, &run.report),
@@ -114,15 +139,20 @@ fn tell(engine: &mut Engine<'_>, judged: &Judged) {
 
 /// Has the parts of a green change found that green does not need; they are named to reviewers and stay, unless the configuration has them
 /// dropped. The tests that the change adds are part of it again.
-pub(super) async fn minimise(engine: &mut Engine<'_>, mut judged: Judged) -> Result<Judged, LifecycleError> {
+pub(super) async fn minimise(
+    context: &Context<'_>,
+    recorder: &mut Recorder<'_>,
+    climb: &Climb,
+    mut judged: Judged,
+) -> Result<Judged, LifecycleError> {
     let mut added = std::mem::take(&mut judged.added);
-    let keep = match engine.state.plan.safety.minimise {
+    let keep = match context.charter.plan.safety.minimise {
         Minimise::Off => None,
         Minimise::Remark => Some(Keep::Whole),
         Minimise::Drop => Some(Keep::Smaller),
     };
     let found = match keep {
-        Some(keep) => needed::look(&bench(engine), &judged, keep).await?,
+        Some(keep) => needed::look(&bench(context, climb), &judged, keep).await?,
         None => None,
     };
     let (runs, duration_ms) = found.as_ref().map_or((0, 0), |found| (found.runs, found.duration_ms));
@@ -132,33 +162,38 @@ pub(super) async fn minimise(engine: &mut Engine<'_>, mut judged: Judged) -> Res
         if keep == Some(Keep::Smaller) {
             let dropped = u32::try_from(not_needed.len()).unwrap_or(u32::MAX);
             let kept = found.parts.saturating_sub(dropped);
-            engine.journal.emit(&Event::PatchMinimised { dropped, kept, runs, duration_ms });
+            recorder.emit(&Event::PatchMinimised { dropped, kept, runs, duration_ms });
             judged = found.smaller.unwrap_or(judged);
             not_needed.clear();
             added = added.in_files_of_tests();
         }
     }
     judged.added = added;
-    judged = with_added_tests(engine, judged).await?;
+    judged = with_added_tests(context, recorder, climb, judged).await?;
     let runs = if keep == Some(Keep::Smaller) { 0 } else { runs };
-    Ok(remarked(engine, judged, not_needed, runs, duration_ms))
+    Ok(remarked(recorder, judged, not_needed, runs, duration_ms))
 }
 
 /// Puts back the tests that a judged change adds; in a green one they are run first.
-pub(super) async fn with_added_tests(engine: &mut Engine<'_>, mut judged: Judged) -> Result<Judged, LifecycleError> {
-    if let Some(message) = trial::added::put_back(&bench(engine), &mut judged).await? {
-        engine.journal.emit(&Event::Warning { message });
+pub(super) async fn with_added_tests(
+    context: &Context<'_>,
+    recorder: &mut Recorder<'_>,
+    climb: &Climb,
+    mut judged: Judged,
+) -> Result<Judged, LifecycleError> {
+    if let Some(message) = trial::added::put_back(&bench(context, climb), &mut judged).await? {
+        recorder.warn(message);
     }
     Ok(judged)
 }
 
 /// Names to reviewers what they should look at in a green change; what could deceive a runner stands first.
-fn remarked(engine: &mut Engine<'_>, judged: Judged, more: Vec<Remark>, runs: u32, duration_ms: u64) -> Judged {
+fn remarked(recorder: &mut Recorder<'_>, judged: Judged, more: Vec<Remark>, runs: u32, duration_ms: u64) -> Judged {
     let mut remarks = judged.remarks.clone();
     remarks.extend(more);
     let green = judged.judgement.verdict == Verdict::Green;
     if green && (runs > 0 || !remarks.is_empty()) {
-        engine.journal.emit(&Event::Remarked { remarks, runs, duration_ms });
+        recorder.emit(&Event::Remarked { remarks, runs, duration_ms });
     }
     judged
 }

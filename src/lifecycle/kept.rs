@@ -1,6 +1,7 @@
 //! Texts that are kept in the log for a person who looks into the run.
 
-use super::engine::Engine;
+use super::context::Context;
+use super::recorder::Recorder;
 use crate::audit::Snapshot;
 
 /// The kind under which the change of an iteration is kept, whole since the start, as a JSON string.
@@ -16,17 +17,17 @@ pub const KEPT_AT_THE_END: &str = "end";
 const MOST_KEPT_CHARS: usize = 1 << 20;
 
 /// Keeps a change in the log.
-pub(super) fn keep_patch(engine: &mut Engine<'_>, under: &str, patch: &str) {
-    let patch = engine.world.redactor.redact_diff(patch).into_owned();
-    keep_text(engine, KEPT_PATCH, under, &patch);
+pub(super) fn keep_patch(context: &Context<'_>, recorder: &mut Recorder<'_>, under: &str, patch: &str) {
+    let patch = context.world.redactor.redact_diff(patch).into_owned();
+    keep_text(recorder, KEPT_PATCH, under, &patch);
 }
 
 /// Keeps a text of a kind in the log, cut.
-pub(super) fn keep_text(engine: &mut Engine<'_>, kind: &str, under: &str, text: &str) {
+pub(super) fn keep_text(recorder: &mut Recorder<'_>, kind: &str, under: &str, text: &str) {
     if !text.is_empty() {
         let cut: String = text.chars().take(MOST_KEPT_CHARS).collect();
         let body = serde_json::Value::String(cut).to_string();
-        engine.journal.save_snapshot(&Snapshot { kind, session_id: under, body: &body });
+        recorder.keep(&Snapshot { kind, session_id: under, body: &body });
     }
 }
 

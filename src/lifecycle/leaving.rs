@@ -1,7 +1,9 @@
 //! How a tier, and with it the run's work, is left.
 
-use super::engine::{Engine, interrupted};
-use super::state::{Fix, Phase};
+use super::climb::Climb;
+use super::context::{Charter, interrupted};
+use super::stage::{Ending, Leg, Next};
+use super::state::Fix;
 use crate::domain::attempt::{TierExit, TierResult};
 use crate::domain::event::Event;
 use crate::domain::outcome::Outcome;
@@ -19,24 +21,30 @@ pub(super) fn tier_finished(result: &TierResult, reason: Option<String>) -> Even
 }
 
 /// Ends the tier under way for a reason that comes from outside it, if it ran at all.
-pub(super) fn leave_tier(engine: &mut Engine<'_>, exit: TierExit, reason: Option<String>) -> Vec<Event> {
-    if engine.state.attempts.is_empty() {
+pub(super) fn leave_tier(charter: &Charter, climb: &mut Climb, exit: TierExit, reason: Option<String>) -> Vec<Event> {
+    if climb.rows.attempts.is_empty() {
         return Vec::new();
     }
-    let result = engine.state.close_tier(engine.state.position.tier_index, exit);
+    let result = climb.rows.close_tier(charter, climb.position.tier_index, exit);
     vec![tier_finished(&result, reason)]
 }
 
 /// Ends the run as fixed, after `events` that led to it.
-pub(super) fn conclude(engine: &mut Engine<'_>, fix: &Fix, mut events: Vec<Event>) {
-    events.extend(leave_tier(engine, TierExit::Success, None));
+pub(super) fn conclude(charter: &Charter, mut climb: Climb, fix: &Fix, mut events: Vec<Event>) -> Next {
+    events.extend(leave_tier(charter, &mut climb, TierExit::Success, None));
     let outcome = Outcome::Fixed { tier_index: fix.tier_index, iteration: fix.iteration };
-    engine.end_with(outcome, "the tests pass".to_owned(), &events);
+    Next::end(climb, outcome, "the tests pass".to_owned(), events)
 }
 
-/// A signal in the middle: the run ends, and a resume goes on with this phase.
-pub(super) fn interrupt(engine: &mut Engine<'_>, phase: Phase, signal: i32) {
-    let (outcome, reason) = interrupted(signal);
-    engine.state.resume_at = Some(Box::new(phase));
-    engine.end_with(outcome, reason, &[]);
+/// A fix that did not get out: a person has to do the rest.
+pub(super) fn stuck(charter: &Charter, mut climb: Climb, reason: String) -> Next {
+    let events = leave_tier(charter, &mut climb, TierExit::Success, None);
+    Next::end(climb, Outcome::Blocked { reason: reason.clone() }, reason, events)
+}
+
+/// A signal in the middle of the way out: the run ends, and a resume goes on with this leg.
+pub(super) fn interrupt(climb: Climb, leg: Leg, signal: i32) -> Next {
+    let (outcome, stop_reason) = interrupted(signal);
+    let resume_at = Some(leg.phase());
+    Next::ending(Ending { reached: climb.into(), outcome, stop_reason, limited: None, resume_at }, Vec::new())
 }

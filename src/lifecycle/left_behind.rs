@@ -1,6 +1,7 @@
 //! What a killed run leaves in the tree: noted while the run goes on, and given up with the run.
 
-use super::engine::{Engine, LifecycleError};
+use super::context::{Context, LifecycleError};
+use super::recorder::Recorder;
 use super::resume::{load, settle_lost};
 use super::state::Phase;
 use crate::audit::{Journal, LoadedRun};
@@ -11,14 +12,14 @@ use crate::domain::stop::SIGKILL;
 use crate::domain::units::TreeId;
 
 /// Notes from now on what is written into the tree. A run without an audit log is not known of once it is dead.
-pub(super) fn note(engine: &mut Engine<'_>, start: &TreeId) {
-    let Some(log) = engine.state.plan.audit.clone() else { return };
-    if let Err(error) = engine.world.workspace.note_writes(&engine.state.run_id, &log, start) {
+pub(super) fn note(context: &Context<'_>, recorder: &mut Recorder<'_>, start: &TreeId) {
+    let Some(log) = context.charter.plan.audit.clone() else { return };
+    if let Err(error) = context.world.workspace.note_writes(&context.charter.run_id, &log, start) {
         let message = format!(
             "what is written into the tree could not be noted ({error}): if this run is killed, look at what is changed before you run \
              upshift here again"
         );
-        engine.journal.emit(&Event::Warning { message });
+        recorder.warn(message);
     }
 }
 

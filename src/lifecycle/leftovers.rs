@@ -2,12 +2,13 @@
 //!
 //! What the setup command leaves is the user's: it is their own installation step, and runs before anything that upshift starts.
 
-use super::engine::Engine;
+use super::context::Context;
+use super::recorder::Recorder;
 use crate::domain::event::{Event, MOST_LEFTOVERS};
 
 /// Notes what is there, once for a run.
-pub(super) fn note(engine: &mut Engine<'_>) {
-    let message = match engine.world.workspace.note_autorun(&engine.state.run_id.0) {
+pub(super) fn note(context: &Context<'_>, recorder: &mut Recorder<'_>) {
+    let message = match context.world.workspace.note_autorun(&context.charter.run_id.0) {
         Ok(left) if left.is_empty() => return,
         Ok(left) => {
             let names: Vec<&str> = left.iter().map(String::as_str).take(MOST_LEFTOVERS).collect();
@@ -22,30 +23,30 @@ pub(super) fn note(engine: &mut Engine<'_>) {
              before you use them there"
         ),
     };
-    engine.journal.emit(&Event::Warning { message });
+    recorder.warn(message);
 }
 
 /// Removes what is new before the run's end; it is said then.
-pub(super) fn collect(engine: &mut Engine<'_>) {
-    let swept = engine.world.workspace.sweep_autorun();
-    let known = &mut engine.state.swept;
+pub(super) fn collect(context: &Context<'_>, recorder: &mut Recorder<'_>) {
+    let swept = context.world.workspace.sweep_autorun();
+    let known = &mut recorder.swept;
     let new = swept.into_iter().filter(|leftover| !known.contains(leftover)).collect::<Vec<_>>();
     known.extend(new);
 }
 
 /// Removes what is new, and says so.
-pub(super) fn sweep(engine: &mut Engine<'_>) {
-    collect(engine);
-    let mut leftovers = std::mem::take(&mut engine.state.swept);
+pub(super) fn sweep(context: &Context<'_>, recorder: &mut Recorder<'_>) {
+    collect(context, recorder);
+    let mut leftovers = std::mem::take(&mut recorder.swept);
     if leftovers.is_empty() {
         return;
     }
     let more = u32::try_from(leftovers.len().saturating_sub(MOST_LEFTOVERS)).unwrap_or(u32::MAX);
     leftovers.truncate(MOST_LEFTOVERS);
-    engine.journal.emit(&Event::LeftoversRemoved { leftovers, more });
+    recorder.emit(&Event::LeftoversRemoved { leftovers, more });
 }
 
 /// Forgets what was there: the run has ended.
-pub(super) fn forget(engine: &Engine<'_>) {
-    engine.world.workspace.forget_autorun();
+pub(super) fn forget(context: &Context<'_>) {
+    context.world.workspace.forget_autorun();
 }

@@ -7,7 +7,8 @@ mod excerpts;
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use super::engine::Engine;
+use super::climb::Climb;
+use super::context::Context;
 use crate::agent::rank::{self, Ranked};
 use crate::agent::sources::Sources;
 use crate::agent::trace::{self, Place};
@@ -32,39 +33,38 @@ const LISTED_FILES: usize = 30;
 pub(super) const DIFF_CHARS: usize = 4_000;
 
 /// Composes the material of one iteration; the handover of the tiers below comes with how many of them it left out.
-pub(super) fn compose(engine: &Engine<'_>, candidate: &Candidate) -> Material {
-    let state = &engine.state;
-    let clean = |text: &str| engine.world.redactor.redact(text).into_owned();
-    let (excerpts, likely) = gathered(engine, candidate, None);
+pub(super) fn compose(context: &Context<'_>, climb: &Climb) -> Material {
+    let (charter, rows) = (&context.charter, &climb.rows);
+    let (excerpts, likely) = gathered(context, climb, None);
     Material {
-        objective: Foreign::prose(&state.plan.objective),
-        test_command: Foreign::new(&state.test_command),
-        working_directory: state.plan.working_directory.as_deref().map(Foreign::new),
-        failures: Foreign::new(&clean(candidate.failures.as_str())),
+        objective: Foreign::prose(&charter.plan.objective),
+        test_command: Foreign::new(&charter.test_command),
+        working_directory: charter.plan.working_directory.as_deref().map(Foreign::new),
+        failures: Foreign::new(&context.redact(climb.trees.current.failures.as_str())),
         excerpts,
         likely,
         brief: None,
-        handover: Foreign::new(&clean(&handover::build(&state.prior).summary)),
-        past: state.past.clone(),
-        last: state.last.clone(),
+        handover: Foreign::new(&context.redact(&handover::build(&rows.prior).summary)),
+        past: rows.past.clone(),
+        last: rows.last.clone(),
     }
 }
 
 /// Chooses the files anew by what the librarian found relevant (S0-40): the target and what it imports first and always, then
 /// by score as long as there is room; what is left out is listed in the same order.
-pub(super) fn rerank(engine: &Engine<'_>, candidate: &Candidate, relevant: &[String], material: &mut Material) {
-    (material.excerpts, material.likely) = gathered(engine, candidate, Some(relevant));
+pub(super) fn rerank(context: &Context<'_>, climb: &Climb, relevant: &[String], material: &mut Material) {
+    (material.excerpts, material.likely) = gathered(context, climb, Some(relevant));
 }
 
-fn gathered(engine: &Engine<'_>, candidate: &Candidate, relevant: Option<&[String]>) -> (Vec<Excerpt>, Foreign) {
-    let workspace = &engine.world.workspace;
+fn gathered(context: &Context<'_>, climb: &Climb, relevant: Option<&[String]>) -> (Vec<Excerpt>, Foreign) {
+    let (workspace, trees) = (&context.world.workspace, &climb.trees);
     let tree = Tree {
         files: &without_caches(workspace.files()),
         read: &|path| workspace.read_text(path),
-        clean: &|text| engine.world.redactor.redact(text).into_owned(),
+        clean: &|text| context.redact(text),
     };
-    let pointers = pointers(tree.files, candidate, &engine.state.touched, &engine.state.test_command);
-    gather(&tree, &pointers, candidate, relevant)
+    let pointers = pointers(tree.files, &trees.current, &trees.touched, &context.charter.test_command);
+    gather(&tree, &pointers, &trees.current, relevant)
 }
 
 /// The files that material is chosen from.

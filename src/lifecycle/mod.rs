@@ -1,18 +1,40 @@
 //! The lifecycle: carries a run from its first test to its report.
 //!
-//! Owns the phases of a run ([`state::Phase`]) and their effects. Invariant: it has no policy of its own (what comes
-//! next is decided by `policy::escalation` and `policy::budget`), and every decision is durable before it is acted on,
-//! so that a run killed anywhere goes on from its last decision.
+//! Owns the phases of a run and their effects. Invariants: it has no policy of its own (what comes next is decided by
+//! `policy::escalation` and `policy::budget`), and every decision is durable before it is acted on, so that a run killed anywhere goes
+//! on from its last decision.
+//!
+//! # Who may change what
+//!
+//! A phase is a struct that is moved into the function that acts it out; what comes back is a `Next`: the phase that follows and what
+//! happened on the way. [`run`] records both in one transaction before it acts on the phase, so nobody else can forget to.
+//!
+//! | struct | holds | changed by |
+//! |---|---|---|
+//! | `Context` (`World`, `Charter`) | services, what the run is asked for | nobody |
+//! | `Measuring` | how the tests are run, the tree as it was | `baseline` |
+//! | `Measured` | what the baseline settled | nobody; shared behind an `Arc` |
+//! | `Climb` | position, trees, rows | `iteration`, through it `decision` |
+//! | `Allowance`, `Comments` (in `Climb`) | what may be spent, what people said | `commands` |
+//! | `Delivering` (owns its `Climb`) | the leg of the way out, what is outside already | `publish`, `breakpoint` |
+//! | `Ending` (owns how far the run came) | how and why it ends | nobody |
+//! | `Sessions` | what this process knows of models, never saved | `roles` |
+//! | `Recorder` | the open log | everybody who tells something |
+//!
+//! [`state::RunState`] is their saved form alone: flat, readable by later versions, made at each record (`Stage::saved`) and read
+//! when a run is taken up (`Stage::of`).
 //!
 //! Start reading at [`run`].
 
+mod allowance;
 mod baseline;
 mod breakpoint;
+mod climb;
 mod commands;
 pub mod comment;
+mod context;
 mod corrections;
 mod decision;
-mod engine;
 mod finish;
 pub mod gate;
 pub mod history;
@@ -22,50 +44,85 @@ mod kept;
 mod leaving;
 mod left_behind;
 mod leftovers;
-mod listening;
 mod material;
+mod measured;
 pub mod message;
 mod network;
 pub mod outside;
 pub mod parked;
 mod publish;
 mod reached;
+mod recorder;
 mod resume;
 mod roles;
+mod stage;
 mod standalone;
 pub mod state;
 mod targets;
 
-pub use engine::{Engine, LifecycleError, World};
+pub use context::{LifecycleError, World};
 pub use kept::{KEPT_AT_THE_END, KEPT_PATCH, KEPT_TESTS, kept_under};
 pub use left_behind::discard;
 pub use resume::{end_of, load, recall_touched, replay_of, settle_lost};
 pub use standalone::{Ends, judge as judge_change};
 
-use crate::domain::outcome::Outcome;
-use state::Phase;
+use std::ops::ControlFlow;
 
-/// Carries a run to its end: acts out one phase after the other until one ends it.
+use crate::audit::{Journal, Snapshot};
+use crate::domain::outcome::Outcome;
+use crate::domain::units::TreeId;
+use crate::session::Replay;
+use climb::Sessions;
+use context::Context;
+use measured::TestSetup;
+use recorder::Recorder;
+use stage::{Delivering, Ending, Leg, Next, Stage};
+use state::{Phase, RunState};
+
+/// A run that ended.
+#[derive(Debug)]
+pub struct Finished {
+    /// How.
+    pub outcome: Outcome,
+    /// The first and the last tree of what it did, if it did anything.
+    pub change: Option<(TreeId, TreeId)>,
+}
+
+/// Carries a run from a saved state to its end: acts out one phase after the other until one ends it. `replay` holds replies that
+/// were paid for before.
 ///
 /// # Errors
-/// [`LifecycleError`] when the tree, the tests or the log cannot be used; the state allows a resume.
-pub async fn run(engine: &mut Engine<'_>) -> Result<Outcome, LifecycleError> {
-    network::reopen(engine);
-    let carried = carry(engine).await;
+/// [`LifecycleError`] when the tree, the tests or the log cannot be used; the last recorded state allows a resume.
+pub async fn run(
+    world: World<'_>,
+    journal: &mut Journal,
+    state: &RunState,
+    replay: Replay,
+) -> Result<Finished, LifecycleError> {
+    let context = Context::new(world, state);
+    let mut recorder = Recorder::new(journal, state);
+    let carried = match Stage::of(&TestSetup::of(&context, state), state)? {
+        ControlFlow::Continue(stage) => carry(&context, &mut recorder, Sessions::new(&context, replay), stage).await,
+        // It ended; that is told once more.
+        ControlFlow::Break(outcome) => {
+            let change = state.start.clone().zip(state.current.as_ref().map(|current| current.tree.clone()));
+            return Ok(Finished { outcome, change });
+        }
+    };
     if carried.is_err() {
         // It may go on one day; until then the user has the tree.
-        leftovers::sweep(engine);
+        leftovers::sweep(&context, &mut recorder);
     }
     carried
 }
 
 /// The part of the run that is under way, for the names of its raw streams.
-fn place(state: &state::RunState) -> String {
-    match state.phase {
-        Phase::Baseline => "baseline".to_owned(),
-        Phase::Ready | Phase::Iterating => stream_place(state.position.tier_index, state.iteration()),
-        Phase::Publishing { .. } | Phase::Proposing { .. } | Phase::Waiting { .. } => "delivery".to_owned(),
-        Phase::Ending { .. } | Phase::Ended { .. } => "ending".to_owned(),
+fn place(stage: &Stage) -> String {
+    match stage {
+        Stage::Measuring(_) => "baseline".to_owned(),
+        Stage::Ready(climb) | Stage::Iterating(climb) => stream_place(climb.position.tier_index, climb.iteration()),
+        Stage::Delivering(_) => "delivery".to_owned(),
+        Stage::Ending(_) => "ending".to_owned(),
     }
 }
 
@@ -75,30 +132,60 @@ pub fn stream_place(tier_index: u32, iteration: u32) -> String {
     format!("tier{}-iteration{iteration}", tier_index.saturating_add(1))
 }
 
-async fn carry(engine: &mut Engine<'_>) -> Result<Outcome, LifecycleError> {
-    if !matches!(engine.state.phase, Phase::Baseline | Phase::Ended { .. }) {
-        leftovers::note(engine);
-        if let Some(start) = engine.state.start.clone() {
-            left_behind::note(engine, &start);
+async fn carry(
+    context: &Context<'_>,
+    recorder: &mut Recorder<'_>,
+    mut sessions: Sessions,
+    mut stage: Stage,
+) -> Result<Finished, LifecycleError> {
+    if !matches!(stage, Stage::Measuring(_)) {
+        leftovers::note(context, recorder);
+        if let Some(start) = stage.start().cloned() {
+            left_behind::note(context, recorder, &start);
         }
     }
     loop {
-        if let Some(streams) = &engine.world.tests.streams {
-            streams.enter(&place(&engine.state));
+        if let Some(streams) = &context.world.tests.streams {
+            streams.enter(&place(&stage));
         }
-        match engine.state.phase.clone() {
-            Phase::Baseline => baseline::run(engine).await?,
-            Phase::Ready => iteration::begin(engine).await?,
-            Phase::Iterating => iteration::run(engine).await?,
-            Phase::Publishing { fix } => {
-                // Between a push and the end may lie an hour of waiting.
-                leftovers::sweep(engine);
-                publish::run(engine, fix).await?;
-            }
-            Phase::Proposing { fix } => publish::propose(engine, fix).await?,
-            Phase::Waiting { wait } => breakpoint::run(engine, wait).await?,
-            Phase::Ending { outcome, stop_reason } => finish::run(engine, outcome, stop_reason).await?,
-            Phase::Ended { outcome } => return Ok(outcome),
+        let next = match stage {
+            Stage::Measuring(measuring) => baseline::run(context, recorder, *measuring).await?,
+            Stage::Ready(climb) => iteration::begin(context, recorder, &sessions.memory, *climb).await,
+            Stage::Iterating(climb) => iteration::run(context, recorder, &mut sessions, *climb).await?,
+            Stage::Delivering(delivering) => deliver(context, recorder, &sessions, *delivering).await,
+            Stage::Ending(ending) => return end(context, recorder, *ending).await,
+        };
+        let Next { stage: follows, events, breakpoint } = next;
+        recorder.record(context, &events, follows.saved(&context.charter));
+        if let Some((key, body)) = breakpoint {
+            recorder.keep(&Snapshot { kind: "breakpoint", session_id: &key, body: &body });
         }
+        stage = follows;
     }
+}
+
+async fn deliver(
+    context: &Context<'_>,
+    recorder: &mut Recorder<'_>,
+    sessions: &Sessions,
+    Delivering { climb, leg }: Delivering,
+) -> Next {
+    match leg {
+        Leg::Publish(fix) => {
+            // Between a push and the end may lie an hour of waiting.
+            leftovers::sweep(context, recorder);
+            publish::run(context, climb, fix).await
+        }
+        Leg::Propose(fix) => publish::propose(context, recorder, climb, fix).await,
+        Leg::Wait(wait) => breakpoint::run(context, recorder, &sessions.memory, climb, wait).await,
+    }
+}
+
+async fn end(context: &Context<'_>, recorder: &mut Recorder<'_>, ending: Ending) -> Result<Finished, LifecycleError> {
+    let event = finish::run(context, recorder, &ending).await?;
+    let outcome = ending.outcome.clone();
+    recorder.record(context, &[event], ending.saved(&context.charter, Phase::Ended { outcome: outcome.clone() }));
+    leftovers::forget(context);
+    context.world.workspace.forget_writes();
+    Ok(Finished { outcome, change: ending.change() })
 }

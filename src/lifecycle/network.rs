@@ -4,45 +4,46 @@
 
 use std::cmp::Ordering;
 
-use super::engine::{Engine, LifecycleError};
+use super::context::{Context, LifecycleError};
+use super::measured::Measuring;
+use super::recorder::Recorder;
+use super::state::Phase;
 use crate::domain::event::Event;
 use crate::process::confine::Reach;
 use crate::test_run::{self, TestRun};
 use crate::trial;
 
 /// Says at the beginning how children are kept, and what the machine could not give.
-pub(super) fn tell(engine: &mut Engine<'_>) {
-    let children = &engine.world.children;
-    let mut messages: Vec<String> = children.gaps.iter().map(|gap| format!("not fully confined: {gap}")).collect();
-    messages.extend(children.notes.iter().cloned());
-    let events: Vec<Event> = messages.into_iter().map(|message| Event::Warning { message }).collect();
-    if !events.is_empty() {
-        engine.record(&events);
+pub(super) fn tell(context: &Context<'_>, recorder: &mut Recorder<'_>) {
+    let children = &context.world.children;
+    for gap in &children.gaps {
+        recorder.warn(format!("not fully confined: {gap}"));
     }
-}
-
-/// Gives the tests the network again in a run that had opened it before it was interrupted.
-pub(super) fn reopen(engine: &mut Engine<'_>) {
-    if engine.state.network_opened {
-        open(engine);
+    for note in &children.notes {
+        recorder.warn(note.clone());
     }
 }
 
 /// Runs a failing baseline once more with the network, where that may be what it lacks, and keeps it open if it was.
-pub(super) async fn open_if_needed(engine: &mut Engine<'_>, first: TestRun) -> Result<TestRun, LifecycleError> {
-    let misses = first.stopped.is_none() && engine.world.children.open.is_some() && misses_network(&first);
-    if engine.state.network_opened || !misses {
+pub(super) async fn open_if_needed(
+    context: &Context<'_>,
+    recorder: &mut Recorder<'_>,
+    measuring: &mut Measuring,
+    first: TestRun,
+) -> Result<TestRun, LifecycleError> {
+    let children = &context.world.children;
+    let misses = first.stopped.is_none() && children.open.is_some() && misses_network(&first);
+    if measuring.setup.network_opened || !misses {
         return Ok(first);
     }
-    let closed = engine.world.tests.clone();
-    open(engine);
-    let second = test_run::run(&engine.world.tests, None, &engine.world.stop).await?;
+    let mut open = measuring.setup.clone().opened(children);
+    let second = test_run::run(&open.tests, None, &context.world.stop).await?;
     if second.stopped.is_none() && !was_missing(&first, &second) {
-        engine.world.tests = closed;
         return Ok(first);
     }
-    engine.state.network_opened = true;
-    let had = match engine.world.children.network {
+    open.network_opened = true;
+    measuring.setup = open;
+    let had = match children.network {
         Reach::Loopback => "this machine's loopback alone",
         Reach::Nothing => "no network",
         Reach::All => "the network",
@@ -51,7 +52,7 @@ pub(super) async fn open_if_needed(engine: &mut Engine<'_>, first: TestRun) -> R
         "the tests do not run with {had}, so they have the whole network; `network: off` or `loopback` forbids it, a setup command \
          can fetch what they need"
     );
-    engine.record(&[Event::Warning { message }]);
+    recorder.record(context, &[Event::Warning { message }], measuring.saved(&context.charter, Phase::Baseline));
     Ok(second)
 }
 
@@ -61,13 +62,6 @@ fn was_missing(first: &TestRun, second: &TestRun) -> bool {
         Ordering::Greater => true,
         Ordering::Equal => !misses_network(second),
         Ordering::Less => false,
-    }
-}
-
-fn open(engine: &mut Engine<'_>) {
-    if let Some(open) = engine.world.children.open.clone() {
-        engine.world.tests.confinement = open.confinement;
-        engine.world.tests.env = open.env;
     }
 }
 

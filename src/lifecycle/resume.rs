@@ -1,6 +1,6 @@
 //! Going on with a run that was killed, parked or interrupted.
 
-use super::engine::LifecycleError;
+use super::context::LifecycleError;
 use super::state::{Phase, RunState, STATE_VERSION};
 use crate::audit::{AuditError, CallReservation, Journal, LoadedRun};
 use crate::domain::clock::Clock;

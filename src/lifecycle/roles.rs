@@ -2,9 +2,11 @@
 
 use std::ffi::OsString;
 
+use super::climb::{Climb, Sessions};
 use super::commands;
-use super::engine::Engine;
+use super::context::Context;
 use super::material;
+use super::recorder::Recorder;
 use super::targets;
 use crate::agent::{self, Material, Prompt};
 use crate::audit::Scope;
@@ -12,7 +14,6 @@ use crate::domain::foreign::{Foreign, Mark};
 use crate::domain::ladder::{Mode, Role, Tier};
 use crate::domain::review::{Issue, Review, ReviewVerdict};
 use crate::domain::stop::StopCause;
-use crate::policy::candidate::Candidate;
 use crate::policy::review;
 use crate::policy::rotation::GiveUp;
 use crate::process::{self, ProcessError, Program, Spec};
@@ -72,35 +73,45 @@ pub(super) struct RolesEnd {
     pub(super) halt: Option<Halt>,
 }
 
+/// The table at which the roles of an iteration are asked, one after the other.
+#[derive(Debug)]
+pub(super) struct Table<'t, 'a, 'j> {
+    /// What is read.
+    pub(super) context: &'t Context<'a>,
+    /// Where it is written down.
+    pub(super) recorder: &'t mut Recorder<'j>,
+    /// What this process knows of its sessions.
+    pub(super) sessions: &'t mut Sessions,
+    /// The run, as it was when the iteration began.
+    pub(super) climb: &'t Climb,
+    /// The tier under way.
+    pub(super) tier: &'t Tier,
+}
+
 /// Runs the librarian (in full mode) and the artisan.
-pub(super) async fn change(
-    engine: &mut Engine<'_>,
-    tier: &Tier,
-    material: &mut Material,
-    current: &Candidate,
-) -> RolesEnd {
+pub(super) async fn change(table: &mut Table<'_, '_, '_>, material: &mut Material) -> RolesEnd {
     let mut end = RolesEnd::default();
-    if tier.mode == Mode::Full {
+    if table.tier.mode == Mode::Full {
         let prompt = agent::librarian(material, &Mark::random());
-        let librarian = hold(engine, tier, Role::Librarian, prompt, None).await;
+        let librarian = hold(table, Role::Librarian, prompt, None).await;
         end.halt = halt_of(&librarian.report);
         if let FinalReport::Briefed { summary, files } = &librarian.report {
             material.brief = Some(Foreign::capped(summary, BRIEF_CHARS));
-            material::rerank(engine, current, files, material);
+            material::rerank(table.context, table.climb, files, material);
         }
         end.librarian = Some(librarian);
         // A librarian without a brief is a loss, not a reason to give the iteration up.
         if end.halt.as_ref().is_some_and(|halt| !matches!(halt, Halt::Unusable(_))) {
             return end;
         }
-        if let Some(cause) = engine.world.wrap_up.wished() {
+        if let Some(cause) = table.context.world.wrap_up.wished() {
             // An artisan who may only report has nothing to report.
             end.halt = Some(Halt::Stopped(cause));
             return end;
         }
     }
     let lineage = end.librarian.as_ref().map(lineage_of);
-    let artisan = hold(engine, tier, Role::Artisan, agent::artisan(material, &Mark::random()), lineage).await;
+    let artisan = hold(table, Role::Artisan, agent::artisan(material, &Mark::random()), lineage).await;
     end.halt = halt_of(&artisan.report);
     end.artisan = Some(artisan);
     end
@@ -108,15 +119,14 @@ pub(super) async fn change(
 
 /// Runs the critic over the whole change; returns its end.
 pub(super) async fn review(
-    engine: &mut Engine<'_>,
-    tier: &Tier,
+    table: &mut Table<'_, '_, '_>,
     material: &Material,
     diff: &Foreign,
     before: &RolesEnd,
 ) -> SessionEnd {
     let prompt = agent::critic(material, diff, &Mark::random());
     let lineage = before.librarian.as_ref().or(before.artisan.as_ref()).map(lineage_of);
-    hold(engine, tier, Role::Critic, prompt, lineage).await
+    hold(table, Role::Critic, prompt, lineage).await
 }
 
 /// What a critic's report says of the change; `None` where it is no review.
@@ -178,18 +188,14 @@ fn lineage_of(end: &SessionEnd) -> Lineage {
     Lineage { parent: end.session_id.clone(), root: end.session_id.clone() }
 }
 
-async fn hold(
-    engine: &mut Engine<'_>,
-    tier: &Tier,
-    role: Role,
-    prompt: Prompt,
-    lineage: Option<Lineage>,
-) -> SessionEnd {
-    let plan = &engine.state.plan;
+async fn hold(table: &mut Table<'_, '_, '_>, role: Role, prompt: Prompt, lineage: Option<Lineage>) -> SessionEnd {
+    let Table { context, climb, tier, .. } = *table;
+    let sessions = &mut *table.sessions;
+    let (world, plan) = (&context.world, &context.charter.plan);
     let spec = SessionSpec {
         role,
-        tier_index: engine.state.position.tier_index,
-        iteration: engine.state.iteration(),
+        tier_index: climb.position.tier_index,
+        iteration: climb.iteration(),
         targets: tier.targets(role).to_vec(),
         system: prompt.system.to_owned(),
         first_message: prompt.first_message,
@@ -198,33 +204,29 @@ async fn hold(
         limits: Limits {
             max_turns: plan.agent.max_turns,
             max_attempts: plan.agent.max_attempts,
-            patience: targets::patience(engine, tier, role),
+            patience: targets::patience(context, climb, &sessions.memory, tier, role),
             ..Limits::default()
         },
         effort: plan.agent.effort,
         temperature: plan.agent.temperature,
     };
-    let caps = engine.caps();
-    let watched = commands::watch_for_stop(engine);
-    let world = &engine.world;
-    if let Some(start) = &engine.state.start {
-        world.workspace.judged_from(start);
-    }
-    let run_tests = (role == Role::Artisan).then(|| tests_for_a_model(engine));
+    let watched = commands::watch_for_stop(context, climb);
+    world.workspace.judged_from(climb.start());
+    let run_tests = (role == Role::Artisan).then(|| tests_for_a_model(context, climb));
     let allow_commands = if role == Role::Artisan { plan.agent.allow_commands.clone() } else { Vec::new() };
-    let run_command = (!allow_commands.is_empty()).then(|| commands_for_a_model(engine));
+    let run_command = (!allow_commands.is_empty()).then(|| commands_for_a_model(context, climb));
     let mut ports = Ports {
         providers: world.providers,
-        facts: &engine.state.plan.facts,
+        facts: &plan.facts,
         toolbox: Toolbox { workspace: world.workspace.clone(), run_tests, run_command, allow_commands },
-        journal: &mut engine.journal,
-        caps,
+        journal: table.recorder.journal,
+        caps: climb.caps(context),
         stop: world.stop.clone(),
         wrap_up: world.wrap_up.flag(),
         clock: world.clock,
         redactor: &world.redactor,
-        replay: std::mem::replace(&mut engine.replay, Replay::none()),
-        memory: &mut engine.memory,
+        replay: std::mem::replace(&mut sessions.replay, Replay::none()),
+        memory: &mut sessions.memory,
     };
     let wrap_up = world.wrap_up.clone();
     wrap_up.set_in_session(true);
@@ -233,22 +235,23 @@ async fn hold(
         never = watched => match never {},
     };
     wrap_up.set_in_session(false);
-    engine.replay = std::mem::replace(&mut ports.replay, Replay::none());
+    sessions.replay = std::mem::replace(&mut ports.replay, Replay::none());
     end
 }
 
 /// The `run_tests` tool: the whole command or a part of it, told as a model reads it best.
-fn tests_for_a_model<'t>(engine: &Engine<'_>) -> session::RunTests<'t> {
-    let (tests, stop) = (engine.world.tests.clone(), engine.world.stop.clone());
-    let root = engine.world.workspace.root().to_owned();
-    let aside = engine.state.baseline.as_ref().map(|baseline| baseline.flaky.clone()).unwrap_or_default();
-    let foresight = engine.state.start.as_ref().map(|start| Foresight {
-        workspace: engine.world.workspace.clone(),
-        start: start.clone(),
-        guards: engine.world.guards.clone(),
-        import_roots: engine.world.import_roots.clone(),
-        by_products: engine.state.by_products.clone(),
-    });
+fn tests_for_a_model<'t>(context: &Context<'_>, climb: &Climb) -> session::RunTests<'t> {
+    let (world, measured) = (&context.world, &climb.measured);
+    let (tests, stop) = (measured.setup.tests.clone(), world.stop.clone());
+    let root = world.workspace.root().to_owned();
+    let aside = measured.baseline.flaky.clone();
+    let foresight = Foresight {
+        workspace: world.workspace.clone(),
+        start: measured.origin.tree.clone(),
+        guards: world.guards.clone(),
+        import_roots: world.import_roots.clone(),
+        by_products: measured.origin.by_products.clone(),
+    };
     Box::new(move |filter| {
         let (tests, stop, root) = (tests.clone(), stop.clone(), root.clone());
         let (aside, foresight) = (aside.clone(), foresight.clone());
@@ -260,12 +263,8 @@ fn tests_for_a_model<'t>(engine: &Engine<'_>) -> session::RunTests<'t> {
             let only_aside = failed > 0 && run.report.problems.is_empty() && !run.exit.is_success();
             let passed = trial::passed(&run.report);
             if (run.exit.is_success() || only_aside) && run.report.failing().next().is_none() && passed > 0 {
-                let objection = match &foresight {
-                    Some(foresight) => {
-                        foresight.objection().await.map_err(|error| ToolError::Fatal(error.to_string()))?
-                    }
-                    None => None,
-                };
+                let objection = foresight.objection().await;
+                let objection = objection.map_err(|error| ToolError::Fatal(error.to_string()))?;
                 let but = objection.map(|why| format!(" But this would not count, because {why}")).unwrap_or_default();
                 return Ok(format!("{passed} tests passed, none failed.{but}"));
             }
@@ -276,8 +275,8 @@ fn tests_for_a_model<'t>(engine: &Engine<'_>) -> session::RunTests<'t> {
 }
 
 /// The `run_command` tool: a program that the configuration allows, without a shell, where the tests run and as they run.
-fn commands_for_a_model<'t>(engine: &Engine<'_>) -> session::RunCommand<'t> {
-    let (tests, stop) = (engine.world.tests.clone(), engine.world.stop.clone());
+fn commands_for_a_model<'t>(context: &Context<'_>, climb: &Climb) -> session::RunCommand<'t> {
+    let (tests, stop) = (climb.measured.setup.tests.clone(), context.world.stop.clone());
     Box::new(move |words| {
         let spec = Spec {
             program: Program::Argv(words.into_iter().map(OsString::from).collect()),

@@ -4,11 +4,17 @@
 //! change has to answer for; the court then asks of that green what it asks of any other.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
-use super::engine::{Engine, LifecycleError};
-use super::judge::Unwitnessed;
-use super::state::Phase;
-use super::{baseline, judge, leftovers};
+use super::climb::Climb;
+use super::context::{Context, LifecycleError, World};
+use super::judge::{self, Author};
+use super::measured::{Measured, Measuring, TestSetup};
+use super::recorder::Recorder;
+use super::stage::{Reached, Stage};
+use super::state::RunState;
+use super::{baseline, leftovers};
+use crate::audit::Journal;
 use crate::domain::event::Event;
 use crate::domain::finding::{Finding, Standing};
 use crate::domain::outcome::Outcome;
@@ -35,11 +41,20 @@ pub struct Ends {
 ///
 /// # Errors
 /// When a tree, the tests or the log cannot be used.
-pub async fn judge(engine: &mut Engine<'_>, ends: &Ends) -> Result<Finding, LifecycleError> {
+pub async fn judge(
+    world: World<'_>,
+    journal: &mut Journal,
+    state: &RunState,
+    ends: &Ends,
+) -> Result<Finding, LifecycleError> {
     let (base, head) = (&ends.base.0, &ends.head.0);
     // The person's own tests count, also those inside of sources.
-    engine.world.guards = engine.world.guards.without(Guard::TestRegions);
-    let over = trial::over_base(&judge::bench(engine), base, head).await?;
+    let world = World { guards: world.guards.without(Guard::TestRegions), ..world };
+    let context = Context::new(world, state);
+    let mut recorder = Recorder::new(journal, state);
+    let measuring = Measuring::of(&TestSetup::of(&context, state), state);
+    let none = BTreeSet::new();
+    let over = trial::over_base(&judge::bench_before(&context, &measuring.setup.tests, &none), base, head).await?;
     let finding = Finding {
         standing: Standing::Broken,
         reason: None,
@@ -50,7 +65,7 @@ pub async fn judge(engine: &mut Engine<'_>, ends: &Ends) -> Result<Finding, Life
         pass_to_fail: Vec::new(),
         removed: Vec::new(),
         skipped: Vec::new(),
-        weakened: trial::weakened(&engine.world.workspace.changes(base, head).await?),
+        weakened: trial::weakened(&context.world.workspace.changes(base, head).await?),
         deciding: over.deciding,
         notes: over
             .untold
@@ -60,12 +75,13 @@ pub async fn judge(engine: &mut Engine<'_>, ends: &Ends) -> Result<Finding, Life
         remarks: Vec::new(),
         proof: Vec::new(),
     };
-    engine.world.workspace.restore(&over.tree).await?;
-    baseline::run(engine).await?;
+    context.world.workspace.restore(&over.tree).await?;
+    let baseline = baseline::run(&context, &mut recorder, measuring).await?;
+    recorder.record(&context, &baseline.events, baseline.stage.saved(&context.charter));
     let news = if over.new_sources.is_empty() { News::None } else { News::Some };
-    let found = measured(engine, ends, (&over.tree, news), finding).await;
-    leftovers::sweep(engine);
-    leftovers::forget(engine);
+    let found = measured(&context, &mut recorder, ends, (baseline.stage, &over.tree, news), finding).await;
+    leftovers::sweep(&context, &mut recorder);
+    leftovers::forget(&context);
     found
 }
 
@@ -78,57 +94,81 @@ enum News {
 
 /// What the head's tests said over the base decides what is asked next.
 async fn measured(
-    engine: &mut Engine<'_>,
+    context: &Context<'_>,
+    recorder: &mut Recorder<'_>,
     ends: &Ends,
-    (over, news): (&TreeId, News),
+    (stage, over, news): (Stage, &TreeId, News),
     mut finding: Finding,
 ) -> Result<Finding, LifecycleError> {
-    if let Some(cause) = engine.world.stop.raised() {
+    let workspace = &context.world.workspace;
+    if let Some(cause) = context.world.stop.raised() {
         return Ok(broken(finding, stopped(cause)));
     }
-    if let Phase::Ending { outcome: Outcome::Broken { reason }, .. } = &engine.state.phase {
-        let reason = format!("the tests of the head cannot be run over the base: {reason}");
-        return Ok(broken(finding, reason));
-    }
-    if engine.state.current.as_ref().is_some_and(|first| !first.ran) {
-        measure_by_names(engine, ends, &mut finding).await?;
+    let (mut climb, was_green) = match baseline_of(stage) {
+        Ok(baseline) => baseline,
+        Err(reason) => {
+            let reason = format!("the tests of the head cannot be run over the base: {reason}");
+            return Ok(broken(finding, reason));
+        }
+    };
+    let measure = Arc::make_mut(&mut climb.measured);
+    if !climb.trees.current.ran {
+        measure_by_names(context, measure, ends, &mut finding).await?;
     } else if news == News::Some {
-        count_new_tests(engine, ends).await?;
+        count_new_tests(context, measure, ends).await?;
     }
-    let start = engine.state.start.clone().unwrap_or_else(|| over.clone());
-    let changes = engine.world.workspace.changes(&start, &ends.head.0).await?;
-    engine.state.touched = changes.into_iter().map(|change| change.path).collect();
-    engine.world.workspace.restore(&ends.head.0).await?;
-    let judged = judge::run(engine, ends.head.0.clone(), Unwitnessed::Told).await?;
+    let changes = workspace.changes(climb.start(), &ends.head.0).await?;
+    climb.trees.touched = changes.into_iter().map(|change| change.path).collect();
+    workspace.restore(&ends.head.0).await?;
+    let author = Author::Person { was_green };
+    let judged = judge::run(context, recorder, &climb, ends.head.0.clone(), author).await?;
     if judged.run.stopped.is_some() {
-        let cause = engine.world.stop.raised().map_or_else(|| "stopped".to_owned(), stopped);
+        let cause = context.world.stop.raised().map_or_else(|| "stopped".to_owned(), stopped);
         return Ok(broken(finding, cause));
     }
-    finding.proof = proof(engine);
+    finding.proof = proof(recorder);
     finding.remarks.clone_from(&judged.remarks);
-    let measure = engine.state.baseline.clone().unwrap_or_default();
     finding.fail_to_pass = judged.judgement.fixed.iter().cloned().collect();
     finding.pass_to_fail = judged.judgement.new_failures.clone();
-    conclude(&mut finding, &judged, &measure);
+    conclude(&mut finding, &judged, &climb.measured.baseline);
     if finding.standing == Standing::NothingToProve {
         // The evidence is about tests that failed before; there are none.
         finding.proof.clear();
     }
-    compare_with_base(engine, ends, over, &judged.run.report, &mut finding).await?;
+    compare_with_base(context, &climb.measured, ends, (over, &judged.run.report), &mut finding).await?;
     Ok(finding)
+}
+
+/// The baseline as it was measured and whether it was green; where it is broken, why.
+fn baseline_of(stage: Stage) -> Result<(Climb, bool), String> {
+    match stage {
+        Stage::Ready(climb) | Stage::Iterating(climb) => Ok((*climb, false)),
+        Stage::Delivering(delivering) => Ok((delivering.climb, false)),
+        Stage::Measuring(_) => Err("they were not run".to_owned()),
+        Stage::Ending(ending) => match (ending.reached, ending.outcome) {
+            (_, Outcome::Broken { reason }) => Err(reason),
+            (Reached::Measuring(_), _) => Err(ending.stop_reason),
+            (Reached::Climb(climb), outcome) => Ok((*climb, outcome == Outcome::AlreadyGreen)),
+        },
+    }
 }
 
 /// Where the head's tests do not even compile over the base, no test there has a name: those that pass at the head and not at the base
 /// stand for them.
-async fn measure_by_names(engine: &mut Engine<'_>, ends: &Ends, finding: &mut Finding) -> Result<(), LifecycleError> {
+async fn measure_by_names(
+    context: &Context<'_>,
+    measured: &mut Measured,
+    ends: &Ends,
+    finding: &mut Finding,
+) -> Result<(), LifecycleError> {
     let mut passing = Vec::new();
     for tree in [&ends.base.0, &ends.head.0] {
-        engine.world.workspace.restore(tree).await?;
-        let run = test_run::run(&engine.world.tests, None, &engine.world.stop).await?;
+        context.world.workspace.restore(tree).await?;
+        let run = test_run::run(&measured.setup.tests, None, &context.world.stop).await?;
         passing.push(Baseline::from_report(&run.report, Vec::new(), true).passing);
     }
     let (Some(at_head), Some(at_base)) = (passing.pop(), passing.pop()) else { return Ok(()) };
-    let Some(measure) = &mut engine.state.baseline else { return Ok(()) };
+    let measure = &mut measured.baseline;
     measure.failing = at_head.keys().filter(|name| !at_base.contains_key(*name)).cloned().collect();
     measure.absent = measure.failing.iter().cloned().collect();
     measure.passing = at_base.into_iter().filter(|(name, _)| at_head.contains_key(name)).collect();
@@ -140,11 +180,11 @@ async fn measure_by_names(engine: &mut Engine<'_>, ends: &Ends, finding: &mut Fi
 }
 
 /// Tests in source files that are new with the change fail without it, since they are not there.
-async fn count_new_tests(engine: &mut Engine<'_>, ends: &Ends) -> Result<(), LifecycleError> {
-    engine.world.workspace.restore(&ends.head.0).await?;
-    let run = test_run::run(&engine.world.tests, None, &engine.world.stop).await?;
+async fn count_new_tests(context: &Context<'_>, measured: &mut Measured, ends: &Ends) -> Result<(), LifecycleError> {
+    context.world.workspace.restore(&ends.head.0).await?;
+    let run = test_run::run(&measured.setup.tests, None, &context.world.stop).await?;
     let at_head = Baseline::from_report(&run.report, Vec::new(), true).passing;
-    let Some(measure) = &mut engine.state.baseline else { return Ok(()) };
+    let measure = &mut measured.baseline;
     if measure.passing.is_empty() {
         // The runner names none that pass: a new name would be any.
         return Ok(());
@@ -177,20 +217,20 @@ fn conclude(finding: &mut Finding, judged: &Judged, measure: &Baseline) {
 
 /// The base's own tests over the base: what passed there has to pass at the head, or to be named.
 async fn compare_with_base(
-    engine: &mut Engine<'_>,
+    context: &Context<'_>,
+    measured: &Measured,
     ends: &Ends,
-    over: &TreeId,
-    head: &TestReport,
+    (over, head): (&TreeId, &TestReport),
     finding: &mut Finding,
 ) -> Result<(), LifecycleError> {
     if finding.standing == Standing::Broken {
         return Ok(());
     }
     let passing = if ends.base.0 == *over {
-        engine.state.baseline.as_ref().map(|measure| measure.passing.keys().cloned().collect()).unwrap_or_default()
+        measured.baseline.passing.keys().cloned().collect()
     } else {
-        engine.world.workspace.restore(&ends.base.0).await?;
-        let run = test_run::run(&engine.world.tests, None, &engine.world.stop).await?;
+        context.world.workspace.restore(&ends.base.0).await?;
+        let run = test_run::run(&measured.setup.tests, None, &context.world.stop).await?;
         if run.stopped.is_some() || run.report.kind != RunKind::Tests {
             finding.notes.push(
                 "the base's own tests could not be run, so that nothing is said of tests that are gone".to_owned(),
@@ -219,8 +259,8 @@ async fn compare_with_base(
 }
 
 /// The evidence that the journal holds.
-fn proof(engine: &Engine<'_>) -> Vec<Evidence> {
-    let events = engine.journal.events().iter().rev();
+fn proof(recorder: &Recorder<'_>) -> Vec<Evidence> {
+    let events = recorder.journal.events().iter().rev();
     let mut proofs =
         events.filter_map(|event| if let Event::EvidenceGathered { proof, .. } = event { Some(proof) } else { None });
     proofs.next().cloned().unwrap_or_default()

@@ -1,13 +1,15 @@
-//! The run's whole state, serialised after every decision, so that any process can go on from it.
+//! The run's whole state as it is saved with every decision, so that any process can go on from it.
+//!
+//! A run that is under way is held in phases (`stage`); this is only what is written and read.
 
 use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
-use crate::agent::{LastIteration, PastIteration, REMEMBERED};
+use crate::agent::{LastIteration, PastIteration};
 use crate::config::Plan;
 use crate::domain::account::Limited;
-use crate::domain::attempt::{Attempt, TierExit, TierResult};
+use crate::domain::attempt::{Attempt, TierResult};
 use crate::domain::budget::Beneficiary;
 use crate::domain::delivery::{Awaited, Destination};
 use crate::domain::ladder::Tier;
@@ -296,34 +298,10 @@ impl RunState {
     pub fn iteration(&self) -> u32 {
         self.position.iterations + 1
     }
-
-    /// Keeps what an iteration came to for those that follow it in the same tier, the last [`REMEMBERED`] of them.
-    pub fn keep_in_mind(&mut self, past: PastIteration) {
-        self.past.push(past);
-        let too_many = self.past.len().saturating_sub(REMEMBERED);
-        self.past.drain(..too_many);
-    }
-
-    /// Puts the tier's rows into a result.
-    pub fn close_tier(&mut self, tier_index: u32, exit: TierExit) -> TierResult {
-        let attempts = std::mem::take(&mut self.attempts);
-        let name = usize::try_from(tier_index).ok().and_then(|index| self.plan.tiers.get(index));
-        let result = TierResult {
-            tier_index,
-            tier_name: name.map_or_else(String::new, |tier| tier.name.clone()),
-            exit,
-            iterations: u32::try_from(attempts.len()).unwrap_or(u32::MAX),
-            cost: attempts.iter().map(Attempt::charge).sum(),
-            attempts,
-        };
-        self.prior.push(result.clone());
-        self.last = None;
-        self.past.clear();
-        result
-    }
 }
 
-fn rules(plan: &Plan) -> Rules {
+/// The rules of a plan's ladder.
+pub(super) fn rules(plan: &Plan) -> Rules {
     Rules {
         tier_caps: plan.tiers.iter().map(|tier| tier.max_iterations).collect(),
         on_entropy: plan.on_entropy,

@@ -2,7 +2,9 @@
 //!
 //! What follows from an account's standing is decided by `policy::standing` and `policy::escalation`.
 
-use super::engine::Engine;
+use super::climb::Climb;
+use super::context::Context;
+use super::stage::{Ending, Next};
 use super::state::Phase;
 use crate::domain::account::{Account, Limited, Unavailability};
 use crate::domain::clock::Timestamp;
@@ -11,44 +13,44 @@ use crate::domain::ladder::{Role, Tier};
 use crate::domain::outcome::Outcome;
 use crate::policy::rotation::Patience;
 use crate::policy::standing::{Note, Readiness, RoleAccounts};
+use crate::session::Memory;
 
-fn of_role(engine: &Engine<'_>, tier: &Tier, role: Role) -> RoleAccounts {
-    tier.targets(role).iter().map(|target| engine.memory.accounts.of(target)).collect()
+fn of_role(memory: &Memory, tier: &Tier, role: Role) -> RoleAccounts {
+    tier.targets(role).iter().map(|target| memory.accounts.of(target)).collect()
 }
 
-fn of_roles(engine: &Engine<'_>, tier: &Tier) -> Vec<RoleAccounts> {
-    tier.roles().iter().map(|role| of_role(engine, tier, *role)).collect()
+fn of_roles(memory: &Memory, tier: &Tier) -> Vec<RoleAccounts> {
+    tier.roles().iter().map(|role| of_role(memory, tier, *role)).collect()
 }
 
 /// The tiers above the one under way, each with the accounts of its roles.
-fn ladder_above(engine: &Engine<'_>) -> Vec<Vec<RoleAccounts>> {
-    let from = usize::try_from(engine.state.position.tier_index).unwrap_or(usize::MAX).saturating_add(1);
-    engine.state.plan.tiers.iter().skip(from).map(|tier| of_roles(engine, tier)).collect()
+fn ladder_above(context: &Context<'_>, climb: &Climb, memory: &Memory) -> Vec<Vec<RoleAccounts>> {
+    let from = usize::try_from(climb.position.tier_index).unwrap_or(usize::MAX).saturating_add(1);
+    context.charter.plan.tiers.iter().skip(from).map(|tier| of_roles(memory, tier)).collect()
 }
 
 /// Of each tier above, whether it can be entered.
-pub(super) fn above(engine: &Engine<'_>) -> Vec<Readiness> {
-    let now = engine.world.clock.unix_ms();
-    ladder_above(engine).iter().map(|roles| engine.memory.standing.readiness(roles, now)).collect()
+pub(super) fn above(context: &Context<'_>, climb: &Climb, memory: &Memory) -> Vec<Readiness> {
+    let now = context.world.clock.unix_ms();
+    ladder_above(context, climb, memory).iter().map(|roles| memory.standing.readiness(roles, now)).collect()
 }
 
 /// How long a role's session may wait for limits and outages: within the time that the run has, all sessions together.
-pub(super) fn patience(engine: &Engine<'_>, tier: &Tier, role: Role) -> Patience {
-    let left = engine.state.plan.budget.max_active_ms.saturating_sub(engine.active_ms());
-    let left = left.saturating_sub(engine.memory.waited_ms);
-    let now = engine.world.clock.unix_ms();
-    engine.memory.standing.patience(&of_role(engine, tier, role), &ladder_above(engine), left, now)
+pub(super) fn patience(context: &Context<'_>, climb: &Climb, memory: &Memory, tier: &Tier, role: Role) -> Patience {
+    let left = climb.allowance.budget.max_active_ms.saturating_sub(context.active_ms());
+    let left = left.saturating_sub(memory.waited_ms);
+    let now = context.world.clock.unix_ms();
+    memory.standing.patience(&of_role(memory, tier, role), &ladder_above(context, climb, memory), left, now)
 }
 
 /// Tells of the tiers between two, which were passed over, or of those above the last one that none could be entered of.
-pub(super) fn skipped(engine: &Engine<'_>, from: u32, to: Option<u32>) -> Vec<Event> {
-    let now = engine.world.clock.unix_ms();
-    let ladder = u32::try_from(engine.state.plan.tiers.len()).unwrap_or(u32::MAX);
+pub(super) fn skipped(context: &Context<'_>, memory: &Memory, from: u32, to: Option<u32>) -> Vec<Event> {
+    let now = context.world.clock.unix_ms();
+    let ladder = u32::try_from(context.charter.plan.tiers.len()).unwrap_or(u32::MAX);
     let mut said: Vec<(String, Vec<u32>)> = Vec::new();
     for index in from.saturating_add(1)..to.unwrap_or(ladder) {
-        let tier = usize::try_from(index).ok().and_then(|index| engine.state.plan.tiers.get(index));
-        let roles = tier.map(|tier| of_roles(engine, tier)).unwrap_or_default();
-        let Some((account, note)) = engine.memory.standing.obstacle(&roles, now) else { continue };
+        let roles = context.charter.tier(index).map(|tier| of_roles(memory, tier)).unwrap_or_default();
+        let Some((account, note)) = memory.standing.obstacle(&roles, now) else { continue };
         let reason = words(account, note);
         match said.iter_mut().find(|(known, _)| *known == reason) {
             Some((_, tiers)) => tiers.push(index),
@@ -60,10 +62,10 @@ pub(super) fn skipped(engine: &Engine<'_>, from: u32, to: Option<u32>) -> Vec<Ev
 
 /// Leaves the runner in the middle of the iteration under way, to go on with it when the limit is over. What it paid for so far
 /// is recorded and not bought again.
-pub(super) fn park(engine: &mut Engine<'_>, tier: &Tier, said: Option<String>) {
-    let now = engine.world.clock.unix_ms();
-    let roles = of_roles(engine, tier);
-    let found = engine.memory.standing.obstacle(&roles, now);
+pub(super) fn park(context: &Context<'_>, climb: Climb, memory: &Memory, tier: &Tier, said: Option<String>) -> Next {
+    let now = context.world.clock.unix_ms();
+    let roles = of_roles(memory, tier);
+    let found = memory.standing.obstacle(&roles, now);
     let found = found.filter(|(_, note)| note.why == Unavailability::RateLimited);
     let (limited, reason) = match found {
         Some((account, note)) => (limited(account, note), words(account, note)),
@@ -74,9 +76,14 @@ pub(super) fn park(engine: &mut Engine<'_>, tier: &Tier, said: Option<String>) {
             (Limited { host, until: None }, reason)
         }
     };
-    engine.state.resume_at = Some(Box::new(Phase::Iterating));
-    engine.state.limited = Some(limited);
-    engine.end_with(Outcome::Parked, reason, &[]);
+    let ending = Ending {
+        reached: climb.into(),
+        outcome: Outcome::Parked,
+        stop_reason: reason,
+        limited: Some(limited),
+        resume_at: Some(Phase::Iterating),
+    };
+    Next::ending(ending, Vec::new())
 }
 
 fn limited(account: &Account, note: &Note) -> Limited {

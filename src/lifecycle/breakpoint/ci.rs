@@ -1,6 +1,9 @@
 //! The CI breakpoint: one look at what CI says of the pushed commit, and what of a red one a model is shown.
 
-use super::super::engine::Engine;
+use std::path::Path;
+
+use super::super::climb::Climb;
+use super::super::context::Context;
 use super::super::outside::Outside;
 use super::super::state::Wait;
 use super::seen::{Seen, Work};
@@ -35,22 +38,22 @@ const APPROVE: &str = "→ Fix: approve the run on its page, or give `push-token
 
 /// Looks once.
 pub(super) async fn look(
-    engine: &Engine<'_>,
-    outside: &Outside,
-    github: &GitHub,
+    context: &Context<'_>,
+    (outside, github): (&Outside, &GitHub),
+    climb: &Climb,
     wait: &Wait,
     waited_ms: u64,
 ) -> Result<Seen, GithubError> {
-    if let Some(branch) = &engine.state.delivery.branch {
+    if let Some(branch) = &climb.delivered.branch {
         let head = github.head_of(branch).await?;
         if let Some(head) = head.filter(|head| *head != wait.commit) {
             let detail = format!("{branch} is at {} now", head.short());
             return Ok(Seen::Answer(Answer::Superseded, detail));
         }
     }
-    let required = required(engine, github).await;
+    let required = required(context, github, climb).await;
     let facts = github.ci_facts(&wait.commit).await?;
-    let since_push_ms = since_push_ms(engine).max(waited_ms);
+    let since_push_ms = since_push_ms(context, climb).max(waited_ms);
     let question = Question {
         own_run: outside.own_run,
         own_workflows: &outside.own_workflows,
@@ -68,9 +71,9 @@ pub(super) async fn look(
         | CiState::Red { failing }
             if !failing.is_empty() =>
         {
-            red(engine, github, wait, &failing).await?
+            red(context, github, wait, &failing).await?
         }
-        CiState::Red { failing } => red(engine, github, wait, &failing).await?,
+        CiState::Red { failing } => red(context, github, wait, &failing).await?,
         CiState::ActionRequired { runs, .. } => {
             Seen::Answer(Answer::NeedsApproval, format!("{} waits for an approval {APPROVE}", names(&runs)))
         }
@@ -93,16 +96,16 @@ pub(super) async fn look(
 }
 
 /// The names that have to pass before merging, where they can be read.
-async fn required(engine: &Engine<'_>, github: &GitHub) -> Vec<String> {
-    let Some(destination) = &engine.state.destination else { return Vec::new() };
+async fn required(context: &Context<'_>, github: &GitHub, climb: &Climb) -> Vec<String> {
+    let Some(destination) = &context.charter.destination else { return Vec::new() };
     // Rules stand on the branch that is merged into: a pull request of ours goes to the branch that the run is about.
-    let ours = engine.state.delivery.pull_request.is_some();
+    let ours = climb.delivered.pull_request.is_some();
     let base = destination.base.as_ref().filter(|_| !ours).unwrap_or(&destination.branch);
     github.required_checks(base).await.unwrap_or_default()
 }
 
-fn since_push_ms(engine: &Engine<'_>) -> u64 {
-    let since = engine.world.clock.unix_ms().saturating_sub(engine.state.delivery.pushed_at_ms);
+fn since_push_ms(context: &Context<'_>, climb: &Climb) -> u64 {
+    let since = context.world.clock.unix_ms().saturating_sub(climb.delivered.pushed_at_ms);
     u64::try_from(since).unwrap_or(0)
 }
 
@@ -112,7 +115,7 @@ fn names(items: &[Item]) -> String {
 }
 
 /// Red CI, reduced to the failures that matter.
-async fn red(engine: &Engine<'_>, github: &GitHub, wait: &Wait, failing: &[Item]) -> Result<Seen, GithubError> {
+async fn red(context: &Context<'_>, github: &GitHub, wait: &Wait, failing: &[Item]) -> Result<Seen, GithubError> {
     let mut told = format!("The tests pass here, but CI is red on the commit {}.\n", wait.commit.short());
     let (mut tests, mut named, mut signature) = (Vec::new(), Vec::new(), String::new());
     for item in failing.iter().take(MOST_JOBS) {
@@ -126,7 +129,7 @@ async fn red(engine: &Engine<'_>, github: &GitHub, wait: &Wait, failing: &[Item]
             }
             ItemKind::Status | ItemKind::Run { .. } => Vec::new(),
         };
-        let job = Reduced::of(engine, log.as_deref(), &annotations);
+        let job = Reduced::of(context.world.workspace.root(), log.as_deref(), &annotations);
         told.push_str(&format!("\nFailing: {}\n{}\n", item.name, job.text));
         signature.push_str(&job.signature);
         tests.extend(if job.failing.is_empty() { vec![format!("CI: {}", item.name)] } else { job.failing });
@@ -151,8 +154,8 @@ struct Reduced {
 }
 
 impl Reduced {
-    fn of(engine: &Engine<'_>, log: Option<&str>, annotations: &[Annotation]) -> Self {
-        let mut reduced = log.map(|log| Self::of_log(engine, log)).unwrap_or_default();
+    fn of(root: &Path, log: Option<&str>, annotations: &[Annotation]) -> Self {
+        let mut reduced = log.map(|log| Self::of_log(root, log)).unwrap_or_default();
         let failures = annotations.iter().filter(|annotation| annotation.annotation_level == "failure");
         for annotation in failures.take(MOST_ANNOTATIONS) {
             let message: String = annotation.message.chars().take(ANNOTATION_CHARS).collect();
@@ -169,7 +172,7 @@ impl Reduced {
         reduced
     }
 
-    fn of_log(engine: &Engine<'_>, log: &str) -> Self {
+    fn of_log(root: &Path, log: &str) -> Self {
         let exit = Exit::Code { code: 1 };
         // A job may run other tests than ours does: its framework is recognised, not given.
         let Ok(reading) = test_run::read(&mut log.as_bytes(), Some(exit), None) else {
@@ -189,7 +192,7 @@ impl Reduced {
                 duration_ms: 0,
                 stopped: None,
             };
-            test_run::describe(&run, engine.world.workspace.root(), JOB_CHARS)
+            test_run::describe(&run, root, JOB_CHARS)
         } else {
             tail(log)
         };

@@ -1,6 +1,7 @@
 //! The pull-request breakpoint: merged, closed, or a reviewer who wants something else.
 
-use super::super::engine::Engine;
+use super::super::climb::Climb;
+use super::super::context::Context;
 use super::super::state::Wait;
 use super::seen::{Seen, Work};
 use crate::domain::clock::Timestamp;
@@ -16,8 +17,13 @@ const REMARK_CHARS: usize = 2_000;
 const MOST_REMARKS: usize = 10;
 
 /// Looks once.
-pub(super) async fn look(engine: &Engine<'_>, github: &GitHub, wait: &Wait) -> Result<Seen, GithubError> {
-    let Some(number) = engine.pull_request() else {
+pub(super) async fn look(
+    context: &Context<'_>,
+    github: &GitHub,
+    climb: &Climb,
+    wait: &Wait,
+) -> Result<Seen, GithubError> {
+    let Some(number) = climb.pull_request(&context.charter) else {
         return Ok(Seen::Answer(Answer::Unreadable, "there is no pull request to wait for".to_owned()));
     };
     let pull = github.pull(number).await?;
@@ -30,7 +36,7 @@ pub(super) async fn look(engine: &Engine<'_>, github: &GitHub, wait: &Wait) -> R
         let detail = format!("#{number} is at {} now", pull.head.sha.short());
         return Ok(Seen::Answer(Answer::Superseded, detail));
     }
-    let remarks = remarks(engine, github, number).await?;
+    let remarks = remarks(climb, github, number).await?;
     if remarks.is_empty() {
         return Ok(Seen::Moving);
     }
@@ -55,8 +61,8 @@ struct Remark {
 
 /// Remarks since our push by people who may write here: a review that requests changes with its lines, and what is addressed
 /// to us.
-async fn remarks(engine: &Engine<'_>, github: &GitHub, number: u64) -> Result<Vec<Remark>, GithubError> {
-    let since = Timestamp::from_unix_ms(engine.state.delivery.pushed_at_ms).0;
+async fn remarks(climb: &Climb, github: &GitHub, number: u64) -> Result<Vec<Remark>, GithubError> {
+    let since = Timestamp::from_unix_ms(climb.delivered.pushed_at_ms).0;
     let reviews = github.reviews(number).await?;
     let requests: Vec<_> = reviews
         .into_iter()

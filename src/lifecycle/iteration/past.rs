@@ -8,7 +8,7 @@ use crate::agent::PastIteration;
 use crate::domain::attempt::Attempt;
 use crate::domain::foreign::Foreign;
 use crate::domain::verdict::Verdict;
-use crate::lifecycle::engine::Engine;
+use crate::lifecycle::context::Context;
 use crate::lifecycle::roles::Halt;
 
 /// How many failing tests are named.
@@ -20,7 +20,7 @@ const SAID_CHARS: usize = 300;
 
 /// What is kept of an iteration; nothing of one that was cut short, since a resumed run does it anew.
 pub(super) fn iteration(
-    engine: &Engine<'_>,
+    context: &Context<'_>,
     work: &Work,
     attempt: &Attempt,
     objections: &[Foreign],
@@ -30,7 +30,7 @@ pub(super) fn iteration(
         return None;
     }
     let said = |text: &str, most: usize| {
-        let redacted = engine.world.redactor.redact(text);
+        let redacted = context.world.redactor.redact(text);
         let line = redacted.split_whitespace().collect::<Vec<_>>().join(" ");
         Foreign::new(&shortened(&line, most))
     };

@@ -9,7 +9,9 @@ use crate::domain::ladder::{Mode, Role, Tier};
 use crate::domain::review::{Issue, Review};
 use crate::domain::stop::StopCause;
 use crate::domain::verdict::Verdict;
-use crate::lifecycle::engine::{Engine, interrupted};
+use crate::lifecycle::climb::Climb;
+use crate::lifecycle::context::{Context, interrupted};
+use crate::lifecycle::recorder::Recorder;
 use crate::lifecycle::roles::{self, Cap, Halt};
 use crate::policy::escalation::Observation;
 use crate::session::SessionEnd;
@@ -29,7 +31,8 @@ const MESSAGES: usize = 10;
 
 /// The row of an iteration that ended.
 pub(super) fn attempt(
-    engine: &Engine<'_>,
+    (context, recorder): (&Context<'_>, &Recorder<'_>),
+    climb: &Climb,
     tier: &Tier,
     work: &Work,
     observation: &Observation,
@@ -43,10 +46,10 @@ pub(super) fn attempt(
     };
     let billed = |end: &SessionEnd| end.billed_model.clone();
     let (failed_tests, error_messages) = errors(work, objections);
-    let charge = engine.iteration_charge();
-    let redact = |text: String| engine.world.redactor.redact(&text).into_owned();
+    let charge = recorder.iteration_charge(climb.position.tier_index, climb.iteration());
+    let redact = |text: String| context.redact(&text);
     Attempt {
-        tier_index: engine.state.position.tier_index,
+        tier_index: climb.position.tier_index,
         tier_name: tier.name.clone(),
         tier_mode: tier.mode,
         model_artisan: asked(work.ends.artisan.as_ref(), Role::Artisan),
@@ -56,7 +59,7 @@ pub(super) fn attempt(
         billed_librarian: work.ends.librarian.as_ref().filter(|_| full).and_then(billed),
         billed_critic: work.critic.as_ref().filter(|_| full).and_then(billed),
         review: review(work, redact).map(Box::new),
-        iteration: engine.state.iteration(),
+        iteration: climb.iteration(),
         // Redacted before it is cut: half a secret would not be known.
         code_change_summary: redact(summary(work)).chars().take(SUMMARY_CHARS).collect(),
         test_status: status(work, observation),
@@ -64,8 +67,8 @@ pub(super) fn attempt(
         error_messages: error_messages.into_iter().map(redact).collect(),
         cost: charge.known,
         unknown_cost: charge.unknown,
-        duration_ms: engine.world.clock.monotonic_ms().saturating_sub(began),
-        timestamp: engine.world.clock.timestamp(),
+        duration_ms: context.world.clock.monotonic_ms().saturating_sub(began),
+        timestamp: context.world.clock.timestamp(),
     }
 }
 

@@ -1,0 +1,202 @@
+//! What every phase reads and none changes: what the run is asked for, the world it acts on, and the clock of its active time.
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use super::outside::Outside;
+use super::state::{Hearing, PullRequestRuns, RunState};
+use crate::audit::AuditError;
+use crate::config::Plan;
+use crate::domain::budget::Beneficiary;
+use crate::domain::clock::{Clock, Steady};
+use crate::domain::delivery::Destination;
+use crate::domain::ladder::Tier;
+use crate::domain::outcome::Outcome;
+use crate::domain::stop::{Stop, StopCause, WrapUp, signal_name};
+use crate::domain::units::RunId;
+use crate::domain::waiting::Waiting;
+use crate::model::Providers;
+use crate::policy::guard::Guards;
+use crate::process::confine::Arranged;
+use crate::process::{ProcessError, Spec};
+use crate::redact::Redactor;
+use crate::test_run::TestCommand;
+use crate::trial::TrialError;
+use crate::workspace::{Workspace, WorkspaceError};
+
+/// Why a run could not go on. Its state is durable: `upshift resume` tries again.
+#[derive(Debug, thiserror::Error)]
+pub enum LifecycleError {
+    /// The working tree cannot be read, recorded or restored.
+    #[error("the working tree: {0}")]
+    Workspace(#[from] WorkspaceError),
+    /// The tests could not be started.
+    #[error(transparent)]
+    Process(#[from] ProcessError),
+    /// The audit log does not allow going on.
+    #[error("the audit log: {0}")]
+    Audit(#[from] AuditError),
+    /// The saved state cannot be continued.
+    #[error("the saved state of the run cannot be continued: {0}")]
+    State(String),
+}
+
+impl From<TrialError> for LifecycleError {
+    fn from(error: TrialError) -> Self {
+        match error {
+            TrialError::Workspace(error) => Self::Workspace(error),
+            TrialError::Process(error) => Self::Process(error),
+        }
+    }
+}
+
+/// The world a run acts on.
+#[derive(Debug)]
+pub struct World<'a> {
+    /// The tree.
+    pub workspace: Arc<Workspace>,
+    /// The models.
+    pub providers: &'a Providers,
+    /// The tests.
+    pub tests: TestCommand,
+    /// The command that is run once before the baseline, if any.
+    pub setup: Option<Spec>,
+    /// How children are confined.
+    pub children: Arranged,
+    /// Time.
+    pub clock: &'a dyn Clock,
+    /// Raised by signals and when the active time is up.
+    pub stop: Stop,
+    /// The wish to end in good order.
+    pub wrap_up: WrapUp,
+    /// Counts the time that is spent waiting for the outside.
+    pub waiting: Waiting,
+    /// The outside, where something is delivered.
+    pub outside: Option<&'a Outside>,
+    /// Takes secrets out.
+    pub redactor: Arc<Redactor>,
+    /// The folder for what a run leaves beside its audit log.
+    pub keep: PathBuf,
+    /// What stands between a change and a green that it did not earn.
+    pub guards: Guards,
+    /// Folders in which Python looks for modules when the tests run, beside the usual ones.
+    pub import_roots: BTreeSet<String>,
+}
+
+/// What a run is asked for, settled before its first test.
+#[derive(Debug)]
+pub(super) struct Charter {
+    /// The run.
+    pub(super) run_id: RunId,
+    /// The plan as it was when this process took the run up; what comments allow more is in [`super::climb::Allowance`].
+    pub(super) plan: Plan,
+    /// The test command.
+    pub(super) test_command: String,
+    /// The framework, if it was configured or detected.
+    pub(super) framework: Option<String>,
+    /// Whom the run works for.
+    pub(super) beneficiary: Beneficiary,
+    /// Where a fix goes; `None` where it stays.
+    pub(super) destination: Option<Destination>,
+    /// Tells the run's comment from others on the same pull request; `None` outside of a job.
+    pub(super) comment_key: Option<String>,
+    /// The runs for the pull request that this one is about.
+    pub(super) runs: Option<PullRequestRuns>,
+    /// From when on comments count (RFC 3339).
+    pub(super) heard_since: String,
+}
+
+impl Charter {
+    /// What a saved state tells of it.
+    pub(super) fn of(state: &RunState) -> Self {
+        Self {
+            run_id: state.run_id.clone(),
+            plan: state.plan.clone(),
+            test_command: state.test_command.clone(),
+            framework: state.framework.clone(),
+            beneficiary: state.beneficiary.clone(),
+            destination: state.destination.clone(),
+            comment_key: state.comment_key.clone(),
+            runs: state.runs.clone(),
+            heard_since: state.hearing.since.clone(),
+        }
+    }
+
+    /// A tier of the ladder.
+    pub(super) fn tier(&self, index: u32) -> Option<&Tier> {
+        self.plan.tiers.get(usize::try_from(index).ok()?)
+    }
+
+    /// The saved form of a run of which nothing else is known.
+    pub(super) fn saved(&self) -> RunState {
+        let state =
+            RunState::new(self.run_id.clone(), self.plan.clone(), self.test_command.clone(), self.framework.clone());
+        RunState {
+            beneficiary: self.beneficiary.clone(),
+            destination: self.destination.clone(),
+            comment_key: self.comment_key.clone(),
+            runs: self.runs.clone(),
+            hearing: Hearing { since: self.heard_since.clone(), ..Hearing::default() },
+            ..state
+        }
+    }
+}
+
+/// What every phase reads and none changes.
+#[derive(Debug)]
+pub(super) struct Context<'a> {
+    /// The world.
+    pub(super) world: World<'a>,
+    /// What the run is asked for.
+    pub(super) charter: Charter,
+    started: Steady,
+    active_before_ms: u64,
+}
+
+impl<'a> Context<'a> {
+    /// The context of a run that this process takes up now.
+    pub(super) fn new(world: World<'a>, state: &RunState) -> Self {
+        let started = Steady::read(world.clock);
+        Self { charter: Charter::of(state), started, active_before_ms: state.active_ms, world }
+    }
+
+    /// Active milliseconds so far, over all invocations.
+    pub(super) fn active_ms(&self) -> u64 {
+        let waited = self.world.waiting.total_ms(self.world.clock.monotonic_ms());
+        self.active_before_ms + self.started.elapsed_ms(self.world.clock).saturating_sub(waited)
+    }
+
+    /// The day, for what is capped per day.
+    pub(super) fn day(&self) -> String {
+        self.started.day(self.world.clock)
+    }
+
+    /// The text without secrets.
+    pub(super) fn redact(&self, text: &str) -> String {
+        self.world.redactor.redact(text).into_owned()
+    }
+
+    /// The signal that came, if one did; the clock of the active time does not count here.
+    pub(super) fn signals(&self) -> Option<StopCause> {
+        self.world.outside.map_or_else(|| self.world.stop.raised(), |outside| outside.signals.raised())
+    }
+
+    /// The signal that ends the run, if one came.
+    pub(super) fn signal(&self) -> Option<i32> {
+        match self.world.stop.raised().or(self.world.wrap_up.wished()) {
+            Some(StopCause::Signal(signal)) => Some(signal),
+            Some(StopCause::TimeUp | StopCause::Asked) | None => None,
+        }
+    }
+}
+
+/// The end of a run that a signal stopped.
+pub(super) fn interrupted(signal: i32) -> (Outcome, String) {
+    (Outcome::Interrupted { signal }, format!("interrupted by {}", signal_name(signal)))
+}
+
+/// The paths that models wrote, as the workspace takes them.
+pub(super) fn paths(touched: &BTreeSet<String>) -> Vec<PathBuf> {
+    touched.iter().map(PathBuf::from).collect()
+}

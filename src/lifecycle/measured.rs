@@ -1,0 +1,140 @@
+//! The first phase and what it settles: how the tests are run, and what they said before any change.
+
+use std::collections::BTreeSet;
+
+use super::allowance::{Allowance, Comments};
+use super::context::{Charter, Context};
+use super::state::{Phase, RunState};
+use crate::domain::units::TreeId;
+use crate::policy::verdict::Baseline;
+use crate::process::confine::Arranged;
+use crate::test_run::TestCommand;
+
+/// How the tests are run: settled with the baseline.
+#[derive(Debug, Clone)]
+pub(super) struct TestSetup {
+    /// The command with its environment and confinement.
+    pub(super) tests: TestCommand,
+    /// Whether they were given the network because they do not run without it.
+    pub(super) network_opened: bool,
+    /// Whether the command does not work when its runner is told to write a result file.
+    pub(super) no_result_files: bool,
+}
+
+impl TestSetup {
+    /// The tests as they are to be run, with the network where an earlier process had opened it.
+    pub(super) fn of(context: &Context<'_>, state: &RunState) -> Self {
+        let tests = context.world.tests.clone();
+        let setup = Self { tests, network_opened: state.network_opened, no_result_files: state.no_result_files };
+        if setup.network_opened { setup.opened(&context.world.children) } else { setup }
+    }
+
+    /// The same tests with the network.
+    pub(super) fn opened(mut self, children: &Arranged) -> Self {
+        if let Some(open) = children.open.clone() {
+            self.tests.confinement = open.confinement;
+            self.tests.env = open.env;
+        }
+        self
+    }
+
+    fn save(&self, state: &mut RunState) {
+        state.network_opened = self.network_opened;
+        state.no_result_files = self.no_result_files;
+    }
+}
+
+/// The tree as the user had it.
+#[derive(Debug, Clone)]
+pub(super) struct Origin {
+    /// Its recording.
+    pub(super) tree: TreeId,
+    /// Its files that the tests themselves rewrote at the baseline: nobody's change.
+    pub(super) by_products: BTreeSet<String>,
+}
+
+impl Origin {
+    /// The origin that a saved state tells of.
+    pub(super) fn of(state: &RunState) -> Option<Self> {
+        Some(Self { tree: state.start.clone()?, by_products: state.by_products.clone() })
+    }
+
+    fn save(&self, state: &mut RunState) {
+        state.start = Some(self.tree.clone());
+        state.by_products.clone_from(&self.by_products);
+    }
+}
+
+/// The phase in which it is found out what fails.
+#[derive(Debug)]
+pub(super) struct Measuring {
+    /// How the tests are run, as far as that is known.
+    pub(super) setup: TestSetup,
+    /// The tree as the user had it, once it is recorded.
+    pub(super) origin: Option<Origin>,
+    /// What may be spent.
+    pub(super) allowance: Allowance,
+    /// The comments that were heard.
+    pub(super) comments: Comments,
+}
+
+impl Measuring {
+    /// The phase that a saved state tells of.
+    pub(super) fn of(setup: &TestSetup, state: &RunState) -> Self {
+        Self {
+            setup: setup.clone(),
+            origin: Origin::of(state),
+            allowance: Allowance::of(state),
+            comments: Comments::of(state),
+        }
+    }
+
+    /// The saved form, as it is in a phase.
+    pub(super) fn saved(&self, charter: &Charter, phase: Phase) -> RunState {
+        let mut state = RunState { phase, ..charter.saved() };
+        self.allowance.save(&mut state);
+        self.comments.save(&mut state);
+        self.setup.save(&mut state);
+        if let Some(origin) = &self.origin {
+            origin.save(&mut state);
+        }
+        state
+    }
+}
+
+/// What the baseline settled. Nothing of it changes while the run climbs and delivers.
+#[derive(Debug, Clone)]
+pub(super) struct Measured {
+    /// How the tests are run.
+    pub(super) setup: TestSetup,
+    /// The tree as the user had it.
+    pub(super) origin: Origin,
+    /// What the tests said before any change.
+    pub(super) baseline: Baseline,
+    /// How long they took, in milliseconds.
+    pub(super) duration_ms: u64,
+    /// The framework that was recognised in their output.
+    pub(super) framework: Option<String>,
+}
+
+impl Measured {
+    /// What a saved state tells of a baseline that is over.
+    pub(super) fn of(setup: &TestSetup, state: &RunState) -> Option<Self> {
+        Some(Self {
+            setup: setup.clone(),
+            origin: Origin::of(state)?,
+            baseline: state.baseline.clone()?,
+            duration_ms: state.baseline_ms,
+            framework: state.framework_seen.clone(),
+        })
+    }
+
+    /// Puts it into the saved form.
+    pub(super) fn save(&self, state: &mut RunState) {
+        self.setup.save(state);
+        self.origin.save(state);
+        state.baseline = Some(self.baseline.clone());
+        state.baseline_ms = self.duration_ms;
+        state.framework_seen.clone_from(&self.framework);
+    }
+}

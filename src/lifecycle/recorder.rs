@@ -1,0 +1,71 @@
+//! The way of a run into its audit log.
+//!
+//! Invariant: what is decided is recorded with the state that follows from it, in one transaction ([`Recorder::record`]); what is only
+//! told is no decision ([`Recorder::emit`]).
+
+use super::context::Context;
+use super::state::RunState;
+use crate::audit::{Journal, Scope, Snapshot};
+use crate::domain::budget::Spent;
+use crate::domain::event::Event;
+use crate::domain::leftover::Leftover;
+use crate::domain::units::{Charge, MicroUsd, RunId};
+
+/// The open log of a run, and what was found out and is yet to be told.
+#[derive(Debug)]
+pub(super) struct Recorder<'j> {
+    /// The log.
+    pub(super) journal: &'j mut Journal,
+    /// What was removed that tools run unasked, and is yet to be said.
+    pub(super) swept: Vec<Leftover>,
+    run: RunId,
+}
+
+impl<'j> Recorder<'j> {
+    /// A recorder for the run of a saved state.
+    pub(super) fn new(journal: &'j mut Journal, state: &RunState) -> Self {
+        Self { journal, swept: state.swept.clone(), run: state.run_id.clone() }
+    }
+
+    /// Makes events and the state that follows from them durable, in one transaction.
+    pub(super) fn record(&mut self, context: &Context<'_>, events: &[Event], state: RunState) {
+        let state = RunState { active_ms: context.active_ms(), swept: self.swept.clone(), ..state };
+        let state = serde_json::to_string(&state).unwrap_or_default();
+        self.journal.record(events, Some(&state));
+    }
+
+    /// Tells what nothing follows from.
+    pub(super) fn emit(&mut self, event: &Event) {
+        self.journal.emit(event);
+    }
+
+    /// Warns a person.
+    pub(super) fn warn(&mut self, message: String) {
+        self.emit(&Event::Warning { message });
+    }
+
+    /// Keeps a text for whoever looks into the run.
+    pub(super) fn keep(&mut self, snapshot: &Snapshot<'_>) {
+        self.journal.save_snapshot(snapshot);
+    }
+
+    /// What of the budget is used after so many iterations.
+    pub(super) fn spent(&self, context: &Context<'_>, iterations: u32) -> Spent {
+        Spent { cost: self.cost(), unknown_cost: self.charge().unknown, iterations, active_ms: context.active_ms() }
+    }
+
+    /// What the receipts of the run add up to.
+    fn cost(&self) -> MicroUsd {
+        self.journal.store().spent(&Scope::Run(self.run.clone()))
+    }
+
+    /// The same, parted into what is known and what is not.
+    pub(super) fn charge(&self) -> Charge {
+        self.journal.store().charge(&self.run, None)
+    }
+
+    /// What the receipts of one iteration add up to, lost calls included.
+    pub(super) fn iteration_charge(&self, tier_index: u32, iteration: u32) -> Charge {
+        self.journal.store().charge(&self.run, Some((tier_index, iteration)))
+    }
+}
