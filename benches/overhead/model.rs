@@ -248,7 +248,7 @@ pub(crate) fn http_floor_ms() -> f64 {
 
 /// The CPU of one run of the tests.
 pub(crate) fn tests_cpu_ms() -> f64 {
-    const ROUNDS: u32 = 80;
+    const ROUNDS: u32 = 24;
     let project = SHELL.unpack();
     let before = crate::machine::children_cpu();
     for _ in 0..ROUNDS {
