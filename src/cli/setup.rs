@@ -10,7 +10,8 @@ use super::environment::{Environment, from_here};
 use super::step::{self, Ended, Step};
 use super::stop_sources::{self, Place, StopSources};
 use super::{
-    Failure, commenting, delivery, details, left_behind, left_credential, lines, models, report, scripts, terminal,
+    Failure, commenting, delivery, details, forge, left_behind, left_credential, lines, models, report, scripts,
+    terminal,
 };
 use secrecy::SecretString;
 
@@ -375,6 +376,7 @@ impl<'a> Setup<'a> {
             wrap_up: stops.wrap_up.clone(),
             waiting: stops.waiting.clone(),
             outside: outside.as_ref(),
+            red_run: self.context.and_then(|context| forge::red_run(context, self.environment, stops.stop.clone())),
             redactor: Arc::clone(&self.redactor),
             keep: self.keep_folder(plan),
             guards: guards(self.environment),

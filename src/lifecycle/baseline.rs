@@ -108,7 +108,11 @@ pub(super) async fn run(
     let candidate = trial::candidate(measured.origin.tree.clone(), &first, &described);
     let candidate = Candidate { failing: measured.baseline.failing.clone(), ..candidate };
     let climb = Climb::begin(measured, candidate, measuring.allowance, measuring.comments);
-    Ok(decide(climb, verdict, finished))
+    let red = match (&verdict, &context.world.red_run) {
+        (Verdict::Green, Some(red)) => red.end(context.world.clock).await,
+        (Verdict::Green | Verdict::Red { .. } | Verdict::Broken { .. } | Verdict::Tampered { .. }, _) => None,
+    };
+    Ok(decide(climb, verdict, finished, red))
 }
 
 /// Runs the setup command; returns why it failed, if it did.
@@ -219,12 +223,16 @@ fn differing(first: &TestReport, second: &TestReport) -> Vec<String> {
 }
 
 /// What follows from the tests as they were.
-fn decide(climb: Climb, verdict: Verdict, finished: BaselineFinished) -> Next {
+fn decide(climb: Climb, verdict: Verdict, finished: BaselineFinished, red: Option<(Outcome, String)>) -> Next {
     let mut aside = set_aside(&finished);
     let mut events = vec![Event::BaselineFinished(finished)];
     events.append(&mut aside);
     match verdict {
-        Verdict::Green => Next::end(climb, Outcome::AlreadyGreen, "the tests already pass".to_owned(), events),
+        Verdict::Green => {
+            let green = || (Outcome::AlreadyGreen, "the tests already pass".to_owned());
+            let (outcome, reason) = red.unwrap_or_else(green);
+            Next::end(climb, outcome, reason, events)
+        }
         Verdict::Red { .. } => Next::ready(climb, events),
         Verdict::Broken { reason } | Verdict::Tampered { reason } => {
             Next::end(climb, Outcome::Broken { reason: reason.clone() }, reason, events)

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::outside::Outside;
+use super::red_run::RedRun;
 use super::state::{Hearing, PullRequestRuns, RunState};
 use crate::audit::AuditError;
 use crate::config::Plan;
@@ -74,6 +75,8 @@ pub struct World<'a> {
     pub waiting: Waiting,
     /// The outside, where something is delivered.
     pub outside: Option<&'a Outside>,
+    /// The workflow run whose failure started this job, if one did.
+    pub red_run: Option<RedRun>,
     /// Takes secrets out.
     pub redactor: Arc<Redactor>,
     /// The folder for what a run leaves beside its audit log.

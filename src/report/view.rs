@@ -18,6 +18,7 @@ use crate::domain::outcome::Outcome;
 use crate::domain::proof::Evidence;
 use crate::domain::remark::Remark;
 use crate::domain::units::{Charge, CommitSha, MicroUsd};
+use crate::domain::verdict::Verdict;
 
 use super::whereabouts::Whereabouts;
 
@@ -292,6 +293,12 @@ impl RunView {
             Ending::Finished(finished) => finished.diff_stat.clone(),
             Ending::Running | Ending::Died => DiffStat::default(),
         }
+    }
+
+    /// Whether all tests passed before any model was asked.
+    #[must_use]
+    pub fn began_green(&self) -> bool {
+        self.baseline.as_ref().is_some_and(|baseline| baseline.verdict == Verdict::Green)
     }
 
     /// Whether the tests pass with the run's change, be it in the files or not.

@@ -73,6 +73,9 @@ fn verdict_of(outcome: &Outcome, view: &RunView) -> (Mark, Sentence) {
                 None => start("Stalled").at(view, " in ", ": ").speech(view.stop_reason()),
             }
         }
+        Outcome::Blocked { reason } if view.began_green() => {
+            start("The tests pass here, but CI is red: ").speech(reason)
+        }
         Outcome::Blocked { reason } => start("Blocked").at(view, " in ", ": a person is needed. ").speech(reason),
         Outcome::Objected => start("The tests pass").at(view, " since ", ", but the critic still rejects the change."),
         Outcome::Budget if view.position.is_none() => start("Global budget exhausted before the first iteration."),

@@ -10,6 +10,7 @@ mod forges;
 pub(crate) mod gate;
 mod hour;
 mod killed;
+mod red_ci;
 mod resumed;
 pub(crate) mod step;
 mod trouble;
