@@ -11,7 +11,6 @@ use crate::domain::ci::{CiContext, RepoName};
 use crate::domain::clock::Clock;
 use crate::domain::stop::Stop;
 use crate::github::{Connection, GitHub, GithubError, TokenKind};
-use crate::lifecycle::RedRun;
 use crate::lifecycle::gate::facts::Facts;
 use crate::lifecycle::gate::{self, Refusal, Rules, Stage};
 use crate::lifecycle::state::RunState;
@@ -120,17 +119,6 @@ pub(super) async fn admit_again(
     }
     gate::facts::pin(context, &facts);
     Ok(())
-}
-
-/// The workflow run whose failure started this job, if one did.
-pub(super) fn red_run(context: &CiContext, environment: &Environment, stop: Stop) -> Option<RedRun> {
-    const RED: [&str; 3] = ["failure", "timed_out", "startup_failure"];
-    let upstream = context.upstream.as_ref()?;
-    upstream.conclusion.as_deref().filter(|end| RED.contains(end))?;
-    let place = (context.api_url.as_str(), &context.repository);
-    let clock = super::stop_sources::clock(environment);
-    let github = token(environment).and_then(|token| connect(environment, place, token, clock, stop).ok());
-    Some(RedRun { id: upstream.id, workflow: upstream.name.clone(), github })
 }
 
 fn unknown(error: GithubError) -> anyhow::Error {

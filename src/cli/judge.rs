@@ -70,7 +70,7 @@ async fn judge(resolved: plan::Resolved, named: Named, format: Form, environment
     let folder = setup::working_directory(&checkout, &plan)?;
     let (test_command, framework) = run::test_command(&plan, &folder)?;
     let setup = Setup::new(&checkout, environment, Some(&plan), context.as_ref());
-    let workspace = setup.open_workspace(&plan, &test_command).await?;
+    let workspace = setup.open_workspace(&plan, &test_command, None).await?;
     if workspace.go_back().await? {
         super::say("⚠ an earlier judge was killed here; the files that it had changed are back");
     }

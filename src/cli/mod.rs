@@ -34,6 +34,7 @@ mod parked;
 mod plan;
 mod raising;
 pub mod read;
+mod red_ci;
 mod report;
 mod resume;
 mod retirement;

@@ -67,7 +67,7 @@ async fn go_on(args: Args, environment: &Environment) -> anyhow::Result<u8> {
     }
     let setup = Setup::new(&checkout, environment, Some(&plan), context.as_ref());
     let mut store = setup.open_store(Some(&path))?;
-    let workspace = setup.open_workspace(&state.plan, &state.test_command).await?;
+    let workspace = setup.open_workspace(&state.plan, &state.test_command, state.red_ci.as_ref()).await?;
     workspace.spare_only_own_output();
     recall_start(&state, &workspace).await?;
     let prepared = setup.prepare(Arc::clone(&workspace), &state, &loaded.events)?;

@@ -7,7 +7,7 @@ use super::environment::Environment;
 use super::left_behind::{self, Discard};
 use super::plan::{self, Flags, Resolved};
 use super::setup::{self, Setup};
-use super::{Failure, attempt_limit, commenting, delivery, forge, models, retirement, trigger};
+use super::{Failure, attempt_limit, commenting, delivery, forge, models, red_ci, retirement, trigger};
 use crate::audit::Journal;
 use crate::config::Plan;
 use crate::domain::budget::Beneficiary;
@@ -63,7 +63,8 @@ async fn begin(resolved: Resolved, discard: Discard, environment: &Environment) 
     let told = plan.warnings.len();
     models::learn_served(&mut plan, &setup).await;
     warn(&plan, told);
-    let workspace = setup.open_workspace(&plan, &test_command).await?;
+    let red_ci = red_ci::look(context.as_ref(), environment).await;
+    let workspace = setup.open_workspace(&plan, &test_command, red_ci.as_ref()).await?;
     left_behind::settle(&workspace, &setup, discard).await?;
     let mut store = setup.open_store(plan.audit.as_deref())?;
     if let Some(runs) = &mut runs
@@ -75,6 +76,7 @@ async fn begin(resolved: Resolved, discard: Discard, environment: &Environment) 
     let mut state = RunState::new(RunId::random(), plan, test_command, framework)
         .working_for(beneficiary(context.as_ref(), &folder));
     state.destination = destination;
+    state.red_ci = red_ci;
     state.comment_key = key;
     state.runs = runs;
     state.hearing = order.hearing(&state, setup.clock());

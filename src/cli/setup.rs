@@ -10,14 +10,14 @@ use super::environment::{Environment, from_here};
 use super::step::{self, Ended, Step};
 use super::stop_sources::{self, Place, StopSources};
 use super::{
-    Failure, commenting, delivery, details, forge, left_behind, left_credential, lines, models, report, scripts,
+    Failure, commenting, delivery, details, left_behind, left_credential, lines, models, red_ci, report, scripts,
     terminal,
 };
 use secrecy::SecretString;
 
 use crate::audit::{self, AuditError, Journal, Location, Store};
 use crate::config::{Format, Plan};
-use crate::domain::ci::CiContext;
+use crate::domain::ci::{CiContext, RedCi};
 use crate::domain::clock::Clock;
 use crate::domain::event::{Event, EventSink};
 use crate::domain::outcome::{EXIT_INTERNAL, EXIT_REFUSED, Outcome};
@@ -291,10 +291,23 @@ impl<'a> Setup<'a> {
     ///
     /// # Errors
     /// When another upshift works on the same checkout (exit 2), and when the tree cannot be read.
-    pub(super) async fn open_workspace(&self, plan: &Plan, test_command: &str) -> anyhow::Result<Arc<Workspace>> {
+    pub(super) async fn open_workspace(
+        &self,
+        plan: &Plan,
+        test_command: &str,
+        red_ci: Option<&RedCi>,
+    ) -> anyhow::Result<Arc<Workspace>> {
+        let folder = plan.working_directory.as_deref();
+        // What judges a fix is protected from the beginning, be it tests or what failed in CI.
+        let beside = red_ci.and_then(|red| red.beside(test_command, folder));
+        let mut protected = self.protected(plan);
+        if let Some(command) = &beside {
+            protected.extend(self.scripts(plan, command));
+            protected.extend(red_ci::CONFIGURATION.map(|glob| format!("**/{glob}")));
+        }
         let rules = PathRules {
-            protected: self.protected(plan),
-            run_tests: scripts::reached(self.checkout, plan.working_directory.as_deref(), test_command).runners,
+            protected,
+            run_tests: scripts::reached(self.checkout, folder, beside.as_deref().unwrap_or(test_command)).runners,
             allow_test_edits: plan.safety.allow_test_edits.clone(),
             guards: guards(self.environment),
         };
@@ -376,7 +389,6 @@ impl<'a> Setup<'a> {
             wrap_up: stops.wrap_up.clone(),
             waiting: stops.waiting.clone(),
             outside: outside.as_ref(),
-            red_run: self.context.and_then(|context| forge::red_run(context, self.environment, stops.stop.clone())),
             redactor: Arc::clone(&self.redactor),
             keep: self.keep_folder(plan),
             guards: guards(self.environment),
@@ -392,14 +404,16 @@ impl<'a> Setup<'a> {
 
     /// What the configuration protects, and the scripts that decide what the test command runs.
     fn protected(&self, plan: &Plan) -> Vec<String> {
-        let folder = plan.working_directory.as_deref().unwrap_or("");
-        let scripts = plan.test.command.as_deref().map(scripts::scripts_of).unwrap_or_default();
-        let scripts = scripts.into_iter().map(|name| Path::new(folder).join(name)).filter(|path| {
-            let path = self.checkout.join(path);
-            path.is_file()
-        });
-        let literal = |path: PathBuf| globset::escape(&path.to_string_lossy());
-        plan.safety.protected_paths.iter().cloned().chain(scripts.map(literal)).collect()
+        let scripts = plan.test.command.as_deref().map(|command| self.scripts(plan, command)).unwrap_or_default();
+        plan.safety.protected_paths.iter().cloned().chain(scripts).collect()
+    }
+
+    /// The scripts of a command that lie in the checkout, as globs.
+    fn scripts(&self, plan: &Plan, command: &str) -> Vec<String> {
+        let folder = Path::new(plan.working_directory.as_deref().unwrap_or(""));
+        let scripts = scripts::scripts_of(command).into_iter().map(|name| folder.join(name));
+        let here = scripts.filter(|path| self.checkout.join(path).is_file());
+        here.map(|path| globset::escape(&path.to_string_lossy())).collect()
     }
 
     fn child_environment(&self, plan: &Plan) -> anyhow::Result<BTreeMap<OsString, OsString>> {

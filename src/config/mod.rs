@@ -28,6 +28,7 @@ mod sources;
 mod suggest;
 mod tiers_source;
 mod values;
+mod workflow;
 
 pub use error::{CLOSING, ConfigErrors, Problem, SourceErrors};
 pub use github::DEFAULT_SKIP_LABEL;
@@ -43,3 +44,4 @@ pub use sources::{
     Build, BuiltInEndpoint, Catalogue, DEFAULT_CONFIG_PATH, FileContent, NamedFile, Setting, Settings, Sources,
 };
 pub use tiers_source::{TiersSource, classify_tiers};
+pub use workflow::{NotHere, failed_command};

@@ -269,6 +269,57 @@ pub struct UpstreamRun {
     pub head_repository: Option<RepoName>,
 }
 
+/// The failure of a workflow run that started this job, as it was looked up before the run began.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RedCi {
+    /// The workflow's name; foreign text.
+    pub workflow: String,
+    /// The jobs that failed; none where they could not be read.
+    pub failed: Vec<FailedJob>,
+}
+
+/// A job that failed.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FailedJob {
+    /// Its name; foreign text.
+    pub name: String,
+    /// The shell command of the step that failed, for the root of the checkout; from the base's workflow.
+    pub command: Option<String>,
+    /// Why there is none, in words that end a sentence.
+    pub why_not: Option<String>,
+}
+
+impl RedCi {
+    /// The commands that failed, each once.
+    #[must_use]
+    pub fn commands(&self) -> Vec<&str> {
+        let mut commands: Vec<&str> = Vec::new();
+        for command in self.failed.iter().filter_map(|job| job.command.as_deref()) {
+            if !commands.contains(&command) {
+                commands.push(command);
+            }
+        }
+        commands
+    }
+
+    /// A test command with what failed in CI behind it, from the folder that it runs in; `None` where nothing of that runs here.
+    #[must_use]
+    pub fn beside(&self, tests: &str, folder: Option<&str>) -> Option<String> {
+        let commands = self.commands();
+        if commands.is_empty() {
+            return None;
+        }
+        let several = tests.contains([';', '|', '&', '\n', '#']);
+        let mut all = if several { format!("({tests}\n)") } else { tests.to_owned() };
+        let steps = folder.unwrap_or_default().split('/').filter(|part| !matches!(*part, "" | ".")).count();
+        for command in commands {
+            let back = if steps == 0 { String::new() } else { format!("cd {} && ", vec![".."; steps].join("/")) };
+            all.push_str(&if back.is_empty() { format!(" && {command}") } else { format!(" && ({back}{command})") });
+        }
+        Some(all)
+    }
+}
+
 /// A comment or a review that triggered the workflow.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Comment {

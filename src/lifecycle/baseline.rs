@@ -7,7 +7,7 @@ use super::context::{Context, LifecycleError, interrupted};
 use super::measured::{Measured, Measuring, Origin};
 use super::recorder::Recorder;
 use super::stage::Next;
-use super::{finish, left_behind, leftovers, network};
+use super::{finish, left_behind, leftovers, network, red_ci};
 use crate::domain::event::{BaselineFinished, Event, TestMessage, TestPlace};
 use crate::domain::outcome::Outcome;
 use crate::domain::test_report::{RunKind, TestCase, TestReport};
@@ -34,7 +34,9 @@ pub(super) async fn run(
     mut measuring: Measuring,
 ) -> Result<Next, LifecycleError> {
     network::tell(context, recorder);
-    if let Some(reason) = set_up(context).await? {
+    // With the checks beside them the tests are looked at once more in the same place.
+    let failed = if measuring.setup.with_checks { None } else { set_up(context).await? };
+    if let Some(reason) = failed {
         let broken = (Outcome::Broken { reason: reason.clone() }, reason);
         return Ok(stopped_or(context, recorder, measuring, broken, Vec::new()));
     }
@@ -52,8 +54,12 @@ pub(super) async fn run(
         // What a run printed until it was cut short says nothing of what passes or fails.
         return Ok(stopped_or(context, recorder, measuring, (Outcome::Budget, String::new()), Vec::new()));
     }
-    let explicit = context.charter.plan.test.command.is_some();
-    let verdict = verdict::judge_baseline(first.exit, &first.report, explicit);
+    let explicit = context.charter.plan.test.command.is_some() || measuring.setup.with_checks;
+    let verdict = if measuring.setup.with_checks {
+        verdict::judge_beside(first.exit, &first.report)
+    } else {
+        verdict::judge_baseline(first.exit, &first.report, explicit)
+    };
     let first_verdict = verdict.clone();
     let (verdict, flaky, flaky_in_file) = match verdict {
         Verdict::Red { .. } if may_be_flaky(&first) => second_look(context, &measuring, &first, verdict).await?,
@@ -97,6 +103,17 @@ pub(super) async fn run(
         let events = vec![Event::BaselineFinished(finished)];
         return Ok(stopped_or(context, recorder, measuring, (Outcome::Budget, String::new()), events));
     }
+    let with_checks = measuring.setup.with_checks;
+    if let Some(red) = context.charter.red_ci.as_ref().filter(|_| !with_checks && verdict == Verdict::Green)
+        && measuring.setup.add_checks(&context.charter)
+    {
+        return Ok(Next::measure_again(measuring, vec![Event::Warning { message: red_ci::announced(red) }]));
+    }
+    let red = context.charter.red_ci.as_ref().and_then(|red| match &verdict {
+        Verdict::Green => Some(red_ci::end(red, with_checks.then_some(&verdict))),
+        Verdict::Broken { .. } | Verdict::Tampered { .. } if with_checks => Some(red_ci::end(red, Some(&verdict))),
+        Verdict::Red { .. } | Verdict::Broken { .. } | Verdict::Tampered { .. } => None,
+    });
     let measured = Measured {
         setup: measuring.setup,
         origin,
@@ -108,10 +125,6 @@ pub(super) async fn run(
     let candidate = trial::candidate(measured.origin.tree.clone(), &first, &described);
     let candidate = Candidate { failing: measured.baseline.failing.clone(), ..candidate };
     let climb = Climb::begin(measured, candidate, measuring.allowance, measuring.comments);
-    let red = match (&verdict, &context.world.red_run) {
-        (Verdict::Green, Some(red)) => red.end(context.world.clock).await,
-        (Verdict::Green | Verdict::Red { .. } | Verdict::Broken { .. } | Verdict::Tampered { .. }, _) => None,
-    };
     Ok(decide(climb, verdict, finished, red))
 }
 
@@ -227,12 +240,11 @@ fn decide(climb: Climb, verdict: Verdict, finished: BaselineFinished, red: Optio
     let mut aside = set_aside(&finished);
     let mut events = vec![Event::BaselineFinished(finished)];
     events.append(&mut aside);
+    if let Some((outcome, reason)) = red {
+        return Next::end(climb, outcome, reason, events);
+    }
     match verdict {
-        Verdict::Green => {
-            let green = || (Outcome::AlreadyGreen, "the tests already pass".to_owned());
-            let (outcome, reason) = red.unwrap_or_else(green);
-            Next::end(climb, outcome, reason, events)
-        }
+        Verdict::Green => Next::end(climb, Outcome::AlreadyGreen, "the tests already pass".to_owned(), events),
         Verdict::Red { .. } => Next::ready(climb, events),
         Verdict::Broken { reason } | Verdict::Tampered { reason } => {
             Next::end(climb, Outcome::Broken { reason: reason.clone() }, reason, events)

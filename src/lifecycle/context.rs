@@ -5,11 +5,11 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::outside::Outside;
-use super::red_run::RedRun;
 use super::state::{Hearing, PullRequestRuns, RunState};
 use crate::audit::AuditError;
 use crate::config::Plan;
 use crate::domain::budget::Beneficiary;
+use crate::domain::ci::RedCi;
 use crate::domain::clock::{Clock, Steady};
 use crate::domain::delivery::Destination;
 use crate::domain::ladder::Tier;
@@ -75,8 +75,6 @@ pub struct World<'a> {
     pub waiting: Waiting,
     /// The outside, where something is delivered.
     pub outside: Option<&'a Outside>,
-    /// The workflow run whose failure started this job, if one did.
-    pub red_run: Option<RedRun>,
     /// Takes secrets out.
     pub redactor: Arc<Redactor>,
     /// The folder for what a run leaves beside its audit log.
@@ -106,6 +104,8 @@ pub(super) struct Charter {
     pub(super) comment_key: Option<String>,
     /// The runs for the pull request that this one is about.
     pub(super) runs: Option<PullRequestRuns>,
+    /// The red CI that started the run, if that did.
+    pub(super) red_ci: Option<RedCi>,
     /// From when on comments count (RFC 3339).
     pub(super) heard_since: String,
 }
@@ -122,8 +122,14 @@ impl Charter {
             destination: state.destination.clone(),
             comment_key: state.comment_key.clone(),
             runs: state.runs.clone(),
+            red_ci: state.red_ci.clone(),
             heard_since: state.hearing.since.clone(),
         }
+    }
+
+    /// The test command with what failed in CI behind it; `None` where nothing of that runs here.
+    pub(super) fn with_checks(&self) -> Option<String> {
+        self.red_ci.as_ref()?.beside(&self.test_command, self.plan.working_directory.as_deref())
     }
 
     /// A tier of the ladder.
@@ -140,6 +146,7 @@ impl Charter {
             destination: self.destination.clone(),
             comment_key: self.comment_key.clone(),
             runs: self.runs.clone(),
+            red_ci: self.red_ci.clone(),
             hearing: Hearing { since: self.heard_since.clone(), ..Hearing::default() },
             ..state
         }

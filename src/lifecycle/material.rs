@@ -38,7 +38,7 @@ pub(super) fn compose(context: &Context<'_>, climb: &Climb) -> Material {
     let (excerpts, likely) = gathered(context, climb, None);
     Material {
         objective: Foreign::prose(&charter.plan.objective),
-        test_command: Foreign::new(&charter.test_command),
+        test_command: Foreign::new(&climb.measured.setup.tests.command),
         working_directory: charter.plan.working_directory.as_deref().map(Foreign::new),
         failures: Foreign::new(&context.redact(climb.trees.current.failures.as_str())),
         excerpts,
@@ -63,7 +63,7 @@ fn gathered(context: &Context<'_>, climb: &Climb, relevant: Option<&[String]>) -
         read: &|path| workspace.read_text(path),
         clean: &|text| context.redact(text),
     };
-    let pointers = pointers(tree.files, &trees.current, &trees.touched, &context.charter.test_command);
+    let pointers = pointers(tree.files, &trees.current, &trees.touched, &climb.measured.setup.tests.command);
     gather(&tree, &pointers, &trees.current, relevant)
 }
 

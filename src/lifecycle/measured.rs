@@ -8,7 +8,7 @@ use super::state::{Phase, RunState};
 use crate::domain::units::TreeId;
 use crate::policy::verdict::Baseline;
 use crate::process::confine::Arranged;
-use crate::test_run::TestCommand;
+use crate::test_run::{ResultFiles, TestCommand};
 
 /// How the tests are run: settled with the baseline.
 #[derive(Debug, Clone)]
@@ -19,14 +19,31 @@ pub(super) struct TestSetup {
     pub(super) network_opened: bool,
     /// Whether the command does not work when its runner is told to write a result file.
     pub(super) no_result_files: bool,
+    /// Whether what failed in CI is run beside them.
+    pub(super) with_checks: bool,
 }
 
 impl TestSetup {
     /// The tests as they are to be run, with the network where an earlier process had opened it.
     pub(super) fn of(context: &Context<'_>, state: &RunState) -> Self {
         let tests = context.world.tests.clone();
-        let setup = Self { tests, network_opened: state.network_opened, no_result_files: state.no_result_files };
+        let (network_opened, no_result_files) = (state.network_opened, state.no_result_files);
+        let mut setup = Self { tests, network_opened, no_result_files, with_checks: false };
+        if state.with_checks {
+            setup.add_checks(&context.charter);
+        }
         if setup.network_opened { setup.opened(&context.world.children) } else { setup }
+    }
+
+    /// Runs what failed in CI beside the tests from now on, where something of that runs here.
+    pub(super) fn add_checks(&mut self, charter: &Charter) -> bool {
+        if let Some(command) = charter.with_checks() {
+            self.tests.command = command;
+            // A runner's file knows nothing of what is run behind it.
+            self.tests.results = ResultFiles::Unwanted;
+            self.with_checks = true;
+        }
+        self.with_checks
     }
 
     /// The same tests with the network.
@@ -41,6 +58,7 @@ impl TestSetup {
     fn save(&self, state: &mut RunState) {
         state.network_opened = self.network_opened;
         state.no_result_files = self.no_result_files;
+        state.with_checks = self.with_checks;
     }
 }
 

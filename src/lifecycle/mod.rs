@@ -53,7 +53,7 @@ pub mod parked;
 mod publish;
 mod reached;
 mod recorder;
-mod red_run;
+mod red_ci;
 mod resume;
 mod roles;
 mod stage;
@@ -64,7 +64,6 @@ mod targets;
 pub use context::{LifecycleError, World};
 pub use kept::{KEPT_AT_THE_END, KEPT_PATCH, KEPT_TESTS, kept_under};
 pub use left_behind::discard;
-pub use red_run::RedRun;
 pub use resume::{end_of, load, recall_touched, replay_of, settle_lost};
 pub use standalone::{Ends, judge as judge_change};
 

@@ -184,6 +184,11 @@ impl Next {
         Self { stage, events, breakpoint: None }
     }
 
+    /// The baseline once more.
+    pub(super) fn measure_again(measuring: Measuring, events: Vec<Event>) -> Self {
+        Self::to(Stage::Measuring(Box::new(measuring)), events)
+    }
+
     /// The next iteration.
     pub(super) fn ready(climb: Climb, events: Vec<Event>) -> Self {
         Self::to(Stage::Ready(Box::new(climb)), events)

@@ -11,6 +11,7 @@ use crate::config::Plan;
 use crate::domain::account::Limited;
 use crate::domain::attempt::{Attempt, TierResult};
 use crate::domain::budget::Beneficiary;
+use crate::domain::ci::RedCi;
 use crate::domain::delivery::{Awaited, Destination};
 use crate::domain::ladder::Tier;
 use crate::domain::leftover::Leftover;
@@ -185,6 +186,12 @@ pub struct RunState {
     /// Whether the test command does not work when its runner is told to write a result file.
     #[serde(default)]
     pub no_result_files: bool,
+    /// The red CI that started the run, if that did.
+    #[serde(default)]
+    pub red_ci: Option<RedCi>,
+    /// Whether what failed there is run beside the tests.
+    #[serde(default)]
+    pub with_checks: bool,
     /// What the tests said before any change.
     pub baseline: Option<Baseline>,
     /// How long the suite took at the baseline, in milliseconds.
@@ -261,6 +268,8 @@ impl RunState {
             by_products: BTreeSet::new(),
             network_opened: false,
             no_result_files: false,
+            red_ci: None,
+            with_checks: false,
             baseline: None,
             baseline_ms: 0,
             framework_seen: None,

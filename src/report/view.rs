@@ -295,10 +295,11 @@ impl RunView {
         }
     }
 
-    /// Whether all tests passed before any model was asked.
+    /// Whether the tests passed before any model was asked, and what failed in CI could not be made to fail here.
     #[must_use]
-    pub fn began_green(&self) -> bool {
-        self.baseline.as_ref().is_some_and(|baseline| baseline.verdict == Verdict::Green)
+    pub fn red_elsewhere(&self) -> bool {
+        let is_red = |baseline: &BaselineFinished| matches!(baseline.verdict, Verdict::Red { .. });
+        matches!(self.outcome(), Some(Outcome::Blocked { .. })) && self.baseline.as_ref().is_some_and(|of| !is_red(of))
     }
 
     /// Whether the tests pass with the run's change, be it in the files or not.

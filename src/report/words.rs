@@ -73,7 +73,7 @@ fn verdict_of(outcome: &Outcome, view: &RunView) -> (Mark, Sentence) {
                 None => start("Stalled").at(view, " in ", ": ").speech(view.stop_reason()),
             }
         }
-        Outcome::Blocked { reason } if view.began_green() => {
+        Outcome::Blocked { reason } if view.red_elsewhere() => {
             start("The tests pass here, but CI is red: ").speech(reason)
         }
         Outcome::Blocked { reason } => start("Blocked").at(view, " in ", ": a person is needed. ").speech(reason),

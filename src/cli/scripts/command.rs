@@ -8,6 +8,9 @@ use crate::framework::programs::PYTHON_RUNNERS;
 /// Programs that run the first file they are given.
 const INTERPRETERS: &str = "sh bash dash zsh ksh python python3 node ruby perl php pwsh source .";
 
+/// Those of them that run a text as a command.
+const SHELLS: &str = "sh bash dash zsh ksh";
+
 /// Those of them that read the file into themselves.
 const SOURCING: &str = "source .";
 
@@ -96,6 +99,8 @@ impl Reading {
             self.rules(name, rest);
         } else if lists(PACKAGE_MANAGERS, name) {
             self.package(rest);
+        } else if let Some(text) = text_of_shell(name, rest) {
+            self.simple(text);
         } else {
             self.program(program, name, rest);
         }
@@ -173,6 +178,13 @@ impl Reading {
             self.called.push(Called::Package { folder, script: script.to_owned() });
         }
     }
+}
+
+/// The first command in the text that a shell is given: `bash -ec 'make lint'`. Those after it stand for themselves.
+fn text_of_shell<'w>(name: &str, words: &'w [&'w str]) -> Option<&'w [&'w str]> {
+    let is_text_flag = |word: &&str| word.starts_with('-') && !word.starts_with("--") && word.ends_with('c');
+    let at = words.iter().position(is_text_flag).filter(|_| lists(SHELLS, name))?;
+    words.get(at + 1..)
 }
 
 /// What an interpreter runs.

@@ -35,7 +35,12 @@ fn setup(state: &RunState) -> TestSetup {
         results: ResultFiles::Unwanted,
         streams: None,
     };
-    TestSetup { tests, network_opened: state.network_opened, no_result_files: state.no_result_files }
+    TestSetup {
+        tests,
+        network_opened: state.network_opened,
+        no_result_files: state.no_result_files,
+        with_checks: state.with_checks,
+    }
 }
 
 /// The state that is saved of the phase that is made of a saved state; what the recorder adds is taken over.

@@ -39,7 +39,7 @@ fn after(view: &RunView, outcome: &Outcome) -> Vec<Sentence> {
                                    maxIterations, or name the goal with --objective."),
         Outcome::Stalled => one("Read the error that keeps coming back: if the code is not its cause (environment, \
                                  the test itself), no model will fix it. Else add a stronger tier."),
-        Outcome::Blocked { .. } if view.began_green() => vec![
+        Outcome::Blocked { .. } if view.red_elsewhere() => vec![
             Sentence::plain(
                 "Read the failed jobs, and let upshift run what fails there: a test command may be several, as in ",
             )

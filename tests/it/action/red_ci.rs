@@ -4,8 +4,9 @@ use serde_json::{Value, json};
 
 use super::comment::job;
 use super::gate::{HEAD, world};
+use super::step::replace_line;
 use crate::world::github::{FakeGitHub, World};
-use crate::world::model_server::{ModelServer, Say};
+use crate::world::model_server::{ModelServer, Request, Say};
 use crate::world::project::Project;
 
 const RUN: u64 = 55;
@@ -32,6 +33,29 @@ fn with_jobs(ends: &[(&str, &str)]) -> World {
     world.runs = vec![serde_json::from_value(run).expect("a run")];
     world.jobs = jobs.map(|job| serde_json::from_value(job).expect("a job")).collect();
     world
+}
+
+/// The same where the workflow of the base has the step that failed in `lint`.
+fn with_step(step: &str) -> World {
+    let mut world = with_jobs(&[("test", "success"), ("lint", "failure")]);
+    world.jobs[1].failed_step = Some(format!("Run {step}"));
+    let workflow = format!(
+        "on: pull_request\njobs:\n  test:\n    steps: [{{ run: make test }}]\n  lint:\n    steps:\n      - run: {step}\n"
+    );
+    let base = world.branches["main"].clone();
+    world.files.insert(format!("{base}:.github/workflows/ci.yml"), workflow.clone());
+    world.files.insert("main:.github/workflows/ci.yml".to_owned(), workflow);
+    world
+}
+
+/// Where the tests pass, and a check that CI makes does not.
+fn unclean() -> Project {
+    const LINT: &str = "if grep -n 'sum(prices)$' shop/cart.py >/dev/null; then\n  echo 'shop/cart.py:2:12: C999 name the start of the sum'\n  \
+                        echo 'Found 1 error.'\n  exit 1\nfi\necho 'All checks passed!'\n";
+    let project = Project::python();
+    project.write(project.source, &project.read(project.source).replace(project.wrong, project.right));
+    project.write("lint.sh", LINT);
+    project
 }
 
 /// Runs where the tests pass; no model is to be asked.
@@ -66,7 +90,7 @@ fn what_cannot_be_read_of_red_ci_is_as_red_as_the_event_says() {
     world.token.lacks = vec!["actions=read".to_owned()];
     let (said, ..) = run_in(world);
     assert_eq!(said.code, 1, "{}", said.all());
-    assert!(said.out.contains("the workflow CI failed, and upshift did not run what failed in it"), "{}", said.out);
+    assert!(said.out.contains("the workflow CI failed, and upshift did not run what failed there"), "{}", said.out);
 }
 
 #[test]
@@ -74,4 +98,62 @@ fn red_ci_that_was_run_again_and_is_green_by_now_is_green() {
     let (said, job, _) = run_in(with_jobs(&[("test", "success"), ("lint", "success"), ("docs", "skipped")]));
     assert_eq!((said.code, job.outputs()["outcome"].as_str()), (0, "already_green"), "{}", said.all());
     assert!(said.out.contains("✔ Already green"), "{}", said.out);
+}
+
+#[test]
+fn what_failed_in_ci_and_runs_here_is_mended_beside_the_tests() {
+    let github = FakeGitHub::start_in_real_time(with_step("sh lint.sh"));
+    let models = ModelServer::start(replace_line("sum(prices)", "sum(prices, 0)"));
+    let job = job(&github, &models, "workflow_run", &red_ci());
+    let project = unclean();
+    let said = job.run(&project);
+    assert_eq!((said.code, job.outputs()["outcome"].as_str()), (0, "fixed"), "{}", said.all());
+    assert!(project.read("shop/cart.py").contains("sum(prices, 0)"), "{}", said.all());
+    let told = models.requests()[0].all_text();
+    assert!(told.contains("C999 name the start of the sum") && told.contains("sh lint.sh"), "{told}");
+    let why = "the tests pass here, but lint failed in the workflow CI; run beside them from now on: `(bash -ec 'sh lint.sh')`";
+    assert!(said.all().contains(why), "{}", said.all());
+    models.finish();
+    github.finish();
+}
+
+#[test]
+fn the_check_that_judges_is_not_the_models_to_change() {
+    let github = FakeGitHub::start_in_real_time(with_step("sh lint.sh"));
+    let models = ModelServer::start(|request: &Request| match request.turn() {
+        0 => {
+            let edit = json!({ "path": "lint.sh", "old_text": "exit 1", "new_text": "exit 0" });
+            Say::call("edit_file", edit).usage(900, 40).into()
+        }
+        _ => Say::call("final_report", json!({ "summary": "quiet", "status": "done" })).usage(900, 40).into(),
+    });
+    let job = job(&github, &models, "workflow_run", &red_ci());
+    let project = unclean();
+    let said = job.run(&project);
+    assert_eq!(said.code, 1, "{}", said.all());
+    assert!(project.read("lint.sh").contains("exit 1"), "{}", said.all());
+    let answered = models.requests().last().expect("two turns").all_text();
+    assert!(answered.contains("lint.sh") && answered.contains("protected"), "{answered}");
+    github.finish();
+}
+
+#[test]
+fn a_check_that_passes_or_does_not_work_here_is_told_with_what_was_seen() {
+    for (step, seen) in [
+        ("sh -n lint.sh", "what failed there passes here: `(bash -ec 'sh -n lint.sh')`"),
+        ("no-such-linter .", "what failed there does not work here: `(bash -ec 'no-such-linter .')`"),
+    ] {
+        let github = FakeGitHub::start_in_real_time(with_step(step));
+        let models = ModelServer::start(|_| Say::text("nobody asks").into());
+        let job = job(&github, &models, "workflow_run", &red_ci());
+        let said = job.run(&unclean());
+        assert_eq!((said.code, job.outputs()["outcome"].as_str()), (1, "blocked"), "{step}: {}", said.all());
+        assert!(
+            said.out.contains("The tests pass here, but CI is red") && said.out.contains(seen),
+            "{step}: {}",
+            said.out
+        );
+        assert!(models.requests().is_empty(), "{step}");
+        github.finish();
+    }
 }

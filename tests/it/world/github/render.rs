@@ -223,6 +223,9 @@ impl Renderer<'_> {
     }
 
     pub(super) fn job(&self, job: &Job, run: &Run) -> Value {
+        let step = |name: &str, number: u64, end: &str| json!({ "name": name, "number": number, "status": "completed", "conclusion": end });
+        let mut steps = vec![step("Set up job", 1, "success")];
+        steps.extend(job.failed_step.iter().map(|name| step(name, 2, "failure")));
         object(
             "job",
             json!({
@@ -232,7 +235,7 @@ impl Renderer<'_> {
                 "started_at": self.time(job.started_ms.unwrap_or(0)),
                 "completed_at": (job.status == "completed").then(|| self.time(job.started_ms.unwrap_or(0))),
                 "workflow_name": run.name,
-                "steps": [{ "name": "Set up job", "number": 1, "status": "completed", "conclusion": "success" }],
+                "steps": steps,
             }),
         )
     }

@@ -177,6 +177,8 @@ data! {
     Job {
         id: u64, run: u64, name: String, status: String, conclusion: Option<String>, log: Option<String>,
         annotations: Vec<Annotation>, started_ms: Option<u64>,
+        /// The name of the step that failed.
+        failed_step: Option<String>,
     }
     Artifact {
         id: u64, name: String, run: u64, sha: String, branch: String, expired: bool, created_ms: u64,
@@ -344,6 +346,7 @@ impl World {
             log: Some(job.log.clone()),
             annotations: job.annotations.clone(),
             started_ms: None,
+            failed_step: None,
         });
         let jobs: Vec<Job> = jobs.collect();
         let bad = jobs.iter().find_map(|job| job.conclusion.clone().filter(|end| end != "success" && end != "skipped"));

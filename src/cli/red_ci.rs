@@ -1,0 +1,114 @@
+//! What failed in the workflow run that started this job, looked up before the run begins: which jobs, and what of them runs here.
+
+use super::environment::Environment;
+use super::forge;
+use crate::config::failed_command;
+use crate::domain::ci::{CiContext, FailedJob, PullRequestRef, RedCi, UpstreamRun};
+use crate::github::{Conclusion, GitHub, GithubError, Job, Progress};
+
+/// The conclusions of a workflow run by which it is red.
+const RED: [&str; 3] = ["failure", "timed_out", "startup_failure"];
+/// The files from which linters, type checkers and formatters take their rules: what is red is not mended by asking for less.
+pub(super) const CONFIGURATION: [&str; 30] = [
+    ".ruff.toml",
+    "ruff.toml",
+    ".flake8",
+    ".pylintrc",
+    "pylintrc",
+    "mypy.ini",
+    ".mypy.ini",
+    "pyrightconfig.json",
+    "tox.ini",
+    "setup.cfg",
+    ".eslintrc*",
+    "eslint.config.*",
+    ".eslintignore",
+    ".prettierrc*",
+    "prettier.config.*",
+    "biome.json*",
+    "tsconfig*.json",
+    "clippy.toml",
+    ".clippy.toml",
+    "rustfmt.toml",
+    ".rustfmt.toml",
+    "deny.toml",
+    ".golangci.*",
+    ".rubocop.yml",
+    "phpstan.*neon*",
+    "phpcs.xml*",
+    ".shellcheckrc",
+    ".markdownlint*",
+    ".yamllint*",
+    ".pre-commit-config.yaml",
+];
+/// How many failed jobs are looked into.
+const MOST_JOBS: usize = 5;
+
+/// Looks it up; `None` where no red workflow run started this job, or where it is green by now. What cannot be read is as red as the
+/// event says.
+pub(super) async fn look(context: Option<&CiContext>, environment: &Environment) -> Option<RedCi> {
+    let context = context?;
+    let upstream = context.upstream.as_ref()?;
+    upstream.conclusion.as_deref().filter(|end| RED.contains(end))?;
+    let unread = RedCi { workflow: upstream.name.clone(), failed: Vec::new() };
+    let Some(token) = forge::token(environment) else { return Some(unread) };
+    let Ok(github) = forge::client(environment, &context.api_url, &context.repository, token) else {
+        return Some(unread);
+    };
+    match read(&github, context, upstream).await {
+        Ok(found) => found,
+        Err(error) => {
+            super::say(&format!("⚠ what failed in the workflow run {} could not be read: {error}", upstream.id));
+            Some(unread)
+        }
+    }
+}
+
+async fn read(github: &GitHub, context: &CiContext, upstream: &UpstreamRun) -> Result<Option<RedCi>, GithubError> {
+    let jobs = github.jobs(upstream.id).await?;
+    let red: Vec<&Job> = jobs.iter().filter(|job| job.conclusion.is_some_and(is_red)).collect();
+    if red.is_empty() && !jobs.is_empty() && jobs.iter().all(|job| job.progress == Progress::Completed) {
+        return Ok(None);
+    }
+    let workflow = if red.is_empty() { None } else { workflow(github, context, upstream).await? };
+    let failed = red.into_iter().take(MOST_JOBS).map(|job| failed(job, workflow.as_deref())).collect();
+    Ok(Some(RedCi { workflow: upstream.name.clone(), failed }))
+}
+
+/// The workflow's file as the base has it: what the head says of it is the pull request's own.
+async fn workflow(github: &GitHub, context: &CiContext, upstream: &UpstreamRun) -> Result<Option<String>, GithubError> {
+    let run = github.workflow_run(upstream.id).await?;
+    // A reusable workflow of elsewhere is named with where it is from.
+    let path = run.path.split('@').next().unwrap_or_default().to_owned();
+    let base = match &context.pull_request {
+        PullRequestRef::Known(pull) => Some(pull.base_sha.0.clone()),
+        PullRequestRef::None | PullRequestRef::Number(_) | PullRequestRef::Head => context.default_branch.clone(),
+    };
+    let bytes = github.file(&path, base.as_deref().unwrap_or("HEAD")).await?;
+    Ok(bytes.map(|bytes| String::from_utf8_lossy(&bytes).into_owned()))
+}
+
+fn failed(job: &Job, workflow: Option<&str>) -> FailedJob {
+    let step = job.steps.iter().find(|step| step.conclusion.is_some_and(is_red));
+    let name = job.name.clone();
+    let (Some(step), Some(workflow)) = (step, workflow) else {
+        return FailedJob { name, command: None, why_not: None };
+    };
+    match failed_command(workflow, &job.name, &step.name) {
+        Ok(command) => FailedJob { name, command: Some(command), why_not: None },
+        Err(why) => FailedJob { name, command: None, why_not: Some(why.words().to_owned()) },
+    }
+}
+
+fn is_red(conclusion: Conclusion) -> bool {
+    match conclusion {
+        Conclusion::Failure | Conclusion::TimedOut | Conclusion::StartupFailure => true,
+        Conclusion::Success
+        | Conclusion::Neutral
+        | Conclusion::Skipped
+        | Conclusion::Cancelled
+        | Conclusion::Stale
+        | Conclusion::ActionRequired
+        | Conclusion::Unknown => false,
+    }
+}

@@ -1,0 +1,221 @@
+//! A workflow's file, read for the commands of the steps that failed in it.
+//!
+//! Only what runs anywhere is taken: a step with an expression, in a container or beside services, or one that uses an action, means
+//! something on its own runner alone. Invariant: a step that is not found for certain is none.
+
+use serde::Deserialize;
+use serde_yaml::{Mapping, Value};
+
+/// A step as GitHub names it that has no name: this and its first line.
+const UNNAMED: &str = "Run ";
+
+/// Why a failed job cannot be run here, in words that end a sentence.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NotHere {
+    /// The file does not say which step it was.
+    Unknown,
+    /// The step uses an action.
+    Action,
+    /// The job needs a container or services.
+    Container,
+    /// The step's text depends on the run.
+    Expression,
+    /// The step is no shell's.
+    Shell,
+}
+
+impl NotHere {
+    /// The words.
+    #[must_use]
+    pub const fn words(self) -> &'static str {
+        match self {
+            Self::Unknown => "its step is not in the workflow of the base",
+            Self::Action => "its step is an action",
+            Self::Container => "it runs in a container or beside services",
+            Self::Expression => "its step depends on expressions of the workflow",
+            Self::Shell => "its step is not for a POSIX shell or bash",
+        }
+    }
+}
+
+/// The shell command of a job's failed step, for the root of the checkout.
+///
+/// # Errors
+/// Why there is none.
+pub fn failed_command(workflow: &str, job: &str, step: &str) -> Result<String, NotHere> {
+    let mut documents = serde_yaml::Deserializer::from_str(workflow);
+    let read = documents.next().and_then(|document| Value::deserialize(document).ok());
+    let workflow = read.ok_or(NotHere::Unknown)?;
+    let jobs = workflow.get("jobs").and_then(Value::as_mapping).ok_or(NotHere::Unknown)?;
+    let found = only(jobs.iter().filter(|(key, of)| is_job(key, of, job)))?.1;
+    if found.get("container").is_some() || found.get("services").is_some() {
+        return Err(NotHere::Container);
+    }
+    let steps = found.get("steps").and_then(Value::as_sequence).ok_or(NotHere::Unknown)?;
+    let found_step = only(steps.iter().filter(|one| is_step(one, step)))?;
+    let around = [&workflow, found];
+    command(found_step, &around)
+}
+
+/// The one that there is.
+fn only<T>(mut all: impl Iterator<Item = T>) -> Result<T, NotHere> {
+    match (all.next(), all.next()) {
+        (Some(one), None) => Ok(one),
+        _ => Err(NotHere::Unknown),
+    }
+}
+
+/// Whether the API calls a job of the file so: by its name or its key, and with the values of a matrix behind.
+fn is_job(key: &Value, job: &Value, wanted: &str) -> bool {
+    let name = job.get("name").and_then(Value::as_str).or_else(|| key.as_str()).unwrap_or_default();
+    let has_matrix = job.get("strategy").is_some_and(|strategy| strategy.get("matrix").is_some());
+    let rest = wanted.strip_prefix(name.split("${{").next().unwrap_or_default().trim_end());
+    name == wanted || has_matrix && rest.is_some_and(|rest| rest.starts_with([' ', '(']) || name.contains("${{"))
+}
+
+fn is_step(step: &Value, wanted: &str) -> bool {
+    match (step.get("name").and_then(Value::as_str), step.get("run").and_then(Value::as_str)) {
+        (Some(name), _) => name == wanted,
+        (None, Some(run)) => {
+            let first = run.lines().next().unwrap_or_default().trim();
+            wanted.strip_prefix(UNNAMED).is_some_and(|named| named.trim() == first)
+        }
+        (None, None) => step
+            .get("uses")
+            .and_then(Value::as_str)
+            .is_some_and(|uses| wanted.strip_prefix(UNNAMED).is_some_and(|named| named == uses)),
+    }
+}
+
+fn command(step: &Value, around: &[&Value; 2]) -> Result<String, NotHere> {
+    let Some(run) = step.get("run").and_then(Value::as_str) else { return Err(NotHere::Action) };
+    let default = |key: &str| {
+        let of = |scope: &&Value| Some(scope.get("defaults")?.get("run")?.get(key)?.as_str()?.to_owned());
+        step.get(key).and_then(Value::as_str).map(str::to_owned).or_else(|| around.iter().rev().find_map(of))
+    };
+    let (folder, shell) = (default("working-directory"), default("shell"));
+    let scopes = [around.first().copied(), around.get(1).copied(), Some(step)];
+    let mut set = String::new();
+    for environment in scopes.into_iter().flatten().filter_map(|scope| scope.get("env")?.as_mapping()) {
+        set.push_str(&assignments(environment)?);
+    }
+    let texts = [Some(run), folder.as_deref(), shell.as_deref()];
+    if texts.into_iter().flatten().any(|text| text.contains("${{")) {
+        return Err(NotHere::Expression);
+    }
+    // As the runner calls it (GitHub's documentation of `jobs.<job_id>.steps[*].shell`).
+    let shell = match shell.as_deref() {
+        None => "bash -ec",
+        Some("bash") => "bash --noprofile --norc -eo pipefail -c",
+        Some("sh") => "sh -ec",
+        Some(_) => return Err(NotHere::Shell),
+    };
+    let folder = folder.map(|folder| format!("cd {} && ", quoted(&folder))).unwrap_or_default();
+    Ok(format!("({folder}{set}{shell} {})", quoted(run.trim())))
+}
+
+/// The variables of a scope, as they stand before a command.
+fn assignments(environment: &Mapping) -> Result<String, NotHere> {
+    let mut set = String::new();
+    for (name, value) in environment {
+        let name = name.as_str().unwrap_or_default();
+        let plain = !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+        let text = match value {
+            Value::String(text) => text.clone(),
+            Value::Bool(value) => value.to_string(),
+            Value::Number(number) => number.to_string(),
+            _ => return Err(NotHere::Expression),
+        };
+        if !plain || text.contains("${{") {
+            return Err(NotHere::Expression);
+        }
+        set.push_str(&format!("{name}={} ", quoted(&text)));
+    }
+    Ok(set)
+}
+
+/// One word to a shell.
+fn quoted(text: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "_-./=:,+@%".contains(c);
+    if !text.is_empty() && text.chars().all(is_plain) {
+        text.to_owned()
+    } else {
+        format!("'{}'", text.replace('\'', r"'\''"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const WORKFLOW: &str = r"
+name: CI
+on: [push, pull_request]
+env: { CI_LEVEL: 2 }
+defaults: { run: { working-directory: app } }
+jobs:
+  lint:
+    runs-on: ubuntu-latest
+    steps:
+      - uses: actions/checkout@v6
+      - run: ruff check .
+      - name: types
+        run: |
+          mypy shop
+          echo 'done'
+        shell: bash
+        working-directory: .
+      - run: ruff check ${{ inputs.path }}
+      - name: windows
+        run: Get-Item x
+        shell: pwsh
+  test:
+    name: test
+    strategy: { matrix: { python: ['3.12', '3.13'] } }
+    steps:
+      - run: pytest -q
+        env: { A: it's, B: true }
+  db:
+    services: { postgres: { image: postgres } }
+    steps: [{ run: pytest db }]
+  secret:
+    env: { TOKEN: '${{ secrets.TOKEN }}' }
+    steps: [{ run: ./check }]
+  twice:
+    steps: [{ run: make }, { run: make }]
+";
+
+    #[test]
+    fn the_command_of_a_failed_step_is_what_the_runner_would_call() {
+        for (job, step, wanted) in [
+            ("lint", "Run ruff check .", "(cd app && CI_LEVEL=2 bash -ec 'ruff check .')"),
+            (
+                "lint",
+                "types",
+                "(cd . && CI_LEVEL=2 bash --noprofile --norc -eo pipefail -c 'mypy shop\necho '\\''done'\\''')",
+            ),
+            ("test (3.13)", "Run pytest -q", r"(cd app && CI_LEVEL=2 A='it'\''s' B=true bash -ec 'pytest -q')"),
+        ] {
+            assert_eq!(failed_command(WORKFLOW, job, step).as_deref(), Ok(wanted), "{job}: {step}");
+        }
+    }
+
+    #[test]
+    fn what_runs_on_its_own_runner_alone_is_not_taken() {
+        for (job, step, why) in [
+            ("lint", "Run actions/checkout@v6", NotHere::Action),
+            ("lint", "Run ruff check ${{ inputs.path }}", NotHere::Expression),
+            ("lint", "windows", NotHere::Shell),
+            ("db", "Run pytest db", NotHere::Container),
+            ("secret", "Run ./check", NotHere::Expression),
+            ("twice", "Run make", NotHere::Unknown),
+            ("lint", "Run something else", NotHere::Unknown),
+            ("nobody", "Run make", NotHere::Unknown),
+        ] {
+            assert_eq!(failed_command(WORKFLOW, job, step), Err(why), "{job}: {step}");
+        }
+        for broken in ["", "[", "jobs: 7", "jobs: { a: { steps: 1 } }"] {
+            assert_eq!(failed_command(broken, "a", "b"), Err(NotHere::Unknown), "{broken}");
+        }
+    }
+}

@@ -1,0 +1,51 @@
+//! Red CI as a start: the tests pass here, and what failed there is run beside them, or told.
+//!
+//! Invariant: CI that is red is never called green because upshift looked at something else.
+
+use crate::domain::ci::{FailedJob, RedCi};
+use crate::domain::outcome::Outcome;
+use crate::domain::verdict::Verdict;
+
+/// How many failed jobs are named.
+const MOST_JOBS: usize = 5;
+
+/// What is told before the failed commands are run beside the tests.
+pub(super) fn announced(red: &RedCi) -> String {
+    let beside = red.commands().join("`, `");
+    let mut told = format!("the tests pass here, but {}; run beside them from now on: `{beside}`", what_failed(red));
+    for job in red.failed.iter().filter(|job| job.command.is_none()) {
+        told.push_str(&format!("; {} is not run here{}", job.name, because(job)));
+    }
+    told
+}
+
+/// How a run ends whose tests pass although CI is red; `tried` is what the failed commands beside them came to, if any could be run.
+pub(super) fn end(red: &RedCi, tried: Option<&Verdict>) -> (Outcome, String) {
+    let beside = red.commands().join("`, `");
+    let rest = match tried {
+        None => {
+            let whys: Vec<String> = red.failed.iter().filter(|job| job.why_not.is_some()).map(because).collect();
+            let why = whys.first().cloned().unwrap_or_default();
+            format!("upshift did not run what failed there{why}")
+        }
+        Some(Verdict::Broken { reason } | Verdict::Tampered { reason }) => {
+            format!("what failed there does not work here: `{beside}`: {reason}")
+        }
+        Some(Verdict::Green | Verdict::Red { .. }) => format!("what failed there passes here: `{beside}`"),
+    };
+    let reason = format!("{}, and {rest}", what_failed(red));
+    (Outcome::Blocked { reason: reason.clone() }, reason)
+}
+
+fn because(job: &FailedJob) -> String {
+    job.why_not.as_ref().map(|why| format!(", since {why}")).unwrap_or_default()
+}
+
+fn what_failed(red: &RedCi) -> String {
+    let named: Vec<&str> = red.failed.iter().take(MOST_JOBS).map(|job| job.name.as_str()).collect();
+    let workflow = &red.workflow;
+    match named.as_slice() {
+        [] => format!("the workflow {workflow} failed"),
+        named => format!("{} failed in the workflow {workflow}", named.join(", ")),
+    }
+}
