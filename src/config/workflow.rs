@@ -124,7 +124,7 @@ fn assignments(environment: &Mapping) -> Result<String, NotHere> {
             Value::String(text) => text.clone(),
             Value::Bool(value) => value.to_string(),
             Value::Number(number) => number.to_string(),
-            _ => return Err(NotHere::Expression),
+            Value::Null | Value::Sequence(_) | Value::Mapping(_) | Value::Tagged(_) => return Err(NotHere::Expression),
         };
         if !plain || text.contains("${{") {
             return Err(NotHere::Expression);

@@ -47,19 +47,14 @@ pub(super) async fn run(
     left_behind::note(context, recorder, &start);
     context.world.workspace.remember_files(&start)?;
     let began = context.world.clock.monotonic_ms();
-    let first = test_run::run(&measuring.setup.tests, None, &context.world.stop).await?;
-    let first = network::open_if_needed(context, recorder, &mut measuring, first).await?;
-    let first = without_result_file(context, &mut measuring, first).await?;
+    let first = first_look(context, recorder, &mut measuring).await?;
     if first.stopped.is_some() {
         // What a run printed until it was cut short says nothing of what passes or fails.
         return Ok(stopped_or(context, recorder, measuring, (Outcome::Budget, String::new()), Vec::new()));
     }
-    let explicit = context.charter.plan.test.command.is_some() || measuring.setup.with_checks;
-    let verdict = if measuring.setup.with_checks {
-        verdict::judge_beside(first.exit, &first.report)
-    } else {
-        verdict::judge_baseline(first.exit, &first.report, explicit)
-    };
+    let with_checks = measuring.setup.with_checks;
+    let explicit = context.charter.plan.test.command.is_some() || with_checks;
+    let verdict = judged(&first, explicit, with_checks);
     let first_verdict = verdict.clone();
     let (verdict, flaky, flaky_in_file) = match verdict {
         Verdict::Red { .. } if may_be_flaky(&first) => second_look(context, &measuring, &first, verdict).await?,
@@ -103,29 +98,40 @@ pub(super) async fn run(
         let events = vec![Event::BaselineFinished(finished)];
         return Ok(stopped_or(context, recorder, measuring, (Outcome::Budget, String::new()), events));
     }
-    let with_checks = measuring.setup.with_checks;
-    if let Some(red) = context.charter.red_ci.as_ref().filter(|_| !with_checks && verdict == Verdict::Green)
+    let red_ci = context.charter.red_ci.as_ref();
+    if let Some(red) = red_ci.filter(|_| !with_checks && verdict == Verdict::Green)
         && measuring.setup.add_checks(&context.charter)
     {
         return Ok(Next::measure_again(measuring, vec![Event::Warning { message: red_ci::announced(red) }]));
     }
-    let red = context.charter.red_ci.as_ref().and_then(|red| match &verdict {
-        Verdict::Green => Some(red_ci::end(red, with_checks.then_some(&verdict))),
-        Verdict::Broken { .. } | Verdict::Tampered { .. } if with_checks => Some(red_ci::end(red, Some(&verdict))),
-        Verdict::Red { .. } | Verdict::Broken { .. } | Verdict::Tampered { .. } => None,
-    });
-    let measured = Measured {
-        setup: measuring.setup,
-        origin,
-        baseline,
-        duration_ms: first.duration_ms,
-        framework: Some(first.report.framework.clone()),
-    };
+    let red = red_ci.and_then(|red| red_ci::end(red, &verdict, with_checks));
+    let (duration_ms, framework) = (first.duration_ms, Some(first.report.framework.clone()));
+    let measured = Measured { setup: measuring.setup, origin, baseline, duration_ms, framework };
     let described = trial::describe(&first, context.world.workspace.root());
     let candidate = trial::candidate(measured.origin.tree.clone(), &first, &described);
     let candidate = Candidate { failing: measured.baseline.failing.clone(), ..candidate };
     let climb = Climb::begin(measured, candidate, measuring.allowance, measuring.comments);
     Ok(decide(climb, verdict, finished, red))
+}
+
+/// The verdict of the first look.
+fn judged(first: &TestRun, explicit: bool, with_checks: bool) -> Verdict {
+    if with_checks {
+        verdict::judge_beside(first.exit, &first.report)
+    } else {
+        verdict::judge_baseline(first.exit, &first.report, explicit)
+    }
+}
+
+/// Runs the tests for the first time, with what they turn out to need.
+async fn first_look(
+    context: &Context<'_>,
+    recorder: &mut Recorder<'_>,
+    measuring: &mut Measuring,
+) -> Result<TestRun, LifecycleError> {
+    let first = test_run::run(&measuring.setup.tests, None, &context.world.stop).await?;
+    let first = network::open_if_needed(context, recorder, measuring, first).await?;
+    without_result_file(context, measuring, first).await
 }
 
 /// Runs the setup command; returns why it failed, if it did.

@@ -19,22 +19,24 @@ pub(super) fn announced(red: &RedCi) -> String {
     told
 }
 
-/// How a run ends whose tests pass although CI is red; `tried` is what the failed commands beside them came to, if any could be run.
-pub(super) fn end(red: &RedCi, tried: Option<&Verdict>) -> (Outcome, String) {
+/// How a run ends whose baseline came to this verdict although CI is red, with or without what failed there beside the tests; `None` where
+/// there is something to mend.
+pub(super) fn end(red: &RedCi, verdict: &Verdict, with_checks: bool) -> Option<(Outcome, String)> {
     let beside = red.commands().join("`, `");
-    let rest = match tried {
-        None => {
-            let whys: Vec<String> = red.failed.iter().filter(|job| job.why_not.is_some()).map(because).collect();
-            let why = whys.first().cloned().unwrap_or_default();
+    let rest = match verdict {
+        Verdict::Red { .. } => return None,
+        Verdict::Green if with_checks => format!("what failed there passes here: `{beside}`"),
+        Verdict::Green => {
+            let why = red.failed.iter().find(|job| job.why_not.is_some()).map(because).unwrap_or_default();
             format!("upshift did not run what failed there{why}")
         }
-        Some(Verdict::Broken { reason } | Verdict::Tampered { reason }) => {
+        Verdict::Broken { reason } | Verdict::Tampered { reason } if with_checks => {
             format!("what failed there does not work here: `{beside}`: {reason}")
         }
-        Some(Verdict::Green | Verdict::Red { .. }) => format!("what failed there passes here: `{beside}`"),
+        Verdict::Broken { .. } | Verdict::Tampered { .. } => return None,
     };
     let reason = format!("{}, and {rest}", what_failed(red));
-    (Outcome::Blocked { reason: reason.clone() }, reason)
+    Some((Outcome::Blocked { reason: reason.clone() }, reason))
 }
 
 fn because(job: &FailedJob) -> String {
