@@ -101,11 +101,6 @@ impl Journal {
         &self.store
     }
 
-    /// The store, for what is not an event.
-    pub fn store_mut(&mut self) -> &mut Store {
-        &mut self.store
-    }
-
     /// Closes the store; see [`Store::close`]. Returns its last warnings.
     pub fn close(self) -> Vec<String> {
         self.store.close()

@@ -27,8 +27,6 @@ mod totals;
 mod types;
 mod verify;
 
-use std::path::Path;
-
 pub use error::AuditError;
 pub use journal::Journal;
 pub use location::{Location, locate};
@@ -37,16 +35,6 @@ pub use store::{Settings, Store};
 pub use types::{
     BrokenLink, CallReservation, Cap, LoadedRun, Refused, RunStatus, RunSummary, Scope, Snapshot, Verified, VerifyError,
 };
-
-use crate::domain::units::RunId;
-
-/// Walks the hash chain of a run in the database file at `path`.
-///
-/// # Errors
-/// See [`Reader::verify`].
-pub fn verify(path: &Path, run: &RunId) -> Result<Verified, VerifyError> {
-    Reader::open(&Location::file(path))?.verify(run)
-}
 
 #[cfg(test)]
 mod tests;

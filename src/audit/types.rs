@@ -145,14 +145,6 @@ pub struct LoadedRun {
     pub invocations: u32,
 }
 
-impl LoadedRun {
-    /// Whether a living process works on it.
-    #[must_use]
-    pub fn alive(&self) -> bool {
-        self.status == RunStatus::Running
-    }
-}
-
 /// An unbroken hash chain.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Verified {

@@ -10,7 +10,7 @@ use crate::domain::clock::{Clock, Timestamp};
 use crate::domain::command::{Command, CommandAnswer};
 use crate::domain::event::Event;
 use crate::domain::outcome::EXIT_SUCCESS;
-use crate::github::{CommentPlace, Reaction};
+use crate::github::Reaction;
 use crate::lifecycle::state::{Hearing, RunState};
 use crate::policy::command::{self, Said};
 use crate::policy::escalation::Position;
@@ -52,7 +52,7 @@ pub(super) async fn not_a_start(order: &Order, context: Option<&CiContext>, envi
     super::say(&why);
     let github = forge::token(environment)
         .and_then(|token| forge::client(environment, &context.api_url, &context.repository, token).ok())?;
-    if let Err(error) = github.react(CommentPlace::Conversation, comment, Reaction::Confused).await {
+    if let Err(error) = github.react(comment, Reaction::Confused).await {
         super::say(&format!("⚠ the comment could not be answered: {error}"));
     }
     Some(EXIT_SUCCESS)

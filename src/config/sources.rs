@@ -37,12 +37,6 @@ macro_rules! settings {
             pub const fn env(self) -> &'static str {
                 match self { $(Self::$variant => $env,)+ }
             }
-
-            /// What it means, in a sentence.
-            #[must_use]
-            pub const fn meaning(self) -> &'static str {
-                match self { $(Self::$variant => $doc,)+ }
-            }
         }
     };
 }

@@ -61,17 +61,6 @@ pub enum Unavailability {
 }
 
 impl Unavailability {
-    /// The word in events and JSON.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::KeyRefused => "key_refused",
-            Self::QuotaUsedUp => "quota_used_up",
-            Self::RateLimited => "rate_limited",
-            Self::Outage => "outage",
-        }
-    }
-
     /// Whether it passes by itself.
     #[must_use]
     pub const fn passes(self) -> bool {

@@ -41,21 +41,6 @@ pub enum EvidenceKind {
 }
 
 impl EvidenceKind {
-    /// The word in events and in JSON.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Seen => "seen",
-            Self::StartsRules => "starts_rules",
-            Self::Untouched => "untouched",
-            Self::Poisoned => "poisoned",
-            Self::AlteredExpectation => "altered_expectation",
-            Self::Renamed => "renamed",
-            Self::Direct => "direct",
-            Self::Counter => "counter",
-        }
-    }
-
     /// The evidence in a few words, as it reads when it held.
     #[must_use]
     pub const fn sentence(self) -> &'static str {
@@ -84,19 +69,6 @@ pub enum EvidenceStatus {
     NotPossible,
     /// It was left out, for time or because it is switched off.
     LeftOut,
-}
-
-impl EvidenceStatus {
-    /// The word in events and in JSON.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Held => "held",
-            Self::Failed => "failed",
-            Self::NotPossible => "not_possible",
-            Self::LeftOut => "left_out",
-        }
-    }
 }
 
 /// Whether experiments have shown of every test that failed at the start that it can still fail.

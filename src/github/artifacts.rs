@@ -86,15 +86,6 @@ impl GitHub {
         Ok(left_newest_first(found))
     }
 
-    /// The artifacts of a run that are still there, newest first.
-    ///
-    /// # Errors
-    /// Any [`GithubError`].
-    pub async fn run_artifacts(&self, run: u64) -> Result<Vec<Artifact>, GithubError> {
-        let path = self.at(format!("/actions/runs/{run}/artifacts?per_page={PER_PAGE}"));
-        self.artifacts(path, format!("read the artifacts of run {run}")).await
-    }
-
     async fn artifacts(&self, path: String, doing: String) -> Result<Vec<Artifact>, GithubError> {
         let call = Call::get(path, doing, Permission::read("actions"));
         Ok(left_newest_first(self.list(call, |page: Wrapped| page.artifacts).await?))

@@ -117,14 +117,6 @@ pub enum CiState {
     },
 }
 
-impl CiState {
-    /// Whether asking again later can bring another answer without anybody doing anything.
-    #[must_use]
-    pub fn is_moving(&self) -> bool {
-        matches!(self, Self::NotYet | Self::Pending { .. })
-    }
-}
-
 /// How one item counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Standing {

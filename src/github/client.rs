@@ -158,12 +158,6 @@ impl GitHub {
         Self { writing: Arc::default(), ..self.clone() }
     }
 
-    /// The same client for another repository.
-    #[must_use]
-    pub fn for_repository(&self, repository: RepoName) -> Self {
-        Self { repository, ..self.clone() }
-    }
-
     /// The same client, which gives up rather than wait beyond this moment of the monotonic clock.
     #[must_use]
     pub fn with_deadline(&self, monotonic_ms: u64) -> Self {

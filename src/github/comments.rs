@@ -88,8 +88,6 @@ pub enum Posted {
 pub enum Reaction {
     /// Seen: at work on it.
     Eyes,
-    /// Done.
-    Rocket,
     /// Yes.
     ThumbsUp,
     /// No.
@@ -102,21 +100,11 @@ impl Reaction {
     fn as_str(self) -> &'static str {
         match self {
             Self::Eyes => "eyes",
-            Self::Rocket => "rocket",
             Self::ThumbsUp => "+1",
             Self::ThumbsDown => "-1",
             Self::Confused => "confused",
         }
     }
-}
-
-/// Where a comment stands; each place has an API of its own.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum CommentPlace {
-    /// In the conversation.
-    Conversation,
-    /// At a line of the diff.
-    Line,
 }
 
 /// The comment that one report keeps up to date.
@@ -160,16 +148,6 @@ impl GitHub {
         let since = since.map(|since| format!("&since={}", escaped(since))).unwrap_or_default();
         let path = self.at(format!("/issues/{number}/comments?per_page={PER_PAGE}{since}"));
         Call::get(path, format!("read the comments of #{number}"), Permission::read(PULLS))
-    }
-
-    /// One comment.
-    ///
-    /// # Errors
-    /// Any [`GithubError`].
-    pub async fn issue_comment(&self, id: CommentId) -> Result<IssueComment, GithubError> {
-        let path = self.at(format!("/issues/comments/{}", id.0));
-        let comment = self.read::<IssueComment>(Call::get(path, "read a comment", Permission::read(PULLS))).await?;
-        Ok((*comment).clone())
     }
 
     /// Our comment of this slot, whichever run made it.
@@ -266,18 +244,14 @@ impl GitHub {
         }
     }
 
-    /// Reacts to a comment; doing it twice is doing it once.
+    /// Reacts to a comment of a conversation; doing it twice is doing it once.
     ///
     /// # Errors
     /// Any [`GithubError`].
-    pub async fn react(&self, place: CommentPlace, id: u64, reaction: Reaction) -> Result<(), GithubError> {
-        let (kind, scope) = match place {
-            CommentPlace::Conversation => ("issues", ISSUES),
-            CommentPlace::Line => ("pulls", PULLS),
-        };
-        let path = self.at(format!("/{kind}/comments/{id}/reactions"));
+    pub async fn react(&self, id: u64, reaction: Reaction) -> Result<(), GithubError> {
+        let path = self.at(format!("/issues/comments/{id}/reactions"));
         let body = json!({ "content": reaction.as_str() });
-        let call = Call::write(Method::POST, path, &body, "react to a comment", Permission::write(scope)).repeatable();
+        let call = Call::write(Method::POST, path, &body, "react to a comment", Permission::write(ISSUES)).repeatable();
         self.send(&call).await.map(|_answer| ())
     }
 }

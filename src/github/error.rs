@@ -262,12 +262,6 @@ pub enum GithubError {
 }
 
 impl GithubError {
-    /// Whether the thing asked for is not there (or hidden).
-    #[must_use]
-    pub fn is_not_found(&self) -> bool {
-        matches!(self, Self::NotFound { .. })
-    }
-
     /// Whether the forge may not know such a request at all: Gitea and Forgejo answer so to what GitHub alone has.
     #[must_use]
     pub fn is_missing_endpoint(&self) -> bool {

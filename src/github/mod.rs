@@ -1,8 +1,11 @@
 //! The client of a forge's API, and what it says about a commit.
 //!
 //! Owns every request to GitHub (GHES, Gitea and Forgejo where their API answers alike): repeating, limits, pages, conditional
-//! requests, and what an answer means. Speaks through octocrab over the one HTTP client; no type of theirs leaves this module.
-//! Decides nothing about the loop.
+//! requests, and what an answer means. Decides nothing about the loop.
+//!
+//! octocrab builds the requests and carries them over the one HTTP client; answers are read into types of our own, since its types demand
+//! fields that GHES, Gitea and Forgejo leave out, and repeating, pages and conditional requests are done here, since its own know neither
+//! our deadlines nor the limits that several clients share. No type of theirs leaves this module.
 //!
 //! Invariants: the token goes to the API's own origin alone; nothing that may have been done is blindly done again; what the
 //! server says is foreign text and is cut, never interpreted.
@@ -13,19 +16,18 @@
 //! let github = GitHub::new(&http, &Connection { api_url, token, repository }, clock, stop)?;   // sends nothing
 //! github.with_deadline(monotonic_ms)   // a clone that gives up rather than wait beyond that moment
 //! github.with_stop(stop)               // a clone for the last report, after the first stop was raised
-//! github.for_repository(name)          // a clone for another repository
 //! github.usage()                       // requests, those that were free, what is left, when the token expires
 //! ```
 //!
 //! | about | calls |
 //! |---|---|
 //! | people | [`GitHub::identity`], [`GitHub::role_of`], [`GitHub::account`], [`GitHub::app_of`] |
-//! | pull requests | [`GitHub::pull`], [`GitHub::open_pulls_of`], [`GitHub::pulls_with_commit`], [`GitHub::open_pull`] (looks first, reuses), [`GitHub::change_pull`], [`GitHub::pull_commits`] |
+//! | pull requests | [`GitHub::pull`], [`GitHub::open_pulls_of`], [`GitHub::open_pull`] (looks first, reuses), [`GitHub::pull_commits`] |
 //! | reviews | [`GitHub::reviews`], [`GitHub::review_comments`] |
-//! | comments | [`GitHub::upsert_comment`], [`GitHub::find_comment`], [`GitHub::issue_comments`], [`GitHub::issue_comment`], [`GitHub::react`] |
+//! | comments | [`GitHub::upsert_comment`], [`GitHub::find_comment`], [`GitHub::issue_comments`], [`GitHub::react`] |
 //! | CI | [`GitHub::ci_facts`] then [`checks::decide`]; [`GitHub::jobs`], [`GitHub::job_log`], [`GitHub::annotations`], [`GitHub::workflow_run`] |
-//! | repository | [`GitHub::repository_info`], [`GitHub::branch`], [`GitHub::branch_rules`], [`GitHub::required_checks`], [`GitHub::file`], [`GitHub::commit`], [`GitHub::compare`] |
-//! | artifacts | [`GitHub::artifacts_named`], [`GitHub::newest_artifacts`], [`GitHub::run_artifacts`], [`GitHub::artifact_file`] |
+//! | repository | [`GitHub::repository_info`], [`GitHub::branch`], [`GitHub::branch_rules`], [`GitHub::required_checks`], [`GitHub::file`], [`GitHub::commit`] |
+//! | artifacts | [`GitHub::artifacts_named`], [`GitHub::newest_artifacts`], [`GitHub::artifact_file`] |
 //! | signed commits | [`GitHub::commit_files`], [`GitHub::head_of`] |
 //!
 //! Waiting for CI is the caller's loop: ask [`GitHub::ci_facts`] every fifteen seconds or more; while nothing changes, every
@@ -57,13 +59,13 @@ pub use actions::{
 };
 pub use artifacts::{Artifact, ArtifactRun};
 pub use client::{Connection, GitHub, Usage};
-pub use comments::{CommentId, CommentPlace, CommentSlot, IssueComment, MAX_COMMENT_CHARS, Posted, Reaction, Upserted};
+pub use comments::{CommentId, CommentSlot, IssueComment, MAX_COMMENT_CHARS, Posted, Reaction, Upserted};
 pub use commits::{BranchPlace, Committed, FileChange, FileContent, NewCommit, Signature};
 pub use error::{Access, GithubError, Limit, Permission, TokenHistory};
 pub use logs::JobLog;
 pub use people::{ACTIONS_BOT, App, AppOwner, Identity, RepoRole, TokenKind, User};
-pub use pulls::{NewPull, OpenedPull, Pull, PullChange, PullEnd, PullOrigin, PullState, Readiness};
-pub use repository::{Branch, BranchRules, Commit, Comparison, RepoPermissions, Repository, Visibility};
+pub use pulls::{NewPull, OpenedPull, Pull, PullEnd, PullOrigin, PullState, Readiness};
+pub use repository::{Branch, BranchRules, Commit, RepoPermissions, Repository, Visibility};
 pub use reviews::{Review, ReviewComment, ReviewState};
 
 /// Reads a text that may be null as an empty one.

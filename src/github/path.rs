@@ -1,30 +1,22 @@
 //! Paths of the API, with everything that comes from outside escaped.
 
-use std::fmt::Write;
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
 use super::client::GitHub;
 
+/// What RFC 3986 leaves as it is.
+const SEGMENT: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
+/// The same in a path.
+const PATH: &AsciiSet = &SEGMENT.remove(b'/');
+
 /// Escapes one segment of a path or one value of a query.
 pub(super) fn escaped(text: &str) -> String {
-    escape(text, |_| false)
+    utf8_percent_encode(text, SEGMENT).to_string()
 }
 
 /// Escapes a path of several segments: slashes stay.
 pub(super) fn escaped_path(text: &str) -> String {
-    escape(text, |byte| byte == b'/')
-}
-
-fn escape(text: &str, stays: impl Fn(u8) -> bool) -> String {
-    let mut out = String::with_capacity(text.len());
-    for byte in text.bytes() {
-        if byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_' | b'~') || stays(byte) {
-            out.push(char::from(byte));
-        } else {
-            // Writing to a String cannot fail.
-            write!(out, "%{byte:02X}").unwrap_or_default();
-        }
-    }
-    out
+    utf8_percent_encode(text, PATH).to_string()
 }
 
 impl GitHub {

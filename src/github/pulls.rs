@@ -4,7 +4,7 @@
 
 use http::Method;
 use serde::Deserialize;
-use serde_json::{Map, Value, json};
+use serde_json::json;
 
 use super::client::{Call, GitHub};
 use super::error::{GithubError, Permission};
@@ -66,17 +66,6 @@ pub struct Pull {
     pub author: Option<User>,
     /// The commit that merging made.
     pub merge_commit: Option<CommitSha>,
-}
-
-impl Pull {
-    /// Whether its head is in another repository, or in one that is gone.
-    #[must_use]
-    pub fn is_from_fork(&self) -> bool {
-        match (&self.head.repository, &self.base.repository) {
-            (Some(head), Some(base)) => !head.is(base),
-            _ => true,
-        }
-    }
 }
 
 #[derive(Deserialize)]
@@ -193,15 +182,6 @@ pub enum PullOrigin {
     Reused,
 }
 
-/// What is changed on a pull request; `None` leaves it.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct PullChange {
-    /// A new title.
-    pub title: Option<String>,
-    /// A new description.
-    pub body: Option<String>,
-}
-
 impl GitHub {
     /// One pull request.
     ///
@@ -228,17 +208,6 @@ impl GitHub {
             owned && pull.head.branch == branch
         };
         Ok(pulls.into_iter().filter(fits).collect())
-    }
-
-    /// The open pull requests that hold a commit.
-    ///
-    /// # Errors
-    /// Any [`GithubError`].
-    pub async fn pulls_with_commit(&self, sha: &CommitSha) -> Result<Vec<Pull>, GithubError> {
-        let path = self.at(format!("/commits/{}/pulls?per_page={PER_PAGE}", escaped(&sha.0)));
-        let call = Call::get(path, format!("look for pull requests with {sha}"), Permission::read(PULLS));
-        let pulls = self.list(call, |page: Vec<Pull>| page).await?;
-        Ok(pulls.into_iter().filter(|pull| pull.state == PullState::Open).collect())
     }
 
     /// Opens a pull request, or takes the one that is open for the same branches.
@@ -282,21 +251,5 @@ impl GitHub {
         let owner = self.repository.owner.clone();
         let pulls = self.open_pulls_of(&owner, &new.head_branch).await?;
         Ok(pulls.into_iter().find(|pull| pull.base.branch == new.base_branch))
-    }
-
-    /// Changes a pull request.
-    ///
-    /// # Errors
-    /// Any [`GithubError`].
-    pub async fn change_pull(&self, number: u64, change: &PullChange) -> Result<Pull, GithubError> {
-        let mut body = Map::new();
-        for (key, value) in [("title", &change.title), ("body", &change.body)] {
-            if let Some(value) = value {
-                body.insert(key.to_owned(), Value::String(value.clone()));
-            }
-        }
-        let path = self.at(format!("/pulls/{number}"));
-        let doing = format!("change pull request #{number}");
-        self.wrote(Call::write(Method::PATCH, path, &Value::Object(body), doing, Permission::write(PULLS))).await
     }
 }

@@ -139,14 +139,6 @@ pub struct BranchRules {
     pub kinds: Vec<String>,
 }
 
-impl BranchRules {
-    /// Whether a rule of this kind applies.
-    #[must_use]
-    pub fn has(&self, kind: &str) -> bool {
-        self.kinds.iter().any(|found| found == kind)
-    }
-}
-
 /// A commit of a pull request or of a history.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(from = "RawCommit")]
@@ -157,17 +149,6 @@ pub struct Commit {
     pub message: String,
     /// Whose account wrote it, where that is known.
     pub author: Option<User>,
-}
-
-impl Commit {
-    /// The values of a trailer such as `Upshift-Run`, in the message's last paragraph.
-    pub fn trailers<'a>(&'a self, key: &'a str) -> impl Iterator<Item = &'a str> {
-        let last = self.message.trim_end().rsplit("\n\n").next().unwrap_or_default();
-        last.lines().filter_map(move |line| {
-            let (name, value) = line.split_once(':')?;
-            name.trim().eq_ignore_ascii_case(key).then(|| value.trim())
-        })
-    }
 }
 
 #[derive(Deserialize)]
@@ -193,17 +174,6 @@ impl From<RawCommit> for Commit {
         let message = raw.commit.map_or(raw.message, |commit| commit.message);
         Self { sha: CommitSha(raw.sha), message, author }
     }
-}
-
-/// How two commits lie to each other.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-pub struct Comparison {
-    /// How many commits the head has that the base has not.
-    pub ahead_by: u64,
-    /// How many the base has that the head has not.
-    pub behind_by: u64,
-    /// Those of the head, oldest first; at most the 250 that the server names.
-    pub commits: Vec<Commit>,
 }
 
 impl GitHub {
@@ -335,16 +305,6 @@ impl GitHub {
             }
             Err(error) => Err(error),
         }
-    }
-
-    /// How `head` lies to `base`.
-    ///
-    /// # Errors
-    /// Any [`GithubError`].
-    pub async fn compare(&self, base: &str, head: &str) -> Result<Comparison, GithubError> {
-        let path = self.at(format!("/compare/{}...{}?per_page={PER_PAGE}", escaped(base), escaped(head)));
-        let call = Call::get(path, format!("compare {base} with {head}"), Permission::read("contents"));
-        Ok((*self.read::<Comparison>(call).await?).clone())
     }
 }
 

@@ -1,21 +1,12 @@
-//! Takes one file out of a zip archive in memory (APPNOTE 6.3: stored and deflated entries, no encryption, no zip64).
+//! Takes one file out of a zip archive in memory (stored and deflated entries, no encryption).
 //!
-//! Invariant: the bytes are foreign; every offset is checked, and no more is unpacked than the caller allows.
+//! Invariant: the bytes are foreign; no more is unpacked than the caller allows, and what comes out has the length and the checksum
+//! that the archive names.
 
-use miniz_oxide::inflate::{TINFLStatus, decompress_to_vec_with_limit};
+use std::io::Read;
 
-const END: [u8; 4] = *b"PK\x05\x06";
-const CENTRAL: [u8; 4] = *b"PK\x01\x02";
-const LOCAL: [u8; 4] = *b"PK\x03\x04";
-/// The end record without its comment.
-const END_BYTES: usize = 22;
-/// The longest comment behind the end record.
-const MAX_COMMENT: usize = 65_535;
-const CENTRAL_BYTES: usize = 46;
-const LOCAL_BYTES: usize = 30;
-const STORED: u16 = 0;
-const DEFLATED: u16 = 8;
-const ENCRYPTED: u16 = 1;
+use flate2::bufread::DeflateDecoder;
+use rawzip::{CompressionMethod, ZipArchive, ZipArchiveEntryWayfinder, ZipSliceArchive};
 
 /// Why nothing can be taken out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -28,68 +19,52 @@ pub(super) enum ZipError {
     TooLarge,
 }
 
+impl From<rawzip::Error> for ZipError {
+    fn from(_error: rawzip::Error) -> Self {
+        Self::Broken
+    }
+}
+
 /// The first entry whose name ends in `suffix`, unpacked.
 pub(super) fn file_ending_in(archive: &[u8], suffix: &str, max_bytes: usize) -> Result<Option<Vec<u8>>, ZipError> {
-    let (mut at, count) = directory(archive)?;
-    for _ in 0..count {
-        let entry = archive.get(at..).ok_or(ZipError::Broken)?;
-        if entry.get(..4) != Some(CENTRAL.as_slice()) {
-            return Err(ZipError::Broken);
+    let archive = ZipArchive::from_slice(archive)?;
+    let mut entries = archive.entries();
+    while let Some(entry) = entries.next_entry()? {
+        if entry.is_dir() || !entry.file_path().as_bytes().ends_with(suffix.as_bytes()) {
+            continue;
         }
-        let (name_len, extra_len, comment_len) = (u16_at(entry, 28)?, u16_at(entry, 30)?, u16_at(entry, 32)?);
-        let name = entry.get(CENTRAL_BYTES..CENTRAL_BYTES + usize::from(name_len)).ok_or(ZipError::Broken)?;
-        if name.ends_with(suffix.as_bytes()) && !name.ends_with(b"/") {
-            return unpack(archive, entry, max_bytes).map(Some);
+        if entry.flags().is_encrypted() {
+            return Err(ZipError::Unsupported);
         }
-        at += CENTRAL_BYTES + usize::from(name_len) + usize::from(extra_len) + usize::from(comment_len);
+        return unpack(&archive, entry.wayfinder(), entry.compression_method(), max_bytes).map(Some);
     }
     Ok(None)
 }
 
-/// Where the central directory begins and how many entries it has.
-fn directory(archive: &[u8]) -> Result<(usize, u16), ZipError> {
-    let last = archive.len().checked_sub(END_BYTES).ok_or(ZipError::Broken)?;
-    let first = last.saturating_sub(MAX_COMMENT);
-    let is_end = |at: &usize| archive.get(*at..at + 4) == Some(END.as_slice());
-    let end = (first..=last).rev().find(is_end).ok_or(ZipError::Broken)?;
-    let record = archive.get(end..).ok_or(ZipError::Broken)?;
-    Ok((u32_at(record, 16)?, u16_at(record, 10)?))
-}
-
-fn unpack(archive: &[u8], entry: &[u8], max_bytes: usize) -> Result<Vec<u8>, ZipError> {
-    let (flags, method) = (u16_at(entry, 8)?, u16_at(entry, 10)?);
-    let (packed_len, len, local_at) = (u32_at(entry, 20)?, u32_at(entry, 24)?, u32_at(entry, 42)?);
-    if flags & ENCRYPTED != 0 {
-        return Err(ZipError::Unsupported);
-    }
-    if len > max_bytes {
-        return Err(ZipError::TooLarge);
-    }
-    let local = archive.get(local_at..).ok_or(ZipError::Broken)?;
-    if local.get(..4) != Some(LOCAL.as_slice()) {
-        return Err(ZipError::Broken);
-    }
-    let start = LOCAL_BYTES + usize::from(u16_at(local, 26)?) + usize::from(u16_at(local, 28)?);
-    let packed = local.get(start..).and_then(|rest| rest.get(..packed_len)).ok_or(ZipError::Broken)?;
-    let bytes = match method {
-        STORED => packed.to_vec(),
-        DEFLATED => decompress_to_vec_with_limit(packed, max_bytes).map_err(|error| {
-            if error.status == TINFLStatus::HasMoreOutput { ZipError::TooLarge } else { ZipError::Broken }
-        })?,
+fn unpack(
+    archive: &ZipSliceArchive<&[u8]>,
+    place: ZipArchiveEntryWayfinder,
+    method: CompressionMethod,
+    max_bytes: usize,
+) -> Result<Vec<u8>, ZipError> {
+    let max = u64::try_from(max_bytes).unwrap_or(u64::MAX);
+    let entry = archive.get_entry(place)?;
+    // What the archive says of its length is checked at the end; the cap does not wait for that.
+    let mut bytes = Vec::new();
+    let read = match method {
+        CompressionMethod::STORE => entry.data().take(max.saturating_add(1)).read_to_end(&mut bytes),
+        CompressionMethod::DEFLATE => {
+            DeflateDecoder::new(entry.data()).take(max.saturating_add(1)).read_to_end(&mut bytes)
+        }
         _ => return Err(ZipError::Unsupported),
     };
-    if bytes.len() == len { Ok(bytes) } else { Err(ZipError::Broken) }
-}
-
-fn u16_at(bytes: &[u8], at: usize) -> Result<u16, ZipError> {
-    let two = bytes.get(at..at + 2).and_then(|two| two.try_into().ok());
-    two.map(u16::from_le_bytes).ok_or(ZipError::Broken)
-}
-
-fn u32_at(bytes: &[u8], at: usize) -> Result<usize, ZipError> {
-    let four = bytes.get(at..at + 4).and_then(|four| four.try_into().ok());
-    let number = four.map(u32::from_le_bytes).ok_or(ZipError::Broken)?;
-    usize::try_from(number).map_err(|_too_large| ZipError::TooLarge)
+    read.map_err(|_cut: std::io::Error| ZipError::Broken)?;
+    if bytes.len() > max_bytes {
+        return Err(ZipError::TooLarge);
+    }
+    let mut verified = entry.verifying_reader(bytes.as_slice());
+    std::io::copy(&mut verified, &mut std::io::sink()).map_err(|_other: std::io::Error| ZipError::Broken)?;
+    Ok(bytes)
 }
 
 #[cfg(test)]
@@ -115,6 +90,14 @@ mod tests {
     #[test]
     fn more_than_allowed_is_not_unpacked() {
         assert_eq!(file_ending_in(&archive(), ".db", 319), Err(ZipError::TooLarge));
+    }
+
+    #[test]
+    fn what_is_not_what_the_archive_says_is_refused() {
+        let mut archive = archive();
+        let at = archive.windows(5).position(|bytes| bytes == b"hello").unwrap();
+        archive[at] = b'j';
+        assert_eq!(file_ending_in(&archive, "note.txt", 1_000), Err(ZipError::Broken));
     }
 
     #[test]

@@ -19,7 +19,7 @@ use crate::domain::command::CommandAnswer;
 use crate::domain::event::{Event, EventSink};
 use crate::domain::stop::Stop;
 use crate::domain::units::{CommitSha, RunId};
-use crate::github::{CommentId, CommentPlace, CommentSlot, GitHub, GithubError, Identity, Reaction, TokenKind};
+use crate::github::{CommentId, CommentSlot, GitHub, GithubError, Identity, Reaction, TokenKind};
 use crate::redact::Redactor;
 use crate::report::markdown::{self, Page, Parked, Stamp};
 use crate::report::view::{Ending, Liveness, RunView};
@@ -337,7 +337,7 @@ impl Task {
     async fn react(&self, queue: &Queue, comment: u64, reaction: Reaction) {
         let Assignment { github, clock, redactor, .. } = &self.assignment;
         let github = github.with_deadline(clock.monotonic_ms().saturating_add(WRITE_PATIENCE_MS));
-        if let Err(error) = github.react(CommentPlace::Conversation, comment, reaction).await {
+        if let Err(error) = github.react(comment, reaction).await {
             queue.told().trouble = Some(redactor.redact(&error.to_string()).into_owned());
         }
     }

@@ -5,7 +5,7 @@ use std::ffi::OsString;
 
 use crate::domain::stop::Stop;
 use crate::github::GitHub;
-use crate::workspace::publish::{Access, Author, Remote};
+use crate::workspace::publish::{Author, Remote};
 
 /// The outside, as far as credentials let us in.
 #[derive(Debug)]
@@ -24,14 +24,6 @@ pub struct Outside {
     pub own_workflows: Vec<String>,
     /// Raised by signals alone: what is delivered when the active time is up is still delivered.
     pub signals: Stop,
-}
-
-impl Outside {
-    /// Whether requests can be authorised.
-    #[must_use]
-    pub fn has_access(&self) -> bool {
-        matches!(self.remote.access, Some(Access::Token(_) | Access::Header(_)))
-    }
 }
 
 /// The author of commits when nothing names another: the account of a workflow's own token.

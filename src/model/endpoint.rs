@@ -38,20 +38,6 @@ pub enum Wire {
     Ollama,
 }
 
-impl Wire {
-    /// The word of the configuration's `wire`.
-    #[must_use]
-    pub fn parse(word: &str) -> Option<Self> {
-        match word {
-            "anthropic" => Some(Self::Anthropic),
-            "openai" => Some(Self::OpenAi),
-            "gemini" => Some(Self::Gemini),
-            "ollama" => Some(Self::Ollama),
-            _ => None,
-        }
-    }
-}
-
 /// How long and how much one call may take.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CallLimits {

@@ -25,14 +25,6 @@ const PATTERNS_PER_TIER: usize = 5;
 pub struct Handover {
     /// The text; empty when there is no prior tier.
     pub summary: String,
-    /// Iterations over all prior tiers.
-    pub total_iterations: u32,
-    /// What they cost together.
-    pub total_cost: Charge,
-    /// Every distinct raw message in order of first sight (S0-28).
-    pub unique_errors: Vec<String>,
-    /// The failing tests of the last iteration of the last prior tier (S0-28).
-    pub last_failed_tests: Vec<String>,
     /// Oldest tiers that the cap left out of [`Self::summary`].
     pub dropped_tiers: u32,
 }
@@ -40,9 +32,9 @@ pub struct Handover {
 /// Compresses the results of all prior tiers, oldest first.
 #[must_use]
 pub fn build(prior: &[TierResult]) -> Handover {
-    let Some(last) = prior.last() else {
+    if prior.is_empty() {
         return Handover::default();
-    };
+    }
     let total_iterations = prior.iter().fold(0_u32, |sum, tier| sum.saturating_add(tier.iterations));
     let total_cost: Charge = prior.iter().map(|tier| tier.cost).sum();
     let blocks: Vec<String> = prior.iter().enumerate().map(|(index, tier)| block(index + 1, tier)).collect();
@@ -52,14 +44,7 @@ pub fn build(prior: &[TierResult]) -> Handover {
         four_decimals(total_cost.known)
     );
     let (summary, dropped_tiers) = fit(&blocks, &footer);
-    Handover {
-        summary,
-        total_iterations,
-        total_cost,
-        unique_errors: unique(prior.iter().flat_map(|tier| &tier.attempts)).map(str::to_owned).collect(),
-        last_failed_tests: last.attempts.last().map(|attempt| attempt.failed_tests.clone()).unwrap_or_default(),
-        dropped_tiers,
-    }
+    Handover { summary, dropped_tiers }
 }
 
 /// Drops the oldest blocks until the rest and the footer fit; cuts the last block when even that is too long.

@@ -95,12 +95,6 @@ impl Rotation {
         self.attempts.saturating_add(1)
     }
 
-    /// Whether this target's key or quota was refused.
-    #[must_use]
-    pub fn is_refused(&self, target: usize) -> bool {
-        self.targets.get(target).is_some_and(|target| target.refused)
-    }
-
     /// Whether any target is left whose key and quota were not refused.
     #[must_use]
     pub fn has_usable(&self) -> bool {

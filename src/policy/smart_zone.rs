@@ -81,21 +81,6 @@ pub struct ContextUsage {
     pub percentage: u32,
 }
 
-/// All agents together (S0-16).
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Summary {
-    /// Registered agents.
-    pub agents: u32,
-    /// Tokens over all of them.
-    pub total_tokens: u64,
-    /// The fullest window's percentage.
-    pub max_usage_percentage: u32,
-    /// Whose window that is; `None` without agents.
-    pub max_usage_agent: Option<String>,
-    /// Whether a window is at 40 % or more.
-    pub reset_required: bool,
-}
-
 /// Tokens were tracked for an agent that nobody registered (S0-14).
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("Agent \"{agent}\" not registered. Call registerAgent() first.")]
@@ -154,44 +139,10 @@ impl ContextMonitor {
         Ok(level.map(|level| warning(usage, level)))
     }
 
-    /// Whether any agent's window is at 40 % or more.
-    #[must_use]
-    pub fn should_reset(&self) -> bool {
-        self.agents.values().any(|agent| Level::of(agent.tokens, agent.limit) >= Some(Level::Warning))
-    }
-
-    /// Clears all counts: every window is empty again. Registrations stay.
-    pub fn reset(&mut self) {
-        for agent in self.agents.values_mut() {
-            agent.tokens = 0;
-            agent.reported = None;
-        }
-    }
-
     /// One agent's window; `None` when it is not registered.
     #[must_use]
     pub fn usage(&self, agent: &str) -> Option<ContextUsage> {
         self.agents.get(agent).map(|state| usage_of(agent, state))
-    }
-
-    /// Every agent's window, by name.
-    #[must_use]
-    pub fn all_usage(&self) -> Vec<ContextUsage> {
-        self.agents.iter().map(|(name, state)| usage_of(name, state)).collect()
-    }
-
-    /// All agents together.
-    #[must_use]
-    pub fn summary(&self) -> Summary {
-        let all = self.all_usage();
-        let fullest = all.iter().max_by_key(|usage| usage.percentage);
-        Summary {
-            agents: u32::try_from(all.len()).unwrap_or(u32::MAX),
-            total_tokens: all.iter().fold(0, |sum, usage| sum.saturating_add(usage.tokens)),
-            max_usage_percentage: fullest.map_or(0, |usage| usage.percentage),
-            max_usage_agent: fullest.map(|usage| usage.agent.clone()),
-            reset_required: self.should_reset(),
-        }
     }
 }
 
@@ -252,7 +203,6 @@ mod tests {
         monitor.track("critic", 200).unwrap();
         monitor.track("critic", 210).unwrap();
         assert_eq!(monitor.usage("critic").unwrap().percentage, 21);
-        assert!(!monitor.should_reset());
     }
 
     #[test]
@@ -261,28 +211,12 @@ mod tests {
         assert_eq!(monitor.register("artisan", "x/y", None), Registered::WindowAssumed);
         let warning = monitor.track("artisan", 3_200).unwrap().unwrap();
         assert_eq!((warning.limit, warning.level), (8_000, Level::Warning));
-        assert!(monitor.should_reset());
     }
 
     #[test]
     fn tracking_an_agent_nobody_registered_is_an_error_in_the_contracts_words() {
         let error = ContextMonitor::default().track("x", 1).unwrap_err();
         assert_eq!(error.to_string(), "Agent \"x\" not registered. Call registerAgent() first.");
-    }
-
-    #[test]
-    fn a_reset_empties_the_windows_and_levels_count_anew() {
-        let mut monitor = ContextMonitor::default();
-        monitor.register("artisan", "m", Some(100));
-        monitor.register("critic", "m", Some(100));
-        monitor.track("artisan", 45).unwrap();
-        monitor.track("critic", 10).unwrap();
-        let summary = monitor.summary();
-        assert_eq!((summary.agents, summary.total_tokens, summary.max_usage_percentage), (2, 55, 45));
-        assert_eq!((summary.max_usage_agent.as_deref(), summary.reset_required), (Some("artisan"), true));
-        monitor.reset();
-        assert!(!monitor.should_reset());
-        assert!(monitor.track("artisan", 45).unwrap().is_some());
     }
 
     proptest! {

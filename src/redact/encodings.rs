@@ -3,6 +3,16 @@
 use std::fmt::Write as _;
 
 use base64::engine::general_purpose::{STANDARD_NO_PAD, URL_SAFE_NO_PAD};
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+
+/// What RFC 3986 has escaped in a segment.
+const SEGMENT: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.').remove(b'~');
+/// What JavaScript's `encodeURIComponent` escapes.
+const COMPONENT: &AsciiSet = &SEGMENT.remove(b'!').remove(b'*').remove(b'\'').remove(b'(').remove(b')');
+/// What a form escapes.
+const FORM: &AsciiSet = &NON_ALPHANUMERIC.remove(b'*').remove(b'-').remove(b'.').remove(b'_');
+/// What is escaped in a path.
+const PATH: &AsciiSet = &SEGMENT.remove(b'/');
 
 /// A way to write a secret, or a line of it.
 pub(super) struct Spelling {
@@ -38,11 +48,11 @@ fn encode(secret: &str, into: &mut Vec<Vec<u8>>) {
         into.push(json(text).into_bytes());
     }
     into.push(json(&json(secret)).into_bytes());
-    for keep in [&b"-_.~"[..], b"-_.!~*'()", b"*-._", b"/-_.~"] {
-        into.push(url(secret, keep, Space::Percent).into_bytes());
-        into.push(url(secret, keep, Space::Percent).to_ascii_lowercase_escapes().into_bytes());
+    for escaped in [SEGMENT, COMPONENT, FORM, PATH].map(|set| utf8_percent_encode(secret, set).to_string()) {
+        into.push(escaped.to_ascii_lowercase_escapes().into_bytes());
+        into.push(escaped.into_bytes());
     }
-    into.push(url(secret, b"*-._", Space::Plus).into_bytes());
+    into.push(utf8_percent_encode(secret, FORM).to_string().replace("%20", "+").into_bytes());
     let hex = secret.bytes().fold(String::new(), |mut hex, byte| {
         // Writing to a String cannot fail.
         let _infallible = write!(hex, "{byte:02x}");
@@ -63,26 +73,6 @@ fn encode(secret: &str, into: &mut Vec<Vec<u8>>) {
 fn json(text: &str) -> String {
     let quoted = serde_json::Value::from(text).to_string();
     quoted.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')).unwrap_or_default().to_owned()
-}
-
-#[derive(Clone, Copy)]
-enum Space {
-    Percent,
-    Plus,
-}
-
-fn url(text: &str, keep: &[u8], space: Space) -> String {
-    let mut encoded = String::with_capacity(text.len());
-    for byte in text.bytes() {
-        match (byte, space) {
-            (b' ', Space::Plus) => encoded.push('+'),
-            _ if byte.is_ascii_alphanumeric() || keep.contains(&byte) => encoded.push(char::from(byte)),
-            _ => {
-                let _infallible = write!(encoded, "%{byte:02X}");
-            }
-        }
-    }
-    encoded
 }
 
 trait LowercaseEscapes {

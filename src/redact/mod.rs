@@ -48,14 +48,6 @@ impl Redactor {
         Self { secrets: secrets.to_vec(), ..Self::default() }
     }
 
-    /// Learns secrets that are looked for however short they are.
-    #[must_use]
-    pub fn with_short(mut self, secrets: &[SecretString]) -> Self {
-        self.short.extend_from_slice(secrets);
-        self.matcher = OnceLock::new();
-        self
-    }
-
     /// The text without secrets; borrowed when there was none.
     #[must_use]
     pub fn redact<'a>(&self, text: &'a str) -> Cow<'a, str> {
@@ -65,22 +57,6 @@ impl Redactor {
             result = Cow::Owned(masked);
         }
         result
-    }
-
-    /// As [`Self::redact`] for output that may not be UTF-8; undecodable bytes become U+FFFD where something was
-    /// found, and stay as they are where not.
-    #[must_use]
-    pub fn redact_bytes<'a>(&self, bytes: &'a [u8]) -> Cow<'a, [u8]> {
-        match String::from_utf8_lossy(bytes) {
-            Cow::Borrowed(text) => match self.redact(text) {
-                Cow::Borrowed(_) => Cow::Borrowed(bytes),
-                Cow::Owned(masked) => Cow::Owned(masked.into_bytes()),
-            },
-            Cow::Owned(text) => match self.redact(&text) {
-                Cow::Borrowed(_) => Cow::Borrowed(bytes),
-                Cow::Owned(masked) => Cow::Owned(masked.into_bytes()),
-            },
-        }
     }
 
     /// The secrets of which some spelling stands in a text, by their places in the list: what a change may not carry away.

@@ -22,7 +22,6 @@ fn percent(text: &str) -> String {
 fn text_without_secrets_is_borrowed() {
     let redactor = redactor(&[SECRET]);
     assert!(matches!(redactor.redact("nothing here\nat all"), Cow::Borrowed(_)));
-    assert!(matches!(redactor.redact_bytes(b"\xff\xfe"), Cow::Borrowed(_)));
     assert!(matches!(Redactor::default().redact("plain"), Cow::Borrowed(_)));
 }
 
@@ -30,7 +29,6 @@ fn text_without_secrets_is_borrowed() {
 fn only_the_secret_goes() {
     let redactor = redactor(&["hunter2-hunter2"]);
     assert_eq!(redactor.redact("user=me pass=hunter2-hunter2, ok"), "user=me pass=***, ok");
-    assert_eq!(redactor.redact_bytes(b"a hunter2-hunter2 \xff"), "a *** \u{fffd}".as_bytes());
 }
 
 #[test]
@@ -95,10 +93,8 @@ fn overlapping_secrets_go_as_one() {
 }
 
 #[test]
-fn short_secrets_are_left_unless_listed() {
+fn short_secrets_are_left() {
     assert_eq!(redactor(&["test", "seven77"]).redact("a test of seven77"), "a test of seven77");
-    let listed = redactor(&["eightght"]).with_short(&[SecretString::from("pin42")]);
-    assert_eq!(listed.redact("pin42 and eightght, cGluNDI="), "*** and ***, ***I=");
 }
 
 #[test]

@@ -114,12 +114,6 @@ impl Replay {
         Self(calls.into())
     }
 
-    /// Whether nothing is left.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
-    }
-
     /// The next recorded reply if it is this role's; failed calls before it are skipped, not repeated.
     pub(super) fn next(&mut self, role: Role) -> Option<(ModelId, Reply)> {
         while let Some((receipt, reply)) = self.0.pop_front_if(|(receipt, _)| receipt.scope.role == role) {

@@ -432,14 +432,6 @@ impl Workspace {
         Ok(judges)
     }
 
-    /// Whether the tree is still as recorded.
-    ///
-    /// # Errors
-    /// As [`Self::snapshot`].
-    pub async fn is_clean_since(&self, tree: &TreeId) -> Result<bool, WorkspaceError> {
-        Ok(self.changed_since(tree).await?.is_empty())
-    }
-
     /// Records a state that is `base` but for single files (or all in single folders), which are taken as they are now.
     ///
     /// Far cheaper than [`Self::snapshot`]: nothing else is looked at.

@@ -163,7 +163,7 @@ fn after_kill_9_every_finished_attempt_is_there_and_the_run_is_interrupted() {
         let run = RunId("run-1".to_owned());
         let (mut child, mut lines) = spawn("write", home.path(), "run-1");
         let mut done = last_done(&mut lines, Some(at_least));
-        assert!(Reader::open(&location(home.path())).unwrap().load_run(&run).unwrap().alive());
+        assert_eq!(Reader::open(&location(home.path())).unwrap().load_run(&run).unwrap().status, RunStatus::Running);
         child.kill().unwrap();
         child.wait().unwrap();
         done = done.max(last_done(&mut lines, None));
@@ -188,7 +188,7 @@ fn after_kill_9_every_finished_attempt_is_there_and_the_run_is_interrupted() {
         let open_calls = store.open_reservations(&run).unwrap();
         assert!(open_calls.len() <= 1, "{open_calls:?}");
         store.continue_run(&run, 1, &Timestamp("2026-02-18T00:00:00.000Z".to_owned())).unwrap();
-        assert!(store.load_run(&run).unwrap().alive());
+        assert_eq!(store.load_run(&run).unwrap().status, RunStatus::Running);
     }
 }
 

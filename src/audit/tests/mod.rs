@@ -27,6 +27,11 @@ use crate::domain::receipt::{CallScope, CallStatus, Receipt};
 use crate::domain::units::{MicroUsd, RunId};
 use crate::redact::Redactor;
 
+/// Walks the hash chain of a run in the database file at `path`.
+fn verify(path: &Path, run: &RunId) -> Result<Verified, VerifyError> {
+    Reader::open(&Location::file(path))?.verify(run)
+}
+
 /// The lifecycle's first state.
 const FIRST: &str = "{\"at\": 0}";
 

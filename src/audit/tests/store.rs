@@ -184,13 +184,13 @@ fn a_run_is_continued_once_its_process_is_gone() {
     let run = RunId("run-1".to_owned());
     let at = Timestamp("2026-02-18T00:00:00.000Z".to_owned());
     let mut second = place.open();
-    assert!(second.load_run(&run).unwrap().alive());
+    assert_eq!(second.load_run(&run).unwrap().status, RunStatus::Running);
     assert_eq!(second.continue_run(&run, 43, &at), Err(AuditError::Alive { run: run.clone() }));
     drop(first);
     assert_eq!(second.load_run(&run).unwrap().status, RunStatus::Interrupted);
     let invocation = second.continue_run(&run, 43, &at).unwrap();
     assert_eq!(invocation, Event::InvocationStarted { invocation: 2, pid: 43 });
-    assert!(second.load_run(&run).unwrap().alive());
+    assert_eq!(second.load_run(&run).unwrap().status, RunStatus::Running);
     second.append(&finished(Outcome::Parked), None);
     second.continue_run(&run, 44, &at).unwrap();
     assert_eq!(second.load_run(&run).unwrap().invocations, 3);

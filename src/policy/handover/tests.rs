@@ -73,9 +73,6 @@ fn two_tiers_read_byte_for_byte_as_the_contract_says() {
          Unique error patterns: boom\n\
          [total accumulated across 2 tier(s): 3 iterations, $0.0340]"
     );
-    assert_eq!((handover.total_iterations, handover.total_cost.known), (3, MicroUsd(34_000)));
-    assert_eq!(handover.unique_errors, ["Expected 12, received NaN", "boom", "third"]);
-    assert_eq!(handover.last_failed_tests, ["t2", "t3"]);
     assert_eq!(handover.dropped_tiers, 0);
 }
 
@@ -98,7 +95,6 @@ fn the_oldest_tiers_are_dropped_until_the_rest_fits_and_no_marker_is_added() {
     assert!(handover.summary.starts_with("=== TIER 2 FAILURES: two"), "{}", handover.summary);
     assert!(handover.summary.ends_with("\n[total accumulated across 3 tier(s): 3 iterations, $0.0000]"));
     assert!(!handover.summary.contains(TRUNCATION_MARKER));
-    assert_eq!(handover.total_iterations, 3, "totals are those of all tiers");
 }
 
 #[test]
@@ -125,7 +121,7 @@ fn exactly_four_thousand_characters_fit_and_one_more_does_not() {
 
 proptest! {
     #[test]
-    fn it_never_passes_the_cap_and_its_totals_are_the_sums(
+    fn it_never_passes_the_cap(
         tiers in prop::collection::vec(
             (".{0,30}", 0u64..10_000_000, prop::collection::vec((".{0,900}", prop::collection::vec(".{0,400}", 0..4)), 0..6)),
             0..6,
@@ -144,7 +140,6 @@ proptest! {
         let handover = build(&results);
         prop_assert!(handover.summary.chars().count() <= MAX_CHARS);
         prop_assert!((handover.dropped_tiers as usize) < results.len().max(1));
-        prop_assert_eq!(handover.total_cost, results.iter().map(|result| result.cost).sum());
         let unmarked = !handover.summary.ends_with(TRUNCATION_MARKER) && !results.is_empty();
         prop_assert!(!unmarked || handover.summary.contains("tier(s): "));
     }

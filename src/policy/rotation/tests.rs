@@ -89,7 +89,6 @@ fn a_refused_key_or_quota_takes_its_target_out_for_the_whole_run() {
     rotation.begin_turn();
     let alone = rotation.after_failure(limited(2_000), 0, Jitter::NONE);
     assert_eq!(alone, Next::SleepAll { target: 1, ms: 2_000 }, "target 0 stays out in later turns");
-    assert!(rotation.is_refused(0));
     let none_left = rotation.after_failure(failure(CallStatus::QuotaExceeded), 0, Jitter::NONE);
     assert_eq!(none_left, Next::GiveUp { reason: GiveUp::Refused });
     assert!(!rotation.has_usable());

@@ -4,7 +4,7 @@
 //! spans and fences, where a comment's beginning is broken.
 
 use super::{Block, Surface, assemble, body, code, marker, say};
-use crate::domain::units::{CommitSha, RunId};
+use crate::domain::units::CommitSha;
 use crate::report::view::{Ending, RunView};
 use crate::report::words;
 
@@ -78,12 +78,6 @@ impl Stamp {
                 .zip(get("commit"))
                 .map(|(until, commit)| Parked { until, commit: CommitSha(commit.to_owned()) }),
         })
-    }
-
-    /// The run, if the line names one.
-    #[must_use]
-    pub fn run_id(&self) -> Option<RunId> {
-        (!self.run.is_empty()).then(|| RunId(self.run.clone()))
     }
 }
 

@@ -93,7 +93,7 @@ const LEDGER: [(usize, &str, Proof); FACTS] = [
         10,
         "forks have no secrets and a token that reads",
         Tests(&[
-            "fact_10_a_head_in_another_repository_or_a_deleted_one_is_a_fork",
+            "fact_10_the_head_of_a_fork_names_its_repository",
             "a_refused_run_says_why_in_log_and_summary_and_exits_6",
         ]),
     ),
