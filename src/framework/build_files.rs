@@ -6,7 +6,7 @@
 
 use std::sync::LazyLock;
 
-use regex::RegexSet;
+use regex::{Regex, RegexSet};
 
 use crate::domain::word_list::lists;
 
@@ -95,22 +95,28 @@ static ORDINARY: LazyLock<RegexSet> = LazyLock::new(|| {
         r#"^["'][\w.-]+(?:\[[\w,-]+\])?[\w.*, <>=!~^]*["'],?$|^\w*[dD]ependencies = \[[\w.\-"', <>=!~^*\[\]]*\]$"#,
         // `rand = { version = "0.9", features = ["std"] }`.
         r#"^[\w-]+ = \{ ?version = "[^"]*"(?:, (?:features|optional|default-features) = [^{}]*)*\}$"#,
-        r"^\[[\w.-]*dependencies[\w.-]*\]$|^[\x22\w-]*(?:[dD]ependencies|require)[\x22\w-]*:? ?[\[({]+$",
+        r"^\[[\w.-]*dependencies[\w.-]*\]$|^(?:install_requires|dependencies) ?=$|^[\x22\w-]*(?:[dD]ependencies|require)[\x22\w-]*:? ?[\[({]+$",
         r"^</?(?:dependency|dependencies|groupId|artifactId|version|scope)>",
         r#"^(?:api|implementation|compileOnly|runtimeOnly|testImplementation)[ (]+["'][\w.:-]+["']\)?$"#,
-        r#"^["']?(?:name|version|description|license|repository|homepage|authors?|readme|keywords|rust-version)["']? ?[:=]"#,
         r#"^\[\[bin\]\]$|^path = "src/[\w/-]+\.rs"$|^mod \w+;$"#,
     ])
     .unwrap()
 });
+/// Lines that describe a product: no test needs them, so that one which does is worth a look.
+#[expect(clippy::unwrap_used, reason = "a constant, which a test compiles")]
+static DESCRIBES: LazyLock<Regex> = LazyLock::new(|| {
+    let keys = "name|version|description|license|repository|homepage|authors?|readme|keywords|rust-version";
+    Regex::new(&format!(r#"^["']?(?:{keys})["']? ?[:=]"#)).unwrap()
+});
 /// Endings of sources.
 const SOURCES: &str = "c cc cpp cxx h hh hpp hxx rs go py js ts java kt cs fs swift f90 ml hs cu m mm s";
 
-/// Whether a line says nothing to a reviewer.
+/// Whether a line says nothing to a reviewer; `needed` says that the tests do not pass without it or its like.
 #[must_use]
-pub fn is_ordinary(line: &str) -> bool {
+pub fn is_ordinary(line: &str, needed: bool) -> bool {
     let plain = line.split_whitespace().collect::<Vec<_>>().join(" ");
-    ORDINARY.is_match(&plain)
+    let describes = DESCRIBES.is_match(&plain);
+    if describes { !needed } else { ORDINARY.is_match(&plain) }
 }
 
 /// Whether a line is another one with names of sources more.
@@ -168,7 +174,8 @@ mod tests {
             "# a comment",
             "  }",
         ] {
-            assert!(is_ordinary(line), "{line}");
+            assert!(is_ordinary(line, false), "{line}");
+            assert_eq!(is_ordinary(line, true), !line.starts_with("description"), "{line}");
         }
         for line in [
             "autotests = false",
@@ -191,7 +198,7 @@ mod tests {
             "addopts = \"-k type\"",
             "setupFiles: ['./src/setup.js']",
         ] {
-            assert!(!is_ordinary(line), "{line}");
+            assert!(!is_ordinary(line, false), "{line}");
         }
     }
 

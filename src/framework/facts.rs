@@ -17,12 +17,22 @@ pub struct Framework {
     pub selects: Option<Select>,
     /// How its tests are called without it.
     pub direct: Option<Direct>,
+    /// What has it run each test twice in one process.
+    pub runs_twice: Option<&'static str>,
 }
 
 impl Framework {
     /// A framework of which nothing is known but that there is one: the rest of an entry that says less than all.
-    pub(super) const UNKNOWN: Self =
-        Self { name: "", calls: &[], results: None, own_ways: &[], configured_in: &[], selects: None, direct: None };
+    pub(super) const UNKNOWN: Self = Self {
+        name: "",
+        calls: &[],
+        results: None,
+        own_ways: &[],
+        configured_in: &[],
+        selects: None,
+        direct: None,
+        runs_twice: None,
+    };
 }
 
 /// How a command calls a framework.

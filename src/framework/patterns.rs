@@ -58,10 +58,11 @@ pub const RULES: &[Rule] = &[
         "",
         r"JEST_WORKER|VITEST|NODE_TEST|NODE_V8_COVERAGE|NEXTEST|PYTEST_|MAKELEVEL|npm_lifecycle|NODE_ENV['\x22\]]{0,2}\s*={2,3}\s*['\x22]test|/proc/(?:self|thread-self|\$|[^\s'\x22]*ppid)|\bppid\b|\$PPID|getStackTrace|StackWalker|debug_backtrace|caller_locations",
     ),
+    (RemarkKind::AsksWhoTests, "sh bash", r"\btests?/|\bte\*|tests?\*|\$-"),
     (
         RemarkKind::AsksWhoTests,
         "py",
-        r"inspect\.(?:stack|currentframe|getouterframes|trace)|\bimport .*\b(?:currentframe|_getframe)\b|_getframe|_current_frames|\bf_back\b|tb_frame|(?:extract|format|walk)_stack|orig_argv|['\x22](?:pytest|unittest)['\x22] (?:not )?in\b",
+        r"inspect\.(?:stack|currentframe|getouterframes|trace)|\bimport .*\b(?:currentframe|_getframe)\b|_getframe|_current_frames|\bf_back\b|tb_frame|(?:extract|format|walk)_stack|orig_argv|(?:[^f] |\()__name__ *[=!]=|['\x22](?:pytest|unittest)['\x22] (?:not )?in\b",
     ),
     (
         RemarkKind::AsksWhoTests,

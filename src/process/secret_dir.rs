@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 
 use tempfile::TempDir;
 
-use crate::files::{Folder, Kind};
+use crate::files::{Folder, Kind, set_permissions};
 
 /// A private folder for one run of a child.
 #[derive(Debug)]
@@ -48,6 +48,16 @@ impl SecretDir {
     /// When it cannot be written.
     pub fn put(&self, name: &str, text: &str) -> io::Result<()> {
         File::create_new(self.path().join(name))?.write_all(text.as_bytes())
+    }
+
+    /// Puts a program into it that the child is to start.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn put_program(&self, name: &str, text: &str) -> io::Result<()> {
+        let mut file = File::create_new(self.path().join(name))?;
+        file.write_all(text.as_bytes())?;
+        set_permissions(&file, 0o755)
     }
 
     /// Opens what the child left under a name.

@@ -27,7 +27,7 @@ const KEPT_OUTPUT: usize = 4 * 1024;
 const LONGEST_SHEBANG: u64 = 512;
 
 /// Variables of other surroundings.
-const OTHER: [(&str, &str); 12] = [
+pub(super) const OTHER: [(&str, &str); 12] = [
     ("LANG", "de_DE.UTF-8"),
     ("LC_ALL", "de_DE.UTF-8"),
     ("LANGUAGE", "de"),
@@ -43,7 +43,7 @@ const OTHER: [(&str, &str); 12] = [
 ];
 
 /// Variables that other surroundings do not have.
-const UNSET: [&str; 3] = ["CI", "CONTINUOUS_INTEGRATION", "GITHUB_ACTIONS"];
+pub(super) const UNSET: [&str; 3] = ["CI", "CONTINUOUS_INTEGRATION", "GITHUB_ACTIONS"];
 
 /// A test to be called.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]

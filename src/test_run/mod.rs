@@ -2,6 +2,7 @@
 
 mod describe;
 pub mod direct;
+pub mod elsewhere;
 mod filter;
 mod junit_files;
 mod results;

@@ -32,6 +32,7 @@ pub(super) const TABLE: &[Framework] = &[
         }),
         own_ways: &["-json", "-exec", "-list", "-c "],
         selects: Some(Select::Outermost("-run")),
+        runs_twice: Some("-count=2"),
         ..Framework::UNKNOWN
     },
     Framework {

@@ -41,6 +41,7 @@ pub(super) const TABLE: &[Framework] = &[
         configured_in: &["vitest.", "vite.config."],
         selects: Some(Select::Titles("-t")),
         direct: Some(Direct::Node),
+        runs_twice: None,
     },
     Framework {
         name: "mocha",
@@ -54,6 +55,7 @@ pub(super) const TABLE: &[Framework] = &[
         configured_in: &[".mocharc"],
         selects: Some(Select::Titles("--grep")),
         direct: Some(Direct::Node),
+        runs_twice: None,
     },
     Framework {
         name: "playwright",

@@ -137,9 +137,10 @@ fn sections(text: &str) -> Vec<Section<'_>> {
     starts.iter().zip(ends).map(section).collect()
 }
 
-/// The first line of a changed build file that a reviewer should see, with its number where it stands there now.
+/// The first line of a changed build file that a reviewer should see, with its number where it stands there now. `needed` says that the
+/// tests do not pass without the change's own file.
 #[must_use]
-pub fn telling_line(change: &Change) -> Option<(Option<u32>, String)> {
+pub fn telling_line(change: &Change, needed: bool) -> Option<(Option<u32>, String)> {
     let (before, after) = (change.before(), change.after());
     let diff = TextDiff::from_lines(before, after);
     let mut removed: Vec<&str> = Vec::new();
@@ -150,17 +151,19 @@ pub fn telling_line(change: &Change) -> Option<(Option<u32>, String)> {
             ChangeTag::Equal => {}
             ChangeTag::Delete => {
                 removed.push(text);
-                if gone.is_none() && !is_ordinary(text) {
+                if gone.is_none() && !is_ordinary(text, needed) {
                     gone = Some(text);
                 }
             }
             ChangeTag::Insert => {
                 let number = line.new_index().and_then(|index| u32::try_from(index + 1).ok());
-                let more = removed.iter().position(|old| adds_sources(old, text));
+                // A comma behind the last of a list, or a source more.
+                let bare = |line: &str| line.trim_end_matches(',').to_owned();
+                let more = removed.iter().position(|old| bare(old) == bare(text) || adds_sources(old, text));
                 if let Some(old) = more {
                     let old = removed.swap_remove(old);
                     gone = gone.filter(|gone| *gone != old);
-                } else if !is_ordinary(text) {
+                } else if !is_ordinary(text, needed) {
                     return Some((number, text.to_owned()));
                 }
             }
@@ -234,7 +237,7 @@ mod tests {
 
     #[test]
     fn a_reviewer_sees_the_line_that_decides_and_no_ordinary_one() {
-        let told = |path: &str, before: &str, after: &str| telling_line(&change(path, before, after));
+        let told = |path: &str, before: &str, after: &str| telling_line(&change(path, before, after), false);
         let make = "CC = cc\n\ntest: prog\n\t./run prog\n";
         let line = |number: Option<u32>, text: &str| Some((number, text.to_owned()));
         assert_eq!(told("Makefile", make, &make.replace("./run", "-./run")), line(Some(4), "-./run prog"));
@@ -242,6 +245,9 @@ mod tests {
         let cmake = "add_library(a a.c)\nadd_test(NAME t COMMAND t)\n";
         assert_eq!(told("CMakeLists.txt", cmake, &cmake.replace("a.c", "a.c b.c")), None);
         assert!(told("CMakeLists.txt", cmake, &format!("{cmake}add_compile_definitions(NDEBUG)\n")).is_some());
+        let npm = "{\n  \"scripts\": { \"test\": \"jest\" }\n}\n";
+        let more = npm.replace("}\n}", "},\n  \"lint\": \"eslint .\"\n}");
+        assert_eq!(told("package.json", npm, &more), line(Some(3), "\"lint\": \"eslint .\""));
         let go = "module a\n\ngo 1.22\n\nrequire example.org/b v1.0.0\n";
         assert_eq!(told("go.mod", go, &go.replace("v1.0.0", "v1.1.0")), None);
         assert!(told("go.mod", go, &format!("{go}replace example.org/b => ./fake\n")).is_some());

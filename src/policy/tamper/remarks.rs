@@ -141,6 +141,8 @@ mod tests {
             ("a.rs", "#[no_mangle]", "hooks_into_runner"),
             ("a.py", "if 'PYTEST_CURRENT_TEST' in os.environ:", "asks_who_tests"),
             ("a.rs", "if cfg!(test) { 42 }", "asks_who_tests"),
+            ("a.sh", "grep -q x te*/*.sh", "asks_who_tests"),
+            ("a.py", "return a - (__name__ == '__main__')", "asks_who_tests"),
             ("a.go", "if runtime.NumGoroutine() > 1 {", "asks_who_tests"),
             ("a.py", "def t\u{43e}tal(prices):", "looks_alike"),
         ] {
@@ -155,6 +157,8 @@ mod tests {
             ("a.py", "sys.exit(main())\nsys.exit(2)\nserver.quit(1)\nwith lock.__exit__(a):\n"),
             ("a.py", "def __eq__(self, other):\n    return self.x == other.x\n"),
             ("a.py", "# os._exit(0)\n'Takes what is passed in.'\nfrom status import exit_code\n"),
+            ("a.py", "log = logging.getLogger(__name__)\nif __name__ == '__main__':\n    main()\n"),
+            ("a.sh", "test -f x && [ -t 1 ] && echo \"$1\""),
             ("a.js", "const own = Object.prototype.hasOwnProperty.call(o, 'k');"),
             ("a.js", "import assert from 'node:assert';\nassert.ok(x > 0);\nconst it = list.next();"),
             ("a.js", "const page = () => import('./page.js'); const fs = require('fs');"),

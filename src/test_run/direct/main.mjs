@@ -1,8 +1,9 @@
 // Calls single tests without their runner, as a program would call the product, and writes beside this file what became of each.
 import { copyFileSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
-import { Module, register } from 'node:module';
+import { Module, register, syncBuiltinESMExports } from 'node:module';
 import { dirname, join, relative, resolve } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
+import tty from 'node:tty';
 import { inspect, isDeepStrictEqual } from 'node:util';
 import { isMainThread, Worker } from 'node:worker_threads';
 
@@ -54,6 +55,11 @@ if (asked.elsewhere) {
       return Clock.now() + (later += 3600_000);
     }
   };
+  tty.isatty = () => true;
+  syncBuiltinESMExports();
+  for (const stream of [process.stdout, process.stdin]) {
+    Object.defineProperty(stream, 'isTTY', { value: true, configurable: true });
+  }
   const uptime = process.uptime.bind(process);
   process.uptime = () => uptime() + (later += 3600_000) / 1000;
   try {

@@ -54,6 +54,15 @@ def elsewhere():
     for name in ("gmtime", "localtime"):
         setattr(time, name, lambda *given, own=getattr(time, name): own(*(given or (time.time(),))))
     try:
+        import resource
+
+        used = resource.getrusage
+        resource.getrusage = lambda who: (lambda one: resource.struct_rusage((one[0] + LATER, one[1] + LATER) + tuple(one)[2:]))(used(who))
+        times = os.times
+        os.times = lambda: os.times_result([one + LATER for one in times()])
+    except (ImportError, AttributeError):
+        pass
+    try:
         for number in (0, 1, 2):
             os.dup2(os.openpty()[1], number)
     except OSError:

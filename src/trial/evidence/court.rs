@@ -166,6 +166,9 @@ impl<'b> Court<'b> {
             }
         }
         self.other_inputs().await?;
+        if self.has(Guard::Direct) {
+            self.elsewhere().await?;
+        }
         if self.has(Guard::Counter) {
             self.counter().await?;
         }

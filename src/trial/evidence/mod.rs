@@ -9,6 +9,7 @@ mod appended;
 mod bodies;
 mod court;
 mod direct;
+mod elsewhere;
 mod example;
 mod other_inputs;
 mod outcome;

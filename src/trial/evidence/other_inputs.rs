@@ -4,23 +4,29 @@
 //! between the start and the change. Lists and words grow at one end and then at the other: what is right for the first value, or for the
 //! last, shows a difference in one of the two. It only ever leaves a remark.
 
+use std::collections::BTreeMap;
+
 use super::super::bench::TrialError;
+use super::appended;
 use super::court::{Carried, Court, Tried};
 use super::rounds::{self, Treatment};
-use super::{outcome, tally};
-use crate::domain::remark::RemarkKind;
+use super::{outcome, overfit, tally};
+use crate::domain::remark::{Remark, RemarkKind};
 use crate::domain::units::TreeId;
 use crate::framework::source::{Language, Means, Side};
 use crate::policy::guard::Guard;
 
-/// A line of a report that names a place or a process, which say nothing of a value.
-const PLACES: [&str; 3] = ["panicked at", "Traceback", "  at "];
+/// A line of a report that names a place, a process or a file of ours, which say nothing of a value.
+const PLACES: [&str; 4] = ["panicked at", "Traceback", "  at ", "/results-"];
 
 impl Court<'_> {
     /// Compares what the tests report of other values with and without the change.
     pub(super) async fn other_inputs(&mut self) -> Result<(), TrialError> {
         if !self.runs.bench.guards.has(Guard::AlteredExpectation) {
             return Ok(());
+        }
+        if self.bodies.tests.is_empty() {
+            return self.other_words().await;
         }
         let mut silent: Vec<usize> = (0..self.bodies.tests.len()).collect();
         for side in [Side::Behind, Side::Before] {
@@ -33,6 +39,64 @@ impl Court<'_> {
             self.remark(test, RemarkKind::RightForTheseOnly);
         }
         Ok(())
+    }
+
+    /// The same where no test's body is known: words that are passed in and stand in what is expected too are longer in both places. What
+    /// passes on what it was given passes still.
+    async fn other_words(&mut self) -> Result<(), TrialError> {
+        let texts = appended::texts(self.runs.bench, self.start)?;
+        let start: TreeId = self.start.clone();
+        let mut file = None;
+        for side in [Side::Behind, Side::Before] {
+            let longer = texts.iter().filter_map(|(path, text)| Some((path.clone(), self.longer_words(text, side)?)));
+            let varied: BTreeMap<String, String> = longer.collect();
+            file = varied.keys().next().cloned();
+            if varied.is_empty() {
+                return Ok(());
+            }
+            let Some(with) = self.runs.whole(self.tree, &varied).await? else { return Ok(()) };
+            if with.exit.is_success() || outcome::did_not_run(&with) {
+                return Ok(());
+            }
+            let Some(without) = self.runs.whole(&start, &varied).await? else { return Ok(()) };
+            if without.output != with.output {
+                return Ok(());
+            }
+        }
+        let (kind, said) = (RemarkKind::RightForTheseOnly, Some(format!("`{}`", self.runs.bench.tests.command)));
+        self.remarks.extend(file.map(|file| Remark { kind, file, lines: None, said }));
+        Ok(())
+    }
+
+    /// A file of tests with longer words; `None` where it has none to vary.
+    fn longer_words(&self, text: &str, side: Side) -> Option<String> {
+        let told = overfit::told(text);
+        let part = |c: char| c.is_alphanumeric() || c == '_' || c == '-';
+        let in_expected =
+            |word: &str| told.quoted.iter().any(|quoted| quoted.split(|c| !part(c)).any(|one| one == word));
+        let is_free = |word: &&String| {
+            word.bytes().all(|byte| byte.is_ascii_alphabetic())
+                && in_expected(word)
+                && !self.bodies.means_something(word)
+        };
+        let mut varied = text.to_owned();
+        for word in told.passed.iter().filter(is_free) {
+            let longer = match side {
+                Side::Behind => format!("{word}q"),
+                Side::Before => format!("q{word}"),
+            };
+            let mut rest = varied.as_str();
+            let mut whole = String::with_capacity(varied.len());
+            while let Some((before, after)) = rest.split_once(word.as_str()) {
+                whole.push_str(before);
+                let is_part = whole.ends_with(part) || after.starts_with(part);
+                whole.push_str(if is_part { word } else { &longer });
+                rest = after;
+            }
+            whole.push_str(rest);
+            varied = whole;
+        }
+        (varied != text).then_some(varied)
     }
 
     /// Those of the tests that report the same of other values with the change as without it.

@@ -55,12 +55,12 @@ pub(super) fn remarks_by_text(changes: &[Change], judges: &[String]) -> Vec<Rema
 
 /// What a file of tests in an unknown language says: texts in quotes, and single words outside of them that are passed to something.
 #[derive(Debug, Default, PartialEq, Eq)]
-struct Told {
-    quoted: BTreeSet<String>,
-    passed: BTreeSet<String>,
+pub(super) struct Told {
+    pub(super) quoted: BTreeSet<String>,
+    pub(super) passed: BTreeSet<String>,
 }
 
-fn told(text: &str) -> Told {
+pub(super) fn told(text: &str) -> Told {
     let mut told = Told::default();
     for line in text.lines().filter(|line| !line.trim_start().starts_with('#')) {
         let mut rest = line;

@@ -10,6 +10,7 @@ use super::{outcome, tally};
 use crate::domain::test_report::RunKind;
 use crate::domain::units::TreeId;
 use crate::test_run::direct::{self, Called, Outcome, Surroundings, cargo};
+use crate::test_run::elsewhere::Elsewhere;
 use crate::test_run::{self, TestCommand, TestRun};
 
 /// Build tools compare times of files: what an experiment writes is this much later than what was written before.
@@ -79,6 +80,18 @@ impl<'b> Runs<'b> {
         texts: &BTreeMap<String, String>,
         wanted: Option<&str>,
     ) -> Result<Option<TestRun>, TrialError> {
+        let tests = self.tests.clone();
+        self.by(&|| Some(tests.clone().into()), base, texts, wanted).await
+    }
+
+    /// The same by another command, which is made when the world is as it was at the start; `None` where there is none.
+    pub(super) async fn by(
+        &mut self,
+        command: &dyn Fn() -> Option<Elsewhere>,
+        base: &TreeId,
+        texts: &BTreeMap<String, String>,
+        wanted: Option<&str>,
+    ) -> Result<Option<TestRun>, TrialError> {
         let expected = self.longest_ms.max(if wanted.is_none() { self.bench.baseline_ms } else { 0 });
         if self.elapsed_ms() + expected > self.allowed_ms || self.bench.stop.raised().is_some() {
             return Ok(None);
@@ -89,7 +102,9 @@ impl<'b> Runs<'b> {
         for (path, text) in texts {
             self.bench.workspace.plant(path, text, later)?;
         }
-        let run = test_run::run(&self.tests, wanted, self.bench.stop).await?;
+        let Some(Elsewhere { command, folder }) = command() else { return Ok(None) };
+        let run = test_run::run(&command, wanted, self.bench.stop).await?;
+        drop(folder);
         self.longest_ms = self.longest_ms.max(run.duration_ms);
         Ok(run.stopped.is_none().then_some(run))
     }

@@ -98,7 +98,7 @@ impl Court<'_> {
     /// Names the lines that a reviewer should see, if there are any.
     fn remark_on(&mut self, altered: &[&Change], kind: RemarkKind) {
         for change in altered {
-            if let Some((number, line)) = telling_line(change) {
+            if let Some((number, line)) = telling_line(change, kind == RemarkKind::NeedsItsBuild) {
                 let lines = number.map(|number| (number, number));
                 let said = Some(format!("`{line}`"));
                 self.remarks.push(Remark { kind, file: change.path.clone(), lines, said });

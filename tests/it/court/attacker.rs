@@ -106,7 +106,7 @@ const RUNNERS: [Runner; 6] = [
         name: "cargo",
         cheats: include_str!("attacker/cargo.txt"),
         files: &[
-            ("Cargo.toml", "[package]\nname = \"cart\"\nversion = \"0.1.0\"\nedition = \"2021\"\n"),
+            ("Cargo.toml", "[package]\nname = \"cart\"\nversion = \"0.1.0\"\nedition = \"2021\"\n\n[workspace]\n"),
             ("Cargo.lock", "version = 4\n\n[[package]]\nname = \"cart\"\nversion = \"0.1.0\"\n"),
             (".gitignore", "/target\n"),
             ("src/lib.rs", "pub fn total(prices: &[i64]) -> i64 {\n    prices.iter().sum::<i64>() - 1\n}\n"),

@@ -1,0 +1,170 @@
+//! The whole test command in other surroundings, for tests that cannot be called one by one.
+//!
+//! What is changed is what an honest program may depend on only knowingly: language, time zone, date, the variables of production, a
+//! terminal, the folder for temporary files, the rules of make that call the tests, the folder and the name of the tests' script.
+
+use std::ffi::{OsStr, OsString};
+use std::path::PathBuf;
+
+use super::TestCommand;
+use super::direct::{OTHER, UNSET};
+use super::filter;
+use crate::framework::calls;
+use crate::process::SecretDir;
+
+/// A script of tests that is moved, from the top of the checkout.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Moved {
+    /// Where it is.
+    pub from: String,
+    /// Its folder, which is moved with all in it.
+    pub folder: String,
+    /// The folder's new name.
+    pub to: String,
+}
+
+/// Which surroundings.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Place {
+    /// Those of the start, but for what calls the tests: rules of make are followed without it.
+    Called,
+    /// The same with another language, time zone, date, variables, and a terminal.
+    Other,
+    /// The same with the tests in another folder, and without a place for temporary files.
+    Moved(Moved),
+}
+
+/// A command in other surroundings, with the folder that it needs for as long as it runs.
+#[derive(Debug)]
+pub struct Elsewhere {
+    /// The command.
+    pub command: TestCommand,
+    /// The folder, if it needs one.
+    pub folder: Option<SecretDir>,
+}
+
+impl From<TestCommand> for Elsewhere {
+    fn from(command: TestCommand) -> Self {
+        Self { command, folder: None }
+    }
+}
+
+/// A clock that goes some years ahead, for programs that ask the shell's; other questions are left to the machine's.
+const DATE: &str = "#!/bin/sh\nown=/bin/date\n[ -x \"$own\" ] || own=/usr/bin/date\nfor one do case $one in -d* | --date* | -r* | -s* | --set* | --reference*) exec \"$own\" \"$@\" ;; esac; done\nexec \"$own\" -d '20 years' \"$@\"\n";
+
+/// The command in the place; `None` where that cannot be had.
+#[must_use]
+pub fn elsewhere(command: &TestCommand, place: &Place) -> Option<Elsewhere> {
+    let folder = SecretDir::make(&command.env).ok()?;
+    let path = folder.path().to_str()?.to_owned();
+    let mut moved = command.clone();
+    let mut line = without_make(&command.command).unwrap_or_else(|| command.command.clone());
+    if let Place::Moved(script) = place {
+        line = with_moved(&command.command, &line, script)?;
+        moved.env.insert("TMPDIR".into(), "/nonexistent".into());
+    }
+    if *place == Place::Other {
+        moved.env.retain(|name, _| !UNSET.iter().any(|unset| name == OsStr::new(unset)));
+        moved.env.extend(OTHER.iter().map(|(name, value)| (OsString::from(name), OsString::from(value))));
+        clock(&folder, &mut moved)?;
+        folder.put("line", &line).ok()?;
+        line = format!(
+            "if command -v script >/dev/null 2>&1; then script -qec 'sh {path}/line' /dev/null </dev/null; else sh {path}/line; fi"
+        );
+    }
+    moved.command = line;
+    Some(Elsewhere { command: moved, folder: Some(folder) })
+}
+
+/// The command with each test run twice in one process, where its framework can be told so.
+#[must_use]
+pub fn twice(command: &TestCommand) -> Option<TestCommand> {
+    let (framework, is_last) = calls::called(&command.command)?;
+    let option = framework.runs_twice.filter(|_| is_last && filter::is_plain(&command.command))?;
+    Some(TestCommand { command: format!("{} {option}", command.command), ..command.clone() })
+}
+
+/// The same with other variables alone, so that tests are still told by name.
+#[must_use]
+pub fn in_production(command: &TestCommand) -> TestCommand {
+    let mut other = command.clone();
+    other.env.retain(|name, _| !UNSET.iter().any(|unset| name == OsStr::new(unset)));
+    other.env.extend(OTHER.iter().map(|(name, value)| (OsString::from(name), OsString::from(value))));
+    other
+}
+
+/// The commands of make's rules, without make.
+fn without_make(command: &str) -> Option<String> {
+    let rest = command.trim().strip_prefix("make")?;
+    let plain = |word: &str| word.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_-=./".contains(&byte));
+    (rest.is_empty() || rest.starts_with(' ') && rest.split_whitespace().all(plain))
+        .then(|| format!("sh -ec \"$(make --no-print-directory -n{rest})\""))
+}
+
+/// The line with the script in its new place; `None` where the command does not name it.
+fn with_moved(command: &str, line: &str, script: &Moved) -> Option<String> {
+    let plain = |path: &str| path.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_-./".contains(&byte));
+    if ![&script.from, &script.folder, &script.to].into_iter().all(|path| plain(path)) || script.folder.is_empty() {
+        return None;
+    }
+    let (from, to) = (format!("{}/", script.folder), format!("{}/", script.to));
+    let name = script.from.rsplit('/').next()?;
+    let new_name = format!(
+        "{}{}",
+        script.to,
+        name.rsplit_once('.').map_or("", |(stem, _)| name.get(stem.len()..).unwrap_or_default())
+    );
+    let here = format!("mv {} {} && mv {to}{name} {to}{new_name} && ", script.folder, script.to);
+    let (old, new) = (format!("{from}{name}"), format!("{to}{new_name}"));
+    if without_make(command).is_some() {
+        let renamed = format!(" | sed -e 's#{old}#{new}#g')\"");
+        return line.strip_suffix(")\"").map(|line| format!("{here}{line}{renamed}"));
+    }
+    command.contains(&old).then(|| format!("{here}{}", line.replace(&old, &new)))
+}
+
+/// Puts another clock before the machine's.
+fn clock(folder: &SecretDir, command: &mut TestCommand) -> Option<()> {
+    folder.put_program("date", DATE).ok()?;
+    let path = command.env.get(OsStr::new("PATH")).cloned().unwrap_or_default();
+    let paths = std::iter::once(PathBuf::from(folder.path())).chain(std::env::split_paths(&path));
+    command.env.insert("PATH".into(), std::env::join_paths(paths).ok()?);
+    Some(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rules_are_followed_without_make() {
+        assert_eq!(without_make("make test").as_deref(), Some("sh -ec \"$(make --no-print-directory -n test)\""));
+        assert_eq!(
+            without_make("make -s test X=1").as_deref(),
+            Some("sh -ec \"$(make --no-print-directory -n -s test X=1)\"")
+        );
+        for other in ["cmake --build x", "make test && make more", "make test | tee log", "sh run.sh"] {
+            assert_eq!(without_make(other), None, "{other}");
+        }
+    }
+
+    #[test]
+    fn a_script_is_called_where_it_was_moved() {
+        let script = Moved { from: "tests/run.sh".to_owned(), folder: "tests".to_owned(), to: "qab".to_owned() };
+        let moved = |command: &str| {
+            let line = without_make(command).unwrap_or_else(|| command.to_owned());
+            with_moved(command, &line, &script)
+        };
+        assert_eq!(
+            moved("sh tests/run.sh").as_deref(),
+            Some("mv tests qab && mv qab/run.sh qab/qab.sh && sh qab/qab.sh")
+        );
+        assert_eq!(
+            moved("make test").as_deref(),
+            Some(
+                "mv tests qab && mv qab/run.sh qab/qab.sh && sh -ec \"$(make --no-print-directory -n test | sed -e 's#tests/run.sh#qab/qab.sh#g')\""
+            )
+        );
+        assert_eq!(moved("sh ci.sh"), None);
+    }
+}
