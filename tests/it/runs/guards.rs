@@ -7,7 +7,7 @@ use serde_json::json;
 use super::run;
 use crate::world::log::Log;
 use crate::world::model_server::{ModelServer, Request, Say, Scripted};
-use crate::world::program::Program;
+use crate::world::program::{Program, Said};
 use crate::world::project::Project;
 
 fn done() -> Scripted {
@@ -243,27 +243,33 @@ fn the_scripts_that_the_test_command_runs_cannot_be_written() {
     }
 }
 
-#[test]
-fn a_changed_test_script_of_the_manifest_is_no_fix() {
+/// Runs `npm test` where the manifest's test script is changed, with or without what mends the product.
+fn with_another_script(script: &'static str, mends: bool) -> (Said, String) {
     let project = Project::javascript();
-    let manifest = project.read("package.json");
-    let server = ModelServer::start(|request| {
+    let server = ModelServer::start(move |request| {
+        let manifest = json!({ "path": "package.json", "old_text": "node --test", "new_text": script });
+        let product = json!({ "path": "src/greet.js", "old_text": "'Hello '", "new_text": "'Hello, '" });
         match request.turn() {
-        0 => Say::call("edit_file", json!({ "path": "src/greet.js", "old_text": "'Hello '", "new_text": "'Hello, '" }))
-            .and_call(
-                "edit_file",
-                json!({ "path": "package.json", "old_text": "node --test", "new_text": "node --test test/greet.test.js" }),
-            )
-            .usage(900, 40)
-            .into(),
-        _ => done(),
-    }
+            0 if mends => Say::call("edit_file", product).and_call("edit_file", manifest).usage(900, 40).into(),
+            0 => Say::call("edit_file", manifest).usage(900, 40).into(),
+            _ => done(),
+        }
     });
     let (said, _) = run(&project, &server, &["--tiers", "claude-haiku-4-5 x1", "--test-command", "npm test --silent"]);
-    assert_eq!(said.code, 1, "{}", said.all());
-    assert!(said.err.contains("tests: tampered") && said.err.contains("how tests run in package.json"), "{}", said.err);
-    assert_eq!(project.read("package.json"), manifest);
     server.finish();
+    (said, project.read("package.json"))
+}
+
+#[test]
+fn a_changed_test_script_of_the_manifest_judges_nothing_and_is_told() {
+    let (said, manifest) = with_another_script("node -e 0", false);
+    assert_eq!(said.code, 1, "{}", said.all());
+    assert!(manifest.contains("node --test"), "{manifest}: {}", said.all());
+    let (said, _) = with_another_script("node --test test/greet.test.js", true);
+    assert_eq!(said.code, 0, "{}", said.all());
+    let told = said.out.lines().filter(|line| line.contains("`package.json:1`")).collect::<Vec<_>>().join("\n");
+    assert!(told.contains("node --test test/greet.test.js"), "the line is quoted: {}", said.out);
+    assert!(said.out.contains("the tests pass with the build files of the start"), "{}", said.out);
 }
 
 /// Fails in the runs whose numbers are given; a run is one start of the test command.
