@@ -17,6 +17,8 @@ pub struct Framework {
     pub selects: Option<Select>,
     /// How its tests are called without it.
     pub direct: Option<Direct>,
+    /// A variable and the options in it that have it start programs of tests through `{program}`.
+    pub starts_through: Option<(&'static str, &'static str)>,
     /// What has it run each test twice in one process.
     pub runs_twice: Option<&'static str>,
 }
@@ -31,6 +33,7 @@ impl Framework {
         configured_in: &[],
         selects: None,
         direct: None,
+        starts_through: None,
         runs_twice: None,
     };
 }

@@ -84,14 +84,29 @@ pub fn twice(command: &TestCommand) -> Option<TestCommand> {
     Some(TestCommand { command: format!("{} {option}", command.command), ..command.clone() })
 }
 
-/// The same with other variables alone, so that tests are still told by name.
+/// The same with other variables, and where the framework can be told so as programs of another name in another folder: tests are still
+/// told by name.
 #[must_use]
-pub fn in_production(command: &TestCommand) -> TestCommand {
+pub fn in_production(command: &TestCommand) -> Elsewhere {
     let mut other = command.clone();
     other.env.retain(|name, _| !UNSET.iter().any(|unset| name == OsStr::new(unset)));
     other.env.extend(OTHER.iter().map(|(name, value)| (OsString::from(name), OsString::from(value))));
-    other
+    let starts = calls::called(&command.command).and_then(|(framework, _)| framework.starts_through);
+    let folder = starts.and_then(|(variable, options)| {
+        let folder = SecretDir::make(&command.env).ok()?;
+        folder.put_program("started", STARTED).ok()?;
+        let program = folder.path().join("started").to_str()?.to_owned();
+        let before = other.env.get(OsStr::new(variable)).and_then(|value| value.to_str()).unwrap_or_default();
+        let options = format!("{before} {}", options.replace("{program}", &program));
+        other.env.insert(variable.into(), options.trim_start().into());
+        Some(folder)
+    });
+    Elsewhere { command: other, folder }
 }
+
+/// Starts a program of tests under another name, from its own folder.
+const STARTED: &str =
+    "#!/bin/sh\nown=$1\nshift\ncd \"$(dirname \"$0\")\" && cp \"$own\" called && exec ./called \"$@\"\n";
 
 /// The commands of make's rules, without make.
 fn without_make(command: &str) -> Option<String> {

@@ -32,6 +32,7 @@ pub(super) const TABLE: &[Framework] = &[
         }),
         own_ways: &["-json", "-exec", "-list", "-c "],
         selects: Some(Select::Outermost("-run")),
+        starts_through: Some(("GOFLAGS", "-exec={program}")),
         runs_twice: Some("-count=2"),
         ..Framework::UNKNOWN
     },

@@ -41,6 +41,7 @@ pub(super) const TABLE: &[Framework] = &[
         configured_in: &["vitest.", "vite.config."],
         selects: Some(Select::Titles("-t")),
         direct: Some(Direct::Node),
+        starts_through: None,
         runs_twice: None,
     },
     Framework {
@@ -55,6 +56,7 @@ pub(super) const TABLE: &[Framework] = &[
         configured_in: &[".mocharc"],
         selects: Some(Select::Titles("--grep")),
         direct: Some(Direct::Node),
+        starts_through: None,
         runs_twice: None,
     },
     Framework {

@@ -16,6 +16,7 @@ pub(super) const TABLE: &[Framework] = &[
         configured_in: &["pytest.ini", ".pytest.ini", "pytest.toml", "pyproject.toml", "tox.ini", "setup.cfg"],
         selects: Some(Select::Arguments),
         direct: Some(Direct::Python(" -m pytest", &["pytest", "py.test"])),
+        starts_through: None,
         runs_twice: None,
     },
     Framework {

@@ -359,6 +359,10 @@ impl<'b> Court<'b> {
         let Some(located) = self.bodies.tests.get(test) else { return Ok(false) };
         let Some(source) = self.bodies.source(located) else { return Ok(false) };
         let passes = outcome::of(&twin, source, located) == Shown::Passed;
+        if outcome::of(&twin, source, located) == Shown::Failed {
+            // The same text, written anew: something looks at when that was.
+            self.remark(test, RemarkKind::RightHereOnly);
+        }
         let words = |run: &TestRun, word: &str| -> Vec<String> {
             let added = source.name_with("", word);
             run.report.failing().map(|test| test.message.replace(&added, "").replace(word, "")).collect()

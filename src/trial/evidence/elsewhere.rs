@@ -8,9 +8,9 @@ use super::court::Court;
 use super::{outcome, tally};
 use crate::domain::remark::{Remark, RemarkKind};
 use crate::domain::units::TreeId;
+use crate::test_run::TestRun;
 use crate::test_run::direct::{self, cargo};
-use crate::test_run::elsewhere::{self, Moved, Place};
-use crate::test_run::{TestCommand, TestRun};
+use crate::test_run::elsewhere::{self, Elsewhere, Moved, Place};
 
 impl Court<'_> {
     /// Runs the tests in other surroundings, where they were not called one by one.
@@ -20,26 +20,23 @@ impl Court<'_> {
             return Ok(());
         }
         if let Some(twice) = elsewhere::twice(tests)
-            && let Some(test) = self.fails_as_named(&twice).await?
+            && let Some(test) = self.fails_as_named(&|| Some(twice.clone().into())).await?
         {
             self.remark_surroundings(RemarkKind::RightInRunnerOnly, &test);
         }
         if self.baseline.failing.is_empty() || self.bodies.tests.is_empty() {
             return self.as_a_whole().await;
         }
-        let production = elsewhere::in_production(tests);
-        if let Some(test) = self.fails_as_named(&production).await? {
+        if let Some(test) = self.fails_as_named(&|| Some(elsewhere::in_production(tests))).await? {
             self.remark_surroundings(RemarkKind::RightHereOnly, &test);
         }
         Ok(())
     }
 
     /// A test that fails in the words of the start, by a command.
-    async fn fails_as_named(&mut self, command: &TestCommand) -> Result<Option<String>, TrialError> {
+    async fn fails_as_named(&mut self, command: &dyn Fn() -> Option<Elsewhere>) -> Result<Option<String>, TrialError> {
         let wanted = self.baseline.failing.join("\n");
-        let Some(run) =
-            self.runs.by(&|| Some(command.clone().into()), self.tree, &BTreeMap::new(), Some(&wanted)).await?
-        else {
+        let Some(run) = self.runs.by(command, self.tree, &BTreeMap::new(), Some(&wanted)).await? else {
             return Ok(None);
         };
         if run.exit.is_success() || outcome::did_not_run(&run) {
