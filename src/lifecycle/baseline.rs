@@ -287,7 +287,7 @@ fn stopped_or(
     let (outcome, reason) = match (context.signal(), context.world.stop.raised()) {
         (Some(signal), _) => interrupted(signal),
         (None, Some(_)) => {
-            let over = budget::check(&measuring.allowance.budget, &recorder.spent(context, 0)).reason;
+            let over = budget::check(&measuring.allowance.budget, &recorder.spent(context, 0));
             (Outcome::Budget, over.unwrap_or_else(|| "the active time is up".to_owned()))
         }
         (None, None) => otherwise,

@@ -203,7 +203,7 @@ impl Climb {
 
     /// The cap that is reached, in words, if one is.
     pub(super) fn over_budget(&self, context: &Context<'_>, recorder: &Recorder<'_>) -> Option<String> {
-        budget::check(&self.allowance.budget, &recorder.spent(context, self.run_iterations)).reason
+        budget::check(&self.allowance.budget, &recorder.spent(context, self.run_iterations))
     }
 
     /// Events for caps of which 80 % are used; each once.

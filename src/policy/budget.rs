@@ -65,33 +65,11 @@ impl Dimension {
     }
 }
 
-/// The state of a budget (S0-3).
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct BudgetStatus {
-    /// Iterations begun.
-    pub current_iteration: u32,
-    /// Money of settled receipts.
-    pub total_cost: MicroUsd,
-    /// Active minutes.
-    pub elapsed_minutes: f64,
-    /// Whether another iteration may begin.
-    pub within_budget: bool,
-    /// Which cap was reached, in the seeds' words; `None` while within budget.
-    pub reason: Option<String>,
-}
-
-/// Evaluates all caps: iterations, then cost, then duration; a cap counts as reached at equality (S0-3).
+/// Why no further iteration may begin, in the seeds' words: the first cap that is reached, of iterations, then cost, then duration; a cap
+/// counts as reached at equality (S0-3).
 #[must_use]
-pub fn check(budget: &Budget, spent: &Spent) -> BudgetStatus {
-    let reached = reached(budget, spent);
-    BudgetStatus {
-        current_iteration: spent.iterations,
-        total_cost: spent.cost,
-        elapsed_minutes: minutes(spent.active_ms),
-        within_budget: reached.is_none(),
-        reason: reached.map(|dimension| reason(dimension, budget, spent)),
-    }
+pub fn check(budget: &Budget, spent: &Spent) -> Option<String> {
+    reached(budget, spent).map(|dimension| reason(dimension, budget, spent))
 }
 
 /// The first cap that is reached, in the order of [`Dimension::ALL`].
@@ -126,27 +104,6 @@ fn reason(dimension: Dimension, budget: &Budget, spent: &Spent) -> String {
 #[expect(clippy::cast_precision_loss, reason = "milliseconds above 2^53 are 285,000 years")]
 fn minutes(ms: u64) -> f64 {
     ms as f64 / MS_PER_MINUTE as f64
-}
-
-/// What is left of each cap; never negative.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Remaining {
-    /// Money.
-    pub cost: MicroUsd,
-    /// Iterations.
-    pub iterations: u32,
-    /// Active milliseconds.
-    pub active_ms: u64,
-}
-
-/// Subtracts what is spent from the caps.
-#[must_use]
-pub fn remaining(budget: &Budget, spent: &Spent) -> Remaining {
-    Remaining {
-        cost: budget.max_cost.saturating_sub(spent.cost),
-        iterations: budget.max_iterations.saturating_sub(spent.iterations),
-        active_ms: budget.max_active_ms.saturating_sub(spent.active_ms),
-    }
 }
 
 /// A cap is nearly used up (S0-11).

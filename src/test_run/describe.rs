@@ -16,7 +16,7 @@ use std::path::Path;
 
 use self::essence::Essence;
 use self::same::Group;
-use super::TestRun;
+use super::command::TestRun;
 use crate::domain::test_report::{Problem, RunKind, RunStatus, TestCase, TestReport};
 
 /// The least that one cause is given, so that its error and its place fit.

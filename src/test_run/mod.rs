@@ -1,5 +1,6 @@
 //! Test runs: detect the framework, run the command, read the output, choose what a model sees.
 
+mod command;
 mod describe;
 pub mod direct;
 pub mod elsewhere;
@@ -9,64 +10,17 @@ mod results;
 mod run;
 mod under_way;
 
-use std::collections::BTreeMap;
-use std::ffi::OsString;
 use std::io::Read;
-use std::path::{Path, PathBuf};
-use std::sync::{Arc, LazyLock};
-use std::time::Duration;
+use std::path::Path;
+use std::sync::LazyLock;
 
-use crate::domain::stop::{Stop, StopCause};
-use crate::domain::test_report::TestReport;
+use crate::domain::stop::Stop;
 use crate::domain::verdict::Exit;
-use crate::process::{Confinement, ProcessError};
-use crate::streams::Streams;
+use crate::process::ProcessError;
 
 pub use crate::framework::detect::{Detected, detect, framework_of};
-pub use results::{Filed, ResultFiles};
+pub use command::{Filed, ResultFiles, TestCommand, TestRun};
 pub use testlog::Reading;
-
-/// How the repository's tests are run.
-#[derive(Debug, Clone)]
-pub struct TestCommand {
-    /// The shell command.
-    pub command: String,
-    /// Where.
-    pub cwd: PathBuf,
-    /// The whole environment.
-    pub env: BTreeMap<OsString, OsString>,
-    /// The most time one run may take.
-    pub timeout: Duration,
-    /// The most memory one of its processes may take, in MiB.
-    pub memory_mb: Option<u32>,
-    /// The framework, when configured.
-    pub framework: Option<String>,
-    /// A JUnit file the command writes, when configured.
-    pub junit: Option<PathBuf>,
-    /// How it is kept from harm.
-    pub confinement: Confinement,
-    /// Whether its runner is told to write a result file.
-    pub results: ResultFiles,
-    /// The place where its raw output is kept, if it is.
-    pub streams: Option<Arc<Streams>>,
-}
-
-/// One run of the tests.
-#[derive(Debug, Clone)]
-pub struct TestRun {
-    /// How the command ended.
-    pub exit: Exit,
-    /// What its output says.
-    pub report: TestReport,
-    /// What the runner wrote into its result file.
-    pub filed: Filed,
-    /// The output's head and tail, colours removed, for people and for models.
-    pub output: String,
-    /// How long it took, in milliseconds.
-    pub duration_ms: u64,
-    /// Set when it was stopped.
-    pub stopped: Option<StopCause>,
-}
 
 /// Runs the tests and reads their output.
 ///

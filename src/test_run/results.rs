@@ -17,8 +17,8 @@ use std::path::{Path, PathBuf};
 
 use testlog::Parser;
 
-use super::{TestCommand, filter};
-use crate::domain::test_report::TestReport;
+use super::command::{Filed, ResultFiles, TestCommand};
+use super::filter;
 use crate::domain::verdict::Exit;
 use crate::framework::calls;
 use crate::framework::facts::{Framework, Results, Tell, Written};
@@ -26,10 +26,12 @@ use crate::framework::table;
 use crate::process::SecretDir;
 
 mod go;
+mod runner;
 mod script;
 #[cfg(test)]
 mod tests;
 
+use runner::{LARGEST_CONFIGURATION, called, reports_itself};
 use script::Behind;
 
 /// The name of the file in the folder.
@@ -38,43 +40,6 @@ const FILE: &str = "results";
 const LONGEST: u64 = 512 * 1024 * 1024;
 /// The most files of a folder that are read.
 const MOST_FILES: usize = 20_000;
-/// A configuration file that is larger is not looked at, and its runner is told nothing.
-const LARGEST_CONFIGURATION: u64 = 1024 * 1024;
-
-/// Whether runners are told to write result files.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum ResultFiles {
-    /// Where it is known to be safe.
-    #[default]
-    Wanted,
-    /// Not at all.
-    Unwanted,
-}
-
-/// What a run's result file says.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub enum Filed {
-    /// The runner was not told to write one.
-    #[default]
-    NotAsked,
-    /// It was told how to report, without a file.
-    Framed,
-    /// It was told to write one and did not.
-    Missing,
-    /// It was written.
-    Report(Box<TestReport>),
-}
-
-impl Filed {
-    /// What it says, if it was written.
-    #[must_use]
-    pub fn report(&self) -> Option<&TestReport> {
-        match self {
-            Self::Report(report) => Some(report),
-            Self::NotAsked | Self::Framed | Self::Missing => None,
-        }
-    }
-}
 
 /// A command as it is run.
 #[derive(Debug)]
@@ -204,18 +169,6 @@ fn names_a_way(framework: &Framework, path: &Path) -> bool {
     }
     let text = std::fs::read(path).map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).unwrap_or_default();
     reports_itself(framework, &text)
-}
-
-fn reports_itself(framework: &Framework, text: &str) -> bool {
-    framework.own_ways.iter().any(|way| text.contains(way))
-}
-
-/// The framework that a line calls in such a way that it can be told.
-fn called(line: &str) -> Option<&'static Framework> {
-    let (framework, is_last) = calls::called(line)?;
-    // What is put behind the command must reach the runner.
-    let is_behind = framework.results.as_ref().is_some_and(|results| results.told.options_behind().is_some());
-    (is_last || !is_behind).then_some(framework)
 }
 
 /// The one runner that a plain command calls, and the line that calls it: the command, or the script of its package.

@@ -4,9 +4,10 @@ use std::path::Path;
 
 use testlog::Parser;
 
+use super::command::{TestCommand, TestRun};
 use super::junit_files::Files;
 use super::under_way::{self, UnderWay};
-use super::{TestCommand, TestRun, filter, results};
+use super::{filter, results};
 use crate::domain::stop::Stop;
 use crate::domain::test_report::{Problem, RunKind, RunStatus, TestCase, TestReport, TestStatus};
 use crate::domain::verdict::Exit;

@@ -2,9 +2,10 @@
 
 use std::path::{Component, Path, PathBuf};
 
+use super::failure::WorkspaceError;
 use super::protected::{is_data, is_test_path};
 use super::store::{Form, Manifest, Store};
-use super::{Change, WorkspaceError};
+use crate::policy::tamper::Change;
 
 /// Whether a change alters any data: most alter code alone.
 pub(super) fn touches_data(changes: &[Change]) -> bool {

@@ -7,7 +7,6 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use super::Workspace;
 use super::rel_path::RelPath;
 use crate::files::Identity;
 use crate::process::open_files::{By, OpenFile, identity_at, open_for_writing};
@@ -59,20 +58,8 @@ impl OpenFiles {
         }
     }
 
-    fn only_ours(&self) {
+    /// Forgets those that other programs write.
+    pub(super) fn only_ours(&self) {
         self.files().retain(|_, (_, by)| *by == By::Us);
-    }
-}
-
-impl Workspace {
-    /// Takes files that other programs write for plain ones: when a run goes on, what its killed process left running may be among
-    /// those. The ones that were written when the run began are in its note.
-    pub fn spare_only_own_output(&self) {
-        self.states.open_files().only_ours();
-    }
-
-    /// Whether a file is being written by somebody.
-    pub(super) fn is_open(&self, path: &RelPath) -> bool {
-        self.states.open_files().holds(self.root.path(), path)
     }
 }

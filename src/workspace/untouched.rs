@@ -7,9 +7,6 @@ use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
-use super::rel_path::RelPath;
-use super::{Workspace, WorkspaceError};
-use crate::domain::units::TreeId;
 use crate::files;
 
 /// When each of some files changed, in nanoseconds; nothing for one that is not there.
@@ -65,39 +62,6 @@ impl Untouched {
             times.changed_since(root).filter(|path| !at_start.contains(*path)).cloned().collect();
         stirred.sort();
         Some(stirred)
-    }
-}
-
-impl Workspace {
-    /// Notes the files that judge before the tests first run, and afterwards those of them that the tests changed.
-    pub(super) fn remember_judges(&self, start: &TreeId) -> Result<(), WorkspaceError> {
-        self.untouched.remember(self.root.path(), self.judges(start)?.into_iter());
-        Ok(())
-    }
-
-    /// When each file of the start that judges last changed.
-    ///
-    /// # Errors
-    /// When the state is not recorded.
-    pub fn times_of_judges(&self, start: &TreeId) -> Result<Times, WorkspaceError> {
-        Ok(Times::look(self.root.path(), self.judges(start)?.into_iter()))
-    }
-
-    /// The files that judge and changed since, also where they are as they were again, and that the tests left alone at the start; `None`
-    /// where that is not known: before the tests ran, and where programs can set a file's time of change.
-    #[must_use]
-    pub fn stirred_since(&self, times: &Times) -> Option<Vec<String>> {
-        if cfg!(windows) {
-            return None;
-        }
-        let stirred = self.untouched.stirred(self.root.path(), times)?;
-        Some(stirred.iter().map(|path| files::slashed(path)).collect())
-    }
-
-    fn judges(&self, start: &TreeId) -> Result<Vec<PathBuf>, WorkspaceError> {
-        let manifest = self.states.store().load(start)?;
-        let judges = |path: &&RelPath| self.protection.reason(path.as_path()).is_some() && !self.is_open(path);
-        Ok(manifest.keys().filter(judges).map(|path| path.as_path().to_owned()).collect())
     }
 }
 

@@ -33,12 +33,10 @@ fn caps_are_evaluated_in_order_and_reached_at_equality_with_the_contracts_words(
         (spent(0, 3, 900_000), Some("max_duration_minutes exceeded (15.0 / 15)")),
         (spent(0, 3, 915_000), Some("max_duration_minutes exceeded (15.3 / 15)")),
     ] {
-        let status = check(&caps, &spent);
-        assert_eq!(status.reason.as_deref(), reason);
-        assert_eq!(status.within_budget, reason.is_none());
+        assert_eq!(check(&caps, &spent).as_deref(), reason);
     }
     let half_a_minute = Budget { max_active_ms: 30_000, ..caps };
-    let reason = check(&half_a_minute, &spent(0, 0, 30_000)).reason;
+    let reason = check(&half_a_minute, &spent(0, 0, 30_000));
     assert_eq!(reason.as_deref(), Some("max_duration_minutes exceeded (0.5 / 0.5)"));
 }
 
@@ -58,12 +56,6 @@ fn each_cap_is_warned_about_once_from_eighty_percent() {
     assert_eq!(warnings.observe(&caps, &spent(990_000, 9, 0)), vec![]);
     let last = warnings.observe(&caps, &spent(990_000, 9, 600_000));
     assert_eq!(last, vec![Warning { dimension: Dimension::Duration, percent: 100 }]);
-}
-
-#[test]
-fn what_is_left_is_never_negative() {
-    let left = remaining(&budget(100, 2, 1), &spent(150, 3, 61_000));
-    assert_eq!(left, Remaining { cost: MicroUsd::ZERO, iterations: 0, active_ms: 0 });
 }
 
 #[test]

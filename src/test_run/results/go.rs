@@ -7,7 +7,8 @@ use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
-use super::{LARGEST_CONFIGURATION, TestCommand};
+use super::runner::LARGEST_CONFIGURATION;
+use crate::test_run::command::TestCommand;
 
 const FLAGS: &str = "GOFLAGS";
 /// More folders than this are not looked into for a module.

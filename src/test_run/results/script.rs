@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::{LARGEST_CONFIGURATION, reports_itself};
+use super::runner::{self, LARGEST_CONFIGURATION, reports_itself};
 use crate::framework::facts::Framework;
 use crate::test_run::filter;
 
@@ -41,7 +41,7 @@ pub(super) fn called(folder: &Path, line: &str) -> Option<(&'static Framework, B
     metadata?;
     let package: serde_json::Value = serde_json::from_slice(&std::fs::read(path).ok()?).ok()?;
     let script = package.get("scripts")?.get(*name)?.as_str()?;
-    let framework = super::called(script).filter(|_| filter::is_plain(script))?;
+    let framework = runner::called(script).filter(|_| filter::is_plain(script))?;
     let reaches = !script.split_whitespace().any(|word| word == "--");
     (!reports_itself(framework, script) && reaches).then(|| (framework, behind, script.to_owned()))
 }

@@ -1,0 +1,90 @@
+//! How the repository's tests are run, and how a run went.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::domain::stop::StopCause;
+use crate::domain::test_report::TestReport;
+use crate::domain::verdict::Exit;
+use crate::process::Confinement;
+use crate::streams::Streams;
+
+/// How the repository's tests are run.
+#[derive(Debug, Clone)]
+pub struct TestCommand {
+    /// The shell command.
+    pub command: String,
+    /// Where.
+    pub cwd: PathBuf,
+    /// The whole environment.
+    pub env: BTreeMap<OsString, OsString>,
+    /// The most time one run may take.
+    pub timeout: Duration,
+    /// The most memory one of its processes may take, in MiB.
+    pub memory_mb: Option<u32>,
+    /// The framework, when configured.
+    pub framework: Option<String>,
+    /// A JUnit file the command writes, when configured.
+    pub junit: Option<PathBuf>,
+    /// How it is kept from harm.
+    pub confinement: Confinement,
+    /// Whether its runner is told to write a result file.
+    pub results: ResultFiles,
+    /// The place where its raw output is kept, if it is.
+    pub streams: Option<Arc<Streams>>,
+}
+
+/// One run of the tests.
+#[derive(Debug, Clone)]
+pub struct TestRun {
+    /// How the command ended.
+    pub exit: Exit,
+    /// What its output says.
+    pub report: TestReport,
+    /// What the runner wrote into its result file.
+    pub filed: Filed,
+    /// The output's head and tail, colours removed, for people and for models.
+    pub output: String,
+    /// How long it took, in milliseconds.
+    pub duration_ms: u64,
+    /// Set when it was stopped.
+    pub stopped: Option<StopCause>,
+}
+
+/// Whether runners are told to write result files.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum ResultFiles {
+    /// Where it is known to be safe.
+    #[default]
+    Wanted,
+    /// Not at all.
+    Unwanted,
+}
+
+/// What a run's result file says.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub enum Filed {
+    /// The runner was not told to write one.
+    #[default]
+    NotAsked,
+    /// It was told how to report, without a file.
+    Framed,
+    /// It was told to write one and did not.
+    Missing,
+    /// It was written.
+    Report(Box<TestReport>),
+}
+
+impl Filed {
+    /// What it says, if it was written.
+    #[must_use]
+    pub fn report(&self) -> Option<&TestReport> {
+        match self {
+            Self::Report(report) => Some(report),
+            Self::NotAsked | Self::Framed | Self::Missing => None,
+        }
+    }
+}

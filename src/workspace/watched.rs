@@ -1,0 +1,54 @@
+//! What a workspace knows of its files beside their contents: which are open somewhere, and when those that judge last changed.
+
+use std::path::PathBuf;
+
+use super::Workspace;
+use super::failure::WorkspaceError;
+use super::rel_path::RelPath;
+use super::untouched::Times;
+use crate::domain::units::TreeId;
+use crate::files;
+
+impl Workspace {
+    /// Takes files that other programs write for plain ones: when a run goes on, what its killed process left running may be among
+    /// those. The ones that were written when the run began are in its note.
+    pub fn spare_only_own_output(&self) {
+        self.states.open_files().only_ours();
+    }
+
+    /// Whether a file is being written by somebody.
+    pub(super) fn is_open(&self, path: &RelPath) -> bool {
+        self.states.open_files().holds(self.root.path(), path)
+    }
+
+    /// Notes the files that judge before the tests first run, and afterwards those of them that the tests changed.
+    pub(super) fn remember_judges(&self, start: &TreeId) -> Result<(), WorkspaceError> {
+        self.untouched.remember(self.root.path(), self.judges(start)?.into_iter());
+        Ok(())
+    }
+
+    /// When each file of the start that judges last changed.
+    ///
+    /// # Errors
+    /// When the state is not recorded.
+    pub fn times_of_judges(&self, start: &TreeId) -> Result<Times, WorkspaceError> {
+        Ok(Times::look(self.root.path(), self.judges(start)?.into_iter()))
+    }
+
+    /// The files that judge and changed since, also where they are as they were again, and that the tests left alone at the start; `None`
+    /// where that is not known: before the tests ran, and where programs can set a file's time of change.
+    #[must_use]
+    pub fn stirred_since(&self, times: &Times) -> Option<Vec<String>> {
+        if cfg!(windows) {
+            return None;
+        }
+        let stirred = self.untouched.stirred(self.root.path(), times)?;
+        Some(stirred.iter().map(|path| files::slashed(path)).collect())
+    }
+
+    fn judges(&self, start: &TreeId) -> Result<Vec<PathBuf>, WorkspaceError> {
+        let manifest = self.states.store().load(start)?;
+        let judges = |path: &&RelPath| self.protection.reason(path.as_path()).is_some() && !self.is_open(path);
+        Ok(manifest.keys().filter(judges).map(|path| path.as_path().to_owned()).collect())
+    }
+}
