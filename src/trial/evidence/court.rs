@@ -165,12 +165,16 @@ impl<'b> Court<'b> {
                 return Ok(());
             }
         }
+        if self.has(Guard::Counter) {
+            self.counter().await?;
+        }
+        if self.is_refused() {
+            return Ok(());
+        }
+        // What leaves remarks alone comes last: it takes no time from what decides.
         self.other_inputs().await?;
         if self.has(Guard::Direct) {
             self.elsewhere().await?;
-        }
-        if self.has(Guard::Counter) {
-            self.counter().await?;
         }
         Ok(())
     }
