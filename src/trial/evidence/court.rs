@@ -107,7 +107,7 @@ pub(super) struct Court<'b> {
 /// A round as it was carried out.
 pub(super) struct Tried {
     pub(super) run: TestRun,
-    word: String,
+    pub(super) word: String,
     means: Means,
     pub(super) treated: Vec<(usize, Treatment)>,
 }
@@ -348,38 +348,8 @@ impl<'b> Court<'b> {
         }
     }
 
-    /// Whether, over the start's product, a test fails in the same words under both names, and over the changed one it passes under its own.
-    async fn names_do_not_matter(&mut self, test: usize) -> Result<bool, TrialError> {
-        let (own, other) = ([(test, None)], [(test, Treatment::Renamed)]);
-        let selection = rounds::selection(self.bodies, &own, "");
-        let told = self.told(&own, "");
-        let tells = |run: &TestRun| outcome::tells_of(run, &told);
-        let untouched = self.untouched(test);
-        let Some(twin) = self.runs.telling(self.tree, &untouched, &selection, &tells).await? else { return Ok(false) };
-        let Some(plain) = self.runs.telling(self.start, &untouched, &selection, &tells).await? else {
-            return Ok(false);
-        };
-        let Carried::Out(renamed) = self.carry_out(self.start, &other, Means::Raise).await? else { return Ok(false) };
-        let Some(located) = self.bodies.tests.get(test) else { return Ok(false) };
-        let Some(source) = self.bodies.source(located) else { return Ok(false) };
-        let passes = outcome::of(&twin, source, located) == Shown::Passed;
-        if outcome::of(&twin, source, located) == Shown::Failed {
-            // The same text, written anew: something looks at when that was.
-            self.remark(test, RemarkKind::RightHereOnly);
-        }
-        let words = |run: &TestRun, word: &str| -> Vec<String> {
-            let added = source.name_with("", word);
-            run.report.failing().map(|test| test.message.replace(&added, "").replace(word, "")).collect()
-        };
-        let (before, after) = (words(&plain, &renamed.word), words(&renamed.run, &renamed.word));
-        Ok(passes
-            && !outcome::did_not_run(&renamed.run)
-            && before == after
-            && before.iter().any(|words| !words.is_empty()))
-    }
-
     /// The file of a test as it is, to be written anew.
-    fn untouched(&self, test: usize) -> BTreeMap<String, String> {
+    pub(super) fn untouched(&self, test: usize) -> BTreeMap<String, String> {
         let source = self.bodies.tests.get(test).and_then(|test| self.bodies.source(test));
         source.map(|source| (source.path().to_owned(), source.text().to_owned())).into_iter().collect()
     }
@@ -389,7 +359,7 @@ impl<'b> Court<'b> {
     }
 
     /// Changes the tests and runs them on a tree; treatments that cannot be had are tallied and left out.
-    async fn carry_out(
+    pub(super) async fn carry_out(
         &mut self,
         base: &TreeId,
         treatments: &[(usize, Treatment)],
@@ -452,7 +422,7 @@ impl<'b> Court<'b> {
     }
 
     /// The tests that a run is to tell of, under the names that they have in it.
-    fn told(&self, tests: &[(usize, Option<Treatment>)], word: &str) -> Vec<(&'b Source, TestBody)> {
+    pub(super) fn told(&self, tests: &[(usize, Option<Treatment>)], word: &str) -> Vec<(&'b Source, TestBody)> {
         let told = |(test, treatment): &(usize, Option<Treatment>)| {
             let located = self.bodies.tests.get(*test)?;
             let source = self.bodies.source(located)?;

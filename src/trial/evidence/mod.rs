@@ -11,6 +11,7 @@ mod court;
 mod direct;
 mod elsewhere;
 mod example;
+mod names;
 mod other_inputs;
 mod outcome;
 mod overfit;
