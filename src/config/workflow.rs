@@ -22,6 +22,8 @@ pub enum NotHere {
     Expression,
     /// The step is no shell's.
     Shell,
+    /// The step changes the machine or the packages of the checkout.
+    Installs,
 }
 
 impl NotHere {
@@ -34,6 +36,7 @@ impl NotHere {
             Self::Container => "it runs in a container or beside services",
             Self::Expression => "its step depends on expressions of the workflow",
             Self::Shell => "its step is not for a POSIX shell or bash",
+            Self::Installs => "its step installs something (see test.setupCommand)",
         }
     }
 }
@@ -103,6 +106,9 @@ fn command(step: &Value, around: &[&Value; 2]) -> Result<String, NotHere> {
     if texts.into_iter().flatten().any(|text| text.contains("${{")) {
         return Err(NotHere::Expression);
     }
+    if installs(run) {
+        return Err(NotHere::Installs);
+    }
     // As the runner calls it (GitHub's documentation of `jobs.<job_id>.steps[*].shell`).
     let shell = match shell.as_deref() {
         None => "bash -ec",
@@ -112,6 +118,25 @@ fn command(step: &Value, around: &[&Value; 2]) -> Result<String, NotHere> {
     };
     let folder = folder.map(|folder| format!("cd {} && ", quoted(&folder))).unwrap_or_default();
     Ok(format!("({folder}{set}{shell} {})", quoted(run.trim())))
+}
+
+/// Whether a text installs something: without the network that would leave the checkout with less than it has.
+fn installs(run: &str) -> bool {
+    const INSTALLS: [&str; 6] = ["install", "ci", "i", "sync", "restore", "add"];
+    const ALWAYS: [&str; 8] = ["sudo", "apt-get", "apt", "apk", "brew", "docker", "podman", "choco"];
+    const MANAGERS: [&str; 16] = [
+        "npm", "pnpm", "yarn", "bun", "pip", "pip3", "uv", "poetry", "pipenv", "bundle", "gem", "composer", "cargo",
+        "go", "dotnet", "rustup",
+    ];
+    run.split(['\n', ';', '&', '|', '(', ')']).any(|simple| {
+        let words: Vec<&str> = simple.split_whitespace().collect();
+        let by = |managers: &[&str]| words.iter().position(|word| managers.contains(word));
+        let first_is = |words: &[&str]| {
+            words.iter().find(|word| !word.starts_with('-')).is_some_and(|word| INSTALLS.contains(word))
+        };
+        words.first().is_some_and(|word| ALWAYS.contains(word))
+            || by(&MANAGERS).is_some_and(|at| words.get(at + 1..).is_some_and(first_is))
+    })
 }
 
 /// The variables of a scope, as they stand before a command.
@@ -181,6 +206,12 @@ jobs:
   secret:
     env: { TOKEN: '${{ secrets.TOKEN }}' }
     steps: [{ run: ./check }]
+  packages:
+    steps:
+      - { name: npm, run: npm ci }
+      - { name: pip, run: 'python -m pip --quiet install -r dev.txt && ruff check .' }
+      - { name: os, run: sudo apt-get update }
+      - { name: run, run: npm run install-check && cargo clippy && uv run ruff check }
   twice:
     steps: [{ run: make }, { run: make }]
 ";
@@ -208,12 +239,16 @@ jobs:
             ("lint", "windows", NotHere::Shell),
             ("db", "Run pytest db", NotHere::Container),
             ("secret", "Run ./check", NotHere::Expression),
+            ("packages", "npm", NotHere::Installs),
+            ("packages", "pip", NotHere::Installs),
+            ("packages", "os", NotHere::Installs),
             ("twice", "Run make", NotHere::Unknown),
             ("lint", "Run something else", NotHere::Unknown),
             ("nobody", "Run make", NotHere::Unknown),
         ] {
             assert_eq!(failed_command(WORKFLOW, job, step), Err(why), "{job}: {step}");
         }
+        assert!(failed_command(WORKFLOW, "packages", "run").is_ok());
         for broken in ["", "[", "jobs: 7", "jobs: { a: { steps: 1 } }"] {
             assert_eq!(failed_command(broken, "a", "b"), Err(NotHere::Unknown), "{broken}");
         }

@@ -24,6 +24,8 @@ use crate::trial;
 const MOST_MESSAGES: usize = 5;
 /// How much of such a message, in characters.
 const MOST_SAID: usize = 200;
+/// How much of the output's end is that of the checks beside the tests, in bytes: theirs comes last.
+const CHECKS_END: usize = 2_000;
 /// How many failing tests' places are kept: as many as a runner shows beside the code (GITHUB 19).
 const MOST_PLACES: usize = 10;
 
@@ -117,7 +119,10 @@ pub(super) async fn run(
 /// The verdict of the first look.
 fn judged(first: &TestRun, explicit: bool, with_checks: bool) -> Verdict {
     if with_checks {
-        verdict::judge_beside(first.exit, &first.report)
+        let at = first.output.floor_char_boundary(first.output.len().saturating_sub(CHECKS_END));
+        let end = first.output.get(at..).unwrap_or_default();
+        let for_the_environment = test_run::misses_network(end) || test_run::blames_environment(end);
+        verdict::judge_beside(first.exit, &first.report, for_the_environment)
     } else {
         verdict::judge_baseline(first.exit, &first.report, explicit)
     }

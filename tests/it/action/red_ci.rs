@@ -141,6 +141,10 @@ fn the_check_that_judges_is_not_the_models_to_change() {
 fn a_check_that_passes_or_does_not_work_here_is_told_with_what_was_seen() {
     for (step, seen) in [
         ("sh -n lint.sh", "what failed there passes here: `(bash -ec 'sh -n lint.sh')`"),
+        (
+            "python3 -c \"import urllib.request; urllib.request.urlopen('https://lint.invalid/rules')\"",
+            "it needs the network, a service or something of the machine that is not there",
+        ),
         ("no-such-linter .", "what failed there does not work here: `(bash -ec 'no-such-linter .')`"),
     ] {
         let github = FakeGitHub::start_in_real_time(with_step(step));
