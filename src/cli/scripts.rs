@@ -46,6 +46,8 @@ mod tests {
             ("python3 -m doctest shop/cart.py", &[]),
             ("sh -c 'true'", &["true"]),
             ("(cd app && A=1 bash -ec 'sh lint.sh')", &["app/lint.sh"]),
+            ("bash --norc -eo pipefail -c 'sh lint.sh'", &["lint.sh"]),
+            ("bash -e run.sh -c true", &["run.sh"]),
             ("cargo test", &["cargo"]),
             ("MODE=ci sh ci.sh", &["ci.sh"]),
             ("sh -e ci.sh", &["ci.sh"]),

@@ -50,7 +50,9 @@ pub fn failed_command(workflow: &str, job: &str, step: &str) -> Result<String, N
     let read = documents.next().and_then(|document| Value::deserialize(document).ok());
     let workflow = read.ok_or(NotHere::Unknown)?;
     let jobs = workflow.get("jobs").and_then(Value::as_mapping).ok_or(NotHere::Unknown)?;
-    let found = only(jobs.iter().filter(|(key, of)| is_job(key, of, job)))?.1;
+    // The surer a name is, the sooner it decides: a job that is called by an expression alone may be any.
+    let by = |is: fn(&str, &Value, &str) -> bool| only(jobs.iter().filter(|(key, of)| is(name_of(key, of), of, job)));
+    let found = by(|name, _, wanted| name == wanted).or_else(|_| by(is_leg)).or_else(|_| by(may_be_leg))?.1;
     if found.get("container").is_some() || found.get("services").is_some() {
         return Err(NotHere::Container);
     }
@@ -68,12 +70,25 @@ fn only<T>(mut all: impl Iterator<Item = T>) -> Result<T, NotHere> {
     }
 }
 
-/// Whether the API calls a job of the file so: by its name or its key, and with the values of a matrix behind.
-fn is_job(key: &Value, job: &Value, wanted: &str) -> bool {
-    let name = job.get("name").and_then(Value::as_str).or_else(|| key.as_str()).unwrap_or_default();
-    let has_matrix = job.get("strategy").is_some_and(|strategy| strategy.get("matrix").is_some());
-    let rest = wanted.strip_prefix(name.split("${{").next().unwrap_or_default().trim_end());
-    name == wanted || has_matrix && rest.is_some_and(|rest| rest.starts_with([' ', '(']) || name.contains("${{"))
+/// What the API calls a job of the file: its name, or its key.
+fn name_of<'y>(key: &'y Value, job: &'y Value) -> &'y str {
+    job.get("name").and_then(Value::as_str).or_else(|| key.as_str()).unwrap_or_default()
+}
+
+/// Whether it is one of the jobs that a matrix makes of this one: their values stand behind its name, or in it.
+fn is_leg(name: &str, job: &Value, wanted: &str) -> bool {
+    let (before, is_made) = name.split_once("${{").map_or((name, false), |(before, _)| (before.trim_end(), true));
+    let rest = wanted.strip_prefix(before).filter(|_| has_matrix(job) && !before.is_empty());
+    rest.is_some_and(|rest| is_made || rest.starts_with(" ("))
+}
+
+/// Whether it may be one of those, since its name is made of their values.
+fn may_be_leg(name: &str, job: &Value, _wanted: &str) -> bool {
+    name.contains("${{") && has_matrix(job)
+}
+
+fn has_matrix(job: &Value) -> bool {
+    job.get("strategy").is_some_and(|strategy| strategy.get("matrix").is_some())
 }
 
 fn is_step(step: &Value, wanted: &str) -> bool {
@@ -200,6 +215,10 @@ jobs:
     steps:
       - run: pytest -q
         env: { A: it's, B: true }
+  os:
+    name: ${{ matrix.os }}
+    strategy: { matrix: { os: [ubuntu-latest] } }
+    steps: [{ run: make check }]
   db:
     services: { postgres: { image: postgres } }
     steps: [{ run: pytest db }]
@@ -225,6 +244,7 @@ jobs:
                 "types",
                 "(cd . && CI_LEVEL=2 bash --noprofile --norc -eo pipefail -c 'mypy shop\necho '\\''done'\\''')",
             ),
+            ("ubuntu-latest", "Run make check", "(cd app && CI_LEVEL=2 bash -ec 'make check')"),
             ("test (3.13)", "Run pytest -q", r"(cd app && CI_LEVEL=2 A='it'\''s' B=true bash -ec 'pytest -q')"),
         ] {
             assert_eq!(failed_command(WORKFLOW, job, step).as_deref(), Ok(wanted), "{job}: {step}");

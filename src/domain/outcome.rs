@@ -19,9 +19,9 @@ pub enum Outcome {
     Exhausted,
     /// No more progress, and the configuration says to stop.
     Stalled,
-    /// A model says that a person is needed.
+    /// A person is needed: a model says so, or CI is red in what upshift could not run.
     Blocked {
-        /// The model's reason.
+        /// Why.
         reason: String,
     },
     /// Green, but the critic still rejects.

@@ -182,9 +182,20 @@ impl Reading {
 
 /// The first command in the text that a shell is given: `bash -ec 'make lint'`. Those after it stand for themselves.
 fn text_of_shell<'w>(name: &str, words: &'w [&'w str]) -> Option<&'w [&'w str]> {
-    let is_text_flag = |word: &&str| word.starts_with('-') && !word.starts_with("--") && word.ends_with('c');
-    let at = words.iter().position(is_text_flag).filter(|_| lists(SHELLS, name))?;
-    words.get(at + 1..)
+    if !lists(SHELLS, name) {
+        return None;
+    }
+    let mut rest = words;
+    // Behind the first word that is no flag everything is the script's own.
+    while let Some((flag, more)) = rest.split_first().filter(|(word, _)| word.starts_with(['-', '+'])) {
+        let is_short = !flag.starts_with("--");
+        if is_short && flag.ends_with('c') {
+            return Some(more);
+        }
+        let takes_value = is_short && flag.ends_with('o');
+        rest = more.get(usize::from(takes_value)..).unwrap_or_default();
+    }
+    None
 }
 
 /// What an interpreter runs.
