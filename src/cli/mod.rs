@@ -23,6 +23,7 @@ mod hardening;
 mod http_client;
 pub mod init;
 mod judge;
+mod judges;
 mod keeping;
 mod left_behind;
 mod left_credential;

@@ -8,39 +8,6 @@ use crate::github::{Conclusion, GitHub, GithubError, Job, Progress};
 
 /// The conclusions of a workflow run by which it is red.
 const RED: [&str; 3] = ["failure", "timed_out", "startup_failure"];
-/// The files from which linters, type checkers and formatters take their rules: what is red is not mended by asking for less.
-pub(super) const CONFIGURATION: [&str; 30] = [
-    ".ruff.toml",
-    "ruff.toml",
-    ".flake8",
-    ".pylintrc",
-    "pylintrc",
-    "mypy.ini",
-    ".mypy.ini",
-    "pyrightconfig.json",
-    "tox.ini",
-    "setup.cfg",
-    ".eslintrc*",
-    "eslint.config.*",
-    ".eslintignore",
-    ".prettierrc*",
-    "prettier.config.*",
-    "biome.json*",
-    "tsconfig*.json",
-    "clippy.toml",
-    ".clippy.toml",
-    "rustfmt.toml",
-    ".rustfmt.toml",
-    "deny.toml",
-    ".golangci.*",
-    ".rubocop.yml",
-    "phpstan.*neon*",
-    "phpcs.xml*",
-    ".shellcheckrc",
-    ".markdownlint*",
-    ".yamllint*",
-    ".pre-commit-config.yaml",
-];
 /// How many failed jobs are looked into.
 const MOST_JOBS: usize = 5;
 

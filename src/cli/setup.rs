@@ -10,7 +10,7 @@ use super::environment::{Environment, from_here};
 use super::step::{self, Ended, Step};
 use super::stop_sources::{self, Place, StopSources};
 use super::{
-    Failure, commenting, delivery, details, left_behind, left_credential, lines, models, red_ci, report, scripts,
+    Failure, commenting, delivery, details, judges, left_behind, left_credential, lines, models, report, scripts,
     terminal,
 };
 use secrecy::SecretString;
@@ -297,19 +297,10 @@ impl<'a> Setup<'a> {
         test_command: &str,
         red_ci: Option<&RedCi>,
     ) -> anyhow::Result<Arc<Workspace>> {
-        let folder = plan.working_directory.as_deref();
-        // What judges a fix is protected from the beginning, be it tests or what failed in CI.
-        let beside = red_ci.and_then(|red| red.beside(test_command, folder));
-        let mut protected = self.protected(plan);
-        if let Some(command) = &beside {
-            protected.extend(self.scripts(plan, command));
-            protected.extend(red_ci::CONFIGURATION.map(|glob| format!("**/{glob}")));
-        }
         let rules = PathRules {
-            protected,
-            run_tests: scripts::reached(self.checkout, folder, beside.as_deref().unwrap_or(test_command)).runners,
             allow_test_edits: plan.safety.allow_test_edits.clone(),
             guards: guards(self.environment),
+            ..judges::rules(self.checkout, plan, test_command, red_ci)
         };
         let trees = trees_folder(self.checkout, self.environment);
         match Workspace::open(self.checkout, &trees, rules).await {
@@ -372,6 +363,7 @@ impl<'a> Setup<'a> {
             providers,
             tests: TestCommand {
                 command: state.test_command.clone(),
+                checks: judges::checks(plan, folder),
                 cwd: folder.clone(),
                 env: tests.env,
                 timeout: Duration::from_secs(plan.test.timeout_seconds),
@@ -400,20 +392,6 @@ impl<'a> Setup<'a> {
     fn result_files(&self, state: &RunState) -> ResultFiles {
         let wanted = guards(self.environment).has(Guard::ResultFiles) && !state.no_result_files;
         if wanted { ResultFiles::Wanted } else { ResultFiles::Unwanted }
-    }
-
-    /// What the configuration protects, and the scripts that decide what the test command runs.
-    fn protected(&self, plan: &Plan) -> Vec<String> {
-        let scripts = plan.test.command.as_deref().map(|command| self.scripts(plan, command)).unwrap_or_default();
-        plan.safety.protected_paths.iter().cloned().chain(scripts).collect()
-    }
-
-    /// The scripts of a command that lie in the checkout, as globs.
-    fn scripts(&self, plan: &Plan, command: &str) -> Vec<String> {
-        let folder = Path::new(plan.working_directory.as_deref().unwrap_or(""));
-        let scripts = scripts::scripts_of(command).into_iter().map(|name| folder.join(name));
-        let here = scripts.filter(|path| self.checkout.join(path).is_file());
-        here.map(|path| globset::escape(&path.to_string_lossy())).collect()
     }
 
     fn child_environment(&self, plan: &Plan) -> anyhow::Result<BTreeMap<OsString, OsString>> {

@@ -150,6 +150,9 @@ object! {
         /// The command that runs the tests.
         #[schemars(example = &"cargo test")]
         "command" command: String = "detected";
+        /// What judges beside the tests: linters, type checkers, other suites; all of it must hold. One that is called `tests` is the
+        /// command that runs the tests.
+        "commands" commands: Vec<CheckSection> = "none";
         /// A command run once before any model output, with network and without keys.
         #[schemars(example = &"npm ci")]
         "setupCommand" setup_command: String = "none";
@@ -165,6 +168,18 @@ object! {
         /// The JUnit files that the command writes, from the working directory: a file, a folder of them, or a glob.
         #[schemars(example = &"target/junit/*.xml")]
         "junit" junit: Glob = "none";
+    }
+}
+
+object! {
+    /// A command that judges.
+    CheckSection {
+        /// The name in reports.
+        #[schemars(required, example = &"lint")]
+        "name" name: Name = "required", "Give the command a name, such as `lint`.";
+        /// The shell command, for the folder in which the tests run.
+        #[schemars(required, example = &"ruff check .")]
+        "run" run: String = "required", "Name the command, such as `ruff check .`.";
     }
 }
 

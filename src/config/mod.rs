@@ -6,6 +6,7 @@
 //!
 //! Start reading at [`resolve`].
 
+mod checks;
 mod document;
 mod error;
 mod estimate;
@@ -33,8 +34,8 @@ mod workflow;
 pub use error::{CLOSING, ConfigErrors, Problem, SourceErrors};
 pub use github::DEFAULT_SKIP_LABEL;
 pub use plan::{
-    AgentPlan, Comment, EffectiveValue, EndpointPlan, FailOn, Format, GithubPlan, Minimise, Network, OnRemark, Origin,
-    Plan, Proof, Push, SafetyPlan, Sandbox, TestPlan, WaitFor, Wire,
+    AgentPlan, Comment, EffectiveValue, EndpointPlan, FailOn, Format, GithubPlan, Minimise, NamedCommand, Network,
+    OnRemark, Origin, Plan, Proof, Push, SafetyPlan, Sandbox, TestPlan, WaitFor, Wire,
 };
 pub use read::Entry;
 pub use reference::reference;

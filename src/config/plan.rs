@@ -62,11 +62,23 @@ pub struct Plan {
     pub uncapped: Vec<MicroUsd>,
 }
 
+/// A command that judges beside the tests.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NamedCommand {
+    /// The name in reports; unique.
+    pub name: String,
+    /// The shell command, for the folder in which the tests run.
+    pub run: String,
+}
+
 /// How the tests are run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TestPlan {
     /// The command; `None` means that it is detected.
     pub command: Option<String>,
+    /// What judges beside it, in order.
+    #[serde(default)]
+    pub commands: Vec<NamedCommand>,
     /// A command run once before any model output.
     pub setup_command: Option<String>,
     /// The framework whose output is read; `None` means that it is recognised.

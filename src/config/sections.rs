@@ -4,6 +4,7 @@ use crate::domain::budget::{Budget, SharedCaps};
 use crate::domain::ladder::{OnEntropy, Tier};
 use crate::domain::units::{MicroUsd, human_duration};
 
+use super::checks;
 use super::file::{AgentSection, ConfigFile, GlobalSection, SafetySection, TestSection};
 use super::numbers::Dollars;
 use super::pick::{Picked, Picker};
@@ -122,6 +123,7 @@ pub(super) fn test(picker: &Picker<'_>) -> TestPlan {
         move |file| get(file.test.as_ref()?)
     }
     let command = picker.either(Setting::TestCommand, of(|test| test.command.clone()));
+    let (command, commands) = checks::parted(picker, command, picker.in_documents(of(|test| test.commands.clone())));
     let setup = picker.either(Setting::SetupCommand, of(|test| test.setup_command.clone()));
     let framework = picker.in_documents(of(|test| test.framework.clone()));
     if let Some(Picked { value, origin }) = &framework {
@@ -132,6 +134,7 @@ pub(super) fn test(picker: &Picker<'_>) -> TestPlan {
     let proof = picker.in_documents(of(|test| test.proof_minutes)).map(|p| p.map(|minutes| minutes.0));
     TestPlan {
         command: picker.take_optional("test.command", command, "detected", String::clone),
+        commands: picker.take("test.commands", commands, Vec::new(), |list| joined(list, |check| &check.name)),
         setup_command: picker.take_optional("test.setupCommand", setup, "none", String::clone),
         framework: picker.take_optional("test.framework", framework, "recognised", String::clone),
         timeout_seconds: picker.take("test.timeoutSeconds", timeout, 300, u64::to_string),

@@ -290,33 +290,23 @@ pub struct FailedJob {
 }
 
 impl RedCi {
+    /// The commands that failed, each once, behind the name of its job; for the root of the checkout.
+    #[must_use]
+    pub fn checks(&self) -> Vec<(&str, &str)> {
+        let mut checks: Vec<(&str, &str)> = Vec::new();
+        for job in &self.failed {
+            let Some(command) = job.command.as_deref() else { continue };
+            if checks.iter().all(|(_, known)| *known != command) {
+                checks.push((&job.name, command));
+            }
+        }
+        checks
+    }
+
     /// The commands that failed, each once.
     #[must_use]
     pub fn commands(&self) -> Vec<&str> {
-        let mut commands: Vec<&str> = Vec::new();
-        for command in self.failed.iter().filter_map(|job| job.command.as_deref()) {
-            if !commands.contains(&command) {
-                commands.push(command);
-            }
-        }
-        commands
-    }
-
-    /// A test command with what failed in CI behind it, from the folder that it runs in; `None` where nothing of that runs here.
-    #[must_use]
-    pub fn beside(&self, tests: &str, folder: Option<&str>) -> Option<String> {
-        let commands = self.commands();
-        if commands.is_empty() {
-            return None;
-        }
-        let several = tests.contains([';', '|', '&', '\n', '#']);
-        let mut all = if several { format!("({tests}\n)") } else { tests.to_owned() };
-        let steps = folder.unwrap_or_default().split('/').filter(|part| !matches!(*part, "" | ".")).count();
-        for command in commands {
-            let back = if steps == 0 { String::new() } else { format!("cd {} && ", vec![".."; steps].join("/")) };
-            all.push_str(&if back.is_empty() { format!(" && {command}") } else { format!(" && ({back}{command})") });
-        }
-        Some(all)
+        self.checks().into_iter().map(|(_, command)| command).collect()
     }
 }
 

@@ -36,6 +36,8 @@ pub enum EvidenceKind {
     Renamed,
     /// A test passes when something else than its runner calls it.
     Direct,
+    /// A check that is no test finds again what it found at the start, where that stands again.
+    Planted,
     /// Without the change, the tests fail again.
     Counter,
 }
@@ -52,6 +54,7 @@ impl EvidenceKind {
             Self::AlteredExpectation => "with another expected value the test fails",
             Self::Renamed => "the tests pass under other names",
             Self::Direct => "the tests pass when they are called without their runner",
+            Self::Planted => "a fault put back is found by the check",
             Self::Counter => "without the change the tests fail again",
         }
     }
@@ -71,10 +74,11 @@ pub enum EvidenceStatus {
     LeftOut,
 }
 
-/// Whether experiments have shown of every test that failed at the start that it can still fail.
+/// Whether experiments have shown of every test and every check that failed at the start that it can still fail.
 #[must_use]
 pub fn is_witnessed(proof: &[Evidence]) -> bool {
-    let held = |kind| proof.iter().any(|one: &Evidence| one.evidence == kind && one.status == EvidenceStatus::Held);
     let failed = proof.iter().any(|one| one.status == EvidenceStatus::Failed);
-    !failed && held(EvidenceKind::Poisoned)
+    let is_telling = |one: &&Evidence| matches!(one.evidence, EvidenceKind::Poisoned | EvidenceKind::Planted);
+    let mut telling = proof.iter().filter(is_telling).peekable();
+    !failed && telling.peek().is_some() && telling.all(|one| one.status == EvidenceStatus::Held)
 }

@@ -24,8 +24,6 @@ use crate::trial;
 const MOST_MESSAGES: usize = 5;
 /// How much of such a message, in characters.
 const MOST_SAID: usize = 200;
-/// How much of the output's end is that of the checks beside the tests, in bytes: theirs comes last.
-const CHECKS_END: usize = 2_000;
 /// How many failing tests' places are kept: as many as a runner shows beside the code (GITHUB 19).
 const MOST_PLACES: usize = 10;
 
@@ -55,8 +53,8 @@ pub(super) async fn run(
         return Ok(stopped_or(context, recorder, measuring, (Outcome::Budget, String::new()), Vec::new()));
     }
     let with_checks = measuring.setup.with_checks;
-    let explicit = context.charter.plan.test.command.is_some() || with_checks;
-    let verdict = judged(&first, explicit, with_checks);
+    let explicit = context.charter.plan.test.command.is_some();
+    let verdict = verdict::judge_baseline(first.exit, &first.report, explicit);
     let first_verdict = verdict.clone();
     let (verdict, flaky, flaky_in_file) = match verdict {
         Verdict::Red { .. } if may_be_flaky(&first) => second_look(context, &measuring, &first, verdict).await?,
@@ -102,7 +100,7 @@ pub(super) async fn run(
     }
     let red_ci = context.charter.red_ci.as_ref();
     if let Some(red) = red_ci.filter(|_| !with_checks && verdict == Verdict::Green)
-        && measuring.setup.add_checks(&context.charter)
+        && measuring.setup.add_checks(context)
     {
         return Ok(Next::measure_again(measuring, vec![Event::Warning { message: red_ci::announced(red) }]));
     }
@@ -114,18 +112,6 @@ pub(super) async fn run(
     let candidate = Candidate { failing: measured.baseline.failing.clone(), ..candidate };
     let climb = Climb::begin(measured, candidate, measuring.allowance, measuring.comments);
     Ok(decide(climb, verdict, finished, red))
-}
-
-/// The verdict of the first look.
-fn judged(first: &TestRun, explicit: bool, with_checks: bool) -> Verdict {
-    if with_checks {
-        let at = first.output.floor_char_boundary(first.output.len().saturating_sub(CHECKS_END));
-        let end = first.output.get(at..).unwrap_or_default();
-        let for_the_environment = test_run::misses_network(end) || test_run::blames_environment(end);
-        verdict::judge_beside(first.exit, &first.report, for_the_environment)
-    } else {
-        verdict::judge_baseline(first.exit, &first.report, explicit)
-    }
 }
 
 /// Runs the tests for the first time, with what they turn out to need.

@@ -127,11 +127,6 @@ impl Charter {
         }
     }
 
-    /// The test command with what failed in CI behind it; `None` where nothing of that runs here.
-    pub(super) fn with_checks(&self) -> Option<String> {
-        self.red_ci.as_ref()?.beside(&self.test_command, self.plan.working_directory.as_deref())
-    }
-
     /// A tier of the ladder.
     pub(super) fn tier(&self, index: u32) -> Option<&Tier> {
         self.plan.tiers.get(usize::try_from(index).ok()?)

@@ -5,10 +5,11 @@ use std::collections::BTreeSet;
 use super::allowance::{Allowance, Comments};
 use super::context::{Charter, Context};
 use super::state::{Phase, RunState};
+use crate::domain::ci::RedCi;
 use crate::domain::units::TreeId;
 use crate::policy::verdict::Baseline;
 use crate::process::confine::Arranged;
-use crate::test_run::{ResultFiles, TestCommand};
+use crate::test_run::{Check, TestCommand};
 
 /// How the tests are run: settled with the baseline.
 #[derive(Debug, Clone)]
@@ -30,17 +31,22 @@ impl TestSetup {
         let (network_opened, no_result_files) = (state.network_opened, state.no_result_files);
         let mut setup = Self { tests, network_opened, no_result_files, with_checks: false };
         if state.with_checks {
-            setup.add_checks(&context.charter);
+            setup.add_checks(context);
         }
         if setup.network_opened { setup.opened(&context.world.children) } else { setup }
     }
 
     /// Runs what failed in CI beside the tests from now on, where something of that runs here.
-    pub(super) fn add_checks(&mut self, charter: &Charter) -> bool {
-        if let Some(command) = charter.with_checks() {
-            self.tests.command = command;
-            // A runner's file knows nothing of what is run behind it.
-            self.tests.results = ResultFiles::Unwanted;
+    pub(super) fn add_checks(&mut self, context: &Context<'_>) -> bool {
+        let failed = context.charter.red_ci.as_ref().map(RedCi::checks).unwrap_or_default();
+        for (job, run) in failed {
+            if self.tests.checks.iter().any(|check| check.run == run) {
+                continue;
+            }
+            let is_taken = self.tests.checks.iter().any(|check| check.name == job);
+            let name = if is_taken { format!("{job} (CI)") } else { job.to_owned() };
+            let cwd = context.world.workspace.root().to_owned();
+            self.tests.checks.push(Check { name, run: run.to_owned(), cwd });
             self.with_checks = true;
         }
         self.with_checks

@@ -9,6 +9,9 @@ use crate::domain::verdict::Verdict;
 /// How many failed jobs are named.
 const MOST_JOBS: usize = 5;
 
+/// Stands before what is said of a command that does not work: here it is clear which.
+const NO_WORK: &str = "the command does not work: ";
+
 /// What is told before the failed commands are run beside the tests.
 pub(super) fn announced(red: &RedCi) -> String {
     let beside = red.commands().join("`, `");
@@ -31,7 +34,7 @@ pub(super) fn end(red: &RedCi, verdict: &Verdict, with_checks: bool) -> Option<(
             format!("upshift did not run what failed there{why}")
         }
         Verdict::Broken { reason } | Verdict::Tampered { reason } if with_checks => {
-            format!("what failed there does not work here: `{beside}`: {reason}")
+            reason.strip_prefix(NO_WORK).unwrap_or(reason).to_owned()
         }
         Verdict::Broken { .. } | Verdict::Tampered { .. } => return None,
     };

@@ -42,6 +42,8 @@ pub enum Guard {
     Renamed,
     /// A test passes when something else than its runner calls it.
     Direct,
+    /// A check that is no test finds again what it found at the start, where that stands again.
+    Planted,
     /// Without the change the tests fail again.
     Counter,
     /// A change that holds a secret of the job is none.
@@ -52,7 +54,7 @@ pub enum Guard {
 
 impl Guard {
     /// All of them.
-    pub const ALL: [Self; 21] = [
+    pub const ALL: [Self; 22] = [
         Self::TestPaths,
         Self::TestRegions,
         Self::Manifests,
@@ -71,6 +73,7 @@ impl Guard {
         Self::AlteredExpectation,
         Self::Renamed,
         Self::Direct,
+        Self::Planted,
         Self::Counter,
         Self::TakenSecrets,
         Self::SecretFiles,
@@ -98,6 +101,7 @@ impl Guard {
             Self::AlteredExpectation => "altered_expectation",
             Self::Renamed => "renamed",
             Self::Direct => "direct",
+            Self::Planted => "planted",
             Self::Counter => "counter",
             Self::TakenSecrets => "taken_secrets",
             Self::SecretFiles => "secret_files",

@@ -11,6 +11,7 @@ pub mod build;
 pub mod region;
 pub mod remarks;
 mod shadow;
+pub mod suppressions;
 #[cfg(test)]
 mod tests;
 

@@ -88,23 +88,6 @@ pub fn judge_baseline(exit: Exit, report: &TestReport, explicit_command: bool) -
     judge_readable(exit, report, report.kind == RunKind::Unreadable && explicit_command)
 }
 
-/// Judges the first run of tests that passed alone, with what failed in CI beside them: a check that ends with an error is red, whether or
-/// not its output is that of a test runner. What a shell does not find or cannot execute is broken as ever, and what failed for want of
-/// the network or a service (`for_the_environment`) is no work for a model.
-#[must_use]
-pub fn judge_beside(exit: Exit, report: &TestReport, for_the_environment: bool) -> Verdict {
-    let ran_to_its_end = matches!(exit, Exit::Code { code: 1..=125 });
-    match judge_baseline(exit, report, true) {
-        Verdict::Broken { .. } | Verdict::Red { .. } if for_the_environment => {
-            broken("it needs the network, a service or something of the machine that is not there")
-        }
-        Verdict::Broken { .. } if ran_to_its_end => {
-            red(&format!("the tests pass, and what failed in CI fails here ({exit})"))
-        }
-        verdict @ (Verdict::Green | Verdict::Red { .. } | Verdict::Broken { .. } | Verdict::Tampered { .. }) => verdict,
-    }
-}
-
 /// What is said of tests that did not end, where nothing tells which.
 const NO_END: &str = "the tests did not end within their time limit (test.timeoutSeconds)";
 

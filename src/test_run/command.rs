@@ -12,11 +12,24 @@ use crate::domain::verdict::Exit;
 use crate::process::Confinement;
 use crate::streams::Streams;
 
+/// A command beside the tests that judges with them: a linter, a type checker, another suite.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Check {
+    /// The name that it is told by; no other check and no test has it.
+    pub name: String,
+    /// The shell command.
+    pub run: String,
+    /// Where.
+    pub cwd: PathBuf,
+}
+
 /// How the repository's tests are run.
 #[derive(Debug, Clone)]
 pub struct TestCommand {
     /// The shell command.
     pub command: String,
+    /// The checks beside it, in order.
+    pub checks: Vec<Check>,
     /// Where.
     pub cwd: PathBuf,
     /// The whole environment.

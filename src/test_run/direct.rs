@@ -267,6 +267,7 @@ mod tests {
     fn command(line: &str, cwd: &Path) -> TestCommand {
         TestCommand {
             command: line.to_owned(),
+            checks: Vec::new(),
             cwd: cwd.to_owned(),
             env: BTreeMap::new(),
             timeout: Duration::from_secs(5),

@@ -1,5 +1,6 @@
 //! Test runs: detect the framework, run the command, read the output, choose what a model sees.
 
+mod checks;
 mod command;
 mod describe;
 pub mod direct;
@@ -19,21 +20,30 @@ use crate::domain::verdict::Exit;
 use crate::process::ProcessError;
 
 pub use crate::framework::detect::{Detected, detect, framework_of};
-pub use command::{Filed, ResultFiles, TestCommand, TestRun};
+pub use command::{Check, Filed, ResultFiles, TestCommand, TestRun};
 pub use testlog::Reading;
 
-/// Runs the tests and reads their output.
+/// Runs the tests and what is checked beside them, and reads what they print. A filter names what alone is to run, one per line: tests,
+/// checks, or both.
 ///
 /// # Errors
-/// When the process could not be started or read.
+/// When a process could not be started or read.
 pub async fn run(command: &TestCommand, filter: Option<&str>, stop: &Stop) -> Result<TestRun, ProcessError> {
-    run::run(command, filter, stop).await
+    let Some(wanted) = filter.map(|filter| checks::part(command, filter)) else {
+        let run = run::run(command, None, stop).await?;
+        return checks::add(command, &command.checks.iter().collect::<Vec<_>>(), run, stop).await;
+    };
+    let nothing_but_checks = wanted.tests.is_empty() && !wanted.checks.is_empty();
+    let run = if nothing_but_checks { checks::none() } else { run::run(command, Some(&wanted.tests), stop).await? };
+    checks::add(command, &wanted.checks, run, stop).await
 }
 
 /// Whether the command can be told to run only the named tests, one per line.
 #[must_use]
 pub fn can_select(command: &TestCommand, wanted: &str) -> bool {
-    filter::with_filter(&command.command, command.framework.as_deref(), wanted).is_some()
+    let wanted = checks::part(command, wanted);
+    let nothing_but_checks = wanted.tests.is_empty() && !wanted.checks.is_empty();
+    nothing_but_checks || filter::with_filter(&command.command, command.framework.as_deref(), &wanted.tests).is_some()
 }
 
 /// The names that a framework may be called by in configuration and flags.

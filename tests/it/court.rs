@@ -3,6 +3,7 @@
 mod appended;
 mod attacker;
 mod cheats;
+mod checks;
 mod compiled;
 mod direct;
 mod honest;

@@ -25,6 +25,7 @@ fn saved(changes: &[(&str, Value)]) -> RunState {
 fn setup(state: &RunState) -> TestSetup {
     let tests = TestCommand {
         command: state.test_command.clone(),
+        checks: Vec::new(),
         cwd: PathBuf::from("/somewhere"),
         env: BTreeMap::new(),
         timeout: Duration::from_secs(1),

@@ -16,6 +16,7 @@ fn folder(files: &[(&str, &str)]) -> TempDir {
 fn command(folder: &TempDir, line: &str, env: &[(&str, &str)]) -> TestCommand {
     TestCommand {
         command: line.to_owned(),
+        checks: Vec::new(),
         cwd: folder.path().to_owned(),
         env: env.iter().map(|(name, value)| (OsString::from(name), OsString::from(value))).collect(),
         timeout: Duration::from_secs(5),

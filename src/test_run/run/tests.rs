@@ -9,6 +9,7 @@ fn command(root: &Path, line: &str) -> TestCommand {
     let path = ("PATH".into(), "/usr/local/bin:/usr/bin:/bin".into());
     TestCommand {
         command: line.to_owned(),
+        checks: Vec::new(),
         cwd: root.to_owned(),
         env: BTreeMap::from([path]),
         timeout: Duration::from_secs(60),

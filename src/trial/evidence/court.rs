@@ -60,6 +60,7 @@ pub async fn prove(bench: &Bench<'_>, judged: &mut Judged, demand: Demand) -> Re
     let tree = judged.candidate.tree.clone();
     let mut bodies = bodies::find(bench, &tree, baseline, &judged.run)?;
     let changes = bench.workspace.changes(start, &tree).await?;
+    bodies.missing.retain(|name| bench.tests.checks.iter().all(|check| check.name != *name));
     bodies.product = bodies::product(&changes, &bodies.sources);
     judged.remarks.extend(overfit::remarks(&changes, &bodies));
     if bodies.tests.is_empty() {
@@ -153,7 +154,14 @@ impl<'b> Court<'b> {
                 }
             }
         }
-        if self.bodies.tests.is_empty() && self.has(Guard::Poisoned) {
+        if self.has(Guard::Planted) {
+            self.planted(changes).await?;
+            if self.is_refused() {
+                return Ok(());
+            }
+        }
+        let is_about_tests = !self.only_checks_failed();
+        if self.bodies.tests.is_empty() && is_about_tests && self.has(Guard::Poisoned) {
             self.append().await?;
             if self.is_refused() {
                 return Ok(());
@@ -168,7 +176,7 @@ impl<'b> Court<'b> {
         if self.has(Guard::Counter) {
             self.counter().await?;
         }
-        if self.is_refused() {
+        if self.is_refused() || !is_about_tests {
             return Ok(());
         }
         // What leaves remarks alone comes last: it takes no time from what decides.
@@ -457,11 +465,11 @@ impl<'b> Court<'b> {
             (EvidenceKind::AlteredExpectation, Guard::AlteredExpectation),
             (EvidenceKind::Renamed, Guard::Renamed),
             (EvidenceKind::Direct, Guard::Direct),
+            (EvidenceKind::Planted, Guard::Planted),
             (EvidenceKind::Counter, Guard::Counter),
         ];
         let refused = self.is_refused();
-        // Where the change leaves the build files alone there is nothing to ask of them.
-        let is_asked = |kind| kind != EvidenceKind::StartsRules || self.tally.contains_key(&kind);
+        let is_asked = |kind| self.is_asked(kind);
         for (kind, _) in kinds.into_iter().filter(|(kind, guard)| self.has(*guard) && is_asked(*kind)) {
             evidence.push(tally::piece(kind, self.tally.get(&kind), &self.bodies.missing, refused));
         }

@@ -15,6 +15,7 @@ mod names;
 mod other_inputs;
 mod outcome;
 mod overfit;
+mod planted;
 mod rounds;
 mod runs;
 mod starts_rules;

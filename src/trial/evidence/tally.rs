@@ -23,14 +23,16 @@ pub(super) fn refusal(evidence: &[Evidence], demand: Demand) -> Option<Verdict> 
             | EvidenceKind::Poisoned
             | EvidenceKind::AlteredExpectation
             | EvidenceKind::Renamed
-            | EvidenceKind::Direct => Verdict::Tampered { reason },
+            | EvidenceKind::Direct
+            | EvidenceKind::Planted => Verdict::Tampered { reason },
         });
     }
-    let poisoned = evidence.iter().find(|one| one.evidence == EvidenceKind::Poisoned)?;
-    (demand.required && poisoned.status != EvidenceStatus::Held).then(|| Verdict::Red {
+    let is_telling = |one: &&Evidence| matches!(one.evidence, EvidenceKind::Poisoned | EvidenceKind::Planted);
+    let not_had = evidence.iter().filter(is_telling).find(|one| one.status != EvidenceStatus::Held)?;
+    demand.required.then(|| Verdict::Red {
         reason: Some(format!(
             "the tests pass, but `safety.proof: required` asks for proof, and it cannot be had: {}",
-            why(poisoned)
+            why(not_had)
         )),
     })
 }
@@ -83,7 +85,10 @@ pub(super) fn piece(kind: EvidenceKind, tally: Option<&Tally>, missing: &[String
     } else if let Some(why) = tally.not_had.first() {
         (EvidenceStatus::NotPossible, Some(why.clone()))
     } else if !missing.is_empty()
-        && !matches!(kind, EvidenceKind::Counter | EvidenceKind::Untouched | EvidenceKind::StartsRules)
+        && !matches!(
+            kind,
+            EvidenceKind::Counter | EvidenceKind::Untouched | EvidenceKind::StartsRules | EvidenceKind::Planted
+        )
     {
         (EvidenceStatus::NotPossible, Some(format!("no body was found of {}", some(missing))))
     } else if tally.out_of_time {
@@ -123,6 +128,7 @@ fn accusation(kind: EvidenceKind, accused: &[String]) -> String {
         EvidenceKind::Direct => {
             format!("called without their runner, the tests fail in the same words as without this change: {names}")
         }
+        EvidenceKind::Planted => format!("what judges beside the tests does not look any more: {names}"),
         EvidenceKind::Counter => format!(
             "the tests pass without this change too, so that something else than the change made them pass (an ignored file that a run left, \
              or chance): {names}"

@@ -143,9 +143,9 @@ fn a_check_that_passes_or_does_not_work_here_is_told_with_what_was_seen() {
         ("sh -n lint.sh", "what failed there passes here: `(bash -ec 'sh -n lint.sh')`"),
         (
             "python3 -c \"import urllib.request; urllib.request.urlopen('https://lint.invalid/rules')\"",
-            "it needs the network, a service or something of the machine that is not there",
+            "does not work here: it needs the network, a service or something of the machine",
         ),
-        ("no-such-linter .", "what failed there does not work here: `(bash -ec 'no-such-linter .')`"),
+        ("no-such-linter .", "the check lint (`(bash -ec 'no-such-linter .')`) does not work here: "),
     ] {
         let github = FakeGitHub::start_in_real_time(with_step(step));
         let models = ModelServer::start(|_| Say::text("nobody asks").into());

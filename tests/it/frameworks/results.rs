@@ -35,6 +35,7 @@ impl Suite {
             [("PATH", format!("{bins}:{path}")), ("HOME", folder.display().to_string()), ("CI", "true".to_owned())];
         let command = TestCommand {
             command: line.to_owned(),
+            checks: Vec::new(),
             cwd: folder.to_owned(),
             env: env
                 .into_iter()

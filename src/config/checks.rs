@@ -1,0 +1,48 @@
+//! `test.commands`: which of them runs the tests, and which judge beside it.
+
+use super::file::CheckSection;
+use super::pick::{Picked, Picker};
+use super::plan::NamedCommand;
+
+/// The name of the command that runs the tests.
+const TESTS: &str = "tests";
+/// Stands between the name of a check and a test in it.
+const OF: &str = ": ";
+/// The key in messages.
+const KEY: &str = "test.commands";
+
+type Parted = (Option<Picked<String>>, Option<Picked<Vec<NamedCommand>>>);
+
+/// Parts the configured commands: the one that runs the tests, beside `command`, and the others. A name that is given twice, two
+/// commands for the tests, and a name that could be a test's are faults.
+pub(super) fn parted(
+    picker: &Picker<'_>,
+    command: Option<Picked<String>>,
+    commands: Option<Picked<Vec<CheckSection>>>,
+) -> Parted {
+    let Some(Picked { value, origin }) = commands else { return (command, None) };
+    let (mut own, mut others): (Option<String>, Vec<NamedCommand>) = (None, Vec::new());
+    for CheckSection { name, run } in value {
+        let (Some(name), Some(run)) = (name, run) else { continue };
+        let name = name.0;
+        if name.contains(OF) {
+            picker.fault(
+                &origin,
+                KEY,
+                &format!("the name '{name}' holds a colon"),
+                "Use a plain name, such as `lint`.",
+            );
+        } else if others.iter().any(|other| other.name == name) || (name == TESTS && own.is_some()) {
+            picker.fault(&origin, KEY, &format!("two commands are called '{name}'"), "Give each a name of its own.");
+        } else if name == TESTS && command.is_some() {
+            let message = "it names `tests`, and test.command is given too";
+            picker.fault(&origin, KEY, message, "Leave one of them out.");
+        } else if name == TESTS {
+            own = Some(run);
+        } else {
+            others.push(NamedCommand { name, run });
+        }
+    }
+    let command = command.or_else(|| own.map(|value| Picked { value, origin: origin.clone() }));
+    (command, Some(Picked { value: others, origin }))
+}

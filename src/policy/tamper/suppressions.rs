@@ -1,0 +1,106 @@
+//! Comments and attributes by which code tells a linter, type checker or formatter to look away. Where such a check judges a change, a
+//! new one is no fix of what it found.
+
+use super::Change;
+
+/// What they hold, without spaces and in lower case; each belongs to one kind of check.
+const MARKERS: [&str; 44] = [
+    "#noqa",
+    "#ruff:noqa",
+    "#ruff:ignore",
+    "#flake8:noqa",
+    "#type:ignore",
+    "#mypy:",
+    "#pyright:",
+    "#pyre-ignore",
+    "#pyre-fixme",
+    "#pylint:",
+    "#nosec",
+    "#fmt:off",
+    "#fmt:skip",
+    "#yapf:disable",
+    "#isort:skip",
+    "#pragma:nocover",
+    "@ts-ignore",
+    "@ts-expect-error",
+    "@ts-nocheck",
+    "eslint-disable",
+    "biome-ignore",
+    "prettier-ignore",
+    "tslint:disable",
+    "oxlint-disable",
+    "stylelint-disable",
+    "deno-lint-ignore",
+    "deno-fmt-ignore",
+    "#[allow(",
+    "#![allow(",
+    "#[expect(",
+    "#![expect(",
+    "rustfmt::skip",
+    "//nolint",
+    "//lint:ignore",
+    "#nosemgrep",
+    "rubocop:disable",
+    "@phpstan-ignore",
+    "@psalm-suppress",
+    "phpcs:ignore",
+    "phpcs:disable",
+    "@suppresswarnings",
+    "shellcheckdisable",
+    "clang-format off",
+    "nosonar",
+];
+
+/// The first line of a change that holds a marker which the file held less often before: its one-based number and its text.
+#[must_use]
+pub fn new_suppression(change: &Change) -> Option<(u32, String)> {
+    let count = |text: &str, marker: &str| text.lines().filter(|line| holds(line, marker)).count();
+    let more = |marker: &&&str| count(change.after(), marker) > count(change.before(), marker);
+    let marker = MARKERS.iter().find(|marker| more(&marker))?;
+    let known: Vec<&str> = change.before().lines().map(str::trim).collect();
+    let is_new = |line: &&str| holds(line, marker) && !known.contains(&line.trim());
+    let (at, line) = change.after().lines().enumerate().find(|(_, line)| is_new(line))?;
+    Some((u32::try_from(at + 1).unwrap_or(u32::MAX), line.trim().to_owned()))
+}
+
+fn holds(line: &str, marker: &str) -> bool {
+    let squeezed: String = line.chars().filter(|one| !one.is_whitespace()).flat_map(char::to_lowercase).collect();
+    let marker: String = marker.chars().filter(|one| !one.is_whitespace()).collect();
+    squeezed.contains(&marker)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn change(before: &str, after: &str) -> Change {
+        let text = |text: &str| Some(text.to_owned());
+        Change { path: "a.py".to_owned(), before: text(before), after: text(after), may_edit_tests: false }
+    }
+
+    #[test]
+    fn a_new_one_is_found_with_its_line_in_any_spelling() {
+        for (line, found) in [
+            ("import os  # noqa", true),
+            ("import os  # NOQA: F401", true),
+            ("x = f()  # type:  ignore[attr-defined]", true),
+            ("    // @ts-ignore", true),
+            ("/* eslint-disable no-undef */", true),
+            ("#[allow(dead_code)]", true),
+            ("x := f() //nolint:errcheck", true),
+            ("import json", false),
+            ("allow(x)", false),
+        ] {
+            let told = new_suppression(&change("import os\n", &format!("import os\n{line}\n")));
+            assert_eq!(told, found.then(|| (2, line.trim().to_owned())), "{line}");
+        }
+    }
+
+    #[test]
+    fn one_that_was_there_may_stay_move_and_go() {
+        let before = "import os  # noqa\nx = 1\n";
+        for after in [before, "x = 1\nimport os  # noqa\n", "x = 1\n"] {
+            assert_eq!(new_suppression(&change(before, after)), None, "{after}");
+        }
+    }
+}
