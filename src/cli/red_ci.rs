@@ -17,12 +17,17 @@ pub(super) async fn look(context: Option<&CiContext>, environment: &Environment)
     let context = context?;
     let upstream = context.upstream.as_ref()?;
     upstream.conclusion.as_deref().filter(|end| RED.contains(end))?;
-    let unread = RedCi { workflow: upstream.name.clone(), failed: Vec::new() };
+    let unread = RedCi {
+        workflow: upstream.name.clone(),
+        run: (upstream.id, upstream.attempt),
+        commit: upstream.head_sha.clone(),
+        failed: Vec::new(),
+    };
     let Some(token) = forge::token(environment) else { return Some(unread) };
     let Ok(github) = forge::client(environment, &context.api_url, &context.repository, token) else {
         return Some(unread);
     };
-    match read(&github, context, upstream).await {
+    match read(&github, context, upstream, &unread).await {
         Ok(found) => found,
         Err(error) => {
             super::say(&format!("⚠ what failed in the workflow run {} could not be read: {error}", upstream.id));
@@ -31,7 +36,12 @@ pub(super) async fn look(context: Option<&CiContext>, environment: &Environment)
     }
 }
 
-async fn read(github: &GitHub, context: &CiContext, upstream: &UpstreamRun) -> Result<Option<RedCi>, GithubError> {
+async fn read(
+    github: &GitHub,
+    context: &CiContext,
+    upstream: &UpstreamRun,
+    unread: &RedCi,
+) -> Result<Option<RedCi>, GithubError> {
     let jobs = github.jobs(upstream.id).await?;
     let red: Vec<&Job> = jobs.iter().filter(|job| job.conclusion.is_some_and(is_red)).collect();
     if red.is_empty() && !jobs.is_empty() && jobs.iter().all(|job| job.progress == Progress::Completed) {
@@ -39,7 +49,7 @@ async fn read(github: &GitHub, context: &CiContext, upstream: &UpstreamRun) -> R
     }
     let workflow = if red.is_empty() { None } else { workflow(github, context, upstream).await? };
     let failed = red.into_iter().take(MOST_JOBS).map(|job| failed(job, workflow.as_deref())).collect();
-    Ok(Some(RedCi { workflow: upstream.name.clone(), failed }))
+    Ok(Some(RedCi { failed, ..unread.clone() }))
 }
 
 /// The workflow's file as the base has it: what the head says of it is the pull request's own.
@@ -57,13 +67,11 @@ async fn workflow(github: &GitHub, context: &CiContext, upstream: &UpstreamRun) 
 
 fn failed(job: &Job, workflow: Option<&str>) -> FailedJob {
     let step = job.steps.iter().find(|step| step.conclusion.is_some_and(is_red));
-    let name = job.name.clone();
-    let (Some(step), Some(workflow)) = (step, workflow) else {
-        return FailedJob { name, command: None, why_not: None };
-    };
+    let plain = FailedJob { name: job.name.clone(), job: job.id, ..FailedJob::default() };
+    let (Some(step), Some(workflow)) = (step, workflow) else { return plain };
     match failed_command(workflow, &job.name, &step.name) {
-        Ok(command) => FailedJob { name, command: Some(command), why_not: None },
-        Err(why) => FailedJob { name, command: None, why_not: Some(why.words().to_owned()) },
+        Ok(command) => FailedJob { command: Some(command), ..plain },
+        Err(why) => FailedJob { why_not: Some(why.words().to_owned()), ..plain },
     }
 }
 

@@ -228,6 +228,8 @@ object! {
         "push" push: Push = "commit on a pull request, else pr; none outside of Actions";
         /// What is waited for after a push.
         "waitFor" wait_for: WaitFor = "ci";
+        /// How often one run pushes at most, where CI has the last word.
+        "maxPushes" max_pushes: Whole<1, 100> = "3";
         /// How long CI is waited for, in minutes.
         "ciTimeoutMinutes" ci_timeout_minutes: Whole<1, 1440> = "30";
         /// How long a merge is waited for, in minutes.

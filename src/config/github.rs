@@ -3,7 +3,7 @@
 use super::file::{ConfigFile, GithubSection};
 use super::numbers::Whole;
 use super::pick::{Picked, Picker};
-use super::plan::{Comment, FailOn, GithubPlan, Push, WaitFor};
+use super::plan::{Comment, DEFAULT_MAX_PUSHES, FailOn, GithubPlan, Push, WaitFor};
 use super::read::Readable;
 use super::sections::joined;
 use super::sources::Setting;
@@ -23,6 +23,7 @@ pub(super) fn github(picker: &Picker<'_>) -> GithubPlan {
     GithubPlan {
         push: picker.take("github.push", push, default_push, Push::to_string),
         wait_for: rest.take("waitFor", Some(Setting::WaitFor), |g| g.wait_for, WaitFor::Ci, WaitFor::to_string),
+        max_pushes: rest.whole("maxPushes", Setting::MaxPushes, |g| g.max_pushes, DEFAULT_MAX_PUSHES),
         ci_timeout_minutes: rest.whole(
             "ciTimeoutMinutes",
             Setting::CiTimeoutMinutes,

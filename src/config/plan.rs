@@ -156,6 +156,13 @@ pub struct SafetyPlan {
     pub pass_env: Vec<String>,
 }
 
+/// How often one run pushes at most unless something else is said.
+pub(super) const DEFAULT_MAX_PUSHES: u32 = 3;
+
+const fn default_max_pushes() -> u32 {
+    DEFAULT_MAX_PUSHES
+}
+
 /// What happens on GitHub; used by the Action.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GithubPlan {
@@ -163,6 +170,9 @@ pub struct GithubPlan {
     pub push: Push,
     /// What is waited for after a push.
     pub wait_for: WaitFor,
+    /// How often one run pushes at most.
+    #[serde(default = "default_max_pushes")]
+    pub max_pushes: u32,
     /// How long CI is waited for, in minutes.
     pub ci_timeout_minutes: u32,
     /// How long a merge is waited for, in minutes.

@@ -62,6 +62,7 @@ settings! {
     Sandbox "--sandbox" "UPSHIFT_SANDBOX" "Confinement of child processes: auto, required or off.",
     Network "--network" "UPSHIFT_NETWORK" "Network of child processes: auto, off, loopback or on.",
     WaitFor "--wait-for" "UPSHIFT_WAIT_FOR" "What is waited for after a push: none, ci or merge.",
+    MaxPushes "--max-pushes" "UPSHIFT_MAX_PUSHES" "How often one run pushes at most, where CI has the last word.",
     CiTimeoutMinutes "--ci-timeout-minutes" "UPSHIFT_CI_TIMEOUT_MINUTES" "How long CI is waited for, in minutes.",
     MergeTimeoutMinutes "--merge-timeout-minutes" "UPSHIFT_MERGE_TIMEOUT_MINUTES" "How long a merge is waited for, in minutes.",
     Comment "--comment" "UPSHIFT_COMMENT" "When the pull request is commented: always, on-change, on-failure or off.",

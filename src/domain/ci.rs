@@ -274,6 +274,12 @@ pub struct UpstreamRun {
 pub struct RedCi {
     /// The workflow's name; foreign text.
     pub workflow: String,
+    /// The workflow run, and which attempt of it.
+    #[serde(default)]
+    pub run: (u64, u64),
+    /// The commit that it ran for.
+    #[serde(default)]
+    pub commit: CommitSha,
     /// The jobs that failed; none where they could not be read.
     pub failed: Vec<FailedJob>,
 }
@@ -283,6 +289,9 @@ pub struct RedCi {
 pub struct FailedJob {
     /// Its name; foreign text.
     pub name: String,
+    /// Its id, which is that of its check run.
+    #[serde(default)]
+    pub job: u64,
     /// The shell command of the step that failed, for the root of the checkout; from the base's workflow.
     pub command: Option<String>,
     /// Why there is none, in words that end a sentence.

@@ -187,7 +187,7 @@ impl fmt::Display for TreeId {
 }
 
 /// Names a commit: its full hexadecimal object id.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct CommitSha(pub String);
 

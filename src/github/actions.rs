@@ -369,6 +369,17 @@ impl GitHub {
         self.send(&call).await.map(|_answer| ())
     }
 
+    /// Has the jobs of a workflow run that failed, and what hangs on them, run once more.
+    ///
+    /// # Errors
+    /// Any [`GithubError`]; a run that is under way, or older than a month, is refused.
+    pub async fn run_failed_again(&self, id: u64) -> Result<(), GithubError> {
+        let path = self.at(format!("/actions/runs/{id}/rerun-failed-jobs"));
+        let doing = format!("run the failed jobs of workflow run {id} again");
+        let call = Call::write(Method::POST, path, &json!({}), doing, Permission::write("actions"));
+        self.send(&call).await.map(|_answer| ())
+    }
+
     /// The jobs of a workflow run's newest attempt.
     ///
     /// # Errors

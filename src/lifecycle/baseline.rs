@@ -9,6 +9,7 @@ use super::recorder::Recorder;
 use super::stage::Next;
 use super::{finish, left_behind, leftovers, network, red_ci};
 use crate::domain::event::{BaselineFinished, Event, TestMessage, TestPlace};
+use crate::domain::foreign::Foreign;
 use crate::domain::outcome::Outcome;
 use crate::domain::test_report::{RunKind, TestCase, TestReport};
 use crate::domain::verdict::{Exit, Verdict};
@@ -104,14 +105,33 @@ pub(super) async fn run(
     {
         return Ok(Next::measure_again(measuring, vec![Event::Warning { message: red_ci::announced(red) }]));
     }
-    let red = red_ci.and_then(|red| red_ci::end(red, &verdict, with_checks));
+    let mut events = Vec::new();
+    let (mut red, mut by_ci) = (red_ci.and_then(|red| red_ci::end(red, &verdict, with_checks)), None);
+    if let Some(failed) = red_ci.filter(|_| verdict == Verdict::Green) {
+        if let Some(again) = red_ci::once_more(context, failed).await {
+            red = Some(again);
+        } else if let Some(work) = red_ci::work(context, failed).await {
+            let most = context.charter.plan.github.max_pushes;
+            events.push(Event::Warning { message: red_ci::handed_over(failed, most) });
+            (red, by_ci) = (None, Some(work));
+        }
+    }
     let (duration_ms, framework) = (first.duration_ms, Some(first.report.framework.clone()));
-    let measured = Measured { setup: measuring.setup, origin, baseline, duration_ms, framework };
+    let judged_by_ci = by_ci.is_some();
+    let measured = Measured { setup: measuring.setup, origin, judged_by_ci, baseline, duration_ms, framework };
     let described = trial::describe(&first, context.world.workspace.root());
     let candidate = trial::candidate(measured.origin.tree.clone(), &first, &described);
-    let candidate = Candidate { failing: measured.baseline.failing.clone(), ..candidate };
+    let candidate = match by_ci {
+        Some(work) => Candidate {
+            failing: work.failing,
+            failures: Foreign::new(&context.redact(work.failures.as_str())),
+            named: work.named,
+            ..candidate
+        },
+        None => Candidate { failing: measured.baseline.failing.clone(), ..candidate },
+    };
     let climb = Climb::begin(measured, candidate, measuring.allowance, measuring.comments);
-    Ok(decide(climb, verdict, finished, red))
+    Ok(decide(climb, verdict, finished, red, events))
 }
 
 /// Runs the tests for the first time, with what they turn out to need.
@@ -233,14 +253,22 @@ fn differing(first: &TestReport, second: &TestReport) -> Vec<String> {
 }
 
 /// What follows from the tests as they were.
-fn decide(climb: Climb, verdict: Verdict, finished: BaselineFinished, red: Option<(Outcome, String)>) -> Next {
+fn decide(
+    climb: Climb,
+    verdict: Verdict,
+    finished: BaselineFinished,
+    red: Option<(Outcome, String)>,
+    mut told: Vec<Event>,
+) -> Next {
     let mut aside = set_aside(&finished);
     let mut events = vec![Event::BaselineFinished(finished)];
     events.append(&mut aside);
+    events.append(&mut told);
     if let Some((outcome, reason)) = red {
         return Next::end(climb, outcome, reason, events);
     }
     match verdict {
+        Verdict::Green if climb.measured.judged_by_ci => Next::ready(climb, events),
         Verdict::Green => Next::end(climb, Outcome::AlreadyGreen, "the tests already pass".to_owned(), events),
         Verdict::Red { .. } => Next::ready(climb, events),
         Verdict::Broken { reason } | Verdict::Tampered { reason } => {

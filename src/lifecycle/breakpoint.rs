@@ -3,9 +3,9 @@
 //! Reaching one saves a snapshot and ends every session; what comes of it is the end of the run, or the input of a fresh
 //! iteration. Invariant: waiting has limits of its own and eats nothing of the active time; every ending says what was seen.
 
-mod ci;
+pub(super) mod ci;
 mod review;
-mod seen;
+pub(super) mod seen;
 
 use std::time::Duration;
 
@@ -13,13 +13,14 @@ use super::climb::Climb;
 use super::commands::{self, At, Follows};
 use super::context::Context;
 use super::decision::{self, Decided};
-use super::leaving::{conclude, interrupt};
+use super::leaving::{conclude, interrupt, leave_tier};
 use super::reached::reach;
 use super::recorder::Recorder;
 use super::stage::{Ending, Leg, Next};
 use super::state::{Fix, Wait};
 use super::targets;
 use crate::config::WaitFor;
+use crate::domain::attempt::TierExit;
 use crate::domain::delivery::{Answer, Awaited};
 use crate::domain::event::Event;
 use crate::domain::foreign::Foreign;
@@ -160,6 +161,10 @@ fn act(context: &Context<'_>, recorder: &Recorder<'_>, memory: &Memory, climb: C
     }
 }
 
+fn times(number: u32) -> String {
+    if number == 1 { "once".to_owned() } else { format!("{number} times") }
+}
+
 /// What the outside found.
 struct Found {
     fix: Fix,
@@ -167,9 +172,20 @@ struct Found {
     cleared: Event,
 }
 
-/// What the outside found is the input of the next iteration, within the same ladder and budget.
+/// What the outside found is the input of the next iteration, within the same ladder, budget and number of pushes.
 fn again(context: &Context<'_>, recorder: &Recorder<'_>, memory: &Memory, mut climb: Climb, found: Found) -> Next {
     let Found { fix, work, cleared } = found;
+    let most = context.charter.plan.github.max_pushes;
+    if climb.delivered.pushes >= most {
+        let reason = format!(
+            "{} pushed (max-pushes), and the answer is still no: {}",
+            times(most),
+            context.redact(&work.detail)
+        );
+        let mut events = vec![cleared];
+        events.extend(leave_tier(&context.charter, &mut climb, TierExit::Blocked, Some(reason.clone())));
+        return Next::end(climb, Outcome::Blocked { reason: reason.clone() }, reason, events);
+    }
     climb.trees.restart_from(Candidate {
         tree: fix.tree,
         fixed: climb.trees.current.fixed.clone(),

@@ -133,6 +133,8 @@ pub(super) struct Measured {
     pub(super) setup: TestSetup,
     /// The tree as the user had it.
     pub(super) origin: Origin,
+    /// Whether the tests passed, so that CI alone judges the changes.
+    pub(super) judged_by_ci: bool,
     /// What the tests said before any change.
     pub(super) baseline: Baseline,
     /// How long they took, in milliseconds.
@@ -147,6 +149,7 @@ impl Measured {
         Some(Self {
             setup: setup.clone(),
             origin: Origin::of(state)?,
+            judged_by_ci: state.judged_by_ci,
             baseline: state.baseline.clone()?,
             duration_ms: state.baseline_ms,
             framework: state.framework_seen.clone(),
@@ -157,6 +160,7 @@ impl Measured {
     pub(super) fn save(&self, state: &mut RunState) {
         self.setup.save(state);
         self.origin.save(state);
+        state.judged_by_ci = self.judged_by_ci;
         state.baseline = Some(self.baseline.clone());
         state.baseline_ms = self.duration_ms;
         state.framework_seen.clone_from(&self.framework);

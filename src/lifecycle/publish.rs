@@ -75,6 +75,7 @@ pub(super) async fn run(context: &Context<'_>, mut climb: Climb, fix: Fix) -> Ne
             climb.delivered.commit = Some(published.commit.clone());
             climb.delivered.tree = Some(fix.tree.clone());
             climb.delivered.branch = Some(branch.clone());
+            climb.delivered.pushes = climb.delivered.pushes.saturating_add(1);
             climb.delivered.pushed_at_ms = context.world.clock.unix_ms();
             let files = u32::try_from(published.files.len()).unwrap_or(u32::MAX);
             let event = Event::Pushed { commit: published.commit, branch, files, found: published.found };

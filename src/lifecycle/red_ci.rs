@@ -2,9 +2,16 @@
 //!
 //! Invariant: CI that is red is never called green because upshift looked at something else.
 
+use super::breakpoint;
+use super::breakpoint::seen::Work;
+use super::context::Context;
+use super::publish;
+use crate::config::WaitFor;
 use crate::domain::ci::{FailedJob, RedCi};
 use crate::domain::outcome::Outcome;
 use crate::domain::verdict::Verdict;
+use crate::github::Conclusion;
+use crate::github::checks::{Item, ItemKind};
 
 /// How many failed jobs are named.
 const MOST_JOBS: usize = 5;
@@ -20,6 +27,48 @@ pub(super) fn announced(red: &RedCi) -> String {
         told.push_str(&format!("; {} is not run here{}", job.name, because(job)));
     }
     told
+}
+
+/// What is told before changes are made that CI alone judges.
+pub(super) fn handed_over(red: &RedCi, most: u32) -> String {
+    let pushes = if most == 1 { "one push".to_owned() } else { format!("{most} pushes") };
+    let because = red.failed.iter().find(|job| job.why_not.is_some()).map(because).unwrap_or_default();
+    format!(
+        "the tests pass here, but {}; upshift could not make it fail here{because}, so that CI judges the changes, after {pushes} at \
+         most (max-pushes)",
+        what_failed(red)
+    )
+}
+
+/// What failed in CI as the input of an iteration, where a change can be pushed and CI asked about it.
+pub(super) async fn work(context: &Context<'_>, red: &RedCi) -> Option<Work> {
+    let plan = &context.charter.plan.github;
+    let outside = context.world.outside.filter(|_| publish::is_due(&context.charter))?;
+    let github = outside.github.as_ref().filter(|_| plan.wait_for != WaitFor::None)?;
+    if red.failed.is_empty() {
+        return None;
+    }
+    let item = |job: &FailedJob| Item {
+        name: job.name.clone(),
+        url: String::new(),
+        kind: ItemKind::Job { run: red.run.0, job: job.job, check_run: job.job },
+        conclusion: Some(Conclusion::Failure),
+    };
+    let failing: Vec<Item> = red.failed.iter().map(item).collect();
+    breakpoint::ci::work(context, github, &red.commit, &failing).await.ok()
+}
+
+/// Has the jobs that failed run once more, where their first run failed for a commit on which the tests pass here: CI may be flaky, and
+/// that costs no money. How the run ends then; `None` where they ran again already, or the token does not allow it.
+pub(super) async fn once_more(context: &Context<'_>, red: &RedCi) -> Option<(Outcome, String)> {
+    let (run, attempt) = red.run;
+    let github = context.world.outside.and_then(|outside| outside.github.as_ref()).filter(|_| attempt == 1)?;
+    github.run_failed_again(run).await.ok()?;
+    let reason = format!(
+        "{}, and runs once more, since the tests pass here; if it fails again, that starts a run",
+        what_failed(red)
+    );
+    Some((Outcome::Parked, reason))
 }
 
 /// How a run ends whose baseline came to this verdict although CI is red, with or without what failed there beside the tests; `None` where

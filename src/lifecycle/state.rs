@@ -110,6 +110,9 @@ pub struct Delivery {
     pub branch: Option<String>,
     /// The pull request that was opened for it.
     pub pull_request: Option<u64>,
+    /// How often the run pushed.
+    #[serde(default)]
+    pub pushes: u32,
     /// When it was pushed, in milliseconds since the epoch.
     pub pushed_at_ms: i64,
 }
@@ -192,6 +195,9 @@ pub struct RunState {
     /// Whether what failed there is run beside the tests.
     #[serde(default)]
     pub with_checks: bool,
+    /// Whether the tests passed, so that CI alone judges the changes.
+    #[serde(default)]
+    pub judged_by_ci: bool,
     /// What the tests said before any change.
     pub baseline: Option<Baseline>,
     /// How long the suite took at the baseline, in milliseconds.
@@ -270,6 +276,7 @@ impl RunState {
             no_result_files: false,
             red_ci: None,
             with_checks: false,
+            judged_by_ci: false,
             baseline: None,
             baseline_ms: 0,
             framework_seen: None,

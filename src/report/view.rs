@@ -302,6 +302,12 @@ impl RunView {
         matches!(self.outcome(), Some(Outcome::Blocked { .. })) && self.baseline.as_ref().is_some_and(|of| !is_red(of))
     }
 
+    /// Whether the tests passed before any model was asked.
+    #[must_use]
+    pub fn red_in_ci_alone(&self) -> bool {
+        self.baseline.as_ref().is_some_and(|baseline| baseline.verdict == Verdict::Green)
+    }
+
     /// Whether the tests pass with the run's change, be it in the files or not.
     #[must_use]
     pub fn passes_with_change(&self) -> bool {

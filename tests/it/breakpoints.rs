@@ -1,6 +1,7 @@
 //! A fix leaves the machine, and the run waits for what the outside says of it.
 
 mod jobs;
+mod judging;
 mod merging;
 mod pushing;
 mod signing;
@@ -51,7 +52,14 @@ impl Site {
     }
 
     fn with_models(script: impl FnMut(&Request) -> Scripted + Send + 'static) -> Self {
-        let files: Vec<_> = FILES.iter().map(|(name, text)| (*name, Made::Text(text))).collect();
+        Self::with_files(&FILES, script)
+    }
+
+    fn with_files(
+        files: &[(&'static str, &'static str)],
+        script: impl FnMut(&Request) -> Scripted + Send + 'static,
+    ) -> Self {
+        let files: Vec<_> = files.iter().map(|(name, text)| (*name, Made::Text(text))).collect();
         let server = GitServer::start(&files);
         let folder = tempfile::Builder::new().prefix("site-").tempdir().expect("a folder");
         let root = folder.path().join("root");

@@ -10,6 +10,7 @@ use super::seen::{Seen, Work};
 use crate::domain::delivery::Answer;
 use crate::domain::foreign::Foreign;
 use crate::domain::test_report::TestReport;
+use crate::domain::units::CommitSha;
 use crate::domain::verdict::Exit;
 use crate::github::checks::{self, CiState, Item, ItemKind, Question};
 use crate::github::{Annotation, GitHub, GithubError};
@@ -116,7 +117,20 @@ fn names(items: &[Item]) -> String {
 
 /// Red CI, reduced to the failures that matter.
 async fn red(context: &Context<'_>, github: &GitHub, wait: &Wait, failing: &[Item]) -> Result<Seen, GithubError> {
-    let mut told = format!("The tests pass here, but CI is red on the commit {}.\n", wait.commit.short());
+    Ok(Seen::Work(Answer::Red, work(context, github, &wait.commit, failing).await?))
+}
+
+/// What a model is given of the checks that failed for a commit on which the tests pass here.
+///
+/// # Errors
+/// Those of the API; what cannot be read of one check is left out.
+pub(in crate::lifecycle) async fn work(
+    context: &Context<'_>,
+    github: &GitHub,
+    commit: &CommitSha,
+    failing: &[Item],
+) -> Result<Work, GithubError> {
+    let mut told = format!("The tests pass here, but CI is red on the commit {}.\n", commit.short());
     let (mut tests, mut named, mut signature) = (Vec::new(), Vec::new(), String::new());
     for item in failing.iter().take(MOST_JOBS) {
         let log = match item.kind {
@@ -141,7 +155,7 @@ async fn red(context: &Context<'_>, github: &GitHub, wait: &Wait, failing: &[Ite
     named.truncate(MOST_PLACES);
     let detail = names(failing);
     let failures = Foreign::new(&told);
-    Ok(Seen::Work(Answer::Red, Work { detail, failures, failing: tests, named, signature }))
+    Ok(Work { detail, failures, failing: tests, named, signature })
 }
 
 /// What of a job matters.

@@ -120,6 +120,7 @@ fn told(view: &RunView) -> Sentence {
 fn change(view: &RunView) -> Sentence {
     let fixed = view.failing_before.len();
     let start = Sentence::plain(match fixed {
+        0 if view.red_in_ci_alone() => "A change for what failed in CI".to_owned(),
         0 => "The tests pass again".to_owned(),
         number => format!("{} fixed", count(u64_of(number), "test")),
     });

@@ -40,11 +40,9 @@ fn after(view: &RunView, outcome: &Outcome) -> Vec<Sentence> {
         Outcome::Stalled => one("Read the error that keeps coming back: if the code is not its cause (environment, \
                                  the test itself), no model will fix it. Else add a stronger tier."),
         Outcome::Blocked { .. } if view.red_elsewhere() => vec![
-            Sentence::plain(
-                "Read the failed jobs, and let upshift run what fails there: a test command may be several, as in ",
-            )
-            .code(format!("{} && COMMAND", test_command(view)))
-            .ours("."),
+            Sentence::plain("Read the failed jobs, and let upshift run what fails there: name its command under ")
+                .code("test.commands")
+                .ours(", or let upshift push, so that CI judges the change."),
         ],
         Outcome::Blocked { .. } if view.passes_with_change() => {
             one("Mend what kept the fix from going out, or put the change in yourself.")

@@ -31,6 +31,8 @@ fn with_jobs(ends: &[(&str, &str)]) -> World {
     );
     let mut world = world();
     world.runs = vec![serde_json::from_value(run).expect("a run")];
+    // As in a job of ours: it is not asked for more than it needs.
+    world.token.lacks = vec!["actions=write".to_owned()];
     world.jobs = jobs.map(|job| serde_json::from_value(job).expect("a job")).collect();
     world
 }
@@ -79,7 +81,7 @@ fn red_ci_whose_tests_pass_here_is_never_called_green() {
     let why = "lint, types failed in the workflow CI, and upshift did not run what failed there";
     for text in [&said.out, &comment.body] {
         assert!(text.contains("The tests pass here, but CI is red") && text.contains(why), "{text}");
-        assert!(text.contains("python3 -m unittest -v && COMMAND"), "what to do: {text}");
+        assert!(text.contains("name its command under"), "what to do: {text}");
         assert!(!text.contains("✔") && !text.contains("lready green") && !text.contains("Tier 1: blocked"), "{text}");
     }
 }
@@ -87,7 +89,7 @@ fn red_ci_whose_tests_pass_here_is_never_called_green() {
 #[test]
 fn what_cannot_be_read_of_red_ci_is_as_red_as_the_event_says() {
     let mut world = with_jobs(&[]);
-    world.token.lacks = vec!["actions=read".to_owned()];
+    world.token.lacks.push("actions=read".to_owned());
     let (said, ..) = run_in(world);
     assert_eq!(said.code, 1, "{}", said.all());
     assert!(said.out.contains("the workflow CI failed, and upshift did not run what failed there"), "{}", said.out);
@@ -98,6 +100,19 @@ fn red_ci_that_was_run_again_and_is_green_by_now_is_green() {
     let (said, job, _) = run_in(with_jobs(&[("test", "success"), ("lint", "success"), ("docs", "skipped")]));
     assert_eq!((said.code, job.outputs()["outcome"].as_str()), (0, "already_green"), "{}", said.all());
     assert!(said.out.contains("✔ Already green"), "{}", said.out);
+}
+
+#[test]
+fn where_the_token_may_do_so_what_failed_runs_once_more_before_anybody_is_paid() {
+    let mut world = with_jobs(&[("test", "success"), ("lint", "failure")]);
+    world.token.lacks.clear();
+    let (said, job, after) = run_in(world);
+    assert_eq!((said.code, job.outputs()["outcome"].as_str()), (0, "parked"), "{}", said.all());
+    assert_eq!((after.runs[0].attempt, after.runs[0].status.as_str()), (2, "queued"));
+    let [comment] = after.comments.as_slice() else { panic!("{:?}", after.comments) };
+    for text in [&said.out, &comment.body] {
+        assert!(text.contains("lint failed in the workflow CI, and runs once more"), "{text}");
+    }
 }
 
 #[test]

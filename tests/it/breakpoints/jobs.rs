@@ -12,7 +12,7 @@ use crate::world::git_server::{TOKEN, git};
 use crate::world::github::{CiPlan, Pull};
 
 /// The same site as a job for an event sees it.
-fn in_a_job(site: Site, event: &str, payload: &Value) -> Site {
+pub(super) fn in_a_job(site: Site, event: &str, payload: &Value) -> Site {
     let folder = site.folder.path().to_owned();
     let path = |name: &str| folder.join(name).display().to_string();
     std::fs::create_dir_all(folder.join("temp")).expect("a folder");

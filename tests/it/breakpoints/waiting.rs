@@ -9,7 +9,7 @@ use crate::world::log::Log;
 use crate::world::model_server::{Request, Say, Scripted};
 
 /// What a job printed whose tests are red.
-const RED_LOG: &str = "2026-02-17T14:23:01.1234567Z test_total (tests.test_cart.CartTest.test_total) ... ok\n\
+pub(super) const RED_LOG: &str = "2026-02-17T14:23:01.1234567Z test_total (tests.test_cart.CartTest.test_total) ... ok\n\
     2026-02-17T14:23:01.1234567Z test_discount (tests.test_discount.DiscountTest.test_discount) ... FAIL\n\
     2026-02-17T14:23:01.1234567Z \n\
     2026-02-17T14:23:01.1234567Z ======================================================================\n\

@@ -29,6 +29,7 @@ fn other_value(setting: Setting) -> &'static str {
         Setting::Sandbox => "off",
         Setting::Network => "on",
         Setting::WaitFor => "merge",
+        Setting::MaxPushes => "5",
         Setting::CiTimeoutMinutes => "5",
         Setting::MergeTimeoutMinutes => "90",
         Setting::Comment => "off",

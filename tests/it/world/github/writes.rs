@@ -40,7 +40,9 @@ pub(super) fn answer(world: &mut World, route: &str, asked: &Asked<'_>) -> Optio
         ("POST", "/issues/comments/{comment_id}/reactions" | "/pulls/comments/{comment_id}/reactions") => {
             react(world, asked)
         }
-        ("POST", "/actions/runs/{run_id}/rerun") => run_again(world, asked),
+        ("POST", "/actions/runs/{run_id}/rerun" | "/actions/runs/{run_id}/rerun-failed-jobs") => {
+            run_again(world, asked)
+        }
         ("POST", "/pulls") => open_pull(world, asked),
         ("PATCH", "/pulls/{pull_number}") => change_pull(world, asked),
         ("POST", "/git/blobs") => {
