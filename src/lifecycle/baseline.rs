@@ -2,6 +2,7 @@
 
 use std::path::Component;
 
+use super::breakpoint::seen::Work;
 use super::climb::Climb;
 use super::context::{Context, LifecycleError, interrupted};
 use super::measured::{Measured, Measuring, Origin};
@@ -105,33 +106,55 @@ pub(super) async fn run(
     {
         return Ok(Next::measure_again(measuring, vec![Event::Warning { message: red_ci::announced(red) }]));
     }
-    let mut events = Vec::new();
-    let (mut red, mut by_ci) = (red_ci.and_then(|red| red_ci::end(red, &verdict, with_checks)), None);
-    if let Some(failed) = red_ci.filter(|_| verdict == Verdict::Green) {
-        if let Some(again) = red_ci::once_more(context, failed).await {
-            red = Some(again);
-        } else if let Some(work) = red_ci::work(context, failed).await {
-            let most = context.charter.plan.github.max_pushes;
-            events.push(Event::Warning { message: red_ci::handed_over(failed, most) });
-            (red, by_ci) = (None, Some(work));
-        }
-    }
+    let RedCiAnswer { end: red, work, events } = about_red_ci(context, &verdict, with_checks).await;
     let (duration_ms, framework) = (first.duration_ms, Some(first.report.framework.clone()));
-    let judged_by_ci = by_ci.is_some();
+    let judged_by_ci = work.is_some();
     let measured = Measured { setup: measuring.setup, origin, judged_by_ci, baseline, duration_ms, framework };
     let described = trial::describe(&first, context.world.workspace.root());
     let candidate = trial::candidate(measured.origin.tree.clone(), &first, &described);
-    let candidate = match by_ci {
+    let candidate = first_candidate(context, candidate, &measured.baseline, work);
+    let climb = Climb::begin(measured, candidate, measuring.allowance, measuring.comments);
+    Ok(decide(climb, verdict, finished, red, events))
+}
+
+/// What red CI comes to, once the tests and what of it runs here have a verdict.
+#[derive(Default)]
+struct RedCiAnswer {
+    /// How the run ends, if it does.
+    end: Option<(Outcome, String)>,
+    /// The input of the first iteration, where CI judges.
+    work: Option<Work>,
+    /// What is told.
+    events: Vec<Event>,
+}
+
+async fn about_red_ci(context: &Context<'_>, verdict: &Verdict, with_checks: bool) -> RedCiAnswer {
+    let Some(failed) = context.charter.red_ci.as_ref() else { return RedCiAnswer::default() };
+    let ends = |end| RedCiAnswer { end, ..RedCiAnswer::default() };
+    if *verdict != Verdict::Green {
+        return ends(red_ci::end(failed, verdict, with_checks));
+    }
+    if let Some(again) = red_ci::once_more(context, failed).await {
+        return ends(Some(again));
+    }
+    let Some(work) = red_ci::work(context, failed).await else {
+        return ends(red_ci::end(failed, verdict, with_checks));
+    };
+    let message = red_ci::handed_over(failed, context.charter.plan.github.max_pushes);
+    RedCiAnswer { end: None, work: Some(work), events: vec![Event::Warning { message }] }
+}
+
+/// The tree that the ladder begins with: with what failed here, or in CI alone.
+fn first_candidate(context: &Context<'_>, tree: Candidate, baseline: &Baseline, work: Option<Work>) -> Candidate {
+    match work {
         Some(work) => Candidate {
             failing: work.failing,
             failures: Foreign::new(&context.redact(work.failures.as_str())),
             named: work.named,
-            ..candidate
+            ..tree
         },
-        None => Candidate { failing: measured.baseline.failing.clone(), ..candidate },
-    };
-    let climb = Climb::begin(measured, candidate, measuring.allowance, measuring.comments);
-    Ok(decide(climb, verdict, finished, red, events))
+        None => Candidate { failing: baseline.failing.clone(), ..tree },
+    }
 }
 
 /// Runs the tests for the first time, with what they turn out to need.

@@ -56,7 +56,7 @@ const MARKERS: [&str; 44] = [
 pub fn new_suppression(change: &Change) -> Option<(u32, String)> {
     let count = |text: &str, marker: &str| text.lines().filter(|line| holds(line, marker)).count();
     let more = |marker: &&&str| count(change.after(), marker) > count(change.before(), marker);
-    let marker = MARKERS.iter().find(|marker| more(&marker))?;
+    let marker = MARKERS.iter().find(more)?;
     let known: Vec<&str> = change.before().lines().map(str::trim).collect();
     let is_new = |line: &&str| holds(line, marker) && !known.contains(&line.trim());
     let (at, line) = change.after().lines().enumerate().find(|(_, line)| is_new(line))?;
