@@ -22,6 +22,7 @@ mod prices;
 mod read;
 mod reference;
 mod resolve;
+pub(crate) mod saved;
 mod schema;
 mod secret_key;
 mod sections;

@@ -13,7 +13,7 @@ use crate::domain::ladder::{OnEntropy, Tier};
 use crate::domain::units::MicroUsd;
 
 /// Everything `upshift run` needs to know before it starts; made by [`super::resolve`].
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Plan {
     /// The ladder; never empty, names are unique.
     pub tiers: Vec<Tier>,
@@ -22,7 +22,6 @@ pub struct Plan {
     /// The caps of the whole run.
     pub budget: Budget,
     /// The caps that it shares with other runs.
-    #[serde(default)]
     pub shared_caps: SharedCaps,
     /// What a stalled tier leads to.
     pub on_entropy: OnEntropy,
@@ -72,7 +71,7 @@ pub struct NamedCommand {
 }
 
 /// How the tests are run.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TestPlan {
     /// The command; `None` means that it is detected.
     pub command: Option<String>,
@@ -86,10 +85,8 @@ pub struct TestPlan {
     /// How long one run may take, in seconds (contradiction 30).
     pub timeout_seconds: u64,
     /// How much memory one process of the tests may take, in MiB; 0 is no limit.
-    #[serde(default = "default_memory_mb")]
     pub memory_mb: u32,
     /// How long the evidence for a green may take, in minutes.
-    #[serde(default = "default_proof_minutes")]
     pub proof_minutes: u32,
     /// JUnit files the command writes, as a glob.
     pub junit: Option<String>,
@@ -98,16 +95,8 @@ pub struct TestPlan {
 /// How much memory one process of the tests may take unless something else is said, in MiB (S0-38).
 pub(super) const DEFAULT_MEMORY_MB: u32 = 2_048;
 
-const fn default_memory_mb() -> u32 {
-    DEFAULT_MEMORY_MB
-}
-
 /// How long the evidence for a green may take unless something else is said, in minutes (PROOF).
 pub(super) const DEFAULT_PROOF_MINUTES: u32 = 10;
-
-const fn default_proof_minutes() -> u32 {
-    DEFAULT_PROOF_MINUTES
-}
 
 impl TestPlan {
     /// How much memory one process may take, in MiB; `None` is no limit.
@@ -118,7 +107,7 @@ impl TestPlan {
 }
 
 /// How the agent works.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct AgentPlan {
     /// The most turns of one session.
     pub max_turns: u32,
@@ -133,7 +122,7 @@ pub struct AgentPlan {
 }
 
 /// What children may do and what models may not write.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SafetyPlan {
     /// Confinement of child processes.
     pub sandbox: Sandbox,
@@ -144,13 +133,10 @@ pub struct SafetyPlan {
     /// Globs of test files that the task may edit.
     pub allow_test_edits: Vec<String>,
     /// What happens with the parts of a fix that the tests pass without.
-    #[serde(default)]
     pub minimise: Minimise,
     /// How much a green is asked to prove beyond its own run.
-    #[serde(default)]
     pub proof: Proof,
     /// What happens with a fix in which something could deceive a test runner.
-    #[serde(default)]
     pub on_remark: OnRemark,
     /// Variables handed to the tests.
     pub pass_env: Vec<String>,
@@ -164,7 +150,7 @@ const fn default_max_pushes() -> u32 {
 }
 
 /// What happens on GitHub; used by the Action.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GithubPlan {
     /// What happens with a fix.
     pub push: Push,
@@ -186,23 +172,19 @@ pub struct GithubPlan {
     /// The label that keeps upshift away.
     pub skip_label: String,
     /// The bots that may start a run on their own pull requests, by their exact names.
-    #[serde(default)]
     pub allowed_bots: Vec<String>,
     /// The message of the commit that holds a fix; `None` is the built-in one.
     pub commit_message: Option<String>,
     /// Who is named as its author, as `Name <address>`; `None` is the account of a workflow's own token.
-    #[serde(default)]
     pub commit_author: Option<String>,
     /// Whether it is made through the API, where GitHub signs it.
-    #[serde(default)]
     pub sign_commits: bool,
     /// Whether a pull request is opened as a draft.
-    #[serde(default)]
     pub draft: bool,
 }
 
 /// How one provider is reached. Holds the name of the key's variable, never the key.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EndpointPlan {
     /// The wire format.
     pub wire: Wire,

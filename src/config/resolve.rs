@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::domain::catalogue::ModelFacts;
 use crate::domain::ladder::Tier;
 use crate::domain::model_id::ModelId;
 use crate::domain::units::MicroUsd;
@@ -58,6 +59,37 @@ pub fn resolve(sources: &Sources, catalogue: &Catalogue) -> Result<Plan, ConfigE
             errors.push(nothing_to_run);
             Err(ConfigErrors { sources: errors })
         }
+    }
+}
+
+/// The plan of a run of which nothing is said: every default of today, no ladder.
+pub(super) fn defaults() -> Plan {
+    let (sources, faults) = (Sources::default(), Faults::default());
+    let picker = Picker::new(&sources, None, None, &faults);
+    let (on_entropy, entropy_threshold) = sections::entropy(&picker);
+    Plan {
+        tiers: Vec::new(),
+        tier_config_path: "(none)".to_owned(),
+        budget: sections::budget(&picker, &[]),
+        shared_caps: sections::shared_caps(&picker),
+        on_entropy,
+        entropy_threshold,
+        objective: sections::objective(&picker),
+        working_directory: None,
+        test: sections::test(&picker),
+        agent: sections::agent(&picker),
+        safety: sections::safety(&picker, &[], &mut Vec::new()),
+        github: github::github(&picker),
+        audit: sections::audit(&picker),
+        record: None,
+        format: Format::Text,
+        facts: ModelFacts::default(),
+        endpoints: BTreeMap::new(),
+        values: Vec::new(),
+        warnings: Vec::new(),
+        refusals: Vec::new(),
+        worst_case: MicroUsd::ZERO,
+        uncapped: Vec::new(),
     }
 }
 

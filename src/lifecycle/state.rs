@@ -159,6 +159,7 @@ pub struct RunState {
     /// The run.
     pub run_id: RunId,
     /// The plan it was started with; a resume uses this one, not the files of the day.
+    #[serde(with = "crate::config::saved")]
     pub plan: Plan,
     /// The test command in use.
     pub test_command: String,

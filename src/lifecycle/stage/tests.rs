@@ -134,3 +134,79 @@ fn iterations_that_a_comment_allows_are_saved_in_the_plan() {
     assert_eq!(after.budget.max_iterations, state.plan.budget.max_iterations + 4);
     assert_eq!(caps(&after), [7, 5]);
 }
+
+/// The pointers to every key of a JSON document's objects.
+fn keys(value: &Value, at: &str, found: &mut Vec<String>) {
+    let inside: Vec<(String, &Value)> = match value {
+        Value::Object(map) => {
+            map.iter().map(|(key, value)| (key.replace('~', "~0").replace('/', "~1"), value)).collect()
+        }
+        Value::Array(items) => items.iter().enumerate().map(|(index, value)| (index.to_string(), value)).collect(),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => Vec::new(),
+    };
+    for (key, value) in inside {
+        let at = format!("{at}/{key}");
+        found.push(at.clone());
+        keys(value, &at, found);
+    }
+}
+
+/// The saved plan with one place of it changed, in a state; by that place.
+fn other_plans(change: impl Fn(&mut Value, &str)) -> Vec<(String, Value)> {
+    let state: Value = serde_json::from_str(SAVED).unwrap();
+    let mut places = Vec::new();
+    keys(&state["plan"], "", &mut places);
+    let changed = |place: String| {
+        let mut state = state.clone();
+        change(&mut state["plan"], &place);
+        (place, state)
+    };
+    places.into_iter().map(changed).collect()
+}
+
+#[test]
+fn a_plan_is_saved_whole() {
+    let state: Value = serde_json::from_str(SAVED).unwrap();
+    assert_eq!(serde_json::to_value(saved(&[])).unwrap()["plan"], state["plan"]);
+}
+
+#[test]
+fn a_saved_plan_without_a_key_of_today_is_read_with_its_default() {
+    for (place, state) in other_plans(|plan, place| {
+        let (above, key) = place.rsplit_once('/').unwrap();
+        if let Some(Value::Object(map)) = plan.pointer_mut(above) {
+            map.remove(&key.replace("~1", "/"));
+        }
+    }) {
+        assert!(serde_json::from_value::<RunState>(state).is_ok(), "without {place}");
+    }
+    let mut state: Value = serde_json::from_str(SAVED).unwrap();
+    state["plan"] = json!({ "tiers": [{ "artisan": ["anthropic/claude-haiku-4-5"] }] });
+    let plan = serde_json::from_value::<RunState>(state).unwrap().plan;
+    assert_eq!(plan.github.skip_label, crate::config::DEFAULT_SKIP_LABEL);
+    assert_eq!((plan.budget.max_iterations, plan.test.timeout_seconds, plan.agent.max_turns), (30, 300, 40));
+    let tier = plan.tiers.first().unwrap();
+    assert_eq!((tier.name.as_str(), tier.max_iterations), ("anthropic/claude-haiku-4-5", 5));
+    assert_eq!(tier.critic, tier.artisan);
+}
+
+#[test]
+fn a_saved_plan_with_keys_and_words_of_a_later_version_is_read() {
+    for (place, state) in other_plans(|plan, place| {
+        if let Some(Value::Object(map)) = plan.pointer_mut(place) {
+            map.insert("of_tomorrow".to_owned(), json!({ "any": ["thing"] }));
+        }
+    }) {
+        let read = serde_json::from_value::<RunState>(state).map(|read| read.plan);
+        assert!(read.as_ref().is_ok_and(|plan| *plan == saved(&[]).plan), "{place}: {read:?}");
+    }
+    for (place, state) in other_plans(|plan, place| {
+        if let Some(leaf @ (Value::String(_) | Value::Null | Value::Bool(_) | Value::Number(_))) =
+            plan.pointer_mut(place)
+        {
+            *leaf = json!({ "of": "tomorrow" });
+        }
+    }) {
+        assert!(serde_json::from_value::<RunState>(state).is_ok(), "{place}");
+    }
+}

@@ -2,7 +2,8 @@
 
 use upshift::config::{BuiltInEndpoint, Catalogue, Plan, Setting, Sources, Wire, resolve};
 use upshift::domain::model_id::BUILT_IN_PROVIDERS;
-use upshift::domain::units::MicroUsd;
+use upshift::domain::units::{MicroUsd, RunId};
+use upshift::lifecycle::state::RunState;
 use upshift::model::{catalogue, endpoint as model_endpoint};
 
 use super::{configured, flagged, keys};
@@ -60,6 +61,7 @@ fn every_built_in_ladder_is_known_priced_and_shared_out_by_its_own_variable() {
 #[test]
 fn a_plan_survives_being_stored() {
     let plan = plan(&keys());
-    let text = serde_json::to_string(&plan).unwrap();
-    assert_eq!(serde_json::from_str::<Plan>(&text).unwrap(), plan);
+    let state = RunState::new(RunId::random(), plan.clone(), String::new(), None);
+    let text = serde_json::to_string(&state).unwrap();
+    assert_eq!(serde_json::from_str::<RunState>(&text).unwrap().plan, plan);
 }

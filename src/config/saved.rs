@@ -1,0 +1,303 @@
+//! A plan as a run's saved state holds it: a form of its own, which later and earlier versions of this program can read.
+//!
+//! Each key stands for itself. One that this program does not know is ignored, and one that is missing, or holds what this program cannot
+//! read, takes today's default. So a run that was parked goes on with a program that knows one key more.
+//!
+//! Invariant: a field that is added to the plan is named here too, or this file does not compile.
+
+use std::collections::BTreeMap;
+
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use super::plan::{
+    AgentPlan, Comment, EffectiveValue, EndpointPlan, FailOn, Format, GithubPlan, Minimise, Network, OnRemark, Plan,
+    Proof, Push, SafetyPlan, Sandbox, TestPlan, WaitFor, Wire,
+};
+use super::resolve::defaults;
+use crate::domain::budget::{Budget, SharedCaps};
+use crate::domain::catalogue::{ModelFacts, ModelInfo, Price};
+use crate::domain::chat::Effort;
+use crate::domain::ladder::{Mode, OnEntropy, Tier};
+use crate::domain::model_id::ModelId;
+use crate::domain::units::MicroUsd;
+
+/// How many iterations a saved tier has that does not say it: the shorthand's number.
+const UNSAID_ITERATIONS: u32 = 5;
+
+/// Writes a plan in its saved form; for serde's `with`.
+pub(crate) fn serialize<S: Serializer>(plan: &Plan, serializer: S) -> Result<S::Ok, S::Error> {
+    SavedPlan::of(plan).serialize(serializer)
+}
+
+/// Reads a saved plan; for serde's `with`.
+pub(crate) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Plan, D::Error> {
+    Ok(SavedPlan::deserialize(deserializer)?.over(defaults()))
+}
+
+/// A value that this program may not be able to read.
+fn lenient<'de, T: DeserializeOwned, D: Deserializer<'de>>(deserializer: D) -> Result<Option<T>, D::Error> {
+    let value = serde_json::Value::deserialize(deserializer)?;
+    Ok(serde_json::from_value(value).ok())
+}
+
+/// The saved form of a part of a plan: each key may be missing.
+macro_rules! saved {
+    ($(#[$doc:meta])* $saved:ident of $part:ident { $($field:ident: $type:ty,)+ }) => {
+        $(#[$doc])*
+        #[derive(Debug, Clone, Default, Serialize, Deserialize)]
+        #[serde(default)]
+        struct $saved {
+            $(#[serde(deserialize_with = "lenient")] $field: Option<$type>,)+
+        }
+
+        impl $saved {
+            fn of(part: &$part) -> Self {
+                let $part { $($field,)+ } = part;
+                Self { $($field: Some($field.clone()),)+ }
+            }
+
+            fn over(self, today: $part) -> $part {
+                $part { $($field: self.$field.unwrap_or(today.$field),)+ }
+            }
+        }
+    };
+}
+
+saved! {
+    /// The caps of a run.
+    SavedBudget of Budget { max_cost: MicroUsd, max_iterations: u32, max_active_ms: u64, }
+}
+saved! {
+    /// The caps that runs share.
+    SavedSharedCaps of SharedCaps { per_pull_request: Option<MicroUsd>, per_day: Option<MicroUsd>, }
+}
+saved! {
+    /// How the tests are run.
+    SavedTest of TestPlan {
+        command: Option<String>,
+        setup_command: Option<String>,
+        framework: Option<String>,
+        timeout_seconds: u64,
+        memory_mb: u32,
+        proof_minutes: u32,
+        junit: Option<String>,
+    }
+}
+saved! {
+    /// How the agent works.
+    SavedAgent of AgentPlan {
+        max_turns: u32,
+        max_attempts: u32,
+        effort: Option<Effort>,
+        temperature: Option<f64>,
+        allow_commands: Vec<String>,
+    }
+}
+saved! {
+    /// What children may do and what models may not write.
+    SavedSafety of SafetyPlan {
+        sandbox: Sandbox,
+        network: Network,
+        protected_paths: Vec<String>,
+        allow_test_edits: Vec<String>,
+        minimise: Minimise,
+        proof: Proof,
+        on_remark: OnRemark,
+        pass_env: Vec<String>,
+    }
+}
+saved! {
+    /// What happens on GitHub.
+    SavedGithub of GithubPlan {
+        push: Push,
+        wait_for: WaitFor,
+        ci_timeout_minutes: u32,
+        merge_timeout_minutes: u32,
+        comment: Comment,
+        fail_on: Option<Vec<FailOn>>,
+        max_attempts_per_pr: u32,
+        skip_label: String,
+        allowed_bots: Vec<String>,
+        commit_message: Option<String>,
+        commit_author: Option<String>,
+        sign_commits: bool,
+        draft: bool,
+    }
+}
+saved! {
+    /// How a provider is reached.
+    SavedEndpoint of EndpointPlan { wire: Wire, base_url: String, key_var: Option<String>, local: bool, }
+}
+saved! {
+    /// What is known of a model.
+    SavedModel of ModelInfo {
+        context_window: u64,
+        max_output_tokens: u64,
+        price: Option<Price>,
+        tools: bool,
+        source: String,
+    }
+}
+saved! {
+    /// A tier.
+    SavedTier of Tier {
+        name: String,
+        mode: Mode,
+        max_iterations: u32,
+        artisan: Vec<ModelId>,
+        librarian: Vec<ModelId>,
+        critic: Vec<ModelId>,
+        max_cost: Option<MicroUsd>,
+    }
+}
+
+impl SavedTier {
+    /// A tier; nothing where no model is named.
+    fn tier(self) -> Option<Tier> {
+        let artisan = self.artisan.clone().filter(|targets| !targets.is_empty())?;
+        let unsaid = Tier {
+            name: artisan.first().map(ToString::to_string).unwrap_or_default(),
+            mode: Mode::Simple,
+            max_iterations: UNSAID_ITERATIONS,
+            librarian: artisan.clone(),
+            critic: artisan.clone(),
+            artisan,
+            max_cost: None,
+        };
+        Some(self.over(unsaid))
+    }
+}
+
+impl SavedEndpoint {
+    /// An endpoint; nothing where it is not said what is spoken there.
+    fn endpoint(self) -> Option<EndpointPlan> {
+        let unsaid = EndpointPlan { wire: self.wire?, base_url: self.base_url.clone()?, key_var: None, local: false };
+        Some(self.over(unsaid))
+    }
+}
+
+/// The whole plan. Sections hold keys of their own.
+#[derive(Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
+struct SavedPlan {
+    tiers: Vec<SavedTier>,
+    #[serde(deserialize_with = "lenient")]
+    tier_config_path: Option<String>,
+    budget: SavedBudget,
+    shared_caps: SavedSharedCaps,
+    #[serde(deserialize_with = "lenient")]
+    on_entropy: Option<OnEntropy>,
+    #[serde(deserialize_with = "lenient")]
+    entropy_threshold: Option<u32>,
+    #[serde(deserialize_with = "lenient")]
+    objective: Option<String>,
+    #[serde(deserialize_with = "lenient")]
+    working_directory: Option<Option<String>>,
+    test: SavedTest,
+    agent: SavedAgent,
+    safety: SavedSafety,
+    github: SavedGithub,
+    #[serde(deserialize_with = "lenient")]
+    audit: Option<Option<String>>,
+    #[serde(deserialize_with = "lenient")]
+    record: Option<Option<String>>,
+    #[serde(deserialize_with = "lenient")]
+    format: Option<Format>,
+    facts: BTreeMap<String, SavedModel>,
+    endpoints: BTreeMap<String, SavedEndpoint>,
+    #[serde(deserialize_with = "lenient")]
+    values: Option<Vec<EffectiveValue>>,
+    #[serde(deserialize_with = "lenient")]
+    warnings: Option<Vec<String>>,
+    #[serde(deserialize_with = "lenient")]
+    refusals: Option<Vec<String>>,
+    #[serde(deserialize_with = "lenient")]
+    worst_case: Option<MicroUsd>,
+    #[serde(deserialize_with = "lenient")]
+    uncapped: Option<Vec<MicroUsd>>,
+}
+
+impl SavedPlan {
+    fn of(plan: &Plan) -> Self {
+        let Plan {
+            tiers,
+            tier_config_path,
+            budget,
+            shared_caps,
+            on_entropy,
+            entropy_threshold,
+            objective,
+            working_directory,
+            test,
+            agent,
+            safety,
+            github,
+            audit,
+            record,
+            format,
+            facts,
+            endpoints,
+            values,
+            warnings,
+            refusals,
+            worst_case,
+            uncapped,
+        } = plan;
+        let of_endpoint = |(name, endpoint): (&String, &EndpointPlan)| (name.clone(), SavedEndpoint::of(endpoint));
+        Self {
+            tiers: tiers.iter().map(SavedTier::of).collect(),
+            tier_config_path: Some(tier_config_path.clone()),
+            budget: SavedBudget::of(budget),
+            shared_caps: SavedSharedCaps::of(shared_caps),
+            on_entropy: Some(*on_entropy),
+            entropy_threshold: Some(*entropy_threshold),
+            objective: Some(objective.clone()),
+            working_directory: Some(working_directory.clone()),
+            test: SavedTest::of(test),
+            agent: SavedAgent::of(agent),
+            safety: SavedSafety::of(safety),
+            github: SavedGithub::of(github),
+            audit: Some(audit.clone()),
+            record: Some(record.clone()),
+            format: Some(*format),
+            facts: facts.0.iter().map(|(id, info)| (id.to_string(), SavedModel::of(info))).collect(),
+            endpoints: endpoints.iter().map(of_endpoint).collect(),
+            values: Some(values.clone()),
+            warnings: Some(warnings.clone()),
+            refusals: Some(refusals.clone()),
+            worst_case: Some(*worst_case),
+            uncapped: Some(uncapped.clone()),
+        }
+    }
+
+    fn over(self, today: Plan) -> Plan {
+        let known = |(id, saved): (String, SavedModel)| Some((ModelId::parse(&id)?, saved.over(ModelInfo::unknown())));
+        let facts = self.facts.into_iter().filter_map(known);
+        let endpoints = self.endpoints.into_iter().filter_map(|(name, saved)| Some((name, saved.endpoint()?)));
+        Plan {
+            tiers: self.tiers.into_iter().filter_map(SavedTier::tier).collect(),
+            tier_config_path: self.tier_config_path.unwrap_or(today.tier_config_path),
+            budget: self.budget.over(today.budget),
+            shared_caps: self.shared_caps.over(today.shared_caps),
+            on_entropy: self.on_entropy.unwrap_or(today.on_entropy),
+            entropy_threshold: self.entropy_threshold.unwrap_or(today.entropy_threshold),
+            objective: self.objective.unwrap_or(today.objective),
+            working_directory: self.working_directory.unwrap_or(today.working_directory),
+            test: self.test.over(today.test),
+            agent: self.agent.over(today.agent),
+            safety: self.safety.over(today.safety),
+            github: self.github.over(today.github),
+            audit: self.audit.unwrap_or(today.audit),
+            record: self.record.unwrap_or(today.record),
+            format: self.format.unwrap_or(today.format),
+            facts: ModelFacts(facts.collect()),
+            endpoints: endpoints.collect(),
+            values: self.values.unwrap_or(today.values),
+            warnings: self.warnings.unwrap_or(today.warnings),
+            refusals: self.refusals.unwrap_or(today.refusals),
+            worst_case: self.worst_case.unwrap_or(today.worst_case),
+            uncapped: self.uncapped.unwrap_or(today.uncapped),
+        }
+    }
+}
