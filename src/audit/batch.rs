@@ -17,11 +17,13 @@ pub(super) struct Batch {
     pub(super) state: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) snapshot: Option<SnapshotRow>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) tree: Option<TreeRow>,
 }
 
 impl Batch {
     pub(super) fn new(run_id: RunId) -> Self {
-        Self { run_id, links: Vec::new(), state: None, snapshot: None }
+        Self { run_id, links: Vec::new(), state: None, snapshot: None, tree: None }
     }
 }
 
@@ -51,6 +53,8 @@ pub(super) enum Extra {
     Reply { reply: Option<String> },
     /// Of an invocation: when it began.
     Invocation { at: Timestamp },
+    /// Of what is recorded with the state that follows from it: the state's hash.
+    State { digest: String },
 }
 
 impl Extra {
@@ -58,6 +62,7 @@ impl Extra {
     pub(super) fn attached(&self) -> String {
         match self {
             Self::Reply { reply: Some(reply) } => digest(reply),
+            Self::State { digest } => digest.clone(),
             Self::None | Self::Reservation { .. } | Self::Reply { reply: None } | Self::Invocation { .. } => {
                 String::new()
             }
@@ -71,6 +76,15 @@ pub(super) struct SnapshotRow {
     pub(super) kind: String,
     pub(super) session_id: String,
     pub(super) body: String,
+}
+
+/// A row of `trees`.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(super) struct TreeRow {
+    pub(super) tree: String,
+    pub(super) body: String,
+    /// The trees that are still needed; the others are forgotten.
+    pub(super) keep: Vec<String>,
 }
 
 /// The end of a run's chain, from which it grows.

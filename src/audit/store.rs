@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use rusqlite::Connection;
 
-use super::batch::{Batch, Chain, Extra, SnapshotRow};
+use super::batch::{Batch, Chain, Extra, SnapshotRow, TreeRow, digest};
 use super::error::{explain, explain_io};
 use super::lock::{self, Held};
 use super::spool::Spool;
@@ -22,7 +22,7 @@ use crate::domain::chat::Reply;
 use crate::domain::clock::{Clock, SystemClock, Timestamp};
 use crate::domain::event::{Event, RunStarted};
 use crate::domain::receipt::Receipt;
-use crate::domain::units::RunId;
+use crate::domain::units::{RunId, TreeId};
 use crate::redact::Redactor;
 
 /// The most that is kept of one snapshot.
@@ -80,6 +80,11 @@ struct Current {
     chain: Chain,
     /// Shows others that the run lives.
     _lock: Option<Held>,
+}
+
+/// What makes a link vouch for a state.
+fn vouching(state: &str) -> Extra {
+    Extra::State { digest: digest(state) }
 }
 
 /// An event's JSON with the time of its recording.
@@ -201,10 +206,12 @@ impl Store {
         self.current = None;
         let mut batch = Batch::new(chain.run_id.clone());
         self.stamp();
+        batch.state = state.map(|state| scrub::document(&self.redactor, state));
         for (event, extra) in events {
+            let begins = matches!(event, Event::RunStarted(_));
+            let extra = batch.state.as_deref().filter(|_| begins).map_or(extra, vouching);
             self.link(&mut chain, &mut batch, &event, extra);
         }
-        batch.state = state.map(|state| scrub::document(&self.redactor, state));
         self.commit(Some(&batch), Sync::Now).map_err(|error| explain(self.path(), &error))?;
         self.current = Some(Current { chain, _lock: lock });
         self.publish(Sync::Later);
@@ -240,26 +247,27 @@ impl Store {
         };
         let mut chain = current.chain.clone();
         let mut batch = Batch::new(chain.run_id.clone());
-        let mut milestone = false;
+        let mut told: Vec<&Event> = Vec::new();
         for event in events {
-            if matches!(event, Event::RunStarted(_) | Event::InvocationStarted { .. } | Event::CallReserved { .. }) {
-                continue;
+            let recorded_elsewhere =
+                matches!(event, Event::RunStarted(_) | Event::InvocationStarted { .. } | Event::CallReserved { .. });
+            let is_new = if let Event::CallSettled(receipt) = event { self.settles(receipt) } else { true };
+            if is_new && !recorded_elsewhere {
+                told.push(event);
             }
-            if let Event::CallSettled(receipt) = event
-                && !self.settles(receipt)
-            {
-                continue;
-            }
-            milestone |= matches!(event, Event::IterationFinished(_) | Event::RunFinished(_));
-            if batch.links.is_empty() {
-                self.stamp();
-            }
-            self.link(&mut chain, &mut batch, event, Extra::None);
         }
+        let milestone = told.iter().any(|event| matches!(event, Event::IterationFinished(_) | Event::RunFinished(_)));
         batch.state = state.map(|state| scrub::document(&self.redactor, state));
-        if batch.links.is_empty() && batch.state.is_none() {
-            return;
+        // A receipt's link vouches for its reply already.
+        let vouches = |event: &&&Event| !matches!(event, Event::CallSettled(_));
+        if batch.state.is_some() && told.last().filter(vouches).is_none() {
+            told.push(&Event::StateSaved);
         }
+        let Some((last, before)) = told.split_last() else { return };
+        self.stamp();
+        before.iter().for_each(|event| self.link(&mut chain, &mut batch, event, Extra::None));
+        let extra = batch.state.as_deref().map_or(Extra::None, vouching);
+        self.link(&mut chain, &mut batch, last, extra);
         self.write(chain, batch, if milestone { Sync::Now } else { Sync::Later });
         if milestone {
             self.publish(Sync::Later);
@@ -362,6 +370,15 @@ impl Store {
         let mut batch = Batch::new(chain.run_id.clone());
         batch.snapshot =
             Some(SnapshotRow { kind: snapshot.kind.to_owned(), session_id: snapshot.session_id.to_owned(), body });
+        self.write(chain, batch, Sync::Later);
+    }
+
+    /// Keeps what a recorded tree is made of elsewhere, and forgets those of the run that are not among `keep`.
+    pub fn keep_tree(&mut self, tree: &TreeId, body: String, keep: &[TreeId]) {
+        let Some(chain) = self.chain() else { return };
+        let mut batch = Batch::new(chain.run_id.clone());
+        let keep = keep.iter().map(|tree| tree.0.clone()).collect();
+        batch.tree = Some(TreeRow { tree: tree.0.clone(), body, keep });
         self.write(chain, batch, Sync::Later);
     }
 

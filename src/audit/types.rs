@@ -152,6 +152,17 @@ pub struct Verified {
     pub head: String,
     /// How many links there are.
     pub links: u64,
+    /// The link that vouches for the saved state; `None` in a log of an older version.
+    pub state: Option<StateLink>,
+}
+
+/// A link that vouches for a saved state.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StateLink {
+    /// Its place, from 1.
+    pub seq: u64,
+    /// Its hash.
+    pub hash: String,
 }
 
 /// The first place where the log is not what was written.

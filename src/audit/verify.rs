@@ -15,12 +15,12 @@ use super::query::{QueryError, told};
 use super::rows::{
     ATTEMPT_COLUMNS, RECEIPT_COLUMNS, RUNNING, heading_of, int, json_array, resolved, review_json, tier_name,
 };
-use super::types::{BrokenLink, Verified, VerifyError};
+use super::types::{BrokenLink, Scope, StateLink, Verified, VerifyError};
 use crate::domain::attempt::Attempt;
 use crate::domain::event::{Event, RunFinished, RunStarted};
 use crate::domain::outcome::Outcome;
 use crate::domain::receipt::Receipt;
-use crate::domain::units::RunId;
+use crate::domain::units::{MicroUsd, RunId};
 
 /// A row of a table of ours, as the database holds it.
 struct Row {
@@ -38,6 +38,9 @@ struct Walk<'a> {
     started: Option<RunStarted>,
     /// The end of the run, unless an invocation came after it.
     finished: Option<RunFinished>,
+    /// The last link that vouches for a state, and the state's hash.
+    state: Option<(StateLink, String)>,
+    reservations: BTreeMap<String, (Value, Value)>,
 }
 
 /// See [`super::Reader::verify`].
@@ -73,7 +76,7 @@ fn broken(table: &'static str, rowid: i64, why: impl Into<String>) -> BrokenLink
 
 fn walk(db: &Connection, run: &RunId) -> Result<Verified, Trouble> {
     let metadata = fetch(db, "run_metadata", METADATA_COLUMNS, run)?.pop();
-    let state = fetch(db, "run_state", "chain_head, chain_length, outcome, stop_reason, exit_code", run)?.pop();
+    let state = fetch(db, "run_state", "chain_head, chain_length, outcome, stop_reason, exit_code, state", run)?.pop();
     let (Some(metadata), Some(state)) = (&metadata, &state) else {
         return Err(match (&metadata, &state) {
             (None, None) => Trouble::Query(QueryError::NoSuchRun),
@@ -93,6 +96,8 @@ fn walk(db: &Connection, run: &RunId) -> Result<Verified, Trouble> {
             .collect(),
         started: None,
         finished: None,
+        state: None,
+        reservations: reservations(db, run)?,
     };
     let mut query =
         db.prepare("SELECT id, seq, kind, body, attached, hash FROM events WHERE run_id = ?1 ORDER BY seq")?;
@@ -110,7 +115,15 @@ fn walk(db: &Connection, run: &RunId) -> Result<Verified, Trouble> {
     }
     walk.end(state)?;
     walk.bear_out(db, metadata, state)?;
-    Ok(Verified { head: walk.chain.head, links: walk.chain.length })
+    let saved = walk.state.map(|(link, _)| link);
+    Ok(Verified { head: walk.chain.head, links: walk.chain.length, state: saved })
+}
+
+/// What is set aside and settled for each call of a run, as far as it counts for the run.
+fn reservations(db: &Connection, run: &RunId) -> rusqlite::Result<BTreeMap<String, (Value, Value)>> {
+    db.prepare("SELECT call_id, reserved_micro_usd, settled_micro_usd FROM reservations WHERE scope = ?1")?
+        .query_map([Scope::Run(run.clone()).to_string()], |row| Ok((row.get(0)?, (row.get(1)?, row.get(2)?))))?
+        .collect()
 }
 
 struct EventRow {
@@ -146,10 +159,24 @@ impl Walk<'_> {
             Event::InvocationStarted { .. } => self.finished = None,
             Event::RunFinished(finished) => self.finished = Some(finished.clone()),
             Event::IterationFinished(attempt) => self.attempt(attempt)?,
-            Event::CallSettled(receipt) => self.receipt(receipt, &row.attached)?,
+            Event::CallReserved { call_id, reserved, .. } => self.reserved(call_id, *reserved)?,
+            Event::CallSettled(receipt) => return self.receipt(receipt, &row.attached),
             _ => {}
         }
+        if !row.attached.is_empty() {
+            let link = StateLink { seq: self.chain.length, hash: self.chain.head.clone() };
+            self.state = Some((link, row.attached.clone()));
+        }
         Ok(())
+    }
+
+    /// What was set aside must still be, or caps mean nothing.
+    fn reserved(&self, call: &str, reserved: MicroUsd) -> Result<(), Trouble> {
+        let found = self.reservations.get(call).map(|(reserved, _)| reserved);
+        if found == Some(&Value::Integer(int(reserved.0))) {
+            return Ok(());
+        }
+        Err(broken("reservations", 0, format!("it is not what was set aside for call {call}")).into())
     }
 
     fn attempt(&mut self, attempt: &Attempt) -> Result<(), Trouble> {
@@ -170,6 +197,11 @@ impl Walk<'_> {
         };
         let reply = text_at(&row, REPLY);
         let written = receipt_values(self.run, receipt, reply.clone(), self.chain.length);
+        let settled = self.reservations.get(&receipt.call_id).map(|(_, settled)| settled);
+        if settled != Some(&Value::Integer(int(receipt.charge().total().0))) {
+            let why = format!("it is not what call {} was settled at", receipt.call_id);
+            return Err(broken("reservations", 0, why).into());
+        }
         if row.values != written || reply.as_deref().map(digest).unwrap_or_default() != attached {
             let why = format!("it is not what was written of call {}", receipt.call_id);
             return Err(broken("model_calls", row.rowid, why).into());
@@ -188,6 +220,12 @@ impl Walk<'_> {
         let head = [Value::Text(self.chain.head.clone()), Value::Integer(int(self.chain.length))];
         if state.values.get(..2) != Some(&head[..]) {
             let why = format!("the chain ends at link {}, but that is not its noted head", self.chain.length);
+            return Err(broken("run_state", state.rowid, why).into());
+        }
+        if let Some((link, hash)) = &self.state
+            && text_at(state, STATE).as_deref().map(digest).as_ref() != Some(hash)
+        {
+            let why = format!("its state is not the one that link {} was recorded with", link.seq);
             return Err(broken("run_state", state.rowid, why).into());
         }
         Ok(())
@@ -224,7 +262,7 @@ impl Walk<'_> {
             optional(self.finished.as_ref().map(|finished| finished.stop_reason.as_str())),
             outcome.map_or(Value::Null, |outcome| Value::Integer(outcome.exit_code().into())),
         ];
-        if state.values.get(2..) != Some(&expected[..]) {
+        if state.values.get(2..STATE) != Some(&expected[..]) {
             return Err(broken("run_state", state.rowid, "it is not what the run's last event says").into());
         }
         Ok(())
@@ -233,6 +271,9 @@ impl Walk<'_> {
 
 const METADATA_COLUMNS: &str = "run_id, objective, working_directory, test_command, tier_config_path, started_at, \
      completed_at, outcome, resolved_tier_name, resolved_iteration";
+
+/// Where the state stands among what is asked of `run_state`.
+const STATE: usize = 5;
 
 /// Where the reply stands in [`RECEIPT_COLUMNS`].
 const REPLY: usize = 22;

@@ -37,6 +37,8 @@ pub enum Event {
         /// The process id.
         pid: u32,
     },
+    /// The run's state was saved and nothing else happened: the link vouches for it.
+    StateSaved,
     /// The run counts towards the most that a pull request may have; told once, when it begins.
     AttemptCounted {
         /// The pull request.

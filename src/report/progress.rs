@@ -126,7 +126,7 @@ impl Progress {
     fn say(&mut self, event: &Event) -> Vec<String> {
         match event {
             Event::RunStarted(run) => self.run_started(run),
-            Event::InvocationStarted { invocation: 0 | 1, .. } => Vec::new(),
+            Event::InvocationStarted { invocation: 0 | 1, .. } | Event::StateSaved => Vec::new(),
             Event::InvocationStarted { invocation, .. } => {
                 vec![self.paint(Tone::Heading, &format!("◆ Resumed: invocation {invocation} of this run"))]
             }

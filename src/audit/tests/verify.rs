@@ -22,7 +22,9 @@ fn an_untouched_log_is_vouched_for() {
     let (place, run) = recorded();
     let head: String =
         place.sql().query_row("SELECT chain_head FROM run_state WHERE run_id = 'run-1'", [], |row| row.get(0)).unwrap();
-    assert_eq!(verify(place.path(), &run).unwrap(), Verified { head, links: 9 });
+    let verified = verify(place.path(), &run).unwrap();
+    assert_eq!((verified.head, verified.links), (head, 9));
+    assert_eq!(verified.state.map(|link| link.seq), Some(1), "the start was recorded with a state");
     assert!(matches!(
         verify(place.path(), &RunId("none".to_owned())),
         Err(VerifyError::Log(AuditError::NoSuchRun { .. }))
@@ -54,6 +56,11 @@ fn every_change_is_found_where_it_was_made() {
         ("DELETE FROM events WHERE run_id = 'run-1' AND seq > 2;
           DELETE FROM tier_attempts WHERE run_id = 'run-1'; DELETE FROM model_calls WHERE run_id = 'run-1'", "run_state"),
         ("DELETE FROM run_state WHERE run_id = 'run-1'", "run_state"),
+        ("UPDATE run_state SET state = '{}' WHERE run_id = 'run-1'", "run_state"),
+        ("UPDATE run_state SET state = NULL WHERE run_id = 'run-1'", "run_state"),
+        ("UPDATE reservations SET settled_micro_usd = 0 WHERE call_id = 'c1'", "reservations"),
+        ("UPDATE reservations SET settled_micro_usd = NULL WHERE call_id = 'c2'", "reservations"),
+        ("DELETE FROM reservations WHERE call_id = 'c2'", "reservations"),
         ("UPDATE run_state SET chain_head = '' WHERE run_id = 'run-1'", "run_state"),
         ("UPDATE run_state SET exit_code = 0, outcome = 'fixed' WHERE run_id = 'run-1'", "run_state"),
         ("UPDATE run_metadata SET outcome = 'success' WHERE run_id = 'run-1'", "run_metadata"),
@@ -86,7 +93,8 @@ fn a_run_of_before_billed_models_were_kept_is_vouched_for_and_goes_on() {
         ALTER TABLE tier_attempts DROP COLUMN billed_librarian; ALTER TABLE tier_attempts DROP COLUMN billed_critic;
         ALTER TABLE model_calls DROP COLUMN billed_model; ALTER TABLE tier_attempts DROP COLUMN unknown_cost_usd;
         ALTER TABLE tier_attempts DROP COLUMN review;
-        ALTER TABLE model_calls DROP COLUMN unknown_cost_micro_usd; ALTER TABLE events DROP COLUMN recorded_at; PRAGMA user_version = 2;";
+        ALTER TABLE model_calls DROP COLUMN unknown_cost_micro_usd; ALTER TABLE events DROP COLUMN recorded_at;
+        DROP TABLE trees; PRAGMA user_version = 2;";
     place.sql().execute_batch(older).unwrap();
     let run = RunId("run-1".to_owned());
     verify(place.path(), &run).unwrap();
@@ -117,4 +125,21 @@ fn one_run_that_was_changed_does_not_discredit_another() {
     place.sql().execute_batch("UPDATE tier_attempts SET cost_usd = 1 WHERE run_id = 'other'").unwrap();
     verify(place.path(), &run).unwrap();
     assert!(verify(place.path(), &RunId("other".to_owned())).is_err());
+}
+
+#[test]
+fn the_last_state_is_vouched_for_also_where_nothing_happened_beside_it() {
+    let place = Place::new();
+    let mut store = place.begun("run-1");
+    let run = RunId("run-1".to_owned());
+    store.append(&attempt(0, 1, 7), Some("{\"at\":1}"));
+    store.append_all(&[], Some("{\"at\":2}"));
+    store.reserve(&call("c1", 10), &[]).unwrap();
+    store.append_all(&[Event::CallSettled(receipt(&call("c1", 10), 7))], Some("{\"at\":3}"));
+    drop(store);
+    let verified = verify(place.path(), &run).unwrap();
+    let link = verified.state.unwrap();
+    assert_eq!((link.seq, &link.hash), (verified.links, &verified.head));
+    place.sql().execute_batch("UPDATE run_state SET state = '{\"at\":2}'").unwrap();
+    assert!(matches!(verify(place.path(), &run), Err(VerifyError::Broken(link)) if link.table == "run_state"));
 }

@@ -145,6 +145,7 @@ impl Fold {
                 }
             }
             Event::AttemptCounted { .. }
+            | Event::StateSaved
             | Event::ModelsUnavailable { .. }
             | Event::SessionStarted { .. }
             | Event::ToolFinished { .. }
