@@ -33,8 +33,8 @@ pub use location::{Location, locate};
 pub use reader::Reader;
 pub use store::{Settings, Store};
 pub use types::{
-    BrokenLink, CallReservation, Cap, LoadedRun, Refused, RunStatus, RunSummary, Scope, Snapshot, StateLink,
-    Verified, VerifyError,
+    BrokenLink, CallReservation, Cap, LoadedRun, Refused, RunStatus, RunSummary, Scope, Snapshot, StateLink, Verified,
+    VerifyError,
 };
 
 #[cfg(test)]
