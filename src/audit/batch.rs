@@ -17,13 +17,11 @@ pub(super) struct Batch {
     pub(super) state: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) snapshot: Option<SnapshotRow>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(super) tree: Option<TreeRow>,
 }
 
 impl Batch {
     pub(super) fn new(run_id: RunId) -> Self {
-        Self { run_id, links: Vec::new(), state: None, snapshot: None, tree: None }
+        Self { run_id, links: Vec::new(), state: None, snapshot: None }
     }
 }
 
@@ -76,15 +74,6 @@ pub(super) struct SnapshotRow {
     pub(super) kind: String,
     pub(super) session_id: String,
     pub(super) body: String,
-}
-
-/// A row of `trees`.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-pub(super) struct TreeRow {
-    pub(super) tree: String,
-    pub(super) body: String,
-    /// The trees that are still needed; the others are forgotten.
-    pub(super) keep: Vec<String>,
 }
 
 /// The end of a run's chain, from which it grows.

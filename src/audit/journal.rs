@@ -7,7 +7,6 @@ use super::{CallReservation, Cap, Refused, Snapshot, Store};
 use crate::domain::chat::Reply;
 use crate::domain::event::{Event, EventSink};
 use crate::domain::receipt::Receipt;
-use crate::domain::units::TreeId;
 
 /// The one object through which a run records what happens.
 #[derive(Debug)]
@@ -94,11 +93,6 @@ impl Journal {
     /// Keeps a snapshot; see [`Store::save_snapshot`].
     pub fn save_snapshot(&mut self, snapshot: &Snapshot<'_>) {
         self.store.save_snapshot(snapshot);
-    }
-
-    /// Keeps what a recorded tree is made of elsewhere; see [`Store::keep_tree`].
-    pub fn keep_tree(&mut self, tree: &TreeId, body: String, keep: &[TreeId]) {
-        self.store.keep_tree(tree, body, keep);
     }
 
     /// The store, to read from.

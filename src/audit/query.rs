@@ -14,7 +14,7 @@ use crate::domain::event::Event;
 use crate::domain::model_id::ModelId;
 use crate::domain::outcome::Outcome;
 use crate::domain::receipt::Receipt;
-use crate::domain::units::{Charge, MicroUsd, RunId, TreeId};
+use crate::domain::units::{Charge, MicroUsd, RunId};
 
 /// Why a query gave nothing: SQLite's trouble, or content that is not what we write.
 #[derive(Debug)]
@@ -225,15 +225,6 @@ pub(super) fn snapshot(db: &Connection, run: &RunId, kind: &str, session: &str) 
     let body = db
         .prepare_cached("SELECT body FROM snapshots WHERE run_id = ?1 AND kind = ?2 AND session_id = ?3")?
         .query_row(params![run.0, kind, session], |row| row.get(0))
-        .optional()?;
-    Ok(body)
-}
-
-/// What a recorded tree is made of.
-pub(super) fn tree(db: &Connection, run: &RunId, tree: &TreeId) -> Result<Option<String>, QueryError> {
-    let body = db
-        .prepare_cached("SELECT body FROM trees WHERE run_id = ?1 AND tree = ?2")?
-        .query_row(params![run.0, tree.0], |row| row.get(0))
         .optional()?;
     Ok(body)
 }

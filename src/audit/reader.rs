@@ -15,7 +15,7 @@ use super::{AuditError, Location, lock, publish, rows, schema, verify};
 use crate::domain::chat::Reply;
 use crate::domain::clock::Timestamp;
 use crate::domain::receipt::Receipt;
-use crate::domain::units::{RunId, TreeId};
+use crate::domain::units::RunId;
 
 /// How long a reader waits for a writer's lock.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(2);
@@ -123,14 +123,6 @@ impl Reader {
     /// When the log cannot be read.
     pub fn load_snapshot(&self, run: &RunId, kind: &str, session_id: &str) -> Result<Option<String>, AuditError> {
         query::snapshot(&self.db, run, kind, session_id).map_err(|error| told(&self.path, &run.0, error))
-    }
-
-    /// What a recorded tree of a run is made of elsewhere, if that was kept.
-    ///
-    /// # Errors
-    /// When the log cannot be read.
-    pub fn kept_tree(&self, run: &RunId, tree: &TreeId) -> Result<Option<String>, AuditError> {
-        query::tree(&self.db, run, tree).map_err(|error| told(&self.path, &run.0, error))
     }
 
     fn is_alive(&self, run: &RunId) -> bool {

@@ -4,7 +4,7 @@
 
 use rusqlite::{Connection, OptionalExtension as _, params};
 
-use super::batch::{Batch, Extra, Link, TreeRow};
+use super::batch::{Batch, Extra, Link};
 use super::types::Scope;
 use crate::domain::attempt::Attempt;
 use crate::domain::delivery::Awaited;
@@ -49,19 +49,6 @@ pub(super) fn apply(db: &Connection, batch: &Batch) -> rusqlite::Result<()> {
         )?
         .execute(params![batch.run_id.0, snapshot.kind, snapshot.session_id, snapshot.body])?;
     }
-    if let Some(tree) = &batch.tree {
-        apply_tree(db, &batch.run_id, tree)?;
-    }
-    Ok(())
-}
-
-fn apply_tree(db: &Connection, run_id: &RunId, row: &TreeRow) -> rusqlite::Result<()> {
-    db.prepare_cached("INSERT OR REPLACE INTO trees (run_id, tree, body) VALUES (?1, ?2, ?3)")?
-        .execute(params![run_id.0, row.tree, row.body])?;
-    db.prepare_cached(
-        "DELETE FROM trees WHERE run_id = ?1 AND tree <> ?2 AND tree NOT IN (SELECT value FROM json_each(?3))",
-    )?
-    .execute(params![run_id.0, row.tree, json_array(&row.keep)])?;
     Ok(())
 }
 

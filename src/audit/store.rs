@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use rusqlite::Connection;
 
-use super::batch::{Batch, Chain, Extra, SnapshotRow, TreeRow, digest};
+use super::batch::{Batch, Chain, Extra, SnapshotRow, digest};
 use super::error::{explain, explain_io};
 use super::lock::{self, Held};
 use super::spool::Spool;
@@ -22,7 +22,7 @@ use crate::domain::chat::Reply;
 use crate::domain::clock::{Clock, SystemClock, Timestamp};
 use crate::domain::event::{Event, RunStarted};
 use crate::domain::receipt::Receipt;
-use crate::domain::units::{RunId, TreeId};
+use crate::domain::units::RunId;
 use crate::redact::Redactor;
 
 /// The most that is kept of one snapshot.
@@ -370,15 +370,6 @@ impl Store {
         let mut batch = Batch::new(chain.run_id.clone());
         batch.snapshot =
             Some(SnapshotRow { kind: snapshot.kind.to_owned(), session_id: snapshot.session_id.to_owned(), body });
-        self.write(chain, batch, Sync::Later);
-    }
-
-    /// Keeps what a recorded tree is made of elsewhere, and forgets those of the run that are not among `keep`.
-    pub fn keep_tree(&mut self, tree: &TreeId, body: String, keep: &[TreeId]) {
-        let Some(chain) = self.chain() else { return };
-        let mut batch = Batch::new(chain.run_id.clone());
-        let keep = keep.iter().map(|tree| tree.0.clone()).collect();
-        batch.tree = Some(TreeRow { tree: tree.0.clone(), body, keep });
         self.write(chain, batch, Sync::Later);
     }
 

@@ -76,7 +76,6 @@ pub struct TestPlan {
     /// The command; `None` means that it is detected.
     pub command: Option<String>,
     /// What judges beside it, in order.
-    #[serde(default)]
     pub commands: Vec<NamedCommand>,
     /// A command run once before any model output.
     pub setup_command: Option<String>,

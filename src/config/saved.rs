@@ -11,8 +11,8 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::plan::{
-    AgentPlan, Comment, EffectiveValue, EndpointPlan, FailOn, Format, GithubPlan, Minimise, Network, OnRemark, Plan,
-    Proof, Push, SafetyPlan, Sandbox, TestPlan, WaitFor, Wire,
+    AgentPlan, Comment, EffectiveValue, EndpointPlan, FailOn, Format, GithubPlan, Minimise, NamedCommand, Network,
+    OnRemark, Plan, Proof, Push, SafetyPlan, Sandbox, TestPlan, WaitFor, Wire,
 };
 use super::resolve::defaults;
 use crate::domain::budget::{Budget, SharedCaps};
@@ -76,6 +76,7 @@ saved! {
     /// How the tests are run.
     SavedTest of TestPlan {
         command: Option<String>,
+        commands: Vec<NamedCommand>,
         setup_command: Option<String>,
         framework: Option<String>,
         timeout_seconds: u64,

@@ -89,8 +89,7 @@ impl Fold {
                 let tier = self.tiers.entry(*tier_index).or_default();
                 tier.begun = tier.begun.max(*iteration);
                 // An interrupted tier that goes on has not ended.
-                tier.exit = None;
-                tier.reason = None;
+                (tier.exit, tier.reason) = (None, None);
                 // What was remarked on an earlier change says nothing of the next one.
                 self.remarks.clear();
                 self.proof.clear();
