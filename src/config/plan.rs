@@ -144,10 +144,6 @@ pub struct SafetyPlan {
 /// How often one run pushes at most unless something else is said.
 pub(super) const DEFAULT_MAX_PUSHES: u32 = 3;
 
-const fn default_max_pushes() -> u32 {
-    DEFAULT_MAX_PUSHES
-}
-
 /// What happens on GitHub; used by the Action.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GithubPlan {
@@ -156,7 +152,6 @@ pub struct GithubPlan {
     /// What is waited for after a push.
     pub wait_for: WaitFor,
     /// How often one run pushes at most.
-    #[serde(default = "default_max_pushes")]
     pub max_pushes: u32,
     /// How long CI is waited for, in minutes.
     pub ci_timeout_minutes: u32,

@@ -113,6 +113,7 @@ saved! {
     SavedGithub of GithubPlan {
         push: Push,
         wait_for: WaitFor,
+        max_pushes: u32,
         ci_timeout_minutes: u32,
         merge_timeout_minutes: u32,
         comment: Comment,
