@@ -137,8 +137,14 @@ async fn about_red_ci(context: &Context<'_>, verdict: &Verdict, with_checks: boo
     if let Some(again) = red_ci::once_more(context, failed).await {
         return ends(Some(again));
     }
-    let Some(work) = red_ci::work(context, failed).await else {
-        return ends(red_ci::end(failed, verdict, with_checks));
+    let work = match red_ci::work(context, failed).await {
+        Ok(Some(work)) => work,
+        Ok(None) => return ends(red_ci::end(failed, verdict, with_checks)),
+        Err(error) => {
+            let message = context.redact(&format!("what failed in CI could not be read: {error}"));
+            let end = red_ci::end(failed, verdict, with_checks);
+            return RedCiAnswer { end, work: None, events: vec![Event::Warning { message }] };
+        }
     };
     let message = red_ci::handed_over(failed, context.charter.plan.github.max_pushes);
     RedCiAnswer { end: None, work: Some(work), events: vec![Event::Warning { message }] }

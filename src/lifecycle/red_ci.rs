@@ -10,8 +10,8 @@ use crate::config::WaitFor;
 use crate::domain::ci::{FailedJob, RedCi};
 use crate::domain::outcome::Outcome;
 use crate::domain::verdict::Verdict;
-use crate::github::Conclusion;
 use crate::github::checks::{Item, ItemKind};
+use crate::github::{Conclusion, GithubError, Progress};
 
 /// How many failed jobs are named.
 const MOST_JOBS: usize = 5;
@@ -41,13 +41,13 @@ pub(super) fn handed_over(red: &RedCi, most: u32) -> String {
 }
 
 /// What failed in CI as the input of an iteration, where a change can be pushed and CI asked about it.
-pub(super) async fn work(context: &Context<'_>, red: &RedCi) -> Option<Work> {
-    let plan = &context.charter.plan.github;
-    let outside = context.world.outside.filter(|_| publish::is_due(&context.charter))?;
-    let github = outside.github.as_ref().filter(|_| plan.wait_for != WaitFor::None)?;
-    if red.failed.is_empty() {
-        return None;
-    }
+///
+/// # Errors
+/// What failed cannot be read.
+pub(super) async fn work(context: &Context<'_>, red: &RedCi) -> Result<Option<Work>, GithubError> {
+    let asks = context.charter.plan.github.wait_for != WaitFor::None && publish::is_due(&context.charter);
+    let github = context.world.outside.and_then(|outside| outside.github.as_ref());
+    let Some(github) = github.filter(|_| asks && !red.failed.is_empty()) else { return Ok(None) };
     let item = |job: &FailedJob| Item {
         name: job.name.clone(),
         url: String::new(),
@@ -55,15 +55,21 @@ pub(super) async fn work(context: &Context<'_>, red: &RedCi) -> Option<Work> {
         conclusion: Some(Conclusion::Failure),
     };
     let failing: Vec<Item> = red.failed.iter().map(item).collect();
-    breakpoint::ci::work(context, github, &red.commit, &failing).await.ok()
+    breakpoint::ci::work(context, github, &red.commit, &failing).await.map(Some)
 }
 
 /// Has the jobs that failed run once more, where their first run failed for a commit on which the tests pass here: CI may be flaky, and
-/// that costs no money. How the run ends then; `None` where they ran again already, or the token does not allow it.
+/// that costs no money. How the run ends then, also where they are running again by now (a process may have been killed since it asked);
+/// `None` where they have run again, or the token does not allow it.
 pub(super) async fn once_more(context: &Context<'_>, red: &RedCi) -> Option<(Outcome, String)> {
     let (run, attempt) = red.run;
     let github = context.world.outside.and_then(|outside| outside.github.as_ref()).filter(|_| attempt == 1)?;
-    github.run_failed_again(run).await.ok()?;
+    if github.run_failed_again(run).await.is_err() {
+        let now = github.workflow_run(run).await.ok()?;
+        if now.progress == Progress::Completed {
+            return None;
+        }
+    }
     let reason = format!(
         "{}, and runs once more, since the tests pass here; if it fails again, that starts a run",
         what_failed(red)

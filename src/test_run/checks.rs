@@ -10,7 +10,7 @@ use super::command::{Check, Filed, TestCommand, TestRun};
 use crate::domain::stop::Stop;
 use crate::domain::test_report::{Problem, RunKind, RunStatus, TestCase, TestReport, TestStatus};
 use crate::domain::verdict::Exit;
-use crate::process::{self, ProcessError, Program, Spec};
+use crate::process::{self, ProcessError};
 
 /// How much of a check's output is kept from the beginning, and as much from the end.
 const KEPT_OUTPUT: usize = 16 * 1024;
@@ -104,17 +104,7 @@ pub(super) fn none() -> TestRun {
 
 /// Runs one check and reads what it prints.
 async fn carry_out(command: &TestCommand, check: &Check, stop: &Stop) -> Result<TestRun, ProcessError> {
-    let spec = Spec {
-        program: Program::Shell(check.run.clone()),
-        cwd: check.cwd.clone(),
-        env: command.env.clone(),
-        stdin: Vec::new(),
-        timeout: command.timeout,
-        keep: KEPT_OUTPUT,
-        merge_stderr: true,
-        memory_mb: command.memory_mb,
-        confinement: command.confinement.clone(),
-    };
+    let spec = command.spec(check.run.clone(), &check.cwd, command.env.clone(), KEPT_OUTPUT);
     let mut parser = Parser::new(None);
     let mut stream = command.streams.as_ref().map(|streams| streams.open("checks"));
     let mut take = |chunk: &[u8]| {

@@ -2,14 +2,14 @@
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
 use crate::domain::stop::StopCause;
 use crate::domain::test_report::TestReport;
 use crate::domain::verdict::Exit;
-use crate::process::Confinement;
+use crate::process::{Confinement, Program, Spec};
 use crate::streams::Streams;
 
 /// A command beside the tests that judges with them: a linter, a type checker, another suite.
@@ -48,6 +48,23 @@ pub struct TestCommand {
     pub results: ResultFiles,
     /// The place where its raw output is kept, if it is.
     pub streams: Option<Arc<Streams>>,
+}
+
+impl TestCommand {
+    /// A shell line under the limits and the confinement of the tests, of whose output so much is kept from each end.
+    pub(super) fn spec(&self, line: String, cwd: &Path, env: BTreeMap<OsString, OsString>, keep: usize) -> Spec {
+        Spec {
+            program: Program::Shell(line),
+            cwd: cwd.to_owned(),
+            env,
+            stdin: Vec::new(),
+            timeout: self.timeout,
+            keep,
+            merge_stderr: true,
+            memory_mb: self.memory_mb,
+            confinement: self.confinement.clone(),
+        }
+    }
 }
 
 /// One run of the tests.

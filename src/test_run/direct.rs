@@ -17,7 +17,7 @@ use super::TestCommand;
 use super::results::plain_call;
 use crate::domain::stop::Stop;
 use crate::framework::facts::Direct;
-use crate::process::{self, ProcessError, Program, SecretDir, Spec};
+use crate::process::{self, ProcessError, SecretDir};
 
 /// The most of what a call writes that is read.
 const LONGEST: u64 = 4 * 1024 * 1024;
@@ -136,17 +136,7 @@ async fn carry_out(
     surroundings: Surroundings,
     stop: &Stop,
 ) -> Result<Option<Vec<Outcome>>, ProcessError> {
-    let spec = Spec {
-        program: Program::Shell(line),
-        cwd: command.cwd.clone(),
-        env: environment(command, surroundings),
-        stdin: Vec::new(),
-        timeout: command.timeout,
-        keep: KEPT_OUTPUT,
-        merge_stderr: true,
-        memory_mb: command.memory_mb,
-        confinement: command.confinement.clone(),
-    };
+    let spec = command.spec(line, &command.cwd, environment(command, surroundings), KEPT_OUTPUT);
     let finished = process::run(&spec, stop, &mut |_chunk| {}).await?;
     Ok(if finished.stopped.is_none() { read(secret_dir) } else { None })
 }

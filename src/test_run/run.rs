@@ -11,7 +11,7 @@ use super::{filter, results};
 use crate::domain::stop::Stop;
 use crate::domain::test_report::{Problem, RunKind, RunStatus, TestCase, TestReport, TestStatus};
 use crate::domain::verdict::Exit;
-use crate::process::{self, ProcessError, Program, Spec};
+use crate::process::{self, ProcessError};
 
 /// How much output is kept from the beginning, and as much from the end: enough for any model and any comment.
 const KEPT_OUTPUT: usize = 128 * 1024;
@@ -21,17 +21,7 @@ pub(super) async fn run(command: &TestCommand, wanted: Option<&str>, stop: &Stop
     let framework = command.framework.as_deref();
     let line = wanted.and_then(|wanted| filter::with_filter(&command.command, framework, wanted));
     let told = results::tell(command, line.unwrap_or_else(|| command.command.clone()));
-    let spec = Spec {
-        program: Program::Shell(told.line.clone()),
-        cwd: command.cwd.clone(),
-        env: told.env.clone(),
-        stdin: Vec::new(),
-        timeout: command.timeout,
-        keep: KEPT_OUTPUT,
-        merge_stderr: true,
-        memory_mb: command.memory_mb,
-        confinement: command.confinement.clone(),
-    };
+    let spec = command.spec(told.line.clone(), &command.cwd, told.env.clone(), KEPT_OUTPUT);
     let junit = command.junit.clone().or_else(|| results::always_written(command));
     let before = junit.map(|path| Files::at(&command.cwd, &path));
     let mut parser = Parser::new(framework);

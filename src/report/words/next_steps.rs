@@ -39,6 +39,10 @@ fn after(view: &RunView, outcome: &Outcome) -> Vec<Sentence> {
                                    maxIterations, or name the goal with --objective."),
         Outcome::Stalled => one("Read the error that keeps coming back: if the code is not its cause (environment, \
                                  the test itself), no model will fix it. Else add a stronger tier."),
+        Outcome::Blocked { .. } if view.passes_with_change() && is_refused_outside(view) => vec![
+            look_at_checks(view, "the tests pass here, and CI or a reviewer still says no"),
+            Sentence::plain("Mend the rest yourself, or allow more pushes with max-pushes."),
+        ],
         Outcome::Blocked { .. } if view.red_elsewhere() => vec![
             Sentence::plain("Read the failed jobs, and let upshift run what fails there: name its command under ")
                 .code("test.commands")
@@ -130,6 +134,12 @@ fn review(view: &RunView) -> Sentence {
             Sentence::plain(format!("Review the change before you merge it: {VOUCHED}"))
         }
     }
+}
+
+/// Whether CI or a reviewer said no to what was pushed last.
+fn is_refused_outside(view: &RunView) -> bool {
+    let last = view.delivery.waits.last().and_then(|wait| wait.answer);
+    matches!(last, Some(Answer::Red | Answer::ChangesRequested))
 }
 
 fn look_at_checks(view: &RunView, why: &str) -> Sentence {

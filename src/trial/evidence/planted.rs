@@ -25,6 +25,14 @@ enum Says {
     Nothing,
 }
 
+/// The place that a line of a check's output begins with: `a.py:2:8: …`, `src/a.ts(2,8): …`, `  --> src/lib.rs:2:8`.
+fn place(line: &str) -> Option<(&str, usize)> {
+    let line = line.trim_start().trim_start_matches("--> ");
+    let (file, rest) = line.split_once([':', '('])?;
+    let number = rest.split(|one: char| !one.is_ascii_digit()).next()?.parse().ok()?;
+    Some((file.trim(), number))
+}
+
 impl Court<'_> {
     /// The checks that failed at the start.
     pub(super) fn failed_checks(&self) -> Vec<String> {
@@ -108,12 +116,8 @@ impl Court<'_> {
         let lines = start.lines().count();
         let texts = BTreeMap::from([(path.to_owned(), start + FAULT)]);
         let Some(run) = self.runs.run(self.start, &texts, check, &|_| true).await? else { return Ok(false) };
-        let names_fault = |line: &str| {
-            let (file, rest) = line.split_once(':')?;
-            let number: usize = rest.split(|one: char| !one.is_ascii_digit()).next()?.parse().ok()?;
-            Some(printed_path::may_be_same(file.trim(), path) && number > lines)
-        };
-        Ok(run.output.lines().any(|line| names_fault(line) == Some(true)))
+        let is_fault = |(file, number): (&str, usize)| printed_path::may_be_same(file, path) && number > lines;
+        Ok(run.output.lines().filter_map(place).any(is_fault))
     }
 
     /// The check alone over the change, with a file that holds this text.
@@ -136,5 +140,23 @@ impl Court<'_> {
 
     fn of_planted(&mut self) -> &mut Tally {
         self.tally.entry(EvidenceKind::Planted).or_default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::place;
+
+    #[test]
+    fn a_place_is_read_in_the_forms_of_linters_and_compilers() {
+        for (line, found) in [
+            ("shop/cart.py:2:8: F401 unused", Some(("shop/cart.py", 2))),
+            ("src/a.ts(12,8): error TS2304: no name", Some(("src/a.ts", 12))),
+            ("  --> src/lib.rs:7:5", Some(("src/lib.rs", 7))),
+            ("error: could not compile", None),
+            ("All checks passed!", None),
+        ] {
+            assert_eq!(place(line), found, "{line}");
+        }
     }
 }

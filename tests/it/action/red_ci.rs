@@ -116,6 +116,16 @@ fn where_the_token_may_do_so_what_failed_runs_once_more_before_anybody_is_paid()
 }
 
 #[test]
+fn where_it_runs_once_more_already_nobody_is_paid_either() {
+    let mut world = with_jobs(&[("test", "success"), ("lint", "failure")]);
+    world.token.lacks.clear();
+    "in_progress".clone_into(&mut world.runs[0].status);
+    let (said, job, after) = run_in(world);
+    assert_eq!((said.code, job.outputs()["outcome"].as_str()), (0, "parked"), "{}", said.all());
+    assert_eq!(after.runs[0].attempt, 1);
+}
+
+#[test]
 fn what_failed_in_ci_and_runs_here_is_mended_beside_the_tests() {
     let github = FakeGitHub::start_in_real_time(with_step("sh lint.sh"));
     let models = ModelServer::start(replace_line("sum(prices)", "sum(prices, 0)"));

@@ -82,6 +82,7 @@ fn no_more_is_pushed_than_was_allowed() {
     assert_eq!(site.server.pushes(), 2, "{}", said.all());
     assert!(said.out.contains("2 times pushed (max-pushes), and the answer is still no"), "{}", said.all());
     assert!(!said.out.contains("✔ A change"), "{}", said.all());
+    assert!(said.out.contains("allow more pushes with max-pushes"), "what to do: {}", said.all());
     site.models.finish();
     github.finish();
 }
