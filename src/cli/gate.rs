@@ -7,11 +7,13 @@ use serde::Serialize;
 
 use super::environment::Environment;
 use super::form::Form;
+use super::reentry::{self, Entry};
 use super::step::Step;
-use super::{Failure, forge, plan, setup, trigger};
+use super::{Failure, plan, setup, trigger};
 use crate::config::Plan;
 use crate::domain::ci::CiContext;
 use crate::domain::outcome::EXIT_SUCCESS;
+use crate::report::markdown::MARKER;
 use crate::report::{json, outputs};
 
 /// The reason where a comment asks for something that no run has to begin for.
@@ -24,6 +26,8 @@ enum Gate {
     Open {
         /// The commit to check out; empty where the event has none.
         head: String,
+        /// Whether it has to be: a run that only is to be told how it ended needs no files.
+        checkout: bool,
     },
     /// None may.
     Closed {
@@ -37,6 +41,8 @@ enum Gate {
 struct Document<'a> {
     version: u32,
     go: bool,
+    /// Whether the run needs a checkout.
+    checkout: bool,
     /// The commit to check out; null where the event has none, or where no run may start.
     head_sha: Option<&'a str>,
     /// Why not; null where a run may start.
@@ -45,11 +51,13 @@ struct Document<'a> {
 
 fn document(answer: &Gate) -> Document<'_> {
     match answer {
-        Gate::Open { head } => {
+        Gate::Open { head, checkout } => {
             let head_sha = Some(head.as_str()).filter(|head| !head.is_empty());
-            Document { version: 1, go: true, head_sha, reason: None }
+            Document { version: 1, go: true, checkout: *checkout, head_sha, reason: None }
         }
-        Gate::Closed { reason } => Document { version: 1, go: false, head_sha: None, reason: Some(reason) },
+        Gate::Closed { reason } => {
+            Document { version: 1, go: false, checkout: false, head_sha: None, reason: Some(reason) }
+        }
     }
 }
 
@@ -70,15 +78,15 @@ pub(super) fn run(form: Form, environment: &Environment) -> anyhow::Result<u8> {
         Err(error) => Gate::Closed { reason: error.to_string() },
     };
     let told = match &answer {
-        Gate::Open { head } => outputs::of_gate(Some(head), ""),
-        Gate::Closed { reason } => outputs::of_gate(None, reason),
+        Gate::Open { head, checkout } => outputs::of_gate(Some(head), *checkout, ""),
+        Gate::Closed { reason } => outputs::of_gate(None, false, reason),
     };
     step.tell_gate(&told)?;
     if form == Form::Json {
         super::print(&json::pretty(&document(&answer)))?;
     }
     match asked? {
-        Gate::Open { head } => {
+        Gate::Open { head, .. } => {
             let head = if head.is_empty() { "the default branch" } else { &head };
             super::say(&format!("✔ This event may start a run, of {head}."));
         }
@@ -94,11 +102,21 @@ fn ask(environment: &Environment) -> anyhow::Result<Gate> {
 }
 
 async fn pass(plan: &Plan, context: &mut CiContext, environment: &Environment) -> anyhow::Result<Gate> {
-    forge::admit(context, (&plan.github).into(), environment).await?;
+    // Which of our comments it is depends on settings that only the step behind this one may have.
+    let checkout = match reentry::admit(context, plan, MARKER, environment).await? {
+        Entry::Begins => true,
+        Entry::Waits(what) => {
+            return Ok(Gate::Closed { reason: format!("the run that pushed this commit goes on waiting for {what}") });
+        }
+        Entry::GoesOn(visit) => visit.needs_checkout(),
+    };
     let order = trigger::order(Some(context));
     if trigger::not_a_start(&order, Some(context), environment).await.is_some() {
         return Ok(Gate::Closed { reason: NO_START.to_owned() });
     }
     let head = context.head_sha.as_ref().map(|sha| sha.0.clone());
-    Ok(Gate::Open { head: head.or_else(|| environment.get("GITHUB_SHA").map(str::to_owned)).unwrap_or_default() })
+    Ok(Gate::Open {
+        head: head.or_else(|| environment.get("GITHUB_SHA").map(str::to_owned)).unwrap_or_default(),
+        checkout,
+    })
 }

@@ -36,6 +36,7 @@ mod plan;
 mod raising;
 pub mod read;
 mod red_ci;
+mod reentry;
 mod report;
 mod resume;
 mod retirement;
@@ -53,6 +54,7 @@ mod terminal;
 #[cfg(debug_assertions)]
 mod test_clock;
 mod trigger;
+mod waiting;
 
 use std::process::ExitCode;
 

@@ -6,10 +6,10 @@ use clap::Args;
 
 use super::base::Base;
 use super::environment::{Environment, current_dir, from_here};
-use super::{Failure, context, models};
+use super::{Failure, context, models, waiting};
 use crate::config::{
     self, Build, BuiltInEndpoint, Catalogue, FileContent, Format, NamedFile, Plan, Push, Setting, Settings, Sources,
-    Wire,
+    WaitFor, Wire,
 };
 use crate::domain::ci::CiContext;
 use crate::domain::outcome::EXIT_REFUSED;
@@ -230,6 +230,8 @@ fn resolve_behind(
     let mut sources = gather(flags, environment, &files);
     sources.build.default_push =
         context.as_ref().map(|context| if context.is_about_a_pull_request() { Push::Commit } else { Push::Pr });
+    sources.build.default_wait_for =
+        context.as_ref().filter(|context| waiting::is_woken(context, environment)).map(|_| WaitFor::Event);
     let told = files.told(&mut sources, &checkout)?;
     let mut plan =
         config::resolve(&sources, &catalogue_for_config()).map_err(|errors| Failure::usage(errors.to_string()))?;
@@ -308,7 +310,7 @@ fn gather(flags: Settings, environment: &Environment, files: &Files<'_>) -> Sour
         env: environment.text(),
         config_file: None,
         tiers_file: None,
-        build: Build { default_push: None, confinement: true, frameworks: test_run::frameworks() },
+        build: Build { confinement: true, frameworks: test_run::frameworks(), ..Build::default() },
     };
     sources.config_file = Some(files.read(sources.config_path()));
     let tiers = sources.tiers_path().map(|path| files.read(path));

@@ -7,6 +7,7 @@ use clap::Args as ClapArgs;
 
 use super::environment::{Environment, current_dir};
 use super::form::RunForm;
+use super::reentry::Visit;
 use super::setup::{self, Setup};
 use super::{Failure, context, forge, parked, plan, report};
 use crate::audit::{AuditError, Journal, LoadedRun, Reader, RunStatus};
@@ -34,6 +35,12 @@ pub(crate) struct Args {
 /// Takes the run up where its last decision left it.
 pub(super) fn run(args: Args, environment: &Environment) -> anyhow::Result<u8> {
     setup::block_on(go_on(args, environment))
+}
+
+/// Goes on with a run from a log that another job kept.
+pub(super) async fn from_log(log: &Path, visit: &Visit, environment: &Environment) -> anyhow::Result<u8> {
+    let audit_db = Some(log.display().to_string());
+    go_on(Args { run: Some(visit.run().0.clone()), audit_db, format: None }, environment).await
 }
 
 async fn go_on(args: Args, environment: &Environment) -> anyhow::Result<u8> {

@@ -6,8 +6,9 @@ use super::attempt_limit::Asking;
 use super::environment::Environment;
 use super::left_behind::{self, Discard};
 use super::plan::{self, Flags, Resolved};
+use super::reentry::{self, Claim, Entry, Visit};
 use super::setup::{self, Setup};
-use super::{Failure, attempt_limit, commenting, delivery, forge, models, red_ci, retirement, trigger};
+use super::{Failure, attempt_limit, commenting, delivery, models, red_ci, resume, retirement, trigger, waiting};
 use crate::audit::Journal;
 use crate::config::Plan;
 use crate::domain::budget::Beneficiary;
@@ -19,8 +20,12 @@ use crate::domain::units::{MicroUsd, RunId};
 use crate::lifecycle::gate;
 use crate::lifecycle::state::RunState;
 use crate::policy::attempts::Wish;
+use crate::report::markdown;
 use crate::session::Replay;
 use crate::test_run;
+
+/// The folder in the state home that fetched logs are put into; the step that keeps the log looks there.
+const FETCHED: &str = "audit";
 
 /// Resolves the configuration, runs to the end, prints the report.
 pub(super) fn run(flags: Flags, discard: Discard, environment: &Environment) -> anyhow::Result<u8> {
@@ -38,7 +43,18 @@ pub(super) fn start(resolved: Resolved, discard: Discard, environment: &Environm
 async fn begin(resolved: Resolved, discard: Discard, environment: &Environment) -> anyhow::Result<u8> {
     let Resolved { mut plan, checkout, mut context } = resolved;
     if let Some(context) = &mut context {
-        forge::admit(context, (&plan.github).into(), environment).await?;
+        let marker = markdown::marker(&commenting::key(&plan, &context.run));
+        match reentry::admit(context, &plan, &marker, environment).await? {
+            Entry::Begins => {}
+            Entry::Waits(what) => {
+                super::say(&format!("Nothing to do yet: the run that pushed this commit goes on waiting for {what}."));
+                return Ok(EXIT_SUCCESS);
+            }
+            Entry::GoesOn(visit) => match taken_up(&visit, context, environment, &checkout).await? {
+                Some(code) => return Ok(code),
+                None => {}
+            },
+        }
     }
     let order = trigger::order(context.as_ref());
     if let Some(code) = trigger::not_a_start(&order, context.as_ref(), environment).await {
@@ -46,6 +62,7 @@ async fn begin(resolved: Resolved, discard: Discard, environment: &Environment) 
     }
     // The gate has read from the API what the payload did not tell; only now is the head known.
     let destination = delivery::destination(&mut plan, context.as_ref(), &checkout, environment)?;
+    waiting::settle(&mut plan, context.as_ref(), environment);
     // From the day itself on: before it, a look at the configuration says so.
     plan.warnings.extend(retirement::notices(&plan, environment, 0));
     warn(&plan, 0);
@@ -101,6 +118,35 @@ async fn begin(resolved: Resolved, discard: Discard, environment: &Environment) 
         journal.emit(&event);
     }
     setup.carry(prepared, journal, state, Replay::none()).await
+}
+
+/// Goes on with a run that waited for this job; `None` where its log is gone and a new one is to begin.
+async fn taken_up(
+    visit: &Visit,
+    context: &CiContext,
+    environment: &Environment,
+    checkout: &Path,
+) -> anyhow::Result<Option<u8>> {
+    let run = visit.run();
+    let folder = environment.state_home(checkout).join(FETCHED).join(run.short());
+    match visit.claim(context, &folder).await? {
+        Claim::Ours(log) => {
+            super::say(&format!("Going on with run {run}, which waited for CI of the commit that it pushed."));
+            resume::from_log(&log, visit, environment).await.map(Some)
+        }
+        Claim::Theirs => {
+            super::say(&format!("Nothing to do: another job goes on with run {run}."));
+            Ok(Some(EXIT_SUCCESS))
+        }
+        Claim::LogGone(why) if visit.needs_checkout() => {
+            super::say(&format!("⚠ run {run} cannot go on, a new one begins: {why}"));
+            Ok(None)
+        }
+        Claim::LogGone(why) => {
+            super::say(&format!("Nothing to do: CI has no complaint, and the log of run {run} is gone: {why}"));
+            Ok(Some(EXIT_SUCCESS))
+        }
+    }
 }
 
 /// Tells the plan's warnings, but for those that were told already.

@@ -19,10 +19,11 @@ pub const DEFAULT_SKIP_LABEL: &str = "upshift:skip";
 pub(super) fn github(picker: &Picker<'_>) -> GithubPlan {
     let push = picker.either(Setting::Push, of(|github| github.push));
     let default_push = picker.sources.build.default_push.unwrap_or(Push::None);
+    let default_wait = picker.sources.build.default_wait_for.unwrap_or(WaitFor::Ci);
     let rest = Rest { picker };
     GithubPlan {
         push: picker.take("github.push", push, default_push, Push::to_string),
-        wait_for: rest.take("waitFor", Some(Setting::WaitFor), |g| g.wait_for, WaitFor::Ci, WaitFor::to_string),
+        wait_for: rest.take("waitFor", Some(Setting::WaitFor), |g| g.wait_for, default_wait, WaitFor::to_string),
         max_pushes: rest.whole("maxPushes", Setting::MaxPushes, |g| g.max_pushes, DEFAULT_MAX_PUSHES),
         ci_timeout_minutes: rest.whole(
             "ciTimeoutMinutes",

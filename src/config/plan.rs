@@ -380,6 +380,8 @@ words! {
         None "none",
         /// The checks of the pushed commit.
         Ci "ci",
+        /// The same, without a process that waits: the event of their end starts the job that goes on.
+        Event "event",
         /// The merge of the pull request.
         Merge "merge",
     }

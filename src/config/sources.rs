@@ -9,7 +9,7 @@ use crate::domain::catalogue::ModelInfo;
 use crate::domain::model_id::{BUILT_IN_PROVIDERS, ModelId};
 
 use super::node::Node;
-use super::plan::{Origin, Push, Wire};
+use super::plan::{Origin, Push, WaitFor, Wire};
 
 /// Where the configuration file is looked for when nothing names another.
 pub const DEFAULT_CONFIG_PATH: &str = ".github/upshift.yml";
@@ -61,7 +61,7 @@ settings! {
     ProtectedPaths "--protected-paths" "UPSHIFT_PROTECTED_PATHS" "Globs the model may not write, separated by commas or newlines.",
     Sandbox "--sandbox" "UPSHIFT_SANDBOX" "Confinement of child processes: auto, required or off.",
     Network "--network" "UPSHIFT_NETWORK" "Network of child processes: auto, off, loopback or on.",
-    WaitFor "--wait-for" "UPSHIFT_WAIT_FOR" "What is waited for after a push: none, ci or merge.",
+    WaitFor "--wait-for" "UPSHIFT_WAIT_FOR" "What is waited for after a push: none, ci, event (ci, without a job that waits) or merge.",
     MaxPushes "--max-pushes" "UPSHIFT_MAX_PUSHES" "How often one run pushes at most, where CI has the last word.",
     CiTimeoutMinutes "--ci-timeout-minutes" "UPSHIFT_CI_TIMEOUT_MINUTES" "How long CI is waited for, in minutes.",
     MergeTimeoutMinutes "--merge-timeout-minutes" "UPSHIFT_MERGE_TIMEOUT_MINUTES" "How long a merge is waited for, in minutes.",
@@ -140,6 +140,8 @@ pub struct Sources {
 pub struct Build {
     /// What happens with a fix when nothing says otherwise; `None` is that it stays.
     pub default_push: Option<Push>,
+    /// What is waited for after a push when nothing says otherwise; `None` is CI, in this process.
+    pub default_wait_for: Option<WaitFor>,
     /// Whether child processes can be confined.
     pub confinement: bool,
     /// The names `test.framework` may have; empty means that any is taken.

@@ -165,6 +165,16 @@ impl GitHub {
         Ok(found)
     }
 
+    /// All our comments of a conversation that begin with the slot's marker, oldest first.
+    ///
+    /// # Errors
+    /// Any [`GithubError`].
+    pub async fn comments_in(&self, slot: CommentSlot<'_>) -> Result<Vec<IssueComment>, GithubError> {
+        let mut found = self.issue_comments(slot.number, None).await?;
+        found.retain(|comment| is_ours(comment, slot));
+        Ok(found)
+    }
+
     /// Makes our comment say `body`, which begins with the slot's marker: edits the one that is known, else one of an
     /// earlier run, else makes one.
     ///

@@ -268,6 +268,26 @@ impl GithubError {
         matches!(self, Self::NotFound { .. } | Self::Refused { status: 404 | 405 | 501, .. })
     }
 
+    /// Whether it may be over by the next time: outages, limits, and a token that was good before and is renewed by the next job.
+    #[must_use]
+    pub fn is_passing(&self) -> bool {
+        match self {
+            Self::Unreachable { .. } | Self::Unanswered { .. } | Self::RateLimited { .. } | Self::Malformed { .. } => {
+                true
+            }
+            Self::TokenRefused { history, .. } => *history == TokenHistory::Worked,
+            Self::Refused { status, .. } => *status >= 500,
+            Self::Http(_)
+            | Self::Address { .. }
+            | Self::Token
+            | Self::Forbidden { .. }
+            | Self::NotFound { .. }
+            | Self::TooLong { .. }
+            | Self::TooLarge { .. }
+            | Self::Stopped(_) => false,
+        }
+    }
+
     /// Whether nothing can succeed with this token any more.
     #[must_use]
     pub fn is_token_refused(&self) -> bool {

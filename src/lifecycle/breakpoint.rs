@@ -53,14 +53,23 @@ pub(super) async fn run(
     let waited = || wait.waited_ms + world.clock.monotonic_ms().saturating_sub(since);
     let limit = limit_ms(context, wait.awaited);
     let seen = loop {
-        match look(context, &climb, &wait, waited()).await {
-            Ok(Seen::Moving) => {}
+        let trouble = match look(context, &climb, &wait, waited()).await {
+            Ok(Seen::Moving) => None,
             Ok(seen) => break Ok(seen),
             Err(GithubError::Stopped(StopCause::Signal(signal))) => break Err(signal),
+            Err(error) if error.is_passing() => Some(error.to_string()),
             Err(error) => break Ok(Seen::Answer(Answer::Unreadable, error.to_string())),
+        };
+        if is_woken(context, wait.awaited) {
+            break Ok(Seen::Later(trouble));
         }
         if waited() >= limit {
-            break Ok(Seen::Answer(Answer::TimedOut, format!("waited for {} minutes", limit / MINUTE_MS)));
+            let waited = format!("waited for {} minutes", limit / MINUTE_MS);
+            break Ok(match trouble {
+                // Nobody knows what the outside says: neither good nor bad is claimed.
+                Some(trouble) => Seen::Later(Some(format!("{waited}; {trouble}"))),
+                None => Seen::Answer(Answer::TimedOut, waited),
+            });
         }
         if let Follows::Stop(by) = commands::read(context, recorder, memory, &mut climb, At::Waiting(&wait)).await {
             break Ok(Seen::Answer(Answer::Stopped, format!("{by} stopped the run by a comment")));
@@ -88,6 +97,11 @@ async fn look(context: &Context<'_>, climb: &Climb, wait: &Wait, waited_ms: u64)
         Awaited::Ci => ci::look(context, (outside, github), climb, wait, waited_ms).await,
         Awaited::Merge => review::look(context, github, climb, wait).await,
     }
+}
+
+/// Whether another process goes on once there is an answer, so that this one need not wait for it.
+fn is_woken(context: &Context<'_>, awaited: Awaited) -> bool {
+    awaited == Awaited::Ci && context.charter.plan.github.wait_for == WaitFor::Event
 }
 
 fn limit_ms(context: &Context<'_>, awaited: Awaited) -> u64 {
@@ -125,7 +139,8 @@ struct Answered {
 fn act(context: &Context<'_>, recorder: &Recorder<'_>, memory: &Memory, climb: Climb, answered: Answered) -> Next {
     let (charter, Answered { wait, seen, waited_ms }) = (&context.charter, answered);
     let (answer, detail, work) = match seen {
-        Seen::Moving => (Answer::Unreadable, String::new(), None),
+        Seen::Moving => return later(climb, wait, None),
+        Seen::Later(trouble) => return later(climb, wait, trouble.map(|trouble| context.redact(&trouble))),
         Seen::Answer(answer, detail) => (answer, context.redact(&detail), None),
         Seen::Work(answer, work) => (answer, context.redact(&work.detail), Some(work)),
     };
@@ -141,9 +156,7 @@ fn act(context: &Context<'_>, recorder: &Recorder<'_>, memory: &Memory, climb: C
         Answer::TimedOut if wait.awaited == Awaited::Ci => {
             let stop_reason =
                 format!("CI of {} is not over yet: {detail}; `upshift resume` goes on waiting", wait.commit.short());
-            let resume_at = Some(Leg::Wait(wait).phase());
-            let (reached, outcome) = (climb.into(), Outcome::Parked);
-            Next::ending(Ending { reached, outcome, stop_reason, limited: None, resume_at }, vec![cleared])
+            park(climb, wait, stop_reason, vec![cleared])
         }
         Answer::Green | Answer::Merged => conclude(charter, climb, &wait.fix, vec![cleared]),
         Answer::Red
@@ -159,6 +172,25 @@ fn act(context: &Context<'_>, recorder: &Recorder<'_>, memory: &Memory, climb: C
             conclude(charter, climb, &wait.fix, vec![cleared, Event::Warning { message }])
         }
     }
+}
+
+/// Ends the process, not the wait: another one goes on with it.
+fn later(climb: Climb, wait: Wait, trouble: Option<String>) -> Next {
+    let about = match wait.awaited {
+        Awaited::Ci => format!("CI of {}", wait.commit.short()),
+        Awaited::Merge => format!("the merge of {}", wait.commit.short()),
+    };
+    let stop_reason = match trouble {
+        None => format!("{about} is under way; its end starts the job that goes on with this run"),
+        Some(trouble) => format!("nobody could say how {about} stands: {trouble}; `upshift resume` goes on waiting"),
+    };
+    park(climb, wait, stop_reason, Vec::new())
+}
+
+fn park(climb: Climb, wait: Wait, stop_reason: String, events: Vec<Event>) -> Next {
+    let resume_at = Some(Leg::Wait(wait).phase());
+    let (reached, outcome) = (climb.into(), Outcome::Parked);
+    Next::ending(Ending { reached, outcome, stop_reason, limited: None, resume_at }, events)
 }
 
 fn times(number: u32) -> String {

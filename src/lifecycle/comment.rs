@@ -17,11 +17,12 @@ use crate::config::Comment;
 use crate::domain::clock::{Clock, Timestamp};
 use crate::domain::command::CommandAnswer;
 use crate::domain::event::{Event, EventSink};
+use crate::domain::outcome::Outcome;
 use crate::domain::stop::Stop;
 use crate::domain::units::{CommitSha, RunId};
 use crate::github::{CommentId, CommentSlot, GitHub, GithubError, Identity, Reaction, TokenKind};
 use crate::redact::Redactor;
-use crate::report::markdown::{self, Page, Parked, Stamp};
+use crate::report::markdown::{self, Page, Parked, Stamp, Standing};
 use crate::report::view::{Ending, Liveness, RunView};
 use crate::report::whereabouts::Whereabouts;
 use pace::{Due, Failure, Making, News, Pace};
@@ -299,6 +300,10 @@ impl Task {
             artifact: artifact.clone(),
             heard,
             parked: self.parked(view),
+            spawn: view.invocations,
+            pushed: view.delivery.pushes.last().map(|push| push.commit.clone()),
+            standing: standing(view),
+            claimed: None,
         };
         let page = Page { key, stamp: &stamp, number: *attempt, job_url: job_url.as_deref() };
         redactor.redact(&markdown::comment(view, &page)).into_owned()
@@ -340,6 +345,17 @@ impl Task {
         if let Err(error) = github.react(comment, reaction).await {
             queue.told().trouble = Some(redactor.redact(&error.to_string()).into_owned());
         }
+    }
+}
+
+/// Whether a job is to go on with the run once it hears of an answer.
+fn standing(view: &RunView) -> Standing {
+    match &view.ending {
+        Ending::Running | Ending::Died => Standing::Working,
+        Ending::Finished(finished) if finished.outcome == Outcome::Parked && view.limited().is_none() => {
+            Standing::Waiting
+        }
+        Ending::Finished(_) => Standing::Over,
     }
 }
 

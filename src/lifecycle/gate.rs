@@ -80,11 +80,20 @@ pub fn judge(context: &CiContext, facts: &Facts, rules: Rules<'_>, stage: Stage<
     if people.is_empty() {
         return Some(Refusal::Nobody);
     }
+    let answered = is_answered(context, stage);
     people
         .into_iter()
+        // CI of our own commit runs in the name of whoever's token pushed it.
+        .filter(|person| !(answered && person.is_bot()))
         .find_map(|person| stranger(context, person, facts, rules, stage))
         .or_else(|| pull_request(context, facts, rules.skip_label, stage))
-        .or_else(|| own_commit(context, facts))
+        .or_else(|| if answered { None } else { own_commit(context, facts) })
+}
+
+/// Whether the event is what the run waited for: the end of CI of the commit that it pushed.
+fn is_answered(context: &CiContext, stage: Stage<'_>) -> bool {
+    let Stage::GoesOn { delivered: Some(delivered) } = stage else { return false };
+    context.upstream.as_ref().is_some_and(|upstream| upstream.head_sha == *delivered)
 }
 
 fn stranger(

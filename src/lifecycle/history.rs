@@ -6,7 +6,7 @@
 //! Invariant: a log counts only if a run of our own workflow made it for a commit of this repository, its hash chain is whole, and
 //! it holds the link that our comment quotes; what is missing or says otherwise makes the history unreadable, never shorter.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use crate::audit::{Location, Reader};
 use crate::domain::event::Event;
@@ -191,6 +191,34 @@ async fn read(place: Place<'_>, artifact: &Artifact, stamp: Option<&Stamp>) -> R
 
 async fn fetch(place: Place<'_>, artifact: &Artifact, file: &str) -> Result<Option<Vec<u8>>, String> {
     place.github.artifact_file(artifact.id, file, MAX_LOG).await.map_err(|error| error.to_string())
+}
+
+/// Fetches the log in the artifact of this name, with what a dead process left beside it, into a folder; its path.
+///
+/// Only one that our own workflow made on the default branch is believed: whoever may push elsewhere can write what they like into
+/// theirs.
+///
+/// # Errors
+/// Why it cannot be had, in a sentence.
+pub async fn fetch_log(
+    place: Place<'_>,
+    name: &str,
+    default_branch: Option<&str>,
+    folder: &Path,
+) -> Result<PathBuf, String> {
+    let artifact = named(place, name).await?;
+    let branch = artifact.workflow_run.as_ref().and_then(|run| run.head_branch.as_deref());
+    if default_branch.is_none() || branch != default_branch {
+        return Err(format!("the artifact {name} is not from a run of the default branch's workflow"));
+    }
+    let log = fetch(place, &artifact, LOG).await?.ok_or_else(|| format!("the artifact {name} holds no log"))?;
+    let path = folder.join(LOG);
+    let written = |error: std::io::Error| format!("{} cannot be written: {error}", path.display());
+    std::fs::write(&path, &log).map_err(written)?;
+    if let Some(beside) = fetch(place, &artifact, LOG_WAL).await? {
+        std::fs::write(folder.join(LOG_WAL), beside).map_err(written)?;
+    }
+    Ok(path)
 }
 
 /// Reads a log that came from elsewhere.

@@ -54,6 +54,7 @@ mod publish;
 mod reached;
 mod recorder;
 mod red_ci;
+pub mod reentry;
 mod resume;
 mod roles;
 mod stage;

@@ -256,10 +256,10 @@ fn wait_or_conclude(context: &Context<'_>, climb: Climb, fix: Fix, event: Event)
     let charter = &context.charter;
     let has_api = context.world.outside.is_some_and(|outside| outside.github.is_some());
     match (charter.plan.github.wait_for, climb.delivered.commit.clone(), has_api) {
-        (WaitFor::Ci | WaitFor::Merge, Some(commit), true) => {
+        (WaitFor::Ci | WaitFor::Event | WaitFor::Merge, Some(commit), true) => {
             reach(context, climb, fix, Awaited::Ci, &commit, vec![event])
         }
-        (WaitFor::Ci | WaitFor::Merge, _, false) => {
+        (WaitFor::Ci | WaitFor::Event | WaitFor::Merge, _, false) => {
             let message = "CI is not waited for: there is no token for the API → Fix: set `github-token`".to_owned();
             conclude(charter, climb, &fix, vec![event, Event::Warning { message }])
         }

@@ -432,4 +432,4 @@ mod patch;
 #[cfg(test)]
 mod tests;
 
-pub use comment::{Page, Parked, Stamp, comment, with_note};
+pub use comment::{Page, Parked, Stamp, Standing, comment, with_claim, with_note};

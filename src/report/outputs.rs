@@ -28,7 +28,7 @@ pub const NAMES: [&str; 10] = [
 ];
 
 /// The outputs of the gate, which no run writes.
-pub const OF_GATE: [&str; 3] = ["go", "head-sha", "reason"];
+pub const OF_GATE: [&str; 4] = ["go", "checkout", "head-sha", "reason"];
 
 /// The output of a judged change, which no run writes.
 pub const OF_JUDGE: &str = "standing";
@@ -69,11 +69,13 @@ pub fn of_run(view: &RunView, places: &Places) -> Vec<(&'static str, String)> {
     NAMES.into_iter().zip(values).map(|(name, value)| (name, safe(&value.unwrap_or_default()))).collect()
 }
 
-/// The outputs of the gate: open where there is no reason against a run.
+/// The outputs of the gate: open where there is no reason against a run, which may or may not need a checkout.
 #[must_use]
-pub fn of_gate(head: Option<&str>, reason: &str) -> Vec<(&'static str, String)> {
-    let head = if reason.is_empty() { head.unwrap_or_default() } else { "" };
-    let values = [reason.is_empty().to_string(), safe(head), safe(reason.trim_start_matches("✖ Refused: "))];
+pub fn of_gate(head: Option<&str>, checkout: bool, reason: &str) -> Vec<(&'static str, String)> {
+    let open = reason.is_empty();
+    let head = if open { head.unwrap_or_default() } else { "" };
+    let checkout = open && checkout;
+    let values = [open.to_string(), checkout.to_string(), safe(head), safe(reason.trim_start_matches("✖ Refused: "))];
     OF_GATE.into_iter().zip(values).collect()
 }
 

@@ -172,7 +172,7 @@ fn ci(plan: &Plan, checkout: &Path, environment: &Environment) -> Finding {
 fn lifetime(plan: &Plan, environment: &Environment, github: &GitHub) -> Finding {
     const ABOUT: &str = "token's lifetime";
     let waits = match plan.github.wait_for {
-        WaitFor::None => 0,
+        WaitFor::None | WaitFor::Event => 0,
         WaitFor::Ci => plan.github.ci_timeout_minutes,
         WaitFor::Merge => plan.github.ci_timeout_minutes.saturating_add(plan.github.merge_timeout_minutes),
     };

@@ -32,6 +32,38 @@ pub struct Stamp {
     pub heard: u64,
     /// What it waits for, where it was parked because every model is limited.
     pub parked: Option<Parked>,
+    /// How often a process has taken the run up, the first included.
+    pub spawn: u32,
+    /// The last commit that it pushed.
+    pub pushed: Option<CommitSha>,
+    /// Whether it is to go on once what it waits for has an answer.
+    pub standing: Standing,
+    /// The workflow run that claimed it, and which attempt of that; until its own report takes the place of this one.
+    pub claimed: Option<(u64, u64)>,
+}
+
+/// Whether a run is over.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Standing {
+    /// It is; or an older version wrote the comment.
+    #[default]
+    Over,
+    /// A process is at work on it, or died.
+    Working,
+    /// None is: it is parked until somebody outside has answered.
+    Waiting,
+}
+
+impl Standing {
+    const WORDS: [(Self, &'static str); 2] = [(Self::Working, "working"), (Self::Waiting, "waiting")];
+
+    fn word(self) -> Option<&'static str> {
+        Self::WORDS.iter().find(|(standing, _)| *standing == self).map(|(_, word)| *word)
+    }
+
+    fn of_word(word: &str) -> Self {
+        Self::WORDS.iter().find(|(_, known)| *known == word).map(|(standing, _)| *standing).unwrap_or_default()
+    }
 }
 
 /// A run that waits until models may be asked again.
@@ -47,15 +79,25 @@ impl Stamp {
     /// The hidden line.
     #[must_use]
     pub fn line(&self) -> String {
-        let Self { run, head, attempt, artifact, heard, parked } = self;
+        let Self { run, head, attempt, artifact, heard, parked, spawn, pushed, standing, claimed } = self;
         let (run, head, artifact) = (value(run), value(head), value(artifact));
-        let parked =
-            parked.as_ref().map(|parked| format!(" until={} commit={}", parked.until, value(&parked.commit.0)));
-        let parked = parked.unwrap_or_default();
-        format!(
-            "{}run={run} head={head} attempt={attempt} artifact={artifact} heard={heard}{parked}{}",
-            STAMP.0, STAMP.1
-        )
+        let mut line = format!(
+            "{}run={run} head={head} attempt={attempt} artifact={artifact} heard={heard} spawn={spawn}",
+            STAMP.0
+        );
+        if let Some(parked) = parked {
+            line.push_str(&format!(" until={} commit={}", parked.until, value(&parked.commit.0)));
+        }
+        if let Some(pushed) = pushed {
+            line.push_str(&format!(" pushed={}", value(&pushed.0)));
+        }
+        if let Some(word) = standing.word() {
+            line.push_str(&format!(" standing={word}"));
+        }
+        if let Some((job, attempt)) = claimed {
+            line.push_str(&format!(" claimed={job}-{attempt}"));
+        }
+        line + STAMP.1
     }
 
     /// Reads the hidden line of a comment of ours; `None` where there is none, as in one of an older version.
@@ -77,6 +119,13 @@ impl Stamp {
                 .and_then(|until| until.parse().ok())
                 .zip(get("commit"))
                 .map(|(until, commit)| Parked { until, commit: CommitSha(commit.to_owned()) }),
+            spawn: get("spawn").and_then(|spawn| spawn.parse().ok()).unwrap_or(1),
+            pushed: get("pushed").map(|sha| CommitSha(sha.to_owned())),
+            standing: get("standing").map(Standing::of_word).unwrap_or_default(),
+            claimed: get("claimed").and_then(|job| {
+                let (id, attempt) = job.split_once('-')?;
+                Some((id.parse().ok()?, attempt.parse().ok()?))
+            }),
         })
     }
 }
@@ -131,6 +180,15 @@ pub fn with_note(body: &str, note: &str) -> Option<String> {
     (noted.len() <= Surface::Comment.max_bytes()).then_some(noted)
 }
 
+/// A comment that says which job goes on with the run; `None` where it has no hidden line of ours.
+#[must_use]
+pub fn with_claim(body: &str, claimed: &Stamp) -> Option<String> {
+    let (marker, rest) = body.trim_start().split_once('\n')?;
+    let (_, report) = rest.split_once('\n')?;
+    Stamp::read(body)?;
+    Some(format!("{marker}\n{}\n{report}", claimed.line()))
+}
+
 /// What the run is at, in one line.
 fn working(view: &RunView) -> String {
     let spent = format!("{} of {}", words::brief_cost(view), view.budget().max_cost.exact());
@@ -182,6 +240,10 @@ mod tests {
             artifact: "upshift-audit-5-1-pr7-x".to_owned(),
             heard: 41,
             parked: None,
+            spawn: 3,
+            pushed: Some(CommitSha("feed".to_owned())),
+            standing: Standing::Waiting,
+            claimed: Some((77, 2)),
         }
     }
 

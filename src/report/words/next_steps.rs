@@ -83,6 +83,9 @@ fn after(view: &RunView, outcome: &Outcome) -> Vec<Sentence> {
             vec![resume(view, "to go on where it stopped; what is finished is not paid for again.")]
         }
         Outcome::Parked if view.limited().is_some() => limited(view),
+        Outcome::Parked if goes_on_by_itself(view) => {
+            one("Nothing: when CI has ended, the job that this starts goes on with the run, or ends it.")
+        }
         Outcome::Parked => {
             let mut steps = vec![look_at_checks(view, "the tests pass here, and those may be over by now")];
             let more = "on the same machine to go on waiting, or allow more time with ci-timeout-minutes.";
@@ -95,6 +98,12 @@ fn after(view: &RunView, outcome: &Outcome) -> Vec<Sentence> {
             steps
         }
     }
+}
+
+/// Whether the run waits without a job: its wait has no answer, and the log lies where the next job finds it.
+fn goes_on_by_itself(view: &RunView) -> bool {
+    let open = view.delivery.waits.last().is_some_and(|wait| wait.answer.is_none());
+    open && matches!(view.kept_in, Whereabouts::Artifact(_))
 }
 
 /// What is left to do about a fix: it depends on where it is and what was said of it there.

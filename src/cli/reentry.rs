@@ -1,0 +1,199 @@
+//! The job that the end of CI starts for a run that waits without one: it goes on with that run, from the log that its artifact holds.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use super::environment::Environment;
+use super::{Failure, forge, setup, stop_sources};
+use crate::config::Plan;
+use crate::domain::ci::{CiContext, EventKind, PullRequestRef};
+use crate::domain::clock::Clock;
+use crate::domain::stop::Stop;
+use crate::domain::units::{CommitSha, RunId};
+use crate::github::{CommentSlot, GitHub, GithubError, Identity};
+use crate::lifecycle::gate::{self, Refusal, Rules, Stage};
+use crate::lifecycle::history::{self, Evidence, Place};
+use crate::lifecycle::reentry::{self, Answered, Door, Found};
+
+/// The most that the door waits altogether: for the job that parked the run, and for the last checks to appear.
+const PATIENCE_MS: u64 = 600_000;
+
+/// How a job comes to its run.
+#[derive(Debug)]
+pub(super) enum Entry {
+    /// It begins one.
+    Begins,
+    /// One waits for this commit, and goes on waiting: for what.
+    Waits(String),
+    /// It goes on with one.
+    GoesOn(Box<Visit>),
+}
+
+/// A run to go on with.
+#[derive(Debug)]
+pub(super) struct Visit {
+    desk: Desk,
+    run: RunId,
+    head: CommitSha,
+    answered: Answered,
+}
+
+/// What every question is asked with.
+#[derive(Debug)]
+struct Desk {
+    github: GitHub,
+    identity: Identity,
+    number: u64,
+    marker: String,
+    own_job: (u64, u64),
+    own_workflows: Vec<String>,
+    required: Vec<String>,
+    clock: Arc<dyn Clock>,
+}
+
+impl Desk {
+    fn door<'a>(&'a self, run: &'a str, head: &'a CommitSha) -> Door<'a> {
+        Door {
+            github: &self.github,
+            slot: CommentSlot { number: self.number, marker: &self.marker, identity: &self.identity },
+            run,
+            head,
+            own_job: self.own_job,
+            own_workflows: &self.own_workflows,
+            required: &self.required,
+            clock: &*self.clock,
+        }
+    }
+}
+
+/// What a claim came to.
+#[derive(Debug)]
+pub(super) enum Claim {
+    /// The run is ours, and its log lies here.
+    Ours(PathBuf),
+    /// Another job was faster.
+    Theirs,
+    /// The run is ours, and its log is not to be had: why.
+    LogGone(String),
+}
+
+impl Visit {
+    /// Whether there is work for a model.
+    pub(super) fn needs_checkout(&self) -> bool {
+        self.answered.is_red
+    }
+
+    /// The run.
+    pub(super) fn run(&self) -> &RunId {
+        &self.run
+    }
+
+    /// The link of the log's chain that the comment quotes.
+    pub(super) fn chain_head(&self) -> &str {
+        &self.answered.stamp.head
+    }
+
+    /// Claims the run and fetches its log into a folder of ours.
+    ///
+    /// # Errors
+    /// The comment cannot be read or edited (exit 6), a file cannot be written.
+    pub(super) async fn claim(&self, context: &CiContext, folder: &std::path::Path) -> anyhow::Result<Claim> {
+        let Self { desk, run, head, answered } = self;
+        let door = desk.door(&run.0, head);
+        if reentry::claim(door, answered).await.map_err(unknown)?.is_none() {
+            return Ok(Claim::Theirs);
+        }
+        std::fs::create_dir_all(folder)?;
+        let place = Place {
+            github: &desk.github,
+            slot: door.slot,
+            workflow: context.run.workflow_path.as_deref(),
+            scratch: folder,
+            local: None,
+            evidence: Evidence::Artifacts,
+        };
+        let stamp = &answered.stamp;
+        let of_claim = stamp.claimed.map(|(job, attempt)| history::artifact_name(job, attempt, Some(desk.number), run));
+        let mut gone = String::new();
+        // A job that claimed the run and died has the newer log, if it came to have one.
+        for name in of_claim.iter().chain([&stamp.artifact]) {
+            match history::fetch_log(place, name, context.default_branch.as_deref(), folder).await {
+                Ok(path) => return Ok(Claim::Ours(path)),
+                Err(why) => gone = why,
+            }
+        }
+        Ok(Claim::LogGone(gone))
+    }
+}
+
+/// Passes the gate: for a run that waits for this event's commit as one that goes on, else as one that begins. `marker` is the beginning
+/// of our comments that count.
+///
+/// # Errors
+/// A refusal, with its reason (exit 6).
+pub(super) async fn admit(
+    context: &mut CiContext,
+    plan: &Plan,
+    marker: &str,
+    environment: &Environment,
+) -> anyhow::Result<Entry> {
+    let rules = Rules::from(&plan.github);
+    if let Some(entry) = visit(context, rules, marker, environment).await? {
+        return Ok(entry);
+    }
+    forge::admit(context, rules, environment).await?;
+    Ok(Entry::Begins)
+}
+
+async fn visit(
+    context: &mut CiContext,
+    rules: Rules<'_>,
+    marker: &str,
+    environment: &Environment,
+) -> anyhow::Result<Option<Entry>> {
+    let is_ours = context.head_message.as_deref().is_some_and(|message| gate::run_of(message).is_some());
+    let Some(head) = context.upstream.as_ref().map(|upstream| upstream.head_sha.clone()) else { return Ok(None) };
+    if context.event != EventKind::WorkflowRun || !is_ours {
+        return Ok(None);
+    }
+    let Some(token) = forge::token(environment) else { return Err(Failure::refused(&Refusal::NoToken)) };
+    let clock = stop_sources::clock(environment);
+    let place = (context.api_url.as_str(), &context.repository);
+    let deadline = clock.monotonic_ms().saturating_add(PATIENCE_MS);
+    let github = forge::connect(environment, place, token, Arc::clone(&clock), Stop::never()).map_err(unknown)?;
+    let github = github.with_deadline(deadline);
+    // The event's own words only made us look.
+    let message = github.commit(&head.0).await.map_err(unknown)?.message;
+    let Some(run) = gate::run_of(&message).map(str::to_owned) else { return Ok(None) };
+    let facts = gate::facts::look(&github, context, rules.allowed_bots).await.map_err(unknown)?;
+    let Some(pull) = &facts.pull else { return Ok(None) };
+    let identity = github.identity(forge::token_kind(environment)).await.map_err(unknown)?;
+    let desk = Desk {
+        identity,
+        number: pull.number,
+        marker: marker.to_owned(),
+        own_job: (context.run.id, context.run.attempt),
+        own_workflows: context.run.workflow_path.clone().into_iter().collect(),
+        required: github.required_checks(&pull.base.branch).await.unwrap_or_default(),
+        clock,
+        github,
+    };
+    let found = reentry::find(desk.door(&run, &head)).await.map_err(unknown)?;
+    let answered = match found {
+        Found::Nothing(why) => {
+            super::say(&format!("No run waits for this commit, although it is upshift's: {why}."));
+            return Ok(None);
+        }
+        Found::StillWaiting(what) => return Ok(Some(Entry::Waits(what))),
+        Found::Answered(answered) => *answered,
+    };
+    if let Some(why) = gate::judge(context, &facts, rules, Stage::GoesOn { delivered: Some(&head) }) {
+        return Err(Failure::refused(&why));
+    }
+    gate::facts::pin(context, &facts);
+    Ok(Some(Entry::GoesOn(Box::new(Visit { desk, run: RunId(run), head, answered }))))
+}
+
+fn unknown(error: GithubError) -> anyhow::Error {
+    Failure::refused(&Refusal::Unknown { why: error.to_string() })
+}

@@ -1,0 +1,193 @@
+//! A run that waits without a job, taken up again by the event that it waits for.
+//!
+//! What says that it waits is our comment alone: it names the run, the commit that it pushed and the job that keeps its log. The event
+//! only wakes us: nothing that it says is believed, all checks of the head are read. Invariant: of two jobs that are woken at most one
+//! goes on: a claim is an edit of the comment, and read back before anything is paid.
+
+use std::time::Duration;
+
+use super::history;
+use crate::domain::clock::{Clock, Timestamp};
+use crate::domain::units::CommitSha;
+use crate::github::checks::{self, CiState, Item, Question};
+use crate::github::{CommentSlot, GitHub, GithubError, IssueComment, Progress};
+use crate::report::markdown::{Stamp, Standing, with_claim};
+
+/// How long the end of the job is waited for that parked the run, and green that may not be all of it.
+const PATIENCE_MS: u64 = 180_000;
+/// The pause between two looks.
+const PAUSE: Duration = Duration::from_secs(5);
+/// How many open checks are named.
+const MOST_NAMED: usize = 3;
+
+/// Where to look.
+#[derive(Debug, Clone, Copy)]
+pub struct Door<'a> {
+    /// The API.
+    pub github: &'a GitHub,
+    /// Where our comment is.
+    pub slot: CommentSlot<'a>,
+    /// The run, by the trailer of the head commit.
+    pub run: &'a str,
+    /// The head commit.
+    pub head: &'a CommitSha,
+    /// Our own workflow run, and which attempt of it.
+    pub own_job: (u64, u64),
+    /// The files of our own workflows, whose runs are no checks.
+    pub own_workflows: &'a [String],
+    /// The names that have to pass before merging.
+    pub required: &'a [String],
+    /// Time.
+    pub clock: &'a dyn Clock,
+}
+
+/// What was found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Found {
+    /// No run waits for this commit, and why not.
+    Nothing(&'static str),
+    /// One does, and goes on waiting: for what.
+    StillWaiting(String),
+    /// One does, and there is an answer.
+    Answered(Box<Answered>),
+}
+
+/// A run whose wait has an answer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Answered {
+    /// Our comment.
+    pub comment: IssueComment,
+    /// What its hidden line says.
+    pub stamp: Stamp,
+    /// Whether there is work for a model, and so for a checkout.
+    pub is_red: bool,
+}
+
+/// Looks whether a run waits for the head, and whether what it waits for is there.
+///
+/// # Errors
+/// Any [`GithubError`].
+pub async fn find(door: Door<'_>) -> Result<Found, GithubError> {
+    let patience = door.clock.monotonic_ms().saturating_add(PATIENCE_MS);
+    let Some((_, stamp)) = stamped(door).await? else {
+        return Ok(Found::Nothing("no comment of upshift's tells of its run"));
+    };
+    if let Some(why) = refusal(&stamp, door) {
+        return Ok(Found::Nothing(why));
+    }
+    // The step behind it keeps the log, and it may be at work yet while a fast CI is over.
+    for job in [history::job_of(&stamp.artifact), stamp.claimed].into_iter().flatten() {
+        if !is_over(door, job, patience).await? {
+            return Ok(Found::StillWaiting(format!("the workflow run {} is at work on it", job.0)));
+        }
+    }
+    let Some((comment, stamp)) = stamped(door).await? else { return Ok(Found::Nothing("its comment is gone")) };
+    if let Some(why) = refusal(&stamp, door) {
+        return Ok(Found::Nothing(why));
+    }
+    Ok(match answer(door, patience).await? {
+        CiState::Pending { unfinished, .. } if !unfinished.is_empty() => Found::StillWaiting(named(&unfinished)),
+        CiState::NotYet | CiState::Pending { .. } => Found::StillWaiting("its checks".to_owned()),
+        CiState::Red { .. } => Found::Answered(Box::new(Answered { comment, stamp, is_red: true })),
+        CiState::ActionRequired { failing, .. } | CiState::WaitingForEnvironment { failing, .. } => {
+            Found::Answered(Box::new(Answered { comment, stamp, is_red: !failing.is_empty() }))
+        }
+        CiState::Green { .. }
+        | CiState::NeverAppeared
+        | CiState::Superseded { .. }
+        | CiState::RequiredMissing { .. } => Found::Answered(Box::new(Answered { comment, stamp, is_red: false })),
+    })
+}
+
+/// Why no run is to go on, by what our comment says.
+fn refusal(stamp: &Stamp, door: Door<'_>) -> Option<&'static str> {
+    if stamp.standing == Standing::Over {
+        return Some("its run is over");
+    }
+    (stamp.pushed.as_ref() != Some(door.head)).then_some("upshift's comment does not say that its run pushed it")
+}
+
+/// Our comment about the run, the newest one.
+async fn stamped(door: Door<'_>) -> Result<Option<(IssueComment, Stamp)>, GithubError> {
+    let comments = door.github.comments_in(door.slot).await?;
+    let stamped =
+        comments.into_iter().rev().filter_map(|comment| Stamp::read(&comment.body).map(|stamp| (comment, stamp)));
+    Ok(stamped.into_iter().find(|(_, stamp)| stamp.run == door.run))
+}
+
+/// Whether a job is over, by the end of our patience; our own counts as if it were.
+async fn is_over(door: Door<'_>, (run, attempt): (u64, u64), patience: u64) -> Result<bool, GithubError> {
+    if run == door.own_job.0 {
+        return Ok(true);
+    }
+    loop {
+        match door.github.workflow_run(run).await {
+            Ok(found) if found.progress == Progress::Completed || found.run_attempt > attempt => return Ok(true),
+            Ok(_) => {}
+            // It was deleted.
+            Err(GithubError::NotFound { .. }) => return Ok(true),
+            Err(other) => return Err(other),
+        }
+        if door.clock.monotonic_ms() >= patience {
+            return Ok(false);
+        }
+        door.clock.sleep(PAUSE).await;
+    }
+}
+
+/// What all checks say, once none of them may be yet to appear.
+async fn answer(door: Door<'_>, patience: u64) -> Result<CiState, GithubError> {
+    loop {
+        let facts = door.github.ci_facts(door.head).await?;
+        let began = facts.runs.iter().filter_map(|run| Timestamp(run.created_at.clone()).unix_ms()).min();
+        let now = u64::try_from(door.clock.unix_ms()).unwrap_or(0);
+        let question = Question {
+            own_run: Some(door.own_job.0),
+            own_workflows: door.own_workflows,
+            required: door.required,
+            // Where no run of a workflow tells, something else has woken us: it has appeared.
+            since_push_ms: began.map_or(PATIENCE_MS, |began| now.saturating_sub(began)),
+        };
+        let state = checks::decide(&facts, &question);
+        let is_settling = match &state {
+            CiState::NotYet => true,
+            CiState::Pending { unfinished, .. } => unfinished.is_empty(),
+            CiState::NeverAppeared
+            | CiState::Green { .. }
+            | CiState::Red { .. }
+            | CiState::ActionRequired { .. }
+            | CiState::WaitingForEnvironment { .. }
+            | CiState::Superseded { .. }
+            | CiState::RequiredMissing { .. } => false,
+        };
+        if !is_settling || door.clock.monotonic_ms() >= patience {
+            return Ok(state);
+        }
+        door.clock.sleep(PAUSE).await;
+    }
+}
+
+fn named(items: &[Item]) -> String {
+    let names: Vec<&str> = items.iter().take(MOST_NAMED).map(|item| item.name.as_str()).collect();
+    let more = items.len().saturating_sub(names.len());
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    format!("{}{more}", names.join(", "))
+}
+
+/// Takes the run: says in our comment that this job goes on with it, and reads that back. `None` where another job was faster.
+///
+/// # Errors
+/// Any [`GithubError`].
+pub async fn claim(door: Door<'_>, answered: &Answered) -> Result<Option<Stamp>, GithubError> {
+    let claimed =
+        Stamp { spawn: answered.stamp.spawn.saturating_add(1), claimed: Some(door.own_job), ..answered.stamp.clone() };
+    let Some(text) = with_claim(&answered.comment.body, &claimed) else { return Ok(None) };
+    let marker = answered.comment.body.trim_start().lines().next().unwrap_or_default();
+    let slot = CommentSlot { marker, ..door.slot };
+    // What another job has said meanwhile is not to be overwritten.
+    if stamped(door).await?.is_none_or(|(_, now)| now != answered.stamp) {
+        return Ok(None);
+    }
+    door.github.upsert_comment(slot, &text, Some(answered.comment.id)).await?;
+    Ok(stamped(door).await?.filter(|(_, now)| *now == claimed).map(|(_, now)| now))
+}
