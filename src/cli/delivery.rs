@@ -147,6 +147,7 @@ pub(super) fn outside(setup: &Setup<'_>, state: &RunState, signals: &Stop) -> an
     let connected =
         |token: Option<SecretString>| token.map(connect).transpose().map_err(|error| Failure::usage(error.to_string()));
     let github = connected(forge::token(environment))?;
+    let fallback = connected(forge::job_token(environment))?;
     let committer = match state.plan.github.sign_commits.then(|| given(environment, setup.checkout, &destination.url()))
     {
         Some(Some(token)) => connected(Some(token))?,
@@ -157,6 +158,7 @@ pub(super) fn outside(setup: &Setup<'_>, state: &RunState, signals: &Stop) -> an
     Ok(Some(Outside {
         remote: Remote { url: destination.url(), access: access(environment, setup.checkout, &destination.url()) },
         github,
+        fallback,
         committer,
         environment: environment.raw().clone(),
         own_run: run.map(|run| run.id),

@@ -40,6 +40,11 @@ pub(super) fn token_kind(environment: &Environment) -> TokenKind {
     }
 }
 
+/// The job's own token, where another was given for the API.
+pub(super) fn job_token(environment: &Environment) -> Option<SecretString> {
+    environment.secret(JOB_TOKEN).filter(|_| token_kind(environment) == TokenKind::Given)
+}
+
 /// Whether a token is the job's own.
 pub(super) fn is_jobs_own(environment: &Environment, token: &SecretString) -> bool {
     let own = environment.get(JOB_TOKEN).or_else(|| environment.get("GITHUB_TOKEN"));

@@ -4,9 +4,9 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::environment::Environment;
-use super::{Failure, forge, setup, stop_sources};
+use super::{Failure, forge, stop_sources};
 use crate::config::Plan;
-use crate::domain::ci::{CiContext, EventKind, PullRequestRef};
+use crate::domain::ci::{CiContext, EventKind};
 use crate::domain::clock::Clock;
 use crate::domain::stop::Stop;
 use crate::domain::units::{CommitSha, RunId};
@@ -181,8 +181,8 @@ async fn visit(
     let found = reentry::find(desk.door(&run, &head)).await.map_err(unknown)?;
     let answered = match found {
         Found::Nothing(why) => {
-            super::say(&format!("No run waits for this commit, although it is upshift's: {why}."));
-            return Ok(None);
+            super::say(&format!("No run waits for this commit of upshift's: {why}."));
+            return Err(Failure::refused(&Refusal::OwnCommit));
         }
         Found::StillWaiting(what) => return Ok(Some(Entry::Waits(what))),
         Found::Answered(answered) => *answered,

@@ -12,7 +12,7 @@ use super::setup::{self, Setup};
 use super::{Failure, context, forge, parked, plan, report};
 use crate::audit::{AuditError, Journal, LoadedRun, Reader, RunStatus};
 use crate::config::Plan;
-use crate::domain::event::Event;
+use crate::domain::event::{Event, RunFinished};
 use crate::domain::outcome::EXIT_REFUSED;
 use crate::domain::units::TreeId;
 use crate::lifecycle::state::{Phase, RunState};
@@ -34,16 +34,26 @@ pub(crate) struct Args {
 
 /// Takes the run up where its last decision left it.
 pub(super) fn run(args: Args, environment: &Environment) -> anyhow::Result<u8> {
-    setup::block_on(go_on(args, environment))
+    setup::block_on(go_on(args, Files::Here, environment))
 }
 
 /// Goes on with a run from a log that another job kept.
 pub(super) async fn from_log(log: &Path, visit: &Visit, environment: &Environment) -> anyhow::Result<u8> {
     let audit_db = Some(log.display().to_string());
-    go_on(Args { run: Some(visit.run().0.clone()), audit_db, format: None }, environment).await
+    let files = if visit.needs_checkout() { Files::Here } else { Files::Elsewhere };
+    go_on(Args { run: Some(visit.run().0.clone()), audit_db, format: None }, files, environment).await
 }
 
-async fn go_on(args: Args, environment: &Environment) -> anyhow::Result<u8> {
+/// Where the run's files are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Files {
+    /// In this folder.
+    Here,
+    /// Nowhere on this machine: the run only hears what the outside says.
+    Elsewhere,
+}
+
+async fn go_on(args: Args, files: Files, environment: &Environment) -> anyhow::Result<u8> {
     let checkout = current_dir()?;
     let path = plan::audit_path(args.audit_db.as_deref(), environment, &checkout);
     let has_log = report::exists(&path, &checkout, environment);
@@ -77,7 +87,8 @@ async fn go_on(args: Args, environment: &Environment) -> anyhow::Result<u8> {
     let workspace = setup.open_workspace(&state.plan, &state.test_command, state.red_ci.as_ref()).await?;
     workspace.spare_only_own_output();
     recall_start(&state, &workspace).await?;
-    let prepared = setup.prepare(Arc::clone(&workspace), &state, &loaded.events)?;
+    let mut prepared = setup.prepare(Arc::clone(&workspace), &state, &loaded.events)?;
+    prepared.only_hears = last_told(&loaded.events).filter(|_| files == Files::Elsewhere);
     let invocation = store
         .continue_run(&run_id, std::process::id(), &setup.clock().timestamp())
         .map_err(|error| setup::audit_failure(&error))?;
@@ -100,6 +111,14 @@ async fn go_on(args: Args, environment: &Environment) -> anyhow::Result<u8> {
         ));
     }
     setup.carry(prepared, journal, state, replay).await
+}
+
+/// How the run was last told to stand.
+fn last_told(events: &[Event]) -> Option<RunFinished> {
+    events.iter().rev().find_map(|event| {
+        let Event::RunFinished(finished) = event else { return None };
+        Some(finished.clone())
+    })
 }
 
 /// Reads the run that is meant; changes nothing.

@@ -19,7 +19,7 @@ use crate::audit::{self, AuditError, Journal, Location, Store};
 use crate::config::{Format, Plan};
 use crate::domain::ci::{CiContext, RedCi};
 use crate::domain::clock::Clock;
-use crate::domain::event::{Event, EventSink};
+use crate::domain::event::{Event, EventSink, RunFinished};
 use crate::domain::outcome::{EXIT_INTERNAL, EXIT_REFUSED, Outcome};
 use crate::domain::stop::Stop;
 use crate::domain::units::RunId;
@@ -79,6 +79,8 @@ pub(super) struct Prepared {
     outside: Option<Outside>,
     writer: Option<Writer>,
     streams: Option<Arc<Streams>>,
+    /// How the run was last told to stand, where this process has none of its files.
+    pub(super) only_hears: Option<RunFinished>,
 }
 
 /// Runs a future on this thread.
@@ -202,7 +204,7 @@ impl<'a> Setup<'a> {
         if let (Some(step), Some(context)) = (Step::of(self.environment), self.context) {
             step.keep_log_as(&commenting::artifact(context, &state.run_id));
         }
-        Ok(Prepared { workspace, providers, folder, children, stops, outside, writer, streams })
+        Ok(Prepared { workspace, providers, folder, children, stops, outside, writer, streams, only_hears: None })
     }
 
     /// Carries a run to its end and prints its report.
@@ -345,7 +347,8 @@ impl<'a> Setup<'a> {
 
     pub(super) fn world<'w>(&'w self, state: &RunState, prepared: &'w Prepared) -> World<'w> {
         let plan = &state.plan;
-        let Prepared { workspace, providers, folder, children, stops, outside, writer: _, streams } = prepared;
+        let Prepared { workspace, providers, folder, children, stops, outside, writer: _, streams, only_hears } =
+            prepared;
         let Arranged { tests, setup, .. } = children.clone();
         let setup_command = plan.test.setup_command.as_ref().map(|command| Spec {
             program: Program::Shell(command.clone()),
@@ -386,6 +389,7 @@ impl<'a> Setup<'a> {
             guards: guards(self.environment),
             import_roots: scripts::reached(self.checkout, plan.working_directory.as_deref(), &state.test_command)
                 .import_roots,
+            only_hears: only_hears.as_ref(),
         }
     }
 

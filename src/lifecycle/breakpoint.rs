@@ -14,6 +14,7 @@ use super::commands::{self, At, Follows};
 use super::context::Context;
 use super::decision::{self, Decided};
 use super::leaving::{conclude, interrupt, leave_tier};
+use super::outside::Outside;
 use super::reached::reach;
 use super::recorder::Recorder;
 use super::stage::{Ending, Leg, Next};
@@ -26,7 +27,7 @@ use crate::domain::event::Event;
 use crate::domain::foreign::Foreign;
 use crate::domain::outcome::Outcome;
 use crate::domain::stop::StopCause;
-use crate::github::GithubError;
+use crate::github::{GitHub, GithubError};
 use crate::policy::candidate::Candidate;
 use crate::policy::escalation;
 use crate::session::Memory;
@@ -53,14 +54,21 @@ pub(super) async fn run(
     let waited = || wait.waited_ms + world.clock.monotonic_ms().saturating_sub(since);
     let limit = limit_ms(context, wait.awaited);
     let seen = loop {
+        let mut is_settling = false;
         let trouble = match look(context, &climb, &wait, waited()).await {
             Ok(Seen::Moving) => None,
+            Ok(Seen::Settling) => {
+                is_settling = true;
+                None
+            }
+            // It was over well when this process began, and is not any more; there are no files here to mend.
+            Ok(Seen::Work(..)) if world.only_hears.is_some() => break Ok(Seen::Later(None)),
             Ok(seen) => break Ok(seen),
             Err(GithubError::Stopped(StopCause::Signal(signal))) => break Err(signal),
             Err(error) if error.is_passing() => Some(error.to_string()),
             Err(error) => break Ok(Seen::Answer(Answer::Unreadable, error.to_string())),
         };
-        if is_woken(context, wait.awaited) {
+        if is_woken(context, wait.awaited) && !is_settling {
             break Ok(Seen::Later(trouble));
         }
         if waited() >= limit {
@@ -93,6 +101,22 @@ async fn look(context: &Context<'_>, climb: &Climb, wait: &Wait, waited_ms: u64)
     let Some(github) = &outside.github else {
         return Ok(Seen::Answer(Answer::Unreadable, "there is no token for the API".to_owned()));
     };
+    match look_with(context, (outside, github), climb, wait, waited_ms).await {
+        Err(error) if error.is_token_refused() && outside.fallback.is_some() => {
+            let own = outside.fallback.as_ref().unwrap_or(github);
+            look_with(context, (outside, own), climb, wait, waited_ms).await
+        }
+        looked => looked,
+    }
+}
+
+async fn look_with(
+    context: &Context<'_>,
+    (outside, github): (&Outside, &GitHub),
+    climb: &Climb,
+    wait: &Wait,
+    waited_ms: u64,
+) -> Result<Seen, GithubError> {
     match wait.awaited {
         Awaited::Ci => ci::look(context, (outside, github), climb, wait, waited_ms).await,
         Awaited::Merge => review::look(context, github, climb, wait).await,
@@ -139,7 +163,7 @@ struct Answered {
 fn act(context: &Context<'_>, recorder: &Recorder<'_>, memory: &Memory, climb: Climb, answered: Answered) -> Next {
     let (charter, Answered { wait, seen, waited_ms }) = (&context.charter, answered);
     let (answer, detail, work) = match seen {
-        Seen::Moving => return later(climb, wait, None),
+        Seen::Moving | Seen::Settling => return later(climb, wait, None),
         Seen::Later(trouble) => return later(climb, wait, trouble.map(|trouble| context.redact(&trouble))),
         Seen::Answer(answer, detail) => (answer, context.redact(&detail), None),
         Seen::Work(answer, work) => (answer, context.redact(&work.detail), Some(work)),

@@ -12,6 +12,7 @@ use crate::domain::budget::Beneficiary;
 use crate::domain::ci::RedCi;
 use crate::domain::clock::{Clock, Steady};
 use crate::domain::delivery::Destination;
+use crate::domain::event::RunFinished;
 use crate::domain::ladder::Tier;
 use crate::domain::outcome::Outcome;
 use crate::domain::stop::{Stop, StopCause, WrapUp, signal_name};
@@ -83,6 +84,8 @@ pub struct World<'a> {
     pub guards: Guards,
     /// Folders in which Python looks for modules when the tests run, beside the usual ones.
     pub import_roots: BTreeSet<String>,
+    /// How the run was last told to stand, where this process has none of its files: it only hears what the outside says.
+    pub only_hears: Option<&'a RunFinished>,
 }
 
 /// What a run is asked for, settled before its first test.

@@ -28,6 +28,9 @@ pub(super) async fn run(
     ending: &Ending,
 ) -> Result<Event, LifecycleError> {
     let outcome = &ending.outcome;
+    if let Some(told) = context.world.only_hears {
+        return Ok(Event::RunFinished(without_files(context, ending, told)));
+    }
     let fixed = is_green(ending);
     let green = passes_with_change(ending);
     let diff = best_diff(context, ending, green && *outcome != Outcome::Objected).await?;
@@ -60,6 +63,18 @@ pub(super) async fn run(
         active_ms: context.active_ms(),
         finished_at: context.world.clock.timestamp(),
     }))
+}
+
+/// The ending of a run whose files are elsewhere: what it changed is as it was told when it was parked.
+fn without_files(context: &Context<'_>, ending: &Ending, told: &RunFinished) -> RunFinished {
+    RunFinished {
+        outcome: ending.outcome.clone(),
+        stop_reason: ending.stop_reason.clone(),
+        limited: None,
+        active_ms: context.active_ms(),
+        finished_at: context.world.clock.timestamp(),
+        ..told.clone()
+    }
 }
 
 /// Whether the run's tree is green here. One that is parked at a breakpoint waits with it; one that is parked at a rate limit was

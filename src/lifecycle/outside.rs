@@ -14,6 +14,8 @@ pub struct Outside {
     pub remote: Remote,
     /// The API; `None` where there is no token for it.
     pub github: Option<GitHub>,
+    /// The API with the job's own token, where another one was given: that one may end before the job does.
+    pub fallback: Option<GitHub>,
     /// The API as whoever pushes, for commits that are made through it; `None` where there is no token for it.
     pub committer: Option<GitHub>,
     /// The caller's environment, of which git gets a few names.

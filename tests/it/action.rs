@@ -11,6 +11,7 @@ pub(crate) mod gate;
 mod hour;
 mod killed;
 mod red_ci;
+mod reentry;
 mod resumed;
 pub(crate) mod step;
 mod trouble;
@@ -56,7 +57,9 @@ fn environment() -> BTreeMap<String, String> {
 fn environment_of_a_step(with: &Value, token: &str) -> Vec<(String, String)> {
     let action = action();
     let input = |name: &str| {
-        let given = with.get(name).and_then(Value::as_str).map(str::to_owned);
+        // A secret that is not there is empty.
+        let known = |given: &str| if given.starts_with("${{ secrets.") { String::new() } else { given.to_owned() };
+        let given = with.get(name).and_then(Value::as_str).map(known);
         let default = action["inputs"][name]["default"].as_str().unwrap_or_default();
         given.unwrap_or_else(|| default.replace("${{ github.token }}", token))
     };

@@ -62,6 +62,7 @@ pub(super) async fn look(
         since_push_ms,
     };
     Ok(match checks::decide(&facts, &question) {
+        CiState::Pending { unfinished, failing } if unfinished.is_empty() && failing.is_empty() => Seen::Settling,
         CiState::NotYet | CiState::Pending { .. } => Seen::Moving,
         CiState::Green { passed } => Seen::Answer(Answer::Green, format!("{passed} passed")),
         CiState::NeverAppeared => {

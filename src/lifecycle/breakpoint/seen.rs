@@ -7,6 +7,8 @@ use crate::domain::foreign::Foreign;
 pub(in crate::lifecycle) enum Seen {
     /// Nothing yet.
     Moving,
+    /// All that showed is good, and soon nothing more can appear.
+    Settling,
     /// Nothing yet, and another process is to go on; with what keeps the answer from being read, where something does.
     Later(Option<String>),
     /// An answer, with more about it.

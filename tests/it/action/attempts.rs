@@ -85,7 +85,7 @@ pub(super) fn keep(github: &FakeGitHub, job: &Job, run: u64) -> PathBuf {
     log
 }
 
-fn keep_as(github: &FakeGitHub, run: u64, name: &str, files: &[&Path]) {
+pub(super) fn keep_as(github: &FakeGitHub, run: u64, name: &str, files: &[&Path]) {
     let mut world = github.world();
     let id = world.new_id();
     let name = name.to_owned();

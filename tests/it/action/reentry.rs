@@ -1,0 +1,205 @@
+//! Waiting that costs no minutes: a job pushes and ends, the end of CI starts the one that goes on with its run, on a machine that
+//! has nothing of it but the artifact.
+
+use std::path::PathBuf;
+
+use serde_json::{Value, json};
+
+use super::attempts::keep_as;
+use super::delivery::{Site, mends};
+use super::step::Job;
+use super::{environment_of_a_step, with_of};
+use crate::world::git_server::{TOKEN, git};
+use crate::world::github::{FakeGitHub, Run, World};
+use crate::world::log::Log;
+use crate::world::model_server::{ModelServer, Request, Scripted};
+use crate::world::program::{KEY, Said};
+
+const WORKFLOW: &str = ".github/workflows/upshift.yml";
+/// How long CI takes: until a test ends it.
+const FOR_EVER_MS: u64 = 100_000_000;
+
+/// A repository with the workflow that `init` writes, and a token that starts CI.
+struct Repository {
+    site: Site,
+    models: ModelServer,
+    machines: tempfile::TempDir,
+    jobs: u64,
+}
+
+/// A job of the workflow that ended.
+struct Ended {
+    gate: Said,
+    /// What the step behind the gate said; `None` where the gate let nobody through.
+    run: Option<Said>,
+    job: Job,
+    id: u64,
+}
+
+impl Ended {
+    fn output(&self, name: &str) -> String {
+        self.job.outputs().get(name).cloned().unwrap_or_default()
+    }
+
+    fn said(&self) -> String {
+        self.gate.all() + &self.run.as_ref().map(Said::all).unwrap_or_default()
+    }
+}
+
+impl Repository {
+    fn new(conclusions: &[&str]) -> Self {
+        Self::with_models(conclusions, mends)
+    }
+
+    fn with_models(conclusions: &[&str], script: impl FnMut(&Request) -> Scripted + Send + 'static) -> Self {
+        let site = Site::new(conclusions);
+        site.github.world().ci.iter_mut().for_each(|plan| plan.takes_ms = FOR_EVER_MS);
+        let models = ModelServer::start(script);
+        let machines = tempfile::Builder::new().prefix("machines-").tempdir().expect("a folder");
+        Self { site, models, machines, jobs: 100 }
+    }
+
+    /// CI is over, and told so by an event.
+    fn ci_ends(&self) -> Value {
+        let mut world = self.site.github.world();
+        world.later.iter_mut().for_each(|later| later.at_ms = 0);
+        drop(world);
+        self.told("failure")
+    }
+
+    /// The event of the end of a workflow run for the head of the branch.
+    fn told(&self, conclusion: &str) -> Value {
+        let head = self.site.server.head("topic");
+        let ours = self.site.server.git(&["log", "-1", "--format=%B", &head]);
+        let by = |ours: bool| if ours { ("upshift-acme[bot]", "Bot") } else { ("ada", "User") };
+        let (login, kind) = by(ours.contains("Upshift-Run-Id: "));
+        let user = json!({ "login": login, "type": kind });
+        let run = json!({
+            "id": 55, "run_attempt": 1, "name": "CI", "event": "pull_request", "conclusion": conclusion, "actor": user,
+            "triggering_actor": user, "head_sha": head, "head_branch": "topic",
+            "head_repository": { "full_name": "acme/shop" }, "head_commit": { "message": ours },
+            "pull_requests": [{ "number": 7 }],
+        });
+        json!({ "action": "completed", "workflow_run": run, "sender": user, "repository": { "default_branch": "main" } })
+    }
+
+    fn checkout(&self) -> PathBuf {
+        self.machines.path().join("work/shop")
+    }
+
+    /// A job on a machine of its own, as the workflow has its steps; `more` is set for the step that runs upshift.
+    fn job(&mut self, payload: &Value, more: &[(&str, &str)]) -> Ended {
+        self.jobs += 1;
+        let id = self.jobs;
+        let run = Run { id, path: WORKFLOW.to_owned(), status: "in_progress".to_owned(), attempt: 1, ..Run::default() };
+        self.site.github.world().runs.push(run);
+        let step = environment_of_a_step(&with_of(upshift::cli::init::WORKFLOW), TOKEN);
+        let job = step.into_iter().fold(Job::new(&self.models.url()), |job, (name, value)| job.with(&name, &value));
+        let job = job
+            .with("ANTHROPIC_API_KEY", KEY)
+            .with("UPSHIFT_PUSH_TOKEN", TOKEN)
+            // The default is for github.com, which no test pushes to.
+            .with("UPSHIFT_WAIT_FOR", "event")
+            .with("UPSHIFT_TIERS", "claude-haiku-4-5 x3")
+            .with("GITHUB_API_URL", &self.site.github.url())
+            .with("GITHUB_SERVER_URL", &self.site.server.server_url())
+            .with("GITHUB_EVENT_NAME", "workflow_run")
+            .with("GITHUB_WORKFLOW", "upshift")
+            .with("GITHUB_WORKFLOW_REF", &format!("acme/shop/{WORKFLOW}@refs/heads/main"))
+            .with("GITHUB_RUN_ID", &id.to_string())
+            .with("GITHUB_REF", "refs/heads/main")
+            .with("GITHUB_SHA", &self.site.start)
+            .event(payload);
+        let job = more.iter().fold(job, |job, (name, value)| job.with(name, value));
+        let _gone = std::fs::remove_dir_all(self.checkout());
+        std::fs::create_dir_all(self.checkout()).expect("a folder");
+        let gate = job.in_folder(&self.checkout(), &["gate"]);
+        let outputs = job.outputs();
+        let head = outputs.get("head-sha").cloned().unwrap_or_default();
+        let job = job.with("UPSHIFT_HEAD_SHA", &head);
+        let run = (outputs["go"] == "true").then(|| {
+            if outputs["checkout"] == "true" {
+                self.site.server.clone_to(&self.checkout());
+                git(&self.checkout(), &["checkout", "--quiet", "--detach", &head]);
+            }
+            job.in_folder(&self.checkout(), &["run"])
+        });
+        self.ended(&job, id);
+        Ended { gate, run, job, id }
+    }
+
+    /// The step behind it keeps the log, and the job is over.
+    fn ended(&self, job: &Job, id: u64) {
+        let outputs = job.outputs();
+        if let (Some(log), Some(name)) = (outputs.get("audit-db"), outputs.get("artifact")) {
+            keep_as(&self.site.github, id, name, &[std::path::Path::new(log)]);
+            self.site.github.world().artifacts.last_mut().expect("an artifact").branch = "main".to_owned();
+        }
+        let mut world = self.site.github.world();
+        let own = world.runs.iter_mut().find(|run| run.id == id).expect("the job");
+        "completed".clone_into(&mut own.status);
+        own.conclusion = Some("success".to_owned());
+    }
+
+    fn comment(&self) -> String {
+        let world = self.site.github.world();
+        let [comment] = world.comments.as_slice() else { panic!("{:?}", world.comments) };
+        comment.body.clone()
+    }
+
+    fn finish(self) -> World {
+        self.models.finish();
+        let github: FakeGitHub = self.site.github;
+        github.finish()
+    }
+}
+
+#[test]
+fn the_readmes_workflow_comes_to_its_second_iteration_and_its_end_through_the_ends_of_ci() {
+    let mut repository = Repository::new(&["failure", "success"]);
+    let first = repository.job(&repository.told("failure"), &[]);
+    assert_eq!(first.output("outcome"), "parked", "{}", first.said());
+    assert_eq!(first.run.as_ref().map(|run| run.code), Some(0), "{}", first.said());
+    assert!(repository.comment().contains("standing=waiting"), "{}", repository.comment());
+    let second = repository.job(&repository.ci_ends(), &[]);
+    assert_eq!(
+        (second.output("checkout").as_str(), second.output("outcome").as_str()),
+        ("true", "parked"),
+        "{}",
+        second.said()
+    );
+    assert_eq!(repository.site.server.pushes(), 2, "{}", second.said());
+    let third = repository.job(&repository.ci_ends(), &[]);
+    assert_eq!(
+        (third.output("checkout").as_str(), third.output("outcome").as_str()),
+        ("false", "fixed"),
+        "{}",
+        third.said()
+    );
+    assert!(!repository.checkout().join(".git").exists(), "no checkout");
+    let comment = repository.comment();
+    assert!(comment.contains("\nFixed by Tier 1") && comment.contains("CI green"), "{comment}");
+    assert!(!comment.contains("standing="), "{comment}");
+    let log = Log::open(std::path::Path::new(&third.output("audit-db")));
+    assert_eq!(log.rows("SELECT iteration, test_status FROM tier_attempts"), [["1", "passed"], ["2", "passed"]]);
+    assert_eq!(log.number("SELECT COUNT(*) FROM runs"), 1, "one run over three jobs");
+    assert_eq!(repository.models.requests().len(), 4, "two iterations of two turns");
+    let _world = repository.finish();
+}
+
+#[test]
+fn while_a_check_is_open_the_run_stays_parked() {
+    let mut repository = Repository::new(&["success"]);
+    let first = repository.job(&repository.told("failure"), &[]);
+    assert_eq!(first.output("outcome"), "parked", "{}", first.said());
+    let early = repository.job(&repository.told("success"), &[]);
+    assert!(early.run.is_none() && early.gate.code == 0, "{}", early.said());
+    assert!(early.output("reason").contains("goes on waiting for test"), "{}", early.said());
+    let last = repository.job(&repository.ci_ends(), &[]);
+    assert_eq!(last.output("outcome"), "fixed", "{}", last.said());
+    let again = repository.job(&repository.told("success"), &[]);
+    assert!(again.run.is_none() && again.output("reason").contains("upshift's own"), "{}", again.said());
+    assert_eq!((repository.models.requests().len(), repository.site.server.pushes()), (2, 1));
+    assert_eq!(last.id, 103);
+    let _world = repository.finish();
+}
