@@ -9,6 +9,7 @@ mod finding;
 mod forge;
 mod json;
 mod targets;
+mod triggers;
 mod workflows;
 
 use std::path::{Path, PathBuf};

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use serde_yaml::Value;
 
 use super::finding::Finding;
+use super::triggers::{self, Workflow};
 use crate::report::plain;
 
 const ABOUT: &str = "workflow";
@@ -31,22 +32,31 @@ pub(super) fn examine(checkout: &Path) -> Vec<Finding> {
     let mut files: Vec<PathBuf> =
         std::fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path()).collect();
     files.sort();
-    files.iter().flat_map(|file| look(file)).collect()
+    let workflows: Vec<Workflow> = files.iter().filter_map(|file| read(file)).collect();
+    workflows.iter().flat_map(|workflow| look(workflow, &workflows)).collect()
 }
 
-fn look(file: &Path) -> Vec<Finding> {
+/// What cannot be read as YAML is no workflow to GitHub either, which says so itself.
+fn read(file: &Path) -> Option<Workflow> {
     let is_yaml = file.extension().is_some_and(|end| end == "yml" || end == "yaml");
     let small = std::fs::metadata(file).is_ok_and(|meta| meta.is_file() && meta.len() <= MAX_BYTES);
-    let text = (is_yaml && small).then(|| std::fs::read_to_string(file).ok()).flatten();
-    // What cannot be read as YAML is no workflow to GitHub either, which says so itself.
-    let Some(workflow) = text.and_then(|text| serde_yaml::from_str::<Value>(&text).ok()) else { return Vec::new() };
-    if !meets_foreign_code(&workflow) {
+    let text = (is_yaml && small).then(|| std::fs::read_to_string(file).ok()).flatten()?;
+    let name = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    Some(Workflow { file: name, text: serde_yaml::from_str::<Value>(&text).ok()? })
+}
+
+fn look(workflow: &Workflow, all: &[Workflow]) -> Vec<Finding> {
+    if !meets_foreign_code(&workflow.text) {
         return Vec::new();
     }
-    let name = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
-    let jobs = workflow.get("jobs").and_then(Value::as_mapping);
+    let jobs = workflow.text.get("jobs").and_then(Value::as_mapping);
     let steps = jobs.into_iter().flatten().filter_map(|(_, job)| job.get("steps")?.as_sequence());
-    steps.flat_map(|steps| job(&name, steps)).collect()
+    let mut findings: Vec<Finding> = steps.flat_map(|steps| job(&workflow.file, steps)).collect();
+    // One that has nothing to do with upshift has nothing found in it.
+    if !findings.is_empty() {
+        findings.extend(triggers::examine(workflow, all));
+    }
+    findings
 }
 
 /// Whether one of its events may bring a pull request's code.

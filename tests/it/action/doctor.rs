@@ -107,11 +107,33 @@ fn a_test_command_that_is_not_installed_is_a_problem() {
 
 /// What the doctor says of a workflow of the checkout.
 fn of_workflow(workflow: &str) -> Vec<String> {
+    lines_about("workflow", &[("upshift.yml", workflow)])
+}
+
+/// What the doctor says about a thing where these workflows are in the checkout.
+fn lines_about(about: &str, workflows: &[(&str, &str)]) -> Vec<String> {
     let project = Project::python();
-    project.write(".github/workflows/upshift.yml", workflow);
+    for (name, text) in workflows {
+        project.write(&format!(".github/workflows/{name}"), text);
+    }
     let program = Program::with_anthropic("http://127.0.0.1:1").with("UPSHIFT_TIERS", "claude-haiku-4-5 x2");
     let said = program.run(project.path(), &["doctor", "--test-command", project.test_command]);
-    said.out.lines().filter(|line| line.contains(" workflow: ")).map(str::to_owned).collect()
+    let about = format!(" {about}: ");
+    said.out.lines().filter(|line| line.contains(&about)).map(str::to_owned).collect()
+}
+
+#[test]
+fn triggers_that_would_never_wake_a_run_are_named() {
+    let ours = ("upshift.yml", upshift::cli::init::WORKFLOW);
+    assert_eq!(lines_about("triggers", &[ours, ("ci.yml", "name: CI\non: push\n")]), Vec::<String>::new());
+    let [missing] =
+        lines_about("triggers", &[ours, ("tests.yml", "name: Tests\non: push\n")]).try_into().expect("a line");
+    assert!(missing.contains("it follows the workflow `CI`, and none here is called so → Fix: "), "{missing}");
+    assert!(missing.ends_with("as its `name:` has it: `Tests`"), "{missing}");
+    let old = ours.1.replace("contains(github.event.workflow_run.head_commit.message, 'Upshift-Run-Id: ')", "false");
+    let [asleep] =
+        lines_about("triggers", &[("upshift.yml", &old), ("ci.yml", "name: CI\n")]).try_into().expect("a line");
+    assert!(asleep.contains("a run that waits for it never ends → Fix: add `contains("), "{asleep}");
 }
 
 #[test]
