@@ -15,6 +15,11 @@ pub enum Outcome {
     },
     /// Green before any model was asked.
     AlreadyGreen,
+    /// A fix for the very same failure waits in an open pull request of ours; no model was asked.
+    Proposed {
+        /// The pull request's number.
+        pull_request: u64,
+    },
     /// Every tier used its iterations.
     Exhausted,
     /// No more progress, and the configuration says to stop.
@@ -52,7 +57,7 @@ pub enum Outcome {
 /// The reason why a killed run ended whose files a later run put back: nobody goes on with it.
 pub const DISCARDED: &str = "discarded by a later run";
 
-/// Fixed or already green.
+/// Fixed, already green, or a fix waits in a pull request.
 pub const EXIT_SUCCESS: u8 = 0;
 /// Not fixed: exhausted, stalled, blocked, objected.
 pub const EXIT_NOT_FIXED: u8 = 1;
@@ -78,7 +83,7 @@ impl Outcome {
     #[must_use]
     pub fn exit_code(&self) -> u8 {
         match self {
-            Self::Fixed { .. } | Self::AlreadyGreen => EXIT_SUCCESS,
+            Self::Fixed { .. } | Self::AlreadyGreen | Self::Proposed { .. } => EXIT_SUCCESS,
             Self::Exhausted | Self::Stalled | Self::Blocked { .. } | Self::Objected => EXIT_NOT_FIXED,
             Self::Budget => EXIT_BUDGET,
             Self::NoModel => EXIT_NO_MODEL,
@@ -97,6 +102,7 @@ impl Outcome {
         match self {
             Self::Fixed { .. } => "fixed",
             Self::AlreadyGreen => "already_green",
+            Self::Proposed { .. } => "proposed",
             Self::Exhausted => "exhausted",
             Self::Stalled => "stalled",
             Self::Blocked { .. } => "blocked",
@@ -124,7 +130,7 @@ impl Outcome {
             | Self::Broken { .. }
             | Self::Interrupted { .. } => "failed",
             Self::Budget => "budget_exhausted",
-            Self::Parked => "in_progress",
+            Self::Parked | Self::Proposed { .. } => "in_progress",
         }
     }
 }

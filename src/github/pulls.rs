@@ -8,7 +8,7 @@ use serde_json::json;
 
 use super::client::{Call, GitHub};
 use super::error::{GithubError, Permission};
-use super::pages::PER_PAGE;
+use super::pages::{Go, PER_PAGE};
 use super::path::escaped;
 use super::people::User;
 use crate::domain::ci::RepoName;
@@ -208,6 +208,38 @@ impl GitHub {
             owned && pull.head.branch == branch
         };
         Ok(pulls.into_iter().filter(fits).collect())
+    }
+
+    /// The open pull requests of this repository's branches that begin so, to one branch; the newest hundred are looked through.
+    ///
+    /// # Errors
+    /// Any [`GithubError`].
+    pub async fn open_pulls_to(&self, base: &str, prefix: &str) -> Result<Vec<Pull>, GithubError> {
+        let path = self.at(format!("/pulls?state=open&base={}&per_page={PER_PAGE}", escaped(base)));
+        let mut found = Vec::new();
+        let see = |page: &[Pull]| {
+            found.extend_from_slice(page);
+            Go::Enough
+        };
+        let call = Call::get(path, format!("look for pull requests to {base}"), Permission::read(PULLS));
+        self.each_page(call, |page: Vec<Pull>| page, see).await?;
+        found.retain(|pull| {
+            let here = pull.head.repository.as_ref().is_some_and(|head| head.is(&self.repository));
+            here && pull.base.branch == base && pull.head.branch.starts_with(prefix)
+        });
+        Ok(found)
+    }
+
+    /// Whether a branch of this repository ever was the head of a pull request.
+    ///
+    /// # Errors
+    /// Any [`GithubError`].
+    pub async fn was_proposed(&self, branch: &str) -> Result<bool, GithubError> {
+        let head = escaped(&format!("{}:{branch}", self.repository.owner));
+        let path = self.at(format!("/pulls?state=all&head={head}&per_page={PER_PAGE}"));
+        let call = Call::get(path, format!("look for pull requests of {branch}"), Permission::read(PULLS));
+        let pulls = self.list(call, |page: Vec<Pull>| page).await?;
+        Ok(pulls.iter().any(|pull| pull.head.branch == branch))
     }
 
     /// Opens a pull request, or takes the one that is open for the same branches.

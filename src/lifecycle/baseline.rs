@@ -8,7 +8,7 @@ use super::context::{Context, LifecycleError, interrupted};
 use super::measured::{Measured, Measuring, Origin};
 use super::recorder::Recorder;
 use super::stage::Next;
-use super::{finish, left_behind, leftovers, network, red_ci};
+use super::{finish, left_behind, leftovers, network, publish, red_ci};
 use crate::domain::event::{BaselineFinished, Event, TestMessage, TestPlace};
 use crate::domain::foreign::Foreign;
 use crate::domain::outcome::Outcome;
@@ -114,7 +114,17 @@ pub(super) async fn run(
     let candidate = trial::candidate(measured.origin.tree.clone(), &first, &described);
     let candidate = first_candidate(context, candidate, &measured.baseline, work);
     let climb = Climb::begin(measured, candidate, measuring.allowance, measuring.comments);
+    let red = match (&verdict, red) {
+        (Verdict::Red { .. }, None) => proposed(context, &finished.failing).await,
+        (_, red) => red,
+    };
     Ok(decide(climb, verdict, finished, red, events))
+}
+
+/// How a run ends for whose failure a fix waits already.
+async fn proposed(context: &Context<'_>, failing: &[String]) -> Option<(Outcome, String)> {
+    let (pull_request, url) = publish::proposed_already(context, failing).await?;
+    Some((Outcome::Proposed { pull_request }, format!("a fix for this failure waits in #{pull_request}: {url}")))
 }
 
 /// What red CI comes to, once the tests and what of it runs here have a verdict.

@@ -70,6 +70,7 @@ fn stop_reason(over_budget: Option<String>, outcome: &Outcome, exit: TierExit, r
         Outcome::Interrupted { signal } => interrupted(*signal).1,
         Outcome::Blocked { reason } => reason.clone(),
         Outcome::AlreadyGreen
+        | Outcome::Proposed { .. }
         | Outcome::Exhausted
         | Outcome::Stalled
         | Outcome::Objected

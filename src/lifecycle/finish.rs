@@ -84,6 +84,7 @@ fn is_green(ending: &Ending) -> bool {
         Outcome::Fixed { .. } => true,
         Outcome::Parked => ending.limited.is_none(),
         Outcome::AlreadyGreen
+        | Outcome::Proposed { .. }
         | Outcome::Exhausted
         | Outcome::Stalled
         | Outcome::Blocked { .. }

@@ -26,6 +26,8 @@ use crate::workspace::publish::{Onto, Order, PublishError, Published, Surroundin
 
 /// How the branches of our pull requests begin.
 const BRANCH_PREFIX: &str = "upshift/fix-";
+/// What the server says where the repository's settings keep a job's token from opening pull requests (GITHUB 7).
+const MAY_NOT_PROPOSE: &str = "not permitted to create or approve pull requests";
 /// Hexadecimal digits of the failure's name in a branch.
 const KEY_DIGITS: usize = 10;
 
@@ -126,11 +128,33 @@ async fn choose_branch(
     if open.iter().any(|pull| pull.base.branch == destination.branch) {
         return Ok(Chosen { branch: name, onto: Some(head) });
     }
+    // One that no pull request could be opened for is taken up; one whose pull request was closed is left as it is.
+    let never = match &outside.github {
+        Some(github) => github.was_proposed(&name).await.is_ok_and(|was| !was),
+        None => false,
+    };
+    if never {
+        return Ok(Chosen { branch: name, onto: Some(head) });
+    }
     Ok(Chosen { branch: another(&context.charter, &name), onto: None })
 }
 
 fn failure_branch(climb: &Climb, destination: &Destination) -> String {
-    format!("{BRANCH_PREFIX}{}", failure_key(climb, destination))
+    branch_for(climb.failing_at_first(), destination)
+}
+
+/// The branch of our own for a failure; further ones for the same begin so, too.
+fn branch_for(failing: &[String], destination: &Destination) -> String {
+    format!("{BRANCH_PREFIX}{}", failure_key(failing, destination))
+}
+
+/// The open pull request of ours with a fix for the same failure, where this run would open one.
+pub(super) async fn proposed_already(context: &Context<'_>, failing: &[String]) -> Option<(u64, String)> {
+    let (charter, github) = (&context.charter, context.world.outside?.github.as_ref()?);
+    let destination = charter.destination.as_ref().filter(|_| charter.plan.github.push == Push::Pr)?;
+    // What cannot be asked is no reason against a run.
+    let open = github.open_pulls_to(&destination.branch, &branch_for(failing, destination)).await.ok()?;
+    open.first().map(|pull| (pull.number, pull.url.clone()))
 }
 
 /// A branch of this run's own for the same failure.
@@ -146,8 +170,8 @@ fn choose(climb: Climb, destination: &Destination, fix: Fix) -> Next {
 }
 
 /// Names a failure: the same tests failing on the same branch.
-fn failure_key(climb: &Climb, destination: &Destination) -> String {
-    let mut failing = climb.failing_at_first().to_vec();
+fn failure_key(failing: &[String], destination: &Destination) -> String {
+    let mut failing = failing.to_vec();
     failing.sort();
     let text = format!("{}\n{}", destination.branch, failing.join("\n"));
     let hex: String = Sha256::digest(text.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect();
@@ -219,10 +243,21 @@ pub(super) async fn propose(context: &Context<'_>, recorder: &Recorder<'_>, mut 
         Err((_, Some(signal))) => interrupt(climb, Leg::Propose(fix), signal),
         Err((said, None)) => {
             let branch = climb.delivered.branch.clone().unwrap_or_default();
+            let said = may_not_propose(charter, &branch, &said).unwrap_or(said);
             let reason = format!("no pull request could be opened for {branch}: {}", context.redact(&said));
             stuck(charter, climb, reason)
         }
     }
+}
+
+/// The setting that keeps jobs from opening pull requests, where that is what the server says, and how to open this one by hand.
+fn may_not_propose(charter: &Charter, branch: &str, said: &str) -> Option<String> {
+    let destination = charter.destination.as_ref().filter(|_| said.contains(MAY_NOT_PROPOSE))?;
+    let (url, base) = (destination.url(), &destination.branch);
+    Some(format!(
+        "GitHub Actions may not open pull requests in this repository → Fix: tick \"Allow GitHub Actions to create and approve pull \
+         requests\" at {url}/settings/actions; open this one at {url}/compare/{base}...{branch}?expand=1"
+    ))
 }
 
 /// The signal that ended a request, if one did.

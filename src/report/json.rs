@@ -154,6 +154,7 @@ fn result_type(outcome: &Outcome, view: &RunView) -> &'static str {
     let proposed = view.delivery.pull_request.is_some() && !merged;
     match outcome {
         Outcome::Fixed { .. } if proposed => "PR_CREATED",
+        Outcome::Proposed { .. } => "PR_CREATED",
         Outcome::Fixed { .. } | Outcome::AlreadyGreen => "TASK_COMPLETE",
         Outcome::Blocked { .. } => "BLOCKED",
         Outcome::Exhausted | Outcome::Stalled | Outcome::Objected | Outcome::Budget => "MAX_RETRIES",

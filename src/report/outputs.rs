@@ -63,10 +63,17 @@ pub fn of_run(view: &RunView, places: &Places) -> Vec<(&'static str, String)> {
             .pull_request
             .as_ref()
             .map(|opened| opened.number)
+            .or(proposed(view))
             .or(places.pull_request)
             .map(|number| number.to_string()),
     ];
     NAMES.into_iter().zip(values).map(|(name, value)| (name, safe(&value.unwrap_or_default()))).collect()
+}
+
+/// The pull request with a fix for the same failure, where no run was needed.
+fn proposed(view: &RunView) -> Option<u64> {
+    let Some(Outcome::Proposed { pull_request }) = view.outcome() else { return None };
+    Some(*pull_request)
 }
 
 /// The outputs of the gate: open where there is no reason against a run, which may or may not need a checkout.

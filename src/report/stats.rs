@@ -236,6 +236,7 @@ pub fn played(runs: &[(RunView, &[Event])]) -> Vec<PlayedTask> {
         ) => true,
         Some(
             Outcome::AlreadyGreen
+            | Outcome::Proposed { .. }
             | Outcome::NoModel
             | Outcome::Refused { .. }
             | Outcome::Broken { .. }

@@ -314,7 +314,9 @@ impl RunView {
         match &self.ending {
             Ending::Finished(finished) => match &finished.outcome {
                 Outcome::Fixed { .. } => true,
-                Outcome::AlreadyGreen | Outcome::Refused { .. } | Outcome::Broken { .. } => false,
+                Outcome::AlreadyGreen | Outcome::Proposed { .. } | Outcome::Refused { .. } | Outcome::Broken { .. } => {
+                    false
+                }
                 Outcome::Exhausted
                 | Outcome::Stalled
                 | Outcome::Blocked { .. }

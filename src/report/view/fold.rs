@@ -378,6 +378,7 @@ fn tests_ran(outcome: &Outcome) -> bool {
         Outcome::Refused { .. } | Outcome::Broken { .. } => false,
         Outcome::Fixed { .. }
         | Outcome::AlreadyGreen
+        | Outcome::Proposed { .. }
         | Outcome::Exhausted
         | Outcome::Stalled
         | Outcome::Blocked { .. }

@@ -55,6 +55,7 @@ fn undelivered(view: &RunView, outcome: &Outcome) -> Sentence {
         Outcome::Parked => start.ours("; parked: ").speech(view.stop_reason()),
         Outcome::Fixed { .. }
         | Outcome::AlreadyGreen
+        | Outcome::Proposed { .. }
         | Outcome::Exhausted
         | Outcome::Stalled
         | Outcome::Budget
@@ -73,6 +74,7 @@ const fn ended(outcome: &Outcome) -> &'static str {
         Outcome::NoModel => "no model could be used",
         Outcome::Fixed { .. }
         | Outcome::AlreadyGreen
+        | Outcome::Proposed { .. }
         | Outcome::Blocked { .. }
         | Outcome::Objected
         | Outcome::Refused { .. }
@@ -83,7 +85,7 @@ const fn ended(outcome: &Outcome) -> &'static str {
 }
 
 fn mark_of(outcome: &Outcome) -> Mark {
-    if *outcome == Outcome::Parked { Mark::Waiting } else { Mark::Bad }
+    if matches!(outcome, Outcome::Parked | Outcome::Proposed { .. }) { Mark::Waiting } else { Mark::Bad }
 }
 
 /// The verdict with what still fails and what it cost.

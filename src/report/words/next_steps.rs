@@ -26,6 +26,9 @@ fn after(view: &RunView, outcome: &Outcome) -> Vec<Sentence> {
     let one = |sentence: &str| vec![Sentence::plain(sentence)];
     match outcome {
         Outcome::Fixed { .. } => vec![review(view)],
+        Outcome::Proposed { pull_request } => vec![Sentence::plain(format!(
+            "Review #{pull_request} and merge it, or close it: then a later run begins anew. Nothing was spent here."
+        ))],
         Outcome::AlreadyGreen => vec![
             Sentence::plain(
                 "Nothing to do. If you expected red tests, check that this is the command that fails for you: ",

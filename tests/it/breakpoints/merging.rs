@@ -8,7 +8,7 @@ use serde_json::json;
 use super::waiting::{document, over, plan};
 use super::{FIXED, Site, mends};
 use crate::world::git_server::git;
-use crate::world::github::{CiPlan, FakeGitHub, Review};
+use crate::world::github::{CiPlan, Effect, FakeGitHub, Fault, Review};
 use crate::world::model_server::{Request, Say, Scripted};
 use crate::world::program::Said;
 
@@ -41,28 +41,53 @@ fn fresh_checkout(site: &Site) {
 }
 
 #[test]
-fn a_later_run_for_the_same_failure_reuses_the_open_pull_request() {
+fn while_a_fix_for_the_same_failure_waits_in_a_pull_request_nobody_is_paid() {
     let (site, github) = over(Site::new().with("UPSHIFT_WAIT_FOR", "none"), vec![plan("success", "")]);
     assert_eq!(site.run("pr").code, 0);
-    let first = github.world().pulls.clone();
+    let (asked, number) = (site.models.requests().len(), github.world().pulls[0].number);
     fresh_checkout(&site);
     let again = site.run("pr");
     assert_eq!(again.code, 0, "{}", again.all());
-    assert!(again.err.contains("Pull request #1 is there"), "{}", again.all());
-    let branch = first[0].head_branch.clone();
-    assert_eq!(site.server.git(&["rev-list", "--count", &branch]), "2", "it holds this very fix: {}", again.all());
-
-    // Somebody took the fix out of the branch again: the next one goes on top of what is there.
-    std::fs::write(site.server.seed().join("other.txt"), "x").expect("written");
-    let theirs = site.server.somebody_pushes(&branch);
-    fresh_checkout(&site);
-    let third = site.run("pr");
-    assert_eq!(third.code, 0, "{}", third.all());
-    assert_eq!(site.server.git(&["rev-parse", &format!("{branch}^")]), theirs, "{}", third.all());
-    assert_eq!(site.server.git(&["show", &format!("{branch}:shop/cart.py")]), FIXED);
-    assert_eq!(site.server.git(&["show", &format!("{branch}:other.txt")]), "x");
+    let told = format!("⏸ Nothing to do: a fix for this failure waits in #{number}");
+    assert!(
+        again.out.contains(&told) && again.out.contains(&format!("Review #{number} and merge it")),
+        "{}",
+        again.all()
+    );
+    assert!(!again.out.contains('✔'), "the branch is red still: {}", again.out);
+    let report = document(&site);
+    assert_eq!((report["outcome"].as_str(), report["result_type"].as_str()), (Some("proposed"), Some("PR_CREATED")));
+    assert_eq!((site.models.requests().len(), site.server.pushes()), (asked, 1), "$0");
     site.models.finish();
     assert_eq!(github.finish().pulls.len(), 1, "one for the failure");
+}
+
+#[test]
+fn where_jobs_may_open_no_pull_requests_the_setting_is_named_and_the_next_run_takes_up_the_branch() {
+    let (site, github) = over(Site::new().with("UPSHIFT_WAIT_FOR", "none"), vec![plan("success", "")]);
+    let message = "GitHub Actions is not permitted to create or approve pull requests.";
+    github.world().faults.push(Fault::once("POST", "/pulls", Effect::status(403, message, &[])).times(9));
+    let refused = site.run("pr");
+    assert_eq!(refused.code, 1, "{}", refused.all());
+    for text in [
+        "may not open pull requests in this repository → Fix: tick",
+        "/settings/actions; open this one at ",
+        "/acme/shop/compare/main...upshift/fix-",
+        "?expand=1",
+    ] {
+        assert!(refused.out.contains(text), "{text}: {}", refused.all());
+    }
+    github.world().faults.clear();
+    fresh_checkout(&site);
+    let again = site.run("pr");
+    assert_eq!(again.code, 0, "{}", again.all());
+    site.models.finish();
+    let world = github.finish();
+    assert_eq!(world.pulls.len(), 1, "{:?}", world.pulls);
+    let branch = &world.pulls[0].head_branch;
+    assert_eq!(site.server.git(&["branch", "--list", "upshift/*"]).lines().count(), 1, "the branch is taken up");
+    assert_eq!(site.server.git(&["rev-list", "--count", branch]), "2", "it holds this very fix: {}", again.all());
+    assert_eq!(site.server.git(&["show", &format!("{branch}:shop/cart.py")]), FIXED);
 }
 
 #[test]
