@@ -53,6 +53,19 @@ pub(super) enum Extra {
     Invocation { at: Timestamp },
     /// Of what is recorded with the state that follows from it: the state's hash.
     State { digest: String },
+    /// Of a tree: the patch as JSON, and what stands in its files.
+    Tree { body: String, contents: Vec<Packed> },
+}
+
+/// A content of a tree on its way into the log.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(super) struct Packed {
+    /// Its SHA-256.
+    pub(super) content: String,
+    /// Its bytes.
+    pub(super) size: u64,
+    /// Compressed, in Base64.
+    pub(super) packed: String,
 }
 
 impl Extra {
@@ -61,6 +74,7 @@ impl Extra {
         match self {
             Self::Reply { reply: Some(reply) } => digest(reply),
             Self::State { digest } => digest.clone(),
+            Self::Tree { body, .. } => digest(body),
             Self::None | Self::Reservation { .. } | Self::Reply { reply: None } | Self::Invocation { .. } => {
                 String::new()
             }

@@ -3,10 +3,12 @@
 //! Invariant: what a listener hears is durable already and without secrets, so log, terminal and report cannot disagree
 //! (DESIGN §3). What was told is kept, too: a report is made of it, also where the database could not be written in the end.
 
+use super::store::recorded;
 use super::{CallReservation, Cap, Refused, Snapshot, Store};
 use crate::domain::chat::Reply;
 use crate::domain::event::{Event, EventSink};
 use crate::domain::receipt::Receipt;
+use crate::domain::tree_patch::RecordedTree;
 
 /// The one object through which a run records what happens.
 #[derive(Debug)]
@@ -63,9 +65,14 @@ impl Journal {
 
     /// Makes the events of one decision durable together, with the lifecycle's serialised state, then tells them.
     pub fn record(&mut self, events: &[Event], state: Option<&str>) {
-        self.store.append_all(events, state);
-        for event in events {
-            self.tell(event);
+        self.record_with(&[], events, state);
+    }
+
+    /// As [`Self::record`], with trees that the state builds on.
+    pub fn record_with(&mut self, trees: &[RecordedTree], events: &[Event], state: Option<&str>) {
+        self.store.append_with(trees, events, state);
+        for event in trees.iter().map(recorded).chain(events.iter().cloned()) {
+            self.tell(&event);
         }
     }
 

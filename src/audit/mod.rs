@@ -12,6 +12,7 @@ mod batch;
 mod budget;
 mod error;
 mod journal;
+mod kept_trees;
 mod location;
 mod lock;
 mod place;
@@ -24,6 +25,7 @@ mod scrub;
 mod spool;
 mod store;
 mod totals;
+mod trees;
 mod types;
 mod verify;
 

@@ -198,6 +198,14 @@ pub(super) fn holds_link(db: &Connection, run: &RunId, hash: &str) -> rusqlite::
     })
 }
 
+/// The place of a link by its hash.
+pub(super) fn place_of_link(db: &Connection, run: &RunId, hash: &str) -> rusqlite::Result<Option<u64>> {
+    let place: Option<i64> = db
+        .query_row("SELECT seq FROM events WHERE run_id = ?1 AND hash = ?2", [&run.0, hash], |row| row.get(0))
+        .optional()?;
+    Ok(place.and_then(|place| u64::try_from(place).ok()))
+}
+
 /// Whether a call has its receipt.
 pub(super) fn is_settled(db: &Connection, call_id: &str) -> rusqlite::Result<bool> {
     db.prepare_cached("SELECT 1 FROM model_calls WHERE call_id = ?1")?.exists([call_id])

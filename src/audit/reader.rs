@@ -1,5 +1,6 @@
 //! Reading a log: through a [`Reader`], or through the [`Store`] that writes it.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -11,11 +12,12 @@ use super::query::{self, told};
 use super::spool::Spool;
 use super::store::Store;
 use super::types::{CallReservation, LoadedRun, RunSummary, Verified, VerifyError};
-use super::{AuditError, Location, lock, publish, rows, schema, verify};
+use super::{AuditError, Location, kept_trees, lock, publish, rows, schema, verify};
 use crate::domain::chat::Reply;
 use crate::domain::clock::Timestamp;
 use crate::domain::receipt::Receipt;
-use crate::domain::units::RunId;
+use crate::domain::tree_patch::RecordedTree;
+use crate::domain::units::{RunId, TreeId};
 
 /// How long a reader waits for a writer's lock.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(2);
@@ -117,6 +119,22 @@ impl Reader {
         query::holds_link(&self.db, run, hash).map_err(|error| explain(&self.path, &error))
     }
 
+    /// A tree of a run, with the contents that stand in the log; `None` where the tree does not.
+    ///
+    /// # Errors
+    /// When it cannot be read, or a content is not what it is called.
+    pub fn load_tree(&self, run: &RunId, tree: &TreeId) -> Result<Option<RecordedTree>, AuditError> {
+        kept_trees::load(&self.db, run, tree).map_err(|error| told(&self.path, &run.0, error))
+    }
+
+    /// The place of a link in a run's chain, from 1, by its hash; `None` where there is none. Says nothing about the chain.
+    ///
+    /// # Errors
+    /// When the log cannot be read.
+    pub fn place_of_link(&self, run: &RunId, hash: &str) -> Result<Option<u64>, AuditError> {
+        query::place_of_link(&self.db, run, hash).map_err(|error| explain(&self.path, &error))
+    }
+
     /// A snapshot of a run: the last of its kind and session.
     ///
     /// # Errors
@@ -150,6 +168,14 @@ impl Store {
         iteration: u32,
     ) -> Result<Vec<(Receipt, Option<Reply>)>, AuditError> {
         self.asked(&run.0, query::replies(&self.db, run, tier_index, iteration))
+    }
+
+    /// How many bytes each content has that the trees of a run have in the log.
+    ///
+    /// # Errors
+    /// When the log cannot be read.
+    pub fn tree_contents(&self, run: &RunId) -> Result<BTreeMap<String, u64>, AuditError> {
+        self.asked(&run.0, kept_trees::sizes(&self.db, run).map_err(query::QueryError::Sql))
     }
 
     /// Everything the log holds of one run.

@@ -5,6 +5,7 @@
 use rusqlite::{Connection, OptionalExtension as _, params};
 
 use super::batch::{Batch, Extra, Link};
+use super::trees;
 use super::types::Scope;
 use crate::domain::attempt::Attempt;
 use crate::domain::delivery::Awaited;
@@ -114,6 +115,9 @@ fn derive(db: &Connection, run_id: &RunId, event: &Event, link: &Link) -> rusqli
             let reply = if let Extra::Reply { reply } = extra { reply.as_deref() } else { None };
             insert_receipt(db, run_id, receipt, (link.seq, reply))?;
             settle(db, run_id, receipt)
+        }
+        (Event::TreeRecorded { tree, .. }, Extra::Tree { body, contents }) => {
+            trees::insert(db, run_id, tree, (body, contents))
         }
         (Event::BreakpointReached { .. } | Event::BreakpointCleared { .. }, _) => mark_breakpoint(db, run_id, event),
         (Event::RunFinished(finished), _) => finish(db, run_id, finished),

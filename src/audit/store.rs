@@ -17,11 +17,12 @@ use super::lock::{self, Held};
 use super::spool::Spool;
 use super::totals::Totals;
 use super::types::Sync;
-use super::{AuditError, Location, Snapshot, place, query, schema, scrub};
+use super::{AuditError, Location, Snapshot, place, query, schema, scrub, trees};
 use crate::domain::chat::Reply;
 use crate::domain::clock::{Clock, SystemClock, Timestamp};
 use crate::domain::event::{Event, RunStarted};
 use crate::domain::receipt::Receipt;
+use crate::domain::tree_patch::RecordedTree;
 use crate::domain::units::RunId;
 use crate::redact::Redactor;
 
@@ -85,6 +86,11 @@ struct Current {
 /// What makes a link vouch for a state.
 fn vouching(state: &str) -> Extra {
     Extra::State { digest: digest(state) }
+}
+
+/// The event that tells of a tree.
+pub(super) fn recorded(tree: &RecordedTree) -> Event {
+    Event::TreeRecorded { tree: tree.patch.tree.clone(), withheld: None }
 }
 
 /// An event's JSON with the time of its recording.
@@ -241,6 +247,11 @@ impl Store {
 
     /// As [`Self::append`] for events that one decision made: all of them in one transaction, with the state.
     pub fn append_all(&mut self, events: &[Event], state: Option<&str>) {
+        self.append_with(&[], events, state);
+    }
+
+    /// As [`Self::append_all`], with trees that the state builds on; the event of each comes first.
+    pub fn append_with(&mut self, trees: &[RecordedTree], events: &[Event], state: Option<&str>) {
         let Some(current) = &self.current else {
             self.early.extend_from_slice(events);
             return;
@@ -265,12 +276,22 @@ impl Store {
         }
         let Some((last, before)) = told.split_last() else { return };
         self.stamp();
+        trees.iter().for_each(|tree| self.link_tree(&mut chain, &mut batch, tree));
         before.iter().for_each(|event| self.link(&mut chain, &mut batch, event, Extra::None));
         let extra = batch.state.as_deref().map_or(Extra::None, vouching);
         self.link(&mut chain, &mut batch, last, extra);
         self.write(chain, batch, if milestone { Sync::Now } else { Sync::Later });
         if milestone {
             self.publish(Sync::Later);
+        }
+    }
+
+    /// Adds a tree to a batch and a chain. Nothing of it is masked: whoever made the patch has looked for secrets, and what was masked
+    /// would not be the tree.
+    fn link_tree(&mut self, chain: &mut Chain, batch: &mut Batch, tree: &RecordedTree) {
+        match trees::extra(tree) {
+            Ok(extra) => self.link(chain, batch, &recorded(tree), extra),
+            Err(error) => self.warnings.push(format!("a tree could not be written to the audit log: {error}")),
         }
     }
 

@@ -4,13 +4,14 @@
 //! an end that the run's own rows do not bear out. Not detected from the log alone: a chain that was computed anew
 //! from the start, or a tail that was cut together with `run_state`; for that the head is quoted elsewhere.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use rusqlite::types::Value;
 use rusqlite::{Connection, OptionalExtension as _};
 
 use super::batch::{Chain, digest, link_hash};
+use super::kept_trees;
 use super::query::{QueryError, told};
 use super::rows::{
     ATTEMPT_COLUMNS, RECEIPT_COLUMNS, RUNNING, heading_of, int, json_array, resolved, review_json, tier_name,
@@ -20,7 +21,7 @@ use crate::domain::attempt::Attempt;
 use crate::domain::event::{Event, RunFinished, RunStarted};
 use crate::domain::outcome::Outcome;
 use crate::domain::receipt::Receipt;
-use crate::domain::units::{MicroUsd, RunId};
+use crate::domain::units::{MicroUsd, RunId, TreeId};
 
 /// A row of a table of ours, as the database holds it.
 struct Row {
@@ -41,6 +42,9 @@ struct Walk<'a> {
     /// The last link that vouches for a state, and the state's hash.
     state: Option<(StateLink, String)>,
     reservations: BTreeMap<String, (Value, Value)>,
+    db: &'a Connection,
+    /// The trees of which no event has told yet.
+    trees: BTreeSet<String>,
 }
 
 /// See [`super::Reader::verify`].
@@ -98,6 +102,8 @@ fn walk(db: &Connection, run: &RunId) -> Result<Verified, Trouble> {
         finished: None,
         state: None,
         reservations: reservations(db, run)?,
+        db,
+        trees: kept_trees::names(db, run)?.into_iter().collect(),
     };
     let mut query =
         db.prepare("SELECT id, seq, kind, body, attached, hash FROM events WHERE run_id = ?1 ORDER BY seq")?;
@@ -161,6 +167,8 @@ impl Walk<'_> {
             Event::IterationFinished(attempt) => self.attempt(attempt)?,
             Event::CallReserved { call_id, reserved, .. } => self.reserved(call_id, *reserved)?,
             Event::CallSettled(receipt) => return self.receipt(receipt, &row.attached),
+            Event::TreeRecorded { withheld: Some(_), .. } => return Ok(()),
+            Event::TreeRecorded { tree, withheld: None } => return self.tree(tree, &row.attached),
             _ => {}
         }
         if !row.attached.is_empty() {
@@ -168,6 +176,15 @@ impl Walk<'_> {
             self.state = Some((link, row.attached.clone()));
         }
         Ok(())
+    }
+
+    /// A tree must be what was written, or a run goes on with another elsewhere.
+    fn tree(&mut self, tree: &TreeId, attached: &str) -> Result<(), Trouble> {
+        self.trees.remove(&tree.0);
+        match kept_trees::fault(self.db, self.run, tree, attached).map_err(Trouble::Query)? {
+            Some((table, why)) => Err(broken(table, 0, why).into()),
+            None => Ok(()),
+        }
     }
 
     /// What was set aside must still be, or caps mean nothing.
@@ -216,6 +233,9 @@ impl Walk<'_> {
         }
         if let Some((call, extra)) = self.receipts.pop_first() {
             return Err(broken("model_calls", extra.rowid, format!("no event tells of call {call}")).into());
+        }
+        if let Some(tree) = self.trees.pop_first() {
+            return Err(broken("trees", 0, format!("no event tells of tree {tree}")).into());
         }
         let head = [Value::Text(self.chain.head.clone()), Value::Integer(int(self.chain.length))];
         if state.values.get(..2) != Some(&head[..]) {

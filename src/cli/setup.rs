@@ -383,6 +383,7 @@ impl<'a> Setup<'a> {
             stop: stops.stop.clone(),
             wrap_up: stops.wrap_up.clone(),
             waiting: stops.waiting.clone(),
+            environment: self.environment.raw(),
             outside: outside.as_ref(),
             redactor: Arc::clone(&self.redactor),
             keep: self.keep_folder(plan),

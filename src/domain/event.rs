@@ -39,6 +39,14 @@ pub enum Event {
     },
     /// The run's state was saved and nothing else happened: the link vouches for it.
     StateSaved,
+    /// A tree that the run builds on was written into the log, so that the run can go on elsewhere; or was not.
+    TreeRecorded {
+        /// The tree.
+        tree: TreeId,
+        /// Why it was not; `None` where it was.
+        #[serde(default)]
+        withheld: Option<String>,
+    },
     /// The run counts towards the most that a pull request may have; told once, when it begins.
     AttemptCounted {
         /// The pull request.

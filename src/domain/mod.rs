@@ -33,6 +33,7 @@ pub mod review;
 pub mod stop;
 pub mod test_report;
 pub mod tool;
+pub mod tree_patch;
 pub mod units;
 pub mod verdict;
 pub mod waiting;

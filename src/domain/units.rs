@@ -176,7 +176,7 @@ impl fmt::Display for RunId {
 }
 
 /// Names a recorded state of the working tree; made by `workspace`, opaque to everyone else.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct TreeId(pub String);
 

@@ -43,9 +43,11 @@ pub(super) async fn run(
         return Ok(stopped_or(context, recorder, measuring, broken, Vec::new()));
     }
     leftovers::note(context, recorder);
+    // Git is asked before any code under test has run.
+    let base = recorder.portable.look(context).await;
     let start = context.world.workspace.snapshot().await?;
     let by_products = measuring.origin.take().map(|origin| origin.by_products).unwrap_or_default();
-    measuring.origin = Some(Origin { tree: start.clone(), by_products });
+    measuring.origin = Some(Origin { tree: start.clone(), base: base.clone(), by_products });
     left_behind::note(context, recorder, &start);
     context.world.workspace.remember_files(&start)?;
     let began = context.world.clock.monotonic_ms();
@@ -65,7 +67,7 @@ pub(super) async fn run(
         }
     };
     let by_products = context.world.workspace.changed_since(&start).await?.into_iter().collect();
-    let origin = Origin { tree: start, by_products };
+    let origin = Origin { tree: start, base, by_products };
     // Nobody's change has run yet: what these runs left may stay.
     context.world.workspace.remember_files(&origin.tree)?;
     measuring.setup.tests.confinement.remember();

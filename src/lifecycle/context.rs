@@ -1,6 +1,7 @@
 //! What every phase reads and none changes: what the run is asked for, the world it acts on, and the clock of its active time.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -74,6 +75,8 @@ pub struct World<'a> {
     pub wrap_up: WrapUp,
     /// Counts the time that is spent waiting for the outside.
     pub waiting: Waiting,
+    /// The environment for asking the user's git.
+    pub environment: &'a BTreeMap<OsString, OsString>,
     /// The outside, where something is delivered.
     pub outside: Option<&'a Outside>,
     /// Takes secrets out.
@@ -111,6 +114,8 @@ pub(super) struct Charter {
     pub(super) red_ci: Option<RedCi>,
     /// From when on comments count (RFC 3339).
     pub(super) heard_since: String,
+    /// The folder in which a later process took the run up, where that is another than it began in.
+    pub(super) moved_to: Option<String>,
 }
 
 impl Charter {
@@ -127,6 +132,7 @@ impl Charter {
             runs: state.runs.clone(),
             red_ci: state.red_ci.clone(),
             heard_since: state.hearing.since.clone(),
+            moved_to: state.moved_to.clone(),
         }
     }
 
@@ -145,6 +151,7 @@ impl Charter {
             comment_key: self.comment_key.clone(),
             runs: self.runs.clone(),
             red_ci: self.red_ci.clone(),
+            moved_to: self.moved_to.clone(),
             hearing: Hearing { since: self.heard_since.clone(), ..Hearing::default() },
             ..state
         }

@@ -6,7 +6,7 @@ use super::allowance::{Allowance, Comments};
 use super::context::{Charter, Context};
 use super::state::{Phase, RunState};
 use crate::domain::ci::RedCi;
-use crate::domain::units::TreeId;
+use crate::domain::units::{CommitSha, TreeId};
 use crate::policy::verdict::Baseline;
 use crate::process::confine::Arranged;
 use crate::test_run::{Check, TestCommand};
@@ -73,6 +73,8 @@ impl TestSetup {
 pub(super) struct Origin {
     /// Its recording.
     pub(super) tree: TreeId,
+    /// The commit that it is told by in the log.
+    pub(super) base: Option<CommitSha>,
     /// Its files that the tests themselves rewrote at the baseline: nobody's change.
     pub(super) by_products: BTreeSet<String>,
 }
@@ -80,11 +82,13 @@ pub(super) struct Origin {
 impl Origin {
     /// The origin that a saved state tells of.
     pub(super) fn of(state: &RunState) -> Option<Self> {
-        Some(Self { tree: state.start.clone()?, by_products: state.by_products.clone() })
+        let (base, by_products) = (state.base.clone(), state.by_products.clone());
+        Some(Self { tree: state.start.clone()?, base, by_products })
     }
 
     fn save(&self, state: &mut RunState) {
         state.start = Some(self.tree.clone());
+        state.base.clone_from(&self.base);
         state.by_products.clone_from(&self.by_products);
     }
 }

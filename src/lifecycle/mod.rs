@@ -50,6 +50,7 @@ pub mod message;
 mod network;
 pub mod outside;
 pub mod parked;
+mod portable;
 mod publish;
 mod reached;
 mod recorder;

@@ -4,6 +4,7 @@
 //! told is no decision ([`Recorder::emit`]).
 
 use super::context::Context;
+use super::portable::Portable;
 use super::state::RunState;
 use crate::audit::{Journal, Scope, Snapshot};
 use crate::domain::budget::Spent;
@@ -18,20 +19,25 @@ pub(super) struct Recorder<'j> {
     pub(super) journal: &'j mut Journal,
     /// What was removed that tools run unasked, and is yet to be said.
     pub(super) swept: Vec<Leftover>,
+    /// What of the trees is in the log.
+    pub(super) portable: Portable,
     run: RunId,
 }
 
 impl<'j> Recorder<'j> {
     /// A recorder for the run of a saved state.
     pub(super) fn new(journal: &'j mut Journal, state: &RunState) -> Self {
-        Self { journal, swept: state.swept.clone(), run: state.run_id.clone() }
+        let portable = Portable::of(journal, &state.run_id);
+        Self { journal, swept: state.swept.clone(), portable, run: state.run_id.clone() }
     }
 
-    /// Makes events and the state that follows from them durable, in one transaction.
+    /// Makes events and the state that follows from them durable, in one transaction, with the trees that it builds on.
     pub(super) fn record(&mut self, context: &Context<'_>, events: &[Event], state: RunState) {
         let state = RunState { active_ms: context.active_ms(), swept: self.swept.clone(), ..state };
+        let (trees, withheld) = self.portable.take(&context.world.workspace, &state);
+        let events: Vec<Event> = withheld.into_iter().chain(events.iter().cloned()).collect();
         let state = serde_json::to_string(&state).unwrap_or_default();
-        self.journal.record(events, Some(&state));
+        self.journal.record_with(&trees, &events, Some(&state));
     }
 
     /// Tells what nothing follows from.

@@ -2,7 +2,7 @@
 //!
 //! A run that is under way is held in phases (`stage`); this is only what is written and read.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
@@ -180,6 +180,12 @@ pub struct RunState {
     pub warned: Warnings,
     /// The tree as the user had it.
     pub start: Option<TreeId>,
+    /// The commit that it is told by in the log; `None` where it is told by none.
+    #[serde(default)]
+    pub base: Option<CommitSha>,
+    /// The folder in which a later process took the run up, where that is another than it began in.
+    #[serde(default)]
+    pub moved_to: Option<String>,
     /// Every path that models wrote so far.
     pub touched: BTreeSet<String>,
     /// Files of the start that the tests themselves rewrote at the baseline; nobody's change.
@@ -271,6 +277,8 @@ impl RunState {
             active_ms: 0,
             warned: Warnings::default(),
             start: None,
+            base: None,
+            moved_to: None,
             touched: BTreeSet::new(),
             by_products: BTreeSet::new(),
             network_opened: false,
@@ -314,6 +322,45 @@ impl RunState {
     #[must_use]
     pub fn iteration(&self) -> u32 {
         self.position.iterations + 1
+    }
+
+    /// The recorded trees that a later process builds on.
+    #[must_use]
+    pub fn trees(&self) -> BTreeSet<&TreeId> {
+        let candidates = [&self.best, &self.current].into_iter().flatten().map(|candidate| &candidate.tree);
+        let phases = std::iter::once(&self.phase).chain(self.resume_at.as_deref());
+        let fixes = phases.filter_map(Phase::fix).map(|fix| &fix.tree);
+        candidates.chain(fixes).chain(&self.start).chain(&self.delivery.tree).collect()
+    }
+
+    /// Gives recorded trees other names.
+    pub fn rename_trees(&mut self, names: &BTreeMap<TreeId, TreeId>) {
+        let phases = std::iter::once(&mut self.phase).chain(self.resume_at.as_deref_mut());
+        let fixes = phases.filter_map(Phase::fix_mut).map(|fix| &mut fix.tree);
+        let candidates = [&mut self.best, &mut self.current].into_iter().flatten().map(|candidate| &mut candidate.tree);
+        for tree in candidates.chain(fixes).chain(&mut self.start).chain(&mut self.delivery.tree) {
+            if let Some(name) = names.get(tree) {
+                tree.clone_from(name);
+            }
+        }
+    }
+}
+
+impl Phase {
+    fn fix(&self) -> Option<&Fix> {
+        match self {
+            Self::Publishing { fix } | Self::Proposing { fix } => Some(fix),
+            Self::Waiting { wait } => Some(&wait.fix),
+            Self::Baseline | Self::Ready | Self::Iterating | Self::Ending { .. } | Self::Ended { .. } => None,
+        }
+    }
+
+    fn fix_mut(&mut self) -> Option<&mut Fix> {
+        match self {
+            Self::Publishing { fix } | Self::Proposing { fix } => Some(fix),
+            Self::Waiting { wait } => Some(&mut wait.fix),
+            Self::Baseline | Self::Ready | Self::Iterating | Self::Ending { .. } | Self::Ended { .. } => None,
+        }
     }
 }
 

@@ -127,6 +127,7 @@ impl Progress {
         match event {
             Event::RunStarted(run) => self.run_started(run),
             Event::InvocationStarted { invocation: 0 | 1, .. } | Event::StateSaved => Vec::new(),
+            Event::TreeRecorded { withheld, .. } => self.stays_here(withheld.as_deref()),
             Event::InvocationStarted { invocation, .. } => {
                 vec![self.paint(Tone::Heading, &format!("◆ Resumed: invocation {invocation} of this run"))]
             }
@@ -147,10 +148,7 @@ impl Progress {
             Event::ToolFinished { role, name, subject, ok, duration_ms, .. } => {
                 vec![self.tool(*role, name, subject, *ok, *duration_ms)]
             }
-            Event::ContextThreshold { role, level, percent } if level != "info" => {
-                let line = format!("    ! {}: {percent} % of the window is in use; it is asked to wrap up", role.as_str());
-                vec![self.paint(Tone::Notice, &line)]
-            }
+            Event::ContextThreshold { role, level, percent } if level != "info" => vec![self.filling(*role, *percent)],
             Event::SessionFinished { role, turns, result, summary, .. } => {
                 vec![session_finished(*role, *turns, result, self.untold(summary))]
             }
@@ -204,6 +202,16 @@ impl Progress {
             | Event::ContextReset { .. }
             | Event::RunFinished(_) => Vec::new(),
         }
+    }
+
+    fn filling(&self, role: Role, percent: u32) -> String {
+        let line = format!("    ! {}: {percent} % of the window is in use; it is asked to wrap up", role.as_str());
+        self.paint(Tone::Notice, &line)
+    }
+
+    fn stays_here(&self, why: Option<&str>) -> Vec<String> {
+        let line = |why| format!("◆ This run can be resumed on this machine alone: {}", speech(why));
+        why.map(|why| self.paint(Tone::Faint, &line(why))).into_iter().collect()
     }
 
     fn notice(&self, message: &str) -> String {

@@ -17,7 +17,7 @@ use super::{Workspace, WorkspaceError};
 use crate::domain::stop::Stop;
 use crate::domain::units::{CommitSha, TreeId};
 use crate::domain::verdict::Exit;
-use crate::process::{self, Confinement, ProcessError, Program, Spec};
+use crate::process::{self, Confinement, Finished, ProcessError, Program, Spec};
 use crate::workspace::rel_path::RelPath;
 
 /// The most time one command may take: it reads what lies on this disk.
@@ -235,6 +235,23 @@ impl<'a> Revisions<'a> {
     }
 
     async fn ask(&self, arguments: &[&str]) -> Result<Vec<u8>, RevisionError> {
+        Ok(self.finished(arguments).await?.output)
+    }
+
+    /// As [`Self::ask`], for what is of no use without its middle.
+    ///
+    /// # Errors
+    /// When git failed, or said more than is kept.
+    pub(super) async fn ask_whole(&self, arguments: &[&str]) -> Result<Vec<u8>, RevisionError> {
+        let finished = self.finished(arguments).await?;
+        if usize::try_from(finished.output_bytes).ok() == Some(finished.output.len()) {
+            return Ok(finished.output);
+        }
+        let command = arguments.first().copied().unwrap_or_default().to_owned();
+        Err(RevisionError::Git { command, said: "its answer is too long".to_owned() })
+    }
+
+    async fn finished(&self, arguments: &[&str]) -> Result<Finished, RevisionError> {
         let words = ["git", "--no-pager", "--literal-pathspecs"].iter().chain(arguments).map(OsString::from).collect();
         let spec = Spec {
             program: Program::Argv(words),
@@ -252,7 +269,7 @@ impl<'a> Revisions<'a> {
             return Err(RevisionError::Stopped);
         }
         if finished.exit == (Exit::Code { code: 0 }) {
-            return Ok(finished.output);
+            return Ok(finished);
         }
         let said: String = String::from_utf8_lossy(&finished.stderr).trim().chars().take(SAID_CHARS).collect();
         Err(RevisionError::Git { command: arguments.first().copied().unwrap_or_default().to_owned(), said })

@@ -178,6 +178,12 @@ impl Store {
         std::fs::read(&path).map_err(|source| WorkspaceError::Store { path, source })
     }
 
+    /// How long a content is, in bytes.
+    pub(super) fn size(&self, digest: &Digest) -> Result<u64, WorkspaceError> {
+        let path = self.content_path(digest);
+        std::fs::metadata(&path).map(|found| found.len()).map_err(|source| WorkspaceError::Store { path, source })
+    }
+
     /// Writes a manifest down and names it.
     pub(super) fn save(&self, manifest: &Manifest) -> Result<TreeId, WorkspaceError> {
         let mut bytes = Vec::new();

@@ -40,6 +40,8 @@ mod judge;
 #[cfg(test)]
 mod outputs;
 #[cfg(test)]
+mod portable;
+#[cfg(test)]
 mod publish;
 #[cfg(test)]
 mod readme;

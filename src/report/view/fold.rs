@@ -115,11 +115,7 @@ impl Fold {
             Event::EvidenceGathered { proof, .. } => self.proof.clone_from(proof),
             Event::Remarked { remarks, .. } => self.remarks.clone_from(remarks),
             Event::CorrectionProposed(correction) => self.propose(correction),
-            Event::Warning { message } => {
-                if !self.warnings.contains(message) {
-                    self.warnings.push(message.clone());
-                }
-            }
+            Event::Warning { message } => self.warn(message),
             Event::LeftoversRemoved { leftovers, more } => {
                 self.leftovers.extend_from_slice(leftovers);
                 self.more_leftovers = self.more_leftovers.saturating_add(*more);
@@ -145,6 +141,7 @@ impl Fold {
             }
             Event::AttemptCounted { .. }
             | Event::StateSaved
+            | Event::TreeRecorded { .. }
             | Event::ModelsUnavailable { .. }
             | Event::SessionStarted { .. }
             | Event::ToolFinished { .. }
@@ -155,6 +152,12 @@ impl Fold {
             | Event::ContextReset { .. }
             | Event::BudgetWarning { .. }
             | Event::Escalated { .. } => {}
+        }
+    }
+
+    fn warn(&mut self, message: &str) {
+        if !self.warnings.iter().any(|told| told == message) {
+            self.warnings.push(message.to_owned());
         }
     }
 
