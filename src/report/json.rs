@@ -149,7 +149,7 @@ fn breakpoint(view: &WaitView) -> BreakpointDocument<'_> {
 }
 
 /// The seeds' word for how a run ended (S4-2).
-fn result_type(outcome: &Outcome, view: &RunView) -> &'static str {
+pub(super) fn result_type(outcome: &Outcome, view: &RunView) -> &'static str {
     let merged = view.delivery.waits.iter().any(|wait| wait.answer == Some(Answer::Merged));
     let proposed = view.delivery.pull_request.is_some() && !merged;
     match outcome {

@@ -14,8 +14,9 @@ use super::view::RunView;
 const MAX_VALUE: usize = 1_000;
 
 /// Every output in the order of the documentation; `action.yml` has the same.
-pub const NAMES: [&str; 10] = [
+pub const NAMES: [&str; 11] = [
     "outcome",
+    "result-type",
     "resolved-tier",
     "iterations",
     "cost-usd",
@@ -51,6 +52,7 @@ pub fn of_run(view: &RunView, places: &Places) -> Vec<(&'static str, String)> {
     let delivery = &view.delivery;
     let values = [
         view.outcome().map(|outcome| outcome.as_str().to_owned()),
+        view.outcome().map(|outcome| super::json::result_type(outcome, view).to_owned()),
         tier,
         Some(view.spent.iterations.to_string()),
         Some(dollars(view.spent.charge().known)),
@@ -91,6 +93,8 @@ pub fn of_gate(head: Option<&str>, checkout: bool, reason: &str) -> Vec<(&'stati
 pub fn of_nothing(outcome: Option<&Outcome>) -> Vec<(&'static str, String)> {
     let value = |name: &str| match name {
         "outcome" => outcome.map(|outcome| outcome.as_str().to_owned()).unwrap_or_default(),
+        // What does not begin is refused, or cannot be configured.
+        "result-type" => outcome.map(|_| "ERROR".to_owned()).unwrap_or_default(),
         "iterations" => "0".to_owned(),
         "cost-usd" | "unknown-cost-usd" => "0.000000".to_owned(),
         _ => String::new(),
@@ -159,6 +163,7 @@ mod tests {
             ("pr-number", "7"),
             ("report-path", "/t/report.md"),
             ("resolved-tier", "mid-grade"),
+            ("result-type", "TASK_COMPLETE"),
             ("run-id", fixtures::RUN_ID),
             ("unknown-cost-usd", "0.000000"),
         ];

@@ -62,7 +62,7 @@ fn verdict_of(outcome: &Outcome, view: &RunView) -> (Mark, Sentence) {
     let sentence = match outcome {
         Outcome::Fixed { .. } => return (Mark::Good, fixed(view)),
         Outcome::AlreadyGreen => return (Mark::Good, already_green(view)),
-        Outcome::Proposed { .. } => return (Mark::Waiting, start("Nothing to do: ").speech(view.stop_reason())),
+        Outcome::Proposed { .. } => return (Mark::Waiting, start("No model was asked: ").speech(view.stop_reason())),
         Outcome::Parked => {
             return (Mark::Waiting, start("Parked").at(view, " in ", ": ").speech(view.stop_reason()));
         }

@@ -48,7 +48,7 @@ fn while_a_fix_for_the_same_failure_waits_in_a_pull_request_nobody_is_paid() {
     fresh_checkout(&site);
     let again = site.run("pr");
     assert_eq!(again.code, 0, "{}", again.all());
-    let told = format!("⏸ Nothing to do: a fix for this failure waits in #{number}");
+    let told = format!("⏸ No model was asked: a fix for this failure waits in #{number}");
     assert!(
         again.out.contains(&told) && again.out.contains(&format!("Review #{number} and merge it")),
         "{}",
