@@ -151,11 +151,7 @@ async fn visit(
     marker: &str,
     environment: &Environment,
 ) -> anyhow::Result<Option<Entry>> {
-    let is_ours = context.head_message.as_deref().is_some_and(|message| gate::run_of(message).is_some());
-    let Some(head) = context.upstream.as_ref().map(|upstream| upstream.head_sha.clone()) else { return Ok(None) };
-    if context.event != EventKind::WorkflowRun || !is_ours {
-        return Ok(None);
-    }
+    let Some(head) = waited_for(context) else { return Ok(None) };
     let Some(token) = forge::token(environment) else { return Err(Failure::refused(&Refusal::NoToken)) };
     let clock = stop_sources::clock(environment);
     let place = (context.api_url.as_str(), &context.repository);
@@ -192,6 +188,21 @@ async fn visit(
     }
     gate::facts::pin(context, &facts);
     Ok(Some(Entry::GoesOn(Box::new(Visit { desk, run: RunId(run), head, answered }))))
+}
+
+/// The commit that a run may wait for at this event, as far as the event itself tells.
+fn waited_for(context: &CiContext) -> Option<CommitSha> {
+    match (&context.event, context.action.as_deref()) {
+        (EventKind::WorkflowRun, _) => {
+            let message = context.head_message.as_deref()?;
+            gate::run_of(message)?;
+            context.upstream.as_ref().map(|upstream| upstream.head_sha.clone())
+        }
+        (EventKind::PullRequest, Some("closed")) | (EventKind::PullRequestReview, Some("submitted")) => {
+            context.head_sha.clone()
+        }
+        _ => None,
+    }
 }
 
 fn unknown(error: GithubError) -> anyhow::Error {

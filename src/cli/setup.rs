@@ -11,7 +11,7 @@ use super::step::{self, Ended, Step};
 use super::stop_sources::{self, Place, StopSources};
 use super::{
     Failure, commenting, delivery, details, judges, left_behind, left_credential, lines, models, report, scripts,
-    terminal,
+    terminal, waiting,
 };
 use secrecy::SecretString;
 
@@ -390,6 +390,7 @@ impl<'a> Setup<'a> {
             guards: guards(self.environment),
             import_roots: scripts::reached(self.checkout, plan.working_directory.as_deref(), &state.test_command)
                 .import_roots,
+            is_woken: self.context.is_some_and(|context| waiting::is_woken(context, self.environment)),
             only_hears: only_hears.as_ref(),
         }
     }

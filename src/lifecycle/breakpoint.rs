@@ -20,7 +20,7 @@ use super::recorder::Recorder;
 use super::stage::{Ending, Leg, Next};
 use super::state::{Fix, Wait};
 use super::targets;
-use crate::config::WaitFor;
+use crate::config::{Push, WaitFor};
 use crate::domain::attempt::TierExit;
 use crate::domain::delivery::{Answer, Awaited};
 use crate::domain::event::Event;
@@ -125,7 +125,13 @@ async fn look_with(
 
 /// Whether another process goes on once there is an answer, so that this one need not wait for it.
 fn is_woken(context: &Context<'_>, awaited: Awaited) -> bool {
-    awaited == Awaited::Ci && context.charter.plan.github.wait_for == WaitFor::Event
+    let github = &context.charter.plan.github;
+    match (github.wait_for, awaited) {
+        (WaitFor::Event, Awaited::Ci) => true,
+        // Only the end of a pull request of our own starts a job: everybody's would cost everybody minutes.
+        (WaitFor::Merge, _) => context.world.is_woken && github.push == Push::Pr,
+        (WaitFor::None | WaitFor::Ci, _) | (WaitFor::Event, Awaited::Merge) => false,
+    }
 }
 
 fn limit_ms(context: &Context<'_>, awaited: Awaited) -> u64 {
@@ -204,9 +210,14 @@ fn later(climb: Climb, wait: Wait, trouble: Option<String>) -> Next {
         Awaited::Ci => format!("CI of {}", wait.commit.short()),
         Awaited::Merge => format!("the merge of {}", wait.commit.short()),
     };
-    let stop_reason = match trouble {
-        None => format!("{about} is under way; its end starts the job that goes on with this run"),
-        Some(trouble) => format!("nobody could say how {about} stands: {trouble}; `upshift resume` goes on waiting"),
+    let stop_reason = match (trouble, wait.awaited) {
+        (None, Awaited::Ci) => format!("{about} is under way; its end starts the job that goes on with this run"),
+        (None, Awaited::Merge) => {
+            format!("{about} is up to people; that, or a review, starts the job that goes on with this run")
+        }
+        (Some(trouble), _) => {
+            format!("nobody could say how {about} stands: {trouble}; `upshift resume` goes on waiting")
+        }
     };
     park(climb, wait, stop_reason, Vec::new())
 }

@@ -16,6 +16,7 @@ use tokio::task::JoinHandle;
 use crate::config::Comment;
 use crate::domain::clock::{Clock, Timestamp};
 use crate::domain::command::CommandAnswer;
+use crate::domain::delivery::Awaited;
 use crate::domain::event::{Event, EventSink};
 use crate::domain::outcome::Outcome;
 use crate::domain::stop::Stop;
@@ -353,7 +354,10 @@ fn standing(view: &RunView) -> Standing {
     match &view.ending {
         Ending::Running | Ending::Died => Standing::Working,
         Ending::Finished(finished) if finished.outcome == Outcome::Parked && view.limited().is_none() => {
-            Standing::Waiting
+            match view.delivery.waits.last().map(|wait| wait.awaited) {
+                Some(Awaited::Merge) => Standing::Merging,
+                Some(Awaited::Ci) | None => Standing::Waiting,
+            }
         }
         Ending::Finished(_) => Standing::Over,
     }

@@ -87,6 +87,8 @@ pub struct World<'a> {
     pub guards: Guards,
     /// Folders in which Python looks for modules when the tests run, beside the usual ones.
     pub import_roots: BTreeSet<String>,
+    /// Whether what happens outside starts a job that goes on with a parked run.
+    pub is_woken: bool,
     /// How the run was last told to stand, where this process has none of its files: it only hears what the outside says.
     pub only_hears: Option<&'a RunFinished>,
 }

@@ -10,7 +10,7 @@ use super::history;
 use crate::domain::clock::{Clock, Timestamp};
 use crate::domain::units::CommitSha;
 use crate::github::checks::{self, CiState, Item, Question};
-use crate::github::{CommentSlot, GitHub, GithubError, IssueComment, Progress};
+use crate::github::{CommentSlot, GitHub, GithubError, IssueComment, Progress, PullState, Review, ReviewState};
 use crate::report::markdown::{Stamp, Standing, with_claim};
 
 /// How long the end of the job is waited for that parked the run, and green that may not be all of it.
@@ -85,6 +85,9 @@ pub async fn find(door: Door<'_>) -> Result<Found, GithubError> {
     if let Some(why) = refusal(&stamp, door) {
         return Ok(Found::Nothing(why));
     }
+    if stamp.standing == Standing::Merging {
+        return merged(door, comment, stamp).await;
+    }
     Ok(match answer(door, patience).await? {
         CiState::Pending { unfinished, .. } if !unfinished.is_empty() => Found::StillWaiting(named(&unfinished)),
         CiState::NotYet | CiState::Pending { .. } => Found::StillWaiting("its checks".to_owned()),
@@ -97,6 +100,21 @@ pub async fn find(door: Door<'_>) -> Result<Found, GithubError> {
         | CiState::Superseded { .. }
         | CiState::RequiredMissing { .. } => Found::Answered(Box::new(Answered { comment, stamp, is_red: false })),
     })
+}
+
+/// What has become of the pull request that the run waits for.
+async fn merged(door: Door<'_>, comment: IssueComment, stamp: Stamp) -> Result<Found, GithubError> {
+    let pull = door.github.pull(door.slot.number).await?;
+    let answered = |is_red| Ok(Found::Answered(Box::new(Answered { comment, stamp, is_red })));
+    if pull.state != PullState::Open || pull.head.sha != *door.head {
+        return answered(false);
+    }
+    let reviews = door.github.reviews(door.slot.number).await?;
+    let of_this = |review: &Review| review.commit_id.as_ref() == Some(door.head);
+    if reviews.iter().any(|review| review.state == ReviewState::ChangesRequested && of_this(review)) {
+        return answered(true);
+    }
+    Ok(Found::StillWaiting("the merge".to_owned()))
 }
 
 /// Why no run is to go on, by what our comment says.

@@ -50,12 +50,15 @@ pub enum Standing {
     Over,
     /// A process is at work on it, or died.
     Working,
-    /// None is: it is parked until somebody outside has answered.
+    /// None is: it is parked until CI has ended.
     Waiting,
+    /// None is: it is parked until its pull request is merged, closed or reviewed.
+    Merging,
 }
 
 impl Standing {
-    const WORDS: [(Self, &'static str); 2] = [(Self::Working, "working"), (Self::Waiting, "waiting")];
+    const WORDS: [(Self, &'static str); 3] =
+        [(Self::Working, "working"), (Self::Waiting, "waiting"), (Self::Merging, "merging")];
 
     fn word(self) -> Option<&'static str> {
         Self::WORDS.iter().find(|(standing, _)| *standing == self).map(|(_, word)| *word)

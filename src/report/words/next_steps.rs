@@ -87,7 +87,7 @@ fn after(view: &RunView, outcome: &Outcome) -> Vec<Sentence> {
         }
         Outcome::Parked if view.limited().is_some() => limited(view),
         Outcome::Parked if goes_on_by_itself(view) => {
-            one("Nothing: when CI has ended, the job that this starts goes on with the run, or ends it.")
+            one("Nothing: what is waited for starts the job that goes on with the run, or ends it.")
         }
         Outcome::Parked => {
             let mut steps = vec![look_at_checks(view, "the tests pass here, and those may be over by now")];
