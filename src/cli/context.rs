@@ -154,13 +154,19 @@ fn address(environment: &Environment, name: &'static str, default: &str) -> Resu
     }
 }
 
+/// Whether it is a name of this machine that the artifact service's own client takes for GitHub (`actions/toolkit`, `isGhes`).
+fn is_local(server_url: &str) -> bool {
+    let url = url::Url::parse(server_url).ok();
+    url.and_then(|url| url.host_str().map(|host| host.ends_with(".localhost"))).unwrap_or_default()
+}
+
 fn forge(environment: &Environment, server_url: &str, api_url: &str) -> Forge {
     let set = |name| environment.get(name) == Some("true");
     if set("FORGEJO_ACTIONS") {
         Forge::Forgejo
     } else if set("GITEA_ACTIONS") || api_url.ends_with(GITEA_API) {
         Forge::Gitea
-    } else if server_url == "https://github.com" || server_url.ends_with(".ghe.com") {
+    } else if server_url == "https://github.com" || server_url.ends_with(".ghe.com") || is_local(server_url) {
         Forge::Github
     } else {
         Forge::GithubServer

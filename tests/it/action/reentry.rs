@@ -83,12 +83,21 @@ impl Repository {
         json!({ "action": "completed", "workflow_run": run, "sender": user, "repository": { "default_branch": "main" } })
     }
 
+    /// A name that counts as GitHub's: the default of `wait-for` is another elsewhere.
+    fn server_url(&self) -> String {
+        self.site.server.server_url().replace("127.0.0.1", "github.localhost")
+    }
+
     fn checkout(&self) -> PathBuf {
         self.machines.path().join("work/shop")
     }
 
-    /// A job on a machine of its own, as the workflow has its steps; `more` is set for the step that runs upshift.
-    fn job(&mut self, payload: &Value, more: &[(&str, &str)]) -> Ended {
+    /// A job of the default branch on a machine of its own, as the workflow has its steps.
+    fn job(&mut self, payload: &Value) -> Ended {
+        self.job_for("workflow_run", payload, &[])
+    }
+
+    fn job_for(&mut self, event: &str, payload: &Value, more: &[(&str, &str)]) -> Ended {
         self.jobs += 1;
         let id = self.jobs;
         let run = Run { id, path: WORKFLOW.to_owned(), status: "in_progress".to_owned(), attempt: 1, ..Run::default() };
@@ -98,12 +107,10 @@ impl Repository {
         let job = job
             .with("ANTHROPIC_API_KEY", KEY)
             .with("UPSHIFT_PUSH_TOKEN", TOKEN)
-            // The default is for github.com, which no test pushes to.
-            .with("UPSHIFT_WAIT_FOR", "event")
             .with("UPSHIFT_TIERS", "claude-haiku-4-5 x3")
             .with("GITHUB_API_URL", &self.site.github.url())
-            .with("GITHUB_SERVER_URL", &self.site.server.server_url())
-            .with("GITHUB_EVENT_NAME", "workflow_run")
+            .with("GITHUB_SERVER_URL", &self.server_url())
+            .with("GITHUB_EVENT_NAME", event)
             .with("GITHUB_WORKFLOW", "upshift")
             .with("GITHUB_WORKFLOW_REF", &format!("acme/shop/{WORKFLOW}@refs/heads/main"))
             .with("GITHUB_RUN_ID", &id.to_string())
@@ -141,6 +148,33 @@ impl Repository {
         own.conclusion = Some("success".to_owned());
     }
 
+    /// The same for the branch of upshift's own pull request.
+    fn ci_ends_on(&self, number: u64) -> Value {
+        self.site.github.world().later.iter_mut().for_each(|later| later.at_ms = 0);
+        let pull =
+            self.site.github.world().pulls.iter().find(|pull| pull.number == number).cloned().expect("a pull request");
+        let mut payload = self.told("success");
+        let run = &mut payload["workflow_run"];
+        let head = self.site.server.head(&pull.head_branch);
+        run["head_commit"]["message"] = json!(self.site.server.git(&["log", "-1", "--format=%B", &head]));
+        run["head_sha"] = json!(head);
+        run["head_branch"] = json!(pull.head_branch);
+        run["pull_requests"] = json!([{ "number": number }]);
+        payload
+    }
+
+    /// A pull request ends, and the event that tells it.
+    fn pull_is(&self, number: u64, end: &str) -> Value {
+        let mut world = self.site.github.world();
+        let pull = world.pulls.iter_mut().find(|pull| pull.number == number).expect("a pull request");
+        end.clone_into(&mut pull.state);
+        let side = |branch: &str, sha: &str| json!({ "ref": branch, "sha": sha, "repo": { "full_name": "acme/shop" } });
+        let (head, base) = (side(&pull.head_branch, &pull.head_sha), side(&pull.base_branch, &self.site.start));
+        let pull = json!({ "number": number, "head": head, "base": base, "labels": [] });
+        let sender = json!({ "login": "ada", "type": "User" });
+        json!({ "action": "closed", "pull_request": pull, "sender": sender, "repository": { "default_branch": "main" } })
+    }
+
     fn comment(&self) -> String {
         let world = self.site.github.world();
         let [comment] = world.comments.as_slice() else { panic!("{:?}", world.comments) };
@@ -157,11 +191,11 @@ impl Repository {
 #[test]
 fn the_readmes_workflow_comes_to_its_second_iteration_and_its_end_through_the_ends_of_ci() {
     let mut repository = Repository::new(&["failure", "success"]);
-    let first = repository.job(&repository.told("failure"), &[]);
+    let first = repository.job(&repository.told("failure"));
     assert_eq!(first.output("outcome"), "parked", "{}", first.said());
     assert_eq!(first.run.as_ref().map(|run| run.code), Some(0), "{}", first.said());
     assert!(repository.comment().contains("standing=waiting"), "{}", repository.comment());
-    let second = repository.job(&repository.ci_ends(), &[]);
+    let second = repository.job(&repository.ci_ends());
     assert_eq!(
         (second.output("checkout").as_str(), second.output("outcome").as_str()),
         ("true", "parked"),
@@ -169,7 +203,7 @@ fn the_readmes_workflow_comes_to_its_second_iteration_and_its_end_through_the_en
         second.said()
     );
     assert_eq!(repository.site.server.pushes(), 2, "{}", second.said());
-    let third = repository.job(&repository.ci_ends(), &[]);
+    let third = repository.job(&repository.ci_ends());
     assert_eq!(
         (third.output("checkout").as_str(), third.output("outcome").as_str()),
         ("false", "fixed"),
@@ -190,16 +224,56 @@ fn the_readmes_workflow_comes_to_its_second_iteration_and_its_end_through_the_en
 #[test]
 fn while_a_check_is_open_the_run_stays_parked() {
     let mut repository = Repository::new(&["success"]);
-    let first = repository.job(&repository.told("failure"), &[]);
+    let first = repository.job(&repository.told("failure"));
     assert_eq!(first.output("outcome"), "parked", "{}", first.said());
-    let early = repository.job(&repository.told("success"), &[]);
+    let early = repository.job(&repository.told("success"));
     assert!(early.run.is_none() && early.gate.code == 0, "{}", early.said());
     assert!(early.output("reason").contains("goes on waiting for test"), "{}", early.said());
-    let last = repository.job(&repository.ci_ends(), &[]);
+    let last = repository.job(&repository.ci_ends());
     assert_eq!(last.output("outcome"), "fixed", "{}", last.said());
-    let again = repository.job(&repository.told("success"), &[]);
+    let again = repository.job(&repository.told("success"));
     assert!(again.run.is_none() && again.output("reason").contains("upshift's own"), "{}", again.said());
     assert_eq!((repository.models.requests().len(), repository.site.server.pushes()), (2, 1));
     assert_eq!(last.id, 103);
     let _world = repository.finish();
+}
+
+/// A red `main`, whose fix is proposed, and whose merge is waited for.
+fn proposing() -> (Repository, Ended) {
+    let mut repository = Repository::new(&["success"]);
+    let start = repository.site.start.clone();
+    let push = json!({ "ref": "refs/heads/main", "after": start, "sender": { "login": "ada", "type": "User" } });
+    let more = [("UPSHIFT_WAIT_FOR", "merge"), ("UPSHIFT_PUSH", "pr")];
+    let first = repository.job_for("push", &push, &more);
+    assert_eq!(first.output("outcome"), "parked", "{}", first.said());
+    (repository, first)
+}
+
+#[test]
+fn a_merge_is_waited_for_without_a_job_too() {
+    for (end, answer) in [("merged", "merged"), ("closed", "was closed without a merge")] {
+        let (mut repository, _first) = proposing();
+        let number = repository.site.github.world().pulls.last().expect("a pull request").number;
+        let by_ci = repository.job(&repository.ci_ends_on(number));
+        assert_eq!(
+            (by_ci.output("checkout").as_str(), by_ci.output("outcome").as_str()),
+            ("false", "parked"),
+            "{}",
+            by_ci.said()
+        );
+        let still = repository.job(&repository.ci_ends_on(number));
+        assert!(still.output("reason").contains("goes on waiting for the merge"), "{}", still.said());
+        let payload = repository.pull_is(number, end);
+        let last = repository.job_for("pull_request", &payload, &[]);
+        assert_eq!(
+            (last.output("checkout").as_str(), last.output("outcome").as_str()),
+            ("false", "fixed"),
+            "{}",
+            last.said()
+        );
+        assert!(last.said().contains(answer), "{}", last.said());
+        let report = std::fs::read_to_string(last.output("report-path")).expect("a report");
+        assert!(report.contains("CI") && repository.models.requests().len() == 2, "{report}");
+        let _world = repository.finish();
+    }
 }
