@@ -124,7 +124,8 @@ fn refusal(stamp: &Stamp, door: Door<'_>) -> Option<&'static str> {
     }
     // One that died between its push and its comment did not come to say so; its log does.
     let died = stamp.standing == Standing::Working;
-    (!died && stamp.pushed.as_ref() != Some(door.head)).then_some("upshift's comment does not say that its run pushed it")
+    (!died && stamp.pushed.as_ref() != Some(door.head))
+        .then_some("upshift's comment does not say that its run pushed it")
 }
 
 /// Our comment about the run, the newest one.

@@ -37,6 +37,9 @@ pub struct Position {
     pub entropy: EntropyState,
     /// Patches already seen in this tier.
     pub patches: BTreeSet<String>,
+    /// Whether a tier below said that a person is needed.
+    #[serde(default)]
+    pub was_blocked: bool,
 }
 
 impl Position {
@@ -48,6 +51,7 @@ impl Position {
             iterations: 0,
             entropy: EntropyState::new(rules.entropy_threshold),
             patches: BTreeSet::new(),
+            was_blocked: false,
         }
     }
 }
@@ -139,7 +143,8 @@ pub fn step(rules: &Rules, position: &mut Position, observation: &Observation, a
             plain(Decision::End { exit: TierExit::Interrupted, outcome: Outcome::Interrupted { signal: *signal } })
         }
         Observation::Blocked { reason } => {
-            plain(Decision::End { exit: TierExit::Blocked, outcome: Outcome::Blocked { reason: reason.clone() } })
+            let outcome = Outcome::Blocked { reason: reason.clone() };
+            plain(blocked(rules, position, outcome, &after_work(above)))
         }
         Observation::RunBudget => plain(Decision::End { exit: TierExit::BudgetExhausted, outcome: Outcome::Budget }),
         Observation::NoModel { why } => {
@@ -219,11 +224,21 @@ fn next(rules: &Rules, position: &mut Position, exit: TierExit, at_the_end: Outc
     leave(rules, position, exit, at_the_end, above)
 }
 
+/// A cheap model may only have given up: a tier above is asked for its opinion, and believed.
+fn blocked(rules: &Rules, position: &mut Position, outcome: Outcome, above: &[Readiness]) -> Decision {
+    if position.was_blocked {
+        return Decision::End { exit: TierExit::Blocked, outcome };
+    }
+    let decision = leave(rules, position, TierExit::Blocked, outcome, above);
+    position.was_blocked = true;
+    decision
+}
+
 /// Out of the tier: up if a tier above can be entered, else the end.
 fn leave(rules: &Rules, position: &mut Position, exit: TierExit, at_the_end: Outcome, above: &[Readiness]) -> Decision {
     match next_tier(rules, position.tier_index, above) {
         Some(tier_index) => {
-            *position = Position::at(tier_index, rules);
+            *position = Position { was_blocked: position.was_blocked, ..Position::at(tier_index, rules) };
             Decision::Escalate { exit }
         }
         None => Decision::End { exit, outcome: at_the_end },

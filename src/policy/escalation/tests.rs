@@ -89,6 +89,36 @@ fn a_provider_that_fails_ends_its_tier_and_on_the_last_the_run() {
 }
 
 #[test]
+fn a_tier_that_needs_a_person_is_not_believed_until_another_says_so_or_none_is_left() {
+    let rules = rules(&[5, 5, 5], OnEntropy::Escalate);
+    let blocked = |reason: &str| Observation::Blocked { reason: reason.to_owned() };
+    let end = |reason: &str| {
+        let outcome = Outcome::Blocked { reason: reason.to_owned() };
+        Decision::End { exit: TierExit::Blocked, outcome }
+    };
+    let mut position = Position::at(0, &rules);
+    let up = Decision::Escalate { exit: TierExit::Blocked };
+    assert_eq!(step(&rules, &mut position, &blocked("a key"), &[]).decision, up);
+    assert_eq!((position.tier_index, position.iterations), (1, 0));
+    assert_eq!(step(&rules, &mut position.clone(), &blocked("a secret"), &[]).decision, end("a secret"));
+    for patch in ["1", "2"] {
+        step(&rules, &mut position, &red("same", patch), &[]);
+    }
+    let stalled = step(&rules, &mut position, &red("same", "3"), &[]).decision;
+    assert_eq!((stalled, position.tier_index), (Decision::Escalate { exit: TierExit::EntropyDetected }, 2));
+    assert_eq!(step(&rules, &mut position, &blocked("that key"), &[]).decision, end("that key"), "two of three say so");
+    let mut last = Position::at(2, &rules);
+    assert_eq!(step(&rules, &mut last, &blocked("a key"), &[]).decision, end("a key"));
+    let mut alone = Position::at(0, &rules);
+    let refused = [Readiness::Refused, Readiness::Refused];
+    assert_eq!(
+        step(&rules, &mut alone, &blocked("a key"), &refused).decision,
+        end("a key"),
+        "nobody else can be asked"
+    );
+}
+
+#[test]
 fn a_limit_parks_where_no_other_vendor_is_left_and_never_climbs_on_the_same_one() {
     let rules = rules(&[5, 5, 5], OnEntropy::Escalate);
     let limited = Observation::NoModel { why: GiveUp::Limited };
