@@ -117,7 +117,7 @@ impl Visit {
         let mut gone = String::new();
         // A job that claimed the run and died has the newer log, if it came to have one.
         for name in of_claim.iter().chain([&stamp.artifact]) {
-            match history::fetch_log(place, name, context.default_branch.as_deref(), folder).await {
+            match history::fetch_log(place, name, context.default_branch.as_deref(), stamp, folder).await {
                 Ok(path) => return Ok(Claim::Ours(path)),
                 Err(why) => gone = why,
             }

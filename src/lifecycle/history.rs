@@ -204,6 +204,7 @@ pub async fn fetch_log(
     place: Place<'_>,
     name: &str,
     default_branch: Option<&str>,
+    stamp: &Stamp,
     folder: &Path,
 ) -> Result<PathBuf, String> {
     let artifact = named(place, name).await?;
@@ -218,7 +219,17 @@ pub async fn fetch_log(
     if let Some(beside) = fetch(place, &artifact, LOG_WAL).await? {
         std::fs::write(folder.join(LOG_WAL), beside).map_err(written)?;
     }
+    vouched(&path, stamp).map_err(|why| format!("the log in the artifact {name} cannot be used: {why}"))?;
     Ok(path)
+}
+
+/// Checks that a log's chain is whole and holds the link that our comment quotes.
+fn vouched(path: &Path, stamp: &Stamp) -> Result<(), String> {
+    let reader = Reader::open(&Location::file(path)).map_err(|error| error.to_string())?;
+    let run = RunId(stamp.run.clone());
+    reader.verify(&run).map_err(|error| error.to_string())?;
+    let holds = reader.holds_link(&run, &stamp.head).map_err(|error| error.to_string())?;
+    if holds { Ok(()) } else { Err("it is not the one that upshift's comment quotes".to_owned()) }
 }
 
 /// Reads a log that came from elsewhere.

@@ -102,7 +102,7 @@ fn a_tier_that_needs_a_person_is_not_believed_until_another_says_so_or_none_is_l
     assert_eq!((position.tier_index, position.iterations), (1, 0));
     assert_eq!(step(&rules, &mut position.clone(), &blocked("a secret"), &[]).decision, end("a secret"));
     for patch in ["1", "2"] {
-        step(&rules, &mut position, &red("same", patch), &[]);
+        assert_eq!(step(&rules, &mut position, &red("same", patch), &[]).decision, Decision::Iterate);
     }
     let stalled = step(&rules, &mut position, &red("same", "3"), &[]).decision;
     assert_eq!((stalled, position.tier_index), (Decision::Escalate { exit: TierExit::EntropyDetected }, 2));

@@ -23,7 +23,7 @@ use crate::world::program::{KEY, Said};
 
 /// What a run does outside of its process, or asks there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Effect {
+pub(super) enum Effect {
     ModelAsked,
     Pushed,
     PullOpened,
@@ -76,7 +76,33 @@ impl Trap {
         self.set().pid
     }
 
-    fn happened(&self, effect: Effect) {
+    /// Knows who runs now.
+    pub(super) fn follow(&self, pid: u32) {
+        self.set().pid = Some(pid);
+    }
+
+    /// Strikes after this many of an effect, counted from now on.
+    pub(super) fn arm(&self, effect: Effect, count: usize) {
+        let mut set = self.set();
+        set.counts.clear();
+        set.armed = Some((effect, count));
+    }
+
+    /// Whether it is yet to strike; disarms it.
+    pub(super) fn disarm(&self) -> bool {
+        self.set().armed.take().is_some()
+    }
+
+    /// Sees what reaches the forge.
+    pub(super) fn watch(&self, site: &Site) {
+        let (of_pushes, of_requests) = (self.clone(), self.clone());
+        site.server.watch(move || of_pushes.happened(Effect::Pushed));
+        site.github.watch(move |method, path| {
+            Effect::of(method, path).into_iter().for_each(|effect| of_requests.happened(effect));
+        });
+    }
+
+    pub(super) fn happened(&self, effect: Effect) {
         let mut set = self.set();
         let count = set.counts.entry(effect).or_default();
         *count += 1;
@@ -143,15 +169,12 @@ impl Stage {
 
     fn on(site: Site, event: &str, mut script: impl FnMut(&Request) -> Scripted + Send + 'static) -> Self {
         let trap = Trap::default();
-        let (of_models, of_pushes, of_requests) = (trap.clone(), trap.clone(), trap.clone());
+        let of_models = trap.clone();
         let models = ModelServer::start(move |request| {
             of_models.happened(Effect::ModelAsked);
             script(request)
         });
-        site.server.watch(move || of_pushes.happened(Effect::Pushed));
-        site.github.watch(move |method, path| {
-            Effect::of(method, path).into_iter().for_each(|effect| of_requests.happened(effect));
-        });
+        trap.watch(&site);
         let checkout = tempfile::Builder::new().prefix("checkout-").tempdir().expect("a folder");
         let root = checkout.path().join("shop");
         site.server.clone_to(&root);

@@ -2,11 +2,13 @@
 //! has nothing of it but the artifact.
 
 use std::path::PathBuf;
+use std::process::Stdio;
 
 use serde_json::{Value, json};
 
 use super::attempts::keep_as;
 use super::delivery::{Site, mends};
+use super::killed::{Effect, Trap};
 use super::step::Job;
 use super::{environment_of_a_step, with_of};
 use crate::world::git_server::{TOKEN, git};
@@ -25,6 +27,7 @@ struct Repository {
     models: ModelServer,
     machines: tempfile::TempDir,
     jobs: u64,
+    trap: Trap,
 }
 
 /// A job of the workflow that ended.
@@ -51,12 +54,17 @@ impl Repository {
         Self::with_models(conclusions, mends)
     }
 
-    fn with_models(conclusions: &[&str], script: impl FnMut(&Request) -> Scripted + Send + 'static) -> Self {
-        let site = Site::new(conclusions);
+    fn with_models(conclusions: &[&str], mut script: impl FnMut(&Request) -> Scripted + Send + 'static) -> Self {
+        let (site, trap) = (Site::new(conclusions), Trap::default());
+        trap.watch(&site);
+        let of_models = trap.clone();
         site.github.world().ci.iter_mut().for_each(|plan| plan.takes_ms = FOR_EVER_MS);
-        let models = ModelServer::start(script);
+        let models = ModelServer::start(move |request: &Request| {
+            of_models.happened(Effect::ModelAsked);
+            script(request)
+        });
         let machines = tempfile::Builder::new().prefix("machines-").tempdir().expect("a folder");
-        Self { site, models, machines, jobs: 100 }
+        Self { site, models, machines, jobs: 100, trap }
     }
 
     /// CI is over, and told so by an event.
@@ -102,6 +110,21 @@ impl Repository {
         let id = self.jobs;
         let run = Run { id, path: WORKFLOW.to_owned(), status: "in_progress".to_owned(), attempt: 1, ..Run::default() };
         self.site.github.world().runs.push(run);
+        self.attempt((id, 1), event, payload, more)
+    }
+
+    /// A person has a job run again.
+    fn again(&mut self, ended: &Ended, payload: &Value) -> Ended {
+        let mut world = self.site.github.world();
+        let own = world.runs.iter_mut().find(|run| run.id == ended.id).expect("the job");
+        own.attempt += 1;
+        "in_progress".clone_into(&mut own.status);
+        let attempt = own.attempt;
+        drop(world);
+        self.attempt((ended.id, attempt), "workflow_run", payload, &[])
+    }
+
+    fn attempt(&mut self, (id, attempt): (u64, u64), event: &str, payload: &Value, more: &[(&str, &str)]) -> Ended {
         let step = environment_of_a_step(&with_of(upshift::cli::init::WORKFLOW), TOKEN);
         let job = step.into_iter().fold(Job::new(&self.models.url()), |job, (name, value)| job.with(&name, &value));
         let job = job
@@ -114,6 +137,7 @@ impl Repository {
             .with("GITHUB_WORKFLOW", "upshift")
             .with("GITHUB_WORKFLOW_REF", &format!("acme/shop/{WORKFLOW}@refs/heads/main"))
             .with("GITHUB_RUN_ID", &id.to_string())
+            .with("GITHUB_RUN_ATTEMPT", &attempt.to_string())
             .with("GITHUB_REF", "refs/heads/main")
             .with("GITHUB_SHA", &self.site.start)
             .event(payload);
@@ -129,17 +153,26 @@ impl Repository {
                 self.site.server.clone_to(&self.checkout());
                 git(&self.checkout(), &["checkout", "--quiet", "--detach", &head]);
             }
-            job.in_folder(&self.checkout(), &["run"])
+            let mut command = job.program().command(&self.checkout(), &["run"]);
+            let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("started");
+            self.trap.follow(child.id());
+            Said::from(child.wait_with_output().expect("ended"))
         });
-        self.ended(&job, id);
+        self.ended(&job, (id, attempt));
         Ended { gate, run, job, id }
     }
 
-    /// The step behind it keeps the log, and the job is over.
-    fn ended(&self, job: &Job, id: u64) {
-        let outputs = job.outputs();
-        if let (Some(log), Some(name)) = (outputs.get("audit-db"), outputs.get("artifact")) {
-            keep_as(&self.site.github, id, name, &[std::path::Path::new(log)]);
+    /// The step behind it keeps the log, also of one that was killed, and the job is over.
+    fn ended(&self, job: &Job, (id, attempt): (u64, u64)) {
+        let folder = job.file("temp/upshift");
+        let fetched = std::fs::read_dir(folder.join("audit")).into_iter().flatten().flatten().map(|entry| entry.path());
+        let folders: Vec<PathBuf> = std::iter::once(folder).chain(fetched).collect();
+        let logs = folders.iter().flat_map(|folder| [folder.join("audit.db"), folder.join("audit.db-wal")]);
+        let logs: Vec<PathBuf> = logs.filter(|log| log.is_file()).collect();
+        if !logs.is_empty() {
+            let name = job.outputs().get("artifact").cloned();
+            let name = name.unwrap_or_else(|| format!("upshift-audit-{id}-{attempt}"));
+            keep_as(&self.site.github, id, &name, &logs.iter().map(PathBuf::as_path).collect::<Vec<_>>());
             self.site.github.world().artifacts.last_mut().expect("an artifact").branch = "main".to_owned();
         }
         let mut world = self.site.github.world();
@@ -274,6 +307,57 @@ fn a_merge_is_waited_for_without_a_job_too() {
         assert!(last.said().contains(answer), "{}", last.said());
         let report = std::fs::read_to_string(last.output("report-path")).expect("a report");
         assert!(report.contains("CI") && repository.models.requests().len() == 2, "{report}");
+        let _world = repository.finish();
+    }
+}
+
+/// Where a job of a run that parks is killed: its number among the jobs, and after what.
+const KILLS: [(usize, Effect, usize); 9] = [
+    (0, Effect::Pushed, 1),
+    (0, Effect::CommentMade, 1),
+    (0, Effect::CommentEdited, 1),
+    (0, Effect::CiAsked, 1),
+    (1, Effect::CommentEdited, 1),
+    (1, Effect::LogRead, 1),
+    (1, Effect::ModelAsked, 1),
+    (1, Effect::Pushed, 1),
+    (2, Effect::CommentEdited, 1),
+];
+
+#[test]
+fn killed_where_it_parks_or_is_taken_up_a_run_pushes_pays_and_comments_once() {
+    for (at, effect, count) in KILLS {
+        let mut repository = Repository::new(&["failure", "success"]);
+        let mut payload = repository.told("failure");
+        let (mut told, mut struck) = (String::new(), false);
+        let mut last = None;
+        for number in 0..5 {
+            if number == at {
+                repository.trap.arm(effect, count);
+            }
+            let mut ended = repository.job(&payload);
+            struck |= number == at && !repository.trap.disarm();
+            told += &ended.said();
+            if ended.run.as_ref().is_some_and(|run| run.code == -9) {
+                // The head may have moved by its push: then CI's end goes on, not this.
+                ended = repository.again(&ended, &payload);
+                told += &ended.said();
+            }
+            let over = ended.output("outcome") == "fixed";
+            last = Some(ended);
+            if over {
+                break;
+            }
+            payload = repository.ci_ends();
+        }
+        let what = format!("{effect:?} {count} in job {at}");
+        assert!(struck, "{what}: {told}");
+        let last = last.expect("a job");
+        assert_eq!(last.output("outcome"), "fixed", "{what}: {told}");
+        let mid_air = usize::from(effect == Effect::ModelAsked);
+        assert_eq!(repository.models.requests().len(), 4 + mid_air, "{what}: {told}");
+        assert_eq!(repository.site.server.pushes(), 2, "{what}: {told}");
+        assert!(repository.comment().contains("Fixed by Tier 1"), "{what}: {told}");
         let _world = repository.finish();
     }
 }
