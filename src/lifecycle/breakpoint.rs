@@ -17,8 +17,9 @@ use super::leaving::{conclude, interrupt, leave_tier};
 use super::outside::Outside;
 use super::reached::reach;
 use super::recorder::Recorder;
+use super::snapshot::Snapshot;
 use super::stage::{Ending, Leg, Next};
-use super::state::{Fix, Wait};
+use super::state::Wait;
 use super::targets;
 use crate::config::{Push, WaitFor};
 use crate::domain::attempt::TierExit;
@@ -177,7 +178,7 @@ fn act(context: &Context<'_>, recorder: &Recorder<'_>, memory: &Memory, climb: C
     let at = context.world.clock.timestamp();
     let cleared = Event::BreakpointCleared { key: wait.key.clone(), answer, detail: detail.clone(), waited_ms, at };
     if let Some(work) = work {
-        return again(context, recorder, memory, climb, Found { fix: wait.fix, work, cleared });
+        return again(context, recorder, memory, climb, Found { wait, work, cleared });
     }
     match answer {
         Answer::Green if charter.plan.github.wait_for == WaitFor::Merge && climb.pull_request(charter).is_some() => {
@@ -234,14 +235,14 @@ fn times(number: u32) -> String {
 
 /// What the outside found.
 struct Found {
-    fix: Fix,
+    wait: Wait,
     work: Work,
     cleared: Event,
 }
 
 /// What the outside found is the input of the next iteration, within the same ladder, budget and number of pushes.
 fn again(context: &Context<'_>, recorder: &Recorder<'_>, memory: &Memory, mut climb: Climb, found: Found) -> Next {
-    let Found { fix, work, cleared } = found;
+    let Found { wait, work, cleared } = found;
     let most = context.charter.plan.github.max_pushes;
     if climb.delivered.pushes >= most {
         let reason = format!(
@@ -253,13 +254,14 @@ fn again(context: &Context<'_>, recorder: &Recorder<'_>, memory: &Memory, mut cl
         events.extend(leave_tier(&context.charter, &mut climb, TierExit::Blocked, Some(reason.clone())));
         return Next::end(climb, Outcome::Blocked { reason: reason.clone() }, reason, events);
     }
+    let failures = format!("{}\n\n{}", Snapshot::of(context, &climb, &wait).summary(), work.failures.as_str());
     climb.trees.restart_from(Candidate {
-        tree: fix.tree,
+        tree: wait.fix.tree,
         fixed: climb.trees.current.fixed.clone(),
         lost: false,
         ran: true,
         failing: work.failing,
-        failures: Foreign::new(&context.redact(work.failures.as_str())),
+        failures: Foreign::new(&context.redact(&failures)),
         named: work.named,
     });
     let tier_index = climb.position.tier_index;

@@ -58,6 +58,7 @@ mod red_ci;
 pub mod reentry;
 mod resume;
 mod roles;
+mod snapshot;
 mod stage;
 mod standalone;
 pub mod state;

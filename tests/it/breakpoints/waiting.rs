@@ -79,6 +79,13 @@ fn red_ci_is_the_next_iterations_input_and_the_second_push_is_green() {
         let text = request.all_text();
         assert!(text.contains("test_discount") && text.contains("9 != 8"), "the job's log is read: {text}");
         assert!(!text.contains("##[error]"), "and reduced: {text}");
+        let left_off = [
+            "Your change is pushed already: commit ",
+            "It changed shop/cart.py.",
+            "Continue from where the previous iteration \
+                         left off. Do not repeat work that has already been completed.",
+        ];
+        assert!(left_off.iter().all(|line| text.contains(line)), "S4-9: {text}");
         match request.turn() {
             0 => {
                 let edit = json!({ "path": "shop/cart.py", "old_text": "def total(prices):", "new_text": "def total(prices, off=0):" });
@@ -98,6 +105,18 @@ fn red_ci_is_the_next_iterations_input_and_the_second_push_is_green() {
     assert_eq!(site.server.git(&["diff", "--stat", "main^", "main", "--format="]).lines().count(), 2, "one file");
     let log = Log::open(&site.database());
     assert_eq!(log.rows("SELECT iteration, test_status FROM tier_attempts"), [["1", "passed"], ["2", "passed"]]);
+    let snapshot = log.value("SELECT body FROM snapshots WHERE kind = 'breakpoint' ORDER BY rowid LIMIT 1");
+    let snapshot: Value = serde_json::from_str(&snapshot).expect("JSON");
+    for (key, value) in [
+        ("agent_id", json!("claude-haiku-4-5")),
+        ("branch", json!("main")),
+        ("files", json!(["shop/cart.py"])),
+        ("remaining_work", json!(["CI of the pushed commit"])),
+        ("retry_count", json!(1)),
+        ("uncommitted_files", json!([])),
+    ] {
+        assert_eq!(snapshot[key], value, "S4-8: {snapshot}");
+    }
     site.models.finish();
     github.finish();
 }
