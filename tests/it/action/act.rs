@@ -24,6 +24,7 @@ pub(super) struct Runner {
     outside: tempfile::TempDir,
     token: String,
     variables: Vec<(String, String)>,
+    secrets: Vec<(String, String)>,
 }
 
 /// What a workflow came to.
@@ -88,7 +89,7 @@ impl Runner {
 
     fn of(root: PathBuf, kept: Box<dyn std::any::Any>) -> Self {
         let outside = tempfile::tempdir().expect("a folder");
-        Self { root, _kept: kept, outside, token: "fake".to_owned(), variables: Vec::new() }
+        Self { root, _kept: kept, outside, token: "fake".to_owned(), variables: Vec::new(), secrets: Vec::new() }
     }
 
     pub(super) fn token(mut self, token: &str) -> Self {
@@ -98,6 +99,11 @@ impl Runner {
 
     pub(super) fn with(mut self, name: &str, value: &str) -> Self {
         self.variables.push((name.to_owned(), value.to_owned()));
+        self
+    }
+
+    pub(super) fn secret(mut self, name: &str, value: &str) -> Self {
+        self.secrets.push((name.to_owned(), value.to_owned()));
         self
     }
 
@@ -124,6 +130,9 @@ impl Runner {
         command.args(["--no-cache-server", "--container-daemon-socket", "-", "--actor", "ada"]);
         command.args(["--secret", &format!("GITHUB_TOKEN={}", self.token)]);
         command.args(["--secret", &format!("ANTHROPIC_API_KEY={KEY}")]);
+        for (name, value) in &self.secrets {
+            command.args(["--secret", &format!("{name}={value}")]);
+        }
         command.arg("-e").arg(path("event.json")).arg("--artifact-server-path").arg(artifacts.path());
         command.args(["--artifact-server-addr", "127.0.0.1", "--artifact-server-port", &port]);
         for stand_in in [upload, checkout, ours] {
@@ -147,6 +156,16 @@ fn free_port() -> u16 {
 }
 
 impl Ran {
+    /// The name of the one artifact, and its archive.
+    pub(super) fn archive(&self) -> (String, PathBuf) {
+        let mut found = Vec::new();
+        walk(self.artifacts.path(), &mut found);
+        found.retain(|path| path.extension().is_some_and(|end| end == "zip"));
+        assert_eq!(found.len(), 1, "{found:?}\n{}", self.log);
+        let name = found[0].file_stem().expect("a name").to_string_lossy().into_owned();
+        (name, found.remove(0))
+    }
+
     /// The one artifact, unpacked.
     pub(super) fn artifact(&self) -> PathBuf {
         let mut found = Vec::new();

@@ -1,10 +1,12 @@
 //! The workflow of the README, word for word, under act: a fix goes to a real git remote, and a GitHub says what CI makes of it.
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 
 use super::act::{Ran, Runner};
 use crate::world::git_server::{GitServer, Made, TOKEN, git};
-use crate::world::github::{CiPlan, FakeGitHub, JobPlan, Pull, World};
+use crate::world::github::{Artifact, CiPlan, FakeGitHub, JobPlan, Pull, Run, World};
 use crate::world::log::Log;
 use crate::world::model_server::{ModelServer, Request, Say, Scripted};
 
@@ -89,19 +91,65 @@ impl Site {
     }
 
     fn run(&self, models: &ModelServer) -> Ran {
+        self.runner(models).run("pull_request", &self.labelled())
+    }
+
+    fn runner(&self, models: &ModelServer) -> Runner {
         let checkout = tempfile::Builder::new().prefix("checkout-").tempdir().expect("a folder");
         let root = checkout.path().join("shop");
         self.server.clone_to(&root);
         git(&root, &["switch", "--quiet", "topic"]);
         let port = self.server.server_url().rsplit(':').next().expect("a port").to_owned();
-        let runner = Runner::of_clone(root, checkout, upshift::cli::init::WORKFLOW)
+        Runner::of_clone(root, checkout, upshift::cli::init::WORKFLOW)
             .token(TOKEN)
             .with("ANTHROPIC_BASE_URL", &models.url())
             .with("GITHUB_API_URL", &self.github.url())
             // Artifacts are refused on a server that is neither github.com nor `*.localhost`.
             .with("GITHUB_SERVER_URL", &format!("http://github.localhost:{port}"))
-            .with("UPSHIFT_TEST_CLOCK", "1");
-        runner.run("pull_request", &self.labelled())
+            .with("UPSHIFT_TEST_CLOCK", "1")
+    }
+
+    /// A job that the end of CI starts, in a repository whose `push-token` starts CI; its log is kept and it is over when this returns.
+    fn woken(&self, models: &ModelServer, id: u64, payload: &Value) -> Ran {
+        let path = ".github/workflows/upshift.yml".to_owned();
+        let run = Run { id, path, status: "in_progress".to_owned(), attempt: 1, ..Run::default() };
+        self.github.world().runs.push(run);
+        let runner = self.runner(models).secret("UPSHIFT_PUSH_TOKEN", TOKEN).with("GITHUB_RUN_ID", &id.to_string());
+        let ran = runner.run("workflow_run", payload);
+        let (name, archive) = ran.archive();
+        let zip = STANDARD.encode(std::fs::read(archive).expect("an archive"));
+        let mut world = self.github.world();
+        let artifact = world.new_id();
+        world.artifacts.push(Artifact {
+            id: artifact,
+            name,
+            run: id,
+            branch: "main".to_owned(),
+            created_ms: id,
+            zip,
+            ..Artifact::default()
+        });
+        let own = world.runs.iter_mut().find(|run| run.id == id).expect("the job");
+        "completed".clone_into(&mut own.status);
+        drop(world);
+        ran
+    }
+
+    /// The event of the end of CI of the branch's head.
+    pub(super) fn ci_ended(&self, conclusion: &str) -> Value {
+        let head = self.server.head("topic");
+        let message = self.server.git(&["log", "-1", "--format=%B", &head]);
+        let (login, kind) =
+            if message.contains("Upshift-Run-Id: ") { ("upshift-acme[bot]", "Bot") } else { ("ada", "User") };
+        let user = json!({ "login": login, "type": kind });
+        let run = json!({
+            "id": 55, "run_attempt": 1, "name": "CI", "event": "pull_request", "conclusion": conclusion, "actor": user,
+            "triggering_actor": user, "head_sha": head, "head_branch": "topic",
+            "head_repository": { "full_name": "acme/shop" }, "head_commit": { "message": message },
+            "pull_requests": [{ "number": 7 }],
+        });
+        json!({ "action": "completed", "workflow_run": run, "sender": user,
+            "repository": { "default_branch": "main", "full_name": "acme/shop" } })
     }
 }
 
@@ -178,6 +226,34 @@ fn what_red_ci_says_is_the_next_iterations_input_and_the_second_push_is_green() 
     assert!(site.server.git(&["show", "topic:shop/cart.py"]).contains("round(sum(prices), 2)"));
     let log = Log::open(&ran.artifact().join("audit.db"));
     assert_eq!(log.number("SELECT COUNT(*) FROM tier_attempts"), 2);
+    models.finish();
+    let world = site.github.finish();
+    assert_eq!(world.pushes.len(), 2);
+    reported(&world, "\nFixed by Tier 1");
+}
+
+/// No minute is paid for waiting: a job pushes and ends, the end of CI starts the next, on a machine without anything of it.
+#[test]
+#[ignore = "needs act, which .ci/act installs"]
+fn the_readmes_workflow_comes_to_its_second_iteration_by_the_ends_of_ci_alone() {
+    let site = Site::new(&["failure", "success"]);
+    site.github.world().ci.iter_mut().for_each(|plan| plan.takes_ms = 100_000_000);
+    let models = ModelServer::start(mends);
+    let (mut told, mut outcomes) = (String::new(), Vec::new());
+    for (id, conclusion) in [(201, "failure"), (202, "failure"), (203, "success")] {
+        let ran = site.woken(&models, id, &site.ci_ended(conclusion));
+        assert_eq!(ran.code, Some(0), "{}", ran.log);
+        assert!(!ran.log.contains(TOKEN), "{}", ran.log);
+        let checked_out = ran.log.lines().any(|line| line.contains("Run Main") && line.contains("actions/checkout@"));
+        assert_eq!(checked_out, id != 203, "{}", ran.log);
+        told += &ran.log;
+        outcomes.push(ran.archive().0);
+        // CI goes to its end while nobody waits for it.
+        site.github.world().later.iter_mut().for_each(|later| later.at_ms = 0);
+    }
+    assert_eq!(site.server.git(&["rev-parse", "topic~2"]), site.start, "{told}");
+    assert!(site.server.git(&["show", "topic:shop/cart.py"]).contains("round(sum(prices), 2)"), "{told}");
+    assert_eq!((models.requests().len(), outcomes.len()), (4, 3), "{told}");
     models.finish();
     let world = site.github.finish();
     assert_eq!(world.pushes.len(), 2);
