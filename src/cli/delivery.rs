@@ -11,13 +11,15 @@ use secrecy::SecretString;
 use super::environment::Environment;
 use super::left_credential::{GITHUB, left_in};
 use super::setup::Setup;
+use super::step::Step;
 use super::{Failure, forge};
 use crate::config::{Origin, Plan, Push};
-use crate::domain::ci::{CiContext, PullRequestRef, RepoName};
+use crate::domain::ci::{CiContext, EventKind, Forge, PullRequestRef, RepoName};
 use crate::domain::delivery::Destination;
 use crate::domain::stop::Stop;
-use crate::lifecycle::outside::Outside;
+use crate::lifecycle::outside::{Counting, Outside};
 use crate::lifecycle::state::RunState;
+use crate::policy::attempts::Wish;
 use crate::workspace::publish::{Access, CheckedOut, Remote, checked_out};
 
 /// That address.
@@ -163,8 +165,18 @@ pub(super) fn outside(setup: &Setup<'_>, state: &RunState, signals: &Stop) -> an
         environment: environment.raw().clone(),
         own_run: run.map(|run| run.id),
         own_workflows: run.and_then(|run| run.workflow_path.clone()).into_iter().collect(),
+        counting: counting(setup, state),
         signals: signals.clone(),
     }))
+}
+
+/// Runs of a branch that propose their fix are counted by what they are to mend: a nightly one repeats for ever.
+fn counting(setup: &Setup<'_>, state: &RunState) -> Counting {
+    let keeps_logs = Step::of(setup.environment).is_some_and(Step::is_the_action);
+    let context = setup.context.filter(|context| keeps_logs && context.forge == Forge::Github && state.runs.is_none());
+    let Some(context) = context else { return Counting::Off };
+    let wish = if context.event == EventKind::WorkflowDispatch { Wish::Person } else { Wish::Event };
+    Counting::ByLogs { wish, default_branch: context.default_branch.clone() }
 }
 
 #[cfg(test)]

@@ -58,6 +58,18 @@ pub enum Event {
         /// What the runs before cost together.
         spent_before: MicroUsd,
     },
+    /// The run counts towards the most that one failure of a branch may have, where no pull request is there to count for; told once,
+    /// behind the baseline.
+    FailureCounted {
+        /// Names the failure: the same tests of the same branch.
+        key: String,
+        /// Which run for it this is, from 1.
+        attempt: u32,
+        /// The most it may have, unless a person starts more.
+        allowed: u32,
+        /// What the runs before cost together.
+        spent_before: MicroUsd,
+    },
     /// The baseline was judged.
     BaselineFinished(BaselineFinished),
     /// A tier begins.

@@ -8,7 +8,7 @@ use super::context::{Context, LifecycleError, interrupted};
 use super::measured::{Measured, Measuring, Origin};
 use super::recorder::Recorder;
 use super::stage::Next;
-use super::{finish, left_behind, leftovers, network, publish, red_ci};
+use super::{counted, finish, left_behind, leftovers, network, publish, red_ci};
 use crate::domain::event::{BaselineFinished, Event, TestMessage, TestPlace};
 use crate::domain::foreign::Foreign;
 use crate::domain::outcome::Outcome;
@@ -116,11 +116,14 @@ pub(super) async fn run(
     let candidate = trial::candidate(measured.origin.tree.clone(), &first, &described);
     let candidate = first_candidate(context, candidate, &measured.baseline, work);
     let climb = Climb::begin(measured, candidate, measuring.allowance, measuring.comments);
-    let red = match (&verdict, red) {
-        (Verdict::Red { .. }, None) => proposed(context, &finished.failing).await,
-        (_, red) => red,
+    let (red, counted) = match (&verdict, red) {
+        (Verdict::Red { .. }, None) => match proposed(context, &finished.failing).await {
+            None => counted::failure(context, &finished.failing).await,
+            proposed => (proposed, None),
+        },
+        (_, red) => (red, None),
     };
-    Ok(decide(climb, verdict, finished, red, events))
+    Ok(decide(climb, verdict, finished, red, events.into_iter().chain(counted).collect()))
 }
 
 /// How a run ends for whose failure a fix waits already.

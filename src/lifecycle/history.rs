@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 use crate::audit::{Location, Reader};
 use crate::domain::event::Event;
-use crate::domain::units::RunId;
+use crate::domain::units::{MicroUsd, RunId};
 use crate::github::{Artifact, CommentSlot, GitHub, GithubError};
 use crate::policy::attempts::{History, Known};
 use crate::report::markdown::Stamp;
@@ -21,6 +21,8 @@ const PREFIX: &str = "upshift-audit-";
 /// How many pages of the repository's newest artifacts are looked through where our comment names one, and where it does not: then
 /// somebody deleted the comment, or there is none by choice.
 const PAGES: (usize, usize) = (1, 3);
+/// How many logs of runs without a pull request are looked into.
+const MOST_LOGS: usize = 10;
 /// The largest log that is read.
 const MAX_LOG: usize = 64 * 1024 * 1024;
 /// The database in an artifact, and what a dead process left beside it.
@@ -158,12 +160,16 @@ async fn named(place: Place<'_>, name: &str) -> Result<Artifact, String> {
 
 /// Whether a run of our workflow made it, for a commit of this repository: others may write what they like into theirs.
 async fn is_ours(place: Place<'_>, artifact: &Artifact) -> Result<bool, GithubError> {
+    is_of_workflow(place.github, place.workflow, artifact).await
+}
+
+async fn is_of_workflow(github: &GitHub, workflow: Option<&str>, artifact: &Artifact) -> Result<bool, GithubError> {
     let Some(run) = &artifact.workflow_run else { return Ok(false) };
     if run.repository_id != run.head_repository_id {
         return Ok(false);
     }
-    let Some(workflow) = place.workflow else { return Ok(true) };
-    match place.github.workflow_run(run.id).await {
+    let Some(workflow) = workflow else { return Ok(true) };
+    match github.workflow_run(run.id).await {
         // GitHub appends `@ref` for a reusable workflow's caller.
         Ok(found) => Ok(found.path.split('@').next() == Some(workflow)),
         Err(GithubError::NotFound { .. }) => Ok(false),
@@ -223,6 +229,64 @@ pub async fn fetch_log(
     Ok(path)
 }
 
+/// Where the logs of runs without a pull request are.
+#[derive(Debug, Clone, Copy)]
+pub struct Kept<'a> {
+    /// The API.
+    pub github: &'a GitHub,
+    /// The file of our workflow, where the runner tells it.
+    pub workflow: Option<&'a str>,
+    /// The default branch.
+    pub default_branch: Option<&'a str>,
+    /// A folder of our own.
+    pub scratch: &'a Path,
+}
+
+/// What the runs before came to that were to mend the same failure of a branch, from the newest log that one of them kept; nothing where
+/// none is among the newest.
+///
+/// # Errors
+/// Why the logs cannot be looked through, in a sentence.
+pub async fn of_failure(kept: Kept<'_>, key: &str) -> Result<History, String> {
+    let told = |error: GithubError| error.to_string();
+    let found = kept.github.newest_artifacts(PAGES.0).await.map_err(told)?;
+    let without_pull = |artifact: &&Artifact| {
+        let rest = artifact.name.strip_prefix(PREFIX).unwrap_or_default();
+        !rest.is_empty() && !rest.contains("-pr")
+    };
+    for artifact in found.iter().filter(without_pull).take(MOST_LOGS) {
+        let branch = artifact.workflow_run.as_ref().and_then(|run| run.head_branch.as_deref());
+        let ours = is_of_workflow(kept.github, kept.workflow, artifact).await.map_err(told)?;
+        if !ours || branch != kept.default_branch {
+            continue;
+        }
+        if let Some(history) = failure_in(kept, artifact, key).await? {
+            return Ok(history);
+        }
+    }
+    Ok(History::default())
+}
+
+/// What a kept log tells of a failure; `None` where it is about another, or cannot be read.
+async fn failure_in(kept: Kept<'_>, artifact: &Artifact, key: &str) -> Result<Option<History>, String> {
+    let told = |error: std::io::Error| error.to_string();
+    let fetched = kept.github.artifact_file(artifact.id, LOG, MAX_LOG).await.map_err(|error| error.to_string())?;
+    let Some(log) = fetched else { return Ok(None) };
+    let folder = tempfile::tempdir_in(kept.scratch).map_err(told)?;
+    let path = folder.path().join(LOG);
+    std::fs::write(&path, log).map_err(told)?;
+    let Ok(reader) = Reader::open(&Location::file(&path)) else { return Ok(None) };
+    let Ok(run) = reader.latest_run() else { return Ok(None) };
+    let Ok(loaded) = reader.verify(&run).map_err(drop).and_then(|_| reader.load_run(&run).map_err(drop)) else {
+        return Ok(None);
+    };
+    let counted = loaded.events.iter().find_map(|event| {
+        let Event::FailureCounted { key: of, attempt, spent_before, .. } = event else { return None };
+        (of == key).then_some((*attempt, *spent_before))
+    });
+    Ok(counted.map(|counted| came_to(&loaded.events, counted)))
+}
+
 /// Checks that a log's chain is whole and holds the link that our comment quotes.
 fn vouched(path: &Path, stamp: &Stamp) -> Result<(), String> {
     let reader = Reader::open(&Location::file(path)).map_err(|error| error.to_string())?;
@@ -253,12 +317,17 @@ fn judge(path: &Path, pull_request: u64, stamp: Option<&Stamp>) -> Result<(Histo
     let Some((attempts, before)) = counted else {
         return Err(format!("run {run} in it was not for pull request #{pull_request}"));
     };
-    let view = RunView::from_events(&loaded.events, Liveness::Dead);
+    Ok((came_to(&loaded.events, (attempts, before)), run))
+}
+
+/// The runs so far, with the one that told these events and how it was counted.
+fn came_to(events: &[Event], (attempts, before): (u32, MicroUsd)) -> History {
+    let view = RunView::from_events(events, Liveness::Dead);
     // A run that reached no model has used up nothing.
     let attempts = if view.reached_a_model { attempts } else { attempts.saturating_sub(1) };
     // A call that was never settled may have been billed.
     let spent = [before, view.spent.cost, view.unsettled].into_iter().sum();
-    Ok((History { attempts, spent }, run))
+    History { attempts, spent }
 }
 
 #[cfg(test)]

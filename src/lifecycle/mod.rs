@@ -34,6 +34,7 @@ mod commands;
 pub mod comment;
 mod context;
 mod corrections;
+mod counted;
 mod decision;
 mod finish;
 pub mod gate;

@@ -5,6 +5,7 @@ use std::ffi::OsString;
 
 use crate::domain::stop::Stop;
 use crate::github::GitHub;
+use crate::policy::attempts::Wish;
 use crate::workspace::publish::{Author, Remote};
 
 /// The outside, as far as credentials let us in.
@@ -24,8 +25,24 @@ pub struct Outside {
     pub own_run: Option<u64>,
     /// The files of our own workflows, whose runs do not count either.
     pub own_workflows: Vec<String>,
+    /// What earlier runs are to be proven by, and whether a person started this one.
+    pub counting: Counting,
     /// Raised by signals alone: what is delivered when the active time is up is still delivered.
     pub signals: Stop,
+}
+
+/// How runs for one failure are counted where there is no pull request to count for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Counting {
+    /// Not at all: nobody keeps the logs, or nothing repeats by itself.
+    Off,
+    /// By the logs that are kept as artifacts.
+    ByLogs {
+        /// Who wants the run.
+        wish: Wish,
+        /// The default branch, whose workflow's artifacts alone are believed.
+        default_branch: Option<String>,
+    },
 }
 
 /// The author of commits when nothing names another: the account of a workflow's own token.

@@ -143,6 +143,12 @@ fn failure_branch(climb: &Climb, destination: &Destination) -> String {
     branch_for(climb.failing_at_first(), destination)
 }
 
+/// Names the failure that a run of a branch is to mend, where it proposes its fix.
+pub(super) fn key_of(charter: &Charter, failing: &[String]) -> Option<String> {
+    let destination = charter.destination.as_ref().filter(|_| charter.plan.github.push == Push::Pr)?;
+    Some(failure_key(failing, destination))
+}
+
 /// The branch of our own for a failure; further ones for the same begin so, too.
 fn branch_for(failing: &[String], destination: &Destination) -> String {
     format!("{BRANCH_PREFIX}{}", failure_key(failing, destination))

@@ -134,6 +134,10 @@ impl Progress {
             Event::AttemptCounted { pull_request, attempt, allowed, .. } => {
                 vec![self.counted(*pull_request, *attempt, *allowed)]
             }
+            Event::FailureCounted { attempt, allowed, spent_before, .. } => {
+                let before = if *attempt > 1 { format!(", {} spent before", spent_before.exact()) } else { String::new() };
+                vec![self.paint(Tone::Faint, &format!("  Run {attempt} of at most {allowed} for this failure{before}"))]
+            }
             Event::BaselineFinished(baseline) => self.baseline(baseline),
             Event::TierStarted { tier_index, dropped_tiers, .. } => self.tier_started(*tier_index, *dropped_tiers),
             Event::IterationStarted { tier_index, iteration, .. } => {

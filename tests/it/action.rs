@@ -10,6 +10,7 @@ mod forges;
 pub(crate) mod gate;
 mod hour;
 mod killed;
+mod nightly;
 mod red_ci;
 mod reentry;
 mod resumed;

@@ -140,6 +140,7 @@ impl Fold {
                 }
             }
             Event::AttemptCounted { .. }
+            | Event::FailureCounted { .. }
             | Event::StateSaved
             | Event::TreeRecorded { .. }
             | Event::ModelsUnavailable { .. }

@@ -22,16 +22,16 @@ const WORKFLOW: &str = ".github/workflows/upshift.yml";
 const FOR_EVER_MS: u64 = 100_000_000;
 
 /// A repository with the workflow that `init` writes, and a token that starts CI.
-struct Repository {
-    site: Site,
-    models: ModelServer,
+pub(super) struct Repository {
+    pub(super) site: Site,
+    pub(super) models: ModelServer,
     machines: tempfile::TempDir,
     jobs: u64,
     trap: Trap,
 }
 
 /// A job of the workflow that ended.
-struct Ended {
+pub(super) struct Ended {
     gate: Said,
     /// What the step behind the gate said; `None` where the gate let nobody through.
     run: Option<Said>,
@@ -40,11 +40,11 @@ struct Ended {
 }
 
 impl Ended {
-    fn output(&self, name: &str) -> String {
+    pub(super) fn output(&self, name: &str) -> String {
         self.job.outputs().get(name).cloned().unwrap_or_default()
     }
 
-    fn said(&self) -> String {
+    pub(super) fn said(&self) -> String {
         self.gate.all() + &self.run.as_ref().map(Said::all).unwrap_or_default()
     }
 }
@@ -54,7 +54,10 @@ impl Repository {
         Self::with_models(conclusions, mends)
     }
 
-    fn with_models(conclusions: &[&str], mut script: impl FnMut(&Request) -> Scripted + Send + 'static) -> Self {
+    pub(super) fn with_models(
+        conclusions: &[&str],
+        mut script: impl FnMut(&Request) -> Scripted + Send + 'static,
+    ) -> Self {
         let (site, trap) = (Site::new(conclusions), Trap::default());
         trap.watch(&site);
         let of_models = trap.clone();
@@ -93,7 +96,7 @@ impl Repository {
         self.job_for("workflow_run", payload, &[])
     }
 
-    fn job_for(&mut self, event: &str, payload: &Value, more: &[(&str, &str)]) -> Ended {
+    pub(super) fn job_for(&mut self, event: &str, payload: &Value, more: &[(&str, &str)]) -> Ended {
         self.jobs += 1;
         let id = self.jobs;
         let run = Run { id, path: WORKFLOW.to_owned(), status: "in_progress".to_owned(), attempt: 1, ..Run::default() };
@@ -202,7 +205,7 @@ impl Repository {
         comment.body.clone()
     }
 
-    fn finish(self) -> World {
+    pub(super) fn finish(self) -> World {
         self.models.finish();
         let github: FakeGitHub = self.site.github;
         github.finish()

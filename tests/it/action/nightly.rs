@@ -1,0 +1,35 @@
+//! A job that the clock starts on a red `main`, night after night.
+
+use serde_json::json;
+
+use super::reentry::Repository;
+use super::step::replace_line;
+
+#[test]
+fn one_failure_of_a_branch_is_tried_as_often_as_allowed_and_once_more_for_a_person() {
+    let mut repository = Repository::with_models(&["success"], replace_line("sum(prices) - 1", "sum(prices) - 2"));
+    let payload = json!({ "schedule": "0 3 * * *", "repository": { "default_branch": "main" } });
+    let more = [("UPSHIFT_PUSH", "pr"), ("UPSHIFT_TIERS", "claude-haiku-4-5 x1"), ("UPSHIFT_MAX_ATTEMPTS_PER_PR", "2")];
+    for night in 1..=2 {
+        let ended = repository.job_for("schedule", &payload, &more);
+        assert_eq!(ended.output("outcome"), "exhausted", "{}", ended.said());
+        let counted = format!("Run {night} of at most 2 for this failure");
+        assert!(ended.said().contains(&counted), "{counted}: {}", ended.said());
+        assert_eq!(ended.said().contains(" spent before"), night == 2, "{}", ended.said());
+    }
+    let paid = repository.models.requests().len();
+    let refused = repository.job_for("schedule", &payload, &more);
+    assert_eq!(refused.output("outcome"), "refused", "{}", refused.said());
+    assert!(
+        refused.said().contains("this failure has had 2 runs, and `max-attempts-per-pr` is 2"),
+        "{}",
+        refused.said()
+    );
+    assert_eq!(repository.models.requests().len(), paid, "nothing is paid: {}", refused.said());
+
+    let by_hand = json!({ "sender": { "login": "ada", "type": "User" }, "repository": { "default_branch": "main" } });
+    let once_more = repository.job_for("workflow_dispatch", &by_hand, &more);
+    assert_eq!(once_more.output("outcome"), "exhausted", "{}", once_more.said());
+    assert!(repository.models.requests().len() > paid);
+    let _world = repository.finish();
+}
