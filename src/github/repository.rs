@@ -196,6 +196,24 @@ impl GitHub {
         Ok((*self.read::<Branch>(call).await?).clone())
     }
 
+    /// Whether the settings let jobs open pull requests; `None` where this token may not ask, as a job's own.
+    ///
+    /// # Errors
+    /// Any [`GithubError`] but a missing permission and not found.
+    pub async fn jobs_may_propose(&self) -> Result<Option<bool>, GithubError> {
+        #[derive(Clone, Copy, Deserialize)]
+        struct Settings {
+            can_approve_pull_request_reviews: bool,
+        }
+        let path = self.at("/actions/permissions/workflow");
+        let call = Call::get(path, "read what jobs may do", Permission::read("administration"));
+        match self.read::<Settings>(call).await {
+            Ok(settings) => Ok(Some(settings.can_approve_pull_request_reviews)),
+            Err(GithubError::Forbidden { .. } | GithubError::NotFound { .. }) => Ok(None),
+            Err(other) => Err(other),
+        }
+    }
+
     /// The rules that rulesets lay on a branch; none where the forge knows no rulesets.
     ///
     /// # Errors

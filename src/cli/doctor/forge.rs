@@ -63,6 +63,9 @@ pub(super) async fn examine(
     findings.extend(super::bots::examine(plan, &github).await);
     let branch = place.branch.unwrap_or_else(|| repository.default_branch.clone());
     findings.extend(reads(&github, &branch).await);
+    if plan.github.push == Push::Pr {
+        findings.extend(proposals(&github, environment).await);
+    }
     if plan.github.push != Push::None {
         findings.push(rules(plan, &github, &branch).await);
         findings.push(ci(plan, checkout, environment));
@@ -127,6 +130,22 @@ fn access(about: &'static str, answer: Result<(), GithubError>) -> Finding {
     match answer {
         Ok(()) => Finding::ok(about, "can be read"),
         Err(error) => Finding::told(about, &error.to_string()),
+    }
+}
+
+/// Whether a job's own token may open pull requests: a setting of the repository, which only some tokens may read.
+async fn proposals(github: &GitHub, environment: &Environment) -> Option<Finding> {
+    const ABOUT: &str = "pull requests by jobs";
+    match github.jobs_may_propose().await {
+        Ok(Some(true)) => Some(Finding::ok(ABOUT, "may be opened")),
+        Ok(Some(false)) if forge::push_token(environment).is_some() => None,
+        Ok(Some(false)) => Some(Finding::problem(
+            ABOUT,
+            "are not allowed: with `push: pr` a fix would be pushed and not proposed",
+            "tick \"Allow GitHub Actions to create and approve pull requests\" under Settings → Actions → General",
+        )),
+        Ok(None) => None,
+        Err(error) => Some(Finding::told(ABOUT, &error.to_string())),
     }
 }
 

@@ -105,6 +105,21 @@ fn a_test_command_that_is_not_installed_is_a_problem() {
     );
 }
 
+#[test]
+fn where_jobs_may_open_no_pull_requests_that_is_said_before_one_is_tried() {
+    let settings = |may: Option<bool>| {
+        let mut world = world();
+        world.token.jobs_may_propose = may;
+        ask(world, &[("UPSHIFT_PUSH", "pr")])
+    };
+    let closed = settings(Some(false));
+    let line =
+        "✖ pull requests by jobs: are not allowed: with `push: pr` a fix would be pushed and not proposed → Fix: tick ";
+    assert!(closed.out.contains(line), "{}", closed.all());
+    assert!(settings(Some(true)).out.contains("✔ pull requests by jobs: may be opened"));
+    assert!(!settings(None).out.contains("pull requests by jobs"), "what cannot be asked is not claimed");
+}
+
 /// What the doctor says of a workflow of the checkout.
 fn of_workflow(workflow: &str) -> Vec<String> {
     lines_about("workflow", &[("upshift.yml", workflow)])

@@ -62,7 +62,7 @@ const LEDGER: [(usize, &str, Proof); FACTS] = [
         "an App's token dies after an hour",
         Tests(&[
             "fact_06_an_apps_token_dies_after_exactly_one_hour",
-            "a_token_that_dies_while_ci_is_waited_for_ends_the_run_as_green_here",
+            "a_token_that_dies_while_ci_is_waited_for_parks_the_run",
         ]),
     ),
     (

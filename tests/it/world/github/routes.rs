@@ -149,6 +149,13 @@ pub(super) fn answer(world: &mut World, operation: &Operation, asked: &Asked<'_>
         "/users/{username}" => account(world, asked),
         "/apps/{app_slug}" => app(world, asked),
         "/rate_limit" => Reply::json(200, rate_limit(world)),
+        "/actions/permissions/workflow" => match world.token.jobs_may_propose {
+            None => Reply::error(403, "Resource not accessible by integration"),
+            Some(may) => Reply::json(
+                200,
+                json!({ "default_workflow_permissions": "read", "can_approve_pull_request_reviews": may }),
+            ),
+        },
         "" => Reply::json(200, shown.full_repository()),
         "/collaborators/{username}/permission" => permission(world, asked),
         "/pulls" => pulls(&shown, asked),

@@ -120,12 +120,21 @@ pub(crate) struct Token {
     pub(crate) lacks: Vec<String>,
     /// Whether CI begins after its pushes (GITHUB.md 1).
     pub(crate) starts_ci: bool,
+    /// Whether the repository lets jobs open pull requests; `None` where the token may not ask.
+    pub(crate) jobs_may_propose: Option<bool>,
 }
 
 impl Default for Token {
     fn default() -> Self {
         let login = "github-actions[bot]".to_owned();
-        Self { accepted: Vec::new(), login, revoked_at_ms: None, lacks: Vec::new(), starts_ci: true }
+        Self {
+            accepted: Vec::new(),
+            login,
+            revoked_at_ms: None,
+            lacks: Vec::new(),
+            starts_ci: true,
+            jobs_may_propose: None,
+        }
     }
 }
 
