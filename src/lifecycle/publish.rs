@@ -26,7 +26,8 @@ use crate::workspace::publish::{Onto, Order, PublishError, Published, Surroundin
 
 /// How the branches of our pull requests begin.
 const BRANCH_PREFIX: &str = "upshift/fix-";
-/// What the server says where the repository's settings keep a job's token from opening pull requests. Source: GitHub's documentation, "Managing GitHub Actions settings for a repository".
+/// What the server says where the repository's settings keep a job's token from opening pull requests. Source: GitHub's documentation,
+/// "Managing GitHub Actions settings for a repository".
 const MAY_NOT_PROPOSE: &str = "not permitted to create or approve pull requests";
 /// Hexadecimal digits of the failure's name in a branch.
 const KEY_DIGITS: usize = 10;

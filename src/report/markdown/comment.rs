@@ -194,7 +194,9 @@ pub fn with_claim(body: &str, claimed: &Stamp) -> Option<String> {
 
 /// What the run is at, in one line.
 fn working(view: &RunView) -> String {
-    let spent = format!("{} of {}", words::brief_cost(view), view.budget().max_cost.exact());
+    // A comment that a dead job left behind is told from one of a job at work by its time.
+    let since = view.run.as_ref().map(|run| format!(", since {}", run.started_at.for_people())).unwrap_or_default();
+    let spent = format!("{} of {}{since}", words::brief_cost(view), view.budget().max_cost.exact());
     let waits = view.delivery.waits.last().filter(|wait| wait.answer.is_none());
     if let Some(wait) = waits {
         let about = words::awaited(wait.awaited);
