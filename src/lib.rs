@@ -17,7 +17,7 @@
 //! ```text
 //! testlog < domain < framework < {config, policy, report, redact, files} < {process, http, streams}
 //!        < {workspace, test_run, model, github, audit}
-//!        < trial < session < agent < lifecycle < cli
+//!        < trial < {session, gateway} < agent < lifecycle < cli
 //! ```
 //!
 //! | module | owns |
@@ -40,6 +40,7 @@
 //! | [`audit`] | the SQLite log: reservations, receipts, events, hash chain, spool |
 //! | [`trial`] | the court: judging runs, evidence, what of a change is needed |
 //! | [`session`] | one role's conversation with a model, to a final report |
+//! | [`gateway`] | the loopback model gateway: other programs' calls on our budget |
 //! | [`agent`] | the roles: prompts and what goes into them |
 //! | [`lifecycle`] | carries decisions out, phase by phase |
 //! | [`cli`] | commands, environment, terminal |
@@ -62,6 +63,7 @@ pub mod config;
 pub mod domain;
 pub mod files;
 pub mod framework;
+pub mod gateway;
 pub mod github;
 pub mod http;
 pub mod lifecycle;

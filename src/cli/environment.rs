@@ -149,7 +149,8 @@ fn spelled((name, value): (OsString, OsString)) -> (OsString, OsString) {
     if cfg!(windows) { (name.to_ascii_uppercase(), value) } else { (name, value) }
 }
 
-fn is_secret_name(name: &str) -> bool {
+/// Whether a variable of this name holds a secret.
+pub(super) fn is_secret_name(name: &str) -> bool {
     let upper = name.to_ascii_uppercase();
     SECRET_WORDS.iter().any(|word| upper.contains(word))
         && !NOT_SECRET.contains(&name)

@@ -19,6 +19,7 @@ mod environment;
 mod forge;
 mod form;
 mod gate;
+mod gateway;
 mod hardening;
 mod http_client;
 pub mod init;
@@ -119,6 +120,8 @@ enum Command {
     Stats(stats::StatsArgs),
     /// Judge a change that people or other agents made: do its tests prove it? No model, no key. Exits with 1 if they do not.
     Judge(judge::JudgeArgs),
+    /// Run any program with its model calls held to one hard cap: it gets no key, and every call is in the audit log.
+    Gateway(Box<gateway::GatewayArgs>),
     /// Write a workflow file and a starter configuration.
     Init {
         /// Overwrite files that are already there
@@ -187,6 +190,7 @@ fn dispatch(command: Command, environment: &Environment) -> anyhow::Result<u8> {
         Command::Check(flags) => check_plan(*flags, environment),
         Command::Doctor { flags, online } => doctor::run(*flags, online, environment),
         Command::Judge(args) => judge::run(args, environment),
+        Command::Gateway(args) => gateway::run(*args, environment),
         Command::Report(args) => report::run(&args, environment),
         Command::Show(args) => show::show(&args, environment),
         Command::Runs(args) => show::runs(&args, environment),

@@ -8,8 +8,8 @@ use super::base::Base;
 use super::environment::{Environment, current_dir, from_here};
 use super::{Failure, context, models, waiting};
 use crate::config::{
-    self, Build, BuiltInEndpoint, Catalogue, FileContent, Format, NamedFile, Plan, Push, Setting, Settings, Sources,
-    WaitFor, Wire,
+    self, Build, BuiltInEndpoint, Catalogue, FileContent, Format, GatewayPlan, NamedFile, Plan, Push, Setting,
+    Settings, Sources, WaitFor, Wire,
 };
 use crate::domain::ci::CiContext;
 use crate::domain::outcome::EXIT_REFUSED;
@@ -203,6 +203,30 @@ pub(super) fn resolve_to_judge(flags: TestFlags, environment: &Environment) -> a
     settings.set(Setting::Tiers, Some(NO_LADDER.to_owned()));
     settings.set(Setting::NoAudit, Some("true".to_owned()));
     resolve_behind(gate::refusal_to_judge, settings, environment, current_dir()?)
+}
+
+/// The gateway's configuration, from the files that may be trusted here, and the folder it was started in.
+///
+/// # Errors
+/// Every configuration error at once (exit 2); an event for which no key may be used (exit 6).
+pub(super) fn resolve_gateway(
+    flags: Settings,
+    side_model: Option<&str>,
+    environment: &Environment,
+) -> anyhow::Result<(GatewayPlan, PathBuf)> {
+    let checkout = current_dir()?;
+    let context =
+        context::read(environment).map_err(|error| Failure::with_code(EXIT_REFUSED, format!("✖ Refused: {error}")))?;
+    if let Some(why) = gate::refusal(context.as_ref()) {
+        return Err(Failure::refused(&why));
+    }
+    let files = Files::of(context.as_ref(), environment, &checkout)?;
+    let mut sources = gather(flags, environment, &files);
+    let told = files.told(&mut sources, &checkout)?;
+    let mut plan = config::resolve_gateway(&sources, side_model, &catalogue_for_config())
+        .map_err(|errors| Failure::usage(errors.to_string()))?;
+    plan.warnings.extend(told);
+    Ok((plan, checkout))
 }
 
 /// The same for settings that did not come from flags (the demo).

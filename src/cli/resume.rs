@@ -12,7 +12,7 @@ use super::setup::{self, Setup};
 use super::{Failure, context, forge, parked, plan, report};
 use crate::audit::{AuditError, Journal, LoadedRun, Reader, RunStatus};
 use crate::config::Plan;
-use crate::domain::event::{Event, RunFinished};
+use crate::domain::event::{Event, RunFinished, RunStarted};
 use crate::domain::outcome::EXIT_REFUSED;
 use crate::domain::units::TreeId;
 use crate::lifecycle::state::{Phase, RunState};
@@ -68,6 +68,12 @@ async fn go_on(args: Args, files: Files, environment: &Environment) -> anyhow::R
     let run_id = loaded.run_id.clone();
     if loaded.status == RunStatus::Running {
         return Err(Failure::usage(format!("run {run_id} is still going on in another process; nothing was done")));
+    }
+    if loaded.events.iter().any(|event| matches!(event, Event::RunStarted(RunStarted { command: Some(_), .. }))) {
+        return Err(Failure::usage(format!(
+            "run {run_id} was a program behind `upshift gateway`, which cannot be continued\n→ Fix: name another run, or start the \
+             program again"
+        )));
     }
     let mut state = lifecycle::load(&loaded).map_err(|error| Failure::usage(error.to_string()))?;
     at_home(&loaded, &state.plan, &checkout)?;

@@ -191,5 +191,6 @@ pub(super) fn started(state: &RunState, folder: &Path, setup: &Setup<'_>) -> Run
         budget: plan.budget.clone(),
         audit_db: setup.shown_audit(plan),
         started_at: setup.clock().timestamp(),
+        command: None,
     }
 }

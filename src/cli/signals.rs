@@ -1,11 +1,14 @@
 //! SIGINT, SIGTERM and SIGHUP (the terminal is gone): the first asks the run to end, the second ends the process. Where a person
 //! types the first SIGINT while a model works, its session reports before that.
 
+use std::io::IsTerminal as _;
+use std::sync::Arc;
+
 use tokio::signal::unix::{SignalKind, signal};
 
 use super::raising::Sources;
 use crate::domain::outcome::EXIT_SIGNAL_BASE;
-use crate::domain::stop::StopCause;
+use crate::domain::stop::{StopCause, StopSource};
 
 /// Listens for them from now on; for a hangup only where whoever started us did not say that none counts.
 ///
@@ -27,6 +30,28 @@ pub(super) fn listen(sources: &Sources) -> std::io::Result<()> {
                     leave_at_once(kind);
                 }
                 sources.raise(StopCause::Signal(kind.as_raw_value()));
+            }
+        });
+    }
+    Ok(())
+}
+
+/// Hands signals on to whoever watches, the first of them. At a terminal a Ctrl-C is the program's own, which is in the same group and
+/// has it already.
+///
+/// # Errors
+/// When the handlers cannot be installed.
+pub(super) fn pass_to(source: &Arc<StopSource>) -> std::io::Result<()> {
+    let hangup = (!ignores_hangup()).then(SignalKind::hangup);
+    for kind in [SignalKind::interrupt(), SignalKind::terminate()].into_iter().chain(hangup) {
+        let mut signals = signal(kind)?;
+        let source = Arc::clone(source);
+        let is_theirs = kind == SignalKind::interrupt() && std::io::stdin().is_terminal();
+        tokio::spawn(async move {
+            while signals.recv().await.is_some() {
+                if !is_theirs {
+                    source.raise(StopCause::Signal(kind.as_raw_value()));
+                }
             }
         });
     }

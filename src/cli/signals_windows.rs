@@ -2,11 +2,13 @@
 //!
 //! Exit codes and words are those of the signals that they stand for on Unix.
 
+use std::sync::Arc;
+
 use tokio::signal::windows;
 
 use super::raising::Sources;
 use crate::domain::outcome::EXIT_SIGNAL_BASE;
-use crate::domain::stop::StopCause;
+use crate::domain::stop::{StopCause, StopSource};
 
 /// What a person types.
 const INTERRUPT: i32 = 2;
@@ -43,6 +45,14 @@ pub(super) fn listen(sources: &Sources) -> std::io::Result<()> {
         }
     });
     Ok(())
+}
+
+/// Hands the first of them on to whoever watches.
+///
+/// # Errors
+/// When the handlers cannot be installed.
+pub(super) fn pass_to(source: &Arc<StopSource>) -> std::io::Result<()> {
+    listen(&Sources { sources: vec![Arc::clone(source)], wrap_up: None })
 }
 
 /// The user asked twice. Everything finished is durable already; the state allows a resume.

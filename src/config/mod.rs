@@ -11,6 +11,7 @@ mod document;
 mod error;
 mod estimate;
 mod file;
+mod gateway;
 mod github;
 mod ladder;
 mod models;
@@ -33,6 +34,7 @@ mod values;
 mod workflow;
 
 pub use error::{CLOSING, ConfigErrors, Problem, SourceErrors};
+pub use gateway::{GATEWAY_PROVIDERS, GatewayPlan, resolve_gateway};
 pub use github::DEFAULT_SKIP_LABEL;
 pub use plan::{
     AgentPlan, Comment, EffectiveValue, EndpointPlan, FailOn, Format, GithubPlan, Minimise, NamedCommand, Network,

@@ -133,6 +133,38 @@ impl<'d> Registry<'d> {
         })
     }
 
+    /// Resolves one model by its name, as the gateway is held to. `None` after a fault was noted.
+    pub(super) fn target(&mut self, path: &str, text: &str, faults: &Faults) -> Option<ModelId> {
+        let id = self.model(path, text, faults)?;
+        self.endpoint(path, &id.provider, faults);
+        self.learn(path, &id, faults);
+        Some(id)
+    }
+
+    /// Learns every model that configuration says something of, used or not.
+    pub(super) fn learn_configured(&mut self) {
+        for (id, (section, faults)) in &self.overrides {
+            if !self.facts.0.contains_key(id) {
+                let mut info = (self.catalogue.lookup)(id).unwrap_or_else(ModelInfo::unknown);
+                prices::apply(section, &mut info, id, faults);
+                self.facts.0.insert(id.clone(), info);
+            }
+        }
+    }
+
+    /// Finds out how a provider is reached, if its key is there.
+    pub(super) fn endpoint_with_key(&mut self, provider: &str, faults: &Faults) {
+        let own = self.providers.get(provider).and_then(|declared| declared.section.api_key_env.as_ref());
+        let has_key = match (own, (self.catalogue.endpoint)(provider)) {
+            (Some(name), _) => self.sources.variable(&name.0).is_some(),
+            (None, Some(built_in)) => built_in.key_vars.iter().any(|name| self.sources.variable(name).is_some()),
+            (None, None) => false,
+        };
+        if has_key {
+            self.endpoint("gateway", provider, faults);
+        }
+    }
+
     /// Resolves a role's models; those of a role that never speaks only by name.
     fn targets(&mut self, targets: &DraftTargets, faults: &Faults, spoken: bool) -> Option<Vec<ModelId>> {
         let mut resolved = Vec::new();

@@ -20,10 +20,12 @@ use super::tiers_source::{Chosen, TiersSource, chosen, classify_tiers};
 use super::{estimate, github, suggest};
 
 /// Variables of ours that are no settings.
-const OTHER_VARIABLES: [&str; 12] = [
+const OTHER_VARIABLES: [&str; 14] = [
     "UPSHIFT_ACTION",
     "UPSHIFT_BIN",
     "UPSHIFT_COMMAND",
+    "UPSHIFT_GATEWAY_KEY",
+    "UPSHIFT_GATEWAY_URL",
     "UPSHIFT_GITHUB_TOKEN",
     "UPSHIFT_HEAD_SHA",
     "UPSHIFT_JOB_TOKEN",
@@ -104,7 +106,7 @@ pub fn audit_path(sources: &Sources) -> String {
 }
 
 /// The configuration file; a missing one counts only when it was asked for.
-fn config_document(sources: &Sources) -> Option<Document> {
+pub(super) fn config_document(sources: &Sources) -> Option<Document> {
     let file = sources.config_file.as_ref()?;
     let asked_for = sources.setting(Setting::Config).is_some();
     if file.content == FileContent::Missing && !asked_for {
@@ -226,7 +228,7 @@ fn names_of(ladder: &[Tier]) -> String {
 }
 
 /// The sections under `providers`; a name in the tiers text outranks the same name in the configuration file.
-fn declared_providers<'d>(picker: &Picker<'d>) -> BTreeMap<String, Declared<'d>> {
+pub(super) fn declared_providers<'d>(picker: &Picker<'d>) -> BTreeMap<String, Declared<'d>> {
     let mut declared = BTreeMap::new();
     for document in picker.documents() {
         for (name, section) in document.file.providers.iter().flatten() {
@@ -238,7 +240,7 @@ fn declared_providers<'d>(picker: &Picker<'d>) -> BTreeMap<String, Declared<'d>>
 }
 
 /// The sections under `models`, by the model they mean.
-fn overrides<'d>(picker: &Picker<'d>) -> BTreeMap<ModelId, Override<'d>> {
+pub(super) fn overrides<'d>(picker: &Picker<'d>) -> BTreeMap<ModelId, Override<'d>> {
     let mut overrides = BTreeMap::new();
     for document in picker.documents() {
         for (name, section) in document.file.models.iter().flatten() {

@@ -372,6 +372,9 @@ pub struct RunStarted {
     pub audit_db: Option<String>,
     /// When.
     pub started_at: Timestamp,
+    /// The program whose model calls were held to the budget, as it was typed; `None` for a run that mends a repository.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub command: Option<String>,
 }
 
 /// What the tests said before any model was asked.

@@ -52,6 +52,11 @@ pub enum Outcome {
     },
     /// Waiting outside the runner; `upshift resume` goes on.
     Parked,
+    /// The program behind the gateway ended by itself.
+    Ended {
+        /// Its exit code, or 128 and the number of the signal that ended it.
+        code: u8,
+    },
 }
 
 /// The reason why a killed run ended whose files a later run put back: nobody goes on with it.
@@ -93,6 +98,7 @@ impl Outcome {
                 u8::try_from(*signal).map_or(EXIT_INTERNAL, |n| EXIT_SIGNAL_BASE.saturating_add(n))
             }
             Self::Parked => EXIT_PARKED,
+            Self::Ended { code } => *code,
         }
     }
 
@@ -113,6 +119,7 @@ impl Outcome {
             Self::Broken { .. } => "broken",
             Self::Interrupted { .. } => "interrupted",
             Self::Parked => "parked",
+            Self::Ended { .. } => "ended",
         }
     }
 
@@ -120,7 +127,7 @@ impl Outcome {
     #[must_use]
     pub const fn seed_outcome(&self) -> &'static str {
         match self {
-            Self::Fixed { .. } | Self::AlreadyGreen => "success",
+            Self::Fixed { .. } | Self::AlreadyGreen | Self::Ended { code: EXIT_SUCCESS } => "success",
             Self::Exhausted
             | Self::Stalled
             | Self::Blocked { .. }
@@ -128,7 +135,8 @@ impl Outcome {
             | Self::NoModel
             | Self::Refused { .. }
             | Self::Broken { .. }
-            | Self::Interrupted { .. } => "failed",
+            | Self::Interrupted { .. }
+            | Self::Ended { .. } => "failed",
             Self::Budget => "budget_exhausted",
             Self::Parked | Self::Proposed { .. } => "in_progress",
         }
@@ -157,6 +165,8 @@ mod tests {
             (Outcome::Interrupted { signal: 1 }, 129, "failed"),
             (Outcome::Interrupted { signal: 2 }, 130, "failed"),
             (Outcome::Interrupted { signal: 15 }, 143, "failed"),
+            (Outcome::Ended { code: 0 }, 0, "success"),
+            (Outcome::Ended { code: 41 }, 41, "failed"),
         ];
         for (outcome, code, seed) in table {
             assert_eq!((outcome.exit_code(), outcome.seed_outcome()), (code, seed), "{outcome:?}");

@@ -77,6 +77,7 @@ fn stop_reason(over_budget: Option<String>, outcome: &Outcome, exit: TierExit, r
         | Outcome::NoModel
         | Outcome::Refused { .. }
         | Outcome::Broken { .. }
-        | Outcome::Parked => reason.unwrap_or_else(words),
+        | Outcome::Parked
+        | Outcome::Ended { .. } => reason.unwrap_or_else(words),
     }
 }

@@ -93,7 +93,8 @@ fn is_green(ending: &Ending) -> bool {
         | Outcome::NoModel
         | Outcome::Refused { .. }
         | Outcome::Broken { .. }
-        | Outcome::Interrupted { .. } => false,
+        | Outcome::Interrupted { .. }
+        | Outcome::Ended { .. } => false,
     }
 }
 

@@ -132,7 +132,7 @@ fn stop_reason(word: Option<&str>) -> StopReason {
 }
 
 /// The vendor's counts: input here never includes what the cache served or took in.
-fn usage(usage: &Value) -> Option<Usage> {
+pub(super) fn usage(usage: &Value) -> Option<Usage> {
     let count = |key: &str| usage.get(key).and_then(Value::as_u64);
     Some(Usage {
         input: count("input_tokens")?,

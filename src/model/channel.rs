@@ -177,6 +177,25 @@ impl Channel {
         serde_json::from_slice(&body).map_err(|_error| self.blamed.unreadable("an answer that is no JSON"))
     }
 
+    /// Passes another program's request on and brings the head of the answer, whatever its status.
+    ///
+    /// # Errors
+    /// [`CallFailure`] when no answer came.
+    pub(super) async fn pass(&self, url: Url, headers: HeaderMap, body: Vec<u8>) -> Result<Response, CallFailure> {
+        let deadline = Instant::now() + self.limits.overall;
+        let client = self
+            .http
+            .client_for(&url)
+            .map_err(|error| CallFailure { retryable: false, ..self.blamed.network(&error.to_string(), false) })?;
+        let shown = url.clone();
+        self.sent(client.post(url).headers(headers).body(body), (&Method::POST, &shown), deadline).await
+    }
+
+    /// The failure that an error answer stands for.
+    pub(super) fn refused(&self, status: u16, headers: &HeaderMap, complaint: &Complaint) -> CallFailure {
+        self.blamed.refused(status, headers, self.clock.unix_ms(), complaint)
+    }
+
     /// Sends a request and brings the head of its answer. Logged without headers and without the query, which may hold a key.
     async fn sent(
         &self,

@@ -147,7 +147,7 @@ fn stop_reason(word: Option<&str>, calls: &[ToolCall]) -> StopReason {
 }
 
 /// The vendor's counts: the prompt's include what a cache served, the candidates' exclude the thoughts.
-fn usage(usage: &Value) -> Option<Usage> {
+pub(super) fn usage(usage: &Value) -> Option<Usage> {
     let count = |key: &str| usage.get(key).and_then(Value::as_u64);
     let cache_read = count("cachedContentTokenCount").unwrap_or(0);
     let prompt = count("promptTokenCount")? + count("toolUsePromptTokenCount").unwrap_or(0);

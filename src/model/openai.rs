@@ -5,9 +5,9 @@
 //! the same bytes in every turn.
 
 mod quirks;
-mod responses;
+pub(super) mod responses;
 mod stream;
-mod usage;
+pub(super) mod usage;
 
 use std::collections::BTreeSet;
 use std::sync::{Mutex, PoisonError};
@@ -86,6 +86,11 @@ impl Dialect {
     fn strict(self) -> bool {
         self == Self::Mistral
     }
+}
+
+/// The field that limits a reply in chat completions at an address.
+pub(super) fn limit_field(provider: &str, base: &Url) -> &'static str {
+    Dialect::of(provider, base).limit_field()
 }
 
 /// A provider that speaks the OpenAI wire.

@@ -170,7 +170,14 @@ pub fn quote(info: &ModelInfo, request_bytes: u64, remaining: MicroUsd) -> Resul
     let Some(price) = info.price else {
         return Err(Unaffordable { reason: "the model has no price, so its calls cannot be held to a cap".to_owned() });
     };
-    let wanted = info.max_output_tokens.min(MAX_REPLY_TOKENS);
+    quote_of(price, request_bytes, info.max_output_tokens.min(MAX_REPLY_TOKENS), remaining)
+}
+
+/// Plans a call of somebody else, who asked for `wanted` reply tokens: as [`quote`], but without a limit of ours to them.
+///
+/// # Errors
+/// As [`quote`].
+pub fn quote_of(price: Price, request_bytes: u64, wanted: u64, remaining: MicroUsd) -> Result<Quote, Unaffordable> {
     let least = wanted.min(MIN_REPLY_TOKENS);
     let prompt_tokens = request_bytes.saturating_add(VENDOR_OVERHEAD_TOKENS);
     let affordable = affordable_output(&price, prompt_tokens, remaining);

@@ -113,6 +113,17 @@ impl Family {
         self.signal(&families, Signal::CONT);
     }
 
+    /// Passes a signal on to every descendant.
+    pub(super) fn pass_on(&self, signal: i32) {
+        let signal = match signal {
+            1 => Signal::HUP,
+            2 => Signal::INT,
+            _ => Signal::TERM,
+        };
+        let families = families();
+        self.signal(&families, signal);
+    }
+
     /// Has the descendants that can tell where they stand do so and end: Python's and Go's programs, on an abort. Whether there is one.
     pub(super) fn ask_where(&self) -> bool {
         let families = families();

@@ -35,6 +35,15 @@ impl Family {
         self.signal(Signal::CONT);
     }
 
+    /// Passes a signal on to the group.
+    pub(super) fn pass_on(&self, signal: i32) {
+        self.signal(match signal {
+            1 => Signal::HUP,
+            2 => Signal::INT,
+            _ => Signal::TERM,
+        });
+    }
+
     /// Which of them could tell where they stand is not known here.
     #[expect(clippy::unused_self, reason = "same interface as on Linux")]
     pub(super) fn ask_where(&self) -> bool {

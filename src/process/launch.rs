@@ -96,7 +96,7 @@ fn confined(spec: &Spec) -> io::Result<(std::process::Command, Option<Stdio>)> {
 }
 
 #[expect(clippy::disallowed_methods, reason = "this is the one place that starts a process")]
-fn plain(spec: &Spec) -> io::Result<std::process::Command> {
+pub(super) fn plain(spec: &Spec) -> io::Result<std::process::Command> {
     match &spec.program {
         Program::Shell(line) => {
             let mut command = std::process::Command::new("/bin/sh");

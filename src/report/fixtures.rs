@@ -85,6 +85,7 @@ pub(super) fn started(tiers: Vec<Tier>) -> RunStarted {
         budget: Budget { max_cost: MicroUsd(2_000_000), max_iterations: 30, max_active_ms: 900_000 },
         audit_db: Some(".upshift/audit.db".into()),
         started_at: at(),
+        command: None,
     }
 }
 

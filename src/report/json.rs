@@ -72,6 +72,7 @@ pub fn document(view: &RunView) -> Document<'_> {
         working_directory: run.map(|run| run.working_directory.as_str()),
         test_command: run.map(|run| run.test_command.as_str()),
         tier_config_path: run.map(|run| run.tier_config_path.as_str()),
+        command: run.and_then(|run| run.command.as_deref()),
         started_at: run.map(|run| run.started_at.0.as_str()),
         finished_at: finished.map(|finished| finished.finished_at.0.as_str()),
         tiers: view.tiers.iter().map(tier).collect(),
@@ -155,10 +156,10 @@ pub(super) fn result_type(outcome: &Outcome, view: &RunView) -> &'static str {
     match outcome {
         Outcome::Fixed { .. } if proposed => "PR_CREATED",
         Outcome::Proposed { .. } => "PR_CREATED",
-        Outcome::Fixed { .. } | Outcome::AlreadyGreen => "TASK_COMPLETE",
+        Outcome::Fixed { .. } | Outcome::AlreadyGreen | Outcome::Ended { code: 0 } => "TASK_COMPLETE",
         Outcome::Blocked { .. } => "BLOCKED",
         Outcome::Exhausted | Outcome::Stalled | Outcome::Objected | Outcome::Budget => "MAX_RETRIES",
-        Outcome::NoModel | Outcome::Refused { .. } | Outcome::Broken { .. } => "ERROR",
+        Outcome::NoModel | Outcome::Refused { .. } | Outcome::Broken { .. } | Outcome::Ended { .. } => "ERROR",
         Outcome::Interrupted { .. } | Outcome::Parked => "SHUTDOWN",
     }
 }

@@ -387,6 +387,10 @@ fn errors(view: &RunView) -> Option<String> {
 fn money(view: &RunView) -> Option<String> {
     view.run.as_ref()?;
     let left = format!("**Budget left:** {}", words::budget_left(view));
+    let left = match view.command() {
+        Some(command) => format!("**Program:** {}\n\n{left}", code(command, MAX_SPEECH)),
+        None => left,
+    };
     if !view.budget_cap_hit() || view.stop_reason().is_empty() {
         return Some(left);
     }

@@ -288,6 +288,10 @@ impl Progress {
     }
 
     fn run_started(&mut self, run: &RunStarted) -> Vec<String> {
+        if let Some(command) = &run.command {
+            let cap = run.budget.max_cost.exact();
+            return vec![format!("◆ Gateway: {} under a cap of {cap}", plain::command(command))];
+        }
         self.tiers.clone_from(&run.tiers);
         let configured = count(u64_of(run.tiers.len()), "tier");
         let mut lines =

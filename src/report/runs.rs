@@ -2,9 +2,12 @@
 
 use serde::Serialize;
 
-use super::columns;
 use super::view::{Ending, RunView};
+use super::{columns, plain};
 use crate::domain::units::human_duration;
+
+/// A program's command line is cut here.
+const MAX_PROGRAM: usize = 32;
 
 /// One run as a line.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -31,6 +34,9 @@ pub struct Row {
     pub fixed: usize,
     /// Active milliseconds.
     pub duration_ms: u64,
+    /// Whether it is about a program behind the gateway, which has no tests.
+    #[serde(skip)]
+    pub is_gateway: bool,
     /// The cost in words.
     #[serde(skip)]
     pub cost: String,
@@ -44,7 +50,8 @@ impl Row {
         let charge = view.spent.charge();
         let pushed = view.delivery.pushes.last().map(|push| push.branch.clone());
         let opened = view.delivery.pull_request.as_ref().map(|pull| pull.number);
-        let about = pull_request.or(opened).map(|number| format!("#{number}")).or(pushed);
+        let program = view.command().map(|command| plain::clipped_line(command, MAX_PROGRAM));
+        let about = pull_request.or(opened).map(|number| format!("#{number}")).or(pushed).or(program);
         let tier = match view.resolved() {
             Some((tier, _)) => Some(tier),
             None => view.position.and_then(|position| view.tier(position.tier_index)),
@@ -66,13 +73,17 @@ impl Row {
             failing_before: view.failing_before.len(),
             fixed: if view.passes_with_change() { view.failing_before.len() } else { view.fixed_tests().len() },
             duration_ms: view.spent.active_ms,
+            is_gateway: view.command().is_some(),
             cost: charge.to_string(),
         }
     }
 
     fn cells(&self) -> [String; 8] {
         let short = self.run_id.get(..8).unwrap_or(&self.run_id);
-        let tests = format!("{} of {} fixed", self.fixed, self.failing_before);
+        let tests = match self.is_gateway {
+            true => "—".to_owned(),
+            false => format!("{} of {} fixed", self.fixed, self.failing_before),
+        };
         [
             short.to_owned(),
             self.started_at.get(..16).unwrap_or(&self.started_at).replacen('T', " ", 1),

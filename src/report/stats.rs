@@ -45,6 +45,9 @@ pub struct Stats {
     charge: Charge,
     #[serde(skip)]
     hopeless: Charge,
+    /// What of it went to runs that mend a repository.
+    #[serde(skip)]
+    repairs: Charge,
 }
 
 /// What a tier did over all runs.
@@ -139,6 +142,10 @@ impl Stats {
         *self.outcomes.entry(outcome.to_owned()).or_default() += 1;
         let charge = view.spent.charge();
         self.charge += charge;
+        if view.command().is_some() {
+            return;
+        }
+        self.repairs += charge;
         let fixed = matches!(view.outcome(), Some(Outcome::Fixed { .. }));
         if fixed {
             self.fixed += 1;
@@ -152,8 +159,8 @@ impl Stats {
         self.cost_usd = self.charge.known.as_usd();
         self.unknown_cost_usd = self.charge.unknown.as_usd();
         self.hopeless_cost_usd = self.hopeless.known.as_usd();
-        self.cost_per_fixed_test_usd = per(self.cost_usd, self.tests_fixed);
-        self.hopeless_share = (self.cost_usd > 0.0).then(|| self.hopeless_cost_usd / self.cost_usd);
+        self.cost_per_fixed_test_usd = per(self.repairs.known.as_usd(), self.tests_fixed);
+        self.hopeless_share = (self.repairs.known.0 > 0).then(|| self.hopeless_cost_usd / self.repairs.known.as_usd());
         let tier = |(_, mut tier): ((String, String), TierStats)| {
             tier.cost_usd = tier.charge.known.as_usd();
             tier.cost_per_resolve_usd = per(tier.cost_usd, tier.resolved);
@@ -241,7 +248,8 @@ pub fn played(runs: &[(RunView, &[Event])]) -> Vec<PlayedTask> {
             | Outcome::Refused { .. }
             | Outcome::Broken { .. }
             | Outcome::Interrupted { .. }
-            | Outcome::Parked,
+            | Outcome::Parked
+            | Outcome::Ended { .. },
         )
         | None => false,
     };

@@ -76,6 +76,14 @@ pub(super) fn say(sentence: &Sentence) -> String {
 }
 
 fn summary(view: &RunView, style: Style) -> Vec<String> {
+    if let Some(command) = view.command() {
+        return vec![
+            style.paint(Tone::Heading, RULE),
+            format!("  Program: {}", plain::clipped_line(command, MAX_SPEECH)),
+            format!("  Total:   {}", total(view)),
+            format!("  Audit:   {}", audit(view)),
+        ];
+    }
     let mode = format!("Tiered escalation ({} configured)", words::count(words::u64_of(view.tiers.len()), "tier"));
     let mut lines = vec![
         style.paint(Tone::Heading, RULE),
@@ -156,11 +164,11 @@ fn tone(state: TierState) -> Tone {
 }
 
 fn total(view: &RunView) -> String {
-    let mut parts = vec![
-        words::count(u64::from(view.spent.iterations), "iteration"),
-        view.spent.charge().to_string(),
-        human_duration(view.spent.active_ms),
-    ];
+    let work = match view.command() {
+        Some(_) => words::count(u64::from(view.calls), "model call"),
+        None => words::count(u64::from(view.spent.iterations), "iteration"),
+    };
+    let mut parts = vec![work, view.spent.charge().to_string(), human_duration(view.spent.active_ms)];
     if view.budget_cap_hit() {
         parts.push("budget cap hit".to_owned());
     }

@@ -286,6 +286,12 @@ impl RunView {
         self.ending.outcome()
     }
 
+    /// The program whose calls passed the gateway; `None` for a run that mends a repository.
+    #[must_use]
+    pub fn command(&self) -> Option<&str> {
+        self.run.as_ref()?.command.as_deref()
+    }
+
     /// What was changed; empty while running.
     #[must_use]
     pub fn diff_stat(&self) -> DiffStat {
@@ -314,7 +320,11 @@ impl RunView {
         match &self.ending {
             Ending::Finished(finished) => match &finished.outcome {
                 Outcome::Fixed { .. } => true,
-                Outcome::AlreadyGreen | Outcome::Proposed { .. } | Outcome::Refused { .. } | Outcome::Broken { .. } => {
+                Outcome::AlreadyGreen
+                | Outcome::Proposed { .. }
+                | Outcome::Refused { .. }
+                | Outcome::Broken { .. }
+                | Outcome::Ended { .. } => {
                     false
                 }
                 Outcome::Exhausted

@@ -7,6 +7,7 @@ mod billed;
 mod commands;
 mod corrections;
 mod delivery;
+mod gateway;
 mod headline;
 mod leftovers;
 mod next_steps;
@@ -53,7 +54,7 @@ pub(super) fn verdict(view: &RunView) -> (Mark, Sentence) {
     match &view.ending {
         Ending::Running => (Mark::Running, Sentence::plain("Still running").at(view, ": ", ".")),
         Ending::Died => (Mark::Bad, Sentence::plain("This run did not end: interrupted").at(view, " during ", ".")),
-        Ending::Finished(finished) => verdict_of(&finished.outcome, view),
+        Ending::Finished(finished) => gateway::verdict(view).unwrap_or_else(|| verdict_of(&finished.outcome, view)),
     }
 }
 
@@ -87,6 +88,7 @@ fn verdict_of(outcome: &Outcome, view: &RunView) -> (Mark, Sentence) {
         Outcome::Interrupted { .. } if view.stop_reason() == DISCARDED => {
             start("Killed").at(view, " during ", ", and discarded by a later run.")
         }
+        Outcome::Ended { code } => start("Ended with exit code ").ours(format!("{code}.")),
         Outcome::Interrupted { signal } => {
             start("Interrupted by ").ours(signal_name(*signal)).at(view, " during ", ".")
         }
@@ -186,6 +188,9 @@ pub fn why_it_ended(tier: &TierView) -> Sentence {
 pub fn budget_left(view: &RunView) -> String {
     let caps = view.budget();
     let spent = &view.spent;
+    if view.command().is_some() {
+        return format!("{} of {}", round_money(caps.max_cost.saturating_sub(spent.cost)), caps.max_cost.exact());
+    }
     format!(
         "{} of {}, {} of {}, {} of {}",
         round_money(caps.max_cost.saturating_sub(spent.cost)),

@@ -44,6 +44,7 @@ fn started(run: &str) -> RunStarted {
         budget: Budget { max_cost: MicroUsd(1), max_iterations: 1, max_active_ms: 1 },
         audit_db: None,
         started_at: Timestamp("2026-02-17T14:23:01.456Z".to_owned()),
+        command: None,
     }
 }
 

@@ -229,6 +229,7 @@ fn started(run: &RunId) -> RunStarted {
         budget: Budget { max_cost: MicroUsd(1), max_iterations: 1, max_active_ms: 1 },
         audit_db: None,
         started_at: Timestamp::from_unix_ms(0),
+        command: None,
     }
 }
 

@@ -65,6 +65,7 @@ fn started(run: &str) -> RunStarted {
         budget: Budget { max_cost: MicroUsd(2_000_000), max_iterations: 30, max_active_ms: 900_000 },
         audit_db: Some(".upshift/audit.db".to_owned()),
         started_at: Timestamp("2026-02-17T14:23:01.456Z".to_owned()),
+        command: None,
     }
 }
 

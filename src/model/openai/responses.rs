@@ -180,7 +180,7 @@ fn stop_reason(answer: &Value, calls: &[ToolCall]) -> StopReason {
 }
 
 /// The vendor's counts. Input includes what a cache served or took in; output includes reasoning.
-fn usage_of(answer: &Value) -> Option<Usage> {
+pub(in crate::model) fn usage_of(answer: &Value) -> Option<Usage> {
     let usage = answer.get("usage").filter(|usage| usage.is_object())?;
     let count = |pointer: &str| usage.pointer(pointer).and_then(Value::as_u64);
     let input = count("/input_tokens")?;

@@ -6,7 +6,7 @@ use crate::domain::chat::Usage;
 
 /// The vendor's counts. `prompt_tokens` includes what a cache served or took in; DeepSeek says the first in a field of its
 /// own, Groq puts the counts of a stream elsewhere.
-pub(super) fn usage_of(answer: &Value) -> Option<Usage> {
+pub(in crate::model) fn usage_of(answer: &Value) -> Option<Usage> {
     let usage = answer.get("usage").filter(|usage| usage.is_object()).or_else(|| answer.pointer("/x_groq/usage"))?;
     let count = |pointer: &str| usage.pointer(pointer).and_then(Value::as_u64);
     let prompt = count("/prompt_tokens")?;

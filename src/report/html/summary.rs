@@ -24,10 +24,16 @@ pub(super) fn header(view: &RunView) -> Markup {
             @if let Some(run) = &view.run {
                 (figure("Run", html! { code { (plain::line(run.run_id.short())) } }))
                 (figure("Began", html! { (plain::line(&run.started_at.for_people())) }))
-                (figure("Test command", html! { code { (plain::command(&run.test_command)) } }))
+                @match &run.command {
+                    Some(command) => (figure("Program", html! { code { (plain::command(command)) } })),
+                    None => (figure("Test command", html! { code { (plain::command(&run.test_command)) } })),
+                }
             }
             (figure("Time", html! { (human_duration(view.spent.active_ms)) }))
-            (figure("Iterations", html! { (view.spent.iterations) }))
+            @match view.command() {
+                Some(_) => (figure("Model calls", html! { (view.calls) })),
+                None => (figure("Iterations", html! { (view.spent.iterations) })),
+            }
             (figure("Cost", html! { (view.spent.charge().to_string()) }))
             @if view.calls > 0 { (figure("Left of the budget", html! { (words::budget_left(view)) })) }
         }

@@ -57,6 +57,9 @@ pub struct Document<'a> {
     pub test_command: Option<&'a str>,
     /// Where the tiers came from.
     pub tier_config_path: Option<&'a str>,
+    /// The program behind the gateway; absent for a run that mends a repository.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub command: Option<&'a str>,
     /// When the run began.
     pub started_at: Option<&'a str>,
     /// When it ended.

@@ -379,7 +379,7 @@ fn was_judged(attempt: &Attempt) -> bool {
 /// Whether the tests were judged at all before a run ended like this.
 fn tests_ran(outcome: &Outcome) -> bool {
     match outcome {
-        Outcome::Refused { .. } | Outcome::Broken { .. } => false,
+        Outcome::Refused { .. } | Outcome::Broken { .. } | Outcome::Ended { .. } => false,
         Outcome::Fixed { .. }
         | Outcome::AlreadyGreen
         | Outcome::Proposed { .. }

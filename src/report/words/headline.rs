@@ -61,7 +61,8 @@ fn undelivered(view: &RunView, outcome: &Outcome) -> Sentence {
         | Outcome::Budget
         | Outcome::NoModel
         | Outcome::Refused { .. }
-        | Outcome::Broken { .. } => start.ours("; ").ours(ended(outcome)),
+        | Outcome::Broken { .. }
+        | Outcome::Ended { .. } => start.ours("; ").ours(ended(outcome)),
     }
 }
 
@@ -80,7 +81,8 @@ const fn ended(outcome: &Outcome) -> &'static str {
         | Outcome::Refused { .. }
         | Outcome::Broken { .. }
         | Outcome::Interrupted { .. }
-        | Outcome::Parked => outcome.as_str(),
+        | Outcome::Parked
+        | Outcome::Ended { .. } => outcome.as_str(),
     }
 }
 

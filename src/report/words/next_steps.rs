@@ -10,6 +10,9 @@ use crate::report::whereabouts::Whereabouts;
 /// What a person may do next (S0-32).
 #[must_use]
 pub fn next_steps(view: &RunView) -> Vec<Sentence> {
+    if let Some(steps) = super::gateway::next_steps(view) {
+        return steps;
+    }
     let mut steps = match &view.ending {
         Ending::Running => return Vec::new(),
         Ending::Died => {
@@ -100,6 +103,7 @@ fn after(view: &RunView, outcome: &Outcome) -> Vec<Sentence> {
             });
             steps
         }
+        Outcome::Ended { .. } => Vec::new(),
     }
 }
 

@@ -1,0 +1,272 @@
+//! `upshift gateway`: any program with its model calls held to one hard cap.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::path::Path;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::Duration;
+
+use clap::Args;
+use secrecy::SecretString;
+
+use super::Failure;
+use super::console::Stream;
+use super::environment::{Environment, is_secret_name};
+use super::http_client::http;
+use super::models::{endpoint_of, wire_of};
+use super::plan;
+use super::setup::{self, Setup};
+use super::signals;
+use super::stop_sources;
+use crate::audit::{Cap, Journal, Scope};
+use crate::config::{GatewayPlan, Setting, Settings};
+use crate::domain::budget::Budget;
+use crate::domain::event::{DiffStat, Event, RunFinished, RunStarted};
+use crate::domain::outcome::{EXIT_INTERNAL, EXIT_SIGNAL_BASE, EXIT_USAGE, Outcome};
+use crate::domain::stop::{Stop, StopCause, StopSource};
+use crate::domain::units::RunId;
+use crate::domain::verdict::Exit;
+use crate::gateway::child::{self, Door};
+use crate::gateway::{self, Gateway, Lane, Ledger, Money, Pin, Spoken, Token};
+use crate::model::endpoint::Wire;
+use crate::model::relay::Relay;
+use crate::process::ProcessError;
+use crate::process::companion::{Companion, accompany};
+use crate::redact::Redactor;
+use crate::report::text;
+use crate::report::view::{Liveness, RunView};
+use crate::report::wrap::wrap;
+
+/// How long the program may go on after the first call that the cap refuses: agents report in this time, or try again for ever.
+const LAST_WORDS: Duration = Duration::from_secs(5);
+
+/// What `gateway` takes.
+#[derive(Debug, Args)]
+#[command(after_help = GATEWAY_HELP)]
+pub(super) struct GatewayArgs {
+    /// The most all model calls together may cost, in dollars [default: 2]
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    max_cost_usd: Option<String>,
+    /// Make every call with this model, whatever the program asks for
+    #[arg(long, value_name = "MODEL")]
+    model: Option<String>,
+    /// The model of side calls (titles, summaries), where --model holds the rest [default: the same]
+    #[arg(long, value_name = "MODEL", requires = "model")]
+    side_model: Option<String>,
+    /// The configuration file [default: .github/upshift.yml]
+    #[arg(long, value_name = "FILE")]
+    config: Option<String>,
+    /// Where the audit log is written [default: .upshift/audit.db]
+    #[arg(long, value_name = "PATH")]
+    audit_db: Option<String>,
+    /// Run without an audit log
+    #[arg(long, conflicts_with = "audit_db")]
+    no_audit: bool,
+    /// Variables that the program gets although their names look secret, separated by commas; never a model's key
+    #[arg(long, value_name = "NAMES")]
+    pass_env: Option<String>,
+    /// The program and its arguments
+    #[arg(last = true, required = true, num_args = 1.., value_name = "COMMAND")]
+    command: Vec<OsString>,
+}
+
+/// What the help says below the flags.
+const GATEWAY_HELP: &str = "The program finds the gateway by ANTHROPIC_BASE_URL, OPENAI_BASE_URL, GOOGLE_GEMINI_BASE_URL and \
+                            COPILOT_PROVIDER_BASE_URL, and a placeholder key beside each. Its exit code is the exit code; 3 when the \
+                            cap was reached, 2 when upshift could not start it.";
+
+impl GatewayArgs {
+    fn settings(&self) -> Settings {
+        let mut settings = Settings::default();
+        settings
+            .set(Setting::MaxCostUsd, self.max_cost_usd.clone())
+            .set(Setting::Model, self.model.clone())
+            .set(Setting::Config, self.config.clone())
+            .set(Setting::AuditDb, self.audit_db.clone())
+            .set(Setting::NoAudit, self.no_audit.then(|| "true".to_owned()))
+            .set(Setting::PassEnv, self.pass_env.clone());
+        settings
+    }
+}
+
+/// Runs the program to its end.
+pub(super) fn run(args: GatewayArgs, environment: &Environment) -> anyhow::Result<u8> {
+    let (plan, checkout) = plan::resolve_gateway(args.settings(), args.side_model.as_deref(), environment)?;
+    plan.warnings.iter().for_each(|warning| super::say(&format!("⚠ {warning}")));
+    setup::block_on(session(&args.command, &plan, &checkout, environment))
+}
+
+async fn session(
+    command: &[OsString],
+    plan: &GatewayPlan,
+    checkout: &Path,
+    environment: &Environment,
+) -> anyhow::Result<u8> {
+    let token = Token::random();
+    let keys = plan.endpoints.values().filter_map(|endpoint| environment.secret(endpoint.key_var.as_deref()?));
+    let secrets: Vec<SecretString> = environment.secrets().into_iter().chain(keys).collect();
+    // The program's environment holds the placeholder, so that its redactor must not know it; the log's does.
+    let known = Redactor::new(&secrets);
+    let redactor = Redactor::new(&[secrets, vec![SecretString::from(token.word().to_owned())]].concat());
+    let setup = Setup {
+        checkout,
+        environment,
+        clock: stop_sources::clock(environment),
+        redactor: Arc::new(redactor),
+        context: None,
+    };
+    environment.log().learn(&setup.redactor);
+    let lanes = lanes(plan, &setup)?;
+    let open =
+        gateway::open().await.map_err(|error| Failure::usage(format!("no port on loopback can be had: {error}")))?;
+    let models = plan.model.as_ref().map(|main| {
+        (main.model.as_str(), plan.side_model.as_ref().map_or(main.model.as_str(), |side| side.model.as_str()))
+    });
+    let door = Door { url: &open.url(), token: token.word(), models };
+    let companion = Companion {
+        command: command.to_vec(),
+        cwd: checkout.to_owned(),
+        env: child::environment(environment.raw(), &is_secret_name, &plan.pass_env, &known, door),
+    };
+    let pin = plan.model.clone().map(|main| Pin { main, side: plan.side_model.clone() });
+    let gateway = Gateway { token, lanes, pin, facts: plan.facts.clone() };
+    let (end, ends) = StopSource::new();
+    let end = Arc::new(end);
+    signals::pass_to(&end)?;
+    let ledger = begin(command, plan, &setup)?;
+    let began = setup.clock().monotonic_ms();
+    let ended = tokio::task::LocalSet::new()
+        .run_until(open.serve_during(gateway, &ledger, run_companion(&companion, &ledger, (&end, &ends), &setup)))
+        .await;
+    finish(ended, &ledger, &ends, began, &setup)
+}
+
+/// Opens the log and records that the run begins.
+fn begin(command: &[OsString], plan: &GatewayPlan, setup: &Setup<'_>) -> anyhow::Result<Rc<Ledger>> {
+    let mut store = setup.open_store(plan.audit.as_deref())?;
+    let shown = crate::process::Program::Argv(command.to_vec()).to_string();
+    let folder = setup.checkout.display().to_string();
+    let started = RunStarted {
+        run_id: RunId::random(),
+        objective: format!("hold to a cost cap: {shown}"),
+        working_directory: folder.clone(),
+        test_command: String::new(),
+        tier_config_path: "(gateway)".to_owned(),
+        tiers: Vec::new(),
+        budget: Budget { max_cost: plan.max_cost, max_iterations: 0, max_active_ms: 0 },
+        audit_db: plan.audit.clone(),
+        started_at: setup.clock().timestamp(),
+        command: Some(shown),
+    };
+    let invocation = store.begin_run(&started, std::process::id(), "{}");
+    let invocation = invocation.map_err(|error| setup::audit_failure(&error))?;
+    let mut caps = vec![Cap { scope: Scope::Run(started.run_id.clone()), max: plan.max_cost }];
+    let day = started.started_at.0.get(..10).unwrap_or_default();
+    caps.extend(plan.per_day.map(|max| Cap { scope: Scope::Day(format!("{folder}@{day}")), max }));
+    let mut journal = Journal::new(store, setup::watched(Vec::new(), setup.environment));
+    journal.tell(&Event::RunStarted(started));
+    journal.tell(&invocation);
+    Ok(Ledger::new(Money { journal, caps, clock: Arc::clone(&setup.clock), redactor: Arc::clone(&setup.redactor) }))
+}
+
+/// Runs the program; ends it some seconds after the first call that the cap refuses.
+async fn run_companion(
+    companion: &Companion,
+    ledger: &Ledger,
+    (end, ends): (&StopSource, &Stop),
+    setup: &Setup<'_>,
+) -> Result<Exit, ProcessError> {
+    let capped = async {
+        ledger.capped().wait().await;
+        setup.clock().sleep(LAST_WORDS).await;
+        end.raise(StopCause::TimeUp);
+        std::future::pending::<()>().await;
+    };
+    tokio::select! {
+        ended = accompany(companion, ends) => ended,
+        () = capped => Ok(Exit::Timeout),
+    }
+}
+
+/// Records how it ended, and tells it.
+fn finish(
+    ended: Result<Exit, ProcessError>,
+    ledger: &Ledger,
+    ends: &Stop,
+    began: u64,
+    setup: &Setup<'_>,
+) -> anyhow::Result<u8> {
+    let (outcome, stop_reason) = match (&ended, ends.raised(), ledger.refusal()) {
+        (Err(error), ..) => (Outcome::Ended { code: EXIT_USAGE }, error.to_string()),
+        (Ok(_), Some(StopCause::Signal(signal)), None) => (Outcome::Interrupted { signal }, "a signal".to_owned()),
+        (Ok(_), _, Some(refusal)) => (Outcome::Budget, refusal),
+        (Ok(exit), _, None) => (Outcome::Ended { code: code_of(exit) }, "the program ended by itself".to_owned()),
+    };
+    let code = outcome.exit_code();
+    let Some(mut journal) = ledger.close() else { return Ok(code) };
+    journal.emit(&Event::RunFinished(RunFinished {
+        outcome,
+        stop_reason,
+        recent_errors: Vec::new(),
+        still_failing: None,
+        diff_stat: DiffStat::default(),
+        kept: None,
+        best_patch: None,
+        limited: None,
+        active_ms: setup.clock().monotonic_ms().saturating_sub(began),
+        finished_at: setup.clock().timestamp(),
+    }));
+    let view = RunView::from_events(journal.events(), Liveness::Ended);
+    for warning in journal.close() {
+        super::say(&format!("⚠ {warning}"));
+    }
+    if let Err(error) = ended {
+        return Err(Failure::usage(format!("{error}\n→ Fix: name a program that can be started, behind `--`")));
+    }
+    let console = setup.environment.console();
+    if !console.is_quiet() {
+        let report = text::render(&view, console.style(Stream::Err));
+        super::say(&wrap(&setup.redactor.redact(&report), console.columns(Stream::Err)));
+    }
+    Ok(code)
+}
+
+/// A program's end as a shell tells it.
+fn code_of(exit: &Exit) -> u8 {
+    match exit {
+        Exit::Code { code } => u8::try_from(*code).unwrap_or(EXIT_INTERNAL),
+        Exit::Signal { signal } => {
+            u8::try_from(*signal).map_or(EXIT_INTERNAL, |number| EXIT_SIGNAL_BASE.saturating_add(number))
+        }
+        Exit::Timeout | Exit::Memory { .. } | Exit::MachineMemory | Exit::MemoryTogether { .. } => EXIT_INTERNAL,
+    }
+}
+
+/// The ways to the vendors whose keys are here.
+fn lanes(plan: &GatewayPlan, setup: &Setup<'_>) -> anyhow::Result<BTreeMap<Spoken, Lane>> {
+    let http = http(setup.environment);
+    let mut lanes = BTreeMap::new();
+    for (name, endpoint_plan) in &plan.endpoints {
+        let wire = wire_of(endpoint_plan).filter(|_| name != "azure");
+        let spoken: &[Spoken] = match wire {
+            Some(Wire::Anthropic) => &[Spoken::Messages],
+            Some(Wire::OpenAi) => &[Spoken::Responses, Spoken::Chat],
+            Some(Wire::Gemini) => &[Spoken::Generate],
+            Some(Wire::Ollama) | None => {
+                return Err(Failure::usage(format!(
+                    "`{name}` speaks none of the gateway's wires\n→ Fix: name a model of a provider that speaks Messages, Responses, chat \
+                     completions or generateContent at its usual address"
+                )));
+            }
+        };
+        for &spoken in spoken {
+            let Some(wire) = wire else { continue };
+            let endpoint = endpoint_of(name, wire, endpoint_plan, setup.environment)?;
+            let relay = Relay::new(&endpoint, spoken, &http, Arc::clone(&setup.clock));
+            let relay = Arc::new(relay.map_err(|error| Failure::usage(error.to_string()))?);
+            lanes.insert(spoken, Lane { provider: name.clone(), relay });
+        }
+    }
+    Ok(lanes)
+}

@@ -1,0 +1,245 @@
+//! A call's way: who asks, what for, what it may cost, and on to the vendor.
+
+use std::io::Read as _;
+use std::rc::Rc;
+
+use bytes::Bytes;
+use http::header::{AUTHORIZATION, CONTENT_ENCODING};
+use http::{HeaderMap, Method as HttpMethod, Request, Response, StatusCode};
+use http_body_util::{BodyExt as _, Either, Full, Limited};
+use hyper::body::Incoming;
+use serde_json::Value;
+
+use super::answer::{self, Answer};
+use super::ledger::{Ledger, Order, Outcome};
+use super::price::Surcharge;
+use super::refusal::{self, Why};
+use super::route::{Route, key_in, query_without_key, route};
+use super::wire::{self, Body};
+use super::{Gateway, Lane, Purpose, Token};
+use crate::domain::catalogue::ModelInfo;
+use crate::domain::model_id::ModelId;
+use crate::model::CallFailure;
+use crate::model::meter::Spoken;
+use crate::model::relay::{Method, Passed};
+use crate::policy::budget::{Billing, MAX_REPLY_TOKENS, VENDOR_OVERHEAD_TOKENS};
+
+/// The largest body that is read, as sent and unpacked: what the vendors take at most.
+const MAX_BODY: usize = 32 * 1024 * 1024;
+
+/// A gateway at work.
+#[derive(Debug, Clone)]
+pub(super) struct Desk {
+    pub(super) gateway: Rc<Gateway>,
+    pub(super) ledger: Rc<Ledger>,
+}
+
+/// Why a call is not made.
+struct Refused {
+    why: Why,
+    message: String,
+}
+
+impl Refused {
+    fn request(message: impl Into<String>) -> Self {
+        Self { why: Why::Request, message: message.into() }
+    }
+}
+
+/// A request that was read and may go on.
+struct Prepared {
+    body: Body,
+    /// The bytes as they came, where nothing in them was changed.
+    bytes: Bytes,
+    changed: bool,
+    target: ModelId,
+    info: ModelInfo,
+    purpose: Purpose,
+}
+
+impl Desk {
+    /// Answers one request.
+    pub(super) async fn answer(&self, request: Request<Incoming>) -> Answer {
+        let (head, incoming) = request.into_parts();
+        if !self.gateway.token.opens(&head.headers, head.uri.query()) {
+            return ours(refusal::plain(StatusCode::UNAUTHORIZED, "upshift: the key is not this session's"));
+        }
+        let Some(route) = Some(head.uri.path()).filter(|_| head.method == HttpMethod::POST).and_then(route) else {
+            return ours(refusal::plain(StatusCode::NOT_FOUND, "upshift: this gateway serves model calls alone"));
+        };
+        let spoken = route.spoken;
+        match self.serve(route, &head.headers, head.uri.query(), incoming).await {
+            Ok(answer) => answer,
+            Err(Refused { why, message }) => {
+                if why == Why::Request {
+                    self.ledger.warn(&format!("A call was refused: {message}"));
+                }
+                ours(refusal::answer(spoken, why, &message))
+            }
+        }
+    }
+
+    async fn serve(
+        &self,
+        route: Route,
+        headers: &HeaderMap,
+        query: Option<&str>,
+        incoming: Incoming,
+    ) -> Result<Answer, Refused> {
+        let spoken = route.spoken;
+        let lane = self.lane(spoken)?;
+        let bytes = read(headers, incoming).await?;
+        let prepared = self.prepare(&route, lane, bytes)?;
+        let (query, model) = (query_without_key(query), prepared.target.model.clone());
+        let mut passed =
+            Passed { method: route.method, model: &model, query: query.as_deref(), headers, body: Vec::new() };
+        if route.method == Method::CountTokens {
+            passed.body = prepared.written();
+            let passing = lane.relay.pass(passed).await.map_err(|failure| unreached(&failure))?;
+            return Ok(answer::pass(passing, spoken, None, &lane.relay));
+        }
+        let (order, asked) = prepared.order(spoken);
+        let call = self.ledger.reserve(order).await.map_err(|message| Refused { why: Why::Cap, message })?;
+        passed.body = prepared.limited(spoken, asked, call.max_output, lane.relay.limit_field());
+        match lane.relay.pass(passed).await {
+            Ok(passing) => Ok(answer::pass(passing, spoken, Some(call), &lane.relay)),
+            Err(failure) => {
+                let refused = unreached(&failure);
+                call.settle(failed(failure));
+                Err(refused)
+            }
+        }
+    }
+
+    fn lane(&self, spoken: Spoken) -> Result<&Lane, Refused> {
+        self.gateway.lanes.get(&spoken).ok_or_else(|| {
+            let variable = match spoken {
+                Spoken::Messages => "ANTHROPIC_API_KEY",
+                Spoken::Responses | Spoken::Chat => "OPENAI_API_KEY",
+                Spoken::Generate => "GEMINI_API_KEY",
+            };
+            Refused::request(format!("upshift has no key for this vendor → Fix: start it with {variable} set"))
+        })
+    }
+
+    /// Reads what is asked, and refuses what cannot be held to a cap.
+    fn prepare(&self, route: &Route, lane: &Lane, bytes: Bytes) -> Result<Prepared, Refused> {
+        let spoken = route.spoken;
+        let Ok(Value::Object(mut body)) = serde_json::from_slice(&bytes) else {
+            return Err(Refused::request("upshift: the body is no JSON object"));
+        };
+        let named = match &route.model {
+            Some(named) => named.clone(),
+            None => body.get("model").and_then(Value::as_str).unwrap_or_default().to_owned(),
+        };
+        if named.is_empty() {
+            return Err(Refused::request("upshift: the request names no model"));
+        }
+        wire::unbounded(spoken, &body).map_err(|unbounded| Refused::request(unbounded.to_string()))?;
+        let (target, purpose) = self.gateway.target(&lane.provider, &named).map_err(|pinned| {
+            Refused::request(format!(
+                "upshift: this session is held to the model {pinned}, which this wire does not reach"
+            ))
+        })?;
+        let offers_tools = body.get("tools").and_then(Value::as_array).is_some_and(|tools| !tools.is_empty());
+        let purpose = purpose.unwrap_or_else(|| self.ledger.purpose(&named, offers_tools));
+        let info = self.gateway.info(&target).filter(|info| info.price.is_some()).ok_or_else(|| {
+            Refused::request(format!(
+                "upshift: `{target}` has no known price, so its calls cannot be held to a cost cap → Fix: price it under `models` in \
+                 .github/upshift.yml, or hold the session to another model with --model"
+            ))
+        })?;
+        let mut changed = false;
+        if route.model.is_none() && named != target.model {
+            body.insert("model".to_owned(), target.model.clone().into());
+            changed = true;
+        }
+        changed |= route.method != Method::CountTokens && wire::ask_for_counts(spoken, &mut body);
+        Ok(Prepared { body, bytes, changed, target, info, purpose })
+    }
+}
+
+impl Prepared {
+    /// What is to be reserved, and the reply's limit that the client asked for.
+    fn order(&self, spoken: Spoken) -> (Order, Option<u64>) {
+        let asked = wire::limit(spoken, &self.body);
+        let wanted = asked.unwrap_or(MAX_REPLY_TOKENS).min(self.info.max_output_tokens).max(1);
+        // A limit of ours makes the body longer than it came: a line, at most.
+        const OUR_FIELDS: u64 = 256;
+        let prompt_tokens = (self.bytes.len() as u64)
+            .saturating_add(OUR_FIELDS)
+            .saturating_add(VENDOR_OVERHEAD_TOKENS)
+            .saturating_add(wire::extra_tokens(spoken, &self.body));
+        let order = Order {
+            target: self.target.clone(),
+            info: self.info.clone(),
+            surcharge: Surcharge { hour: wire::caches_for_an_hour(spoken, &self.body) },
+            prompt_tokens,
+            wanted,
+            purpose: self.purpose,
+        };
+        (order, asked)
+    }
+
+    /// The body with the limit that was reserved.
+    fn limited(mut self, spoken: Spoken, asked: Option<u64>, granted: u64, field: &str) -> Vec<u8> {
+        if asked != Some(granted) {
+            wire::set_limit(spoken, &mut self.body, granted, field);
+            self.changed = true;
+        }
+        self.written()
+    }
+
+    fn written(self) -> Vec<u8> {
+        if self.changed { serde_json::to_vec(&self.body).unwrap_or_default() } else { self.bytes.to_vec() }
+    }
+}
+
+impl Token {
+    /// Whether a request brings the word, in any of the places where clients put a key.
+    fn opens(&self, headers: &HeaderMap, query: Option<&str>) -> bool {
+        let said = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
+        let bearer = said(AUTHORIZATION.as_str()).and_then(|value| {
+            let (scheme, word) = value.split_once(' ')?;
+            scheme.eq_ignore_ascii_case("bearer").then(|| word.trim())
+        });
+        let places = [said("x-api-key"), said("x-goog-api-key"), bearer, key_in(query)];
+        places.into_iter().flatten().any(|word| self.is(word))
+    }
+}
+
+/// Reads a body, unpacked.
+async fn read(headers: &HeaderMap, incoming: Incoming) -> Result<Bytes, Refused> {
+    let too_large = || Refused::request(format!("upshift: the body is larger than {MAX_BODY} bytes"));
+    let bytes = Limited::new(incoming, MAX_BODY).collect().await.map_err(|_error| too_large())?.to_bytes();
+    let encoding = headers.get(CONTENT_ENCODING).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    match encoding.trim().to_ascii_lowercase().as_str() {
+        "" | "identity" => Ok(bytes),
+        "gzip" | "x-gzip" => {
+            let mut plain = Vec::new();
+            let unpacked =
+                flate2::read::MultiGzDecoder::new(bytes.as_ref()).take(MAX_BODY as u64 + 1).read_to_end(&mut plain);
+            unpacked.map_err(|error| Refused::request(format!("upshift: the body is no gzip: {error}")))?;
+            if plain.len() > MAX_BODY { Err(too_large()) } else { Ok(plain.into()) }
+        }
+        other => Err(Refused::request(format!("upshift: bodies packed with `{other}` are not read; send them plain"))),
+    }
+}
+
+fn unreached(failure: &CallFailure) -> Refused {
+    Refused { why: Why::Vendor, message: format!("upshift: {}", failure.message) }
+}
+
+fn failed(failure: CallFailure) -> Outcome {
+    Outcome {
+        status: failure.status,
+        usage: failure.usage,
+        billed_model: None,
+        billing: if failure.may_be_billed { Billing::Possible } else { Billing::Impossible },
+        error: Some(failure.message),
+    }
+}
+
+fn ours(response: Response<Full<Bytes>>) -> Answer {
+    response.map(Either::Left)
+}

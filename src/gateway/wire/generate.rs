@@ -1,0 +1,80 @@
+//! Gemini's `generateContent` (ai.google.dev/api/generate-content; npm `@google/genai` 2.32.0). Names may come in both spellings.
+
+use serde_json::{Value, json};
+
+use super::{Body, Unbounded, items, ordinary_tier, word};
+
+/// The kinds of tools that the client runs.
+const CLIENT_TOOLS: [&str; 2] = ["functionDeclarations", "function_declarations"];
+
+pub(super) fn unbounded(body: &Body) -> Result<(), Unbounded> {
+    if ["cachedContent", "cached_content"].iter().any(|key| super::says(body, key)) {
+        return Err(Unbounded::elsewhere("what `cachedContent` stands for"));
+    }
+    ordinary_tier(body, "serviceTier", &["standard", "flex", "unspecified"])?;
+    ordinary_tier(body, "service_tier", &["standard", "flex", "unspecified"])?;
+    for tool in items(body.get("tools")).filter_map(Value::as_object) {
+        if let Some(kind) = tool.keys().find(|kind| !CLIENT_TOOLS.contains(&kind.as_str())) {
+            return Err(Unbounded::tool(kind));
+        }
+    }
+    for config in configs(body) {
+        let several = |key: &str| config.get(key).and_then(Value::as_u64).is_some_and(|replies| replies > 1);
+        if several("candidateCount") || several("candidate_count") {
+            return Err(Unbounded::several());
+        }
+        let kinds = items(config.get("responseModalities")).chain(items(config.get("response_modalities")));
+        if kinds.filter_map(Value::as_str).any(|kind| !kind.eq_ignore_ascii_case("text")) {
+            return Err(Unbounded::field("responseModalities"));
+        }
+    }
+    parts(body).try_for_each(check)
+}
+
+fn configs(body: &Body) -> impl Iterator<Item = &Value> {
+    ["generationConfig", "generation_config"].into_iter().filter_map(|key| body.get(key))
+}
+
+fn parts(body: &Body) -> impl Iterator<Item = &Value> {
+    let system = ["systemInstruction", "system_instruction"].into_iter().filter_map(|key| body.get(key));
+    items(body.get("contents")).chain(system).flat_map(|content| items(content.get("parts")))
+}
+
+fn inline(part: &Value) -> Option<&Value> {
+    part.get("inlineData").or_else(|| part.get("inline_data"))
+}
+
+fn check(part: &Value) -> Result<(), Unbounded> {
+    if part.get("fileData").or_else(|| part.get("file_data")).is_some() {
+        return Err(Unbounded::elsewhere("a file"));
+    }
+    let Some(data) = inline(part) else { return Ok(()) };
+    let kind = [word(data, "mimeType"), word(data, "mime_type")].concat();
+    if kind.starts_with("image/") || kind.starts_with("text/") {
+        return Ok(());
+    }
+    Err(Unbounded::new(format!("nobody knows the size of `{kind}`"), "send text"))
+}
+
+pub(super) fn images(body: &Body) -> u64 {
+    parts(body).filter(|part| inline(part).is_some()).count() as u64
+}
+
+pub(super) fn limit(body: &Body) -> Option<u64> {
+    let of = |config: &Value| config.get("maxOutputTokens").or_else(|| config.get("max_output_tokens"))?.as_u64();
+    configs(body).filter_map(of).max()
+}
+
+/// Sets the limit in one place, whatever spellings there were.
+pub(super) fn set_limit(body: &mut Body, tokens: u64) {
+    let spelling = if body.contains_key("generation_config") { "generation_config" } else { "generationConfig" };
+    let config = body.entry(spelling).or_insert_with(|| json!({}));
+    let Some(config) = config.as_object_mut() else { return };
+    config.remove("max_output_tokens");
+    config.insert("maxOutputTokens".to_owned(), tokens.into());
+    let thinking = config.get_mut("thinkingConfig").and_then(Value::as_object_mut);
+    let over = |budget: &Value| budget.as_u64().is_some_and(|budget| budget >= tokens);
+    if let Some(thinking) = thinking.filter(|thinking| thinking.get("thinkingBudget").is_some_and(over)) {
+        thinking.insert("thinkingBudget".to_owned(), (tokens / 2).into());
+    }
+}

@@ -1,0 +1,38 @@
+//! Sentences about a program whose model calls passed the gateway: no ladder, no tests, money alone.
+
+use super::{Mark, Sentence};
+use crate::domain::outcome::{EXIT_SUCCESS, Outcome};
+use crate::domain::stop::signal_name;
+use crate::report::view::RunView;
+
+/// What came of the program; `None` for a run that mends a repository, and for a program that still runs.
+pub(super) fn verdict(view: &RunView) -> Option<(Mark, Sentence)> {
+    view.command()?;
+    let start = Sentence::plain;
+    Some(match view.outcome()? {
+        Outcome::Ended { code: EXIT_SUCCESS } => (Mark::Good, start("The program ended.")),
+        Outcome::Ended { code } => (Mark::Bad, Sentence::plain(format!("The program ended with exit code {code}."))),
+        Outcome::Budget => (Mark::Bad, start("The cost cap was reached: the program gets no more model calls.")),
+        Outcome::Interrupted { signal } => {
+            (Mark::Bad, start("Interrupted by ").ours(signal_name(*signal)).ours(", and the program with it."))
+        }
+        Outcome::Fixed { .. }
+        | Outcome::AlreadyGreen
+        | Outcome::Exhausted
+        | Outcome::Stalled
+        | Outcome::Blocked { .. }
+        | Outcome::Objected
+        | Outcome::NoModel
+        | Outcome::Refused { .. }
+        | Outcome::Broken { .. }
+        | Outcome::Parked => (Mark::Bad, start("The program was ended: ").speech(view.stop_reason())),
+    })
+}
+
+/// What a person may do next about it.
+pub(super) fn next_steps(view: &RunView) -> Option<Vec<Sentence>> {
+    view.command()?;
+    let capped = matches!(view.outcome(), Some(Outcome::Budget));
+    let step = "Raise --max-cost-usd, or hold the program to a cheaper model with --model.";
+    Some(capped.then(|| Sentence::plain(step)).into_iter().collect())
+}
