@@ -127,6 +127,7 @@ async fn session(
     let companion = Companion {
         command: command.to_vec(),
         cwd: checkout.to_owned(),
+        keeper: std::env::current_exe().ok(),
         env: child::environment(environment.raw(), &is_secret_name, &plan.pass_env, &known, door),
     };
     let pin = plan.model.clone().map(|main| Pin { main, side: plan.side_model.clone() });

@@ -18,6 +18,8 @@ pub struct Companion {
     pub cwd: PathBuf,
     /// The whole environment of it.
     pub env: BTreeMap<OsString, OsString>,
+    /// The program of this process.
+    pub keeper: Option<PathBuf>,
 }
 
 /// Says that this is not to be had here.

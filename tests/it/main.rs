@@ -34,6 +34,8 @@ mod follow;
 #[cfg(test)]
 mod frameworks;
 #[cfg(test)]
+mod gateway;
+#[cfg(test)]
 mod github;
 #[cfg(test)]
 mod judge;

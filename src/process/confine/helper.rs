@@ -4,6 +4,9 @@
 
 use std::process::ExitCode;
 
+#[cfg(unix)]
+use crate::process::companion;
+
 /// The first argument that makes upshift the helper; then the policy, and, if it is to become a command, its program, its own name
 /// for itself and its arguments. Without a command it is a trial, and its standard input a socket that takes the room's [`doors`].
 ///
@@ -21,6 +24,8 @@ pub fn entry() -> Option<ExitCode> {
     let mut arguments = std::env::args_os().skip(1);
     match arguments.next()?.to_str()? {
         WORD => Some(platform::act(arguments, Room::Own)),
+        #[cfg(unix)]
+        companion::KEEPER => Some(companion::keep(arguments)),
         WORD_WITHIN => Some(platform::act(arguments, Room::Shared)),
         _ => None,
     }

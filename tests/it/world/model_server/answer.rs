@@ -21,7 +21,11 @@ pub(super) fn render(vendor: Vendor, streamed: bool, number: usize, model: &str,
         (Vendor::OpenAi, false) => openai(number, model, say).to_string(),
         (Vendor::Responses, false) => response(number, model, say).to_string(),
         (Vendor::Responses, true) => return ("text/event-stream; charset=utf-8", response_events(number, model, say)),
-        (Vendor::Gemini, _) => gemini(number, model, say).to_string(),
+        (Vendor::Gemini, true) => {
+            let event = format!("data: {}\r\n\r\n", gemini(number, model, say));
+            return ("text/event-stream", event.into_bytes());
+        }
+        (Vendor::Gemini, false) => gemini(number, model, say).to_string(),
         (Vendor::Ollama, false) => ollama::whole(number, model, say).to_string(),
         (Vendor::Ollama, true) => return ("application/x-ndjson", ollama::lines(number, model, say)),
         (Vendor::Anthropic, true) => return ("text/event-stream; charset=utf-8", anthropic_events(number, model, say)),

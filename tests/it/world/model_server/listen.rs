@@ -51,6 +51,11 @@ fn converse(stream: TcpStream, shared: &Shared) {
             drop(write_plain(&mut writer, status, &[], "application/json", shown.as_bytes(), None));
             continue;
         }
+        if head.path.split('?').next().is_some_and(|path| path.ends_with("/count_tokens")) {
+            // It costs nothing, and no script is asked.
+            drop(write_plain(&mut writer, 200, &[], "application/json", b"{\"input_tokens\":7}", None));
+            continue;
+        }
         let Some((number, request, scripted)) = ask_script(shared, &head, body) else {
             drop(write_plain(&mut writer, 404, &[], "application/json", b"{\"error\":\"no such path\"}", None));
             continue;
@@ -103,7 +108,7 @@ fn ask_script(shared: &Shared, head: &Head, raw: Vec<u8>) -> Option<(usize, Requ
         Vendor::OpenAi
     } else if path.ends_with("/responses") {
         Vendor::Responses
-    } else if path.contains(":generateContent") {
+    } else if path.contains(":generateContent") || path.contains(":streamGenerateContent") {
         Vendor::Gemini
     } else if path.ends_with("/api/chat") {
         Vendor::Ollama
@@ -119,7 +124,7 @@ fn ask_script(shared: &Shared, head: &Head, raw: Vec<u8>) -> Option<(usize, Requ
         path: head.path.clone(),
         headers: head.headers.clone(),
         model: model_of(vendor, path, &body),
-        stream: body["stream"] == true,
+        stream: body["stream"] == true || path.contains(":streamGenerateContent"),
         raw,
         body,
     };

@@ -1,0 +1,163 @@
+//! The program's environment, its end, and ours.
+
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use super::{Session, call, vendor};
+use crate::world::model_server::{Say, Scripted};
+use crate::world::program::Said;
+
+/// No test here needs longer; what takes longer hangs.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+#[test]
+fn the_programs_exit_code_is_ours_and_the_log_reads_as_a_session() {
+    let server = vendor(|_| Say::text("x").usage(500, 10).into());
+    let session = Session::of(&server);
+    let said = session.run(&["--max-cost-usd", "1"], &json!([call("messages", true), {"do": "exit", "code": 41}]));
+    assert_eq!(said.code, 41, "{}", said.all());
+    assert!(
+        said.err.contains("The program ended with exit code 41.") && said.err.contains("1 model call "),
+        "{}",
+        said.err
+    );
+    server.finish();
+    let report = session.report();
+    assert_eq!(
+        (&report["outcome"], &report["exit_code"], &report["model_calls"]),
+        (&json!("ended"), &json!(41), &json!(1))
+    );
+    assert!(report["command"].as_str().unwrap().starts_with("python3 client.py"));
+    let runs = session.program.run(session.path(), &["runs"]);
+    assert!(runs.out.contains("python3 client.py") && runs.out.contains("ended"), "{}", runs.out);
+    let stats = session.program.run(session.path(), &["stats"]);
+    assert!(stats.out.contains("anthropic/claude-haiku-4-5") && !stats.out.contains("fixed nothing"), "{}", stats.out);
+    let resumed = session.program.run(session.path(), &["resume"]);
+    assert_eq!(resumed.code, 2, "{}", resumed.all());
+    session.assert_verified();
+}
+
+#[test]
+fn a_program_that_cannot_be_started_is_told_of() {
+    let server = vendor(|_| Scripted::Unexpected);
+    let session = Session::of(&server);
+    let said = session.program.run(session.path(), &["gateway", "--", "no-such-program"]);
+    assert_eq!(said.code, 2, "{}", said.all());
+    assert!(said.err.contains("no-such-program") && said.err.contains("→ Fix:"), "{}", said.err);
+    server.finish();
+}
+
+#[test]
+fn without_any_key_nothing_is_started() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let program = crate::world::program::Program::new();
+    let said = program.run(folder.path(), &["gateway", "--", "touch", "started"]);
+    assert_eq!(said.code, 2, "{}", said.all());
+    assert!(said.err.contains("ANTHROPIC_API_KEY") && !folder.path().join("started").exists(), "{}", said.err);
+}
+
+#[test]
+fn the_key_is_nowhere_in_the_programs_environment() {
+    let server = vendor(|_| Scripted::Unexpected);
+    let mut session = Session::of(&server);
+    // Under a strange name, and inside another value.
+    session.program = session.program.with("HARMLESS", crate::world::program::KEY).with("NPM_TOKEN", "t-12345678");
+    let said = session.run(&[], &json!([{"do": "environment"}]));
+    assert_eq!(said.code, 0, "{}", said.all());
+    let environment = session.told().remove(0);
+    let environment = environment.as_object().unwrap();
+    assert!(!environment.contains_key("HARMLESS") && !environment.contains_key("NPM_TOKEN"));
+    let text = |name: &str| environment[name].as_str().unwrap();
+    assert!(text("ANTHROPIC_BASE_URL").starts_with("http://127.0.0.1:"));
+    assert_eq!(text("OPENAI_BASE_URL"), format!("{}/v1", text("ANTHROPIC_BASE_URL")));
+    for name in ["OPENAI_API_KEY", "GEMINI_API_KEY", "COPILOT_PROVIDER_API_KEY"] {
+        assert_eq!(text(name), text("ANTHROPIC_API_KEY"));
+    }
+    assert!(text("ANTHROPIC_API_KEY").len() >= 64);
+    // And not in the log: the placeholder is a key as long as the session lasts.
+    let database = std::fs::read(session.path().join(".upshift/audit.db")).expect("the log");
+    let placeholder = text("ANTHROPIC_API_KEY").as_bytes();
+    assert!(!database.windows(placeholder.len()).any(|window| window == placeholder));
+    server.finish();
+}
+
+/// Waits until the client has told of so many steps.
+fn wait_for(session: &Session, steps: usize) -> Vec<Value> {
+    let began = Instant::now();
+    loop {
+        assert!(began.elapsed() < PATIENCE, "the client never got so far");
+        if session.path().join("told.json").exists() && session.told().len() >= steps {
+            return session.told();
+        }
+        std::thread::yield_now();
+    }
+}
+
+fn is_gone(pid: &Value) -> bool {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    stat.rsplit(") ").next().is_none_or(|rest| rest.is_empty() || rest.starts_with('Z'))
+}
+
+fn wait_until_gone(pid: &Value) {
+    let began = Instant::now();
+    while !is_gone(pid) {
+        assert!(began.elapsed() < PATIENCE, "process {pid} lives on");
+        std::thread::yield_now();
+    }
+}
+
+fn started(mut command: Command) -> std::process::Child {
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the program starts")
+}
+
+fn send(signal: &str, pid: u32) {
+    let sent = Command::new("kill").args([signal, &pid.to_string()]).status().expect("kill");
+    assert!(sent.success());
+}
+
+#[test]
+fn a_signal_ends_the_program_also_a_stubborn_one_and_the_log_is_closed() {
+    for (signal, code, stubborn) in [("-TERM", 143, false), ("-INT", 130, true)] {
+        let server = vendor(|_| Scripted::Unexpected);
+        let session = Session::of(&server);
+        let mut plan = vec![json!({"do": "stay"})];
+        if stubborn {
+            plan.insert(0, json!({"do": "stubborn"}));
+        }
+        let child = started(session.command(&[], &json!(plan)));
+        let told = wait_for(&session, plan.len());
+        send(signal, child.id());
+        let said = Said::from(child.wait_with_output().expect("it ends"));
+        assert_eq!(said.code, code, "{}", said.all());
+        assert!(is_gone(&told[0]["pid"]), "{signal}");
+        let report = session.report();
+        assert_eq!((&report["outcome"], &report["exit_code"]), (&json!("interrupted"), &json!(code)));
+        session.assert_verified();
+        server.finish();
+    }
+}
+
+#[test]
+fn a_killed_upshift_leaves_no_program_behind() {
+    let server = vendor(|_| Scripted::Unexpected);
+    let session = Session::of(&server);
+    let mut child = started(session.command(&[], &json!([{"do": "stubborn"}, {"do": "stay"}])));
+    let told = wait_for(&session, 2);
+    send("-KILL", child.id());
+    child.wait().expect("it is dead");
+    wait_until_gone(&told[0]["pid"]);
+    let report = session.report();
+    assert_eq!(report["state"], "died", "{report}");
+    server.finish();
+}
+
+#[test]
+fn the_help_says_what_the_program_gets() {
+    let (program, folder) = (crate::world::program::Program::new(), tempfile::tempdir().expect("a folder"));
+    let said = program.run(folder.path(), &["gateway", "--help"]);
+    for word in ["--max-cost-usd", "--model", "--side-model", "ANTHROPIC_BASE_URL", "COMMAND"] {
+        assert!(said.out.contains(word), "{word}: {}", said.out);
+    }
+}
