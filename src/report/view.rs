@@ -324,9 +324,7 @@ impl RunView {
                 | Outcome::Proposed { .. }
                 | Outcome::Refused { .. }
                 | Outcome::Broken { .. }
-                | Outcome::Ended { .. } => {
-                    false
-                }
+                | Outcome::Ended { .. } => false,
                 Outcome::Exhausted
                 | Outcome::Stalled
                 | Outcome::Blocked { .. }

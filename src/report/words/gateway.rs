@@ -18,6 +18,7 @@ pub(super) fn verdict(view: &RunView) -> Option<(Mark, Sentence)> {
         }
         Outcome::Fixed { .. }
         | Outcome::AlreadyGreen
+        | Outcome::Proposed { .. }
         | Outcome::Exhausted
         | Outcome::Stalled
         | Outcome::Blocked { .. }
