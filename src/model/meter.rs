@@ -7,33 +7,18 @@
 //! end; before that [`Metered::usage`] is a bound, so that settling by it never bills too little.
 
 mod counts;
+mod told;
 
 use std::io::Write as _;
 
-use serde_json::Value;
-
 use self::counts::Counts;
+pub use self::told::{Metered, Spoken};
 use super::framing::{Decoder, Framing};
-use super::sse::Event;
-use crate::domain::chat::Usage;
 
 /// The most bytes of an answer in one piece that are kept to be read: far above any reply.
 const MOST_WHOLE: usize = 16 * 1024 * 1024;
 /// How much of an error answer is kept.
 const MOST_ERROR: usize = 64 * 1024;
-
-/// What a client speaks with a vendor.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Spoken {
-    /// Anthropic's Messages.
-    Messages,
-    /// OpenAI's Responses.
-    Responses,
-    /// Chat completions.
-    Chat,
-    /// Gemini's `generateContent` and `streamGenerateContent`.
-    Generate,
-}
 
 /// The head of an answer, as far as reading it depends on that.
 #[derive(Debug, Clone, Copy)]
@@ -44,19 +29,6 @@ pub struct Head<'a> {
     pub content_type: &'a str,
     /// `content-encoding`, empty if there is none.
     pub encoding: &'a str,
-}
-
-/// What an answer came to.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub struct Metered {
-    /// The vendor's counts, or a bound where it was cut before they came; `None` when it told nothing.
-    pub usage: Option<Usage>,
-    /// The model that the vendor says it billed.
-    pub billed_model: Option<String>,
-    /// Whether the reply came to its end by the vendor's own word.
-    pub complete: bool,
-    /// The body of an error answer (its beginning), or the error that the vendor told of inside an answer.
-    pub error: Option<Vec<u8>>,
 }
 
 /// Reads the counts of one answer.
@@ -142,11 +114,6 @@ impl Form {
             Self::Unread => {}
         }
     }
-}
-
-/// An event's JSON; none for the end mark and for what is none.
-fn json_of(event: &Event) -> Option<Value> {
-    serde_json::from_str(event.data.trim()).ok()
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{Body, Unbounded, count, is_data, items, none_of, ordinary_tier, says, word};
+use super::fields::{Body, Unbounded, count, is_data, items, none_of, ordinary_tier, says, word};
 
 /// Fields that bring in searches, other models, other providers, or replies of another price.
 const COSTLY: [&str; 10] = [

@@ -2,13 +2,13 @@
 
 use serde_json::{Value, json};
 
-use super::{Body, Unbounded, items, ordinary_tier, word};
+use super::fields::{Body, Unbounded, items, ordinary_tier, word};
 
 /// The kinds of tools that the client runs.
 const CLIENT_TOOLS: [&str; 2] = ["functionDeclarations", "function_declarations"];
 
 pub(super) fn unbounded(body: &Body) -> Result<(), Unbounded> {
-    if ["cachedContent", "cached_content"].iter().any(|key| super::says(body, key)) {
+    if ["cachedContent", "cached_content"].iter().any(|key| super::fields::says(body, key)) {
         return Err(Unbounded::elsewhere("what `cachedContent` stands for"));
     }
     ordinary_tier(body, "serviceTier", &["standard", "flex", "unspecified"])?;

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{Body, Unbounded, items, none_of, ordinary_tier, says, word};
+use super::fields::{Body, Unbounded, items, none_of, ordinary_tier, says, word};
 
 /// Beginnings of the types of tools that the client runs; a tool without a type, or a `custom` one, is the client's as well.
 const CLIENT_TOOLS: [&str; 5] = ["custom", "bash_", "text_editor_", "computer_", "memory_"];

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{Body, Unbounded, is_data, items, none_of, ordinary_tier, says, word};
+use super::fields::{Body, Unbounded, is_data, items, none_of, ordinary_tier, says, word};
 
 /// Types of tools that the client runs. A namespace holds others, which are looked at as well.
 const CLIENT_TOOLS: [&str; 7] =

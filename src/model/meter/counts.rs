@@ -3,7 +3,7 @@
 use memchr::memmem;
 use serde_json::{Map, Value, json};
 
-use super::{Metered, Spoken, json_of};
+use super::told::{Metered, Spoken};
 use crate::domain::chat::Usage;
 use crate::model::framing::Framing;
 use crate::model::sse::Event;
@@ -210,4 +210,9 @@ impl Counts {
         let usage = if self.ok { self.usage() } else { None };
         Metered { usage, complete: self.is_complete(), billed_model: self.billed_model, error: self.error }
     }
+}
+
+/// An event's JSON; none for the end mark and for what is none.
+fn json_of(event: &Event) -> Option<Value> {
+    serde_json::from_str(event.data.trim()).ok()
 }

@@ -5,6 +5,7 @@ use flate2::write::GzEncoder;
 use serde_json::{Value, json};
 
 use super::*;
+use crate::domain::chat::Usage;
 
 const MAX: u64 = 9_000;
 

@@ -1,0 +1,29 @@
+//! What is spoken, and what an answer came to.
+
+use crate::domain::chat::Usage;
+
+/// What a client speaks with a vendor.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Spoken {
+    /// Anthropic's Messages.
+    Messages,
+    /// OpenAI's Responses.
+    Responses,
+    /// Chat completions.
+    Chat,
+    /// Gemini's `generateContent` and `streamGenerateContent`.
+    Generate,
+}
+
+/// What an answer came to.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Metered {
+    /// The vendor's counts, or a bound where it was cut before they came; `None` when it told nothing.
+    pub usage: Option<Usage>,
+    /// The model that the vendor says it billed.
+    pub billed_model: Option<String>,
+    /// Whether the reply came to its end by the vendor's own word.
+    pub complete: bool,
+    /// The body of an error answer (its beginning), or the error that the vendor told of inside an answer.
+    pub error: Option<Vec<u8>>,
+}
