@@ -2,7 +2,8 @@
 //!
 //! `/proc/PID/environ` shows the environment as it was when the program was started, whatever the program does to it later. So
 //! commands that start children are executed once more, in the same process, with an environment that holds only what is named as
-//! harmless; everything else is handed over in memory, as standard input, which those commands do not read.
+//! harmless; everything else is handed over in memory, as standard input, which those commands do not read; to the gateway, whose
+//! program reads it, under another number.
 //!
 //! Invariant: nothing but the memory of this process holds the rest, and no child inherits it.
 
@@ -11,7 +12,11 @@ use std::ffi::OsString;
 
 /// Commands that start children; the others live for milliseconds.
 #[cfg(target_os = "linux")]
-const COMMANDS: [&str; 3] = ["run", "resume", "demo"];
+const COMMANDS: [&str; 4] = ["run", "resume", "demo", GATEWAY];
+
+/// The command whose child has our standard input.
+#[cfg(target_os = "linux")]
+const GATEWAY: &str = "gateway";
 
 /// Makes this process hard to read, and executes it once more if its environment block holds more than it should.
 ///
@@ -52,6 +57,7 @@ mod sealed {
     use std::ffi::OsString;
     use std::fs::File;
     use std::io::{self, Read as _, Seek as _, Write as _};
+    use std::os::fd::AsRawFd as _;
     use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
     use std::os::unix::process::CommandExt as _;
     use std::sync::OnceLock;
@@ -59,11 +65,13 @@ mod sealed {
     use rustix::fs::MemfdFlags;
     use rustix::process::DumpableBehavior;
 
-    use crate::cli::hardening::{COMMANDS, command_among};
+    use crate::cli::hardening::{COMMANDS, GATEWAY, command_among};
     use crate::process::environment::is_harmless;
 
     /// Says that standard input is the rest of the environment.
     const MARK: &str = "UPSHIFT_HANDED_OVER";
+    /// How the mark begins where the rest is not standard input but has this number.
+    const NUMBER: &str = "fd:";
     /// The rest begins with this, so that an inherited mark is not taken at its word.
     const MAGIC: &[u8] = b"upshift's environment\n\0";
     /// Names that begin so are switches of debug builds, which are read where they are used.
@@ -88,12 +96,19 @@ mod sealed {
     /// Reads what the first execution handed over, and frees it.
     #[expect(clippy::disallowed_methods, reason = "part of the place that reads the environment")]
     fn take_over() -> io::Result<Option<BTreeMap<OsString, OsString>>> {
-        if std::env::var_os(MARK).is_none() {
-            return Ok(None);
-        }
+        let Some(mark) = std::env::var_os(MARK) else { return Ok(None) };
         let mut bytes = Vec::new();
-        io::stdin().lock().read_to_end(&mut bytes)?;
-        rustix::stdio::dup2_stdin(File::open("/dev/null")?)?;
+        if let Some(number) = mark.to_str().and_then(|mark| mark.strip_prefix(NUMBER)?.parse::<u32>().ok()) {
+            let mut memory = File::options().read(true).write(true).open(format!("/proc/self/fd/{number}"))?;
+            memory.read_to_end(&mut bytes)?;
+            // The number stays open, here and in every child: there must be nothing behind it.
+            if bytes.starts_with(MAGIC) {
+                memory.set_len(0)?;
+            }
+        } else {
+            io::stdin().lock().read_to_end(&mut bytes)?;
+            rustix::stdio::dup2_stdin(File::open("/dev/null")?)?;
+        }
         let rest = bytes.strip_prefix(MAGIC).ok_or(io::ErrorKind::InvalidData)?;
         let mut words = rest.split(|&byte| byte == 0).map(|word| OsString::from_vec(word.to_vec()));
         let mut variables = BTreeMap::new();
@@ -111,7 +126,9 @@ mod sealed {
         if !COMMANDS.contains(&command.as_str()) || std::env::vars_os().all(|(name, value)| kept(&name, &value)) {
             return Ok(());
         }
-        let mut memory = File::from(rustix::fs::memfd_create("environment", MemfdFlags::CLOEXEC)?);
+        let keeps_input = command == GATEWAY;
+        let flags = if keeps_input { MemfdFlags::empty() } else { MemfdFlags::CLOEXEC };
+        let mut memory = File::from(rustix::fs::memfd_create("environment", flags)?);
         memory.write_all(MAGIC)?;
         let mut harmless = Vec::new();
         for (name, value) in std::env::vars_os() {
@@ -128,7 +145,14 @@ mod sealed {
         let mut again = std::process::Command::new(std::env::current_exe()?);
         let mut arguments = std::env::args_os();
         again.arg0(arguments.next().unwrap_or_else(|| "upshift".into())).args(arguments);
-        Err(again.env_clear().envs(harmless).env(MARK, "1").stdin(memory).exec())
+        again.env_clear().envs(harmless);
+        if keeps_input {
+            again.env(MARK, format!("{NUMBER}{}", memory.as_raw_fd()));
+            let error = again.exec();
+            drop(memory);
+            return Err(error);
+        }
+        Err(again.env(MARK, "1").stdin(memory).exec())
     }
 
     #[cfg(debug_assertions)]

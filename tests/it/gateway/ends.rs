@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::{Session, call, vendor};
 use crate::world::model_server::{Say, Scripted};
-use crate::world::program::Said;
+use crate::world::program::{KEY, Said};
 
 /// No test here needs longer; what takes longer hangs.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -63,7 +63,7 @@ fn the_key_is_nowhere_in_the_programs_environment() {
     let server = vendor(|_| Scripted::Unexpected);
     let mut session = Session::of(&server);
     // Under a strange name, and inside another value.
-    session.program = session.program.with("HARMLESS", crate::world::program::KEY).with("NPM_TOKEN", "t-12345678");
+    session.program = session.program.with("HARMLESS", KEY).with("NPM_TOKEN", "t-12345678");
     let said = session.run(&[], &json!([{"do": "environment"}]));
     assert_eq!(said.code, 0, "{}", said.all());
     let environment = session.told().remove(0);
@@ -80,6 +80,28 @@ fn the_key_is_nowhere_in_the_programs_environment() {
     let database = std::fs::read(session.path().join(".upshift/audit.db")).expect("the log");
     let placeholder = text("ANTHROPIC_API_KEY").as_bytes();
     assert!(!database.windows(placeholder.len()).any(|window| window == placeholder));
+    server.finish();
+}
+
+#[test]
+fn the_key_is_in_no_environment_block_and_standard_input_is_the_programs() {
+    let server = vendor(|_| Scripted::Unexpected);
+    let session = Session::of(&server);
+    // Its parent is the keeper, and the keeper's is upshift; numbers that it inherits lead to nothing.
+    let script = "cat > input; ppid() { awk '/PPid/ {print $2}' /proc/$1/status; }; k=$(ppid $$); u=$(ppid $k); \
+                  cat /proc/$$/environ /proc/$k/environ /proc/$u/environ > blocks; \
+                  for n in /proc/$$/fd/*; do case $n in */[012]) ;; *) timeout 2 cat $n ;; esac; done > numbers 2>/dev/null; true";
+    let mut command = session.program.command(session.path(), &["gateway", "--", "sh", "-c", script]);
+    let mut child =
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it starts");
+    std::io::Write::write_all(&mut child.stdin.take().expect("a pipe"), b"a question").expect("it reads");
+    let said = Said::from(child.wait_with_output().expect("it ends"));
+    assert_eq!(said.code, 0, "{}", said.all());
+    let read = |name: &str| std::fs::read(session.path().join(name)).expect("the script's file");
+    assert_eq!(read("input"), b"a question");
+    let (blocks, numbers) = (read("blocks"), read("numbers"));
+    let has_key = |bytes: &[u8]| bytes.windows(KEY.len()).any(|window| window == KEY.as_bytes());
+    assert!(blocks.windows(5).any(|window| window == b"PATH=") && !has_key(&blocks) && !has_key(&numbers));
     server.finish();
 }
 
