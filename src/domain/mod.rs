@@ -22,6 +22,7 @@ pub mod foreign;
 pub mod hidden;
 pub mod ladder;
 pub mod leftover;
+pub mod line_diff;
 pub mod model_id;
 pub mod outcome;
 pub mod played;

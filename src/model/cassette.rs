@@ -24,6 +24,7 @@ use sha2::{Digest, Sha256};
 
 use crate::domain::catalogue::ModelInfo;
 use crate::domain::chat::{ChatRequest, Message, Reply, Usage};
+use crate::domain::line_diff::write_hunks;
 use crate::domain::model_id::ModelId;
 use crate::domain::receipt::CallStatus;
 
@@ -215,8 +216,8 @@ fn difference(expected: &MessagePrint, got: &MessagePrint) -> String {
     let (Some(expected), Some(got)) = (&expected.text, &got.text) else {
         return ", although it is older than the last reply: the recording belongs to another conversation".to_owned();
     };
-    let diff = similar::TextDiff::from_lines(expected.as_str(), got.as_str());
-    let unified = diff.unified_diff().context_radius(1).header("recorded", "now").to_string();
+    let mut unified = String::from("--- recorded\n+++ now\n");
+    write_hunks(expected.as_bytes(), got.as_bytes(), 1, None, &mut unified);
     let lines: Vec<&str> = unified.lines().take(MAX_DIFF_LINES).collect();
     format!(":\n{}", lines.join("\n"))
 }

@@ -3,16 +3,15 @@
 //! Pure over stored contents. Renames are shown as a removal and an addition.
 
 use std::collections::BTreeSet;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use bstr::ByteSlice;
 use sha2::{Digest as _, Sha256};
-use similar::{Algorithm, DiffOp, DiffTag, capture_diff_slices_deadline, group_diff_ops};
 
 use super::rel_path::RelPath;
 use super::store::{Entry, Form, Manifest, Store};
 use super::{Diff, WorkspaceError};
 use crate::domain::event::FileStat;
+use crate::domain::line_diff::write_hunks;
 
 /// Unchanged lines around a change; git's own number.
 pub(super) const CONTEXT: usize = 3;
@@ -94,47 +93,7 @@ pub(super) fn of_text(path: &RelPath, old: &[u8], new: &[u8]) -> String {
 
 /// Writes the hunks; how many lines came and went.
 fn hunks(old: &[u8], new: &[u8], text: &mut String) -> (u64, u64) {
-    let (old, new): (Vec<&[u8]>, Vec<&[u8]>) =
-        (old.lines_with_terminator().collect(), new.lines_with_terminator().collect());
-    let ops = capture_diff_slices_deadline(Algorithm::Myers, &old, &new, Some(Instant::now() + DEADLINE));
-    let (mut added, mut removed) = (0, 0);
-    for group in group_diff_ops(ops, CONTEXT) {
-        let (Some(first), Some(last)) = (group.first(), group.last()) else { continue };
-        let span = |start: usize, end: usize| match end - start {
-            0 => format!("{start},0"),
-            1 => format!("{}", start + 1),
-            length => format!("{},{length}", start + 1),
-        };
-        let old_span = span(first.old_range().start, last.old_range().end);
-        let new_span = span(first.new_range().start, last.new_range().end);
-        text.push_str(&format!("@@ -{old_span} +{new_span} @@\n"));
-        for op in &group {
-            let (gone, come) = op_lines(op, &old, &new, text);
-            removed += gone;
-            added += come;
-        }
-    }
-    (added, removed)
-}
-
-fn op_lines(op: &DiffOp, old: &[&[u8]], new: &[&[u8]], text: &mut String) -> (u64, u64) {
-    let before = old.get(op.old_range()).unwrap_or_default();
-    let after = new.get(op.new_range()).unwrap_or_default();
-    if op.tag() == DiffTag::Equal {
-        before.iter().for_each(|line| push_line(' ', line, text));
-        return (0, 0);
-    }
-    before.iter().for_each(|line| push_line('-', line, text));
-    after.iter().for_each(|line| push_line('+', line, text));
-    (before.len() as u64, after.len() as u64)
-}
-
-fn push_line(sign: char, line: &[u8], text: &mut String) {
-    text.push(sign);
-    text.push_str(&line.to_str_lossy());
-    if !line.ends_with(b"\n") {
-        text.push_str("\n\\ No newline at end of file\n");
-    }
+    write_hunks(old, new, CONTEXT, Some(DEADLINE), text)
 }
 
 /// The mode as git has it: it knows of permissions only whether the owner may execute.

@@ -1,16 +1,13 @@
 //! A change as hunks that can be left out one by one, as a reviewer sees them: stretches of changed lines, whole new or deleted files.
 
 use std::collections::BTreeSet;
-
-use bstr::ByteSlice;
-use similar::{Algorithm, DiffTag, capture_diff_slices_deadline, group_diff_ops};
 use std::ops::Range;
-use std::time::Instant;
 
 use super::WorkspaceError;
 use super::diff::{CONTEXT, DEADLINE, is_binary};
 use super::rel_path::RelPath;
 use super::store::{Entry, Form, Manifest, Store};
+use crate::domain::line_diff::{Part, groups, lines};
 
 /// A change, taken apart.
 #[derive(Debug, Clone)]
@@ -119,28 +116,23 @@ impl Hunks {
     }
 }
 
-fn lines(bytes: &[u8]) -> Vec<&[u8]> {
-    bytes.lines_with_terminator().collect()
-}
-
 fn stretches(old: &[u8], new: &[u8]) -> Vec<Stretch> {
     if is_binary(old) || is_binary(new) || old == new {
         return Vec::new();
     }
     let (old, new) = (lines(old), lines(new));
-    let ops = capture_diff_slices_deadline(Algorithm::Myers, &old, &new, Some(Instant::now() + DEADLINE));
-    let span = |group: Vec<similar::DiffOp>| {
+    let span = |group: Vec<Part>| {
         let (first, last) = (group.first()?, group.last()?);
-        let mut changes = group.iter().filter(|op| op.tag() != DiffTag::Equal);
+        let mut changes = group.iter().filter(|part| !part.is_equal);
         let first_change = changes.next()?;
         let last_change = changes.next_back().unwrap_or(first_change);
         Some(Stretch {
-            before: first.old_range().start..last.old_range().end,
-            after: first.new_range().start..last.new_range().end,
-            changed: first_change.new_range().start..last_change.new_range().end,
+            before: first.old.start..last.old.end,
+            after: first.new.start..last.new.end,
+            changed: first_change.new.start..last_change.new.end,
         })
     };
-    group_diff_ops(ops, CONTEXT).into_iter().filter_map(span).collect()
+    groups(&old, &new, CONTEXT, Some(DEADLINE)).into_iter().filter_map(span).collect()
 }
 
 /// The old lines with those stretches replaced that are kept.

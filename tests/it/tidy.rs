@@ -30,6 +30,7 @@ const AT_HOME: &[(&str, &[&str])] = &[
     ("seccompiler", &["process"]),
     ("process_wrap", &["process"]),
     ("same_file", &["files"]),
+    ("similar", &["domain"]),
     ("anyhow", &["cli"]),
 ];
 /// A file of more lines should be taken apart.

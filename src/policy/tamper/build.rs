@@ -1,9 +1,9 @@
 //! Build files and manifests of a change: with the start's parts about tests in them, and the lines that a reviewer should see.
 
 use serde_json::{Map, Value};
-use similar::{ChangeTag, TextDiff};
 
 use super::Change;
+use crate::domain::line_diff::{Side, changed_lines};
 use crate::framework::build_files::{
     Shape, adds_sources, is_ordinary, judges_by_heading, judges_by_key, runs_by_itself, shape_of,
 };
@@ -142,21 +142,18 @@ fn sections(text: &str) -> Vec<Section<'_>> {
 #[must_use]
 pub fn telling_line(change: &Change, needed: bool) -> Option<(Option<u32>, String)> {
     let (before, after) = (change.before(), change.after());
-    let diff = TextDiff::from_lines(before, after);
     let mut removed: Vec<&str> = Vec::new();
     let mut gone = None;
-    for line in diff.iter_all_changes() {
-        let text = line.value().trim();
-        match line.tag() {
-            ChangeTag::Equal => {}
-            ChangeTag::Delete => {
+    for line in changed_lines(before, after) {
+        let text = line.text.trim();
+        match line.side {
+            Side::Old => {
                 removed.push(text);
                 if gone.is_none() && !is_ordinary(text, needed) {
                     gone = Some(text);
                 }
             }
-            ChangeTag::Insert => {
-                let number = line.new_index().and_then(|index| u32::try_from(index + 1).ok());
+            Side::New => {
                 // A comma behind the last of a list, or a source more.
                 let bare = |line: &str| line.trim_end_matches(',').to_owned();
                 let more = removed.iter().position(|old| bare(old) == bare(text) || adds_sources(old, text));
@@ -164,7 +161,7 @@ pub fn telling_line(change: &Change, needed: bool) -> Option<(Option<u32>, Strin
                     let old = removed.swap_remove(old);
                     gone = gone.filter(|gone| *gone != old);
                 } else if !is_ordinary(text, needed) {
-                    return Some((number, text.to_owned()));
+                    return Some((Some(line.number), text.to_owned()));
                 }
             }
         }

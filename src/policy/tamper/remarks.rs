@@ -2,10 +2,10 @@
 
 use std::sync::LazyLock;
 
-use regex::Regex;
-use similar::{ChangeTag, TextDiff};
+use regex::{Regex, bytes};
 
 use super::Change;
+use crate::domain::line_diff::{Side, changed_lines};
 use crate::domain::remark::{Remark, RemarkKind};
 use crate::domain::word_list::lists;
 use crate::framework::patterns::RULES;
@@ -19,10 +19,29 @@ const PROSE: &str = "md rst adoc svg css lock";
 const LONGEST: usize = 120;
 
 /// The rules, ready to be used.
-#[expect(clippy::unwrap_used, reason = "constants, which a test compiles")]
-static READY: LazyLock<Vec<(RemarkKind, &'static str, Regex)>> = LazyLock::new(|| {
-    RULES.iter().map(|(kind, endings, pattern)| (*kind, *endings, Regex::new(pattern).unwrap())).collect()
-});
+static READY: LazyLock<Vec<(RemarkKind, &'static str, Pattern)>> =
+    LazyLock::new(|| RULES.iter().map(|(kind, endings, pattern)| (*kind, *endings, Pattern::new(pattern))).collect());
+
+/// A pattern that is compiled when a line is first looked at with it, and for lines of ASCII without the tables of Unicode: those are
+/// most of what it costs, and no such line can tell the two apart.
+struct Pattern {
+    ascii: LazyLock<bytes::Regex, Box<dyn FnOnce() -> bytes::Regex + Send>>,
+    any: LazyLock<Regex, Box<dyn FnOnce() -> Regex + Send>>,
+}
+
+impl Pattern {
+    #[expect(clippy::unwrap_used, reason = "constants, which a test compiles")]
+    fn new(pattern: &'static str) -> Self {
+        Self {
+            ascii: LazyLock::new(Box::new(|| bytes::RegexBuilder::new(pattern).unicode(false).build().unwrap())),
+            any: LazyLock::new(Box::new(|| Regex::new(pattern).unwrap())),
+        }
+    }
+
+    fn is_in(&self, line: &str) -> bool {
+        if line.is_ascii() { self.ascii.is_match(line.as_bytes()) } else { self.any.is_match(line) }
+    }
+}
 
 /// What is remarked on a change, one place of each kind in a file. A file whose tests may be edited is free of what test files do.
 #[must_use]
@@ -50,8 +69,7 @@ fn of(change: &Change, guards: &Guards) -> Vec<Remark> {
         let is_on = guards.has(guard_of(*kind)) && !(change.may_edit_tests && is_about_tests(*kind));
         let is_meant =
             is_on && (*kind == RemarkKind::PrintsResults || !lists(NO_CODE, ending)) && !(is_root && *endings == "go");
-        if let Some((number, line)) = added.iter().find(|(_, line)| is_meant && is_code(line) && pattern.is_match(line))
-        {
+        if let Some((number, line)) = added.iter().find(|(_, line)| is_meant && is_code(line) && pattern.is_in(line)) {
             add(*kind, *number, format!("`{}`", line.trim().chars().take(LONGEST).collect::<String>()));
         }
     }
@@ -108,11 +126,9 @@ pub fn added_lines(change: &Change) -> Vec<(u32, String)> {
     let (before, after) = (change.before(), change.after());
     let mut old: Vec<&str> = before.lines().map(str::trim).collect();
     old.sort_unstable();
-    let diff = TextDiff::from_lines(before, after);
-    let added = diff.iter_all_changes().filter(|line| line.tag() == ChangeTag::Insert);
+    let added = changed_lines(before, after).into_iter().filter(|line| line.side == Side::New);
     let is_new = |text: &str| old.binary_search(&text.trim()).is_err();
-    let numbered = added.filter(|line| is_new(line.value()));
-    numbered.filter_map(|line| Some((u32::try_from(line.new_index()? + 1).ok()?, line.value().to_owned()))).collect()
+    added.filter(|line| is_new(line.text)).map(|line| (line.number, line.text.to_owned())).collect()
 }
 
 #[cfg(test)]
@@ -123,6 +139,16 @@ mod tests {
         let (before, after) = (Some(before.to_owned()), Some(after.to_owned()));
         let change = Change { path: path.to_owned(), before, after, may_edit_tests: false };
         remarkable(&[change], &Guards::default()).iter().map(|remark| remark.kind.as_str()).collect()
+    }
+
+    #[test]
+    fn every_pattern_compiles_both_ways_and_finds_the_same_beside_other_letters() {
+        for (_, _, pattern) in &*READY {
+            assert!(!pattern.is_in("") && !pattern.is_in("\u{e9}"));
+        }
+        // White space and letters beyond ASCII are such to a rule.
+        assert_eq!(kinds("a.js", "", "process.exit\u{a0}(0)"), ["ends_process"]);
+        assert!(kinds("a.py", "", "\u{e9}_exit(code)").is_empty());
     }
 
     #[test]
