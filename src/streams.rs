@@ -11,8 +11,8 @@ use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use flate2::Compression;
 use flate2::write::GzEncoder;
+use flate2::{Compression, Crc};
 
 use crate::redact::Redactor;
 
@@ -22,6 +22,9 @@ pub const MAX_STREAM: usize = 2_000_000;
 pub const MAX_RUN: u64 = 64_000_000;
 /// The streams of so many runs stay on a machine.
 pub const MAX_RUNS: usize = 20;
+/// Up to here a stream is stored as it is: a compressor's tables are hundreds of kilobytes to fill, and one block of a disk is what it takes
+/// either way.
+const MOST_STORED: usize = 2_048;
 /// The name of the folder in a run's own one.
 const FOLDER: &str = "streams";
 
@@ -99,13 +102,37 @@ impl Streams {
     fn write(&self, name: &str, text: &[u8]) -> io::Result<u64> {
         fs::create_dir_all(&self.folder)?;
         let mut part = tempfile::Builder::new().prefix(".").tempfile_in(&self.folder)?;
-        let mut encoder = GzEncoder::new(part.as_file_mut(), Compression::fast());
-        encoder.write_all(text)?;
-        encoder.finish()?;
+        match stored(text) {
+            Some(member) => part.write_all(&member)?,
+            None => {
+                let mut encoder = GzEncoder::new(part.as_file_mut(), Compression::fast());
+                encoder.write_all(text)?;
+                encoder.finish()?;
+            }
+        }
         let bytes = part.as_file().metadata()?.len();
         part.persist(self.folder.join(name)).map_err(|error| error.error)?;
         Ok(bytes)
     }
+}
+
+/// A short text as a member of gzip (RFC 1952) of one stored block (RFC 1951, 3.2.4); `None` if it is longer.
+fn stored(text: &[u8]) -> Option<Vec<u8>> {
+    /// The format's two bytes, deflate, no flags, no time, no extra flags, an unknown system.
+    const HEADER: [u8; 10] = [0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 0xff];
+    /// Of a block that is the last one and stored.
+    const LAST_STORED: u8 = 1;
+    let length = u16::try_from(text.len()).ok().filter(|_| text.len() <= MOST_STORED)?;
+    let mut sum = Crc::new();
+    sum.update(text);
+    let mut member = HEADER.to_vec();
+    member.push(LAST_STORED);
+    member.extend(length.to_le_bytes());
+    member.extend((!length).to_le_bytes());
+    member.extend(text);
+    member.extend(sum.sum().to_le_bytes());
+    member.extend(u32::from(length).to_le_bytes());
+    Some(member)
 }
 
 /// One stream under way.
@@ -223,6 +250,20 @@ mod tests {
         assert!(kept[0].ends_with("0001-tier1-iteration2-tests.txt.gz"), "{kept:?}");
         assert_eq!(read(&kept[0]), "1 failed: ***\ncaf\u{e9}\u{fffd}");
         assert_eq!(streams.trouble(), None);
+    }
+
+    #[test]
+    fn c11_short_and_long_texts_are_read_by_what_reads_gzip() {
+        let folder = tempfile::tempdir().unwrap();
+        let streams = streams(folder.path());
+        for length in [1, MOST_STORED, MOST_STORED + 1] {
+            streams.open("tests").push(&vec![b'a'; length]);
+        }
+        let lengths: Vec<_> = kept(&folder_of(folder.path())).iter().map(|path| read(path).len()).collect();
+        assert_eq!(lengths, [1, MOST_STORED, MOST_STORED + 1]);
+        let sizes: Vec<_> =
+            kept(&folder_of(folder.path())).iter().map(|path| fs::metadata(path).unwrap().len()).collect();
+        assert!(sizes[1] > 2_048 && sizes[2] < 100, "{sizes:?}");
     }
 
     #[test]

@@ -5,8 +5,9 @@
 //! of a line are looked up, in a table that stays in the near caches; what is there is compared in full. Short
 //! marks are looked for at the beginning of a line, or by their first byte when that is beyond ASCII.
 
+use std::collections::VecDeque;
 use std::ops::Range;
-use std::sync::{Arc, LazyLock};
+use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 
 use crate::generic::Generic;
 use crate::readers::{GENERIC, Mask, READERS};
@@ -25,6 +26,9 @@ const TABLE_BITS: u32 = 16;
 const TABLE: usize = 1 << TABLE_BITS;
 /// Pieces are found again in two to the power of this many buckets.
 const BUCKET_BITS: u32 = 12;
+
+/// How many filters are kept; each is as large as its table.
+const MOST_KEPT: usize = 4;
 
 /// Words that ordinary logs are full of: a piece that one of them holds is found too often to be of use.
 const COMMON: &[u8] = b" the and for from with this that not into over your have been will was were are has had can use used using in on at \
@@ -114,10 +118,17 @@ pub(super) struct Scan {
 }
 
 impl Filter {
-    /// Of the marks of the readers in `wanted`; that of all readers, with which every log begins that nobody knows, is made once.
+    /// Of the marks of the readers in `wanted`; those of the last few kinds of logs are kept, since the next log is of such a kind.
     pub(super) fn of(wanted: Mask) -> Arc<Self> {
-        static ALL: LazyLock<Arc<Filter>> = LazyLock::new(|| Arc::new(Filter::new(!0)));
-        if wanted == !0 { Arc::clone(&ALL) } else { Arc::new(Self::new(wanted)) }
+        static KEPT: Mutex<VecDeque<(Mask, Arc<Filter>)>> = Mutex::new(VecDeque::new());
+        let mut kept = KEPT.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, filter)) = kept.iter().find(|(mask, _)| *mask == wanted) {
+            return Arc::clone(filter);
+        }
+        let made = Arc::new(Self::new(wanted));
+        kept.truncate(MOST_KEPT - 1);
+        kept.push_front((wanted, Arc::clone(&made)));
+        made
     }
 
     /// Of the marks of the readers in `wanted`.
