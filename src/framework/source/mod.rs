@@ -8,6 +8,7 @@
 
 mod actual;
 mod added;
+mod angles;
 pub mod appended;
 mod edit;
 mod go;
@@ -113,7 +114,7 @@ impl Language {
     fn grammar(self) -> Option<tree_sitter::Language> {
         Some(match self {
             Self::Python => tree_sitter_python::LANGUAGE.into(),
-            // TypeScript with JSX reads JavaScript too; one grammar for both keeps the program small.
+            // TypeScript with JSX reads JavaScript too; one grammar for all keeps the program small.
             Self::JavaScript => tree_sitter_typescript::LANGUAGE_TSX.into(),
             Self::Rust => tree_sitter_rust::LANGUAGE.into(),
             Self::Go => tree_sitter_go::LANGUAGE.into(),
@@ -456,22 +457,14 @@ impl Source {
 
 /// Parses a text; `None` where the grammar finds an error in it.
 fn parse(language: Language, text: &str) -> Option<Tree> {
-    let by = |grammar: tree_sitter::Language| {
+    let grammar = language.grammar()?;
+    let by = |text: &str| {
         let mut parser = Parser::new();
         parser.set_language(&grammar).ok()?;
         parser.parse(text, None).filter(|tree| !tree.root_node().has_error())
     };
-    by(language.grammar()?).or_else(|| match language {
-        // `<T>value` and `<T>(…) => …` are elements to the grammar with JSX.
-        Language::JavaScript => by(tree_sitter_typescript::LANGUAGE_TYPESCRIPT.into()),
-        Language::Python
-        | Language::Rust
-        | Language::Go
-        | Language::Java
-        | Language::Php
-        | Language::Cpp
-        | Language::Ruby => None,
-    })
+    let again = || (language == Language::JavaScript).then(|| by(&angles::blanked(text)?)).flatten();
+    by(text).or_else(again)
 }
 
 /// The one-based lines of a node, first and last.

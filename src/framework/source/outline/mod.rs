@@ -14,7 +14,7 @@ use tree_sitter::{Node, ParseOptions, Parser, Tree};
 
 pub use self::imports::Import;
 use super::nodes::{children, is_comment, text_of};
-use super::{Language, lines_of};
+use super::{Language, angles, lines_of};
 
 /// A longer text is generated or data.
 const MAX_BYTES: usize = 512 * 1024;
@@ -131,7 +131,8 @@ impl Outline {
 
 /// Parses a text with or without errors in it.
 fn parse(language: Language, text: &str) -> Option<Tree> {
-    let by = |grammar: tree_sitter::Language| {
+    let grammar = language.grammar()?;
+    let by = |text: &str| {
         let mut parser = Parser::new();
         parser.set_language(&grammar).ok()?;
         let mut steps = 0_u32;
@@ -142,10 +143,9 @@ fn parse(language: Language, text: &str) -> Option<Tree> {
         let options = ParseOptions::new().progress_callback(&mut progress);
         parser.parse_with_options(&mut |at, _| text.as_bytes().get(at..).unwrap_or_default(), None, Some(options))
     };
-    let tree = by(language.grammar()?)?;
+    let tree = by(text)?;
     if language == Language::JavaScript && tree.root_node().has_error() {
-        // `<T>value` is an element to the grammar with JSX.
-        let plain = by(tree_sitter_typescript::LANGUAGE_TYPESCRIPT.into());
+        let plain = angles::blanked(text).and_then(|text| by(&text));
         return plain.filter(|plain| !plain.root_node().has_error()).or(Some(tree));
     }
     Some(tree)
