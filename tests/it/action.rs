@@ -82,7 +82,7 @@ fn with_of(workflow: &str) -> Value {
     steps.iter().rfind(uses).expect("the step")["with"].clone()
 }
 
-fn inputs() -> BTreeSet<String> {
+pub(crate) fn inputs() -> BTreeSet<String> {
     let settings = Setting::ALL.iter().filter(|setting| !NO_INPUTS.contains(setting));
     let names = settings.map(|setting| setting.flag().trim_start_matches("--").to_owned());
     names.chain(TOKENS.into_iter().chain(SHAPE).map(str::to_owned)).collect()
@@ -122,10 +122,10 @@ fn the_outputs_are_those_that_the_program_writes() {
 }
 
 #[test]
-fn the_readme_names_every_input_and_output() {
-    let readme = file("README.md");
+fn the_reference_names_every_input_and_output() {
+    let reference = file("docs/action.md");
     for name in inputs().iter().map(String::as_str).chain(outputs::NAMES).chain(outputs::OF_GATE) {
-        assert!(readme.contains(&format!("\n| `{name}` | ")), "{name}");
+        assert!(reference.contains(&format!("\n| `{name}` | ")), "{name}");
     }
 }
 

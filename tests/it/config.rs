@@ -13,6 +13,7 @@ mod shipped;
 use upshift::config::{ConfigErrors, FileContent, NamedFile, Plan, Setting, Sources, resolve};
 
 use catalogue::CATALOGUE;
+pub(crate) use shipped::loads;
 
 /// Sources with the keys of two vendors and nothing else.
 fn keys() -> Sources {

@@ -1,12 +1,13 @@
-//! The README says what is there: its tables are those of the code.
+//! The README and `docs/` say what is there: tables, workflows, command lines and links are held against the code.
 
-use std::path::Path;
+mod commands;
+mod links;
+mod markdown;
+mod samples;
 
-fn readme() -> String {
-    std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("README.md")).expect("README.md")
-}
+use markdown::{page, pages};
 
-/// The table of configuration keys as the README prints it.
+/// The table of configuration keys as the reference prints it.
 fn table() -> String {
     let cell = |text: &str| text.replace('|', "\\|");
     let rows = upshift::config::reference().into_iter().filter(|entry| !entry.default.is_empty()).map(|entry| {
@@ -17,15 +18,15 @@ fn table() -> String {
 }
 
 #[test]
-fn the_readme_prints_every_configuration_key() {
+fn the_reference_prints_every_configuration_key() {
     let table = table();
-    assert!(readme().contains(&table), "README.md must hold this table:\n{table}");
+    assert!(page("docs/configuration.md").contains(&table), "docs/configuration.md must hold this table:\n{table}");
 }
 
 #[test]
-fn the_readme_names_every_exit_code() {
+fn every_exit_code_is_explained() {
     use upshift::domain::outcome as codes;
-    let readme = readme();
+    let troubleshooting = page("docs/troubleshooting.md");
     for code in [
         codes::EXIT_SUCCESS,
         codes::EXIT_NOT_FIXED,
@@ -37,21 +38,31 @@ fn the_readme_names_every_exit_code() {
         codes::EXIT_BROKEN,
         codes::EXIT_INTERNAL,
     ] {
-        assert!(readme.contains(&format!("\n| {code} | ")), "{code}");
+        assert!(troubleshooting.contains(&format!("\n| {code} | ")), "{code}");
     }
 }
 
 #[test]
 fn the_readmes_two_commands_are_the_ones_that_ci_runs() {
-    let ci = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(".ci/run")).expect(".ci/run");
-    let readme = readme();
+    let ci = page(".ci/run");
+    let readme = page("README.md");
     assert!(readme.contains("\ncargo run -- demo\n") && readme.contains("\ncargo test\n"));
     assert!(ci.contains("(the command of the README)' cargo test\n"));
 }
 
 #[test]
-fn the_readmes_workflows_are_those_that_init_writes() {
-    for workflow in [upshift::cli::init::WORKFLOW, upshift::cli::init::JUDGE] {
-        assert!(readme().contains(&format!("\n```yaml\n{workflow}```\n")));
+fn the_printed_workflows_are_those_that_init_writes() {
+    for (name, workflow) in
+        [("docs/action.md", upshift::cli::init::WORKFLOW), ("docs/judge.md", upshift::cli::init::JUDGE)]
+    {
+        assert!(page(name).contains(&format!("\n```yaml\n{workflow}```\n")), "{name}");
+    }
+}
+
+#[test]
+fn every_page_of_the_folder_is_checked() {
+    let names: Vec<_> = pages().into_iter().map(|page| page.name).collect();
+    for name in ["README.md", "docs/action.md", ".github/SECURITY.md"] {
+        assert!(names.iter().any(|found| found == name), "{name} in {names:?}");
     }
 }

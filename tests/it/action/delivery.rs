@@ -1,4 +1,4 @@
-//! The workflow of the README, word for word, under act: a fix goes to a real git remote, and a GitHub says what CI makes of it.
+//! The workflow that `init` writes, word for word, under act: a fix goes to a real git remote, and a GitHub says what CI makes of it.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -176,7 +176,7 @@ fn reported(world: &World, ending: &str) {
 
 #[test]
 #[ignore = "needs act, which .ci/act installs"]
-fn the_readmes_workflow_pushes_a_fix_waits_for_ci_and_reports() {
+fn the_workflow_of_init_pushes_a_fix_waits_for_ci_and_reports() {
     let site = Site::new(&["success"]);
     let models = ModelServer::start(mends);
     let ran = site.run(&models);
@@ -235,7 +235,7 @@ fn what_red_ci_says_is_the_next_iterations_input_and_the_second_push_is_green() 
 /// No minute is paid for waiting: a job pushes and ends, the end of CI starts the next, on a machine without anything of it.
 #[test]
 #[ignore = "needs act, which .ci/act installs"]
-fn the_readmes_workflow_comes_to_its_second_iteration_by_the_ends_of_ci_alone() {
+fn the_workflow_of_init_comes_to_its_second_iteration_by_the_ends_of_ci_alone() {
     let site = Site::new(&["failure", "success"]);
     site.github.world().ci.iter_mut().for_each(|plan| plan.takes_ms = 100_000_000);
     let models = ModelServer::start(mends);

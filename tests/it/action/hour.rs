@@ -1,4 +1,4 @@
-//! An hour of waiting for CI, as a job of the README's workflow waits: the comment is kept, commands are listened for, and it costs
+//! An hour of waiting for CI, as a job of the workflow of `init` waits: the comment is kept, commands are listened for, and it costs
 //! hardly anything of what the token may ask (GITHUB.md 25, 26).
 
 use super::delivery::{Site, mends};

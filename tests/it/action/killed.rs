@@ -1,7 +1,7 @@
-//! The scenarios of the README's workflow, and one that opens a pull request, with SIGKILL after each effect outside of the process
+//! The scenarios of the workflow of `init`, and one that opens a pull request, with SIGKILL after each effect outside of the process
 //! and `resume` after it: what is left outside and in the log is what an unbroken run leaves, and nothing is there twice.
 //!
-//! The step's environment is worked out from `action.yml` and the README's workflow. Each kill strikes where it hurts: the effect
+//! The step's environment is worked out from `action.yml` and the workflow of `init`. Each kill strikes where it hurts: the effect
 //! has taken place, its answer has not arrived.
 
 use std::collections::BTreeMap;
@@ -150,7 +150,7 @@ impl Stage {
         Self::on(Site::new(scenario.ci), scenario.event, mends)
     }
 
-    /// The README's workflow, started by a label.
+    /// The workflow of `init`, started by a label.
     pub(super) fn labelled(site: Site, script: impl FnMut(&Request) -> Scripted + Send + 'static) -> Self {
         Self::on(site, "pull_request", script)
     }

@@ -213,7 +213,7 @@ impl Repository {
 }
 
 #[test]
-fn the_readmes_workflow_comes_to_its_second_iteration_and_its_end_through_the_ends_of_ci() {
+fn the_workflow_of_init_comes_to_its_second_iteration_and_its_end_through_the_ends_of_ci() {
     let mut repository = Repository::new(&["failure", "success"]);
     let first = repository.job(&repository.told("failure"));
     assert_eq!(first.output("outcome"), "parked", "{}", first.said());

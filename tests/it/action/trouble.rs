@@ -1,4 +1,4 @@
-//! What goes wrong outside while a job of the README's workflow is at work: each ends as its reader would want, and nothing is
+//! What goes wrong outside while a job of the workflow of `init` is at work: each ends as its reader would want, and nothing is
 //! posted or pushed twice.
 
 use std::time::{Duration, Instant};

@@ -31,6 +31,24 @@ fn plan(sources: &Sources) -> Plan {
     resolve(sources, &SHIPPED).unwrap_or_else(|errors| panic!("{errors}"))
 }
 
+/// Whether a configuration file loads over the shipped catalogue where every key that it could need is set.
+pub(crate) fn loads(text: &str) -> Result<(), String> {
+    let mut sources = configured(text);
+    let known = BUILT_IN_PROVIDERS.into_iter().filter_map(endpoint);
+    let keys = known.filter_map(|known| known.key_vars.first().copied()).map(str::to_owned);
+    let own = text.lines().filter_map(|line| line.split_once("apiKeyEnv:"));
+    let own = own.map(|(_, name)| name.trim().trim_end_matches('}').trim().to_owned());
+    for name in keys.chain(own).collect::<Vec<_>>() {
+        sources.env.insert(name, "test-key".to_owned());
+    }
+    sources.env.insert("AZURE_OPENAI_ENDPOINT".to_owned(), "https://example.openai.azure.com".to_owned());
+    let plan = resolve(&sources, &SHIPPED).map_err(|errors| errors.to_string())?;
+    // A sample of another section names no ladder.
+    let warnings: Vec<_> =
+        plan.warnings.into_iter().filter(|text| !text.starts_with("no ladder is configured")).collect();
+    if warnings.is_empty() { Ok(()) } else { Err(warnings.join("; ")) }
+}
+
 #[test]
 fn every_example_loads_over_the_shipped_catalogue() {
     for (name, text) in super::schema::EXAMPLES {
