@@ -7,6 +7,8 @@ use crate::lifecycle::message::RUN_TRAILER;
 use crate::report::plain;
 
 const ABOUT: &str = "triggers";
+/// The event of a pull request.
+const PULL_REQUEST: &str = "pull_request";
 /// How many workflows are named.
 const MOST_NAMED: usize = 8;
 /// The most columns of a workflow's name.
@@ -50,6 +52,23 @@ pub(super) fn examine(ours: &Workflow, all: &[Workflow]) -> Vec<Finding> {
         let said = format!("{}: it follows the workflow `{}`, and none here is called so", ours.file, shown(wanted));
         findings.push(Finding::problem(ABOUT, said, fix));
     }
+    let followed: Vec<&str> =
+        trigger.get("workflows").and_then(Value::as_sequence).into_iter().flatten().filter_map(Value::as_str).collect();
+    let unheard = all.iter().filter(|other| judges_pulls(&other.text) && !uses_upshift(&other.text));
+    let unheard: Vec<String> = unheard
+        .map(Workflow::name)
+        .filter(|name| !followed.contains(&name.as_str()))
+        .take(MOST_NAMED)
+        .map(|name| format!("`{}`", shown(&name)))
+        .collect();
+    if pushes(&ours.text) && !unheard.is_empty() && !followed.is_empty() {
+        let said = format!(
+            "{}: it does not follow {}: what runs on pull requests too and ends last starts no job for a run that waits",
+            ours.file,
+            unheard.join(", ")
+        );
+        findings.push(Finding::problem(ABOUT, said, "add them to `workflows:` under `workflow_run`"));
+    }
     if pushes(&ours.text) && !is_woken(&ours.text) {
         findings.push(Finding::problem(
             ABOUT,
@@ -58,6 +77,24 @@ pub(super) fn examine(ours: &Workflow, all: &[Workflow]) -> Vec<Finding> {
         ));
     }
     findings
+}
+
+/// Whether it runs when a pull request is opened or pushed to.
+fn judges_pulls(workflow: &Value) -> bool {
+    let Some(on) = workflow.get("on") else { return false };
+    let listed = on.as_sequence().into_iter().flatten().filter_map(Value::as_str);
+    let on_a_push = |types: &Value| {
+        let types = types.as_sequence().into_iter().flatten().filter_map(Value::as_str).collect::<Vec<_>>();
+        types.is_empty() || types.contains(&"synchronize")
+    };
+    let keyed = on.get("pull_request").is_some_and(|options| options.get("types").is_none_or(on_a_push));
+    on.as_str() == Some(PULL_REQUEST) || listed.into_iter().any(|event| event == PULL_REQUEST) || keyed
+}
+
+fn uses_upshift(workflow: &Value) -> bool {
+    let steps = jobs(workflow).filter_map(|job| job.get("steps")?.as_sequence()).flatten();
+    let mut actions = steps.filter_map(|step| step.get("uses")?.as_str()?.split('@').next());
+    actions.any(|action| action.rsplit('/').next() == Some("upshift"))
 }
 
 /// Whether a step is given a token whose pushes start CI.

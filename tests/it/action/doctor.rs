@@ -145,6 +145,11 @@ fn triggers_that_would_never_wake_a_run_are_named() {
         lines_about("triggers", &[ours, ("tests.yml", "name: Tests\non: push\n")]).try_into().expect("a line");
     assert!(missing.contains("it follows the workflow `CI`, and none here is called so → Fix: "), "{missing}");
     assert!(missing.ends_with("as its `name:` has it: `Tests`"), "{missing}");
+    let lint = ("lint.yml", "name: Lint\non: { pull_request: { branches: [main] } }\n");
+    let others =
+        [("ci.yml", "name: CI\non: push\n"), lint, ("labels.yml", "on: { pull_request: { types: [labeled] } }\n")];
+    let [unheard] = lines_about("triggers", &[&[ours][..], &others[..]].concat()).try_into().expect("a line");
+    assert!(unheard.contains("it does not follow `Lint`: what runs on pull requests too"), "{unheard}");
     let old = ours.1.replace("contains(github.event.workflow_run.head_commit.message, 'Upshift-Run-Id: ')", "false");
     let [asleep] =
         lines_about("triggers", &[("upshift.yml", &old), ("ci.yml", "name: CI\n")]).try_into().expect("a line");
