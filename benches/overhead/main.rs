@@ -1,6 +1,6 @@
 //! What upshift itself adds to a run, measured on the built program with a model that answers at once.
 //!
-//! `cargo bench --bench overhead`. Each figure stands beside its limit (issue: the loop) and, where there is one, beside the
+//! `cargo bench --bench overhead`, with `-- gateway` for the gateway alone. Each figure stands beside its limit (issue: the loop) and, where there is one, beside the
 //! floor: what the same work costs without upshift in the same run. CPU is user + system time of the program and all
 //! its children, less what the tests alone take. Folders lie in memory where there is such a place: a disk's file system takes longer the more
 //! files were removed just before, as they are between two runs of a benchmark. Medians over [`RUNS`] runs; of CPU time the mean. Measured is the shipped program,
@@ -15,6 +15,7 @@
 )]
 
 mod confinement;
+mod gateway;
 mod machine;
 mod model;
 
@@ -31,15 +32,39 @@ const RUNS: u32 = 25;
 const MORE_TURNS: u32 = 30;
 
 fn main() {
+    let mut arguments = std::env::args_os().skip(1);
+    if arguments.next().is_some_and(|word| word == gateway::CLIENT) {
+        return gateway::client(Path::new(&arguments.next().expect("a file")));
+    }
+    let only_gateway = std::env::args().any(|word| word == "gateway");
     let shipped = shipped();
     let program = shipped.as_deref().unwrap_or_else(|| Path::new(env!("CARGO_BIN_EXE_upshift")));
     let build = if shipped.is_some() { "the shipped program (profile dist)" } else { "the release build" };
     println!("what upshift adds to a run (medians of {RUNS}), measured on {build}\n");
+    if only_gateway {
+        return passed_on(program);
+    }
     start_up(program);
     confined(program);
     turns(program);
+    passed_on(program);
     binary(program);
     sizes(program);
+}
+
+/// What the gateway adds to a call and to a stream of a megabyte.
+fn passed_on(program: &Path) {
+    let (floor, with) = gateway::measure(program);
+    line(
+        "a call through the gateway, added",
+        with.call - floor.call,
+        "ms",
+        2.0,
+        Some(format!("{:.2} ms without it", floor.call)),
+    );
+    let share = (with.paced - floor.paced) / floor.paced * 100.0;
+    line("a stream of 1 MB in a second, added", share, "%", 5.0, Some(format!("{:.0} ms without it", floor.paced)));
+    println!("      {:<44} {:>9.2} ms   floor: {:.2} ms without it", "the same at once", with.at_once, floor.at_once);
 }
 
 fn line(what: &str, value: f64, unit: &str, limit: f64, floor: Option<String>) {
