@@ -348,7 +348,7 @@ fn nothing_to_run() -> SourceErrors {
         problems: Vec::new(),
         fix: Some(
             "Set ANTHROPIC_API_KEY, OPENAI_API_KEY or GEMINI_API_KEY (or OLLAMA_HOST for local models, \
-             OPENROUTER_API_KEY, GROQ_API_KEY, MISTRAL_API_KEY, DEEPSEEK_API_KEY, XAI_API_KEY, GITHUB_TOKEN) to use a \
+             OPENROUTER_API_KEY, GROQ_API_KEY, MISTRAL_API_KEY, DEEPSEEK_API_KEY, XAI_API_KEY) to use a \
              built-in ladder, or name models with --tiers or --model. `upshift demo` needs no key."
                 .to_owned(),
         ),

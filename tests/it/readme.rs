@@ -2,8 +2,12 @@
 
 mod commands;
 mod links;
+mod log;
 mod markdown;
+mod providers;
 mod samples;
+
+use serde_yaml::Value;
 
 use markdown::{page, pages};
 
@@ -65,4 +69,29 @@ fn every_page_of_the_folder_is_checked() {
     for name in ["README.md", "docs/action.md", ".github/SECURITY.md"] {
         assert!(names.iter().any(|found| found == name), "{name} in {names:?}");
     }
+}
+
+/// The most that a stranger should have to read first, in bytes.
+const README_BYTES: usize = 6_000;
+
+#[test]
+fn the_readme_is_short_and_its_workflow_is_a_part_of_the_one_that_init_writes() {
+    let all = pages();
+    let readme = all.iter().find(|page| page.name == "README.md").expect("the README");
+    assert!(readme.text.len() <= README_BYTES, "{} bytes", readme.text.len());
+    let workflows = readme.fences().into_iter().filter(|fence| fence.language == "yaml");
+    let short =
+        workflows.map(|fence| serde_yaml::from_str::<Value>(&fence.text).expect("YAML")).next().expect("a workflow");
+    let whole: Value = serde_yaml::from_str(upshift::cli::init::WORKFLOW).expect("YAML");
+    assert_eq!(short["permissions"], whole["permissions"]);
+    assert_eq!(short["on"]["workflow_run"], whole["on"]["workflow_run"]);
+    assert_eq!(short["on"].as_mapping().map(serde_yaml::Mapping::len), Some(1));
+    let (short, whole) = (&short["jobs"]["fix"], &whole["jobs"]["fix"]);
+    for key in ["runs-on", "timeout-minutes", "permissions", "steps"] {
+        assert_eq!(short[key], whole[key], "{key}");
+    }
+    assert_eq!(short["concurrency"]["cancel-in-progress"], whole["concurrency"]["cancel-in-progress"]);
+    let condition =
+        |job: &Value| job["if"].as_str().expect("a condition").split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(condition(whole).contains(&condition(short)), "{}", condition(short));
 }

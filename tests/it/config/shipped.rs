@@ -37,7 +37,7 @@ pub(crate) fn loads(text: &str) -> Result<(), String> {
     let known = BUILT_IN_PROVIDERS.into_iter().filter_map(endpoint);
     let keys = known.filter_map(|known| known.key_vars.first().copied()).map(str::to_owned);
     let own = text.lines().filter_map(|line| line.split_once("apiKeyEnv:"));
-    let own = own.map(|(_, name)| name.trim().trim_end_matches('}').trim().to_owned());
+    let own = own.filter_map(|(_, rest)| rest.split_whitespace().next()).map(str::to_owned);
     for name in keys.chain(own).collect::<Vec<_>>() {
         sources.env.insert(name, "test-key".to_owned());
     }

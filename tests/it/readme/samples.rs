@@ -10,6 +10,9 @@ use crate::action;
 /// The keys of a workflow that a part of one may hold alone.
 const PARTS: [&str; 3] = ["jobs", "on", "steps"];
 
+/// How a file of another CI system begins: no more is known of it than that it is YAML.
+const ELSEWHERE: &str = "# .gitlab-ci.yml\n";
+
 /// Every step below a value that uses an action.
 fn steps(value: &Value, found: &mut Vec<Value>) {
     if value.get("uses").is_some() {
@@ -35,6 +38,9 @@ fn fault(step: &Value, inputs: &BTreeSet<String>) -> Option<String> {
 /// What is wrong with a sample.
 fn sample(text: &str) -> Result<(), String> {
     let value: Value = serde_yaml::from_str(text).map_err(|error| error.to_string())?;
+    if text.starts_with(ELSEWHERE) {
+        return Ok(());
+    }
     let inputs = action::inputs();
     let keys: Vec<_> = value.as_mapping().into_iter().flatten().filter_map(|(key, _)| key.as_str()).collect();
     if value.is_sequence() || keys.iter().any(|key| PARTS.contains(key)) {
