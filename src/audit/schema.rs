@@ -22,6 +22,9 @@ pub(super) const MIGRATIONS: [&str; 7] = [
     include_str!("migrations/0007_trees.sql"),
 ];
 
+/// What they come to in an empty file.
+pub(super) const WHOLE: &str = include_str!("migrations/whole.sql");
+
 /// The tables that a database without a version may have: what the seeds' tool leaves.
 const SEED_TABLES: [&str; 2] = ["run_metadata", "tier_attempts"];
 
@@ -183,9 +186,10 @@ fn columns(db: &Connection, table: &str) -> rusqlite::Result<Vec<String>> {
     db.prepare_cached("SELECT name FROM pragma_table_info(?1)")?.query_map([table], |row| row.get(0))?.collect()
 }
 
-/// Applies the migrations that are missing, each in a transaction of its own.
+/// Applies the migrations that are missing, each in a transaction of its own; in an empty file all at once.
 pub(super) fn migrate(db: &mut Connection, path: &Path) -> Result<(), AuditError> {
     let failed = |error: rusqlite::Error| explain(path, &error);
+    make_whole(db).map_err(failed)?;
     for (index, migration) in MIGRATIONS.iter().enumerate() {
         let from = i64::try_from(index).unwrap_or(i64::MAX);
         if version(db).map_err(failed)? > from {
@@ -200,4 +204,18 @@ pub(super) fn migrate(db: &mut Connection, path: &Path) -> Result<(), AuditError
         transaction.commit().map_err(failed)?;
     }
     Ok(())
+}
+
+/// Makes all of an empty file: with each column that is added to a table SQLite reads all tables anew.
+fn make_whole(db: &mut Connection) -> rusqlite::Result<()> {
+    if version(db)? != 0 {
+        return Ok(());
+    }
+    let transaction = db.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    // Another process may have been first.
+    if version(&transaction)? == 0 && tables(&transaction)?.is_empty() {
+        transaction.execute_batch(WHOLE)?;
+        transaction.pragma_update(None, "user_version", newest())?;
+    }
+    transaction.commit()
 }

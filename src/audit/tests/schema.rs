@@ -1,7 +1,7 @@
 //! Tables, migrations, and what is refused.
 
 use super::*;
-use crate::audit::schema::{MIGRATIONS, newest, version};
+use crate::audit::schema::{MIGRATIONS, WHOLE, newest, open_in_memory, version};
 
 /// The seeds' DDL as their tool runs it (no index on the timestamp, no version).
 const SEED_DDL: &str = "
@@ -208,4 +208,22 @@ fn many_may_open_a_new_log_at_once() {
         }
     });
     assert_eq!(place.count("run_metadata"), 8);
+}
+
+#[test]
+fn a_new_file_is_what_the_migrations_make_of_an_empty_one() {
+    let step_by_step = Connection::open_in_memory().unwrap();
+    MIGRATIONS.iter().for_each(|migration| step_by_step.execute_batch(migration).unwrap());
+    let told = |db: &Connection| -> Vec<(String, String)> {
+        let mut read = db
+            .prepare("SELECT name, sql FROM sqlite_schema WHERE sql IS NOT NULL AND name <> 'sqlite_sequence' ORDER BY rowid")
+            .unwrap();
+        read.query_map([], |row| Ok((row.get(0)?, row.get(1)?))).unwrap().map(Result::unwrap).collect()
+    };
+    let wanted = told(&step_by_step);
+    let text: String = wanted.iter().map(|(_, sql)| format!("{sql};\n")).collect();
+    let whole = WHOLE.split_once('\n').unwrap().1;
+    assert!(whole == text, "src/audit/migrations/whole.sql has to hold, behind its first line:\n{text}");
+    let made = open_in_memory().unwrap();
+    assert_eq!((told(&made), version(&made).unwrap()), (wanted, newest()));
 }
