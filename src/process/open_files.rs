@@ -102,18 +102,24 @@ fn others(root: &Path) -> Vec<OpenFile> {
 #[cfg(target_os = "linux")]
 mod linux {
     use std::ffi::CStr;
+    use std::mem::MaybeUninit;
     use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
 
-    use rustix::fs::{AtFlags, CWD, Dir, Mode, OFlags, openat, statat};
+    use rustix::fs::{AtFlags, CWD, Dir, Mode, OFlags, RawDir, openat, statat};
     use rustix::io;
 
     use super::MOST_DESCRIPTORS;
+
+    /// For so many bytes of a folder's names at once.
+    const ROOM: usize = 4_096;
 
     /// Shows the folder and the name of each.
     pub(super) fn each_descriptor(show: &mut dyn FnMut(BorrowedFd<'_>, &CStr)) -> io::Result<()> {
         let (us, user) = (std::process::id(), rustix::process::geteuid().as_raw());
         let processes = folder(CWD, c"/proc")?;
         let mut left = MOST_DESCRIPTORS;
+        // One for all: a machine has some hundred processes, and most hold nothing.
+        let mut room = [MaybeUninit::uninit(); ROOM];
         for process in Dir::read_from(&processes)?.flatten() {
             let id = process.file_name().to_str().ok().and_then(|name| name.parse::<u32>().ok());
             let is_other = id.is_some_and(|id| id != us);
@@ -128,7 +134,8 @@ mod linux {
             else {
                 continue;
             };
-            for descriptor in Dir::read_from(&descriptors).into_iter().flatten().flatten() {
+            let mut entries = RawDir::new(&descriptors, &mut room);
+            while let Some(Ok(descriptor)) = entries.next() {
                 if descriptor.file_name().to_bytes().starts_with(b".") {
                     continue;
                 }
