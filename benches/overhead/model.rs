@@ -81,7 +81,8 @@ pub(crate) const CASES: [Case; 3] = [
     },
 ];
 
-/// Where folders are made: in memory where there is such a place.
+/// Where folders are made: in memory where there is such a place. No room can be made over a checkout there, so that children are confined
+/// as they are on GitHub's runners, where AppArmor forbids one: by a rule for each entry of `/etc`.
 fn temporary() -> PathBuf {
     Some(PathBuf::from("/dev/shm")).filter(|memory| memory.is_dir()).unwrap_or_else(std::env::temp_dir)
 }
