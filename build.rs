@@ -12,7 +12,7 @@ fn main() {
     println!("cargo:rerun-if-changed={NO_TABLES}");
     let is = |name: &str, value: &str| env::var(name).is_ok_and(|found| found == value);
     // The profile `dist` alone is made for size, and it alone ends at a panic, so that nothing ever unwinds.
-    if !is("OPT_LEVEL", "s") || !is("CARGO_CFG_TARGET_OS", "linux") {
+    if !is("OPT_LEVEL", "z") || !is("CARGO_CFG_TARGET_OS", "linux") {
         return;
     }
     let root = env::var("CARGO_MANIFEST_DIR").unwrap_or_default();

@@ -2,6 +2,10 @@
 
 use std::process::ExitCode;
 
+#[cfg(all(target_os = "linux", target_env = "musl"))]
+#[global_allocator]
+static MEMORY: dlmalloc::GlobalDlmalloc = dlmalloc::GlobalDlmalloc;
+
 fn main() -> ExitCode {
     if let Some(ended) = upshift::process::confine::helper::entry() {
         return ended;

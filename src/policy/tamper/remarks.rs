@@ -1,8 +1,11 @@
 //! Places in a change that a reviewer may want to look at. Nothing here refuses a change: experiments decide.
 
-use std::sync::LazyLock;
+use std::sync::{LazyLock, Mutex, OnceLock, PoisonError};
 
-use regex::{Regex, bytes};
+use regex::Regex;
+use regex_automata::hybrid::dfa::{Cache, DFA};
+use regex_automata::nfa::thompson;
+use regex_automata::{Input, util::syntax};
 
 use super::Change;
 use crate::domain::line_diff::{Side, changed_lines};
@@ -22,24 +25,51 @@ const LONGEST: usize = 120;
 static READY: LazyLock<Vec<(RemarkKind, &'static str, Pattern)>> =
     LazyLock::new(|| RULES.iter().map(|(kind, endings, pattern)| (*kind, *endings, Pattern::new(pattern))).collect());
 
-/// A pattern that is compiled when a line is first looked at with it, and for lines of ASCII without the tables of Unicode: those are
-/// most of what it costs, and no such line can tell the two apart.
+/// A pattern that is compiled when a line is first looked at with it, and for lines of ASCII without the tables of Unicode and step by step
+/// as lines ask for it: that is most of what it costs, and no such line can tell the two apart.
 struct Pattern {
-    ascii: LazyLock<bytes::Regex, Box<dyn FnOnce() -> bytes::Regex + Send>>,
-    any: LazyLock<Regex, Box<dyn FnOnce() -> Regex + Send>>,
+    text: &'static str,
+    ascii: OnceLock<Option<Mutex<Lazy>>>,
+    any: OnceLock<Option<Regex>>,
+}
+
+/// An automaton and what of it was made so far.
+struct Lazy {
+    automaton: DFA,
+    made: Cache,
 }
 
 impl Pattern {
-    #[expect(clippy::unwrap_used, reason = "constants, which a test compiles")]
-    fn new(pattern: &'static str) -> Self {
-        Self {
-            ascii: LazyLock::new(Box::new(|| bytes::RegexBuilder::new(pattern).unicode(false).build().unwrap())),
-            any: LazyLock::new(Box::new(|| Regex::new(pattern).unwrap())),
-        }
+    const fn new(text: &'static str) -> Self {
+        Self { text, ascii: OnceLock::new(), any: OnceLock::new() }
     }
 
     fn is_in(&self, line: &str) -> bool {
-        if line.is_ascii() { self.ascii.is_match(line.as_bytes()) } else { self.any.is_match(line) }
+        self.is_in_ascii(line).unwrap_or_else(|| {
+            let compiled = self.any.get_or_init(|| Regex::new(self.text).ok());
+            compiled.as_ref().is_some_and(|pattern| pattern.is_match(line))
+        })
+    }
+
+    /// `None` where that is not to be said this way.
+    fn is_in_ascii(&self, line: &str) -> Option<bool> {
+        if !line.is_ascii() {
+            return None;
+        }
+        let lazy = self.ascii.get_or_init(|| Lazy::new(self.text).map(Mutex::new)).as_ref()?;
+        let mut lazy = lazy.lock().unwrap_or_else(PoisonError::into_inner);
+        let Lazy { automaton, made } = &mut *lazy;
+        automaton.try_search_fwd(made, &Input::new(line).earliest(true)).ok().map(|found| found.is_some())
+    }
+}
+
+impl Lazy {
+    fn new(pattern: &str) -> Option<Self> {
+        let syntax = syntax::Config::new().unicode(false).utf8(false);
+        let states = thompson::Config::new().utf8(false);
+        let automaton = DFA::builder().syntax(syntax).thompson(states).build(pattern).ok()?;
+        let made = automaton.create_cache();
+        Some(Self { automaton, made })
     }
 }
 
@@ -144,7 +174,13 @@ mod tests {
     #[test]
     fn every_pattern_compiles_both_ways_and_finds_the_same_beside_other_letters() {
         for (_, _, pattern) in &*READY {
-            assert!(!pattern.is_in("") && !pattern.is_in("\u{e9}"));
+            assert_eq!(
+                (pattern.is_in_ascii(""), pattern.is_in_ascii("\u{e9}")),
+                (Some(false), None),
+                "{}",
+                pattern.text
+            );
+            assert!(!pattern.is_in("\u{e9}") && pattern.any.get().is_some_and(Option::is_some), "{}", pattern.text);
         }
         // White space and letters beyond ASCII are such to a rule.
         assert_eq!(kinds("a.js", "", "process.exit\u{a0}(0)"), ["ends_process"]);
