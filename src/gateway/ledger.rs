@@ -316,3 +316,6 @@ impl Drop for OpenCall {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -54,12 +54,6 @@ def hang_up(step):
     return {"begun": begun}
 
 
-def at_once(step):
-    """All of them sent before any is read."""
-    open_calls = [send(one) for one in step["steps"]]
-    return [answer.status for _, answer in open_calls]
-
-
 for step in json.loads(sys.argv[1]):
     kind = step["do"]
     if kind == "call":
