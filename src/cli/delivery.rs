@@ -64,6 +64,20 @@ pub(super) fn destination(
     Ok(destination.ok())
 }
 
+/// The forge that this checkout is of: the addresses of its server and of its API, and the repository; `None` where none is known.
+pub(super) fn forge_here(
+    context: Option<&CiContext>,
+    checkout: &Path,
+    environment: &Environment,
+) -> Option<(String, String, RepoName)> {
+    if let Some(context) = context {
+        return Some((context.server_url.clone(), context.api_url.clone(), context.repository.clone()));
+    }
+    let (server_url, repository) = split_origin(&checked_out(checkout).origin?)?;
+    let api_url = api_of(&server_url, environment);
+    Some((server_url, api_url, repository))
+}
+
 fn of_context(context: &CiContext, found: &CheckedOut) -> Result<Destination, String> {
     let head = context.head_sha.clone().or_else(|| found.head.clone());
     let branch = context.head_branch.clone().or_else(|| found.branch.clone());
@@ -94,12 +108,17 @@ fn of_checkout(found: &CheckedOut, environment: &Environment) -> Result<Destinat
     let (Some(head), Some(branch)) = (found.head.clone(), found.branch.clone()) else {
         return Err("no branch is checked out → Fix: `git switch` to one".to_owned());
     };
-    let api_url = match environment.get("GITHUB_API_URL") {
+    let api_url = api_of(&server_url, environment);
+    Ok(Destination { server_url, api_url, repository, branch, head, pull_request: None, base: None })
+}
+
+/// The address of a server's API.
+fn api_of(server_url: &str, environment: &Environment) -> String {
+    match environment.get("GITHUB_API_URL") {
         Some(url) => url.trim_end_matches('/').to_owned(),
         None if server_url == GITHUB => GITHUB_API.to_owned(),
         None => format!("{server_url}{SERVER_API}"),
-    };
-    Ok(Destination { server_url, api_url, repository, branch, head, pull_request: None, base: None })
+    }
 }
 
 /// The server and the repository of a remote's address, over HTTP or SSH.

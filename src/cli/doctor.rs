@@ -18,7 +18,7 @@ use super::environment::Environment;
 use super::form::Form;
 use super::plan::{self, Flags, Resolved};
 use super::setup::{self, Setup};
-use super::{Failure, left_behind, retirement, run};
+use super::{Failure, left_behind, retirement, work};
 use crate::config::{Plan, Sandbox};
 use crate::domain::outcome::{EXIT_NOT_FIXED, EXIT_SUCCESS};
 use finding::Finding;
@@ -85,7 +85,7 @@ fn ladder(plan: &Plan) -> Finding {
 fn tests(plan: &Plan, checkout: &Path, environment: &Environment) -> Finding {
     const ABOUT: &str = "test command";
     let found = setup::working_directory(checkout, plan).and_then(|folder| {
-        let (command, _) = run::test_command(plan, &folder)?;
+        let (command, _) = work::test_command(plan, &folder)?;
         Ok((folder, command))
     });
     match found {

@@ -7,7 +7,7 @@ use super::environment::Environment;
 use super::plan::{self, TestFlags};
 use super::setup::{self, Setup};
 use super::step::Step;
-use super::{Failure, commenting, forge, run};
+use super::{Failure, commenting, forge, run, work};
 use crate::audit::Journal;
 use crate::config::{Comment, GithubPlan, Plan};
 use crate::domain::ci::{CiContext, PullRequestRef};
@@ -68,7 +68,7 @@ async fn judge(resolved: plan::Resolved, named: Named, format: Form, environment
     // The run's own clerk has nothing to tell here.
     let plan = Plan { audit: None, github: GithubPlan { comment: Comment::Off, ..plan.github.clone() }, ..plan };
     let folder = setup::working_directory(&checkout, &plan)?;
-    let (test_command, framework) = run::test_command(&plan, &folder)?;
+    let (test_command, framework) = work::test_command(&plan, &folder)?;
     let setup = Setup::new(&checkout, environment, Some(&plan), context.as_ref());
     let workspace = setup.open_workspace(&plan, &test_command, None).await?;
     if workspace.go_back().await? {

@@ -15,6 +15,7 @@ mod delivery;
 mod demo;
 mod details;
 mod doctor;
+mod elsewhere;
 mod environment;
 mod forge;
 mod form;
@@ -56,6 +57,7 @@ mod terminal;
 mod test_clock;
 mod trigger;
 mod waiting;
+mod work;
 
 use std::process::ExitCode;
 

@@ -5,13 +5,13 @@ use std::sync::Arc;
 
 use clap::Args as ClapArgs;
 
+use super::elsewhere::{self, Arrival, Distance};
 use super::environment::{Environment, current_dir};
 use super::form::RunForm;
 use super::reentry::Visit;
 use super::setup::{self, Setup};
-use super::{Failure, context, forge, parked, plan, report};
+use super::{Failure, context, forge, models, parked, plan, report};
 use crate::audit::{AuditError, Journal, LoadedRun, Reader, RunStatus};
-use crate::config::Plan;
 use crate::domain::event::{Event, RunFinished, RunStarted};
 use crate::domain::outcome::EXIT_REFUSED;
 use crate::domain::units::TreeId;
@@ -34,14 +34,23 @@ pub(crate) struct Args {
 
 /// Takes the run up where its last decision left it.
 pub(super) fn run(args: Args, environment: &Environment) -> anyhow::Result<u8> {
-    setup::block_on(go_on(args, Files::Here, environment))
+    setup::block_on(go_on(args, Source { files: Files::Here, quoted: None }, environment))
 }
 
-/// Goes on with a run from a log that another job kept.
+/// Goes on with a run from a log that another job kept, if it is the one whose chain our comment quotes.
 pub(super) async fn from_log(log: &Path, visit: &Visit, environment: &Environment) -> anyhow::Result<u8> {
     let audit_db = Some(log.display().to_string());
     let files = if visit.needs_checkout() { Files::Here } else { Files::Elsewhere };
-    go_on(Args { run: Some(visit.run().0.clone()), audit_db, format: None }, files, environment).await
+    let source = Source { files, quoted: Some(visit.chain_head()) };
+    go_on(Args { run: Some(visit.run().0.clone()), audit_db, format: None }, source, environment).await
+}
+
+/// What a run goes on from, beside its log.
+#[derive(Debug, Clone, Copy)]
+struct Source<'a> {
+    files: Files,
+    /// The link of the log's chain that a comment of ours quotes.
+    quoted: Option<&'a str>,
 }
 
 /// Where the run's files are.
@@ -53,7 +62,7 @@ enum Files {
     Elsewhere,
 }
 
-async fn go_on(args: Args, files: Files, environment: &Environment) -> anyhow::Result<u8> {
+async fn go_on(args: Args, source: Source<'_>, environment: &Environment) -> anyhow::Result<u8> {
     let checkout = current_dir()?;
     let path = plan::audit_path(args.audit_db.as_deref(), environment, &checkout);
     let has_log = report::exists(&path, &checkout, environment);
@@ -66,40 +75,50 @@ async fn go_on(args: Args, files: Files, environment: &Environment) -> anyhow::R
     }
     let loaded = look(&args, &path, &checkout, environment).map_err(|error| setup::audit_failure(&error))?;
     let run_id = loaded.run_id.clone();
-    if loaded.status == RunStatus::Running {
-        return Err(Failure::usage(format!("run {run_id} is still going on in another process; nothing was done")));
-    }
-    if loaded.events.iter().any(|event| matches!(event, Event::RunStarted(RunStarted { command: Some(_), .. }))) {
-        return Err(Failure::usage(format!(
-            "run {run_id} was a program behind `upshift gateway`, which cannot be continued\n→ Fix: name another run, or start the \
-             program again"
-        )));
-    }
+    may_go_on(&loaded)?;
     let mut state = lifecycle::load(&loaded).map_err(|error| Failure::usage(error.to_string()))?;
-    at_home(&loaded, &state.plan, &checkout)?;
-    state.plan.audit = Some(path.clone());
-    state.plan.format = args.format.map_or(state.plan.format, RunForm::format);
-    let plan = state.plan.clone();
     let refused = |why: String| Failure::with_code(EXIT_REFUSED, format!("✖ Refused: {why}"));
     let mut context = context::read(environment).map_err(|error| refused(error.to_string()))?;
     if let Some(why) = gate::refusal(context.as_ref()) {
         return Err(Failure::refused(&why));
     }
+    let given = context.clone();
+    let arrival = Arrival {
+        loaded: &loaded,
+        log: &path,
+        quoted: source.quoted,
+        checkout: &checkout,
+        environment,
+        context: given.as_ref(),
+    };
+    let way = take_in(&arrival, &mut state, source.files)?;
+    state.plan.audit = Some(path.clone());
+    state.plan.format = args.format.map_or(state.plan.format, RunForm::format);
     if let Some(context) = &mut context {
         forge::admit_again(context, &state, environment).await?;
     }
+    let plan = state.plan.clone();
     let setup = Setup::new(&checkout, environment, Some(&plan), context.as_ref());
+    if way.is_foreign {
+        models::learn_served(&mut state.plan, &setup).await;
+    }
     let mut store = setup.open_store(Some(&path))?;
     let workspace = setup.open_workspace(&state.plan, &state.test_command, state.red_ci.as_ref()).await?;
     workspace.spare_only_own_output();
-    recall_start(&state, &workspace).await?;
+    let rebuilt = if way.moves_in { arrival.rebuild(&workspace, &state).await? } else { None };
+    if rebuilt.is_none() {
+        recall_start(&state, &workspace).await?;
+    }
     let mut prepared = setup.prepare(Arc::clone(&workspace), &state, &loaded.events)?;
-    prepared.only_hears = last_told(&loaded.events).filter(|_| files == Files::Elsewhere);
+    prepared.only_hears = last_told(&loaded.events).filter(|_| source.files == Files::Elsewhere);
     let invocation = store
         .continue_run(&run_id, std::process::id(), &setup.clock().timestamp())
         .map_err(|error| setup::audit_failure(&error))?;
     let mut journal = Journal::new(store, Vec::new());
     journal.remember(&loaded.events);
+    if let Some(rebuilt) = &rebuilt {
+        arrival.move_in(&workspace, rebuilt, &mut state, &mut journal)?;
+    }
     let lost = lifecycle::settle_lost(&mut journal, &run_id, setup.clock())?;
     lifecycle::recall_touched(&journal, &mut state, &loaded.events, &workspace)?;
     let replay = lifecycle::replay_of(&journal, &state)?;
@@ -117,6 +136,48 @@ async fn go_on(args: Args, files: Files, environment: &Environment) -> anyhow::R
         ));
     }
     setup.carry(prepared, journal, state, replay).await
+}
+
+/// Says so where nobody goes on with a run.
+fn may_go_on(loaded: &LoadedRun) -> anyhow::Result<()> {
+    let run_id = &loaded.run_id;
+    if loaded.status == RunStatus::Running {
+        return Err(Failure::usage(format!("run {run_id} is still going on in another process; nothing was done")));
+    }
+    let is_program = |event: &Event| matches!(event, Event::RunStarted(RunStarted { command: Some(_), .. }));
+    if loaded.events.iter().any(is_program) {
+        return Err(Failure::usage(format!(
+            "run {run_id} was a program behind `upshift gateway`, which cannot be continued\n→ Fix: name another run, or start the \
+             program again"
+        )));
+    }
+    Ok(())
+}
+
+/// How a run comes into this checkout.
+#[derive(Debug, Clone, Copy)]
+struct Way {
+    /// Its log may be anybody's.
+    is_foreign: bool,
+    /// Its trees are made again here.
+    moves_in: bool,
+}
+
+/// Believes of a log as much as may be, by where it comes from.
+fn take_in(arrival: &Arrival<'_>, state: &mut RunState, files: Files) -> anyhow::Result<Way> {
+    let distance = elsewhere::distance(arrival.loaded, state, arrival.checkout, arrival.environment);
+    let is_foreign = arrival.quoted.is_some() || distance == Distance::Elsewhere;
+    let moves_in = files == Files::Here && distance != Distance::AtHome;
+    if moves_in {
+        arrival.may_leave(state)?;
+    }
+    if is_foreign || moves_in {
+        let trust = arrival.vouch()?;
+        if is_foreign && files == Files::Here {
+            arrival.adopt(state, trust)?;
+        }
+    }
+    Ok(Way { is_foreign, moves_in })
 }
 
 /// How the run was last told to stand.
@@ -157,22 +218,4 @@ async fn recall_start(state: &RunState, workspace: &Workspace) -> anyhow::Result
         "run {run} cannot go on here: the trees that it recorded are not on this machine, and the checkout is not as it was when it \
          began\n→ Fix: start a new one with `upshift run`"
     )))
-}
-
-/// A run goes on in the folder that it was started in: its trees are recorded for that one.
-fn at_home(loaded: &LoadedRun, plan: &Plan, checkout: &Path) -> anyhow::Result<()> {
-    let started = loaded.events.iter().find_map(|event| {
-        let Event::RunStarted(started) = event else { return None };
-        Some(started.working_directory.as_str())
-    });
-    let here = setup::working_directory(checkout, plan).ok();
-    match started {
-        Some(folder) if here.as_deref() != Some(Path::new(folder)) => {
-            let run = &loaded.run_id;
-            Err(Failure::usage(format!(
-                "run {run} belongs to {folder}\n→ Fix: call `upshift resume {run}` in the folder that it was started in"
-            )))
-        }
-        Some(_) | None => Ok(()),
-    }
 }

@@ -8,10 +8,10 @@ use super::left_behind::{self, Discard};
 use super::plan::{self, Flags, Resolved};
 use super::reentry::{self, Claim, Entry, Visit};
 use super::setup::{self, Setup};
-use super::{Failure, attempt_limit, commenting, delivery, models, red_ci, resume, retirement, trigger, waiting};
+use super::work::{beneficiary, test_command};
+use super::{attempt_limit, commenting, delivery, models, red_ci, resume, retirement, trigger, waiting};
 use crate::audit::Journal;
 use crate::config::Plan;
-use crate::domain::budget::Beneficiary;
 use crate::domain::ci::CiContext;
 use crate::domain::command::Command;
 use crate::domain::event::{Event, RunStarted};
@@ -22,7 +22,7 @@ use crate::lifecycle::state::RunState;
 use crate::policy::attempts::Wish;
 use crate::report::markdown;
 use crate::session::Replay;
-use crate::test_run;
+use crate::workspace::publish::checked_out;
 
 /// The folder in the state home that fetched logs are put into; the step that keeps the log looks there.
 const FETCHED: &str = "audit";
@@ -50,10 +50,11 @@ async fn begin(resolved: Resolved, discard: Discard, environment: &Environment) 
                 super::say(&format!("Nothing to do yet: the run that pushed this commit goes on waiting for {what}."));
                 return Ok(EXIT_SUCCESS);
             }
-            Entry::GoesOn(visit) => match taken_up(&visit, context, environment, &checkout).await? {
-                Some(code) => return Ok(code),
-                None => {}
-            },
+            Entry::GoesOn(visit) => {
+                if let Some(code) = taken_up(&visit, context, environment, &checkout).await? {
+                    return Ok(code);
+                }
+            }
         }
     }
     let order = trigger::order(context.as_ref());
@@ -93,6 +94,7 @@ async fn begin(resolved: Resolved, discard: Discard, environment: &Environment) 
     let mut state = RunState::new(RunId::random(), plan, test_command, framework)
         .working_for(beneficiary(context.as_ref(), &folder));
     state.destination = destination;
+    state.base = checked_out(&checkout).head;
     state.red_ci = red_ci;
     state.comment_key = key;
     state.runs = runs;
@@ -154,29 +156,6 @@ fn warn(plan: &Plan, told: usize) {
     for warning in plan.warnings.iter().skip(told) {
         super::say(&format!("⚠ {warning}"));
     }
-}
-
-/// Whom the run works for; on somebody's own machine the folder stands for the repository.
-fn beneficiary(context: Option<&CiContext>, folder: &Path) -> Beneficiary {
-    let repository = context
-        .map_or_else(|| folder.display().to_string(), |context| context.repository.to_string().to_ascii_lowercase());
-    Beneficiary { repository, pull_request: context.and_then(CiContext::pull_request_number) }
-}
-
-/// The configured test command and framework, or the detected ones.
-pub(super) fn test_command(plan: &Plan, folder: &Path) -> anyhow::Result<(String, Option<String>)> {
-    if let Some(command) = &plan.test.command {
-        return Ok((command.clone(), plan.test.framework.clone()));
-    }
-    let detected = test_run::detect(folder).ok_or_else(|| {
-        let folder = folder.display();
-        Failure::usage(format!(
-            "no test command was given, and none was recognised in {folder}\n→ Fix: name it with --test-command, or as \
-             `test.command` in .github/upshift.yml"
-        ))
-    })?;
-    let framework = plan.test.framework.clone().or(Some(detected.framework));
-    Ok((detected.command, framework))
 }
 
 pub(super) fn started(state: &RunState, folder: &Path, setup: &Setup<'_>) -> RunStarted {

@@ -8,6 +8,7 @@
 
 mod checks;
 mod document;
+mod elsewhere;
 mod error;
 mod estimate;
 mod file;
@@ -33,6 +34,7 @@ mod tiers_source;
 mod values;
 mod workflow;
 
+pub use elsewhere::{Trust, elsewhere, ladder_text};
 pub use error::{CLOSING, ConfigErrors, Problem, SourceErrors};
 pub use gateway::{GATEWAY_PROVIDERS, GatewayPlan, resolve_gateway};
 pub use github::DEFAULT_SKIP_LABEL;

@@ -43,11 +43,7 @@ pub(super) async fn run(
         return Ok(stopped_or(context, recorder, measuring, broken, Vec::new()));
     }
     leftovers::note(context, recorder);
-    // Git is asked before any code under test has run.
-    let base = recorder.portable.look(context).await;
-    let start = context.world.workspace.snapshot().await?;
-    let by_products = measuring.origin.take().map(|origin| origin.by_products).unwrap_or_default();
-    measuring.origin = Some(Origin { tree: start.clone(), base: base.clone(), by_products });
+    let Origin { tree: start, base, .. } = record_start(context, recorder, &mut measuring).await?;
     left_behind::note(context, recorder, &start);
     context.world.workspace.remember_files(&start)?;
     let began = context.world.clock.monotonic_ms();
@@ -72,12 +68,7 @@ pub(super) async fn run(
     context.world.workspace.remember_files(&origin.tree)?;
     measuring.setup.tests.confinement.remember();
     let environment = for_the_environment(&first.report, &flaky);
-    let filed = first.filed.report();
-    let filed = filed.and_then(|filed| {
-        let mut aside = flaky_in_file;
-        aside.extend(same_in_file(filed, &environment)?);
-        verdict::learn((&first_verdict, &first.report), first.exit, filed, aside)
-    });
+    let filed = learnt(&first, &first_verdict, flaky_in_file, &environment);
     let mut aside = flaky.clone();
     aside.extend(environment.iter().cloned());
     let baseline = Baseline { filed, ..Baseline::from_report(&first.report, aside, explicit) };
@@ -130,6 +121,21 @@ pub(super) async fn run(
 async fn proposed(context: &Context<'_>, failing: &[String]) -> Option<(Outcome, String)> {
     let (pull_request, url) = publish::proposed_already(context, failing).await?;
     Some((Outcome::Proposed { pull_request }, format!("a fix for this failure waits in #{pull_request}: {url}")))
+}
+
+/// Records the tree as the user has it, and the commit that it is told by in the log.
+async fn record_start(
+    context: &Context<'_>,
+    recorder: &mut Recorder<'_>,
+    measuring: &mut Measuring,
+) -> Result<Origin, LifecycleError> {
+    // Git is asked before any code under test has run.
+    let base = recorder.portable.look(context, "HEAD").await;
+    let tree = context.world.workspace.snapshot().await?;
+    let by_products = measuring.origin.take().map(|origin| origin.by_products).unwrap_or_default();
+    let origin = Origin { tree, base, by_products };
+    measuring.origin = Some(origin.clone());
+    Ok(origin)
 }
 
 /// What red CI comes to, once the tests and what of it runs here have a verdict.
@@ -247,6 +253,13 @@ fn for_the_environment(report: &TestReport, flaky: &[String]) -> Vec<String> {
     let (environment, code): (Vec<&TestCase>, Vec<&TestCase>) =
         report.failing().filter(steady).partition(|test| test_run::blames_environment(&test.message));
     if code.is_empty() { Vec::new() } else { environment.into_iter().map(|test| test.name.clone()).collect() }
+}
+
+/// What the result file of the first run is good for from now on.
+fn learnt(first: &TestRun, verdict: &Verdict, mut aside: Vec<String>, environment: &[String]) -> Option<Box<Baseline>> {
+    let filed = first.filed.report()?;
+    aside.extend(same_in_file(filed, environment)?);
+    verdict::learn((verdict, &first.report), first.exit, filed, aside)
 }
 
 /// What the result file calls these tests; `None` where it cannot be told, so that the file is no witness.

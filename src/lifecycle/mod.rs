@@ -106,6 +106,11 @@ pub async fn run(
 ) -> Result<Finished, LifecycleError> {
     let context = Context::new(world, state);
     let mut recorder = Recorder::new(journal, state);
+    if let (Some(_), Some(base)) = (&state.moved_to, &state.base) {
+        // Its trees have other names here.
+        recorder.portable.look(&context, &base.0).await;
+        recorder.record(&context, &[], state.clone());
+    }
     let carried = match Stage::of(&TestSetup::of(&context, state), state)? {
         ControlFlow::Continue(stage) => carry(&context, &mut recorder, Sessions::new(&context, replay), stage).await,
         // It ended; that is told once more.

@@ -42,14 +42,14 @@ impl Portable {
         portable
     }
 
-    /// Looks which commit the start is told by.
-    pub(super) async fn look(&mut self, context: &Context<'_>) -> Option<CommitSha> {
+    /// Looks at the commit that the start is told by; `revision` names it.
+    pub(super) async fn look(&mut self, context: &Context<'_>, revision: &str) -> Option<CommitSha> {
         if !self.wanted {
             return None;
         }
         let (world, top) = (&context.world, context.world.workspace.root());
         let found = match Revisions::open(top, world.environment, &world.stop).await {
-            Ok(revisions) => revisions.base("HEAD").await,
+            Ok(revisions) => revisions.base(revision).await,
             Err(error) => Err(error),
         };
         match found {

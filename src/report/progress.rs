@@ -143,9 +143,7 @@ impl Progress {
             Event::IterationStarted { tier_index, iteration, .. } => {
                 vec![self.iteration_started(*tier_index, *iteration)]
             }
-            Event::SessionStarted { role, target, .. } => {
-                vec![self.paint(Tone::Faint, &format!("    {}: {}", role.as_str(), model(target)))]
-            }
+            Event::SessionStarted { role, target, .. } => vec![self.speaker(*role, target)],
             Event::CallSettled(receipt) => {
                 self.failed_call(receipt).map(|line| self.paint(Tone::Notice, &line)).into_iter().collect()
             }
@@ -206,6 +204,10 @@ impl Progress {
             | Event::ContextReset { .. }
             | Event::RunFinished(_) => Vec::new(),
         }
+    }
+
+    fn speaker(&self, role: Role, target: &str) -> String {
+        self.paint(Tone::Faint, &format!("    {}: {}", role.as_str(), model(target)))
     }
 
     fn filling(&self, role: Role, percent: u32) -> String {

@@ -8,6 +8,7 @@ use bstr::ByteSlice as _;
 use super::rel_path::RelPath;
 use super::revisions::{RevisionError, Revisions};
 use super::store::Form;
+use crate::domain::tree_patch::{FileForm, RecordedTree};
 use crate::domain::units::CommitSha;
 
 /// A commit beside the checkout.
@@ -19,6 +20,8 @@ pub struct BaseTree {
     pub(super) files: BTreeMap<RelPath, CommitFile>,
     /// Those that git does not know to be the same in the checkout.
     pub(super) changed: BTreeSet<PathBuf>,
+    /// What stands in some of them, where the commit itself is not here.
+    pub(super) known: BTreeMap<RelPath, Vec<u8>>,
 }
 
 /// A file in a commit.
@@ -32,6 +35,28 @@ impl BaseTree {
     /// Whether the checkout has a file as the commit has it.
     pub(super) fn is_clean(&self, path: &RelPath) -> bool {
         !self.changed.contains(path.as_path())
+    }
+
+    /// The commit that a run began on, made out of the one that it pushed: a clone that has only the last commit does not have it.
+    #[must_use]
+    pub fn before(mut self, commit: CommitSha, pushed: &RecordedTree) -> Self {
+        for file in &pushed.patch.files {
+            let Ok(path) = RelPath::from_path(Path::new(&file.path)) else { continue };
+            self.changed.insert(path.as_path().to_owned());
+            let Some(before) = &file.before else {
+                self.files.remove(&path);
+                continue;
+            };
+            let form = match before.form {
+                FileForm::File => Form::File,
+                FileForm::Link => Form::Link,
+            };
+            if let Some(bytes) = pushed.contents.get(&before.content) {
+                self.known.insert(path.clone(), bytes.clone());
+            }
+            self.files.insert(path, CommitFile { form, executable: before.permissions & 0o100 != 0 });
+        }
+        Self { commit, ..self }
     }
 }
 
@@ -47,7 +72,17 @@ impl Revisions<'_> {
         let changed = self.ask_whole(&["diff-index", "--name-only", "--no-renames", "-z", &commit.0, "--"]).await?;
         let changed = changed.split(|byte| *byte == 0).filter(|name| !name.is_empty());
         let changed = changed.map(|name| name.to_path_lossy().into_owned()).collect();
-        Ok(BaseTree { commit, files, changed })
+        Ok(BaseTree { commit, files, changed, known: BTreeMap::new() })
+    }
+
+    /// What a commit has at a path.
+    ///
+    /// # Errors
+    /// When it has no file there.
+    pub(super) async fn bytes(&self, commit: &CommitSha, path: &Path) -> Result<Vec<u8>, RevisionError> {
+        let said = || format!("the commit {} has no file {}", commit.0, path.display());
+        let blob = self.blob(commit, path).await?;
+        blob.map(|blob| blob.bytes).ok_or_else(|| RevisionError::Git { command: "ls-tree".to_owned(), said: said() })
     }
 }
 

@@ -82,10 +82,10 @@ pub const FETCH_ALL: &str =
 
 /// A file in a commit.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Blob {
+pub(super) struct Blob {
     form: Form,
     executable: bool,
-    bytes: Vec<u8>,
+    pub(super) bytes: Vec<u8>,
 }
 
 /// The user's repository.
@@ -220,7 +220,7 @@ impl<'a> Revisions<'a> {
     }
 
     /// A file in a commit; `None` where there is none, or no file that could be judged (a submodule, what another program stores).
-    async fn blob(&self, commit: &CommitSha, path: &Path) -> Result<Option<Blob>, RevisionError> {
+    pub(super) async fn blob(&self, commit: &CommitSha, path: &Path) -> Result<Option<Blob>, RevisionError> {
         let name = path.to_string_lossy().into_owned();
         let listed = self.ask(&["ls-tree", "-z", "--full-tree", &commit.0, "--", &name]).await?;
         let listed = String::from_utf8_lossy(&listed).into_owned();
@@ -229,7 +229,7 @@ impl<'a> Revisions<'a> {
         let (mode, Some("blob"), Some(object)) = (words.next().unwrap_or_default(), words.next(), words.next()) else {
             return Ok(None);
         };
-        let bytes = self.ask(&["cat-file", "blob", object]).await?;
+        let bytes = self.ask_whole(&["cat-file", "blob", object]).await?;
         let form = if mode == "120000" { Form::Link } else { Form::File };
         Ok(Some(Blob { form, executable: mode == "100755", bytes }))
     }

@@ -1,0 +1,32 @@
+//! What a run works on, by the plan and the folder: whom for, and with which tests.
+
+use std::path::Path;
+
+use super::Failure;
+use crate::config::Plan;
+use crate::domain::budget::Beneficiary;
+use crate::domain::ci::CiContext;
+use crate::test_run;
+
+/// Whom the run works for; on somebody's own machine the folder stands for the repository.
+pub(super) fn beneficiary(context: Option<&CiContext>, folder: &Path) -> Beneficiary {
+    let repository = context
+        .map_or_else(|| folder.display().to_string(), |context| context.repository.to_string().to_ascii_lowercase());
+    Beneficiary { repository, pull_request: context.and_then(CiContext::pull_request_number) }
+}
+
+/// The configured test command and framework, or the detected ones.
+pub(super) fn test_command(plan: &Plan, folder: &Path) -> anyhow::Result<(String, Option<String>)> {
+    if let Some(command) = &plan.test.command {
+        return Ok((command.clone(), plan.test.framework.clone()));
+    }
+    let detected = test_run::detect(folder).ok_or_else(|| {
+        let folder = folder.display();
+        Failure::usage(format!(
+            "no test command was given, and none was recognised in {folder}\n→ Fix: name it with --test-command, or as \
+             `test.command` in .github/upshift.yml"
+        ))
+    })?;
+    let framework = plan.test.framework.clone().or(Some(detected.framework));
+    Ok((detected.command, framework))
+}
