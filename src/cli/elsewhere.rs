@@ -354,14 +354,20 @@ impl Arrival<'_> {
             return Ok(head.clone());
         }
         let pushed = state.delivery.commit.as_ref().filter(|pushed| **pushed == head.commit);
-        let Some(pushed) = pushed else {
+        let delivered = match (pushed, &state.phase) {
+            (Some(_), _) => state.delivery.tree.as_ref(),
+            // It died between its push and the record of it; that it is its push shows when the start comes out as it was.
+            (None, Phase::Publishing { fix }) => Some(&fix.tree),
+            (None, _) => None,
+        };
+        let Some(delivered) = delivered else {
             return Err(self.elsewhere(head, commit, state.delivery.commit.as_ref()));
         };
         match revisions.base(&commit.0).await {
             Ok(base) => Ok(base),
             Err(RevisionError::Unknown { .. }) => {
-                let delivered = trees.iter().find(|tree| Some(&tree.patch.tree) == state.delivery.tree.as_ref());
-                let delivered = delivered.ok_or_else(|| self.elsewhere(head, commit, Some(pushed)))?;
+                let delivered = trees.iter().find(|tree| tree.patch.tree == *delivered);
+                let delivered = delivered.ok_or_else(|| self.elsewhere(head, commit, pushed))?;
                 Ok(head.clone().before(commit.clone(), delivered))
             }
             Err(other) => Err(self.unmet(&other.to_string())),

@@ -112,9 +112,13 @@ pub(super) async fn admit_again(
     let Some((github, facts)) = look(context, rules, environment).await? else { return Ok(()) };
     let now = facts.pull.as_ref().map(|pull| &pull.head.sha);
     let mut delivered = state.delivery.commit.clone();
-    if let Some(now) = now.filter(|now| Some(*now) != delivered.as_ref() && Some(*now) != context.head_sha.as_ref()) {
-        let head = github.commit(&now.0).await.map_err(unknown)?;
-        if gate::run_of(&head.message) == Some(state.run_id.0.as_str()) {
+    if let Some(now) = now.filter(|now| Some(*now) != delivered.as_ref()) {
+        let known = facts.head_message.clone().filter(|_| context.head_sha.as_ref() == Some(now));
+        let message = match known {
+            Some(message) => message,
+            None => github.commit(&now.0).await.map_err(unknown)?.message,
+        };
+        if gate::run_of(&message) == Some(state.run_id.0.as_str()) {
             delivered = Some(now.clone());
         }
     }

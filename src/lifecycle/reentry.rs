@@ -59,7 +59,7 @@ pub struct Answered {
     pub comment: IssueComment,
     /// What its hidden line says.
     pub stamp: Stamp,
-    /// Whether there is work for a model, and so for a checkout.
+    /// Whether there may be work for a model, and so for a checkout: also where nobody knows what a process that died was at.
     pub is_red: bool,
 }
 
@@ -88,17 +88,18 @@ pub async fn find(door: Door<'_>) -> Result<Found, GithubError> {
     if stamp.standing == Standing::Merging {
         return merged(door, comment, stamp).await;
     }
+    let died = stamp.standing == Standing::Working;
     Ok(match answer(door, patience).await? {
         CiState::Pending { unfinished, .. } if !unfinished.is_empty() => Found::StillWaiting(named(&unfinished)),
         CiState::NotYet | CiState::Pending { .. } => Found::StillWaiting("its checks".to_owned()),
         CiState::Red { .. } => Found::Answered(Box::new(Answered { comment, stamp, is_red: true })),
         CiState::ActionRequired { failing, .. } | CiState::WaitingForEnvironment { failing, .. } => {
-            Found::Answered(Box::new(Answered { comment, stamp, is_red: !failing.is_empty() }))
+            Found::Answered(Box::new(Answered { comment, stamp, is_red: died || !failing.is_empty() }))
         }
         CiState::Green { .. }
         | CiState::NeverAppeared
         | CiState::Superseded { .. }
-        | CiState::RequiredMissing { .. } => Found::Answered(Box::new(Answered { comment, stamp, is_red: false })),
+        | CiState::RequiredMissing { .. } => Found::Answered(Box::new(Answered { comment, stamp, is_red: died })),
     })
 }
 

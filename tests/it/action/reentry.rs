@@ -240,7 +240,7 @@ fn the_workflow_of_init_comes_to_its_second_iteration_and_its_end_through_the_en
     assert!(!comment.contains("standing="), "{comment}");
     let log = Log::open(std::path::Path::new(&third.output("audit-db")));
     assert_eq!(log.rows("SELECT iteration, test_status FROM tier_attempts"), [["1", "passed"], ["2", "passed"]]);
-    assert_eq!(log.number("SELECT COUNT(*) FROM runs"), 1, "one run over three jobs");
+    assert_eq!(log.number("SELECT COUNT(*) FROM run_metadata"), 1, "one run over three jobs");
     assert_eq!(repository.models.requests().len(), 4, "two iterations of two turns");
     let _world = repository.finish();
 }
@@ -303,21 +303,32 @@ fn a_merge_is_waited_for_without_a_job_too() {
 }
 
 /// Where a job of a run that parks is killed: its number among the jobs, and after what.
-const KILLS: [(usize, Effect, usize); 9] = [
-    (0, Effect::Pushed, 1),
+const KILLS: [(usize, Effect, usize); 7] = [
     (0, Effect::CommentMade, 1),
     (0, Effect::CommentEdited, 1),
     (0, Effect::CiAsked, 1),
     (1, Effect::CommentEdited, 1),
     (1, Effect::LogRead, 1),
     (1, Effect::ModelAsked, 1),
-    (1, Effect::Pushed, 1),
     (2, Effect::CommentEdited, 1),
 ];
 
+/// The worst of them: a push that nobody recorded, before and after the run was taken up.
+const WORST: [(usize, Effect, usize); 2] = [(0, Effect::Pushed, 1), (1, Effect::Pushed, 1)];
+
 #[test]
+fn killed_behind_a_push_a_run_pushes_pays_and_comments_once() {
+    kill_at(&WORST);
+}
+
+#[test]
+#[ignore = "seven times four jobs: .ci/nightly sets it off apart"]
 fn killed_where_it_parks_or_is_taken_up_a_run_pushes_pays_and_comments_once() {
-    for (at, effect, count) in KILLS {
+    kill_at(&KILLS);
+}
+
+fn kill_at(kills: &[(usize, Effect, usize)]) {
+    for &(at, effect, count) in kills {
         let mut repository = Repository::new(&["failure", "success"]);
         let mut payload = repository.told("failure");
         let (mut told, mut struck) = (String::new(), false);
