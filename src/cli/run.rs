@@ -42,20 +42,10 @@ pub(super) fn start(resolved: Resolved, discard: Discard, environment: &Environm
 /// Does everything that can fail, then records that the run began.
 async fn begin(resolved: Resolved, discard: Discard, environment: &Environment) -> anyhow::Result<u8> {
     let Resolved { mut plan, checkout, mut context } = resolved;
-    if let Some(context) = &mut context {
-        let marker = markdown::marker(&commenting::key(&plan, &context.run));
-        match reentry::admit(context, &plan, &marker, environment).await? {
-            Entry::Begins => {}
-            Entry::Waits(what) => {
-                super::say(&format!("Nothing to do yet: the run that pushed this commit goes on waiting for {what}."));
-                return Ok(EXIT_SUCCESS);
-            }
-            Entry::GoesOn(visit) => {
-                if let Some(code) = taken_up(&visit, context, environment, &checkout).await? {
-                    return Ok(code);
-                }
-            }
-        }
+    if let Some(context) = &mut context
+        && let Some(code) = enter(&plan, context, environment, &checkout).await?
+    {
+        return Ok(code);
     }
     let order = trigger::order(context.as_ref());
     if let Some(code) = trigger::not_a_start(&order, context.as_ref(), environment).await {
@@ -120,6 +110,24 @@ async fn begin(resolved: Resolved, discard: Discard, environment: &Environment) 
         journal.emit(&event);
     }
     setup.carry(prepared, journal, state, Replay::none()).await
+}
+
+/// Passes the gate, and goes on with a run that waited for this job; `None` where a new one is to begin.
+async fn enter(
+    plan: &Plan,
+    context: &mut CiContext,
+    environment: &Environment,
+    checkout: &Path,
+) -> anyhow::Result<Option<u8>> {
+    let marker = markdown::marker(&commenting::key(plan, &context.run));
+    match reentry::admit(context, plan, &marker, environment).await? {
+        Entry::Begins => Ok(None),
+        Entry::Waits(what) => {
+            super::say(&format!("Nothing to do yet: the run that pushed this commit goes on waiting for {what}."));
+            Ok(Some(EXIT_SUCCESS))
+        }
+        Entry::GoesOn(visit) => taken_up(&visit, context, environment, checkout).await,
+    }
 }
 
 /// Goes on with a run that waited for this job; `None` where its log is gone and a new one is to begin.

@@ -107,14 +107,24 @@ pub(super) async fn run(
     let candidate = trial::candidate(measured.origin.tree.clone(), &first, &described);
     let candidate = first_candidate(context, candidate, &measured.baseline, work);
     let climb = Climb::begin(measured, candidate, measuring.allowance, measuring.comments);
-    let (red, counted) = match (&verdict, red) {
-        (Verdict::Red { .. }, None) => match proposed(context, &finished.failing).await {
-            None => counted::failure(context, &finished.failing).await,
-            proposed => (proposed, None),
-        },
-        (_, red) => (red, None),
-    };
+    let (red, counted) = before_any_money(context, &verdict, red, &finished.failing).await;
     Ok(decide(climb, verdict, finished, red, events.into_iter().chain(counted).collect()))
+}
+
+/// How a run ends before a model is asked, if it does, else how it counts.
+async fn before_any_money(
+    context: &Context<'_>,
+    verdict: &Verdict,
+    red: Option<(Outcome, String)>,
+    failing: &[String],
+) -> (Option<(Outcome, String)>, Option<Event>) {
+    if red.is_some() || !matches!(verdict, Verdict::Red { .. }) {
+        return (red, None);
+    }
+    match proposed(context, failing).await {
+        None => counted::failure(context, failing).await,
+        proposed => (proposed, None),
+    }
 }
 
 /// How a run ends for whose failure a fix waits already.

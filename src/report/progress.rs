@@ -17,7 +17,7 @@ use crate::domain::leftover::Leftover;
 use crate::domain::proof::{Evidence, EvidenceStatus};
 use crate::domain::receipt::{CallStatus, Receipt};
 use crate::domain::test_report::RunKind;
-use crate::domain::units::human_duration;
+use crate::domain::units::{MicroUsd, human_duration};
 use crate::domain::verdict::Verdict;
 
 use super::plain;
@@ -123,6 +123,11 @@ impl Progress {
         vec![workflow_command::group(&title)]
     }
 
+    fn counted_failure(&self, attempt: u32, allowed: u32, spent_before: MicroUsd) -> String {
+        let before = if attempt > 1 { format!(", {} spent before", spent_before.exact()) } else { String::new() };
+        self.paint(Tone::Faint, &format!("  Run {attempt} of at most {allowed} for this failure{before}"))
+    }
+
     fn say(&mut self, event: &Event) -> Vec<String> {
         match event {
             Event::RunStarted(run) => self.run_started(run),
@@ -135,8 +140,7 @@ impl Progress {
                 vec![self.counted(*pull_request, *attempt, *allowed)]
             }
             Event::FailureCounted { attempt, allowed, spent_before, .. } => {
-                let before = if *attempt > 1 { format!(", {} spent before", spent_before.exact()) } else { String::new() };
-                vec![self.paint(Tone::Faint, &format!("  Run {attempt} of at most {allowed} for this failure{before}"))]
+                vec![self.counted_failure(*attempt, *allowed, *spent_before)]
             }
             Event::BaselineFinished(baseline) => self.baseline(baseline),
             Event::TierStarted { tier_index, dropped_tiers, .. } => self.tier_started(*tier_index, *dropped_tiers),
