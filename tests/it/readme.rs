@@ -95,3 +95,18 @@ fn the_readme_is_short_and_its_workflow_is_a_part_of_the_one_that_init_writes() 
         |job: &Value| job["if"].as_str().expect("a condition").split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(condition(whole).contains(&condition(short)), "{}", condition(short));
 }
+
+#[test]
+fn no_sentence_of_the_pages_begins_with_a_word_that_hides_its_subject() {
+    for page in pages().iter().filter(|page| page.name == "README.md" || page.name.starts_with("docs/")) {
+        let prose = page.prose();
+        let lines = prose.lines().map(|line| line.trim_start_matches(['-', ' ']));
+        // Tables hold phrases, headings titles.
+        let text: String = lines.filter(|line| !line.starts_with(['|', '#'])).map(|line| format!("{line} ")).collect();
+        for word in ["What", "Those", "Who"] {
+            let found = [". ", "! ", "? "].into_iter().find_map(|end| text.split_once(&format!("{end}{word} ")));
+            let rest = found.map(|(_, rest)| rest.chars().take(60).collect::<String>());
+            assert_eq!(rest, None, "{}: a sentence begins with {word}", page.name);
+        }
+    }
+}
