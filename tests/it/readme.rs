@@ -110,3 +110,15 @@ fn no_sentence_of_the_pages_begins_with_a_word_that_hides_its_subject() {
         }
     }
 }
+
+#[test]
+fn the_page_on_architecture_has_the_layers_of_the_program() {
+    let top = page("src/lib.rs");
+    let layers =
+        top.lines().skip_while(|line| !line.starts_with("//! testlog <")).take_while(|line| *line != "//! ```");
+    let layers: String = layers.map(|line| format!("{}\n", line.trim_start_matches("//! ").trim_start())).collect();
+    assert!(layers.lines().count() >= 3, "{layers}");
+    let printed = page("docs/architecture.md");
+    let printed: String = printed.lines().map(|line| format!("{}\n", line.trim_start())).collect();
+    assert!(printed.contains(&layers), "{layers}");
+}
