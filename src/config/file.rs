@@ -238,7 +238,7 @@ object! {
         "comment" comment: Comment = "always";
         /// The outcomes that fail the step.
         "failOn" fail_on: Vec<FailOn> = "all but exit 0, 4, harmless refusals";
-        /// The most runs for one pull request.
+        /// The most runs for one pull request, or for one failure of a branch whose fix is proposed.
         "maxAttemptsPerPr" max_attempts_per_pr: Whole<1, 100> = "3";
         /// The label that keeps upshift away from a pull request.
         "skipLabel" skip_label: String = "upshift:skip";

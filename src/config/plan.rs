@@ -161,7 +161,7 @@ pub struct GithubPlan {
     pub comment: Comment,
     /// The outcomes that fail the step; `None` is all but exit 0, 4 and harmless refusals.
     pub fail_on: Option<Vec<FailOn>>,
-    /// The most runs for one pull request.
+    /// The most runs for one pull request, or for one failure of a branch whose fix is proposed.
     pub max_attempts_per_pr: u32,
     /// The label that keeps upshift away.
     pub skip_label: String,

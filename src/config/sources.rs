@@ -67,7 +67,7 @@ settings! {
     MergeTimeoutMinutes "--merge-timeout-minutes" "UPSHIFT_MERGE_TIMEOUT_MINUTES" "How long a merge is waited for, in minutes.",
     Comment "--comment" "UPSHIFT_COMMENT" "When the pull request is commented: always, on-change, on-failure or off.",
     FailOn "--fail-on" "UPSHIFT_FAIL_ON" "The outcomes that fail the step, separated by commas.",
-    MaxAttemptsPerPr "--max-attempts-per-pr" "UPSHIFT_MAX_ATTEMPTS_PER_PR" "The most runs for one pull request.",
+    MaxAttemptsPerPr "--max-attempts-per-pr" "UPSHIFT_MAX_ATTEMPTS_PER_PR" "The most runs for one pull request, or for one failure of a branch whose fix is proposed.",
     SkipLabel "--skip-label" "UPSHIFT_SKIP_LABEL" "The label that keeps upshift away from a pull request.",
     AllowedBots "--allowed-bots" "UPSHIFT_ALLOWED_BOTS" "The bots that may start a run on their own pull requests, by their exact names.",
     SignCommits "--sign-commits" "UPSHIFT_SIGN_COMMITS" "Whether the commit is made through the API, where GitHub signs it: true or false.",

@@ -54,6 +54,7 @@ pub(super) async fn run(
     let since = world.clock.monotonic_ms();
     let waited = || wait.waited_ms + world.clock.monotonic_ms().saturating_sub(since);
     let limit = limit_ms(context, wait.awaited);
+    let is_woken = is_woken(context, wait.awaited) && (wait.awaited == Awaited::Merge || ci::is_known(context).await);
     let seen = loop {
         let mut is_settling = false;
         let trouble = match look(context, &climb, &wait, waited()).await {
@@ -69,7 +70,7 @@ pub(super) async fn run(
             Err(error) if error.is_passing() => Some(error.to_string()),
             Err(error) => break Ok(Seen::Answer(Answer::Unreadable, error.to_string())),
         };
-        if is_woken(context, wait.awaited) && !is_settling {
+        if is_woken && !is_settling {
             break Ok(Seen::Later(trouble));
         }
         if waited() >= limit {

@@ -10,7 +10,7 @@ mod forges;
 pub(crate) mod gate;
 mod hour;
 mod killed;
-mod nightly;
+pub(crate) mod nightly;
 mod red_ci;
 mod reentry;
 mod resumed;

@@ -97,6 +97,21 @@ pub(super) async fn look(
     })
 }
 
+/// Whether CI runs here at all, as far as the commit tells that the run began on: where none does, nobody would be woken by its end.
+pub(super) async fn is_known(context: &Context<'_>) -> bool {
+    let (charter, outside) = (&context.charter, context.world.outside);
+    let (Some(outside), Some(destination)) = (outside, &charter.destination) else { return false };
+    let Some(github) = outside.github.as_ref().filter(|_| charter.red_ci.is_none()) else { return true };
+    let question = Question {
+        own_run: outside.own_run,
+        own_workflows: &outside.own_workflows,
+        required: &[],
+        since_push_ms: checks::APPEAR_MS,
+    };
+    let facts = github.ci_facts(&destination.head).await;
+    facts.map_or(true, |facts| checks::decide(&facts, &question) != CiState::NeverAppeared)
+}
+
 /// The names that have to pass before merging, where they can be read.
 async fn required(context: &Context<'_>, github: &GitHub, climb: &Climb) -> Vec<String> {
     let Some(destination) = &context.charter.destination else { return Vec::new() };

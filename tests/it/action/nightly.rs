@@ -5,6 +5,21 @@ use serde_json::json;
 use super::reentry::Repository;
 use super::step::replace_line;
 
+/// The events after which a run is killed here.
+pub(crate) const KILLS: [&str; 1] = ["failure_counted:1"];
+
+#[test]
+fn a_run_that_was_killed_before_it_reached_a_model_has_used_up_nothing() {
+    let mut repository = Repository::with_models(&["success"], replace_line("sum(prices) - 1", "sum(prices) - 2"));
+    let payload = json!({ "schedule": "0 3 * * *", "repository": { "default_branch": "main" } });
+    let more = [("UPSHIFT_PUSH", "pr"), ("UPSHIFT_TIERS", "claude-haiku-4-5 x1"), ("UPSHIFT_CRASH_AFTER", KILLS[0])];
+    let killed = repository.job_for("schedule", &payload, &more);
+    assert!(repository.models.requests().is_empty() && killed.was_killed(), "{}", killed.said());
+    let next = repository.job_for("schedule", &payload, &more[..2]);
+    assert!(next.said().contains("Run 1 of at most 3 for this failure"), "{}", next.said());
+    let _world = repository.finish();
+}
+
 #[test]
 fn one_failure_of_a_branch_is_tried_as_often_as_allowed_and_once_more_for_a_person() {
     let mut repository = Repository::with_models(&["success"], replace_line("sum(prices) - 1", "sum(prices) - 2"));

@@ -44,6 +44,10 @@ impl Ended {
         self.job.outputs().get(name).cloned().unwrap_or_default()
     }
 
+    pub(super) fn was_killed(&self) -> bool {
+        self.run.as_ref().is_some_and(|run| run.code == -9)
+    }
+
     pub(super) fn said(&self) -> String {
         self.gate.all() + &self.run.as_ref().map(Said::all).unwrap_or_default()
     }
@@ -172,6 +176,12 @@ impl Repository {
         own.conclusion = Some("success".to_owned());
     }
 
+    fn ci_ran_for(&self, sha: &str) {
+        let run = json!({ "id": 54, "name": "CI", "workflowId": 3, "attempt": 1, "path": ".github/workflows/ci.yml",
+            "event": "push", "sha": sha, "branch": "main", "status": "completed", "conclusion": "failure" });
+        self.site.github.world().runs.push(serde_json::from_value(run).expect("a run"));
+    }
+
     /// The same for the branch of upshift's own pull request.
     fn ci_ends_on(&self, number: u64) -> Value {
         self.site.github.world().later.iter_mut().for_each(|later| later.at_ms = 0);
@@ -266,6 +276,8 @@ fn while_a_check_is_open_the_run_stays_parked() {
 fn proposing() -> (Repository, Ended) {
     let mut repository = Repository::new(&["success"]);
     let start = repository.site.start.clone();
+    // CI is known here: it ran for the start.
+    repository.ci_ran_for(&start);
     let push = json!({ "ref": "refs/heads/main", "after": start, "sender": { "login": "ada", "type": "User" } });
     let more = [("UPSHIFT_WAIT_FOR", "merge"), ("UPSHIFT_PUSH", "pr")];
     let first = repository.job_for("push", &push, &more);
@@ -340,7 +352,7 @@ fn kill_at(kills: &[(usize, Effect, usize)]) {
             let mut ended = repository.job(&payload);
             struck |= number == at && !repository.trap.disarm();
             told += &ended.said();
-            if ended.run.as_ref().is_some_and(|run| run.code == -9) {
+            if ended.was_killed() {
                 // The head may have moved by its push: then CI's end goes on, not this.
                 ended = repository.again(&ended, &payload);
                 told += &ended.said();
@@ -362,4 +374,17 @@ fn kill_at(kills: &[(usize, Effect, usize)]) {
         assert!(repository.comment().contains("Fixed by Tier 1"), "{what}: {told}");
         let _world = repository.finish();
     }
+}
+
+#[test]
+fn where_no_ci_runs_at_all_nobody_would_be_woken_so_that_the_job_looks_itself() {
+    let mut repository = Repository::new(&["success"]);
+    repository.site.github.world().ci.clear();
+    let comment = json!({ "id": 9, "body": "/upshift fix", "user": { "login": "ada", "type": "User" } });
+    let payload = json!({ "action": "created", "issue": { "number": 7, "pull_request": {} }, "comment": comment,
+        "sender": { "login": "ada", "type": "User" }, "repository": { "default_branch": "main" } });
+    let ended = repository.job_for("issue_comment", &payload, &[]);
+    assert_eq!(ended.output("outcome"), "fixed", "{}", ended.said());
+    assert!(ended.said().contains("no check appeared for "), "{}", ended.said());
+    let _world = repository.finish();
 }

@@ -363,7 +363,8 @@ fn every_kind_of_event_is_killed_after() {
     let killed = SCENARIOS.iter().flat_map(|scenario| scenario.kills).filter_map(|kill| kill.split_once(':'));
     let mut killed: BTreeSet<String> = killed.map(|(kind, _)| kind.to_owned()).collect();
     let elsewhere = crate::breakpoints::KILLS.iter().chain(&crate::action::commands::KILLS);
-    let elsewhere = elsewhere.chain(&crate::targets::KILLS).chain(&crate::portable::KILLS);
+    let elsewhere =
+        elsewhere.chain(&crate::targets::KILLS).chain(&crate::portable::KILLS).chain(&crate::action::nightly::KILLS);
     killed.extend(elsewhere.filter_map(|kill| kill.split_once(':')).map(|(kind, _)| kind.to_owned()));
     let mut kinds = kinds();
     // A link in the log for a state that comes with nothing else: it is told to nobody who could kill.
