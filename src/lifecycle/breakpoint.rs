@@ -212,6 +212,7 @@ fn later(climb: Climb, wait: Wait, trouble: Option<String>) -> Next {
         Awaited::Ci => format!("CI of {}", wait.commit.short()),
         Awaited::Merge => format!("the merge of {}", wait.commit.short()),
     };
+    let is_trouble = trouble.is_some();
     let stop_reason = match (trouble, wait.awaited) {
         (None, Awaited::Ci) => format!("{about} is under way; its end starts the job that goes on with this run"),
         (None, Awaited::Merge) => {
@@ -221,7 +222,8 @@ fn later(climb: Climb, wait: Wait, trouble: Option<String>) -> Next {
             format!("nobody could say how {about} stands: {trouble}; `upshift resume` goes on waiting")
         }
     };
-    park(climb, wait, stop_reason, Vec::new())
+    let told = is_trouble.then(|| Event::Warning { message: stop_reason.clone() });
+    park(climb, wait, stop_reason, told.into_iter().collect())
 }
 
 fn park(climb: Climb, wait: Wait, stop_reason: String, events: Vec<Event>) -> Next {

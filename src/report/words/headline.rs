@@ -15,6 +15,10 @@ const NAMED_FILES: usize = 2;
 #[must_use]
 pub fn headline(view: &RunView) -> (Mark, Sentence) {
     match &view.ending {
+        Ending::Finished(finished) if finished.outcome == Outcome::Parked && waiting(view).is_some() => {
+            let at = waiting(view).unwrap_or_default();
+            (Mark::Waiting, told(view).ours(format!("; {at}")))
+        }
         Ending::Finished(finished) if !view.passes_with_change() => unmended(view),
         Ending::Finished(finished) if matches!(finished.outcome, Outcome::Fixed { .. }) => fixed(view),
         Ending::Finished(finished) => (mark_of(&finished.outcome), undelivered(view, &finished.outcome)),

@@ -228,7 +228,9 @@ fn the_workflow_of_init_comes_to_its_second_iteration_and_its_end_through_the_en
     let first = repository.job(&repository.told("failure"));
     assert_eq!(first.output("outcome"), "parked", "{}", first.said());
     assert_eq!(first.run.as_ref().map(|run| run.code), Some(0), "{}", first.said());
-    assert!(repository.comment().contains("standing=waiting"), "{}", repository.comment());
+    for text in ["standing=waiting", "### ⏸ 1 test fixed in `cart.py` (+1 −1), pushed, ", "; waiting for CI\n"] {
+        assert!(repository.comment().contains(text), "{text}: {}", repository.comment());
+    }
     let second = repository.job(&repository.ci_ends());
     assert_eq!(
         (second.output("checkout").as_str(), second.output("outcome").as_str()),
