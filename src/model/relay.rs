@@ -3,7 +3,7 @@
 //! Owns the addresses of the wires and the key's header. Decides nothing: what may be sent, and what it costs, is the gateway's
 //! affair; [`super::meter`] reads what was used.
 //!
-//! Invariant: nothing is sent twice, and of the other program's headers only those go on that [`HEADERS`] lists.
+//! Invariant: nothing is sent twice, and of the other program's headers only those go on that `HEADERS` lists.
 
 use std::pin::Pin;
 use std::sync::Arc;

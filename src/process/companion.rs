@@ -4,7 +4,7 @@
 //! the group in the foreground may read from there; else it gets one of its own. Its descendants are found either way.
 //!
 //! On Linux a keeper stands between: upshift started once more, which is told by the kernel when we die, whatever killed us, and ends
-//! the program then ([`keep`]).
+//! the program then (`keep`).
 //!
 //! Invariant: when [`accompany`] returns, or its future is dropped, or this process is killed, no descendant of the program goes on
 //! living (Linux; elsewhere the process group is ended, and nobody is left to do it after a kill).
