@@ -25,6 +25,8 @@ pub(super) struct Asking<'a> {
     pub(super) wish: Wish,
     /// The comment that gave the command for it, if one did.
     pub(super) comment: Option<u64>,
+    /// Whether the log of the run before is known to be gone: then our comment counts, which claimed that run for this job.
+    pub(super) is_log_gone: bool,
 }
 
 /// Counts the runs for the pull request that this one is about; nothing where it is about none. `None` where the comment that
@@ -46,7 +48,7 @@ pub(super) async fn count(
     let unreadable = |error: crate::github::GithubError| untold(number, error.to_string());
     let github = forge::client(environment, &context.api_url, &context.repository, token).map_err(unreadable)?;
     let identity = github.identity(forge::token_kind(environment)).await.map_err(unreadable)?;
-    let Asking { key, wish, comment: order } = asking;
+    let Asking { key, wish, comment: order, is_log_gone } = asking;
     let marker = markdown::marker(key);
     let scratch = environment.state_home(checkout);
     std::fs::create_dir_all(&scratch)?;
@@ -58,7 +60,7 @@ pub(super) async fn count(
         workflow: context.run.workflow_path.as_deref(),
         scratch: &scratch,
         local: local.as_deref(),
-        evidence: evidence(context, environment),
+        evidence: if is_log_gone { Evidence::Comment } else { evidence(context, environment) },
     };
     let looked = history::look(place).await;
     // Whoever has a job run again wants it to do something.

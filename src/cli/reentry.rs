@@ -126,6 +126,18 @@ impl Visit {
     }
 }
 
+/// Stands above the report of a run that has an answer and no log to go on with.
+const NO_LOG: &str =
+    "**The wait is over.** The checks have no complaint; the run's log is gone, so that nothing more is told here.";
+
+impl Visit {
+    /// Has our comment wait no longer for a run that nobody can go on with.
+    pub(super) async fn end_without_log(&self) -> Result<(), GithubError> {
+        let door = self.desk.door(&self.run.0, &self.head);
+        reentry::end(door, &self.answered, NO_LOG).await
+    }
+}
+
 /// Passes the gate: for a run that waits for this event's commit as one that goes on, else as one that begins. `marker` is the beginning
 /// of our comments that count.
 ///

@@ -42,9 +42,11 @@ pub(super) fn start(resolved: Resolved, discard: Discard, environment: &Environm
 /// Does everything that can fail, then records that the run began.
 async fn begin(resolved: Resolved, discard: Discard, environment: &Environment) -> anyhow::Result<u8> {
     let Resolved { mut plan, checkout, mut context } = resolved;
-    if let Some(context) = &mut context
-        && let Some(code) = enter(&plan, context, environment, &checkout).await?
-    {
+    let entered = match &mut context {
+        Some(context) => enter(&plan, context, environment, &checkout).await?,
+        None => Entered::Begins,
+    };
+    if let Entered::Done(code) = entered {
         return Ok(code);
     }
     let order = trigger::order(context.as_ref());
@@ -61,7 +63,12 @@ async fn begin(resolved: Resolved, discard: Discard, environment: &Environment) 
     // A job that the clock had run again says over what a person said once.
     let by_a_person = order.is(Command::Retry) && !context.as_ref().is_some_and(gate::only_runs_again);
     let wish = if by_a_person { Wish::Person } else { Wish::Event };
-    let asking = Asking { key: key.as_deref().unwrap_or_default(), wish, comment: order.comment() };
+    let asking = Asking {
+        key: key.as_deref().unwrap_or_default(),
+        wish,
+        comment: order.comment(),
+        is_log_gone: entered == Entered::BeginsAnew,
+    };
     let Some(mut runs) = attempt_limit::count(&plan, context.as_ref(), asking, environment, &checkout).await? else {
         return Ok(EXIT_SUCCESS);
     };
@@ -112,49 +119,65 @@ async fn begin(resolved: Resolved, discard: Discard, environment: &Environment) 
     setup.carry(prepared, journal, state, Replay::none()).await
 }
 
-/// Passes the gate, and goes on with a run that waited for this job; `None` where a new one is to begin.
+/// What a job came to at the gate.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Entered {
+    /// Its end, with this exit code.
+    Done(u8),
+    /// A run is to begin.
+    Begins,
+    /// The same, in the place of one whose log is gone.
+    BeginsAnew,
+}
+
+/// Passes the gate, and goes on with a run that waited for this job.
 async fn enter(
     plan: &Plan,
     context: &mut CiContext,
     environment: &Environment,
     checkout: &Path,
-) -> anyhow::Result<Option<u8>> {
+) -> anyhow::Result<Entered> {
     let marker = markdown::marker(&commenting::key(plan, &context.run));
     match reentry::admit(context, plan, &marker, environment).await? {
-        Entry::Begins => Ok(None),
+        Entry::Begins => Ok(Entered::Begins),
         Entry::Waits(what) => {
             super::say(&format!("Nothing to do yet: the run that pushed this commit goes on waiting for {what}."));
-            Ok(Some(EXIT_SUCCESS))
+            Ok(Entered::Done(EXIT_SUCCESS))
         }
         Entry::GoesOn(visit) => taken_up(&visit, context, environment, checkout).await,
     }
 }
 
-/// Goes on with a run that waited for this job; `None` where its log is gone and a new one is to begin.
+/// Goes on with a run that waited for this job.
 async fn taken_up(
     visit: &Visit,
     context: &CiContext,
     environment: &Environment,
     checkout: &Path,
-) -> anyhow::Result<Option<u8>> {
+) -> anyhow::Result<Entered> {
     let run = visit.run();
     let folder = environment.state_home(checkout).join(FETCHED).join(run.short());
     match visit.claim(context, &folder).await? {
         Claim::Ours(log) => {
-            super::say(&format!("Going on with run {run}, which waited for CI of the commit that it pushed."));
-            resume::from_log(&log, visit, environment).await.map(Some)
+            super::say(&format!("Going on with run {run}: there is an answer to what it waited for."));
+            resume::from_log(&log, visit, environment).await.map(Entered::Done)
         }
         Claim::Theirs => {
             super::say(&format!("Nothing to do: another job goes on with run {run}."));
-            Ok(Some(EXIT_SUCCESS))
+            Ok(Entered::Done(EXIT_SUCCESS))
         }
         Claim::LogGone(why) if visit.needs_checkout() => {
             super::say(&format!("⚠ run {run} cannot go on, a new one begins: {why}"));
-            Ok(None)
+            Ok(Entered::BeginsAnew)
         }
         Claim::LogGone(why) => {
-            super::say(&format!("Nothing to do: CI has no complaint, and the log of run {run} is gone: {why}"));
-            Ok(Some(EXIT_SUCCESS))
+            super::say(&format!(
+                "Nothing to do: the checks have no complaint, and the log of run {run} is gone: {why}"
+            ));
+            if let Err(error) = visit.end_without_log().await {
+                super::say(&format!("⚠ the pull request's comment does not say so: {error}"));
+            }
+            Ok(Entered::Done(EXIT_SUCCESS))
         }
     }
 }

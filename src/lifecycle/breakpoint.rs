@@ -171,8 +171,8 @@ struct Answered {
 fn act(context: &Context<'_>, recorder: &Recorder<'_>, memory: &Memory, climb: Climb, answered: Answered) -> Next {
     let (charter, Answered { wait, seen, waited_ms }) = (&context.charter, answered);
     let (answer, detail, work) = match seen {
-        Seen::Moving | Seen::Settling => return later(climb, wait, None),
-        Seen::Later(trouble) => return later(climb, wait, trouble.map(|trouble| context.redact(&trouble))),
+        Seen::Moving | Seen::Settling => return later(context, climb, wait, None),
+        Seen::Later(trouble) => return later(context, climb, wait, trouble.map(|trouble| context.redact(&trouble))),
         Seen::Answer(answer, detail) => (answer, context.redact(&detail), None),
         Seen::Work(answer, work) => (answer, context.redact(&work.detail), Some(work)),
     };
@@ -207,13 +207,17 @@ fn act(context: &Context<'_>, recorder: &Recorder<'_>, memory: &Memory, climb: C
 }
 
 /// Ends the process, not the wait: another one goes on with it.
-fn later(climb: Climb, wait: Wait, trouble: Option<String>) -> Next {
+fn later(context: &Context<'_>, climb: Climb, wait: Wait, trouble: Option<String>) -> Next {
     let about = match wait.awaited {
         Awaited::Ci => format!("CI of {}", wait.commit.short()),
         Awaited::Merge => format!("the merge of {}", wait.commit.short()),
     };
     let is_trouble = trouble.is_some();
     let stop_reason = match (trouble, wait.awaited) {
+        // On somebody's own machine nothing starts by itself.
+        (None, Awaited::Ci) if !context.world.is_woken => {
+            format!("{about} is under way; `upshift resume` looks again")
+        }
         (None, Awaited::Ci) => format!("{about} is under way; its end starts the job that goes on with this run"),
         (None, Awaited::Merge) => {
             format!("{about} is up to people; that, or a review, starts the job that goes on with this run")

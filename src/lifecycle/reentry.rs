@@ -11,7 +11,7 @@ use crate::domain::clock::{Clock, Timestamp};
 use crate::domain::units::CommitSha;
 use crate::github::checks::{self, CiState, Item, Question};
 use crate::github::{CommentSlot, GitHub, GithubError, IssueComment, Progress, PullState, Review, ReviewState};
-use crate::report::markdown::{Stamp, Standing, with_claim};
+use crate::report::markdown::{Stamp, Standing, with_note, with_stamp};
 
 /// How long the end of the job is waited for that parked the run, and green that may not be all of it.
 const PATIENCE_MS: u64 = 180_000;
@@ -203,13 +203,30 @@ fn named(items: &[Item]) -> String {
 pub async fn claim(door: Door<'_>, answered: &Answered) -> Result<Option<Stamp>, GithubError> {
     let claimed =
         Stamp { spawn: answered.stamp.spawn.saturating_add(1), claimed: Some(door.own_job), ..answered.stamp.clone() };
-    let Some(text) = with_claim(&answered.comment.body, &claimed) else { return Ok(None) };
-    let marker = answered.comment.body.trim_start().lines().next().unwrap_or_default();
-    let slot = CommentSlot { marker, ..door.slot };
+    let Some(text) = with_stamp(&answered.comment.body, &claimed) else { return Ok(None) };
     // What another job has said meanwhile is not to be overwritten.
     if stamped(door).await?.is_none_or(|(_, now)| now != answered.stamp) {
         return Ok(None);
     }
-    door.github.upsert_comment(slot, &text, Some(answered.comment.id)).await?;
+    edit(door, answered, &text).await?;
     Ok(stamped(door).await?.filter(|(_, now)| *now == claimed).map(|(_, now)| now))
+}
+
+/// Ends the waiting of a run that nobody can go on with, and says why above its report.
+///
+/// # Errors
+/// Any [`GithubError`].
+pub async fn end(door: Door<'_>, answered: &Answered, note: &str) -> Result<(), GithubError> {
+    let over = Stamp { standing: Standing::Over, claimed: None, ..answered.stamp.clone() };
+    let text = with_stamp(&answered.comment.body, &over).and_then(|body| with_note(&body, note));
+    match text {
+        Some(text) => edit(door, answered, &text).await,
+        None => Ok(()),
+    }
+}
+
+async fn edit(door: Door<'_>, answered: &Answered, text: &str) -> Result<(), GithubError> {
+    let marker = answered.comment.body.trim_start().lines().next().unwrap_or_default();
+    let slot = CommentSlot { marker, ..door.slot };
+    door.github.upsert_comment(slot, text, Some(answered.comment.id)).await.map(drop)
 }

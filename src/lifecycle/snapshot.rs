@@ -20,7 +20,7 @@ const GO_ON: &str =
 #[derive(Debug, Serialize)]
 pub(super) struct Snapshot {
     run_id: RunId,
-    /// Which process of the run this is, by the iterations that were begun.
+    /// The agents that were spawned so far: one for each iteration.
     spawn_number: u32,
     /// The tier that did the work.
     agent_id: String,

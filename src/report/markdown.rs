@@ -436,4 +436,4 @@ mod patch;
 #[cfg(test)]
 mod tests;
 
-pub use comment::{Page, Parked, Stamp, Standing, comment, with_claim, with_note};
+pub use comment::{Page, Parked, Stamp, Standing, comment, with_note, with_stamp};

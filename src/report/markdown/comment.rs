@@ -183,13 +183,13 @@ pub fn with_note(body: &str, note: &str) -> Option<String> {
     (noted.len() <= Surface::Comment.max_bytes()).then_some(noted)
 }
 
-/// A comment that says which job goes on with the run; `None` where it has no hidden line of ours.
+/// A comment with another hidden line, its report untouched; `None` where it has none of ours.
 #[must_use]
-pub fn with_claim(body: &str, claimed: &Stamp) -> Option<String> {
+pub fn with_stamp(body: &str, stamp: &Stamp) -> Option<String> {
     let (marker, rest) = body.trim_start().split_once('\n')?;
     let (_, report) = rest.split_once('\n')?;
     Stamp::read(body)?;
-    Some(format!("{marker}\n{}\n{report}", claimed.line()))
+    Some(format!("{marker}\n{}\n{report}", stamp.line()))
 }
 
 /// What the run is at, in one line.

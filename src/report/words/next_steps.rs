@@ -65,6 +65,9 @@ fn after(view: &RunView, outcome: &Outcome) -> Vec<Sentence> {
             Sentence::plain("Have every vendor asked for key, model and endpoint, which costs nothing: ")
                 .code("upshift doctor --online"),
         ],
+        Outcome::Refused { .. } if view.baseline.is_some() => {
+            one("No model was asked. Mend the failure, or start the workflow by hand for one more run.")
+        }
         Outcome::Refused { .. } => vec![
             Sentence::plain("Nothing was run and nothing was spent. See what the gate requires: ")
                 .code("upshift check"),

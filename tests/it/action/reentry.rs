@@ -390,3 +390,41 @@ fn where_no_ci_runs_at_all_nobody_would_be_woken_so_that_the_job_looks_itself() 
     assert!(ended.said().contains("no check appeared for "), "{}", ended.said());
     let _world = repository.finish();
 }
+
+#[test]
+fn a_run_whose_log_is_gone_is_no_longer_said_to_wait() {
+    let mut repository = Repository::new(&["success"]);
+    let first = repository.job(&repository.told("failure"));
+    assert_eq!(first.output("outcome"), "parked", "{}", first.said());
+    repository.site.github.world().artifacts.clear();
+    let last = repository.job(&repository.ci_ends());
+    assert!(last.said().contains("the checks have no complaint, and the log of run "), "{}", last.said());
+    let comment = repository.comment();
+    assert!(comment.contains("> **The wait is over.**") && !comment.contains("standing="), "{comment}");
+    assert!(comment.contains("1 test fixed in"), "the report stays: {comment}");
+    let _world = repository.finish();
+}
+
+#[test]
+fn a_run_whose_log_is_gone_is_followed_by_a_fresh_one_that_counts() {
+    let mut repository = Repository::new(&["failure", "success"]);
+    let first = repository.job(&repository.told("failure"));
+    repository.site.github.world().artifacts.clear();
+    // As in a job of ours: what failed cannot be had once more.
+    repository.site.github.world().token.lacks = vec!["actions=write".to_owned()];
+    let mut payload = repository.ci_ends();
+    let head = repository.site.server.head("topic");
+    let of_head = repository.site.github.world().runs.iter().find(|run| run.sha == head).map(|run| run.id);
+    payload["workflow_run"]["id"] = json!(of_head.expect("CI's run"));
+    let second = repository.job(&payload);
+    assert!(second.said().contains("cannot go on, a new one begins"), "{}", second.said());
+    assert!(second.said().contains("Run 2 of at most 3 for pull request #7"), "{}", second.said());
+    assert_ne!(first.output("run-id"), second.output("run-id"), "{}", second.said());
+    let asked = repository.models.requests();
+    assert!(
+        asked.last().is_some_and(|request| request.all_text().contains("CI is red on the commit")),
+        "{}",
+        second.said()
+    );
+    let _world = repository.finish();
+}
