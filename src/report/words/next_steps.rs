@@ -65,13 +65,7 @@ fn after(view: &RunView, outcome: &Outcome) -> Vec<Sentence> {
             Sentence::plain("Have every vendor asked for key, model and endpoint, which costs nothing: ")
                 .code("upshift doctor --online"),
         ],
-        Outcome::Refused { .. } if view.baseline.is_some() => {
-            one("No model was asked. Mend the failure, or start the workflow by hand for one more run.")
-        }
-        Outcome::Refused { .. } => vec![
-            Sentence::plain("Nothing was run and nothing was spent. See what the gate requires: ")
-                .code("upshift check"),
-        ],
+        Outcome::Refused { .. } => vec![refused(view)],
         Outcome::Broken { .. } => vec![
             Sentence::plain("Run the command yourself until it runs the tests: ").code(test_command(view)),
             Sentence::plain(
@@ -114,6 +108,15 @@ fn after(view: &RunView, outcome: &Outcome) -> Vec<Sentence> {
 fn goes_on_by_itself(view: &RunView) -> bool {
     let open = view.delivery.waits.last().is_some_and(|wait| wait.answer.is_none());
     open && matches!(view.kept_in, Whereabouts::Artifact(_))
+}
+
+fn refused(view: &RunView) -> Sentence {
+    if view.baseline.is_some() {
+        return Sentence::plain(
+            "No model was asked. Mend the failure, or start the workflow by hand for one more run.",
+        );
+    }
+    Sentence::plain("Nothing was run and nothing was spent. See what the gate requires: ").code("upshift check")
 }
 
 /// What is left to do about a fix: it depends on where it is and what was said of it there.
