@@ -1,15 +1,13 @@
-//! Who keeps the pull request's comment, and under which name the log is kept beside it.
+//! Who keeps the pull request's comment, and which of several is this job's.
 
 use std::sync::Arc;
 
 use super::forge;
-use super::setup::Setup;
+use super::setup::{Setup, artifact};
 use crate::config::{Comment, Plan, Push};
-use crate::domain::ci::{CiContext, JobRun};
+use crate::domain::ci::JobRun;
 use crate::domain::event::Event;
-use crate::domain::units::RunId;
 use crate::lifecycle::comment::{Assignment, Writer};
-use crate::lifecycle::history::artifact_name;
 use crate::lifecycle::outside::Outside;
 use crate::lifecycle::state::RunState;
 
@@ -57,9 +55,4 @@ pub(super) fn key(plan: &Plan, run: &JobRun) -> String {
     let workflow = file.map_or(run.workflow.as_str(), |file| file.trim_end_matches(".yml").trim_end_matches(".yaml"));
     let folder = plan.working_directory.as_deref().map(|folder| format!("/{folder}")).unwrap_or_default();
     format!("{workflow}/{}{folder}", run.job)
-}
-
-/// The name of the artifact that this job's log is kept in.
-pub(super) fn artifact(context: &CiContext, run: &RunId) -> String {
-    artifact_name(context.run.id, context.run.attempt, context.pull_request_number(), run)
 }

@@ -7,7 +7,7 @@ use std::io::IsTerminal;
 
 use clap::{ArgAction, Args, ColorChoice, ValueEnum};
 
-use super::environment::Environment;
+use super::variables::Variables;
 use crate::report::style::Style;
 
 /// A narrower terminal is not believed: nothing could be read on it.
@@ -64,19 +64,19 @@ pub(super) struct Console {
 
 impl Console {
     /// The console of a process with these flags.
-    pub(super) fn new(flags: Flags, environment: &Environment) -> Self {
-        let columns = environment.get("COLUMNS").and_then(|columns| columns.trim().parse().ok());
+    pub(super) fn new(flags: Flags, variables: &Variables) -> Self {
+        let columns = variables.get("COLUMNS").and_then(|columns| columns.trim().parse().ok());
         Self {
             flags,
-            asked: asked(|name| environment.get(name)),
+            asked: asked(|name| variables.get(name)),
             columns: columns.filter(|columns| *columns >= FEWEST_COLUMNS),
-            in_actions: environment.in_actions(),
+            in_actions: variables.in_actions(),
         }
     }
 
     /// The console before flags are parsed: for what the parser itself prints.
-    pub(super) fn before_parsing(arguments: impl Iterator<Item = String>, environment: &Environment) -> Self {
-        Self::new(Flags { color: colour_among(arguments), ..Flags::default() }, environment)
+    pub(super) fn before_parsing(arguments: impl Iterator<Item = String>, variables: &Variables) -> Self {
+        Self::new(Flags { color: colour_among(arguments), ..Flags::default() }, variables)
     }
 
     /// Whether progress stays unsaid.
@@ -168,7 +168,7 @@ mod tests {
 
     fn coloured(flag: When, variables: &[(&str, &str)], is_terminal: bool) -> bool {
         let flags = Flags { color: flag, ..Flags::default() };
-        Console::new(flags, &Environment::of(variables)).is_coloured(is_terminal)
+        Console::new(flags, &Variables::of(variables)).is_coloured(is_terminal)
     }
 
     #[test]
@@ -196,11 +196,11 @@ mod tests {
 
     #[test]
     fn a_width_comes_from_the_environment_and_never_counts_in_a_job() {
-        let columns = |variables: &[(&str, &str)]| Console::new(Flags::default(), &Environment::of(variables)).columns;
+        let columns = |variables: &[(&str, &str)]| Console::new(Flags::default(), &Variables::of(variables)).columns;
         assert_eq!(columns(&[("COLUMNS", "60")]), Some(60));
         assert_eq!(columns(&[("COLUMNS", "3")]), None);
         assert_eq!(columns(&[("COLUMNS", "wide")]), None);
-        let job = Environment::of(&[("COLUMNS", "60"), ("GITHUB_ACTIONS", "true")]);
+        let job = Variables::of(&[("COLUMNS", "60"), ("GITHUB_ACTIONS", "true")]);
         assert_eq!(Console::new(Flags::default(), &job).columns(Stream::Out), None);
     }
 }

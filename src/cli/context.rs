@@ -3,6 +3,7 @@
 //! Owns what may go wrong on the way. Invariant: a payload is hostile (anybody may have written most of it), so it is read up to
 //! a size, each value is checked for its shape, and what does not fit is an error that says where.
 
+mod error;
 mod payload;
 #[cfg(test)]
 mod tests;
@@ -14,6 +15,7 @@ use serde_json::Value;
 
 use super::environment::Environment;
 use crate::domain::ci::{Account, AccountKind, CiContext, EventKind, Forge, JobRun, RepoName};
+use error::ContextError;
 use payload::Payload;
 pub(super) use payload::sha;
 
@@ -21,40 +23,6 @@ pub(super) use payload::sha;
 const MAX_PAYLOAD_BYTES: u64 = 25 * 1024 * 1024;
 /// What ends the path of the API of Gitea and Forgejo.
 const GITEA_API: &str = "/api/v1";
-
-/// Why it cannot be told what triggered this process.
-#[derive(Debug, thiserror::Error)]
-pub(super) enum ContextError {
-    /// A variable of the runner is missing or makes no sense.
-    #[error("{name} is {what}\n→ Fix: run upshift in a step of a workflow, or unset GITHUB_ACTIONS")]
-    Variable {
-        /// Its name.
-        name: &'static str,
-        /// What is wrong with it.
-        what: &'static str,
-    },
-    /// The payload cannot be read.
-    #[error(
-        "the event's payload at {path} cannot be used: {why}\n→ Fix: make sure that GITHUB_EVENT_PATH names the payload of the event"
-    )]
-    Payload {
-        /// Where it was looked for.
-        path: String,
-        /// Why.
-        why: String,
-    },
-    /// A value in the payload is missing or has another shape than the forge gives it.
-    #[error(
-        "the event's payload does not tell `{path}`, or not as {what}\n→ Fix: make sure that GITHUB_EVENT_PATH names the payload of \
-         the event"
-    )]
-    Field {
-        /// The path of the value.
-        path: String,
-        /// What it should be.
-        what: &'static str,
-    },
-}
 
 /// Finds out what triggered this process; `None` on somebody's own machine.
 ///

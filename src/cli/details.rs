@@ -1,13 +1,13 @@
-//! What the log holds of a run beside its events: conversations, outputs of tests, changes.
+//! What the log holds of a run beside its events: conversations, outputs of tests, changes, and whether it goes on.
 
-use crate::audit::AuditError;
+use crate::audit::{AuditError, RunStatus};
 use crate::domain::event::Event;
 use crate::domain::units::RunId;
 use crate::lifecycle::{KEPT_AT_THE_END, KEPT_PATCH, KEPT_TESTS, kept_under};
 use crate::redact::Redactor;
 use crate::report::html::{self, Page};
 use crate::report::show::{self, Details, Step};
-use crate::report::view::RunView;
+use crate::report::view::{Liveness, RunView};
 use crate::session::SNAPSHOT_KIND;
 
 /// Reads one snapshot of a run: its kind, and the session or place that it is kept under.
@@ -25,6 +25,15 @@ impl Snapshots for crate::audit::Reader {
 impl Snapshots for crate::audit::Store {
     fn body(&self, run: &RunId, kind: &str, under: &str) -> Result<Option<String>, AuditError> {
         self.load_snapshot(run, kind, under)
+    }
+}
+
+/// Whether a run still goes on, as its log has it.
+pub(super) fn liveness(status: &RunStatus) -> Liveness {
+    match status {
+        RunStatus::Running => Liveness::Alive,
+        RunStatus::Interrupted => Liveness::Dead,
+        RunStatus::Ended(_) => Liveness::Ended,
     }
 }
 

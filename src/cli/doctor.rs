@@ -52,7 +52,7 @@ pub(super) fn run(flags: Flags, online: bool, environment: &Environment) -> anyh
     match form {
         Form::Text => {
             let lines: String = findings.iter().map(|finding| finding.render() + "\n").collect();
-            super::print_set(&lines, environment)?
+            super::print_set(&lines, environment.console())?
         }
         Form::Json => super::print(&json::render(&findings))?,
     };

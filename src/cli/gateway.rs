@@ -10,15 +10,13 @@ use std::time::Duration;
 use clap::Args;
 use secrecy::SecretString;
 
-use super::Failure;
 use super::console::Stream;
-use super::environment::{Environment, is_secret_name};
+use super::environment::Environment;
 use super::http_client::http;
 use super::models::{endpoint_of, wire_of};
-use super::plan;
 use super::setup::{self, Setup};
-use super::signals;
-use super::stop_sources;
+use super::variables::is_secret_name;
+use super::{Failure, carry, plan, signals, stop_sources};
 use crate::audit::{Cap, Journal, Scope};
 use crate::config::{GatewayPlan, Setting, Settings};
 use crate::domain::budget::Budget;
@@ -165,7 +163,7 @@ fn begin(command: &[OsString], plan: &GatewayPlan, setup: &Setup<'_>) -> anyhow:
     let mut caps = vec![Cap { scope: Scope::Run(started.run_id.clone()), max: plan.max_cost }];
     let day = started.started_at.0.get(..10).unwrap_or_default();
     caps.extend(plan.per_day.map(|max| Cap { scope: Scope::Day(format!("{folder}@{day}")), max }));
-    let mut journal = Journal::new(store, setup::watched(Vec::new(), setup.environment));
+    let mut journal = Journal::new(store, carry::watched(Vec::new(), setup.environment));
     journal.tell(&Event::RunStarted(started));
     journal.tell(&invocation);
     Ok(Ledger::new(Money { journal, caps, clock: Arc::clone(&setup.clock), redactor: Arc::clone(&setup.redactor) }))

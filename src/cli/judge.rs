@@ -7,7 +7,7 @@ use super::environment::Environment;
 use super::plan::{self, TestFlags};
 use super::setup::{self, Setup};
 use super::step::Step;
-use super::{Failure, commenting, forge, run, work};
+use super::{Failure, carry, commenting, forge, run, work};
 use crate::audit::Journal;
 use crate::config::{Comment, GithubPlan, Plan};
 use crate::domain::ci::{CiContext, PullRequestRef};
@@ -84,7 +84,7 @@ async fn judge(resolved: plan::Resolved, named: Named, format: Form, environment
     let started = run::started(&state, &folder, &setup);
     let begun = store.begin_run(&started, std::process::id(), &serde_json::to_string(&state)?);
     begun.map_err(|error| setup::audit_failure(&error))?;
-    let mut journal = Journal::new(store, setup::watched(progress(environment), environment));
+    let mut journal = Journal::new(store, carry::watched(progress(environment), environment));
     let world = setup.world(&state, &prepared);
     workspace.keep_way_back(&mine)?;
     let found = lifecycle::judge_change(world, &mut journal, &state, &ends).await;

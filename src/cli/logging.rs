@@ -12,9 +12,8 @@ use tracing_subscriber::fmt::MakeWriter;
 use tracing_subscriber::layer::SubscriberExt as _;
 use tracing_subscriber::util::SubscriberInitExt as _;
 
-use super::Failure;
-use super::environment::Environment;
-use super::output::inert_lines;
+use super::output::{Failure, inert_lines};
+use super::variables::Variables;
 use crate::redact::Redactor;
 use crate::report::plain;
 
@@ -32,10 +31,10 @@ impl Log {
     ///
     /// # Errors
     /// The variable cannot be read (exit 2).
-    pub(super) fn begin(verbosity: u8, environment: &Environment) -> anyhow::Result<Self> {
-        let Some(targets) = wanted(verbosity, environment.get(VARIABLE))? else { return Ok(Self::default()) };
+    pub(super) fn begin(verbosity: u8, variables: &Variables) -> anyhow::Result<Self> {
+        let Some(targets) = wanted(verbosity, variables.get(VARIABLE))? else { return Ok(Self::default()) };
         // Until the plan tells which variables hold keys, their names do.
-        let redactor = Arc::new(RwLock::new(Arc::new(Redactor::new(&environment.secrets()))));
+        let redactor = Arc::new(RwLock::new(Arc::new(Redactor::new(&variables.secrets()))));
         let lines = tracing_subscriber::fmt::layer().with_ansi(false).with_writer(Lines(Arc::clone(&redactor)));
         let begun = tracing_subscriber::registry().with(lines).with(targets).try_init();
         begun.map_err(|error| Failure::usage(format!("the log cannot be begun: {error}")))?;

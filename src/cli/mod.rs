@@ -5,6 +5,7 @@
 
 mod attempt_limit;
 mod base;
+mod carry;
 pub mod check;
 mod commenting;
 mod console;
@@ -35,6 +36,7 @@ mod models;
 mod output;
 mod parked;
 mod plan;
+mod prepared;
 mod raising;
 pub mod read;
 mod red_ci;
@@ -56,6 +58,7 @@ mod terminal;
 #[cfg(debug_assertions)]
 mod test_clock;
 mod trigger;
+mod variables;
 mod waiting;
 mod work;
 
@@ -226,7 +229,7 @@ fn check_plan(flags: plan::Flags, environment: &Environment) -> anyhow::Result<u
         }),
     };
     match form {
-        Form::Text => print_set(&check::render(&plan, known.as_ref()), environment),
+        Form::Text => print_set(&check::render(&plan, known.as_ref()), environment.console()),
         Form::Json => print(&check::render_json(&plan, known.as_ref())),
     }
 }

@@ -2,8 +2,7 @@
 
 use std::io::Write as _;
 
-use super::console::Stream;
-use super::environment::Environment;
+use super::console::{Console, Stream};
 use crate::domain::outcome::{EXIT_REFUSED, EXIT_SUCCESS, EXIT_USAGE};
 use crate::lifecycle::gate::Refusal;
 use crate::report::plain;
@@ -47,8 +46,8 @@ pub(super) fn print(text: &str) -> anyhow::Result<u8> {
 }
 
 /// As [`print`] for text that people read: no word is broken at the edge of a terminal.
-pub(super) fn print_set(text: &str, environment: &Environment) -> anyhow::Result<u8> {
-    print(&wrap(text, environment.console().columns(Stream::Out)))
+pub(super) fn print_set(text: &str, console: Console) -> anyhow::Result<u8> {
+    print(&wrap(text, console.columns(Stream::Out)))
 }
 
 /// Writes a message to standard error, where nothing in it is a command to a runner; there is nobody to tell when that fails.

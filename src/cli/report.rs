@@ -15,7 +15,7 @@ use crate::domain::outcome::{EXIT_NOT_FIXED, EXIT_SUCCESS};
 use crate::domain::units::RunId;
 use crate::redact::Redactor;
 use crate::report::markdown::Surface;
-use crate::report::view::{Liveness, RunView};
+use crate::report::view::RunView;
 use crate::report::wrap::wrap;
 use crate::report::{json, jsonl, markdown, text};
 
@@ -84,7 +84,7 @@ pub(super) fn run(args: &Args, environment: &Environment) -> anyhow::Result<u8> 
 
 fn render(loaded: &LoadedRun, form: Form, environment: &Environment, reader: &Reader) -> String {
     let redactor = &Redactor::new(&environment.secrets());
-    let view = RunView::from_events(&loaded.events, liveness(&loaded.status));
+    let view = RunView::from_events(&loaded.events, details::liveness(&loaded.status));
     match form {
         Form::Text => read(&view, environment.console(), redactor),
         Form::Md => shown(&markdown::render(&view, Surface::Summary, LOCAL_KEY), redactor),
@@ -118,14 +118,6 @@ fn read(view: &RunView, console: Console, redactor: &Redactor) -> String {
 /// A rendered text without secrets. Events hold none, but what parted one in them may be gone from the text.
 fn shown(text: &str, redactor: &Redactor) -> String {
     redactor.redact(text).into_owned()
-}
-
-pub(super) fn liveness(status: &RunStatus) -> Liveness {
-    match status {
-        RunStatus::Running => Liveness::Alive,
-        RunStatus::Interrupted => Liveness::Dead,
-        RunStatus::Ended(_) => Liveness::Ended,
-    }
 }
 
 fn list(reader: &Reader) -> anyhow::Result<String> {

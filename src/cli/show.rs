@@ -5,7 +5,7 @@ use clap::Args as ClapArgs;
 use super::console::Stream;
 use super::environment::{Environment, current_dir};
 use super::form::Form;
-use super::{Failure, details, plan, report, setup};
+use super::{Failure, details, plan, setup};
 use crate::audit::{AuditError, LoadedRun, Reader};
 use crate::domain::event::Event;
 use crate::domain::units::RunId;
@@ -66,7 +66,7 @@ pub(super) fn show(args: &ShowArgs, environment: &Environment) -> anyhow::Result
     };
     let run_id = run_id.map_err(|error| failure(&error))?;
     let loaded = reader.load_run(&run_id).map_err(|error| failure(&error))?;
-    let view = RunView::from_events(&loaded.events, report::liveness(&loaded.status));
+    let view = RunView::from_events(&loaded.events, details::liveness(&loaded.status));
     let wanted = |step: &&Step| {
         args.tier.is_none_or(|tier| step.tier_index.saturating_add(1) == tier)
             && args.iteration.is_none_or(|iteration| step.iteration == iteration)
@@ -141,7 +141,7 @@ fn row(loaded: &LoadedRun) -> Row {
     let counted = loaded.events.iter().find_map(|event| {
         if let Event::AttemptCounted { pull_request, .. } = event { Some(*pull_request) } else { None }
     });
-    let row = Row::of(&RunView::from_events(&loaded.events, report::liveness(&loaded.status)), counted);
+    let row = Row::of(&RunView::from_events(&loaded.events, details::liveness(&loaded.status)), counted);
     // A run that an older program wrote has no events.
     if row.run_id.is_empty() { Row { run_id: loaded.run_id.0.clone(), ..row } } else { row }
 }

@@ -4,7 +4,7 @@ use clap::{Args as ClapArgs, ValueEnum};
 
 use super::environment::{Environment, current_dir};
 use super::retirement::NOTICE_DAYS;
-use super::{Failure, plan, report, setup, stop_sources};
+use super::{Failure, details, plan, setup, stop_sources};
 use crate::audit::{AuditError, LoadedRun, Reader};
 use crate::domain::clock::days_until;
 use crate::domain::event::Event;
@@ -41,7 +41,7 @@ pub(super) fn run(args: &StatsArgs, environment: &Environment) -> anyhow::Result
     let loaded = load(args, environment).map_err(|error| Failure::usage(error.to_string()))?;
     let runs: Vec<(RunView, &[Event])> = loaded
         .iter()
-        .map(|run| (RunView::from_events(&run.events, report::liveness(&run.status)), run.events.as_slice()))
+        .map(|run| (RunView::from_events(&run.events, details::liveness(&run.status)), run.events.as_slice()))
         .collect();
     let mut figures = stats::of_runs(&runs);
     let suggestion = ladder::suggest(&stats::played(&runs), Basis::History).or_else(|| {

@@ -5,7 +5,7 @@
 
 use serde_json::Value;
 
-use super::ContextError;
+use super::error::ContextError;
 use crate::cli::environment::Environment;
 use crate::domain::ci::{
     Account, AccountKind, Comment, CommentKind, EventKind, PullRequest, PullRequestRef, RepoName, UpstreamRun,

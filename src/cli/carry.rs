@@ -1,0 +1,124 @@
+//! A run that is carried to its end: who listens, what is told at last, and which exit code it comes to.
+
+use std::sync::Arc;
+
+use super::environment::Environment;
+use super::prepared::Prepared;
+use super::setup::{Setup, locate};
+use super::step::{self, Ended, Step};
+use super::{details, left_behind, lines, report, terminal};
+use crate::audit::Journal;
+use crate::config::Format;
+use crate::domain::event::{Event, EventSink};
+use crate::domain::outcome::{EXIT_INTERNAL, Outcome};
+use crate::lifecycle::state::RunState;
+use crate::lifecycle::{self, Finished};
+use crate::report::view::{Liveness, RunView};
+use crate::session::Replay;
+use crate::workspace::Workspace;
+
+impl Setup<'_> {
+    /// Those who listen to a run; `before` is what happened in it already, known but not shown again.
+    pub(super) fn listeners(&self, prepared: &Prepared, before: &[Event], format: Format) -> Vec<Box<dyn EventSink>> {
+        let mut listeners: Vec<Box<dyn EventSink>> = Vec::new();
+        if format == Format::Jsonl {
+            listeners.push(Box::new(lines::Lines::new(before)));
+        }
+        if !self.environment.console().is_quiet() {
+            let terminal = terminal::Terminal::new(self.environment, before, Arc::clone(&self.redactor));
+            listeners.push(Box::new(terminal));
+        }
+        listeners.push(Box::new(left_behind::Pulse::of(&prepared.workspace)));
+        if let Some(writer) = &prepared.writer {
+            listeners.push(Box::new(writer.listener()));
+        }
+        watched(listeners, self.environment)
+    }
+
+    /// Carries a run to its end and prints its report.
+    pub(super) async fn carry(
+        &self,
+        mut prepared: Prepared,
+        mut journal: Journal,
+        state: RunState,
+        replay: Replay,
+    ) -> anyhow::Result<u8> {
+        let writer = prepared.writer.take();
+        let world = self.world(&state, &prepared);
+        let (format, run_id) = (state.plan.format, state.run_id.clone());
+        let (audit, fail_on) = (state.plan.audit.clone(), state.plan.github.fail_on.clone());
+        let ran = lifecycle::run(world, &mut journal, &state, replay).await;
+        if let Err(error) = &ran {
+            // Told as an event, so that comment, summary and outputs of what was paid for say it, too.
+            let message = format!(
+                "upshift could not go on: {error} → Fix: mend that, then `upshift resume {run_id}` in this folder"
+            );
+            journal.emit(&Event::Warning { message });
+        }
+        if let Some(message) = prepared.streams.as_ref().and_then(|streams| streams.trouble()) {
+            journal.emit(&Event::Warning { message });
+        }
+        if let Some(writer) = writer
+            && let Some(message) = writer.finish(&prepared.stops.signals).await
+        {
+            journal.emit(&Event::Warning { message });
+        }
+        let patch = self.change(&prepared.workspace, ran.as_ref().ok()).await;
+        let ran = ran.map(|finished| finished.outcome);
+        let events = journal.events().to_vec();
+        let kept_in = self.kept_in(&run_id);
+        let view = RunView::from_events(&events, Liveness::Ended).kept_in(kept_in);
+        let step = Step::of(self.environment);
+        let page = step.map(|_| details::page(journal.store(), &view, &events, &self.redactor));
+        for warning in journal.close() {
+            super::say(&format!("⚠ {warning}"));
+        }
+        let console = self.environment.console();
+        let report = report::render_ended(&view, (format, console), &self.redactor);
+        if format == Format::Text && !console.is_quiet() {
+            terminal::show_change(&self.redactor.redact(&patch), self.environment);
+        }
+        let (Some(step), Some(page)) = (step, page) else {
+            super::print(&report)?;
+            return Ok(ran.map_or(EXIT_INTERNAL, |outcome| outcome.exit_code()));
+        };
+        super::print(&if format == Format::Text { step.inert(&report) } else { report })?;
+        let told = step.finish(&Ended {
+            view: &view,
+            patch: &patch,
+            page: &page,
+            audit_db: audit.map(|configured| locate(&configured, self.checkout, self.environment).live),
+            state_home: self.environment.state_home(self.checkout),
+            context: self.context,
+            redactor: &self.redactor,
+        });
+        told.iter().for_each(|warning| super::say(&format!("⚠ {warning}")));
+        Ok(ran.map_or(EXIT_INTERNAL, |outcome| step::exit_code(&outcome, fail_on.as_deref())))
+    }
+
+    /// What a run that mended something changed, to be shown.
+    async fn change(&self, workspace: &Workspace, ran: Option<&Finished>) -> String {
+        let Some(Finished { outcome: Outcome::Fixed { .. }, change: Some((start, end)) }) = ran else {
+            return String::new();
+        };
+        let diff = workspace.diff(start, end).await.map(|diff| diff.text).unwrap_or_default();
+        self.redactor.redact_diff(&diff).into_owned()
+    }
+}
+
+/// The listeners, and whoever a test has kill the process.
+pub(super) fn watched(listeners: Vec<Box<dyn EventSink>>, environment: &Environment) -> Vec<Box<dyn EventSink>> {
+    #[cfg(all(debug_assertions, unix))]
+    let listeners = with_crash(listeners, environment);
+    #[cfg(not(all(debug_assertions, unix)))]
+    let _ = environment;
+    listeners
+}
+
+#[cfg(all(debug_assertions, unix))]
+fn with_crash(mut listeners: Vec<Box<dyn EventSink>>, environment: &Environment) -> Vec<Box<dyn EventSink>> {
+    if let Some(crash) = super::crash::CrashAfter::from(environment) {
+        listeners.push(Box::new(crash));
+    }
+    listeners
+}

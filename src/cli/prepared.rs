@@ -1,0 +1,204 @@
+//! From a plan to the world a run acts on: models, tree, tests, confinement, signals.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::setup::{Setup, artifact, folder_name, guards, locate, trees_folder, working_directory};
+use super::step::Step;
+use super::stop_sources::{self, Place, StopSources};
+use super::{Failure, commenting, delivery, judges, models, scripts, waiting};
+use crate::config::Plan;
+use crate::domain::ci::RedCi;
+use crate::domain::event::{Event, RunFinished};
+use crate::domain::outcome::EXIT_REFUSED;
+use crate::files;
+use crate::lifecycle::World;
+use crate::lifecycle::comment::Writer;
+use crate::lifecycle::outside::Outside;
+use crate::lifecycle::state::RunState;
+use crate::model::Providers;
+use crate::policy::guard::Guard;
+use crate::process::confine::{self, Arranged, ConfineError, Wish};
+use crate::process::environment::child_environment;
+use crate::process::{Program, Spec};
+use crate::streams::Streams;
+use crate::test_run::{ResultFiles, TestCommand};
+use crate::workspace::{PathRules, Workspace, WorkspaceError};
+
+/// The folder there that holds copies of git directories while children could write them.
+const GUARDS: &str = "guards";
+/// How much of the setup command's output is kept from each end, in bytes.
+const SETUP_KEEP: usize = 16 * 1024;
+/// The most time the setup command may take: it may download and build dependencies.
+const SETUP_TIMEOUT: Duration = Duration::from_secs(30 * 60);
+
+/// What a run needs beside its state, made before the run is recorded: whatever of it can fail fails then.
+#[derive(Debug)]
+pub(super) struct Prepared {
+    pub(super) workspace: Arc<Workspace>,
+    providers: Providers,
+    folder: PathBuf,
+    children: Arranged,
+    pub(super) stops: StopSources,
+    outside: Option<Outside>,
+    pub(super) writer: Option<Writer>,
+    pub(super) streams: Option<Arc<Streams>>,
+    /// How the run was last told to stand, where this process has none of its files.
+    pub(super) only_hears: Option<RunFinished>,
+}
+
+impl Setup<'_> {
+    /// Makes everything that a run needs; `past` is what happened in it already.
+    ///
+    /// # Errors
+    /// Whatever cannot be used: the folder, a model, the tape, a variable that the tests may not have (exit 2), a
+    /// confinement that was asked for and cannot be given (exit 6).
+    pub(super) fn prepare(
+        &self,
+        workspace: Arc<Workspace>,
+        state: &RunState,
+        past: &[Event],
+    ) -> anyhow::Result<Prepared> {
+        let folder = working_directory(self.checkout, &state.plan)?;
+        let children = self.confine(&state.plan)?;
+        let place = if self.environment.in_actions() { Place::Job } else { Place::Local };
+        let stops = stop_sources::listen(&self.clock, state, place)?;
+        let outside = delivery::outside(self, state, &stops.signals)?;
+        // Last, because a tape is a file that stays.
+        let streams = self.streams(state);
+        let providers = models::connect(&state.plan, self, past, streams.as_ref())?;
+        let writer = commenting::writer(self, state, outside.as_ref(), past);
+        if let (Some(step), Some(context)) = (Step::of(self.environment), self.context) {
+            step.keep_log_as(&artifact(context, &state.run_id));
+        }
+        Ok(Prepared { workspace, providers, folder, children, stops, outside, writer, streams, only_hears: None })
+    }
+
+    /// Opens the tree and keeps it for this process alone.
+    ///
+    /// # Errors
+    /// When another upshift works on the same checkout (exit 2), and when the tree cannot be read.
+    pub(super) async fn open_workspace(
+        &self,
+        plan: &Plan,
+        test_command: &str,
+        red_ci: Option<&RedCi>,
+    ) -> anyhow::Result<Arc<Workspace>> {
+        let rules = PathRules {
+            allow_test_edits: plan.safety.allow_test_edits.clone(),
+            guards: guards(self.environment),
+            ..judges::rules(self.checkout, plan, test_command, red_ci)
+        };
+        let trees = trees_folder(self.checkout, self.environment);
+        match Workspace::open(self.checkout, &trees, rules).await {
+            Ok(workspace) => Ok(Arc::new(workspace.hiding(Arc::clone(&self.redactor)))),
+            Err(WorkspaceError::InUse { .. }) => Err(Failure::usage(format!(
+                "another upshift is at work in {}\n→ Fix: wait for it to end, or stop it. No LLM calls were made.",
+                self.checkout.display()
+            ))),
+            Err(other) => Err(Failure::usage(other.to_string())),
+        }
+    }
+
+    /// Works out how children are confined.
+    ///
+    /// # Errors
+    /// When what was asked for cannot be given (exit 6).
+    pub(super) fn confine(&self, plan: &Plan) -> anyhow::Result<Arranged> {
+        let env = self.child_environment(plan)?;
+        let home = self.environment.state_home(self.checkout);
+        let log = plan.audit.as_ref().map(|configured| locate(configured, self.checkout, self.environment).live);
+        let log = log.as_deref().and_then(Path::parent).map(Path::to_owned);
+        let runner = self.environment.get("RUNNER_TEMP").map(PathBuf::from);
+        let checkout = files::real_place(self.checkout)?;
+        let state = home.join(GUARDS).join(folder_name(self.checkout));
+        let kept_out = [Some(home), log, runner].into_iter().flatten().filter(|path| !checkout.starts_with(path));
+        let wish = Wish {
+            sandbox: plan.safety.sandbox,
+            network: plan.safety.network,
+            checkout: &checkout,
+            env: &env,
+            kept_out: kept_out.collect(),
+            state,
+            helper: std::env::current_exe()?,
+        };
+        confine::arrange(&wish).map_err(|error| match error {
+            refused @ (ConfineError::Gaps(_) | ConfineError::Network(..)) => {
+                Failure::with_code(EXIT_REFUSED, format!("✖ Refused: {refused}"))
+            }
+            other @ (ConfineError::Private(_) | ConfineError::Helper(_)) => Failure::usage(other.to_string()),
+        })
+    }
+
+    pub(super) fn world<'w>(&'w self, state: &RunState, prepared: &'w Prepared) -> World<'w> {
+        let plan = &state.plan;
+        let Prepared { workspace, providers, folder, children, stops, outside, writer: _, streams, only_hears } =
+            prepared;
+        let Arranged { tests, setup, .. } = children.clone();
+        let setup_command = plan.test.setup_command.as_ref().map(|command| Spec {
+            program: Program::Shell(command.clone()),
+            cwd: folder.clone(),
+            env: setup.env,
+            stdin: Vec::new(),
+            timeout: SETUP_TIMEOUT,
+            keep: SETUP_KEEP,
+            merge_stderr: true,
+            memory_mb: None,
+            confinement: setup.confinement,
+        });
+        World {
+            workspace: Arc::clone(workspace),
+            providers,
+            tests: TestCommand {
+                command: state.test_command.clone(),
+                checks: judges::checks(plan, folder),
+                cwd: folder.clone(),
+                env: tests.env,
+                timeout: Duration::from_secs(plan.test.timeout_seconds),
+                memory_mb: plan.test.memory_limit(),
+                framework: state.framework.clone(),
+                junit: plan.test.junit.as_ref().map(|path| folder.join(path)),
+                confinement: tests.confinement,
+                results: self.result_files(state),
+                streams: streams.clone(),
+            },
+            setup: setup_command,
+            children: children.clone(),
+            clock: &*self.clock,
+            stop: stops.stop.clone(),
+            wrap_up: stops.wrap_up.clone(),
+            waiting: stops.waiting.clone(),
+            environment: self.environment.raw(),
+            outside: outside.as_ref(),
+            redactor: Arc::clone(&self.redactor),
+            keep: self.keep_folder(plan),
+            guards: guards(self.environment),
+            import_roots: scripts::reached(self.checkout, plan.working_directory.as_deref(), &state.test_command)
+                .import_roots,
+            is_woken: self.context.is_some_and(|context| waiting::is_woken(context, self.environment)),
+            only_hears: only_hears.as_ref(),
+        }
+    }
+
+    fn result_files(&self, state: &RunState) -> ResultFiles {
+        let wanted = guards(self.environment).has(Guard::ResultFiles) && !state.no_result_files;
+        if wanted { ResultFiles::Wanted } else { ResultFiles::Unwanted }
+    }
+
+    fn child_environment(&self, plan: &Plan) -> anyhow::Result<BTreeMap<OsString, OsString>> {
+        #[cfg(debug_assertions)]
+        if self
+            .environment
+            .get("UPSHIFT_GUARD_OFF")
+            .is_some_and(|names| names.split(',').any(|name| name == "environment"))
+        {
+            return Ok(self.environment.raw().clone());
+        }
+        let keys: Vec<String> = plan.endpoints.values().filter_map(|endpoint| endpoint.key_var.clone()).collect();
+        child_environment(self.environment.raw(), &plan.safety.pass_env, &keys)
+            .map_err(|error| Failure::usage(error.to_string()))
+    }
+}
