@@ -6,6 +6,8 @@
 //! Invariant: reads only regular files of bounded size; a detected command is a suggestion that a given one overrides.
 
 mod compiled;
+mod folder;
+mod found;
 mod javascript;
 mod python;
 mod scripting;
@@ -13,32 +15,20 @@ mod scripting;
 mod tests;
 mod walk;
 
-use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
+pub use self::found::Detected;
+
+use self::folder::{Folder, shell_word};
+use self::found::found;
 use super::calls;
 
-/// Configuration files that are larger than this are not configuration.
-const LARGEST_FILE: u64 = 1024 * 1024;
-/// More entries of one folder than this are not looked at.
-const MOST_ENTRIES: usize = 5_000;
 /// More projects side by side than this are a matter for a given command.
 const MOST_PROJECTS: usize = 16;
 /// More folders than this inside one folder are not looked into.
 const MOST_LOOKED_AT: usize = 100;
 /// What stands below these belongs to the outer project, or is not meant to be run with it.
 const HOLDS_NO_PROJECTS: [&str; 8] = ["test", "tests", "spec", "examples", "example", "samples", "scripts", "src"];
-
-/// A detected test command.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Detected {
-    /// The command.
-    pub command: String,
-    /// The framework's name.
-    pub framework: String,
-    /// What gave it away.
-    pub why: String,
-}
 
 /// Finds out how a repository's tests are run (S0-42).
 #[must_use]
@@ -177,78 +167,4 @@ fn is_rule_of(line: &str, target: &str) -> bool {
 fn is_recipe(rest: &str) -> bool {
     let Some((parameters, _)) = rest.split_once(':') else { return false };
     (parameters.is_empty() || parameters.starts_with(' ')) && !rest.contains(":=")
-}
-
-/// An answer.
-fn found(command: &str, framework: &str, why: String) -> Option<Detected> {
-    Some(Detected { command: command.to_owned(), framework: framework.to_owned(), why })
-}
-
-/// Quotes a folder's name for the shell.
-fn shell_word(name: &str) -> String {
-    if name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_-./".contains(&byte)) && !name.starts_with('-') {
-        name.to_owned()
-    } else {
-        format!("'./{}'", name.replace('\'', r"'\''"))
-    }
-}
-
-/// One folder and what stands in it.
-#[derive(Debug)]
-struct Folder {
-    path: PathBuf,
-    files: BTreeSet<String>,
-    folders: BTreeSet<String>,
-}
-
-impl Folder {
-    fn open(path: &Path) -> Option<Self> {
-        let mut folder = Self { path: path.to_owned(), files: BTreeSet::new(), folders: BTreeSet::new() };
-        for entry in path.read_dir().ok()?.flatten().take(MOST_ENTRIES) {
-            let Ok(name) = entry.file_name().into_string() else { continue };
-            let Ok(kind) = entry.file_type() else { continue };
-            // A link to a file counts as what it points to; one to a folder is not followed.
-            let is_file = kind.is_file() || (kind.is_symlink() && entry.path().is_file());
-            if is_file {
-                folder.files.insert(name);
-            } else if kind.is_dir() {
-                folder.folders.insert(name);
-            }
-        }
-        Some(folder)
-    }
-
-    fn has(&self, name: &str) -> bool {
-        self.files.contains(name)
-    }
-
-    fn has_any(&self, names: &[&'static str]) -> Option<&'static str> {
-        names.iter().copied().find(|name| self.has(name))
-    }
-
-    /// The first file whose name passes.
-    fn file_where(&self, wanted: impl Fn(&str) -> bool) -> Option<&str> {
-        self.files.iter().map(String::as_str).find(|name| wanted(name))
-    }
-
-    fn sub(&self, name: &str) -> Option<Self> {
-        self.folders.contains(name).then(|| Self::open(&self.path.join(name)))?
-    }
-
-    /// A file's text; `None` when it is not there or too large.
-    fn read(&self, name: &str) -> Option<String> {
-        if !self.has(name) {
-            return None;
-        }
-        let path = self.path.join(name);
-        let metadata = path.metadata().ok()?;
-        if !metadata.is_file() || metadata.len() > LARGEST_FILE {
-            return None;
-        }
-        std::fs::read(path).ok().map(|bytes| {
-            let text = String::from_utf8_lossy(&bytes);
-            // Editors of Windows begin a file with a byte order mark.
-            text.strip_prefix('\u{feff}').unwrap_or(&text).to_owned()
-        })
-    }
 }

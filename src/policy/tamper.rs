@@ -8,6 +8,7 @@
 //! Invariant: pure over the texts before and after; what stood there at the start is a person's and never held against a model.
 
 pub mod build;
+mod change;
 pub mod region;
 pub mod remarks;
 mod shadow;
@@ -20,32 +21,7 @@ use std::collections::BTreeSet;
 use super::guard::{Guard, Guards};
 use crate::framework::source::Source;
 
-/// A file of a change, as text before and after; `None` where it is not there. Bytes that are no text are shown as well as can be.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Change {
-    /// Its path from the root.
-    pub path: String,
-    /// The text at the start.
-    pub before: Option<String>,
-    /// The text now.
-    pub after: Option<String>,
-    /// Whether the task allows edits of tests in this file.
-    pub may_edit_tests: bool,
-}
-
-impl Change {
-    fn before(&self) -> &str {
-        self.before.as_deref().unwrap_or_default()
-    }
-
-    fn after(&self) -> &str {
-        self.after.as_deref().unwrap_or_default()
-    }
-
-    fn name(&self) -> &str {
-        self.path.rsplit('/').next().unwrap_or(&self.path)
-    }
-}
+pub use change::Change;
 
 /// A module whose file another one declares otherwise than at the start.
 fn redeclared_module(changes: &[Change]) -> Option<String> {

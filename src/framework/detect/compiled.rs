@@ -1,6 +1,8 @@
 //! Languages that are built first: Rust, Java and its kin, Go, .NET, C and C++.
 
-use super::{Detected, Folder, found, shell_word, walk};
+use super::folder::{Folder, shell_word};
+use super::found::{Detected, found};
+use super::walk;
 
 /// Cargo.
 pub(super) fn rust(folder: &Folder) -> Option<Detected> {

@@ -2,7 +2,8 @@
 
 use serde_json::Value;
 
-use super::{Detected, Folder, found};
+use super::folder::Folder;
+use super::found::{Detected, found};
 
 /// Frameworks in the order of S0-42, by the package that brings them.
 const FRAMEWORKS: [(&str, &str, &str); 8] = [

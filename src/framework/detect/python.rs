@@ -1,6 +1,8 @@
 //! Python: pytest where anything names it, Django, plain unittest; run through the tool that owns the lock file.
 
-use super::{Detected, Folder, found, walk};
+use super::folder::Folder;
+use super::found::{Detected, found};
+use super::walk;
 
 /// Lock files and how their tools run a program.
 const RUNNERS: [(&str, &str); 4] =

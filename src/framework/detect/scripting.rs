@@ -1,6 +1,8 @@
 //! Ruby, PHP, Elixir, Perl, shell, Lua, Dart, Swift.
 
-use super::{Detected, Folder, found, walk};
+use super::folder::Folder;
+use super::found::{Detected, found};
+use super::walk;
 
 /// RSpec, Rails, minitest and test-unit.
 pub(super) fn ruby(folder: &Folder) -> Option<Detected> {

@@ -1,6 +1,6 @@
 //! A bounded look below a folder: a few levels, a few thousand entries, nothing hidden and nothing that was fetched or built.
 
-use super::Folder;
+use super::folder::Folder;
 
 /// How many levels below the starting folder are looked at.
 const DEPTH: usize = 3;

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::Change;
+use super::change::Change;
 use crate::domain::line_diff::{Side, changed_lines};
 use crate::framework::build_files::{
     Shape, adds_sources, is_ordinary, judges_by_heading, judges_by_key, runs_by_itself, shape_of,

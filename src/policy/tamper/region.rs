@@ -5,32 +5,17 @@
 
 mod document;
 mod javascript;
+mod mask;
 mod python;
 mod rust;
+mod span;
 #[cfg(test)]
 mod tests;
 
 use std::collections::{HashMap, VecDeque};
-use std::ops::Range;
 
 pub use self::document::{may_speak, runs_by_name, says_run, speaks_of_doctests};
-
-/// A test region of a source file.
-#[derive(Debug, Clone, PartialEq, Eq)]
-struct Region {
-    /// Where it stands, in bytes.
-    range: Range<usize>,
-    /// What it is, so that it is found again after a change: `mod tests`, `fn adds`, `example`.
-    key: String,
-    /// What encloses it and may keep it from being run, from the outside in: modules, macros, conditions of compilation.
-    around: String,
-    /// Whether it may be put at the end of the file when its place is gone.
-    is_top: bool,
-    /// Whether more of its kind are no tests that count: examples in documentation.
-    may_grow: bool,
-    /// Whether those behind it in the same surroundings see what it binds, so that a new one may not stand before them.
-    binds: bool,
-}
+use self::span::Region;
 
 /// What became of a file whose regions were put back.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -287,34 +272,4 @@ fn partners<'r>(
     rest.sort_unstable();
     let at = |at: usize| old.get(at);
     (found.into_iter().map(|partner| partner.and_then(at)).collect(), rest.into_iter().filter_map(at).collect())
-}
-
-/// The byte at a place; 0 behind the end.
-fn byte(text: &[u8], at: usize) -> u8 {
-    text.get(at).copied().unwrap_or(0)
-}
-
-/// The place behind the bracket that closes the one at `at`; the end when none does. Works on masked text.
-fn behind_match(mask: &[u8], at: usize) -> usize {
-    let mut depth = 0_usize;
-    for (place, &found) in mask.iter().enumerate().skip(at) {
-        match found {
-            b'(' | b'[' | b'{' => depth += 1,
-            b')' | b']' | b'}' => depth = depth.saturating_sub(1),
-            _ => continue,
-        }
-        if depth == 0 {
-            return place + 1;
-        }
-    }
-    mask.len()
-}
-
-/// Blanks a stretch of a mask, line ends excepted.
-fn blank(mask: &mut [u8], range: Range<usize>) {
-    for byte in mask.get_mut(range).into_iter().flatten() {
-        if *byte != b'\n' {
-            *byte = b' ';
-        }
-    }
 }

@@ -7,7 +7,7 @@ use regex_automata::hybrid::dfa::{Cache, DFA};
 use regex_automata::nfa::thompson;
 use regex_automata::{Input, util::syntax};
 
-use super::Change;
+use super::change::Change;
 use crate::domain::line_diff::{Side, changed_lines};
 use crate::domain::remark::{Remark, RemarkKind};
 use crate::domain::word_list::lists;

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use super::Change;
+use super::change::Change;
 use crate::domain::word_list::lists;
 use crate::framework::programs::{EVERYDAY_PROGRAMS, PROGRAMS, PYTHON_MODULES};
 

@@ -1,7 +1,7 @@
 //! Comments and attributes by which code tells a linter, type checker or formatter to look away. Where such a check judges a change, a
 //! new one is no fix of what it found.
 
-use super::Change;
+use super::change::Change;
 
 /// What they hold, without spaces and in lower case; each belongs to one kind of check.
 const MARKERS: [&str; 44] = [

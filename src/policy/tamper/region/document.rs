@@ -1,7 +1,7 @@
 //! Examples in documents that a test run executes (Markdown, reStructuredText, plain text): fences, indented blocks, sessions behind
 //! `>>>`, and Sphinx's directives. Which documents are executed is said by other files: [`says_run`].
 
-use super::Region;
+use super::span::Region;
 use crate::domain::word_list::lists;
 
 /// Endings of documents in Markdown; in the others of [`DOCUMENTS`] neither fences' HTML nor plain indentation means anything.

@@ -1,6 +1,7 @@
 //! JavaScript and TypeScript: vitest's tests inside sources, `if (import.meta.vitest) { … }`.
 
-use super::{Region, behind_match, blank, byte};
+use super::mask::{behind_match, blank, byte};
+use super::span::Region;
 
 /// What is there only while vitest runs a source for its tests.
 pub(super) const VITEST: &str = "import.meta.vitest";

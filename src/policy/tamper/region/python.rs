@@ -2,7 +2,8 @@
 
 use std::collections::HashMap;
 
-use super::{Region, blank, byte};
+use super::mask::{blank, byte};
+use super::span::Region;
 use crate::domain::word_list::lists;
 
 /// What a block under `if __name__` must hold to be one of the tests.

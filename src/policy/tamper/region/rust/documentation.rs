@@ -1,6 +1,6 @@
 //! The examples in Rust's documentation: fenced and indented blocks, in comments of lines (`///`, `//!`) and of blocks (`/** … */`).
 
-use super::super::Region;
+use super::super::span::Region;
 
 /// How far code is indented that stands without a fence, behind the comment's own space.
 const INDENT: &str = "     ";

@@ -1,7 +1,7 @@
 //! What encloses a place of a Rust file: a test inside a module, a macro's call or a condition of compilation is run only if those let it.
 
-use super::super::{behind_match, byte};
-use super::{attributes, inner_attribute, opens_attribute, skip_space, squeezed, words};
+use super::super::mask::{behind_match, byte};
+use super::lexing::{attributes, code_alone, inner_attribute, opens_attribute, skip_space, squeezed, words};
 
 /// Follows the brackets of a masked text.
 pub(super) struct Enclosing<'t> {
@@ -114,7 +114,7 @@ pub(in crate::policy::tamper::region) struct Declared {
 
 /// The modules that a Rust file declares (`mod name;`).
 pub(in crate::policy::tamper::region) fn declared(text: &str) -> Vec<Declared> {
-    let mask = super::mask(text);
+    let mask = code_alone(text);
     let mut enclosing = Enclosing::new(text, &mask);
     let mut found = Vec::new();
     let mut at = 0;
