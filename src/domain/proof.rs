@@ -40,6 +40,8 @@ pub enum EvidenceKind {
     Planted,
     /// Without the change, the tests fail again.
     Counter,
+    /// A test needs each condition that the change adds.
+    Choices,
 }
 
 impl EvidenceKind {
@@ -56,6 +58,7 @@ impl EvidenceKind {
             Self::Direct => "the tests pass when they are called without their runner",
             Self::Planted => "a fault put back is found by the check",
             Self::Counter => "without the change the tests fail again",
+            Self::Choices => "a test needs each condition that the change adds",
         }
     }
 }

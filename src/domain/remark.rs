@@ -42,6 +42,8 @@ pub enum RemarkKind {
     HoldsExpectation,
     /// The tests pass without this part of the change.
     NotNeeded,
+    /// The change decides by something that no test looks at.
+    UntestedChoice,
     /// The change adds tests.
     AddsTests,
     /// A test passes as its runner calls it, and otherwise fails as it did at the start.
@@ -66,6 +68,7 @@ impl RemarkKind {
             Self::RightForTheseOnly => "right_for_these_only",
             Self::HoldsExpectation => "holds_expectation",
             Self::NotNeeded => "not_needed",
+            Self::UntestedChoice => "untested_choice",
             Self::AddsTests => "adds_tests",
             Self::RightInRunnerOnly => "right_in_runner_only",
             Self::RightHereOnly => "right_here_only",
@@ -88,6 +91,7 @@ impl RemarkKind {
             | Self::RightForTheseOnly
             | Self::HoldsExpectation
             | Self::NotNeeded
+            | Self::UntestedChoice
             | Self::AddsTests
             | Self::RightHereOnly => false,
         }
@@ -112,6 +116,9 @@ impl RemarkKind {
             }
             Self::HoldsExpectation => {
                 "it holds both what a test passes in and what that test expects: is it right for other values too?"
+            }
+            Self::UntestedChoice => {
+                "the tests pass if this goes one way every time, and no test needs the other way: what is it asked for?"
             }
             Self::NotNeeded => "the tests pass without this part of the change",
             Self::RightInRunnerOnly => {

@@ -44,6 +44,8 @@ pub enum Guard {
     Direct,
     /// A check that is no test finds again what it found at the start, where that stands again.
     Planted,
+    /// What a change decides by is looked at by a test.
+    Choices,
     /// Without the change the tests fail again.
     Counter,
     /// A change that holds a secret of the job is none.
@@ -54,7 +56,7 @@ pub enum Guard {
 
 impl Guard {
     /// All of them.
-    pub const ALL: [Self; 22] = [
+    pub const ALL: [Self; 23] = [
         Self::TestPaths,
         Self::TestRegions,
         Self::Manifests,
@@ -74,6 +76,7 @@ impl Guard {
         Self::Renamed,
         Self::Direct,
         Self::Planted,
+        Self::Choices,
         Self::Counter,
         Self::TakenSecrets,
         Self::SecretFiles,
@@ -102,6 +105,7 @@ impl Guard {
             Self::Renamed => "renamed",
             Self::Direct => "direct",
             Self::Planted => "planted",
+            Self::Choices => "choices",
             Self::Counter => "counter",
             Self::TakenSecrets => "taken_secrets",
             Self::SecretFiles => "secret_files",

@@ -10,6 +10,7 @@ mod actual;
 mod added;
 mod angles;
 pub mod appended;
+mod choices;
 mod edit;
 mod go;
 mod inputs;
@@ -29,6 +30,7 @@ use std::ops::Range;
 use tree_sitter::{Parser, Tree};
 
 pub use self::added::adds_tests_only;
+pub use self::choices::{Choice, Way, choices};
 pub use self::edit::{Edit, apply};
 pub use self::inputs::Side;
 pub use self::outline::{Definition, Import, Outline};

@@ -135,6 +135,7 @@ fn guard_of(kind: RemarkKind) -> Guard {
         | RemarkKind::RightForTheseOnly
         | RemarkKind::HoldsExpectation
         | RemarkKind::NotNeeded
+        | RemarkKind::UntestedChoice
         | RemarkKind::AddsTests
         | RemarkKind::RightInRunnerOnly
         | RemarkKind::RightHereOnly => Guard::Hooks,

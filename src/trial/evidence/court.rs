@@ -180,6 +180,7 @@ impl<'b> Court<'b> {
             return Ok(());
         }
         // What leaves remarks alone comes last: it takes no time from what decides.
+        self.choices(green, changes).await?;
         self.other_inputs().await?;
         if self.has(Guard::Direct) {
             self.elsewhere().await?;
@@ -467,6 +468,7 @@ impl<'b> Court<'b> {
             (EvidenceKind::Direct, Guard::Direct),
             (EvidenceKind::Planted, Guard::Planted),
             (EvidenceKind::Counter, Guard::Counter),
+            (EvidenceKind::Choices, Guard::Choices),
         ];
         let refused = self.is_refused();
         let is_asked = |kind| self.is_asked(kind);

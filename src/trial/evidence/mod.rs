@@ -7,6 +7,7 @@
 
 mod appended;
 mod bodies;
+mod choices;
 mod court;
 mod direct;
 mod elsewhere;

@@ -51,7 +51,7 @@ impl Court<'_> {
     pub(super) fn is_asked(&self, kind: EvidenceKind) -> bool {
         match kind {
             // Where the change leaves the build files alone there is nothing to ask of them; nor of checks where none failed.
-            EvidenceKind::StartsRules | EvidenceKind::Planted => self.tally.contains_key(&kind),
+            EvidenceKind::StartsRules | EvidenceKind::Planted | EvidenceKind::Choices => self.tally.contains_key(&kind),
             // Nothing is asked of tests that passed all along.
             EvidenceKind::Poisoned
             | EvidenceKind::AlteredExpectation

@@ -35,6 +35,12 @@ pub(super) struct Round {
 pub(super) struct Chance(pub(super) u128);
 
 impl Chance {
+    /// A number below this one, which is not zero.
+    pub(super) fn below(&mut self, most: usize) -> usize {
+        let bits = (0..16).fold(0, |bits, _| bits << 1 | usize::from(self.coin()));
+        bits.checked_rem(most).unwrap_or_default()
+    }
+
     /// A fair coin.
     pub(super) fn coin(&mut self) -> bool {
         let side = self.0 & 1 == 1;

@@ -16,7 +16,7 @@ pub(super) fn refusal(evidence: &[Evidence], demand: Demand) -> Option<Verdict> 
     if let Some(failed) = evidence.iter().find(|one| one.status == EvidenceStatus::Failed) {
         let reason = why(failed);
         return Some(match failed.evidence {
-            EvidenceKind::Counter => Verdict::Red { reason: Some(reason) },
+            EvidenceKind::Counter | EvidenceKind::Choices => Verdict::Red { reason: Some(reason) },
             EvidenceKind::Seen
             | EvidenceKind::StartsRules
             | EvidenceKind::Untouched
@@ -87,7 +87,11 @@ pub(super) fn piece(kind: EvidenceKind, tally: Option<&Tally>, missing: &[String
     } else if !missing.is_empty()
         && !matches!(
             kind,
-            EvidenceKind::Counter | EvidenceKind::Untouched | EvidenceKind::StartsRules | EvidenceKind::Planted
+            EvidenceKind::Counter
+                | EvidenceKind::Untouched
+                | EvidenceKind::StartsRules
+                | EvidenceKind::Planted
+                | EvidenceKind::Choices
         )
     {
         (EvidenceStatus::NotPossible, Some(format!("no body was found of {}", some(missing))))
@@ -133,7 +137,7 @@ fn accusation(kind: EvidenceKind, accused: &[String]) -> String {
             "the tests pass without this change too, so that something else than the change made them pass (an ignored file that a run left, \
              or chance): {names}"
         ),
-        EvidenceKind::Seen => names,
+        EvidenceKind::Seen | EvidenceKind::Choices => names,
     }
 }
 

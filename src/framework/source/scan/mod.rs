@@ -3,6 +3,7 @@
 //!
 //! What is not understood is not found. An edit that does not compile is a run that says nothing, never one that accuses.
 
+mod choices;
 mod cpp;
 mod java;
 mod lexer;
@@ -19,6 +20,7 @@ use self::view::View;
 use super::nodes::reversed;
 use super::{Edit, Expectation, Language, Means, Place, Poison, TestBody};
 
+pub(super) use self::choices::choices;
 pub use self::names::java_test;
 pub(super) use self::names::{is_called, renamed};
 pub(super) use self::values::altered;

@@ -1,0 +1,191 @@
+//! Places at which a program goes one way or the other, and the edits that settle each: what a change adds of them is tried both ways.
+//!
+//! A condition is settled to hold and not to hold, and is still asked, so that names stay used and types the same. Of two operands one
+//! alone stays.
+
+use std::ops::Range;
+use std::sync::LazyLock;
+
+use regex::Regex;
+use tree_sitter::Node;
+
+use super::edit::Edit;
+use super::nodes::{descendants, text_of};
+use super::{Language, lines_of, parse, scan};
+
+/// Operators of which one operand alone is a program too.
+const ARITHMETIC: [&str; 7] = ["+", "-", "*", "/", "//", "%", "**"];
+/// Operators between conditions, and those that take another value where there is none.
+const JOINING: [&str; 5] = ["&&", "||", "and", "or", "??"];
+/// Operators whose value is yes or no.
+const COMPARING: [&str; 12] = ["==", "!=", "===", "!==", "<", ">", "<=", ">=", "in", "instanceof", "is", "not in"];
+
+/// The conditions of a shell's script: what stands in brackets of its own.
+#[expect(clippy::unwrap_used, reason = "a constant, which a test compiles")]
+static TESTS_OF_SHELL: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"\[\[ [^\]\n]+ \]\]|\[ [^\]\n]+ \]").unwrap());
+
+/// A place at which a program goes one way or the other.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Choice {
+    /// The one-based lines, first and last.
+    pub lines: (u32, u32),
+    /// The place as written.
+    pub spelled: String,
+    /// The two ways, with the words for each.
+    pub ways: [(Edit, Way); 2],
+}
+
+/// One of the two ways.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Way {
+    /// The condition holds.
+    Holds,
+    /// It does not.
+    Fails,
+    /// The left operand stays alone.
+    Left,
+    /// The right one does.
+    Right,
+}
+
+impl Choice {
+    /// A condition, settled by what is put around it.
+    pub(super) fn of_condition(text: &str, range: Range<usize>, lines: (u32, u32), language: Language) -> Option<Self> {
+        let spelled = text.get(range.clone())?;
+        let edit = |text: String| Edit { range: range.clone(), text };
+        let (or, and) = match language {
+            Language::Python => ("or True", "and False"),
+            Language::JavaScript
+            | Language::Rust
+            | Language::Go
+            | Language::Java
+            | Language::Php
+            | Language::Cpp
+            | Language::Ruby => ("|| true", "&& false"),
+        };
+        let ways =
+            [(edit(format!("(({spelled}) {or})")), Way::Holds), (edit(format!("(({spelled}) {and})")), Way::Fails)];
+        Some(Self { lines, spelled: spelled.to_owned(), ways })
+    }
+}
+
+/// The choices of a file, in the order of its text; none where its language is not known or its text not whole.
+#[must_use]
+pub fn choices(path: &str, text: &str) -> Vec<Choice> {
+    let Some(language) = Language::of(path) else {
+        let is_script = path.ends_with(".sh") || text.starts_with("#!") && text.lines().next().is_some_and(names_shell);
+        return if is_script { of_shell(text) } else { Vec::new() };
+    };
+    if !language.has_grammar() {
+        return scan::choices(language, text);
+    }
+    let Some(tree) = parse(language, text) else { return Vec::new() };
+    descendants(tree.root_node()).filter_map(|node| of_node(node, text, language)).collect()
+}
+
+fn names_shell(first: &str) -> bool {
+    first.ends_with("sh") || first.contains("sh ")
+}
+
+fn of_shell(text: &str) -> Vec<Choice> {
+    let choice = |found: regex::Match<'_>| {
+        let line = text.get(..found.start()).map_or(0, |before| before.matches('\n').count()) + 1;
+        let line = u32::try_from(line).unwrap_or(u32::MAX);
+        let edit = |word: &str| Edit { range: found.range(), text: word.to_owned() };
+        let ways = [(edit("true"), Way::Holds), (edit("false"), Way::Fails)];
+        Choice { lines: (line, line), spelled: found.as_str().to_owned(), ways }
+    };
+    TESTS_OF_SHELL.find_iter(text).map(choice).collect()
+}
+
+fn of_node(node: Node<'_>, text: &str, language: Language) -> Option<Choice> {
+    let operator = operator(node, text);
+    let is_one = |of: &[&str]| operator.is_some_and(|operator| of.contains(&operator));
+    let lines = lines_of(node);
+    if is_one(&JOINING) || is_one(&ARITHMETIC) {
+        return Some(Choice { lines, spelled: text_of(node, text).to_owned(), ways: operands(node, text)? });
+    }
+    if !(is_one(&COMPARING) || is_condition(node)) {
+        return None;
+    }
+    // The brackets around a JavaScript condition are a part of the branch, and what they hold is found by itself where it compares.
+    Choice::of_condition(text, node.byte_range(), lines, language)
+}
+
+/// The operator of an expression with two operands, and of Python's comparisons.
+fn operator<'t>(node: Node<'_>, text: &'t str) -> Option<&'t str> {
+    match node.kind() {
+        "binary_operator" | "boolean_operator" | "binary_expression" => {
+            node.child_by_field_name("operator").map(|operator| text_of(operator, text))
+        }
+        "comparison_operator" => Some("=="),
+        _ => None,
+    }
+}
+
+/// Whether a branch hangs on a node.
+fn is_condition(node: Node<'_>) -> bool {
+    let Some(parent) = node.parent() else { return false };
+    let is_field = |name| parent.child_by_field_name(name) == Some(node);
+    // What binds names cannot be settled.
+    if matches!(node.kind(), "let_condition" | "let_chain") {
+        return false;
+    }
+    match parent.kind() {
+        "if_statement" | "elif_clause" | "ternary_expression" | "if_expression" | "match_pattern" => {
+            is_field("condition")
+        }
+        "conditional_expression" => parent.named_child(1) == Some(node),
+        "if_clause" => true,
+        _ => false,
+    }
+}
+
+/// The edits by which one operand stays alone.
+fn operands(node: Node<'_>, text: &str) -> Option<[(Edit, Way); 2]> {
+    let edit = |field: &str| {
+        let operand = node.child_by_field_name(field)?;
+        Some(Edit { range: node.byte_range(), text: format!("({})", text_of(operand, text)) })
+    };
+    Some([(edit("left")?, Way::Left), (edit("right")?, Way::Right)])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::edit::apply;
+    use super::*;
+
+    fn spelled(path: &str, text: &str) -> Vec<String> {
+        choices(path, text).into_iter().map(|choice| choice.spelled).collect()
+    }
+
+    #[test]
+    fn what_a_program_decides_by_is_found_in_each_language() {
+        let python = "def f(a: int | None, b):\n    if a and b(a):\n        return 1\n    c = a + 1 if a is None else [d for d in b if d]\n    while a < 3:\n        a += 1\n    return sum(b) - (len(b) == 1)\n";
+        let found = ["a and b(a)", "a + 1", "a is None", "d", "a < 3", "sum(b) - (len(b) == 1)", "len(b) == 1"];
+        assert_eq!(spelled("a.py", python), found);
+        let script =
+            "function f(a) { if (a?.b) { return a ?? 2; } const s = 'x' + ','.padEnd(a - 1); return a > 1 ? s : !a; }";
+        let found = ["(a?.b)", "a ?? 2", "'x' + ','.padEnd(a - 1)", "a - 1", "a > 1"];
+        assert_eq!(spelled("a.ts", script), found);
+        let rust = "fn f(a: u8) -> u8 { if let Some(b) = g(a) { return b; } if a == 1 || h() { a } else { match a { 3 if i() => a * 2, _ => 0 } } }";
+        assert_eq!(spelled("a.rs", rust), ["a == 1 || h()", "a == 1", "i()", "a * 2"]);
+        let go = "package a\n\nfunc f(a int) int {\n\tif b := g(a); b != 2 && h(b) {\n\t\treturn a - 1\n\t}\n\tfor a > 1 {\n\t\ta--\n\t}\n\treturn 0\n}\n";
+        assert_eq!(spelled("a.go", go), ["b != 2 && h(b)", "b != 2", "a - 1", "a > 1"]);
+        assert_eq!(spelled("a.sh", "if [ -t 1 ]; then a; fi\n[[ $x == y ]] && b\n"), ["[ -t 1 ]", "[[ $x == y ]]"]);
+        assert!(choices("a.py", "if a:\nb(").is_empty() && choices("a.css", "a > b {}").is_empty());
+    }
+
+    #[test]
+    fn each_way_is_a_program() {
+        let text = "def f(a):\n    return sum(a) - (a[0] > 1)\n";
+        let found: Vec<String> = choices("a.py", text)
+            .iter()
+            .flat_map(|choice| choice.ways.iter().map(|(edit, _)| apply(text, std::slice::from_ref(edit)).unwrap()))
+            .collect();
+        let body = |line: &str| format!("def f(a):\n    return {line}\n");
+        let wanted =
+            ["(sum(a))", "((a[0] > 1))", "sum(a) - (((a[0] > 1) or True))", "sum(a) - (((a[0] > 1) and False))"];
+        assert_eq!(found, wanted.map(body));
+    }
+}

@@ -1,0 +1,98 @@
+//! Conditions in Java, PHP and C++ by their brackets, and in Ruby by its lines.
+
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+use super::super::Language;
+use super::super::choices::Choice;
+use super::lexer::{self, Kind};
+use super::view::View;
+
+/// What a condition of `? :` cannot reach over.
+const BOUNDS: [&str; 9] = ["return", "=", ",", ";", "{", "}", ":", "?", "=>"];
+/// A condition of Ruby at the beginning of its line, or behind what hangs on it.
+#[expect(clippy::unwrap_used, reason = "a constant, which a test compiles")]
+static RUBY: LazyLock<Regex> =
+    LazyLock::new(|| Regex::new(r"(?m)(?:^|[ \t])(?:if|elsif|unless) ([^#\n]+?)(?: then [^\n]*)?[ \t]*$").unwrap());
+
+/// See [`super::super::choices`].
+pub(in super::super) fn choices(language: Language, text: &str) -> Vec<Choice> {
+    if language == Language::Ruby {
+        return of_ruby(text);
+    }
+    let Some(tokens) = lexer::tokens(language, text) else { return Vec::new() };
+    let view = View { text, tokens: &tokens };
+    (0..tokens.len())
+        .filter_map(|at| of_branch(view, at, language).or_else(|| of_ternary(view, at, language)))
+        .collect()
+}
+
+fn of_branch(view: View<'_>, at: usize, language: Language) -> Option<Choice> {
+    if !(view.is(at, "if") || view.is(at, "elseif")) || !view.is(at + 1, "(") {
+        return None;
+    }
+    let (first, last) = (at + 2, view.partner(at + 1)?.checked_sub(1)?);
+    // C++ declares in its conditions, too.
+    let declares = (first..=last).any(|one| view.is(one, ";") || is_assignment(view, one));
+    if last < first || declares {
+        return None;
+    }
+    Choice::of_condition(view.text, view.span(first, last)?, view.lines(first, last), language)
+}
+
+fn of_ternary(view: View<'_>, at: usize, language: Language) -> Option<Choice> {
+    let beside = at.checked_sub(1).is_some_and(|before| view.is(before, "?") || view.is(before, "<"));
+    if !view.is(at, "?") || beside || ["?", ":", "-", ">", ","].iter().any(|mark| view.is(at + 1, mark)) {
+        return None;
+    }
+    let mut first = at;
+    while let Some(before) = first.checked_sub(1) {
+        match view.kind(before)? {
+            Kind::Close if !view.is(before, "}") => first = view.partner(before)?,
+            Kind::Open => break,
+            Kind::Mark if view.is(before, "=") && !is_assignment(view, before) => first = before,
+            _ if BOUNDS.iter().any(|bound| view.is(before, bound)) => break,
+            Kind::Word | Kind::Number | Kind::Text | Kind::Char | Kind::Mark | Kind::Close => first = before,
+        }
+    }
+    let last = at.checked_sub(1).filter(|last| *last >= first)?;
+    Choice::of_condition(view.text, view.span(first, last)?, view.lines(first, last), language)
+}
+
+/// Whether a sign assigns: no other sign of a comparison stands beside it.
+fn is_assignment(view: View<'_>, at: usize) -> bool {
+    let beside = |at: usize| ["=", "!", "<", ">"].iter().any(|mark| view.is(at, mark));
+    view.is(at, "=") && !beside(at + 1) && !at.checked_sub(1).is_some_and(beside)
+}
+
+fn of_ruby(text: &str) -> Vec<Choice> {
+    let choice = |found: regex::Captures<'_>| {
+        let range = found.get(1)?.range();
+        let line = u32::try_from(text.get(..range.start)?.matches('\n').count() + 1).ok()?;
+        Choice::of_condition(text, range, (line, line), Language::Ruby)
+    };
+    RUBY.captures_iter(text).filter_map(choice).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn spelled(language: Language, text: &str) -> Vec<String> {
+        choices(language, text).into_iter().map(|choice| choice.spelled).collect()
+    }
+
+    #[test]
+    fn conditions_are_found_by_their_brackets() {
+        let java = "class A { int f(Map<?, B> m, int a) { if (a == (1) && g(a)) { return 2; } int c = a <= 3 ? f(m, 1) : 4; return (a != 1) ? 5 : 6; } }";
+        assert_eq!(spelled(Language::Java, java), ["a == (1) && g(a)", "a <= 3", "(a != 1)"]);
+        let php = "<?php function f($a) { if ($a) { return 1; } elseif (!$a->b) {} $x = $a['k'] ?? 1; $y = $a?->b; return h($a > 2 ? 1 : 2, $a ?: 3); }";
+        assert_eq!(spelled(Language::Php, php), ["$a", "!$a->b", "$a > 2"]);
+        let cpp = "int f(int a) { if (auto it = g(a); it) { return 1; } if (int b = a) { return b; } else if (a < 2) { return 2; } return a ? 1 : 2; }";
+        assert_eq!(spelled(Language::Cpp, cpp), ["a < 2", "a"]);
+        let ruby =
+            "def f(a)\n  return 1 if a.nil?\n  unless a > 2 # few\n  elsif b then 3\n  end\n  x = 'if so'\nend\n";
+        assert_eq!(spelled(Language::Ruby, ruby), ["a.nil?", "b"]);
+    }
+}
