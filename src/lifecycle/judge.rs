@@ -10,7 +10,7 @@ use super::recorder::Recorder;
 use crate::config::{Minimise, OnRemark, Proof};
 use crate::domain::event::Event;
 use crate::domain::proof::is_witnessed;
-use crate::domain::remark::Remark;
+use crate::domain::remark::{Remark, RemarkKind};
 use crate::domain::units::TreeId;
 use crate::domain::verdict::Verdict;
 use crate::test_run::TestCommand;
@@ -191,10 +191,25 @@ pub(super) async fn with_added_tests(
     Ok(judged)
 }
 
+/// Whether a part of a change holds the place of a remark.
+fn holds(part: &Remark, remark: &Remark) -> bool {
+    match (part.lines, remark.lines) {
+        (Some((first, last)), Some((line, _))) => (first..=last).contains(&line),
+        (None, _) | (_, None) => true,
+    }
+}
+
 /// Names to reviewers what they should look at in a green change; what could deceive a runner stands first.
 fn remarked(recorder: &mut Recorder<'_>, judged: Judged, more: Vec<Remark>, runs: u32, duration_ms: u64) -> Judged {
     let mut remarks = judged.remarks.clone();
-    remarks.extend(more);
+    // What alters the build without need is told as that already.
+    let is_told = |part: &Remark| {
+        judged
+            .remarks
+            .iter()
+            .any(|one| one.kind == RemarkKind::AltersBuild && one.file == part.file && holds(part, one))
+    };
+    remarks.extend(more.into_iter().filter(|part| !is_told(part)));
     let green = judged.judgement.verdict == Verdict::Green;
     if green && (runs > 0 || !remarks.is_empty()) {
         recorder.emit(&Event::Remarked { remarks, runs, duration_ms });

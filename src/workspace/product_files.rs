@@ -36,10 +36,15 @@ impl Workspace {
                     !holds_tests(path, text)
                         && !others().any(|(other, text)| configures(Path::new(other)) && says(text, stem))
                 }
-                Suspect::Data { folder } => !others().any(|(other, text)| {
-                    let speaks = says(text, stem) || folder.as_deref().is_some_and(|folder| says(text, folder));
-                    judges(other) && speaks
-                }),
+                Suspect::Data { folder } => {
+                    let is_module =
+                        others().any(|(other, _)| !judges(other) && has_grammar(other) && stem_of(other) == stem);
+                    let reads = |(other, text): &(String, String)| {
+                        let in_folder = folder.as_deref().is_some_and(|folder| says(text, folder));
+                        judges(other) && (in_folder || names_data(other, text, path, is_module))
+                    };
+                    !others().any(reads)
+                }
             };
             owned && others().any(named)
         };
@@ -56,9 +61,41 @@ fn judges(path: &str) -> bool {
 fn holds_tests(path: &str, text: &str) -> bool {
     let is_python = path.ends_with(".py");
     let is_test = |names: &[String]| !is_python || names.iter().any(|name| name.to_lowercase().starts_with("test"));
-    let has_grammar = Language::of(path).is_some_and(Language::has_grammar);
-    let Some(source) = Source::read(path, text).filter(|_| has_grammar) else { return true };
+    let Some(source) = Source::read(path, text).filter(|_| has_grammar(path)) else { return true };
     source.tests().iter().any(|test| is_test(&test.names)) || WORDS_OF_TESTS.iter().any(|word| text.contains(word))
+}
+
+fn has_grammar(path: &str) -> bool {
+    Language::of(path).is_some_and(Language::has_grammar)
+}
+
+/// Whether a file that judges names one of data: with its ending, or without it in quotes. A bare word of code is a variable or a module, and
+/// so is, where a module has that name, what is imported.
+fn names_data(judge: &str, text: &str, path: &str, is_module: bool) -> bool {
+    let name = path.rsplit('/').next().unwrap_or(path);
+    let stem = stem_of(path);
+    if says(text, name) || !has_grammar(judge) {
+        return says(text, stem);
+    }
+    text.lines().filter(|line| !(is_module && imports(line))).any(|line| says_in_quotes(line, stem))
+}
+
+/// Whether a line brings a module in.
+fn imports(line: &str) -> bool {
+    let line = line.trim_start();
+    line.starts_with("import ") || line.starts_with("from ") || line.contains(" from ") || line.contains("require(")
+}
+
+fn says_in_quotes(line: &str, word: &str) -> bool {
+    let mut rest = line;
+    while let Some((_, opened)) = rest.split_once(['"', '\'', '`']) {
+        let (inside, after) = opened.split_once(['"', '\'', '`']).unwrap_or((opened, ""));
+        if says(inside, word) {
+            return true;
+        }
+        rest = after;
+    }
+    false
 }
 
 fn stem_of(path: &str) -> &str {
@@ -110,6 +147,23 @@ mod tests {
             TEST,
         ];
         assert_eq!(product(&files).await, ["app/ab_test.py", "app/fixtures/roles.json"]);
+    }
+
+    #[tokio::test]
+    async fn data_may_be_called_like_the_module_that_reads_it() {
+        for (test, is_product) in [
+            ("from app.roles import may\n\ndef test_x():\n    assert may('admin', 'write')\n", true),
+            ("from app import roles\n\ndef test_x():\n    assert roles.may('admin', 'write')\n", true),
+            ("from app import roles\n\ndef test_x():\n    assert read('roles') == roles.all()\n", false),
+            ("DATA = open('roles.json')\n", false),
+        ] {
+            let files = [
+                ("app/roles.py", "ROLES = open('app/fixtures/roles.json')\n"),
+                ("app/fixtures/roles.json", "[]\n"),
+                ("tests/test_roles.py", test),
+            ];
+            assert_eq!(!product(&files).await.is_empty(), is_product, "{test}");
+        }
     }
 
     #[tokio::test]

@@ -8,6 +8,7 @@ mod compiled;
 mod direct;
 mod honest;
 mod honest_builds;
+mod honest_ledger;
 mod python;
 mod scripts;
 mod untouched;

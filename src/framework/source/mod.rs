@@ -338,10 +338,21 @@ impl Source {
             return None;
         }
         let all = self.expectations(test);
-        let kept: Vec<Range<usize>> = all.iter().flat_map(|one| one.places.iter().cloned()).collect();
+        let mut kept: Vec<Range<usize>> = all.iter().flat_map(|one| one.places.iter().cloned()).collect();
+        // With other values an assertion before these would fail in their place.
+        kept.extend(all.iter().filter(|one| !expectations.contains(one)).map(|one| self.bytes_of(one.lines)));
         let inputs = inputs::other_inputs(&self.text, &test.body, &kept, side, is_free);
         let altered: Option<Vec<Vec<Edit>>> = expectations.iter().map(|one| self.altered(one, word)).collect();
         (!inputs.is_empty()).then_some([inputs, altered?.concat()].concat())
+    }
+
+    /// The bytes of some lines, from one.
+    fn bytes_of(&self, (first, last): (u32, u32)) -> Range<usize> {
+        let lines = |count: u32| {
+            let count = usize::try_from(count).unwrap_or(usize::MAX);
+            self.text.split_inclusive('\n').take(count).map(str::len).sum()
+        };
+        lines(first.saturating_sub(1))..lines(last)
     }
 
     /// The edit that has an expectation expect the value that the test had when it failed in these words; `None` where they name none, or

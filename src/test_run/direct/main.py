@@ -47,6 +47,35 @@ def shifted(call):
     return functools.wraps(call)(lambda *given: call(*given) + LATER + STEP * next(seen))
 
 
+def emptied(terminals):
+    """Has another process read what is written to terminals: a full one halts whoever writes to it."""
+    child = os.fork()
+    if child:
+        os.waitpid(child, 0)
+        for number in (number for pair in terminals for number in pair):
+            os.close(number)
+        return
+    # Nobody's child, so that the product's waits do not meet it; it ends when nobody writes any more.
+    if os.fork():
+        os._exit(0)
+    try:
+        import select
+
+        for number in [0, 1, 2] + [end for _, end in terminals]:
+            os.close(number)
+        left = [own for own, _ in terminals]
+        while left:
+            for one in select.select(left, [], [])[0]:
+                try:
+                    said = os.read(one, 1 << 16)
+                except OSError:
+                    said = b""
+                if not said:
+                    left.remove(one)
+    finally:
+        os._exit(0)
+
+
 def elsewhere():
     """Another folder, another time, a terminal."""
     for name in ("time", "monotonic", "perf_counter", "process_time", "thread_time"):
@@ -63,9 +92,11 @@ def elsewhere():
     except (ImportError, AttributeError):
         pass
     try:
-        for number in (0, 1, 2):
-            os.dup2(os.openpty()[1], number)
-    except OSError:
+        terminals = [os.openpty() for number in (0, 1, 2)]
+        for number, (_, end) in enumerate(terminals):
+            os.dup2(end, number)
+        emptied(terminals)
+    except (OSError, AttributeError):
         pass
     into = copied(os.path.join(HERE, "site-packages"))
     if into:

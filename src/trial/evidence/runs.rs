@@ -43,6 +43,12 @@ impl<'b> Runs<'b> {
         self.bench.clock.monotonic_ms().saturating_sub(self.began_ms)
     }
 
+    /// A command that ends little later than the time is up: what ends in a test need not end in an experiment.
+    fn in_time(&self, command: TestCommand) -> TestCommand {
+        let left = self.allowed_ms.saturating_sub(self.elapsed_ms()) + self.longest_ms;
+        TestCommand { timeout: command.timeout.min(Duration::from_millis(left)), ..command }
+    }
+
     /// Runs the wanted tests on a tree with some files' texts replaced; `None` when the time is up or the run is to end. Where a selection
     /// leaves a run that tells nothing of them, all tests run, now and from then on.
     pub(super) async fn run(
@@ -103,7 +109,7 @@ impl<'b> Runs<'b> {
             self.bench.workspace.plant(path, text, later)?;
         }
         let Some(Elsewhere { command, folder }) = command() else { return Ok(None) };
-        let run = test_run::run(&command, wanted, self.bench.stop).await?;
+        let run = test_run::run(&self.in_time(command), wanted, self.bench.stop).await?;
         drop(folder);
         self.longest_ms = self.longest_ms.max(run.duration_ms);
         Ok(run.stopped.is_none().then_some(run))
@@ -135,10 +141,11 @@ impl<'b> Runs<'b> {
         self.count += 1;
         let name = tally::word(uuid::Uuid::new_v4().as_u128());
         let began = self.bench.clock.monotonic_ms();
-        let became = if cargo::can_call(&self.tests) {
-            self.built(base, built, &name, surroundings).await?
+        let command = self.in_time(self.tests.clone());
+        let became = if cargo::can_call(&command) {
+            self.built(&command, base, built, &name, surroundings).await?
         } else {
-            direct::call(&self.tests, &name, tests, surroundings, self.bench.stop).await?
+            direct::call(&command, &name, tests, surroundings, self.bench.stop).await?
         };
         self.longest_ms = self.longest_ms.max(self.bench.clock.monotonic_ms().saturating_sub(began));
         Ok(Some(became))
@@ -147,13 +154,14 @@ impl<'b> Runs<'b> {
     /// Calls Rust's tests by an example of their crate.
     async fn built(
         &self,
+        tests: &TestCommand,
         base: &TreeId,
         wanted: &[Wanted<'_>],
         word: &str,
         surroundings: Surroundings,
     ) -> Result<Option<Vec<Outcome>>, TrialError> {
         let bench = self.bench;
-        let Some((secret_dir, results)) = cargo::secret_dir(&self.tests) else { return Ok(None) };
+        let Some((secret_dir, results)) = cargo::secret_dir(tests) else { return Ok(None) };
         let Some(example) = example::write(bench, base, wanted, word, &results)? else { return Ok(None) };
         let later = self.later();
         for (path, text) in &example.texts {
@@ -166,7 +174,7 @@ impl<'b> Runs<'b> {
             workspace: &example.workspace,
             root: bench.workspace.root(),
         };
-        Ok(cargo::call(&self.tests, &built, &secret_dir, surroundings, bench.stop).await?)
+        Ok(cargo::call(tests, &built, &secret_dir, surroundings, bench.stop).await?)
     }
 
     /// A time after all that earlier experiments wrote.
