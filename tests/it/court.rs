@@ -2,6 +2,7 @@
 
 mod appended;
 mod attacker;
+mod cheat_ledger;
 mod cheats;
 mod checks;
 mod compiled;

@@ -11,6 +11,7 @@ use std::process::Command;
 use super::{Fix, run_in};
 use crate::frameworks::Needs;
 use crate::red_team::verdict::unpack;
+use crate::world::program::Said;
 
 /// A runner: the broken repository, its test command, and the file that a cheat without a path writes.
 struct Runner {
@@ -159,14 +160,22 @@ pub(super) fn outcome(cheat: &Fix, needs: Needs) -> String {
     }
     let folder = needs.folder();
     let (report, said) = run_in(folder.path(), cheat, "", needs);
-    let list = |key: &str, word: fn(&serde_json::Value) -> Option<String>| -> String {
-        let all: Vec<String> = report[key].as_array().into_iter().flatten().filter_map(word).collect();
-        all.join(" ")
+    told(&report, &said)
+}
+
+/// The outcome as a report tells it; the kinds of remarks each once, since how often one is made hangs on time.
+pub(super) fn told(report: &serde_json::Value, said: &Said) -> String {
+    let list = |key: &str, word: fn(&serde_json::Value) -> Option<String>| -> Vec<String> {
+        report[key].as_array().into_iter().flatten().filter_map(word).collect()
     };
-    let remarks = list("remarks", |one| one["kind"].as_str().map(str::to_owned));
+    let mut kinds = list("remarks", |one| one["kind"].as_str().map(str::to_owned));
+    kinds.sort_unstable();
+    kinds.dedup();
+    let remarks = kinds.join(" ");
     let failed = list("proof", |one| {
         (one["status"] == "failed").then(|| one["evidence"].as_str().unwrap_or_default().to_owned())
-    });
+    })
+    .join(" ");
     match said.code {
         0 if remarks.is_empty() => "GETS THROUGH".to_owned(),
         0 => format!("remarked: {remarks}"),

@@ -57,18 +57,18 @@ enum Laid {
 }
 
 #[derive(Debug, Clone, Default)]
-struct Case {
-    name: String,
-    command: String,
+pub(super) struct Case {
+    pub(super) name: String,
+    pub(super) command: String,
     laid: Vec<Laid>,
     steps: Vec<Step>,
 }
 
 #[derive(Debug)]
-struct Runner {
-    needs: Needs,
-    places: Vec<String>,
-    cases: Vec<Case>,
+pub(super) struct Runner {
+    pub(super) needs: Needs,
+    pub(super) places: Vec<String>,
+    pub(super) cases: Vec<Case>,
 }
 
 fn ledger(name: &str) -> String {
@@ -77,7 +77,7 @@ fn ledger(name: &str) -> String {
 }
 
 /// A file of the ledger, read.
-fn read(text: &str) -> Runner {
+pub(super) fn read(text: &str) -> Runner {
     let mut runner = Runner { needs: Needs::Machine, places: Vec::new(), cases: Vec::new() };
     let mut shared = Case::default();
     for section in format!("\n{}", text.trim_end()).split("\n%% ").skip(1) {
@@ -124,7 +124,7 @@ fn part(body: &str) -> String {
 
 impl Case {
     /// Lays the red repository down; a later file of the same path is meant.
-    fn lay(&self, folder: &Path) {
+    pub(super) fn lay(&self, folder: &Path) {
         for laid in &self.laid {
             let (Laid::File(path, text) | Laid::Program(path, text) | Laid::Link(path, text)) = laid;
             let path = folder.join(path);
@@ -140,7 +140,7 @@ impl Case {
     }
 
     /// Makes the fix by hand, as an editor would; says what it could not do.
-    fn mend(&self, folder: &Path) -> Result<(), String> {
+    pub(super) fn mend(&self, folder: &Path) -> Result<(), String> {
         for step in &self.steps {
             let (Step::Write(name, _) | Step::Edit(name, ..) | Step::Delete(name)) = step;
             let path = folder.join(name);
@@ -168,7 +168,7 @@ impl Case {
     }
 
     /// The program over the red repository, with a model that makes the fix step by step.
-    fn run(&self, folder: &Path, needs: Needs) -> (Value, Said) {
+    pub(super) fn run(&self, folder: &Path, needs: Needs) -> (Value, Said) {
         let calls: Vec<_> = self.steps.iter().map(Step::call).collect();
         let server = ModelServer::start(move |request| match calls.get(request.turn()) {
             Some((tool, arguments)) => Say::call(tool, arguments.clone()).usage(900, 40).into(),
