@@ -131,6 +131,7 @@ fn mark_breakpoint(db: &Connection, run_id: &RunId, event: &Event) -> rusqlite::
         let kind = match awaited {
             Awaited::Ci => "task_complete",
             Awaited::Merge => "pr_created",
+            Awaited::Blockers => "blocked",
         };
         let body = serde_json::to_string(event).unwrap_or_default();
         db.prepare_cached(

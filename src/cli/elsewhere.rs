@@ -294,6 +294,7 @@ impl Arrival<'_> {
             | Phase::Publishing { .. }
             | Phase::Proposing { .. }
             | Phase::Waiting { .. }
+            | Phase::Held { .. }
             | Phase::Ending { .. }
             | Phase::Ended { .. } => state.start.is_none() || self.recorded(state).map_or(true, |trees| trees.is_ok()),
         };
@@ -435,6 +436,7 @@ const fn needs_trees(phase: &Phase) -> bool {
         | Phase::Publishing { .. }
         | Phase::Proposing { .. }
         | Phase::Waiting { .. }
+        | Phase::Held { .. }
         | Phase::Ending { .. } => true,
         Phase::Baseline | Phase::Ended { .. } => false,
     }

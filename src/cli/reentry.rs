@@ -14,6 +14,7 @@ use crate::github::{CommentSlot, GitHub, GithubError, Identity};
 use crate::lifecycle::gate::{self, Refusal, Rules, Stage};
 use crate::lifecycle::history::{self, Evidence, Place};
 use crate::lifecycle::reentry::{self, Answered, Door, Found};
+use crate::report::markdown;
 
 /// The most that the door waits altogether: for the job that parked the run, and for the last checks to appear.
 const PATIENCE_MS: u64 = 600_000;
@@ -138,6 +139,16 @@ impl Visit {
     }
 }
 
+impl Visit {
+    /// Has our comment wait no longer for a run that this job has claimed and could not go on with: why.
+    pub(super) async fn end_because(&self, why: &str) -> Result<(), GithubError> {
+        let door = self.desk.door(&self.run.0, &self.head);
+        let why = why.lines().next().unwrap_or_default();
+        let note = format!("**The wait is over.** The run cannot go on: {}", markdown::quoted(why));
+        reentry::end_claimed(door, &self.answered, &note).await
+    }
+}
+
 /// Passes the gate: for a run that waits for this event's commit as one that goes on, else as one that begins. `marker` is the beginning
 /// of our comments that count.
 ///
@@ -154,7 +165,42 @@ pub(super) async fn admit(
         return Ok(entry);
     }
     forge::admit(context, rules, environment).await?;
-    Ok(Entry::Begins)
+    Ok(blocked(context, marker, environment).await?.unwrap_or(Entry::Begins))
+}
+
+/// A run that is blocked at this head, where no person asks for a new one.
+async fn blocked(context: &CiContext, marker: &str, environment: &Environment) -> anyhow::Result<Option<Entry>> {
+    let asked = context.comment.is_some() || context.action.as_deref() == Some("labeled");
+    let (Some(number), Some(head)) = (context.pull_request_number(), &context.head_sha) else { return Ok(None) };
+    if asked && !gate::only_runs_again(context) {
+        return Ok(None);
+    }
+    let Some(token) = forge::token(environment) else { return Ok(None) };
+    let clock = stop_sources::clock(environment);
+    let place = (context.api_url.as_str(), &context.repository);
+    let deadline = clock.monotonic_ms().saturating_add(PATIENCE_MS);
+    let github = forge::connect(environment, place, token, Arc::clone(&clock), Stop::never()).map_err(unknown)?;
+    let github = github.with_deadline(deadline);
+    let identity = github.identity(forge::token_kind(environment)).await.map_err(unknown)?;
+    let desk = Desk {
+        identity,
+        number,
+        marker: marker.to_owned(),
+        own_job: (context.run.id, context.run.attempt),
+        own_workflows: context.run.workflow_path.clone().into_iter().collect(),
+        required: Vec::new(),
+        clock,
+        github,
+    };
+    let found = reentry::find_blocked(desk.door("", head)).await.map_err(unknown)?;
+    Ok(match found {
+        Found::Nothing(_) => None,
+        Found::StillWaiting(what) => Some(Entry::Waits(what)),
+        Found::Answered(answered) => {
+            let run = RunId(answered.stamp.run.clone());
+            Some(Entry::GoesOn(Box::new(Visit { desk, run, head: head.clone(), answered: *answered })))
+        }
+    })
 }
 
 async fn visit(

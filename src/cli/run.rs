@@ -160,7 +160,13 @@ async fn taken_up(
     match visit.claim(context, &folder).await? {
         Claim::Ours(log) => {
             super::say(&format!("Going on with run {run}: there is an answer to what it waited for."));
-            resume::from_log(&log, visit, environment).await.map(Entered::Done)
+            let gone_on = resume::from_log(&log, visit, environment).await;
+            if let Err(why) = &gone_on
+                && let Err(error) = visit.end_because(&why.to_string()).await
+            {
+                super::say(&format!("⚠ the pull request's comment does not say so: {error}"));
+            }
+            gone_on.map(Entered::Done)
         }
         Claim::Theirs => {
             super::say(&format!("Nothing to do: another job goes on with run {run}."));

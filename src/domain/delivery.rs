@@ -44,6 +44,9 @@ pub enum Awaited {
     Ci,
     /// The merge of a pull request.
     Merge,
+    /// That what is in the way of the work goes away.
+    #[serde(rename = "blocked")]
+    Blockers,
 }
 
 impl Awaited {
@@ -53,6 +56,7 @@ impl Awaited {
         match self {
             Self::Ci => "ci",
             Self::Merge => "merge",
+            Self::Blockers => "blocked",
         }
     }
 }
@@ -83,6 +87,8 @@ pub enum Answer {
     ChangesRequested,
     /// Somebody stopped the run by a comment.
     Stopped,
+    /// What was in the way is out of it.
+    Resolved,
 }
 
 impl Answer {
@@ -101,6 +107,7 @@ impl Answer {
             Self::Closed => "closed",
             Self::ChangesRequested => "changes_requested",
             Self::Stopped => "stopped",
+            Self::Resolved => "resolved",
         }
     }
 
@@ -119,6 +126,7 @@ impl Answer {
             Self::Closed => "closed",
             Self::ChangesRequested => "changes requested",
             Self::Stopped => "no longer waited for",
+            Self::Resolved => "out of the way",
         }
     }
 }

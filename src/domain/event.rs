@@ -1,11 +1,10 @@
 //! The one event stream: log, audit, progress and report all read these, so they cannot disagree (DESIGN §3).
 
-use std::fmt::Debug;
-
 use serde::{Deserialize, Serialize};
 
 use super::account::{Limited, Unavailability};
 use super::attempt::{Attempt, TierExit};
+use super::blocker::Blocker;
 use super::budget::Budget;
 use super::clock::Timestamp;
 use super::command::{Command, CommandAnswer};
@@ -304,6 +303,12 @@ pub enum Event {
         commit: CommitSha,
         /// When.
         at: Timestamp,
+        /// Which agent of the run reached it, from 1; 0 in logs of an older version.
+        #[serde(default)]
+        spawn: u32,
+        /// What is in the way.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        on: Vec<Blocker>,
     },
     /// The waiting is over.
     BreakpointCleared {
@@ -482,7 +487,7 @@ pub struct FileStat {
 }
 
 /// Where events go. A trait so that the audit log, the terminal and tests can all listen.
-pub trait EventSink: Debug {
+pub trait EventSink: std::fmt::Debug {
     /// Hears when the next event was recorded.
     fn recorded(&mut self, _at: &Timestamp) {}
 

@@ -8,6 +8,7 @@
 
 pub mod account;
 pub mod attempt;
+pub mod blocker;
 pub mod budget;
 pub mod catalogue;
 pub mod chat;

@@ -23,6 +23,7 @@
 //! |---|---|
 //! | people | [`GitHub::identity`], [`GitHub::role_of`], [`GitHub::account`], [`GitHub::app_of`] |
 //! | pull requests | [`GitHub::pull`], [`GitHub::open_pulls_of`], [`GitHub::open_pull`] (looks first, reuses), [`GitHub::pull_commits`] |
+//! | issues | [`GitHub::issue`] |
 //! | reviews | [`GitHub::reviews`], [`GitHub::review_comments`] |
 //! | comments | [`GitHub::upsert_comment`], [`GitHub::find_comment`], [`GitHub::issue_comments`], [`GitHub::react`] |
 //! | CI | [`GitHub::ci_facts`] then [`checks::decide`]; [`GitHub::jobs`], [`GitHub::job_log`], [`GitHub::annotations`], [`GitHub::workflow_run`] |
@@ -41,6 +42,7 @@ mod client;
 mod comments;
 mod commits;
 mod error;
+mod issues;
 mod limits;
 mod logs;
 mod pages;
@@ -62,6 +64,7 @@ pub use client::{Connection, GitHub, Usage};
 pub use comments::{CommentId, CommentSlot, IssueComment, MAX_COMMENT_CHARS, Posted, Reaction, Upserted};
 pub use commits::{BranchPlace, Committed, FileChange, FileContent, NewCommit, Signature};
 pub use error::{Access, GithubError, Limit, Permission, TokenHistory};
+pub use issues::Issue;
 pub use logs::JobLog;
 pub use people::{ACTIONS_BOT, App, AppOwner, Identity, RepoRole, TokenKind, User};
 pub use pulls::{NewPull, OpenedPull, Pull, PullEnd, PullOrigin, PullState, Readiness};

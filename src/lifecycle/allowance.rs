@@ -43,6 +43,14 @@ impl Allowance {
             *cap = cap.saturating_add(more);
         }
     }
+
+    /// Gives a tier an iteration back that it could do nothing in; the run's own cap stays.
+    pub(super) fn give_back_an_iteration(&mut self, tier_index: u32) {
+        let index = usize::try_from(tier_index).unwrap_or(usize::MAX);
+        if let Some(cap) = self.rules.tier_caps.get_mut(index) {
+            *cap = cap.saturating_add(1);
+        }
+    }
 }
 
 /// What people said by comments, as far as it was heard. Changed by commands alone.

@@ -17,7 +17,7 @@ use super::leaving::{conclude, interrupt, leave_tier};
 use super::outside::Outside;
 use super::reached::reach;
 use super::recorder::Recorder;
-use super::snapshot::Snapshot;
+use super::snapshot::{Snapshot, Stand};
 use super::stage::{Ending, Leg, Next};
 use super::state::Wait;
 use super::targets;
@@ -122,6 +122,8 @@ async fn look_with(
     match wait.awaited {
         Awaited::Ci => ci::look(context, (outside, github), climb, wait, waited_ms).await,
         Awaited::Merge => review::look(context, github, climb, wait).await,
+        // That is waited for before there is a fix.
+        Awaited::Blockers => Ok(Seen::Moving),
     }
 }
 
@@ -132,7 +134,7 @@ fn is_woken(context: &Context<'_>, awaited: Awaited) -> bool {
         (WaitFor::Event, Awaited::Ci) => true,
         // Only the end of a pull request of our own starts a job: everybody's would cost everybody minutes.
         (WaitFor::Merge, _) => context.world.is_woken && github.push == Push::Pr,
-        (WaitFor::None | WaitFor::Ci, _) | (WaitFor::Event, Awaited::Merge) => false,
+        (WaitFor::None | WaitFor::Ci, _) | (WaitFor::Event, Awaited::Merge | Awaited::Blockers) => false,
     }
 }
 
@@ -140,7 +142,7 @@ fn limit_ms(context: &Context<'_>, awaited: Awaited) -> u64 {
     let github = &context.charter.plan.github;
     u64::from(match awaited {
         Awaited::Ci => github.ci_timeout_minutes,
-        Awaited::Merge => github.merge_timeout_minutes,
+        Awaited::Merge | Awaited::Blockers => github.merge_timeout_minutes,
     }) * MINUTE_MS
 }
 
@@ -149,7 +151,7 @@ async fn pause(context: &Context<'_>, awaited: Awaited) -> Option<i32> {
     let outside = context.world.outside?;
     let length = match awaited {
         Awaited::Ci => POLL,
-        Awaited::Merge => POLL_MERGE,
+        Awaited::Merge | Awaited::Blockers => POLL_MERGE,
     };
     tokio::select! {
         () = context.world.clock.sleep(length) => None,
@@ -199,6 +201,7 @@ fn act(context: &Context<'_>, recorder: &Recorder<'_>, memory: &Memory, climb: C
         | Answer::Unreadable
         | Answer::Closed
         | Answer::Stopped
+        | Answer::Resolved
         | Answer::ChangesRequested => {
             let message = format!("green here, but not confirmed outside ({}): {detail}", answer.words());
             conclude(charter, climb, &wait.fix, vec![cleared, Event::Warning { message }])
@@ -210,7 +213,7 @@ fn act(context: &Context<'_>, recorder: &Recorder<'_>, memory: &Memory, climb: C
 fn later(context: &Context<'_>, climb: Climb, wait: Wait, trouble: Option<String>) -> Next {
     let about = match wait.awaited {
         Awaited::Ci => format!("CI of {}", wait.commit.short()),
-        Awaited::Merge => format!("the merge of {}", wait.commit.short()),
+        Awaited::Merge | Awaited::Blockers => format!("the merge of {}", wait.commit.short()),
     };
     let is_trouble = trouble.is_some();
     let stop_reason = match (trouble, wait.awaited) {
@@ -219,7 +222,7 @@ fn later(context: &Context<'_>, climb: Climb, wait: Wait, trouble: Option<String
             format!("{about} is under way; `upshift resume` looks again")
         }
         (None, Awaited::Ci) => format!("{about} is under way; its end starts the job that goes on with this run"),
-        (None, Awaited::Merge) => {
+        (None, Awaited::Merge | Awaited::Blockers) => {
             format!("{about} is up to people; that, or a review, starts the job that goes on with this run")
         }
         (Some(trouble), _) => {
@@ -261,7 +264,8 @@ fn again(context: &Context<'_>, recorder: &Recorder<'_>, memory: &Memory, mut cl
         events.extend(leave_tier(&context.charter, &mut climb, TierExit::Blocked, Some(reason.clone())));
         return Next::end(climb, Outcome::Blocked { reason: reason.clone() }, reason, events);
     }
-    let failures = format!("{}\n\n{}", Snapshot::of(context, &climb, &wait).summary(), work.failures.as_str());
+    let failures =
+        format!("{}\n\n{}", Snapshot::of(context, &climb, &Stand::waiting(&wait)).summary(), work.failures.as_str());
     climb.trees.restart_from(Candidate {
         tree: wait.fix.tree,
         fixed: climb.trees.current.fixed.clone(),

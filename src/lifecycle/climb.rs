@@ -13,6 +13,7 @@ use crate::audit::{Cap, Scope};
 use crate::config::EndpointPlan;
 use crate::domain::account::{Account, Accounts};
 use crate::domain::attempt::{Attempt, TierExit, TierResult};
+use crate::domain::blocker::Blocker;
 use crate::domain::budget::{Beneficiary, SharedCaps};
 use crate::domain::event::Event;
 use crate::domain::ladder::Tier;
@@ -115,6 +116,8 @@ pub(super) struct Climb {
     pub(super) rows: Rows,
     /// What of the run is outside already; changed while it delivers, read while it climbs.
     pub(super) delivered: Delivery,
+    /// What was in the way once and was found out of it.
+    pub(super) settled: Vec<Blocker>,
 }
 
 impl Climb {
@@ -130,6 +133,7 @@ impl Climb {
             trees: Trees { best: first.clone(), current: first, touched: BTreeSet::new(), on_disk: true },
             rows: Rows::default(),
             delivered: Delivery::default(),
+            settled: Vec::new(),
         }
     }
 
@@ -151,6 +155,7 @@ impl Climb {
                 past: state.past.clone(),
             },
             delivered: state.delivery.clone(),
+            settled: state.settled.clone(),
         })
     }
 
@@ -168,6 +173,7 @@ impl Climb {
             last: self.rows.last.clone(),
             past: self.rows.past.clone(),
             delivery: self.delivered.clone(),
+            settled: self.settled.clone(),
             ..charter.saved()
         };
         self.allowance.save(&mut state);

@@ -11,7 +11,7 @@ use super::context::Context;
 use super::leaving::{leave_tier, tier_finished};
 use super::recorder::Recorder;
 use super::stage::Next;
-use super::state::{Phase, Wait};
+use super::state::{Hold, Phase, Wait};
 use super::targets;
 use crate::domain::attempt::TierExit;
 use crate::domain::command::{Command, CommandAnswer};
@@ -39,8 +39,10 @@ const MOST_ADDED: u32 = 100;
 pub(super) enum At<'w> {
     /// Between two iterations.
     Between,
-    /// At a breakpoint.
+    /// At a breakpoint behind a fix.
     Waiting(&'w Wait),
+    /// At one before it: something is in the way.
+    Held(&'w Hold),
 }
 
 impl At<'_> {
@@ -48,6 +50,7 @@ impl At<'_> {
         match self {
             At::Between => Phase::Ready,
             At::Waiting(wait) => Phase::Waiting { wait: wait.clone() },
+            At::Held(hold) => Phase::Held { hold: hold.clone() },
         }
     }
 }
@@ -255,7 +258,7 @@ fn carry_out(
     match command {
         Command::Fix | Command::Retry => (CommandAnswer::UnderWay, "this run is at work".to_owned()),
         Command::Stop => obeyed("the run ends"),
-        Command::Escalate if matches!(at, At::Waiting(_)) => refused("the run waits, no tier is at work"),
+        Command::Escalate if matches!(at, At::Waiting(_) | At::Held(_)) => refused("the run waits, no tier is at work"),
         Command::Escalate => escalate(context, memory, climb, events),
         Command::Add { iterations } => {
             if climb.comments.added.saturating_add(iterations) > MOST_ADDED {

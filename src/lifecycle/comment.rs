@@ -23,7 +23,7 @@ use crate::domain::stop::Stop;
 use crate::domain::units::{CommitSha, RunId};
 use crate::github::{CommentId, CommentSlot, GitHub, GithubError, Identity, Reaction, TokenKind};
 use crate::redact::Redactor;
-use crate::report::markdown::{self, Page, Parked, Stamp, Standing};
+use crate::report::markdown::{self, Held, Page, Parked, Stamp, Standing};
 use crate::report::view::{Ending, Liveness, RunView};
 use crate::report::whereabouts::Whereabouts;
 use pace::{Due, Failure, Making, News, Pace};
@@ -304,6 +304,7 @@ impl Task {
             spawn: view.invocations,
             pushed: view.delivery.pushes.last().map(|push| push.commit.clone()),
             standing: standing(view),
+            held: view.blocked_at().map(|wait| Held { commit: wait.commit.clone(), on: wait.on.clone() }),
             claimed: None,
         };
         let page = Page { key, stamp: &stamp, number: *attempt, job_url: job_url.as_deref() };
@@ -356,6 +357,7 @@ fn standing(view: &RunView) -> Standing {
         Ending::Finished(finished) if finished.outcome == Outcome::Parked && view.limited().is_none() => {
             match view.delivery.waits.last().map(|wait| wait.awaited) {
                 Some(Awaited::Merge) => Standing::Merging,
+                Some(Awaited::Blockers) => Standing::Blocked,
                 Some(Awaited::Ci) | None => Standing::Waiting,
             }
         }

@@ -7,6 +7,7 @@ use super::leftovers;
 use super::measured::Origin;
 use super::recorder::Recorder;
 use super::stage::Ending;
+use super::state::Phase;
 use crate::domain::attempt::AttemptStatus;
 use crate::domain::event::{DiffStat, Event, KeptChange, RunFinished};
 use crate::domain::outcome::Outcome;
@@ -82,7 +83,7 @@ fn without_files(context: &Context<'_>, ending: &Ending, told: &RunFinished) -> 
 fn is_green(ending: &Ending) -> bool {
     match &ending.outcome {
         Outcome::Fixed { .. } => true,
-        Outcome::Parked => ending.limited.is_none(),
+        Outcome::Parked => ending.limited.is_none() && !matches!(ending.resume_at, Some(Phase::Held { .. })),
         Outcome::AlreadyGreen
         | Outcome::Proposed { .. }
         | Outcome::Exhausted

@@ -11,6 +11,7 @@ use super::commands::{self, At, Follows};
 use super::context::{Context, LifecycleError, interrupted, paths};
 use super::corrections;
 use super::decision::{self, Decided};
+use super::hold;
 use super::judge::{self, Author};
 use super::kept::{KEPT_TESTS, keep_patch, keep_text, kept_under};
 use super::leaving::leave_tier;
@@ -21,6 +22,7 @@ use super::stage::Next;
 use super::targets;
 use crate::agent::LastIteration;
 use crate::domain::attempt::{Attempt, NOTHING_CHANGED, TierExit};
+use crate::domain::blocker::Blocker;
 use crate::domain::event::Event;
 use crate::domain::foreign::Foreign;
 use crate::domain::ladder::{Mode, Tier};
@@ -142,7 +144,7 @@ async fn work(
         let mut table = Table { context, recorder, sessions, climb, tier };
         let end = roles::review(&mut table, &material, &shown, &ends).await;
         halt = halt.or_else(|| {
-            roles::halt_of(&end.report).filter(|halt| !matches!(halt, Halt::Blocked(_) | Halt::Unusable(_)))
+            roles::halt_of(&end.report).filter(|halt| !matches!(halt, Halt::Blocked { .. } | Halt::Unusable(_)))
         });
         critic = Some(end);
     }
@@ -224,8 +226,23 @@ fn conclude(
     });
     events.extend(climb.budget_warnings(context, recorder));
     let reason = row::tier_reason(work.halt.as_ref()).or_else(|| no_progress(&step.decision, &work));
+    if let Some(blocked) = waits_for(context, &climb, &step.decision, work.halt.as_ref()) {
+        return hold::reach(context, climb, blocked, events);
+    }
     let decided = Decided { decision: step.decision, tier_index, reason, events };
     decision::act(context, recorder, memory, climb, decided)
+}
+
+/// What a run that would end as blocked can wait for instead, and why.
+fn waits_for(
+    context: &Context<'_>,
+    climb: &Climb,
+    decision: &Decision,
+    halt: Option<&Halt>,
+) -> Option<(String, Vec<Blocker>)> {
+    let Decision::End { exit: TierExit::Blocked, .. } = decision else { return None };
+    let Some(Halt::Blocked { reason, on }) = halt else { return None };
+    hold::worth_waiting_for(context, climb, on).map(|on| (context.redact(reason), on))
 }
 
 /// Keeps what the tests printed and what was changed, for a person who looks into the run.
@@ -297,7 +314,7 @@ fn observe(work: &Work, objections: &[Foreign], best: &Candidate) -> Observation
         return Observation::Green;
     }
     match &work.halt {
-        Some(Halt::Blocked(reason)) => Observation::Blocked { reason: reason.clone() },
+        Some(Halt::Blocked { reason, .. }) => Observation::Blocked { reason: reason.clone() },
         Some(Halt::NoModel { why, .. }) => Observation::NoModel { why: *why },
         Some(Halt::Budget(Cap::Tier, _)) => Observation::TierBudget,
         Some(Halt::Budget(Cap::Run, _) | Halt::Stopped(StopCause::TimeUp)) => Observation::RunBudget,

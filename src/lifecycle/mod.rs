@@ -17,6 +17,7 @@
 //! | `Climb` | position, trees, rows | `iteration`, through it `decision` |
 //! | `Allowance`, `Comments` (in `Climb`) | what may be spent, what people said | `commands` |
 //! | `Delivering` (owns its `Climb`) | the leg of the way out, what is outside already | `publish`, `breakpoint` |
+//! | `Held` (owns its `Climb`) | what is in the way | `hold` |
 //! | `Ending` (owns how far the run came) | how and why it ends | nobody |
 //! | `Sessions` | what this process knows of models, never saved | `roles` |
 //! | `Recorder` | the open log | everybody who tells something |
@@ -28,6 +29,7 @@
 
 mod allowance;
 mod baseline;
+pub mod blockers;
 mod breakpoint;
 mod climb;
 mod commands;
@@ -39,6 +41,7 @@ mod decision;
 mod finish;
 pub mod gate;
 pub mod history;
+mod hold;
 mod iteration;
 mod judge;
 mod kept;
@@ -132,6 +135,7 @@ fn place(stage: &Stage) -> String {
         Stage::Measuring(_) => "baseline".to_owned(),
         Stage::Ready(climb) | Stage::Iterating(climb) => stream_place(climb.position.tier_index, climb.iteration()),
         Stage::Delivering(_) => "delivery".to_owned(),
+        Stage::Held(_) => "blocked".to_owned(),
         Stage::Ending(_) => "ending".to_owned(),
     }
 }
@@ -163,6 +167,7 @@ async fn carry(
             Stage::Ready(climb) => iteration::begin(context, recorder, &sessions.memory, *climb).await,
             Stage::Iterating(climb) => iteration::run(context, recorder, &mut sessions, *climb).await?,
             Stage::Delivering(delivering) => deliver(context, recorder, &sessions, *delivering).await,
+            Stage::Held(held) => hold::run(context, recorder, &sessions.memory, held.climb, held.hold).await,
             Stage::Ending(ending) => return end(context, recorder, *ending).await,
         };
         let Next { stage: follows, events, breakpoint } = next;

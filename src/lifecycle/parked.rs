@@ -1,15 +1,18 @@
-//! Runs for pull requests that were parked because every model was limited, taken up again by a job that the clock starts.
+//! Runs for pull requests that were parked because every model was limited, or something was in their way, taken up again by a job that the clock starts.
 //!
 //! Nothing of a job survives it but our comment, whose hidden line says until when the run waits and which workflow run it was. That
 //! one is run again, with the event that it had: so the run that follows passes the same gate, counts as any other, and works on the
 //! head that was parked. Invariant: of what our comment names only a run of our own workflow's file is ever run again, once, and for
 //! an open pull request of this repository whose head is still the parked one.
 
+use super::blockers::{self, Way};
 use super::history;
+use crate::domain::blocker::Blocker;
 use crate::domain::ci::RepoName;
+use crate::domain::clock::Timestamp;
 use crate::domain::units::CommitSha;
 use crate::github::{GitHub, GithubError, Identity, IssueComment, Progress, PullState};
-use crate::report::markdown::{MARKER, Stamp};
+use crate::report::markdown::{MARKER, Stamp, Standing};
 
 /// How many pages of the newest comments are looked through.
 const PAGES: usize = 10;
@@ -27,8 +30,10 @@ pub struct Due {
     pub job: (u64, u64),
     /// The head that it worked on.
     pub commit: CommitSha,
-    /// From when on it may go on, in seconds since the epoch.
+    /// From when on it may go on, in seconds since the epoch; of a blocked one, when its comment said so.
     pub until: u64,
+    /// What is in its way; empty for one that waits for a time.
+    pub on: Vec<Blocker>,
 }
 
 /// What became of a run that was due.
@@ -88,8 +93,13 @@ fn due(comments: &[IssueComment], identity: &Identity, now: u64) -> Vec<Due> {
 fn due_of(comment: &IssueComment) -> Option<Due> {
     let stamp = Stamp::read(&comment.body)?;
     let job = history::job_of(&stamp.artifact)?;
+    let pull_request = comment.conversation()?;
+    if let Some(held) = stamp.held.filter(|held| stamp.standing == Standing::Blocked && !held.on.is_empty()) {
+        let until = Timestamp(comment.updated_at.clone()).unix_seconds()?;
+        return Some(Due { pull_request, job, commit: held.commit, until, on: held.on });
+    }
     let parked = stamp.parked?;
-    Some(Due { pull_request: comment.conversation()?, job, commit: parked.commit, until: parked.until })
+    Some(Due { pull_request, job, commit: parked.commit, until: parked.until, on: Vec::new() })
 }
 
 /// Has a workflow run begin again, or says why not.
@@ -108,6 +118,9 @@ async fn again(queue: Queue<'_>, due: &Due) -> Result<Option<&'static str>, Gith
     }
     if pull.labels.iter().any(|label| label.eq_ignore_ascii_case(skip_label)) {
         return Ok(Some("the pull request has the label that keeps upshift away"));
+    }
+    if let Way::Blocked(_) = blockers::look(github, &due.commit, &due.on).await? {
+        return Ok(Some("what it is blocked on is still in the way"));
     }
     let (id, attempt) = due.job;
     let run = match github.workflow_run(id).await {

@@ -76,6 +76,7 @@ pub(super) async fn run(context: &Context<'_>, mut climb: Climb, fix: Fix) -> Ne
     match pushed {
         Ok(published) => {
             climb.delivered.commit = Some(published.commit.clone());
+            climb.delivered.commits.push(published.commit.clone());
             climb.delivered.tree = Some(fix.tree.clone());
             climb.delivered.branch = Some(branch.clone());
             climb.delivered.pushes = climb.delivered.pushes.saturating_add(1);

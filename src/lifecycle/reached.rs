@@ -2,7 +2,7 @@
 
 use super::climb::Climb;
 use super::context::Context;
-use super::snapshot::Snapshot;
+use super::snapshot::{Snapshot, Stand};
 use super::stage::{Leg, Next};
 use super::state::{Fix, Wait};
 use crate::domain::delivery::Awaited;
@@ -20,8 +20,15 @@ pub(super) fn reach(
 ) -> Next {
     let key = format!("{}:{}:{commit}", context.charter.run_id, awaited.as_str());
     let wait = Wait { fix, awaited, commit: commit.clone(), key: key.clone(), waited_ms: 0 };
-    let at = context.world.clock.timestamp();
-    events.push(Event::BreakpointReached { key: key.clone(), awaited, commit: commit.clone(), at });
-    let body = Snapshot::of(context, &climb, &wait).document();
+    let (at, spawn) = (context.world.clock.timestamp(), climb.run_iterations);
+    events.push(Event::BreakpointReached {
+        key: key.clone(),
+        awaited,
+        commit: commit.clone(),
+        at,
+        spawn,
+        on: Vec::new(),
+    });
+    let body = Snapshot::of(context, &climb, &Stand::waiting(&wait)).document();
     Next { breakpoint: Some((key, body)), ..Next::deliver(climb, Leg::Wait(wait), events) }
 }

@@ -6,6 +6,7 @@
 
 use std::time::Duration;
 
+use super::blockers::{self, Way};
 use super::history;
 use crate::domain::clock::{Clock, Timestamp};
 use crate::domain::units::CommitSha;
@@ -85,8 +86,10 @@ pub async fn find(door: Door<'_>) -> Result<Found, GithubError> {
     if let Some(why) = refusal(&stamp, door) {
         return Ok(Found::Nothing(why));
     }
-    if stamp.standing == Standing::Merging {
-        return merged(door, comment, stamp).await;
+    match stamp.standing {
+        Standing::Merging => return merged(door, comment, stamp).await,
+        Standing::Blocked => return unblocked(door, comment, stamp).await,
+        Standing::Over | Standing::Working | Standing::Waiting => {}
     }
     let died = stamp.standing == Standing::Working;
     Ok(match answer(door, patience).await? {
@@ -101,6 +104,41 @@ pub async fn find(door: Door<'_>) -> Result<Found, GithubError> {
         | CiState::Superseded { .. }
         | CiState::RequiredMissing { .. } => Found::Answered(Box::new(Answered { comment, stamp, is_red: died })),
     })
+}
+
+/// Looks whether a run is blocked at this head that it did not push, and whether what is in its way is gone.
+///
+/// # Errors
+/// Any [`GithubError`].
+pub async fn find_blocked(door: Door<'_>) -> Result<Found, GithubError> {
+    const NONE: Found = Found::Nothing("none is blocked at this commit");
+    let newest = |comments: Vec<IssueComment>| {
+        comments.into_iter().rev().find_map(|comment| Stamp::read(&comment.body).map(|stamp| (comment, stamp)))
+    };
+    let is_at_the_head = |stamp: &Stamp| {
+        stamp.standing == Standing::Blocked && stamp.held.as_ref().is_some_and(|held| held.commit == *door.head)
+    };
+    let Some((comment, stamp)) = newest(door.github.comments_in(door.slot).await?) else { return Ok(NONE) };
+    if !is_at_the_head(&stamp) {
+        return Ok(NONE);
+    }
+    let patience = door.clock.monotonic_ms().saturating_add(PATIENCE_MS);
+    for job in [history::job_of(&stamp.artifact), stamp.claimed].into_iter().flatten() {
+        if !is_over(door, job, patience).await? {
+            return Ok(Found::StillWaiting(format!("the workflow run {} is at work on it", job.0)));
+        }
+    }
+    unblocked(door, comment, stamp).await
+}
+
+/// Whether what is in a run's way is gone; what will never go is an answer, too.
+async fn unblocked(door: Door<'_>, comment: IssueComment, stamp: Stamp) -> Result<Found, GithubError> {
+    let (head, on) = stamp.held.as_ref().map_or((door.head, &[][..]), |held| (&held.commit, held.on.as_slice()));
+    // What did not fit into the comment stands in the log: whoever goes on looks there.
+    match blockers::look(door.github, head, on).await? {
+        Way::Blocked(what) => Ok(Found::StillWaiting(what)),
+        Way::Clear | Way::ForGood(_) => Ok(Found::Answered(Box::new(Answered { comment, stamp, is_red: true }))),
+    }
 }
 
 /// What has become of the pull request that the run waits for.
@@ -217,11 +255,22 @@ pub async fn claim(door: Door<'_>, answered: &Answered) -> Result<Option<Stamp>,
 /// # Errors
 /// Any [`GithubError`].
 pub async fn end(door: Door<'_>, answered: &Answered, note: &str) -> Result<(), GithubError> {
-    let over = Stamp { standing: Standing::Over, claimed: None, ..answered.stamp.clone() };
+    let over = Stamp { standing: Standing::Over, held: None, claimed: None, ..answered.stamp.clone() };
     let text = with_stamp(&answered.comment.body, &over).and_then(|body| with_note(&body, note));
     match text {
         Some(text) => edit(door, answered, &text).await,
         None => Ok(()),
+    }
+}
+
+/// The same for a run that this job has claimed and cannot go on with; not where somebody has said more in our comment meanwhile.
+///
+/// # Errors
+/// Any [`GithubError`].
+pub async fn end_claimed(door: Door<'_>, answered: &Answered, note: &str) -> Result<(), GithubError> {
+    match stamped(door).await? {
+        Some((_, now)) if now.claimed == Some(door.own_job) => end(door, answered, note).await,
+        Some(_) | None => Ok(()),
     }
 }
 

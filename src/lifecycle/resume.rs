@@ -37,6 +37,7 @@ pub fn load(run: &LoadedRun) -> Result<RunState, LifecycleError> {
         | Phase::Publishing { .. }
         | Phase::Proposing { .. }
         | Phase::Waiting { .. }
+        | Phase::Held { .. }
         | Phase::Ending { .. } => {}
         Phase::Ended { outcome: Outcome::Interrupted { .. } | Outcome::Parked } if state.resume_at.is_some() => {
             // Whoever goes on with it asks anew: a limit may have been lifted, and being told so again costs nothing.

@@ -10,6 +10,7 @@ use super::recorder::Recorder;
 use super::targets;
 use crate::agent::{self, Material, Prompt};
 use crate::audit::Scope;
+use crate::domain::blocker::{self, Blocker, BlockerKind};
 use crate::domain::foreign::{Foreign, Mark};
 use crate::domain::ladder::{Mode, Role, Tier};
 use crate::domain::review::{Issue, Review, ReviewVerdict};
@@ -45,8 +46,13 @@ pub(super) enum Cap {
 /// What keeps an iteration from being judged on its tests alone.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Halt {
-    /// A person is needed.
-    Blocked(String),
+    /// Something outside is needed: a person, or what is named.
+    Blocked {
+        /// Why, with what is in the way.
+        reason: String,
+        /// What is in the way, where the model says.
+        on: Vec<Blocker>,
+    },
     /// No target could be used.
     NoModel {
         /// Why not.
@@ -166,11 +172,14 @@ pub(super) fn halt_of(report: &FinalReport) -> Option<Halt> {
         | FinalReport::Briefed { .. }
         | FinalReport::Approve { .. }
         | FinalReport::Reject { .. } => None,
-        FinalReport::Blocked { reason, on, .. } => Some(Halt::Blocked(match on.as_deref() {
-            Some(session::TEST) => format!("a test is wrong: {reason}"),
-            Some(on) => format!("{reason} (blocked on {on})"),
-            None => reason.clone(),
-        })),
+        FinalReport::Blocked { reason, on, .. } => {
+            let told = match on.as_slice() {
+                [] => reason.clone(),
+                on if on.iter().any(|on| on.kind == BlockerKind::Test) => format!("a test is wrong: {reason}"),
+                on => format!("{reason} (blocked on {})", blocker::list(on)),
+            };
+            Some(Halt::Blocked { reason: told, on: on.clone() })
+        }
         FinalReport::Synthetic { reason } => Some(match reason {
             FailureReason::Budget { scope: Scope::Tier(..), detail } => Halt::Budget(Cap::Tier, detail.clone()),
             FailureReason::Budget { detail, .. } => Halt::Budget(Cap::Run, detail.clone()),

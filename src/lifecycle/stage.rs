@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use super::climb::Climb;
 use super::context::{Charter, LifecycleError};
 use super::measured::{Measuring, Origin, TestSetup};
-use super::state::{Fix, Phase, RunState, Wait};
+use super::state::{Fix, Hold, Phase, RunState, Wait};
 use crate::domain::account::Limited;
 use crate::domain::event::Event;
 use crate::domain::outcome::Outcome;
@@ -22,6 +22,8 @@ pub(super) enum Stage {
     Iterating(Box<Climb>),
     /// A green tree is on its way out.
     Delivering(Box<Delivering>),
+    /// Something outside is in the way of the work.
+    Held(Box<Held>),
     /// It is decided how the run ends.
     Ending(Box<Ending>),
 }
@@ -33,6 +35,15 @@ pub(super) struct Delivering {
     pub(super) climb: Climb,
     /// What is to be done next.
     pub(super) leg: Leg,
+}
+
+/// A run that something outside keeps from its work.
+#[derive(Debug)]
+pub(super) struct Held {
+    /// How far it came.
+    pub(super) climb: Climb,
+    /// What is in the way.
+    pub(super) hold: Hold,
 }
 
 /// The way of a green tree out.
@@ -115,12 +126,18 @@ impl Ending {
 }
 
 impl Stage {
+    /// A run that something is in the way of.
+    pub(super) fn held(climb: Climb, hold: Hold) -> Self {
+        Self::Held(Box::new(Held { climb, hold }))
+    }
+
     /// The tree as the user had it, where it was recorded.
     pub(super) fn start(&self) -> Option<&TreeId> {
         match self {
             Self::Measuring(measuring) => measuring.origin.as_ref().map(|origin| &origin.tree),
             Self::Ready(climb) | Self::Iterating(climb) => Some(climb.start()),
             Self::Delivering(delivering) => Some(delivering.climb.start()),
+            Self::Held(held) => Some(held.climb.start()),
             Self::Ending(ending) => ending.origin().map(|origin| &origin.tree),
         }
     }
@@ -142,6 +159,7 @@ impl Stage {
             Phase::Publishing { fix } => delivering(Leg::Publish(fix))?,
             Phase::Proposing { fix } => delivering(Leg::Propose(fix))?,
             Phase::Waiting { wait } => delivering(Leg::Wait(wait))?,
+            Phase::Held { hold } => Self::held(climb()?, hold),
             Phase::Ending { outcome, stop_reason } => {
                 let climb = Climb::of(setup, state).map(Reached::from);
                 let reached = climb.unwrap_or_else(|| Reached::from(Measuring::of(setup, state)));
@@ -159,6 +177,7 @@ impl Stage {
             Self::Ready(climb) => climb.saved(charter, Phase::Ready),
             Self::Iterating(climb) => climb.saved(charter, Phase::Iterating),
             Self::Delivering(delivering) => delivering.climb.saved(charter, delivering.leg.clone().phase()),
+            Self::Held(held) => held.climb.saved(charter, Phase::Held { hold: held.hold.clone() }),
             Self::Ending(ending) => {
                 let Ending { outcome, stop_reason, .. } = &**ending;
                 ending.saved(charter, Phase::Ending { outcome: outcome.clone(), stop_reason: stop_reason.clone() })
@@ -180,7 +199,8 @@ pub(super) struct Next {
 }
 
 impl Next {
-    fn to(stage: Stage, events: Vec<Event>) -> Self {
+    /// Another stage, with nothing to keep.
+    pub(super) fn to(stage: Stage, events: Vec<Event>) -> Self {
         Self { stage, events, breakpoint: None }
     }
 

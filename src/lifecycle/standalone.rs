@@ -144,6 +144,7 @@ fn baseline_of(stage: Stage) -> Result<(Climb, bool), String> {
     match stage {
         Stage::Ready(climb) | Stage::Iterating(climb) => Ok((*climb, false)),
         Stage::Delivering(delivering) => Ok((delivering.climb, false)),
+        Stage::Held(held) => Ok((held.climb, false)),
         Stage::Measuring(_) => Err("they were not run".to_owned()),
         Stage::Ending(ending) => match (ending.reached, ending.outcome) {
             (_, Outcome::Broken { reason }) => Err(reason),

@@ -10,6 +10,7 @@ use crate::agent::{LastIteration, PastIteration};
 use crate::config::Plan;
 use crate::domain::account::Limited;
 use crate::domain::attempt::{Attempt, TierResult};
+use crate::domain::blocker::Blocker;
 use crate::domain::budget::Beneficiary;
 use crate::domain::ci::RedCi;
 use crate::domain::delivery::{Awaited, Destination};
@@ -49,6 +50,11 @@ pub enum Phase {
     Waiting {
         /// At which breakpoint.
         wait: Wait,
+    },
+    /// Something outside is in the way of the work.
+    Held {
+        /// What.
+        hold: Hold,
     },
     /// It is decided how the run ends; the tree is yet to be put in order.
     Ending {
@@ -99,6 +105,21 @@ pub struct Wait {
     pub waited_ms: u64,
 }
 
+/// What keeps a run from its work: the `blocked` breakpoint that it stands at.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Hold {
+    /// Why, in the words of the model.
+    pub reason: String,
+    /// What is in the way; the forge can be asked about all of it.
+    pub on: Vec<Blocker>,
+    /// Names the breakpoint.
+    pub key: String,
+    /// The commit whose checks count.
+    pub commit: CommitSha,
+    /// Since when, in milliseconds since the epoch.
+    pub since_ms: i64,
+}
+
 /// What of the run is outside already.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Delivery {
@@ -115,6 +136,9 @@ pub struct Delivery {
     pub pushes: u32,
     /// When it was pushed, in milliseconds since the epoch.
     pub pushed_at_ms: i64,
+    /// Every commit that was pushed, oldest first.
+    #[serde(default)]
+    pub commits: Vec<CommitSha>,
 }
 
 /// What earlier runs for a pull request came to, and which one this is.
@@ -238,6 +262,9 @@ pub struct RunState {
     /// The runs for the pull request that this one is about.
     #[serde(default)]
     pub runs: Option<PullRequestRuns>,
+    /// What was in the way of the run once and was found out of it.
+    #[serde(default)]
+    pub settled: Vec<Blocker>,
     /// Which comments were heard.
     #[serde(default)]
     pub hearing: Hearing,
@@ -299,6 +326,7 @@ impl RunState {
             delivery: Delivery::default(),
             comment_key: None,
             runs: None,
+            settled: Vec::new(),
             hearing: Hearing::default(),
             limited: None,
             swept: Vec::new(),
@@ -351,7 +379,12 @@ impl Phase {
         match self {
             Self::Publishing { fix } | Self::Proposing { fix } => Some(fix),
             Self::Waiting { wait } => Some(&wait.fix),
-            Self::Baseline | Self::Ready | Self::Iterating | Self::Ending { .. } | Self::Ended { .. } => None,
+            Self::Baseline
+            | Self::Ready
+            | Self::Iterating
+            | Self::Held { .. }
+            | Self::Ending { .. }
+            | Self::Ended { .. } => None,
         }
     }
 
@@ -359,7 +392,12 @@ impl Phase {
         match self {
             Self::Publishing { fix } | Self::Proposing { fix } => Some(fix),
             Self::Waiting { wait } => Some(&mut wait.fix),
-            Self::Baseline | Self::Ready | Self::Iterating | Self::Ending { .. } | Self::Ended { .. } => None,
+            Self::Baseline
+            | Self::Ready
+            | Self::Iterating
+            | Self::Held { .. }
+            | Self::Ending { .. }
+            | Self::Ended { .. } => None,
         }
     }
 }

@@ -142,6 +142,7 @@ fn push(view: &PushView) -> PushDocument<'_> {
 fn breakpoint(view: &WaitView) -> BreakpointDocument<'_> {
     BreakpointDocument {
         awaited: view.awaited.as_str(),
+        blocked_on: &view.on,
         commit: &view.commit.0,
         answer: view.answer.map(Answer::as_str),
         detail: &view.detail,

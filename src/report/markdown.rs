@@ -180,6 +180,12 @@ pub(super) fn code(text: &str, max_width: usize) -> String {
     format!("{ticks}{space}{text}{space}{ticks}")
 }
 
+/// Foreign text as it stands inside a sentence of ours.
+#[must_use]
+pub fn quoted(text: &str) -> String {
+    code(text, MAX_SPEECH)
+}
+
 /// A code span inside a table, where an unescaped `|` would end the cell.
 fn cell(text: &str, max_width: usize) -> String {
     // A backslash before the pipe would, for some readers, escape the escape.
@@ -432,8 +438,10 @@ fn audit(view: &RunView) -> Option<String> {
 
 mod comment;
 mod fence;
+mod held;
 mod patch;
 #[cfg(test)]
 mod tests;
 
 pub use comment::{Page, Parked, Stamp, Standing, comment, with_note, with_stamp};
+pub use held::Held;

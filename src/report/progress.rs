@@ -9,6 +9,7 @@ use self::phrases::{
     cap_name, counts, headline, model, name, sentence_case, session_finished, speech, table, verdict_tone,
 };
 use crate::domain::attempt::{Attempt, AttemptStatus, NOTHING_CHANGED, TierExit};
+use crate::domain::blocker;
 use crate::domain::command::Command;
 use crate::domain::delivery::{Answer, Awaited};
 use crate::domain::event::{BaselineFinished, Event, RunStarted};
@@ -279,9 +280,12 @@ impl Progress {
             Event::BreakpointReached { awaited: Awaited::Merge, .. } => {
                 (Tone::Notice, "◆ Waiting for the pull request to be merged".to_owned())
             }
+            Event::BreakpointReached { awaited: Awaited::Blockers, on, .. } => {
+                (Tone::Notice, format!("◆ Blocked on {}", speech(&blocker::list(on))))
+            }
             Event::BreakpointCleared { answer, detail, waited_ms, .. } => {
                 let tone = match answer {
-                    Answer::Green | Answer::Merged => Tone::Good,
+                    Answer::Green | Answer::Merged | Answer::Resolved => Tone::Good,
                     Answer::Red => Tone::Bad,
                     _ => Tone::Notice,
                 };

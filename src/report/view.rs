@@ -7,6 +7,7 @@ use std::collections::HashSet;
 
 use crate::domain::account::Limited;
 use crate::domain::attempt::{Attempt, AttemptStatus, TierExit};
+use crate::domain::blocker::Blocker;
 use crate::domain::budget::{Budget, Spent};
 use crate::domain::command::{Command, CommandAnswer};
 use crate::domain::correction::Correction;
@@ -187,6 +188,8 @@ pub struct WaitView {
     pub detail: String,
     /// How long was waited, in milliseconds.
     pub waited_ms: u64,
+    /// What is in the way, where that is waited for; the model's words.
+    pub on: Vec<Blocker>,
 }
 
 /// A model that was asked, and the one that its vendor says it billed instead.
@@ -306,6 +309,12 @@ impl RunView {
     pub fn red_elsewhere(&self) -> bool {
         let is_red = |baseline: &BaselineFinished| matches!(baseline.verdict, Verdict::Red { .. });
         matches!(self.outcome(), Some(Outcome::Blocked { .. })) && self.baseline.as_ref().is_some_and(|of| !is_red(of))
+    }
+
+    /// The breakpoint at which something in the way is waited for, where the run stands at one.
+    #[must_use]
+    pub fn blocked_at(&self) -> Option<&WaitView> {
+        self.delivery.waits.last().filter(|wait| wait.answer.is_none() && wait.awaited == Awaited::Blockers)
     }
 
     /// Whether the tests passed before any model was asked.

@@ -7,6 +7,7 @@ use serde_json::{Map, Value};
 
 use super::end::FinalReport;
 use super::tool::{Kind, Need, Param, Tool};
+use crate::domain::blocker::Blocker;
 use crate::domain::ladder::Role;
 
 /// Something a model wants done, with sound arguments.
@@ -229,8 +230,8 @@ impl Checked<'_> {
     }
 
     /// What a blocked model is blocked on; the librarian's report has no such parameter.
-    fn blocked_on(&self) -> Result<Option<String>, String> {
-        Ok(self.maybe("blocked_on")?.map(|on| on.trim().to_ascii_lowercase()))
+    fn blocked_on(&self) -> Result<Vec<Blocker>, String> {
+        self.get("blocked_on").map_or_else(|| Ok(Vec::new()), Blocker::read_list)
     }
 
     fn get(&self, name: &str) -> Option<&Value> {

@@ -4,14 +4,12 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use crate::audit::Scope;
+use crate::domain::blocker::Blocker;
 use crate::domain::chat::Usage;
 use crate::domain::model_id::ModelId;
 use crate::domain::stop::StopCause;
 use crate::domain::units::Charge;
 use crate::policy::rotation::GiveUp;
-
-/// What a model is blocked on where it says that a test itself is wrong.
-pub const TEST: &str = "test";
 
 /// What a session came to.
 #[derive(Debug, Clone, PartialEq)]
@@ -66,8 +64,8 @@ pub enum FinalReport {
         summary: String,
         /// Why a person is needed.
         reason: String,
-        /// What stands in the way: [`TEST`], or the model's own word.
-        on: Option<String>,
+        /// What stands in the way, where it says.
+        on: Vec<Blocker>,
     },
     /// Critic: the change is good.
     Approve {

@@ -26,7 +26,7 @@ mod toolroom;
 mod turns;
 mod words;
 
-pub use end::{FailureReason, FinalReport, SessionEnd, SessionExit, TEST};
+pub use end::{FailureReason, FinalReport, SessionEnd, SessionExit};
 pub use ports::{Memory, Ports, Replay, RunCommand, RunTests, ToolFuture, Toolbox};
 pub use spec::{Limits, Lineage, SessionSpec};
 pub use turns::SNAPSHOT_KIND;

@@ -6,6 +6,7 @@
 
 use serde_json::{Map, Value, json};
 
+use crate::domain::blocker::BlockerKind;
 use crate::domain::ladder::Role;
 use crate::domain::tool::ToolSpec;
 
@@ -35,6 +36,8 @@ pub(super) enum Kind {
     Word(&'static [&'static str]),
     /// A list of strings.
     Texts,
+    /// What is in the way: a list of objects with a kind and a reference.
+    Blockers,
 }
 
 /// Whether a call must give a parameter.
@@ -82,7 +85,7 @@ const REPORT: [Param; 4] = [
     text("summary"),
     Param { name: "status", kind: Kind::Word(&STATUSES), need: Need::Required },
     optional("reason", Kind::Text),
-    optional("blocked_on", Kind::Text),
+    optional("blocked_on", Kind::Blockers),
 ];
 const BRIEF: [Param; 4] = [
     text("summary"),
@@ -177,6 +180,8 @@ impl Tool {
                 Kind::Line => json!({"type": "integer"}),
                 Kind::Word(words) => json!({"type": "string", "enum": words}),
                 Kind::Texts => json!({"type": "array", "items": {"type": "string"}}),
+                Kind::Blockers => json!({"type": "array", "items": {"type": "object", "properties": {
+                    "kind": {"type": "string", "enum": BlockerKind::WORDS}, "ref": {"type": "string"}}}}),
             };
             properties.insert(param.name.to_owned(), schema);
             if param.need == Need::Required {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::context_guard::ContextGuard;
 use super::conversation::{Conversation, Protocol, told_result};
-use super::end::{FailureReason, FinalReport, SessionEnd, SessionExit, TEST};
+use super::end::{FailureReason, FinalReport, SessionEnd, SessionExit};
 use super::ports::Ports;
 use super::reading::{self, Rules, Wish};
 use super::spec::SessionSpec;
@@ -12,6 +12,7 @@ use super::tool::Offer;
 use super::toolroom::{Answer, Halt, Round, Toolroom, Turn};
 use crate::audit::Snapshot;
 use crate::domain::account::{Account, Unavailability};
+use crate::domain::blocker::BlockerKind;
 use crate::domain::chat::{Reply, Usage};
 use crate::domain::event::Event;
 use crate::domain::model_id::ModelId;
@@ -357,7 +358,7 @@ impl<'s, 'a> Session<'s, 'a> {
             result: ending.report.as_str().to_owned(),
             summary: ending.report.summary(),
         });
-        let on_test = matches!(&ending.report, FinalReport::Blocked { on: Some(on), .. } if on == TEST);
+        let on_test = matches!(&ending.report, FinalReport::Blocked { on, .. } if on.iter().any(|on| on.kind == BlockerKind::Test));
         let corrections = if on_test { self.toolroom.corrections } else { BTreeMap::new() };
         SessionEnd {
             session_id: self.id,

@@ -11,7 +11,7 @@ use crate::framework::source::adds_tests_only;
 
 /// What a model may do about a test file instead of changing it.
 const INSTEAD: &str = "You may add tests to a file of tests, or a new file of them, if nothing else in it changes; they judge nothing. \
-     If a test itself is wrong, end with `final_report`, status `blocked`, `blocked_on` `test` (in text: BLOCKED ON TEST): a person is shown this change then";
+     If a test itself is wrong, end with `final_report`, status `blocked`, `blocked_on` `[{\"kind\": \"test\"}]` (in text: BLOCKED ON TEST): a person is shown this change then";
 
 impl Workspace {
     /// Tells from which state the tests judge; what is compared with it before a file of tests is written.

@@ -11,11 +11,14 @@ pub(crate) mod gate;
 mod hour;
 mod killed;
 pub(crate) mod nightly;
+mod parked;
 mod red_ci;
 mod reentry;
 mod resumed;
+mod scheduled;
 pub(crate) mod step;
 mod trouble;
+mod unblocked;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;

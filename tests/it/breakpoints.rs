@@ -1,5 +1,6 @@
 //! A fix leaves the machine, and the run waits for what the outside says of it.
 
+mod blocked;
 mod elsewhere;
 mod jobs;
 mod judging;

@@ -135,7 +135,7 @@ fn shorten(message: &str) -> String {
 /// Why a tier ended, for whoever names the kind of end already ("no model could be used", "a person is needed").
 pub(super) fn tier_reason(halt: Option<&Halt>) -> Option<String> {
     match halt {
-        Some(Halt::Blocked(reason)) => Some(reason.clone()),
+        Some(Halt::Blocked { reason, .. }) => Some(reason.clone()),
         Some(Halt::NoModel { last, .. }) => Some(last.clone()),
         other => halt_words(other),
     }
@@ -144,7 +144,7 @@ pub(super) fn tier_reason(halt: Option<&Halt>) -> Option<String> {
 /// Why an iteration ended before its time.
 pub(super) fn halt_words(halt: Option<&Halt>) -> Option<String> {
     halt.map(|halt| match halt {
-        Halt::Blocked(reason) => format!("blocked: {reason}"),
+        Halt::Blocked { reason, .. } => format!("blocked: {reason}"),
         Halt::NoModel { last, .. } => format!("no model could be used: {last}"),
         Halt::Budget(Cap::Run, detail) => format!("the budget does not allow another call: {detail}"),
         Halt::Budget(Cap::Tier, detail) => format!("the tier's own cap does not allow another call: {detail}"),

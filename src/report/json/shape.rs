@@ -3,6 +3,7 @@
 use serde::Serialize;
 
 use crate::domain::account::Limited;
+use crate::domain::blocker::Blocker;
 use crate::domain::command::CommandAnswer;
 use crate::domain::correction::Correction;
 use crate::domain::event::FileStat;
@@ -211,12 +212,14 @@ pub struct PullRequestDocument<'a> {
 /// One breakpoint.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct BreakpointDocument<'a> {
-    /// `ci` or `merge`.
+    /// `ci`, `merge` or `blocked`.
     pub awaited: &'static str,
+    /// What is in the way; empty but for `blocked`.
+    pub blocked_on: &'a [Blocker],
     /// The commit it is about.
     pub commit: &'a str,
-    /// `green`, `red`, `absent`, `needs_approval`, `superseded`, `timed_out`, `unreadable`, `merged`, `closed` or
-    /// `changes_requested`; null while waiting.
+    /// `green`, `red`, `absent`, `needs_approval`, `superseded`, `timed_out`, `unreadable`, `merged`, `closed`,
+    /// `changes_requested`, `stopped` or `resolved`; null while waiting.
     pub answer: Option<&'static str>,
     /// More about it, in words.
     pub detail: &'a str,

@@ -3,6 +3,7 @@
 //! Invariant: the hidden lines are the first two, and nothing that is not ours can look like them: foreign text stands in code
 //! spans and fences, where a comment's beginning is broken.
 
+use super::held::Held;
 use super::{Block, Surface, assemble, body, code, marker, say};
 use crate::domain::units::CommitSha;
 use crate::report::view::{Ending, RunView};
@@ -38,6 +39,8 @@ pub struct Stamp {
     pub pushed: Option<CommitSha>,
     /// Whether it is to go on once what it waits for has an answer.
     pub standing: Standing,
+    /// What is in its way, where that is waited for.
+    pub held: Option<Held>,
     /// The workflow run that claimed it, and which attempt of that; until its own report takes the place of this one.
     pub claimed: Option<(u64, u64)>,
 }
@@ -54,11 +57,17 @@ pub enum Standing {
     Waiting,
     /// None is: it is parked until its pull request is merged, closed or reviewed.
     Merging,
+    /// None is: it is parked until what a model named is out of the way.
+    Blocked,
 }
 
 impl Standing {
-    const WORDS: [(Self, &'static str); 3] =
-        [(Self::Working, "working"), (Self::Waiting, "waiting"), (Self::Merging, "merging")];
+    const WORDS: [(Self, &'static str); 4] = [
+        (Self::Working, "working"),
+        (Self::Waiting, "waiting"),
+        (Self::Merging, "merging"),
+        (Self::Blocked, "blocked"),
+    ];
 
     fn word(self) -> Option<&'static str> {
         Self::WORDS.iter().find(|(standing, _)| *standing == self).map(|(_, word)| *word)
@@ -82,7 +91,7 @@ impl Stamp {
     /// The hidden line.
     #[must_use]
     pub fn line(&self) -> String {
-        let Self { run, head, attempt, artifact, heard, parked, spawn, pushed, standing, claimed } = self;
+        let Self { run, head, attempt, artifact, heard, parked, spawn, pushed, standing, held, claimed } = self;
         let (run, head, artifact) = (value(run), value(head), value(artifact));
         let mut line = format!(
             "{}run={run} head={head} attempt={attempt} artifact={artifact} heard={heard} spawn={spawn}",
@@ -96,6 +105,9 @@ impl Stamp {
         }
         if let Some(word) = standing.word() {
             line.push_str(&format!(" standing={word}"));
+        }
+        if let Some(held) = held {
+            line.push_str(&format!(" held={} on={}", value(&held.commit.0), value(&held.encoded())));
         }
         if let Some((job, attempt)) = claimed {
             line.push_str(&format!(" claimed={job}-{attempt}"));
@@ -125,6 +137,7 @@ impl Stamp {
             spawn: get("spawn").and_then(|spawn| spawn.parse().ok()).unwrap_or(1),
             pushed: get("pushed").map(|sha| CommitSha(sha.to_owned())),
             standing: get("standing").map(Standing::of_word).unwrap_or_default(),
+            held: get("held").map(|sha| Held::decoded(sha, get("on").unwrap_or_default())),
             claimed: get("claimed").and_then(|job| {
                 let (id, attempt) = job.split_once('-')?;
                 Some((id.parse().ok()?, attempt.parse().ok()?))
@@ -171,7 +184,7 @@ pub fn comment(view: &RunView, page: &Page<'_>) -> String {
 /// comment has no hidden line of ours, or no room.
 #[must_use]
 pub fn with_note(body: &str, note: &str) -> Option<String> {
-    let stamp = Stamp { parked: None, ..Stamp::read(body)? }.line();
+    let stamp = Stamp { parked: None, held: None, ..Stamp::read(body)? }.line();
     let (marker, rest) = body.trim_start().split_once('\n')?;
     let (_, report) = rest.split_once('\n')?;
     // An older note ends at the first empty line.
@@ -248,6 +261,7 @@ mod tests {
             spawn: 3,
             pushed: Some(CommitSha("feed".to_owned())),
             standing: Standing::Waiting,
+            held: None,
             claimed: Some((77, 2)),
         }
     }

@@ -187,13 +187,14 @@ impl Fold {
             Event::PullRequestReady { number, url, .. } => {
                 delivery.pull_request = Some(PullRequestView { number: *number, url: url.clone() });
             }
-            Event::BreakpointReached { key, awaited, commit, .. } => delivery.waits.push(WaitView {
+            Event::BreakpointReached { key, awaited, commit, on, .. } => delivery.waits.push(WaitView {
                 key: key.clone(),
                 awaited: *awaited,
                 commit: commit.clone(),
                 answer: None,
                 detail: String::new(),
                 waited_ms: 0,
+                on: on.clone(),
             }),
             Event::BreakpointCleared { key, answer, detail, waited_ms, .. } => {
                 if let Some(wait) = delivery.waits.iter_mut().find(|wait| wait.key == *key) {

@@ -1,6 +1,7 @@
 //! Sentences about what left the machine and what came of it.
 
 use super::{Sentence, count};
+use crate::domain::blocker;
 use crate::domain::delivery::Awaited;
 use crate::domain::units::{CommitSha, human_duration};
 use crate::report::view::{CommandView, RunView, WaitView};
@@ -34,6 +35,10 @@ pub fn delivery(view: &RunView) -> Vec<Sentence> {
     } else if let Some(wait) = last.and_then(|push| wait(Awaited::Merge, &push.commit)) {
         sentences.push(came_of(Sentence::plain("the pull request: "), wait));
     }
+    let blocked = delivery.waits.iter().filter(|wait| wait.awaited == Awaited::Blockers);
+    sentences.extend(
+        blocked.map(|wait| came_of(Sentence::plain("blocked on ").speech(&blocker::list(&wait.on)).ours(": "), wait)),
+    );
     sentences
 }
 
@@ -57,6 +62,7 @@ pub const fn awaited(awaited: Awaited) -> &'static str {
     match awaited {
         Awaited::Ci => "CI",
         Awaited::Merge => "the merge",
+        Awaited::Blockers => "what is in the way",
     }
 }
 

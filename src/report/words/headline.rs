@@ -15,6 +15,7 @@ const NAMED_FILES: usize = 2;
 #[must_use]
 pub fn headline(view: &RunView) -> (Mark, Sentence) {
     match &view.ending {
+        Ending::Finished(_) if view.blocked_at().is_some() => unmended(view),
         Ending::Finished(finished) if finished.outcome == Outcome::Parked && waiting(view).is_some() => {
             let at = waiting(view).unwrap_or_default();
             (Mark::Waiting, told(view).ours(format!("; {at}")))

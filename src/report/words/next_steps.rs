@@ -86,6 +86,7 @@ fn after(view: &RunView, outcome: &Outcome) -> Vec<Sentence> {
             vec![resume(view, "to go on where it stopped; what is finished is not paid for again.")]
         }
         Outcome::Parked if view.limited().is_some() => limited(view),
+        Outcome::Parked if view.blocked_at().is_some() => blocked(view),
         Outcome::Parked if goes_on_by_itself(view) => {
             one("Nothing: what is waited for starts the job that goes on with the run, or ends it.")
         }
@@ -108,6 +109,23 @@ fn after(view: &RunView, outcome: &Outcome) -> Vec<Sentence> {
 fn goes_on_by_itself(view: &RunView) -> bool {
     let open = view.delivery.waits.last().is_some_and(|wait| wait.answer.is_none());
     open && matches!(view.kept_in, Whereabouts::Artifact(_))
+}
+
+/// What is left to do about what is in the way of a run that waits.
+fn blocked(view: &RunView) -> Vec<Sentence> {
+    let out_of_the_way =
+        "Get what is waited for out of the way: then a fresh session goes on with what was done so far.";
+    let mut steps = vec![Sentence::plain(out_of_the_way)];
+    steps.push(match view.kept_in {
+        Whereabouts::Here => resume(view, "to look again."),
+        Whereabouts::Artifact(_) => Sentence::plain(
+            "The next end of CI of this pull request looks again; so does, every half hour, the workflow of ",
+        )
+        .code("upshift init --schedule")
+        .ours("."),
+        Whereabouts::Runner => Sentence::plain("Then comment ").code("/upshift retry").ours("."),
+    });
+    steps
 }
 
 fn refused(view: &RunView) -> Sentence {
@@ -152,7 +170,7 @@ fn review(view: &RunView) -> Sentence {
         )
         .code("/upshift retry")
         .ours("."),
-        Some(Answer::Green | Answer::Absent) | None => {
+        Some(Answer::Green | Answer::Absent | Answer::Resolved) | None => {
             Sentence::plain(format!("Review the change before you merge it: {VOUCHED}"))
         }
     }

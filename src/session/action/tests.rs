@@ -76,8 +76,17 @@ fn reports_take_the_shape_of_the_role() {
         Ok(Action::Report(FinalReport::Approve { summary: summary.clone(), issues: Vec::new() }))
     );
     assert!(critic(json!({"summary": "s", "status": "done"})).is_err());
+    let on = json!([{"kind": "issue", "ref": "5"}]);
+    assert_eq!(
+        check(Tool::FinalReport, json!({"summary": "s", "status": "blocked", "reason": "r", "blocked_on": on})),
+        Ok(Action::Report(FinalReport::Blocked {
+            summary: summary.clone(),
+            reason: "r".to_owned(),
+            on: vec![Blocker::read("issue 5")]
+        }))
+    );
     assert_eq!(
         check(Tool::FinalReport, json!({"summary": "s", "status": " Blocked", "reason": "r"})),
-        Ok(Action::Report(FinalReport::Blocked { summary, reason: "r".to_owned(), on: None }))
+        Ok(Action::Report(FinalReport::Blocked { summary, reason: "r".to_owned(), on: Vec::new() }))
     );
 }

@@ -106,7 +106,7 @@ async fn a_blocked_model_says_why() {
     let end = Bench::new(vec![calls(&[("final_report", blocked)])]).run().await;
     assert_eq!(
         end.report,
-        FinalReport::Blocked { summary: "s".to_owned(), reason: "needs a key".to_owned(), on: None }
+        FinalReport::Blocked { summary: "s".to_owned(), reason: "needs a key".to_owned(), on: Vec::new() }
     );
 }
 

@@ -1,9 +1,10 @@
 //! The line commands of the text protocol: `READ path`, `SEARCH pattern`, `RUN TESTS`, `DONE summary`, ….
 
 use super::item::Item;
+use crate::domain::blocker::{Blocker, BlockerKind};
 use crate::domain::ladder::Role;
 use crate::session::action::Action;
-use crate::session::end::{FinalReport, TEST};
+use crate::session::end::FinalReport;
 
 /// Finds the commands in a stretch of prose. An ending command (`DONE`, `BLOCKED`, `APPROVE`, `REJECT`) takes the rest.
 pub(super) fn in_prose(prose: &str, role: Role) -> Vec<Item> {
@@ -112,9 +113,8 @@ fn report(word: &str, rest: &str, more: &str, role: Role) -> Item {
     };
     Item::Act(Action::Report(match word {
         "BLOCKED" => {
-            let on_test = after(&whole, "ON TEST").map(|rest| rest.trim_start_matches(':').trim().to_owned());
-            let on = on_test.as_ref().map(|_| TEST.to_owned());
-            let reason = on_test.filter(|rest| !rest.is_empty()).unwrap_or(whole);
+            let (on, rest) = blocked_on(&whole).map_or((Vec::new(), ""), |(on, rest)| (vec![on], rest));
+            let reason = if rest.is_empty() { whole.clone() } else { rest.to_owned() };
             FinalReport::Blocked { summary: reason.clone(), reason, on }
         }
         "APPROVE" => FinalReport::Approve { summary: whole, issues: more.lines().filter_map(list_item).collect() },
@@ -122,6 +122,23 @@ fn report(word: &str, rest: &str, more: &str, role: Role) -> Item {
         _ if role == Role::Librarian => FinalReport::Briefed { files: files(&whole), summary: whole },
         _ => FinalReport::Done { summary: whole },
     }))
+}
+
+/// What stands in the way, and why: `ON TEST why`, `ON PULL REQUEST 12 why`, `ON ISSUE 5 why`, `ON CHECK name: why`.
+fn blocked_on<'a>(whole: &'a str) -> Option<(Blocker, &'a str)> {
+    let why = |rest: &'a str| rest.trim_start_matches([':', ' ', '\t', '\n']);
+    if let Some(rest) = after(whole, "ON TEST") {
+        return Some((Blocker::test(), why(rest)));
+    }
+    if let Some((name, rest)) = after(whole, "ON CHECK").and_then(|rest| rest.split_once(':')) {
+        return Some((Blocker::new(BlockerKind::Check, name), why(rest)));
+    }
+    let pull = after(whole, "ON PULL REQUEST").map(|rest| (BlockerKind::PullRequest, rest));
+    let (kind, rest) = pull.or_else(|| after(whole, "ON ISSUE").map(|rest| (BlockerKind::Issue, rest)))?;
+    let bare = rest.trim_start_matches('#');
+    let digits = bare.len() - bare.trim_start_matches(|c: char| c.is_ascii_digit()).len();
+    let (number, rest) = bare.split_at(digits);
+    (digits > 0).then(|| (Blocker::new(kind, number), why(rest)))
 }
 
 /// The paths on the `FILES` lines of a brief, in their order.
@@ -206,6 +223,31 @@ mod tests {
         );
         assert_eq!(actions("DONE x", Role::Critic), []);
         assert_eq!(actions("RUN TESTS\nDELETE a.rs", Role::Critic), [], "the critic only reads");
+    }
+
+    #[test]
+    fn what_is_in_the_way_is_named_before_the_reason() {
+        let blocked = |kind, reference: &str| vec![Blocker::new(kind, reference)];
+        for (line, on, reason) in [
+            ("BLOCKED no key is set", Vec::new(), "no key is set"),
+            ("BLOCKED ON TEST: it adds wrongly", vec![Blocker::test()], "it adds wrongly"),
+            (
+                "BLOCKED ON PULL REQUEST #12 it brings the rates",
+                blocked(BlockerKind::PullRequest, "12"),
+                "it brings the rates",
+            ),
+            ("BLOCKED ON ISSUE 5: undecided", blocked(BlockerKind::Issue, "5"), "undecided"),
+            (
+                "BLOCKED ON CHECK build / linux: it makes the file",
+                blocked(BlockerKind::Check, "build / linux"),
+                "it makes the file",
+            ),
+            ("BLOCKED ON ISSUE five", Vec::new(), "ON ISSUE five"),
+        ] {
+            let reason = reason.to_owned();
+            let report = FinalReport::Blocked { summary: reason.clone(), reason, on };
+            assert_eq!(actions(line, Role::Artisan), [Action::Report(report)], "{line}");
+        }
     }
 
     #[test]

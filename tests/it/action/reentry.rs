@@ -54,7 +54,7 @@ impl Ended {
 }
 
 impl Repository {
-    fn new(conclusions: &[&str]) -> Self {
+    pub(super) fn new(conclusions: &[&str]) -> Self {
         Self::with_models(conclusions, mends)
     }
 
@@ -75,14 +75,14 @@ impl Repository {
     }
 
     /// CI is over, and told so by an event.
-    fn ci_ends(&self) -> Value {
+    pub(super) fn ci_ends(&self) -> Value {
         let mut world = self.site.github.world();
         world.later.iter_mut().for_each(|later| later.at_ms = 0);
         drop(world);
         self.told("failure")
     }
 
-    fn told(&self, conclusion: &str) -> Value {
+    pub(super) fn told(&self, conclusion: &str) -> Value {
         self.site.ci_ended(conclusion)
     }
 
@@ -96,7 +96,7 @@ impl Repository {
     }
 
     /// A job of the default branch on a machine of its own, as the workflow has its steps.
-    fn job(&mut self, payload: &Value) -> Ended {
+    pub(super) fn job(&mut self, payload: &Value) -> Ended {
         self.job_for("workflow_run", payload, &[])
     }
 
@@ -209,7 +209,7 @@ impl Repository {
         json!({ "action": "closed", "pull_request": pull, "sender": sender, "repository": { "default_branch": "main" } })
     }
 
-    fn comment(&self) -> String {
+    pub(super) fn comment(&self) -> String {
         let world = self.site.github.world();
         let [comment] = world.comments.as_slice() else { panic!("{:?}", world.comments) };
         comment.body.clone()

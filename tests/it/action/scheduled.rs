@@ -1,12 +1,13 @@
 //! Runs that were parked until a time, taken up again by a job that the clock starts.
 
 use serde_json::json;
+use upshift::domain::blocker::Blocker;
 use upshift::domain::units::CommitSha;
-use upshift::report::markdown::{Parked, Stamp, marker};
+use upshift::report::markdown::{Held, Parked, Stamp, Standing, marker};
 
 use super::gate::{HEAD, comment_by, world};
 use super::step::{Job, replace_line};
-use crate::world::github::{Comment, Effect, FakeGitHub, Fault, Run, World};
+use crate::world::github::{Comment, Effect, FakeGitHub, Fault, Pull, Run, World};
 use crate::world::model_server::{ModelServer, Request, Say, Scripted};
 use crate::world::program::Said;
 use crate::world::project::Project;
@@ -49,6 +50,7 @@ fn comment(issue: u64, author: &str, until: u64, commit: &str) -> Comment {
         artifact: "upshift-audit-55-1-pr7-7f3a9b1c".to_owned(),
         heard: 0,
         parked: Some(Parked { until, commit: CommitSha(commit.to_owned()) }),
+        ..Stamp::default()
     };
     let body = format!("{}\n{}\n### ⏸ Parked", marker("upshift/fix"), stamp.line());
     Comment { id: 900 + issue, issue, author: author.to_owned(), body, ..Comment::default() }
@@ -71,7 +73,9 @@ fn tick(github: &FakeGitHub) -> Said {
 
 #[test]
 fn a_run_whose_limit_is_over_begins_again_once() {
-    let github = FakeGitHub::start_in_real_time(waiting(over()));
+    let start = waiting(over());
+    let comments = start.comments.clone();
+    let github = FakeGitHub::start_in_real_time(start);
     let said = tick(&github);
     assert_eq!(said.code, 0, "{}", said.all());
     assert!(said.err.contains("✔ Pull request #7: workflow run 55 begins again."), "{}", said.all());
@@ -84,11 +88,37 @@ fn a_run_whose_limit_is_over_begins_again_once() {
         assert!(again.err.contains("was taken up already"), "{}", again.all());
         assert_eq!(github.world().runs[0].attempt, 2);
     }
-    assert_eq!(
-        github.finish().comments,
-        waiting(over()).comments.into_iter().collect::<Vec<_>>(),
-        "nothing is written"
-    );
+    assert_eq!(github.finish().comments, comments, "nothing is written");
+}
+
+#[test]
+fn a_blocked_run_begins_again_once_what_is_in_its_way_is_gone() {
+    let mut start = waiting(over());
+    let on = vec![Blocker::read("pull request 12"), Blocker::read("issue 5")];
+    let stamp = Stamp {
+        parked: None,
+        standing: Standing::Blocked,
+        held: Some(Held { commit: CommitSha(HEAD.to_owned()), on }),
+        ..Stamp::read(&start.comments[0].body).expect("a stamp")
+    };
+    start.comments[0].body = format!("{}\n{}\n### ⏸ Parked", marker("upshift/fix"), stamp.line());
+    start.issues.insert(5, "open".to_owned());
+    start.pulls.push(Pull {
+        number: 12,
+        state: "merged".to_owned(),
+        author: "ada".to_owned(),
+        ..start.pulls[0].clone()
+    });
+    let github = FakeGitHub::start_in_real_time(start);
+    let early = tick(&github);
+    assert_eq!(early.code, 0, "{}", early.all());
+    assert!(early.err.contains("what it is blocked on is still in the way"), "{}", early.all());
+    assert_eq!(github.world().runs[0].attempt, 1);
+    github.world().issues.insert(5, "closed".to_owned());
+    let said = tick(&github);
+    assert!(said.err.contains("✔ Pull request #7: workflow run 55 begins again."), "{}", said.all());
+    assert_eq!(github.world().runs[0].attempt, 2);
+    github.finish();
 }
 
 /// Limited for two hours from its second request on, as the vendor's page says it.

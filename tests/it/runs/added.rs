@@ -117,10 +117,15 @@ fn a_test_that_is_changed_or_steers_others_is_refused_at_once_with_the_way_out()
         ],
     );
     assert_eq!(said.code, 0, "{}", said.all());
-    for (at, words) in
-        ["`blocked_on` `test`", "You may add tests", "can not be changed", "You may add tests", "blocked"]
-            .into_iter()
-            .enumerate()
+    for (at, words) in [
+        "`blocked_on` `[{\"kind\": \"test\"}]`",
+        "You may add tests",
+        "can not be changed",
+        "You may add tests",
+        "blocked",
+    ]
+    .into_iter()
+    .enumerate()
     {
         assert!(told[at].contains(words), "{at}: {}", told[at]);
     }

@@ -251,6 +251,19 @@ fn conversations(shown: &Renderer<'_>, route: &str, asked: &Asked<'_>) -> Option
             let of = world.comments.iter().filter(|comment| comment.issue == number && recent(comment.updated_ms));
             asked.page(of, None, |comment| shown.comment(comment))
         }
+        "/issues/{issue_number}" => match world.issues.get(&number) {
+            Some(state) => Reply::json(200, object("issue", json!({ "number": number, "state": state }))),
+            None => match world.pulls.iter().find(|pull| pull.number == number) {
+                Some(pull) => {
+                    let state = if pull.state == "open" { "open" } else { "closed" };
+                    let page = format!("{}/pulls/{number}", shown.url);
+                    let pull_request = json!({ "url": page, "html_url": page, "diff_url": page, "patch_url": page });
+                    let body = json!({ "number": number, "state": state, "pull_request": pull_request });
+                    Reply::json(200, object("issue", body))
+                }
+                None => Reply::not_found(),
+            },
+        },
         "/issues/comments" => {
             let mut all: Vec<_> = world.comments.iter().filter(|comment| recent(comment.updated_ms)).collect();
             if asked.query("sort").as_deref() == Some("updated") {

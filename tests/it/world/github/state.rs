@@ -31,6 +31,8 @@ pub(crate) struct World {
     /// The accounts that anybody may look at, and their types: `User`, `Bot`.
     pub(crate) accounts: BTreeMap<String, String>,
     pub(crate) pulls: Vec<Pull>,
+    /// Issues that are no pull requests, and their states: `open`, `closed`.
+    pub(crate) issues: BTreeMap<u64, String>,
     pub(crate) comments: Vec<Comment>,
     pub(crate) reviews: Vec<Review>,
     pub(crate) review_comments: Vec<ReviewComment>,
@@ -80,6 +82,7 @@ impl Default for World {
             roles: BTreeMap::new(),
             accounts: BTreeMap::new(),
             pulls: Vec::new(),
+            issues: BTreeMap::new(),
             comments: Vec::new(),
             reviews: Vec::new(),
             review_comments: Vec::new(),
