@@ -99,10 +99,7 @@ impl Blocker {
     /// # Errors
     /// What is none of them, in words for the model.
     pub fn read_list(value: &Value) -> Result<Vec<Self>, String> {
-        let list = match value {
-            Value::Array(list) => list.as_slice(),
-            one => std::slice::from_ref(one),
-        };
+        let list = if let Value::Array(list) = value { list.as_slice() } else { std::slice::from_ref(value) };
         let blockers: Result<Vec<Option<Self>>, String> = list.iter().take(MOST_BLOCKERS).map(Self::read_one).collect();
         Ok(blockers?.into_iter().flatten().collect())
     }
@@ -128,7 +125,9 @@ impl Blocker {
                     None => Self::read(&format!("{word} {reference}")),
                 }))
             }
-            other => Err(format!("`blocked_on` holds {other}: each entry is an object with `kind` and `ref`")),
+            Value::Bool(_) | Value::Number(_) | Value::Array(_) => {
+                Err(format!("`blocked_on` holds {value}: each entry is an object with `kind` and `ref`"))
+            }
         }
     }
 
