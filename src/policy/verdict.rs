@@ -46,7 +46,7 @@ pub struct Baseline {
     pub passed: Option<u64>,
     /// How many tests there were by the framework's count.
     pub total: Option<u64>,
-    /// Whether the output could not be read at all.
+    /// Whether the output could not be read at all, or only what failed could be.
     pub unreadable: bool,
     /// Whether a person named the test command (an unreadable one is only then believed).
     pub explicit_command: bool,
@@ -243,7 +243,7 @@ impl Baseline {
             skipped: names_with(report, TestStatus::Skipped).map(str::to_owned).collect(),
             passed: passed_without_failed_parts(report),
             total: report.total,
-            unreadable: report.kind == RunKind::Unreadable,
+            unreadable: report.kind == RunKind::Unreadable || says_what_fails_alone(report),
             flaky,
             explicit_command,
             filed: None,
@@ -257,6 +257,12 @@ impl Baseline {
     fn fails(&self, name: &str) -> bool {
         self.failing.iter().any(|failing| failing == name)
     }
+}
+
+/// Whether a report in nobody's format names failures and nothing else (`FAIL: total is 3`): without a failure there is nothing to be read.
+fn says_what_fails_alone(report: &TestReport) -> bool {
+    let counts = report.passed.or(report.total).is_some();
+    report.framework == "generic" && !counts && report.passing_names().next().is_none()
 }
 
 /// Of how many tests the words are kept, and how much of each.
