@@ -91,6 +91,8 @@ static ORDINARY: LazyLock<RegexSet> = LazyLock::new(|| {
         r"^$|^#|^//|^<!--|^[\[\](){},;]*$",
         // `serde = "1"`, `"lodash": "^4.0.0",`, `requests>=2`, `require example.org/x v1.2.3`, `gem "rake", "~> 13"`.
         r#"^(?:require |gem )?["']?[@\w./-]+(?:\[[\w,-]+\])?["']?,? ?[:=]* ?["']?(?:[v^~<>=*! ]|\d)*\d[\w.*+\-, <>=^~|]*["']?,?(?: // indirect)?$"#,
+        // `gem "bigdecimal"`, `"ext-intl": "*",`.
+        r#"^gem ["'][\w-]+["']$|^["'][@\w./-]+["']: "\*",?$"#,
         // `"attrs",`, `dependencies = ["attrs>=1", "rich"]`.
         r#"^["'][\w.-]+(?:\[[\w,-]+\])?[\w.*, <>=!~^]*["'],?$|^\w*[dD]ependencies = \[[\w.\-"', <>=!~^*\[\]]*\]$"#,
         // `rand = { version = "0.9", features = ["std"] }`.
@@ -170,6 +172,8 @@ mod tests {
             "<artifactId>guava</artifactId>",
             "implementation 'com.google.guava:guava:33.0'",
             "gem \"rake\", \"~> 13\"",
+            "gem 'bigdecimal'",
+            "\"ext-intl\": \"*\",",
             "description = \"a shop\"",
             "# a comment",
             "  }",
@@ -179,6 +183,7 @@ mod tests {
         }
         for line in [
             "autotests = false",
+            "gem 'rspec', path: 'fake'",
             "harness = false",
             "debug-assertions = false",
             "\"test\": \"FIX=1 node --test\"",

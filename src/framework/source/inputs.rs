@@ -1,4 +1,4 @@
-//! Other values in a test's calls: one more in each list of plain values, one letter more in each plain word.
+//! Other values in a test's calls: one or two more in each list of plain values, one letter more in each plain word.
 //!
 //! Pure over text, so that one file serves all languages: what is a list of literals looks alike in all of them.
 
@@ -62,12 +62,14 @@ fn longer_list(text: &str, range: &Range<usize>, side: Side) -> Option<Edit> {
         (Side::Behind, _) => (*values.last()?).to_owned(),
         (Side::Before, Some(numbers)) => {
             let largest = values.get(numbers.iter().enumerate().max_by(|one, other| one.1.total_cmp(other.1))?.0)?;
-            one_more(largest)?
+            let more = one_more(largest)?;
+            // Two, so that a length which the first one happens to make even, or full, is not both times so.
+            format!("{}, {more}", one_more(&more)?)
         }
         (Side::Before, None) => {
             let first = *values.first()?;
             let (quote, rest) = first.split_at_checked(1)?;
-            rest.ends_with(quote).then(|| format!("{quote}q{rest}"))?
+            rest.ends_with(quote).then(|| format!("{quote}qq{rest}, {quote}q{rest}"))?
         }
     };
     Some(match side {
@@ -114,11 +116,11 @@ mod tests {
     #[test]
     fn lists_grow_at_either_end() {
         assert_eq!(varied("total([1, 2, 3])", Side::Behind), "total([1, 2, 3, 3])");
-        assert_eq!(varied("total([1, 2, 3])", Side::Before), "total([4, 1, 2, 3])");
-        assert_eq!(varied("Total([]int{5, 2})", Side::Before), "Total([]int{6, 5, 2})");
-        assert_eq!(varied("f(&[1.5, 0.5 ])", Side::Before), "f(&[2.5, 1.5, 0.5 ])");
+        assert_eq!(varied("total([1, 2, 3])", Side::Before), "total([5, 4, 1, 2, 3])");
+        assert_eq!(varied("Total([]int{5, 2})", Side::Before), "Total([]int{7, 6, 5, 2})");
+        assert_eq!(varied("f(&[1.5, 0.5 ])", Side::Before), "f(&[3.5, 2.5, 1.5, 0.5 ])");
         assert_eq!(varied("f(&[1.5, 0.5 ])", Side::Behind), "f(&[1.5, 0.5, 0.5 ])");
-        assert_eq!(varied("f(['b', 'a'], 'c')", Side::Before), "f(['qb', 'b', 'a'], 'c')");
+        assert_eq!(varied("f(['b', 'a'], 'c')", Side::Before), "f(['qqb', 'qb', 'b', 'a'], 'c')");
     }
 
     #[test]

@@ -125,8 +125,11 @@ impl Court<'_> {
         if !is_treated || outcome::did_not_run(&tried.run) {
             return None;
         }
-        let mut failing = tried.run.report.failing().filter(|one| source.is_called(&located.body, &one.name));
-        let message = failing.next().map(|one| one.message.as_str())?;
+        let failing = tried.run.report.failing().filter(|one| source.is_called(&located.body, &one.name));
+        // All rows of a table speak: of one that passed at the start too nothing new can be said.
+        let mut messages: Vec<&str> = failing.map(|one| one.message.as_str()).collect();
+        messages.sort_unstable();
+        let message = *messages.first()?;
         let at_the_start = located.said.as_deref()?;
         // A report of a comparison names what was expected; Go's own words may not.
         let expected = rounds::expected(source, located);
@@ -134,7 +137,7 @@ impl Court<'_> {
         let in_own_words = Language::of(source.path()) == Some(Language::Go) && !message.trim().is_empty();
         let compared = compares(at_the_start) || in_own_words;
         (compared && !names_an_error(at_the_start) && kind_of(message) == kind_of(at_the_start))
-            .then(|| values(message))
+            .then(|| messages.into_iter().flat_map(values).collect())
     }
 }
 
