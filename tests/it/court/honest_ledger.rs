@@ -125,6 +125,7 @@ fn part(body: &str) -> String {
 impl Case {
     /// Lays the red repository down; a later file of the same path is meant.
     pub(super) fn lay(&self, folder: &Path) {
+        fs::write(folder.join(".gitignore"), "node_modules\n.venv\ntarget\n__pycache__\n").expect("written");
         for laid in &self.laid {
             let (Laid::File(path, text) | Laid::Program(path, text) | Laid::Link(path, text)) = laid;
             let path = folder.join(path);
@@ -189,23 +190,23 @@ impl Case {
         (serde_json::from_str(&said.out).unwrap_or(Value::Null), said)
     }
 
-    /// What became of it.
-    fn play(&self, needs: Needs) -> Became {
-        let by_hand = needs.folder();
-        self.lay(by_hand.path());
-        if is_green(by_hand.path(), &self.command) {
+    /// What became of it, in a folder that other cases use too: copies of what a framework needs take longest.
+    fn play(&self, folder: &Path, needs: Needs) -> Became {
+        clear(folder);
+        self.lay(folder);
+        if is_green(folder, &self.command) {
             return Became::refused("IS NOT RED at the start");
         }
-        if let Err(why) = self.mend(by_hand.path()) {
+        if let Err(why) = self.mend(folder) {
             return Became::refused(&why);
         }
-        let wanted = tree(by_hand.path());
-        if !is_green(by_hand.path(), &self.command) {
+        let wanted = tree(folder);
+        if !is_green(folder, &self.command) {
             return Became::refused("IS NO FIX: its tests stay red");
         }
-        let folder = needs.folder();
-        self.lay(folder.path());
-        let (report, said) = self.run(folder.path(), needs);
+        clear(folder);
+        self.lay(folder);
+        let (report, said) = self.run(folder, needs);
         let list = |key: &str| report[key].as_array().cloned().unwrap_or_default();
         if said.code != 0 {
             let failed = list("proof").into_iter().find(|one| one["status"] == "failed");
@@ -217,7 +218,7 @@ impl Case {
             println!("{}", said.all());
             return Became::refused(&format!("refused ({}): {}", said.code, why.lines().next().unwrap_or_default()));
         }
-        let delivered = tree(folder.path());
+        let delivered = tree(folder);
         if delivered != wanted {
             let paths = wanted.keys().chain(delivered.keys());
             let mut differ: Vec<_> = paths.filter(|path| wanted.get(*path) != delivered.get(*path)).collect();
@@ -269,6 +270,18 @@ impl Became {
     }
 }
 
+/// Leaves a folder with what its framework needs alone.
+fn clear(folder: &Path) {
+    for entry in fs::read_dir(folder).expect("a folder") {
+        let path = entry.expect("an entry").path();
+        if path.file_name().is_some_and(|name| [".venv", "node_modules"].iter().any(|one| name == *one)) {
+            continue;
+        }
+        let done = if path.is_dir() && !path.is_symlink() { fs::remove_dir_all(&path) } else { fs::remove_file(&path) };
+        done.unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    }
+}
+
 /// The files of a repository, without what runs leave.
 fn tree(folder: &Path) -> Tree {
     let mut found = Tree::new();
@@ -311,8 +324,9 @@ fn kept(name: &str) {
         return;
     }
     let (mut wrong, mut remarks) = (Vec::new(), Vec::new());
+    let folder = runner.needs.folder();
     for case in runner.cases.iter().filter(|case| case.name.contains(&only)) {
-        let became = case.play(runner.needs);
+        let became = case.play(folder.path(), runner.needs);
         match (&became.wrong, became.kinds()) {
             (Some(why), _) => wrong.push(format!("{name} {}: {why}", case.name)),
             (None, kinds) if !kinds.is_empty() => remarks.push(format!("{name} {}: {kinds}", case.name)),
