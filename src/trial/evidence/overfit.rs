@@ -25,9 +25,13 @@ pub(super) fn remarks(changes: &[Change], bodies: &Bodies) -> Vec<Remark> {
             let expected: BTreeSet<&str> = rounds::expected(source, test).into_iter().collect();
             let inputs = source.literals(&test.body);
             let others = inputs.iter().filter(|value| !expected.contains(*value) && !COMMON.contains(value));
-            let holds_input = others.into_iter().any(|value| added.iter().any(|(_, line)| holds(line, value)));
-            let at = |value: &&str| added.iter().find(|(_, line)| holds(line, value)).map(|(number, _)| *number);
-            holds_input.then(|| expected.iter().find_map(at)).flatten()
+            let with_input: BTreeSet<u32> = others.into_iter().flat_map(|value| lines_with(&added, value)).collect();
+            // `exit(0)` says something of an input on its line, or on the one before, alone.
+            let is_meant = |value: &str, line: u32| {
+                !COMMON.contains(&value) || with_input.contains(&line) || with_input.contains(&line.saturating_sub(1))
+            };
+            let at = |value: &&str| lines_with(&added, value).find(|line| is_meant(value, *line));
+            if with_input.is_empty() { None } else { expected.iter().find_map(at) }
         }) {
             remarks.push(Remark {
                 kind: RemarkKind::HoldsExpectation,
@@ -38,6 +42,11 @@ pub(super) fn remarks(changes: &[Change], bodies: &Bodies) -> Vec<Remark> {
         }
     }
     remarks
+}
+
+/// The numbers of the lines that hold a value.
+fn lines_with<'a>(lines: &'a [(u32, String)], value: &'a str) -> impl Iterator<Item = u32> + 'a {
+    lines.iter().filter(move |(_, line)| holds(line, value)).map(|(number, _)| *number)
 }
 
 /// The places at which a change's new lines hold both what a file of tests expects and what it passes in, where no test's body is known.

@@ -223,6 +223,9 @@ impl Case {
             let paths = wanted.keys().chain(delivered.keys());
             let mut differ: Vec<_> = paths.filter(|path| wanted.get(*path) != delivered.get(*path)).collect();
             differ.dedup();
+            for path in &differ {
+                println!("{path} is {:?}", delivered.get(*path));
+            }
             return Became::refused(&format!("changed on the way: {differ:?}"));
         }
         Became { remarks: list("remarks"), proof: list("proof"), wrong: None }
