@@ -15,15 +15,16 @@
 //! A module imports only what stands left of it; modules inside braces do not know each other. `tests/it/tidy.rs` enforces it.
 //!
 //! ```text
-//! testlog < domain < framework < {config, policy, report, redact, files} < {process, http, streams}
+//! testlog < domain < {framework, backend} < {config, policy, report, redact, files} < {process, http, streams}
 //!        < {workspace, test_run, model, github, audit}
-//!        < trial < {session, gateway} < agent < lifecycle < cli
+//!        < trial < {session, gateway} < hosted < agent < lifecycle < cli
 //! ```
 //!
 //! | module | owns |
 //! |---|---|
 //! | [`testlog`] | every reader of what test runners print and write; a crate of its own, below all |
 //! | [`domain`] | the nouns: money, models, reports, verdicts, receipts, events, outcomes |
+//! | [`backend`] | what is known of each coding agent: command line, settings, its stream |
 //! | [`config`] | text and maps in, a plan or every error out |
 //! | [`policy`] | pure decisions: budget, entropy, escalation, handover, context, rotation, standing, verdict |
 //! | [`report`] | events to terminal text, Markdown, an HTML page, JSON, progress lines (pure) |
@@ -41,6 +42,7 @@
 //! | [`trial`] | the court: judging runs, evidence, what of a change is needed |
 //! | [`session`] | one role's conversation with a model, to a final report |
 //! | [`gateway`] | the loopback model gateway: other programs' calls on our budget |
+//! | [`hosted`] | one role's session, held by a coding agent behind the gateway |
 //! | [`agent`] | the roles: prompts and what goes into them |
 //! | [`lifecycle`] | carries decisions out, phase by phase |
 //! | [`cli`] | commands, environment, terminal |
@@ -58,6 +60,7 @@
 
 pub mod agent;
 pub mod audit;
+pub mod backend;
 pub mod cli;
 pub mod config;
 pub mod domain;
@@ -65,6 +68,7 @@ pub mod files;
 pub mod framework;
 pub mod gateway;
 pub mod github;
+pub mod hosted;
 pub mod http;
 pub mod lifecycle;
 pub mod model;

@@ -15,6 +15,7 @@ pub mod trace;
 pub use self::past::{PastIteration, REMEMBERED};
 
 use crate::domain::foreign::{Foreign, Mark};
+use crate::domain::ladder::Role;
 use serde::{Deserialize, Serialize};
 
 /// The artisan's instructions.
@@ -85,6 +86,16 @@ pub struct Material {
     pub past: Vec<PastIteration>,
     /// The iteration before, in the same tier.
     pub last: Option<LastIteration>,
+}
+
+/// What an agent that has tools of its own is told of its role, before the task.
+#[must_use]
+pub fn for_agents(role: Role) -> &'static str {
+    match role {
+        Role::Artisan => include_str!("prompts/hosted_artisan.v1.md"),
+        Role::Librarian => include_str!("prompts/hosted_librarian.v1.md"),
+        Role::Critic => include_str!("prompts/hosted_critic.v1.md"),
+    }
 }
 
 /// The artisan's prompt.

@@ -23,9 +23,18 @@ pub struct Detected {
     pub why: String,
 }
 
-/// Renders a plan. `detected` is what stands in for a test command that is not configured, or what is known of a given one.
+/// A coding agent, as far as it was found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AgentThere {
+    /// Its name behind `cli/`.
+    pub name: &'static str,
+    /// What it says of its version; `None` where it is not there, or does not say.
+    pub version: Option<String>,
+}
+
+/// Renders a plan. `agents` are those that were looked for, none where the ladder names none; `detected` is what stands in for a test command that is not configured, or what is known of a given one.
 #[must_use]
-pub fn render(plan: &Plan, detected: Option<&Detected>) -> String {
+pub fn render(plan: &Plan, detected: Option<&Detected>, agents: &[AgentThere]) -> String {
     let mut out = String::new();
     out.push_str(if plan.refusals.is_empty() {
         "✔ The configuration is valid.\n"
@@ -39,6 +48,7 @@ pub fn render(plan: &Plan, detected: Option<&Detected>) -> String {
     budget(&mut out, plan);
     tests(&mut out, plan, detected);
     confinement(&mut out, plan);
+    agents_there(&mut out, agents);
     heading(&mut out, "Audit log");
     line(&mut out, &format!("  {}", audit_line(plan)));
     values(&mut out, plan);
@@ -240,6 +250,20 @@ fn confinement(out: &mut String, plan: &Plan) {
         (_, Network::Off) => "no network",
     };
     line(out, &format!("  {network}"));
+}
+
+fn agents_there(out: &mut String, agents: &[AgentThere]) {
+    if agents.is_empty() {
+        return;
+    }
+    heading(out, "Coding agents in PATH");
+    let row = |agent: &AgentThere| {
+        [
+            format!("cli/{}", agent.name),
+            agent.version.clone().unwrap_or_else(|| "not found, or it does not start".to_owned()),
+        ]
+    };
+    table(out, &agents.iter().map(row).collect::<Vec<_>>());
 }
 
 fn audit_line(plan: &Plan) -> String {

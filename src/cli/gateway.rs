@@ -26,7 +26,7 @@ use crate::domain::stop::{Stop, StopCause, StopSource};
 use crate::domain::units::RunId;
 use crate::domain::verdict::Exit;
 use crate::gateway::child::{self, Door};
-use crate::gateway::{self, Gateway, Lane, Ledger, Money, Pin, Spoken, Token};
+use crate::gateway::{self, Gateway, Lane, Ledger, Money, Pin, Place, Spoken, Token};
 use crate::model::endpoint::Wire;
 use crate::model::relay::Relay;
 use crate::process::ProcessError;
@@ -129,7 +129,7 @@ async fn session(
         env: child::environment(environment.raw(), &is_secret_name, &plan.pass_env, &known, door),
     };
     let pin = plan.model.clone().map(|main| Pin { main, side: plan.side_model.clone() });
-    let gateway = Gateway { token, lanes, pin, facts: plan.facts.clone() };
+    let gateway = Gateway { token, lanes, pin, facts: plan.facts.clone(), clean: None, waits: false };
     let (end, ends) = StopSource::new();
     let end = Arc::new(end);
     signals::pass_to(&end)?;
@@ -166,7 +166,8 @@ fn begin(command: &[OsString], plan: &GatewayPlan, setup: &Setup<'_>) -> anyhow:
     let mut journal = Journal::new(store, carry::watched(Vec::new(), setup.environment));
     journal.tell(&Event::RunStarted(started));
     journal.tell(&invocation);
-    Ok(Ledger::new(Money { journal, caps, clock: Arc::clone(&setup.clock), redactor: Arc::clone(&setup.redactor) }))
+    let (clock, redactor) = (Arc::clone(&setup.clock), Arc::clone(&setup.redactor));
+    Ok(Ledger::new(Money { place: Place::alone(), journal, caps, clock, redactor }))
 }
 
 /// Runs the program; ends it some seconds after the first call that the cap refuses.

@@ -8,6 +8,7 @@ mod base;
 mod carry;
 pub mod check;
 mod commenting;
+mod confining;
 mod console;
 mod context;
 #[cfg(all(debug_assertions, unix))]
@@ -23,6 +24,7 @@ mod form;
 mod gate;
 mod gateway;
 mod hardening;
+mod hosting;
 mod http_client;
 pub mod init;
 mod judge;
@@ -228,9 +230,10 @@ fn check_plan(flags: plan::Flags, environment: &Environment) -> anyhow::Result<u
             why: found.why,
         }),
     };
+    let agents = hosting::there(&plan, &checkout, environment)?;
     match form {
-        Form::Text => print_set(&check::render(&plan, known.as_ref()), environment.console()),
-        Form::Json => print(&check::render_json(&plan, known.as_ref())),
+        Form::Text => print_set(&check::render(&plan, known.as_ref(), &agents), environment.console()),
+        Form::Json => print(&check::render_json(&plan, known.as_ref(), &agents)),
     }
 }
 

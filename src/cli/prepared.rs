@@ -1,35 +1,29 @@
 //! From a plan to the world a run acts on: models, tree, tests, confinement, signals.
 
-use std::collections::BTreeMap;
-use std::ffi::OsString;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::setup::{Setup, artifact, folder_name, guards, locate, trees_folder, working_directory};
+use super::setup::{Setup, artifact, guards, trees_folder, working_directory};
 use super::step::Step;
 use super::stop_sources::{self, Place, StopSources};
 use super::{Failure, commenting, delivery, judges, models, scripts, waiting};
 use crate::config::Plan;
 use crate::domain::ci::RedCi;
 use crate::domain::event::{Event, RunFinished};
-use crate::domain::outcome::EXIT_REFUSED;
-use crate::files;
+use crate::hosted::Hosting;
 use crate::lifecycle::World;
 use crate::lifecycle::comment::Writer;
 use crate::lifecycle::outside::Outside;
 use crate::lifecycle::state::RunState;
 use crate::model::Providers;
 use crate::policy::guard::Guard;
-use crate::process::confine::{self, Arranged, ConfineError, Wish};
-use crate::process::environment::child_environment;
+use crate::process::confine::Arranged;
 use crate::process::{Program, Spec};
 use crate::streams::Streams;
 use crate::test_run::{ResultFiles, TestCommand};
 use crate::workspace::{PathRules, Workspace, WorkspaceError};
 
-/// The folder there that holds copies of git directories while children could write them.
-const GUARDS: &str = "guards";
 /// How much of the setup command's output is kept from each end, in bytes.
 const SETUP_KEEP: usize = 16 * 1024;
 /// The most time the setup command may take: it may download and build dependencies.
@@ -46,6 +40,7 @@ pub(super) struct Prepared {
     outside: Option<Outside>,
     pub(super) writer: Option<Writer>,
     pub(super) streams: Option<Arc<Streams>>,
+    hosting: Hosting,
     /// How the run was last told to stand, where this process has none of its files.
     pub(super) only_hears: Option<RunFinished>,
 }
@@ -74,7 +69,9 @@ impl Setup<'_> {
         if let (Some(step), Some(context)) = (Step::of(self.environment), self.context) {
             step.keep_log_as(&artifact(context, &state.run_id));
         }
-        Ok(Prepared { workspace, providers, folder, children, stops, outside, writer, streams, only_hears: None })
+        let hosting = self.hosting(&state.plan, streams.as_ref())?;
+        let only_hears = None;
+        Ok(Prepared { workspace, providers, folder, children, stops, outside, writer, streams, hosting, only_hears })
     }
 
     /// Opens the tree and keeps it for this process alone.
@@ -103,40 +100,20 @@ impl Setup<'_> {
         }
     }
 
-    /// Works out how children are confined.
-    ///
-    /// # Errors
-    /// When what was asked for cannot be given (exit 6).
-    pub(super) fn confine(&self, plan: &Plan) -> anyhow::Result<Arranged> {
-        let env = self.child_environment(plan)?;
-        let home = self.environment.state_home(self.checkout);
-        let log = plan.audit.as_ref().map(|configured| locate(configured, self.checkout, self.environment).live);
-        let log = log.as_deref().and_then(Path::parent).map(Path::to_owned);
-        let runner = self.environment.get("RUNNER_TEMP").map(PathBuf::from);
-        let checkout = files::real_place(self.checkout)?;
-        let state = home.join(GUARDS).join(folder_name(self.checkout));
-        let kept_out = [Some(home), log, runner].into_iter().flatten().filter(|path| !checkout.starts_with(path));
-        let wish = Wish {
-            sandbox: plan.safety.sandbox,
-            network: plan.safety.network,
-            checkout: &checkout,
-            env: &env,
-            kept_out: kept_out.collect(),
-            state,
-            helper: std::env::current_exe()?,
-        };
-        confine::arrange(&wish).map_err(|error| match error {
-            refused @ (ConfineError::Gaps(_) | ConfineError::Network(..)) => {
-                Failure::with_code(EXIT_REFUSED, format!("✖ Refused: {refused}"))
-            }
-            other @ (ConfineError::Private(_) | ConfineError::Helper(_)) => Failure::usage(other.to_string()),
-        })
-    }
-
     pub(super) fn world<'w>(&'w self, state: &RunState, prepared: &'w Prepared) -> World<'w> {
         let plan = &state.plan;
-        let Prepared { workspace, providers, folder, children, stops, outside, writer: _, streams, only_hears } =
-            prepared;
+        let Prepared {
+            workspace,
+            providers,
+            folder,
+            children,
+            stops,
+            outside,
+            writer: _,
+            streams,
+            hosting,
+            only_hears,
+        } = prepared;
         let Arranged { tests, setup, .. } = children.clone();
         let setup_command = plan.test.setup_command.as_ref().map(|command| Spec {
             program: Program::Shell(command.clone()),
@@ -152,6 +129,7 @@ impl Setup<'_> {
         World {
             workspace: Arc::clone(workspace),
             providers,
+            hosting,
             tests: TestCommand {
                 command: state.test_command.clone(),
                 checks: judges::checks(plan, folder),
@@ -186,19 +164,5 @@ impl Setup<'_> {
     fn result_files(&self, state: &RunState) -> ResultFiles {
         let wanted = guards(self.environment).has(Guard::ResultFiles) && !state.no_result_files;
         if wanted { ResultFiles::Wanted } else { ResultFiles::Unwanted }
-    }
-
-    fn child_environment(&self, plan: &Plan) -> anyhow::Result<BTreeMap<OsString, OsString>> {
-        #[cfg(debug_assertions)]
-        if self
-            .environment
-            .get("UPSHIFT_GUARD_OFF")
-            .is_some_and(|names| names.split(',').any(|name| name == "environment"))
-        {
-            return Ok(self.environment.raw().clone());
-        }
-        let keys: Vec<String> = plan.endpoints.values().filter_map(|endpoint| endpoint.key_var.clone()).collect();
-        child_environment(self.environment.raw(), &plan.safety.pass_env, &keys)
-            .map_err(|error| Failure::usage(error.to_string()))
     }
 }

@@ -37,6 +37,7 @@ pub fn elsewhere(saved: Plan, today: Plan, trust: Trust) -> Plan {
         working_directory,
         test: _,
         agent: _,
+        agents: _,
         safety: _,
         github: GithubPlan { push, wait_for, .. },
         audit: _,

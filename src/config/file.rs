@@ -43,6 +43,8 @@ object! {
         "test" test: TestSection = "";
         /// How the agent works.
         "agent" agent: AgentSection = "";
+        /// Own command lines of coding agents, by the name behind `cli/`.
+        "agents" agents: BTreeMap<String, ProgramSection> = "";
         /// What child processes may do and what models may not write.
         "safety" safety: SafetySection = "";
         /// What happens on GitHub; used by the Action.
@@ -196,6 +198,16 @@ object! {
         "temperature" temperature: Temperature = "the vendor's";
         /// Commands that the artisan may run.
         "allowCommands" allow_commands: Vec<String> = "none";
+    }
+}
+
+object! {
+    /// The own command line of one coding agent; nothing of it is used for another.
+    ProgramSection {
+        /// The program, and what stands before our arguments.
+        "command" command: Vec<String> = "its own name, found in PATH";
+        /// What stands behind our arguments.
+        "args" args: Vec<String> = "none";
     }
 }
 

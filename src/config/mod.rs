@@ -14,6 +14,7 @@ mod estimate;
 mod file;
 mod gateway;
 mod github;
+mod hosts;
 mod ladder;
 mod models;
 mod node;
@@ -38,9 +39,10 @@ pub use elsewhere::{Trust, elsewhere, ladder_text};
 pub use error::{CLOSING, ConfigErrors, Problem, SourceErrors};
 pub use gateway::{GATEWAY_PROVIDERS, GatewayPlan, resolve_gateway};
 pub use github::DEFAULT_SKIP_LABEL;
+pub use hosts::spoken_by;
 pub use plan::{
-    AgentPlan, Comment, EffectiveValue, EndpointPlan, FailOn, Format, GithubPlan, Minimise, NamedCommand, Network,
-    OnRemark, Origin, Plan, Proof, Push, SafetyPlan, Sandbox, TestPlan, WaitFor, Wire,
+    AgentPlan, AgentProgram, Comment, EffectiveValue, EndpointPlan, FailOn, Format, GithubPlan, Minimise, NamedCommand,
+    Network, OnRemark, Origin, Plan, Proof, Push, SafetyPlan, Sandbox, TestPlan, WaitFor, Wire,
 };
 pub use read::Entry;
 pub use reference::reference;

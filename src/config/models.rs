@@ -4,6 +4,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::backend::{self, Backend};
 use crate::domain::catalogue::{ModelFacts, ModelInfo, Price, UNKNOWN_CONTEXT_WINDOW};
 use crate::domain::ladder::{Mode, Tier};
 use crate::domain::model_id::{BUILT_IN_PROVIDERS, ModelId};
@@ -88,7 +89,9 @@ impl<'d> Registry<'d> {
                 let fix = "Use letters, digits, `-`, `_` and `.`: the name stands before the `/` of a model.";
                 declared.faults.add(&path, "is no name for a provider", fix);
             }
-            if name == "cassette" {
+            if name == backend::PROVIDER {
+                declared.faults.add(&path, "is built in and has no endpoint", "Rename it: `cli/NAME` is an agent.");
+            } else if name == "cassette" {
                 let fix = "Remove it: `cassette/PATH` reads a recorded file.";
                 declared.faults.add(&path, "is built in and has no endpoint", fix);
             } else if (self.catalogue.endpoint)(name).is_none() {
@@ -175,8 +178,13 @@ impl<'d> Registry<'d> {
                 continue;
             };
             if spoken {
-                self.endpoint(&path, &id.provider, faults);
-                self.learn(&path, &id, faults);
+                match Backend::of(&id) {
+                    Some(backend) => self.hosted(&path, &id, backend, faults),
+                    None => {
+                        self.endpoint(&path, &id.provider, faults);
+                        self.learn(&path, &id, faults);
+                    }
+                }
             }
             if resolved.contains(&id) {
                 self.warnings.push(format!("{path} names `{id}` a second time: once is enough"));
@@ -189,6 +197,10 @@ impl<'d> Registry<'d> {
 
     /// Reads a model's name and checks that its provider is known (S0-24).
     fn model(&self, path: &str, text: &str, faults: &Faults) -> Option<ModelId> {
+        let names_agent = text.trim().strip_prefix(backend::PROVIDER).is_some_and(|rest| rest.starts_with('/'));
+        if names_agent {
+            return self.agent(path, text.trim(), faults);
+        }
         let known = |name: &str| BUILT_IN_PROVIDERS.contains(&name) || self.providers.contains_key(name);
         // A cassette's name is a path: it may hold spaces.
         let fits = |id: &ModelId| id.provider == "cassette" || !text.contains(char::is_whitespace);
@@ -224,7 +236,7 @@ impl<'d> Registry<'d> {
     }
 
     /// Finds out how a provider is reached; once per provider.
-    fn endpoint(&mut self, path: &str, provider: &str, faults: &Faults) {
+    pub(super) fn endpoint(&mut self, path: &str, provider: &str, faults: &Faults) {
         if self.endpoints.contains_key(provider) || self.failed_providers.contains(provider) {
             return;
         }
@@ -332,7 +344,7 @@ impl<'d> Registry<'d> {
     }
 
     /// Finds out what is known of a model; once per model.
-    fn learn(&mut self, path: &str, id: &ModelId, faults: &Faults) {
+    pub(super) fn learn(&mut self, path: &str, id: &ModelId, faults: &Faults) {
         if self.facts.0.contains_key(id) {
             return;
         }

@@ -35,6 +35,8 @@ pub struct Plan {
     pub test: TestPlan,
     /// How the agent works.
     pub agent: AgentPlan,
+    /// The users' own command lines of coding agents, by the name behind `cli/`.
+    pub agents: BTreeMap<String, AgentProgram>,
     /// What children may do and what models may not write.
     pub safety: SafetyPlan,
     /// What happens on GitHub.
@@ -118,6 +120,16 @@ pub struct AgentPlan {
     pub temperature: Option<f64>,
     /// Commands the artisan may run.
     pub allow_commands: Vec<String>,
+}
+
+/// A user's own command line of a coding agent; nothing of it is used for another.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct AgentProgram {
+    /// The program and what stands before our arguments; empty for its own name in `PATH`.
+    pub command: Vec<String>,
+    /// What stands behind our arguments.
+    pub args: Vec<String>,
 }
 
 /// What children may do and what models may not write.

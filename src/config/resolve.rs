@@ -17,7 +17,7 @@ use super::plan::{Format, Origin, Plan};
 use super::sections;
 use super::sources::{Catalogue, FileContent, Setting, Sources};
 use super::tiers_source::{Chosen, TiersSource, chosen, classify_tiers};
-use super::{estimate, github, suggest};
+use super::{estimate, github, hosts, suggest};
 
 /// Variables of ours that are no settings.
 const OTHER_VARIABLES: [&str; 14] = [
@@ -80,6 +80,7 @@ pub(super) fn defaults() -> Plan {
         working_directory: None,
         test: sections::test(&picker),
         agent: sections::agent(&picker),
+        agents: BTreeMap::new(),
         safety: sections::safety(&picker, &[], &mut Vec::new()),
         github: github::github(&picker),
         audit: sections::audit(&picker),
@@ -165,6 +166,7 @@ fn assemble(
         picker.take_optional("workingDirectory", working_directory, "the current one", String::clone);
     let test = sections::test(&picker);
     let agent = sections::agent(&picker);
+    let agents = hosts::programs(&picker);
     let mut refusals = Vec::new();
     let key_vars: Vec<&str> =
         registry.endpoints.values().filter_map(|(endpoint, _)| endpoint.key_var.as_deref()).collect();
@@ -195,6 +197,7 @@ fn assemble(
         working_directory,
         test,
         agent,
+        agents,
         safety,
         github,
         audit,

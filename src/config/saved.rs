@@ -11,8 +11,8 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::plan::{
-    AgentPlan, Comment, EffectiveValue, EndpointPlan, FailOn, Format, GithubPlan, Minimise, NamedCommand, Network,
-    OnRemark, Plan, Proof, Push, SafetyPlan, Sandbox, TestPlan, WaitFor, Wire,
+    AgentPlan, AgentProgram, Comment, EffectiveValue, EndpointPlan, FailOn, Format, GithubPlan, Minimise, NamedCommand,
+    Network, OnRemark, Plan, Proof, Push, SafetyPlan, Sandbox, TestPlan, WaitFor, Wire,
 };
 use super::resolve::defaults;
 use crate::domain::budget::{Budget, SharedCaps};
@@ -198,6 +198,8 @@ struct SavedPlan {
     working_directory: Option<Option<String>>,
     test: SavedTest,
     agent: SavedAgent,
+    #[serde(deserialize_with = "lenient")]
+    agents: Option<BTreeMap<String, AgentProgram>>,
     safety: SavedSafety,
     github: SavedGithub,
     #[serde(deserialize_with = "lenient")]
@@ -233,6 +235,7 @@ impl SavedPlan {
             working_directory,
             test,
             agent,
+            agents,
             safety,
             github,
             audit,
@@ -258,6 +261,7 @@ impl SavedPlan {
             working_directory: Some(working_directory.clone()),
             test: SavedTest::of(test),
             agent: SavedAgent::of(agent),
+            agents: Some(agents.clone()),
             safety: SavedSafety::of(safety),
             github: SavedGithub::of(github),
             audit: Some(audit.clone()),
@@ -288,6 +292,7 @@ impl SavedPlan {
             working_directory: self.working_directory.unwrap_or(today.working_directory),
             test: self.test.over(today.test),
             agent: self.agent.over(today.agent),
+            agents: self.agents.unwrap_or(today.agents),
             safety: self.safety.over(today.safety),
             github: self.github.over(today.github),
             audit: self.audit.unwrap_or(today.audit),

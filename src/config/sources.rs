@@ -173,7 +173,7 @@ impl Sources {
 
     /// Whether a name is a built-in provider's or one that the configuration file declares.
     pub(super) fn is_provider(&self, name: &str) -> bool {
-        BUILT_IN_PROVIDERS.contains(&name) || self.declares_provider(name)
+        BUILT_IN_PROVIDERS.contains(&name) || name == crate::backend::PROVIDER || self.declares_provider(name)
     }
 
     fn declares_provider(&self, name: &str) -> bool {

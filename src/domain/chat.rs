@@ -96,6 +96,15 @@ pub struct Usage {
 }
 
 impl Usage {
+    /// Adds what another call used.
+    pub fn add(&mut self, other: &Self) {
+        self.input = self.input.saturating_add(other.input);
+        self.output = self.output.saturating_add(other.output);
+        self.cache_read = self.cache_read.saturating_add(other.cache_read);
+        self.cache_write = self.cache_write.saturating_add(other.cache_write);
+        self.reasoning = self.reasoning.saturating_add(other.reasoning);
+    }
+
     /// Tokens of the prompt, however they were billed.
     #[must_use]
     pub fn prompt(&self) -> u64 {

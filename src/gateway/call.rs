@@ -1,5 +1,6 @@
 //! A call's way: who asks, what for, what it may cost, and on to the vendor.
 
+use std::borrow::Cow;
 use std::io::Read as _;
 use std::rc::Rc;
 
@@ -11,7 +12,7 @@ use hyper::body::Incoming;
 use serde_json::Value;
 
 use super::answer::{self, Answer};
-use super::ledger::{Ledger, Order, Outcome};
+use super::ledger::{Ledger, OpenCall, Order, Outcome};
 use super::price::Surcharge;
 use super::refusal::{self, Why};
 use super::route::{Route, key_in, query_without_key, route};
@@ -19,10 +20,12 @@ use super::wire::{self, Body};
 use super::{Gateway, Lane, Purpose, Token};
 use crate::domain::catalogue::ModelInfo;
 use crate::domain::model_id::ModelId;
+use crate::domain::receipt::CallStatus;
 use crate::model::CallFailure;
 use crate::model::meter::Spoken;
-use crate::model::relay::{Method, Passed};
+use crate::model::relay::{Method, Passed, Passing};
 use crate::policy::budget::{Billing, MAX_REPLY_TOKENS, VENDOR_OVERHEAD_TOKENS};
+use crate::redact::Redactor;
 
 /// The largest body that is read, as sent and unpacked: what the vendors take at most.
 const MAX_BODY: usize = 32 * 1024 * 1024;
@@ -94,20 +97,77 @@ impl Desk {
         let mut passed =
             Passed { method: route.method, model: &model, query: query.as_deref(), headers, body: Vec::new() };
         if route.method == Method::CountTokens {
-            passed.body = prepared.written();
+            passed.body = self.cleaned(prepared.written());
             let passing = lane.relay.pass(passed).await.map_err(|failure| unreached(&failure))?;
             return Ok(answer::pass(passing, spoken, None, &lane.relay));
         }
-        let (order, asked) = prepared.order(spoken);
-        let call = self.ledger.reserve(order).await.map_err(|message| Refused { why: Why::Cap, message })?;
-        passed.body = prepared.limited(spoken, asked, call.max_output, lane.relay.limit_field());
-        match lane.relay.pass(passed).await {
-            Ok(passing) => Ok(answer::pass(passing, spoken, Some(call), &lane.relay)),
-            Err(failure) => {
-                let refused = unreached(&failure);
-                call.settle(failed(failure));
-                Err(refused)
+        let (mut order, asked) = prepared.order(spoken);
+        let mut call = self.reserve(order.clone()).await?;
+        let body = self.cleaned(prepared.limited(spoken, asked, call.max_output, lane.relay.limit_field()));
+        // Asked again for as much as the body allows, no more.
+        order.wanted = call.max_output;
+        for tries in 0.. {
+            passed.body.clone_from(&body);
+            let Passed { method, model, query, headers, .. } = passed;
+            let again = Passed { method, model, query, headers, body: Vec::new() };
+            let passing = match lane.relay.pass(std::mem::replace(&mut passed, again)).await {
+                Ok(passing) => passing,
+                Err(failure) => {
+                    let refused = unreached(&failure);
+                    call.settle(failed(failure));
+                    return Err(refused);
+                }
+            };
+            let Some(wait) = self.wait_before_next(&passing, lane, tries) else {
+                return Ok(answer::pass(passing, spoken, Some(call), &lane.relay));
+            };
+            call.settle(failed(lane.relay.failure(passing.status, &passing.headers, b"")));
+            drop(passing);
+            self.ledger.pause(wait).await;
+            call = self.reserve(order.clone()).await?;
+            if call.max_output < order.wanted {
+                call.settle(unsent());
+                return Err(Refused {
+                    why: Why::Cap,
+                    message: "upshift: the cost cap is being used up by others".to_owned(),
+                });
             }
+        }
+        Err(Refused::request("upshift: the vendor does not answer"))
+    }
+
+    async fn reserve(&self, order: Order) -> Result<OpenCall, Refused> {
+        self.ledger.reserve(order).await.map_err(|message| Refused { why: Why::Cap, message })
+    }
+
+    /// How long is waited before a limited vendor is asked again; `None` where its answer goes on as it is. Where that is a limit that was
+    /// waited for in vain, the session is told so.
+    fn wait_before_next(&self, passing: &Passing, lane: &Lane, tries: u32) -> Option<u64> {
+        if !self.gateway.waits {
+            return None;
+        }
+        let failure = Some(passing).filter(|passing| passing.status >= 400);
+        let failure = failure.map(|passing| lane.relay.failure(passing.status, &passing.headers, b""))?;
+        if failure.status != CallStatus::RateLimited {
+            return None;
+        }
+        let wait = wait(tries, failure.retry_after_ms);
+        if wait.is_none() {
+            self.ledger.give_up(failure.retry_after_ms);
+        }
+        wait
+    }
+
+    /// A body without the secrets that are known.
+    fn cleaned(&self, body: Vec<u8>) -> Vec<u8> {
+        let Some(redactor) = &self.gateway.clean else { return body };
+        let is_clean = std::str::from_utf8(&body).is_ok_and(|text| matches!(redactor.redact(text), Cow::Borrowed(_)));
+        match serde_json::from_slice::<Value>(&body) {
+            Ok(mut value) if !is_clean => {
+                clean(&mut value, redactor);
+                serde_json::to_vec(&value).unwrap_or_default()
+            }
+            Ok(_) | Err(_) => body,
         }
     }
 
@@ -226,8 +286,40 @@ async fn read(headers: &HeaderMap, incoming: Incoming) -> Result<Bytes, Refused>
     }
 }
 
+/// Takes secrets out of every text of a value, so that it stays the JSON that it was.
+fn clean(value: &mut Value, redactor: &Redactor) {
+    match value {
+        Value::String(text) => {
+            if let Cow::Owned(clean) = redactor.redact(text) {
+                *text = clean;
+            }
+        }
+        Value::Array(items) => items.iter_mut().for_each(|item| clean(item, redactor)),
+        Value::Object(fields) => fields.values_mut().for_each(|field| clean(field, redactor)),
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    }
+}
+
 fn unreached(failure: &CallFailure) -> Refused {
     Refused { why: Why::Vendor, message: format!("upshift: {}", failure.message) }
+}
+
+/// The pauses before a limited vendor is asked again, in milliseconds: 5, 15 and 45 seconds, or what it asks for itself (S3-7).
+fn wait(tries: u32, retry_after_ms: Option<u64>) -> Option<u64> {
+    /// How often it is asked again.
+    const MOST_TRIES: u32 = 3;
+    /// The longest pause: clients give a call up after some minutes.
+    const LONGEST_MS: u64 = 120_000;
+    if tries >= MOST_TRIES {
+        return None;
+    }
+    let wait = retry_after_ms.filter(|wait| *wait > 0).unwrap_or(5_000 * 3_u64.pow(tries));
+    (wait <= LONGEST_MS).then_some(wait)
+}
+
+/// A call that was set aside and not made.
+const fn unsent() -> Outcome {
+    Outcome { status: CallStatus::Aborted, usage: None, billed_model: None, billing: Billing::Impossible, error: None }
 }
 
 fn failed(failure: CallFailure) -> Outcome {
@@ -242,4 +334,16 @@ fn failed(failure: CallFailure) -> Outcome {
 
 fn ours(response: Response<Full<Bytes>>) -> Answer {
     response.map(Either::Left)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::wait;
+
+    #[test]
+    fn a_limit_is_waited_for_three_times_and_as_long_as_it_asks() {
+        assert_eq!([0, 1, 2, 3].map(|tries| wait(tries, None)), [Some(5_000), Some(15_000), Some(45_000), None]);
+        assert_eq!((wait(0, Some(2_000)), wait(2, Some(2_000))), (Some(2_000), Some(2_000)));
+        assert_eq!((wait(0, Some(0)), wait(0, Some(3_600_000))), (Some(5_000), None));
+    }
 }

@@ -5,17 +5,18 @@
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::sync::Arc;
+use std::time::Duration;
 
 use tokio::sync::Notify;
 
 use super::Purpose;
 use super::price::{self, Surcharge};
-use crate::audit::{CallReservation, Cap, Journal};
+use super::tally::{Place, Tally};
+use crate::audit::{CallReservation, Cap, Journal, Scope};
 use crate::domain::catalogue::ModelInfo;
 use crate::domain::chat::Usage;
 use crate::domain::clock::Clock;
 use crate::domain::event::Event;
-use crate::domain::ladder::Role;
 use crate::domain::model_id::ModelId;
 use crate::domain::receipt::{CallScope, CallStatus, Receipt};
 use crate::domain::stop::{Stop, StopCause, StopSource};
@@ -31,6 +32,8 @@ const MOST_WARNINGS: u32 = 100;
 /// What a ledger writes with.
 #[derive(Debug)]
 pub struct Money {
+    /// Where the calls belong.
+    pub place: Place,
     /// The log of a run that has begun.
     pub journal: Journal,
     /// The caps that each call must fit under.
@@ -49,7 +52,8 @@ pub struct Ledger {
     caps: Vec<Cap>,
     clock: Arc<dyn Clock>,
     redactor: Arc<Redactor>,
-    session: String,
+    place: Place,
+    tally: RefCell<Tally>,
     calls: Cell<u32>,
     warned: Cell<u32>,
     /// Calls that are under way.
@@ -59,7 +63,10 @@ pub struct Ledger {
     /// The model of the first call that offers tools: others are for side calls.
     main_model: RefCell<Option<String>>,
     capped: (StopSource, Stop),
-    refusal: RefCell<Option<String>>,
+    limited: (StopSource, Stop),
+    /// When the vendor said that the limit is over, in milliseconds since the Unix epoch.
+    limited_until: Cell<Option<i64>>,
+    refusal: RefCell<Option<(Scope, String)>>,
 }
 
 /// What is to be reserved.
@@ -107,20 +114,23 @@ impl Ledger {
     /// The ledger of a session; the journal's run has begun.
     #[must_use]
     pub fn new(money: Money) -> Rc<Self> {
-        let Money { journal, caps, clock, redactor } = money;
+        let Money { place, journal, caps, clock, redactor } = money;
         let (source, stop) = StopSource::new();
         Rc::new(Self {
             journal: RefCell::new(Some(journal)),
             caps,
             clock,
             redactor,
-            session: uuid::Uuid::new_v4().hyphenated().to_string(),
+            place,
+            tally: RefCell::default(),
             calls: Cell::new(0),
             warned: Cell::new(0),
             open: Cell::new(0),
             settled: Notify::new(),
             main_model: RefCell::new(None),
             capped: (source, stop),
+            limited: StopSource::new(),
+            limited_until: Cell::new(None),
             refusal: RefCell::new(None),
         })
     }
@@ -131,10 +141,45 @@ impl Ledger {
         self.capped.1.clone()
     }
 
+    /// Raised when a limited vendor was waited for in vain.
+    #[must_use]
+    pub fn limited(&self) -> Stop {
+        self.limited.1.clone()
+    }
+
+    /// When that limit is over by the vendor's own words, in milliseconds since the Unix epoch.
+    #[must_use]
+    pub fn limited_until(&self) -> Option<i64> {
+        self.limited_until.get()
+    }
+
+    pub(super) fn give_up(&self, retry_after_ms: Option<u64>) {
+        self.limited_until.set(retry_after_ms.map(|wait| self.clock.unix_ms().saturating_add_unsigned(wait)));
+        self.limited.0.raise(StopCause::TimeUp);
+    }
+
+    /// Waits for a limited vendor.
+    pub(super) async fn pause(&self, ms: u64) {
+        self.warn(&format!("The vendor limits the requests: it is asked again in {} s", ms.div_ceil(1_000)));
+        self.clock.sleep(Duration::from_millis(ms)).await;
+    }
+
     /// Why a call was refused at the cap, if one was.
     #[must_use]
     pub fn refusal(&self) -> Option<String> {
+        self.refused().map(|(_, why)| why)
+    }
+
+    /// The same with the cap that refused it.
+    #[must_use]
+    pub fn refused(&self) -> Option<(Scope, String)> {
         self.refusal.borrow().clone()
+    }
+
+    /// What the calls came to so far.
+    #[must_use]
+    pub fn tally(&self) -> Tally {
+        self.tally.borrow().clone()
     }
 
     /// Gives the log back; calls that are settled later would not be written any more.
@@ -152,7 +197,8 @@ impl Ledger {
         }
     }
 
-    fn emit(&self, event: &Event) {
+    /// Makes an event durable, and tells it.
+    pub fn emit(&self, event: &Event) {
         if let Some(journal) = self.journal.borrow_mut().as_mut() {
             journal.emit(event);
         }
@@ -192,18 +238,22 @@ impl Ledger {
                 Ok(None) if self.open.get() == 0 => {}
                 Ok(None) => self.settled.notified().await,
                 Err(_) if self.open.get() > 0 => self.settled.notified().await,
-                Err(reason) => return Err(self.refuse(&reason)),
+                Err((scope, reason)) => return Err(self.refuse(scope, &reason)),
             }
         }
     }
 
-    fn try_reserve(self: &Rc<Self>, order: &Order) -> Result<Option<OpenCall>, String> {
+    fn try_reserve(self: &Rc<Self>, order: &Order) -> Result<Option<OpenCall>, (Scope, String)> {
         let mut slot = self.journal.borrow_mut();
-        let Some(journal) = slot.as_mut() else { return Err("the session is over".to_owned()) };
+        let Some(journal) = slot.as_mut() else { return Err((self.scope_of_caps(), "the session is over".to_owned())) };
+        // The cap that has least left is the one that refuses.
+        let tightest = self.caps.iter().min_by_key(|cap| journal.store().left(std::slice::from_ref(cap)));
+        let tightest = tightest.map_or_else(|| self.scope_of_caps(), |cap| cap.scope.clone());
         let price = price::of(&order.info, order.surcharge, order.prompt_tokens);
-        let price = price.ok_or_else(|| "the model has no price".to_owned())?;
+        let price = price.ok_or_else(|| (tightest.clone(), "the model has no price".to_owned()))?;
         let left = journal.store().left(&self.caps);
-        let quote = budget::quote_of(price, order.prompt_tokens, order.wanted, left).map_err(|error| error.reason)?;
+        let quote = budget::quote_of(price, order.prompt_tokens, order.wanted, left)
+            .map_err(|error| (tightest.clone(), error.reason))?;
         if quote.max_output_tokens < order.wanted && self.open.get() > 0 {
             return Ok(None);
         }
@@ -217,7 +267,7 @@ impl Ledger {
         };
         if let Err(refused) = journal.reserve(&reservation, &self.caps) {
             // What is left now was read anew by then: only a cap that others use up as well shrinks in between.
-            return if refused.left() < left { Ok(None) } else { Err(refused.to_string()) };
+            return if refused.left() < left { Ok(None) } else { Err((refused.scope.clone(), refused.to_string())) };
         }
         self.open.set(self.open.get() + 1);
         Ok(Some(OpenCall {
@@ -232,9 +282,13 @@ impl Ledger {
         }))
     }
 
-    fn refuse(&self, reason: &str) -> String {
+    fn scope_of_caps(&self) -> Scope {
+        self.caps.first().map_or_else(|| Scope::Day("none".to_owned()), |cap| cap.scope.clone())
+    }
+
+    fn refuse(&self, scope: Scope, reason: &str) -> String {
         let message = format!("upshift: the cost cap is reached, this session makes no more model calls: {reason}");
-        *self.refusal.borrow_mut() = Some(message.clone());
+        *self.refusal.borrow_mut() = Some((scope, message.clone()));
         self.warn(&format!("A model call was refused at the cost cap: {reason}"));
         self.capped.0.raise(StopCause::TimeUp);
         message
@@ -244,20 +298,15 @@ impl Ledger {
     fn scope(&self, purpose: Purpose) -> CallScope {
         let turn = self.calls.get() + 1;
         self.calls.set(turn);
+        let Place { tier_index, iteration, role, session_id, lineage } = self.place.clone();
+        let (parent, root) = lineage.unzip();
+        let root_session_id = root.unwrap_or_else(|| session_id.clone());
         let (session_id, parent_session_id) = match purpose {
-            Purpose::Main => (self.session.clone(), None),
-            Purpose::Side => (format!("{}-side", self.session), Some(self.session.clone())),
+            Purpose::Main => (session_id, parent),
+            Purpose::Side => (format!("{session_id}-side"), Some(session_id)),
         };
-        CallScope {
-            tier_index: 0,
-            iteration: 1,
-            role: Role::Artisan,
-            session_id,
-            parent_session_id,
-            root_session_id: self.session.clone(),
-            turn,
-            attempt: 1,
-        }
+        let attempt = 1;
+        CallScope { tier_index, iteration, role, session_id, parent_session_id, root_session_id, turn, attempt }
     }
 
     fn settle(&self, call: &OpenCall, outcome: Outcome) {
@@ -281,6 +330,7 @@ impl Ledger {
             error: outcome.error.map(|error| self.clean(&error)),
             timestamp: self.clock.timestamp(),
         };
+        self.tally.borrow_mut().count(&receipt);
         if let Some(journal) = self.journal.borrow_mut().as_mut() {
             journal.settle(&receipt, None);
         }

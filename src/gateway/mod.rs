@@ -8,7 +8,8 @@
 //! their way back, `refusal` what a client is told, [`child`] the environment that points a program here.
 //!
 //! Invariants: no call without a reservation, and no reservation left without a receipt, whoever hangs up when. What cannot be bounded
-//! is refused. After the first refusal at the cap every later call is refused. The gateway repeats nothing: its clients do.
+//! is refused. After the first refusal at the cap every later call is refused. The gateway repeats nothing, its clients do, but for a
+//! limited vendor where [`Gateway::waits`] says so.
 //!
 //! Must not: start processes, read the environment or its configuration (`cli` does), know what its client is.
 
@@ -20,6 +21,7 @@ mod price;
 mod refusal;
 mod route;
 mod serve;
+mod tally;
 mod wire;
 
 use std::collections::BTreeMap;
@@ -31,11 +33,13 @@ use uuid::Uuid;
 
 pub use self::ledger::{Ledger, Money};
 pub use self::serve::{Open, open};
+pub use self::tally::{Place, Tally, Trouble};
 use crate::domain::catalogue::{ModelFacts, ModelInfo};
 use crate::domain::model_id::ModelId;
 use crate::model::catalogue;
 pub use crate::model::meter::Spoken;
 use crate::model::relay::Relay;
+use crate::redact::Redactor;
 
 /// A gateway's settings, for one session.
 #[derive(Debug)]
@@ -48,6 +52,10 @@ pub struct Gateway {
     pub pin: Option<Pin>,
     /// What configuration says of models; the catalogue knows the others.
     pub facts: ModelFacts,
+    /// Takes secrets out of what goes on, where that is wanted.
+    pub clean: Option<Arc<Redactor>>,
+    /// Whether a limited vendor is waited for here, so that the client sees a slow call and no limit.
+    pub waits: bool,
 }
 
 /// A vendor behind a wire.

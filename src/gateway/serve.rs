@@ -34,6 +34,16 @@ pub async fn open() -> std::io::Result<Open> {
 }
 
 impl Open {
+    /// A listener that was opened elsewhere.
+    ///
+    /// # Errors
+    /// When it cannot be used.
+    pub fn of(listener: std::net::TcpListener) -> std::io::Result<Self> {
+        listener.set_nonblocking(true)?;
+        let address = listener.local_addr()?;
+        Ok(Self { listener: TcpListener::from_std(listener)?, address })
+    }
+
     /// The address as a base URL: `http://127.0.0.1:PORT`.
     #[must_use]
     pub fn url(&self) -> String {

@@ -7,7 +7,14 @@ fn id(text: &str) -> ModelId {
 }
 
 fn gateway(pin: Option<Pin>) -> Gateway {
-    Gateway { token: Token::random(), lanes: BTreeMap::new(), pin, facts: ModelFacts::default() }
+    Gateway {
+        token: Token::random(),
+        lanes: BTreeMap::new(),
+        pin,
+        facts: ModelFacts::default(),
+        clean: None,
+        waits: false,
+    }
 }
 
 #[test]

@@ -19,6 +19,7 @@ use crate::domain::outcome::Outcome;
 use crate::domain::stop::{Stop, StopCause, WrapUp, signal_name};
 use crate::domain::units::RunId;
 use crate::domain::waiting::Waiting;
+use crate::hosted::Hosting;
 use crate::model::Providers;
 use crate::policy::guard::Guards;
 use crate::process::confine::Arranged;
@@ -61,6 +62,8 @@ pub struct World<'a> {
     pub workspace: Arc<Workspace>,
     /// The models.
     pub providers: &'a Providers,
+    /// Where coding agents live.
+    pub hosting: &'a Hosting,
     /// The tests.
     pub tests: TestCommand,
     /// The command that is run once before the baseline, if any.

@@ -42,6 +42,7 @@ mod finish;
 pub mod gate;
 pub mod history;
 mod hold;
+mod hosts;
 mod iteration;
 mod judge;
 mod kept;
@@ -66,6 +67,7 @@ mod snapshot;
 mod stage;
 mod standalone;
 pub mod state;
+mod table;
 mod targets;
 
 pub use context::{LifecycleError, World};

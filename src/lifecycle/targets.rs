@@ -6,17 +6,24 @@ use super::climb::Climb;
 use super::context::Context;
 use super::stage::{Ending, Next};
 use super::state::Phase;
+use crate::backend;
 use crate::domain::account::{Account, Limited, Unavailability};
 use crate::domain::clock::Timestamp;
 use crate::domain::event::Event;
 use crate::domain::ladder::{Role, Tier};
+use crate::domain::model_id::ModelId;
 use crate::domain::outcome::Outcome;
 use crate::policy::rotation::Patience;
 use crate::policy::standing::{Note, Readiness, RoleAccounts};
 use crate::session::Memory;
 
+/// The account that a target is asked with; an agent's is that of the model behind it.
+pub(super) fn account_of(memory: &Memory, target: &ModelId) -> Account {
+    memory.accounts.of(&backend::answering(target))
+}
+
 fn of_role(memory: &Memory, tier: &Tier, role: Role) -> RoleAccounts {
-    tier.targets(role).iter().map(|target| memory.accounts.of(target)).collect()
+    tier.targets(role).iter().map(|target| account_of(memory, target)).collect()
 }
 
 fn of_roles(memory: &Memory, tier: &Tier) -> Vec<RoleAccounts> {

@@ -19,6 +19,7 @@ use tokio::process::Child;
 
 use super::confine::Confinement;
 use super::family::{Family, Growth};
+pub(super) use super::launch::KEEPER;
 use super::launch::plain;
 use super::pipe::exit_of;
 use super::{ProcessError, Program, Spec};
@@ -35,9 +36,6 @@ const HOUSEKEEPING: Duration = Duration::from_millis(200);
 /// How long the killed program may take to vanish.
 const KILL_WAIT: Duration = Duration::from_secs(1);
 const SIGTERM: i32 = 15;
-/// The first argument that makes upshift the keeper; then the process it keeps for, and the program with its own name and arguments.
-pub(super) const KEEPER: &str = "__kept";
-
 /// A program to be run beside us.
 #[derive(Debug, Clone)]
 pub struct Companion {

@@ -19,6 +19,9 @@ use super::{Confinement, ProcessError, Program, Spec};
 /// Where programs are looked for when the environment names no `PATH`; what `execvp` takes on most systems.
 const DEFAULT_PATH: &str = "/usr/local/bin:/usr/bin:/bin";
 
+/// The first argument that makes upshift the keeper; then the process it keeps for, and the program with its own name and arguments.
+pub(super) const KEEPER: &str = "__kept";
+
 /// A child that runs.
 #[derive(Debug)]
 pub(super) struct Launched {
@@ -34,20 +37,23 @@ pub(super) struct Launched {
     pub(super) stdin: Option<ChildStdin>,
 }
 
-/// Starts what `spec` describes.
-pub(super) fn launch(spec: &Spec) -> Result<Launched, ProcessError> {
-    start(spec).map_err(|source| ProcessError::Start {
+/// Starts what `spec` describes; with a `keeper`, the program of this process, it is ended also when this process is killed (Linux).
+pub(super) fn launch(spec: &Spec, keeper: Option<&Path>) -> Result<Launched, ProcessError> {
+    start(spec, keeper).map_err(|source| ProcessError::Start {
         program: spec.program.to_string(),
         cwd: spec.cwd.clone(),
         source,
     })
 }
 
-fn start(spec: &Spec) -> io::Result<Launched> {
+fn start(spec: &Spec, keeper: Option<&Path>) -> io::Result<Launched> {
     if !std::fs::metadata(&spec.cwd)?.is_dir() {
         return Err(io::Error::new(io::ErrorKind::NotADirectory, "the working directory is not a folder"));
     }
     let (mut command, door) = confined(spec)?;
+    if let Some(keeper) = keeper {
+        command = kept(keeper, &command);
+    }
     command.current_dir(&spec.cwd).env_clear().envs(&spec.env).process_group(0);
     command.stdin(match door {
         Some(door) => door,
@@ -81,6 +87,19 @@ fn start(spec: &Spec) -> io::Result<Launched> {
     drop(command);
     let stdin = child.stdin.take();
     Ok(Launched { family, child, output, stderr, stdin })
+}
+
+/// A command behind a keeper that ends it when this process is gone; the command itself where nobody can be told of that.
+fn kept(keeper: &Path, command: &std::process::Command) -> std::process::Command {
+    let kept_for = std::process::id().to_string();
+    let program = command.get_program();
+    #[expect(clippy::disallowed_methods, reason = "part of the one place that starts a process")]
+    let mut kept = std::process::Command::new(if cfg!(target_os = "linux") { keeper.as_os_str() } else { program });
+    if cfg!(target_os = "linux") {
+        kept.arg(KEEPER).arg(kept_for).arg(program).arg(program);
+    }
+    kept.args(command.get_args());
+    kept
 }
 
 /// The command as it is really started, and its way into its room; a confinement puts its helper before the program here.

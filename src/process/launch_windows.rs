@@ -36,7 +36,7 @@ pub(super) struct Launched {
 }
 
 /// Starts what `spec` describes.
-pub(super) fn launch(spec: &Spec) -> Result<Launched, ProcessError> {
+pub(super) fn launch(spec: &Spec, _keeper: Option<&Path>) -> Result<Launched, ProcessError> {
     start(spec).map_err(|source| ProcessError::Start {
         program: spec.program.to_string(),
         cwd: spec.cwd.clone(),

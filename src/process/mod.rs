@@ -12,6 +12,8 @@
 //! the group or was adopted (Linux; on Windows the job that it was born into is ended, elsewhere the process group). Nothing here
 //! decides what a result means.
 
+use std::path::Path;
+
 use crate::domain::stop::Stop;
 
 pub use confine::Confinement;
@@ -57,9 +59,31 @@ pub mod traces;
 /// # Errors
 /// [`ProcessError`]; a non-zero exit, a signal and a timeout are no errors.
 pub async fn run(spec: &Spec, stop: &Stop, sink: &mut (dyn FnMut(&[u8]) + Send)) -> Result<Finished, ProcessError> {
+    run_behind(None, spec, stop, sink).await
+}
+
+/// As [`run`], behind a `keeper` (the program of this process), which ends it and all that it started when this process is killed; Linux.
+///
+/// # Errors
+/// As [`run`]'s.
+pub async fn run_kept(
+    keeper: &Path,
+    spec: &Spec,
+    stop: &Stop,
+    sink: &mut (dyn FnMut(&[u8]) + Send),
+) -> Result<Finished, ProcessError> {
+    run_behind(Some(keeper), spec, stop, sink).await
+}
+
+async fn run_behind(
+    keeper: Option<&Path>,
+    spec: &Spec,
+    stop: &Stop,
+    sink: &mut (dyn FnMut(&[u8]) + Send),
+) -> Result<Finished, ProcessError> {
     let failed = |source| ProcessError::Io { program: spec.program.to_string(), source };
     tracing::debug!(program = %spec.program, cwd = %spec.cwd.display(), "starts");
-    let launched = launch::launch(spec).inspect_err(|error| tracing::info!("{error}"))?;
+    let launched = launch::launch(spec, keeper).inspect_err(|error| tracing::info!("{error}"))?;
     let mut finished = supervise::supervise(spec, launched, stop, sink).await.map_err(failed)?;
     let Finished { exit, duration_ms, output_bytes, .. } = &finished;
     tracing::debug!(program = %spec.program, ?exit, ms = duration_ms, output_bytes, "ended");

@@ -253,7 +253,7 @@ impl Session<'_, '_> {
         self.ports.journal.settle(&receipt, settlement.reply);
         self.cost += charge;
         if let Some(usage) = &settlement.usage {
-            add(&mut self.usage, usage);
+            self.usage.add(usage);
         }
     }
 }
@@ -288,14 +288,6 @@ fn refusal(scope: &Scope, reason: &str) -> (Scope, String) {
 /// How a model is spoken with.
 pub(super) const fn protocol_of(info: &ModelInfo) -> Protocol {
     if info.tools { Protocol::Tools } else { Protocol::Text }
-}
-
-fn add(total: &mut Usage, usage: &Usage) {
-    total.input = total.input.saturating_add(usage.input);
-    total.output = total.output.saturating_add(usage.output);
-    total.cache_read = total.cache_read.saturating_add(usage.cache_read);
-    total.cache_write = total.cache_write.saturating_add(usage.cache_write);
-    total.reasoning = total.reasoning.saturating_add(usage.reasoning);
 }
 
 fn timed_out(limit: Duration) -> CallFailure {

@@ -45,6 +45,16 @@ pub fn writes(tool_name: &str) -> bool {
     tool::Tool::named(tool_name).is_some_and(toolroom::writes)
 }
 
+/// The report that a role's last words hold, in the lines of the text protocol (`DONE`, `BLOCKED`, `APPROVE`, `REJECT`).
+#[must_use]
+pub fn report_in(words: &str, role: Role) -> Option<FinalReport> {
+    let items = text_protocol::read(words, role, text_protocol::Heed::Everything);
+    items.into_iter().rev().find_map(|item| match item {
+        text_protocol::Item::Act(action::Action::Report(report)) => Some(report),
+        text_protocol::Item::Act(_) | text_protocol::Item::Refuse { .. } => None,
+    })
+}
+
 /// The files of a workspace that a reply asks to be changed, by tool calls or in text, as the change is recorded.
 #[must_use]
 pub fn wants_written(workspace: &Workspace, reply: &Reply) -> Vec<String> {

@@ -5,9 +5,10 @@ use std::path::Path;
 
 use super::rel_path::RelPath;
 use super::store::Entry;
-use super::{ToolError, Workspace, WorkspaceError, diff};
+use super::{ToolError, Workspace, WorkspaceError, diff, secret};
 use crate::domain::units::TreeId;
 use crate::framework::source::adds_tests_only;
+use crate::policy::guard::Guard;
 
 /// What a model may do about a test file instead of changing it.
 const INSTEAD: &str = "You may add tests to a file of tests, or a new file of them, if nothing else in it changes; they judge nothing. \
@@ -51,6 +52,27 @@ impl Workspace {
             patch.push_str(&diff::of_text(&path, &store.content(&entry.content)?, text.as_bytes()));
         }
         Ok(patch)
+    }
+
+    /// Why what a program left at a path may not stay, as if a tool had been asked to write it; `None` if it may.
+    ///
+    /// # Errors
+    /// When the start cannot be read.
+    pub fn objection_to(&self, path: &str) -> Result<Option<String>, WorkspaceError> {
+        let named = RelPath::from_path(Path::new(path));
+        let path = named.map_err(|error| WorkspaceError::Path { reason: error.to_string() })?;
+        if self.protection.has(Guard::SecretFiles) && secret::looks_secret(path.as_path()) {
+            return Ok(Some(format!("`{path}` may hold credentials; no model changes it")));
+        }
+        let there = self.root.stat(&path)?.is_some();
+        let text = if there { self.text_of(&path.to_string()).ok() } else { None };
+        match (there, &text) {
+            // What is no text adds no test.
+            (true, None) => Ok(self.protection.reason(path.as_path())),
+            _ => self
+                .objection(&path, text.as_deref())
+                .map_err(|error| WorkspaceError::File { reason: format!("{error:?}") }),
+        }
     }
 
     /// Why a file may not be written or deleted (`after` is `None`); `None` if it may.

@@ -8,6 +8,8 @@
 #[cfg(test)]
 mod action;
 #[cfg(test)]
+mod agents;
+#[cfg(test)]
 mod audit;
 #[cfg(test)]
 mod bodies;

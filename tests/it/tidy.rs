@@ -8,12 +8,13 @@ use std::path::{Path, PathBuf};
 /// The layers, lowest first; a module imports only from layers below its own (DESIGN §3).
 const LAYERS: &[&[&str]] = &[
     &["domain"],
-    &["framework"],
+    &["framework", "backend"],
     &["config", "policy", "report", "redact", "files"],
     &["process", "http", "streams"],
     &["workspace", "test_run", "model", "github", "audit"],
     &["trial"],
     &["session", "gateway"],
+    &["hosted"],
     &["agent"],
     &["lifecycle"],
     &["cli"],

@@ -4,7 +4,7 @@
 
 use serde::Serialize;
 
-use super::Detected;
+use super::{AgentThere, Detected};
 use crate::config::{Network, Origin, Plan, Sandbox};
 use crate::domain::ladder::Tier;
 use crate::domain::units::MicroUsd;
@@ -31,7 +31,17 @@ struct Document<'a> {
     network: Network,
     /// Null where it is off.
     audit_db: Option<&'a str>,
+    /// The coding agents that were looked for; empty where the ladder names none.
+    agents: Vec<AgentDocument<'a>>,
     values: Vec<ValueDocument<'a>>,
+}
+
+#[derive(Debug, Serialize)]
+struct AgentDocument<'a> {
+    /// Behind `cli/`.
+    name: &'a str,
+    /// Null where it was not found.
+    version: Option<&'a str>,
 }
 
 #[derive(Debug, Serialize)]
@@ -104,11 +114,11 @@ struct ValueDocument<'a> {
 
 /// Renders a plan for programs.
 #[must_use]
-pub fn render_json(plan: &Plan, detected: Option<&Detected>) -> String {
-    json::pretty(&document(plan, detected))
+pub fn render_json(plan: &Plan, detected: Option<&Detected>, agents: &[AgentThere]) -> String {
+    json::pretty(&document(plan, detected, agents))
 }
 
-fn document<'a>(plan: &'a Plan, detected: Option<&'a Detected>) -> Document<'a> {
+fn document<'a>(plan: &'a Plan, detected: Option<&'a Detected>, agents: &'a [AgentThere]) -> Document<'a> {
     let money = |amount: Option<MicroUsd>| amount.map(Money::from);
     Document {
         version: VERSION,
@@ -138,6 +148,10 @@ fn document<'a>(plan: &'a Plan, detected: Option<&'a Detected>) -> Document<'a> 
         sandbox: plan.safety.sandbox,
         network: plan.safety.network,
         audit_db: plan.audit.as_deref(),
+        agents: agents
+            .iter()
+            .map(|agent| AgentDocument { name: agent.name, version: agent.version.as_deref() })
+            .collect(),
         values: plan
             .values
             .iter()

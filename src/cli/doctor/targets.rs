@@ -5,6 +5,7 @@
 use std::collections::BTreeMap;
 
 use super::finding::Finding;
+use crate::backend;
 use crate::cli::environment::Environment;
 use crate::cli::plan::Resolved;
 use crate::cli::setup::Setup;
@@ -55,7 +56,8 @@ fn targets(plan: &Plan) -> Vec<(ModelId, String)> {
     let mut tiers: BTreeMap<ModelId, Vec<String>> = BTreeMap::new();
     for (number, tier) in (1..).zip(&plan.tiers) {
         let named = tier.roles().iter().flat_map(|role| tier.targets(*role));
-        for target in named {
+        // Behind an agent stands a model, which is asked for here.
+        for target in named.map(backend::answering) {
             let tiers = tiers.entry(target.clone()).or_insert_with(|| {
                 order.push(target.clone());
                 Vec::new()

@@ -40,7 +40,7 @@ fn ledger(cap: u64) -> Rc<Ledger> {
     let mut store = Store::in_memory(Arc::clone(&redactor)).unwrap();
     store.begin_run(&started, 1, "{}").unwrap();
     let caps = vec![Cap { scope: Scope::Run(started.run_id), max }];
-    Ledger::new(Money { journal: Journal::new(store, Vec::new()), caps, clock, redactor })
+    Ledger::new(Money { place: Place::alone(), journal: Journal::new(store, Vec::new()), caps, clock, redactor })
 }
 
 fn used(output: u64) -> Outcome {

@@ -1,19 +1,7 @@
 //! What is spoken, and what an answer came to.
 
 use crate::domain::chat::Usage;
-
-/// What a client speaks with a vendor.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Spoken {
-    /// Anthropic's Messages.
-    Messages,
-    /// OpenAI's Responses.
-    Responses,
-    /// Chat completions.
-    Chat,
-    /// Gemini's `generateContent` and `streamGenerateContent`.
-    Generate,
-}
+pub use crate::domain::spoken::Spoken;
 
 /// What an answer came to.
 #[derive(Debug, Clone, Default, PartialEq)]

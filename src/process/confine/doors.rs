@@ -86,6 +86,14 @@ pub(super) fn send(socket: BorrowedFd<'_>, spaces: &[BorrowedFd<'_>], shelf: She
     Ok(())
 }
 
+/// Receives descriptors that were sent before, without waiting.
+///
+/// # Errors
+/// When none were.
+pub(super) fn take_now(socket: &UnixStream) -> io::Result<(Vec<OwnedFd>, Shelf)> {
+    take(socket.as_fd(), RecvFlags::DONTWAIT)
+}
+
 /// Receives them.
 ///
 /// # Errors

@@ -14,6 +14,9 @@ use crate::process::companion;
 pub(in crate::process) const WORD: &str = "__confined";
 /// The same where the room is there already, and standard input is a socket that holds its doors.
 pub(in crate::process) const WORD_WITHIN: &str = "__confined_within";
+/// The first argument that makes upshift open a listener in a room and hand it over standard output, a socket; its standard input is a
+/// socket that holds the room's doors.
+pub(in crate::process) const WORD_DOOR: &str = "__door";
 /// What the shell says of a command that cannot be executed; a test command's verdict then is "broken", never red.
 #[cfg(target_os = "linux")]
 const CANNOT_EXECUTE: u8 = 126;
@@ -26,6 +29,7 @@ pub fn entry() -> Option<ExitCode> {
         WORD => Some(platform::act(arguments, Room::Own)),
         #[cfg(unix)]
         companion::KEEPER => Some(companion::keep(arguments)),
+        WORD_DOOR => Some(platform::open_door()),
         WORD_WITHIN => Some(platform::act(arguments, Room::Shared)),
         _ => None,
     }
@@ -42,6 +46,8 @@ enum Room {
 mod platform {
     use std::ffi::OsString;
     use std::io::Write as _;
+    use std::net::{Ipv4Addr, TcpListener};
+    use std::os::fd::AsFd as _;
     use std::os::unix::process::CommandExt as _;
     use std::process::ExitCode;
 
@@ -50,7 +56,7 @@ mod platform {
 
     use super::super::filter::UnixSockets;
     use super::super::policy::Policy;
-    use super::super::{Reach, fence, filter, guards, room};
+    use super::super::{Reach, doors, fence, filter, guards, room};
     use super::{CANNOT_EXECUTE, Room};
 
     /// The largest file a child may write, in bytes: images of whole systems fit, a disk is not filled by one write.
@@ -84,6 +90,22 @@ mod platform {
         let mut command = std::process::Command::new(&program);
         let error = command.arg0(name).args(arguments).exec();
         fail(&format!("{} cannot be executed inside its confinement: {error}", program.display()))
+    }
+
+    pub(super) fn open_door() -> ExitCode {
+        match listener_in_room() {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(why) => fail(&why),
+        }
+    }
+
+    fn listener_in_room() -> Result<(), String> {
+        if !room::join()? {
+            return Err("there is no room to go into".to_owned());
+        }
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).map_err(|error| format!("a listener: {error}"))?;
+        let sent = doors::send(rustix::stdio::stdout(), &[listener.as_fd()], doors::Shelf::OfRoom);
+        sent.map_err(|error| format!("the listener cannot be handed over: {error}"))
     }
 
     fn fail(why: &str) -> ExitCode {
@@ -156,6 +178,10 @@ mod platform {
 mod platform {
     use std::ffi::OsString;
     use std::process::ExitCode;
+
+    pub(super) fn open_door() -> ExitCode {
+        ExitCode::from(126)
+    }
 
     pub(super) fn act(_arguments: impl Iterator<Item = OsString>, _whose: super::Room) -> ExitCode {
         // Nothing can be promised here, so nothing is started.

@@ -31,6 +31,11 @@ use serde::{Deserialize, Serialize};
 
 use crate::config::{Network, Sandbox};
 
+#[cfg_attr(
+    not(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64"))),
+    path = "agents_portable.rs"
+)]
+mod agents;
 mod arrange;
 #[cfg_attr(
     not(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64"))),
@@ -75,6 +80,7 @@ mod room;
 #[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
 mod warm;
 
+pub use agents::{AgentRoom, AgentWish, arrange_agent};
 pub use arrange::arrange;
 pub use bounds::Bounds;
 
@@ -159,6 +165,18 @@ pub enum ConfineError {
         "network is `{0}`, and this machine cannot give it: {1}\n→ Fix: use `network: auto`, which takes the tightest that works and says which"
     )]
     Network(Network, String),
+    /// An agent would have no way to its model.
+    #[error(
+        "agents (`cli/…`) reach their model through one door in a network of their own, and this machine cannot give it: {0}\n→ Fix: allow \
+         namespaces, or say `safety.network: on` (flag --network on): the agent then has the whole network, though no key"
+    )]
+    NoDoor(String),
+    /// An agent could do what the user can.
+    #[error(
+        "agents (`cli/…`) run commands as they see fit, and this machine cannot confine them: {0}\n→ Fix: run upshift where it can, or say \
+         `safety.sandbox: off` (flag --sandbox off) if the machine is theirs to do with as they like"
+    )]
+    Unconfined(String),
     /// The private folder cannot be made.
     #[error("the private folder for child processes cannot be made: {0}\n→ Fix: make room in the temporary folder")]
     Private(std::io::Error),

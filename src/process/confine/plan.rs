@@ -33,13 +33,32 @@ pub(super) fn recover(wish: &Wish<'_>) -> Result<(), ConfineError> {
 /// # Errors
 /// [`ConfineError`]: `required` with a gap, a network that cannot be given, no private folder.
 pub(super) fn arrange(wish: &Wish<'_>) -> Result<Arranged, ConfineError> {
+    arrange_with(wish, Access::default())
+}
+
+/// What a child has beside, or less than, tests.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Access<'a> {
+    /// What it may read beside: the folders of its program.
+    pub(super) program: &'a [PathBuf],
+    /// Whether it may not write the tree.
+    pub(super) reads_only: bool,
+}
+
+/// As [`arrange`], for children of another kind.
+///
+/// # Errors
+/// As [`arrange`]'s.
+pub(super) fn arrange_with(wish: &Wish<'_>, access: Access<'_>) -> Result<Arranged, ConfineError> {
     let off = guards::off();
     let kept_out = grants::with_real_places(wish.kept_out.clone());
-    let found = grants::collect(wish.env, &kept_out);
+    let mut found = grants::collect(wish.env, &kept_out);
+    access.program.iter().for_each(|path| grants::around(path, &kept_out, &mut found.tools, 3));
     let home = grants::home_of(wish.env);
     let private = Private::make(home.as_deref(), &found.tools).map_err(ConfineError::Private)?;
     warm::go(&private.path(home::GO_CACHE), wish.env, home.as_deref(), wish.checkout);
-    let plan = Plan { wish, found, kept_out, private: Arc::new(private), off };
+    let reads_only = access.reads_only;
+    let plan = Plan { wish, found, kept_out, private: Arc::new(private), off, reads_only };
     let (reach, fallback) = match wish.network {
         Network::Auto => (Reach::Loopback, true),
         Network::Loopback => (Reach::Loopback, false),
@@ -80,6 +99,7 @@ struct Plan<'a> {
     kept_out: Vec<PathBuf>,
     private: Arc<Private>,
     off: Vec<String>,
+    reads_only: bool,
 }
 
 impl Plan<'_> {
@@ -90,12 +110,17 @@ impl Plan<'_> {
     fn tests(&self, reach: Reach, walls: Walls) -> Policy {
         let mut write = Vec::new();
         // A log or a state that a user put into the tree stays out of reach; then the root itself takes no new files.
-        grants::around(self.wish.checkout, &self.kept_out, &mut write, 3);
+        let mut tree = Vec::new();
+        grants::around(self.wish.checkout, &self.kept_out, &mut tree, 3);
+        if !self.reads_only {
+            write.append(&mut tree);
+        }
         write.extend(self.private.writable());
         let mut devices = self.found.devices.clone();
         write.push(PathBuf::from(grants::SHARED_MEMORY));
         let mut read = if walls == Walls::Room { self.found.whole.clone() } else { self.found.read.clone() };
         read.extend(self.found.tools.iter().cloned());
+        read.append(&mut tree);
         let room = (walls == Walls::Room).then(|| {
             devices.extend(grants::TERMINALS.map(PathBuf::from));
             write.extend(["/tmp", "/var/tmp"].map(PathBuf::from));

@@ -30,7 +30,7 @@ pub(super) fn arrange(wish: &Wish<'_>) -> Result<Arranged, ConfineError> {
 }
 
 /// What this system cannot give at all.
-fn of_platform() -> String {
+pub(super) fn of_platform() -> String {
     format!(
         "children cannot be confined on {} {}: they can do what your user can do; only their environment, time and output are limited",
         std::env::consts::OS,

@@ -165,7 +165,7 @@ impl From<Output> for Said {
 
 /// The search path, with the real Python before what a version manager puts in its place: each start of a shim costs more
 /// than Python itself.
-fn programs() -> &'static OsStr {
+pub(crate) fn programs() -> &'static OsStr {
     static PATH: LazyLock<OsString> = LazyLock::new(|| {
         let path = std::env::var_os("PATH").unwrap_or_default();
         let asked = Command::new("python3").args(["-c", "import sys; print(sys.executable)"]).output();

@@ -1,0 +1,80 @@
+//! opencode: `opencode run --format json`; chat completions, or Messages where the provider speaks them.
+//!
+//! A tool's call and its answer come as one event, when the tool is done.
+
+use std::path::PathBuf;
+
+use serde_json::{Value, json};
+
+use super::agent::{Agent, Invocation, Order, words};
+use super::event::{AgentEvent, Tokens};
+use super::reading::{number, some_text, subject, text, trouble};
+use crate::domain::spoken::Spoken;
+
+pub(super) static AGENT: Agent = Agent {
+    name: "opencode",
+    package: "opencode-ai",
+    default_model: "openai/gpt-6.1-terra",
+    speaks: &[Spoken::Chat, Spoken::Messages],
+    invoke,
+    read,
+};
+
+fn invoke(order: &Order<'_>) -> Invocation {
+    let package = if order.spoken == Spoken::Messages { "@ai-sdk/anthropic" } else { "@ai-sdk/openai-compatible" };
+    let edits = if order.reads_only { "deny" } else { "allow" };
+    let limit = json!({"context": order.window, "output": order.max_output});
+    let settings = json!({
+        "$schema": "https://opencode.ai/config.json",
+        "autoupdate": false,
+        "share": "disabled",
+        "permission": {"edit": edits, "bash": edits, "webfetch": "deny"},
+        "small_model": format!("upshift/{}", order.side_model),
+        "provider": {"upshift": {
+            "npm": package,
+            "name": "upshift",
+            "options": {"baseURL": format!("{}/v1", order.url), "apiKey": order.token},
+            "models": {
+                (order.model): {"name": order.model, "tool_call": true, "limit": limit.clone()},
+                (order.side_model): {"name": order.side_model, "tool_call": true, "limit": limit},
+            },
+        }},
+    });
+    let on = "1".to_owned();
+    Invocation {
+        arguments: words(["run", "--format", "json", "-m", &format!("upshift/{}", order.model), order.prompt]),
+        variables: vec![
+            ("OPENCODE_DISABLE_AUTOUPDATE", on.clone()),
+            ("OPENCODE_DISABLE_MODELS_FETCH", on.clone()),
+            ("OPENCODE_DISABLE_LSP_DOWNLOAD", on),
+        ],
+        files: vec![(PathBuf::from(".config/opencode/opencode.json"), settings.to_string())],
+    }
+}
+
+fn read(line: &Value, out: &mut Vec<AgentEvent>) {
+    match text(line, "/type") {
+        "step_start" => out.push(AgentEvent::Started { session: text(line, "/sessionID").to_owned() }),
+        "text" => out.push(AgentEvent::Text { text: text(line, "/part/text").to_owned(), goes_on: false, by: None }),
+        "tool_use" => {
+            let id = text(line, "/part/callID").to_owned();
+            let about = line.pointer("/part/state/input").map(subject).unwrap_or_default();
+            let name = text(line, "/part/tool").to_owned();
+            out.push(AgentEvent::ToolUse { id: id.clone(), name, subject: about, by: None });
+            out.push(AgentEvent::ToolResult { id, ok: text(line, "/part/state/status") == "completed" });
+        }
+        "step_finish" => {
+            let (input, output) = (number(line, "/part/tokens/input"), number(line, "/part/tokens/output"));
+            out.push(AgentEvent::Usage(Tokens { input, output }));
+            if text(line, "/part/reason") == "stop" {
+                out.push(AgentEvent::End { ok: true, said: None });
+            }
+        }
+        "error" => {
+            let said = some_text(line, "/error/data/message").or_else(|| some_text(line, "/error/message"));
+            out.push(trouble(&said.unwrap_or_else(|| text(line, "/error/name").to_owned())));
+            out.push(AgentEvent::End { ok: false, said: None });
+        }
+        _ => {}
+    }
+}

@@ -1,0 +1,148 @@
+//! Where the coding agents of a run live: made before the run is recorded, so that whatever of it can fail fails then.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsString;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::Failure;
+use super::check::AgentThere;
+use super::confining::{Keeping, refusal};
+use super::environment::Environment;
+use super::http_client::http;
+use super::models::{endpoint_of, wire_of};
+use super::setup::Setup;
+use crate::backend::{Backend, answering};
+use crate::config::{Plan, spoken_by};
+use crate::domain::clock::Clock;
+use crate::domain::ladder::Role;
+use crate::domain::model_id::ModelId;
+use crate::domain::spoken::Spoken;
+use crate::domain::stop::Stop;
+use crate::hosted::{self, Hosting};
+use crate::model::relay::Relay;
+use crate::process::environment::child_environment;
+use crate::process::{self, Confinement, Program, Spec};
+use crate::streams::Streams;
+
+/// The folder beside the tests' state for what of an agent's room must survive a crash.
+const AGENTS: &str = "agents";
+/// The most memory that one process of an agent may take, in MiB, where tests may take less: they are large programs.
+const MEMORY_MB: u32 = 8_192;
+
+impl Setup<'_> {
+    /// Makes where agents live. Where the ladder names agents it is tried whether each is installed and can be kept.
+    ///
+    /// # Errors
+    /// An agent that is not installed (exit 2), or that this machine cannot keep (exit 6).
+    pub(super) fn hosting(&self, plan: &Plan, streams: Option<&Arc<Streams>>) -> anyhow::Result<Hosting> {
+        let setup = self;
+        let Keeping { checkout, kept_out, state } = setup.keeping(plan)?;
+        let keys: Vec<String> = plan.endpoints.values().filter_map(|endpoint| endpoint.key_var.clone()).collect();
+        // What a user hands on to the tests may be a secret; an agent sends what it reads to its model.
+        let env = child_environment(setup.environment.raw(), &[], &keys);
+        let clock: Arc<dyn Clock> = setup.clock.clone();
+        let hosting = Hosting {
+            relays: relays(plan, setup)?,
+            programs: plan.agents.clone(),
+            sandbox: plan.safety.sandbox,
+            network: plan.safety.network,
+            checkout,
+            env: env.map_err(|error| Failure::usage(error.to_string()))?,
+            kept_out,
+            state: state.join(AGENTS),
+            helper: std::env::current_exe()?,
+            memory_mb: plan.test.memory_limit().map(|mb| mb.max(MEMORY_MB)),
+            clock,
+            streams: streams.map(Arc::clone),
+        };
+        let backends: BTreeSet<Backend> = targets(plan).filter_map(Backend::of).collect();
+        for backend in backends {
+            let found = hosting.program(backend);
+            let (program, _) = found.map_err(|why| Failure::usage(format!("cli/{}: {why}", backend.as_str())))?;
+            hosting.room(&program, false).map_err(refusal)?;
+        }
+        Ok(hosting)
+    }
+}
+
+/// The targets of the roles that speak.
+pub(super) fn targets(plan: &Plan) -> impl Iterator<Item = &ModelId> {
+    let of_role = |role: &Role, tier| crate::domain::ladder::Tier::targets(tier, *role).iter();
+    plan.tiers.iter().flat_map(move |tier| tier.roles().iter().flat_map(move |role| of_role(role, tier)))
+}
+
+/// The ways to the vendors of the models behind agents.
+fn relays(plan: &Plan, setup: &Setup<'_>) -> anyhow::Result<BTreeMap<(String, Spoken), Arc<Relay>>> {
+    let http = http(setup.environment);
+    let mut relays = BTreeMap::new();
+    for (target, backend) in targets(plan).filter_map(|target| Some((target, Backend::of(target)?))) {
+        let provider = answering(target).provider;
+        let Some(endpoint) = plan.endpoints.get(&provider) else { continue };
+        let (Some(spoken), Some(wire)) = (spoken_by(backend, endpoint.wire), wire_of(endpoint)) else { continue };
+        let endpoint = endpoint_of(&provider, wire, endpoint, setup.environment)?;
+        let relay = Relay::new(&endpoint, spoken, &http, Arc::clone(&setup.clock));
+        let relay = relay.map_err(|error| Failure::usage(error.to_string()))?;
+        relays.insert((provider, spoken), Arc::new(relay));
+    }
+    Ok(relays)
+}
+
+/// How long an agent may take to say its version (S3-18).
+const DETECTION: Duration = Duration::from_secs(15);
+/// The most characters of a version that are shown.
+const VERSION_CHARS: usize = 60;
+
+/// The agents in `PATH`, with what each says of its version; none where the ladder names none.
+///
+/// # Errors
+/// When no runtime can be had.
+pub(super) fn there(plan: &Plan, checkout: &Path, environment: &Environment) -> anyhow::Result<Vec<AgentThere>> {
+    if !targets(plan).any(|target| Backend::of(target).is_some()) {
+        return Ok(Vec::new());
+    }
+    let keys: Vec<String> = plan.endpoints.values().filter_map(|endpoint| endpoint.key_var.clone()).collect();
+    let env = child_environment(environment.raw(), &[], &keys).map_err(|error| Failure::usage(error.to_string()))?;
+    super::setup::block_on(async {
+        let mut found = Vec::new();
+        for backend in Backend::ALL {
+            let own = plan.agents.get(backend.as_str());
+            let program = hosted::program_of(backend, own, &env, checkout).ok();
+            let version = match program {
+                Some((program, before)) => version(&program, &before, &env, checkout).await,
+                None => None,
+            };
+            found.push(AgentThere { name: backend.as_str(), version });
+        }
+        Ok(found)
+    })
+}
+
+/// The first line that a program answers `--version` with, in an empty home.
+async fn version(
+    program: &Path,
+    before: &[String],
+    env: &BTreeMap<OsString, OsString>,
+    checkout: &Path,
+) -> Option<String> {
+    let home = tempfile::tempdir().ok()?;
+    let mut env = env.clone();
+    env.insert("HOME".into(), home.path().into());
+    let words = before.iter().map(OsString::from).chain([OsString::from("--version")]);
+    let spec = Spec {
+        program: Program::Argv(std::iter::once(program.into()).chain(words).collect()),
+        cwd: checkout.to_owned(),
+        env,
+        stdin: Vec::new(),
+        timeout: DETECTION,
+        keep: 4_096,
+        merge_stderr: false,
+        memory_mb: None,
+        confinement: Confinement::None,
+    };
+    let finished = process::run(&spec, &Stop::never(), &mut |_chunk| {}).await.ok()?;
+    let said = String::from_utf8_lossy(&finished.output);
+    let line = said.lines().map(str::trim).find(|line| !line.is_empty())?;
+    finished.exit.is_success().then(|| line.chars().take(VERSION_CHARS).collect())
+}

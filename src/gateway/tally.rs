@@ -1,0 +1,72 @@
+//! Where the calls of a session belong, and what they came to.
+
+use crate::domain::chat::Usage;
+use crate::domain::ladder::Role;
+use crate::domain::receipt::{CallStatus, Receipt};
+use crate::domain::units::Charge;
+
+/// Where the calls of a session belong.
+#[derive(Debug, Clone)]
+pub struct Place {
+    /// Zero-based tier.
+    pub tier_index: u32,
+    /// One-based iteration within the tier.
+    pub iteration: u32,
+    /// Who asks.
+    pub role: Role,
+    /// The session's id.
+    pub session_id: String,
+    /// The session that started it and the first one of the tree; `None` for a root.
+    pub lineage: Option<(String, String)>,
+}
+
+impl Place {
+    /// A session that belongs to no ladder.
+    #[must_use]
+    pub fn alone() -> Self {
+        let session_id = uuid::Uuid::new_v4().hyphenated().to_string();
+        Self { tier_index: 0, iteration: 1, role: Role::Artisan, session_id, lineage: None }
+    }
+}
+
+/// What a session's calls came to so far.
+#[derive(Debug, Clone, Default)]
+pub struct Tally {
+    /// What they cost.
+    pub cost: Charge,
+    /// What they used, as far as the vendors said.
+    pub usage: Usage,
+    /// Calls that brought a reply.
+    pub replies: u32,
+    /// The model that the vendor says it billed last.
+    pub billed_model: Option<String>,
+    /// The last call's failure; `None` where it brought a reply.
+    pub trouble: Option<Trouble>,
+}
+
+/// A call that brought no reply.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Trouble {
+    /// What became of it.
+    pub status: CallStatus,
+    /// Why, without secrets.
+    pub why: String,
+}
+
+impl Tally {
+    /// Counts a call that was settled.
+    pub(super) fn count(&mut self, receipt: &Receipt) {
+        self.cost += receipt.charge();
+        if let Some(usage) = &receipt.usage {
+            self.usage.add(usage);
+        }
+        if receipt.status == CallStatus::Ok {
+            self.replies += 1;
+            self.billed_model.clone_from(&receipt.billed_model);
+            self.trouble = None;
+        } else {
+            let why = receipt.error.clone().unwrap_or_default();
+            self.trouble = Some(Trouble { status: receipt.status, why });
+        }
+    }
+}

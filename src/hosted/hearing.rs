@@ -1,0 +1,264 @@
+//! What an agent's stream comes to: its last words, its tools, its helpers, and a conversation to be kept.
+//!
+//! Invariant: bounded, however much an agent says; the whole of it is in the raw stream.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use serde_json::{Value, json};
+
+use crate::backend::{AgentEvent, SubAgents};
+use crate::domain::model_id::ModelId;
+
+/// The most characters of one text that are kept.
+const MAX_TEXT: usize = 20_000;
+/// The most characters of all texts together: the last ones (S3-15).
+const MAX_ALL: usize = 250_000;
+/// The most calls whose answer is waited for.
+const MOST_OPEN: usize = 1_000;
+/// The most kinds of unknown events that are counted apart.
+const MOST_UNKNOWN: usize = 50;
+/// Characters of a subject.
+const MAX_SUBJECT: usize = 400;
+
+/// What was heard.
+#[derive(Debug, Default)]
+pub(super) struct Hearing {
+    said: VecDeque<Said>,
+    chars: usize,
+    /// The words of the session itself behind its last tool call.
+    last: String,
+    open: BTreeMap<String, Call>,
+    sub_agents: SubAgents,
+    unknown: BTreeMap<String, u32>,
+    trouble: Option<String>,
+    is_limited: bool,
+    complete: bool,
+}
+
+/// Something that is kept of a conversation.
+#[derive(Debug)]
+enum Said {
+    Text(String),
+    Call { id: String, name: String, subject: String },
+    Answer { id: String, name: String, ok: bool },
+}
+
+/// A tool call that is not answered.
+#[derive(Debug, Clone)]
+pub(super) struct Call {
+    /// The tool.
+    pub(super) name: String,
+    /// What it is about.
+    pub(super) subject: String,
+    /// When it began, in milliseconds.
+    pub(super) began: u64,
+}
+
+impl Hearing {
+    /// Takes an event at a time; returns a tool call that it ends, and whether it went well.
+    pub(super) fn take(&mut self, event: AgentEvent, now: u64) -> Option<(Call, bool)> {
+        self.sub_agents.take(&event);
+        match event {
+            AgentEvent::Text { text, goes_on, by } => self.text(&text, goes_on, by.is_none()),
+            AgentEvent::ToolUse { id, name, subject, by } => {
+                if by.is_none() {
+                    self.last.clear();
+                }
+                let subject: String = subject.chars().take(MAX_SUBJECT).collect();
+                self.keep(Said::Call { id: id.clone(), name: name.clone(), subject: subject.clone() });
+                if self.open.len() < MOST_OPEN {
+                    self.open.insert(id, Call { name, subject, began: now });
+                }
+            }
+            AgentEvent::ToolResult { id, ok } => {
+                let call = self.open.remove(&id)?;
+                self.keep(Said::Answer { id, name: call.name.clone(), ok });
+                return Some((call, ok));
+            }
+            AgentEvent::RateLimit { said, .. } => {
+                self.is_limited = true;
+                self.trouble = Some(said);
+            }
+            AgentEvent::Trouble { said } => {
+                self.is_limited = false;
+                self.trouble = Some(said);
+            }
+            AgentEvent::Unknown { kind } => {
+                if self.unknown.len() < MOST_UNKNOWN || self.unknown.contains_key(&kind) {
+                    *self.unknown.entry(kind).or_default() += 1;
+                }
+            }
+            AgentEvent::Started { .. }
+            | AgentEvent::Usage(_)
+            | AgentEvent::SubAgent { .. }
+            | AgentEvent::End { .. } => {}
+        }
+        None
+    }
+
+    fn text(&mut self, text: &str, goes_on: bool, own: bool) {
+        if own {
+            if !goes_on && !self.last.is_empty() {
+                self.last.push_str("\n\n");
+            }
+            self.last.push_str(text);
+            let over = self.last.chars().count().saturating_sub(2 * MAX_TEXT);
+            if over > 0 {
+                self.last = self.last.chars().skip(over).collect();
+            }
+            self.complete |= says_complete(&self.last);
+        }
+        let kept: String = text.chars().take(MAX_TEXT).collect();
+        if let (true, Some(Said::Text(before))) = (goes_on, self.said.back_mut())
+            && before.chars().count() < MAX_TEXT
+        {
+            before.push_str(&kept);
+            self.chars = self.chars.saturating_add(kept.chars().count());
+            return;
+        }
+        self.keep(Said::Text(kept));
+    }
+
+    fn keep(&mut self, said: Said) {
+        self.chars = self.chars.saturating_add(said.chars());
+        self.said.push_back(said);
+        while self.chars > MAX_ALL {
+            let Some(oldest) = self.said.pop_front() else { break };
+            self.chars = self.chars.saturating_sub(oldest.chars());
+        }
+    }
+
+    /// The words behind the last tool call.
+    pub(super) fn last_words(&self) -> &str {
+        &self.last
+    }
+
+    /// Whether the session said that it is complete.
+    pub(super) const fn is_complete(&self) -> bool {
+        self.complete
+    }
+
+    /// The agent's last complaint, and whether it is about a rate limit.
+    pub(super) fn trouble(&self) -> Option<(&str, bool)> {
+        self.trouble.as_deref().map(|said| (said, self.is_limited))
+    }
+
+    /// The agents that it started.
+    pub(super) const fn sub_agents(&self) -> &SubAgents {
+        &self.sub_agents
+    }
+
+    /// What was told that nobody knows, by its kind.
+    pub(super) const fn unknown(&self) -> &BTreeMap<String, u32> {
+        &self.unknown
+    }
+
+    /// The conversation in the shape of the log's.
+    pub(super) fn entries(&self, prompt: &str, target: &ModelId) -> Vec<Value> {
+        let mut entries = vec![json!({"entry": "ours", "text": prompt})];
+        entries.extend(self.said.iter().map(|said| match said {
+            Said::Text(text) => json!({"entry": "theirs", "target": target, "text": text, "calls": []}),
+            Said::Call { id, name, subject } => {
+                let call = json!({"id": id, "name": name, "arguments": {"about": subject}});
+                json!({"entry": "theirs", "target": target, "text": "", "calls": [call]})
+            }
+            Said::Answer { id, name, ok } => {
+                let content = if *ok {
+                    "(its answer is in the raw stream)"
+                } else {
+                    "(it failed; its answer is in the raw stream)"
+                };
+                let result = json!({"call_id": id, "name": name, "content": content, "is_error": !ok});
+                json!({"entry": "results", "results": [result]})
+            }
+        }));
+        entries
+    }
+}
+
+impl Said {
+    fn chars(&self) -> usize {
+        /// What an entry takes beside its texts.
+        const FRAME: usize = 100;
+        FRAME
+            + match self {
+                Self::Text(text) => text.chars().count(),
+                Self::Call { subject, .. } => subject.chars().count(),
+                Self::Answer { .. } => 0,
+            }
+    }
+}
+
+/// `<promise>COMPLETE</promise>`, in capitals or not (S3-5).
+fn says_complete(words: &str) -> bool {
+    let lower = words.to_ascii_lowercase();
+    let mut rest = lower.as_str();
+    while let Some((_, behind)) = rest.split_once("<promise>") {
+        if let Some((inside, _)) = behind.split_once("</promise>")
+            && inside.trim() == "complete"
+        {
+            return true;
+        }
+        rest = behind;
+    }
+    false
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::backend::{AgentStream, Backend};
+
+    fn heard(backend: Backend, lines: &str) -> Hearing {
+        let (mut stream, mut hearing) = (AgentStream::of(backend), Hearing::default());
+        for event in stream.push(lines.as_bytes()).into_iter().chain(stream.finish()) {
+            hearing.take(event, 0);
+        }
+        hearing
+    }
+
+    #[test]
+    fn b15_an_echoed_prompt_is_not_the_agents_word() {
+        let echo = r#"{"type":"message","role":"user","content":"end with <promise>COMPLETE</promise> or DONE"}"#;
+        let said = heard(Backend::Gemini, echo);
+        assert!(!said.is_complete() && said.last_words().is_empty());
+        let own = r#"{"type":"message","role":"assistant","content":"<promise> Complete </promise>","delta":true}"#;
+        assert!(heard(Backend::Gemini, own).is_complete());
+        let quoted = r#"{"type":"message","role":"assistant","content":"I never say <promise> complete"}"#;
+        assert!(!heard(Backend::Gemini, quoted).is_complete());
+    }
+
+    #[test]
+    fn pieces_of_a_text_are_one_text_and_the_last_words_stand_behind_the_last_call() {
+        let lines = [
+            r#"{"type":"message","role":"assistant","content":"I lo","delta":true}"#,
+            r#"{"type":"message","role":"assistant","content":"ok.","delta":true}"#,
+            r#"{"type":"tool_use","tool_name":"replace","tool_id":"1","parameters":{"file_path":"a.py"}}"#,
+            r#"{"type":"tool_result","tool_id":"1","status":"success"}"#,
+            r#"{"type":"message","role":"assistant","content":"DONE it","delta":true}"#,
+        ];
+        let said = heard(Backend::Gemini, &lines.join("\n"));
+        assert_eq!(said.last_words(), "DONE it");
+        let entries = said.entries("the task", &ModelId::parse("cli/gemini").unwrap());
+        assert_eq!(entries.len(), 5);
+        assert_eq!(entries[1]["text"], "I look.");
+        assert_eq!(entries[2]["calls"][0]["arguments"]["about"], "a.py");
+    }
+
+    #[test]
+    fn what_is_kept_is_bounded_and_is_the_end() {
+        let mut hearing = Hearing::default();
+        for number in 0..1_000 {
+            let text = format!("{number} {}", "x".repeat(1_000));
+            hearing.take(AgentEvent::Text { text, goes_on: false, by: None }, 0);
+        }
+        assert!(hearing.chars <= MAX_ALL);
+        assert!(
+            hearing.entries("p", &ModelId::parse("cli/claude").unwrap()).last().unwrap()["text"]
+                .as_str()
+                .unwrap()
+                .starts_with("999 ")
+        );
+        assert!(hearing.last_words().chars().count() <= 2 * MAX_TEXT);
+    }
+}

@@ -1,0 +1,148 @@
+//! Where an agent lives: its room, its home with the settings of one session, its environment and its program.
+//!
+//! Invariant: the environment of the child is that of the tests without what a user hands on to those, plus what the agent's own file
+//! names; no key is in it.
+
+use std::collections::BTreeMap;
+use std::ffi::{OsStr, OsString};
+use std::io;
+use std::net::TcpListener;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use tempfile::TempDir;
+
+use super::spec::{HostedPorts, HostedSpec};
+use crate::backend::Order;
+use crate::domain::ladder::Role;
+use crate::gateway::Token;
+use crate::model::relay::Relay;
+use crate::policy::budget::MAX_REPLY_TOKENS;
+use crate::process::confine::AgentRoom;
+use crate::process::{Confinement, Program, Spec};
+
+/// The most time of one session. The run's own time ends it before, where less is left.
+const SESSION_LIMIT: Duration = Duration::from_secs(60 * 60);
+/// How much of its output is kept in memory from each end, in bytes; the stream is read as it comes, and kept on disk.
+const KEEP: usize = 16 * 1024;
+/// The longest prompt that is an argument: Linux takes 128 KiB for one.
+const LONGEST_ARGUMENT: usize = 100_000;
+/// The file of the home that holds a longer one.
+const TASK: &str = "task.md";
+/// Variables that lead a client to a proxy.
+const PROXIES: [&str; 8] =
+    ["HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY", "http_proxy", "https_proxy", "all_proxy", "no_proxy"];
+
+/// The house of one session.
+#[derive(Debug)]
+pub(super) struct House {
+    /// What is started.
+    pub(super) spec: Spec,
+    /// Where its model is to answer.
+    pub(super) listener: TcpListener,
+    /// The placeholder key.
+    pub(super) token: Token,
+    /// The way to the vendor.
+    pub(super) relay: Arc<Relay>,
+    /// Removed when the session is over, where there is no room with a home in it.
+    _home: Option<TempDir>,
+}
+
+impl House {
+    /// Makes everything that an agent needs for one session.
+    ///
+    /// # Errors
+    /// Why it cannot be had, in words.
+    pub(super) fn open(spec: &HostedSpec, ports: &HostedPorts<'_>) -> Result<Self, String> {
+        let hosting = ports.hosting;
+        let model = spec.backend.model_of(&spec.target).ok_or("it names no model")?;
+        let relay = hosting.relays.get(&(model.provider.clone(), spec.spoken)).cloned();
+        let relay = relay.ok_or_else(|| format!("provider `{}` cannot be reached this way", model.provider))?;
+        let (program, before) = hosting.program(spec.backend)?;
+        let reads_only = spec.role != Role::Artisan;
+        let AgentRoom { confined, listener } = hosting.room(&program, reads_only).map_err(|error| error.to_string())?;
+        let failed = |error: io::Error| format!("its home cannot be made: {error}");
+        let is_confined = matches!(confined.confinement, Confinement::Within(_));
+        let made = if is_confined {
+            None
+        } else {
+            Some(tempfile::Builder::new().prefix("upshift-agent-").tempdir().map_err(failed)?)
+        };
+        let home = made.as_ref().map(|folder| folder.path().to_owned());
+        let home = home.or_else(|| confined.env.get(OsStr::new("HOME")).map(PathBuf::from)).ok_or("it has no home")?;
+        let address = listener.local_addr().map_err(failed)?;
+        let token = Token::random();
+        let info = ports.facts.of(&model);
+        let prompt = prompt(&spec.prompt, &home).map_err(failed)?;
+        let invocation = spec.backend.invoke(&Order {
+            prompt: &prompt,
+            model: &model.model,
+            side_model: &model.model,
+            spoken: spec.spoken,
+            url: &format!("http://{address}"),
+            token: token.word(),
+            home: &home,
+            window: info.context_window,
+            max_output: info.max_output_tokens.min(MAX_REPLY_TOKENS),
+            reads_only,
+            is_confined,
+        });
+        for (name, text) in &invocation.files {
+            let path = home.join(name);
+            path.parent()
+                .map_or(Ok(()), std::fs::create_dir_all)
+                .and_then(|()| std::fs::write(&path, text))
+                .map_err(failed)?;
+        }
+        let own = hosting.programs.get(spec.backend.as_str()).map(|program| program.args.clone()).unwrap_or_default();
+        let words = [before, invocation.arguments, own].concat();
+        let words = std::iter::once(program.into_os_string()).chain(words.into_iter().map(OsString::from));
+        Ok(Self {
+            spec: Spec {
+                program: Program::Argv(words.collect()),
+                cwd: hosting.checkout.clone(),
+                env: environment(confined.env, &home, invocation.variables),
+                stdin: Vec::new(),
+                timeout: SESSION_LIMIT,
+                keep: KEEP,
+                merge_stderr: false,
+                memory_mb: hosting.memory_mb,
+                confinement: confined.confinement,
+            },
+            listener,
+            token,
+            relay,
+            _home: made,
+        })
+    }
+}
+
+/// What an agent is told as an argument: the task, or where it stands.
+fn prompt(task: &str, home: &Path) -> io::Result<String> {
+    if task.len() <= LONGEST_ARGUMENT && !task.contains('\0') {
+        return Ok(task.to_owned());
+    }
+    let file = home.join(TASK);
+    std::fs::write(&file, task)?;
+    Ok(format!(
+        "Your task stands in the file {}. Read all of it before you begin, and do what it says.",
+        file.display()
+    ))
+}
+
+fn environment(
+    mut env: BTreeMap<OsString, OsString>,
+    home: &Path,
+    own: Vec<(&'static str, String)>,
+) -> BTreeMap<OsString, OsString> {
+    for name in PROXIES {
+        env.remove(OsStr::new(name));
+    }
+    for (name, value) in [("NO_PROXY", "*"), ("no_proxy", "*"), ("TERM", "dumb")] {
+        env.insert(name.into(), value.into());
+    }
+    env.insert("HOME".into(), home.into());
+    env.extend(own.into_iter().map(|(name, value)| (OsString::from(name), OsString::from(value))));
+    env
+}

@@ -1,0 +1,243 @@
+//! An agent's life: started behind the gateway, heard as it speaks, ended at the cap, at the end of the time, or when it is asked for.
+//!
+//! Invariant: the log is with the gateway while the session lives, and back with its owner afterwards, whatever happened.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::convert::Infallible;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
+
+use super::hearing::Hearing;
+use super::house::House;
+use super::spec::{Held, HostedPorts, HostedSpec, unusable};
+use crate::audit::{Journal, Store};
+use crate::backend::AgentStream;
+use crate::domain::event::Event;
+use crate::domain::receipt::CallStatus;
+use crate::domain::stop::{Stop, StopCause, StopSource};
+use crate::domain::verdict::Exit;
+use crate::gateway::{Gateway, Lane, Ledger, Money, Open, Pin, Place, Tally};
+use crate::policy::rotation::GiveUp;
+use crate::process::{self, Finished, ProcessError, Spec};
+use crate::session::FailureReason;
+
+/// How long an agent may go on after the first call that the cap refuses: with the grace of a process it is gone within five seconds.
+const LAST_WORDS: Duration = Duration::from_millis(4_000);
+/// How long it may go on after it said that it is complete.
+const AFTER_COMPLETE: Duration = Duration::from_secs(10);
+/// Characters of what an agent said on standard error that a reason holds.
+const MAX_REASON: usize = 300;
+
+/// Holds the session of an agent.
+///
+/// # Errors
+/// Why it came to no end of its own.
+pub(super) async fn live(
+    spec: &HostedSpec,
+    id: &str,
+    house: House,
+    ports: &mut HostedPorts<'_>,
+    held: &mut Held,
+) -> Result<(), FailureReason> {
+    let fatal = |message: String| FailureReason::ToolFailed { message };
+    let House { spec: command, listener, token, relay, .. } = &house;
+    let listener = listener.try_clone().and_then(Open::of).map_err(|error| fatal(error.to_string()))?;
+    let pin = spec.backend.model_of(&spec.target).map(|main| Pin { main, side: None });
+    let provider = pin.as_ref().map(|pin| pin.main.provider.clone()).unwrap_or_default();
+    let lanes = BTreeMap::from([(spec.spoken, Lane { provider, relay: Arc::clone(relay) })]);
+    let facts = ports.facts.clone();
+    let gateway =
+        Gateway { token: token.clone(), lanes, pin, facts, clean: Some(Arc::clone(ports.redactor)), waits: true };
+    let ledger = lend(spec, id, ports).map_err(fatal)?;
+    let hearing = Rc::new(RefCell::new(Hearing::default()));
+    let played = play(spec, command, &ledger, &hearing, ports);
+    let played = tokio::task::LocalSet::new().run_until(listener.serve_during(gateway, &ledger, played)).await;
+    if let Some(journal) = ledger.close() {
+        *ports.journal = journal;
+    }
+    held.tally = ledger.tally();
+    held.hearing = hearing.take();
+    judge(spec, played, &ledger, held, ports)
+}
+
+/// Gives the log to the gateway for as long as the session lives.
+fn lend(spec: &HostedSpec, id: &str, ports: &mut HostedPorts<'_>) -> Result<Rc<Ledger>, String> {
+    let stand_in = Store::in_memory(Arc::clone(ports.redactor)).map_err(|error| error.to_string())?;
+    let journal = std::mem::replace(ports.journal, Journal::new(stand_in, Vec::new()));
+    let lineage = spec.lineage.as_ref().map(|lineage| (lineage.parent.clone(), lineage.root.clone()));
+    let place = Place {
+        tier_index: spec.tier_index,
+        iteration: spec.iteration,
+        role: spec.role,
+        session_id: id.to_owned(),
+        lineage,
+    };
+    let (clock, redactor) = (Arc::clone(&ports.hosting.clock), Arc::clone(ports.redactor));
+    Ok(Ledger::new(Money { place, journal, caps: ports.caps.clone(), clock, redactor }))
+}
+
+/// Starts the agent, hears it and ends it when it is time.
+async fn play(
+    spec: &HostedSpec,
+    command: &Spec,
+    ledger: &Rc<Ledger>,
+    hearing: &Rc<RefCell<Hearing>>,
+    ports: &HostedPorts<'_>,
+) -> Result<Finished, ProcessError> {
+    let (end, ends) = StopSource::new();
+    let (complete, is_complete) = StopSource::new();
+    let (sender, bytes) = unbounded_channel::<Vec<u8>>();
+    let keeper = ports.hosting.helper.clone();
+    let mut raw = ports.hosting.streams.as_ref().map(|streams| streams.open("agent"));
+    let lives = async move {
+        let mut sink = |chunk: &[u8]| {
+            if let Some(raw) = &mut raw {
+                raw.push(chunk);
+            }
+            // Who hears it is there for as long as the agent lives.
+            drop(sender.send(chunk.to_vec()));
+        };
+        process::run_kept(&keeper, command, &ends, &mut sink).await
+    };
+    let hears = hear(spec, bytes, ledger, hearing, &complete, ports);
+    let (stop, wrap_up) = (ports.stop.clone(), ports.wrap_up.clone());
+    let (capped, limited) = (ledger.capped(), ledger.limited());
+    let watched = watch(&end, Watched { stop, wrap_up, capped, limited, is_complete });
+    tokio::select! {
+        (finished, ()) = async { tokio::join!(lives, hears) } => finished,
+        never = watched => match never {},
+    }
+}
+
+/// What ends a session from outside.
+struct Watched {
+    stop: Stop,
+    wrap_up: Stop,
+    capped: Stop,
+    limited: Stop,
+    is_complete: Stop,
+}
+
+/// Ends the agent when it is time; never comes to an end itself.
+async fn watch(end: &StopSource, watched: Watched) -> Infallible {
+    let Watched { stop, wrap_up, capped, limited, is_complete } = watched;
+    // Real time: a clock that leaps over pauses must not leap while an agent works.
+    let after = |flag: Stop, patience: Duration| async move {
+        flag.wait().await;
+        tokio::time::sleep(patience).await;
+    };
+    let cause = tokio::select! {
+        cause = stop.wait() => cause,
+        cause = wrap_up.wait() => cause,
+        () = after(capped, LAST_WORDS) => StopCause::TimeUp,
+        () = after(limited, LAST_WORDS) => StopCause::TimeUp,
+        () = after(is_complete, AFTER_COMPLETE) => StopCause::Asked,
+    };
+    end.raise(cause);
+    std::future::pending().await
+}
+
+/// Reads the agent's stream to its end, and tells of its tools.
+async fn hear(
+    spec: &HostedSpec,
+    mut bytes: UnboundedReceiver<Vec<u8>>,
+    ledger: &Rc<Ledger>,
+    hearing: &Rc<RefCell<Hearing>>,
+    complete: &StopSource,
+    ports: &HostedPorts<'_>,
+) {
+    let mut stream = AgentStream::of(spec.backend);
+    let root = format!("{}/", ports.hosting.checkout.display());
+    loop {
+        let chunk = bytes.recv().await;
+        let is_over = chunk.is_none();
+        let events = match chunk {
+            Some(chunk) => stream.push(&chunk),
+            None => stream.finish(),
+        };
+        let now = ports.hosting.clock.monotonic_ms();
+        for event in events {
+            let ended = hearing.borrow_mut().take(event, now);
+            let Some((call, ok)) = ended else { continue };
+            let subject = call.subject.replace(&root, "");
+            let subject = subject.split_whitespace().collect::<Vec<_>>().join(" ");
+            ledger.emit(&Event::ToolFinished {
+                role: spec.role,
+                turn: ledger.tally().replies.max(1),
+                name: call.name,
+                subject: ports.redactor.redact(&subject).chars().take(120).collect(),
+                ok,
+                duration_ms: now.saturating_sub(call.began),
+            });
+        }
+        if hearing.borrow().is_complete() {
+            complete.raise(StopCause::Asked);
+        }
+        if is_over {
+            return;
+        }
+    }
+}
+
+/// Why a session came to no end of its own, if so.
+fn judge(
+    spec: &HostedSpec,
+    played: Result<Finished, ProcessError>,
+    ledger: &Ledger,
+    held: &Held,
+    ports: &HostedPorts<'_>,
+) -> Result<(), FailureReason> {
+    let finished = played.map_err(|error| unusable(&spec.target, &error.to_string()))?;
+    if let Some(cause) = ports.stop.raised() {
+        return Err(FailureReason::Stopped { cause });
+    }
+    if let Some((scope, detail)) = ledger.refused() {
+        return Err(FailureReason::Budget { scope, detail });
+    }
+    if let Some(reason) = of_vendor(spec, &held.tally) {
+        return Err(reason);
+    }
+    if held.tally.replies > 0 {
+        // It worked, however its exit code reads: agents say 0 after a refusal and 1 after a success.
+        return Ok(());
+    }
+    let said = held.hearing.trouble().map(|(said, _)| said.to_owned());
+    let said = said.unwrap_or_else(|| tail(&finished));
+    let said = ports.redactor.redact(&said).into_owned();
+    let how = match finished.exit {
+        Exit::Timeout => "its time was up".to_owned(),
+        ref exit => exit.to_string(),
+    };
+    Err(unusable(&spec.target, &format!("it asked no model and ended ({how}): {said}")))
+}
+
+/// What the vendor's last answer means, where it was none.
+fn of_vendor(spec: &HostedSpec, tally: &Tally) -> Option<FailureReason> {
+    let trouble = tally.trouble.as_ref()?;
+    let last = format!("{}: {}", spec.target, trouble.why);
+    let why = match trouble.status {
+        CallStatus::RateLimited => GiveUp::Limited,
+        CallStatus::AuthError | CallStatus::QuotaExceeded => GiveUp::Refused,
+        CallStatus::NetworkError | CallStatus::Timeout => GiveUp::Unreachable,
+        CallStatus::ContextOverflow => return Some(FailureReason::ContextFull),
+        CallStatus::ModelError | CallStatus::InvalidResponse => {
+            return Some(FailureReason::UnusableReplies { last });
+        }
+        // It hung up itself, when it ended.
+        CallStatus::Ok | CallStatus::Aborted | CallStatus::Lost => return None,
+    };
+    Some(FailureReason::NoUsableTarget { why, last })
+}
+
+/// The last lines of an agent that said nothing else.
+fn tail(finished: &Finished) -> String {
+    let said = if finished.stderr.is_empty() { &finished.output } else { &finished.stderr };
+    let said = String::from_utf8_lossy(said);
+    let said = said.split_whitespace().collect::<Vec<_>>().join(" ");
+    let over = said.chars().count().saturating_sub(MAX_REASON);
+    said.chars().skip(over).collect()
+}

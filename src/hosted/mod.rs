@@ -1,0 +1,142 @@
+//! One role's session, held by a coding agent that the user has installed, behind the gateway.
+//!
+//! Owns the way from a target `cli/…` to a [`SessionEnd`]: the agent's room and home ([`Hosting`], `house`), its life (`life`), what its
+//! stream comes to (`hearing`), and what it left in the tree (`tree`). What is known of each agent stands in [`backend`](crate::backend).
+//!
+//! Invariants: an agent has no key, and no way to a model but the gateway, so that no call is made without a reservation and none is left
+//! without a receipt; nothing of it lives on when its session is over, also when this process is killed; its word counts for nothing but a
+//! summary, since the tests judge; and what it changed in files that judge is put back.
+//!
+//! Start reading at [`hold`].
+
+mod hearing;
+mod hosting;
+mod house;
+mod life;
+mod spec;
+mod tree;
+
+use self::hearing::Hearing;
+pub use self::hosting::{Hosting, program_of};
+use self::house::House;
+use self::spec::{Held, unusable};
+pub use self::spec::{HostedPorts, HostedSpec};
+use crate::audit::Snapshot;
+use crate::domain::event::Event;
+use crate::domain::ladder::Role;
+use crate::domain::stop::StopCause;
+use crate::session::{self, FailureReason, FinalReport, SNAPSHOT_KIND, SessionEnd, SessionExit};
+
+/// The longest summary that is taken from an agent's last words, in characters.
+const SUMMARY_CHARS: usize = 4_000;
+
+/// Has an agent hold a session to its end.
+///
+/// It never fails: whatever happens, there is a [`SessionEnd`] with a report. `SessionStarted` and `SessionFinished` are emitted around
+/// it, and what was said is kept as a conversation.
+pub async fn hold(spec: HostedSpec, ports: &mut HostedPorts<'_>) -> SessionEnd {
+    let id = uuid::Uuid::new_v4().hyphenated().to_string();
+    let (role, target) = (spec.role, spec.target.to_string());
+    ports.journal.emit(&Event::SessionStarted { role, session_id: id.clone(), target });
+    let mut held = Held::default();
+    let report = match play(&spec, &id, ports, &mut held).await {
+        Ok(report) => report,
+        Err(reason) => FinalReport::Synthetic { reason },
+    };
+    finish(spec, id, report, held, ports)
+}
+
+async fn play(
+    spec: &HostedSpec,
+    id: &str,
+    ports: &mut HostedPorts<'_>,
+    held: &mut Held,
+) -> Result<FinalReport, FailureReason> {
+    let house = House::open(spec, ports).map_err(|why: String| unusable(&spec.target, &why))?;
+    let lived = life::live(spec, id, house, ports, held).await;
+    // Also after a failure: what it wrote is there.
+    held.wrote =
+        tree::settle(spec, ports).await.map_err(|error| FailureReason::ToolFailed { message: error.to_string() })?;
+    lived?;
+    Ok(report_of(spec.role, &held.hearing))
+}
+
+/// The report that an agent's last words come to.
+fn report_of(role: Role, hearing: &Hearing) -> FinalReport {
+    let words: String = hearing.last_words().chars().take(SUMMARY_CHARS).collect();
+    if let Some(report) = session::report_in(&words, role) {
+        return report;
+    }
+    let summary = words.trim().to_owned();
+    match role {
+        Role::Artisan => FinalReport::Done { summary },
+        Role::Librarian if !summary.is_empty() => FinalReport::Briefed { summary, files: Vec::new() },
+        // Whoever does not say that a change is good does not approve it.
+        Role::Librarian | Role::Critic => FinalReport::Synthetic { reason: FailureReason::NoReport },
+    }
+}
+
+/// Keeps what was said, tells the end, and hands it back.
+fn finish(spec: HostedSpec, id: String, report: FinalReport, held: Held, ports: &mut HostedPorts<'_>) -> SessionEnd {
+    if ports.stop.raised().is_some() {
+        ports.journal.hasten();
+    }
+    let Held { hearing, tally, wrote } = held;
+    let exit = exit_of(&report);
+    let agents: Vec<_> = hearing.sub_agents().iter().map(|(id, agent)| {
+        serde_json::json!({"id": id, "name": agent.name, "parent": agent.parent, "depth": agent.depth, "state": agent.state.as_str(), "tokens": agent.tokens})
+    }).collect();
+    let body = serde_json::json!({
+        "session_id": id,
+        "role": spec.role,
+        "lineage": spec.lineage.as_ref().map(|lineage| [&lineage.parent, &lineage.root]),
+        "targets": [&spec.target],
+        "exit": exit.as_str(),
+        "result": report.as_str(),
+        "summary": report.summary(),
+        "system": "",
+        "sub_agents": agents,
+        "unknown_events": hearing.unknown(),
+        "entries": hearing.entries(&spec.prompt, &spec.target),
+    });
+    let body = ports.redactor.redact(&body.to_string()).into_owned();
+    ports.journal.save_snapshot(&Snapshot { kind: SNAPSHOT_KIND, session_id: &id, body: &body });
+    ports.journal.emit(&Event::SessionFinished {
+        role: spec.role,
+        session_id: id.clone(),
+        target: spec.target.to_string(),
+        turns: tally.replies,
+        result: report.as_str().to_owned(),
+        summary: report.summary(),
+    });
+    SessionEnd {
+        session_id: id,
+        report,
+        exit,
+        target: spec.target,
+        billed_model: tally.billed_model,
+        turns: tally.replies,
+        cost: tally.cost,
+        usage: tally.usage,
+        peak_context_percent: 0,
+        wrote,
+        commands_ran: 0,
+        tests_ran: 0,
+        corrections: std::collections::BTreeMap::new(),
+    }
+}
+
+const fn exit_of(report: &FinalReport) -> SessionExit {
+    let FinalReport::Synthetic { reason } = report else { return SessionExit::FinalAnswer };
+    match reason {
+        FailureReason::Budget { .. } => SessionExit::BudgetExhausted,
+        FailureReason::NoUsableTarget { .. } => SessionExit::NoLlmResponse,
+        FailureReason::UnusableReplies { .. } => SessionExit::MaxRetries,
+        FailureReason::ContextFull => SessionExit::TokenLimit,
+        FailureReason::NoReport => SessionExit::MaxTurnsNoResponse,
+        FailureReason::ToolFailed { .. } => SessionExit::ToolFailure,
+        FailureReason::Stopped { cause: StopCause::Signal(_) } => SessionExit::SignalReceived,
+        FailureReason::Stopped { cause: StopCause::TimeUp } => SessionExit::TimeUp,
+        FailureReason::Stopped { cause: StopCause::Asked } => SessionExit::UserStop,
+    }
+}

@@ -1,0 +1,82 @@
+//! What a session of an agent is asked to do, what it needs of the world, and what it came to.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use super::hearing::Hearing;
+use super::hosting::Hosting;
+use crate::audit::{Cap, Journal};
+use crate::backend::Backend;
+use crate::domain::catalogue::ModelFacts;
+use crate::domain::ladder::Role;
+use crate::domain::model_id::ModelId;
+use crate::domain::spoken::Spoken;
+use crate::domain::stop::Stop;
+use crate::domain::units::TreeId;
+use crate::gateway::Tally;
+use crate::policy::rotation::GiveUp;
+use crate::redact::Redactor;
+use crate::session::{FailureReason, Lineage};
+use crate::workspace::Workspace;
+
+/// One session to be held by an agent.
+#[derive(Debug, Clone)]
+pub struct HostedSpec {
+    /// Who speaks. All but the artisan may only read.
+    pub role: Role,
+    /// Zero-based tier.
+    pub tier_index: u32,
+    /// One-based iteration within the tier.
+    pub iteration: u32,
+    /// The target, as the ladder names it.
+    pub target: ModelId,
+    /// The agent behind it.
+    pub backend: Backend,
+    /// What it speaks with its model.
+    pub spoken: Spoken,
+    /// What the agent is told: instructions and task.
+    pub prompt: String,
+    /// The session that starts this one; `None` for a root.
+    pub lineage: Option<Lineage>,
+    /// The tree that it begins with.
+    pub tree: TreeId,
+    /// Files that the tests themselves rewrite: nobody's change.
+    pub by_products: BTreeSet<String>,
+}
+
+/// The world around such a session.
+#[derive(Debug)]
+pub struct HostedPorts<'a> {
+    /// Where agents live.
+    pub hosting: &'a Hosting,
+    /// What is known of the models.
+    pub facts: &'a ModelFacts,
+    /// Where events and money go.
+    pub journal: &'a mut Journal,
+    /// The caps that each call must fit under.
+    pub caps: Vec<Cap>,
+    /// The tree.
+    pub workspace: &'a Workspace,
+    /// Ends everything at once.
+    pub stop: Stop,
+    /// Asks that the session comes to its end.
+    pub wrap_up: Stop,
+    /// Takes secrets out of everything that goes to a model or into the log.
+    pub redactor: &'a Arc<Redactor>,
+}
+
+/// What a session came to before it is told.
+#[derive(Debug, Default)]
+pub(super) struct Held {
+    /// What was heard.
+    pub(super) hearing: Hearing,
+    /// What its calls came to.
+    pub(super) tally: Tally,
+    /// The files of its change.
+    pub(super) wrote: Vec<String>,
+}
+
+/// A target that cannot be asked, and why.
+pub(super) fn unusable(target: &ModelId, why: &str) -> FailureReason {
+    FailureReason::NoUsableTarget { why: GiveUp::Refused, last: format!("{target}: {why}") }
+}

@@ -1,0 +1,133 @@
+#!/usr/bin/env python3
+"""A coding agent of the tests: asks its model until that calls no tool any more, and tells of it as the real one of its name does.
+
+A reply is words, or a JSON list of steps; the results go back with the next call.
+"""
+import http.client, json, os, re, signal, subprocess, sys, time, urllib.parse
+
+NAME = os.path.basename(sys.argv[0])
+if "--version" in sys.argv:
+    print("9.9.9 (" + NAME + ")")
+    sys.exit(0)
+
+
+def option(name):
+    return sys.argv[sys.argv.index(name) + 1]
+
+
+def say(event):
+    sys.stdout.write(json.dumps(event) + "\n")
+    sys.stdout.flush()
+
+
+if NAME == "claude":
+    prompt, model = option("-p"), option("--model")
+    base, key, path = os.environ["ANTHROPIC_BASE_URL"], os.environ["ANTHROPIC_API_KEY"], "/v1/messages"
+else:
+    with open(os.environ["CODEX_HOME"] + "/config.toml") as settings:
+        base = re.search('base_url = "(.*)"', settings.read()).group(1)
+    prompt, model, key, path = sys.argv[-1], option("-m"), os.environ["UPSHIFT_GATEWAY_KEY"], "/responses"
+
+
+def ask(turns):
+    if NAME == "claude":
+        messages = [{"role": "assistant" if n % 2 else "user", "content": text} for n, text in enumerate(turns)]
+        body = {"model": model, "max_tokens": 4000, "messages": messages}
+    else:
+        items = [{"type": "message", "role": "assistant" if n % 2 else "user",
+                  "content": [{"type": "output_text" if n % 2 else "input_text", "text": text}]} for n, text in enumerate(turns)]
+        body = {"model": model, "input": items, "store": False, "include": ["reasoning.encrypted_content"]}
+    url = urllib.parse.urlsplit(base + path)
+    connection = http.client.HTTPConnection(url.hostname, url.port)
+    headers = {"content-type": "application/json", "x-api-key": key, "authorization": "Bearer " + key, "user-agent": "upshift/test"}
+    connection.request("POST", url.path, json.dumps(body), headers)
+    answer = connection.getresponse()
+    text = answer.read().decode()
+    if answer.status != 200:
+        return None, text
+    reply = json.loads(text)
+    if NAME == "claude":
+        return "".join(block.get("text", "") for block in reply["content"]), None
+    return "".join(part.get("text", "") for item in reply["output"] for part in item.get("content", [])), None
+
+
+def step(what, number):
+    kind, about = what["do"], what.get("path", what.get("command", ""))
+    call = "call_%d" % number
+    if NAME == "claude":
+        say({"type": "assistant", "message": {"content": [{"type": "tool_use", "id": call, "name": kind, "input": {"file_path": os.path.abspath(about)}}]},
+             "parent_tool_use_id": None})
+    else:
+        say({"type": "item.started", "item": {"id": call, "type": "command_execution", "command": about, "status": "in_progress"}})
+    result = ""
+    try:
+        if kind == "write":
+            os.makedirs(os.path.dirname(os.path.abspath(about)), exist_ok=True)
+            with open(about, "w") as out:
+                out.write(what["text"])
+        elif kind == "replace":
+            with open(about) as source:
+                text = source.read()
+            with open(about, "w") as out:
+                out.write(text.replace(what["old"], what["new"]))
+        elif kind == "delete":
+            os.remove(about)
+        elif kind == "rename":
+            os.rename(about, what["to"])
+        elif kind == "mode":
+            os.chmod(about, what["mode"])
+        elif kind == "run":
+            done = subprocess.run(what["command"], shell=True, capture_output=True, text=True)
+            result = done.stdout + done.stderr
+        elif kind == "environment":
+            result = "\n".join(name + "=" + value for name, value in os.environ.items())
+        elif kind == "stubborn":
+            for number in (signal.SIGINT, signal.SIGTERM):
+                signal.signal(number, lambda *_: None)
+            child = subprocess.Popen(["sh", "-c", "trap '' TERM INT; while :; do sleep 1; done"], start_new_session=True)
+            result = "%d" % child.pid
+            if what.get("stay"):
+                while True:
+                    time.sleep(60)
+        ok = True
+    except OSError as error:
+        ok, result = False, str(error)
+    if NAME == "claude":
+        say({"type": "user", "message": {"content": [{"type": "tool_result", "tool_use_id": call, "content": result, "is_error": not ok}]}})
+    else:
+        status = "completed" if ok else "failed"
+        say({"type": "item.completed", "item": {"id": call, "type": "command_execution", "aggregated_output": result, "status": status}})
+    return ("ok " if ok else "failed ") + kind + " " + result
+
+
+say({"type": "system", "subtype": "init", "session_id": "s"} if NAME == "claude" else {"type": "thread.started", "thread_id": "t"})
+say({"type": "something.new", "prompt": prompt})
+turns, number = [prompt], 0
+while True:
+    said, refused = ask(turns)
+    if refused is not None:
+        if NAME == "claude":
+            say({"type": "result", "subtype": "success", "is_error": True, "result": refused})
+        else:
+            say({"type": "turn.failed", "error": {"message": refused}})
+        if os.path.exists("never-gives-up"):
+            time.sleep(0.2)
+            continue
+        sys.exit(1)
+    try:
+        steps = json.loads(said)
+    except ValueError:
+        steps = None
+    if not isinstance(steps, list):
+        if NAME == "claude":
+            say({"type": "assistant", "message": {"content": [{"type": "text", "text": said}]}, "parent_tool_use_id": None})
+            say({"type": "result", "subtype": "success", "is_error": False, "result": said, "usage": {"input_tokens": 999999, "output_tokens": 9}})
+        else:
+            say({"type": "item.completed", "item": {"id": "m", "type": "agent_message", "text": said}})
+            say({"type": "turn.completed", "usage": {"input_tokens": 999999, "output_tokens": 9}})
+        sys.exit(0)
+    results = []
+    for what in steps:
+        number += 1
+        results.append(step(what, number))
+    turns += [said, "\n".join(results)]

@@ -1,0 +1,102 @@
+//! How sessions of agents end: at the cap, with us, by a kill.
+
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+
+use serde_json::json;
+
+use super::{Site, done, lives, steps};
+use crate::world::model_server::{Request, Say, Scripted};
+use crate::world::program::Said;
+use crate::world::project::Project;
+
+/// No test here needs longer; what takes longer hangs.
+const PATIENCE: Duration = Duration::from_secs(40);
+
+/// A model that always uses all it may, and has the agent go on.
+fn greedy(request: &Request) -> Scripted {
+    let limit = ["max_tokens", "max_output_tokens"].into_iter().find_map(|name| request.body[name].as_u64());
+    let again = json!([{"do": "run", "command": "true"}]).to_string();
+    Say::text(again).usage(1_000, limit.expect("a limit").min(2_000)).into()
+}
+
+#[test]
+fn the_cap_is_hard_and_ends_an_agent_that_never_gives_up_within_five_seconds() {
+    for agent in ["cli/claude:claude-haiku-4-5", "cli/codex:gpt-4.1"] {
+        let project = Project::python();
+        project.write("never-gives-up", "");
+        let site = Site::new(project, greedy);
+        let began = Instant::now();
+        let said = site.run(&["--tiers", &format!("{agent} x3"), "--max-cost-usd", "0.05"]);
+        assert_eq!(said.code, 3, "{}", said.all());
+        assert!(began.elapsed() < PATIENCE, "{:?}", began.elapsed());
+        let log = site.log();
+        let refused =
+            log.value("SELECT min(seq) FROM events WHERE kind = 'warning' AND body LIKE '%refused at the cost cap%'");
+        assert!(!refused.is_empty(), "{}", site.warnings());
+        let (receipts, rows) = (site.spent(), site.spent_by_rows());
+        let billed = site.server.finish();
+        assert!(billed.0 <= 50_000, "{agent}: {billed} is not a cent over");
+        assert_eq!((receipts, rows), (billed.0, billed.0), "{agent}");
+    }
+}
+
+#[test]
+fn a_kill_of_upshift_leaves_no_agent_and_nothing_that_it_started() {
+    let stays = json!([{"do": "stubborn"}, {"do": "run", "command": "echo $$ > pid; echo $PPID > parent"}, {"do": "stubborn", "stay": true}]);
+    let site = Site::new(Project::python(), move |_| steps(&stays));
+    let mut command =
+        site.program.command(site.project.path(), &site.args(&["--tiers", "cli/claude:claude-haiku-4-5 x1"]));
+    let mut child =
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("it starts");
+    let began = Instant::now();
+    let parent = site.project.path().join("parent");
+    let agent = loop {
+        assert!(began.elapsed() < PATIENCE, "the agent never started");
+        match std::fs::read_to_string(&parent) {
+            Ok(pid) if pid.ends_with('\n') => break pid,
+            _ => std::thread::yield_now(),
+        }
+    };
+    assert!(lives(&agent));
+    child.kill().expect("killed");
+    child.wait().expect("it ends");
+    let began = Instant::now();
+    while lives(&agent) {
+        assert!(began.elapsed() < PATIENCE, "the agent lives on");
+        std::thread::yield_now();
+    }
+    drop(site);
+}
+
+#[test]
+fn complete_only_ends_the_session_earlier_and_the_tests_judge() {
+    let site = Site::new(Project::python(), |_| done("<promise>COMPLETE</promise>"));
+    let said = site.run(&["--tiers", "cli/claude:claude-haiku-4-5 x1"]);
+    assert_eq!(said.code, 1, "{}", said.all());
+    site.server.finish();
+}
+
+#[test]
+fn a_raw_stream_is_kept_whole() {
+    let site = Site::new(Project::python(), |_| done("DONE\nnothing at all"));
+    let said: Said = site.run(&["--tiers", "cli/claude:claude-haiku-4-5 x1"]);
+    assert_eq!(said.code, 1, "{}", said.all());
+    let mut streams = Vec::new();
+    walk(site.program.home(), &mut streams);
+    walk(site.database.parent().expect("a folder"), &mut streams);
+    let of_agent: Vec<_> = streams.iter().filter(|path| path.to_string_lossy().ends_with("-agent.txt.gz")).collect();
+    assert_eq!(of_agent.len(), 1, "{streams:?}");
+    let mut text = String::new();
+    let file = std::fs::File::open(of_agent[0]).expect("a stream");
+    std::io::Read::read_to_string(&mut flate2::read::MultiGzDecoder::new(file), &mut text).expect("text");
+    assert!(text.contains("something.new") && text.ends_with("}\n"), "{text}");
+    site.server.finish();
+}
+
+fn walk(folder: &std::path::Path, found: &mut Vec<std::path::PathBuf>) {
+    for entry in std::fs::read_dir(folder).expect("a folder") {
+        let path = entry.expect("an entry").path();
+        if path.is_dir() { walk(&path, found) } else { found.push(path) }
+    }
+}

@@ -1,0 +1,144 @@
+//! One agent, several, and models of ours beside them.
+
+use serde_json::json;
+
+use super::{CLAUDE, Site, done, mend, steps};
+use crate::world::model_server::{Say, Scripted};
+use crate::world::program::KEY;
+use crate::world::project::Project;
+
+#[test]
+fn an_agent_in_one_tier_mends_and_its_bill_is_ours() {
+    let project = Project::python();
+    let edit = mend(&project);
+    let site =
+        Site::new(
+            project,
+            move |request| if request.turn() == 0 { steps(&edit) } else { done("DONE\nThe sum was one short.") },
+        );
+    let said = site.run(&["--tiers", "cli/claude:claude-haiku-4-5 x2"]);
+    assert_eq!(said.code, 0, "{}", said.all());
+    assert!(site.project.read(site.project.source).contains(site.project.right));
+    let requests = site.server.requests();
+    assert_eq!(requests.len(), 2);
+    assert!(requests.iter().all(|request| request.model == CLAUDE && request.header("x-api-key") == Some(KEY)));
+    let told = requests[0].all_text();
+    assert!(told.contains("OBJECTIVE: ") && told.contains("test_total") && told.contains("sum(prices) - 1"), "{told}");
+    let (receipts, rows) = (site.spent(), site.spent_by_rows());
+    let log = site.log();
+    assert_eq!(
+        log.rows("SELECT model_artisan, test_status FROM tier_attempts"),
+        [["cli/claude:claude-haiku-4-5", "passed"]]
+    );
+    let tools = log.value("SELECT group_concat(body) FROM events WHERE kind = 'tool_finished'");
+    assert!(tools.contains("shop/cart.py"), "{tools}");
+    let conversation = log.value("SELECT body FROM snapshots WHERE kind = 'conversation'");
+    assert!(
+        conversation.contains("The sum was one short.") && conversation.contains("something.new"),
+        "{conversation}"
+    );
+    let billed = site.server.finish();
+    assert_eq!((receipts, rows), (billed.0, billed.0));
+    let report =
+        site.program.run(site.project.path(), &["report", "--verify", "--audit-db", site.database.to_str().unwrap()]);
+    assert_eq!(report.code, 0, "{}", report.all());
+}
+
+#[test]
+fn a_mixed_ladder_hands_over_from_models_to_codex_to_claude() {
+    let project = Project::python();
+    let (right, source) = (mend(&project), project.source);
+    let wrong = json!([{"do": "replace", "path": source, "old": "- 1", "new": "+ 7"}]);
+    let site = Site::new(project, move |request| match (request.model.as_str(), request.turn()) {
+        ("qwen3-coder", _) => {
+            Say::call("final_report", json!({"summary": "LOCAL-HINT nothing is wrong", "status": "done"}))
+                .usage(400, 20)
+                .into()
+        }
+        ("gpt-4.1", 0) => steps(&wrong),
+        ("gpt-4.1", _) => done("DONE\nCODEX-HINT the sum is seven more now"),
+        (_, 0) => steps(&right),
+        (_, _) => done("DONE\nThe sum was one short."),
+    });
+    let said = site.run(&["--tiers", "ollama/qwen3-coder x1 > cli/codex:gpt-4.1 x1 > cli/claude:claude-haiku-4-5 x2"]);
+    assert_eq!(said.code, 0, "{}", said.all());
+    let first = |model: &str| {
+        let requests = site.server.requests();
+        requests
+            .into_iter()
+            .find(|request| request.model == model)
+            .map(|request| request.all_text())
+            .expect("a request")
+    };
+    let (codex, claude) = (first("gpt-4.1"), first(CLAUDE));
+    assert!(codex.contains("PRIOR ATTEMPTS") && codex.contains("LOCAL-HINT"), "{codex}");
+    assert!(claude.contains("CODEX-HINT") && claude.contains("LOCAL-HINT"), "{claude}");
+    let rows = site.log().rows("SELECT tier_name, test_status FROM tier_attempts ORDER BY id");
+    let expected =
+        [["ollama/qwen3-coder", "error"], ["cli/codex:gpt-4.1", "failed"], ["cli/claude:claude-haiku-4-5", "passed"]];
+    assert_eq!(rows, expected);
+    let (receipts, rows) = (site.spent(), site.spent_by_rows());
+    let billed = site.server.finish();
+    assert_eq!((receipts, rows), (billed.0, billed.0));
+}
+
+#[test]
+fn roles_that_read_are_held_by_agents_too_and_change_nothing() {
+    let project = Project::python();
+    let (edit, source) = (mend(&project), project.source);
+    let site = Site::new(project, move |request| {
+        let told = request.all_text();
+        let spoils = json!([{"do": "write", "path": source, "text": "spoilt"}]);
+        match request.turn() {
+            0 if told.contains("You repair") => steps(&edit),
+            0 => steps(&spoils),
+            _ if told.contains("You repair") => done("DONE\nmended"),
+            _ if told.contains("You brief") => done("DONE\nBRIEF-HINT look at the sum\nFILES shop/cart.py"),
+            _ => done("APPROVE\nThe sum is right."),
+        }
+    });
+    let said = site.run(&["--tiers", "cli/claude:claude-haiku-4-5 x1 full"]);
+    assert_eq!(said.code, 0, "{}", said.all());
+    let asked = site.server.requests();
+    let failed = asked.iter().filter(|request| request.last_user_text().contains("failed write")).count();
+    assert_eq!(failed, 2, "the tree is not to be written by librarian and critic");
+    assert!(
+        asked
+            .iter()
+            .any(|request| request.all_text().contains("You repair") && request.all_text().contains("BRIEF-HINT"))
+    );
+    site.server.finish();
+}
+
+#[test]
+fn where_an_agent_cannot_be_asked_the_next_target_of_the_tier_is() {
+    let project = Project::python();
+    let edit = mend(&project);
+    let site = Site::new(project, move |request| match (request.model.as_str(), request.turn()) {
+        ("gpt-4.1", _) => {
+            Scripted::error(crate::world::model_server::Vendor::OpenAi, 401, "invalid_request_error", "no such key")
+        }
+        (_, 0) => steps(&edit),
+        (_, _) => done("DONE\nmended"),
+    });
+    let tiers = json!({"tiers": [{"name": "both", "mode": "simple", "maxIterations": 1,
+        "models": {"artisan": ["cli/codex:gpt-4.1", "cli/claude:claude-haiku-4-5"]}}]});
+    let said = site.run(&["--tiers", &tiers.to_string()]);
+    assert_eq!(said.code, 0, "{}", said.all());
+    assert!(site.warnings().contains("cli/claude:claude-haiku-4-5 is asked instead"), "{}", site.warnings());
+    site.server.finish();
+}
+
+#[test]
+fn an_agent_that_is_not_installed_ends_the_run_before_any_call() {
+    let site = Site::new(Project::python(), |_| Scripted::Unexpected);
+    let said = site.run(&["--tiers", "cli/gemini:gpt-4.1"]);
+    assert_eq!(said.code, 2, "{}", said.all());
+    assert!(said.err.contains("gemini does not speak the wire of provider `openai`"), "{}", said.all());
+    let said = site.run(&["--tiers", "cli/opencode:gpt-4.1"]);
+    assert_eq!(said.code, 2, "{}", said.all());
+    assert!(said.err.contains("npm install -g opencode-ai"), "{}", said.all());
+    let said = site.run(&["--tiers", "cli/clade x1"]);
+    assert!(said.code == 2 && said.err.contains("Did you mean `cli/claude`?"), "{}", said.all());
+    site.server.finish();
+}

@@ -1,0 +1,216 @@
+//! The real agents, as the npm registry has them, against a scripted model server of four wires (`mock.py`). `.ci/agents` installs them and runs this.
+
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use crate::world::log::Log;
+use crate::world::program::{KEY, Program, programs};
+
+/// The line with the bug, and the one that mends it.
+const WRONG: &str = "    return b - a";
+const RIGHT: &str = "    return a - b";
+
+/// A model server in a process of its own.
+struct Mock {
+    process: Child,
+    url: String,
+}
+
+impl Mock {
+    fn start(folder: &Path) -> Self {
+        let script = folder.join("mock.py");
+        std::fs::write(&script, include_str!("mock.py")).expect("the mock");
+        let port =
+            std::net::TcpListener::bind("127.0.0.1:0").and_then(|socket| socket.local_addr()).expect("a port").port();
+        let errors = std::fs::File::create(folder.join("mock.errors")).expect("a file");
+        let mut command = Command::new("python3");
+        command.arg(script).arg(port.to_string()).stdin(Stdio::null()).stdout(Stdio::null()).stderr(errors);
+        let mock = Self { process: command.spawn().expect("python3"), url: format!("http://127.0.0.1:{port}") };
+        for _ in 0..200 {
+            if std::net::TcpStream::connect(("127.0.0.1", port)).is_ok() {
+                return mock;
+            }
+            std::thread::sleep(std::time::Duration::from_millis(50));
+        }
+        panic!("the mock does not answer");
+    }
+
+    fn ask(&self, path: &str, body: Option<&Value>) -> String {
+        let mut command = Command::new("curl");
+        command.args(["-sS", "--max-time", "20"]).arg(format!("{}{path}", self.url));
+        if let Some(body) = body {
+            command.arg("--data-binary").arg(body.to_string());
+        }
+        String::from_utf8(command.output().expect("curl").stdout).expect("text")
+    }
+}
+
+impl Drop for Mock {
+    fn drop(&mut self) {
+        drop(self.process.kill());
+        drop(self.process.wait());
+    }
+}
+
+/// The broken project of the kit, and where the agents are installed.
+struct Site {
+    project: PathBuf,
+    mock: Mock,
+    program: Program,
+    _folder: TempDir,
+}
+
+impl Site {
+    fn new(agent: &str, script: &Value) -> Self {
+        let folder = tempfile::Builder::new().prefix("real-agents-").tempdir().expect("a folder");
+        let project = folder.path().join("project");
+        std::fs::create_dir(&project).expect("a folder");
+        let calc = format!(
+            "\"\"\"A tiny calculator.\"\"\"\n\n\ndef add(a, b):\n    return a + b\n\n\ndef sub(a, b):\n{WRONG}\n"
+        );
+        let test = "import unittest\n\nimport calc\n\n\nclass CalcTest(unittest.TestCase):\n    def test_add(self):\n        self.assertEqual(calc.add(2, 3), 5)\n\n    def test_sub(self):\n        self.assertEqual(calc.sub(7, 3), 4)\n";
+        for (name, text) in [("calc.py", calc.as_str()), ("test_calc.py", test), ("README.md", "A tiny calculator.\n")]
+        {
+            std::fs::write(project.join(name), text).expect("written");
+        }
+        for args in [
+            &["init", "--quiet", "--initial-branch=main"][..],
+            &["add", "--all"],
+            &["-c", "user.name=T", "-c", "user.email=t@example.invalid", "commit", "--quiet", "--message=start"],
+        ] {
+            assert!(Command::new("git").args(args).current_dir(&project).status().expect("git").success());
+        }
+        let mock = Mock::start(folder.path());
+        mock.ask("/__set", Some(&json!({"script": script, "model": "mock"})));
+        let installed =
+            Path::new(env!("CARGO_MANIFEST_DIR")).join("target/ci-tools/agents").join(agent).join("node_modules/.bin");
+        assert!(installed.join(agent).exists(), "{agent} is not installed in {}: run .ci/agents", installed.display());
+        let path =
+            std::env::join_paths(std::iter::once(installed).chain(std::env::split_paths(programs()))).expect("a path");
+        let program = Program::with_anthropic(&mock.url)
+            .with("OPENAI_API_KEY", KEY)
+            .with("OPENAI_BASE_URL", &mock.url)
+            .with("GEMINI_API_KEY", KEY)
+            .with("GEMINI_BASE_URL", &mock.url)
+            .with("PATH", path.to_str().expect("text"));
+        Self { project, mock, program, _folder: folder }
+    }
+}
+
+/// What the model of an agent says: look, mend, test, done, by the names that the agent has for its tools.
+fn mends(agent: &str, file: &str) -> Value {
+    let test = "python3 -m unittest -q";
+    let patch =
+        format!("*** Begin Patch\n*** Update File: calc.py\n@@ def sub(a, b):\n-{WRONG}\n+{RIGHT}\n*** End Patch");
+    let (look, edit, run) = match agent {
+        "claude" => (
+            json!(["Read", {"file_path": file}]),
+            json!(["Edit", {"file_path": file, "old_string": WRONG, "new_string": RIGHT}]),
+            json!(["Bash", {"command": test, "description": "run"}]),
+        ),
+        "codex" => (
+            json!(["exec_command", {"cmd": "cat calc.py"}]),
+            json!(["exec_command", {"cmd": format!("apply_patch <<'EOF'\n{patch}\nEOF\n")}]),
+            json!(["exec_command", {"cmd": test}]),
+        ),
+        "opencode" => (
+            json!(["read", {"filePath": file}]),
+            json!(["edit", {"filePath": file, "oldString": WRONG, "newString": RIGHT}]),
+            json!(["bash", {"command": test, "description": "run"}]),
+        ),
+        "gemini" => (
+            json!(["read_file", {"file_path": file}]),
+            json!(["replace", {"file_path": file, "old_string": WRONG, "new_string": RIGHT, "instruction": "fix sub"}]),
+            json!(["run_shell_command", {"command": test, "description": "run"}]),
+        ),
+        _ => (
+            json!(["read_file", {"file_path": file}]),
+            json!(["edit", {"file_path": file, "old_string": WRONG, "new_string": RIGHT}]),
+            json!(["run_shell_command", {"command": test, "description": "run", "is_background": false}]),
+        ),
+    };
+    json!({"main": [
+        {"text": "I will look at the file first.", "calls": [look]},
+        {"text": "The operands are swapped.", "calls": [edit]},
+        {"text": "Now the tests.", "calls": [run]},
+        {"text": "DONE\nsub() now returns a - b."},
+    ]})
+}
+
+fn it_mends(agent: &str, model: &str) {
+    let site = Site::new(agent, &json!({"main": [{"text": "x"}]}));
+    let file = site.project.canonicalize().expect("a place").join("calc.py");
+    site.mock.ask(
+        "/__set",
+        Some(&json!({"script": mends(agent, file.to_str().expect("text")), "model": model, "dump": true})),
+    );
+    let tiers = format!("cli/{agent}:{model} x1");
+    let arguments = [
+        "run",
+        "--tiers",
+        &tiers,
+        "--test-command",
+        "python3 -m unittest -v",
+        "--objective",
+        "MAINTASK: mend the tests",
+    ];
+    let said = site.program.run(&site.project, &arguments);
+    let journal: Vec<Value> = serde_json::from_str(&site.mock.ask("/__journal", None)).expect("a journal");
+    let told = || {
+        let last = journal.last().map(ToString::to_string).unwrap_or_default();
+        format!(
+            "{}\n{} requests; the last: {}",
+            said.all(),
+            journal.len(),
+            last.chars().rev().take(3_000).collect::<String>().chars().rev().collect::<String>()
+        )
+    };
+    assert_eq!(said.code, 0, "{agent}: {}", told());
+    assert!(
+        std::fs::read_to_string(site.project.join("calc.py")).expect("text").contains(RIGHT),
+        "{agent}: {}",
+        told()
+    );
+    let log = Log::open(&site.project.join(".upshift/audit.db"));
+    let calls = log.number("SELECT count(*) FROM events WHERE kind = 'call_settled'");
+    let billed = journal
+        .iter()
+        .filter(|request| ["main", "side"].iter().any(|kind| request["kind"] == *kind) && request["proto"].is_string());
+    let billed = billed
+        .filter(|request| ["anthropic", "chat", "responses", "gemini"].iter().any(|proto| request["proto"] == *proto))
+        .count();
+    assert_eq!(i64::try_from(billed).expect("a number"), calls, "{agent}: each call has its receipt: {}", told());
+}
+
+#[test]
+#[ignore = "needs the agents of the npm registry; .ci/agents"]
+fn claude_mends() {
+    it_mends("claude", "claude-haiku-4-5");
+}
+
+#[test]
+#[ignore = "needs the agents of the npm registry; .ci/agents"]
+fn codex_mends() {
+    it_mends("codex", "gpt-4.1");
+}
+
+#[test]
+#[ignore = "needs the agents of the npm registry; .ci/agents"]
+fn opencode_mends() {
+    it_mends("opencode", "gpt-4.1");
+}
+
+#[test]
+#[ignore = "needs the agents of the npm registry; .ci/agents"]
+fn gemini_mends() {
+    it_mends("gemini", "gemini-2.5-pro");
+}
+
+#[test]
+#[ignore = "needs the agents of the npm registry; .ci/agents"]
+fn qwen_mends() {
+    it_mends("qwen", "gpt-4.1");
+}

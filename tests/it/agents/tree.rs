@@ -1,0 +1,70 @@
+//! What agents leave in the tree.
+
+use serde_json::json;
+
+use super::{Site, done, mend, steps};
+use crate::world::project::Project;
+
+#[test]
+fn renames_deletes_modes_and_new_files_are_the_change_and_protected_ones_are_put_back() {
+    let project = Project::python();
+    project.write("shop/old.py", "OLD = 1\n");
+    project.write("shop/gone.py", "GONE = 1\n");
+    project.write("shop/tool.sh", "#!/bin/sh\n");
+    let test = project.read("tests/test_cart.py");
+    let edit = mend(&project)[0].clone();
+    let everything = json!([
+        edit,
+        {"do": "rename", "path": "shop/old.py", "to": "shop/renamed.py"},
+        {"do": "delete", "path": "shop/gone.py"},
+        {"do": "mode", "path": "shop/tool.sh", "mode": 0o755},
+        {"do": "write", "path": "shop/new.py", "text": "NEW = 1\n"},
+        {"do": "write", "path": "tests/test_cart.py", "text": "# nothing is tested any more\n"},
+        {"do": "delete", "path": "tests/__init__.py"},
+        {"do": "write", "path": ".github/workflows/ci.yml", "text": "on: push\n"},
+    ]);
+    let site = Site::new(
+        project,
+        move |request| if request.turn() == 0 { steps(&everything) } else { done("DONE\nall of it") },
+    );
+    let said = site.run(&["--tiers", "cli/claude:claude-haiku-4-5 x1"]);
+    assert_eq!(said.code, 0, "{}", said.all());
+    let there = |name: &str| site.project.path().join(name).exists();
+    assert!(there("shop/renamed.py") && !there("shop/old.py") && !there("shop/gone.py") && there("shop/new.py"));
+    use std::os::unix::fs::PermissionsExt as _;
+    let mode = std::fs::metadata(site.project.path().join("shop/tool.sh")).unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o755);
+    assert_eq!(site.project.read("tests/test_cart.py"), test);
+    assert!(there("tests/__init__.py") && !there(".github/workflows/ci.yml"));
+    let warnings = site.warnings();
+    assert!(
+        warnings.contains("put back after the artisan's session") && warnings.contains("tests/test_cart.py"),
+        "{warnings}"
+    );
+    site.server.finish();
+}
+
+#[test]
+fn the_key_is_nowhere_where_an_agent_can_look() {
+    let project = Project::python();
+    let edit = mend(&project)[0].clone();
+    let looks = json!([
+        {"do": "environment"},
+        {"do": "run", "command": "cat /proc/*/environ /proc/*/cmdline 2>&1 | tr '\\0' '\\n'; grep -rsl KEY $HOME /tmp; env"},
+        {"do": "run", "command": "echo > /etc/upshift-was-here; ls /etc/upshift-was-here"},
+        {"do": "run", "command": "python3 -c 'import socket; socket.create_connection((\"1.1.1.1\", 443), 3)'"},
+        edit,
+    ]);
+    let site =
+        Site::new(project, move |request| if request.turn() == 0 { steps(&looks) } else { done("DONE\nmended") });
+    let said = site.run(&["--tiers", "cli/claude:claude-haiku-4-5 x1"]);
+    assert_eq!(said.code, 0, "{}", said.all());
+    let requests = site.server.requests();
+    let told = requests[1].last_user_text();
+    // The requests are what the agent saw; the canary in one of them would be found by its sound.
+    assert!(told.contains("ANTHROPIC_API_KEY=upshift-"), "{told}");
+    assert!(!crate::world::canary::sings_in(told.as_bytes()), "the key was seen");
+    assert!(told.contains("Network is unreachable") || told.contains("OSError"), "{told}");
+    assert!(!std::path::Path::new("/etc/upshift-was-here").exists());
+    site.server.finish();
+}
