@@ -208,10 +208,8 @@ fn judge(
     let said = held.hearing.trouble().map(|(said, _)| said.to_owned());
     let said = said.unwrap_or_else(|| tail(&finished));
     let said = ports.redactor.redact(&said).into_owned();
-    let how = match finished.exit {
-        Exit::Timeout => "its time was up".to_owned(),
-        ref exit => exit.to_string(),
-    };
+    let is_late = matches!(finished.exit, Exit::Timeout);
+    let how = if is_late { "its time was up".to_owned() } else { finished.exit.to_string() };
     Err(unusable(&spec.target, &format!("it asked no model and ended ({how}): {said}")))
 }
 

@@ -113,15 +113,20 @@ async fn with_agent(
 fn note(table: &mut Table<'_, '_, '_>, target: &ModelId, end: &SessionEnd) {
     let memory = &mut table.sessions.memory;
     let account = targets::account_of(memory, target);
-    let why = match &end.report {
-        FinalReport::Synthetic { reason: FailureReason::NoUsableTarget { why: GiveUp::Limited, last } } => {
-            Some((Unavailability::RateLimited, last.clone()))
-        }
-        FinalReport::Synthetic { reason: FailureReason::NoUsableTarget { why: GiveUp::Unreachable, last } } => {
-            Some((Unavailability::Outage, last.clone()))
-        }
-        _ => None,
+    let unusable = match &end.report {
+        FinalReport::Synthetic { reason: FailureReason::NoUsableTarget { why, last } } => Some((*why, last.clone())),
+        FinalReport::Synthetic { .. }
+        | FinalReport::Done { .. }
+        | FinalReport::Briefed { .. }
+        | FinalReport::Blocked { .. }
+        | FinalReport::Approve { .. }
+        | FinalReport::Reject { .. } => None,
     };
+    let why = unusable.and_then(|(why, last)| match why {
+        GiveUp::Limited => Some((Unavailability::RateLimited, last)),
+        GiveUp::Unreachable => Some((Unavailability::Outage, last)),
+        GiveUp::Refused | GiveUp::Rejected | GiveUp::Garbled | GiveUp::Aborted => None,
+    });
     match why {
         Some((why, said)) => {
             let at_ms = table.context.world.clock.unix_ms();
