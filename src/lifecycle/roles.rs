@@ -12,7 +12,7 @@ use crate::domain::review::{Issue, Review, ReviewVerdict};
 use crate::domain::stop::StopCause;
 use crate::policy::review;
 use crate::policy::rotation::GiveUp;
-use crate::session::{self, FailureReason, FinalReport, Lineage, SessionEnd};
+use crate::session::{FailureReason, FinalReport, Lineage, SessionEnd};
 
 /// The longest brief that is passed on, in characters.
 const BRIEF_CHARS: usize = 4_000;
