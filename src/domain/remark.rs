@@ -112,7 +112,8 @@ impl RemarkKind {
                 "the tests pass only with the change's own build file, which could decide how they are run"
             }
             Self::RightForTheseOnly => {
-                "with other values in the tests' calls the product says what it said without the change: is it right for those too?"
+                "with other values in the tests' calls the product says what it said without the change, or the same whatever they are: is it right for those \
+                 too?"
             }
             Self::HoldsExpectation => {
                 "it holds both what a test passes in and what that test expects: is it right for other values too?"

@@ -16,6 +16,9 @@ use crate::domain::units::TreeId;
 use crate::framework::source::{Language, Means, Side};
 use crate::policy::guard::Guard;
 
+/// What tests report, by their number.
+type Told = BTreeMap<usize, Vec<String>>;
+
 /// A line of a report that names a place, a process or a file of ours, which say nothing of a value.
 const PLACES: [&str; 4] = ["panicked at", "Traceback", "  at ", "/results-"];
 
@@ -28,17 +31,68 @@ impl Court<'_> {
         if self.bodies.tests.is_empty() {
             return self.other_words().await;
         }
-        let mut silent: Vec<usize> = (0..self.bodies.tests.len()).collect();
-        for side in [Side::Behind, Side::Before] {
-            silent = self.without_difference(&silent, side).await?;
-            if silent.is_empty() {
-                return Ok(());
-            }
+        let all: Vec<usize> = (0..self.bodies.tests.len()).collect();
+        let word = tally::word(uuid::Uuid::new_v4().as_u128());
+        let start: TreeId = self.start.clone();
+        let (with, without) = self.said_with_and_without(&all, Side::Behind, &word).await?;
+        let mut silent: Vec<usize> = with.keys().copied().filter(|test| with.get(test) == without.get(test)).collect();
+        if !silent.is_empty() {
+            let (with, without) = self.said_with_and_without(&silent, Side::Before, &word).await?;
+            silent.retain(|test| with.contains_key(test) && with.get(test) == without.get(test));
         }
-        for test in silent {
+        for test in &silent {
+            self.remark(*test, RemarkKind::RightForTheseOnly);
+        }
+        // An answer that moved with what is passed in, and with the change does not.
+        let moved: Vec<usize> = with.keys().copied().filter(|test| !silent.contains(test)).collect();
+        let plain = self.said_by(self.tree, &moved, Treatment::Altered, &word).await?;
+        let mut rigid: Vec<usize> = moved.into_iter().filter(|test| same(&plain, &with, *test)).collect();
+        if rigid.is_empty() {
+            return Ok(());
+        }
+        let before = self.said_by(self.tree, &rigid, Treatment::OtherInputs(Side::Before), &word).await?;
+        rigid.retain(|test| same(&plain, &before, *test));
+        let plain = self.said_by(&start, &rigid, Treatment::Altered, &word).await?;
+        rigid.retain(|test| plain.contains_key(test) && without.contains_key(test) && !same(&plain, &without, *test));
+        for test in rigid {
             self.remark(test, RemarkKind::RightForTheseOnly);
         }
         Ok(())
+    }
+
+    /// What the tests report of other values, with the change and without it.
+    async fn said_with_and_without(
+        &mut self,
+        tests: &[usize],
+        side: Side,
+        word: &str,
+    ) -> Result<(Told, Told), TrialError> {
+        let start: TreeId = self.start.clone();
+        let treatment = Treatment::OtherInputs(side);
+        let with = self.said_by(self.tree, tests, treatment, word).await?;
+        let told: Vec<usize> = with.keys().copied().collect();
+        let without = self.said_by(&start, &told, treatment, word).await?;
+        Ok((with, without))
+    }
+
+    /// What the tests report over a tree when they are treated; nothing of those that do not report a value.
+    async fn said_by(
+        &mut self,
+        tree: &TreeId,
+        tests: &[usize],
+        treatment: Treatment,
+        word: &str,
+    ) -> Result<Told, TrialError> {
+        if tests.is_empty() {
+            return Ok(Told::new());
+        }
+        let treatments: Vec<_> = tests.iter().map(|test| (*test, treatment)).collect();
+        match self.carry_out_with(tree, &treatments, Means::Raise, word.to_owned()).await? {
+            Carried::Out(tried) => {
+                Ok(tests.iter().filter_map(|test| Some((*test, self.said_of(&tried, *test)?))).collect())
+            }
+            Carried::Nothing | Carried::OutOfTime => Ok(Told::new()),
+        }
     }
 
     /// The same where no test's body is known: words that are passed in and stand in what is expected too are longer in both places. What
@@ -99,24 +153,6 @@ impl Court<'_> {
         (varied != text).then_some(varied)
     }
 
-    /// Those of the tests that report the same of other values with the change as without it.
-    async fn without_difference(&mut self, tests: &[usize], side: Side) -> Result<Vec<usize>, TrialError> {
-        let treatments: Vec<_> = tests.iter().map(|test| (*test, Treatment::OtherInputs(side))).collect();
-        let word = tally::word(uuid::Uuid::new_v4().as_u128());
-        let start: TreeId = self.start.clone();
-        let Carried::Out(with) = self.carry_out_with(self.tree, &treatments, Means::Raise, word.clone()).await? else {
-            return Ok(Vec::new());
-        };
-        let Carried::Out(without) = self.carry_out_with(&start, &treatments, Means::Raise, word).await? else {
-            return Ok(Vec::new());
-        };
-        let same = |test: &usize| {
-            let of = |tried: &Tried| self.said_of(tried, *test);
-            of(&with).is_some_and(|said| of(&without).is_some_and(|before| before == said))
-        };
-        Ok(tests.iter().copied().filter(same).collect())
-    }
-
     /// What a failing test says of the value that it got; `None` where it does not fail by the assertion that failed at the start.
     fn said_of(&self, tried: &Tried, test: usize) -> Option<Vec<String>> {
         let located = self.bodies.tests.get(test)?;
@@ -139,6 +175,11 @@ impl Court<'_> {
         (compared && !names_an_error(at_the_start) && kind_of(message) == kind_of(at_the_start))
             .then(|| messages.into_iter().flat_map(values).collect())
     }
+}
+
+/// Whether a test reports the same twice.
+fn same(one: &Told, other: &Told, test: usize) -> bool {
+    one.get(&test).is_some_and(|said| other.get(&test) == Some(said))
 }
 
 /// Whether a report is of another exception than an assertion's: it says nothing of a value.
