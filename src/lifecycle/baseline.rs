@@ -63,9 +63,10 @@ pub(super) async fn run(
         }
     };
     let by_products = context.world.workspace.changed_since(&start).await?.into_iter().collect();
-    let origin = Origin { tree: start, base, by_products };
+    let mut origin = Origin { tree: start, base, by_products, stirred: None };
     // Nobody's change has run yet: what these runs left may stay.
     context.world.workspace.remember_files(&origin.tree)?;
+    origin.stirred = context.world.workspace.stirred_at_start();
     measuring.setup.tests.confinement.remember();
     let environment = for_the_environment(&first.report, &flaky);
     let filed = learnt(&first, &first_verdict, flaky_in_file, &environment);
@@ -143,7 +144,7 @@ async fn record_start(
     let base = recorder.portable.look(context, "HEAD").await;
     let tree = context.world.workspace.snapshot().await?;
     let by_products = measuring.origin.take().map(|origin| origin.by_products).unwrap_or_default();
-    let origin = Origin { tree, base, by_products };
+    let origin = Origin { tree, base, by_products, stirred: None };
     measuring.origin = Some(origin.clone());
     Ok(origin)
 }

@@ -77,19 +77,22 @@ pub(super) struct Origin {
     pub(super) base: Option<CommitSha>,
     /// Its files that the tests themselves rewrote at the baseline: nobody's change.
     pub(super) by_products: BTreeSet<String>,
+    /// Its files that judge and that the tests touched at the baseline; `None` where that is not known.
+    pub(super) stirred: Option<BTreeSet<String>>,
 }
 
 impl Origin {
     /// The origin that a saved state tells of.
     pub(super) fn of(state: &RunState) -> Option<Self> {
-        let (base, by_products) = (state.base.clone(), state.by_products.clone());
-        Some(Self { tree: state.start.clone()?, base, by_products })
+        let (base, by_products, stirred) = (state.base.clone(), state.by_products.clone(), state.stirred.clone());
+        Some(Self { tree: state.start.clone()?, base, by_products, stirred })
     }
 
     fn save(&self, state: &mut RunState) {
         state.start = Some(self.tree.clone());
         state.base.clone_from(&self.base);
         state.by_products.clone_from(&self.by_products);
+        state.stirred.clone_from(&self.stirred);
     }
 }
 

@@ -116,6 +116,9 @@ pub async fn run(
         recorder.portable.look(&context, &base.0).await;
         recorder.record(&context, &[], state.clone());
     }
+    if let Some(stirred) = &state.stirred {
+        context.world.workspace.recall_stirred(stirred);
+    }
     let carried = match Stage::of(&TestSetup::of(&context, state), state)? {
         ControlFlow::Continue(stage) => carry(&context, &mut recorder, Sessions::new(&context, replay), stage).await,
         // It ended; that is told once more.

@@ -214,6 +214,9 @@ pub struct RunState {
     pub touched: BTreeSet<String>,
     /// Files of the start that the tests themselves rewrote at the baseline; nobody's change.
     pub by_products: BTreeSet<String>,
+    /// Files of the start that judge and that the tests touched at the baseline; `None` where that is not known.
+    #[serde(default)]
+    pub stirred: Option<BTreeSet<String>>,
     /// Whether the tests were given the network because they do not run without it.
     #[serde(default)]
     pub network_opened: bool,
@@ -308,6 +311,7 @@ impl RunState {
             moved_to: None,
             touched: BTreeSet::new(),
             by_products: BTreeSet::new(),
+            stirred: None,
             network_opened: false,
             no_result_files: false,
             red_ci: None,

@@ -53,6 +53,19 @@ impl Untouched {
         };
     }
 
+    /// The files that judge and that the tests changed at the start; `None` before they ran.
+    pub(super) fn at_the_start(&self) -> Option<Vec<PathBuf>> {
+        match &*self.measured.lock().unwrap_or_else(PoisonError::into_inner) {
+            Measured::Stirred(files) => Some(files.iter().cloned().collect()),
+            Measured::Not | Measured::Before(_) => None,
+        }
+    }
+
+    /// Takes them from an earlier process that saw them.
+    pub(super) fn recall(&self, stirred: impl Iterator<Item = PathBuf>) {
+        *self.measured.lock().unwrap_or_else(PoisonError::into_inner) = Measured::Stirred(stirred.collect());
+    }
+
     /// The files that changed since they were looked at and that the tests left alone at the start, sorted; `None` where nobody knows what
     /// they did then.
     pub(super) fn stirred(&self, root: &Path, times: &Times) -> Option<Vec<PathBuf>> {

@@ -1,5 +1,6 @@
 //! What a workspace knows of its files beside their contents: which are open somewhere, and when those that judge last changed.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use super::Workspace;
@@ -44,6 +45,17 @@ impl Workspace {
         }
         let stirred = self.untouched.stirred(self.root.path(), times)?;
         Some(stirred.iter().map(|path| files::slashed(path)).collect())
+    }
+
+    /// The files that judge and that the tests themselves changed at the start; `None` before they ran.
+    #[must_use]
+    pub fn stirred_at_start(&self) -> Option<BTreeSet<String>> {
+        Some(self.untouched.at_the_start()?.iter().map(|path| files::slashed(path)).collect())
+    }
+
+    /// Takes the same from an earlier process of the run.
+    pub fn recall_stirred(&self, stirred: &BTreeSet<String>) {
+        self.untouched.recall(stirred.iter().map(PathBuf::from));
     }
 
     fn judges(&self, start: &TreeId) -> Result<Vec<PathBuf>, WorkspaceError> {

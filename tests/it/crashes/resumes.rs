@@ -97,3 +97,15 @@ fn the_log_is_found_where_the_configuration_puts_it() {
     assert!(project.path().join("logs/runs.db").is_file());
     server.finish();
 }
+
+#[test]
+fn what_judges_is_watched_after_a_resume_as_before() {
+    let project = Project::python();
+    let server = ModelServer::start(mends);
+    let args = ["--tiers", "claude-haiku-4-5 x1", "--format", "json"];
+    let resumed = killed_and_resumed(Program::with_anthropic(&server.url()), &project, "tool_finished:2", &args);
+    let report: serde_json::Value = serde_json::from_str(&resumed.out).expect("a report");
+    let untouched = report["proof"].as_array().expect("proof").iter().find(|one| one["evidence"] == "untouched");
+    assert_eq!(untouched.expect("the evidence")["status"], "held", "{}", resumed.all());
+    server.finish();
+}
