@@ -69,18 +69,18 @@ impl Choice {
     }
 }
 
-/// The choices of a file, in the order of its text; none where its language is not known or its text not whole.
+/// The choices of a file, in the order of its text, and none where its language is not known; `None` where its text is not understood.
 #[must_use]
-pub fn choices(path: &str, text: &str) -> Vec<Choice> {
+pub fn choices(path: &str, text: &str) -> Option<Vec<Choice>> {
     let Some(language) = Language::of(path) else {
         let is_script = path.ends_with(".sh") || text.starts_with("#!") && text.lines().next().is_some_and(names_shell);
-        return if is_script { of_shell(text) } else { Vec::new() };
+        return Some(if is_script { of_shell(text) } else { Vec::new() });
     };
     if !language.has_grammar() {
         return scan::choices(language, text);
     }
-    let Some(tree) = parse(language, text) else { return Vec::new() };
-    descendants(tree.root_node()).filter_map(|node| of_node(node, text, language)).collect()
+    let tree = parse(language, text)?;
+    Some(descendants(tree.root_node()).filter_map(|node| of_node(node, text, language)).collect())
 }
 
 fn names_shell(first: &str) -> bool {
@@ -156,7 +156,7 @@ mod tests {
     use super::*;
 
     fn spelled(path: &str, text: &str) -> Vec<String> {
-        choices(path, text).into_iter().map(|choice| choice.spelled).collect()
+        choices(path, text).unwrap().into_iter().map(|choice| choice.spelled).collect()
     }
 
     #[test]
@@ -173,13 +173,14 @@ mod tests {
         let go = "package a\n\nfunc f(a int) int {\n\tif b := g(a); b != 2 && h(b) {\n\t\treturn a - 1\n\t}\n\tfor a > 1 {\n\t\ta--\n\t}\n\treturn 0\n}\n";
         assert_eq!(spelled("a.go", go), ["b != 2 && h(b)", "b != 2", "a - 1", "a > 1"]);
         assert_eq!(spelled("a.sh", "if [ -t 1 ]; then a; fi\n[[ $x == y ]] && b\n"), ["[ -t 1 ]", "[[ $x == y ]]"]);
-        assert!(choices("a.py", "if a:\nb(").is_empty() && choices("a.css", "a > b {}").is_empty());
+        assert_eq!((choices("a.py", "if a:\nb("), choices("a.css", "a > b {}")), (None, Some(Vec::new())));
     }
 
     #[test]
     fn each_way_is_a_program() {
         let text = "def f(a):\n    return sum(a) - (a[0] > 1)\n";
         let found: Vec<String> = choices("a.py", text)
+            .unwrap()
             .iter()
             .flat_map(|choice| choice.ways.iter().map(|(edit, _)| apply(text, std::slice::from_ref(edit)).unwrap()))
             .collect();

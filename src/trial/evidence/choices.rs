@@ -12,7 +12,7 @@ use super::outcome;
 use super::tally::Tally;
 use crate::domain::proof::EvidenceKind;
 use crate::domain::remark::{Remark, RemarkKind};
-use crate::framework::source::{Choice, Edit, Way, apply, choices};
+use crate::framework::source::{Choice, Edit, Language, Way, apply, choices};
 use crate::policy::guard::Guard;
 use crate::policy::tamper::Change;
 use crate::policy::tamper::remarks::added_lines;
@@ -21,7 +21,7 @@ use crate::test_run::TestRun;
 /// Places that are tried at most.
 const MOST_PLACES: usize = 12;
 /// A file above this is data.
-const MOST_BYTES: usize = 1 << 18;
+const MOST_BYTES: usize = 1 << 20;
 /// How much of a place is shown.
 const LONGEST: usize = 80;
 
@@ -35,15 +35,18 @@ struct At<'c> {
 impl At<'_> {
     fn overlaps(&self, other: &Self) -> bool {
         let range = |at: &Self| at.choice.ways.first().map_or(0..0, |(edit, _)| edit.range.clone());
+        let is_same = self.path == other.path;
         let (own, other) = (range(self), range(other));
-        own.start < other.end && other.start < own.end
+        is_same && own.start < other.end && other.start < own.end
     }
 }
 
 /// What settling a place shows.
 enum Settled {
-    /// A test needs it, or nothing hangs on it.
+    /// A test needs it.
     Needed,
+    /// Nothing hangs on it alone.
+    EitherWay,
     /// It may go this way every time, and the other way breaks what the change mends.
     Needless(Way),
     /// No program is made by it.
@@ -58,7 +61,14 @@ impl Court<'_> {
         if !self.runs.bench.guards.has(Guard::Choices) {
             return Ok(());
         }
-        let mut places: Vec<At<'_>> = changes.iter().flat_map(places).collect();
+        let mut places: Vec<At<'_>> = Vec::new();
+        for change in changes.iter().filter(|change| !change.may_edit_tests && change.after.is_some()) {
+            match places_of(change) {
+                Some(more) => places.extend(more),
+                None => self.left_out(&change.path, "it is not understood, or too large: no condition in it was tried"),
+            }
+        }
+        let mut indifferent = Vec::new();
         for _ in 0..MOST_PLACES {
             if places.is_empty() {
                 break;
@@ -68,28 +78,79 @@ impl Court<'_> {
             match self.settle(green, &place).await? {
                 Settled::OutOfTime => {
                     self.of_choices().out_of_time = true;
-                    break;
+                    return Ok(());
                 }
                 Settled::DidNotRun => {}
                 Settled::Needed => {
                     self.of_choices().tried += 1;
                     self.of_choices().noticed += 1;
                 }
+                Settled::EitherWay => indifferent.push(place),
                 Settled::Needless(way) => {
-                    self.of_choices().tried += 1;
-                    self.of_choices()
-                        .not_had
-                        .push("a place could go one way every time: see what is remarked".to_owned());
-                    let said = Some(in_words(&place.choice, way));
-                    let (kind, file, lines) =
-                        (RemarkKind::UntestedChoice, place.path.to_owned(), Some(place.choice.lines));
-                    self.remarks.push(Remark { kind, file, lines, said });
+                    self.untested(&place, in_words(&place.choice, way));
                     // What lies around it or inside it is remarked with it.
-                    places.retain(|other| other.path != place.path || !other.overlaps(&place));
+                    places.retain(|other| !other.overlaps(&place));
                 }
             }
         }
+        if let Some(place) = places.first() {
+            self.left_out(
+                place.path,
+                &format!("{} of its conditions were not tried: there are too many", places.len()),
+            );
+        }
+        self.together(green, indifferent).await
+    }
+
+    /// Settles the places that go either way alone all at once: some of them may stand in for others.
+    async fn together(&mut self, green: &TestRun, places: Vec<At<'_>>) -> Result<(), TrialError> {
+        let count = u32::try_from(places.len()).unwrap_or(u32::MAX);
+        self.of_choices().tried += count;
+        let mut apart: Vec<&At<'_>> = Vec::new();
+        for place in &places {
+            if !apart.iter().any(|other| other.overlaps(place)) {
+                apart.push(place);
+            }
+        }
+        let coins: Vec<bool> = apart.iter().map(|_| self.chance.coin()).collect();
+        // With two of them every way of both is tried.
+        let mixed = |at: usize| if apart.len() == 2 { at == 0 } else { coins.get(at).copied().unwrap_or_default() };
+        let ways: [&dyn Fn(usize) -> bool; 4] = [&|_| true, &|_| false, &mixed, &|at| !mixed(at)];
+        for holds in ways.into_iter().filter(|_| apart.len() > 1) {
+            let edits: Vec<(&At<'_>, &Edit)> = (apart.iter().enumerate())
+                .map(|(at, place)| {
+                    let [first, second] = &place.choice.ways;
+                    (*place, if holds(at) { &first.0 } else { &second.0 })
+                })
+                .collect();
+            let Some(run) = self.with_edits(&edits, true).await? else {
+                self.of_choices().out_of_time = true;
+                return Ok(());
+            };
+            if !outcome::did_not_run(&run) && !is_green(&run, green) {
+                let all: Vec<String> =
+                    apart.iter().map(|place| format!("`{}`", short(&place.choice.spelled))).collect();
+                if let Some(place) = apart.first() {
+                    self.untested(place, format!("{} stand in for each other", all.join(", ")));
+                }
+                return Ok(());
+            }
+        }
+        self.of_choices().noticed += count;
         Ok(())
+    }
+
+    fn untested(&mut self, place: &At<'_>, said: String) {
+        self.of_choices().tried += 1;
+        self.of_choices().not_had.push("a place could go one way every time: see what is remarked".to_owned());
+        let (kind, file, lines) = (RemarkKind::UntestedChoice, place.path.to_owned(), Some(place.choice.lines));
+        self.remarks.push(Remark { kind, file, lines, said: Some(said) });
+    }
+
+    fn left_out(&mut self, path: &str, why: &str) {
+        self.of_choices().not_had.push(format!("{path}: {why}"));
+        let (kind, file, said) = (RemarkKind::UntestedChoice, path.to_owned(), Some(why.to_owned()));
+        self.remarks.push(Remark { kind, file, lines: None, said });
     }
 
     fn of_choices(&mut self) -> &mut Tally {
@@ -105,8 +166,7 @@ impl Court<'_> {
             }
             match (is_green(&run, green), &kept) {
                 (true, None) => kept = Some((edit, *way)),
-                // It goes either way: nothing of what the change mends hangs on it.
-                (true, Some(_)) => return Ok(Settled::Needed),
+                (true, Some(_)) => return Ok(Settled::EitherWay),
                 (false, _) => {}
             }
         }
@@ -116,10 +176,18 @@ impl Court<'_> {
         Ok(if all { Settled::Needless(way) } else { Settled::Needed })
     }
 
-    /// The tests that failed at the start, or all, over the change with an edit.
     async fn with_edit(&mut self, place: &At<'_>, edit: &Edit, selected: bool) -> Result<Option<TestRun>, TrialError> {
-        let Some(text) = apply(place.text, std::slice::from_ref(edit)) else { return Ok(None) };
-        let texts = BTreeMap::from([(place.path.to_owned(), text)]);
+        self.with_edits(&[(place, edit)], selected).await
+    }
+
+    /// The tests that failed at the start, or all, over the change with edits.
+    async fn with_edits(&mut self, edits: &[(&At<'_>, &Edit)], selected: bool) -> Result<Option<TestRun>, TrialError> {
+        let mut texts = BTreeMap::new();
+        for (place, _) in edits {
+            let own = edits.iter().filter(|(other, _)| other.path == place.path).map(|(_, edit)| (*edit).clone());
+            let Some(text) = apply(place.text, &own.collect::<Vec<Edit>>()) else { return Ok(None) };
+            texts.insert(place.path.to_owned(), text);
+        }
         let wanted = self.baseline.failing.join("\n");
         if !selected || self.bodies.tests.is_empty() {
             return self.runs.whole(self.tree, &texts).await;
@@ -130,18 +198,18 @@ impl Court<'_> {
     }
 }
 
-/// The places that a change adds to a file of the product.
-fn places(change: &Change) -> Vec<At<'_>> {
-    let is_read = |text: &&str| !change.may_edit_tests && text.len() <= MOST_BYTES;
-    let Some(text) = change.after.as_deref().filter(is_read) else { return Vec::new() };
-    let before = change.before.as_deref().map(|before| choices(&change.path, before)).unwrap_or_default();
+/// The places that a change adds to a file; `None` where the file is not understood, or too large, and may hold some.
+fn places_of(change: &Change) -> Option<Vec<At<'_>>> {
+    let text = change.after.as_deref().unwrap_or_default();
+    if text.len() > MOST_BYTES {
+        return Language::of(&change.path).is_none().then(Vec::new);
+    }
+    let found = choices(&change.path, text)?;
+    let before = change.before.as_deref().and_then(|before| choices(&change.path, before)).unwrap_or_default();
     let known: BTreeSet<String> = before.into_iter().map(|choice| choice.spelled).collect();
     let added: BTreeSet<u32> = added_lines(change).into_iter().map(|(line, _)| line).collect();
-    let found = choices(&change.path, text).into_iter();
-    found
-        .filter(|choice| added.contains(&choice.lines.0) && !known.contains(&choice.spelled))
-        .map(|choice| At { path: &change.path, text, choice })
-        .collect()
+    let is_new = |choice: &Choice| added.contains(&choice.lines.0) && !known.contains(&choice.spelled);
+    Some(found.into_iter().filter(is_new).map(|choice| At { path: &change.path, text, choice }).collect())
 }
 
 /// Whether nothing fails that did not with the change.
@@ -150,12 +218,14 @@ fn is_green(run: &TestRun, green: &TestRun) -> bool {
     (run.exit.is_success() || !green.exit.is_success()) && run.report.failing().all(|test| failed(&test.name))
 }
 
+/// A place in one line, as far as it is shown.
+fn short(text: &str) -> String {
+    let one_line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let cut: String = one_line.chars().take(LONGEST).collect();
+    if cut == one_line { cut } else { format!("{cut}…") }
+}
+
 fn in_words(choice: &Choice, way: Way) -> String {
-    let short = |text: &str| {
-        let one_line = text.split_whitespace().collect::<Vec<_>>().join(" ");
-        let cut: String = one_line.chars().take(LONGEST).collect();
-        if cut == one_line { cut } else { format!("{cut}…") }
-    };
     let spelled = short(&choice.spelled);
     match way {
         Way::Holds => format!("`{spelled}` could always hold"),

@@ -17,15 +17,14 @@ static RUBY: LazyLock<Regex> =
     LazyLock::new(|| Regex::new(r"(?m)(?:^|[ \t])(?:if|elsif|unless) ([^#\n]+?)(?: then [^\n]*)?[ \t]*$").unwrap());
 
 /// See [`super::super::choices`].
-pub(in super::super) fn choices(language: Language, text: &str) -> Vec<Choice> {
+pub(in super::super) fn choices(language: Language, text: &str) -> Option<Vec<Choice>> {
     if language == Language::Ruby {
-        return of_ruby(text);
+        return Some(of_ruby(text));
     }
-    let Some(tokens) = lexer::tokens(language, text) else { return Vec::new() };
+    let tokens = lexer::tokens(language, text)?;
     let view = View { text, tokens: &tokens };
-    (0..tokens.len())
-        .filter_map(|at| of_branch(view, at, language).or_else(|| of_ternary(view, at, language)))
-        .collect()
+    let choice = |at| of_branch(view, at, language).or_else(|| of_ternary(view, at, language));
+    Some((0..tokens.len()).filter_map(choice).collect())
 }
 
 fn of_branch(view: View<'_>, at: usize, language: Language) -> Option<Choice> {
@@ -80,7 +79,7 @@ mod tests {
     use super::*;
 
     fn spelled(language: Language, text: &str) -> Vec<String> {
-        choices(language, text).into_iter().map(|choice| choice.spelled).collect()
+        choices(language, text).unwrap().into_iter().map(|choice| choice.spelled).collect()
     }
 
     #[test]
