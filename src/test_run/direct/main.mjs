@@ -9,6 +9,8 @@ import { isMainThread, Worker } from 'node:worker_threads';
 
 const here = dirname(fileURLToPath(import.meta.url));
 const asked = JSON.parse(readFileSync(join(here, 'asked.json'), 'utf8'));
+// As these runners do, so that a product which is quiet in tests is no other one here.
+if (['jest', 'vitest'].includes(asked.runner)) process.env.NODE_ENV ??= 'test';
 const root = process.cwd();
 const into = join(here, 'node_modules', asked.name);
 
