@@ -10,8 +10,8 @@ use regex::Regex;
 use tree_sitter::Node;
 
 use super::edit::Edit;
-use super::nodes::{descendants, text_of};
-use super::{Language, lines_of, parse, scan};
+use super::nodes::{children, descendants, text_of};
+use super::{Language, lines_of, parse, parts, scan};
 
 /// Operators of which one operand alone is a program too.
 const ARITHMETIC: [&str; 7] = ["+", "-", "*", "/", "//", "%", "**"];
@@ -31,8 +31,8 @@ pub struct Choice {
     pub lines: (u32, u32),
     /// The place as written.
     pub spelled: String,
-    /// The two ways, with the words for each.
-    pub ways: [(Edit, Way); 2],
+    /// The two ways, or the one that stops where it is entered.
+    pub ways: Vec<(Edit, Way)>,
 }
 
 /// One of the two ways.
@@ -46,6 +46,8 @@ pub enum Way {
     Left,
     /// The right one does.
     Right,
+    /// Whoever enters it fails.
+    Stops,
 }
 
 impl Choice {
@@ -64,7 +66,7 @@ impl Choice {
             | Language::Ruby => ("|| true", "&& false"),
         };
         let ways =
-            [(edit(format!("(({spelled}) {or})")), Way::Holds), (edit(format!("(({spelled}) {and})")), Way::Fails)];
+            vec![(edit(format!("(({spelled}) {or})")), Way::Holds), (edit(format!("(({spelled}) {and})")), Way::Fails)];
         Some(Self { lines, spelled: spelled.to_owned(), ways })
     }
 }
@@ -92,7 +94,7 @@ fn of_shell(text: &str) -> Vec<Choice> {
         let line = text.get(..found.start()).map_or(0, |before| before.matches('\n').count()) + 1;
         let line = u32::try_from(line).unwrap_or(u32::MAX);
         let edit = |word: &str| Edit { range: found.range(), text: word.to_owned() };
-        let ways = [(edit("true"), Way::Holds), (edit("false"), Way::Fails)];
+        let ways = vec![(edit("true"), Way::Holds), (edit("false"), Way::Fails)];
         Choice { lines: (line, line), spelled: found.as_str().to_owned(), ways }
     };
     TESTS_OF_SHELL.find_iter(text).map(choice).collect()
@@ -106,10 +108,23 @@ fn of_node(node: Node<'_>, text: &str, language: Language) -> Option<Choice> {
         return Some(Choice { lines, spelled: text_of(node, text).to_owned(), ways: operands(node, text)? });
     }
     if !(is_one(&COMPARING) || is_condition(node)) {
-        return None;
+        return of_extreme(node, text).or_else(|| parts::of_part(node, text, language));
     }
     // The brackets around a JavaScript condition are a part of the branch, and what they hold is found by itself where it compares.
     Choice::of_condition(text, node.byte_range(), lines, language)
+}
+
+/// The lesser or the greater of two values.
+fn of_extreme(node: Node<'_>, text: &str) -> Option<Choice> {
+    let called = matches!(node.kind(), "call" | "call_expression").then(|| node.child_by_field_name("function"))??;
+    if !["min", "max", "Math.min", "Math.max"].contains(&text_of(called, text)) {
+        return None;
+    }
+    let given = children(node.child_by_field_name("arguments")?);
+    let [first, second] = given.as_slice() else { return None };
+    let edit = |kept: Node<'_>| Edit { range: node.byte_range(), text: format!("({})", text_of(kept, text)) };
+    let ways = vec![(edit(*first), Way::Left), (edit(*second), Way::Right)];
+    Some(Choice { lines: lines_of(node), spelled: text_of(node, text).to_owned(), ways })
 }
 
 /// The operator of an expression with two operands, and of Python's comparisons.
@@ -142,12 +157,12 @@ fn is_condition(node: Node<'_>) -> bool {
 }
 
 /// The edits by which one operand stays alone.
-fn operands(node: Node<'_>, text: &str) -> Option<[(Edit, Way); 2]> {
+fn operands(node: Node<'_>, text: &str) -> Option<Vec<(Edit, Way)>> {
     let edit = |field: &str| {
         let operand = node.child_by_field_name(field)?;
         Some(Edit { range: node.byte_range(), text: format!("({})", text_of(operand, text)) })
     };
-    Some([(edit("left")?, Way::Left), (edit("right")?, Way::Right)])
+    Some(vec![(edit("left")?, Way::Left), (edit("right")?, Way::Right)])
 }
 
 #[cfg(test)]

@@ -19,6 +19,7 @@ mod names;
 mod nodes;
 mod number;
 mod outline;
+mod parts;
 mod python;
 mod rust;
 mod scan;
@@ -34,6 +35,7 @@ pub use self::choices::{Choice, Way, choices};
 pub use self::edit::{Edit, apply};
 pub use self::inputs::Side;
 pub use self::outline::{Definition, Import, Outline};
+pub use self::parts::decides_when_built;
 pub use self::scan::java_test;
 
 /// What the grammars call literals.

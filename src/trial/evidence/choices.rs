@@ -12,7 +12,7 @@ use super::outcome;
 use super::tally::Tally;
 use crate::domain::proof::EvidenceKind;
 use crate::domain::remark::{Remark, RemarkKind};
-use crate::framework::source::{Choice, Edit, Language, Way, apply, choices};
+use crate::framework::source::{Choice, Edit, Language, Way, apply, choices, decides_when_built};
 use crate::policy::guard::Guard;
 use crate::policy::tamper::Change;
 use crate::policy::tamper::remarks::added_lines;
@@ -22,6 +22,9 @@ use crate::test_run::TestRun;
 const MOST_PLACES: usize = 12;
 /// A file above this is data.
 const MOST_BYTES: usize = 1 << 20;
+/// A change has slowed the tests down when they take so many times as long as at the start, and so much more, in milliseconds.
+const SLOWER: u64 = 2;
+const SLACK_MS: u64 = 2_000;
 /// How much of a place is shown.
 const LONGEST: usize = 80;
 
@@ -63,9 +66,18 @@ impl Court<'_> {
         }
         let mut places: Vec<At<'_>> = Vec::new();
         for change in changes.iter().filter(|change| !change.may_edit_tests && change.after.is_some()) {
-            match places_of(change) {
+            let added = added_lines(change);
+            if let Some(line) = decides_when_built(&change.path, change.before.is_none(), &added) {
+                let why = "it is decided when the program is built: only one side of it was tested";
+                self.left_out(&change.path, Some(line), why);
+            }
+            match places_of(change, &added) {
                 Some(more) => places.extend(more),
-                None => self.left_out(&change.path, "it is not understood, or too large: no condition in it was tried"),
+                None => self.left_out(
+                    &change.path,
+                    None,
+                    "it is not understood, or too large: no condition in it was tried",
+                ),
             }
         }
         let mut indifferent = Vec::new();
@@ -78,6 +90,7 @@ impl Court<'_> {
             match self.settle(green, &place).await? {
                 Settled::OutOfTime => {
                     self.of_choices().out_of_time = true;
+                    self.slowed(green, &place);
                     return Ok(());
                 }
                 Settled::DidNotRun => {}
@@ -96,6 +109,7 @@ impl Court<'_> {
         if let Some(place) = places.first() {
             self.left_out(
                 place.path,
+                None,
                 &format!("{} of its conditions were not tried: there are too many", places.len()),
             );
         }
@@ -118,9 +132,10 @@ impl Court<'_> {
         let ways: [&dyn Fn(usize) -> bool; 4] = [&|_| true, &|_| false, &mixed, &|at| !mixed(at)];
         for holds in ways.into_iter().filter(|_| apart.len() > 1) {
             let edits: Vec<(&At<'_>, &Edit)> = (apart.iter().enumerate())
-                .map(|(at, place)| {
-                    let [first, second] = &place.choice.ways;
-                    (*place, if holds(at) { &first.0 } else { &second.0 })
+                .filter_map(|(at, place)| {
+                    let mut ways = place.choice.ways.iter();
+                    let way = if holds(at) { ways.next() } else { ways.next_back() };
+                    way.map(|(edit, _)| (*place, edit))
                 })
                 .collect();
             let Some(run) = self.with_edits(&edits, true).await? else {
@@ -140,6 +155,16 @@ impl Court<'_> {
         Ok(())
     }
 
+    /// A change that has the tests take long takes the time of the experiments, too.
+    fn slowed(&mut self, green: &TestRun, place: &At<'_>) {
+        let before = self.runs.bench.baseline_ms;
+        if green.duration_ms > before * SLOWER + SLACK_MS {
+            let (now, before) = (green.duration_ms / 1_000, before / 1_000);
+            let why = format!("no time was left to try what it decides by: the tests take {now} s, {before} s before");
+            self.left_out(place.path, None, &why);
+        }
+    }
+
     fn untested(&mut self, place: &At<'_>, said: String) {
         self.of_choices().tried += 1;
         self.of_choices().not_had.push("a place could go one way every time: see what is remarked".to_owned());
@@ -147,10 +172,10 @@ impl Court<'_> {
         self.remarks.push(Remark { kind, file, lines, said: Some(said) });
     }
 
-    fn left_out(&mut self, path: &str, why: &str) {
+    fn left_out(&mut self, path: &str, line: Option<u32>, why: &str) {
         self.of_choices().not_had.push(format!("{path}: {why}"));
         let (kind, file, said) = (RemarkKind::UntestedChoice, path.to_owned(), Some(why.to_owned()));
-        self.remarks.push(Remark { kind, file, lines: None, said });
+        self.remarks.push(Remark { kind, file, lines: line.map(|line| (line, line)), said });
     }
 
     fn of_choices(&mut self) -> &mut Tally {
@@ -199,17 +224,31 @@ impl Court<'_> {
 }
 
 /// The places that a change adds to a file; `None` where the file is not understood, or too large, and may hold some.
-fn places_of(change: &Change) -> Option<Vec<At<'_>>> {
+fn places_of<'c>(change: &'c Change, added: &[(u32, String)]) -> Option<Vec<At<'c>>> {
     let text = change.after.as_deref().unwrap_or_default();
     if text.len() > MOST_BYTES {
         return Language::of(&change.path).is_none().then(Vec::new);
     }
+    if is_recoded(&change.path, added) {
+        return None;
+    }
     let found = choices(&change.path, text)?;
     let before = change.before.as_deref().and_then(|before| choices(&change.path, before)).unwrap_or_default();
-    let known: BTreeSet<String> = before.into_iter().map(|choice| choice.spelled).collect();
-    let added: BTreeSet<u32> = added_lines(change).into_iter().map(|(line, _)| line).collect();
-    let is_new = |choice: &Choice| added.contains(&choice.lines.0) && !known.contains(&choice.spelled);
-    Some(found.into_iter().filter(is_new).map(|choice| At { path: &change.path, text, choice }).collect())
+    // What stands there as often as before was moved.
+    let often = |all: &[Choice], spelled: &str| all.iter().filter(|choice| choice.spelled == spelled).count();
+    let is_moved = |choice: &Choice| often(&found, &choice.spelled) <= often(&before, &choice.spelled);
+    let added: BTreeSet<u32> = added.iter().map(|(line, _)| *line).collect();
+    let new: Vec<bool> = found.iter().map(|choice| added.contains(&choice.lines.0) && !is_moved(choice)).collect();
+    let found = found.into_iter().zip(new).filter(|(_, is_new)| *is_new);
+    Some(found.map(|(choice, _)| At { path: &change.path, text, choice }).collect())
+}
+
+/// Whether a change has Python read its file in another encoding, in which comments may hold code.
+fn is_recoded(path: &str, added: &[(u32, String)]) -> bool {
+    let head =
+        added.iter().filter(|(line, _)| path.ends_with(".py") && *line <= 2).map(|(_, text)| text.to_lowercase());
+    head.filter(|text| text.trim_start().starts_with('#'))
+        .any(|text| (text.contains("coding:") || text.contains("coding=")) && !text.contains("utf-8"))
 }
 
 /// Whether nothing fails that did not with the change.
@@ -229,6 +268,7 @@ fn in_words(choice: &Choice, way: Way) -> String {
     let spelled = short(&choice.spelled);
     match way {
         Way::Holds => format!("`{spelled}` could always hold"),
+        Way::Stops => format!("no test enters `{spelled}`"),
         Way::Fails => format!("`{spelled}` could never hold"),
         Way::Left | Way::Right => {
             let kept = choice.ways.iter().find(|(_, one)| *one == way).map(|(edit, _)| short(&edit.text));

@@ -79,7 +79,13 @@ fn b24_each_agents_words_tools_and_end_are_read() {
                 }
                 AgentEvent::ToolResult { id, .. } => drop(answers.insert(id.clone())),
                 AgentEvent::End { ok: well, .. } => ok = Some(*well),
-                _ => {}
+                AgentEvent::Text { .. }
+                | AgentEvent::Started { .. }
+                | AgentEvent::Usage(_)
+                | AgentEvent::SubAgent { .. }
+                | AgentEvent::RateLimit { .. }
+                | AgentEvent::Trouble { .. }
+                | AgentEvent::Unknown { .. } => {}
             }
         }
         assert!(text.contains("Done: sub() now returns a - b"), "{backend:?}: {text}");
