@@ -3,12 +3,12 @@
 //! A condition is settled to hold and not to hold, and is still asked, so that names stay used and types the same. Of two operands one
 //! alone stays.
 
-use std::ops::Range;
 use std::sync::LazyLock;
 
 use regex::Regex;
 use tree_sitter::Node;
 
+use super::choice::{Choice, Way};
 use super::edit::Edit;
 use super::nodes::{children, descendants, text_of};
 use super::{Language, lines_of, parse, parts, scan};
@@ -23,53 +23,6 @@ const COMPARING: [&str; 12] = ["==", "!=", "===", "!==", "<", ">", "<=", ">=", "
 /// The conditions of a shell's script: what stands in brackets of its own.
 #[expect(clippy::unwrap_used, reason = "a constant, which a test compiles")]
 static TESTS_OF_SHELL: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"\[\[ [^\]\n]+ \]\]|\[ [^\]\n]+ \]").unwrap());
-
-/// A place at which a program goes one way or the other.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Choice {
-    /// The one-based lines, first and last.
-    pub lines: (u32, u32),
-    /// The place as written.
-    pub spelled: String,
-    /// The two ways, or the one that stops where it is entered.
-    pub ways: Vec<(Edit, Way)>,
-}
-
-/// One of the two ways.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Way {
-    /// The condition holds.
-    Holds,
-    /// It does not.
-    Fails,
-    /// The left operand stays alone.
-    Left,
-    /// The right one does.
-    Right,
-    /// Whoever enters it fails.
-    Stops,
-}
-
-impl Choice {
-    /// A condition, settled by what is put around it.
-    pub(super) fn of_condition(text: &str, range: Range<usize>, lines: (u32, u32), language: Language) -> Option<Self> {
-        let spelled = text.get(range.clone())?;
-        let edit = |text: String| Edit { range: range.clone(), text };
-        let (or, and) = match language {
-            Language::Python => ("or True", "and False"),
-            Language::JavaScript
-            | Language::Rust
-            | Language::Go
-            | Language::Java
-            | Language::Php
-            | Language::Cpp
-            | Language::Ruby => ("|| true", "&& false"),
-        };
-        let ways =
-            vec![(edit(format!("(({spelled}) {or})")), Way::Holds), (edit(format!("(({spelled}) {and})")), Way::Fails)];
-        Some(Self { lines, spelled: spelled.to_owned(), ways })
-    }
-}
 
 /// The choices of a file, in the order of its text, and none where its language is not known; `None` where its text is not understood.
 #[must_use]

@@ -10,6 +10,7 @@ mod actual;
 mod added;
 mod angles;
 pub mod appended;
+mod choice;
 mod choices;
 mod edit;
 mod go;
@@ -31,7 +32,8 @@ use std::ops::Range;
 use tree_sitter::{Parser, Tree};
 
 pub use self::added::adds_tests_only;
-pub use self::choices::{Choice, Way, choices};
+pub use self::choice::{Choice, Way};
+pub use self::choices::choices;
 pub use self::edit::{Edit, apply};
 pub use self::inputs::Side;
 pub use self::outline::{Definition, Import, Outline};

@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 use regex::Regex;
 use tree_sitter::Node;
 
-use super::choices::{Choice, Way};
+use super::choice::{Choice, Way};
 use super::edit::Edit;
 use super::nodes::{children, text_of};
 use super::{Language, lines_of};

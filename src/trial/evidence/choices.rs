@@ -119,6 +119,9 @@ impl Court<'_> {
     /// Settles the places that go either way alone all at once: some of them may stand in for others.
     async fn together(&mut self, green: &TestRun, places: Vec<At<'_>>) -> Result<(), TrialError> {
         let count = u32::try_from(places.len()).unwrap_or(u32::MAX);
+        if count == 0 {
+            return Ok(());
+        }
         self.of_choices().tried += count;
         let mut apart: Vec<&At<'_>> = Vec::new();
         for place in &places {

@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 use super::super::Language;
-use super::super::choices::Choice;
+use super::super::choice::Choice;
 use super::lexer::{self, Kind};
 use super::view::View;
 
