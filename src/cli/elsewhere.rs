@@ -292,6 +292,7 @@ impl Arrival<'_> {
             Phase::Ready
             | Phase::Iterating
             | Phase::Publishing { .. }
+            | Phase::Rebasing { .. }
             | Phase::Proposing { .. }
             | Phase::Waiting { .. }
             | Phase::Held { .. }
@@ -434,6 +435,7 @@ const fn needs_trees(phase: &Phase) -> bool {
         Phase::Ready
         | Phase::Iterating
         | Phase::Publishing { .. }
+        | Phase::Rebasing { .. }
         | Phase::Proposing { .. }
         | Phase::Waiting { .. }
         | Phase::Held { .. }

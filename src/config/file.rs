@@ -8,7 +8,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 
 use super::node::Node;
 use super::numbers::{Dollars, Minutes, One, PerMillion, Temperature, Whole};
-use super::plan::{Comment, FailOn, Minimise, Network, OnRemark, Proof, Push, Sandbox, WaitFor, Wire};
+use super::plan::{Comment, FailOn, Merge, Minimise, Network, OnRemark, Proof, Push, Sandbox, WaitFor, Wire};
 use super::read::{Entry, Place, Readable, object};
 use super::values::{
     AuditPath, BotName, CommitAuthor, EffortWord, Glob, HttpUrl, ModeWord, Name, OnEntropyWord, Targets, TestEdits,
@@ -264,6 +264,10 @@ object! {
         "signCommits" sign_commits: bool = "false";
         /// Whether a pull request is opened as a draft.
         "draft" draft: bool = "false";
+        /// Who merges a pull request that upshift opened: a person, or the forge once everything that it requires is there.
+        "merge" merge: Merge = "never";
+        /// How long the job may take, as its `timeout-minutes` says: a run that waits is parked five minutes before.
+        "jobTimeoutMinutes" job_timeout_minutes: Whole<10, 43_200> = "360";
     }
 }
 

@@ -3,7 +3,7 @@
 use super::file::{ConfigFile, GithubSection};
 use super::numbers::Whole;
 use super::pick::{Picked, Picker};
-use super::plan::{Comment, DEFAULT_MAX_PUSHES, FailOn, GithubPlan, Push, WaitFor};
+use super::plan::{Comment, DEFAULT_MAX_PUSHES, FailOn, GithubPlan, Merge, Push, WaitFor};
 use super::read::Readable;
 use super::sections::joined;
 use super::sources::Setting;
@@ -11,6 +11,8 @@ use super::values::BotName;
 
 const DEFAULT_CI_TIMEOUT_MINUTES: u32 = 30;
 const DEFAULT_MERGE_TIMEOUT_MINUTES: u32 = 60;
+/// GitHub's own limit of a job.
+const DEFAULT_JOB_MINUTES: u32 = 360;
 const DEFAULT_ATTEMPTS_PER_PR: u32 = 3;
 /// The label that keeps upshift away where nothing names another.
 pub const DEFAULT_SKIP_LABEL: &str = "upshift:skip";
@@ -87,6 +89,16 @@ pub(super) fn github(picker: &Picker<'_>) -> GithubPlan {
             .map(|author| author.0),
         sign_commits: rest.take("signCommits", Some(Setting::SignCommits), |g| g.sign_commits, false, bool::to_string),
         draft: rest.take("draft", None, |g| g.draft, false, bool::to_string),
+        merge: rest.take("merge", None, |g| g.merge, Merge::Never, Merge::to_string),
+        job_timeout_minutes: rest
+            .take(
+                "jobTimeoutMinutes",
+                None,
+                |g| g.job_timeout_minutes,
+                Whole(DEFAULT_JOB_MINUTES),
+                |whole| whole.0.to_string(),
+            )
+            .0,
     }
 }
 

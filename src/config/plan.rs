@@ -187,6 +187,10 @@ pub struct GithubPlan {
     pub sign_commits: bool,
     /// Whether a pull request is opened as a draft.
     pub draft: bool,
+    /// Who merges a pull request that upshift opened.
+    pub merge: Merge,
+    /// How long the job may take, in minutes.
+    pub job_timeout_minutes: u32,
 }
 
 /// How one provider is reached. Holds the name of the key's variable, never the key.
@@ -434,6 +438,15 @@ words! {
         Broken "broken",
         /// A signal ended it.
         Interrupted "interrupted",
+    }
+}
+words! {
+    /// Who merges a pull request of upshift's own.
+    Merge {
+        /// A person.
+        Never "never",
+        /// The forge, once everything that it requires is there.
+        Auto "auto",
     }
 }
 words! {

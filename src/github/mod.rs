@@ -36,6 +36,7 @@
 
 mod actions;
 mod artifacts;
+mod auto_merge;
 mod cache;
 pub mod checks;
 mod client;

@@ -20,6 +20,10 @@ use crate::http::{Http, innermost};
 
 /// How the path of Gitea's and Forgejo's API ends.
 const GITEA_API: &str = "/api/v1";
+/// The path of the GraphQL API; on a GitHub Enterprise Server it stands beside that of REST, not below it.
+pub(super) const GRAPHQL: &str = "/graphql";
+/// How the path of REST ends there.
+const SERVER_REST: &str = "/v3";
 /// How long one exchange may take: GitHub itself gives up after ten seconds.
 const EXCHANGE: Duration = Duration::from_secs(30);
 /// How long a log or an artifact may take.
@@ -117,7 +121,9 @@ impl Wire {
     }
 
     fn uri(&self, path: &str) -> Result<Uri, GithubError> {
-        let text = format!("{}{path}", self.base.as_str().trim_end_matches('/'));
+        let base = self.base.as_str().trim_end_matches('/');
+        let base = if path == GRAPHQL { base.strip_suffix(SERVER_REST).unwrap_or(base) } else { base };
+        let text = format!("{base}{path}");
         text.parse()
             .map_err(|error: http::uri::InvalidUri| GithubError::Address { url: text, reason: error.to_string() })
     }

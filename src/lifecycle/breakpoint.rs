@@ -54,6 +54,7 @@ pub(super) async fn run(
     let since = world.clock.monotonic_ms();
     let waited = || wait.waited_ms + world.clock.monotonic_ms().saturating_sub(since);
     let limit = limit_ms(context, wait.awaited);
+    let before = if wait.awaited == Awaited::Ci { climb.delivered.ci_waited_ms } else { 0 };
     let is_woken = is_woken(context, wait.awaited) && (wait.awaited == Awaited::Merge || ci::is_known(context).await);
     let seen = loop {
         let mut is_settling = false;
@@ -73,7 +74,10 @@ pub(super) async fn run(
         if is_woken && !is_settling {
             break Ok(Seen::Later(trouble));
         }
-        if waited() >= limit {
+        if context.is_job_ending() {
+            break Ok(Seen::Later(trouble));
+        }
+        if before.saturating_add(waited()) >= limit {
             let waited = format!("waited for {} minutes", limit / MINUTE_MS);
             break Ok(match trouble {
                 // Nobody knows what the outside says: neither good nor bad is claimed.
@@ -170,7 +174,7 @@ struct Answered {
 }
 
 /// Carries out what an answer means.
-fn act(context: &Context<'_>, recorder: &Recorder<'_>, memory: &Memory, climb: Climb, answered: Answered) -> Next {
+fn act(context: &Context<'_>, recorder: &Recorder<'_>, memory: &Memory, mut climb: Climb, answered: Answered) -> Next {
     let (charter, Answered { wait, seen, waited_ms }) = (&context.charter, answered);
     let (answer, detail, work) = match seen {
         Seen::Moving | Seen::Settling => return later(context, climb, wait, None),
@@ -181,6 +185,10 @@ fn act(context: &Context<'_>, recorder: &Recorder<'_>, memory: &Memory, climb: C
     let at = context.world.clock.timestamp();
     let cleared = Event::BreakpointCleared { key: wait.key.clone(), answer, detail: detail.clone(), waited_ms, at };
     if let Some(work) = work {
+        if wait.awaited == Awaited::Ci {
+            // The cap of waiting holds for all of the run's breakpoints together.
+            climb.delivered.ci_waited_ms = climb.delivered.ci_waited_ms.saturating_add(waited_ms);
+        }
         return again(context, recorder, memory, climb, Found { wait, work, cleared });
     }
     match answer {

@@ -29,6 +29,11 @@ use crate::test_run::TestCommand;
 use crate::trial::TrialError;
 use crate::workspace::{Workspace, WorkspaceError};
 
+/// Milliseconds in a minute.
+const MINUTE_MS: u64 = 60_000;
+/// How much of a job is left for its end, and for the step behind ours that keeps the log.
+const LAST_MS: u64 = 5 * MINUTE_MS;
+
 /// Why a run could not go on. Its state is durable: `upshift resume` tries again.
 #[derive(Debug, thiserror::Error)]
 pub enum LifecycleError {
@@ -185,6 +190,13 @@ impl<'a> Context<'a> {
     pub(super) fn active_ms(&self) -> u64 {
         let waited = self.world.waiting.total_ms(self.world.clock.monotonic_ms());
         self.active_before_ms + self.started.elapsed_ms(self.world.clock).saturating_sub(waited)
+    }
+
+    /// Whether the job that this process is in has hardly any time left: a run that waits is parked then, or the runner would end it.
+    pub(super) fn is_job_ending(&self) -> bool {
+        let allowed = u64::from(self.charter.plan.github.job_timeout_minutes).saturating_mul(MINUTE_MS);
+        let is_a_job = self.charter.comment_key.is_some();
+        is_a_job && self.started.elapsed_ms(self.world.clock).saturating_add(LAST_MS) >= allowed
     }
 
     /// The day, for what is capped per day.

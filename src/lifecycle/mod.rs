@@ -16,7 +16,7 @@
 //! | `Measured` | what the baseline settled | nobody; shared behind an `Arc` |
 //! | `Climb` | position, trees, rows | `iteration`, through it `decision` |
 //! | `Allowance`, `Comments` (in `Climb`) | what may be spent, what people said | `commands` |
-//! | `Delivering` (owns its `Climb`) | the leg of the way out, what is outside already | `publish`, `breakpoint` |
+//! | `Delivering` (owns its `Climb`) | the leg of the way out, what is outside already | `publish`, `rebase`, `breakpoint` |
 //! | `Held` (owns its `Climb`) | what is in the way | `hold` |
 //! | `Ending` (owns how far the run came) | how and why it ends | nobody |
 //! | `Sessions` | what this process knows of models, never saved | `roles` |
@@ -58,6 +58,7 @@ pub mod parked;
 mod portable;
 mod publish;
 mod reached;
+mod rebase;
 mod recorder;
 mod red_ci;
 pub mod reentry;
@@ -171,7 +172,7 @@ async fn carry(
             Stage::Measuring(measuring) => baseline::run(context, recorder, *measuring).await?,
             Stage::Ready(climb) => iteration::begin(context, recorder, &sessions.memory, *climb).await,
             Stage::Iterating(climb) => iteration::run(context, recorder, &mut sessions, *climb).await?,
-            Stage::Delivering(delivering) => deliver(context, recorder, &sessions, *delivering).await,
+            Stage::Delivering(delivering) => deliver(context, recorder, &sessions, *delivering).await?,
             Stage::Held(held) => hold::run(context, recorder, &sessions.memory, held.climb, held.hold).await,
             Stage::Ending(ending) => return end(context, recorder, *ending).await,
         };
@@ -189,16 +190,17 @@ async fn deliver(
     recorder: &mut Recorder<'_>,
     sessions: &Sessions,
     Delivering { climb, leg }: Delivering,
-) -> Next {
-    match leg {
+) -> Result<Next, LifecycleError> {
+    Ok(match leg {
         Leg::Publish(fix) => {
             // Between a push and the end may lie an hour of waiting.
             leftovers::sweep(context, recorder);
             publish::run(context, climb, fix).await
         }
+        Leg::Rebase(fix) => rebase::run(context, recorder, climb, fix).await?,
         Leg::Propose(fix) => publish::propose(context, recorder, climb, fix).await,
         Leg::Wait(wait) => breakpoint::run(context, recorder, &sessions.memory, climb, wait).await,
-    }
+    })
 }
 
 async fn end(context: &Context<'_>, recorder: &mut Recorder<'_>, ending: Ending) -> Result<Finished, LifecycleError> {

@@ -13,10 +13,11 @@ use super::leaving::{conclude, interrupt, stuck};
 use super::message;
 use super::outside::{self, Outside};
 use super::reached::reach;
+use super::rebase;
 use super::recorder::Recorder;
 use super::stage::{Leg, Next};
 use super::state::Fix;
-use crate::config::{Push, WaitFor};
+use crate::config::{Merge, Push, WaitFor};
 use crate::domain::delivery::{Awaited, Destination};
 use crate::domain::event::Event;
 use crate::domain::stop::StopCause;
@@ -47,6 +48,7 @@ pub(super) fn begin(context: &Context<'_>, climb: Climb, events: Vec<Event>) -> 
         at: context.world.clock.unix_ms() / 1_000,
         branch: None,
         onto: None,
+        rebased: 0,
     };
     Next::deliver(climb, Leg::Publish(fix), events)
 }
@@ -63,13 +65,16 @@ pub(super) async fn run(context: &Context<'_>, mut climb: Climb, fix: Fix) -> Ne
     };
     let pushed = match push(context, &climb, destination, &fix, &branch).await {
         // The open pull request holds this very change.
-        Err(PublishError::Empty) if fix.onto.is_some() => {
+        Err(PublishError::Empty) if is_shared(&fix) => {
             let commit = fix.onto.clone().unwrap_or_else(|| destination.head.clone());
             Ok(Published { commit, files: Vec::new(), found: true })
         }
-        Err(PublishError::Conflict { .. } | PublishError::Moved { .. }) if fix.onto.is_some() => {
+        Err(PublishError::Conflict { .. } | PublishError::Moved { .. }) if is_shared(&fix) => {
             let branch = another(charter, &failure_branch(&climb, destination));
             return choose(climb, destination, Fix { branch: Some(branch), onto: None, ..fix });
+        }
+        Err(PublishError::Moved { .. }) if rebase::may(charter, &climb, &fix) => {
+            return Next::deliver(climb, Leg::Rebase(fix), Vec::new());
         }
         other => other,
     };
@@ -86,11 +91,16 @@ pub(super) async fn run(context: &Context<'_>, mut climb: Climb, fix: Fix) -> Ne
             if charter.plan.github.push == Push::Pr && climb.delivered.pull_request.is_none() {
                 Next::deliver(climb, Leg::Propose(fix), vec![event])
             } else {
-                wait_or_conclude(context, climb, fix, event)
+                wait_or_conclude(context, climb, fix, vec![event])
             }
         }
         Err(error) => failed(context, climb, fix, &error),
     }
+}
+
+/// Whether a fix goes onto the branch of a pull request that an earlier run opened for the same failure.
+fn is_shared(fix: &Fix) -> bool {
+    fix.onto.is_some() && fix.rebased == 0
 }
 
 fn outside_of<'e>(context: &Context<'e>) -> Result<&'e Outside, PublishError> {
@@ -218,7 +228,7 @@ async fn push(
 }
 
 /// A fix that could not be pushed: green here, and a person has to do the rest.
-fn failed(context: &Context<'_>, climb: Climb, fix: Fix, error: &PublishError) -> Next {
+pub(super) fn failed(context: &Context<'_>, climb: Climb, fix: Fix, error: &PublishError) -> Next {
     if let (PublishError::Stopped, Some(StopCause::Signal(signal))) = (error, context.signals()) {
         return interrupt(climb, Leg::Publish(fix), signal);
     }
@@ -245,8 +255,10 @@ pub(super) async fn propose(context: &Context<'_>, recorder: &Recorder<'_>, mut 
         Ok(opened) => {
             climb.delivered.pull_request = Some(opened.pull.number);
             let found = opened.origin == PullOrigin::Reused;
-            let event = Event::PullRequestReady { number: opened.pull.number, url: opened.pull.url, found };
-            wait_or_conclude(context, climb, fix, event)
+            let number = opened.pull.number;
+            let mut events = vec![Event::PullRequestReady { number, url: opened.pull.url, found }];
+            events.extend(auto_merge(context, recorder, number).await);
+            wait_or_conclude(context, climb, fix, events)
         }
         Err((_, Some(signal))) => interrupt(climb, Leg::Propose(fix), signal),
         Err((said, None)) => {
@@ -256,6 +268,23 @@ pub(super) async fn propose(context: &Context<'_>, recorder: &Recorder<'_>, mut 
             stuck(charter, climb, reason)
         }
     }
+}
+
+/// Has the forge merge a pull request of ours by itself, where that is wished and the fix is proven; what came of it.
+async fn auto_merge(context: &Context<'_>, recorder: &Recorder<'_>, number: u64) -> Option<Event> {
+    if context.charter.plan.github.merge != Merge::Auto {
+        return None;
+    }
+    let github = context.world.outside?.github.as_ref()?;
+    let message = if recorder.is_proven() {
+        match github.enable_auto_merge(number).await {
+            Ok(()) => format!("#{number} is merged by itself once everything that the repository requires is there"),
+            Err(error) => format!("#{number} is not merged by itself: {error}"),
+        }
+    } else {
+        format!("#{number} is not merged by itself: no experiment has shown that its tests can still fail")
+    };
+    Some(Event::Warning { message: context.redact(&message) })
 }
 
 /// The setting that keeps jobs from opening pull requests, where that is what the server says, and how to open this one by hand.
@@ -295,17 +324,18 @@ fn description(context: &Context<'_>, recorder: &Recorder<'_>, climb: &Climb) ->
 }
 
 /// After what was delivered: waits for what is to be waited for, or ends the run as fixed.
-fn wait_or_conclude(context: &Context<'_>, climb: Climb, fix: Fix, event: Event) -> Next {
+fn wait_or_conclude(context: &Context<'_>, climb: Climb, fix: Fix, mut events: Vec<Event>) -> Next {
     let charter = &context.charter;
     let has_api = context.world.outside.is_some_and(|outside| outside.github.is_some());
     match (charter.plan.github.wait_for, climb.delivered.commit.clone(), has_api) {
         (WaitFor::Ci | WaitFor::Event | WaitFor::Merge, Some(commit), true) => {
-            reach(context, climb, fix, Awaited::Ci, &commit, vec![event])
+            reach(context, climb, fix, Awaited::Ci, &commit, events)
         }
         (WaitFor::Ci | WaitFor::Event | WaitFor::Merge, _, false) => {
             let message = "CI is not waited for: there is no token for the API → Fix: set `github-token`".to_owned();
-            conclude(charter, climb, &fix, vec![event, Event::Warning { message }])
+            events.push(Event::Warning { message });
+            conclude(charter, climb, &fix, events)
         }
-        (WaitFor::None, _, _) | (_, None, _) => conclude(charter, climb, &fix, vec![event]),
+        (WaitFor::None, _, _) | (_, None, _) => conclude(charter, climb, &fix, events),
     }
 }

@@ -10,6 +10,7 @@ use crate::audit::{Journal, Scope, Snapshot};
 use crate::domain::budget::Spent;
 use crate::domain::event::Event;
 use crate::domain::leftover::Leftover;
+use crate::domain::proof::is_witnessed;
 use crate::domain::units::{Charge, MicroUsd, RunId};
 
 /// The open log of a run, and what was found out and is yet to be told.
@@ -68,6 +69,14 @@ impl<'j> Recorder<'j> {
     /// The same, parted into what is known and what is not.
     pub(super) fn charge(&self) -> Charge {
         self.journal.store().charge(&self.run, None)
+    }
+
+    /// Whether an experiment has shown of the last green that its tests can still fail.
+    pub(super) fn is_proven(&self) -> bool {
+        let events = self.journal.events().iter().rev();
+        let mut proofs = events
+            .filter_map(|event| if let Event::EvidenceGathered { proof, .. } = event { Some(proof) } else { None });
+        proofs.next().is_some_and(|proof| is_witnessed(proof))
     }
 
     /// What the receipts of one iteration add up to, lost calls included.

@@ -35,6 +35,7 @@ pub fn load(run: &LoadedRun) -> Result<RunState, LifecycleError> {
         | Phase::Ready
         | Phase::Iterating
         | Phase::Publishing { .. }
+        | Phase::Rebasing { .. }
         | Phase::Proposing { .. }
         | Phase::Waiting { .. }
         | Phase::Held { .. }

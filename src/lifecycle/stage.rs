@@ -51,6 +51,8 @@ pub(super) struct Held {
 pub(super) enum Leg {
     /// It is to be pushed.
     Publish(Fix),
+    /// Somebody pushed meanwhile: it is to be judged on top of that.
+    Rebase(Fix),
     /// A pull request is to propose it.
     Propose(Fix),
     /// The outside is to say what it thinks of it.
@@ -62,6 +64,7 @@ impl Leg {
     pub(super) fn phase(self) -> Phase {
         match self {
             Self::Publish(fix) => Phase::Publishing { fix },
+            Self::Rebase(fix) => Phase::Rebasing { fix },
             Self::Propose(fix) => Phase::Proposing { fix },
             Self::Wait(wait) => Phase::Waiting { wait },
         }
@@ -157,6 +160,7 @@ impl Stage {
             Phase::Ready => Self::Ready(Box::new(climb()?)),
             Phase::Iterating => Self::Iterating(Box::new(climb()?)),
             Phase::Publishing { fix } => delivering(Leg::Publish(fix))?,
+            Phase::Rebasing { fix } => delivering(Leg::Rebase(fix))?,
             Phase::Proposing { fix } => delivering(Leg::Propose(fix))?,
             Phase::Waiting { wait } => delivering(Leg::Wait(wait))?,
             Phase::Held { hold } => Self::held(climb()?, hold),

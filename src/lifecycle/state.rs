@@ -41,6 +41,11 @@ pub enum Phase {
         /// Which.
         fix: Fix,
     },
+    /// Somebody pushed meanwhile: the fix is to be judged on top of that.
+    Rebasing {
+        /// Which.
+        fix: Fix,
+    },
     /// A pull request is to propose the pushed fix.
     Proposing {
         /// Which.
@@ -88,6 +93,9 @@ pub struct Fix {
     /// The head of that branch, where it is that of an open pull request for the same failure.
     #[serde(default)]
     pub onto: Option<CommitSha>,
+    /// How often it was put on top of what somebody pushed meanwhile.
+    #[serde(default)]
+    pub rebased: u32,
 }
 
 /// A breakpoint that the run stands at.
@@ -136,6 +144,9 @@ pub struct Delivery {
     pub pushes: u32,
     /// When it was pushed, in milliseconds since the epoch.
     pub pushed_at_ms: i64,
+    /// How long CI was waited for at the breakpoints that are over, in milliseconds.
+    #[serde(default)]
+    pub ci_waited_ms: u64,
     /// Every commit that was pushed, oldest first.
     #[serde(default)]
     pub commits: Vec<CommitSha>,
@@ -381,7 +392,7 @@ impl RunState {
 impl Phase {
     fn fix(&self) -> Option<&Fix> {
         match self {
-            Self::Publishing { fix } | Self::Proposing { fix } => Some(fix),
+            Self::Publishing { fix } | Self::Rebasing { fix } | Self::Proposing { fix } => Some(fix),
             Self::Waiting { wait } => Some(&wait.fix),
             Self::Baseline
             | Self::Ready
@@ -394,7 +405,7 @@ impl Phase {
 
     fn fix_mut(&mut self) -> Option<&mut Fix> {
         match self {
-            Self::Publishing { fix } | Self::Proposing { fix } => Some(fix),
+            Self::Publishing { fix } | Self::Rebasing { fix } | Self::Proposing { fix } => Some(fix),
             Self::Waiting { wait } => Some(&mut wait.fix),
             Self::Baseline
             | Self::Ready

@@ -255,3 +255,27 @@ fn fact_34_no_run_of_ours_is_cancelled_by_the_next() {
         assert!(group["group"].as_str().is_some_and(|group| group.contains("pull_request.number")), "{group:?}");
     }
 }
+
+/// The workflow that others call holds the job of the one that `init` writes.
+#[test]
+fn the_workflow_to_be_called_lets_in_whom_inits_lets_in_and_hands_on_inputs_that_there_are() {
+    let (ours, inits) = (file(".github/workflows/fix.yml"), upshift::cli::init::WORKFLOW);
+    let job = |text: &str| -> Value { serde_yaml::from_str::<Value>(text).expect("YAML")["jobs"]["fix"].clone() };
+    let (called, known) = (job(&ours), job(inits));
+    for key in ["if", "permissions", "concurrency", "timeout-minutes"] {
+        assert_eq!(called[key], known[key], "{key}");
+    }
+    let on = serde_yaml::from_str::<Value>(&ours).expect("YAML")["on"]["workflow_call"].clone();
+    let steps = called["steps"].as_sequence().expect("steps");
+    let with = keys(&steps.last().expect("a step")["with"]);
+    let known = keys(&action()["inputs"]);
+    assert!(with.is_subset(&known), "{:?}", with.difference(&known));
+    let offered: BTreeSet<String> = keys(&on["inputs"]).into_iter().filter(|name| name != "runs-on").collect();
+    assert!(offered.is_subset(&with), "{:?}", offered.difference(&with));
+    let step_of =
+        |words: &str| steps.iter().position(|step| serde_yaml::to_string(step).expect("YAML").contains(words));
+    let (asks, gate) = (step_of("exit 1").expect("the question"), step_of("command: gate").expect("the gate"));
+    let key = step_of("ANTHROPIC_API_KEY").expect("the key");
+    assert!(asks == 0 && gate < key && key == steps.len() - 1, "no key before the gate");
+    assert!(!ours.contains("id-token") && !ours.contains("secrets: inherit"));
+}

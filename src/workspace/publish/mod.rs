@@ -12,6 +12,7 @@ mod git;
 mod git_config;
 mod head;
 mod order;
+mod rebase;
 
 use super::Workspace;
 use crate::domain::units::CommitSha;
@@ -19,6 +20,8 @@ use crate::domain::units::CommitSha;
 pub use credential::{Left, left_by_checkout};
 pub use head::{CheckedOut, checked_out};
 pub use order::{Access, Author, Composed, ComposedFile, Onto, Order, PublishError, Published, Remote, Surroundings};
+
+pub use rebase::Rebased;
 
 use carry::Line;
 pub(super) use git::inherited;

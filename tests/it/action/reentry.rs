@@ -262,7 +262,10 @@ fn while_a_check_is_open_the_run_stays_parked() {
     let mut repository = Repository::new(&["success"]);
     let first = repository.job(&repository.told("failure"));
     assert_eq!(first.output("outcome"), "parked", "{}", first.said());
+    let before = repository.site.github.seen().len();
     let early = repository.job(&repository.told("success"));
+    let asked = repository.site.github.seen().len() - before;
+    assert!((1..=15).contains(&asked), "docs/waiting.md says what a wake-up costs at most: {asked}");
     assert!(early.run.is_none() && early.gate.code == 0, "{}", early.said());
     assert!(early.output("reason").contains("goes on waiting for test"), "{}", early.said());
     let last = repository.job(&repository.ci_ends());

@@ -45,18 +45,79 @@ fn a_fix_is_pushed_to_its_branch_and_the_report_says_so() {
     site.models.finish();
 }
 
+/// Somebody changes a file of the repository on `main` while the run is at work.
+fn somebody_changes(site: &Site, name: &str, text: &str) -> String {
+    std::fs::write(site.server.seed().join(name), text).expect("written");
+    site.server.somebody_pushes("main")
+}
+
 #[test]
-fn a_branch_that_moved_meanwhile_is_left_alone_and_the_patch_is_kept() {
+fn a_fix_is_put_on_top_of_what_somebody_pushed_meanwhile_and_judged_there_once_more() {
     let site = Site::new().with("UPSHIFT_WAIT_FOR", "none");
-    std::fs::write(site.server.seed().join("other.txt"), "x").expect("written");
-    let theirs = site.server.somebody_pushes("main");
+    // In the same file, and in others.
+    let text = "\"\"\"The cart.\"\"\"\n\n\ndef total(prices):\n    return sum(prices) - 1\n";
+    std::fs::write(site.server.seed().join("shop/cart.py"), text).expect("written");
+    std::fs::write(site.server.seed().join("shop/rates.py"), "RATE = 2\n").expect("written");
+    let theirs = somebody_changes(&site, "other.txt", "x\n");
     let said = site.run("commit");
-    assert_eq!(said.code, 1, "{}", said.all());
-    assert_eq!(site.server.head("main"), theirs);
-    assert!(said.out.contains("moved") && said.out.contains("best.patch"), "{}", said.all());
-    let text = std::fs::read_to_string(site.root().join("shop/cart.py")).expect("text");
-    assert!(text.contains("- 1"), "the start is restored: {text}");
+    assert_eq!(said.code, 0, "{}", said.all());
+    assert_eq!(site.server.git(&["rev-parse", "main^"]), theirs, "on top of it");
+    assert_eq!(site.server.git(&["diff", "--stat", "--format=", "main^", "main"]).lines().count(), 2, "one file");
+    let fixed = site.server.git(&["show", "main:shop/cart.py"]);
+    assert!(
+        fixed.starts_with("\"\"\"The cart.") && fixed.contains("return sum(prices)") && !fixed.contains("- 1"),
+        "{fixed}"
+    );
+    assert!(said.out.contains("tests and court agree"), "{}", said.all());
+    let log = Log::open(&site.database());
+    assert_eq!(log.number("SELECT COUNT(*) FROM events WHERE kind = 'evidence_gathered'"), 2, "the court judged twice");
+    assert_eq!(log.number("SELECT COUNT(*) FROM events WHERE kind = 'tests_finished'"), 2);
+    assert_eq!(site.models.requests().len(), 2, "nobody was asked for it");
+    let root = site.root();
+    assert!(!root.join("shop/rates.py").exists() && !root.join("other.txt").exists(), "the checkout has the fix alone");
+    assert_eq!(std::fs::read_to_string(root.join("shop/cart.py")).expect("text").trim(), FIXED);
     site.models.finish();
+}
+
+#[test]
+fn what_does_not_fit_or_is_not_green_on_top_of_a_newer_commit_is_not_pushed_and_the_patch_is_kept() {
+    let other = "def total(prices):\n    return sum(prices) - 2\n";
+    let red =
+        "import unittest\n\n\nclass More(unittest.TestCase):\n    def test_more(self):\n        self.fail('not yet')\n";
+    let gone = "def total(prices):\n    return sum(prices)\n";
+    for (name, text, words) in [
+        ("shop/cart.py", other, "in the same lines"),
+        ("shop/__init__.py", "raise RuntimeError('broken')\n", "on top of that the fix is "),
+        ("tests/test_more.py", red, "on top of that the fix is "),
+        ("shop/cart.py", gone, ""),
+    ] {
+        let site = Site::new().with("UPSHIFT_WAIT_FOR", "none");
+        let theirs = somebody_changes(&site, name, text);
+        let said = site.run("commit");
+        assert_eq!(said.code, 1, "{name}: {}", said.all());
+        assert_eq!(site.server.head("main"), theirs, "{name}");
+        assert!(said.out.contains(words) && said.out.contains("best.patch"), "{name}: {}", said.all());
+        let left = std::fs::read_to_string(site.root().join("shop/cart.py")).expect("text");
+        assert!(left.contains("- 1"), "the start is restored: {left}");
+        site.models.finish();
+    }
+}
+
+#[test]
+fn killed_while_a_fix_is_put_on_a_newer_commit_a_run_pushes_once() {
+    for crash in ["tests_finished:2", "evidence_gathered:2", "publish_started:2", "pushed:1"] {
+        let site = Site::new().with("UPSHIFT_WAIT_FOR", "none").with("UPSHIFT_CRASH_AFTER", crash);
+        let theirs = somebody_changes(&site, "other.txt", "x\n");
+        let killed = site.run("commit");
+        assert_eq!(killed.code, -9, "{crash}: {}", killed.all());
+        let site = site.with("UPSHIFT_CRASH_AFTER", "");
+        let resumed = site.resume();
+        assert_eq!(resumed.code, 0, "{crash}: {}", resumed.all());
+        assert_eq!(site.server.git(&["rev-parse", "main^"]), theirs, "{crash}");
+        assert_eq!((site.server.pushes(), site.models.requests().len()), (1, 2), "{crash}: {}", resumed.all());
+        assert!(!site.root().join("other.txt").exists(), "{crash}: the checkout has the fix alone");
+        site.models.finish();
+    }
 }
 
 #[test]

@@ -153,6 +153,58 @@ fn ci_that_takes_too_long_parks_the_run_and_a_resume_goes_on_waiting() {
 }
 
 #[test]
+fn the_waits_of_a_run_are_bounded_together_and_by_the_end_of_its_job() {
+    let slow = |conclusion: &str, minutes: u64| CiPlan { takes_ms: minutes * 60_000, ..plan(conclusion, RED_LOG) };
+    let script = |request: &Request| {
+        if !request.all_text().contains("CI is red on the commit") {
+            return mends(request);
+        }
+        match request.turn() {
+            0 => {
+                let edit = json!({ "path": "shop/cart.py", "old_text": "def total(prices):", "new_text": "def total(prices, off=0):" });
+                Say::call("edit_file", edit).usage(1_000, 50).into()
+            }
+            _ => Scripted::from(
+                Say::call("final_report", json!({ "summary": "off", "status": "done" })).usage(1_000, 20),
+            ),
+        }
+    };
+    // Each of them would be over in time.
+    let (site, github) = over(Site::with_models(script), vec![slow("failure", 20), slow("success", 20)]);
+    let said = site.run("commit");
+    assert_eq!((said.code, site.server.pushes()), (4, 2), "{}", said.all());
+    assert!(said.out.contains("is not over yet: waited for 30 minutes"), "{}", said.all());
+    site.models.finish();
+    github.finish();
+}
+
+#[test]
+fn auto_merge_is_enabled_behind_the_proof_and_a_repository_that_forbids_it_is_told_the_setting() {
+    for (allows, prefix, words) in [
+        (Some(true), "", "is merged by itself once everything that the repository requires is there"),
+        (Some(true), "/api/v3", "is merged by itself once everything that the repository requires is there"),
+        (Some(false), "", "auto-merge is not allowed for this repository → Fix: tick \"Allow auto-merge\""),
+        (None, "", "auto-merge is not allowed for this repository → Fix: tick \"Allow auto-merge\""),
+    ] {
+        let site = Site::new();
+        let folder = site.root().join(".github");
+        std::fs::create_dir_all(&folder).expect("a folder");
+        std::fs::write(folder.join("upshift.yml"), "github: { merge: auto }\n").expect("written");
+        let (site, github) = over(site, vec![plan("success", "")]);
+        github.world().allows_auto_merge = allows;
+        prefix.clone_into(&mut github.world().prefix);
+        let site = site.with("GITHUB_API_URL", &format!("{}{prefix}", github.url()));
+        let said = site.run("pr");
+        assert_eq!(said.code, 0, "the run is fixed all the same: {}", said.all());
+        assert!(said.all().contains(words), "{}", said.all());
+        site.models.finish();
+        let world = github.finish();
+        let merges = if allows == Some(true) { vec![(world.pulls[0].number, "SQUASH".to_owned())] } else { Vec::new() };
+        assert_eq!(world.auto_merges, merges, "{prefix}: {}", said.all());
+    }
+}
+
+#[test]
 fn a_newer_commit_of_somebody_else_ends_the_waiting() {
     let (site, github) = over(Site::new(), vec![CiPlan { takes_ms: 10_000_000, ..plan("success", "") }]);
     let seed = site.server.seed();

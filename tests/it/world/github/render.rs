@@ -61,6 +61,10 @@ impl Renderer<'_> {
         let mut own = self.repo(&self.world.repository);
         let lacks = |what: &str| self.world.token.lacks.iter().any(|lack| lack == what);
         own["permissions"] = json!({ "admin": false, "push": !lacks("contents=write"), "pull": true, "triage": false, "maintain": false });
+        if let Some(allows) = self.world.allows_auto_merge {
+            own["allow_auto_merge"] = json!(allows);
+            own["allow_merge_commit"] = json!(false);
+        }
         object("full-repository", own)
     }
 
@@ -109,6 +113,7 @@ impl Renderer<'_> {
             .collect();
         let mut own_values = json!({
             "number": pull.number,
+            "node_id": format!("PR_{}", pull.number),
             "title": pull.title,
             "body": pull.body,
             "state": if pull.state == "open" { "open" } else { "closed" },

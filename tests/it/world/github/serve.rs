@@ -211,6 +211,10 @@ fn api(shared: &Shared, request: &Request) -> Outcome {
     state.world.advance(now_ms);
     let name = format!("{} {}", request.method, request.path);
     let prefix = state.world.prefix.clone();
+    if request.path == format!("{}/graphql", prefix.trim_end_matches("/v3")) {
+        let reply = graphql(&mut state, request);
+        return finish(&mut state, request, now_ms, reply, None);
+    }
     let Some(path) = request.path.strip_prefix(&prefix).map(str::to_owned) else {
         state.complaints.push(format!("{name}: not below {prefix}"));
         return finish(&mut state, request, now_ms, Reply::not_found(), None);
@@ -260,6 +264,26 @@ fn api(shared: &Shared, request: &Request) -> Outcome {
         Some(Effect::DoneBut { code }) => finish(&mut state, request, now_ms, Reply::error(code, "Server Error"), None),
         _ => finish(&mut state, request, now_ms, reply, Some(&operation)),
     }
+}
+
+/// The one mutation that upshift knows.
+fn graphql(state: &mut State, request: &Request) -> Reply {
+    let body: Value = serde_json::from_slice(&request.body).unwrap_or(Value::Null);
+    let query = body["query"].as_str().unwrap_or_default();
+    if request.method != "POST" || !query.contains("enablePullRequestAutoMerge(input: {pullRequestId: $pull") {
+        state.complaints.push(format!("GraphQL: {} {body}", request.method));
+    }
+    let id = body["variables"]["pull"].as_str().unwrap_or_default().trim_start_matches("PR_").parse().unwrap_or(0);
+    let method = body["variables"]["method"].as_str().unwrap_or_default().to_owned();
+    let error = |message: &str| Reply::json(200, json!({ "data": null, "errors": [{ "message": message }] }));
+    if !state.world.pulls.iter().any(|pull| pull.number == id) {
+        return error("Could not resolve to a node with the global id");
+    }
+    if state.world.allows_auto_merge != Some(true) {
+        return error("Pull request Auto merge is not allowed for this repository");
+    }
+    state.world.auto_merges.push((id, method));
+    Reply::json(200, json!({ "data": { "enablePullRequestAutoMerge": { "pullRequest": { "number": id } } } }))
 }
 
 /// What GitHub asks of every client.

@@ -46,6 +46,10 @@ pub(crate) struct World {
     pub(crate) rules: Vec<Value>,
     /// What branch protection requires on the default branch.
     pub(crate) required_checks: Vec<String>,
+    /// Whether pull requests may be merged by themselves; not told where `None`.
+    pub(crate) allows_auto_merge: Option<bool>,
+    /// The pull requests that are to be, and how.
+    pub(crate) auto_merges: Vec<(u64, String)>,
     /// What CI does after the first push, the second, …; the last one stays.
     pub(crate) ci: Vec<CiPlan>,
     /// What happens by itself, and when (milliseconds after the world began).
@@ -94,6 +98,8 @@ impl Default for World {
             artifacts: Vec::new(),
             rules: Vec::new(),
             required_checks: Vec::new(),
+            allows_auto_merge: None,
+            auto_merges: Vec::new(),
             ci: Vec::new(),
             later: Vec::new(),
             limits: Limits::default(),

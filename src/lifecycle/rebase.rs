@@ -1,0 +1,113 @@
+//! Somebody pushed while the run was at work: the fix is put on top of that, the tests and the court judge it once more, and only then it
+//! is pushed.
+//!
+//! Invariants: what is pushed was seen green on the very files that it lands on; the checkout is left as it was, with the fix and without what
+//! somebody else pushed; a process killed in between begins this leg again.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use super::climb::Climb;
+use super::context::{Charter, Context, LifecycleError, paths};
+use super::judge::{self, Author};
+use super::leaving::stuck;
+use super::measured::{Measured, Origin};
+use super::outside::Outside;
+use super::publish;
+use super::recorder::Recorder;
+use super::stage::{Leg, Next};
+use super::state::Fix;
+use crate::config::Push;
+use crate::domain::event::Event;
+use crate::domain::units::{CommitSha, TreeId};
+use crate::domain::verdict::Verdict;
+use crate::trial::Judged;
+use crate::workspace::publish::{PublishError, Rebased, Surroundings};
+
+/// How often one fix is put on top of a newer commit: a branch that is never still is somebody's at work.
+const MOST: u32 = 3;
+
+/// Whether a fix whose branch has moved may be put on top of what is there: not on a branch that is yet to be made.
+pub(super) fn may(charter: &Charter, climb: &Climb, fix: &Fix) -> bool {
+    let is_there = charter.plan.github.push == Push::Commit || climb.delivered.branch.is_some();
+    is_there && fix.rebased < MOST && !climb.measured.judged_by_ci
+}
+
+/// Judges the fix on top of the branch's head.
+pub(super) async fn run(
+    context: &Context<'_>,
+    recorder: &mut Recorder<'_>,
+    mut climb: Climb,
+    fix: Fix,
+) -> Result<Next, LifecycleError> {
+    let (Some(outside), Some(destination)) = (context.world.outside, &context.charter.destination) else {
+        return Ok(stuck(&context.charter, climb, "there is nowhere to push to".to_owned()));
+    };
+    let branch = fix.branch.clone().unwrap_or_else(|| destination.branch.clone());
+    let parent = fix.onto.clone().unwrap_or_else(|| climb.delivered.parent(destination));
+    let (head, rebased) = match moved(context, outside, (&climb, &fix), (&branch, &parent)).await {
+        Ok(found) => found,
+        Err(error) => return Ok(publish::failed(context, climb, fix, &error)),
+    };
+    let [start, tree] = rebased.trees.as_slice() else {
+        return Err(LifecycleError::State("a tree is missing that somebody's push was put under".to_owned()));
+    };
+    let judged = judged(context, recorder, (&mut climb, &fix), (start, tree), &rebased.files).await?;
+    let short = head.short().to_owned();
+    if judged.judgement.verdict != Verdict::Green {
+        let verdict = &judged.judgement.verdict;
+        let why = verdict.reason().map(|reason| format!(" ({reason})")).unwrap_or_default();
+        let reason = format!(
+            "somebody pushed {short} to {branch} meanwhile, and on top of that the fix is {}{why}; nothing was pushed",
+            verdict.as_str()
+        );
+        return Ok(stuck(&context.charter, climb, context.redact(&reason)));
+    }
+    let message = format!(
+        "somebody pushed {short} to {branch} meanwhile: the fix was put on top of it, and tests and court agree"
+    );
+    let started = Event::PublishStarted { branch, parent: head.clone() };
+    let fix = Fix { onto: Some(head), rebased: fix.rebased + 1, ..fix };
+    Ok(Next::deliver(climb, Leg::Publish(fix), vec![Event::Warning { message: context.redact(&message) }, started]))
+}
+
+/// The branch's head, and the start and the fix with what was pushed since.
+async fn moved(
+    context: &Context<'_>,
+    outside: &Outside,
+    (climb, fix): (&Climb, &Fix),
+    (branch, parent): (&str, &CommitSha),
+) -> Result<(CommitSha, Rebased), PublishError> {
+    let workspace = &context.world.workspace;
+    let around = Surroundings { environment: &outside.environment, stop: &outside.signals };
+    let gone = || PublishError::Moved {
+        branch: branch.to_owned(),
+        expected: parent.short().to_owned(),
+        found: "nowhere".to_owned(),
+    };
+    let head = workspace.remote_head(&outside.remote, branch, around).await?.ok_or_else(gone)?;
+    let trees = [climb.start(), &fix.tree];
+    let rebased = workspace.rebased(&outside.remote, (parent, &head), &trees, around).await?;
+    Ok((head, rebased))
+}
+
+/// Has the fix judged over another start; the files are as before when this returns.
+async fn judged(
+    context: &Context<'_>,
+    recorder: &mut Recorder<'_>,
+    (climb, fix): (&mut Climb, &Fix),
+    (start, tree): (&TreeId, &TreeId),
+    pushed: &[PathBuf],
+) -> Result<Judged, LifecycleError> {
+    let workspace = &context.world.workspace;
+    let mut files = paths(&climb.trees.touched);
+    files.extend(pushed.iter().cloned());
+    workspace.restore_paths(tree, &files).await?;
+    let measured = Arc::clone(&climb.measured);
+    let origin = Origin { tree: start.clone(), ..measured.origin.clone() };
+    climb.measured = Arc::new(Measured { origin, ..(*measured).clone() });
+    let judged = judge::run(context, recorder, climb, tree.clone(), Author::Model).await;
+    climb.measured = measured;
+    workspace.restore_paths(&fix.tree, &files).await?;
+    judged
+}
