@@ -90,15 +90,7 @@ pub(super) fn github(picker: &Picker<'_>) -> GithubPlan {
         sign_commits: rest.take("signCommits", Some(Setting::SignCommits), |g| g.sign_commits, false, bool::to_string),
         draft: rest.take("draft", None, |g| g.draft, false, bool::to_string),
         merge: rest.take("merge", None, |g| g.merge, Merge::Never, Merge::to_string),
-        job_timeout_minutes: rest
-            .take(
-                "jobTimeoutMinutes",
-                None,
-                |g| g.job_timeout_minutes,
-                Whole(DEFAULT_JOB_MINUTES),
-                |whole| whole.0.to_string(),
-            )
-            .0,
+        job_timeout_minutes: rest.in_file("jobTimeoutMinutes", |g| g.job_timeout_minutes, DEFAULT_JOB_MINUTES),
     }
 }
 
@@ -143,6 +135,16 @@ impl Rest<'_, '_> {
         default: u32,
     ) -> u32 {
         self.take(key, Some(setting), get, Whole(default), |whole| whole.0.to_string()).0
+    }
+
+    /// A whole number that only a file may give.
+    fn in_file<const MIN: u32, const MAX: u32>(
+        &self,
+        key: &str,
+        get: impl Fn(&GithubSection) -> Option<Whole<MIN, MAX>>,
+        default: u32,
+    ) -> u32 {
+        self.take(key, None, get, Whole(default), |whole| whole.0.to_string()).0
     }
 
     fn take_optional<T>(

@@ -13,7 +13,6 @@ use super::leaving::{conclude, interrupt, stuck};
 use super::message;
 use super::outside::{self, Outside};
 use super::reached::reach;
-use super::rebase;
 use super::recorder::Recorder;
 use super::stage::{Leg, Next};
 use super::state::Fix;
@@ -30,6 +29,8 @@ const BRANCH_PREFIX: &str = "upshift/fix-";
 /// What the server says where the repository's settings keep a job's token from opening pull requests. Source: GitHub's documentation,
 /// "Managing GitHub Actions settings for a repository".
 const MAY_NOT_PROPOSE: &str = "not permitted to create or approve pull requests";
+/// How often one fix is put on top of a newer commit: a branch that is never still is somebody's at work.
+const MOST_REBASED: u32 = 3;
 /// Hexadecimal digits of the failure's name in a branch.
 const KEY_DIGITS: usize = 10;
 
@@ -73,7 +74,7 @@ pub(super) async fn run(context: &Context<'_>, mut climb: Climb, fix: Fix) -> Ne
             let branch = another(charter, &failure_branch(&climb, destination));
             return choose(climb, destination, Fix { branch: Some(branch), onto: None, ..fix });
         }
-        Err(PublishError::Moved { .. }) if rebase::may(charter, &climb, &fix) => {
+        Err(PublishError::Moved { .. }) if may_be_rebased(charter, &climb, &fix) => {
             return Next::deliver(climb, Leg::Rebase(fix), Vec::new());
         }
         other => other,
@@ -96,6 +97,12 @@ pub(super) async fn run(context: &Context<'_>, mut climb: Climb, fix: Fix) -> Ne
         }
         Err(error) => failed(context, climb, fix, &error),
     }
+}
+
+/// Whether a fix whose branch has moved may be put on top of what is there: not on a branch that is yet to be made.
+fn may_be_rebased(charter: &Charter, climb: &Climb, fix: &Fix) -> bool {
+    let is_there = charter.plan.github.push == Push::Commit || climb.delivered.branch.is_some();
+    is_there && fix.rebased < MOST_REBASED && !climb.measured.judged_by_ci
 }
 
 /// Whether a fix goes onto the branch of a pull request that an earlier run opened for the same failure.

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::climb::Climb;
-use super::context::{Charter, Context, LifecycleError, paths};
+use super::context::{Context, LifecycleError, paths};
 use super::judge::{self, Author};
 use super::leaving::stuck;
 use super::measured::{Measured, Origin};
@@ -17,21 +17,11 @@ use super::publish;
 use super::recorder::Recorder;
 use super::stage::{Leg, Next};
 use super::state::Fix;
-use crate::config::Push;
 use crate::domain::event::Event;
 use crate::domain::units::{CommitSha, TreeId};
 use crate::domain::verdict::Verdict;
 use crate::trial::Judged;
 use crate::workspace::publish::{PublishError, Rebased, Surroundings};
-
-/// How often one fix is put on top of a newer commit: a branch that is never still is somebody's at work.
-const MOST: u32 = 3;
-
-/// Whether a fix whose branch has moved may be put on top of what is there: not on a branch that is yet to be made.
-pub(super) fn may(charter: &Charter, climb: &Climb, fix: &Fix) -> bool {
-    let is_there = charter.plan.github.push == Push::Commit || climb.delivered.branch.is_some();
-    is_there && fix.rebased < MOST && !climb.measured.judged_by_ci
-}
 
 /// Judges the fix on top of the branch's head.
 pub(super) async fn run(

@@ -25,6 +25,10 @@ fn steps(value: &Value, found: &mut Vec<Value>) {
 /// What is wrong with a step.
 fn fault(step: &Value, inputs: &BTreeSet<String>) -> Option<String> {
     let uses = step["uses"].as_str()?;
+    if uses.starts_with("OWNER/upshift/.github/workflows/") {
+        // Its own inputs are held against the file by `action`.
+        return None;
+    }
     if !uses.starts_with("OWNER/upshift@") {
         let (_, reference) = uses.split_once('@')?;
         let is_commit = reference.len() == 40 && reference.bytes().all(|byte| byte.is_ascii_hexdigit());
