@@ -8,7 +8,7 @@ use super::form::RunForm;
 use super::left_behind::Discard;
 use super::{plan, run};
 use crate::config::{Setting, Settings};
-use crate::report::words::shell_quote;
+use crate::domain::shell::quote_path;
 use crate::report::wrap::wrap;
 
 /// The project: a bill is split and cents get lost. Its tests need a shell and awk, which every system with git has.
@@ -70,12 +70,12 @@ fn invocation(environment: &Environment) -> String {
         };
         std::env::split_paths(path).any(same)
     });
-    if on_path { "upshift".to_owned() } else { shell_quote(&program.display().to_string()) }
+    if on_path { "upshift".to_owned() } else { quote_path(&program.display().to_string()) }
 }
 
 fn closing(folder: &Path, program: &str) -> String {
-    let project = shell_quote(&folder.display().to_string());
-    let log = shell_quote(&folder.join(LOG).display().to_string());
+    let project = quote_path(&folder.display().to_string());
+    let log = quote_path(&folder.join(LOG).display().to_string());
     format!(
         "\nNo key was used and nothing was paid; the costs are what the recorded tokens would have cost.\n\
          \n  See the tests pass:    (cd {project} && {TEST_COMMAND})\

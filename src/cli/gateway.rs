@@ -20,7 +20,7 @@ use super::{Failure, carry, plan, signals, stop_sources};
 use crate::audit::{Cap, Journal, Scope};
 use crate::config::{GatewayPlan, Setting, Settings};
 use crate::domain::budget::Budget;
-use crate::domain::event::{DiffStat, Event, RunFinished, RunStarted};
+use crate::domain::event::{Event, RunFinished, RunStarted};
 use crate::domain::outcome::{EXIT_INTERNAL, EXIT_SIGNAL_BASE, EXIT_USAGE, Outcome};
 use crate::domain::stop::{Stop, StopCause, StopSource};
 use crate::domain::units::RunId;
@@ -30,7 +30,8 @@ use crate::gateway::{self, Gateway, Lane, Ledger, Money, Pin, Place, Spoken, Tok
 use crate::model::endpoint::Wire;
 use crate::model::relay::Relay;
 use crate::process::ProcessError;
-use crate::process::companion::{Companion, accompany};
+use crate::process::accompany::accompany;
+use crate::process::companion::Companion;
 use crate::redact::Redactor;
 use crate::report::text;
 use crate::report::view::{Liveness, RunView};
@@ -206,16 +207,8 @@ fn finish(
     let code = outcome.exit_code();
     let Some(mut journal) = ledger.close() else { return Ok(code) };
     journal.emit(&Event::RunFinished(RunFinished {
-        outcome,
-        stop_reason,
-        recent_errors: Vec::new(),
-        still_failing: None,
-        diff_stat: DiffStat::default(),
-        kept: None,
-        best_patch: None,
-        limited: None,
         active_ms: setup.clock().monotonic_ms().saturating_sub(began),
-        finished_at: setup.clock().timestamp(),
+        ..RunFinished::bare(outcome, stop_reason, setup.clock().timestamp())
     }));
     let view = RunView::from_events(journal.events(), Liveness::Ended);
     for warning in journal.close() {

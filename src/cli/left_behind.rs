@@ -13,9 +13,9 @@ use super::plan;
 use super::setup::{self, Setup};
 use crate::audit::{Journal, LoadedRun, Reader, RunStatus};
 use crate::domain::event::{Event, EventSink};
+use crate::domain::shell::quote_path;
 use crate::lifecycle;
 use crate::report::plain;
-use crate::report::words::shell_quote;
 use crate::workspace::{LeftBehind, Workspace, Writer, look_for_left_behind};
 
 /// How long a run may be silent: what is changed in this time before a kill, and after the last event, counts as a person's.
@@ -83,7 +83,7 @@ impl Notice {
         let (count, short, log) = (killed.left.len(), killed.writer.run.short(), &killed.writer.log);
         let plural = if count == 1 { "" } else { "s" };
         let found_anyway = plan::audit_path(None, environment, checkout) == *log;
-        let log = if found_anyway { String::new() } else { format!(" --audit-db {}", shell_quote(log)) };
+        let log = if found_anyway { String::new() } else { format!(" --audit-db {}", quote_path(log)) };
         Self {
             said: format!("run {short} was killed here and left {count} file{plural} changed"),
             fix: format!(

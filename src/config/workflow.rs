@@ -6,6 +6,8 @@
 use serde::Deserialize;
 use serde_yaml::{Mapping, Value};
 
+use crate::domain::shell::quote;
+
 /// A step as GitHub names it that has no name: this and its first line.
 const UNNAMED: &str = "Run ";
 
@@ -131,8 +133,8 @@ fn command(step: &Value, around: &[&Value; 2]) -> Result<String, NotHere> {
         Some("sh") => "sh -ec",
         Some(_) => return Err(NotHere::Shell),
     };
-    let folder = folder.map(|folder| format!("cd {} && ", quoted(&folder))).unwrap_or_default();
-    Ok(format!("({folder}{set}{shell} {})", quoted(run.trim())))
+    let folder = folder.map(|folder| format!("cd {} && ", quote(&folder))).unwrap_or_default();
+    Ok(format!("({folder}{set}{shell} {})", quote(run.trim())))
 }
 
 /// Whether a text installs something: without the network that would leave the checkout with less than it has.
@@ -169,19 +171,9 @@ fn assignments(environment: &Mapping) -> Result<String, NotHere> {
         if !plain || text.contains("${{") {
             return Err(NotHere::Expression);
         }
-        set.push_str(&format!("{name}={} ", quoted(&text)));
+        set.push_str(&format!("{name}={} ", quote(&text)));
     }
     Ok(set)
-}
-
-/// One word to a shell.
-fn quoted(text: &str) -> String {
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || "_-./=:,+@%".contains(c);
-    if !text.is_empty() && text.chars().all(is_plain) {
-        text.to_owned()
-    } else {
-        format!("'{}'", text.replace('\'', r"'\''"))
-    }
 }
 
 #[cfg(test)]

@@ -32,6 +32,7 @@ pub mod proof;
 pub mod receipt;
 pub mod remark;
 pub mod review;
+pub mod shell;
 pub mod spoken;
 pub mod stop;
 pub mod test_report;

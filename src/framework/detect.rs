@@ -19,9 +19,10 @@ use std::path::Path;
 
 pub use self::found::Detected;
 
-use self::folder::{Folder, shell_word};
+use self::folder::Folder;
 use self::found::found;
 use super::calls;
+use crate::domain::shell::quote_path;
 
 /// More projects side by side than this are a matter for a given command.
 const MOST_PROJECTS: usize = 16;
@@ -93,12 +94,12 @@ fn projects_below(root: &Path) -> Option<Detected> {
         found.first().filter(|_| same).map_or_else(|| "generic".to_owned(), |(_, one)| one.framework.clone());
     let why = found.iter().map(|(name, one)| format!("{name}: {}", one.why)).collect::<Vec<_>>().join("; ");
     let command = match found.as_slice() {
-        [(name, one)] => format!("cd {} && {}", shell_word(name), one.command),
+        [(name, one)] => format!("cd {} && {}", quote_path(name), one.command),
         // Every project is run, and one that fails makes the whole fail.
         several => {
             let parts: Vec<String> = several
                 .iter()
-                .map(|(name, one)| format!("(cd {} && {}) || code=$?", shell_word(name), one.command))
+                .map(|(name, one)| format!("(cd {} && {}) || code=$?", quote_path(name), one.command))
                 .collect();
             format!("code=0; {}; exit $code", parts.join("; "))
         }

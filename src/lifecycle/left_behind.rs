@@ -6,7 +6,7 @@ use super::resume::{load, settle_lost};
 use super::state::Phase;
 use crate::audit::{Journal, LoadedRun};
 use crate::domain::clock::Clock;
-use crate::domain::event::{DiffStat, Event, RunFinished};
+use crate::domain::event::{Event, RunFinished};
 use crate::domain::outcome::{DISCARDED, Outcome};
 use crate::domain::stop::SIGKILL;
 use crate::domain::units::TreeId;
@@ -37,16 +37,8 @@ pub fn discard(mut journal: Journal, run: &LoadedRun, clock: &dyn Clock) -> Resu
         serde_json::to_string(&state).ok()
     });
     let finished = RunFinished {
-        outcome,
-        stop_reason: DISCARDED.to_owned(),
-        recent_errors: Vec::new(),
-        still_failing: None,
-        diff_stat: DiffStat::default(),
-        kept: None,
-        best_patch: None,
-        limited: None,
         active_ms: load(run).map_or(0, |state| state.active_ms),
-        finished_at: clock.timestamp(),
+        ..RunFinished::bare(outcome, DISCARDED.to_owned(), clock.timestamp())
     };
     journal.record(&[Event::RunFinished(finished)], state.as_deref());
     Ok(journal.close())

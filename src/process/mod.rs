@@ -3,7 +3,7 @@
 //! [`run`] takes a [`Spec`] to its end: in a process group of its own, with the environment exactly as given, its output read on
 //! at full speed in bounded memory, within a time limit. [`environment`] builds the environment that repository code may see.
 //!
-//! [`companion`] is for a program that has the terminal, and stays until it wants to end.
+//! [`accompany`] is for a program that has the terminal, and stays until it wants to end.
 //!
 //! Start reading at [`run`]; `launch` starts the child, `family` finds and ends whatever it leaves behind, `capture` keeps the
 //! head and the tail of what it prints.
@@ -20,15 +20,13 @@ pub use confine::Confinement;
 pub use secret_dir::SecretDir;
 pub use spec::{Finished, ProcessError, Program, Spec};
 
+#[cfg_attr(windows, path = "accompany_windows.rs")]
+pub mod accompany;
 #[cfg(target_os = "linux")]
 mod brand;
 mod capture;
 #[cfg(target_os = "linux")]
 mod cgroup;
-#[cfg(unix)]
-pub mod companion;
-#[cfg(windows)]
-#[path = "companion_windows.rs"]
 pub mod companion;
 pub mod confine;
 mod disk;

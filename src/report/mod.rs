@@ -19,7 +19,6 @@ pub mod outputs;
 pub mod patch;
 pub mod plain;
 pub mod progress;
-mod quoting;
 pub mod runs;
 pub mod show;
 pub mod stats;

@@ -8,6 +8,7 @@ use super::{patch, words};
 use crate::domain::attempt::Attempt;
 use crate::domain::event::Event;
 use crate::domain::ladder::Role;
+use crate::domain::shell::quote_path;
 
 /// The longest line of a listing, in columns.
 const MAX_LINE: usize = 160;
@@ -104,7 +105,7 @@ pub fn change(details: &Details, style: Style) -> String {
 /// The raw streams of an iteration, ready to be read; empty where none is kept here.
 #[must_use]
 pub fn raw(paths: &[String]) -> String {
-    let commands = paths.iter().map(|path| format!("    gunzip -c {}\n", words::shell_quote(path)));
+    let commands = paths.iter().map(|path| format!("    gunzip -c {}\n", quote_path(path)));
     if paths.is_empty() { String::new() } else { format!("  Raw, as it came:\n{}", commands.collect::<String>()) }
 }
 

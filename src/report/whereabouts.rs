@@ -1,6 +1,6 @@
 //! Where the reader of a report finds the log and what was kept beside it.
 
-use super::quoting::shell_quote;
+use crate::domain::shell::quote_path;
 use crate::domain::units::RunId;
 
 /// How a reader gets at the files of a run.
@@ -38,7 +38,7 @@ impl Artifact {
     #[must_use]
     pub fn download(&self, run: &RunId) -> String {
         let Self { name, repository, workflow_run, .. } = self;
-        let (name, repository) = (shell_quote(name), shell_quote(repository));
+        let (name, repository) = (quote_path(name), quote_path(repository));
         format!("gh run download {workflow_run} --repo {repository} --name {name} --dir {}", Self::folder(run))
     }
 
@@ -46,7 +46,7 @@ impl Artifact {
     #[must_use]
     pub fn fetched(&self, run: &RunId, path: &str) -> Option<String> {
         let inside = path.strip_prefix(&self.root)?.trim_start_matches(['/', '\\']);
-        Some(shell_quote(&format!("{}/{inside}", Self::folder(run))))
+        Some(quote_path(&format!("{}/{inside}", Self::folder(run))))
     }
 
     /// Where the log lies once it is fetched: one inside the checkout is kept below a folder of its own.

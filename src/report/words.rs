@@ -27,7 +27,6 @@ pub use self::proof::{ProofLine, evidence, proof, proof_heading, proof_sign};
 pub use self::remarks::{remark_sentence, remarks, remarks_heading};
 pub use self::reviews::{review_heading, review_issues};
 pub use self::sentence::{Mark, Piece, Sentence};
-pub use super::quoting::shell_quote;
 
 use crate::domain::attempt::{NOTHING_CHANGED, TierExit};
 use crate::domain::event::BaselineFinished;

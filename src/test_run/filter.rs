@@ -2,6 +2,7 @@
 //!
 //! The names may come from a model: they are quoted for the shell, and none that could be read as an option is passed.
 
+use crate::domain::shell::quote;
 use crate::framework::facts::Select;
 use crate::framework::source::{Language, java_test};
 use crate::framework::{calls, table};
@@ -206,15 +207,6 @@ fn push_option(line: &mut String, option: &str, word: &str) {
 fn push_word(line: &mut String, word: &str) {
     line.push(' ');
     line.push_str(&quote(word));
-}
-
-/// Quotes one word for `sh`.
-fn quote(word: &str) -> String {
-    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"_-./:=,@%+".contains(&byte);
-    if !word.is_empty() && word.bytes().all(plain) {
-        return word.to_owned();
-    }
-    format!("'{}'", word.replace('\'', r"'\''"))
 }
 
 #[cfg(test)]

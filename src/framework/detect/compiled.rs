@@ -1,8 +1,9 @@
 //! Languages that are built first: Rust, Java and its kin, Go, .NET, C and C++.
 
-use super::folder::{Folder, shell_word};
+use super::folder::Folder;
 use super::found::{Detected, found};
 use super::walk;
+use crate::domain::shell::quote_path;
 
 /// Cargo.
 pub(super) fn rust(folder: &Folder) -> Option<Detected> {
@@ -92,7 +93,7 @@ fn is_dotnet_test(folder: &Folder, name: &str) -> bool {
 
 /// Each test project by its path; one that fails makes the whole fail.
 fn dotnet_projects(paths: &[String]) -> Option<Detected> {
-    let one = |path: &String| format!("dotnet test {}", shell_word(path));
+    let one = |path: &String| format!("dotnet test {}", quote_path(path));
     let command = match paths {
         [] => return None,
         [only] => one(only),

@@ -66,12 +66,3 @@ impl Folder {
         })
     }
 }
-
-/// Quotes a folder's name for the shell.
-pub(super) fn shell_word(name: &str) -> String {
-    if name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_-./".contains(&byte)) && !name.starts_with('-') {
-        name.to_owned()
-    } else {
-        format!("'./{}'", name.replace('\'', r"'\''"))
-    }
-}

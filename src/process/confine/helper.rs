@@ -5,7 +5,7 @@
 use std::process::ExitCode;
 
 #[cfg(unix)]
-use crate::process::companion;
+use crate::process::accompany;
 
 /// The first argument that makes upshift the helper; then the policy, and, if it is to become a command, its program, its own name
 /// for itself and its arguments. Without a command it is a trial, and its standard input a socket that takes the room's [`doors`].
@@ -28,7 +28,7 @@ pub fn entry() -> Option<ExitCode> {
     match arguments.next()?.to_str()? {
         WORD => Some(platform::act(arguments, Room::Own)),
         #[cfg(unix)]
-        companion::KEEPER => Some(companion::keep(arguments)),
+        accompany::KEEPER => Some(accompany::keep(arguments)),
         WORD_DOOR => Some(platform::open_door()),
         WORD_WITHIN => Some(platform::act(arguments, Room::Shared)),
         _ => None,

@@ -1,7 +1,7 @@
 //! Commands that a reader may copy: quoted for a shell, with paths that exist where the reader is.
 
 use super::sentence::Sentence;
-use crate::report::quoting::shell_quote;
+use crate::domain::shell::quote_path;
 use crate::report::view::RunView;
 use crate::report::whereabouts::Whereabouts;
 
@@ -49,7 +49,7 @@ pub(super) fn resume(view: &RunView, rest: &str) -> Sentence {
     }
     let mut command = format!("upshift resume {}", plain_id(run.run_id.short()));
     if db != DEFAULT_AUDIT_DB {
-        command.push_str(&format!(" --audit-db {}", shell_quote(db)));
+        command.push_str(&format!(" --audit-db {}", quote_path(db)));
     }
     Sentence::plain("Run ").code(command).ours(format!(" {rest}"))
 }
@@ -64,7 +64,7 @@ fn download(view: &RunView) -> Option<String> {
 /// A file of the run as the reader may name it in a shell.
 fn reachable(view: &RunView, path: &str) -> Option<String> {
     match (&view.kept_in, &view.run) {
-        (Whereabouts::Here, _) => Some(shell_quote(path)),
+        (Whereabouts::Here, _) => Some(quote_path(path)),
         (Whereabouts::Artifact(artifact), Some(run)) if run.audit_db.as_deref() == Some(path) => {
             Some(artifact.fetched_log(&run.run_id, path))
         }
@@ -76,22 +76,4 @@ fn reachable(view: &RunView, path: &str) -> Option<String> {
 /// A run id as it may stand in a command: a log that was tampered with must not make one of its own.
 pub(in crate::report) fn plain_id(id: &str) -> String {
     id.chars().filter(|c| c.is_ascii_alphanumeric() || *c == '-').collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_quoted_word_is_one_word_to_a_shell() {
-        for (word, quoted) in [
-            (".upshift/audit.db", ".upshift/audit.db"),
-            ("my audit.db", "'my audit.db'"),
-            ("it's; rm -rf $HOME `x`", r"'it'\''s; rm -rf $HOME `x`'"),
-            ("-init.db", "./-init.db"),
-            ("", "''"),
-        ] {
-            assert_eq!(shell_quote(word), quoted);
-        }
-    }
 }

@@ -163,19 +163,34 @@ impl From<Output> for Said {
     }
 }
 
-/// The search path, with the real Python before what a version manager puts in its place: each start of a shim costs more
-/// than Python itself.
+/// The search path, with a plain Python before what a version manager puts in its place: each start of a shim costs more than
+/// Python itself, and so does what stands in its site-packages.
 pub(crate) fn programs() -> &'static OsStr {
     static PATH: LazyLock<OsString> = LazyLock::new(|| {
         let path = std::env::var_os("PATH").unwrap_or_default();
-        let asked = Command::new("python3").args(["-c", "import sys; print(sys.executable)"]).output();
-        let python = asked.ok().filter(|output| output.status.success()).and_then(|output| {
-            let program = PathBuf::from(String::from_utf8(output.stdout).ok()?.trim());
-            program.parent().map(Path::to_owned)
-        });
+        let python = systems_python().or_else(folder_of_python);
         std::env::join_paths(python.into_iter().chain(std::env::split_paths(&path))).unwrap_or(path)
     });
     &PATH
+}
+
+/// A folder that holds the system's own Python alone: the one that it lies in holds another git, too.
+fn systems_python() -> Option<PathBuf> {
+    let python = Path::new("/usr/bin/python3");
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("programs");
+    std::fs::create_dir_all(&folder).ok()?;
+    let link = folder.join("python3");
+    // Another process of tests may have made it meanwhile.
+    let _there = std::os::unix::fs::symlink(python, &link);
+    (python.exists() && link.exists()).then_some(folder)
+}
+
+/// Where the real program is that `python3` comes to.
+fn folder_of_python() -> Option<PathBuf> {
+    let asked = Command::new("python3").args(["-c", "import sys; print(sys.executable)"]).output();
+    let output = asked.ok().filter(|output| output.status.success())?;
+    let program = PathBuf::from(String::from_utf8(output.stdout).ok()?.trim());
+    program.parent().map(Path::to_owned)
 }
 
 impl Said {

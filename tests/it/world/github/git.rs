@@ -1,5 +1,6 @@
 //! Looks into the bare repository that a world may stand on.
 
+use std::collections::BTreeMap;
 use std::io::Write as _;
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -15,10 +16,28 @@ fn text(git_dir: &Path, arguments: &[&str]) -> String {
     git(git_dir, arguments).map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).unwrap_or_default()
 }
 
+/// The branches and their commits, read where git keeps them: every request looks at them, and a process for each is what the fake
+/// would spend most of its time on.
 pub(super) fn branches(git_dir: &Path) -> Vec<(String, String)> {
-    let listed = text(git_dir, &["for-each-ref", "--format=%(refname:lstrip=2) %(objectname)", "refs/heads"]);
-    let pairs = listed.lines().filter_map(|line| line.rsplit_once(' '));
-    pairs.map(|(branch, sha)| (branch.to_owned(), sha.to_owned())).collect()
+    let packed = std::fs::read_to_string(git_dir.join("packed-refs")).unwrap_or_default();
+    let packed = packed.lines().filter_map(|line| line.split_once(" refs/heads/"));
+    let mut found: BTreeMap<String, String> = packed.map(|(sha, branch)| (branch.to_owned(), sha.to_owned())).collect();
+    let heads = git_dir.join("refs/heads");
+    let mut folders = vec![heads.clone()];
+    while let Some(folder) = folders.pop() {
+        for path in std::fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path()) {
+            if path.is_dir() {
+                folders.push(path);
+                continue;
+            }
+            // A lock is a branch that is being moved.
+            let branch = path.strip_prefix(&heads).ok().and_then(Path::to_str).filter(|name| !name.ends_with(".lock"));
+            if let (Some(branch), Ok(sha)) = (branch, std::fs::read_to_string(&path)) {
+                found.insert(branch.to_owned(), sha.trim().to_owned());
+            }
+        }
+    }
+    found.into_iter().collect()
 }
 
 pub(super) fn commits(git_dir: &Path, sha: &str) -> Vec<(String, Commit)> {

@@ -7,6 +7,7 @@ use std::collections::HashSet;
 
 use serde_json::Value;
 
+use super::request::is_theirs;
 use super::{Request, Vendor};
 use crate::world::canary;
 
@@ -330,7 +331,7 @@ fn response_items(checker: &mut Checker, items: &[Value], signatures: &HashSet<S
         }
     }
     checker.demand(!items.is_empty() && open.is_empty() && follows, format!("unanswered calls {open:?}"));
-    checker.demand(items.last().is_some_and(|item| !super::is_theirs(item)), "the last item is the model's");
+    checker.demand(items.last().is_some_and(|item| !is_theirs(item)), "the last item is the model's");
 }
 
 // ---- Gemini
