@@ -3,66 +3,12 @@
 //! Before a run that judges they are set aside, so that what judges is the start's; after it they are put back. In a green change they are
 //! run once with everything else: tests that fail, or make others fail, are left out.
 
-use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
-
 use super::bench::{Bench, TrialError};
 use super::fresh;
 use super::judging::{Judged, judged_by};
 use crate::domain::remark::{Remark, RemarkKind};
-use crate::domain::units::TreeId;
 use crate::domain::verdict::Verdict;
-use crate::policy::guard::Guard;
-use crate::policy::tamper::Change;
 use crate::test_run;
-use crate::workspace::is_test_path;
-
-/// The files in which a change only adds tests.
-#[derive(Debug, Clone, Default)]
-pub struct Added {
-    /// The state in which they hold them.
-    pub(super) tree: Option<TreeId>,
-    /// The files.
-    pub(super) files: BTreeSet<String>,
-}
-
-impl Added {
-    /// Those in files of tests alone: the rest of a source file may have changed since.
-    #[must_use]
-    pub fn in_files_of_tests(self) -> Self {
-        let files = self.files.into_iter().filter(|file| is_test_path(Path::new(file))).collect();
-        Self { files, ..self }
-    }
-
-    fn paths(&self) -> Vec<PathBuf> {
-        self.files.iter().map(PathBuf::from).collect()
-    }
-}
-
-/// Takes the added tests out of the tree; returns them, and the tree without them.
-pub(super) async fn set_aside(
-    bench: &Bench<'_>,
-    start: &TreeId,
-    tree: TreeId,
-    changes: &[Change],
-) -> Result<(Added, TreeId), TrialError> {
-    let mut added = Added { tree: Some(tree.clone()), files: BTreeSet::new() };
-    if !bench.guards.has(Guard::TestPaths) {
-        return Ok((added, tree));
-    }
-    for change in changes.iter().filter(|change| !change.may_edit_tests) {
-        let Some(after) = &change.after else { continue };
-        if bench.workspace.adds_tests(&change.path, change.before.as_deref(), after) {
-            added.files.insert(change.path.clone());
-        }
-    }
-    if added.files.is_empty() {
-        return Ok((added, tree));
-    }
-    bench.workspace.restore_paths(start, &added.paths()).await?;
-    let tree = bench.workspace.snapshot_paths(&tree, bench.touched).await?;
-    Ok((added, tree))
-}
 
 /// Puts the added tests back into a judged change. In one that is green they are run with all others, and left out where the suite is not
 /// green with them; then the reason is returned.

@@ -3,10 +3,10 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use super::added::Added;
 use super::bench::{Bench, TrialError};
 use super::first_look::{self, Look};
 use super::fresh::{self, Fresh};
+use super::set_aside::Added;
 use super::settle;
 use crate::domain::foreign::Foreign;
 use crate::domain::remark::Remark;

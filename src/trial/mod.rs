@@ -17,6 +17,7 @@ mod fresh;
 mod judging;
 pub mod needed;
 mod over_base;
+mod set_aside;
 mod settle;
 mod weakened;
 

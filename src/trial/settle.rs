@@ -3,9 +3,9 @@
 use std::cell::RefCell;
 use std::path::{Path, PathBuf};
 
-use super::added::{self, Added};
 use super::belongings;
 use super::bench::{Bench, TrialError};
+use super::set_aside::{self, Added};
 use crate::domain::remark::{Remark, RemarkKind};
 use crate::domain::units::TreeId;
 use crate::framework::source::adds_tests_only;
@@ -41,7 +41,7 @@ pub(super) async fn settle(bench: &Bench<'_>, tree: TreeId) -> Result<Settled, T
     };
     let workspace = bench.workspace;
     let changes = workspace.changes(start, &tree).await?;
-    let (added, tree) = added::set_aside(bench, start, tree, &changes).await?;
+    let (added, tree) = set_aside::set_aside(bench, start, tree, &changes).await?;
     let mut settled = Settled { tree, put_back: Vec::new(), remarks: Vec::new(), objection: None, added };
     let mut changes = workspace.changes(start, &settled.tree).await?;
     let set_aside = settled.added.files.len();

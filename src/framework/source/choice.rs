@@ -1,9 +1,9 @@
-//! A place at which a program goes one way or the other, with the edits that settle it.
+//! A place at which a program goes one way or the other, and the edits that settle it.
 
 use std::ops::Range;
 
-use super::Language;
 use super::edit::Edit;
+use super::language::Language;
 
 /// A place at which a program goes one way or the other.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -10,8 +10,9 @@ use tree_sitter::Node;
 
 use super::choice::{Choice, Way};
 use super::edit::Edit;
-use super::nodes::{children, descendants, text_of};
-use super::{Language, lines_of, parse, parts, scan};
+use super::nodes::{children, descendants, lines_of, text_of};
+use super::parse::parse;
+use super::{Language, parts, scan};
 
 /// Operators of which one operand alone is a program too.
 const ARITHMETIC: [&str; 7] = ["+", "-", "*", "/", "//", "%", "**"];

@@ -16,29 +16,36 @@ mod edit;
 mod go;
 mod inputs;
 mod javascript;
+mod language;
 mod names;
 mod nodes;
 mod number;
 mod outline;
+mod parse;
 mod parts;
 mod python;
 mod rust;
 mod scan;
+mod test_body;
 #[cfg(test)]
 mod tests;
 
 use std::ops::Range;
 
-use tree_sitter::{Parser, Tree};
+use tree_sitter::Tree;
 
 pub use self::added::adds_tests_only;
 pub use self::choice::{Choice, Way};
 pub use self::choices::choices;
 pub use self::edit::{Edit, apply};
 pub use self::inputs::Side;
+pub use self::language::Language;
 pub use self::outline::{Definition, Import, Outline};
 pub use self::parts::decides_when_built;
 pub use self::scan::java_test;
+pub use self::test_body::{Expectation, Means, Place, Poison, TestBody};
+
+use self::parse::parse;
 
 /// What the grammars call literals.
 const LITERALS: [&str; 16] = [
@@ -59,130 +66,6 @@ const LITERALS: [&str; 16] = [
     "int_literal",
     "interpreted_string_literal",
 ];
-
-/// A language whose tests are found.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Language {
-    /// pytest, unittest.
-    Python,
-    /// jest, vitest, mocha, `node --test` and their like, in JavaScript and TypeScript.
-    JavaScript,
-    /// What libtest runs, by cargo or nextest.
-    Rust,
-    /// `go test`.
-    Go,
-    /// JUnit, TestNG.
-    Java,
-    /// PHPUnit.
-    Php,
-    /// GoogleTest, Catch2, doctest.
-    Cpp,
-    /// RSpec, minitest, test-unit.
-    Ruby,
-}
-
-impl Language {
-    /// The language of a file, by the ending of its name.
-    #[must_use]
-    pub fn of(path: &str) -> Option<Self> {
-        let (_, ending) = path.rsplit('/').next().unwrap_or(path).rsplit_once('.')?;
-        match ending {
-            "py" => Some(Self::Python),
-            "js" | "cjs" | "mjs" | "jsx" | "ts" | "cts" | "mts" | "tsx" => Some(Self::JavaScript),
-            "rs" => Some(Self::Rust),
-            "go" => Some(Self::Go),
-            "java" => Some(Self::Java),
-            "php" => Some(Self::Php),
-            "cc" | "cpp" | "cxx" | "c++" | "C" => Some(Self::Cpp),
-            "rb" => Some(Self::Ruby),
-            _ => None,
-        }
-    }
-
-    /// Whether its tests stand in the files of the product as well.
-    #[must_use]
-    pub const fn has_inline_tests(self) -> bool {
-        match self {
-            Self::Python | Self::JavaScript | Self::Go | Self::Java | Self::Php | Self::Cpp | Self::Ruby => false,
-            Self::Rust => true,
-        }
-    }
-
-    /// Whether its files are parsed as a whole, by a grammar.
-    #[must_use]
-    pub const fn has_grammar(self) -> bool {
-        match self {
-            Self::Python | Self::JavaScript | Self::Rust | Self::Go => true,
-            Self::Java | Self::Php | Self::Cpp | Self::Ruby => false,
-        }
-    }
-
-    fn grammar(self) -> Option<tree_sitter::Language> {
-        Some(match self {
-            Self::Python => tree_sitter_python::LANGUAGE.into(),
-            // TypeScript with JSX reads JavaScript too; one grammar for all keeps the program small.
-            Self::JavaScript => tree_sitter_typescript::LANGUAGE_TSX.into(),
-            Self::Rust => tree_sitter_rust::LANGUAGE.into(),
-            Self::Go => tree_sitter_go::LANGUAGE.into(),
-            Self::Java | Self::Php | Self::Cpp | Self::Ruby => return None,
-        })
-    }
-}
-
-/// Where in a test's body it is made to fail.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Place {
-    /// Before its first statement: nothing of the product has run in this body.
-    First,
-    /// After its last one, however it ends: the product has run first.
-    Last,
-}
-
-/// How a test is made to fail.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Means {
-    /// The language's own way: an exception, a panic.
-    Raise,
-    /// The assertion that the file itself uses, over two values that are not equal.
-    Assertion,
-}
-
-/// A failure that is put into a test's body.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Poison {
-    /// Where.
-    pub place: Place,
-    /// How.
-    pub means: Means,
-    /// A random word of ASCII letters that the failure prints.
-    pub word: String,
-}
-
-/// A test that a file defines.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct TestBody {
-    /// Its names from the outermost suite, class or module to its own; titles as they are printed, `${}` for what a template leaves open.
-    pub names: Vec<String>,
-    /// Whether its own name is a pattern that rows of a table fill (`%s`, `$value`, `${value}`).
-    pub is_template: bool,
-    /// The one-based first and last line of the whole definition.
-    pub lines: (u32, u32),
-    /// The definition with its decorators or call, in bytes.
-    whole: Range<usize>,
-    /// The place of its own name (within its quotes, if any), in bytes.
-    name: Range<usize>,
-    /// The body, in bytes.
-    body: Range<usize>,
-}
-
-/// A value that an assertion of a test expects, as a literal.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Expectation {
-    /// The one-based lines of the assertion, first and last.
-    pub lines: (u32, u32),
-    /// The literal's places, in bytes: one, or one for each row of a table.
-    places: Vec<Range<usize>>,
-}
 
 /// A parsed file.
 #[derive(Debug)]
@@ -470,22 +353,4 @@ impl Source {
         };
         is_whole.then_some(text)
     }
-}
-
-/// Parses a text; `None` where the grammar finds an error in it.
-fn parse(language: Language, text: &str) -> Option<Tree> {
-    let grammar = language.grammar()?;
-    let by = |text: &str| {
-        let mut parser = Parser::new();
-        parser.set_language(&grammar).ok()?;
-        parser.parse(text, None).filter(|tree| !tree.root_node().has_error())
-    };
-    let again = || (language == Language::JavaScript).then(|| by(&angles::blanked(text)?)).flatten();
-    by(text).or_else(again)
-}
-
-/// The one-based lines of a node, first and last.
-fn lines_of(node: tree_sitter::Node<'_>) -> (u32, u32) {
-    let line = |row: usize| u32::try_from(row + 1).unwrap_or(u32::MAX);
-    (line(node.start_position().row), line(node.end_position().row))
 }

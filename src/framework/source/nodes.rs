@@ -41,6 +41,12 @@ pub(super) fn node_at<'t>(root: Node<'t>, range: &Range<usize>, kind: &str) -> O
     None
 }
 
+/// The one-based lines of a node, first and last.
+pub(super) fn lines_of(node: Node<'_>) -> (u32, u32) {
+    let line = |row: usize| u32::try_from(row + 1).unwrap_or(u32::MAX);
+    (line(node.start_position().row), line(node.end_position().row))
+}
+
 /// A word that differs from its own and is as long.
 pub(super) fn reversed(word: &str) -> String {
     word.chars().rev().collect()

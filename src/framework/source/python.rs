@@ -4,8 +4,10 @@ use std::ops::Range;
 
 use tree_sitter::Node;
 
+use super::nodes::lines_of;
 use super::number::{self, FAR};
-use super::{Edit, Expectation, Means, Place, Poison, TestBody, lines_of};
+use super::parse::parse;
+use super::{Edit, Expectation, Language, Means, Place, Poison, TestBody};
 
 /// Decorators of tests that expect to fail: a failure would make them pass.
 const EXPECT_FAILURE: [&str; 2] = ["xfail", "expectedFailure"];
@@ -245,7 +247,7 @@ pub(super) fn altered(literal: &str, word: &str) -> Option<String> {
 
 /// Whether braces hold pairs; empty ones are a dictionary.
 fn is_dictionary(literal: &str) -> bool {
-    let Some(tree) = super::parse(super::Language::Python, literal) else { return false };
+    let Some(tree) = parse(Language::Python, literal) else { return false };
     let expression = tree.root_node().named_child(0).and_then(|statement| statement.named_child(0));
     expression.is_some_and(|expression| expression.kind() == "dictionary")
 }

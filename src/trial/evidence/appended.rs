@@ -1,20 +1,15 @@
 //! A failure for tests whose bodies are not found: a failing test is added to their files, or a failing command to a script.
 
 use std::collections::BTreeMap;
-use std::path::Path;
 
-use super::super::bench::{Bench, TrialError};
+use super::super::bench::TrialError;
 use super::court::Court;
-use super::{outcome, tally};
+use super::{bodies, outcome, tally};
 use crate::domain::proof::EvidenceKind;
 use crate::domain::units::TreeId;
 use crate::framework::source::appended;
 use crate::test_run::TestRun;
-use crate::workspace::is_test_path;
 
-/// Files that are looked at, and a file's size, at most.
-const MOST_LOOKED_AT: usize = 2_000;
-const MOST_BYTES: usize = 1 << 20;
 /// Files that are changed at most.
 const MOST_FILES: usize = 8;
 
@@ -74,21 +69,12 @@ impl Court<'_> {
     fn with_a_failing_test(&self, word: &str) -> Result<BTreeMap<String, String>, TrialError> {
         let bench = self.runs.bench;
         // What judges is the start's in both trees.
-        let texts = texts(bench, self.start)?;
+        let texts = bodies::files_of_tests(bench, self.start)?;
         let failing = texts.iter().filter_map(|(path, text)| Some((path, appended::failing(path, text, word)?)));
         let (named, others): (Vec<_>, Vec<_>) = failing.partition(|(path, _)| bench.is_named(path));
         let chosen = if named.is_empty() { others } else { named };
         Ok(chosen.into_iter().take(MOST_FILES).map(|(path, text)| (path.clone(), text)).collect())
     }
-}
-
-/// The files of tests, as the start has them.
-pub(super) fn texts(bench: &Bench<'_>, start: &TreeId) -> Result<Vec<(String, String)>, TrialError> {
-    let judges = |path: &str| {
-        let is_test = is_test_path(Path::new(path)) || bench.is_named(path);
-        is_test && bench.workspace.protected(Path::new(path)).is_some()
-    };
-    Ok(bench.workspace.texts_at(start, judges, MOST_LOOKED_AT, MOST_BYTES)?)
 }
 
 fn says(run: &TestRun, word: &str) -> bool {

@@ -159,3 +159,12 @@ pub(super) fn product(changes: &[Change], sources: &[Source]) -> String {
     let texts = changes.iter().filter(|change| !holds_tests(change)).flat_map(|change| [&change.before, &change.after]);
     texts.flatten().map(|text| text.to_ascii_lowercase()).collect::<Vec<_>>().join("\n")
 }
+
+/// The files of tests, as the start has them.
+pub(super) fn files_of_tests(bench: &Bench<'_>, start: &TreeId) -> Result<Vec<(String, String)>, TrialError> {
+    let judges = |path: &str| {
+        let is_test = is_test_path(Path::new(path)) || bench.is_named(path);
+        is_test && bench.workspace.protected(Path::new(path)).is_some()
+    };
+    Ok(bench.workspace.texts_at(start, judges, MOST_FILES, MOST_BYTES)?)
+}

@@ -6,14 +6,13 @@ use std::time::Duration;
 use super::super::bench::{Bench, TrialError};
 use super::super::fresh;
 use super::super::judging::Judged;
-use super::appended;
 use super::bodies::{self, Bodies};
 use super::direct::{self, Calls, Shows};
 use super::outcome::{self, Shown};
 use super::overfit;
 use super::rounds::{self, Chance, Round, Treatment};
 use super::runs::Runs;
-use super::tally::{self, Tally, kind_of};
+use super::tally::{self, Demand, Tally, kind_of};
 use crate::domain::proof::{Evidence, EvidenceKind, EvidenceStatus};
 use crate::domain::remark::{Remark, RemarkKind};
 use crate::domain::units::TreeId;
@@ -28,15 +27,6 @@ use crate::test_run::TestRun;
 const MOST_SUITES: u64 = 4;
 /// Below this, nobody notices beside a model's call.
 const UNNOTICED: Duration = Duration::from_secs(30);
-
-/// How much proof is asked for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Demand {
-    /// Whether a green that cannot be witnessed is none.
-    pub required: bool,
-    /// The most time, however slow the suite.
-    pub most: Duration,
-}
 
 /// What the evidence came to.
 #[derive(Debug)]
@@ -64,7 +54,7 @@ pub async fn prove(bench: &Bench<'_>, judged: &mut Judged, demand: Demand) -> Re
     bodies.product = bodies::product(&changes, &bodies.sources);
     judged.remarks.extend(overfit::remarks(&changes, &bodies));
     if bodies.tests.is_empty() {
-        let judges = appended::texts(bench, start)?.into_iter().map(|(_, text)| text).collect::<Vec<_>>();
+        let judges = bodies::files_of_tests(bench, start)?.into_iter().map(|(_, text)| text).collect::<Vec<_>>();
         judged.remarks.extend(overfit::remarks_by_text(&changes, &judges));
     }
     let unnoticed = u64::try_from(UNNOTICED.as_millis()).unwrap_or(u64::MAX);

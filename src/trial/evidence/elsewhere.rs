@@ -3,9 +3,8 @@
 use std::collections::BTreeMap;
 
 use super::super::bench::TrialError;
-use super::appended;
 use super::court::Court;
-use super::{outcome, tally};
+use super::{bodies, outcome, tally};
 use crate::domain::remark::{Remark, RemarkKind};
 use crate::domain::units::TreeId;
 use crate::test_run::TestRun;
@@ -57,7 +56,7 @@ impl Court<'_> {
         let Some(before) = self.in_place(&start, &Place::Called).await? else { return Ok(()) };
         let command = self.runs.bench.tests.command.clone();
         let mut places = vec![Place::Called, Place::Other];
-        let texts = appended::texts(self.runs.bench, self.start)?;
+        let texts = bodies::files_of_tests(self.runs.bench, self.start)?;
         let script = texts.iter().find_map(|(path, _)| {
             let (folder, _) = path.split_once('/')?;
             Some(Moved {

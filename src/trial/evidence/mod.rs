@@ -23,4 +23,5 @@ mod starts_rules;
 mod tally;
 mod whole;
 
-pub use court::{Demand, Proven, prove};
+pub use court::{Proven, prove};
+pub use tally::Demand;

@@ -7,10 +7,9 @@
 use std::collections::BTreeMap;
 
 use super::super::bench::TrialError;
-use super::appended;
 use super::court::{Carried, Court, Tried};
 use super::rounds::{self, Treatment};
-use super::{outcome, overfit, tally};
+use super::{bodies, outcome, overfit, tally};
 use crate::domain::remark::{Remark, RemarkKind};
 use crate::domain::units::TreeId;
 use crate::framework::source::{Language, Means, Side};
@@ -98,7 +97,7 @@ impl Court<'_> {
     /// The same where no test's body is known: words that are passed in and stand in what is expected too are longer in both places. What
     /// passes on what it was given passes still.
     async fn other_words(&mut self) -> Result<(), TrialError> {
-        let texts = appended::texts(self.runs.bench, self.start)?;
+        let texts = bodies::files_of_tests(self.runs.bench, self.start)?;
         let start: TreeId = self.start.clone();
         let mut file = None;
         for side in [Side::Behind, Side::Before] {

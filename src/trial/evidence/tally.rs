@@ -1,6 +1,7 @@
 //! What the experiments came to: counted, judged and put in words. Pure.
 
-use super::court::Demand;
+use std::time::Duration;
+
 use super::rounds::Treatment;
 use crate::domain::proof::{Evidence, EvidenceKind, EvidenceStatus};
 use crate::domain::verdict::Verdict;
@@ -9,6 +10,15 @@ use crate::domain::verdict::Verdict;
 const NAMES_IN_REASON: usize = 3;
 /// How many letters a random word has.
 const LETTERS: usize = 12;
+
+/// How much proof is asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Demand {
+    /// Whether a green that cannot be witnessed is none.
+    pub required: bool,
+    /// The most time, however slow the suite.
+    pub most: Duration,
+}
 
 /// Why the evidence refuses a green, if it does.
 pub(super) fn refusal(evidence: &[Evidence], demand: Demand) -> Option<Verdict> {

@@ -2,8 +2,8 @@
 
 use tree_sitter::Node;
 
-use super::{Role, arguments, called, children, descendants, function_of, parameters, role_of, text_of};
-use crate::framework::source::nodes::reversed;
+use super::function::{Role, arguments, called, function_of, parameters, role_of};
+use crate::framework::source::nodes::{children, descendants, reversed, text_of};
 use crate::framework::source::{Edit, Means, Place, Poison, TestBody};
 
 /// Packages whose `Equal(t, a, b)` is an assertion.

@@ -2,7 +2,7 @@
 
 use tree_sitter::Node;
 
-use super::{children, descendants, text_of};
+use crate::framework::source::nodes::{children, descendants, text_of};
 
 /// The value that a name is bound to, if it is bound once.
 pub(super) fn binding<'t>(place: Node<'t>, name: &str, text: &str) -> Option<Node<'t>> {

@@ -4,9 +4,10 @@ use std::ops::Range;
 
 use tree_sitter::Node;
 
+use super::function::{arguments, called, function_of};
 use super::tables;
-use super::{arguments, called, children, descendants, function_of, text_of};
-use crate::framework::source::{Expectation, TestBody, lines_of};
+use crate::framework::source::nodes::{children, descendants, lines_of, text_of};
+use crate::framework::source::{Expectation, TestBody};
 
 /// Assertions of equality: `assert.Equal(t, wanted, value)`.
 const EQUALITY: [&str; 8] =

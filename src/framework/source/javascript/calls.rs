@@ -2,7 +2,8 @@
 
 use tree_sitter::Node;
 
-use super::{children, text_of};
+use crate::framework::source::TestBody;
+use crate::framework::source::nodes::{children, text_of};
 
 /// Functions that define a test.
 const TESTS: [&str; 4] = ["it", "test", "specify", "fit"];
@@ -134,4 +135,16 @@ fn role_of(words: &[&str]) -> Option<Role> {
     } else {
         Role::Test
     })
+}
+
+/// The call that defines a test.
+pub(super) fn call_of<'t>(root: Node<'t>, text: &'t str, test: &TestBody) -> Option<Call<'t>> {
+    let mut node = root.descendant_for_byte_range(test.whole.start, test.whole.end)?;
+    while node.byte_range() == test.whole {
+        if node.kind() == "call_expression" {
+            return Call::read(node, text);
+        }
+        node = node.parent()?;
+    }
+    None
 }

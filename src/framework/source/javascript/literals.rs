@@ -4,11 +4,12 @@ use std::ops::Range;
 
 use tree_sitter::Node;
 
-use super::calls::Call;
+use super::calls::{Call, call_of};
 use super::poison::first_parameter;
-use super::{call_of, children, descendants, text_of};
+use crate::framework::source::nodes::{children, descendants, lines_of, text_of};
 use crate::framework::source::number::{self, FAR};
-use crate::framework::source::{Expectation, Language, TestBody, lines_of, parse};
+use crate::framework::source::parse::parse;
+use crate::framework::source::{Expectation, Language, TestBody};
 
 /// Matchers of jest and its like: `expect(value).toBe(wanted)`.
 const MATCHERS: [&str; 3] = ["toBe", "toEqual", "toStrictEqual"];

@@ -14,8 +14,9 @@ use tree_sitter::Node;
 pub(super) use self::literals::{altered, expectations};
 pub(super) use self::poison::poisoned;
 
-use self::calls::{Call, Role};
-use super::{TestBody, lines_of};
+use self::calls::{Call, Role, call_of};
+use super::TestBody;
+use super::nodes::{children, lines_of};
 
 /// The tests of a file, in its order, at any depth of suites, blocks and other tests.
 pub(super) fn tests(root: Node<'_>, text: &str) -> Vec<TestBody> {
@@ -62,34 +63,4 @@ fn named(
         });
     }
     Some(Rc::new(names))
-}
-
-/// The call that defines a test.
-fn call_of<'t>(root: Node<'t>, text: &'t str, test: &TestBody) -> Option<Call<'t>> {
-    let mut node = root.descendant_for_byte_range(test.whole.start, test.whole.end)?;
-    while node.byte_range() == test.whole {
-        if node.kind() == "call_expression" {
-            return Call::read(node, text);
-        }
-        node = node.parent()?;
-    }
-    None
-}
-
-fn children(node: Node<'_>) -> Vec<Node<'_>> {
-    node.named_children(&mut node.walk()).filter(|child| child.kind() != "comment").collect()
-}
-
-/// A node and all below it, in the order of the text.
-fn descendants(node: Node<'_>) -> impl Iterator<Item = Node<'_>> {
-    let mut waiting = vec![node];
-    std::iter::from_fn(move || {
-        let node = waiting.pop()?;
-        waiting.extend(children(node).into_iter().rev());
-        Some(node)
-    })
-}
-
-fn text_of<'t>(node: Node<'_>, text: &'t str) -> &'t str {
-    text.get(node.byte_range()).unwrap_or_default()
 }

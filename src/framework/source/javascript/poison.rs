@@ -2,8 +2,8 @@
 
 use tree_sitter::Node;
 
-use super::calls::Call;
-use super::{call_of, children, descendants, text_of};
+use super::calls::{Call, call_of};
+use crate::framework::source::nodes::{children, descendants, text_of};
 use crate::framework::source::{Edit, Means, Place, Poison, TestBody};
 
 /// Assertions of equality that a test's own argument has: tape, tap, ava, QUnit, `node:test`.

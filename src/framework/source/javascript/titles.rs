@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use tree_sitter::Node;
 
-use super::{children, text_of};
+use crate::framework::source::nodes::{children, text_of};
 
 /// How a value that is not known before the run stands in a title.
 const GAP: &str = "${}";

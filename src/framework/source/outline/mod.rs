@@ -13,8 +13,8 @@ use std::ops::ControlFlow;
 use tree_sitter::{Node, ParseOptions, Parser, Tree};
 
 pub use self::imports::Import;
-use super::nodes::{children, is_comment, text_of};
-use super::{Language, angles, lines_of};
+use super::nodes::{children, is_comment, lines_of, text_of};
+use super::{Language, angles};
 
 /// A longer text is generated or data.
 const MAX_BYTES: usize = 512 * 1024;

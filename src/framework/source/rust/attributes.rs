@@ -2,8 +2,8 @@
 
 use tree_sitter::Node;
 
-use super::values::{Frame, Values};
-use super::{children, is_comment, text_of};
+use super::brackets::{Frame, Values};
+use crate::framework::source::nodes::{children, is_comment, text_of};
 
 /// The last segment of the attributes that make a function a test: `#[test]`, `#[tokio::test]` and their like first.
 const TESTS: [&str; 4] = ["test", "rstest", "test_case", "test_matrix"];

@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use tree_sitter::Node;
 
 use super::attributes::Attributes;
-use super::{children, function_of, is_comment, text_of};
+use super::function::function_of;
+use crate::framework::source::nodes::{children, is_comment, text_of};
 use crate::framework::source::{Edit, TestBody};
 
 /// Attributes beside `#[test]` that change nothing about a call.

@@ -1,7 +1,9 @@
 //! Rust: functions with a test's attribute, in modules of any depth.
 
 mod attributes;
+mod brackets;
 mod callable;
+mod function;
 mod literals;
 mod poison;
 #[cfg(test)]
@@ -18,8 +20,9 @@ pub(super) use self::poison::poisoned;
 pub(super) use self::values::expectations;
 
 use self::attributes::Attributes;
-use super::nodes::{children, is_comment, node_at, text_of};
-use super::{TestBody, lines_of};
+use self::function::function_of;
+use super::TestBody;
+use super::nodes::{children, lines_of, text_of};
 
 /// See [`super::Source::expects_failure`].
 pub(super) fn expects_failure(root: Node<'_>, text: &str, test: &TestBody) -> bool {
@@ -67,9 +70,4 @@ pub(super) fn tests(root: Node<'_>, text: &str) -> Vec<TestBody> {
     let mut single: Vec<TestBody> = found.iter().filter(|test| is_single(test)).cloned().collect();
     single.sort_by_key(|test| test.whole.start);
     single
-}
-
-/// The function of a test.
-fn function_of<'t>(root: Node<'t>, test: &TestBody) -> Option<Node<'t>> {
-    node_at(root, &test.body, "block")?.parent().filter(|parent| parent.kind() == "function_item")
 }

@@ -3,8 +3,8 @@
 use tree_sitter::Node;
 
 use super::attributes::Attributes;
-use super::{function_of, text_of};
-use crate::framework::source::nodes::reversed;
+use super::function::function_of;
+use crate::framework::source::nodes::{is_comment, reversed, text_of};
 use crate::framework::source::{Edit, Means, Place, Poison, TestBody};
 
 /// A condition that holds and of which no compiler knows it: none sees code that is never reached. Older than `black_box`.
@@ -57,7 +57,7 @@ fn start_of(body: Node<'_>, text: &str) -> usize {
         }
         _ => false,
     };
-    let is_comment = |node: &Node<'_>| super::is_comment(*node);
+    let is_comment = |node: &Node<'_>| is_comment(*node);
     let leading = body
         .named_children(&mut body.walk())
         .take_while(|node| is_inner(node) || is_comment(node))

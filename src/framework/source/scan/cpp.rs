@@ -2,7 +2,7 @@
 
 use super::lexer::Kind;
 use super::view::View;
-use super::{Edit, Means, Place, Poison, TestBody};
+use crate::framework::source::{Edit, Means, Place, Poison, TestBody};
 
 /// GoogleTest's, with a suite and a name.
 const GOOGLE: [&str; 7] = ["TEST", "TEST_F", "TEST_P", "TYPED_TEST", "TYPED_TEST_P", "GTEST_TEST", "GTEST_TEST_F"];

@@ -1,8 +1,9 @@
 //! Java: methods that JUnit or TestNG calls.
 
+use super::braces::in_braces;
 use super::lexer::Kind;
 use super::view::View;
-use super::{Edit, Means, Poison, TestBody, in_braces};
+use crate::framework::source::{Edit, Means, Poison, TestBody};
 
 /// What marks a test.
 const TESTS: [&str; 5] = ["Test", "ParameterizedTest", "RepeatedTest", "TestFactory", "TestTemplate"];

@@ -3,6 +3,7 @@
 //!
 //! What is not understood is not found. An edit that does not compile is a run that says nothing, never one that accuses.
 
+mod braces;
 mod choices;
 mod cpp;
 mod java;
@@ -18,7 +19,7 @@ mod view;
 use self::lexer::Kind;
 use self::view::View;
 use super::nodes::reversed;
-use super::{Edit, Expectation, Language, Means, Place, Poison, TestBody};
+use super::{Edit, Expectation, Language, Poison, TestBody};
 
 pub(super) use self::choices::choices;
 pub use self::names::java_test;
@@ -55,18 +56,6 @@ pub(super) fn poisoned(language: Language, text: &str, test: &TestBody, poison: 
         Language::Cpp => cpp::poisoned(text, test, poison, (word, &other)),
         Language::Ruby => ruby::poisoned(text, test, poison, (word, &other)),
         Language::Python | Language::JavaScript | Language::Rust | Language::Go => None,
-    }
-}
-
-/// A failure in a body in braces whose language has `finally`.
-fn in_braces(test: &TestBody, place: Place, failure: &str) -> Vec<Edit> {
-    let inside = test.body.start + 1;
-    match place {
-        Place::First => vec![Edit::insert(inside, format!(" {failure}"))],
-        Place::Last => vec![
-            Edit::insert(inside, " try {".to_owned()),
-            Edit::insert(test.body.end - 1, format!("}} finally {{ {failure} }} ")),
-        ],
     }
 }
 

@@ -1,8 +1,9 @@
 //! PHP: methods that PHPUnit calls.
 
+use super::braces::in_braces;
 use super::lexer::Kind;
 use super::view::View;
-use super::{Edit, Means, Poison, TestBody, in_braces};
+use crate::framework::source::{Edit, Means, Poison, TestBody};
 
 /// The tests of a file, in its order.
 pub(super) fn tests(view: View<'_>) -> Vec<TestBody> {

@@ -1,8 +1,9 @@
 //! Ruby: examples of RSpec and minitest and methods of minitest and test-unit, by the indentation of their `end`.
 
 use super::lexer::{self, Kind};
+use super::values;
 use super::view::View;
-use super::{Edit, Expectation, Language, Means, Place, Poison, TestBody, values};
+use crate::framework::source::{Edit, Expectation, Language, Means, Place, Poison, TestBody};
 
 /// What groups examples.
 const GROUPS: [&str; 7] =

@@ -5,7 +5,7 @@ use std::ops::Range;
 use super::super::number::{self, FAR};
 use super::lexer::Kind;
 use super::view::View;
-use super::{Expectation, Language, TestBody};
+use crate::framework::source::{Expectation, Language, TestBody};
 
 /// Assertions over an expected and an actual value.
 const EQUAL: [&str; 18] = [

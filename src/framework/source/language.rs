@@ -1,0 +1,70 @@
+//! The languages whose tests are found.
+
+/// A language whose tests are found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Language {
+    /// pytest, unittest.
+    Python,
+    /// jest, vitest, mocha, `node --test` and their like, in JavaScript and TypeScript.
+    JavaScript,
+    /// What libtest runs, by cargo or nextest.
+    Rust,
+    /// `go test`.
+    Go,
+    /// JUnit, TestNG.
+    Java,
+    /// PHPUnit.
+    Php,
+    /// GoogleTest, Catch2, doctest.
+    Cpp,
+    /// RSpec, minitest, test-unit.
+    Ruby,
+}
+
+impl Language {
+    /// The language of a file, by the ending of its name.
+    #[must_use]
+    pub fn of(path: &str) -> Option<Self> {
+        let (_, ending) = path.rsplit('/').next().unwrap_or(path).rsplit_once('.')?;
+        match ending {
+            "py" => Some(Self::Python),
+            "js" | "cjs" | "mjs" | "jsx" | "ts" | "cts" | "mts" | "tsx" => Some(Self::JavaScript),
+            "rs" => Some(Self::Rust),
+            "go" => Some(Self::Go),
+            "java" => Some(Self::Java),
+            "php" => Some(Self::Php),
+            "cc" | "cpp" | "cxx" | "c++" | "C" => Some(Self::Cpp),
+            "rb" => Some(Self::Ruby),
+            _ => None,
+        }
+    }
+
+    /// Whether its tests stand in the files of the product as well.
+    #[must_use]
+    pub const fn has_inline_tests(self) -> bool {
+        match self {
+            Self::Python | Self::JavaScript | Self::Go | Self::Java | Self::Php | Self::Cpp | Self::Ruby => false,
+            Self::Rust => true,
+        }
+    }
+
+    /// Whether its files are parsed as a whole, by a grammar.
+    #[must_use]
+    pub const fn has_grammar(self) -> bool {
+        match self {
+            Self::Python | Self::JavaScript | Self::Rust | Self::Go => true,
+            Self::Java | Self::Php | Self::Cpp | Self::Ruby => false,
+        }
+    }
+
+    pub(super) fn grammar(self) -> Option<tree_sitter::Language> {
+        Some(match self {
+            Self::Python => tree_sitter_python::LANGUAGE.into(),
+            // TypeScript with JSX reads JavaScript too; one grammar for all keeps the program small.
+            Self::JavaScript => tree_sitter_typescript::LANGUAGE_TSX.into(),
+            Self::Rust => tree_sitter_rust::LANGUAGE.into(),
+            Self::Go => tree_sitter_go::LANGUAGE.into(),
+            Self::Java | Self::Php | Self::Cpp | Self::Ruby => return None,
+        })
+    }
+}
