@@ -252,7 +252,7 @@ fn projects_side_by_side_are_all_run_and_one_failure_fails_the_whole() {
     let (command, framework) = of(&[("api/go.mod", ""), ("web app/package.json", r#"{"scripts":{"test":"jest"}}"#)]);
     assert_eq!(
         command,
-        "code=0; (cd api && go test ./...) || code=$?; (cd './web app' && npm test) || code=$?; exit $code"
+        "code=0; (cd api && go test ./...) || code=$?; (cd 'web app' && npm test) || code=$?; exit $code"
     );
     assert_eq!(framework, "generic");
     assert_eq!(of(&[("api/go.mod", "")]).0, "cd api && go test ./...");
