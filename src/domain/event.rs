@@ -459,25 +459,6 @@ pub struct RunFinished {
     pub finished_at: Timestamp,
 }
 
-impl RunFinished {
-    /// An end of which no more is known: no test was judged, and nothing was changed.
-    #[must_use]
-    pub fn bare(outcome: Outcome, stop_reason: String, finished_at: Timestamp) -> Self {
-        Self {
-            outcome,
-            stop_reason,
-            recent_errors: Vec::new(),
-            still_failing: None,
-            diff_stat: DiffStat::default(),
-            kept: None,
-            best_patch: None,
-            limited: None,
-            active_ms: 0,
-            finished_at,
-        }
-    }
-}
-
 /// A change that is not in the files when the run ends.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct KeptChange {

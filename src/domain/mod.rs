@@ -8,6 +8,7 @@
 
 pub mod account;
 pub mod attempt;
+mod bare_end;
 pub mod blocker;
 pub mod budget;
 pub mod catalogue;
