@@ -41,8 +41,8 @@ pub use gateway::{GATEWAY_PROVIDERS, GatewayPlan, resolve_gateway};
 pub use github::DEFAULT_SKIP_LABEL;
 pub use hosts::spoken_by;
 pub use plan::{
-    AgentPlan, AgentProgram, Comment, EffectiveValue, EndpointPlan, FailOn, Format, GithubPlan, Merge, Minimise, NamedCommand,
-    Network, OnRemark, Origin, Plan, Proof, Push, SafetyPlan, Sandbox, TestPlan, WaitFor, Wire,
+    AgentPlan, AgentProgram, Comment, EffectiveValue, EndpointPlan, FailOn, Format, GithubPlan, Merge, Minimise,
+    NamedCommand, Network, OnRemark, Origin, Plan, Proof, Push, SafetyPlan, Sandbox, TestPlan, WaitFor, Wire,
 };
 pub use read::Entry;
 pub use reference::reference;

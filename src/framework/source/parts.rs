@@ -8,8 +8,8 @@ use tree_sitter::Node;
 
 use super::choice::{Choice, Way};
 use super::edit::Edit;
-use super::nodes::{children, lines_of, text_of};
 use super::language::Language;
+use super::nodes::{children, lines_of, text_of};
 
 /// What makes a part fail: in Python no handler of mere errors holds it.
 const PYTHON: &str = "raise SystemExit('not entered')";
