@@ -193,7 +193,8 @@ fn a_saved_plan_without_a_key_of_today_is_read_with_its_default() {
 #[test]
 fn a_saved_plan_with_keys_and_words_of_a_later_version_is_read() {
     for (place, state) in other_plans(|plan, place| {
-        if let Some(Value::Object(map)) = plan.pointer_mut(place) {
+        // What is called by a person's own names has no keys of a later version.
+        if let Some(Value::Object(map)) = plan.pointer_mut(place).filter(|_| place != "/agents") {
             map.insert("of_tomorrow".to_owned(), json!({ "any": ["thing"] }));
         }
     }) {
