@@ -75,12 +75,13 @@ fn a_huge_report_is_cut_to_what_the_forge_takes_and_posted_once() {
 }
 
 #[test]
-fn a_pull_request_that_moved_while_we_worked_is_left_alone_and_that_is_said() {
+fn a_pull_request_whose_same_lines_moved_while_we_worked_is_left_alone_and_that_is_said() {
     let site = Site::new(&["success"]);
     let (bare, seed) = (site.server.bare(), site.server.seed());
     let stage = Stage::labelled(site, move |request: &Request| {
         if request.turn() == 0 {
-            std::fs::write(seed.join("other.txt"), "x").expect("written");
+            std::fs::write(seed.join("shop/cart.py"), "def total(prices):\n    return sum(prices) - 2\n")
+                .expect("written");
             crate::world::git_server::commit_all(&seed, "somebody else");
             git(&seed, &["push", "--quiet", "--force", bare.to_str().expect("text"), "HEAD:refs/heads/topic"]);
         }
@@ -90,11 +91,11 @@ fn a_pull_request_that_moved_while_we_worked_is_left_alone_and_that_is_said() {
     let said = stage.call("run");
     assert_eq!(said.code, 1, "{}", said.all());
     assert_eq!(stage.server().git(&["log", "-1", "--format=%s", "topic"]), "somebody else");
-    assert!(said.out.contains("moved") && said.out.contains("best.patch"), "{}", said.all());
+    assert!(said.out.contains("differs there in the same lines") && said.out.contains("best.patch"), "{}", said.all());
     assert_eq!(stage.job_files().outputs()["outcome"], "blocked");
     a4_the_change_is_there_for_who_reads_the_comment_elsewhere(&stage, &said.err);
     let world = stage.finish();
-    assert!(report(&world).contains("is not overwritten"), "{}", report(&world));
+    assert!(report(&world).contains("differs there in the same lines"), "{}", report(&world));
 }
 
 /// The first line says what came of it, no test is called failing, and every path is one of the artifact that the command fetches.
@@ -102,7 +103,7 @@ fn a4_the_change_is_there_for_who_reads_the_comment_elsewhere(stage: &Stage, log
     let body = report(&stage.github().world()).to_owned();
     let first = body.lines().find(|line| line.starts_with("### ")).unwrap_or_default();
     assert!(first.starts_with(
-        "### ✖ 1 test fixed in `cart.py` (+1 −1), $0.0002, but `the fix could not be pushed: topic moved"
+        "### ✖ 1 test fixed in `cart.py` (+1 −1), $0.0002, but `the fix could not be pushed: shop/cart.py cannot be carried over"
     ));
     assert!(body.contains("**Tests:** 1 failing → 0 failing with the change, which is not in the files"), "{body}");
     assert!(!log.contains("This test fails still") && !log.contains("::error"), "{log}");
