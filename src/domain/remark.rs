@@ -118,9 +118,7 @@ impl RemarkKind {
             Self::HoldsExpectation => {
                 "it holds both what a test passes in and what that test expects: is it right for other values too?"
             }
-            Self::UntestedChoice => {
-                "the tests pass if this goes one way every time, and no test needs the other way: what is it asked for?"
-            }
+            Self::UntestedChoice => "no test looks at what it decides by",
             Self::NotNeeded => "the tests pass without this part of the change",
             Self::RightInRunnerOnly => {
                 "a test passes when its runner calls it; called again or otherwise it fails as it did at the start"

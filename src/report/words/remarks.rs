@@ -2,7 +2,7 @@
 
 use super::sentence::Sentence;
 use super::{count, u64_of};
-use crate::domain::remark::Remark;
+use crate::domain::remark::{Remark, RemarkKind};
 use crate::report::view::RunView;
 
 /// The most remarks that a report shows; more would hide the telling ones.
@@ -34,6 +34,15 @@ pub fn remark_sentence(remark: &Remark) -> Sentence {
     };
     let sentence = Sentence::default().code(place).ours(": ");
     match &remark.said {
+        // Which way it could go, or why it was not tried, is the remark; what is quoted in it holds no such quotes.
+        Some(said) if remark.kind == RemarkKind::UntestedChoice => {
+            let parts = format!("{}: {said}", remark.kind.sentence());
+            parts.split('`').enumerate().fold(sentence, |told, (at, part)| match (part.is_empty(), at % 2) {
+                (true, _) => told,
+                (false, 0) => told.ours(part.to_owned()),
+                (false, _) => told.code(part.to_owned()),
+            })
+        }
         None => sentence.ours(remark.kind.sentence()),
         // The rule's own words end with what was found, between backticks.
         Some(said) => match said.rsplit('`').nth(1) {
@@ -47,7 +56,6 @@ pub fn remark_sentence(remark: &Remark) -> Sentence {
 mod tests {
     use super::*;
     use crate::domain::event::Event;
-    use crate::domain::remark::RemarkKind;
     use crate::report::fixtures;
     use crate::report::json;
     use crate::report::markdown::{self, Surface};
@@ -85,6 +93,20 @@ mod tests {
             (&shown["remarks"][1]["last_line"], &shown["remarks"][1]["kind"]),
             (&2.into(), &"not_needed".into())
         );
+    }
+
+    #[test]
+    fn an_untested_choice_says_which_way_it_could_go_or_why_it_was_not_tried() {
+        let told = |said: &str| {
+            let (kind, file) = (RemarkKind::UntestedChoice, "a.py".to_owned());
+            remark_sentence(&Remark { kind, file, lines: Some((2, 2)), said: Some(said.to_owned()) })
+        };
+        let begun = || Sentence::default().code("a.py:2".to_owned()).ours(": ");
+        let sentence = RemarkKind::UntestedChoice.sentence();
+        let wanted =
+            begun().ours(format!("{sentence}: ")).code("<x>".to_owned()).ours(" could be ").code("(y)".to_owned());
+        assert_eq!(told("`<x>` could be `(y)`"), wanted);
+        assert_eq!(told("there are too many"), begun().ours(format!("{sentence}: there are too many")));
     }
 
     #[test]

@@ -263,6 +263,8 @@ fn is_green(run: &TestRun, green: &TestRun) -> bool {
 /// A place in one line, as far as it is shown.
 fn short(text: &str) -> String {
     let one_line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    // Its quotes are those of the remark.
+    let one_line = one_line.replace('`', "'");
     let cut: String = one_line.chars().take(LONGEST).collect();
     if cut == one_line { cut } else { format!("{cut}…") }
 }
