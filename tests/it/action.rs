@@ -19,6 +19,7 @@ mod scheduled;
 pub(crate) mod step;
 mod trouble;
 mod unblocked;
+mod workflows;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
