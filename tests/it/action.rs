@@ -19,6 +19,7 @@ mod scheduled;
 pub(crate) mod step;
 mod trouble;
 mod unblocked;
+mod weather;
 mod workflows;
 
 use std::collections::{BTreeMap, BTreeSet};
