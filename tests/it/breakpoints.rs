@@ -1,6 +1,7 @@
 //! A fix leaves the machine, and the run waits for what the outside says of it.
 
 mod blocked;
+mod caps;
 mod elsewhere;
 mod jobs;
 mod judging;
