@@ -23,6 +23,8 @@ pub(super) struct Runner {
     _kept: Box<dyn std::any::Any>,
     outside: tempfile::TempDir,
     token: String,
+    /// What lies in the action's repository beside the action: paths and texts.
+    beside: Vec<(String, String)>,
     variables: Vec<(String, String)>,
     secrets: Vec<(String, String)>,
 }
@@ -65,6 +67,13 @@ fn with_binary(workflow: &str) -> String {
     workflow.replace("BINARY", path).replace("DIGEST", &format!("\"{digest}\""))
 }
 
+/// The same for the gate of a whole workflow, which hands the program on.
+fn at_its_gate(workflow: &str) -> String {
+    let gate = "command: gate\n";
+    assert!(workflow.contains(gate), "the first step of the action is the gate");
+    with_binary(&workflow.replace(gate, &format!("{gate}          binary: BINARY\n          sha256: DIGEST\n")))
+}
+
 impl Runner {
     /// With the action in the repository itself, as `uses: ./` wants it.
     fn new(project: Project, workflow: &str) -> Self {
@@ -80,16 +89,31 @@ impl Runner {
     pub(super) fn of_clone(root: PathBuf, kept: tempfile::TempDir, workflow: &str) -> Self {
         let path = root.join(".github/workflows/upshift.yml");
         std::fs::create_dir_all(path.parent().expect("a parent")).expect("folders");
-        let gate = "command: gate\n";
-        assert!(workflow.contains(gate), "the first step is the gate");
-        let given = format!("{gate}          binary: BINARY\n          sha256: DIGEST\n");
-        std::fs::write(path, with_binary(&workflow.replace(gate, &given))).expect("written");
+        std::fs::write(path, at_its_gate(workflow)).expect("written");
         Self::of(root, Box::new(kept))
+    }
+
+    /// The same with a workflow that calls one of the action's repository.
+    pub(super) fn of_caller(root: PathBuf, kept: tempfile::TempDir, (caller, called): (&str, &str)) -> Self {
+        let path = root.join(".github/workflows/upshift.yml");
+        std::fs::create_dir_all(path.parent().expect("a parent")).expect("folders");
+        std::fs::write(path, caller).expect("written");
+        let mut runner = Self::of(root, Box::new(kept));
+        runner.beside.push((".github/workflows/fix.yml".to_owned(), at_its_gate(called)));
+        runner
     }
 
     fn of(root: PathBuf, kept: Box<dyn std::any::Any>) -> Self {
         let outside = tempfile::tempdir().expect("a folder");
-        Self { root, _kept: kept, outside, token: "fake".to_owned(), variables: Vec::new(), secrets: Vec::new() }
+        Self {
+            root,
+            _kept: kept,
+            outside,
+            token: "fake".to_owned(),
+            beside: Vec::new(),
+            variables: Vec::new(),
+            secrets: Vec::new(),
+        }
     }
 
     pub(super) fn token(mut self, token: &str) -> Self {
@@ -121,6 +145,11 @@ impl Runner {
         let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/act");
         let checkout = format!("actions/checkout@{checkout}={}", fixtures.join("checkout").display());
         put_action(&path("action"));
+        for (name, text) in &self.beside {
+            let file = path("action").join(name);
+            std::fs::create_dir_all(file.parent().expect("a parent")).expect("folders");
+            std::fs::write(file, text).expect("written");
+        }
         let ours = format!("OWNER/upshift@v1={}", path("action").display());
         let mut command = Command::new(tool(ACT));
         command.current_dir(&self.root).env_clear();
@@ -138,7 +167,8 @@ impl Runner {
         for stand_in in [upload, checkout, ours] {
             command.args(["--local-repository", &stand_in]);
         }
-        let fixed = [("GITHUB_REPOSITORY", "acme/shop"), ("GITHUB_RUN_ID", "77")];
+        let source = path("action").display().to_string();
+        let fixed = [("GITHUB_REPOSITORY", "acme/shop"), ("GITHUB_RUN_ID", "77"), ("UPSHIFT_TEST_OTHERS", &source)];
         let given = self.variables.iter().map(|(name, value)| (name.as_str(), value.as_str()));
         for (name, value) in fixed.into_iter().chain(given) {
             command.arg("--env").arg(format!("{name}={value}"));

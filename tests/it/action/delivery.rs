@@ -1,5 +1,7 @@
 //! The workflow that `init` writes, word for word, under act: a fix goes to a real git remote, and a GitHub says what CI makes of it.
 
+use std::path::PathBuf;
+
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
@@ -95,12 +97,23 @@ impl Site {
     }
 
     fn runner(&self, models: &ModelServer) -> Runner {
+        let (root, checkout) = self.checkout();
+        self.told(Runner::of_clone(root, checkout, upshift::cli::init::WORKFLOW), models)
+    }
+
+    /// A clone at the pull request's branch, and what keeps it.
+    pub(super) fn checkout(&self) -> (PathBuf, tempfile::TempDir) {
         let checkout = tempfile::Builder::new().prefix("checkout-").tempdir().expect("a folder");
         let root = checkout.path().join("shop");
         self.server.clone_to(&root);
         git(&root, &["switch", "--quiet", "topic"]);
+        (root, checkout)
+    }
+
+    /// A runner that knows where everything is.
+    pub(super) fn told(&self, runner: Runner, models: &ModelServer) -> Runner {
         let port = self.server.server_url().rsplit(':').next().expect("a port").to_owned();
-        Runner::of_clone(root, checkout, upshift::cli::init::WORKFLOW)
+        runner
             .token(TOKEN)
             .with("ANTHROPIC_BASE_URL", &models.url())
             .with("GITHUB_API_URL", &self.github.url())
@@ -111,11 +124,16 @@ impl Site {
 
     /// A job that the end of CI starts, in a repository whose `push-token` starts CI; its log is kept and it is over when this returns.
     fn woken(&self, models: &ModelServer, id: u64, payload: &Value) -> Ran {
+        let runner = self.runner(models).secret("UPSHIFT_PUSH_TOKEN", TOKEN);
+        self.woken_by(runner, (id, "workflow_run"), payload)
+    }
+
+    /// The same by any event, on a runner of the caller's.
+    pub(super) fn woken_by(&self, runner: Runner, (id, event): (u64, &str), payload: &Value) -> Ran {
         let path = ".github/workflows/upshift.yml".to_owned();
         let run = Run { id, path, status: "in_progress".to_owned(), attempt: 1, ..Run::default() };
         self.github.world().runs.push(run);
-        let runner = self.runner(models).secret("UPSHIFT_PUSH_TOKEN", TOKEN).with("GITHUB_RUN_ID", &id.to_string());
-        let ran = runner.run("workflow_run", payload);
+        let ran = runner.with("GITHUB_RUN_ID", &id.to_string()).run(event, payload);
         let (name, archive) = ran.archive();
         let zip = STANDARD.encode(std::fs::read(archive).expect("an archive"));
         let mut world = self.github.world();
@@ -167,7 +185,7 @@ pub(super) fn mends(request: &Request) -> Scripted {
 }
 
 /// One comment, on the pull request, that says how it ended.
-fn reported(world: &World, ending: &str) {
+pub(super) fn reported(world: &World, ending: &str) {
     let [comment] = world.comments.as_slice() else { panic!("{:?}", world.comments) };
     assert_eq!((comment.author.as_str(), comment.issue), ("github-actions[bot]", 7));
     assert!(comment.body.contains(ending), "{}", comment.body);

@@ -42,7 +42,8 @@ fn s4_9_ten_files_and_five_commits_are_named_and_the_two_sentences_end_it() {
         writes(request, told.len())
     };
     let red = |number: usize| {
-        let log = RED_LOG.replace("9 != 8", &format!("{number}9 != 8")).replace("test_discount", &format!("test_{number}"));
+        let log =
+            RED_LOG.replace("9 != 8", &format!("{number}9 != 8")).replace("test_discount", &format!("test_{number}"));
         plan("failure", &log)
     };
     let plans = (1..=RED).map(red).chain([plan("success", "")]).collect();

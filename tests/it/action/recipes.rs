@@ -1,0 +1,105 @@
+//! The recipes of `docs/recipes.md`, word for word, under act.
+
+use serde_json::json;
+
+use super::act::{Ran, Runner};
+use super::delivery::{Site, mends, reported};
+use super::file;
+use crate::world::git_server::TOKEN;
+use crate::world::model_server::ModelServer;
+
+/// The block of YAML in a section of the page.
+fn recipe(title: &str) -> String {
+    let page = file("docs/recipes.md");
+    let section = page.split(&format!("## {title}\n")).nth(1).expect("the section");
+    let section = section.split("\n## ").next().expect("its text");
+    let block = section.split("```yaml\n").nth(1).expect("a block");
+    block.split("```").next().expect("its end").to_owned()
+}
+
+/// The workflow to be called where the runner tells which commit it is from: act does not.
+fn told_its_commit() -> String {
+    let text = file(".github/workflows/fix.yml");
+    assert!(text.contains("${{ job.workflow_sha }}") && text.contains("${{ job.workflow_repository }}"));
+    text.replace("${{ job.workflow_sha }}", "v1").replace("${{ job.workflow_repository }}", "OWNER/upshift")
+}
+
+fn called(site: &Site, models: &ModelServer, text: &str) -> Runner {
+    let caller =
+        recipe("One workflow for many repositories").replace("test-command: pytest", "tiers: claude-haiku-4-5 x3");
+    let (root, kept) = site.checkout();
+    site.told(Runner::of_caller(root, kept, (&caller, text)), models).secret("UPSHIFT_PUSH_TOKEN", TOKEN)
+}
+
+fn began(ran: &Ran, action: &str) -> bool {
+    ran.log.lines().any(|line| line.contains("Run Main") && line.contains(action))
+}
+
+#[test]
+#[ignore = "needs act, which .ci/act installs"]
+fn the_workflow_to_be_called_comes_to_its_second_iteration_by_the_ends_of_ci_alone() {
+    let site = Site::new(&["failure", "success"]);
+    site.github.world().ci.iter_mut().for_each(|plan| plan.takes_ms = 100_000_000);
+    let models = ModelServer::start(mends);
+    let mut told = String::new();
+    for (id, conclusion) in [(201, "failure"), (202, "failure"), (203, "success")] {
+        let runner = called(&site, &models, &told_its_commit());
+        let ran = site.woken_by(runner, (id, "workflow_run"), &site.ci_ended(conclusion));
+        assert_eq!(ran.code, Some(0), "{}", ran.log);
+        assert!(!ran.log.contains(TOKEN), "{}", ran.log);
+        told += &ran.log;
+        site.github.world().later.iter_mut().for_each(|later| later.at_ms = 0);
+    }
+    assert_eq!(site.server.git(&["rev-parse", "topic~2"]), site.start, "{told}");
+    assert!(site.server.git(&["show", "topic:shop/cart.py"]).contains("round(sum(prices), 2)"), "{told}");
+    assert_eq!(
+        site.server.git(&["diff", "--name-only", &site.start, "topic"]),
+        "shop/cart.py",
+        "nothing of the action's"
+    );
+    assert_eq!(models.requests().len(), 4, "{told}");
+    assert!(!models.requests().iter().any(|request| request.all_text().contains("install.sh")), "no model sees it");
+    models.finish();
+    reported(&site.github.finish(), "\nFixed by Tier 1");
+}
+
+#[test]
+#[ignore = "needs act, which .ci/act installs"]
+fn the_workflow_to_be_called_lets_nobody_in_whom_the_gate_refuses() {
+    let site = Site::new(&["success"]);
+    site.github.world().roles = [("ada".to_owned(), "read".to_owned())].into();
+    let models = ModelServer::start(mends);
+    let ran = called(&site, &models, &told_its_commit()).run("workflow_run", &site.ci_ended("failure"));
+    assert!(ran.log.contains("ada may not write to acme/shop"), "{}", ran.log);
+    assert!(!began(&ran, ".upshift/action"), "{}", ran.log);
+    assert!(models.requests().is_empty());
+    assert!(site.github.finish().comments.is_empty());
+}
+
+/// As it stands, on a runner that does not tell: nothing is checked out, no key is near.
+#[test]
+#[ignore = "needs act, which .ci/act installs"]
+fn the_workflow_to_be_called_ends_where_the_runner_does_not_tell_which_commit_it_is_from() {
+    let site = Site::new(&["success"]);
+    let models = ModelServer::start(mends);
+    let text = file(".github/workflows/fix.yml");
+    let ran = called(&site, &models, &text).run("workflow_run", &site.ci_ended("failure"));
+    assert_eq!(ran.code, Some(1), "{}", ran.log);
+    assert!(ran.log.contains("does not tell which commit fix.yml is from"), "{}", ran.log);
+    assert!(!began(&ran, "checkout") && !began(&ran, "./"), "{}", ran.log);
+    assert!(models.requests().is_empty() && site.github.finish().comments.is_empty());
+}
+
+/// A branch of the repository that nobody asked for upshift: the caller's events are let through by the called job's condition.
+#[test]
+#[ignore = "needs act, which .ci/act installs"]
+fn the_workflow_to_be_called_does_nothing_for_green_ci_of_somebody_elses_commit() {
+    let site = Site::new(&["success"]);
+    let models = ModelServer::start(mends);
+    let mut payload = site.ci_ended("success");
+    payload["workflow_run"]["pull_requests"] = json!([]);
+    let ran = called(&site, &models, &told_its_commit()).run("workflow_run", &payload);
+    assert_eq!(ran.code, Some(0), "{}", ran.log);
+    assert!(!began(&ran, "checkout"), "{}", ran.log);
+    assert!(models.requests().is_empty() && site.github.finish().comments.is_empty());
+}
