@@ -17,6 +17,9 @@ use facts::{Facts, people};
 pub use bots::only_runs_again;
 pub use refusal::Refusal;
 
+/// What the branches begin with on which a merge queue tries commits.
+const QUEUE: &str = "gh-readonly-queue/";
+
 /// What a repository decided about its gate.
 #[derive(Debug, Clone, Copy)]
 pub struct Rules<'a> {
@@ -50,6 +53,10 @@ pub fn refusal(context: Option<&CiContext>) -> Option<Refusal> {
     let context = context?;
     if context.event == EventKind::PullRequestTarget {
         return Some(Refusal::PullRequestTarget);
+    }
+    let of_upstream = context.upstream.as_ref().and_then(|upstream| upstream.head_branch.as_ref());
+    if let Some(branch) = of_upstream.or(context.head_branch.as_ref()).filter(|branch| branch.starts_with(QUEUE)) {
+        return Some(Refusal::MergeQueue { branch: branch.clone() });
     }
     let head = match (&context.pull_request, &context.upstream) {
         (PullRequestRef::Known(pull), _) => Some(pull.head_repository.as_ref()),

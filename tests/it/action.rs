@@ -12,6 +12,7 @@ mod hour;
 mod killed;
 pub(crate) mod nightly;
 mod parked;
+mod queue;
 mod recipes;
 mod red_ci;
 mod reentry;

@@ -20,6 +20,11 @@ pub enum Refusal {
     },
     /// The repository of the head is gone.
     HeadRepositoryGone,
+    /// The head is a commit of the merge queue's.
+    MergeQueue {
+        /// Its branch; foreign text.
+        branch: String,
+    },
     /// Nobody is named who caused the event.
     Nobody,
     /// Somebody who may not write had a hand in it.
@@ -114,6 +119,7 @@ impl Refusal {
             | Self::NotOpen { .. }
             | Self::HeadMoved { .. }
             | Self::OwnCommit
+            | Self::MergeQueue { .. }
             | Self::AttemptsUsedUp { .. } => true,
             Self::PullRequestTarget
             | Self::Fork { .. }
@@ -143,6 +149,11 @@ impl fmt::Display for Refusal {
             ),
             Self::HeadRepositoryGone => f.write_str(
                 "the repository that the pull request comes from is gone\n→ Fix: run upshift on branches of the repository itself",
+            ),
+            Self::MergeQueue { branch } => write!(
+                f,
+                "`{branch}` is a branch of the merge queue, which GitHub deletes: a fix belongs to the pull request\n→ Fix: nothing; to \
+                 have the pull request mended, label it `upshift` or comment `/upshift fix`"
             ),
             Self::Nobody => f.write_str(
                 "nobody is named who caused this\n→ Fix: run upshift in a job of a workflow, with the runner's GITHUB_ACTOR",

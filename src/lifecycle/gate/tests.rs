@@ -69,6 +69,20 @@ pub(super) fn after(head: Option<&str>) -> CiContext {
 }
 
 #[test]
+fn branches_of_a_merge_queue_are_left_alone_without_harm() {
+    let branch = Some("gh-readonly-queue/main/pr-7-0123".to_owned());
+    let mut of_ci = after(Some("acme/shop"));
+    of_ci.upstream.as_mut().unwrap().head_branch.clone_from(&branch);
+    let of_its_own = CiContext { head_branch: branch, ..job(EventKind::Other("merge_group".to_owned())) };
+    for context in [of_ci, of_its_own] {
+        let why = refusal(Some(&context)).unwrap();
+        assert!(why.is_harmless() && why.to_string().contains("gh-readonly-queue/main/pr-7-0123"), "{why}");
+    }
+    let plain = CiContext { head_branch: Some("gh-readonly".to_owned()), ..job(EventKind::Push) };
+    assert_eq!(refusal(Some(&plain)), None);
+}
+
+#[test]
 fn forks_and_pull_request_target_are_refused() {
     assert_eq!(refusal(None), None);
     assert_eq!(refusal(Some(&job(EventKind::Push))), None);

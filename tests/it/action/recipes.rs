@@ -103,3 +103,41 @@ fn the_workflow_to_be_called_does_nothing_for_green_ci_of_somebody_elses_commit(
     assert!(!began(&ran, "checkout"), "{}", ran.log);
     assert!(models.requests().is_empty() && site.github.finish().comments.is_empty());
 }
+
+/// A nightly workflow on `main`, followed beside CI: its fix is proposed, and the next night nobody is paid while that is open.
+#[test]
+#[ignore = "needs act, which .ci/act installs"]
+fn a_red_night_on_the_default_branch_is_proposed_once() {
+    let triggers = recipe("A red default branch");
+    let theirs = "  workflow_run:\n    workflows: [CI, nightly]\n    types: [completed]\n";
+    assert!(triggers.contains(theirs), "{triggers}");
+    let inits = upshift::cli::init::WORKFLOW;
+    let workflow = inits.replace("    workflows: [CI]\n", "    workflows: [CI, nightly]\n");
+    assert_ne!(workflow, inits);
+    let site = Site::new(&["success"]);
+    let models = ModelServer::start(mends);
+    let mut payload = site.ci_ended("failure");
+    let run = &mut payload["workflow_run"];
+    (run["name"], run["event"], run["head_branch"]) = (json!("nightly"), json!("schedule"), json!("main"));
+    (run["pull_requests"], run["head_sha"]) = (json!([]), json!(site.server.head("main")));
+    site.github.world().pulls.clear();
+    let mut told = String::new();
+    for (id, outcome) in [(201, "outcome=fixed"), (202, "outcome=proposed")] {
+        let (root, kept) = site.checkout();
+        let runner = site.told(Runner::of_clone(root, kept, &workflow), &models).with("UPSHIFT_WAIT_FOR", "none");
+        let ran = site.woken_by(runner, (id, "workflow_run"), &payload);
+        assert_eq!(ran.code, Some(0), "{}", ran.log);
+        assert!(
+            ran.log.contains(outcome) || ran.log.contains(&outcome.replace('=', "\": \"")),
+            "{outcome}: {}",
+            ran.log
+        );
+        told += &ran.log;
+    }
+    assert_eq!(models.requests().len(), 2, "the second night costs nothing: {told}");
+    models.finish();
+    let world = site.github.finish();
+    let [pull] = world.pulls.as_slice() else { panic!("{:?}", world.pulls) };
+    assert!(pull.base_branch == "main" && pull.head_branch.starts_with("upshift/fix-"), "{pull:?}");
+    assert_eq!(site.server.head("main"), site.start, "{told}");
+}

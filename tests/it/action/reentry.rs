@@ -32,9 +32,9 @@ pub(super) struct Repository {
 
 /// A job of the workflow that ended.
 pub(super) struct Ended {
-    gate: Said,
+    pub(super) gate: Said,
     /// What the step behind the gate said; `None` where the gate let nobody through.
-    run: Option<Said>,
+    pub(super) run: Option<Said>,
     job: Job,
     id: u64,
 }
@@ -183,7 +183,7 @@ impl Repository {
     }
 
     /// The same for the branch of upshift's own pull request.
-    fn ci_ends_on(&self, number: u64) -> Value {
+    pub(super) fn ci_ends_on(&self, number: u64) -> Value {
         self.site.github.world().later.iter_mut().for_each(|later| later.at_ms = 0);
         let pull =
             self.site.github.world().pulls.iter().find(|pull| pull.number == number).cloned().expect("a pull request");
@@ -198,7 +198,7 @@ impl Repository {
     }
 
     /// A pull request ends, and the event that tells it.
-    fn pull_is(&self, number: u64, end: &str) -> Value {
+    pub(super) fn pull_is(&self, number: u64, end: &str) -> Value {
         let mut world = self.site.github.world();
         let pull = world.pulls.iter_mut().find(|pull| pull.number == number).expect("a pull request");
         end.clone_into(&mut pull.state);
@@ -278,7 +278,7 @@ fn while_a_check_is_open_the_run_stays_parked() {
 }
 
 /// A red `main`, whose fix is proposed, and whose merge is waited for.
-fn proposing() -> (Repository, Ended) {
+pub(super) fn proposing() -> (Repository, Ended) {
     let mut repository = Repository::new(&["success"]);
     let start = repository.site.start.clone();
     // CI is known here: it ran for the start.

@@ -5,11 +5,14 @@ use serde_json::{Value, json};
 use super::jobs::in_a_job;
 use super::waiting::{RED_LOG, document, over, plan};
 use super::{FILES, Site};
-use crate::world::github::{CiPlan, FakeGitHub};
+use crate::world::github::{CiPlan, FakeGitHub, Job};
 use crate::world::log::Log;
 use crate::world::model_server::{Request, Say, Scripted};
 
 const RUN: u64 = 55;
+/// CI with two legs.
+const LEGS: &str = "on: push\njobs:\n  test:\n    strategy:\n      matrix: { python: ['3.12', '3.13'] }\n    steps:\n      \
+                    - run: python3 -m unittest -v\n";
 
 /// The project where its test passes.
 fn green_files() -> Vec<(&'static str, &'static str)> {
@@ -34,7 +37,11 @@ fn edits(request: &Request) -> Scripted {
 
 /// A site whose CI failed in a job that cannot be run here.
 fn red_elsewhere(ci: Vec<CiPlan>) -> (Site, FakeGitHub) {
-    let site = Site::with_files(&green_files(), edits);
+    red_over(&green_files(), ci)
+}
+
+fn red_over(files: &[(&'static str, &'static str)], ci: Vec<CiPlan>) -> (Site, FakeGitHub) {
+    let site = Site::with_files(files, edits);
     let start = site.start.clone();
     let (site, github) = over(site, ci);
     let user = json!({ "login": "ada", "type": "User" });
@@ -69,6 +76,30 @@ fn a_change_for_what_failed_in_ci_alone_is_pushed_until_ci_is_green() {
     assert!(said.all().contains(told), "{}", said.all());
     let report = document(&site);
     assert_eq!((&report["proof"], &report["failing_before"]), (&json!([]), &json!([])), "nothing is claimed: {report}");
+    site.models.finish();
+    github.finish();
+}
+
+/// The recipe of the page: the leg's own command passes here, where there is another version of the language.
+#[test]
+fn a_leg_of_a_matrix_that_is_red_alone_is_mended_by_its_log_and_judged_by_ci() {
+    let mut files = green_files();
+    files.push((".github/workflows/ci.yml", LEGS));
+    let (site, github) = red_over(&files, vec![plan("failure", RED_LOG), plan("success", "")]);
+    {
+        let mut world = github.world();
+        let green = Job { id: 8, name: "test (3.12)".to_owned(), ..world.jobs[0].clone() };
+        let green = Job { conclusion: Some("success".to_owned()), log: None, ..green };
+        "test (3.13)".clone_into(&mut world.jobs[0].name);
+        world.jobs[0].failed_step = Some("Run python3 -m unittest -v".to_owned());
+        world.jobs.push(green);
+    }
+    let said = site.run("commit");
+    assert_eq!(said.code, 0, "{}", said.all());
+    assert!(said.all().contains("test (3.13) failed in the workflow CI"), "{}", said.all());
+    assert!(said.all().contains("so that CI judges the changes"), "{}", said.all());
+    assert!(said.out.contains("CI: red in ") && said.out.contains("CI: green in "), "{}", said.all());
+    assert_eq!(site.server.pushes(), 2, "{}", said.all());
     site.models.finish();
     github.finish();
 }
