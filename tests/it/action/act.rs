@@ -93,6 +93,17 @@ impl Runner {
         Self::of(root, Box::new(kept))
     }
 
+    /// The same without a gate, for a workflow of no key.
+    pub(super) fn of_judge(root: PathBuf, kept: tempfile::TempDir, workflow: &str) -> Self {
+        let path = root.join(".github/workflows/judge.yml");
+        std::fs::create_dir_all(path.parent().expect("a parent")).expect("folders");
+        let mode = "mode: judge\n";
+        assert!(workflow.contains(mode), "it judges");
+        let given = format!("{mode}          binary: BINARY\n          sha256: DIGEST\n");
+        std::fs::write(path, with_binary(&workflow.replace(mode, &given))).expect("written");
+        Self::of(root, Box::new(kept))
+    }
+
     /// The same with a workflow that calls one of the action's repository.
     pub(super) fn of_caller(root: PathBuf, kept: tempfile::TempDir, (caller, called): (&str, &str)) -> Self {
         let path = root.join(".github/workflows/upshift.yml");

@@ -5,7 +5,7 @@ use serde_json::json;
 use super::act::{Ran, Runner};
 use super::delivery::{Site, mends, reported};
 use super::file;
-use crate::world::git_server::TOKEN;
+use crate::world::git_server::{TOKEN, git};
 use crate::world::model_server::ModelServer;
 
 /// The block of YAML in a section of the page.
@@ -140,4 +140,46 @@ fn a_red_night_on_the_default_branch_is_proposed_once() {
     let [pull] = world.pulls.as_slice() else { panic!("{:?}", world.pulls) };
     assert!(pull.base_branch == "main" && pull.head_branch.starts_with("upshift/fix-"), "{pull:?}");
     assert_eq!(site.server.head("main"), site.start, "{told}");
+}
+
+/// A fork's pull request is judged without a key, started by upshift in no way, and mended once a maintainer pushed its head here.
+#[test]
+#[ignore = "needs act, which .ci/act installs"]
+fn the_pull_request_of_a_fork_is_judged_and_mended_once_its_head_is_on_a_branch_here() {
+    let site = Site::new(&["success"]);
+    let models = ModelServer::start(mends);
+    let mut payload = site.labelled();
+    payload["pull_request"]["head"]["repo"]["full_name"] = json!("mallory/shop");
+    payload["action"] = json!("opened");
+    // As GitHub gives it to a fork's pull request: a token that reads.
+    site.github.world().token.lacks = vec!["pull_requests=write".to_owned(), "contents=write".to_owned()];
+    let (root, kept) = site.checkout();
+    let seed = site.server.seed();
+    std::fs::write(seed.join("shop/cart.py"), "def total(prices):\n    return sum(prices)\n").expect("written");
+    git(&root, &["fetch", "--quiet", "origin"]);
+    let judged = site.server.somebody_pushes("of-the-fork");
+    git(&root, &["fetch", "--quiet", "origin"]);
+    git(&root, &["checkout", "--quiet", "--detach", &judged]);
+    payload["pull_request"]["head"]["sha"] = json!(judged);
+    let judge = upshift::cli::init::JUDGE
+        .replace("mode: judge\n", "mode: judge\n          test-command: python3 -m unittest -v\n");
+    let ran = site.told(Runner::of_judge(root, kept, &judge), &models).run("pull_request", &payload);
+    assert_eq!(ran.code, Some(0), "{}", ran.log);
+    assert!(ran.log.contains("Proven: the tests fail without the change"), "{}", ran.log);
+
+    payload = site.ci_ended("failure");
+    payload["workflow_run"]["head_repository"]["full_name"] = json!("mallory/shop");
+    let (root, kept) = site.checkout();
+    let fork = site.told(Runner::of_clone(root, kept, upshift::cli::init::WORKFLOW), &models);
+    let ran = fork.run("workflow_run", &payload);
+    assert!(!began(&ran, "checkout") && models.requests().is_empty(), "{}", ran.log);
+
+    // The same head on a branch of the repository.
+    site.github.world().token.lacks.clear();
+    let (root, kept) = site.checkout();
+    let here = site.told(Runner::of_clone(root, kept, upshift::cli::init::WORKFLOW), &models);
+    let ran = site.woken_by(here, (201, "workflow_run"), &site.ci_ended("failure"));
+    assert_eq!(ran.code, Some(0), "{}", ran.log);
+    models.finish();
+    reported(&site.github.finish(), "\nFixed by Tier 1");
 }
