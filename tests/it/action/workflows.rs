@@ -49,7 +49,7 @@ fn our_own_workflow_follows_workflows_that_there_are_by_their_names() {
 fn evaluated(expression: &str, event: &serde_json::Value) -> String {
     let inner = expression.trim_start_matches("upshift-${{").trim_end_matches("}}");
     let at = |path: &str| {
-        let path = path.trim().strip_prefix("github.event").expect("of the event").replace('.', "/").replace('[', "/");
+        let path = path.trim().strip_prefix("github.event").expect("of the event").replace(['.', '['], "/");
         event.pointer(&path.replace(']', "")).filter(|found| !found.is_null()).cloned()
     };
     let found = inner.split("||").find_map(at).expect("one of them is there");
