@@ -69,9 +69,22 @@ const fn is_blank(byte: u8) -> bool {
     matches!(byte, b' ' | b'\t' | b'\n' | b'\r' | 0x0b | 0x0c)
 }
 
-const fn is_special(byte: u8) -> bool {
-    // White space, controls, percent, backslash, and what hidden characters begin with in UTF-8.
-    matches!(byte, 0..=b' ' | 0x7f | b'%' | b'&' | b'\\' | 0xc2 | 0xcd | 0xd8 | 0xe1..=0xe3 | 0xef | 0xf0 | 0xf3)
+/// Bytes that may be more than what they look like, as a table: all that is sent, shown or kept passes through here.
+static SPECIAL: [bool; 256] = {
+    let mut special = [false; 256];
+    let mut rest: &mut [bool] = &mut special;
+    let mut byte = 0;
+    while let [first, others @ ..] = rest {
+        // White space, controls, percent, backslash, and what hidden characters begin with in UTF-8.
+        *first = matches!(byte, 0..=b' ' | 0x7f | b'%' | b'&' | b'\\' | 0xc2 | 0xcd | 0xd8 | 0xe1..=0xe3 | 0xef | 0xf0 | 0xf3);
+        byte = byte.wrapping_add(1);
+        rest = others;
+    }
+    special
+};
+
+fn is_special(byte: u8) -> bool {
+    SPECIAL.get(usize::from(byte)) == Some(&true)
 }
 
 /// One spelling unit: how long it is in the text, and what it says.

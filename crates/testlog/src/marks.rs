@@ -85,13 +85,14 @@ pub(super) struct Filter {
 static MARKS: LazyLock<Marks> = LazyLock::new(|| {
     let of_readers =
         READERS.iter().enumerate().flat_map(|(bit, (_, marks))| marks.iter().map(move |mark| (*mark, 1 << bit)));
-    let mut all: Vec<Mark> = Vec::new();
-    for (text, wakes) in of_readers.chain(Generic::marks().map(|mark| (mark, GENERIC))) {
-        match all.iter_mut().find(|mark| mark.text == text.as_bytes()) {
-            Some(known) => known.wakes |= wakes,
-            None => all.push(Mark { text: text.as_bytes(), wakes }),
-        }
-    }
+    let of_all = of_readers.chain(Generic::marks().map(|mark| (mark, GENERIC)));
+    let mut all: Vec<Mark> = of_all.map(|(text, wakes)| Mark { text: text.as_bytes(), wakes }).collect();
+    all.sort_unstable_by_key(|mark| mark.text);
+    all.dedup_by(|next, kept| {
+        let same = next.text == kept.text;
+        kept.wakes |= if same { next.wakes } else { 0 };
+        same
+    });
     let mut marks = Marks {
         buckets: (0..1 << BUCKET_BITS).map(|_| Vec::new()).collect(),
         leading: Vec::new(),
@@ -257,11 +258,15 @@ impl Marks {
             (!common.holds(piece), piece.iter().map(|byte| u32::from(rarity(*byte))).sum::<u32>())
         };
         // The two pieces together decide how often a line is looked at for nothing.
-        let worth = |at: &usize| {
-            let (one, other) = (worth_of(*at), worth_of(at + 1));
-            (one.0 && other.0, one.1.min(other.1))
-        };
-        let best = (0..=text.len() - LONG).max_by_key(worth).unwrap_or(0);
+        let (mut best, mut most, mut one) = (0, (false, 0), worth_of(0));
+        for at in 0..=text.len() - LONG {
+            let other = worth_of(at + 1);
+            let worth = (one.0 && other.0, one.1.min(other.1));
+            if worth >= most {
+                (best, most) = (at, worth);
+            }
+            one = other;
+        }
         for offset in [best, best + 1] {
             let bytes = text.get(offset..offset + PIECE).and_then(|piece| <[u8; PIECE]>::try_from(piece).ok());
             let Some(bytes) = bytes else { continue };

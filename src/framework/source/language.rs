@@ -1,5 +1,7 @@
 //! The languages whose tests are found.
 
+use grammars::Grammar;
+
 /// A language whose tests are found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Language {
@@ -58,13 +60,14 @@ impl Language {
     }
 
     pub(super) fn grammar(self) -> Option<tree_sitter::Language> {
-        Some(match self {
-            Self::Python => tree_sitter_python::LANGUAGE.into(),
+        let grammar = match self {
+            Self::Python => Grammar::Python,
             // TypeScript with JSX reads JavaScript too; one grammar for all keeps the program small.
-            Self::JavaScript => tree_sitter_typescript::LANGUAGE_TSX.into(),
-            Self::Rust => tree_sitter_rust::LANGUAGE.into(),
-            Self::Go => tree_sitter_go::LANGUAGE.into(),
+            Self::JavaScript => Grammar::Tsx,
+            Self::Rust => Grammar::Rust,
+            Self::Go => Grammar::Go,
             Self::Java | Self::Php | Self::Cpp | Self::Ruby => return None,
-        })
+        };
+        grammar.language()
     }
 }

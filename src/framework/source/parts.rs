@@ -17,16 +17,12 @@ const SCRIPT: &str = "throw new Error('not entered');";
 const RUST: &str = "if std::hint::black_box(true) { panic!(\"not entered\") }";
 const GO: &str = "panic(\"not entered\");";
 
-/// Lines that are in a program or not, as it is built.
-#[expect(clippy::unwrap_used, reason = "a constant, which a test compiles")]
-static WHEN_BUILT: LazyLock<[(&str, Regex); 3]> = LazyLock::new(|| {
-    let of = |pattern: &str| Regex::new(pattern).unwrap();
-    [
-        ("rs", of(r"#!?\[cfg(?:_attr)?\(|\bcfg!\(|\boption_env!\(")),
-        ("go", of(r"^//go:build ")),
-        ("c h cc cpp cxx hh hpp", of(r"^\s*#\s*(?:if|ifdef|ifndef|elif)\b")),
-    ]
-});
+/// Lines that are in a program or not, as it is built. Each is compiled where a file of its language is read.
+static WHEN_BUILT: [(&str, LazyLock<Regex>); 3] = [
+    ("rs", LazyLock::new(|| compiled(r"#!?\[cfg(?:_attr)?\(|\bcfg!\(|\boption_env!\("))),
+    ("go", LazyLock::new(|| compiled(r"^//go:build "))),
+    ("c h cc cpp cxx hh hpp", LazyLock::new(|| compiled(r"^\s*#\s*(?:if|ifdef|ifndef|elif)\b"))),
+];
 /// Systems and machines after which Go leaves files out.
 const OF_GO: &str = "linux darwin windows freebsd netbsd openbsd solaris android ios js wasip1 amd64 arm64 386 arm wasm riscv64 ppc64le s390x";
 
@@ -126,6 +122,11 @@ pub fn decides_when_built(path: &str, is_new_file: bool, added: &[(u32, String)]
         pattern.is_match(line) && !line.contains("cfg(test)") && !line.contains("feature =") && !is_guard(line)
     };
     added.iter().find(|(_, line)| asks(line)).map(|(number, _)| *number)
+}
+
+#[expect(clippy::unwrap_used, reason = "constants, which a test compiles")]
+fn compiled(pattern: &str) -> Regex {
+    Regex::new(pattern).unwrap()
 }
 
 #[cfg(test)]

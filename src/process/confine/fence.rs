@@ -2,10 +2,14 @@
 //!
 //! Invariant: rules only add rights, so nothing here may name a folder that holds something to be kept from children.
 
+use std::os::fd::OwnedFd;
+use std::path::PathBuf;
+
 use landlock::{
-    ABI, Access, AccessFs, AccessNet, LandlockStatus, Ruleset, RulesetAttr, RulesetCreatedAttr, RulesetError, Scope,
-    path_beneath_rules,
+    ABI, Access, AccessFs, AccessNet, LandlockStatus, PathBeneath, Ruleset, RulesetAttr, RulesetCreatedAttr,
+    RulesetError, Scope,
 };
+use rustix::fs::{Mode, OFlags};
 
 use super::policy::Policy;
 use super::{Reach, guards};
@@ -42,13 +46,27 @@ pub(super) fn enforce(policy: &Policy) -> Result<u32, RulesetError> {
     if policy.has(guards::FILES) {
         let device = AccessFs::ReadFile | AccessFs::WriteFile | AccessFs::IoctlDev | AccessFs::Truncate;
         created = created
-            .add_rules(path_beneath_rules(&policy.read, AccessFs::from_read(NEWEST)))?
-            .add_rules(path_beneath_rules(&policy.write, all))?
-            .add_rules(path_beneath_rules(&policy.devices, device | AccessFs::ReadDir))?;
+            .add_rules(rules(&policy.read, AccessFs::from_read(NEWEST)))?
+            .add_rules(rules(&policy.write, all))?
+            .add_rules(rules(&policy.devices, device | AccessFs::ReadDir))?;
     }
     let status = created.restrict_self()?;
     Ok(match status.landlock {
         LandlockStatus::Available { effective_abi, .. } => effective_abi as u32,
         LandlockStatus::NotEnabled | LandlockStatus::NotImplemented => 0,
     })
+}
+
+/// A rule for each path that is there. Of the rights of a rule for a file landlock itself takes those that only folders have.
+///
+/// Each child has some two hundred rules where it has no room, so each is opened by one call of the system: the C library of the
+/// shipped program would make three of it.
+fn rules(
+    paths: &[PathBuf],
+    rights: impl Into<landlock::BitFlags<AccessFs>>,
+) -> impl Iterator<Item = Result<PathBeneath<OwnedFd>, RulesetError>> {
+    let rights = rights.into();
+    let opened =
+        paths.iter().filter_map(|path| rustix::fs::open(path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty()).ok());
+    opened.map(move |path| Ok(PathBeneath::new(path, rights)))
 }

@@ -167,11 +167,13 @@ pub(super) fn around(path: &Path, kept_out: &[PathBuf], granted: &mut Vec<PathBu
         return;
     }
     let Ok(real) = path.canonicalize() else { return };
-    if kept_out.iter().any(|secret| real.starts_with(secret) || path.starts_with(secret)) {
+    // Most are no links, and there is much to compare them with.
+    let names: &[&Path] = if real == path { &[path] } else { &[&real, path] };
+    if kept_out.iter().any(|secret| names.iter().any(|name| name.starts_with(secret))) {
         return;
     }
     let below = |secret: &'_ PathBuf| {
-        let below = secret.strip_prefix(&real).or_else(|_| secret.strip_prefix(path)).ok()?;
+        let below = names.iter().find_map(|name| secret.strip_prefix(name).ok())?;
         Some(below.components().next()?.as_os_str().to_owned())
     };
     let touched: BTreeSet<OsString> = kept_out.iter().filter_map(below).collect();
