@@ -23,6 +23,7 @@
 //! | module | owns |
 //! |---|---|
 //! | [`testlog`] | every reader of what test runners print and write; a crate of its own, below all |
+//! | [`grammars`] | the languages whose code is read as a tree, deflated; a crate of its own, and the one with code that is unsafe |
 //! | [`domain`] | the nouns: money, models, reports, verdicts, receipts, events, outcomes |
 //! | [`backend`] | what is known of each coding agent: command line, settings, its stream |
 //! | [`config`] | text and maps in, a plan or every error out |

@@ -33,12 +33,14 @@ const AT_HOME: &[(&str, &[&str])] = &[
     ("same_file", &["files"]),
     ("similar", &["domain"]),
     ("anyhow", &["cli"]),
+    ("grammars", &["framework"]),
+    ("tree_sitter", &["framework", "crates"]),
 ];
 /// A file of more lines should be taken apart.
 const MAX_LINES: usize = 500;
 
 /// The crates of the workspace beside the program. Each is below all of its layers.
-const CRATES: &[&str] = &["testlog"];
+const CRATES: &[&str] = &["grammars", "testlog"];
 
 /// The sources of the program, by their paths below `src`.
 fn sources() -> Vec<(PathBuf, String)> {
