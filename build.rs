@@ -11,8 +11,8 @@ fn main() {
     println!("cargo:rerun-if-changed=build.rs");
     println!("cargo:rerun-if-changed={NO_TABLES}");
     let is = |name: &str, value: &str| env::var(name).is_ok_and(|found| found == value);
-    // The profile `dist` alone ends at a panic, so that nothing ever unwinds.
-    if !is("CARGO_CFG_PANIC", "abort") || !is("CARGO_CFG_TARGET_OS", "linux") {
+    // The profile `dist` alone is made for size, and it alone ends at a panic, so that nothing ever unwinds.
+    if !is("OPT_LEVEL", "z") || !is("CARGO_CFG_TARGET_OS", "linux") {
         return;
     }
     let root = env::var("CARGO_MANIFEST_DIR").unwrap_or_default();
