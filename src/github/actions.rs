@@ -380,6 +380,17 @@ impl GitHub {
         self.send(&call).await.map(|_answer| ())
     }
 
+    /// Cancels a workflow run.
+    ///
+    /// # Errors
+    /// Any [`GithubError`]; a run that is over is refused.
+    pub async fn cancel_run(&self, id: u64) -> Result<(), GithubError> {
+        let path = self.at(format!("/actions/runs/{id}/cancel"));
+        let doing = format!("cancel workflow run {id}");
+        let call = Call::order(path, doing, Permission::write("actions")).repeatable();
+        self.send(&call).await.map(|_answer| ())
+    }
+
     /// The jobs of a workflow run's newest attempt.
     ///
     /// # Errors

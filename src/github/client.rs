@@ -128,6 +128,12 @@ impl Call {
         Self { ask, doing: doing.into(), permission, repeat }
     }
 
+    /// A POST that says everything by its address.
+    pub(super) fn order(path: String, doing: impl Into<String>, permission: Permission) -> Self {
+        let ask = Ask { method: Method::POST, path, body: None, etag: None };
+        Self { ask, doing: doing.into(), permission, repeat: Repeat::Never }
+    }
+
     /// Marks a POST that does the same when done twice.
     pub(super) fn repeatable(mut self) -> Self {
         self.repeat = Repeat::Freely;

@@ -268,6 +268,12 @@ impl GithubError {
         matches!(self, Self::NotFound { .. } | Self::Refused { status: 404 | 405 | 501, .. })
     }
 
+    /// Whether the token may not do that, now or later.
+    #[must_use]
+    pub fn is_forbidden(&self) -> bool {
+        matches!(self, Self::Forbidden { .. })
+    }
+
     /// Whether it may be over by the next time: outages, limits, and a token that was good before and is renewed by the next job.
     #[must_use]
     pub fn is_passing(&self) -> bool {

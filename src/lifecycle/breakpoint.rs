@@ -20,6 +20,7 @@ use super::recorder::Recorder;
 use super::snapshot::{Snapshot, Stand};
 use super::stage::{Ending, Leg, Next};
 use super::state::Wait;
+use super::superseded;
 use super::targets;
 use crate::config::{Push, WaitFor};
 use crate::domain::attempt::TierExit;
@@ -92,8 +93,15 @@ pub(super) async fn run(
             break Err(signal);
         }
     };
+    let cancelled = match (&seen, &climb.delivered.branch) {
+        (Ok(Seen::Answer(Answer::Superseded, _)), Some(branch)) => {
+            superseded::cancel(context, &wait.commit, branch).await
+        }
+        _ => None,
+    };
     world.waiting.end(world.clock.monotonic_ms());
     let waited_ms = waited();
+    cancelled.into_iter().for_each(|message| recorder.warn(message));
     match seen {
         Ok(seen) => act(context, recorder, memory, climb, Answered { wait, seen, waited_ms }),
         Err(signal) => interrupt(climb, Leg::Wait(Wait { waited_ms, ..wait }), signal),

@@ -68,6 +68,7 @@ mod snapshot;
 mod stage;
 mod standalone;
 pub mod state;
+mod superseded;
 mod table;
 mod targets;
 

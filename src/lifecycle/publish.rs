@@ -10,12 +10,13 @@ use sha2::{Digest as _, Sha256};
 use super::climb::Climb;
 use super::context::{Charter, Context};
 use super::leaving::{conclude, interrupt, stuck};
-use super::message;
+use super::message::{self, BRANCH_PREFIX};
 use super::outside::{self, Outside};
 use super::reached::reach;
 use super::recorder::Recorder;
 use super::stage::{Leg, Next};
 use super::state::Fix;
+use super::superseded;
 use crate::config::{Merge, Push, WaitFor};
 use crate::domain::delivery::{Awaited, Destination};
 use crate::domain::event::Event;
@@ -24,8 +25,6 @@ use crate::domain::units::CommitSha;
 use crate::github::{GithubError, NewPull, PullOrigin, Readiness};
 use crate::workspace::publish::{Onto, Order, PublishError, Published, Surroundings};
 
-/// How the branches of our pull requests begin.
-const BRANCH_PREFIX: &str = "upshift/fix-";
 /// What the server says where the repository's settings keep a job's token from opening pull requests. Source: GitHub's documentation,
 /// "Managing GitHub Actions settings for a repository".
 const MAY_NOT_PROPOSE: &str = "not permitted to create or approve pull requests";
@@ -81,6 +80,9 @@ pub(super) async fn run(context: &Context<'_>, mut climb: Climb, fix: Fix) -> Ne
     };
     match pushed {
         Ok(published) => {
+            let parent = fix.onto.clone().unwrap_or_else(|| climb.delivered.parent(destination));
+            let is_of_this_run = climb.delivered.commits.contains(&parent);
+            let cancelled = superseded::cancel_below(context, &parent, is_of_this_run, &branch).await;
             climb.delivered.commit = Some(published.commit.clone());
             climb.delivered.commits.push(published.commit.clone());
             climb.delivered.tree = Some(fix.tree.clone());
@@ -89,10 +91,12 @@ pub(super) async fn run(context: &Context<'_>, mut climb: Climb, fix: Fix) -> Ne
             climb.delivered.pushed_at_ms = context.world.clock.unix_ms();
             let files = u32::try_from(published.files.len()).unwrap_or(u32::MAX);
             let event = Event::Pushed { commit: published.commit, branch, files, found: published.found };
+            let cancelled = cancelled.map(|message| Event::Warning { message });
+            let events = std::iter::once(event).chain(cancelled).collect();
             if charter.plan.github.push == Push::Pr && climb.delivered.pull_request.is_none() {
-                Next::deliver(climb, Leg::Propose(fix), vec![event])
+                Next::deliver(climb, Leg::Propose(fix), events)
             } else {
-                wait_or_conclude(context, climb, fix, vec![event])
+                wait_or_conclude(context, climb, fix, events)
             }
         }
         Err(error) => failed(context, climb, fix, &error),

@@ -8,6 +8,7 @@ mod judging;
 mod merging;
 mod pushing;
 mod signing;
+mod superseded;
 mod waiting;
 
 use std::path::PathBuf;

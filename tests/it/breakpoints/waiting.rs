@@ -207,21 +207,6 @@ fn auto_merge_is_enabled_behind_the_proof_and_a_repository_that_forbids_it_is_to
 }
 
 #[test]
-fn a_newer_commit_of_somebody_else_ends_the_waiting() {
-    let (site, github) = over(Site::new(), vec![CiPlan { takes_ms: 10_000_000, ..plan("success", "") }]);
-    let seed = site.server.seed();
-    site.server.after_push(move |bare| {
-        commit_all(&seed, "newer");
-        git(&seed, &["push", "--quiet", "--force", bare.to_str().expect("text"), "HEAD:main"]);
-    });
-    let said = site.run("commit");
-    assert_eq!(said.code, 0, "{}", said.all());
-    assert!(said.out.contains("superseded by a newer commit"), "{}", said.all());
-    site.models.finish();
-    github.finish();
-}
-
-#[test]
 fn a_pull_request_is_opened_once_wherever_the_process_is_killed() {
     for crash in KILLS {
         let (site, github) = over(Site::new().with("UPSHIFT_CRASH_AFTER", crash), vec![plan("success", "")]);

@@ -29,6 +29,19 @@ fn run_again(world: &mut World, asked: &Asked<'_>) -> Reply {
     }
 }
 
+fn cancel(world: &mut World, asked: &Asked<'_>) -> Reply {
+    let id = asked.number(2);
+    match world.runs.iter_mut().find(|run| run.id == id) {
+        None => Reply::not_found(),
+        Some(run) if run.status == "completed" => Reply::error(409, "Cannot cancel a workflow run that is completed."),
+        Some(run) => {
+            "completed".clone_into(&mut run.status);
+            run.conclusion = Some("cancelled".to_owned());
+            Reply::json(202, json!({}))
+        }
+    }
+}
+
 pub(super) fn answer(world: &mut World, route: &str, asked: &Asked<'_>) -> Option<Reply> {
     Some(match (asked.method, route) {
         ("POST", "/issues/{issue_number}/comments") => create_comment(world, asked),
@@ -43,6 +56,7 @@ pub(super) fn answer(world: &mut World, route: &str, asked: &Asked<'_>) -> Optio
         ("POST", "/actions/runs/{run_id}/rerun" | "/actions/runs/{run_id}/rerun-failed-jobs") => {
             run_again(world, asked)
         }
+        ("POST", "/actions/runs/{run_id}/cancel") => cancel(world, asked),
         ("POST", "/pulls") => open_pull(world, asked),
         ("PATCH", "/pulls/{pull_number}") => change_pull(world, asked),
         ("POST", "/git/blobs") => {
