@@ -10,6 +10,7 @@ mod forge;
 mod json;
 mod targets;
 mod triggers;
+mod waits;
 mod workflows;
 
 use std::path::{Path, PathBuf};
@@ -66,7 +67,7 @@ async fn examine(resolved: &Resolved, environment: &Environment) -> anyhow::Resu
     findings.extend(left_behind::notice(checkout, environment).map(|left| Finding::killed(&left)));
     findings.push(tests(plan, checkout, environment));
     findings.extend(sandbox(plan, &Setup::new(checkout, environment, Some(plan), context.as_ref())));
-    findings.extend(workflows::examine(&top_of(checkout)));
+    findings.extend(workflows::examine(&top_of(checkout), waits::Waits::of(plan)));
     findings.extend(forge::examine(plan, checkout, context.as_ref(), environment).await);
     Ok(findings)
 }

@@ -1,4 +1,4 @@
-//! `upshift resume` in a job that the clock started: parked runs of pull requests go on, in jobs of their own.
+//! `upshift resume` in a job that the clock started, or the end of a pull request or issue: parked runs of pull requests go on, in jobs of their own.
 
 use super::environment::Environment;
 use super::{Failure, forge};
@@ -8,10 +8,16 @@ use crate::domain::outcome::{EXIT_NOT_FIXED, EXIT_SUCCESS};
 use crate::lifecycle::gate::Refusal;
 use crate::lifecycle::parked::{self, Due, Queue, Taken};
 
-/// Whether a job goes on with the runs of pull requests, not with one of its own: always where the clock started it, and where a
-/// click did and there is no log.
+/// The event of an issue.
+const ISSUES: &str = "issues";
+
+/// Whether a job goes on with the runs of pull requests, not with one of its own: always where the clock started it, and, where there is
+/// no log, where a click did, or the end of what a run may be blocked on.
 pub(super) fn is_wanted(context: &CiContext, has_log: bool) -> bool {
-    context.event == EventKind::Schedule || (context.event == EventKind::WorkflowDispatch && !has_log)
+    let is_an_end = context.event == EventKind::PullRequest || context.event.as_str() == ISSUES;
+    let is_an_end = is_an_end && context.action.as_deref() == Some("closed");
+    let is_a_click = context.event == EventKind::WorkflowDispatch;
+    context.event == EventKind::Schedule || ((is_a_click || is_an_end) && !has_log)
 }
 
 /// Has the runs that are due run again, and says what became of each; exit 1 where the forge did not let us.
@@ -38,7 +44,9 @@ pub(super) async fn resume(context: &CiContext, environment: &Environment) -> an
     };
     let taken = parked::take_up(queue).await.map_err(unknown)?;
     if taken.is_empty() {
-        super::say("Nothing to do: no run for a pull request waits for a time that is over.");
+        super::say(
+            "Nothing to do: no run for a pull request waits for a time that is over, or for something that may be gone.",
+        );
     }
     let mut code = EXIT_SUCCESS;
     for (due, what) in &taken {

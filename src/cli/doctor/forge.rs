@@ -5,6 +5,7 @@ use std::path::Path;
 use secrecy::ExposeSecret as _;
 
 use super::finding::Finding;
+use super::waits;
 use crate::cli::environment::Environment;
 use crate::cli::{forge, left_credential};
 use crate::config::{Plan, Push, WaitFor};
@@ -16,8 +17,6 @@ use crate::workspace::publish::{CheckedOut, checked_out};
 const INSTALLATION: &str = "ghs_";
 /// How long an App's installation token lives (GITHUB 6).
 const INSTALLATION_MINUTES: u64 = 60;
-/// Milliseconds in a minute.
-const MINUTE_MS: u64 = 60_000;
 /// Rules that keep an ordinary push away from a branch (GITHUB 29).
 const AGAINST_PUSHES: [&str; 4] = ["update", "pull_request", "required_signatures", "merge_queue"];
 
@@ -190,12 +189,7 @@ fn ci(plan: &Plan, checkout: &Path, environment: &Environment) -> Finding {
 
 fn lifetime(plan: &Plan, environment: &Environment, github: &GitHub) -> Finding {
     const ABOUT: &str = "token's lifetime";
-    let waits = match plan.github.wait_for {
-        WaitFor::None | WaitFor::Event => 0,
-        WaitFor::Ci => plan.github.ci_timeout_minutes,
-        WaitFor::Merge => plan.github.ci_timeout_minutes.saturating_add(plan.github.merge_timeout_minutes),
-    };
-    let needed = plan.budget.max_active_ms.div_ceil(MINUTE_MS) + u64::from(waits);
+    let needed = waits::Waits::of(plan).minutes;
     let is_an_apps =
         forge::push_token(environment).is_some_and(|token| token.expose_secret().starts_with(INSTALLATION));
     if is_an_apps && needed > INSTALLATION_MINUTES {

@@ -92,15 +92,25 @@ fn judges_pulls(workflow: &Value) -> bool {
 }
 
 fn uses_upshift(workflow: &Value) -> bool {
-    let steps = jobs(workflow).filter_map(|job| job.get("steps")?.as_sequence()).flatten();
+    jobs(workflow).any(runs_upshift)
+}
+
+/// Whether a step of a job is ours.
+pub(super) fn runs_upshift(job: &Value) -> bool {
+    let steps = job.get("steps").and_then(Value::as_sequence).into_iter().flatten();
     let mut actions = steps.filter_map(|step| step.get("uses")?.as_str()?.split('@').next());
     actions.any(|action| action.rsplit('/').next() == Some("upshift"))
 }
 
 /// Whether a step is given a token whose pushes start CI.
-fn pushes(workflow: &Value) -> bool {
+pub(super) fn pushes(workflow: &Value) -> bool {
+    inputs(workflow, "push-token").next().is_some()
+}
+
+/// What steps are given as an input.
+pub(super) fn inputs<'w>(workflow: &'w Value, name: &'static str) -> impl Iterator<Item = &'w Value> {
     let steps = jobs(workflow).filter_map(|job| job.get("steps")?.as_sequence()).flatten();
-    steps.filter_map(|step| step.get("with")?.get("push-token")).next().is_some()
+    steps.filter_map(move |step| step.get("with")?.get(name))
 }
 
 /// Whether one of its jobs asks for our trailer, or for nothing at all.

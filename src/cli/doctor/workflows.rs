@@ -6,6 +6,7 @@ use serde_yaml::Value;
 
 use super::finding::Finding;
 use super::triggers::{self, Workflow};
+use super::waits::{self, Waits};
 use crate::report::plain;
 
 const ABOUT: &str = "workflow";
@@ -27,13 +28,13 @@ const FOREIGN: [&str; 7] = [
 const MAX_NAME: usize = 60;
 
 /// A line for each workflow that uses upshift on pull requests, or one for each of its problems.
-pub(super) fn examine(checkout: &Path) -> Vec<Finding> {
+pub(super) fn examine(checkout: &Path, waits: Waits) -> Vec<Finding> {
     let folder = checkout.join(FOLDER);
     let mut files: Vec<PathBuf> =
         std::fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path()).collect();
     files.sort();
     let workflows: Vec<Workflow> = files.iter().filter_map(|file| read(file)).collect();
-    workflows.iter().flat_map(|workflow| look(workflow, &workflows)).collect()
+    workflows.iter().flat_map(|workflow| look(workflow, &workflows, waits)).collect()
 }
 
 /// What cannot be read as YAML is no workflow to GitHub either, which says so itself.
@@ -45,7 +46,7 @@ fn read(file: &Path) -> Option<Workflow> {
     Some(Workflow { file: name, text: serde_yaml::from_str::<Value>(&text).ok()? })
 }
 
-fn look(workflow: &Workflow, all: &[Workflow]) -> Vec<Finding> {
+fn look(workflow: &Workflow, all: &[Workflow], waits: Waits) -> Vec<Finding> {
     if !meets_foreign_code(&workflow.text) {
         return Vec::new();
     }
@@ -55,6 +56,7 @@ fn look(workflow: &Workflow, all: &[Workflow]) -> Vec<Finding> {
     // One that has nothing to do with upshift has nothing found in it.
     if !findings.is_empty() {
         findings.extend(triggers::examine(workflow, all));
+        findings.extend(waits::examine(workflow, waits));
     }
     findings
 }

@@ -127,11 +127,16 @@ fn of_workflow(workflow: &str) -> Vec<String> {
 
 /// What the doctor says about a thing where these workflows are in the checkout.
 fn lines_about(about: &str, workflows: &[(&str, &str)]) -> Vec<String> {
+    lines_where(&[], about, workflows)
+}
+
+fn lines_where(more: &[(&str, &str)], about: &str, workflows: &[(&str, &str)]) -> Vec<String> {
     let project = Project::python();
     for (name, text) in workflows {
         project.write(&format!(".github/workflows/{name}"), text);
     }
     let program = Program::with_anthropic("http://127.0.0.1:1").with("UPSHIFT_TIERS", "claude-haiku-4-5 x2");
+    let program = more.iter().fold(program, |program, (name, value)| program.with(name, value));
     let said = program.run(project.path(), &["doctor", "--test-command", project.test_command]);
     let about = format!(" {about}: ");
     said.out.lines().filter(|line| line.contains(&about)).map(str::to_owned).collect()
@@ -154,6 +159,33 @@ fn triggers_that_would_never_wake_a_run_are_named() {
     let [asleep] =
         lines_about("triggers", &[("upshift.yml", &old), ("ci.yml", "name: CI\n")]).try_into().expect("a line");
     assert!(asleep.contains("a run that waits for it never ends → Fix: add `contains("), "{asleep}");
+}
+
+#[test]
+fn a_merge_that_would_wake_nobody_and_a_job_that_ends_in_a_wait_are_named() {
+    let merge = [("UPSHIFT_WAIT_FOR", "merge")];
+    let inits = upshift::cli::init::WORKFLOW;
+    let ci = ("ci.yml", "name: CI\non: push\n");
+    let named = |more: &[(&str, &str)], text: &str| lines_where(more, "triggers", &[("upshift.yml", text), ci]);
+    assert_eq!(named(&merge, inits), Vec::<String>::new(), "fifteen, thirty and sixty minutes of 120");
+    let deaf =
+        inits.replace("types: [labeled, closed]", "types: [labeled]").replace("types: [submitted]", "types: [edited]");
+    let [line] = named(&merge, &deaf).try_into().expect("a line");
+    for part in [
+        "starts no job for a run that waits for the merge",
+        "`pull_request: types: [closed]` and `pull_request_review: ",
+    ] {
+        assert!(line.contains(part), "{line}");
+    }
+    let by_input = deaf.replace("max-cost-usd:", "wait-for: merge\n          max-cost-usd:");
+    assert_eq!(named(&[], &by_input).len(), 1, "the workflow's own input counts, too");
+    assert_eq!(named(&[], &deaf), Vec::<String>::new(), "nobody waits for a merge");
+
+    let long = [("UPSHIFT_WAIT_FOR", "ci"), ("UPSHIFT_CI_TIMEOUT_MINUTES", "110")];
+    let [line] = named(&long, inits).try_into().expect("a line");
+    assert!(line.contains("its job ends after 120 minutes, and a run may take 125"), "{line}");
+    assert!(line.contains("→ Fix: set `github.jobTimeoutMinutes` to 120"), "{line}");
+    assert_eq!(named(&long, &inits.replace("timeout-minutes: 120", "timeout-minutes: 350")), Vec::<String>::new());
 }
 
 #[test]

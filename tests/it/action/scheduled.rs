@@ -58,17 +58,22 @@ fn comment(issue: u64, author: &str, until: u64, commit: &str) -> Comment {
 
 /// A tick of the clock.
 fn tick(github: &FakeGitHub) -> Said {
-    let job = Job::new("http://127.0.0.1:1")
-        .with("GITHUB_EVENT_NAME", "schedule")
-        .with("GITHUB_WORKFLOW_REF", &format!("acme/shop/{WORKFLOW}@refs/heads/main"))
-        .with("GITHUB_API_URL", &github.url())
-        .with("UPSHIFT_GITHUB_TOKEN", "t-0123456789")
-        .event(&json!({ "schedule": "*/30 * * * *" }));
+    let job = wakes(github, "schedule", &json!({ "schedule": "*/30 * * * *" }));
     // A log that outlived its job is another run's.
     let log = job.file("temp/upshift/audit.db");
     std::fs::create_dir_all(log.parent().expect("a folder")).expect("a folder");
     std::fs::write(log, "no log").expect("written");
     job.call(&Project::python(), &["resume"])
+}
+
+/// The job that looks for parked runs.
+fn wakes(github: &FakeGitHub, event: &str, payload: &serde_json::Value) -> Job {
+    Job::new("http://127.0.0.1:1")
+        .with("GITHUB_EVENT_NAME", event)
+        .with("GITHUB_WORKFLOW_REF", &format!("acme/shop/{WORKFLOW}@refs/heads/main"))
+        .with("GITHUB_API_URL", &github.url())
+        .with("UPSHIFT_GITHUB_TOKEN", "t-0123456789")
+        .event(payload)
 }
 
 #[test]
@@ -91,8 +96,8 @@ fn a_run_whose_limit_is_over_begins_again_once() {
     assert_eq!(github.finish().comments, comments, "nothing is written");
 }
 
-#[test]
-fn a_blocked_run_begins_again_once_what_is_in_its_way_is_gone() {
+/// acme/shop where the run is blocked on pull request 12 and issue 5.
+fn blocked(pull: &str, issue: &str) -> World {
     let mut start = waiting(over());
     let on = vec![Blocker::read("pull request 12"), Blocker::read("issue 5")];
     let stamp = Stamp {
@@ -102,13 +107,14 @@ fn a_blocked_run_begins_again_once_what_is_in_its_way_is_gone() {
         ..Stamp::read(&start.comments[0].body).expect("a stamp")
     };
     start.comments[0].body = format!("{}\n{}\n### ⏸ Parked", marker("upshift/fix"), stamp.line());
-    start.issues.insert(5, "open".to_owned());
-    start.pulls.push(Pull {
-        number: 12,
-        state: "merged".to_owned(),
-        author: "ada".to_owned(),
-        ..start.pulls[0].clone()
-    });
+    start.issues.insert(5, issue.to_owned());
+    start.pulls.push(Pull { number: 12, state: pull.to_owned(), author: "ada".to_owned(), ..start.pulls[0].clone() });
+    start
+}
+
+#[test]
+fn a_blocked_run_begins_again_once_what_is_in_its_way_is_gone() {
+    let start = blocked("merged", "open");
     let github = FakeGitHub::start_in_real_time(start);
     let early = tick(&github);
     assert_eq!(early.code, 0, "{}", early.all());
@@ -119,6 +125,31 @@ fn a_blocked_run_begins_again_once_what_is_in_its_way_is_gone() {
     assert!(said.err.contains("✔ Pull request #7: workflow run 55 begins again."), "{}", said.all());
     assert_eq!(github.world().runs[0].attempt, 2);
     github.finish();
+}
+
+/// The end of what is in the way wakes it, not only the clock; the end of something else finds it waiting.
+#[test]
+fn the_end_of_a_pull_request_or_an_issue_has_the_blocked_run_looked_at() {
+    let repository = json!({ "default_branch": "main" });
+    let sender = json!({ "login": "ada", "type": "User" });
+    let side = |branch: &str| json!({ "ref": branch, "sha": HEAD, "repo": { "full_name": "acme/shop" } });
+    let pull = json!({ "number": 12, "head": side("other"), "base": side("main"), "labels": [] });
+    let of_pull = json!({ "action": "closed", "pull_request": pull, "sender": sender, "repository": repository });
+    let of_issue = json!({ "action": "closed", "issue": { "number": 5 }, "sender": sender, "repository": repository });
+    for (event, payload, before) in
+        [("pull_request", &of_pull, ("open", "closed")), ("issues", &of_issue, ("merged", "open"))]
+    {
+        let github = FakeGitHub::start_in_real_time(blocked(before.0, before.1));
+        let early = wakes(&github, event, payload).call(&Project::python(), &["resume"]);
+        assert!(early.err.contains("what it is blocked on is still in the way"), "{event}: {}", early.all());
+        github.world().issues.insert(5, "closed".to_owned());
+        "merged".clone_into(&mut github.world().pulls[1].state);
+        let said = wakes(&github, event, payload).call(&Project::python(), &["resume"]);
+        assert_eq!(said.code, 0, "{event}: {}", said.all());
+        assert!(said.err.contains("✔ Pull request #7: workflow run 55 begins again."), "{event}: {}", said.all());
+        assert_eq!(github.world().runs[0].attempt, 2, "{event}");
+        github.finish();
+    }
 }
 
 /// Limited for two hours from its second request on, as the vendor's page says it.

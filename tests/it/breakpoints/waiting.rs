@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::{KILLS, Site, mends};
-use crate::world::git_server::{TOKEN, commit_all, git};
+use crate::world::git_server::TOKEN;
 use crate::world::github::{CiPlan, FakeGitHub, JobPlan, Review, World};
 use crate::world::log::Log;
 use crate::world::model_server::{Request, Say, Scripted};

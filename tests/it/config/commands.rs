@@ -74,7 +74,8 @@ fn init_writes_two_files_that_load_and_says_what_is_next() {
     let workflow: serde_json::Value = serde_yaml::from_str(&workflow).unwrap();
     assert_eq!(workflow["permissions"], serde_json::json!({}), "no more than it needs");
     let rights = serde_json::json!({
-        "actions": "read", "checks": "read", "contents": "write", "pull-requests": "write", "statuses": "read"
+        "actions": "read", "checks": "read", "contents": "write", "issues": "read", "pull-requests": "write",
+        "statuses": "read"
     });
     assert_eq!(workflow["jobs"]["fix"]["permissions"], rights);
     assert_eq!(workflow["jobs"]["fix"]["concurrency"]["cancel-in-progress"], false, "never in the middle of a push");
@@ -96,8 +97,17 @@ fn init_offers_a_schedule_that_has_parked_runs_go_on_without_a_key() {
         assert_eq!(workflow["on"][trigger], *what, "{trigger}");
     }
     let resume = &workflow["jobs"]["resume"];
-    assert_eq!(resume["if"], "github.event_name == 'schedule'");
-    assert_eq!(resume["permissions"], serde_json::json!({ "actions": "write", "pull-requests": "read" }));
+    let condition = resume["if"].as_str().unwrap();
+    let own =
+        "github.event.action == 'closed' &&\n  github.event.pull_request.head.repo.full_name == github.repository";
+    for part in ["github.event_name == 'schedule' ||", "github.event_name == 'issues' ||", own] {
+        assert!(condition.contains(part), "{part}: {condition}");
+    }
+    assert_eq!(workflow["on"]["issues"]["types"], serde_json::json!(["closed"]));
+    let rights = serde_json::json!({
+        "actions": "write", "checks": "read", "issues": "read", "pull-requests": "read", "statuses": "read"
+    });
+    assert_eq!(resume["permissions"], rights);
     let steps = resume["steps"].as_array().unwrap();
     assert_eq!(steps.len(), 1, "no checkout, nothing of the repository is run");
     assert_eq!(steps[0]["with"], serde_json::json!({ "command": "resume" }));

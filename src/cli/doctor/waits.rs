@@ -1,0 +1,89 @@
+//! What a doctor reads of a workflow that waits: whether the end of what is waited for starts a job, and whether a job lasts as long as
+//! the waits that are allowed in it.
+
+use serde_yaml::Value;
+
+use super::finding::Finding;
+use super::triggers::{self, Workflow};
+use crate::config::{Plan, WaitFor};
+
+const ABOUT: &str = "triggers";
+/// Milliseconds in a minute.
+const MINUTE_MS: u64 = 60_000;
+/// How long a job lasts that says nothing of it, in minutes.
+const JOB_MINUTES: u64 = 360;
+/// What of a job is left for its other steps, in minutes: that much before its end a run that waits is parked.
+const REST_MINUTES: u64 = 5;
+
+/// What a run may wait for, and how long it and a job may take.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Waits {
+    /// Whether it waits for the merge.
+    is_for_merge: bool,
+    /// The most minutes of a run in a job: at work, and waiting there.
+    pub(super) minutes: u64,
+    /// `github.jobTimeoutMinutes`.
+    job_minutes: u64,
+}
+
+impl Waits {
+    /// As the plan has them.
+    pub(super) fn of(plan: &Plan) -> Self {
+        let waits = match plan.github.wait_for {
+            WaitFor::None | WaitFor::Event => 0,
+            WaitFor::Ci => plan.github.ci_timeout_minutes,
+            WaitFor::Merge => plan.github.ci_timeout_minutes.saturating_add(plan.github.merge_timeout_minutes),
+        };
+        Self {
+            is_for_merge: plan.github.wait_for == WaitFor::Merge,
+            minutes: plan.budget.max_active_ms.div_ceil(MINUTE_MS) + u64::from(waits),
+            job_minutes: u64::from(plan.github.job_timeout_minutes),
+        }
+    }
+}
+
+/// The problems of one that runs upshift.
+pub(super) fn examine(ours: &Workflow, waits: Waits) -> Vec<Finding> {
+    let mut findings: Vec<Finding> = merge(ours, waits).into_iter().collect();
+    let jobs = ours.text.get("jobs").and_then(Value::as_mapping).into_iter().flatten();
+    findings
+        .extend(jobs.filter(|(_, job)| triggers::runs_upshift(job)).filter_map(|(_, job)| deadline(ours, job, waits)));
+    findings
+}
+
+/// A run that waits for a merge without a job is woken by these events alone.
+fn merge(ours: &Workflow, waits: Waits) -> Option<Finding> {
+    let is_for_merge = waits.is_for_merge || triggers::inputs(&ours.text, "wait-for").any(|value| value == "merge");
+    if !is_for_merge || !triggers::pushes(&ours.text) {
+        return None;
+    }
+    let wanted = [("pull_request", "closed"), ("pull_request_review", "submitted")];
+    let missing: Vec<String> = wanted
+        .into_iter()
+        .filter(|(event, kind)| !starts_at(&ours.text, event, kind))
+        .map(|(event, kind)| format!("`{event}: types: [{kind}]`"))
+        .collect();
+    (!missing.is_empty()).then(|| {
+        Finding::problem(
+            ABOUT,
+            format!("{}: a merge, or a review, starts no job for a run that waits for the merge", ours.file),
+            format!("add {} to its triggers, as the workflow of `upshift init` has them", missing.join(" and ")),
+        )
+    })
+}
+
+fn starts_at(workflow: &Value, event: &str, kind: &str) -> bool {
+    let Some(trigger) = workflow.get("on").and_then(|on| on.get(event)) else { return false };
+    let types = trigger.get("types").and_then(Value::as_sequence);
+    types.is_some_and(|types| types.iter().any(|one| one.as_str() == Some(kind)))
+}
+
+/// A job that the runner ends in the middle of a wait keeps no log.
+fn deadline(ours: &Workflow, job: &Value, waits: Waits) -> Option<Finding> {
+    let lasts = job.get("timeout-minutes").map_or(Some(JOB_MINUTES), Value::as_u64)?;
+    let is_told = waits.job_minutes <= lasts;
+    (!is_told && waits.minutes + REST_MINUTES > lasts).then(|| {
+        let said = format!("{}: its job ends after {lasts} minutes, and a run may take {}", ours.file, waits.minutes);
+        Finding::problem(ABOUT, said, format!("set `github.jobTimeoutMinutes` to {lasts}, or give the job more time"))
+    })
+}
