@@ -18,6 +18,8 @@ use crate::report::markdown::{Stamp, Standing, with_note, with_stamp};
 const PATIENCE_MS: u64 = 180_000;
 /// The pause between two looks.
 const PAUSE: Duration = Duration::from_secs(5);
+/// How long a claim lies before it is read back: another job that had read the comment before ours may still write its own.
+const SETTLES: Duration = Duration::from_secs(3);
 /// How many open checks are named.
 const MOST_NAMED: usize = 3;
 
@@ -247,6 +249,7 @@ pub async fn claim(door: Door<'_>, answered: &Answered) -> Result<Option<Stamp>,
         return Ok(None);
     }
     edit(door, answered, &text).await?;
+    door.clock.sleep(SETTLES).await;
     Ok(stamped(door).await?.filter(|(_, now)| *now == claimed).map(|(_, now)| now))
 }
 

@@ -13,6 +13,7 @@ mod killed;
 pub(crate) mod nightly;
 mod parked;
 mod queue;
+mod races;
 mod recipes;
 mod red_ci;
 mod reentry;

@@ -3,8 +3,9 @@
 
 use serde_json::{Value, json};
 
-use super::Site;
+use super::elsewhere::Elsewhere;
 use super::waiting::{document, over, plan};
+use super::{FIXED, Site};
 use crate::world::github::{Check, FakeGitHub, Pull};
 use crate::world::log::Log;
 use crate::world::model_server::{Request, Say, Scripted};
@@ -103,6 +104,25 @@ fn s4_4_a_run_waits_without_a_job_for_what_it_is_blocked_on_and_a_fresh_session_
     assert!(resumed.out.contains("blocked on pull request #12: out of the way in "), "{}", resumed.all());
     assert_eq!(document(&site)["breakpoints"][0]["answer"], "resolved");
     assert_eq!(site.server.pushes(), 1);
+    site.models.finish();
+    github.finish();
+}
+
+/// Nothing but the repository and the log: what it waits for is asked again there, and the work goes on there.
+#[test]
+fn a_blocked_run_goes_on_in_another_root() {
+    let (site, github) = site(waits_on(json!([{ "kind": "pull_request", "ref": "#12" }])));
+    assert_eq!(site.run("commit").code, 4);
+    let there = Elsewhere::at(&site, &site.start).under(&github);
+    let early = there.resume();
+    assert_eq!((early.code, site.models.requests().len()), (4, 1), "{}", early.all());
+    is(&github, "merged");
+    let said = there.resume();
+    assert_eq!(said.code, 0, "{}", said.all());
+    assert!(there.text("shop/cart.py").starts_with(FIXED), "{}", said.all());
+    assert!(said.out.contains("blocked on pull request #12: out of the way in "), "{}", said.all());
+    assert_eq!((site.server.pushes(), site.models.requests().len()), (1, 3), "{}", said.all());
+    there.assert_vouched_for();
     site.models.finish();
     github.finish();
 }

@@ -18,14 +18,14 @@ use crate::world::model_server::{Request, Say, Scripted};
 use crate::world::program::{Program, Said};
 
 /// Another machine: a clone, a home, and the log.
-struct Elsewhere {
+pub(super) struct Elsewhere {
     folder: TempDir,
     program: Program,
 }
 
 impl Elsewhere {
     /// With a clone of the whole repository at a commit.
-    fn at(site: &Site, commit: &str) -> Self {
+    pub(super) fn at(site: &Site, commit: &str) -> Self {
         let here = Self::with_log(site);
         site.server.clone_to(&here.root());
         git(&here.root(), &["checkout", "--quiet", "--detach", commit]);
@@ -64,7 +64,7 @@ impl Elsewhere {
         Self { program: self.program.with(name, value), ..self }
     }
 
-    fn under(self, github: &FakeGitHub) -> Self {
+    pub(super) fn under(self, github: &FakeGitHub) -> Self {
         self.with("GITHUB_API_URL", &github.url())
     }
 
@@ -76,7 +76,7 @@ impl Elsewhere {
         self.folder.path().join("audit.db")
     }
 
-    fn resume(&self) -> Said {
+    pub(super) fn resume(&self) -> Said {
         self.call(&["resume"])
     }
 
@@ -85,11 +85,11 @@ impl Elsewhere {
         self.program.run(&self.root(), &[words, &["--audit-db", &database]].concat())
     }
 
-    fn text(&self, path: &str) -> String {
+    pub(super) fn text(&self, path: &str) -> String {
         std::fs::read_to_string(self.root().join(path)).expect("a text")
     }
 
-    fn assert_vouched_for(&self) {
+    pub(super) fn assert_vouched_for(&self) {
         let verified = self.call(&["report", "--verify"]);
         assert_eq!(verified.code, 0, "{}", verified.all());
     }

@@ -2,6 +2,7 @@
 
 mod alone;
 mod cases;
+mod claims;
 mod facts;
 mod gh;
 mod ledger;
