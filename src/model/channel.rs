@@ -125,10 +125,7 @@ impl Channel {
         fold: impl Fold,
     ) -> Result<Value, CallFailure> {
         let deadline = Instant::now() + self.limits.overall;
-        let client = self
-            .http
-            .client_for(&url)
-            .map_err(|error| CallFailure { retryable: false, ..self.blamed.network(&error.to_string(), false) })?;
+        let client = self.client_for(&url)?;
         let shown = url.clone();
         let request = client.post(url).headers(headers).header(CONTENT_TYPE, "application/json").body(body);
         let response = self.sent(request, (&Method::POST, &shown), deadline).await?;
@@ -155,10 +152,7 @@ impl Channel {
         body: Option<Vec<u8>>,
     ) -> Result<Value, CallFailure> {
         let deadline = Instant::now() + self.limits.overall;
-        let client = self
-            .http
-            .client_for(&url)
-            .map_err(|error| CallFailure { retryable: false, ..self.blamed.network(&error.to_string(), false) })?;
+        let client = self.client_for(&url)?;
         let (asked, shown) = (method.clone(), url.clone());
         let request = client.request(method, url).headers(headers);
         let request = match body {
@@ -183,12 +177,14 @@ impl Channel {
     /// [`CallFailure`] when no answer came.
     pub(super) async fn pass(&self, url: Url, headers: HeaderMap, body: Vec<u8>) -> Result<Response, CallFailure> {
         let deadline = Instant::now() + self.limits.overall;
-        let client = self
-            .http
-            .client_for(&url)
-            .map_err(|error| CallFailure { retryable: false, ..self.blamed.network(&error.to_string(), false) })?;
+        let client = self.client_for(&url)?;
         let shown = url.clone();
         self.sent(client.post(url).headers(headers).body(body), (&Method::POST, &shown), deadline).await
+    }
+
+    fn client_for(&self, url: &Url) -> Result<reqwest::Client, CallFailure> {
+        let blame = |error: String| CallFailure { retryable: false, ..self.blamed.network(&error, false) };
+        self.http.client_for(url).map_err(|error| blame(error.to_string()))
     }
 
     /// The failure that an error answer stands for.

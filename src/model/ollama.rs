@@ -18,8 +18,7 @@ use crate::domain::tool::ToolCall;
 
 use super::channel::Channel;
 use super::turn::{
-    NO_OUTPUT, NO_TEXT, Turn, arguments_object, arguments_of_text, named_model, turns, visible, with_unique_ids,
-    written,
+    NO_OUTPUT, NO_TEXT, Turn, arguments_object, decode_call, named_model, turns, visible, with_unique_ids, written,
 };
 use super::{CallFailure, Provider, ReplyFuture, catalogue};
 use usage::usage_of;
@@ -184,17 +183,6 @@ fn encode_reply(text: &str, calls: &[ToolCall], opaque: Option<&Value>) -> Value
         message.insert("tool_calls".to_owned(), calls.collect());
     }
     Value::Object(message)
-}
-
-fn decode_call(call: &Value) -> ToolCall {
-    let text = |pointer: &str| call.pointer(pointer).and_then(Value::as_str).unwrap_or_default().to_owned();
-    let arguments = match call.pointer("/function/arguments") {
-        Some(object @ Value::Object(_)) => object.clone(),
-        Some(Value::String(text)) => arguments_of_text(text),
-        Some(Value::Null) | None => json!({}),
-        Some(other) => Value::String(other.to_string()),
-    };
-    ToolCall { id: text("/id"), name: text("/function/name"), arguments }
 }
 
 fn stop_reason(word: Option<&str>, calls: &[ToolCall]) -> StopReason {

@@ -25,8 +25,8 @@ use super::channel::Channel;
 use super::endpoint::{Endpoint, join};
 use super::failure::opens_with_limit;
 use super::turn::{
-    IdRule, NO_OUTPUT, NO_TEXT, Turn, arguments_object, arguments_of_text, named_model, turns, visible,
-    with_unique_ids, written,
+    IdRule, NO_OUTPUT, NO_TEXT, Turn, arguments_object, decode_call, named_model, turns, visible, with_unique_ids,
+    written,
 };
 use super::{CallFailure, Provider, ReplyFuture};
 use usage::usage_of;
@@ -377,17 +377,6 @@ fn content_text(content: Option<&Value>) -> String {
         Some(Value::Array(parts)) => parts.iter().filter_map(|part| part.get("text")?.as_str()).collect(),
         _ => String::new(),
     }
-}
-
-fn decode_call(call: &Value) -> ToolCall {
-    let text = |pointer: &str| call.pointer(pointer).and_then(Value::as_str).unwrap_or_default().to_owned();
-    let arguments = match call.pointer("/function/arguments") {
-        Some(object @ Value::Object(_)) => object.clone(),
-        Some(Value::String(text)) => arguments_of_text(text),
-        Some(Value::Null) | None => json!({}),
-        Some(other) => Value::String(other.to_string()),
-    };
-    ToolCall { id: text("/id"), name: text("/function/name"), arguments }
 }
 
 fn stop_reason(word: Option<&str>, calls: &[ToolCall]) -> StopReason {

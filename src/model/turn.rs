@@ -61,6 +61,18 @@ pub(super) fn arguments_of_text(text: &str) -> Value {
     }
 }
 
+/// A call as OpenAI and who followed it write it: a function, and its arguments as an object or as text.
+pub(super) fn decode_call(call: &Value) -> ToolCall {
+    let text = |pointer: &str| call.pointer(pointer).and_then(Value::as_str).unwrap_or_default().to_owned();
+    let arguments = match call.pointer("/function/arguments") {
+        Some(object @ Value::Object(_)) => object.clone(),
+        Some(Value::String(text)) => arguments_of_text(text),
+        Some(Value::Null) | None => json!({}),
+        Some(other) => Value::String(other.to_string()),
+    };
+    ToolCall { id: text("/id"), name: text("/function/name"), arguments }
+}
+
 /// Which ids a vendor takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum IdRule {

@@ -146,7 +146,8 @@ fn widest(texts: &[String]) -> usize {
     texts.iter().map(|text| plain::width(text)).max().unwrap_or(0)
 }
 
-fn tone(state: TierState) -> Tone {
+/// How a tier's state is coloured.
+pub(super) const fn tone(state: TierState) -> Tone {
     match state {
         TierState::Solved => Tone::Good,
         TierState::Running | TierState::Parked => Tone::Notice,

@@ -5,7 +5,6 @@
 
 use std::ffi::OsStr;
 use std::fs::File;
-use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
@@ -13,12 +12,11 @@ use globset::GlobBuilder;
 use ignore::WalkBuilder;
 use testlog::Parser;
 
+use super::results;
 use crate::domain::test_report::TestReport;
 use crate::domain::verdict::Exit;
 use crate::files;
 
-/// The most of a file that is read, in bytes.
-const LONGEST: u64 = 512 * 1024 * 1024;
 /// The most files that are read (Maven and Gradle write one per class).
 const MOST: usize = 20_000;
 
@@ -54,22 +52,9 @@ impl Files {
             if !files::real_place(&file).is_ok_and(|real| real.starts_with(&root)) {
                 continue;
             }
-            any |= push_file(&mut parser, &file).is_ok();
+            any |= File::open(&file).and_then(|file| results::push(&mut parser, file)).is_ok();
         }
         any.then(|| parser.finish(Some(exit)))
-    }
-}
-
-fn push_file(parser: &mut Parser, file: &Path) -> std::io::Result<()> {
-    let mut reader = File::open(file)?.take(LONGEST);
-    let mut chunk = vec![0; 64 * 1024];
-    loop {
-        let count = reader.read(&mut chunk)?;
-        if count == 0 {
-            parser.push(b"\n");
-            return Ok(());
-        }
-        parser.push(chunk.get(..count).unwrap_or_default());
     }
 }
 

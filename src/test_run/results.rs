@@ -131,7 +131,8 @@ fn names_in(folder: &Path) -> Vec<String> {
     names
 }
 
-fn push(parser: &mut Parser, file: File) -> std::io::Result<()> {
+/// Reads a file to its end, or as far as a result file can be believed to go.
+pub(super) fn push(parser: &mut Parser, file: File) -> std::io::Result<()> {
     let (mut reader, mut chunk) = (file.take(LONGEST), vec![0; 64 * 1024]);
     loop {
         let count = reader.read(&mut chunk)?;

@@ -51,7 +51,7 @@ macro_rules! packed {
             fn $fill(from: *const u8);
         }
         Packed {
-            tables: include_bytes!(concat!("../tables/", $name, "/tables.zz")),
+            tables: include_bytes!(concat!("../third_party/", $name, "/tables.zz")),
             language: $language,
             size: $size,
             fill: $fill,

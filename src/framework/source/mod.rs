@@ -312,31 +312,17 @@ impl Source {
     /// The edits that let a program call tests, behind a condition of compilation of this name: Rust's alone, and plain functions alone.
     #[must_use]
     pub fn callable(&self, tests: &[&TestBody], word: &str) -> Option<Vec<Edit>> {
-        match self.language {
-            Language::Rust => rust::callable(self.root()?, &self.text, tests, word),
-            Language::Python
-            | Language::JavaScript
-            | Language::Go
-            | Language::Java
-            | Language::Php
-            | Language::Cpp
-            | Language::Ruby => None,
-        }
+        rust::callable(self.root_of_rust()?, &self.text, tests, word)
     }
 
     /// The edit that gives a program's own entry another name.
     #[must_use]
     pub fn without_main(&self, word: &str) -> Option<Edit> {
-        match self.language {
-            Language::Rust => rust::without_main(self.root()?, &self.text, word),
-            Language::Python
-            | Language::JavaScript
-            | Language::Go
-            | Language::Java
-            | Language::Php
-            | Language::Cpp
-            | Language::Ruby => None,
-        }
+        rust::without_main(self.root_of_rust()?, &self.text, word)
+    }
+
+    fn root_of_rust(&self) -> Option<tree_sitter::Node<'_>> {
+        self.root().filter(|_| self.language == Language::Rust)
     }
 
     fn root(&self) -> Option<tree_sitter::Node<'_>> {

@@ -9,32 +9,12 @@
 use std::net::{Ipv4Addr, TcpListener};
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
-use std::path::PathBuf;
 use std::process::Stdio;
 
+use super::agent_room::{AgentRoom, AgentWish};
 use super::plan::{self, Access};
 use super::{ConfineError, Confined, Confinement, Wish, doors, helper};
 use crate::config::{Network, Sandbox};
-
-/// What an agent is to get.
-#[derive(Debug)]
-pub struct AgentWish<'a> {
-    /// As for tests.
-    pub wish: Wish<'a>,
-    /// Folders and files that its program is made of.
-    pub program: Vec<PathBuf>,
-    /// Whether the tree is not to be written.
-    pub reads_only: bool,
-}
-
-/// What an agent got.
-#[derive(Debug)]
-pub struct AgentRoom {
-    /// Its bounds and its environment.
-    pub confined: Confined,
-    /// Where its model is to answer.
-    pub listener: TcpListener,
-}
 
 /// Makes the room of an agent and opens its door.
 ///

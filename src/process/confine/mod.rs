@@ -31,6 +31,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::config::{Network, Sandbox};
 
+mod agent_room;
 #[cfg_attr(
     not(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64"))),
     path = "agents_portable.rs"
@@ -80,7 +81,8 @@ mod room;
 #[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
 mod warm;
 
-pub use agents::{AgentRoom, AgentWish, arrange_agent};
+pub use agent_room::{AgentRoom, AgentWish};
+pub use agents::arrange_agent;
 pub use arrange::arrange;
 pub use bounds::Bounds;
 

@@ -5,9 +5,10 @@ use maud::{Markup, html};
 use super::pieces::{list, names, say, section};
 use crate::domain::proof::EvidenceStatus;
 use crate::domain::units::human_duration;
-use crate::report::plain;
+use crate::report::style::Tone;
 use crate::report::view::{RunView, TierState, TierView};
 use crate::report::words::{self, Mark};
+use crate::report::{plain, text};
 
 /// Warnings and cleaned-up files that are shown.
 const MAX_LINES: usize = 20;
@@ -129,19 +130,11 @@ fn row(tier: &TierView) -> Markup {
 
 /// The class by which a tier's row is coloured.
 pub(super) const fn state_class(state: TierState) -> &'static str {
-    match state {
-        TierState::Solved => "good",
-        TierState::NotReached | TierState::Skipped => "faint",
-        TierState::Running | TierState::Parked => "notice",
-        TierState::Failed
-        | TierState::Stalled
-        | TierState::BudgetLimit
-        | TierState::NoModel
-        | TierState::RateLimited
-        | TierState::Outage
-        | TierState::Rejected
-        | TierState::Blocked
-        | TierState::Interrupted => "bad",
+    match text::tone(state) {
+        Tone::Good => "good",
+        Tone::Faint => "faint",
+        Tone::Notice | Tone::Heading => "notice",
+        Tone::Bad => "bad",
     }
 }
 

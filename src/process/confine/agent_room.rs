@@ -1,0 +1,26 @@
+//! What is asked for an agent and what it gets, on every platform.
+
+use std::net::TcpListener;
+use std::path::PathBuf;
+
+use super::{Confined, Wish};
+
+/// What an agent is to get.
+#[derive(Debug)]
+pub struct AgentWish<'a> {
+    /// As for tests.
+    pub wish: Wish<'a>,
+    /// Folders and files that its program is made of.
+    pub program: Vec<PathBuf>,
+    /// Whether the tree is not to be written.
+    pub reads_only: bool,
+}
+
+/// What an agent got.
+#[derive(Debug)]
+pub struct AgentRoom {
+    /// Its bounds and its environment.
+    pub confined: Confined,
+    /// Where its model is to answer.
+    pub listener: TcpListener,
+}
