@@ -27,11 +27,12 @@ pub struct SubAgent {
 pub struct SubAgents(BTreeMap<String, SubAgent>);
 
 impl SubAgents {
-    /// Takes an event; those of other kinds change nothing.
-    pub fn take(&mut self, event: &AgentEvent) {
-        let AgentEvent::SubAgent { id, parent, name, state, tokens } = event else { return };
-        if self.0.len() >= MOST && !self.0.contains_key(id) {
-            return;
+    /// Takes an event; those of other kinds change nothing. Returns the sub-agent that began or ended by it.
+    pub fn take(&mut self, event: &AgentEvent) -> Option<(String, SubAgent)> {
+        let AgentEvent::SubAgent { id, parent, name, state, tokens } = event else { return None };
+        let before = self.0.get(id).map(|known| known.state);
+        if self.0.len() >= MOST && before.is_none() {
+            return None;
         }
         let depth =
             parent.as_ref().and_then(|parent| self.0.get(parent)).map_or(1, |parent| parent.depth.saturating_add(1));
@@ -45,6 +46,7 @@ impl SubAgents {
         if !name.is_empty() {
             known.name.clone_from(name);
         }
+        (before != Some(known.state)).then(|| (id.clone(), known.clone()))
     }
 
     /// Each with its id.

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::account::{Limited, Unavailability};
+use super::agents::{AgentRecovery, AgentSwitch, AllLimited, SubAgentChange};
 use super::attempt::{Attempt, TierExit};
 use super::blocker::Blocker;
 use super::budget::Budget;
@@ -10,6 +11,7 @@ use super::clock::Timestamp;
 use super::command::{Command, CommandAnswer};
 use super::correction::Correction;
 use super::delivery::{Answer, Awaited};
+pub use super::diff_stat::{DiffStat, FileStat, KeptChange};
 use super::ladder::{Role, Tier};
 use super::leftover::Leftover;
 use super::outcome::Outcome;
@@ -266,6 +268,14 @@ pub enum Event {
         /// Why, in words.
         reason: String,
     },
+    /// The next target of a role is asked in the place of an agent, or an agent in another's place.
+    AgentSwitched(AgentSwitch),
+    /// No target of a role that agents hold can be asked before a limit is over.
+    AgentsAllLimited(AllLimited),
+    /// A target that was left at a limit was asked first again. No call is made to find out.
+    AgentRecoveryAttempted(AgentRecovery),
+    /// An agent that an agent started began or ended.
+    SubAgentChanged(SubAgentChange),
     /// A fix is about to be pushed; whoever comes after a kill looks first whether it was.
     PublishStarted {
         /// The branch.
@@ -457,33 +467,6 @@ pub struct RunFinished {
     pub active_ms: u64,
     /// When.
     pub finished_at: Timestamp,
-}
-
-/// A change that is not in the files when the run ends.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct KeptChange {
-    /// Its size.
-    pub stat: DiffStat,
-    /// Whether the tests were judged green with it.
-    pub green: bool,
-}
-
-/// The size of a change.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct DiffStat {
-    /// Per file: path, lines added, lines removed.
-    pub files: Vec<FileStat>,
-}
-
-/// One file's share of a change.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct FileStat {
-    /// The path in the repository.
-    pub path: String,
-    /// Lines added; `None` for a binary file.
-    pub added: Option<u64>,
-    /// Lines removed; `None` for a binary file.
-    pub removed: Option<u64>,
 }
 
 /// Where events go. A trait so that the audit log, the terminal and tests can all listen.

@@ -7,6 +7,7 @@
 //! Start reading at [`event::Event`]: a run *is* its events.
 
 pub mod account;
+pub mod agents;
 pub mod attempt;
 mod bare_end;
 pub mod blocker;
@@ -18,6 +19,7 @@ pub mod clock;
 pub mod command;
 pub mod correction;
 pub mod delivery;
+pub mod diff_stat;
 pub mod event;
 pub mod finding;
 pub mod foreign;

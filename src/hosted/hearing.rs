@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 use serde_json::{Value, json};
 
-use crate::backend::{AgentEvent, SubAgents};
+use crate::backend::{AgentEvent, SubAgent, SubAgents};
 use crate::domain::model_id::ModelId;
 
 /// The most characters of one text that are kept.
@@ -54,11 +54,22 @@ pub(super) struct Call {
     pub(super) began: u64,
 }
 
+/// Something to be told while the session goes on.
+#[derive(Debug)]
+pub(super) enum Heard {
+    /// A tool call ended, well or not.
+    Tool(Call, bool),
+    /// A sub-agent began or ended.
+    SubAgent(String, SubAgent),
+}
+
 impl Hearing {
-    /// Takes an event at a time; returns a tool call that it ends, and whether it went well.
-    pub(super) fn take(&mut self, event: AgentEvent, now: u64) -> Option<(Call, bool)> {
-        self.sub_agents.take(&event);
+    /// Takes an event at a time; returns what a person should hear of at once.
+    pub(super) fn take(&mut self, event: AgentEvent, now: u64) -> Option<Heard> {
         match event {
+            AgentEvent::SubAgent { .. } => {
+                return self.sub_agents.take(&event).map(|(id, agent)| Heard::SubAgent(id, agent));
+            }
             AgentEvent::Text { text, goes_on, by } => self.text(&text, goes_on, by.is_none()),
             AgentEvent::ToolUse { id, name, subject, by } => {
                 if by.is_none() {
@@ -73,7 +84,7 @@ impl Hearing {
             AgentEvent::ToolResult { id, ok } => {
                 let call = self.open.remove(&id)?;
                 self.keep(Said::Answer { id, name: call.name.clone(), ok });
-                return Some((call, ok));
+                return Some(Heard::Tool(call, ok));
             }
             AgentEvent::RateLimit { said, .. } => {
                 self.is_limited = true;
@@ -88,10 +99,7 @@ impl Hearing {
                     *self.unknown.entry(kind).or_default() += 1;
                 }
             }
-            AgentEvent::Started { .. }
-            | AgentEvent::Usage(_)
-            | AgentEvent::SubAgent { .. }
-            | AgentEvent::End { .. } => {}
+            AgentEvent::Started { .. } | AgentEvent::Usage(_) | AgentEvent::End { .. } => {}
         }
         None
     }

@@ -11,14 +11,16 @@ use std::time::Duration;
 
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 
-use super::hearing::Hearing;
+use super::hearing::{Call, Heard, Hearing};
 use super::house::House;
 use super::spec::{Held, HostedPorts, HostedSpec, unusable};
 use crate::audit::{Journal, Store};
-use crate::backend::AgentStream;
+use crate::backend::{AgentStream, SubAgent};
+use crate::domain::agents::SubAgentChange;
 use crate::domain::event::Event;
 use crate::domain::receipt::CallStatus;
 use crate::domain::stop::{Stop, StopCause, StopSource};
+use crate::domain::units::MicroUsd;
 use crate::domain::verdict::Exit;
 use crate::gateway::{Gateway, Lane, Ledger, Money, Open, Pin, Place, Tally};
 use crate::policy::rotation::GiveUp;
@@ -29,6 +31,8 @@ use crate::session::FailureReason;
 const LAST_WORDS: Duration = Duration::from_millis(4_000);
 /// How long it may go on after it said that it is complete.
 const AFTER_COMPLETE: Duration = Duration::from_secs(10);
+/// Characters of a sub-agent's name or id that are told.
+const MAX_NAME: usize = 120;
 /// Characters of what an agent said on standard error that a reason holds.
 const MAX_REASON: usize = 300;
 
@@ -60,6 +64,7 @@ pub(super) async fn live(
         *ports.journal = journal;
     }
     held.tally = ledger.tally();
+    held.limited_until_ms = ledger.limited_until();
     held.hearing = hearing.take();
     judge(spec, played, &ledger, held, ports)
 }
@@ -151,7 +156,6 @@ async fn hear(
     ports: &HostedPorts<'_>,
 ) {
     let mut stream = AgentStream::of(spec.backend);
-    let root = format!("{}/", ports.hosting.checkout.display());
     loop {
         let chunk = bytes.recv().await;
         let is_over = chunk.is_none();
@@ -161,18 +165,12 @@ async fn hear(
         };
         let now = ports.hosting.clock.monotonic_ms();
         for event in events {
-            let ended = hearing.borrow_mut().take(event, now);
-            let Some((call, ok)) = ended else { continue };
-            let subject = call.subject.replace(&root, "");
-            let subject = subject.split_whitespace().collect::<Vec<_>>().join(" ");
-            ledger.emit(&Event::ToolFinished {
-                role: spec.role,
-                turn: ledger.tally().replies.max(1),
-                name: call.name,
-                subject: ports.redactor.redact(&subject).chars().take(120).collect(),
-                ok,
-                duration_ms: now.saturating_sub(call.began),
-            });
+            let heard = hearing.borrow_mut().take(event, now);
+            match heard {
+                Some(Heard::Tool(call, ok)) => ledger.emit(&tool(spec, ledger, ports, (call, ok, now))),
+                Some(Heard::SubAgent(id, agent)) => ledger.emit(&sub_agent(spec, ledger, ports, (id, agent))),
+                None => {}
+            }
         }
         if hearing.borrow().is_complete() {
             complete.raise(StopCause::Asked);
@@ -181,6 +179,43 @@ async fn hear(
             return;
         }
     }
+}
+
+fn tool(spec: &HostedSpec, ledger: &Ledger, ports: &HostedPorts<'_>, (call, ok, now): (Call, bool, u64)) -> Event {
+    let root = format!("{}/", ports.hosting.checkout.display());
+    let subject = call.subject.replace(&root, "");
+    let subject = subject.split_whitespace().collect::<Vec<_>>().join(" ");
+    Event::ToolFinished {
+        role: spec.role,
+        turn: ledger.tally().replies.max(1),
+        name: call.name,
+        subject: ports.redactor.redact(&subject).chars().take(120).collect(),
+        ok,
+        duration_ms: now.saturating_sub(call.began),
+    }
+}
+
+fn sub_agent(spec: &HostedSpec, ledger: &Ledger, ports: &HostedPorts<'_>, (id, agent): (String, SubAgent)) -> Event {
+    let clean = |text: &str| ports.redactor.redact(text).chars().take(MAX_NAME).collect::<String>();
+    let Tally { cost, usage, .. } = ledger.tally();
+    let all = usage.prompt().saturating_add(usage.output);
+    let cost = (agent.tokens > 0).then(|| share(cost.known, agent.tokens, all));
+    Event::SubAgentChanged(SubAgentChange {
+        role: spec.role,
+        id: clean(&id),
+        parent: agent.parent.as_deref().map(clean),
+        depth: agent.depth,
+        name: clean(&agent.name),
+        state: agent.state.as_str().to_owned(),
+        tokens: agent.tokens,
+        cost,
+    })
+}
+
+/// The share of a bill that so many of its tokens have.
+fn share(bill: MicroUsd, tokens: u64, all: u64) -> MicroUsd {
+    let part = u128::from(bill.0) * u128::from(tokens.min(all)) / u128::from(all.max(1));
+    MicroUsd(u64::try_from(part).unwrap_or(bill.0))
 }
 
 /// Why a session came to no end of its own, if so.

@@ -20,7 +20,7 @@ use self::hearing::Hearing;
 pub use self::hosting::{Hosting, program_of};
 use self::house::House;
 use self::spec::{Held, unusable};
-pub use self::spec::{HostedPorts, HostedSpec};
+pub use self::spec::{HostedEnd, HostedPorts, HostedSpec};
 use crate::audit::Snapshot;
 use crate::domain::event::Event;
 use crate::domain::ladder::Role;
@@ -34,7 +34,7 @@ const SUMMARY_CHARS: usize = 4_000;
 ///
 /// It never fails: whatever happens, there is a [`SessionEnd`] with a report. `SessionStarted` and `SessionFinished` are emitted around
 /// it, and what was said is kept as a conversation.
-pub async fn hold(spec: HostedSpec, ports: &mut HostedPorts<'_>) -> SessionEnd {
+pub async fn hold(spec: HostedSpec, ports: &mut HostedPorts<'_>) -> HostedEnd {
     let id = uuid::Uuid::new_v4().hyphenated().to_string();
     let (role, target) = (spec.role, spec.target.to_string());
     ports.journal.emit(&Event::SessionStarted { role, session_id: id.clone(), target });
@@ -43,7 +43,8 @@ pub async fn hold(spec: HostedSpec, ports: &mut HostedPorts<'_>) -> SessionEnd {
         Ok(report) => report,
         Err(reason) => FinalReport::Synthetic { reason },
     };
-    finish(spec, id, report, held, ports)
+    let limited_until_ms = held.limited_until_ms;
+    HostedEnd { end: finish(spec, id, report, held, ports), limited_until_ms }
 }
 
 async fn play(
@@ -81,7 +82,7 @@ fn finish(spec: HostedSpec, id: String, report: FinalReport, held: Held, ports: 
     if ports.stop.raised().is_some() {
         ports.journal.hasten();
     }
-    let Held { hearing, tally, wrote } = held;
+    let Held { hearing, tally, wrote, .. } = held;
     let exit = exit_of(&report);
     let agents: Vec<_> = hearing.sub_agents().iter().map(|(id, agent)| {
         serde_json::json!({"id": id, "name": agent.name, "parent": agent.parent, "depth": agent.depth, "state": agent.state.as_str(), "tokens": agent.tokens})

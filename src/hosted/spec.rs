@@ -16,7 +16,7 @@ use crate::domain::units::TreeId;
 use crate::gateway::Tally;
 use crate::policy::rotation::GiveUp;
 use crate::redact::Redactor;
-use crate::session::{FailureReason, Lineage};
+use crate::session::{FailureReason, Lineage, SessionEnd};
 use crate::workspace::Workspace;
 
 /// One session to be held by an agent.
@@ -65,6 +65,15 @@ pub struct HostedPorts<'a> {
     pub redactor: &'a Arc<Redactor>,
 }
 
+/// What a session of an agent came to.
+#[derive(Debug)]
+pub struct HostedEnd {
+    /// As any session's.
+    pub end: SessionEnd,
+    /// When the limit that ended it is over by the vendor's own words, in milliseconds since the Unix epoch.
+    pub limited_until_ms: Option<i64>,
+}
+
 /// What a session came to before it is told.
 #[derive(Debug, Default)]
 pub(super) struct Held {
@@ -74,6 +83,8 @@ pub(super) struct Held {
     pub(super) tally: Tally,
     /// The files of its change.
     pub(super) wrote: Vec<String>,
+    /// When a limit that it was given up for is over.
+    pub(super) limited_until_ms: Option<i64>,
 }
 
 /// A target that cannot be asked, and why.

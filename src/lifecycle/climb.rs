@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use super::allowance::{Allowance, Comments};
 use super::context::{Charter, Context};
+use super::left::LeftAtLimit;
 use super::measured::{Measured, TestSetup};
 use super::recorder::Recorder;
 use super::state::{Delivery, Phase, RunState};
@@ -254,6 +255,8 @@ pub(super) struct Sessions {
     pub(super) replay: Replay,
     /// What the run has learnt of its targets.
     pub(super) memory: Memory,
+    /// The targets that it left at a limit.
+    pub(super) left: LeftAtLimit,
 }
 
 impl Sessions {
@@ -264,6 +267,7 @@ impl Sessions {
         let reached = endpoints.filter(|(_, endpoint)| !endpoint.base_url.is_empty());
         let account = |endpoint: &EndpointPlan| Account::new(&endpoint.base_url, endpoint.key_var.as_deref());
         let accounts = Accounts(reached.map(|(name, endpoint)| (name.clone(), account(endpoint))).collect());
-        Self { replay, memory: Memory { accounts, waiting: context.world.waiting.clone(), ..Memory::default() } }
+        let memory = Memory { accounts, waiting: context.world.waiting.clone(), ..Memory::default() };
+        Self { replay, memory, left: LeftAtLimit::default() }
     }
 }

@@ -1,16 +1,20 @@
 //! Who holds a role's session: models of ours or a coding agent, one after the other where a tier names both.
 
 use super::commands;
+use super::left::{Leave, Left};
 use super::table::{Table, with_models};
 use super::targets;
 use crate::agent::{self, Prompt};
 use crate::backend::{self, Backend};
 use crate::config::spoken_by;
 use crate::domain::account::Unavailability;
+use crate::domain::agents::{AgentRecovery, AgentSwitch, AllLimited};
+use crate::domain::clock::Timestamp;
+use crate::domain::event::Event;
 use crate::domain::ladder::Role;
 use crate::domain::model_id::ModelId;
 use crate::domain::spoken::Spoken;
-use crate::hosted::{self, HostedPorts, HostedSpec};
+use crate::hosted::{self, HostedEnd, HostedPorts, HostedSpec};
 use crate::policy::rotation::GiveUp;
 use crate::policy::standing::Note;
 use crate::session::{FailureReason, FinalReport, Lineage, SessionEnd};
@@ -22,6 +26,16 @@ enum Group {
     Models(Vec<ModelId>),
     /// An agent.
     Agent(ModelId, Backend),
+}
+
+impl Group {
+    /// The target that a person knows it by.
+    fn first(&self) -> String {
+        match self {
+            Self::Models(targets) => targets.first().map(ToString::to_string).unwrap_or_default(),
+            Self::Agent(target, _) => target.to_string(),
+        }
+    }
 }
 
 fn groups(targets: &[ModelId]) -> Vec<Group> {
@@ -36,30 +50,146 @@ fn groups(targets: &[ModelId]) -> Vec<Group> {
     groups
 }
 
-/// Holds a role's session. Where nobody of a group can be asked, the next one is.
+/// Holds a role's session. Where nobody of a group can be asked, the next one is; the first of them is asked first again in the next
+/// iteration (S3-9, S3-10).
 pub(super) async fn hold(
     table: &mut Table<'_, '_, '_>,
     role: Role,
     prompt: Prompt,
     lineage: Option<Lineage>,
 ) -> SessionEnd {
-    let mut groups = groups(table.tier.targets(role)).into_iter().peekable();
-    loop {
-        let (prompt, lineage) = (prompt.clone(), lineage.clone());
-        let end = match groups.next() {
-            Some(Group::Agent(target, backend)) => with_agent(table, role, &prompt, lineage, (target, backend)).await,
-            Some(Group::Models(targets)) => with_models(table, role, prompt, lineage, targets).await,
-            None => return with_models(table, role, prompt, lineage, Vec::new()).await,
-        };
-        let FinalReport::Synthetic { reason: FailureReason::NoUsableTarget { last, .. } } = &end.report else {
-            return end;
-        };
-        let Some(next) = groups.peek() else { return end };
-        let next = match next {
-            Group::Models(targets) => targets.first().map(ToString::to_string).unwrap_or_default(),
-            Group::Agent(target, _) => target.to_string(),
-        };
-        table.recorder.warn(format!("{next} is asked instead, because another target of the tier cannot be: {last}"));
+    let groups = groups(table.tier.targets(role));
+    let mut fallback = Fallback { role, limited: None, last: None };
+    for (index, group) in groups.iter().enumerate() {
+        let next = groups.get(index.saturating_add(1));
+        let asked = Asked { group, next, is_first: fallback.last.is_none() };
+        match ask(table, role, (&prompt, lineage.as_ref()), asked).await {
+            Answer::End(end) => return *end,
+            Answer::Unusable(end) => fallback.keep(end),
+            Answer::Skipped => {}
+        }
+    }
+    match fallback.end(table, &groups) {
+        Some(end) => end,
+        None => with_models(table, role, prompt, lineage, Vec::new()).await,
+    }
+}
+
+/// A group whose turn it is.
+#[derive(Debug, Clone, Copy)]
+struct Asked<'g> {
+    group: &'g Group,
+    next: Option<&'g Group>,
+    /// Whether nobody was asked before it.
+    is_first: bool,
+}
+
+/// What came of a group.
+enum Answer {
+    /// It held the session.
+    End(Box<SessionEnd>),
+    /// It could not be asked.
+    Unusable(Box<SessionEnd>),
+    /// It was not asked: the limit that it was left for is not over.
+    Skipped,
+}
+
+/// What is known once nobody could be asked.
+struct Fallback {
+    role: Role,
+    /// The last session that a limit ended.
+    limited: Option<Box<SessionEnd>>,
+    last: Option<Box<SessionEnd>>,
+}
+
+impl Fallback {
+    fn keep(&mut self, end: Box<SessionEnd>) {
+        if unusable(&end).is_some_and(|(why, _)| why == GiveUp::Limited) {
+            self.limited = Some(end.clone());
+        }
+        self.last = Some(end);
+    }
+
+    /// The session that counts: one that a limit ended, since that passes.
+    fn end(self, table: &mut Table<'_, '_, '_>, groups: &[Group]) -> Option<SessionEnd> {
+        let Self { role, limited, last } = self;
+        if let Some(end) = &limited
+            && groups.iter().any(|group| matches!(group, Group::Agent(..)))
+        {
+            let until = table.sessions.left.soonest();
+            let reason = unusable(end).map(|(_, last)| last.to_owned()).unwrap_or_default();
+            let targets = table.tier.targets(role).iter().map(ToString::to_string).collect();
+            let until = until.map(Timestamp::from_unix_ms);
+            table.recorder.emit(&Event::AgentsAllLimited(AllLimited { role, targets, until, reason }));
+        }
+        limited.or(last).map(|end| *end)
+    }
+}
+
+/// Asks a group, unless the limit that it was left for is not over; tells who is asked next where nobody of it can be.
+async fn ask(
+    table: &mut Table<'_, '_, '_>,
+    role: Role,
+    (prompt, lineage): (&Prompt, Option<&Lineage>),
+    asked: Asked<'_>,
+) -> Answer {
+    let Asked { group, next, is_first } = asked;
+    let iteration = table.climb.run_iterations;
+    let target = group.first();
+    let left = table.sessions.left.of(&target, iteration, table.context.world.clock.unix_ms());
+    if let Left::Still(until_ms) = left
+        && (next.is_some() || !is_first)
+    {
+        let reason = "it is limited".to_owned();
+        switch(table, role, asked, (reason, until_ms));
+        return Answer::Skipped;
+    }
+    let lineage = lineage.cloned();
+    let (end, until_ms) = match group {
+        Group::Agent(target, backend) => {
+            let HostedEnd { end, limited_until_ms } =
+                with_agent(table, role, prompt, lineage, (target.clone(), *backend)).await;
+            (end, limited_until_ms)
+        }
+        Group::Models(targets) => (with_models(table, role, prompt.clone(), lineage, targets.clone()).await, None),
+    };
+    let end = Box::new(end);
+    let failed = unusable(&end).map(|(why, last)| (why, last.to_owned()));
+    if let Left::Before { instead } = left {
+        let recovered = failed.is_none();
+        let recovery = AgentRecovery { role, target: target.clone(), instead, recovered };
+        table.recorder.emit(&Event::AgentRecoveryAttempted(recovery));
+    }
+    let Some((why, last)) = failed else {
+        table.sessions.left.answered(&target);
+        return Answer::End(end);
+    };
+    if why == GiveUp::Limited {
+        let instead = next.map(Group::first).unwrap_or_default();
+        table.sessions.left.leave(target, Leave { iteration, instead, until_ms });
+    }
+    switch(table, role, asked, (last, until_ms));
+    Answer::Unusable(end)
+}
+
+/// Tells who is asked in the place of a group; nothing where nobody is left, or where no agent is concerned.
+fn switch(table: &mut Table<'_, '_, '_>, role: Role, asked: Asked<'_>, (reason, until_ms): (String, Option<i64>)) {
+    let Some(next) = asked.next else { return };
+    let until = until_ms.map(Timestamp::from_unix_ms);
+    let (from, to) = (asked.group.first(), next.first());
+    table.recorder.emit(&Event::AgentSwitched(AgentSwitch { role, from, to, reason, until }));
+}
+
+/// Why nobody of a session's targets could be asked, if so.
+fn unusable(end: &SessionEnd) -> Option<(GiveUp, &str)> {
+    match &end.report {
+        FinalReport::Synthetic { reason: FailureReason::NoUsableTarget { why, last } } => Some((*why, last)),
+        FinalReport::Synthetic { .. }
+        | FinalReport::Done { .. }
+        | FinalReport::Briefed { .. }
+        | FinalReport::Blocked { .. }
+        | FinalReport::Approve { .. }
+        | FinalReport::Reject { .. } => None,
     }
 }
 
@@ -69,7 +199,7 @@ async fn with_agent(
     prompt: &Prompt,
     lineage: Option<Lineage>,
     (target, backend): (ModelId, Backend),
-) -> SessionEnd {
+) -> HostedEnd {
     let Table { context, climb, .. } = *table;
     let (world, plan) = (&context.world, &context.charter.plan);
     let model = backend::answering(&target);
@@ -110,30 +240,32 @@ async fn with_agent(
 }
 
 /// Notes what a session says of the account behind its agent.
-fn note(table: &mut Table<'_, '_, '_>, target: &ModelId, end: &SessionEnd) {
+fn note(table: &mut Table<'_, '_, '_>, target: &ModelId, hosted: &HostedEnd) {
+    let HostedEnd { end, limited_until_ms } = hosted;
     let memory = &mut table.sessions.memory;
     let account = targets::account_of(memory, target);
-    let unusable = match &end.report {
-        FinalReport::Synthetic { reason: FailureReason::NoUsableTarget { why, last } } => Some((*why, last.clone())),
-        FinalReport::Synthetic { .. }
-        | FinalReport::Done { .. }
-        | FinalReport::Briefed { .. }
-        | FinalReport::Blocked { .. }
-        | FinalReport::Approve { .. }
-        | FinalReport::Reject { .. } => None,
-    };
-    let why = unusable.and_then(|(why, last)| match why {
-        GiveUp::Limited => Some((Unavailability::RateLimited, last)),
-        GiveUp::Unreachable => Some((Unavailability::Outage, last)),
+    let why = unusable(end).and_then(|(why, last)| match why {
+        GiveUp::Limited => Some((Unavailability::RateLimited, last.to_owned())),
+        GiveUp::Unreachable => Some((Unavailability::Outage, last.to_owned())),
         GiveUp::Refused | GiveUp::Rejected | GiveUp::Garbled | GiveUp::Aborted => None,
     });
-    match why {
-        Some((why, said)) => {
-            let at_ms = table.context.world.clock.unix_ms();
-            memory.standing.note(&account, Note { why, until_ms: None, said, at_ms });
+    let Some((why, said)) = why else {
+        if end.turns > 0 {
+            memory.standing.answered(&account);
         }
-        None if end.turns > 0 => memory.standing.answered(&account),
-        None => {}
+        return;
+    };
+    let at_ms = table.context.world.clock.unix_ms();
+    let until_ms = limited_until_ms.filter(|_| why == Unavailability::RateLimited);
+    if memory.standing.note(&account, Note { why, until_ms, said: said.clone(), at_ms }) {
+        table.recorder.emit(&Event::ModelsUnavailable {
+            host: account.host().to_owned(),
+            key_variable: account.key_variable,
+            reason: why,
+            until: until_ms.map(Timestamp::from_unix_ms),
+            wait_ms: None,
+            said,
+        });
     }
 }
 

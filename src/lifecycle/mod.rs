@@ -47,6 +47,7 @@ mod iteration;
 mod judge;
 mod kept;
 mod leaving;
+mod left;
 mod left_behind;
 mod leftovers;
 mod material;

@@ -3,6 +3,7 @@
 //! Holds what it needs from earlier events, nothing else. Invariant: in Actions no line but our own `::group::` and
 //! `::endgroup::` is a workflow command, and at most one group is open.
 
+mod agents;
 mod phrases;
 
 use self::phrases::{
@@ -190,6 +191,10 @@ impl Progress {
                 let line = format!("◆ Skipped: {}: {}", self.tiers_named(tiers), speech(reason));
                 vec![self.paint(Tone::Notice, &line)]
             }
+            Event::AgentSwitched(switch) => vec![self.paint(Tone::Notice, &agents::switched(switch))],
+            Event::AgentsAllLimited(all) => vec![self.paint(Tone::Notice, &agents::all_limited(all))],
+            Event::AgentRecoveryAttempted(again) => vec![self.paint(Tone::Notice, &agents::recovery(again))],
+            Event::SubAgentChanged(change) => vec![self.paint(Tone::Faint, &agents::sub_agent(change))],
             Event::Escalated { to, iterations_carried, .. } => self.escalated(*to, *iterations_carried),
             Event::PublishStarted { .. }
             | Event::Pushed { .. }

@@ -21,6 +21,10 @@ use crate::world::model_server::{ModelServer, Options, Request, Say, Scripted};
 use crate::world::program::{KEY, Program, Said, programs};
 use crate::world::project::Project;
 
+/// The events after which a run with agents is killed and resumed (`limits`).
+pub(crate) const KILLS: [&str; 4] =
+    ["agent_switched:1", "agents_all_limited:1", "agent_recovery_attempted:1", "sub_agent_changed:1"];
+
 /// The models behind the agents, which the catalogue prices.
 const CLAUDE: &str = "claude-haiku-4-5";
 const GPT: &str = "gpt-4.1";

@@ -144,6 +144,10 @@ impl Fold {
             | Event::StateSaved
             | Event::TreeRecorded { .. }
             | Event::ModelsUnavailable { .. }
+            | Event::AgentSwitched(_)
+            | Event::AgentsAllLimited(_)
+            | Event::AgentRecoveryAttempted(_)
+            | Event::SubAgentChanged(_)
             | Event::SessionStarted { .. }
             | Event::ToolFinished { .. }
             | Event::ContextThreshold { .. }

@@ -81,6 +81,12 @@ def step(what, number):
             result = done.stdout + done.stderr
         elif kind == "environment":
             result = "\n".join(name + "=" + value for name, value in os.environ.items())
+        elif kind == "helpers":
+            # A helper that starts another one; both report.
+            for started, parent in (("h1", None), ("h2", "h1")):
+                say({"type": "system", "subtype": "task_started", "task_id": started, "parent_task_id": parent, "subagent_type": "helper " + started})
+            for ended, tokens, status in (("h2", 100, "failed"), ("h1", 430, "completed")):
+                say({"type": "system", "subtype": "task_notification", "task_id": ended, "status": status, "usage": {"total_tokens": tokens}})
         elif kind == "stubborn":
             for number in (signal.SIGINT, signal.SIGTERM):
                 signal.signal(number, lambda *_: None)

@@ -125,7 +125,11 @@ fn where_an_agent_cannot_be_asked_the_next_target_of_the_tier_is() {
         "models": {"artisan": ["cli/codex:gpt-4.1", "cli/claude:claude-haiku-4-5"]}}]});
     let said = site.run(&["--tiers", &tiers.to_string()]);
     assert_eq!(said.code, 0, "{}", said.all());
-    assert!(site.warnings().contains("cli/claude:claude-haiku-4-5 is asked instead"), "{}", site.warnings());
+    let switched = site.log().value("SELECT body FROM events WHERE kind = 'agent_switched'");
+    assert!(
+        switched.contains(r#""to":"cli/claude:claude-haiku-4-5""#) && switched.contains("no such key"),
+        "{switched}"
+    );
     site.server.finish();
 }
 
@@ -140,5 +144,34 @@ fn an_agent_that_is_not_installed_ends_the_run_before_any_call() {
     assert!(said.err.contains("npm install -g opencode-ai"), "{}", said.all());
     let said = site.run(&["--tiers", "cli/clade x1"]);
     assert!(said.code == 2 && said.err.contains("Did you mean `cli/claude`?"), "{}", said.all());
+    site.server.finish();
+}
+
+#[test]
+fn helpers_of_an_agent_are_told_as_a_tree_with_what_they_cost() {
+    let project = Project::python();
+    let mended = json!([{"do": "helpers"}, mend(&project)[0]]);
+    let site =
+        Site::new(project, move |request| if request.turn() == 0 { steps(&mended) } else { done("DONE\nmended") });
+    let said = site.run(&["--tiers", "cli/claude:claude-haiku-4-5 x1"]);
+    assert_eq!(said.code, 0, "{}", said.all());
+    let rows = site.log().rows(
+        "SELECT json_extract(body, '$.id'), json_extract(body, '$.parent'), json_extract(body, '$.depth'),
+         json_extract(body, '$.state'), json_extract(body, '$.tokens'), json_extract(body, '$.cost') > 0
+         FROM events WHERE kind = 'sub_agent_changed' ORDER BY seq",
+    );
+    let told: Vec<String> = rows.iter().map(|row| row.join(" ")).collect();
+    let bare = |line: &str| line.replace("NULL", "").split_whitespace().collect::<Vec<_>>().join(" ");
+    let told: Vec<String> = told.iter().map(|line| bare(line)).collect();
+    assert_eq!(told, ["h1 1 running 0", "h2 h1 2 running 0", "h2 h1 2 failed 100 1", "h1 1 completed 430 1"]);
+    assert!(said.err.contains("sub-agent helper h2: failed, about $0.000"), "{}", said.err);
+    // Half of the tokens that the vendor counted so far, half of its bill so far.
+    let cost = site.log().number(
+        "SELECT json_extract(body, '$.cost') FROM events WHERE kind = 'sub_agent_changed' AND body LIKE '%430%'",
+    );
+    let first = site
+        .log()
+        .number("SELECT json_extract(body, '$.cost') FROM events WHERE kind = 'call_settled' ORDER BY seq LIMIT 1");
+    assert_eq!(cost, first / 2);
     site.server.finish();
 }

@@ -111,7 +111,7 @@ fn sub_agents_are_a_tree_with_its_states() {
     for backend in [Backend::Claude, Backend::Codex, Backend::Copilot, Backend::Qwen] {
         let situation = if backend == Backend::Codex { "subagent_v1" } else { "subagent" };
         let mut agents = SubAgents::default();
-        of(backend, situation).iter().for_each(|event| agents.take(event));
+        of(backend, situation).iter().for_each(|event| drop(agents.take(event)));
         assert_eq!(agents.len(), 1, "{backend:?}: {agents:?}");
         let (_, agent) = agents.iter().next().expect("one");
         assert_eq!(agent.depth, 1);

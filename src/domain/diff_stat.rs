@@ -1,0 +1,30 @@
+//! The size of a change.
+
+use serde::{Deserialize, Serialize};
+
+/// A change that is not in the files when the run ends.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct KeptChange {
+    /// Its size.
+    pub stat: DiffStat,
+    /// Whether the tests were judged green with it.
+    pub green: bool,
+}
+
+/// The size of a change.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DiffStat {
+    /// Per file: path, lines added, lines removed.
+    pub files: Vec<FileStat>,
+}
+
+/// One file's share of a change.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FileStat {
+    /// The path in the repository.
+    pub path: String,
+    /// Lines added; `None` for a binary file.
+    pub added: Option<u64>,
+    /// Lines removed; `None` for a binary file.
+    pub removed: Option<u64>,
+}
