@@ -182,15 +182,11 @@ impl Progress {
             }
             Event::ModelsUnavailable { host, key_variable, reason, until, wait_ms: Some(wait_ms), .. } => {
                 self.waits = true;
-                let why = reason.sentence(host, key_variable.as_deref());
-                let until = until.as_ref().map(|until| format!(", until {}", until.for_people())).unwrap_or_default();
-                let line = format!("    ◆ {}; waiting {}{until}", speech(&why), human_duration(*wait_ms));
+                let why = speech(&reason.sentence(host, key_variable.as_deref()));
+                let line = format!("    ◆ {why}; waiting {}{}", human_duration(*wait_ms), agents::told_until(until.as_ref()));
                 vec![self.paint(Tone::Notice, &line)]
             }
-            Event::TiersSkipped { tiers, reason } => {
-                let line = format!("◆ Skipped: {}: {}", self.tiers_named(tiers), speech(reason));
-                vec![self.paint(Tone::Notice, &line)]
-            }
+            Event::TiersSkipped { tiers, reason } => vec![self.skipped(tiers, reason)],
             Event::AgentSwitched(switch) => vec![self.paint(Tone::Notice, &agents::switched(switch))],
             Event::AgentsAllLimited(all) => vec![self.paint(Tone::Notice, &agents::all_limited(all))],
             Event::AgentRecoveryAttempted(again) => vec![self.paint(Tone::Notice, &agents::recovery(again))],
@@ -214,6 +210,10 @@ impl Progress {
             | Event::ContextReset { .. }
             | Event::RunFinished(_) => Vec::new(),
         }
+    }
+
+    fn skipped(&self, tiers: &[u32], reason: &str) -> String {
+        self.paint(Tone::Notice, &format!("◆ Skipped: {}: {}", self.tiers_named(tiers), speech(reason)))
     }
 
     fn speaker(&self, role: Role, target: &str) -> String {

@@ -28,6 +28,10 @@ pub(super) fn sub_agent(change: &SubAgentChange) -> String {
     format!("    {indent}sub-agent {}: {}{cost}", speech(&change.name), speech(&change.state))
 }
 
+pub(super) fn told_until(at: Option<&Timestamp>) -> String {
+    at.map(|at| format!(", until {}", at.for_people())).unwrap_or_default()
+}
+
 fn until(at: Option<&Timestamp>) -> String {
     at.map(|at| format!(", limited until {}", at.for_people())).unwrap_or_default()
 }

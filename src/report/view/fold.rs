@@ -127,16 +127,10 @@ impl Fold {
             | Event::BreakpointReached { .. }
             | Event::BreakpointCleared { .. } => self.deliver(event),
             Event::CommandAnswered { comment, by, command, answer, said, tier_index } => {
-                let view = CommandView {
-                    comment: *comment,
-                    by: by.clone(),
-                    command: *command,
-                    answer: *answer,
-                    said: said.clone(),
-                };
-                self.commands.push(view);
+                let (comment, command, answer) = (*comment, *command, *answer);
+                self.commands.push(CommandView { comment, by: by.clone(), command, answer, said: said.clone() });
                 if let (CommandAnswer::Obeyed, Some(command)) = (answer, command) {
-                    self.raise(*command, *tier_index);
+                    self.raise(command, *tier_index);
                 }
             }
             Event::AttemptCounted { .. }
