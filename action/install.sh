@@ -13,17 +13,23 @@ system=/usr/bin:/bin:/usr/sbin:/sbin
 case ":$PATH:" in ":$system:"*) ;; *) PATH=$system:$PATH ;; esac
 
 # What this file, curl, rustup and a linker need; all else (keys, RUSTC_WRAPPER, CARGO_*, RUSTFLAGS, TAR_OPTIONS, GIT_*) is left behind.
-kept=(PATH HOME RUSTUP_HOME RUNNER_TEMP RUNNER_OS RUNNER_ARCH GITHUB_OUTPUT GITHUB_RUN_ID GITHUB_RUN_ATTEMPT
-  UPSHIFT_GIVEN_COMMAND UPSHIFT_GIVEN_MODE UPSHIFT_GIVEN_BINARY UPSHIFT_GIVEN_SHA256
+kept=(PATH HOME RUSTUP_HOME RUNNER_TEMP RUNNER_TOOL_CACHE RUNNER_OS RUNNER_ARCH
+  GITHUB_OUTPUT GITHUB_PATH GITHUB_WORKSPACE GITHUB_RUN_ID GITHUB_RUN_ATTEMPT
+  UPSHIFT_GIVEN_COMMAND UPSHIFT_GIVEN_MODE UPSHIFT_GIVEN_BINARY UPSHIFT_GIVEN_SHA256 UPSHIFT_GIVEN_AGENTS
   HTTP_PROXY HTTPS_PROXY ALL_PROXY NO_PROXY http_proxy https_proxy all_proxy no_proxy
-  SSL_CERT_FILE SSL_CERT_DIR CURL_CA_BUNDLE
+  SSL_CERT_FILE SSL_CERT_DIR CURL_CA_BUNDLE NODE_EXTRA_CA_CERTS
   SYSTEMROOT SYSTEMDRIVE WINDIR COMSPEC TEMP TMP USERPROFILE APPDATA LOCALAPPDATA PROGRAMDATA)
 if [ "${1:-}" != --clean ]; then
   environment=()
   for name in "${kept[@]}"; do
     if [ -n "${!name:-}" ]; then environment+=("$name=${!name}"); fi
   done
-  exec env -i "${environment[@]}" "$BASH" --noprofile --norc -p "${BASH_SOURCE[0]}" --clean
+  exec env -i "${environment[@]}" "$BASH" --noprofile --norc -p "${BASH_SOURCE[0]}" --clean "$@"
+fi
+
+# Of the gate, the agents alone, once it is known that a run may start.
+if [ "${2:-}" = --agents ]; then
+  exec "$BASH" --noprofile --norc -p "$(dirname "${BASH_SOURCE[0]}")/agents.sh"
 fi
 
 # One file for all archives of a release, written by release.yml.
@@ -196,3 +202,7 @@ unique=$(od -An -N4 -tx4 /dev/urandom | tr -d ' ')
   printf 'command=%s\n' "$command"
   printf 'artifact=upshift-audit-%s-%s-%s\n' "${GITHUB_RUN_ID:-0}" "${GITHUB_RUN_ATTEMPT:-1}" "$unique"
 } >>"$GITHUB_OUTPUT"
+# Those of the gate are installed behind it, where it says that a run may start.
+if [ -n "${UPSHIFT_GIVEN_AGENTS:-}" ] && [[ "$command" == run || "$command" == resume ]]; then
+  "$BASH" --noprofile --norc -p "$here/agents.sh"
+fi

@@ -1,6 +1,7 @@
 //! The Action: what `action.yml` promises is what the configuration and the program keep; and whole workflows under act.
 
 mod act;
+mod agents;
 mod attempts;
 pub(crate) mod commands;
 pub(crate) mod comment;
@@ -35,7 +36,7 @@ use upshift::report::outputs;
 /// Settings that are no input: where a run leaves its log and in which form it reports is the Action's own business.
 const NO_INPUTS: [Setting; 4] = [Setting::AuditDb, Setting::NoAudit, Setting::Record, Setting::Format];
 /// Inputs that choose what is done and by which program.
-const SHAPE: [&str; 5] = ["mode", "command", "binary", "sha256", "head-sha"];
+const SHAPE: [&str; 6] = ["mode", "command", "binary", "sha256", "head-sha", "agents"];
 /// Inputs that are no setting: secrets.
 const TOKENS: [&str; 2] = ["github-token", "push-token"];
 

@@ -51,7 +51,7 @@ fn pin(text: &str, action: &str) -> String {
 /// Puts what the action is made of into a folder. Not the whole repository: act reads an action's folder into memory, build output and all.
 fn put_action(folder: &Path) {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    for name in ["action.yml", "action/install.sh", "action/checksums.txt"] {
+    for name in ["action.yml", "action/install.sh", "action/agents.sh", "action/checksums.txt"] {
         let target = folder.join(name);
         std::fs::create_dir_all(target.parent().expect("a parent")).expect("folders");
         std::fs::copy(root.join(name), target).expect("copied");
