@@ -30,6 +30,8 @@ pub struct AgentThere {
     pub name: &'static str,
     /// What it says of its version; `None` where it is not there, or does not say.
     pub version: Option<String>,
+    /// What it can reach here; `None` where the ladder does not name it, or it is not there.
+    pub kept: Option<String>,
 }
 
 /// Renders a plan. `agents` are those that were looked for, none where the ladder names none; `detected` is what stands in for a test command that is not configured, or what is known of a given one.
@@ -264,6 +266,11 @@ fn agents_there(out: &mut String, agents: &[AgentThere]) {
         ]
     };
     table(out, &agents.iter().map(row).collect::<Vec<_>>());
+    let mut kept: Vec<&str> = agents.iter().filter_map(|agent| agent.kept.as_deref()).collect();
+    kept.dedup();
+    for words in kept {
+        line(out, &format!("  {words}"));
+    }
 }
 
 fn audit_line(plan: &Plan) -> String {

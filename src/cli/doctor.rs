@@ -4,9 +4,11 @@
 //! Owns what is looked at and in which order. Invariant: every line is `✔` or `✖ … → Fix: …`, and a problem is one that would
 //! really stop or spoil a run with this configuration.
 
+mod agents;
 mod bots;
 mod finding;
 mod forge;
+mod inner_model;
 mod json;
 mod targets;
 mod triggers;
@@ -36,6 +38,7 @@ pub(super) fn run(flags: Flags, online: bool, environment: &Environment) -> anyh
                 findings.extend(setup::block_on(targets::examine(&resolved, environment))?);
             }
             findings.extend(setup::block_on(examine(&resolved, environment))?);
+            findings.extend(setup::block_on(async { Ok(agents::examine(&resolved, environment).await) })?);
             findings
         }
         Err(error) => match error.downcast_ref::<Failure>() {

@@ -37,13 +37,30 @@ impl Setup<'_> {
     /// # Errors
     /// An agent that is not installed (exit 2), or that this machine cannot keep (exit 6).
     pub(super) fn hosting(&self, plan: &Plan, streams: Option<&Arc<Streams>>) -> anyhow::Result<Hosting> {
+        let mut hosting = self.bare_hosting(plan, streams)?;
+        let backends: BTreeSet<Backend> = targets(plan).filter_map(Backend::of).collect();
+        for backend in backends {
+            let found = hosting.program(backend);
+            let (program, _) = found.map_err(|why| Failure::usage(format!("cli/{}: {why}", backend.as_str())))?;
+            let room = hosting.room(&program, false).map_err(refusal)?;
+            hosting.notes.extend(room.door.note());
+        }
+        hosting.notes.dedup();
+        Ok(hosting)
+    }
+
+    /// The same, without trying anything.
+    ///
+    /// # Errors
+    /// A variable that children may not have, or a key that is not there (exit 2).
+    pub(super) fn bare_hosting(&self, plan: &Plan, streams: Option<&Arc<Streams>>) -> anyhow::Result<Hosting> {
         let setup = self;
         let Keeping { checkout, kept_out, state } = setup.keeping(plan)?;
         let keys: Vec<String> = plan.endpoints.values().filter_map(|endpoint| endpoint.key_var.clone()).collect();
         // What a user hands on to the tests may be a secret; an agent sends what it reads to its model.
         let env = child_environment(setup.environment.raw(), &[], &keys);
         let clock: Arc<dyn Clock> = setup.clock.clone();
-        let hosting = Hosting {
+        Ok(Hosting {
             relays: relays(plan, setup)?,
             programs: plan.agents.clone(),
             sandbox: plan.safety.sandbox,
@@ -56,14 +73,8 @@ impl Setup<'_> {
             memory_mb: plan.test.memory_limit().map(|mb| mb.max(MEMORY_MB)),
             clock,
             streams: streams.map(Arc::clone),
-        };
-        let backends: BTreeSet<Backend> = targets(plan).filter_map(Backend::of).collect();
-        for backend in backends {
-            let found = hosting.program(backend);
-            let (program, _) = found.map_err(|why| Failure::usage(format!("cli/{}: {why}", backend.as_str())))?;
-            hosting.room(&program, false).map_err(refusal)?;
-        }
-        Ok(hosting)
+            notes: Vec::new(),
+        })
     }
 }
 
@@ -104,23 +115,31 @@ pub(super) fn there(plan: &Plan, checkout: &Path, environment: &Environment) -> 
     }
     let keys: Vec<String> = plan.endpoints.values().filter_map(|endpoint| endpoint.key_var.clone()).collect();
     let env = child_environment(environment.raw(), &[], &keys).map_err(|error| Failure::usage(error.to_string()))?;
+    let named: BTreeSet<Backend> = targets(plan).filter_map(Backend::of).collect();
+    let hosting = Setup::new(checkout, environment, Some(plan), None).bare_hosting(plan, None).ok();
     super::setup::block_on(async {
         let mut found = Vec::new();
         for backend in Backend::ALL {
             let own = plan.agents.get(backend.as_str());
             let program = hosted::program_of(backend, own, &env, checkout).ok();
+            let hosting = hosting.as_ref().filter(|_| named.contains(&backend));
+            let kept =
+                program.as_ref().zip(hosting).map(|((program, _), hosting)| match hosting.room(program, false) {
+                    Ok(room) => format!("agents {}", room.door.words()),
+                    Err(error) => error.to_string(),
+                });
             let version = match program {
-                Some((program, before)) => version(&program, &before, &env, checkout).await,
+                Some((program, before)) => version_of(&program, &before, &env, checkout).await,
                 None => None,
             };
-            found.push(AgentThere { name: backend.as_str(), version });
+            found.push(AgentThere { name: backend.as_str(), version, kept });
         }
         Ok(found)
     })
 }
 
 /// The first line that a program answers `--version` with, in an empty home.
-async fn version(
+pub(super) async fn version_of(
     program: &Path,
     before: &[String],
     env: &BTreeMap<OsString, OsString>,

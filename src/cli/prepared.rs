@@ -58,7 +58,7 @@ impl Setup<'_> {
         past: &[Event],
     ) -> anyhow::Result<Prepared> {
         let folder = working_directory(self.checkout, &state.plan)?;
-        let children = self.confine(&state.plan)?;
+        let mut children = self.confine(&state.plan)?;
         let place = if self.environment.in_actions() { Place::Job } else { Place::Local };
         let stops = stop_sources::listen(&self.clock, state, place)?;
         let outside = delivery::outside(self, state, &stops.signals)?;
@@ -70,6 +70,7 @@ impl Setup<'_> {
             step.keep_log_as(&artifact(context, &state.run_id));
         }
         let hosting = self.hosting(&state.plan, streams.as_ref())?;
+        children.notes.extend(hosting.notes.iter().cloned());
         let only_hears = None;
         Ok(Prepared { workspace, providers, folder, children, stops, outside, writer, streams, hosting, only_hears })
     }

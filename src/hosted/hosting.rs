@@ -40,6 +40,8 @@ pub struct Hosting {
     pub clock: Arc<dyn Clock>,
     /// Raw streams.
     pub streams: Option<Arc<Streams>>,
+    /// What a person should know of how agents are kept.
+    pub notes: Vec<String>,
 }
 
 impl Hosting {

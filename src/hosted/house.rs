@@ -61,7 +61,8 @@ impl House {
         let relay = relay.ok_or_else(|| format!("provider `{}` cannot be reached this way", model.provider))?;
         let (program, before) = hosting.program(spec.backend)?;
         let reads_only = spec.role != Role::Artisan;
-        let AgentRoom { confined, listener } = hosting.room(&program, reads_only).map_err(|error| error.to_string())?;
+        let AgentRoom { confined, listener, .. } =
+            hosting.room(&program, reads_only).map_err(|error| error.to_string())?;
         let failed = |error: io::Error| format!("its home cannot be made: {error}");
         let is_confined = matches!(confined.confinement, Confinement::Within(_));
         let made = if is_confined {

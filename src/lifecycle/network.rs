@@ -45,7 +45,7 @@ pub(super) async fn open_if_needed(
     measuring.setup = open;
     let had = match children.network {
         Reach::Loopback => "this machine's loopback alone",
-        Reach::Nothing => "no network",
+        Reach::Nothing | Reach::Port(_) => "no network",
         Reach::All => "the network",
     };
     let message = format!(

@@ -1,5 +1,7 @@
 //! Coding agents on the ladder (issue 16): a scripted one that tells of itself as claude and codex do, in real runs; the real ones in `real`.
 
+mod doctor;
+mod doors;
 mod ends;
 mod ladder;
 mod limits;
@@ -35,7 +37,7 @@ struct Site {
     server: ModelServer,
     program: Program,
     database: PathBuf,
-    _agents: TempDir,
+    agents: TempDir,
 }
 
 impl Site {
@@ -58,7 +60,7 @@ impl Site {
             .with("PATH", path.expect("a path").to_str().expect("text"));
         project.commit();
         let database = project.path().parent().expect("a parent").join("audit.db");
-        Self { project, server, program, database, _agents: agents }
+        Self { project, server, program, database, agents }
     }
 
     fn args<'a>(&'a self, more: &[&'a str]) -> Vec<&'a str> {

@@ -42,6 +42,8 @@ struct AgentDocument<'a> {
     name: &'a str,
     /// Null where it was not found.
     version: Option<&'a str>,
+    /// What it can reach here; null where the ladder does not name it, or it is not there.
+    kept: Option<&'a str>,
 }
 
 #[derive(Debug, Serialize)]
@@ -150,7 +152,11 @@ fn document<'a>(plan: &'a Plan, detected: Option<&'a Detected>, agents: &'a [Age
         audit_db: plan.audit.as_deref(),
         agents: agents
             .iter()
-            .map(|agent| AgentDocument { name: agent.name, version: agent.version.as_deref() })
+            .map(|agent| AgentDocument {
+                name: agent.name,
+                version: agent.version.as_deref(),
+                kept: agent.kept.as_deref(),
+            })
             .collect(),
         values: plan
             .values

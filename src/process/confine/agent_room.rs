@@ -3,7 +3,7 @@
 use std::net::TcpListener;
 use std::path::PathBuf;
 
-use super::{Confined, Wish};
+use super::{Confined, Door, Wish};
 
 /// What an agent is to get.
 #[derive(Debug)]
@@ -23,4 +23,6 @@ pub struct AgentRoom {
     pub confined: Confined,
     /// Where its model is to answer.
     pub listener: TcpListener,
+    /// Its way there.
+    pub door: Door,
 }

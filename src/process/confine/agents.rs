@@ -2,7 +2,8 @@
 //!
 //! An agent gets a room of its own, made as that of the tests is: their private folder and their shared memory, by which it could judge
 //! itself, are not in it. Its network is a namespace with loopback alone, and what answers there is a listener that was opened in that
-//! namespace and handed to us: whatever else the agent tries to reach, there is nothing.
+//! namespace and handed to us: whatever else the agent tries to reach, there is nothing. Where no namespace can be made, the listener is
+//! one of the machine's, and Landlock lets the agent connect to its port alone ([`Door::Port`] says what that leaves open).
 //!
 //! Invariant: with the folder of the room goes everything that the agent kept outside the tree.
 
@@ -13,29 +14,48 @@ use std::process::Stdio;
 
 use super::agent_room::{AgentRoom, AgentWish};
 use super::plan::{self, Access};
-use super::{ConfineError, Confined, Confinement, Wish, doors, helper};
+use super::{ConfineError, Confined, Confinement, Door, Wish, doors, helper};
 use crate::config::{Network, Sandbox};
 
-/// Makes the room of an agent and opens its door.
+/// Makes the room of an agent and opens its door: in a network of its own, else by Landlock's rule for one port.
 ///
 /// # Errors
-/// [`ConfineError`]: no namespace for the door, or no confinement at all, where nobody asked for that.
+/// [`ConfineError`]: neither door, or no confinement at all, where nobody asked for that.
 pub fn arrange_agent(wish: &AgentWish<'_>) -> Result<AgentRoom, ConfineError> {
-    let here = || TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).map_err(ConfineError::Private);
     if wish.wish.sandbox == Sandbox::Off {
         let confined = Confined { confinement: Confinement::None, env: wish.wish.env.clone() };
-        return Ok(AgentRoom { confined, listener: here()? });
+        return Ok(AgentRoom { confined, listener: here()?, door: Door::Open });
     }
-    let access = Access { program: &wish.program, reads_only: wish.reads_only };
+    let access = Access { program: &wish.program, reads_only: wish.reads_only, port: None };
+    if wish.wish.network == Network::On {
+        let confined = confined(wish, access)?;
+        return Ok(AgentRoom { confined, listener: here()?, door: Door::Network });
+    }
+    let own = confined(wish, access).and_then(|confined| {
+        let listener = door(&confined.confinement, &wish.wish)?;
+        Ok(AgentRoom { confined, listener, door: Door::Namespace })
+    });
+    match own {
+        Err(ConfineError::NoDoor(_) | ConfineError::Network(..)) => {
+            let listener = here()?;
+            let port = listener.local_addr().map_err(ConfineError::Private)?.port();
+            let confined = confined(wish, Access { port: Some(port), ..access })?;
+            Ok(AgentRoom { confined, listener, door: Door::Port })
+        }
+        Ok(_) | Err(_) => own,
+    }
+}
+
+fn here() -> Result<TcpListener, ConfineError> {
+    TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).map_err(ConfineError::Private)
+}
+
+fn confined(wish: &AgentWish<'_>, access: Access<'_>) -> Result<Confined, ConfineError> {
     let arranged = plan::arrange_with(&wish.wish, access)?;
     if arranged.gaps.iter().any(|gap| gap.contains("no Landlock")) {
         return Err(ConfineError::Unconfined(arranged.gaps.join("; ")));
     }
-    let listener = match wish.wish.network {
-        Network::On => here()?,
-        Network::Auto | Network::Loopback | Network::Off => door(&arranged.tests.confinement, &wish.wish)?,
-    };
-    Ok(AgentRoom { confined: arranged.tests, listener })
+    Ok(arranged.tests)
 }
 
 /// Opens a listener in the room's network, by a helper that goes in, and takes it from there.

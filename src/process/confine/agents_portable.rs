@@ -5,7 +5,7 @@
 use std::net::{Ipv4Addr, TcpListener};
 
 use super::agent_room::{AgentRoom, AgentWish};
-use super::{ConfineError, Confined, Confinement};
+use super::{ConfineError, Confined, Confinement, Door};
 use crate::config::Sandbox;
 
 /// As it is, where a person said so.
@@ -18,5 +18,5 @@ pub fn arrange_agent(wish: &AgentWish<'_>) -> Result<AgentRoom, ConfineError> {
     }
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).map_err(ConfineError::Private)?;
     let confined = Confined { confinement: Confinement::None, env: wish.wish.env.clone() };
-    Ok(AgentRoom { confined, listener })
+    Ok(AgentRoom { confined, listener, door: Door::Open })
 }

@@ -6,7 +6,7 @@ use std::os::fd::OwnedFd;
 use std::path::PathBuf;
 
 use landlock::{
-    ABI, Access, AccessFs, AccessNet, LandlockStatus, PathBeneath, Ruleset, RulesetAttr, RulesetCreatedAttr,
+    ABI, Access, AccessFs, AccessNet, LandlockStatus, NetPort, PathBeneath, Ruleset, RulesetAttr, RulesetCreatedAttr,
     RulesetError, Scope,
 };
 use rustix::fs::{Mode, OFlags};
@@ -33,7 +33,8 @@ pub(super) fn enforce(policy: &Policy) -> Result<u32, RulesetError> {
         // One harmless right: a ruleset cannot be empty.
         ruleset = ruleset.handle_access(AccessFs::MakeBlock)?;
     }
-    if policy.reach == Reach::Nothing && policy.has(guards::NETWORK) {
+    let closes = matches!(policy.reach, Reach::Nothing | Reach::Port(_)) && policy.has(guards::NETWORK);
+    if closes {
         ruleset = ruleset.handle_access(AccessNet::BindTcp | AccessNet::ConnectTcp)?;
     }
     if policy.has(guards::SIGNALS) {
@@ -49,6 +50,9 @@ pub(super) fn enforce(policy: &Policy) -> Result<u32, RulesetError> {
             .add_rules(rules(&policy.read, AccessFs::from_read(NEWEST)))?
             .add_rules(rules(&policy.write, all))?
             .add_rules(rules(&policy.devices, device | AccessFs::ReadDir))?;
+    }
+    if let (Reach::Port(port), true) = (policy.reach, closes) {
+        created = created.add_rule(NetPort::new(port, AccessNet::ConnectTcp))?;
     }
     let status = created.restrict_self()?;
     Ok(match status.landlock {

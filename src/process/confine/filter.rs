@@ -22,6 +22,8 @@ mod number {
     pub(super) const IOCTL: i64 = 16;
     pub(super) const SOCKET: i64 = 41;
     pub(super) const SOCKETPAIR: i64 = 53;
+    /// `sendto`, `sendmsg`, `sendmmsg`, each with the place of the flags.
+    pub(super) const SENDS: [(i64, u8); 3] = [(44, 3), (46, 2), (307, 3)];
     pub(super) const CLONE: i64 = 56;
     pub(super) const KILL: i64 = 62;
     pub(super) const RT_SIGQUEUEINFO: i64 = 129;
@@ -54,6 +56,8 @@ mod number {
     pub(super) const IOCTL: i64 = 29;
     pub(super) const SOCKET: i64 = 198;
     pub(super) const SOCKETPAIR: i64 = 199;
+    /// In the order of the list for x86-64.
+    pub(super) const SENDS: [(i64, u8); 3] = [(206, 3), (211, 2), (269, 3)];
     pub(super) const CLONE: i64 = 220;
     pub(super) const KILL: i64 = 129;
     pub(super) const RT_SIGQUEUEINFO: i64 = 138;
@@ -106,6 +110,15 @@ const AF_INET6: u64 = 10;
 /// Only its family 0 (routes and addresses, which `getifaddrs` reads); changing them needs rights that no child has.
 const AF_NETLINK: u64 = 16;
 
+/// What of a socket's type says the type; the rest are flags.
+const TYPE: u64 = 0xF;
+/// Types of sockets beside streams, which Landlock's rules for TCP do not govern: datagrams and raw ones among them.
+const NO_STREAMS: [u64; 6] = [2, 3, 4, 5, 6, 10];
+/// The protocols of a stream that Landlock's rules govern: the usual one, and TCP. Others are MPTCP and SCTP.
+const TCP: [u64; 2] = [0, 6];
+/// `MSG_FASTOPEN`: connects by sending, which older kernels' Landlock does not see.
+const FAST_OPEN: u64 = 0x2000_0000;
+
 const EPERM: u32 = 1;
 const ENOSYS: u32 = 38;
 const EOPNOTSUPP: u32 = 95;
@@ -144,6 +157,9 @@ pub(super) fn enforce(policy: &Policy, unix: UnixSockets) -> Result<(), seccompi
         let attributes = if policy.room.is_some() { Attributes::Allowed } else { Attributes::Refused };
         conditional.extend(calls(attributes)?);
         program = by_number(attributes);
+    }
+    if matches!(policy.reach, Reach::Port(_)) && policy.has(guards::NETWORK) {
+        conditional.extend(sends()?);
     }
     if conditional.is_empty() {
         return Ok(());
@@ -253,9 +269,25 @@ fn sockets(policy: &Policy, unix: UnixSockets) -> Result<Rules, BackendError> {
     let unknown = families.into_iter().map(not).collect::<Result<Vec<_>, _>>()?;
     let other_netlink = vec![is(AF_NETLINK)?, condition(2, SeccompCmpOp::Ne, 0)?];
     let mut rules = Rules::new();
-    rules.insert(number::SOCKET, vec![all_of(unknown)?, all_of(other_netlink)?]);
+    let mut refused = vec![all_of(unknown)?, all_of(other_netlink)?];
+    if matches!(policy.reach, Reach::Port(_)) && policy.has(guards::NETWORK) {
+        for family in [AF_INET, AF_INET6] {
+            for kind in NO_STREAMS {
+                refused.push(all_of(vec![is(family)?, condition(1, SeccompCmpOp::MaskedEq(TYPE), kind)?])?);
+            }
+            let other = TCP.into_iter().map(|protocol| condition(2, SeccompCmpOp::Ne, protocol));
+            refused.push(all_of(std::iter::once(is(family)).chain(other).collect::<Result<_, _>>()?)?);
+        }
+    }
+    rules.insert(number::SOCKET, refused);
     rules.insert(number::SOCKETPAIR, vec![all_of(vec![not(AF_UNIX)?])?]);
     Ok(rules)
+}
+
+/// Sends that connect.
+fn sends() -> Result<Rules, BackendError> {
+    let opens = |flags: u8| all_of(vec![condition(flags, SeccompCmpOp::MaskedEq(FAST_OPEN), FAST_OPEN)?]);
+    number::SENDS.into_iter().map(|(number, flags)| Ok((number, vec![opens(flags)?]))).collect()
 }
 
 fn all_of(conditions: Vec<SeccompCondition>) -> Result<SeccompRule, BackendError> {

@@ -43,6 +43,7 @@ mod arrange;
     path = "bounds_portable.rs"
 )]
 mod bounds;
+mod door;
 #[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
 mod doors;
 #[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
@@ -85,6 +86,7 @@ pub use agent_room::{AgentRoom, AgentWish};
 pub use agents::arrange_agent;
 pub use arrange::arrange;
 pub use bounds::Bounds;
+pub use door::Door;
 
 /// How a child is kept from harm beyond time, output and environment.
 #[derive(Debug, Clone, Default)]
@@ -151,6 +153,8 @@ pub enum Reach {
     Loopback,
     /// Nothing.
     Nothing,
+    /// One TCP port, to which Landlock lets them connect.
+    Port(u16),
 }
 
 /// Why children cannot be confined as asked.

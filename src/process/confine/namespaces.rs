@@ -65,6 +65,7 @@ fn setting(name: &str) -> Option<u32> {
 pub(super) fn missing(facts: &Facts, said: &str, reach: Reach) -> Vec<String> {
     let network = match reach {
         Reach::All => "they have the network of the machine, as was asked for",
+        Reach::Port(_) => "they reach one TCP port alone",
         Reach::Loopback | Reach::Nothing => "they have no network at all, not even a loopback",
     };
     vec![

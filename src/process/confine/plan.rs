@@ -43,6 +43,8 @@ pub(super) struct Access<'a> {
     pub(super) program: &'a [PathBuf],
     /// Whether it may not write the tree.
     pub(super) reads_only: bool,
+    /// The one TCP port that it may connect to, where it has no network of its own.
+    pub(super) port: Option<u16>,
 }
 
 /// As [`arrange`], for children of another kind.
@@ -65,6 +67,9 @@ pub(super) fn arrange_with(wish: &Wish<'_>, access: Access<'_>) -> Result<Arrang
         Network::Off => (Reach::Nothing, false),
         Network::On => (Reach::All, false),
     };
+    if let Some(port) = access.port {
+        return plan.with_a_port(port);
+    }
     let roomy = plan.tests(reach, Walls::Room);
     let (policy, (landlock, doors), no_room) = match plan.has(guards::ROOM).then(|| plan.attempt(&roomy)).transpose() {
         Ok(Some(given)) => (roomy, given, None),
@@ -166,6 +171,18 @@ impl Plan<'_> {
             }
         }
         stand_ins
+    }
+
+    /// Without namespaces, and with one port of the machine's network.
+    fn with_a_port(self, port: u16) -> Result<Arranged, ConfineError> {
+        /// From this version on Landlock knows TCP ports.
+        const PORTS: u32 = 4;
+        let (policy, (landlock, doors), no_room) = self.roomless(Reach::Port(port), false, "no network namespace")?;
+        if landlock < PORTS {
+            let why = "no network namespace can be made here, and the kernel's Landlock is older than Linux 6.7, which knows TCP ports";
+            return Err(ConfineError::NoDoor(why.to_owned()));
+        }
+        self.finish(policy, doors, false, gaps::of_landlock(landlock), no_room)
     }
 
     /// The same with less: no namespaces.

@@ -13,6 +13,15 @@ use crate::world::program::{KEY, Program, programs};
 const WRONG: &str = "    return b - a";
 const RIGHT: &str = "    return a - b";
 
+/// The agents that are installed, each with a model that the catalogue prices.
+const AGENTS: [(&str, &str); 5] = [
+    ("claude", "claude-haiku-4-5"),
+    ("codex", "gpt-4.1"),
+    ("opencode", "gpt-4.1"),
+    ("gemini", "gemini-2.5-pro"),
+    ("qwen", "gpt-4.1"),
+];
+
 /// A model server in a process of its own.
 struct Mock {
     process: Child,
@@ -183,6 +192,19 @@ fn it_mends(agent: &str, model: &str) {
         .filter(|request| ["anthropic", "chat", "responses", "gemini"].iter().any(|proto| request["proto"] == *proto))
         .count();
     assert_eq!(i64::try_from(billed).expect("a number"), calls, "{agent}: each call has its receipt: {}", told());
+}
+
+#[test]
+#[ignore = "needs the agents of the npm registry; .ci/agents"]
+fn each_passes_the_doctors_trial_without_a_vendor() {
+    for (agent, model) in AGENTS {
+        let site = Site::new(agent, &json!({"main": [{"text": "x"}]}));
+        let tiers = format!("cli/{agent}:{model} x1");
+        let said = site.program.run(&site.project, &["doctor", "--tiers", &tiers]);
+        assert!(said.out.contains(&format!("✔ agents: cli/{agent} (")), "{agent}: {}", said.all());
+        let journal: Vec<Value> = serde_json::from_str(&site.mock.ask("/__journal", None)).expect("a journal");
+        assert!(journal.is_empty(), "{agent}: {journal:?}");
+    }
 }
 
 #[test]
