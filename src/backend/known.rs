@@ -1,7 +1,7 @@
 //! The agents that are known, and the targets that name them.
 
 use super::agent::{Agent, Invocation, Order};
-use super::{claude, codex, copilot, gemini, opencode, qwen};
+use super::{acp, claude, codex, copilot, gemini, opencode, qwen};
 use crate::domain::model_id::ModelId;
 
 /// The provider of targets that agents hold.
@@ -22,10 +22,12 @@ pub enum Backend {
     Copilot,
     /// Qwen Code.
     Qwen,
+    /// Whatever speaks the Agent Client Protocol, by the command that a user names.
+    Acp,
 }
 
 impl Backend {
-    /// Every agent.
+    /// Every agent that is known by its name.
     pub const ALL: [Self; 6] = [Self::Claude, Self::Codex, Self::OpenCode, Self::Gemini, Self::Copilot, Self::Qwen];
 
     /// What is known of it.
@@ -38,6 +40,7 @@ impl Backend {
             Self::Gemini => &gemini::AGENT,
             Self::Copilot => &copilot::AGENT,
             Self::Qwen => &qwen::AGENT,
+            Self::Acp => &acp::AGENT,
         }
     }
 
@@ -50,7 +53,7 @@ impl Backend {
     /// The agent of that name.
     #[must_use]
     pub fn named(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|backend| backend.as_str() == name)
+        Self::ALL.into_iter().chain([Self::Acp]).find(|backend| backend.as_str() == name)
     }
 
     /// The agent that holds a target; `None` where the target is an ordinary model.

@@ -19,7 +19,7 @@ use super::variables::is_secret_name;
 use super::{Failure, carry, plan, signals, stop_sources};
 use crate::audit::{Cap, Journal, Scope};
 use crate::config::{GatewayPlan, Setting, Settings};
-use crate::domain::budget::Budget;
+use crate::domain::budget::{Beneficiary, Budget};
 use crate::domain::event::{Event, RunFinished, RunStarted};
 use crate::domain::outcome::{EXIT_INTERNAL, EXIT_SIGNAL_BASE, EXIT_USAGE, Outcome};
 use crate::domain::stop::{Stop, StopCause, StopSource};
@@ -91,15 +91,16 @@ impl GatewayArgs {
 
 /// Runs the program to its end.
 pub(super) fn run(args: GatewayArgs, environment: &Environment) -> anyhow::Result<u8> {
-    let (plan, checkout) = plan::resolve_gateway(args.settings(), args.side_model.as_deref(), environment)?;
+    let (plan, checkout, beneficiary) =
+        plan::resolve_gateway(args.settings(), args.side_model.as_deref(), environment)?;
     plan.warnings.iter().for_each(|warning| super::say(&format!("⚠ {warning}")));
-    setup::block_on(session(&args.command, &plan, &checkout, environment))
+    setup::block_on(session(&args.command, &plan, (&checkout, &beneficiary), environment))
 }
 
 async fn session(
     command: &[OsString],
     plan: &GatewayPlan,
-    checkout: &Path,
+    (checkout, beneficiary): (&Path, &Beneficiary),
     environment: &Environment,
 ) -> anyhow::Result<u8> {
     let token = Token::random();
@@ -134,7 +135,7 @@ async fn session(
     let (end, ends) = StopSource::new();
     let end = Arc::new(end);
     signals::pass_to(&end)?;
-    let ledger = begin(command, plan, &setup)?;
+    let ledger = begin(command, plan, beneficiary, &setup)?;
     let began = setup.clock().monotonic_ms();
     let ended = tokio::task::LocalSet::new()
         .run_until(open.serve_during(gateway, &ledger, run_companion(&companion, &ledger, (&end, &ends), &setup)))
@@ -143,14 +144,19 @@ async fn session(
 }
 
 /// Opens the log and records that the run begins.
-fn begin(command: &[OsString], plan: &GatewayPlan, setup: &Setup<'_>) -> anyhow::Result<Rc<Ledger>> {
+fn begin(
+    command: &[OsString],
+    plan: &GatewayPlan,
+    beneficiary: &Beneficiary,
+    setup: &Setup<'_>,
+) -> anyhow::Result<Rc<Ledger>> {
     let mut store = setup.open_store(plan.audit.as_deref())?;
     let shown = crate::process::Program::Argv(command.to_vec()).to_string();
     let folder = setup.checkout.display().to_string();
     let started = RunStarted {
         run_id: RunId::random(),
         objective: format!("hold to a cost cap: {shown}"),
-        working_directory: folder.clone(),
+        working_directory: folder,
         test_command: String::new(),
         tier_config_path: "(gateway)".to_owned(),
         tiers: Vec::new(),
@@ -163,7 +169,12 @@ fn begin(command: &[OsString], plan: &GatewayPlan, setup: &Setup<'_>) -> anyhow:
     let invocation = invocation.map_err(|error| setup::audit_failure(&error))?;
     let mut caps = vec![Cap { scope: Scope::Run(started.run_id.clone()), max: plan.max_cost }];
     let day = started.started_at.0.get(..10).unwrap_or_default();
-    caps.extend(plan.per_day.map(|max| Cap { scope: Scope::Day(format!("{folder}@{day}")), max }));
+    let Beneficiary { repository, pull_request } = beneficiary;
+    let of_pull_request = |number: &u64| Scope::PullRequest(format!("{repository}#{number}"));
+    caps.extend(
+        pull_request.as_ref().map(of_pull_request).zip(plan.per_pull_request).map(|(scope, max)| Cap { scope, max }),
+    );
+    caps.extend(plan.per_day.map(|max| Cap { scope: Scope::Day(format!("{repository}@{day}")), max }));
     let mut journal = Journal::new(store, carry::watched(Vec::new(), setup.environment));
     journal.tell(&Event::RunStarted(started));
     journal.tell(&invocation);

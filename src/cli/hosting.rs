@@ -14,7 +14,7 @@ use super::http_client::http;
 use super::models::{endpoint_of, wire_of};
 use super::setup::Setup;
 use crate::backend::{Backend, answering};
-use crate::config::{Plan, spoken_by};
+use crate::config::{Plan, all_spoken_by};
 use crate::domain::clock::Clock;
 use crate::domain::ladder::Role;
 use crate::domain::model_id::ModelId;
@@ -91,11 +91,13 @@ fn relays(plan: &Plan, setup: &Setup<'_>) -> anyhow::Result<BTreeMap<(String, Sp
     for (target, backend) in targets(plan).filter_map(|target| Some((target, Backend::of(target)?))) {
         let provider = answering(target).provider;
         let Some(endpoint) = plan.endpoints.get(&provider) else { continue };
-        let (Some(spoken), Some(wire)) = (spoken_by(backend, endpoint.wire), wire_of(endpoint)) else { continue };
-        let endpoint = endpoint_of(&provider, wire, endpoint, setup.environment)?;
-        let relay = Relay::new(&endpoint, spoken, &http, Arc::clone(&setup.clock));
-        let relay = relay.map_err(|error| Failure::usage(error.to_string()))?;
-        relays.insert((provider, spoken), Arc::new(relay));
+        let Some(wire) = wire_of(endpoint) else { continue };
+        let reached = endpoint_of(&provider, wire, endpoint, setup.environment)?;
+        for spoken in all_spoken_by(backend, endpoint.wire) {
+            let relay = Relay::new(&reached, spoken, &http, Arc::clone(&setup.clock));
+            let relay = relay.map_err(|error| Failure::usage(error.to_string()))?;
+            relays.insert((provider.clone(), spoken), Arc::new(relay));
+        }
     }
     Ok(relays)
 }
@@ -119,7 +121,7 @@ pub(super) fn there(plan: &Plan, checkout: &Path, environment: &Environment) -> 
     let hosting = Setup::new(checkout, environment, Some(plan), None).bare_hosting(plan, None).ok();
     super::setup::block_on(async {
         let mut found = Vec::new();
-        for backend in Backend::ALL {
+        for backend in Backend::ALL.into_iter().chain(named.contains(&Backend::Acp).then_some(Backend::Acp)) {
             let own = plan.agents.get(backend.as_str());
             let program = hosted::program_of(backend, own, &env, checkout).ok();
             let hosting = hosting.as_ref().filter(|_| named.contains(&backend));

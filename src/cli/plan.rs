@@ -6,11 +6,12 @@ use clap::Args;
 
 use super::base::Base;
 use super::environment::{Environment, current_dir, from_here};
-use super::{Failure, context, models, waiting};
+use super::{Failure, context, models, waiting, work};
 use crate::config::{
     self, Build, BuiltInEndpoint, Catalogue, FileContent, Format, GatewayPlan, NamedFile, Plan, Push, Setting,
     Settings, Sources, WaitFor, Wire,
 };
+use crate::domain::budget::Beneficiary;
 use crate::domain::ci::CiContext;
 use crate::domain::outcome::EXIT_REFUSED;
 use crate::lifecycle::gate;
@@ -213,7 +214,7 @@ pub(super) fn resolve_gateway(
     flags: Settings,
     side_model: Option<&str>,
     environment: &Environment,
-) -> anyhow::Result<(GatewayPlan, PathBuf)> {
+) -> anyhow::Result<(GatewayPlan, PathBuf, Beneficiary)> {
     let checkout = current_dir()?;
     let context =
         context::read(environment).map_err(|error| Failure::with_code(EXIT_REFUSED, format!("✖ Refused: {error}")))?;
@@ -226,7 +227,8 @@ pub(super) fn resolve_gateway(
     let mut plan = config::resolve_gateway(&sources, side_model, &catalogue_for_config())
         .map_err(|errors| Failure::usage(errors.to_string()))?;
     plan.warnings.extend(told);
-    Ok((plan, checkout))
+    let beneficiary = work::beneficiary(context.as_ref(), &checkout);
+    Ok((plan, checkout, beneficiary))
 }
 
 /// The same for settings that did not come from flags (the demo).

@@ -198,6 +198,9 @@ object! {
         "temperature" temperature: Temperature = "the vendor's";
         /// Commands that the artisan may run.
         "allowCommands" allow_commands: Vec<String> = "none";
+        /// The model of the side calls (titles, summaries) of coding agents; used where its provider is that of the agent's own model.
+        #[schemars(example = &"claude-haiku-5-5")]
+        "sideModel" side_model: String = "the tier's";
     }
 }
 

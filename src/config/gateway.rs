@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::domain::budget::SharedCaps;
 use crate::domain::catalogue::ModelFacts;
 use crate::domain::model_id::ModelId;
 use crate::domain::units::MicroUsd;
@@ -24,6 +25,8 @@ pub struct GatewayPlan {
     pub max_cost: MicroUsd,
     /// The most all runs on one repository may cost on one day.
     pub per_day: Option<MicroUsd>,
+    /// The most all runs for one pull request may cost.
+    pub per_pull_request: Option<MicroUsd>,
     /// Where the audit log is written, as given; `None` is off.
     pub audit: Option<String>,
     /// How each provider with a key is reached.
@@ -63,7 +66,7 @@ pub fn resolve_gateway(
         GATEWAY_PROVIDERS.iter().for_each(|provider| registry.endpoint_with_key(provider, &setting_faults));
     }
     let max_cost = sections::budget(&picker, &[]).max_cost;
-    let per_day = sections::shared_caps(&picker).per_day;
+    let SharedCaps { per_pull_request, per_day } = sections::shared_caps(&picker);
     let audit = sections::audit(&picker);
     let key_vars: Vec<&str> =
         registry.endpoints.values().filter_map(|(endpoint, _)| endpoint.key_var.as_deref()).collect();
@@ -76,6 +79,7 @@ pub fn resolve_gateway(
     let plan = GatewayPlan {
         max_cost,
         per_day,
+        per_pull_request,
         audit,
         endpoints: std::mem::take(&mut registry.endpoints).into_iter().map(|(name, (plan, _))| (name, plan)).collect(),
         facts: std::mem::take(&mut registry.facts),

@@ -65,6 +65,25 @@ impl Registry<'_> {
             self.facts.0.insert(id.clone(), info);
         }
     }
+
+    /// The model of agents' side calls; those of the tiers text before those of the configuration file.
+    pub(super) fn side_model(&mut self, picker: &Picker<'_>) -> Option<ModelId> {
+        const KEY: &str = "agent.sideModel";
+        let mut told =
+            picker.documents().filter_map(|document| Some((document.file.agent.as_ref()?, &document.faults)));
+        let (text, faults) = told.find_map(|(section, faults)| Some((section.side_model.as_ref()?, faults)))?;
+        let id = self.model(KEY, text, faults)?;
+        if Backend::of(&id).is_some() {
+            faults.add(KEY, "names an agent", "Name the model that answers side calls, such as `claude-haiku-5-5`.");
+            return None;
+        }
+        if !self.endpoints.contains_key(&id.provider) {
+            self.warnings.push(format!("{KEY} `{id}` is not used: no model of the ladder is of its provider"));
+            return None;
+        }
+        self.learn(KEY, &id, faults);
+        Some(id)
+    }
 }
 
 /// The users' own command lines, by the agent's name; those of the tiers text before those of the configuration file.
@@ -93,13 +112,18 @@ pub(super) fn programs(picker: &Picker<'_>) -> BTreeMap<String, AgentProgram> {
     programs
 }
 
-/// What an agent speaks over a wire, if it can.
+/// What an agent speaks over a wire, if it can: the first of it is its usual one.
 #[must_use]
 pub fn spoken_by(backend: Backend, wire: Wire) -> Option<Spoken> {
-    let speaks = |spoken: &&Spoken| match spoken {
+    all_spoken_by(backend, wire).next()
+}
+
+/// Everything that an agent may speak over a wire.
+pub fn all_spoken_by(backend: Backend, wire: Wire) -> impl Iterator<Item = Spoken> {
+    let speaks = move |spoken: &&Spoken| match spoken {
         Spoken::Messages => wire == Wire::Anthropic,
         Spoken::Responses | Spoken::Chat => wire == Wire::OpenAi,
         Spoken::Generate => wire == Wire::Gemini,
     };
-    backend.agent().speaks.iter().find(speaks).copied()
+    backend.agent().speaks.iter().filter(speaks).copied()
 }

@@ -39,7 +39,7 @@ pub use elsewhere::{Trust, elsewhere, ladder_text};
 pub use error::{CLOSING, ConfigErrors, Problem, SourceErrors};
 pub use gateway::{GATEWAY_PROVIDERS, GatewayPlan, resolve_gateway};
 pub use github::DEFAULT_SKIP_LABEL;
-pub use hosts::spoken_by;
+pub use hosts::{all_spoken_by, spoken_by};
 pub use plan::{
     AgentPlan, AgentProgram, Comment, EffectiveValue, EndpointPlan, FailOn, Format, GithubPlan, Merge, Minimise,
     NamedCommand, Network, OnRemark, Origin, Plan, Proof, Push, SafetyPlan, Sandbox, TestPlan, WaitFor, Wire,

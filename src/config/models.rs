@@ -196,7 +196,7 @@ impl<'d> Registry<'d> {
     }
 
     /// Reads a model's name and checks that its provider is known (S0-24).
-    fn model(&self, path: &str, text: &str, faults: &Faults) -> Option<ModelId> {
+    pub(super) fn model(&self, path: &str, text: &str, faults: &Faults) -> Option<ModelId> {
         let names_agent = text.trim().strip_prefix(backend::PROVIDER).is_some_and(|rest| rest.starts_with('/'));
         if names_agent {
             return self.agent(path, text.trim(), faults);

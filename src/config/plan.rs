@@ -10,6 +10,7 @@ use crate::domain::budget::{Budget, SharedCaps};
 use crate::domain::catalogue::ModelFacts;
 use crate::domain::chat::Effort;
 use crate::domain::ladder::{OnEntropy, Tier};
+use crate::domain::model_id::ModelId;
 use crate::domain::units::MicroUsd;
 
 /// Everything `upshift run` needs to know before it starts; made by [`super::resolve`].
@@ -120,6 +121,8 @@ pub struct AgentPlan {
     pub temperature: Option<f64>,
     /// Commands the artisan may run.
     pub allow_commands: Vec<String>,
+    /// The model of coding agents' side calls; the tier's where there is none, or where it is of another provider.
+    pub side_model: Option<ModelId>,
 }
 
 /// A user's own command line of a coding agent; nothing of it is used for another.

@@ -13,7 +13,7 @@ use super::file::Tiers;
 use super::ladder::{self, Draft};
 use super::models::{Declared, Override, Registry};
 use super::pick::Picker;
-use super::plan::{Format, Origin, Plan};
+use super::plan::{AgentPlan, Format, Origin, Plan};
 use super::sections;
 use super::sources::{Catalogue, FileContent, Setting, Sources};
 use super::tiers_source::{Chosen, TiersSource, chosen, classify_tiers};
@@ -165,7 +165,7 @@ fn assemble(
     let working_directory =
         picker.take_optional("workingDirectory", working_directory, "the current one", String::clone);
     let test = sections::test(&picker);
-    let agent = sections::agent(&picker);
+    let agent = AgentPlan { side_model: registry.side_model(&picker), ..sections::agent(&picker) };
     let agents = hosts::programs(&picker);
     let mut refusals = Vec::new();
     let key_vars: Vec<&str> =

@@ -93,6 +93,7 @@ saved! {
         effort: Option<Effort>,
         temperature: Option<f64>,
         allow_commands: Vec<String>,
+        side_model: Option<ModelId>,
     }
 }
 saved! {

@@ -171,6 +171,9 @@ pub(super) fn agent(picker: &Picker<'_>) -> AgentPlan {
     let effort = picker.in_documents(of(|agent| agent.effort));
     let temperature = picker.in_documents(of(|agent| agent.temperature));
     let allowed = picker.in_documents(of(|agent| agent.allow_commands.clone()));
+    // Which model that is, the registry knows.
+    let side = picker.in_documents(of(|agent| agent.side_model.clone()));
+    let _text = picker.take_optional("agent.sideModel", side, "the tier's", String::clone);
     AgentPlan {
         max_turns: picker.take("agent.maxTurns", turns, 40, u32::to_string),
         max_attempts: picker.take("agent.maxAttempts", attempts, 3, u32::to_string),
@@ -180,6 +183,7 @@ pub(super) fn agent(picker: &Picker<'_>) -> AgentPlan {
         temperature: picker
             .take_optional("agent.temperature", temperature, "the vendor's", |value| value.0.to_string())
             .map(|value| value.0),
+        side_model: None,
         allow_commands: picker.take("agent.allowCommands", allowed, Vec::new(), |list| joined(list, String::as_str)),
     }
 }

@@ -87,6 +87,9 @@ pub fn program_of(
     let own = own.map(|program| program.command.as_slice()).unwrap_or_default();
     let (name, before) = own.split_first().map_or((backend.as_str(), &[][..]), |(name, rest)| (name.as_str(), rest));
     let found = find(name, env.get(OsStr::new("PATH")), checkout).ok_or_else(|| {
+        if backend == Backend::Acp {
+            return format!("`{name}` was not found → Fix: name the agent's command, as in `agents: {{acp: {{command: [gemini, --acp]}}}}`");
+        }
         format!(
             "`{name}` is not installed, or not in PATH → Fix: `npm install -g {}`, or name it under `agents.{}.command`",
             backend.agent().package,

@@ -13,11 +13,12 @@ use std::time::Duration;
 
 use tempfile::TempDir;
 
+use super::hosting::Hosting;
 use super::spec::{HostedPorts, HostedSpec};
 use crate::backend::Order;
 use crate::domain::ladder::Role;
-use crate::gateway::Token;
-use crate::model::relay::Relay;
+use crate::domain::spoken::Spoken;
+use crate::gateway::{Lane, Pin, Token};
 use crate::policy::budget::MAX_REPLY_TOKENS;
 use crate::process::confine::AgentRoom;
 use crate::process::{Confinement, Program, Spec};
@@ -43,8 +44,8 @@ pub(super) struct House {
     pub(super) listener: TcpListener,
     /// The placeholder key.
     pub(super) token: Token,
-    /// The way to the vendor.
-    pub(super) relay: Arc<Relay>,
+    /// The ways to the vendor, by what is spoken.
+    pub(super) lanes: BTreeMap<Spoken, Lane>,
     /// Removed when the session is over, where there is no room with a home in it.
     _home: Option<TempDir>,
 }
@@ -56,9 +57,11 @@ impl House {
     /// Why it cannot be had, in words.
     pub(super) fn open(spec: &HostedSpec, ports: &HostedPorts<'_>) -> Result<Self, String> {
         let hosting = ports.hosting;
-        let model = spec.backend.model_of(&spec.target).ok_or("it names no model")?;
-        let relay = hosting.relays.get(&(model.provider.clone(), spec.spoken)).cloned();
-        let relay = relay.ok_or_else(|| format!("provider `{}` cannot be reached this way", model.provider))?;
+        let Pin { main: model, side } = spec.pin().ok_or("it names no model")?;
+        let lanes = lanes(spec, hosting, &model.provider);
+        if !lanes.contains_key(&spec.spoken) {
+            return Err(format!("provider `{}` cannot be reached this way", model.provider));
+        }
         let (program, before) = hosting.program(spec.backend)?;
         let reads_only = spec.role != Role::Artisan;
         let AgentRoom { confined, listener, .. } =
@@ -79,7 +82,7 @@ impl House {
         let invocation = spec.backend.invoke(&Order {
             prompt: &prompt,
             model: &model.model,
-            side_model: &model.model,
+            side_model: &side.as_ref().unwrap_or(&model).model,
             spoken: spec.spoken,
             url: &format!("http://{address}"),
             token: token.word(),
@@ -113,10 +116,20 @@ impl House {
             },
             listener,
             token,
-            relay,
+            lanes,
             _home: made,
         })
     }
+}
+
+/// The ways to the vendor of the session's model that this agent may take.
+fn lanes(spec: &HostedSpec, hosting: &Hosting, provider: &str) -> BTreeMap<Spoken, Lane> {
+    let speaks = spec.backend.agent().speaks.iter();
+    let way = |spoken: &Spoken| {
+        let relay = hosting.relays.get(&(provider.to_owned(), *spoken))?;
+        Some((*spoken, Lane { provider: provider.to_owned(), relay: Arc::clone(relay) }))
+    };
+    speaks.filter_map(way).collect()
 }
 
 /// What an agent is told as an argument: the task, or where it stands.

@@ -3,7 +3,6 @@
 //! Invariant: the log is with the gateway while the session lives, and back with its owner afterwards, whatever happened.
 
 use std::cell::RefCell;
-use std::collections::BTreeMap;
 use std::convert::Infallible;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -13,16 +12,17 @@ use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 
 use super::hearing::{Call, Heard, Hearing};
 use super::house::House;
+use super::line::{Desk, Line};
 use super::spec::{Held, HostedPorts, HostedSpec, unusable};
 use crate::audit::{Journal, Store};
-use crate::backend::{AgentStream, SubAgent};
+use crate::backend::{Backend, SubAgent};
 use crate::domain::agents::SubAgentChange;
 use crate::domain::event::Event;
 use crate::domain::receipt::CallStatus;
 use crate::domain::stop::{Stop, StopCause, StopSource};
 use crate::domain::units::MicroUsd;
 use crate::domain::verdict::Exit;
-use crate::gateway::{Gateway, Lane, Ledger, Money, Open, Pin, Place, Tally};
+use crate::gateway::{Gateway, Ledger, Money, Open, Place, Tally};
 use crate::policy::rotation::GiveUp;
 use crate::process::{self, Finished, ProcessError, Spec};
 use crate::session::FailureReason;
@@ -31,6 +31,8 @@ use crate::session::FailureReason;
 const LAST_WORDS: Duration = Duration::from_millis(4_000);
 /// How long it may go on after it said that it is complete.
 const AFTER_COMPLETE: Duration = Duration::from_secs(10);
+/// How long one that was spoken to may go on after the talk is over: its input has ended by then.
+const AFTER_TALK: Duration = Duration::from_secs(2);
 /// Characters of a sub-agent's name or id that are told.
 const MAX_NAME: usize = 120;
 /// Characters of what an agent said on standard error that a reason holds.
@@ -48,17 +50,14 @@ pub(super) async fn live(
     held: &mut Held,
 ) -> Result<(), FailureReason> {
     let fatal = |message: String| FailureReason::ToolFailed { message };
-    let House { spec: command, listener, token, relay, .. } = &house;
+    let House { spec: command, listener, token, lanes, .. } = house;
     let listener = listener.try_clone().and_then(Open::of).map_err(|error| fatal(error.to_string()))?;
-    let pin = spec.backend.model_of(&spec.target).map(|main| Pin { main, side: None });
-    let provider = pin.as_ref().map(|pin| pin.main.provider.clone()).unwrap_or_default();
-    let lanes = BTreeMap::from([(spec.spoken, Lane { provider, relay: Arc::clone(relay) })]);
+    let pin = spec.pin();
     let facts = ports.facts.clone();
-    let gateway =
-        Gateway { token: token.clone(), lanes, pin, facts, clean: Some(Arc::clone(ports.redactor)), waits: true };
+    let gateway = Gateway { token, lanes, pin, facts, clean: Some(Arc::clone(ports.redactor)), waits: true };
     let ledger = lend(spec, id, ports).map_err(fatal)?;
     let hearing = Rc::new(RefCell::new(Hearing::default()));
-    let played = play(spec, command, &ledger, &hearing, ports);
+    let played = play(spec, &command, &ledger, &hearing, ports);
     let played = tokio::task::LocalSet::new().run_until(listener.serve_during(gateway, &ledger, played)).await;
     if let Some(journal) = ledger.close() {
         *ports.journal = journal;
@@ -95,7 +94,10 @@ async fn play(
 ) -> Result<Finished, ProcessError> {
     let (end, ends) = StopSource::new();
     let (complete, is_complete) = StopSource::new();
+    let (over, is_over) = StopSource::new();
     let (sender, bytes) = unbounded_channel::<Vec<u8>>();
+    let (say, words) = unbounded_channel::<Vec<u8>>();
+    let talks = spec.backend == Backend::Acp;
     let keeper = ports.hosting.helper.clone();
     let mut raw = ports.hosting.streams.as_ref().map(|streams| streams.open("agent"));
     let lives = async move {
@@ -106,12 +108,16 @@ async fn play(
             // Who hears it is there for as long as the agent lives.
             drop(sender.send(chunk.to_vec()));
         };
-        process::run_kept(&keeper, command, &ends, &mut sink).await
+        match talks {
+            true => process::run_talking(&keeper, command, &ends, &mut sink, words).await,
+            false => process::run_kept(&keeper, command, &ends, &mut sink).await,
+        }
     };
-    let hears = hear(spec, bytes, ledger, hearing, &complete, ports);
+    let line = Line::open(spec, ports, say);
+    let hears = hear(spec, line, bytes, (ledger, hearing), (&complete, &over), ports);
     let (stop, wrap_up) = (ports.stop.clone(), ports.wrap_up.clone());
     let (capped, limited) = (ledger.capped(), ledger.limited());
-    let watched = watch(&end, Watched { stop, wrap_up, capped, limited, is_complete });
+    let watched = watch(&end, Watched { stop, wrap_up, capped, limited, is_complete, is_over });
     tokio::select! {
         (finished, ()) = async { tokio::join!(lives, hears) } => finished,
         never = watched => match never {},
@@ -125,11 +131,12 @@ struct Watched {
     capped: Stop,
     limited: Stop,
     is_complete: Stop,
+    is_over: Stop,
 }
 
 /// Ends the agent when it is time; never comes to an end itself.
 async fn watch(end: &StopSource, watched: Watched) -> Infallible {
-    let Watched { stop, wrap_up, capped, limited, is_complete } = watched;
+    let Watched { stop, wrap_up, capped, limited, is_complete, is_over } = watched;
     // Real time: a clock that leaps over pauses must not leap while an agent works.
     let after = |flag: Stop, patience: Duration| async move {
         flag.wait().await;
@@ -141,6 +148,7 @@ async fn watch(end: &StopSource, watched: Watched) -> Infallible {
         () = after(capped, LAST_WORDS) => StopCause::TimeUp,
         () = after(limited, LAST_WORDS) => StopCause::TimeUp,
         () = after(is_complete, AFTER_COMPLETE) => StopCause::Asked,
+        () = after(is_over, AFTER_TALK) => StopCause::Asked,
     };
     end.raise(cause);
     std::future::pending().await
@@ -149,20 +157,16 @@ async fn watch(end: &StopSource, watched: Watched) -> Infallible {
 /// Reads the agent's stream to its end, and tells of its tools.
 async fn hear(
     spec: &HostedSpec,
+    mut line: Line,
     mut bytes: UnboundedReceiver<Vec<u8>>,
-    ledger: &Rc<Ledger>,
-    hearing: &Rc<RefCell<Hearing>>,
-    complete: &StopSource,
+    (ledger, hearing): (&Rc<Ledger>, &Rc<RefCell<Hearing>>),
+    (complete, over): (&StopSource, &StopSource),
     ports: &HostedPorts<'_>,
 ) {
-    let mut stream = AgentStream::of(spec.backend);
     loop {
         let chunk = bytes.recv().await;
         let is_over = chunk.is_none();
-        let events = match chunk {
-            Some(chunk) => stream.push(&chunk),
-            None => stream.finish(),
-        };
+        let events = line.push(chunk.as_deref(), Desk::new(spec, ledger, ports));
         let now = ports.hosting.clock.monotonic_ms();
         for event in events {
             let heard = hearing.borrow_mut().take(event, now);
@@ -174,6 +178,9 @@ async fn hear(
         }
         if hearing.borrow().is_complete() {
             complete.raise(StopCause::Asked);
+        }
+        if line.is_over() {
+            over.raise(StopCause::Asked);
         }
         if is_over {
             return;

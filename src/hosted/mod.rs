@@ -13,6 +13,7 @@ mod hearing;
 mod hosting;
 mod house;
 mod life;
+mod line;
 mod spec;
 mod tree;
 

@@ -13,7 +13,7 @@ use crate::domain::model_id::ModelId;
 use crate::domain::spoken::Spoken;
 use crate::domain::stop::Stop;
 use crate::domain::units::TreeId;
-use crate::gateway::Tally;
+use crate::gateway::{Pin, Tally};
 use crate::policy::rotation::GiveUp;
 use crate::redact::Redactor;
 use crate::session::{FailureReason, Lineage, SessionEnd};
@@ -34,6 +34,8 @@ pub struct HostedSpec {
     pub backend: Backend,
     /// What it speaks with its model.
     pub spoken: Spoken,
+    /// The model of its side calls; the session's own where there is none, or where it is of another provider.
+    pub side_model: Option<ModelId>,
     /// What the agent is told: instructions and task.
     pub prompt: String,
     /// The session that starts this one; `None` for a root.
@@ -85,6 +87,15 @@ pub(super) struct Held {
     pub(super) wrote: Vec<String>,
     /// When a limit that it was given up for is over.
     pub(super) limited_until_ms: Option<i64>,
+}
+
+impl HostedSpec {
+    /// The models that the session is held to.
+    pub(super) fn pin(&self) -> Option<Pin> {
+        let main = self.backend.model_of(&self.target)?;
+        let side = self.side_model.clone().filter(|side| side.provider == main.provider);
+        Some(Pin { main, side })
+    }
 }
 
 /// A target that cannot be asked, and why.

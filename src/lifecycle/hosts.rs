@@ -214,6 +214,7 @@ async fn with_agent(
         target: target.clone(),
         backend,
         spoken: spoken.unwrap_or(Spoken::Chat),
+        side_model: plan.agent.side_model.clone(),
         prompt: world.redactor.redact(&format!("{}\n\n{}", agent::for_agents(role), prompt.first_message)).into_owned(),
         lineage,
         tree: climb.trees.current.tree.clone(),

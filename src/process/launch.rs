@@ -6,14 +6,16 @@
 use std::ffi::{OsStr, OsString};
 use std::io;
 use std::os::unix::fs::PermissionsExt;
+use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
-use tokio::process::{Child, ChildStdin};
+use tokio::process::Child;
 
 use super::family::Family;
 use super::pipe::{Receiver, receive};
+use super::spec::Input;
 use super::{Confinement, ProcessError, Program, Spec};
 
 /// Where programs are looked for when the environment names no `PATH`; what `execvp` takes on most systems.
@@ -23,7 +25,6 @@ const DEFAULT_PATH: &str = "/usr/local/bin:/usr/bin:/bin";
 pub(super) const KEEPER: &str = "__kept";
 
 /// A child that runs.
-#[derive(Debug)]
 pub(super) struct Launched {
     /// Its descendants; declared first, so that they are ended before the handle is dropped.
     pub(super) family: Family,
@@ -34,30 +35,31 @@ pub(super) struct Launched {
     /// Standard error if not merged.
     pub(super) stderr: Option<Receiver>,
     /// Standard input, if there is something to write.
-    pub(super) stdin: Option<ChildStdin>,
+    pub(super) stdin: Option<Input>,
 }
 
-/// Starts what `spec` describes; with a `keeper`, the program of this process, it is ended also when this process is killed (Linux).
-pub(super) fn launch(spec: &Spec, keeper: Option<&Path>) -> Result<Launched, ProcessError> {
-    start(spec, keeper).map_err(|source| ProcessError::Start {
+/// Starts what `spec` describes; with a `keeper`, the program of this process, it is ended also when this process is killed (Linux). Where
+/// it `talks`, its input stays open.
+pub(super) fn launch(spec: &Spec, keeper: Option<&Path>, talks: bool) -> Result<Launched, ProcessError> {
+    start(spec, keeper, talks).map_err(|source| ProcessError::Start {
         program: spec.program.to_string(),
         cwd: spec.cwd.clone(),
         source,
     })
 }
 
-fn start(spec: &Spec, keeper: Option<&Path>) -> io::Result<Launched> {
+fn start(spec: &Spec, keeper: Option<&Path>, talks: bool) -> io::Result<Launched> {
     if !std::fs::metadata(&spec.cwd)?.is_dir() {
         return Err(io::Error::new(io::ErrorKind::NotADirectory, "the working directory is not a folder"));
     }
-    let (mut command, door) = confined(spec)?;
+    let (mut command, door, line) = confined(spec, talks)?;
     if let Some(keeper) = keeper {
         command = kept(keeper, &command);
     }
     command.current_dir(&spec.cwd).env_clear().envs(&spec.env).process_group(0);
     command.stdin(match door {
         Some(door) => door,
-        None if spec.stdin.is_empty() => Stdio::null(),
+        None if spec.stdin.is_empty() && !talks => Stdio::null(),
         None => Stdio::piped(),
     });
     let (output, writer) = io::pipe()?;
@@ -85,7 +87,9 @@ fn start(spec: &Spec, keeper: Option<&Path>) -> io::Result<Launched> {
     })?;
     // The command holds our ends of the pipes' writers: as long as it lives there is no end of file.
     drop(command);
-    let stdin = child.stdin.take();
+    let pipe = child.stdin.take().map(|pipe| Box::new(pipe) as Input);
+    let line = line.map(tokio::net::UnixStream::from_std).transpose()?.map(|line| Box::new(line) as Input);
+    let stdin = pipe.or(line);
     Ok(Launched { family, child, output, stderr, stdin })
 }
 
@@ -102,16 +106,26 @@ fn kept(keeper: &Path, command: &std::process::Command) -> std::process::Command
     kept
 }
 
-/// The command as it is really started, and its way into its room; a confinement puts its helper before the program here.
-fn confined(spec: &Spec) -> io::Result<(std::process::Command, Option<Stdio>)> {
+/// A command, its way into its room, and the line to it where it is spoken to by that way.
+type Started = (std::process::Command, Option<Stdio>, Option<UnixStream>);
+
+/// The command as it is really started; a confinement puts its helper before the program here.
+fn confined(spec: &Spec, talks: bool) -> io::Result<Started> {
     let plain = plain(spec)?;
-    let Confinement::Within(bounds) = &spec.confinement else { return Ok((plain, None)) };
-    let door = if spec.stdin.is_empty() { bounds.door() } else { None };
+    let Confinement::Within(bounds) = &spec.confinement else { return Ok((plain, None, None)) };
+    let (door, line) = match (talks, spec.stdin.is_empty()) {
+        (true, _) => bounds.door_with_line().map_or((None, None), |(door, line)| (Some(door), Some(line))),
+        (false, true) => (bounds.door(), None),
+        (false, false) => (None, None),
+    };
+    if let Some(line) = &line {
+        line.set_nonblocking(true)?;
+    }
     let name = match &spec.program {
         Program::Shell(_) => OsStr::new("sh"),
         Program::Argv(words) => words.first().map_or(plain.get_program(), OsString::as_os_str),
     };
-    Ok((bounds.around(&plain, name, door.as_ref()), door))
+    Ok((bounds.around(&plain, name, door.as_ref()), door, line))
 }
 
 #[expect(clippy::disallowed_methods, reason = "this is the one place that starts a process")]

@@ -8,11 +8,12 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
-use tokio::process::{ChildStdin, Command};
+use tokio::process::Command;
 
 pub(super) use super::family::Child;
 use super::family::Family;
 use super::pipe::{Receiver, receive};
+use super::spec::Input;
 use super::{ProcessError, Program, Spec};
 
 /// Endings of what Windows can start by itself; scripts (`.cmd`) are started by the command interpreter.
@@ -21,7 +22,6 @@ const ENDINGS: &str = "exe com cmd bat";
 const SHELLS_FROM_GIT: [&str; 4] = ["sh.exe", "../bin/sh.exe", "../usr/bin/sh.exe", "../../bin/sh.exe"];
 
 /// A child that runs.
-#[derive(Debug)]
 pub(super) struct Launched {
     /// Its descendants; declared first, so that they are ended before the handle is dropped.
     pub(super) family: Family,
@@ -32,25 +32,25 @@ pub(super) struct Launched {
     /// Standard error if not merged.
     pub(super) stderr: Option<Receiver>,
     /// Standard input, if there is something to write.
-    pub(super) stdin: Option<ChildStdin>,
+    pub(super) stdin: Option<Input>,
 }
 
 /// Starts what `spec` describes.
-pub(super) fn launch(spec: &Spec, _keeper: Option<&Path>) -> Result<Launched, ProcessError> {
-    start(spec).map_err(|source| ProcessError::Start {
+pub(super) fn launch(spec: &Spec, _keeper: Option<&Path>, talks: bool) -> Result<Launched, ProcessError> {
+    start(spec, talks).map_err(|source| ProcessError::Start {
         program: spec.program.to_string(),
         cwd: spec.cwd.clone(),
         source,
     })
 }
 
-fn start(spec: &Spec) -> io::Result<Launched> {
+fn start(spec: &Spec, talks: bool) -> io::Result<Launched> {
     if !std::fs::metadata(&spec.cwd)?.is_dir() {
         return Err(io::Error::new(io::ErrorKind::NotADirectory, "the working directory is not a folder"));
     }
     let mut command = plain(spec)?;
     command.current_dir(&spec.cwd).env_clear().envs(&spec.env);
-    command.stdin(if spec.stdin.is_empty() { Stdio::null() } else { Stdio::piped() });
+    command.stdin(if spec.stdin.is_empty() && !talks { Stdio::null() } else { Stdio::piped() });
     let (output, writer) = io::pipe()?;
     let stderr = if spec.merge_stderr {
         command.stderr(writer.try_clone()?);
@@ -64,7 +64,7 @@ fn start(spec: &Spec) -> io::Result<Launched> {
     let (output, stderr) = (receive(output)?, stderr.map(receive).transpose()?);
     // The command holds our ends of the pipes' writers, and is gone with this call: else there were no end of file.
     let (family, child) = Family::found(command)?;
-    let stdin = child.take_stdin();
+    let stdin = child.take_stdin().map(|stdin| Box::new(stdin) as Input);
     Ok(Launched { family, child, output, stderr, stdin })
 }
 

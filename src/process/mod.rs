@@ -14,6 +14,8 @@
 
 use std::path::Path;
 
+use tokio::sync::mpsc::UnboundedReceiver;
+
 use crate::domain::stop::Stop;
 
 pub use confine::Confinement;
@@ -57,7 +59,7 @@ pub mod traces;
 /// # Errors
 /// [`ProcessError`]; a non-zero exit, a signal and a timeout are no errors.
 pub async fn run(spec: &Spec, stop: &Stop, sink: &mut (dyn FnMut(&[u8]) + Send)) -> Result<Finished, ProcessError> {
-    run_behind(None, spec, stop, sink).await
+    run_behind(None, spec, stop, sink, None).await
 }
 
 /// As [`run`], behind a `keeper` (the program of this process), which ends it and all that it started when this process is killed; Linux.
@@ -70,7 +72,21 @@ pub async fn run_kept(
     stop: &Stop,
     sink: &mut (dyn FnMut(&[u8]) + Send),
 ) -> Result<Finished, ProcessError> {
-    run_behind(Some(keeper), spec, stop, sink).await
+    run_behind(Some(keeper), spec, stop, sink, None).await
+}
+
+/// As [`run_kept`], with a program that is spoken to: it reads `words` as they come, and the end of its input when nobody sends any more.
+///
+/// # Errors
+/// As [`run`]'s.
+pub async fn run_talking(
+    keeper: &Path,
+    spec: &Spec,
+    stop: &Stop,
+    sink: &mut (dyn FnMut(&[u8]) + Send),
+    words: UnboundedReceiver<Vec<u8>>,
+) -> Result<Finished, ProcessError> {
+    run_behind(Some(keeper), spec, stop, sink, Some(words)).await
 }
 
 async fn run_behind(
@@ -78,11 +94,12 @@ async fn run_behind(
     spec: &Spec,
     stop: &Stop,
     sink: &mut (dyn FnMut(&[u8]) + Send),
+    words: Option<UnboundedReceiver<Vec<u8>>>,
 ) -> Result<Finished, ProcessError> {
     let failed = |source| ProcessError::Io { program: spec.program.to_string(), source };
     tracing::debug!(program = %spec.program, cwd = %spec.cwd.display(), "starts");
-    let launched = launch::launch(spec, keeper).inspect_err(|error| tracing::info!("{error}"))?;
-    let mut finished = supervise::supervise(spec, launched, stop, sink).await.map_err(failed)?;
+    let launched = launch::launch(spec, keeper, words.is_some()).inspect_err(|error| tracing::info!("{error}"))?;
+    let mut finished = supervise::supervise(spec, launched, stop, sink, words).await.map_err(failed)?;
     let Finished { exit, duration_ms, output_bytes, .. } = &finished;
     tracing::debug!(program = %spec.program, ?exit, ms = duration_ms, output_bytes, "ended");
     if let Some(note) = spec.confinement.put_back().map_err(failed)? {

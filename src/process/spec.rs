@@ -9,6 +9,9 @@ use super::confine::Confinement;
 use crate::domain::stop::StopCause;
 use crate::domain::verdict::Exit;
 
+/// The writing end of a child's standard input.
+pub(super) type Input = Box<dyn tokio::io::AsyncWrite + Send + Unpin>;
+
 /// What to run.
 #[derive(Debug, Clone)]
 pub enum Program {

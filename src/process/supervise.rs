@@ -8,7 +8,7 @@ use std::process::ExitStatus;
 use std::time::Duration;
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::process::ChildStdin;
+use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::time::Instant;
 
 use super::capture::Capture;
@@ -18,6 +18,7 @@ use super::family::{Family, Growth};
 use super::launch::Launched;
 use super::memory::{Excess, Memory};
 use super::pipe::{Receiver, exit_of};
+use super::spec::Input;
 use super::{Finished, Spec};
 use crate::domain::stop::{SIGKILL, Stop, StopCause};
 use crate::domain::verdict::Exit;
@@ -83,6 +84,7 @@ pub(super) async fn supervise(
     launched: Launched,
     stop: &Stop,
     sink: &mut (dyn FnMut(&[u8]) + Send),
+    words: Option<UnboundedReceiver<Vec<u8>>>,
 ) -> io::Result<Finished> {
     let started = Instant::now();
     let Launched { family, mut child, output, stderr, stdin } = launched;
@@ -93,7 +95,7 @@ pub(super) async fn supervise(
     let mut output = Stream::new(Some(output), keep);
     let mut stderr = Stream::new(stderr, keep);
     let mut feeding = stdin.is_some();
-    let feed = feed(stdin, &spec.stdin);
+    let feed = feed(stdin, &spec.stdin, words);
     let stopping = stop.wait();
     let sleep = tokio::time::sleep_until(deadline);
     tokio::pin!(feed, stopping, sleep);
@@ -266,8 +268,12 @@ impl Stream {
 }
 
 /// Writes a child's input and closes it; a child that does not read it is its own affair.
-async fn feed(stdin: Option<ChildStdin>, bytes: &[u8]) {
-    if let Some(mut stdin) = stdin {
-        drop(stdin.write_all(bytes).await);
+async fn feed(stdin: Option<Input>, bytes: &[u8], words: Option<UnboundedReceiver<Vec<u8>>>) {
+    let Some(mut stdin) = stdin else { return };
+    let mut is_heard = stdin.write_all(bytes).await.is_ok();
+    let Some(mut words) = words else { return };
+    while is_heard {
+        let Some(word) = words.recv().await else { return };
+        is_heard = stdin.write_all(&word).await.is_ok() && stdin.flush().await.is_ok();
     }
 }

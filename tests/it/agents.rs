@@ -1,5 +1,6 @@
 //! Coding agents on the ladder (issue 16): a scripted one that tells of itself as claude and codex do, in real runs; the real ones in `real`.
 
+mod acp;
 mod doctor;
 mod doors;
 mod ends;
@@ -30,6 +31,7 @@ pub(crate) const KILLS: [&str; 4] =
 /// The models behind the agents, which the catalogue prices.
 const CLAUDE: &str = "claude-haiku-4-5";
 const GPT: &str = "gpt-4.1";
+const SONNET: &str = "claude-sonnet-4-5";
 
 /// A broken project, a vendor that bills, and upshift with the agents of the tests in its `PATH`.
 struct Site {
@@ -47,7 +49,7 @@ impl Site {
             catalogue::lookup(&id).and_then(|info| info.price).expect("a price")
         };
         let options =
-            [CLAUDE, GPT].iter().fold(Options::default(), |options, model| options.price(model, price(model)));
+            [CLAUDE, GPT, SONNET].iter().fold(Options::default(), |options, model| options.price(model, price(model)));
         // Local models cost nothing.
         let server = ModelServer::start_with(options.price("qwen3-coder", Price::default()), script);
         let agents = agents();

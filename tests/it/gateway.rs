@@ -3,6 +3,7 @@
 mod bodies;
 mod ends;
 mod money;
+mod pull_request;
 
 use std::path::Path;
 use std::process::Command;

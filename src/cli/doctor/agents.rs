@@ -18,7 +18,7 @@ use crate::cli::http_client::http;
 use crate::cli::models::wire_of;
 use crate::cli::plan::Resolved;
 use crate::cli::setup::Setup;
-use crate::config::{Plan, spoken_by};
+use crate::config::{Plan, all_spoken_by, spoken_by};
 use crate::domain::budget::Budget;
 use crate::domain::event::{Event, RunStarted};
 use crate::domain::ladder::Role;
@@ -81,6 +81,7 @@ async fn try_out(plan: &Plan, setup: &Setup<'_>, target: &ModelId, backend: Back
         target: target.clone(),
         backend,
         spoken,
+        side_model: None,
         prompt: PROMPT.to_owned(),
         lineage: None,
         tree: workspace.snapshot().await?,
@@ -110,23 +111,24 @@ async fn try_out(plan: &Plan, setup: &Setup<'_>, target: &ModelId, backend: Back
         never = inner_model::serve(listener, WORDS) => match never {},
     };
     let name = backend.as_str();
-    match ended.report {
-        FinalReport::Done { .. } if ended.turns > 0 => {
-            let seconds = began.elapsed().as_secs_f32();
-            Ok(format!(
-                "cli/{name} ({version}) works through the gateway: one turn in {seconds:.1} s, without a vendor"
-            ))
-        }
-        FinalReport::Synthetic { reason: FailureReason::Stopped { .. } } => Err(anyhow::anyhow!(
-            "{version}: no turn in {} s → Fix: start `{name}` by hand and see what it waits for",
-            PATIENCE.as_secs()
-        )),
-        report => Err(anyhow::anyhow!(
-            "{version}: its turn came to nothing ({}) → Fix: install a version that docs/agents.md names",
-            report.summary()
-        )),
+    if matches!(ended.report, FinalReport::Done { .. }) && ended.turns > 0 {
+        let seconds = began.elapsed().as_secs_f32();
+        return Ok(format!(
+            "cli/{name} ({version}) works through the gateway: one turn in {seconds:.1} s, without a vendor"
+        ));
     }
+    if matches!(ended.report, FinalReport::Synthetic { reason: FailureReason::Stopped { .. } }) {
+        let limit = PATIENCE.as_secs();
+        anyhow::bail!("{version}: no turn in {limit} s → Fix: start `{name}` by hand and see what it waits for");
+    }
+    anyhow::bail!(
+        "{version}: its turn came to nothing ({}) → Fix: install a version that docs/agents.md names",
+        ended.report.summary()
+    )
 }
+
+/// The ways to the trial's own model, and what is usually spoken there.
+type Ways = (BTreeMap<(String, Spoken), Arc<Relay>>, Spoken);
 
 /// The way to the trial's own model.
 fn relays(
@@ -134,14 +136,19 @@ fn relays(
     setup: &Setup<'_>,
     (target, backend): (&ModelId, Backend),
     listener: &TcpListener,
-) -> anyhow::Result<(BTreeMap<(String, Spoken), Arc<Relay>>, Spoken)> {
+) -> anyhow::Result<Ways> {
     let provider = answering(target).provider;
     let endpoint = plan.endpoints.get(&provider);
-    let wires = endpoint.and_then(|endpoint| Some((wire_of(endpoint)?, spoken_by(backend, endpoint.wire)?)));
-    let (wire, spoken) = wires.ok_or_else(|| anyhow::anyhow!("provider `{provider}` cannot be reached this way"))?;
+    let wires = endpoint.and_then(|endpoint| Some((endpoint, wire_of(endpoint)?, spoken_by(backend, endpoint.wire)?)));
+    let (endpoint, wire, usual) =
+        wires.ok_or_else(|| anyhow::anyhow!("provider `{provider}` cannot be reached this way"))?;
     let own = Endpoint::new(&provider, wire, format!("http://{}", listener.local_addr()?));
-    let relay = Relay::new(&own, spoken, &http(setup.environment), Arc::clone(&setup.clock))?;
-    Ok((BTreeMap::from([((provider, spoken), Arc::new(relay))]), spoken))
+    let mut relays = BTreeMap::new();
+    for spoken in all_spoken_by(backend, endpoint.wire) {
+        let relay = Relay::new(&own, spoken, &http(setup.environment), Arc::clone(&setup.clock))?;
+        relays.insert((provider.clone(), spoken), Arc::new(relay));
+    }
+    Ok((relays, usual))
 }
 
 /// A log in memory, of a run with imaginary money.

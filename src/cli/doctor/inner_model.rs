@@ -125,7 +125,7 @@ fn responses(model: &Value, words: &str) -> (Value, String) {
     let whole = response("completed", json!([done]), usage);
     let empty = json!({"type": "output_text", "text": "", "annotations": []});
     let at = json!({"output_index": 0, "item_id": "msg_1", "content_index": 0});
-    let mut pieces = vec![
+    let mut pieces = [
         json!({"type": "response.created", "response": response("in_progress", json!([]), Value::Null)}),
         json!({"type": "response.output_item.added", "output_index": 0, "item": item("in_progress", json!([]))}),
         with(&at, &json!({"type": "response.content_part.added", "part": empty})),

@@ -75,6 +75,6 @@ fn door(confinement: &Confinement, wish: &Wish<'_>) -> Result<TcpListener, Confi
         return Err(none(why));
     }
     drop(command);
-    let (mut handed, _) = doors::take_now(&ours).map_err(|error| none(&error.to_string()))?;
+    let doors::Taken { spaces: mut handed, .. } = doors::take_now(&ours).map_err(|error| none(&error.to_string()))?;
     handed.pop().map(TcpListener::from).ok_or_else(|| none("no listener was handed over"))
 }

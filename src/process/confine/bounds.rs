@@ -1,6 +1,7 @@
 //! The bounds of a child (Linux): who applies them, and what is looked after around each child.
 
 use std::ffi::OsStr;
+use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::sync::Arc;
@@ -35,6 +36,16 @@ impl Bounds {
         let stale = self.stale.load(Ordering::Relaxed);
         let door = self.doors.as_ref()?.open(if stale { doors::Shelf::Empty } else { doors::Shelf::OfRoom });
         door.map(Stdio::from)
+    }
+
+    /// The same for a child that is spoken to: what becomes its standard input, and the end to write to. `None` where there is no room; then a
+    /// pipe does.
+    pub(in crate::process) fn door_with_line(&self) -> Option<(Stdio, UnixStream)> {
+        self.used.store(true, Ordering::Relaxed);
+        let stale = self.stale.load(Ordering::Relaxed);
+        let shelf = if stale { doors::Shelf::Empty } else { doors::Shelf::OfRoom };
+        let (door, line) = self.doors.as_ref()?.open_with_line(shelf)?;
+        Some((Stdio::from(door), line))
     }
 
     /// The helper, which becomes the command once it has taken everything away from itself; `name` is what the command is told

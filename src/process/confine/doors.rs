@@ -41,13 +41,27 @@ pub(super) enum Shelf {
     Empty = 1,
 }
 
+/// Set in the byte that carries the descriptors, where the socket stays the child's standard input.
+const LINE: u8 = 2;
+
+/// What came over a socket.
+#[derive(Debug)]
+pub(super) struct Taken {
+    /// The descriptors, in their order.
+    pub(super) spaces: Vec<OwnedFd>,
+    /// The memory that they lead to.
+    pub(super) shelf: Shelf,
+    /// Whether the socket goes on as the child's standard input.
+    pub(super) has_line: bool,
+}
+
 /// Device and inode of a path.
 type Place = (u64, u64);
 
 impl Doors {
     /// Takes what the child that made the room has sent; `None` if it sent nothing.
     pub(super) fn received(socket: &UnixStream, room: &Room) -> Option<Self> {
-        let spaces = take(socket.as_fd(), RecvFlags::DONTWAIT).ok()?.0;
+        let spaces = take(socket.as_fd(), RecvFlags::DONTWAIT).ok()?.spaces;
         if spaces.is_empty() {
             return None;
         }
@@ -58,13 +72,22 @@ impl Doors {
     /// A socket that holds the namespaces for one child; `None` if it has to make its own, because somebody has replaced what was
     /// protected since the room was made.
     pub(super) fn open(&self, shelf: Shelf) -> Option<OwnedFd> {
+        self.opened(shelf, 0).map(|(theirs, _)| theirs)
+    }
+
+    /// The same, where the socket stays the child's standard input; with the end at which it is spoken to.
+    pub(super) fn open_with_line(&self, shelf: Shelf) -> Option<(OwnedFd, UnixStream)> {
+        self.opened(shelf, LINE)
+    }
+
+    fn opened(&self, shelf: Shelf, flags: u8) -> Option<(OwnedFd, UnixStream)> {
         if self.underlay.iter().any(|(path, then)| place(path) != *then) {
             return None;
         }
         let (ours, theirs) = UnixStream::pair().ok()?;
         let spaces: Vec<BorrowedFd<'_>> = self.spaces.iter().map(AsFd::as_fd).collect();
-        send(ours.as_fd(), &spaces, shelf).ok()?;
-        Some(theirs.into())
+        send_with(ours.as_fd(), &spaces, shelf as u8 | flags).ok()?;
+        Some((theirs.into(), ours))
     }
 }
 
@@ -77,12 +100,16 @@ fn place(path: &Path) -> Option<Place> {
 /// # Errors
 /// When the socket does not take them.
 pub(super) fn send(socket: BorrowedFd<'_>, spaces: &[BorrowedFd<'_>], shelf: Shelf) -> io::Result<()> {
+    send_with(socket, spaces, shelf as u8)
+}
+
+fn send_with(socket: BorrowedFd<'_>, spaces: &[BorrowedFd<'_>], byte: u8) -> io::Result<()> {
     let mut room = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MOST))];
     let mut control = SendAncillaryBuffer::new(&mut room);
     if !control.push(SendAncillaryMessage::ScmRights(spaces)) {
         return Err(io::ErrorKind::InvalidInput.into());
     }
-    rustix::net::sendmsg(socket, &[IoSlice::new(&[shelf as u8])], &mut control, SendFlags::empty())?;
+    rustix::net::sendmsg(socket, &[IoSlice::new(&[byte])], &mut control, SendFlags::empty())?;
     Ok(())
 }
 
@@ -90,7 +117,7 @@ pub(super) fn send(socket: BorrowedFd<'_>, spaces: &[BorrowedFd<'_>], shelf: She
 ///
 /// # Errors
 /// When none were.
-pub(super) fn take_now(socket: &UnixStream) -> io::Result<(Vec<OwnedFd>, Shelf)> {
+pub(super) fn take_now(socket: &UnixStream) -> io::Result<Taken> {
     take(socket.as_fd(), RecvFlags::DONTWAIT)
 }
 
@@ -98,7 +125,7 @@ pub(super) fn take_now(socket: &UnixStream) -> io::Result<(Vec<OwnedFd>, Shelf)>
 ///
 /// # Errors
 /// When nothing can be read.
-pub(super) fn take(socket: BorrowedFd<'_>, flags: RecvFlags) -> io::Result<(Vec<OwnedFd>, Shelf)> {
+pub(super) fn take(socket: BorrowedFd<'_>, flags: RecvFlags) -> io::Result<Taken> {
     let mut room = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MOST))];
     let mut control = RecvAncillaryBuffer::new(&mut room);
     let mut byte = [0];
@@ -109,5 +136,7 @@ pub(super) fn take(socket: BorrowedFd<'_>, flags: RecvFlags) -> io::Result<(Vec<
             spaces.extend(received);
         }
     }
-    Ok((spaces, if byte == [Shelf::Empty as u8] { Shelf::Empty } else { Shelf::OfRoom }))
+    let [byte] = byte;
+    let shelf = if byte & Shelf::Empty as u8 == 0 { Shelf::OfRoom } else { Shelf::Empty };
+    Ok(Taken { spaces, shelf, has_line: byte & LINE != 0 })
 }

@@ -16,7 +16,7 @@ use rustix::net::netlink::SocketAddrNetlink;
 use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType};
 use rustix::thread::UnshareFlags;
 
-use super::doors::{self, Shelf};
+use super::doors::{self, Shelf, Taken};
 use super::grants::SHARED_MEMORY;
 use super::policy::{Policy, Room};
 use super::{Reach, guards, mounts};
@@ -63,12 +63,13 @@ pub(super) fn enter(policy: &Policy) -> Result<UnshareFlags, String> {
 /// # Errors
 /// When it can go neither on nor back.
 pub(super) fn join() -> Result<bool, String> {
-    let (spaces, shelf) =
-        doors::take(rustix::stdio::stdin(), RecvFlags::empty()).unwrap_or((Vec::new(), Shelf::OfRoom));
+    let nothing = Taken { spaces: Vec::new(), shelf: Shelf::OfRoom, has_line: false };
+    let Taken { spaces, shelf, has_line } = doors::take(rustix::stdio::stdin(), RecvFlags::empty()).unwrap_or(nothing);
     let here = std::env::current_dir().map_err(|error| format!("the working directory: {error}"))?;
-    File::open("/dev/null")
-        .and_then(|nothing| Ok(rustix::stdio::dup2_stdin(nothing)?))
-        .map_err(|error| format!("standard input: {error}"))?;
+    if !has_line {
+        let empty = File::open("/dev/null").and_then(|nothing| Ok(rustix::stdio::dup2_stdin(nothing)?));
+        empty.map_err(|error| format!("standard input: {error}"))?;
+    }
     // The mount namespace is the last one: until then the machine is as it was, and a room can still be made.
     for space in &spaces {
         if rustix::thread::move_into_link_name_space(space.as_fd(), None).is_err() {

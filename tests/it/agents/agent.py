@@ -21,15 +21,16 @@ def say(event):
 
 
 if NAME == "claude":
-    prompt, model = option("-p"), option("--model")
+    prompt, MODEL = option("-p"), option("--model")
     base, key, path = os.environ["ANTHROPIC_BASE_URL"], os.environ["ANTHROPIC_API_KEY"], "/v1/messages"
 else:
     with open(os.environ["CODEX_HOME"] + "/config.toml") as settings:
         base = re.search('base_url = "(.*)"', settings.read()).group(1)
-    prompt, model, key, path = sys.argv[-1], option("-m"), os.environ["UPSHIFT_GATEWAY_KEY"], "/responses"
+    prompt, MODEL, key, path = sys.argv[-1], option("-m"), os.environ["UPSHIFT_GATEWAY_KEY"], "/responses"
 
 
-def ask(turns):
+def ask(turns, model=None):
+    model = model or MODEL
     if NAME == "claude":
         messages = [{"role": "assistant" if n % 2 else "user", "content": text} for n, text in enumerate(turns)]
         body = {"model": model, "max_tokens": 4000, "messages": messages}
@@ -87,6 +88,10 @@ def step(what, number):
                 say({"type": "system", "subtype": "task_started", "task_id": started, "parent_task_id": parent, "subagent_type": "helper " + started})
             for ended, tokens, status in (("h2", 100, "failed"), ("h1", 430, "completed")):
                 say({"type": "system", "subtype": "task_notification", "task_id": ended, "status": status, "usage": {"total_tokens": tokens}})
+        elif kind == "side":
+            # A title, by the small model that it was told of.
+            said, refused = ask(["Title this."], os.environ["ANTHROPIC_DEFAULT_HAIKU_MODEL"])
+            result = said or refused
         elif kind == "stubborn":
             for number in (signal.SIGINT, signal.SIGTERM):
                 signal.signal(number, lambda *_: None)

@@ -1,5 +1,6 @@
 //! How sessions of agents end: at the cap, with us, by a kill.
 
+use std::io::{BufRead as _, BufReader};
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
@@ -38,6 +39,43 @@ fn the_cap_is_hard_and_ends_an_agent_that_never_gives_up_within_five_seconds() {
         let billed = site.server.finish();
         assert!(billed.0 <= 50_000, "{agent}: {billed} is not a cent over");
         assert_eq!((receipts, rows), (billed.0, billed.0), "{agent}");
+    }
+}
+
+#[test]
+fn an_agent_that_hears_no_signal_is_gone_within_five_seconds_of_the_first_refusal() {
+    for agent in ["cli/claude:claude-haiku-4-5", "cli/codex:gpt-4.1"] {
+        let project = Project::python();
+        project.write("never-gives-up", "");
+        let stubborn = json!([{"do": "stubborn"}, {"do": "run", "command": "echo $PPID > agent"}]).to_string();
+        let site = Site::new(project, move |request| match request.turn() {
+            0 => Say::text(stubborn.clone()).usage(1_000, 100).into(),
+            _ => greedy(request),
+        });
+        let tiers = format!("{agent} x1");
+        let args = site.args(&["--tiers", &tiers, "--max-cost-usd", "0.05"]);
+        // On the machine's own clock, as the promise is.
+        let mut command = site.program.command(site.project.path(), &args);
+        command.env_remove("UPSHIFT_TEST_CLOCK").stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
+        let mut child = command.spawn().expect("it starts");
+        let mut lines = BufReader::new(child.stderr.take().expect("a pipe")).lines();
+        let refused = lines.find(|line| line.as_ref().is_ok_and(|line| line.contains("refused at the cost cap")));
+        assert!(refused.is_some(), "{agent} was never refused");
+        let began = Instant::now();
+        let pid = site.project.read("agent");
+        assert!(lives(&pid), "{agent} gave up by itself");
+        while lives(&pid) {
+            assert!(began.elapsed() < PATIENCE, "{agent} lives on");
+            std::thread::yield_now();
+        }
+        let lived = began.elapsed();
+        assert!(lived < Duration::from_secs(5), "{agent} lived on for {lived:?}");
+        assert!(lived > Duration::from_secs(3), "{agent} had no time for a last word: {lived:?}");
+        let _rest = lines.count();
+        assert_eq!(child.wait().expect("it ends").code(), Some(3));
+        let spent = site.spent();
+        let billed = site.server.finish().0;
+        assert!(billed <= 50_000 && spent == billed, "{agent}: {billed}, {spent}");
     }
 }
 

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::{CLAUDE, Site, done, mend, steps};
+use super::{CLAUDE, SONNET, Site, done, mend, steps};
 use crate::world::model_server::{Say, Scripted};
 use crate::world::program::KEY;
 use crate::world::project::Project;
@@ -173,5 +173,43 @@ fn helpers_of_an_agent_are_told_as_a_tree_with_what_they_cost() {
         .log()
         .number("SELECT json_extract(body, '$.cost') FROM events WHERE kind = 'call_settled' ORDER BY seq LIMIT 1");
     assert_eq!(cost, first / 2);
+    site.server.finish();
+}
+
+#[test]
+fn side_calls_are_made_with_the_side_model_and_told_apart() {
+    let project = Project::python();
+    project.write(".github/upshift.yml", "agent:\n  sideModel: claude-haiku-4-5\n");
+    let work = json!([{"do": "side"}, mend(&project)[0]]);
+    let site = Site::new(project, move |request| match (request.model.as_str(), request.turn()) {
+        (CLAUDE, _) => done("A title"),
+        (_, 0) => steps(&work),
+        (_, _) => done("DONE\nmended"),
+    });
+    let said = site.run(&["--tiers", "cli/claude:claude-sonnet-4-5 x1"]);
+    assert_eq!(said.code, 0, "{}", said.all());
+    let asked: Vec<String> = site.server.requests().iter().map(|request| request.model.clone()).collect();
+    assert_eq!(asked, [SONNET, CLAUDE, SONNET]);
+    let side = site.log().rows(
+        "SELECT json_extract(body, '$.target') FROM events WHERE kind = 'call_settled'
+         AND json_extract(body, '$.scope.session_id') LIKE '%-side'",
+    );
+    assert_eq!(side, [["anthropic/claude-haiku-4-5"]]);
+    let (receipts, rows) = (site.spent(), site.spent_by_rows());
+    let billed = site.server.finish();
+    assert_eq!((receipts, rows), (billed.0, billed.0));
+}
+
+#[test]
+fn a_side_model_that_no_agent_could_ask_is_told_of_and_the_tiers_is_asked() {
+    let project = Project::python();
+    project.write(".github/upshift.yml", "agent:\n  sideModel: gpt-4.1\n");
+    let site = Site::new(project, |_| Scripted::Unexpected);
+    let args = ["check", "--test-command", "true", "--tiers", "cli/claude:claude-sonnet-4-5 x1"];
+    let said = site.program.run(site.project.path(), &args);
+    assert!(said.code == 0 && said.out.contains("`openai/gpt-4.1` is not used"), "{}", said.all());
+    site.project.write(".github/upshift.yml", "agent:\n  sideModel: cli/claude\n");
+    let said = site.program.run(site.project.path(), &args);
+    assert!(said.code == 2 && said.all().contains("agent.sideModel"), "{}", said.all());
     site.server.finish();
 }

@@ -14,7 +14,8 @@ const WRONG: &str = "    return b - a";
 const RIGHT: &str = "    return a - b";
 
 /// The agents that are installed, each with a model that the catalogue prices.
-const AGENTS: [(&str, &str); 5] = [
+const AGENTS: [(&str, &str); 6] = [
+    ("copilot", "gpt-4.1"),
     ("claude", "claude-haiku-4-5"),
     ("codex", "gpt-4.1"),
     ("opencode", "gpt-4.1"),
@@ -135,6 +136,11 @@ fn mends(agent: &str, file: &str) -> Value {
             json!(["replace", {"file_path": file, "old_string": WRONG, "new_string": RIGHT, "instruction": "fix sub"}]),
             json!(["run_shell_command", {"command": test, "description": "run"}]),
         ),
+        "copilot" => (
+            json!(["view", {"path": file}]),
+            json!(["edit", {"path": file, "old_str": WRONG, "new_str": RIGHT}]),
+            json!(["bash", {"command": test, "description": "run", "mode": "sync", "sessionId": "s1", "initial_wait": 30}]),
+        ),
         _ => (
             json!(["read_file", {"file_path": file}]),
             json!(["edit", {"file_path": file, "old_string": WRONG, "new_string": RIGHT}]),
@@ -150,17 +156,25 @@ fn mends(agent: &str, file: &str) -> Value {
 }
 
 fn it_mends(agent: &str, model: &str) {
+    it_mends_as(agent, model, &format!("cli/{agent}:{model} x1"), None);
+}
+
+/// By a target; with a configuration of the project's, where it needs one.
+fn it_mends_as(agent: &str, model: &str, tiers: &str, config: Option<&Value>) {
     let site = Site::new(agent, &json!({"main": [{"text": "x"}]}));
+    if let Some(config) = config {
+        std::fs::create_dir(site.project.join(".github")).expect("a folder");
+        std::fs::write(site.project.join(".github/upshift.yml"), config.to_string()).expect("written");
+    }
     let file = site.project.canonicalize().expect("a place").join("calc.py");
     site.mock.ask(
         "/__set",
         Some(&json!({"script": mends(agent, file.to_str().expect("text")), "model": model, "dump": true})),
     );
-    let tiers = format!("cli/{agent}:{model} x1");
     let arguments = [
         "run",
         "--tiers",
-        &tiers,
+        tiers,
         "--test-command",
         "python3 -m unittest -v",
         "--objective",
@@ -235,4 +249,24 @@ fn gemini_mends() {
 #[ignore = "needs the agents of the npm registry; .ci/agents"]
 fn qwen_mends() {
     it_mends("qwen", "gpt-4.1");
+}
+
+#[test]
+#[ignore = "needs the agents of the npm registry; .ci/agents"]
+fn copilot_mends() {
+    it_mends("copilot", "gpt-4.1");
+}
+
+#[test]
+#[ignore = "needs the agents of the npm registry; .ci/agents"]
+fn gemini_mends_by_the_agent_client_protocol() {
+    let config = json!({"agents": {"acp": {"command": ["gemini", "--experimental-acp", "--skip-trust"]}}});
+    it_mends_as("gemini", "gemini-2.5-pro", "cli/acp:gemini/gemini-2.5-pro x1", Some(&config));
+}
+
+#[test]
+#[ignore = "needs the agents of the npm registry; .ci/agents"]
+fn qwen_mends_by_the_agent_client_protocol() {
+    let config = json!({"agents": {"acp": {"command": ["qwen", "--acp", "--auth-type", "openai"]}}});
+    it_mends_as("qwen", "gpt-4.1", "cli/acp:openai/gpt-4.1 x1", Some(&config));
 }

@@ -94,3 +94,29 @@ fn a_packed_body_is_read_and_a_count_of_tokens_is_free() {
     assert_eq!(session.receipts().len(), 1, "the count is no call");
     server.finish();
 }
+
+#[test]
+fn a_body_that_is_packed_otherwise_is_refused_in_words_that_say_what_to_do() {
+    let server = vendor(|_| Scripted::Unexpected);
+    let session = Session::of(&server);
+    let packed = |wire: &str, kind: &str| {
+        let mut step = call(wire, false);
+        step["headers"] = json!({"content-encoding": kind});
+        step
+    };
+    let plan: Vec<_> = ["zstd", "br", "gzip, br"].into_iter().map(|kind| packed("responses", kind)).collect();
+    let broken = packed("messages", "gzip");
+    let plan = [plan, vec![broken]].concat();
+    assert_eq!(session.run(&[], &json!(plan)).code, 0);
+    let told = session.told();
+    for (told, kind) in told.iter().zip(["zstd", "br", "gzip, br"]) {
+        let said = format!("bodies packed with `{kind}` are not read; send them plain");
+        assert!(told["status"] == 400 && told["body"].as_str().is_some_and(|body| body.contains(&said)), "{told}");
+    }
+    assert!(
+        told[3]["status"] == 400 && told[3]["body"].as_str().is_some_and(|body| body.contains("is no gzip")),
+        "{told:?}"
+    );
+    assert!(session.receipts().is_empty(), "nothing was reserved");
+    server.finish();
+}
