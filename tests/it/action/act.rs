@@ -298,3 +298,18 @@ fn a_repository_that_stays_red_fails_the_step_and_keeps_its_audit_log_all_the_sa
     assert!(kept.iter().any(|path| path.ends_with("best.patch")), "{kept:?}");
     server.finish();
 }
+
+#[test]
+#[ignore = "needs act, which .ci/act installs, and npm's registry"]
+fn agents_that_an_input_names_are_installed_and_found_by_the_steps_behind() {
+    let server = ModelServer::start(replace_line("sum(prices) - 1", "sum(prices)"));
+    let last = "      - run: codex --version | sed 's/^/AGENT /'\n";
+    let workflow =
+        LOCAL.replace("          push: none\n", "          push: none\n          agents: codex@0.169.0\n") + last;
+    let runner = Runner::new(Project::python(), &workflow).with("ANTHROPIC_BASE_URL", &server.url());
+    let ran = runner.run("push", &json!({}));
+    assert_eq!(ran.code, Some(0), "{}", ran.log);
+    assert!(ran.log.contains("Installing @openai/codex@0.169.0"), "{}", ran.log);
+    assert!(ran.log.contains("AGENT codex-cli 0.169.0"), "{}", ran.log);
+    server.finish();
+}
