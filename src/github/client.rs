@@ -81,6 +81,8 @@ pub struct Usage {
     pub requests: u64,
     /// Those of them answered with "not changed", which cost nothing.
     pub unchanged: u64,
+    /// Answers without an ETag of a server that counts requests: asking again costs as much.
+    pub blind: u64,
     /// What is left of the hourly limit, where the server tells.
     pub remaining: Option<u64>,
     /// The hourly limit.
@@ -370,6 +372,8 @@ impl GitHub {
         let mut pace = self.pace();
         pace.accepted |= matches!(answer.status, 200..=399);
         pace.usage.unchanged += u64::from(answer.status == 304);
+        let is_counted = answer.status == 200 && number("x-ratelimit-limit").is_some();
+        pace.usage.blind += u64::from(is_counted && answer.header("etag").is_none());
         pace.usage.remaining = number("x-ratelimit-remaining").or(pace.usage.remaining);
         pace.usage.limit = number("x-ratelimit-limit").or(pace.usage.limit);
         pace.usage.token_expires = text("github-authentication-token-expiration").or(pace.usage.token_expires.take());

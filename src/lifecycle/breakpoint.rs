@@ -39,6 +39,8 @@ use seen::{Seen, Work};
 const POLL: Duration = Duration::from_secs(15);
 /// How often it is asked about a merge, for which people take their time.
 const POLL_MERGE: Duration = Duration::from_secs(30);
+/// How long is paused for each answer that costs as much the next time: about a dozen an hour.
+const BLIND_MS: u64 = 5 * MINUTE_MS;
 /// Milliseconds in a minute.
 const MINUTE_MS: u64 = 60_000;
 
@@ -58,7 +60,7 @@ pub(super) async fn run(
     let before = if wait.awaited == Awaited::Ci { climb.delivered.ci_waited_ms } else { 0 };
     let is_woken = is_woken(context, wait.awaited) && (wait.awaited == Awaited::Merge || ci::is_known(context).await);
     let seen = loop {
-        let mut is_settling = false;
+        let (mut is_settling, blind) = (false, blind(context));
         let trouble = match look(context, &climb, &wait, waited()).await {
             Ok(Seen::Moving) => None,
             Ok(Seen::Settling) => {
@@ -89,7 +91,9 @@ pub(super) async fn run(
         if let Follows::Stop(by) = commands::read(context, recorder, memory, &mut climb, At::Waiting(&wait)).await {
             break Ok(Seen::Answer(Answer::Stopped, format!("{by} stopped the run by a comment")));
         }
-        if let Some(signal) = pause(context, wait.awaited).await {
+        let costly = self::blind(context).saturating_sub(blind).saturating_mul(BLIND_MS);
+        let left = limit.saturating_sub(before.saturating_add(waited())).min(context.job_left_ms());
+        if let Some(signal) = pause(context, wait.awaited, costly.min(left)).await {
             break Err(signal);
         }
     };
@@ -158,13 +162,20 @@ fn limit_ms(context: &Context<'_>, awaited: Awaited) -> u64 {
     }) * MINUTE_MS
 }
 
-/// The pause between two looks; the signal that ended it, if one did.
-async fn pause(context: &Context<'_>, awaited: Awaited) -> Option<i32> {
+/// How many answers came so far that will cost as much the next time.
+fn blind(context: &Context<'_>) -> u64 {
+    let github = context.world.outside.and_then(|outside| outside.github.as_ref());
+    github.map_or(0, |github| github.usage().blind)
+}
+
+/// The pause between two looks, and no shorter than so many milliseconds; the signal that ended it, if one did.
+async fn pause(context: &Context<'_>, awaited: Awaited, least_ms: u64) -> Option<i32> {
     let outside = context.world.outside?;
     let length = match awaited {
         Awaited::Ci => POLL,
         Awaited::Merge | Awaited::Blockers => POLL_MERGE,
     };
+    let length = length.max(Duration::from_millis(least_ms));
     tokio::select! {
         () = context.world.clock.sleep(length) => None,
         cause = outside.signals.wait() => match cause {

@@ -194,9 +194,16 @@ impl<'a> Context<'a> {
 
     /// Whether the job that this process is in has hardly any time left: a run that waits is parked then, or the runner would end it.
     pub(super) fn is_job_ending(&self) -> bool {
+        self.job_left_ms() == 0
+    }
+
+    /// Milliseconds until the job has hardly any time left; without end outside of a job.
+    pub(super) fn job_left_ms(&self) -> u64 {
+        if self.charter.comment_key.is_none() {
+            return u64::MAX;
+        }
         let allowed = u64::from(self.charter.plan.github.job_timeout_minutes).saturating_mul(MINUTE_MS);
-        let is_a_job = self.charter.comment_key.is_some();
-        is_a_job && self.started.elapsed_ms(self.world.clock).saturating_add(LAST_MS) >= allowed
+        allowed.saturating_sub(self.started.elapsed_ms(self.world.clock).saturating_add(LAST_MS))
     }
 
     /// The day, for what is capped per day.

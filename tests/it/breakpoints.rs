@@ -5,6 +5,7 @@ mod caps;
 mod elsewhere;
 mod jobs;
 mod judging;
+mod ledger;
 mod merging;
 mod pushing;
 mod signing;

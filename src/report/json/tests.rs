@@ -61,3 +61,28 @@ fn hostile_text_is_printed_escaped_and_parsed_unchanged() {
     let json: serde_json::Value = serde_json::from_str(&text).unwrap();
     assert_eq!(json["warnings"][0], evil);
 }
+
+#[test]
+fn s4_2_every_end_has_the_seeds_word() {
+    let view = RunView::from_events(&[], crate::report::view::Liveness::Dead);
+    let why = || String::from("why");
+    for (outcome, word) in [
+        (Outcome::Fixed { tier_index: 0, iteration: 1 }, "TASK_COMPLETE"),
+        (Outcome::AlreadyGreen, "TASK_COMPLETE"),
+        (Outcome::Proposed { pull_request: 2 }, "PR_CREATED"),
+        (Outcome::Blocked { reason: why() }, "BLOCKED"),
+        (Outcome::Exhausted, "MAX_RETRIES"),
+        (Outcome::Stalled, "MAX_RETRIES"),
+        (Outcome::Objected, "MAX_RETRIES"),
+        (Outcome::Budget, "MAX_RETRIES"),
+        (Outcome::NoModel, "ERROR"),
+        (Outcome::Refused { reason: why() }, "ERROR"),
+        (Outcome::Broken { reason: why() }, "ERROR"),
+        (Outcome::Ended { code: 0 }, "TASK_COMPLETE"),
+        (Outcome::Ended { code: 3 }, "ERROR"),
+        (Outcome::Interrupted { signal: 2 }, "SHUTDOWN"),
+        (Outcome::Parked, "SHUTDOWN"),
+    ] {
+        assert_eq!(result_type(&outcome, &view), word, "{outcome:?}");
+    }
+}

@@ -3,7 +3,7 @@
 
 use super::delivery::{Site, mends};
 use super::killed::Stage;
-use crate::world::github::{Comment, FakeGitHub, Seen};
+use crate::world::github::{Comment, FakeGitHub, Limits, Seen};
 
 /// What an hour may cost.
 const MOST: usize = 20;
@@ -65,7 +65,31 @@ fn an_hour_of_waiting_costs_at_most_twenty_requests_and_one_for_each_page_that_c
     let counted: Vec<String> =
         waiting.iter().filter(|seen| seen.counted).map(|seen| format!("{} {}", seen.method, seen.path)).collect();
     assert_eq!(done.len(), 3);
+    eprintln!("an hour of waiting in a job: {} counted requests, {} pages changed", counted.len(), done.len());
     assert!(counted.len() <= MOST + done.len(), "{}: {counted:#?}", counted.len());
     assert!(counted.iter().any(|one| one.starts_with("PATCH")), "the comment was kept: {counted:#?}");
+    stage.finish();
+}
+
+/// A server that counts and whose answers are never free: it is looked at less often, and the comment is kept all the same.
+#[test]
+fn without_etags_an_hour_costs_no_more() {
+    let site = Site::new(&["success"]);
+    {
+        let mut world = site.github.world();
+        world.sends_etags = false;
+        world.limits = Limits { remaining: Some(5_000), limit: 5_000, resets_at_ms: 3_600_000 };
+        world.ci.iter_mut().for_each(|plan| plan.takes_ms = 100 * 3_600_000);
+    }
+    let stage = Stage::labelled(site, mends).with("UPSHIFT_CI_TIMEOUT_MINUTES", "60");
+    let said = stage.call("run");
+    assert!(said.out.contains("Parked") && said.out.contains("waited for 60 minutes"), "{}", said.all());
+    let seen = stage.github().seen();
+    let first = seen.iter().position(is_poll).expect("CI was asked");
+    let counted: Vec<String> =
+        seen[first..].iter().filter(|seen| seen.counted).map(|seen| format!("{} {}", seen.method, seen.path)).collect();
+    assert!(counted.len() <= MOST, "{}: {counted:#?}", counted.len());
+    assert!(counted.iter().filter(|one| one.contains("/check-runs")).count() >= 2, "it is looked at: {counted:#?}");
+    eprintln!("an hour without ETags: {} counted requests", counted.len());
     stage.finish();
 }

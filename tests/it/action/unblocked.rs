@@ -9,7 +9,7 @@ use crate::world::github::Pull;
 use crate::world::model_server::{Request, Say, Scripted};
 
 /// Blocked on another pull request, until it is said to be gone.
-fn waits(request: &Request) -> Scripted {
+pub(super) fn waits(request: &Request) -> Scripted {
     if request.all_text().contains("That is out of the way now: pull request #12.") {
         return mends(request);
     }
@@ -18,11 +18,16 @@ fn waits(request: &Request) -> Scripted {
     Say::call("final_report", report).usage(900, 40).into()
 }
 
-#[test]
-fn a_blocked_run_goes_on_with_its_log_at_the_event_behind_the_end_of_what_was_in_its_way() {
-    let mut repository = Repository::with_models(&["success"], waits);
+/// The same repository with the pull request that is in the way.
+pub(super) fn blocked_by(repository: Repository) -> Repository {
     let start = repository.site.github.world().pulls[0].clone();
     repository.site.github.world().pulls.push(Pull { number: 12, head_branch: "other".to_owned(), ..start });
+    repository
+}
+
+#[test]
+fn a_blocked_run_goes_on_with_its_log_at_the_event_behind_the_end_of_what_was_in_its_way() {
+    let mut repository = blocked_by(Repository::with_models(&["success"], waits));
     let first = repository.job(&repository.told("failure"));
     assert_eq!(first.output("outcome"), "parked", "{}", first.said());
     let comment = repository.comment();

@@ -69,6 +69,8 @@ pub(crate) struct World {
     pub(crate) missing: BTreeMap<String, u16>,
     /// Whether pages tell where the last one is; Gitea's and some proxies' do not always.
     pub(crate) links_last: bool,
+    /// Whether an answer that has not changed can be asked for free.
+    pub(crate) sends_etags: bool,
 }
 
 impl Default for World {
@@ -111,6 +113,7 @@ impl Default for World {
             prefix: String::new(),
             missing: BTreeMap::new(),
             links_last: true,
+            sends_etags: true,
         }
     }
 }
