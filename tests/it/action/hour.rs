@@ -1,6 +1,8 @@
 //! An hour of waiting for CI, as a job of the workflow of `init` waits: the comment is kept, commands are listened for, and it costs
 //! hardly anything of what the token may ask (GITHUB.md 25, 26).
 
+#![expect(clippy::print_stdout, reason = "what was measured is for whoever runs it by hand")]
+
 use super::delivery::{Site, mends};
 use super::killed::Stage;
 use crate::world::github::{Comment, FakeGitHub, Limits, Seen};
@@ -65,7 +67,7 @@ fn an_hour_of_waiting_costs_at_most_twenty_requests_and_one_for_each_page_that_c
     let counted: Vec<String> =
         waiting.iter().filter(|seen| seen.counted).map(|seen| format!("{} {}", seen.method, seen.path)).collect();
     assert_eq!(done.len(), 3);
-    eprintln!("an hour of waiting in a job: {} counted requests, {} pages changed", counted.len(), done.len());
+    println!("an hour of waiting in a job: {} counted requests, {} pages changed", counted.len(), done.len());
     assert!(counted.len() <= MOST + done.len(), "{}: {counted:#?}", counted.len());
     assert!(counted.iter().any(|one| one.starts_with("PATCH")), "the comment was kept: {counted:#?}");
     stage.finish();
@@ -90,6 +92,6 @@ fn without_etags_an_hour_costs_no_more() {
         seen[first..].iter().filter(|seen| seen.counted).map(|seen| format!("{} {}", seen.method, seen.path)).collect();
     assert!(counted.len() <= MOST, "{}: {counted:#?}", counted.len());
     assert!(counted.iter().filter(|one| one.contains("/check-runs")).count() >= 2, "it is looked at: {counted:#?}");
-    eprintln!("an hour without ETags: {} counted requests", counted.len());
+    println!("an hour without ETags: {} counted requests", counted.len());
     stage.finish();
 }
