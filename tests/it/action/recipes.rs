@@ -63,6 +63,30 @@ fn the_workflow_to_be_called_comes_to_its_second_iteration_by_the_ends_of_ci_alo
     reported(&site.github.finish(), "\nFixed by Tier 1");
 }
 
+/// The shorter workflow that the README prints, word for word.
+#[test]
+#[ignore = "needs act, which .ci/act installs"]
+fn the_readmes_workflow_comes_to_its_second_iteration_by_the_ends_of_ci_alone() {
+    let page = file("README.md");
+    let block = page.split("```yaml\n").nth(1).and_then(|rest| rest.split("```").next()).expect("a block");
+    let site = Site::new(&["failure", "success"]);
+    site.github.world().ci.iter_mut().for_each(|plan| plan.takes_ms = 100_000_000);
+    let models = ModelServer::start(mends);
+    let mut told = String::new();
+    for (id, conclusion) in [(201, "failure"), (202, "failure"), (203, "success")] {
+        let (root, kept) = site.checkout();
+        let runner = site.told(Runner::of_clone(root, kept, block), &models).secret("UPSHIFT_PUSH_TOKEN", TOKEN);
+        let ran = site.woken_by(runner, (id, "workflow_run"), &site.ci_ended(conclusion));
+        assert_eq!(ran.code, Some(0), "{}", ran.log);
+        told += &ran.log;
+        site.github.world().later.iter_mut().for_each(|later| later.at_ms = 0);
+    }
+    assert!(site.server.git(&["show", "topic:shop/cart.py"]).contains("round(sum(prices), 2)"), "{told}");
+    assert_eq!(models.requests().len(), 4, "{told}");
+    models.finish();
+    reported(&site.github.finish(), "\nFixed by Tier 1");
+}
+
 #[test]
 #[ignore = "needs act, which .ci/act installs"]
 fn the_workflow_to_be_called_lets_nobody_in_whom_the_gate_refuses() {
