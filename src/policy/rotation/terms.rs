@@ -112,15 +112,3 @@ pub enum GiveUp {
     /// We ended the call ourselves.
     Aborted,
 }
-
-impl GiveUp {
-    /// Whether the tier ends as `provider_error` and the next one takes over; otherwise the iteration is recorded as
-    /// an error and the tier goes on (contradiction 19).
-    #[must_use]
-    pub const fn ends_tier(self) -> bool {
-        match self {
-            Self::Refused | Self::Limited | Self::Unreachable | Self::Rejected => true,
-            Self::Garbled | Self::Aborted => false,
-        }
-    }
-}
