@@ -14,7 +14,7 @@ fn lookup(id: &ModelId) -> Option<ModelInfo> {
             (200_000, 3_000_000, 15_000_000)
         }
         ("anthropic", "claude-opus-4-6" | "claude-opus-5-5") => (200_000, 5_000_000, 25_000_000),
-        ("gemini", "gemini-2.5-flash") => (1_000_000, 300_000, 2_500_000),
+        ("gemini", "gemini-2.5-flash" | "gemini-3.8-flash") => (1_000_000, 300_000, 2_500_000),
         ("openai", "gpt-4o-mini" | "gpt-5" | "gpt-6-luna" | "gpt-6.1-terra" | "gpt-6.1-sol") => {
             (128_000, 150_000, 600_000)
         }

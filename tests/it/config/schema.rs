@@ -10,12 +10,13 @@ use super::{configured, errors, keys, plan};
 
 const COMMITTED: &str = include_str!("../../../schema/upshift.schema.json");
 
-pub(super) const EXAMPLES: [(&str, &str); 5] = [
+pub(super) const EXAMPLES: [(&str, &str); 6] = [
     ("local-mid-strong.yml", include_str!("../../../examples/local-mid-strong.yml")),
     ("one-local-tier.yml", include_str!("../../../examples/one-local-tier.yml")),
     ("monorepo.yml", include_str!("../../../examples/monorepo.yml")),
     ("legacy-tiers.json", include_str!("../../../examples/legacy-tiers.json")),
     ("agents.yml", include_str!("../../../examples/agents.yml")),
+    ("agents-in-one-tier.yml", include_str!("../../../examples/agents-in-one-tier.yml")),
 ];
 
 fn validator() -> jsonschema::Validator {
