@@ -306,7 +306,11 @@ fn agents_that_an_input_names_are_installed_and_found_by_the_steps_behind() {
     let last = "      - run: codex --version | sed 's/^/AGENT /'\n";
     let workflow =
         LOCAL.replace("          push: none\n", "          push: none\n          agents: codex@0.169.0\n") + last;
-    let runner = Runner::new(Project::python(), &workflow).with("ANTHROPIC_BASE_URL", &server.url());
+    // Where the network is behind a proxy with a certificate of its own.
+    let certificates = std::env::var("NODE_EXTRA_CA_CERTS").unwrap_or_default();
+    let runner = Runner::new(Project::python(), &workflow)
+        .with("ANTHROPIC_BASE_URL", &server.url())
+        .with("NODE_EXTRA_CA_CERTS", &certificates);
     let ran = runner.run("push", &json!({}));
     assert_eq!(ran.code, Some(0), "{}", ran.log);
     assert!(ran.log.contains("Installing @openai/codex@0.169.0"), "{}", ran.log);
