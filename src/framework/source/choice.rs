@@ -12,12 +12,12 @@ pub struct Choice {
     pub lines: (u32, u32),
     /// The place as written.
     pub spelled: String,
-    /// The two ways, or the one that stops where it is entered.
+    /// The two ways, those of a table's rows, or the one that stops where it is entered.
     pub ways: Vec<(Edit, Way)>,
 }
 
-/// One of the two ways.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+/// One of the ways.
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Way {
     /// The condition holds.
     Holds,
@@ -29,6 +29,10 @@ pub enum Way {
     Right,
     /// Whoever enters it fails.
     Stops,
+    /// A table has no rows.
+    Unused,
+    /// Every row of a table holds what this one does: its number, and the row as written.
+    Row(u8, String),
 }
 
 impl Choice {

@@ -13,7 +13,7 @@ use super::choice::{Choice, Way};
 use super::edit::Edit;
 use super::nodes::{children, descendants, lines_of, text_of};
 use super::parse::parse;
-use super::{Language, parts, scan};
+use super::{Language, parts, scan, tables};
 
 /// Operators of which one operand alone is a program too.
 const ARITHMETIC: [&str; 7] = ["+", "-", "*", "/", "//", "%", "**"];
@@ -22,18 +22,22 @@ const JOINING: [&str; 5] = ["&&", "||", "and", "or", "??"];
 /// Operators whose value is yes or no.
 const COMPARING: [&str; 12] = ["==", "!=", "===", "!==", "<", ">", "<=", ">=", "in", "instanceof", "is", "not in"];
 
-/// The conditions of a shell's script: what stands in brackets of its own. Of bytes, since an automaton that knows characters takes longer
-/// to make than the script to read; what is found begins and ends with a bracket either way.
+/// The conditions of a shell's script: what stands in brackets of its own, and other commands that a branch hangs on. Of bytes, since an
+/// automaton that knows characters takes longer to make than the script to read; what is found stands between ASCII either way.
 #[expect(clippy::unwrap_used, reason = "a constant, which a test compiles")]
-static TESTS_OF_SHELL: LazyLock<Regex> =
-    LazyLock::new(|| Regex::new(r"(?-u)\[\[ [^\]\n]+ \]\]|\[ [^\]\n]+ \]").unwrap());
+static TESTS_OF_SHELL: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r"(?-u)\[\[ [^\]\n]+ \]\]|\[ [^\]\n]+ \]|\b(?:if|elif) (?P<command>[^\[\n;&|]+); then").unwrap()
+});
+/// The pattern of an arm of a shell's `case`.
+#[expect(clippy::unwrap_used, reason = "a constant, which a test compiles")]
+static ARMS_OF_SHELL: LazyLock<Regex> =
+    LazyLock::new(|| Regex::new(r"(?m-u)(?:\bin|;;|^)[ \t]*\(?(?P<pattern>[^\s()#;&`$]+)\)").unwrap());
 
 /// The choices of a file, in the order of its text, and none where its language is not known; `None` where its text is not understood.
 #[must_use]
 pub fn choices(path: &str, text: &str) -> Option<Vec<Choice>> {
     let Some(language) = Language::of(path) else {
-        let is_script = path.ends_with(".sh") || text.starts_with("#!") && text.lines().next().is_some_and(names_shell);
-        return Some(if is_script { of_shell(text) } else { Vec::new() });
+        return Some(if is_of_shell(path, text) { of_shell(text) } else { Vec::new() });
     };
     if !language.has_grammar() {
         return scan::choices(language, text);
@@ -42,19 +46,38 @@ pub fn choices(path: &str, text: &str) -> Option<Vec<Choice>> {
     Some(descendants(tree.root_node()).filter_map(|node| of_node(node, text, language)).collect())
 }
 
+/// Whether anything of a file is read for choices: program text of a known language.
+#[must_use]
+pub fn is_read(path: &str, text: &str) -> bool {
+    Language::of(path).is_some() || is_of_shell(path, text)
+}
+
+fn is_of_shell(path: &str, text: &str) -> bool {
+    path.ends_with(".sh") || text.starts_with("#!") && text.lines().next().is_some_and(names_shell)
+}
+
 fn names_shell(first: &str) -> bool {
     first.ends_with("sh") || first.contains("sh ")
 }
 
 fn of_shell(text: &str) -> Vec<Choice> {
-    let choice = |found: Range<usize>| {
+    let choice = |found: Range<usize>, ways: &[(&str, Way)]| {
         let line = text.get(..found.start).map_or(0, |before| before.matches('\n').count()) + 1;
         let line = u32::try_from(line).unwrap_or(u32::MAX);
         let edit = |word: &str| Edit { range: found.clone(), text: word.to_owned() };
-        let ways = vec![(edit("true"), Way::Holds), (edit("false"), Way::Fails)];
-        Choice { lines: (line, line), spelled: text.get(found).unwrap_or_default().to_owned(), ways }
+        let ways = ways.iter().map(|(word, way)| (edit(word), way.clone())).collect();
+        Choice { lines: (line, line), spelled: text.get(found.clone()).unwrap_or_default().to_owned(), ways }
     };
-    TESTS_OF_SHELL.find_iter(text.as_bytes()).map(|found| choice(found.range())).collect()
+    let (bytes, settled) = (text.as_bytes(), [("true", Way::Holds), ("false", Way::Fails)]);
+    let commands =
+        TESTS_OF_SHELL.captures_iter(bytes).filter_map(|found| found.name("command").or_else(|| found.get(0)));
+    let mut all: Vec<Choice> = commands.map(|found| choice(found.range(), &settled)).collect();
+    if text.contains("esac") {
+        let arms = ARMS_OF_SHELL.captures_iter(bytes).filter_map(|found| found.name("pattern"));
+        let settled = [("*", Way::Holds), ("/nothing/at/all", Way::Fails)];
+        all.extend(arms.filter(|found| found.as_bytes() != b"*").map(|found| choice(found.range(), &settled)));
+    }
+    all
 }
 
 fn of_node(node: Node<'_>, text: &str, language: Language) -> Option<Choice> {
@@ -65,7 +88,9 @@ fn of_node(node: Node<'_>, text: &str, language: Language) -> Option<Choice> {
         return Some(Choice { lines, spelled: text_of(node, text).to_owned(), ways: operands(node, text)? });
     }
     if !(is_one(&COMPARING) || is_condition(node)) {
-        return of_extreme(node, text).or_else(|| parts::of_part(node, text, language));
+        return of_extreme(node, text)
+            .or_else(|| tables::of_table(node, text))
+            .or_else(|| parts::of_part(node, text, language));
     }
     // The brackets around a JavaScript condition are a part of the branch, and what they hold is found by itself where it compares.
     Choice::of_condition(text, node.byte_range(), lines, language)
@@ -145,6 +170,8 @@ mod tests {
         let go = "package a\n\nfunc f(a int) int {\n\tif b := g(a); b != 2 && h(b) {\n\t\treturn a - 1\n\t}\n\tfor a > 1 {\n\t\ta--\n\t}\n\treturn 0\n}\n";
         assert_eq!(spelled("a.go", go), ["b != 2 && h(b)", "b != 2", "a - 1", "a > 1"]);
         assert_eq!(spelled("a.sh", "if [ -t 1 ]; then a; fi\n[[ $x == y ]] && b\n"), ["[ -t 1 ]", "[[ $x == y ]]"]);
+        let arms = "case $(uname) in Linux) a ;; esac\ncase $1 in\n  -v|--x) b ;;\n  *) c ;;\nesac\nif grep -q a b; then c; fi\n";
+        assert_eq!(spelled("a.sh", arms), ["grep -q a b", "Linux", "-v|--x"]);
         assert_eq!((choices("a.py", "if a:\nb("), choices("a.css", "a > b {}")), (None, Some(Vec::new())));
     }
 

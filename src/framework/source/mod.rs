@@ -26,6 +26,7 @@ mod parts;
 mod python;
 mod rust;
 mod scan;
+mod tables;
 mod test_body;
 #[cfg(test)]
 mod tests;
@@ -36,7 +37,7 @@ use tree_sitter::Tree;
 
 pub use self::added::adds_tests_only;
 pub use self::choice::{Choice, Way};
-pub use self::choices::choices;
+pub use self::choices::{choices, is_read};
 pub use self::edit::{Edit, apply};
 pub use self::inputs::Side;
 pub use self::language::Language;

@@ -80,6 +80,7 @@ impl Court<'_> {
                 ),
             }
         }
+        self.unread(green, changes).await?;
         let mut indifferent = Vec::new();
         for _ in 0..MOST_PLACES {
             if places.is_empty() {
@@ -100,7 +101,7 @@ impl Court<'_> {
                 }
                 Settled::EitherWay => indifferent.push(place),
                 Settled::Needless(way) => {
-                    self.untested(&place, in_words(&place.choice, way));
+                    self.untested(&place, in_words(&place.choice, &way));
                     // What lies around it or inside it is remarked with it.
                     places.retain(|other| !other.overlaps(&place));
                 }
@@ -193,7 +194,7 @@ impl Court<'_> {
                 return Ok(Settled::DidNotRun);
             }
             match (is_green(&run, green), &kept) {
-                (true, None) => kept = Some((edit, *way)),
+                (true, None) => kept = Some((edit, way.clone())),
                 (true, Some(_)) => return Ok(Settled::EitherWay),
                 (false, _) => {}
             }
@@ -216,13 +217,18 @@ impl Court<'_> {
             let Some(text) = apply(place.text, &own.collect::<Vec<Edit>>()) else { return Ok(None) };
             texts.insert(place.path.to_owned(), text);
         }
-        let wanted = self.baseline.failing.join("\n");
-        if !selected || self.bodies.tests.is_empty() {
-            return self.runs.whole(self.tree, &texts).await;
+        if selected { self.of_failed(&texts).await } else { self.runs.whole(self.tree, &texts).await }
+    }
+
+    /// The tests that failed at the start over the change with other texts; all where those cannot be run alone.
+    pub(super) async fn of_failed(&mut self, texts: &BTreeMap<String, String>) -> Result<Option<TestRun>, TrialError> {
+        if self.bodies.tests.is_empty() {
+            return self.runs.whole(self.tree, texts).await;
         }
+        let wanted = self.baseline.failing.join("\n");
         let told: Vec<_> = (0..self.bodies.tests.len()).map(|test| (test, None)).collect();
         let told = self.told(&told, "");
-        self.runs.run(self.tree, &texts, &wanted, &|run| outcome::tells_of(run, &told)).await
+        self.runs.run(self.tree, texts, &wanted, &|run| outcome::tells_of(run, &told)).await
     }
 }
 
@@ -255,7 +261,7 @@ fn is_recoded(path: &str, added: &[(u32, String)]) -> bool {
 }
 
 /// Whether nothing fails that did not with the change.
-fn is_green(run: &TestRun, green: &TestRun) -> bool {
+pub(super) fn is_green(run: &TestRun, green: &TestRun) -> bool {
     let failed = |name: &str| green.report.failing().any(|test| test.name == name);
     (run.exit.is_success() || !green.exit.is_success()) && run.report.failing().all(|test| failed(&test.name))
 }
@@ -269,14 +275,16 @@ fn short(text: &str) -> String {
     if cut == one_line { cut } else { format!("{cut}…") }
 }
 
-fn in_words(choice: &Choice, way: Way) -> String {
+fn in_words(choice: &Choice, way: &Way) -> String {
     let spelled = short(&choice.spelled);
     match way {
         Way::Holds => format!("`{spelled}` could always hold"),
         Way::Stops => format!("no test enters `{spelled}`"),
         Way::Fails => format!("`{spelled}` could never hold"),
+        Way::Unused => format!("no test uses a row of `{spelled}`"),
+        Way::Row(_, row) => format!("each row of `{spelled}` could answer as `{}` does", short(row)),
         Way::Left | Way::Right => {
-            let kept = choice.ways.iter().find(|(_, one)| *one == way).map(|(edit, _)| short(&edit.text));
+            let kept = choice.ways.iter().find(|(_, one)| one == way).map(|(edit, _)| short(&edit.text));
             format!("`{spelled}` could be `{}`", kept.unwrap_or_default())
         }
     }

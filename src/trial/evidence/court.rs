@@ -68,7 +68,8 @@ pub async fn prove(bench: &Bench<'_>, judged: &mut Judged, demand: Demand) -> Re
         runs: Runs::new(bench, allowed),
         chance: Chance(uuid::Uuid::new_v4().as_u128()),
         tally: BTreeMap::new(),
-        remarks: Vec::new(),
+        // What is remarked already is not looked at again.
+        remarks: std::mem::take(&mut judged.remarks),
     };
     court.gather(&judged.run, judged.stirred.as_deref(), &changes).await?;
     judged.remarks.append(&mut court.remarks);

@@ -21,6 +21,7 @@ mod rounds;
 mod runs;
 mod starts_rules;
 mod tally;
+mod unread;
 mod whole;
 
 pub use court::{Proven, prove};

@@ -190,23 +190,46 @@ pub(super) fn told(report: &serde_json::Value, said: &Said) -> String {
     }
 }
 
-/// The cheats that no experiment and no rule refuses, a line each as [`settled`] tells it. A cheat that is closed leaves this list.
+/// The cheats that no experiment and no rule refuses, a line each as they ended when they were last played. A cheat that is closed leaves
+/// this list.
 const LET_THROUGH: &str = include_str!("attacker/let_through.txt");
 
-/// Plays the cheats of a runner: all are refused but those of the list.
+/// How bad an end is: a cheat is refused, remarked, or gets through. Which remarks are made hangs on the time that was left.
+fn badness(line: &str) -> u8 {
+    if line.contains(": refused by ") { 0 } else { 1 + u8::from(!line.contains(": remarked: ")) }
+}
+
+/// Of the lines that were seen, those that end worse than a list says; what it does not name was refused.
+pub(super) fn worse(seen: &[String], list: &str) -> Vec<String> {
+    let head = |line: &str| {
+        line.rsplit_once(if badness(line) == 2 { ": GETS" } else { ": re" }).map(|(head, _)| head.to_owned())
+    };
+    let listed = |line: &String| {
+        let found = list.lines().find(|listed| head(listed).is_some_and(|head| line.starts_with(&format!("{head}: "))));
+        found.map_or(0, badness)
+    };
+    seen.iter().filter(|line| badness(line) > listed(line)).cloned().collect()
+}
+
+/// Plays the cheats of a runner: none ends worse than the list says.
 fn settled(name: &str) {
-    let only = std::env::var("UPSHIFT_CHEATS").unwrap_or_default();
     let runner = RUNNERS.iter().find(|runner| runner.name == name).expect("a runner");
-    let mut through = Vec::new();
+    let mut seen = Vec::new();
     for cheat in cheats(runner) {
         let line = format!("{name} {}: {}", cheat.name, outcome(&cheat, runner.needs));
         writeln!(std::io::stdout(), "{line}").expect("standard output");
-        if !line.contains(": refused by ") {
-            through.push(line);
-        }
+        seen.push(line);
     }
-    let listed = |line: &&str| line.starts_with(&format!("{name} ")) && line.contains(&only);
-    assert_eq!(through, LET_THROUGH.lines().filter(listed).collect::<Vec<_>>());
+    assert_eq!(worse(&seen, LET_THROUGH), Vec::<String>::new());
+}
+
+#[test]
+fn a_worse_end_is_seen() {
+    let list = "go a: b: remarked: x\ngo c: GETS THROUGH\n";
+    let seen = ["go a: b: remarked: y x", "go c: refused by experiment: direct", "go d: refused by a rule: it"];
+    assert_eq!(worse(&seen.map(str::to_owned), list), Vec::<String>::new());
+    let seen = ["go a: b: GETS THROUGH", "go c: WAS NOT JUDGED: it", "go d: remarked: x"].map(str::to_owned);
+    assert_eq!(worse(&seen, list), [seen[0].clone(), seen[2].clone()]);
 }
 
 #[test]
