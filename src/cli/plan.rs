@@ -48,6 +48,9 @@ pub(crate) struct Flags {
     /// What is to be done [default: make the failing tests pass]
     #[arg(long, value_name = "TEXT")]
     objective: Option<String>,
+    /// The failing tests that are to be mended, one a line; others that fail stay as they are [default: all that fail]
+    #[arg(long, value_name = "NAMES")]
+    only_tests: Option<String>,
     /// The most all model calls together may cost, in dollars [default: 2]
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     max_cost_usd: Option<String>,
@@ -144,6 +147,7 @@ impl Flags {
             .set(Setting::SetupCommand, self.setup_command)
             .set(Setting::WorkingDirectory, self.working_directory)
             .set(Setting::Objective, self.objective)
+            .set(Setting::OnlyTests, self.only_tests)
             .set(Setting::MaxCostUsd, self.max_cost_usd)
             .set(Setting::MaxDurationMinutes, self.max_duration_minutes)
             .set(Setting::MaxIterations, self.max_iterations)

@@ -12,7 +12,7 @@ use super::plan::{Comment, FailOn, Merge, Minimise, Network, OnRemark, Proof, Pu
 use super::read::{Entry, Place, Readable, object};
 use super::values::{
     AuditPath, BotName, CommitAuthor, EffortWord, Glob, HttpUrl, ModeWord, Name, OnEntropyWord, Targets, TestEdits,
-    VarName,
+    TestName, VarName,
 };
 
 /// The most tiers a ladder may have.
@@ -158,6 +158,9 @@ object! {
         /// A command run once before any model output, with network and without keys.
         #[schemars(example = &"npm ci")]
         "setupCommand" setup_command: String = "none";
+        /// The failing tests that are to be mended, by the names that the runner prints; others that fail stay as they are.
+        #[schemars(example = &["tests/test_cart.py::test_total"])]
+        "only" only: Vec<TestName> = "all that fail";
         /// The framework whose output is read.
         #[schemars(example = &"pytest")]
         "framework" framework: String = "recognised";

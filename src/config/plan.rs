@@ -82,6 +82,8 @@ pub struct TestPlan {
     pub commands: Vec<NamedCommand>,
     /// A command run once before any model output.
     pub setup_command: Option<String>,
+    /// The failing tests that are to be mended; none means all.
+    pub only: Vec<String>,
     /// The framework whose output is read; `None` means that it is recognised.
     pub framework: Option<String>,
     /// How long one run may take, in seconds (contradiction 30).

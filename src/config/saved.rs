@@ -78,6 +78,7 @@ saved! {
         command: Option<String>,
         commands: Vec<NamedCommand>,
         setup_command: Option<String>,
+        only: Vec<String>,
         framework: Option<String>,
         timeout_seconds: u64,
         memory_mb: u32,

@@ -14,7 +14,7 @@ use super::plan::{
 };
 use super::sources::{Setting, Sources};
 use super::suggest::nearest;
-use super::values::{AuditPath, Glob, VarName};
+use super::values::{AuditPath, Glob, TestName, VarName};
 
 /// The defaults of the seeds (S0-1).
 const DEFAULT_MAX_COST: MicroUsd = MicroUsd(2_000_000);
@@ -125,6 +125,7 @@ pub(super) fn test(picker: &Picker<'_>) -> TestPlan {
     let command = picker.either(Setting::TestCommand, of(|test| test.command.clone()));
     let (command, commands) = checks::parted(picker, command, picker.in_documents(of(|test| test.commands.clone())));
     let setup = picker.either(Setting::SetupCommand, of(|test| test.setup_command.clone()));
+    let only = picker.either(Setting::OnlyTests, of(|test| test.only.clone()));
     let framework = picker.in_documents(of(|test| test.framework.clone()));
     if let Some(Picked { value, origin }) = &framework {
         check_framework(picker, value, origin);
@@ -136,6 +137,11 @@ pub(super) fn test(picker: &Picker<'_>) -> TestPlan {
         command: picker.take_optional("test.command", command, "detected", String::clone),
         commands: picker.take("test.commands", commands, Vec::new(), |list| joined(list, |check| &check.name)),
         setup_command: picker.take_optional("test.setupCommand", setup, "none", String::clone),
+        only: picker
+            .take("test.only", only, Vec::new(), |list| joined(list, |name| &name.0))
+            .into_iter()
+            .map(|TestName(name)| name)
+            .collect(),
         framework: picker.take_optional("test.framework", framework, "recognised", String::clone),
         timeout_seconds: picker.take("test.timeoutSeconds", timeout, 300, u64::to_string),
         memory_mb: picker.take("test.memoryMb", memory, DEFAULT_MEMORY_MB, u32::to_string),

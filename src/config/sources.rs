@@ -49,6 +49,7 @@ settings! {
     SetupCommand "--setup-command" "UPSHIFT_SETUP_COMMAND" "A command run once before any model output, with network and without keys.",
     WorkingDirectory "--working-directory" "UPSHIFT_WORKING_DIRECTORY" "The directory to work in, relative to the repository's root.",
     Objective "--objective" "UPSHIFT_OBJECTIVE" "What is to be done.",
+    OnlyTests "--only-tests" "UPSHIFT_ONLY_TESTS" "The failing tests that are to be mended, one a line; others that fail stay as they are.",
     MaxCostUsd "--max-cost-usd" "UPSHIFT_MAX_COST_USD" "The most all model calls together may cost, in dollars.",
     MaxDurationMinutes "--max-duration-minutes" "UPSHIFT_MAX_DURATION_MINUTES" "The most active time, in minutes.",
     MaxIterations "--max-iterations" "UPSHIFT_MAX_ITERATIONS" "The most iterations over all tiers.",

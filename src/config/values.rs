@@ -14,6 +14,8 @@ use super::suggest::nearest;
 
 /// The longest name of a tier; it stands in tables and reports.
 const MAX_NAME_CHARS: usize = 100;
+/// The longest name of a test: parameters stand in it.
+const MAX_TEST_NAME_CHARS: usize = 1_000;
 
 const KEY_FIX: &str = "Keys never stand in a file or a flag: put it into an environment variable (a secret of the \
                        repository in CI), and revoke it if it was committed.";
@@ -159,6 +161,28 @@ impl Readable for VarName {
         }
         // The text may be a key: it is not shown.
         at.fault("must be the name of an environment variable", fix)
+    }
+}
+
+/// The name of a test, as its runner prints it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct TestName(pub(super) String);
+
+schema!([] TestName, "test", json_schema!({"type": "string", "minLength": 1, "maxLength": MAX_TEST_NAME_CHARS}));
+
+impl Readable for TestName {
+    const SEPARATORS: &'static [char] = &['\r', '\n'];
+
+    fn kind() -> String {
+        "name of a test".to_owned()
+    }
+
+    fn read(at: &Place<'_>) -> Option<Self> {
+        let text = text_here(at, "the name of a test")?.trim();
+        if text.is_empty() || text.chars().count() > MAX_TEST_NAME_CHARS || text.contains(char::is_control) {
+            return at.fault("must be the name of a test in one line", "Copy it as the runner prints it.");
+        }
+        Some(Self(text.to_owned()))
     }
 }
 

@@ -410,6 +410,9 @@ pub struct BaselineFinished {
     /// Tests that fail for want of a service, or for the machine's sake, beside others that do not: set aside.
     #[serde(default)]
     pub environment: Vec<String>,
+    /// Tests that fail and that the run was not asked to mend.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub others: Vec<String>,
     /// Tests seen passing.
     pub passed: u64,
     /// How long it took, in milliseconds, re-runs included.

@@ -68,13 +68,16 @@ pub(super) async fn run(
     context.world.workspace.remember_files(&origin.tree)?;
     origin.stirred = context.world.workspace.stirred_at_start();
     measuring.setup.tests.confinement.remember();
-    let environment = for_the_environment(&first.report, &flaky);
-    let filed = learnt(&first, &first_verdict, flaky_in_file, &environment);
-    let mut aside = flaky.clone();
-    aside.extend(environment.iter().cloned());
+    let others = other_tests(&context.charter.plan.test.only, &first.report, &flaky);
+    let environment = for_the_environment(&first.report, &flaky, &others);
+    let named: Vec<String> = environment.iter().chain(&others).cloned().collect();
+    let filed = learnt(&first, &first_verdict, flaky_in_file, &named);
+    let aside = flaky.iter().chain(&named).cloned().collect();
     let baseline = Baseline { filed, ..Baseline::from_report(&first.report, aside, explicit) };
     let mut first = first;
-    trial::leave_out(&mut first.report, &environment);
+    trial::leave_out(&mut first.report, &named);
+    // Where none of the tests that were asked for fails, there is nothing to mend.
+    let verdict = if baseline.failing.is_empty() && !others.is_empty() { Verdict::Green } else { verdict };
     let finished = BaselineFinished {
         framework: first.report.framework.clone(),
         exit: first.exit,
@@ -83,6 +86,7 @@ pub(super) async fn run(
         failing: baseline.failing.clone(),
         flaky,
         environment,
+        others,
         passed: trial::passed(&first.report),
         duration_ms: context.world.clock.monotonic_ms().saturating_sub(began),
         places: places(context, &measuring, &first.report),
@@ -259,11 +263,17 @@ fn messages(report: &TestReport) -> Vec<TestMessage> {
 }
 
 /// Tests that fail for want of a service, or for the machine's sake, where others fail for another reason; where all do, the run's kind says so.
-fn for_the_environment(report: &TestReport, flaky: &[String]) -> Vec<String> {
-    let steady = |test: &&TestCase| !flaky.contains(&test.name);
+fn for_the_environment(report: &TestReport, flaky: &[String], others: &[String]) -> Vec<String> {
+    let steady = |test: &&TestCase| !flaky.contains(&test.name) && !others.contains(&test.name);
     let (environment, code): (Vec<&TestCase>, Vec<&TestCase>) =
         report.failing().filter(steady).partition(|test| test_run::blames_environment(&test.message));
     if code.is_empty() { Vec::new() } else { environment.into_iter().map(|test| test.name.clone()).collect() }
+}
+
+/// Failing tests that this run is not asked to mend; none where it is asked for all.
+fn other_tests(only: &[String], report: &TestReport, flaky: &[String]) -> Vec<String> {
+    let is_other = |test: &&TestCase| !only.contains(&test.name) && !flaky.contains(&test.name);
+    if only.is_empty() { Vec::new() } else { report.failing().filter(is_other).map(|test| test.name.clone()).collect() }
 }
 
 /// What the result file of the first run is good for from now on.
@@ -329,15 +339,20 @@ fn decide(
     mut told: Vec<Event>,
 ) -> Next {
     let mut aside = set_aside(&finished);
+    let told_apart = finished.others.len();
     let mut events = vec![Event::BaselineFinished(finished)];
     events.append(&mut aside);
     events.append(&mut told);
     if let Some((outcome, reason)) = red {
         return Next::end(climb, outcome, reason, events);
     }
+    let why = match told_apart {
+        0 => "the tests already pass".to_owned(),
+        count => format!("no test that was asked for fails; {count} others do"),
+    };
     match verdict {
         Verdict::Green if climb.measured.judged_by_ci => Next::ready(climb, events),
-        Verdict::Green => Next::end(climb, Outcome::AlreadyGreen, "the tests already pass".to_owned(), events),
+        Verdict::Green => Next::end(climb, Outcome::AlreadyGreen, why, events),
         Verdict::Red { .. } => Next::ready(climb, events),
         Verdict::Broken { reason } | Verdict::Tampered { reason } => {
             Next::end(climb, Outcome::Broken { reason: reason.clone() }, reason, events)
@@ -358,6 +373,13 @@ fn set_aside(finished: &BaselineFinished) -> Vec<Event> {
             "set aside, since they fail for want of a service or for the machine and not for the code: {names}. To have them judged, start \
              what they need (`services:` in the workflow, test.setupCommand) and see `network`"
         );
+        events.push(Event::Warning { message });
+    }
+    if !finished.others.is_empty() {
+        let count = finished.others.len();
+        let names = finished.others.iter().take(MOST_MESSAGES).cloned().collect::<Vec<_>>().join(", ");
+        let more = if count > MOST_MESSAGES { ", …" } else { "" };
+        let message = format!("{count} other failing tests are left as they are, as `test.only` asks: {names}{more}");
         events.push(Event::Warning { message });
     }
     events

@@ -117,6 +117,7 @@ impl Script {
             verdict,
             failing: strings(failing),
             flaky: vec![],
+            others: Vec::new(),
             environment: vec![],
             passed: 39,
             duration_ms: 4_200,

@@ -106,6 +106,14 @@ fn fixed(view: &RunView) -> Sentence {
 
 fn already_green(view: &RunView) -> Sentence {
     let passed = view.baseline.as_ref().map_or(0, |baseline| baseline.passed);
+    let others = view.baseline.as_ref().map_or(0, |baseline| baseline.others.len());
+    if let Ok(others @ 1..) = u64::try_from(others) {
+        let verb = if others == 1 { "fails" } else { "fail" };
+        let others = count(others, "other test");
+        let said =
+            format!("Nothing to mend: no test that was asked for fails ({others} {verb}), so no model was asked.");
+        return Sentence::plain(said);
+    }
     if passed == 0 {
         return Sentence::plain("Already green: the tests pass, so no model was asked.");
     }

@@ -5,6 +5,7 @@ mod corrections;
 mod guards;
 mod hangs;
 mod needs;
+mod only;
 mod open_files;
 mod past;
 mod services;

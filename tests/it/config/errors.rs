@@ -60,7 +60,7 @@ fn unknown_keys_are_refused_with_what_was_meant() {
         ("global: {maxTotalCostUSD: 2}\n", "Did you mean `maxTotalCostUsd`?"),
         (
             "test: {colour: red}\n",
-            "use one of: command, commands, setupCommand, framework, timeoutSeconds, memoryMb, proofMinutes, junit",
+            "use one of: command, commands, setupCommand, only, framework, timeoutSeconds, memoryMb, proofMinutes, junit",
         ),
         ("providers: {own: {wire: openai, baseUrl: 'http://x', apiKey: y}}\n", "name that variable as `apiKeyEnv`"),
     ] {

@@ -16,6 +16,7 @@ fn other_value(setting: Setting) -> &'static str {
         Setting::SetupCommand => "make deps",
         Setting::WorkingDirectory => "packages/api",
         Setting::Objective => "Fix the parser.",
+        Setting::OnlyTests => "tests/test_cart.py::test_total[a, b]",
         Setting::MaxCostUsd => "0.75",
         Setting::MaxDurationMinutes => "7.5",
         Setting::MaxIterations => "4",
