@@ -15,7 +15,7 @@
 //! A module imports only what stands left of it; modules inside braces do not know each other. `tests/it/tidy.rs` enforces it.
 //!
 //! ```text
-//! testlog < domain < {framework, backend} < {config, policy, report, redact, files} < {process, http, streams}
+//! testlog < domain < {framework, backend} < {config, policy, report, redact, files, tracker} < {process, http, streams}
 //!        < {workspace, test_run, model, github, audit}
 //!        < trial < {session, gateway} < hosted < agent < lifecycle < cli
 //! ```
@@ -31,6 +31,7 @@
 //! | [`report`] | events to terminal text, Markdown, an HTML page, JSON, progress lines (pure) |
 //! | [`redact`] | secrets out of text (pure) |
 //! | [`framework`] | what is known of each test framework; which of them a repository uses; the tests that a file defines |
+//! | [`tracker`] | tasks, the forms in which backlogs come, which task is next (pure) |
 //! | [`files`] | what platforms differ in about files: held folders, names, private files |
 //! | [`process`] | the one place that starts a process |
 //! | [`http`] | the one HTTP client |
@@ -80,5 +81,6 @@ pub mod report;
 pub mod session;
 pub mod streams;
 pub mod test_run;
+pub mod tracker;
 pub mod trial;
 pub mod workspace;

@@ -8,6 +8,7 @@
 //!
 //! Start reading at [`Store`] (writing) and [`Reader`] (reading); [`locate`] decides where a log lives.
 
+mod backlogs;
 mod batch;
 mod budget;
 mod error;
@@ -29,6 +30,7 @@ mod trees;
 mod types;
 mod verify;
 
+pub use backlogs::{BacklogLock, BacklogRecord, TaskRecord};
 pub use error::AuditError;
 pub use journal::Journal;
 pub use location::{Location, locate};

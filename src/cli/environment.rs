@@ -66,6 +66,12 @@ impl Environment {
         Self { variables: Variables::of(pairs), ..Self::default() }
     }
 
+    /// The same environment without what tells of a GitHub event.
+    #[must_use]
+    pub(super) fn without_event(&self) -> Self {
+        Self { variables: self.variables.without_event(), console: self.console, log: self.log.clone() }
+    }
+
     /// The same environment without what configures upshift or tells of a GitHub event: for the demo.
     #[must_use]
     pub(super) fn without_settings(&self) -> Self {

@@ -31,7 +31,7 @@ use crate::model::endpoint::Wire;
 use crate::model::relay::Relay;
 use crate::process::ProcessError;
 use crate::process::accompany::accompany;
-use crate::process::companion::Companion;
+use crate::process::companion::{Companion, GRACE};
 use crate::redact::Redactor;
 use crate::report::text;
 use crate::report::view::{Liveness, RunView};
@@ -128,6 +128,8 @@ async fn session(
         command: command.to_vec(),
         cwd: checkout.to_owned(),
         keeper: std::env::current_exe().ok(),
+        output: None,
+        grace: GRACE,
         env: child::environment(environment.raw(), &is_secret_name, &plan.pass_env, &known, door),
     };
     let pin = plan.model.clone().map(|main| Pin { main, side: plan.side_model.clone() });
@@ -164,6 +166,7 @@ fn begin(
         audit_db: plan.audit.clone(),
         started_at: setup.clock().timestamp(),
         command: Some(shown),
+        task: None,
     };
     let invocation = store.begin_run(&started, std::process::id(), "{}");
     let invocation = invocation.map_err(|error| setup::audit_failure(&error))?;

@@ -56,6 +56,7 @@ mod signals;
 mod stats;
 mod step;
 mod stop_sources;
+mod tasks;
 mod terminal;
 #[cfg(debug_assertions)]
 mod test_clock;
@@ -98,7 +99,11 @@ enum Command {
         /// Put back the files that a run changed which was killed here, end it, and begin anew
         #[arg(long)]
         discard: bool,
+        #[command(flatten)]
+        backlog: tasks::BacklogFlags,
     },
+    /// Look at a backlog that `run --tasks` works off, or add to it; no model call
+    Tasks(tasks::Args),
     /// In a workflow, before checkout: say whether the event may start a run; needs no key. Outputs go, head-sha and reason.
     Gate {
         /// The form of the answer on standard output; text has none, and speaks on standard error
@@ -189,9 +194,12 @@ fn parse(environment: &Environment) -> Cli {
 }
 
 fn dispatch(command: Command, environment: &Environment) -> anyhow::Result<u8> {
+    tasks::follow_parent(environment);
     match command {
-        Command::Run { flags, discard: false } => run::run(*flags, Discard::No, environment),
-        Command::Run { flags, discard: true } => run::run(*flags, Discard::Yes, environment),
+        Command::Run { flags, backlog, .. } if backlog.tasks.is_some() => tasks::run(*flags, backlog, environment),
+        Command::Run { flags, discard: false, .. } => run::run(*flags, Discard::No, environment),
+        Command::Run { flags, discard: true, .. } => run::run(*flags, Discard::Yes, environment),
+        Command::Tasks(args) => tasks::command(args, environment),
         Command::Gate { format } => gate::run(format, environment),
         Command::Resume(args) => resume::run(args, environment),
         Command::Check(flags) => check_plan(*flags, environment),

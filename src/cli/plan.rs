@@ -39,6 +39,9 @@ pub(crate) struct Flags {
     /// The command that runs the tests [default: detected]
     #[arg(long, value_name = "CMD")]
     test_command: Option<String>,
+    /// A command that judges beside the tests and has to succeed, such as a linter
+    #[arg(long, value_name = "CMD")]
+    also_run: Option<String>,
     /// A command run once before the tests, with network and without keys
     #[arg(long, value_name = "CMD")]
     setup_command: Option<String>,
@@ -137,13 +140,14 @@ impl From<TestFlags> for Flags {
 }
 
 impl Flags {
-    fn settings(self) -> Settings {
+    pub(super) fn settings(self) -> Settings {
         let mut settings = Settings::default();
         settings
             .set(Setting::Config, self.config)
             .set(Setting::Tiers, self.tiers)
             .set(Setting::Model, self.model)
             .set(Setting::TestCommand, self.test_command)
+            .set(Setting::AlsoRun, self.also_run)
             .set(Setting::SetupCommand, self.setup_command)
             .set(Setting::WorkingDirectory, self.working_directory)
             .set(Setting::Objective, self.objective)

@@ -9,7 +9,7 @@ use super::plan::{self, Flags, Resolved};
 use super::reentry::{self, Claim, Entry, Visit};
 use super::setup::{self, Setup};
 use super::work::{beneficiary, test_command};
-use super::{attempt_limit, commenting, delivery, models, red_ci, resume, retirement, trigger, waiting};
+use super::{attempt_limit, commenting, delivery, models, red_ci, resume, retirement, tasks, trigger, waiting};
 use crate::audit::Journal;
 use crate::config::Plan;
 use crate::domain::ci::CiContext;
@@ -208,5 +208,6 @@ pub(super) fn started(state: &RunState, folder: &Path, setup: &Setup<'_>) -> Run
         audit_db: setup.shown_audit(plan),
         started_at: setup.clock().timestamp(),
         command: None,
+        task: setup.environment.get(tasks::TASK).map(str::to_owned),
     }
 }

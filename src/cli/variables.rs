@@ -85,6 +85,13 @@ impl Variables {
         Self(raw)
     }
 
+    /// The same variables without what tells of a GitHub event: for the runs of a backlog, which answer to whoever started it.
+    #[must_use]
+    pub(super) fn without_event(&self) -> Self {
+        let ours = |name: &OsString| name.to_str().is_some_and(|name| name.starts_with("GITHUB_"));
+        Self(self.0.iter().filter(|(name, _)| !ours(name)).map(|(name, value)| (name.clone(), value.clone())).collect())
+    }
+
     /// Whether this is a GitHub Actions job.
     #[must_use]
     pub(super) fn in_actions(&self) -> bool {

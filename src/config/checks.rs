@@ -3,15 +3,33 @@
 use super::file::CheckSection;
 use super::pick::{Picked, Picker};
 use super::plan::NamedCommand;
+use super::sources::Setting;
 
 /// The name of the command that runs the tests.
 const TESTS: &str = "tests";
+/// The name of the command that a flag or a variable names.
+pub const TASK_CHECK: &str = "task";
 /// Stands between the name of a check and a test in it.
 const OF: &str = ": ";
 /// The key in messages.
 const KEY: &str = "test.commands";
 
 type Parted = (Option<Picked<String>>, Option<Picked<Vec<NamedCommand>>>);
+
+/// The commands with the one that a flag or a variable names.
+pub(super) fn with_task(
+    picker: &Picker<'_>,
+    commands: Option<Picked<Vec<NamedCommand>>>,
+) -> Option<Picked<Vec<NamedCommand>>> {
+    let Some(Picked { value: run, origin }) = picker.setting::<String>(Setting::AlsoRun) else { return commands };
+    let mut all = commands.map(|picked| picked.value).unwrap_or_default();
+    if all.iter().any(|command| command.name == TASK_CHECK) {
+        let message = format!("{KEY} names a command `{TASK_CHECK}`, too");
+        picker.fault(&origin, Setting::AlsoRun.flag(), &message, "Call that one by another name.");
+    }
+    all.push(NamedCommand { name: TASK_CHECK.to_owned(), run });
+    Some(Picked { value: all, origin })
+}
 
 /// Parts the configured commands: the one that runs the tests, beside `command`, and the others. A name that is given twice, two
 /// commands for the tests, and a name that could be a test's are faults.

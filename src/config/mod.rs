@@ -35,6 +35,7 @@ mod tiers_source;
 mod values;
 mod workflow;
 
+pub use checks::TASK_CHECK;
 pub use elsewhere::{Trust, elsewhere, ladder_text};
 pub use error::{CLOSING, ConfigErrors, Problem, SourceErrors};
 pub use gateway::{GATEWAY_PROVIDERS, GatewayPlan, resolve_gateway};

@@ -124,6 +124,7 @@ pub(super) fn test(picker: &Picker<'_>) -> TestPlan {
     }
     let command = picker.either(Setting::TestCommand, of(|test| test.command.clone()));
     let (command, commands) = checks::parted(picker, command, picker.in_documents(of(|test| test.commands.clone())));
+    let commands = checks::with_task(picker, commands);
     let setup = picker.either(Setting::SetupCommand, of(|test| test.setup_command.clone()));
     let only = picker.either(Setting::OnlyTests, of(|test| test.only.clone()));
     let framework = picker.in_documents(of(|test| test.framework.clone()));

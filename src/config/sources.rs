@@ -46,6 +46,7 @@ settings! {
     Tiers "--tiers" "UPSHIFT_TIERS" "The ladder: a path, the file's text, or a shorthand.",
     Model "--model" "UPSHIFT_MODEL" "One model for the two-mode path: simple x5, then full x10.",
     TestCommand "--test-command" "UPSHIFT_TEST_COMMAND" "The command that runs the tests.",
+    AlsoRun "--also-run" "UPSHIFT_ALSO_RUN" "A command that judges beside the tests and has to succeed; reports call it `task`.",
     SetupCommand "--setup-command" "UPSHIFT_SETUP_COMMAND" "A command run once before any model output, with network and without keys.",
     WorkingDirectory "--working-directory" "UPSHIFT_WORKING_DIRECTORY" "The directory to work in, relative to the repository's root.",
     Objective "--objective" "UPSHIFT_OBJECTIVE" "What is to be done.",

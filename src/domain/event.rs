@@ -390,6 +390,9 @@ pub struct RunStarted {
     /// The program whose model calls were held to the budget, as it was typed; `None` for a run that mends a repository.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub command: Option<String>,
+    /// The task of a backlog that the run is for, as `backlog/task`; `None` for a run of its own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub task: Option<String>,
 }
 
 /// What the tests said before any model was asked.

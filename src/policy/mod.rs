@@ -7,6 +7,7 @@
 //! Start reading at [`escalation::step`]: after every iteration it says what comes next.
 
 pub mod attempts;
+pub mod backlog;
 pub mod budget;
 pub mod candidate;
 pub mod command;

@@ -27,8 +27,6 @@ use super::{ProcessError, Program, Spec};
 use crate::domain::stop::{SIGKILL, Stop, StopCause};
 use crate::domain::verdict::Exit;
 
-/// How long it may take to end once it was told: what an agent needs to write down its session (claude: 1.6 s).
-const GRACE: Duration = Duration::from_secs(3);
 /// How much longer its keeper may take: it kills the program after the grace and waits until it is gone.
 #[cfg(target_os = "linux")]
 const KEEPERS_GRACE: Duration = Duration::from_secs(2);
@@ -46,7 +44,8 @@ pub async fn accompany(companion: &Companion, stop: &Stop) -> Result<Exit, Proce
     let (shown, cwd) = (program.to_string(), companion.cwd.clone());
     let started = start(companion, program);
     let (family, child) = started.map_err(|source| ProcessError::Start { program: shown.clone(), cwd, source })?;
-    let grace = if keeper_of(companion).is_some() { GRACE + keepers_grace() } else { GRACE };
+    let keepers = if keeper_of(companion).is_some() { keepers_grace() } else { Duration::ZERO };
+    let grace = companion.grace + keepers;
     let ended = supervise(family, child, stop, grace).await;
     ended.map_err(|source| ProcessError::Io { program: shown, source })
 }
@@ -84,6 +83,9 @@ fn start(companion: &Companion, program: Program) -> io::Result<(Family, Child)>
         command = plain(&self::spec(Program::Argv(words), companion.cwd.clone(), companion.env.clone()))?;
     }
     command.current_dir(&spec.cwd).env_clear().envs(&spec.env);
+    if let Some(output) = &companion.output {
+        command.stdout(output.try_clone()?);
+    }
     if !io::stdin().is_terminal() {
         std::os::unix::process::CommandExt::process_group(&mut command, 0);
     }
@@ -174,9 +176,10 @@ mod keeper {
     use rustix::process::{Signal, getppid, set_parent_process_death_signal};
     use tokio::signal::unix::{SignalKind, signal};
 
-    use super::{Exit, GRACE, StopCause, spawn, supervise};
+    use super::{Exit, StopCause, spawn, supervise};
     use crate::domain::outcome::{EXIT_INTERNAL, EXIT_SIGNAL_BASE};
     use crate::domain::stop::StopSource;
+    use crate::process::companion::GRACE;
 
     /// What a shell says of a command that cannot be executed.
     const CANNOT_EXECUTE: u8 = 126;

@@ -15,6 +15,6 @@ pub async fn accompany(companion: &Companion, _stop: &Stop) -> Result<Exit, Proc
     Err(ProcessError::Start {
         program: Program::Argv(companion.command.clone()).to_string(),
         cwd: companion.cwd.clone(),
-        source: io::Error::new(io::ErrorKind::Unsupported, "upshift gateway does not run on Windows yet"),
+        source: io::Error::new(io::ErrorKind::Unsupported, "this does not run on Windows yet"),
     })
 }

@@ -2,10 +2,12 @@
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
+use std::io::PipeWriter;
 use std::path::PathBuf;
+use std::time::Duration;
 
 /// A program to be run beside us.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub struct Companion {
     /// The program and its arguments; a name without `/` is looked up in the `PATH` of `env`.
     pub command: Vec<OsString>,
@@ -15,4 +17,29 @@ pub struct Companion {
     pub env: BTreeMap<OsString, OsString>,
     /// The program of this process, which becomes the keeper (Linux); without one a kill of this process leaves the program alive.
     pub keeper: Option<PathBuf>,
+    /// Where its standard output goes; `None` is where ours goes.
+    pub output: Option<PipeWriter>,
+    /// How long it may take to end once it was told, before it is killed.
+    pub grace: Duration,
 }
+
+/// Has the kernel end this process in its own way (SIGTERM) when the one that started it is gone (Linux; elsewhere nobody tells).
+///
+/// # Errors
+/// When the kernel refuses.
+#[cfg(target_os = "linux")]
+pub fn end_with_parent() -> std::io::Result<()> {
+    Ok(rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::TERM))?)
+}
+
+/// The same where nobody tells: nothing.
+///
+/// # Errors
+/// None.
+#[cfg(not(target_os = "linux"))]
+pub fn end_with_parent() -> std::io::Result<()> {
+    Ok(())
+}
+
+/// What an agent needs to write down its session when it is ended (claude: 1.6 s).
+pub const GRACE: Duration = Duration::from_secs(3);

@@ -86,6 +86,7 @@ pub(super) fn started(tiers: Vec<Tier>) -> RunStarted {
         audit_db: Some(".upshift/audit.db".into()),
         started_at: at(),
         command: None,
+        task: None,
     }
 }
 

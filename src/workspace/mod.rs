@@ -23,6 +23,7 @@ mod added_tests;
 mod autorun;
 mod base;
 mod beneath;
+mod commits;
 mod diff;
 mod dotenv;
 mod failure;

@@ -1,10 +1,10 @@
 //! Commits of the user's own repository, read: which files two of them differ in, and what one of them has there.
 //!
-//! Invariant: git is only asked. It gets no secret, writes nothing, fetches nothing, and runs no hook, filter, pager or monitor of the
+//! Invariant: git is only asked (what is committed here is `commits`' matter). It gets no secret, writes nothing, fetches nothing, and runs no hook, filter, pager or monitor of the
 //! repository; it is asked before any code under test has run.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -141,6 +141,15 @@ impl<'a> Revisions<'a> {
         )))
     }
 
+    /// The same repository with the user's own settings beside the repository's: for what they say of the user alone.
+    pub(super) fn with_own_settings(&self, environment: &BTreeMap<OsString, OsString>) -> Revisions<'a> {
+        let mut env = self.env.clone();
+        env.remove(OsStr::new("GIT_CONFIG_GLOBAL"));
+        let home = environment.get(OsStr::new("HOME")).cloned().unwrap_or_else(|| "/nonexistent".into());
+        env.insert("HOME".into(), home);
+        Self { top: self.top.clone(), env, stop: self.stop }
+    }
+
     /// The commit that a revision names.
     ///
     /// # Errors
@@ -234,7 +243,7 @@ impl<'a> Revisions<'a> {
         Ok(Some(Blob { form, executable: mode == "100755", bytes }))
     }
 
-    async fn ask(&self, arguments: &[&str]) -> Result<Vec<u8>, RevisionError> {
+    pub(super) async fn ask(&self, arguments: &[&str]) -> Result<Vec<u8>, RevisionError> {
         Ok(self.finished(arguments).await?.output)
     }
 

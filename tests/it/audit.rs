@@ -45,6 +45,7 @@ fn started(run: &str) -> RunStarted {
         audit_db: None,
         started_at: Timestamp("2026-02-17T14:23:01.456Z".to_owned()),
         command: None,
+        task: None,
     }
 }
 

@@ -230,6 +230,7 @@ fn started(run: &RunId) -> RunStarted {
         audit_db: None,
         started_at: Timestamp::from_unix_ms(0),
         command: None,
+        task: None,
     }
 }
 

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 const LAYERS: &[&[&str]] = &[
     &["domain"],
     &["framework", "backend"],
-    &["config", "policy", "report", "redact", "files"],
+    &["config", "policy", "report", "redact", "files", "tracker"],
     &["process", "http", "streams"],
     &["workspace", "test_run", "model", "github", "audit"],
     &["trial"],

@@ -32,6 +32,24 @@ impl Store {
         Ok(())
     }
 
+    /// Writes what is no part of a run's chain, together with what waits; it is neither spooled nor held back.
+    pub(in crate::audit) fn written_now(
+        &mut self,
+        write: impl FnOnce(&Connection) -> rusqlite::Result<()>,
+    ) -> rusqlite::Result<()> {
+        let (transaction, replayed) = self.transaction(Sync::Now)?;
+        write(&transaction)?;
+        transaction.commit()?;
+        self.replayed(replayed);
+        self.publish(Sync::Later);
+        Ok(())
+    }
+
+    /// A text without secrets.
+    pub(in crate::audit) fn redacted(&self, text: &str) -> String {
+        self.redactor.redact(text).into_owned()
+    }
+
     /// After a commit: what was replayed need not wait any longer.
     pub(in crate::audit) fn replayed(&mut self, replayed: Replayed) {
         self.held_back.clear();

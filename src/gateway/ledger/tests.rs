@@ -36,6 +36,7 @@ fn ledger(cap: u64) -> Rc<Ledger> {
         audit_db: None,
         started_at: clock.timestamp(),
         command: Some("a program".to_owned()),
+        task: None,
     };
     let mut store = Store::in_memory(Arc::clone(&redactor)).unwrap();
     store.begin_run(&started, 1, "{}").unwrap();

@@ -13,6 +13,7 @@ fn other_value(setting: Setting) -> &'static str {
         Setting::Tiers => "gpt-5 x2",
         Setting::Model => "gpt-5",
         Setting::TestCommand => "make test",
+        Setting::AlsoRun => "ruff check .",
         Setting::SetupCommand => "make deps",
         Setting::WorkingDirectory => "packages/api",
         Setting::Objective => "Fix the parser.",

@@ -1,0 +1,226 @@
+//! `upshift tasks`: a backlog looked at and added to, without a model.
+
+use std::io::Write as _;
+use std::path::Path;
+use std::sync::Arc;
+
+use clap::{Args as ClapArgs, Subcommand};
+use serde_json::json;
+
+use super::super::environment::{Environment, current_dir};
+use super::super::form::Form;
+use super::super::plan::{self, TestFlags};
+use super::super::setup;
+use super::super::{Failure, print, print_set};
+use super::book::{self, Entry};
+use super::{load, told};
+use crate::audit::Store;
+use crate::redact::Redactor;
+use crate::tracker::{List, Proof, Source, Task, TaskStatus, next, validated};
+
+/// What `tasks` takes.
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Args {
+    #[command(subcommand)]
+    verb: Verb,
+}
+
+#[derive(Debug, Subcommand)]
+enum Verb {
+    /// List the tasks of a source as it says; those of `failing-tests` by running the tests
+    List(Look),
+    /// Show the task that would be worked on first; exits with 1 if none is ready
+    Next(Look),
+    /// Add a task to a prd.json or a list
+    Add {
+        /// The file
+        #[arg(long, value_name = "SOURCE")]
+        tasks: String,
+        /// Its id, unique in the file
+        id: String,
+        /// What it is about, in a line
+        title: String,
+        /// A command that fails until it is done
+        #[arg(long, value_name = "CMD", conflicts_with = "test")]
+        command: Option<String>,
+        /// A failing test that passes when it is done; may be given often
+        #[arg(long, value_name = "NAME")]
+        test: Vec<String>,
+        /// 0 is first, 4 is last
+        #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u8).range(0..=4))]
+        priority: u8,
+    },
+    /// Have tasks of a prd.json or a list be done once more
+    Reset {
+        /// The file
+        #[arg(long, value_name = "SOURCE")]
+        tasks: String,
+        /// The audit log that holds which tasks of a list are done [default: .upshift/audit.db]
+        #[arg(long, value_name = "PATH")]
+        audit_db: Option<String>,
+        /// Their ids [default: all]
+        ids: Vec<String>,
+    },
+}
+
+#[derive(Debug, ClapArgs)]
+struct Look {
+    /// Where they come from: `failing-tests`, a prd.json, or a list in YAML
+    #[arg(long, value_name = "SOURCE")]
+    tasks: String,
+    /// The form
+    #[arg(long, value_enum, default_value_t)]
+    format: Form,
+    #[command(flatten)]
+    tests: TestFlags,
+}
+
+/// Carries it out.
+pub(crate) fn run(args: Args, environment: &Environment) -> anyhow::Result<u8> {
+    match args.verb {
+        Verb::List(look) => {
+            let (form, tasks) = (look.format, read(look, environment)?);
+            show(&tasks, form, environment)
+        }
+        Verb::Next(look) => {
+            let (form, tasks) = (look.format, read(look, environment)?);
+            match next(&tasks, &std::collections::BTreeSet::new()) {
+                Some(task) => show(std::slice::from_ref(task), form, environment),
+                None => Err(Failure::with_code(crate::domain::outcome::EXIT_NOT_FIXED, "no task is ready")),
+            }
+        }
+        Verb::Add { tasks, id, title, command, test, priority } => {
+            let proof = match command {
+                Some(command) => Proof::Command(command),
+                None if test.is_empty() => Proof::Nothing,
+                None => Proof::Tests(test),
+            };
+            let (description, depends_on) = (String::new(), Vec::new());
+            add(
+                &source(&tasks)?,
+                Task { id, title, description, status: TaskStatus::Open, priority, depends_on, proof },
+            )
+        }
+        Verb::Reset { tasks, ids, audit_db } => reset(&source(&tasks)?, &ids, audit_db.as_deref(), environment),
+    }
+}
+
+fn source(text: &str) -> anyhow::Result<Source> {
+    text.parse().map_err(|fault| Failure::usage(format!("--tasks: {fault}")))
+}
+
+fn read(look: Look, environment: &Environment) -> anyhow::Result<Vec<Task>> {
+    let environment = environment.without_event();
+    let source = source(&look.tasks)?;
+    let resolved = plan::resolve_to_judge(look.tests, &environment)?;
+    setup::block_on(load::tasks(&source, &resolved, &environment))
+}
+
+fn show(tasks: &[Task], form: Form, environment: &Environment) -> anyhow::Result<u8> {
+    match form {
+        Form::Json => {
+            let text = serde_json::to_string_pretty(&json!({ "tasks": tasks }))?;
+            print(&format!("{text}\n"))
+        }
+        Form::Text if tasks.is_empty() => print("no tasks\n"),
+        Form::Text => {
+            let entries: Vec<Entry> = tasks.iter().cloned().map(with_reason).collect();
+            print_set(&told::lines(&entries), environment.console())
+        }
+    }
+}
+
+/// A task as it is listed: with its tests, its command, or why it cannot be worked on.
+fn with_reason(task: Task) -> Entry {
+    let reason = match &task.proof {
+        Proof::Tests(names) => names.join(", "),
+        Proof::Command(command) => format!("`{command}`"),
+        Proof::Nothing => "nothing that can be run proves it".to_owned(),
+    };
+    Entry { reason, ..Entry::of(task) }
+}
+
+fn add(source: &Source, task: Task) -> anyhow::Result<u8> {
+    let checkout = current_dir()?;
+    let Some(path) = load::file_of(source, &checkout) else {
+        return Err(Failure::usage(
+            "failing tests are added by writing one\n→ Fix: name a prd.json or a list in YAML with --tasks",
+        ));
+    };
+    let with = |mut tasks: Vec<Task>| {
+        tasks.push(task.clone());
+        validated(tasks).map_err(|fault| load::wrong(&path, &fault))
+    };
+    match source {
+        Source::Prd(_) => {
+            let mut prd = load::prd(&path)?;
+            with(prd.tasks().map_err(|fault| load::wrong(&path, &fault))?)?;
+            prd.add(&task);
+            replace(&path, &prd.write())?;
+        }
+        Source::List(_) | Source::FailingTests => {
+            let mut text = if path.exists() { load::text_of(&path)? } else { "tasks:\n".to_owned() };
+            if !text.ends_with('\n') {
+                text.push('\n');
+            }
+            with(if text == "tasks:\n" {
+                Vec::new()
+            } else {
+                List::read(&text).map_err(|fault| load::wrong(&path, &fault))?
+            })?;
+            text.push_str(&List::entry(&task));
+            // What the person's own way of writing makes of it is seen before it is written.
+            List::read(&text).map_err(|fault| load::wrong(&path, &fault))?;
+            replace(&path, &text)?;
+        }
+    }
+    print(&format!("added {} to {}\n", task.id, path.display()))
+}
+
+fn reset(source: &Source, ids: &[String], audit_db: Option<&str>, environment: &Environment) -> anyhow::Result<u8> {
+    let checkout = current_dir()?;
+    let Some(path) = load::file_of(source, &checkout) else {
+        return Err(Failure::usage(
+            "failing tests say themselves what is done\n→ Fix: name a prd.json or a list in YAML with --tasks",
+        ));
+    };
+    let tasks = match source {
+        Source::Prd(_) => load::prd(&path)?.tasks(),
+        Source::List(_) | Source::FailingTests => List::read(&load::text_of(&path)?),
+    };
+    let known: Vec<String> =
+        tasks.map_err(|fault| load::wrong(&path, &fault))?.into_iter().map(|task| task.id).collect();
+    if let Some(unknown) = ids.iter().find(|id| !known.contains(id)) {
+        return Err(Failure::usage(format!(
+            "{} has no task {unknown}\n→ Fix: see `upshift tasks list`",
+            path.display()
+        )));
+    }
+    let chosen = if ids.is_empty() { &known } else { ids };
+    if let Source::Prd(_) = source {
+        let mut prd = load::prd(&path)?;
+        chosen.iter().for_each(|id| prd.mark(id, false));
+        replace(&path, &prd.write())?;
+    }
+    // Which tasks of a list are done stands in the log alone.
+    let location = setup::locate(&plan::audit_path(audit_db, environment, &checkout), &checkout, environment);
+    if location.live.exists() {
+        let redactor = Redactor::new(&environment.secrets());
+        let mut store = Store::open(&location, Arc::new(redactor)).map_err(|error| setup::audit_failure(&error))?;
+        book::reopen(&mut store, (&source.to_string(), &checkout.display().to_string()), chosen)?;
+    }
+    print(&format!("reset {} of {} tasks\n", chosen.len(), known.len()))
+}
+
+/// Writes a file whole or not at all.
+fn replace(path: &Path, text: &str) -> anyhow::Result<()> {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let mut file = tempfile::NamedTempFile::new_in(folder)?;
+    file.write_all(text.as_bytes())?;
+    if let Ok(about) = std::fs::metadata(path) {
+        file.as_file().set_permissions(about.permissions())?;
+    }
+    file.as_file().sync_all()?;
+    file.persist(path)?;
+    Ok(())
+}

@@ -1,0 +1,68 @@
+//! A proven change on the branch: one commit a task, which names the task and the run.
+
+use std::path::PathBuf;
+
+use super::super::environment::Environment;
+use crate::config::Plan;
+use crate::domain::units::{CommitSha, RunId};
+use crate::lifecycle::message::RUN_TRAILER;
+use crate::lifecycle::outside;
+use crate::tracker::Task;
+use crate::workspace::{RevisionError, Revisions};
+
+/// The trailer that names the task.
+const TASK_TRAILER: &str = "Upshift-Task";
+/// The longest subject, in characters.
+const SUBJECT_CHARS: usize = 72;
+
+/// Commits a task's change; a commit of the same run that is there already is that commit.
+///
+/// # Errors
+/// When git refuses.
+pub(super) async fn commit(
+    revisions: &Revisions<'_>,
+    plan: &Plan,
+    (task, run): (&Task, &RunId),
+    files: &[PathBuf],
+    environment: &Environment,
+) -> Result<CommitSha, RevisionError> {
+    if let Some(found) = revisions.commit_with(&format!("{RUN_TRAILER}: {run}")).await? {
+        return Ok(found);
+    }
+    let configured = plan.github.commit_author.as_deref().and_then(outside::author);
+    let author = match configured {
+        Some(author) => author,
+        None => revisions.identity(environment.raw()).await?.unwrap_or_else(outside::default_author),
+    };
+    revisions.commit_files(files, &message(task, run), &author).await
+}
+
+/// Its message. What a backlog says stands in it without brackets: `[skip ci]` in a title must not silence CI.
+fn message(task: &Task, run: &RunId) -> String {
+    let plain = |text: &str| text.replace('[', "(").replace(']', ")").split_whitespace().collect::<Vec<_>>().join(" ");
+    let subject: String = plain(&format!("fix: {} {}", task.id, task.title)).chars().take(SUBJECT_CHARS).collect();
+    format!("{}\n\n{RUN_TRAILER}: {run}\n{TASK_TRAILER}: {}\n", subject.trim_end(), plain(&task.id))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tracker::{Proof, TaskStatus};
+
+    #[test]
+    fn a_message_names_task_and_run_and_silences_nothing() {
+        let task = Task {
+            id: "US-001".to_owned(),
+            title: format!("[skip ci] {}", "long ".repeat(40)),
+            description: String::new(),
+            status: TaskStatus::Open,
+            priority: 2,
+            depends_on: Vec::new(),
+            proof: Proof::Nothing,
+        };
+        let text = message(&task, &RunId("r1".to_owned()));
+        let subject = text.lines().next().unwrap();
+        assert!(subject.starts_with("fix: US-001 (skip ci) long") && subject.chars().count() <= 72, "{text}");
+        assert!(text.ends_with("\n\nUpshift-Run-Id: r1\nUpshift-Task: US-001\n"), "{text}");
+    }
+}

@@ -1,0 +1,517 @@
+//! From task to task until none is left (S3-2): the effects. What follows from how a run ended is `policy::backlog`.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use clap::{Args, ValueEnum};
+use serde_json::json;
+
+use super::super::environment::Environment;
+use super::super::plan::{self, Flags, Resolved};
+use super::super::setup::{self, Setup};
+use super::super::{Failure, details, signals};
+use super::book::{self, Book, Entry};
+use super::told::{Teller, completed};
+use super::worker::{self, Came, Order};
+use super::{committed, load};
+use crate::audit::{BacklogRecord, RunStatus};
+use crate::config::{Format, Push, Setting, Settings, TASK_CHECK};
+use crate::domain::clock::Timestamp;
+use crate::domain::outcome::{EXIT_BUDGET, EXIT_NOT_FIXED, EXIT_SIGNAL_BASE, EXIT_SUCCESS, Outcome};
+use crate::domain::stop::{Stop, StopCause, StopSource};
+use crate::domain::units::{MicroUsd, RunId};
+use crate::policy::backlog::{ErrorStrategy, Fate, RunEnd, StopReason, fate, share};
+use crate::report::view::RunView;
+use crate::tracker::{Proof, Source, Task, TaskStatus};
+use crate::workspace::Revisions;
+
+/// The least that a task may be given: less buys no call.
+const LEAST_SHARE: MicroUsd = MicroUsd(1_000);
+
+/// The flags of a backlog.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct BacklogFlags {
+    /// Work off a backlog, a run and a commit for each task: `failing-tests`, a prd.json, or a list in YAML; --max-cost-usd is then for all together
+    #[arg(long, value_name = "SOURCE")]
+    pub(crate) tasks: Option<String>,
+    /// The most tasks that are worked on; 0 is no limit
+    #[arg(long, value_name = "N", default_value_t = 10, requires = "tasks")]
+    max_tasks: u32,
+    /// What happens with a task that is not mended
+    #[arg(long, value_enum, default_value = "skip", requires = "tasks")]
+    on_error: OnError,
+    /// How often such a task is tried again, where --on-error is `retry`
+    #[arg(long, value_name = "N", default_value_t = 3, requires = "tasks")]
+    task_retries: u32,
+    /// How long is waited before it is
+    #[arg(long, value_name = "SECONDS", default_value_t = 5, requires = "tasks")]
+    retry_delay_seconds: u64,
+}
+
+/// What happens with a task that is not mended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum OnError {
+    /// It is tried again
+    Retry,
+    /// It is left out
+    Skip,
+    /// The work ends
+    Abort,
+}
+
+impl From<OnError> for ErrorStrategy {
+    fn from(word: OnError) -> Self {
+        match word {
+            OnError::Retry => Self::Retry,
+            OnError::Skip => Self::Skip,
+            OnError::Abort => Self::Abort,
+        }
+    }
+}
+
+/// Works off the backlog that the flags name.
+pub(crate) fn run(flags: Flags, backlog: BacklogFlags, environment: &Environment) -> anyhow::Result<u8> {
+    // Its runs answer to us, not to the event that started the job.
+    let environment = environment.without_event();
+    let settings = flags.clone().settings();
+    let resolved = plan::resolve(flags, &environment)?;
+    plan::refuse(&resolved.plan)?;
+    setup::block_on(begin(resolved, settings, backlog, &environment))
+}
+
+/// What stays the same from task to task.
+struct Engine<'e> {
+    resolved: &'e Resolved,
+    settings: Settings,
+    flags: &'e BacklogFlags,
+    source: &'e Source,
+    environment: &'e Environment,
+    revisions: &'e Revisions<'e>,
+    stop: &'e Stop,
+    teller: Teller<'e>,
+    setup: &'e Setup<'e>,
+}
+
+async fn begin(
+    resolved: Resolved,
+    settings: Settings,
+    flags: BacklogFlags,
+    environment: &Environment,
+) -> anyhow::Result<u8> {
+    let plan = &resolved.plan;
+    let source: Source = flags
+        .tasks
+        .as_deref()
+        .unwrap_or_default()
+        .parse()
+        .map_err(|fault| Failure::usage(format!("--tasks: {fault}")))?;
+    refuse(&resolved)?;
+    let setup = Setup::new(&resolved.checkout, environment, Some(plan), None);
+    let (raises, stop) = StopSource::new();
+    signals::pass_to(&Arc::new(raises))?;
+    let unreadable = |error: crate::workspace::RevisionError| Failure::usage(error.to_string());
+    let revisions = Revisions::open(&resolved.checkout, environment.raw(), &stop).await.map_err(unreadable)?;
+    let store = setup.open_store(plan.audit.as_deref())?;
+    let lock = store.lock_backlogs().map_err(|error| book::failed(&error))?;
+    let Some(_lock) = lock else {
+        return Err(Failure::usage("another upshift works off a backlog here\n→ Fix: wait for it to end, or stop it"));
+    };
+    let tasks = load::tasks(&source, &resolved, environment).await?;
+    let backlog = BacklogRecord {
+        backlog_id: RunId::random().0,
+        source: source.to_string(),
+        folder: resolved.checkout.display().to_string(),
+        started_at: setup.clock().timestamp(),
+        stop_reason: None,
+        max_cost: plan.budget.max_cost,
+    };
+    let (mut book, goes_on) = Book::open(store, backlog, tasks)?;
+    let teller = Teller { format: plan.format, environment };
+    let engine = Engine {
+        resolved: &resolved,
+        settings,
+        flags: &flags,
+        source: &source,
+        environment,
+        revisions: &revisions,
+        stop: &stop,
+        teller,
+        setup: &setup,
+    };
+    let payload = json!({ "backlogId": book.backlog.backlog_id, "source": book.backlog.source, "totalTasks": book.entries.len(), "goesOn": goes_on });
+    engine.tell("engine:started", payload);
+    let open = book.to_come();
+    teller.word(&format!(
+        "◆ Backlog {source}: {open} of {} tasks open{}",
+        book.entries.len(),
+        if goes_on { ", going on" } else { "" }
+    ));
+    let reason = match engine.take_up(&mut book).await? {
+        Some(reason) => reason,
+        None => {
+            if !goes_on && !revisions.is_clean().await.map_err(unreadable)? {
+                return Err(Failure::usage(
+                    "files here differ from the commit that is checked out, and each task becomes a commit\n→ Fix: commit or stash them",
+                ));
+            }
+            engine.work_off(&mut book).await?
+        }
+    };
+    engine.finish(&mut book, reason)
+}
+
+/// What a backlog cannot do.
+fn refuse(resolved: &Resolved) -> anyhow::Result<()> {
+    let plan = &resolved.plan;
+    if plan.audit.is_none() {
+        return Err(Failure::usage(
+            "a backlog stands in the audit log, and there is none\n→ Fix: leave --no-audit out",
+        ));
+    }
+    if plan.record.is_some() {
+        return Err(Failure::usage("--record takes one run, and a backlog has many\n→ Fix: leave it out"));
+    }
+    if plan.github.push != Push::None {
+        return Err(Failure::usage(
+            "the tasks of a backlog are committed on the branch that is checked out, and pushed by whoever wants them pushed\n→ Fix: leave \
+             --push out, and push the branch afterwards",
+        ));
+    }
+    Ok(())
+}
+
+impl Engine<'_> {
+    fn now(&self) -> Timestamp {
+        self.setup.clock().timestamp()
+    }
+
+    fn tell(&self, kind: &str, payload: serde_json::Value) {
+        self.teller.event(kind, &self.now(), payload);
+    }
+
+    /// Brings to an end what an earlier process was at when it was killed; a reason to stop where that says so.
+    async fn take_up(&self, book: &mut Book) -> anyhow::Result<Option<StopReason>> {
+        for at in 0..book.entries.len() {
+            let Some(entry) = book.entries.get(at).filter(|entry| entry.task.status == TaskStatus::InProgress) else {
+                continue;
+            };
+            let (task, key) = (entry.task.clone(), key(book, entry));
+            let Some(run) = book.store().run_of_task(&key).map_err(|error| book::failed(&error))? else {
+                // It was killed before its run began: nothing was paid.
+                book.change(at, |entry| entry.task.status = TaskStatus::Open)?;
+                continue;
+            };
+            let loaded = book.store().load_run(&run).map_err(|error| book::failed(&error))?;
+            let came = match &loaded.status {
+                RunStatus::Ended(Some(outcome)) if *outcome != Outcome::Parked => {
+                    ended(&RunView::from_events(&loaded.events, details::liveness(&loaded.status)), outcome)
+                }
+                RunStatus::Ended(_) | RunStatus::Interrupted => {
+                    self.teller.word(&format!("◆ Task {}: going on with run {}", task.id, run.short()));
+                    self.spawn(&key, self.words_of_resume(&run)).await?
+                }
+                RunStatus::Running => {
+                    return Err(Failure::usage(format!(
+                        "run {} for {} is still under way\n→ Fix: wait for it to end",
+                        run.short(),
+                        task.id
+                    )));
+                }
+            };
+            if let Some(reason) = self.settle(book, at, came).await? {
+                return Ok(Some(reason));
+            }
+        }
+        Ok(None)
+    }
+
+    async fn work_off(&self, book: &mut Book) -> anyhow::Result<StopReason> {
+        let mut worked_on = 0_u32;
+        loop {
+            if self.stop.raised().is_some() {
+                return Ok(StopReason::Interrupted);
+            }
+            if book.is_done() {
+                return Ok(StopReason::Completed);
+            }
+            let Some(at) = book.next() else {
+                if book.second_turn() {
+                    continue;
+                }
+                return Ok(StopReason::NoTasks);
+            };
+            if self.flags.max_tasks != 0 && worked_on >= self.flags.max_tasks {
+                return Ok(StopReason::MaxIterations);
+            }
+            let Some(task) = book.entries.get(at).map(|entry| entry.task.clone()) else {
+                return Ok(StopReason::NoTasks);
+            };
+            if task.proof == Proof::Nothing {
+                let why = "nothing that can be run proves it: name `tests` or a `command`, or a command in its acceptance criteria";
+                book.change(at, |entry| {
+                    entry.task.status = TaskStatus::Blocked;
+                    why.clone_into(&mut entry.reason);
+                })?;
+                self.tell("task:blocked", json!({ "taskId": task.id, "reason": why }));
+                continue;
+            }
+            let share = share(book.left(), book.to_come());
+            if share < LEAST_SHARE {
+                let cap = book.backlog.max_cost;
+                book.change(at, |entry| entry.reason = format!("the {cap} for all tasks are used up"))?;
+                book.aside.insert(task.id);
+                continue;
+            }
+            worked_on += 1;
+            if let Some(reason) = self.work_on(book, (at, &task), share, worked_on).await? {
+                return Ok(reason);
+            }
+        }
+    }
+
+    /// A run for a task, or more of them.
+    async fn work_on(
+        &self,
+        book: &mut Book,
+        (at, task): (usize, &Task),
+        share: MicroUsd,
+        number: u32,
+    ) -> anyhow::Result<Option<StopReason>> {
+        let parked = book.entries.get(at).filter(|entry| entry.had_second_turn).and_then(|entry| entry.run.clone());
+        self.tell("task:selected", json!({ "taskId": task.id, "title": task.title, "iteration": number }));
+        book.change(at, |entry| {
+            entry.task.status = TaskStatus::InProgress;
+            entry.tries += 1;
+            entry.reason.clear();
+        })?;
+        self.tell("task:activated", json!({ "taskId": task.id }));
+        self.tell("iteration:started", json!({ "iteration": number, "taskId": task.id, "shareMicroUsd": share.0 }));
+        self.teller.word(&format!(
+            "◆ Task {}/{} {} (at most {})",
+            completed(book) + 1,
+            book.entries.len(),
+            task.title,
+            share
+        ));
+        let Some(key) = book.entries.get(at).map(|entry| key(book, entry)) else { return Ok(None) };
+        let waits = parked.filter(|run| {
+            matches!(book.store().load_run(run).map(|run| run.status), Ok(RunStatus::Ended(Some(Outcome::Parked))))
+        });
+        let words = match waits {
+            Some(run) => self.words_of_resume(&run),
+            None => worker::words("run", &self.settings_of(task, share)),
+        };
+        let came = self.spawn(&key, words).await?;
+        self.tell(
+            "iteration:completed",
+            json!({ "iteration": number, "taskId": task.id, "exitCode": came.code, "result": came.said }),
+        );
+        self.settle(book, at, came).await
+    }
+
+    async fn spawn(&self, key: &str, words: Vec<String>) -> anyhow::Result<Came> {
+        let tells_events = self.teller.format == Format::Jsonl;
+        worker::work(Order { words, key, checkout: &self.resolved.checkout, tells_events }, self.environment, self.stop)
+            .await
+    }
+
+    /// The settings of a task's run: those of the command line, for this task alone.
+    fn settings_of(&self, task: &Task, share: MicroUsd) -> Settings {
+        let plan = &self.resolved.plan;
+        let mut settings = self.settings.clone();
+        let objective = if task.description.is_empty() {
+            task.title.clone()
+        } else {
+            format!("{}\n\n{}", task.title, task.description)
+        };
+        let (only, also) = match &task.proof {
+            Proof::Tests(names) => (Some(names.join("\n")), None),
+            Proof::Command(command) => (Some(TASK_CHECK.to_owned()), Some(command.clone())),
+            Proof::Nothing => (None, None),
+        };
+        let dollars = format!("{}.{:06}", share.0 / 1_000_000, share.0 % 1_000_000);
+        // The list itself is nobody's to change on the way.
+        let list = load::file_of(self.source, Path::new(""));
+        let protected = plan.safety.protected_paths.iter().cloned().chain(list.map(|path| path.display().to_string()));
+        settings
+            .set(Setting::Objective, Some(objective))
+            .set(Setting::OnlyTests, only)
+            .set(Setting::AlsoRun, also)
+            .set(Setting::MaxCostUsd, Some(dollars))
+            .set(Setting::ProtectedPaths, Some(protected.collect::<Vec<_>>().join("\n")))
+            .set(Setting::Push, Some("none".to_owned()))
+            .set(Setting::Format, Some("jsonl".to_owned()));
+        settings
+    }
+
+    fn words_of_resume(&self, run: &RunId) -> Vec<String> {
+        let mut words = vec!["resume".to_owned(), run.0.clone(), "--format=jsonl".to_owned()];
+        words.extend(self.resolved.plan.audit.as_ref().map(|path| format!("--audit-db={path}")));
+        words
+    }
+
+    /// What follows from how a task's run ended.
+    async fn settle(&self, book: &mut Book, at: usize, came: Came) -> anyhow::Result<Option<StopReason>> {
+        let Some(entry) = book.entries.get(at).cloned() else { return Ok(None) };
+        let (task, retries) = (&entry.task, entry.tries.saturating_sub(1));
+        let proves_itself = matches!(task.proof, Proof::Tests(_));
+        let fate = fate(
+            came.end,
+            self.flags.on_error.into(),
+            (retries, self.flags.task_retries),
+            entry.had_second_turn,
+            proves_itself,
+        );
+        let commit = match (fate, came.end, &came.run) {
+            (Fate::Completed, RunEnd::Mended, Some(run)) => self.commit(task, run, &came.files).await.map(Some),
+            _ => Ok(None),
+        };
+        let (commit, fate) = match commit {
+            Ok(commit) => (commit, fate),
+            Err(error) => {
+                // The change stays in the files, the task under way: the same command commits it when that is mended.
+                self.teller.word(&format!("✖ the change for {} could not be committed: {error}", task.id));
+                return Ok(Some(StopReason::Error));
+            }
+        };
+        let status = status(fate, came.end);
+        let why = reason(fate, &came);
+        book.change(at, |entry| {
+            entry.task.status = status;
+            entry.cost = entry.cost + came.cost;
+            entry.run = came.run.clone().or(entry.run.take());
+            entry.commit = commit.clone().or(entry.commit.take());
+            entry.reason.clone_from(&why);
+        })?;
+        let id = task.id.clone();
+        match fate {
+            Fate::Completed => self.tell(
+                "task:completed",
+                json!({ "taskId": id, "commit": commit.map(|commit| commit.0), "runId": came.run.map(|run| run.0) }),
+            ),
+            Fate::Again => {
+                self.tell("iteration:failed", json!({ "taskId": id, "action": "retry", "error": why }));
+                self.tell(
+                    "iteration:retrying",
+                    json!({ "taskId": id, "retry": retries + 1, "delayMs": self.flags.retry_delay_seconds * 1_000 }),
+                );
+                tokio::select! {
+                    () = self.setup.clock().sleep(Duration::from_secs(self.flags.retry_delay_seconds)) => {}
+                    _ = self.stop.wait() => {}
+                }
+            }
+            Fate::Deferred | Fate::LeftOut => {
+                let action = if fate == Fate::Deferred { "defer" } else { "skip" };
+                self.tell("iteration:failed", json!({ "taskId": id, "action": action, "error": why }));
+                self.tell("iteration:skipped", json!({ "taskId": id, "reason": why }));
+                book.aside.insert(id.clone());
+                if fate == Fate::Deferred {
+                    book.deferred.insert(id);
+                }
+            }
+            Fate::Blocked => self.tell("task:blocked", json!({ "taskId": id, "reason": why })),
+            Fate::Ends(reason) => {
+                self.tell("iteration:failed", json!({ "taskId": id, "action": "abort", "error": why }));
+                return Ok(Some(reason));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Commits a task's change, and what its own file says of it.
+    async fn commit(
+        &self,
+        task: &Task,
+        run: &RunId,
+        files: &[String],
+    ) -> anyhow::Result<crate::domain::units::CommitSha> {
+        let mut files: Vec<PathBuf> = files.iter().map(PathBuf::from).collect();
+        if let (Source::Prd(_), Some(path)) = (self.source, load::file_of(self.source, &self.resolved.checkout)) {
+            let mut prd = load::prd(&path)?;
+            prd.mark(&task.id, true);
+            std::fs::write(&path, prd.write())?;
+            // One that lies elsewhere, or that git does not know, is nobody's commit.
+            if let Ok(within) = path.strip_prefix(&self.resolved.checkout)
+                && self.revisions.knows(within).await?
+            {
+                files.push(within.to_owned());
+            }
+        }
+        Ok(committed::commit(self.revisions, &self.resolved.plan, (task, run), &files, self.environment).await?)
+    }
+
+    fn finish(&self, book: &mut Book, reason: StopReason) -> anyhow::Result<u8> {
+        let (id, at) = (book.backlog.backlog_id.clone(), self.now());
+        book.store().end_backlog(&id, reason.as_str(), &at).map_err(|error| book::failed(&error))?;
+        if reason == StopReason::Completed {
+            self.tell("all:complete", json!({ "totalCompleted": completed(book) }));
+        }
+        self.tell("engine:stopped", json!({ "reason": reason.as_str(), "tasksCompleted": completed(book) }));
+        self.teller.end(book, reason.as_str())?;
+        let used_up = book.left() < LEAST_SHARE && !book.is_done();
+        Ok(match (reason, self.stop.raised()) {
+            (StopReason::Interrupted, Some(StopCause::Signal(signal))) => {
+                u8::try_from(signal).map_or(EXIT_NOT_FIXED, |signal| EXIT_SIGNAL_BASE.saturating_add(signal))
+            }
+            (StopReason::Completed, _) => EXIT_SUCCESS,
+            _ if used_up => EXIT_BUDGET,
+            _ => EXIT_NOT_FIXED,
+        })
+    }
+}
+
+/// The task of an entry, as its runs know it.
+fn key(book: &Book, entry: &Entry) -> String {
+    format!("{}/{}", book.backlog.backlog_id, entry.task.id)
+}
+
+/// How a run ended that an earlier process did not see end.
+fn ended(view: &RunView, outcome: &Outcome) -> Came {
+    let document = crate::report::json::document(view);
+    let end = match outcome {
+        Outcome::Fixed { .. } => RunEnd::Mended,
+        Outcome::AlreadyGreen => RunEnd::NothingFails,
+        Outcome::Blocked { .. } => RunEnd::Blocked,
+        Outcome::Budget => RunEnd::ShareUsed,
+        Outcome::Parked => RunEnd::Waits,
+        Outcome::Interrupted { .. } => RunEnd::Interrupted,
+        Outcome::Proposed { .. }
+        | Outcome::Exhausted
+        | Outcome::Stalled
+        | Outcome::Objected
+        | Outcome::NoModel
+        | Outcome::Refused { .. }
+        | Outcome::Broken { .. }
+        | Outcome::Ended { .. } => RunEnd::NotMended,
+    };
+    Came {
+        end,
+        code: outcome.exit_code(),
+        run: document.run_id.map(|id| RunId(id.to_owned())),
+        cost: view.spent.charge(),
+        said: document.verdict.clone(),
+        files: document.diff_stat.iter().map(|file| file.path.clone()).collect(),
+    }
+}
+
+const fn status(fate: Fate, end: RunEnd) -> TaskStatus {
+    match (fate, end) {
+        (Fate::Completed, _) => TaskStatus::Completed,
+        (Fate::Blocked, _) => TaskStatus::Blocked,
+        // Its run goes on with the same command.
+        (Fate::Ends(_), RunEnd::Interrupted) => TaskStatus::InProgress,
+        (Fate::Again | Fate::Deferred | Fate::LeftOut | Fate::Ends(_), _) => TaskStatus::Open,
+    }
+}
+
+fn reason(fate: Fate, came: &Came) -> String {
+    let why = match (fate, came.end) {
+        (Fate::Completed, RunEnd::NothingFails) => "its tests pass already",
+        (Fate::Completed, _) => return String::new(),
+        (Fate::Blocked, RunEnd::NothingFails) => "its command succeeds already, so that nothing would prove a change",
+        (_, RunEnd::ShareUsed) => "its share of the budget is used up",
+        _ => return came.said.clone(),
+    };
+    why.to_owned()
+}

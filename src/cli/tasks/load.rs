@@ -1,0 +1,106 @@
+//! The tasks of a source: a file that is read, or the failing tests, for which the tests are run once.
+
+use std::path::{Path, PathBuf};
+
+use super::super::environment::{Environment, from_here};
+use super::super::plan::Resolved;
+use super::super::setup::{self, Setup};
+use super::super::{Failure, work};
+use crate::config::Plan;
+use crate::domain::printed_path::may_be_same;
+use crate::domain::units::RunId;
+use crate::lifecycle::state::RunState;
+use crate::process;
+use crate::test_run;
+use crate::tracker::{List, Prd, Source, Task, TaskFault, clusters};
+use crate::workspace::is_test_path;
+
+/// The largest file of tasks that is read, in bytes.
+const MOST_BYTES: u64 = 4 * 1024 * 1024;
+
+/// Where the file of a source lies; `None` for one that is no file.
+pub(super) fn file_of(source: &Source, checkout: &Path) -> Option<PathBuf> {
+    match source {
+        Source::FailingTests => None,
+        Source::Prd(path) | Source::List(path) => Some(from_here(checkout, &path.to_string_lossy())),
+    }
+}
+
+/// The text of a source's file.
+///
+/// # Errors
+/// When it cannot be read (exit 2).
+pub(super) fn text_of(path: &Path) -> anyhow::Result<String> {
+    let failed = |why: String| {
+        let shown = path.display();
+        Failure::usage(format!(
+            "the tasks in {shown} cannot be read: {why}\n→ Fix: name a prd.json or a list in YAML with --tasks"
+        ))
+    };
+    let size = std::fs::metadata(path).map_err(|error| failed(error.to_string()))?.len();
+    if size > MOST_BYTES {
+        return Err(failed(format!("it holds {size} bytes, more than {MOST_BYTES}")));
+    }
+    std::fs::read_to_string(path).map_err(|error| failed(error.to_string()))
+}
+
+/// A `prd.json` in a file.
+pub(super) fn prd(path: &Path) -> anyhow::Result<Prd> {
+    Prd::read(&text_of(path)?).map_err(|fault| wrong(path, &fault))
+}
+
+/// A file whose content is not what it should be.
+pub(super) fn wrong(path: &Path, fault: &TaskFault) -> anyhow::Error {
+    Failure::usage(format!("{}: {fault}", path.display()))
+}
+
+/// The tasks of a source as it says.
+///
+/// # Errors
+/// When it cannot be read, or is not what it should be (exit 2); when the tests cannot be run.
+pub(super) async fn tasks(
+    source: &Source,
+    resolved: &Resolved,
+    environment: &Environment,
+) -> anyhow::Result<Vec<Task>> {
+    let Some(path) = file_of(source, &resolved.checkout) else { return failing(resolved, environment).await };
+    match source {
+        Source::Prd(_) => prd(&path)?.tasks().map_err(|fault| wrong(&path, &fault)),
+        Source::List(_) | Source::FailingTests => List::read(&text_of(&path)?).map_err(|fault| wrong(&path, &fault)),
+    }
+}
+
+/// Runs the tests and makes tasks of those that fail.
+async fn failing(resolved: &Resolved, environment: &Environment) -> anyhow::Result<Vec<Task>> {
+    let Resolved { plan, checkout, context } = resolved;
+    let plan = Plan { audit: None, record: None, ..plan.clone() };
+    let folder = setup::working_directory(checkout, &plan)?;
+    let (test_command, framework) = work::test_command(&plan, &folder)?;
+    let setup = Setup::new(checkout, environment, Some(&plan), context.as_ref());
+    let workspace = setup.open_workspace(&plan, &test_command, None).await?;
+    let state = RunState::new(RunId::random(), plan, test_command, framework);
+    let prepared = setup.prepare(workspace.clone(), &state, &[])?;
+    let world = setup.world(&state, &prepared);
+    if let Some(spec) = &world.setup {
+        let finished = process::run(spec, &world.stop, &mut |_chunk| {}).await?;
+        if !finished.exit.is_success() {
+            return Err(Failure::usage(format!("the setup command failed ({})\n→ Fix: run it by hand", finished.exit)));
+        }
+    }
+    let run = test_run::run(&world.tests, None, &world.stop).await?;
+    if run.report.failing().next().is_none() && !run.exit.is_success() {
+        let command = &state.test_command;
+        return Err(Failure::usage(format!(
+            "the tests fail ({}), and no failing test is named: there are no tasks to make of it\n→ Fix: run `{command}` by hand, or \
+             `upshift run` for the whole of it",
+            run.exit
+        )));
+    }
+    let files = workspace.files();
+    let product = |printed: &str| {
+        let mut found = files.iter().filter(|file| may_be_same(printed, file) && !is_test_path(Path::new(file)));
+        let one = found.next()?;
+        found.next().is_none().then(|| one.clone())
+    };
+    Ok(clusters(&run.report, &product))
+}

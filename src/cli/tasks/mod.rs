@@ -1,0 +1,31 @@
+//! Backlogs: `upshift tasks` looks at one, `upshift run --tasks` works it off.
+//!
+//! Each task is a run of its own, by this program once more ([`worker`]), so that a task is bounded, judged, recorded and resumed as any
+//! run is; what is decided between runs is `policy::backlog`. [`engine`] goes from task to task, [`book`] keeps how each stands in the
+//! log, [`load`] reads the source, [`committed`] puts a proven change on the branch.
+
+mod book;
+mod command;
+mod committed;
+mod engine;
+mod load;
+mod told;
+mod worker;
+
+use super::environment::Environment;
+use crate::process::companion;
+
+pub(super) use command::{Args, run as command};
+pub(super) use engine::{BacklogFlags, run};
+
+/// Names the task that a run is for, as `backlog/task`; set for the runs of a backlog alone.
+pub(super) const TASK: &str = "UPSHIFT_TASK";
+
+/// Has a run for a task end when whoever works off its backlog is gone; any other run stays as it is.
+pub(super) fn follow_parent(environment: &Environment) {
+    if environment.get(TASK).is_some()
+        && let Err(error) = companion::end_with_parent()
+    {
+        super::say(&format!("⚠ this run goes on if the one that started it is killed: {error}"));
+    }
+}

@@ -1,0 +1,144 @@
+//! What is told of a backlog: lines for programs, as the seed names its events, and words for people.
+
+use serde_json::{Map, Value, json};
+
+use super::super::environment::Environment;
+use super::super::output::{print, print_set, say};
+use super::book::{Book, Entry};
+use crate::config::Format;
+use crate::domain::clock::Timestamp;
+use crate::domain::units::{Charge, MicroUsd};
+use crate::report::plain;
+use crate::tracker::TaskStatus;
+
+/// Tells in the form that was asked for.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Teller<'e> {
+    pub(super) format: Format,
+    pub(super) environment: &'e Environment,
+}
+
+impl Teller<'_> {
+    /// An event: a line for programs, where they asked for lines.
+    pub(super) fn event(&self, kind: &str, at: &Timestamp, payload: Value) {
+        if self.format != Format::Jsonl {
+            return;
+        }
+        let mut line = Map::new();
+        line.insert("type".to_owned(), json!(kind));
+        line.insert("timestamp".to_owned(), json!(at.0));
+        if let Value::Object(payload) = payload {
+            line.extend(payload);
+        }
+        let _closed = print(&format!("{}\n", Value::Object(line)));
+    }
+
+    /// A line for people.
+    pub(super) fn word(&self, text: &str) {
+        if !self.environment.console().is_quiet() {
+            say(&plain::inert(text));
+        }
+    }
+
+    /// The end: a table for people, a document for programs.
+    pub(super) fn end(&self, book: &Book, reason: &str) -> anyhow::Result<()> {
+        match self.format {
+            Format::Text => print_set(&table(book, reason), self.environment.console()).map(drop),
+            Format::Json => {
+                let text = serde_json::to_string_pretty(&document(book, reason)).unwrap_or_default();
+                print(&format!("{text}\n")).map(drop)
+            }
+            Format::Jsonl => {
+                let Value::Object(mut line) = document(book, reason) else { return Ok(()) };
+                line.insert("type".to_owned(), json!("backlog"));
+                print(&format!("{}\n", Value::Object(line))).map(drop)
+            }
+        }
+    }
+}
+
+/// A task for programs.
+pub(super) fn of_task(entry: &Entry) -> Value {
+    json!({
+        "id": entry.task.id,
+        "title": entry.task.title,
+        "status": entry.task.status.as_str(),
+        "priority": entry.task.priority,
+        "dependsOn": entry.task.depends_on,
+        "proof": entry.task.proof,
+        "tries": entry.tries,
+        "runId": entry.run.as_ref().map(|run| &run.0),
+        "commit": entry.commit.as_ref().map(|commit| &commit.0),
+        "costMicroUsd": entry.cost.known.0,
+        "unknownCostMicroUsd": entry.cost.unknown.0,
+        "reason": entry.reason,
+    })
+}
+
+fn document(book: &Book, reason: &str) -> Value {
+    let tasks: Vec<Value> = book.entries.iter().map(of_task).collect();
+    let cost = spent(book);
+    json!({
+        "backlogId": book.backlog.backlog_id,
+        "source": book.backlog.source,
+        "stopReason": reason,
+        "tasksCompleted": completed(book),
+        "totalTasks": book.entries.len(),
+        "costMicroUsd": cost.known.0,
+        "unknownCostMicroUsd": cost.unknown.0,
+        "maxCostMicroUsd": book.backlog.max_cost.0,
+        "tasks": tasks,
+    })
+}
+
+pub(super) fn completed(book: &Book) -> usize {
+    book.entries.iter().filter(|entry| entry.task.status == TaskStatus::Completed).count()
+}
+
+fn spent(book: &Book) -> Charge {
+    let known: MicroUsd = book.entries.iter().map(|entry| entry.cost.known).sum();
+    let unknown: MicroUsd = book.entries.iter().map(|entry| entry.cost.unknown).sum();
+    Charge { known, unknown }
+}
+
+/// The table of a backlog that was worked on.
+fn table(book: &Book, reason: &str) -> String {
+    let why = match reason {
+        "completed" => "every task is done",
+        "max_iterations" => "as many tasks were worked on as --max-tasks allows",
+        "interrupted" => "interrupted; the same command goes on with it",
+        "error" => "a task could not be worked on",
+        _ => "no other task is ready",
+    };
+    let (done, all, cost) = (completed(book), book.entries.len(), spent(book));
+    let mark = if done == all { "✔" } else { "✖" };
+    let mut text = format!("{mark} {done} of {all} tasks completed, {cost}: {why}\n\n");
+    text.push_str(&lines(&book.entries));
+    text
+}
+
+/// A line a task.
+pub(super) fn lines(entries: &[Entry]) -> String {
+    let mut text = String::new();
+    for entry in entries {
+        let mark = match entry.task.status {
+            TaskStatus::Completed => "✔",
+            TaskStatus::Open if entry.tries == 0 => "·",
+            TaskStatus::Open | TaskStatus::InProgress => "✖",
+            TaskStatus::Blocked => "!",
+            TaskStatus::Cancelled => "–",
+        };
+        let commit = entry.commit.as_ref().and_then(|commit| commit.0.get(..7)).map(|short| format!("  {short}"));
+        let cost = if entry.tries == 0 { String::new() } else { format!("  {}", entry.cost.known) };
+        let id = &entry.task.id;
+        let title = entry.task.title.strip_prefix(&format!("{id}: ")).unwrap_or(&entry.task.title);
+        let head = format!("  {mark} {id}  {title}{cost}{}", commit.unwrap_or_default());
+        text.push_str(&plain::inert(&head));
+        text.push('\n');
+        if !entry.reason.is_empty() && entry.task.status != TaskStatus::Completed {
+            text.push_str(&plain::inert(&format!("      {}", entry.reason)));
+            text.push('\n');
+        }
+    }
+    text
+}

@@ -1,0 +1,124 @@
+//! A backlog as a list in YAML, written by people: `tasks:` with an id, a title and what proves each.
+
+use serde::Deserialize;
+
+use super::next::validated;
+use super::task::{LOWEST_PRIORITY, Proof, Task, TaskFault, TaskStatus, USUAL_PRIORITY, checked_id, one_line};
+
+/// The form of a task, shown where one is wrong.
+const FORM: &str = "write each task as `- id: parser`, `title: Fix the parser`, and `tests: [its failing tests]` or `command: a command that \
+fails until it is done`; further keys are description, priority (0 to 4), dependsOn and status";
+
+/// A list as it stands in a file.
+#[derive(Debug)]
+pub struct List;
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    tasks: Vec<Entry>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct Entry {
+    id: String,
+    title: String,
+    #[serde(default)]
+    description: String,
+    #[serde(default)]
+    tests: Vec<String>,
+    command: Option<String>,
+    priority: Option<u8>,
+    #[serde(default)]
+    depends_on: Vec<String>,
+    status: Option<TaskStatus>,
+}
+
+impl List {
+    /// The tasks of a list.
+    ///
+    /// # Errors
+    /// What is wrong with it, with the line where YAML tells.
+    pub fn read(text: &str) -> Result<Vec<Task>, TaskFault> {
+        let file: File = serde_yaml::from_str(text).map_err(|error| TaskFault::new(error.to_string(), FORM))?;
+        validated(file.tasks.into_iter().map(task).collect::<Result<_, _>>()?)
+    }
+
+    /// A task as it is added to the end of a list; `title` in one line.
+    #[must_use]
+    pub fn entry(task: &Task) -> String {
+        let quoted = |text: &str| serde_json::Value::String(text.to_owned()).to_string();
+        let mut entry = format!("  - id: {}\n    title: {}\n", quoted(&task.id), quoted(&one_line(&task.title)));
+        match &task.proof {
+            Proof::Tests(tests) => {
+                let tests: Vec<String> = tests.iter().map(|name| quoted(name)).collect();
+                entry.push_str(&format!("    tests: [{}]\n", tests.join(", ")));
+            }
+            Proof::Command(command) => entry.push_str(&format!("    command: {}\n", quoted(command))),
+            Proof::Nothing => {}
+        }
+        if task.priority != USUAL_PRIORITY {
+            entry.push_str(&format!("    priority: {}\n", task.priority));
+        }
+        entry
+    }
+}
+
+fn task(entry: Entry) -> Result<Task, TaskFault> {
+    let id = checked_id(&entry.id, "a task of the list")?;
+    let proof = match (entry.tests.is_empty(), entry.command) {
+        (false, Some(_)) => {
+            return Err(TaskFault::new(format!("{id} names tests and a command"), "keep what proves it"));
+        }
+        (false, None) => Proof::Tests(entry.tests),
+        (true, Some(command)) if !command.trim().is_empty() => Proof::Command(command),
+        (true, _) => Proof::Nothing,
+    };
+    let priority = entry.priority.unwrap_or(USUAL_PRIORITY);
+    if priority > LOWEST_PRIORITY {
+        return Err(TaskFault::new(format!("{id} has the priority {priority}"), "use 0 (first) to 4 (last)"));
+    }
+    Ok(Task {
+        id,
+        title: one_line(&entry.title),
+        description: entry.description,
+        status: entry.status.unwrap_or(TaskStatus::Open),
+        priority,
+        depends_on: entry.depends_on,
+        proof,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_list_is_read_and_added_to() {
+        let text = "# ours\ntasks:\n  - id: lexer\n    title: Fix the lexer\n    tests: ['lexer::a, b', lexer::c]\n    priority: 0\n  - id: lint\n    title: |\n      Make the\n      linter happy\n    command: ruff check .\n    dependsOn: [lexer]\n    status: completed\n";
+        let tasks = List::read(text).unwrap();
+        assert_eq!(tasks.iter().map(|task| task.id.as_str()).collect::<Vec<_>>(), ["lexer", "lint"]);
+        assert_eq!(tasks[0].proof, Proof::Tests(vec!["lexer::a, b".to_owned(), "lexer::c".to_owned()]));
+        assert_eq!((tasks[1].title.as_str(), tasks[1].status), ("Make the linter happy", TaskStatus::Completed));
+        let more = Task { id: "new \"one\"".to_owned(), ..tasks[0].clone() };
+        let read = List::read(&format!("{text}{}", List::entry(&more))).unwrap();
+        assert_eq!((&read[2].id, &read[2].proof, read[2].priority), (&more.id, &more.proof, 0));
+    }
+
+    #[test]
+    fn a_wrong_list_says_what_is_wrong_and_how_it_is_written() {
+        for (text, said) in [
+            ("tasks:\n  - id: a\n", "title"),
+            ("tasks:\n  - id: a\n    title: b\n    colour: red\n", "colour"),
+            ("tasks:\n  - id: a\n    title: b\n    priority: 9\n", "priority 9"),
+            ("tasks:\n  - id: ''\n    title: b\n", "no usable id"),
+            ("tasks:\n  - id: a\n    title: b\n    tests: [x]\n    command: y\n", "tests and a command"),
+            ("tasks: [", "line"),
+            ("[]", ""),
+        ] {
+            let fault = List::read(text).unwrap_err().to_string();
+            assert!(fault.contains(said) && fault.contains("→ Fix: "), "{text}: {fault}");
+        }
+    }
+}

@@ -1,0 +1,199 @@
+//! A backlog as a `prd.json` of ralph-tui's form: `userStories` at the root, each with `passes`. What we do not know in it stays as it
+//! is, in its order.
+
+use serde_json::{Map, Value};
+
+use super::next::validated;
+use super::task::{
+    LOWEST_PRIORITY, Proof, Task, TaskFault, TaskStatus, USUAL_PRIORITY, checked_id, command_in, one_line,
+};
+
+const STORIES: &str = "userStories";
+/// The form, shown where it is another.
+const FORM: &str =
+    "a prd.json has `name` and `userStories` at its root, and each story an `id`, a `title` and `passes`";
+
+/// A `prd.json`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Prd {
+    document: Map<String, Value>,
+}
+
+impl Prd {
+    /// Reads the text of one.
+    ///
+    /// # Errors
+    /// When it is not JSON, or not of that form.
+    pub fn read(text: &str) -> Result<Self, TaskFault> {
+        let document = match serde_json::from_str(text) {
+            Ok(Value::Object(document)) => document,
+            Ok(_) => return Err(TaskFault::new("it is not an object", FORM)),
+            Err(error) => return Err(TaskFault::new(format!("it is not JSON: {error}"), FORM)),
+        };
+        match document.get(STORIES) {
+            Some(Value::Array(_)) => Ok(Self { document }),
+            Some(_) | None => Err(TaskFault::new(format!("it has no list `{STORIES}`"), FORM)),
+        }
+    }
+
+    /// Its stories as tasks; priorities above 4 count as 4.
+    ///
+    /// # Errors
+    /// When a story has no usable id, or they have no order.
+    pub fn tasks(&self) -> Result<Vec<Task>, TaskFault> {
+        validated(self.stories().iter().map(task).collect::<Result<_, _>>()?)
+    }
+
+    /// Notes that a story passes, or does not yet.
+    pub fn mark(&mut self, id: &str, passes: bool) {
+        let Some(Value::Array(stories)) = self.document.get_mut(STORIES) else { return };
+        let named = stories.iter_mut().filter_map(Value::as_object_mut);
+        for story in named.filter(|story| text(story, "id").trim() == id) {
+            story.insert("passes".to_owned(), Value::Bool(passes));
+        }
+    }
+
+    /// Adds a story to the end.
+    pub fn add(&mut self, task: &Task) {
+        let Some(Value::Array(stories)) = self.document.get_mut(STORIES) else { return };
+        let criteria: Vec<String> = match &task.proof {
+            Proof::Tests(tests) => tests.iter().map(|test| format!("the test {test} passes")).collect(),
+            Proof::Command(command) => vec![format!("`{command}` passes")],
+            Proof::Nothing => Vec::new(),
+        };
+        stories.push(serde_json::json!({
+            "id": task.id,
+            "title": task.title,
+            "description": task.description,
+            "acceptanceCriteria": criteria,
+            "priority": task.priority,
+            "passes": false,
+            "dependsOn": task.depends_on,
+        }));
+    }
+
+    /// The text, indented by two, with an end of line.
+    #[must_use]
+    pub fn write(&self) -> String {
+        let text = serde_json::to_string_pretty(&self.document).unwrap_or_default();
+        format!("{text}\n")
+    }
+
+    fn stories(&self) -> &[Value] {
+        match self.document.get(STORIES) {
+            Some(Value::Array(stories)) => stories,
+            Some(_) | None => &[],
+        }
+    }
+}
+
+fn text<'s>(story: &'s Map<String, Value>, key: &str) -> &'s str {
+    story.get(key).and_then(Value::as_str).unwrap_or_default()
+}
+
+fn texts(story: &Map<String, Value>, key: &str) -> Vec<String> {
+    let list = story.get(key).and_then(Value::as_array);
+    list.into_iter().flatten().filter_map(Value::as_str).map(str::to_owned).collect()
+}
+
+fn task(story: &Value) -> Result<Task, TaskFault> {
+    let Some(story) = story.as_object() else { return Err(TaskFault::new("a story is not an object", FORM)) };
+    let id = checked_id(text(story, "id"), "a story")?;
+    let passes = match story.get("passes") {
+        None => false,
+        Some(Value::Bool(passes)) => *passes,
+        Some(_) => return Err(TaskFault::new(format!("`passes` of {id} is neither true nor false"), FORM)),
+    };
+    let priority = story.get("priority").and_then(Value::as_u64).unwrap_or(u64::from(USUAL_PRIORITY));
+    let criteria = texts(story, "acceptanceCriteria");
+    let mut description = text(story, "description").to_owned();
+    if !criteria.is_empty() {
+        description.push_str("\n\nIt is done when:\n");
+        criteria.iter().for_each(|one| description.push_str(&format!("- {one}\n")));
+    }
+    Ok(Task {
+        id,
+        title: one_line(text(story, "title")),
+        description,
+        status: if passes { TaskStatus::Completed } else { TaskStatus::Open },
+        priority: u8::try_from(priority).map_or(LOWEST_PRIORITY, |priority| priority.min(LOWEST_PRIORITY)),
+        depends_on: texts(story, "dependsOn"),
+        proof: proof(&criteria),
+    })
+}
+
+/// What the criteria of a story name that can be run.
+fn proof(criteria: &[String]) -> Proof {
+    let commands: Vec<&str> = criteria.iter().filter_map(|criterion| command_in(criterion)).collect();
+    if !commands.is_empty() {
+        return Proof::Command(commands.join(" && "));
+    }
+    let test = |criterion: &String| {
+        let name = criterion.strip_prefix("the test ")?.strip_suffix(" passes")?;
+        Some(name.to_owned())
+    };
+    let tests: Vec<String> = criteria.iter().filter_map(test).collect();
+    if tests.is_empty() { Proof::Nothing } else { Proof::Tests(tests) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TEXT: &str = "{\n  \"name\": \"Shop\",\n  \"zebra\": [1, 2.50],\n  \"userStories\": [\n    {\n      \"id\": \"US-001\",\n      \"title\": \"Add the tax\",\n      \"description\": \"As a buyer …\",\n      \"acceptanceCriteria\": [\n        \"Totals hold the tax\",\n        \"`make tax-test` passes\"\n      ],\n      \"priority\": 1,\n      \"passes\": false,\n      \"labels\": [\n        \"fast\"\n      ],\n      \"notes\": \"\",\n      \"dependsOn\": []\n    },\n    {\n      \"id\": \"US-002\",\n      \"title\": \"Show it\",\n      \"priority\": 12,\n      \"passes\": true,\n      \"dependsOn\": [\n        \"US-001\"\n      ]\n    }\n  ],\n  \"metadata\": {\n    \"version\": \"1.0.0\"\n  }\n}\n";
+
+    #[test]
+    fn stories_are_tasks_and_what_is_unknown_stays() {
+        let mut prd = Prd::read(TEXT).unwrap();
+        let tasks = prd.tasks().unwrap();
+        assert_eq!(tasks[0].proof, Proof::Command("make tax-test".to_owned()));
+        assert!(tasks[0].description.contains("- Totals hold the tax\n"));
+        assert_eq!((tasks[1].status, tasks[1].priority, &tasks[1].proof), (TaskStatus::Completed, 4, &Proof::Nothing));
+        let again = prd.write();
+        assert_eq!(Prd::read(&again).unwrap(), prd);
+        assert_eq!(
+            again.replace("2.5\n", "2.50\n").replace("[\n    1,\n    2.50\n  ]", "[1, 2.50]"),
+            TEXT,
+            "keys and their order stay"
+        );
+        prd.mark("US-001", true);
+        assert_eq!(prd.write(), again.replacen("\"passes\": false", "\"passes\": true", 1));
+    }
+
+    #[test]
+    fn a_story_that_is_added_can_be_read_again() {
+        let mut prd = Prd::read("{\"userStories\": []}").unwrap();
+        for proof in [
+            Proof::Tests(vec!["a::b".to_owned(), "c d".to_owned()]),
+            Proof::Command("make x".to_owned()),
+            Proof::Nothing,
+        ] {
+            let id = format!("T{}", prd.stories().len());
+            let task = Task {
+                id,
+                title: "t".to_owned(),
+                description: String::new(),
+                status: TaskStatus::Open,
+                priority: 3,
+                depends_on: Vec::new(),
+                proof,
+            };
+            prd.add(&task);
+            let read = prd.tasks().unwrap().pop().unwrap();
+            assert_eq!((&read.id, &read.proof, read.priority), (&task.id, &task.proof, 3));
+        }
+    }
+
+    #[test]
+    fn what_is_no_prd_is_told() {
+        for text in ["", "[]", "{\"prd\": {}}", "{\"userStories\": {}}"] {
+            assert!(Prd::read(text).unwrap_err().to_string().contains("userStories"), "{text}");
+        }
+        let told = |stories: &str| {
+            Prd::read(&format!("{{\"userStories\": {stories}}}")).unwrap().tasks().unwrap_err().to_string()
+        };
+        assert!(told("[{\"title\": \"x\"}]").contains("no usable id"));
+        assert!(told("[{\"id\": \"a\", \"passes\": \"no\"}]").contains("`passes` of a"));
+        assert!(told("[{\"id\": \"a\", \"dependsOn\": [\"b\"]}]").contains("depends on b"));
+    }
+}

@@ -1,0 +1,47 @@
+//! Where a backlog comes from, as `--tasks` names it.
+
+use std::fmt;
+use std::path::PathBuf;
+use std::str::FromStr;
+
+use super::task::TaskFault;
+
+/// The word for the failing tests themselves.
+const CLUSTERS: &str = "failing-tests";
+
+/// Where a backlog comes from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Source {
+    /// The failing tests: a task for each that seem to have one cause.
+    FailingTests,
+    /// A `prd.json` of ralph-tui's form.
+    Prd(PathBuf),
+    /// A list in YAML.
+    List(PathBuf),
+}
+
+impl FromStr for Source {
+    type Err = TaskFault;
+
+    fn from_str(text: &str) -> Result<Self, TaskFault> {
+        let ends = |endings: &[&str]| endings.iter().any(|ending| text.to_ascii_lowercase().ends_with(ending));
+        match text {
+            CLUSTERS => Ok(Self::FailingTests),
+            path if ends(&[".json"]) => Ok(Self::Prd(PathBuf::from(path))),
+            path if ends(&[".yml", ".yaml"]) => Ok(Self::List(PathBuf::from(path))),
+            other => Err(TaskFault::new(
+                format!("'{}' names no source of tasks", other.escape_debug()),
+                format!("use `{CLUSTERS}`, a prd.json (`tasks/prd.json`), or a list (`tasks.yml`)"),
+            )),
+        }
+    }
+}
+
+impl fmt::Display for Source {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::FailingTests => f.write_str(CLUSTERS),
+            Self::Prd(path) | Self::List(path) => write!(f, "{}", path.display()),
+        }
+    }
+}

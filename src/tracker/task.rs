@@ -1,0 +1,122 @@
+//! A task: one thing to do, and what proves that it is done.
+
+use serde::{Deserialize, Serialize};
+
+/// The lowest priority; the highest is 0.
+pub(super) const LOWEST_PRIORITY: u8 = 4;
+/// The priority of a task that names none.
+pub(super) const USUAL_PRIORITY: u8 = 2;
+/// The longest id: it stands in commit messages and on one line of a table.
+const MAX_ID_CHARS: usize = 80;
+
+/// One thing to do.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Task {
+    /// Its name within its source, unique there.
+    pub id: String,
+    /// What it is about, in a line.
+    pub title: String,
+    /// What there is to know, in any length.
+    pub description: String,
+    /// How it stands.
+    pub status: TaskStatus,
+    /// 0 is first, 4 is last.
+    pub priority: u8,
+    /// The ids of the tasks that must be completed before it.
+    pub depends_on: Vec<String>,
+    /// What proves that it is done.
+    pub proof: Proof,
+}
+
+/// How a task stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TaskStatus {
+    /// Nobody has begun.
+    Open,
+    /// It was begun.
+    InProgress,
+    /// It is done, and its change is on the branch.
+    Completed,
+    /// A person must say something first.
+    Blocked,
+    /// Nobody wants it any more.
+    Cancelled,
+}
+
+impl TaskStatus {
+    /// The word in lists and files.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Open => "open",
+            Self::InProgress => "in_progress",
+            Self::Completed => "completed",
+            Self::Blocked => "blocked",
+            Self::Cancelled => "cancelled",
+        }
+    }
+}
+
+/// What proves that a task is done.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Proof {
+    /// Failing tests, by the names that their runner prints: they pass, and none that passed fails.
+    Tests(Vec<String>),
+    /// A command that fails and has to succeed, beside the repository's own tests.
+    Command(String),
+    /// Nothing that could be run: such a task is told and not begun.
+    Nothing,
+}
+
+/// What is wrong with a backlog.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{what}\n→ Fix: {fix}")]
+pub struct TaskFault {
+    /// What, and of which task.
+    pub what: String,
+    /// What mends it.
+    pub fix: String,
+}
+
+impl TaskFault {
+    pub(super) fn new(what: impl Into<String>, fix: impl Into<String>) -> Self {
+        Self { what: what.into(), fix: fix.into() }
+    }
+}
+
+impl Task {
+    /// Whether there is something left to do.
+    #[must_use]
+    pub fn is_open(&self) -> bool {
+        matches!(self.status, TaskStatus::Open | TaskStatus::InProgress)
+    }
+}
+
+/// An id as it may stand in a commit message and a table.
+pub(super) fn checked_id(id: &str, place: &str) -> Result<String, TaskFault> {
+    let id = id.trim();
+    if id.is_empty() || id.chars().count() > MAX_ID_CHARS || id.contains(char::is_control) {
+        let fix = format!("give it an `id` of one line and at most {MAX_ID_CHARS} characters, such as `US-001`");
+        return Err(TaskFault::new(format!("{place} has no usable id"), fix));
+    }
+    Ok(id.to_owned())
+}
+
+/// A text in one line, without what a terminal would interpret.
+pub(super) fn one_line(text: &str) -> String {
+    text.split(|letter: char| letter.is_whitespace() || letter.is_control())
+        .filter(|word| !word.is_empty())
+        .collect::<Vec<_>>()
+        .join(" ")
+}
+
+/// The command that a sentence names in backticks, where it names exactly one and says that it passes, succeeds or is green.
+pub(super) fn command_in(criterion: &str) -> Option<&str> {
+    let mut parts = criterion.split('`');
+    let (before, command, after) = (parts.next()?, parts.next()?.trim(), parts.next()?);
+    let said = format!("{before} {after}").to_lowercase();
+    let promises = ["pass", "succeed", "green", "exit 0", "exits 0", "run"].iter().any(|word| said.contains(word));
+    (parts.next().is_none() && promises && command.contains(|letter: char| letter.is_alphabetic())).then_some(command)
+}

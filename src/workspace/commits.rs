@@ -1,0 +1,84 @@
+//! Commits in the user's own repository: the change of a proven task, on the branch that is checked out.
+//!
+//! Invariant: exactly the named files are committed, nothing of the repository is run for it (no hook, no signing program, no editor), and
+//! a run's change is committed once: a commit that names it is found again.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use super::publish::Author;
+use super::revisions::{RevisionError, Revisions};
+use crate::domain::units::CommitSha;
+
+impl Revisions<'_> {
+    /// The commit on this branch whose message holds a line; `None` where there is none.
+    ///
+    /// # Errors
+    /// When git cannot be asked.
+    pub async fn commit_with(&self, line: &str) -> Result<Option<CommitSha>, RevisionError> {
+        let pattern = format!("--grep={line}");
+        let out = self.ask(&["log", "-1", "--format=%H", "--fixed-strings", &pattern, "HEAD"]).await?;
+        let found = String::from_utf8_lossy(&out).trim().to_owned();
+        Ok((!found.is_empty()).then_some(CommitSha(found)))
+    }
+
+    /// Whether git knows a file: it is in the commit that is checked out, or waits for the next.
+    ///
+    /// # Errors
+    /// When git cannot be asked.
+    pub async fn knows(&self, file: &Path) -> Result<bool, RevisionError> {
+        let out = self.ask(&["ls-files", "-z", "--", &file.to_string_lossy()]).await?;
+        Ok(!out.is_empty())
+    }
+
+    /// Commits the named files as they stand, also where they are gone; paths are from the top.
+    ///
+    /// # Errors
+    /// When git refuses: nothing to commit, a lock of another git, a full disk.
+    pub async fn commit_files(
+        &self,
+        files: &[PathBuf],
+        message: &str,
+        author: &Author,
+    ) -> Result<CommitSha, RevisionError> {
+        let names: Vec<String> = files.iter().map(|file| file.to_string_lossy().into_owned()).collect();
+        let with = |words: &[&'static str]| -> Vec<String> {
+            words.iter().map(|&word| word.to_owned()).chain(names.iter().cloned()).collect()
+        };
+        // Files that are ignored were changed all the same.
+        self.act(&with(&["add", "--all", "--force", "--"])).await?;
+        let (name, email) = (format!("user.name={}", author.name), format!("user.email={}", author.email));
+        let message = format!("--message={message}");
+        let mut words: Vec<String> = ["-c", &name, "-c", &email].iter().map(|&word| word.to_owned()).collect();
+        words.extend(["commit", "--quiet", "--no-verify", "--no-gpg-sign", "--cleanup=verbatim"].map(str::to_owned));
+        words.push(message);
+        words.extend(with(&["--only", "--"]));
+        self.act(&words).await?;
+        self.commit("HEAD").await
+    }
+
+    /// Whom the user's own settings of git name as the author; `None` where they name nobody.
+    ///
+    /// # Errors
+    /// When git cannot be asked.
+    pub async fn identity(&self, environment: &BTreeMap<OsString, OsString>) -> Result<Option<Author>, RevisionError> {
+        let mut settled = Vec::new();
+        for key in ["user.name", "user.email"] {
+            match self.with_own_settings(environment).ask(&["config", "--get", key]).await {
+                Ok(out) => settled.push(String::from_utf8_lossy(&out).trim().to_owned()),
+                Err(RevisionError::Git { .. }) => return Ok(None),
+                Err(other) => return Err(other),
+            }
+        }
+        match <[String; 2]>::try_from(settled) {
+            Ok([name, email]) if !name.is_empty() && !email.is_empty() => Ok(Some(Author { name, email })),
+            Ok(_) | Err(_) => Ok(None),
+        }
+    }
+
+    async fn act(&self, words: &[String]) -> Result<(), RevisionError> {
+        let words: Vec<&str> = words.iter().map(String::as_str).collect();
+        self.ask(&words).await.map(drop)
+    }
+}
