@@ -272,7 +272,12 @@ fn for_the_environment(report: &TestReport, flaky: &[String], others: &[String])
 
 /// Failing tests that this run is not asked to mend; none where it is asked for all.
 fn other_tests(only: &[String], report: &TestReport, flaky: &[String]) -> Vec<String> {
-    let is_other = |test: &&TestCase| !only.contains(&test.name) && !flaky.contains(&test.name);
+    // The name of a check stands for all that fails in it.
+    let is_meant = |test: &TestCase| {
+        let within = |name: &String| test.name.strip_prefix(name).is_some_and(|rest| rest.is_empty() || rest.starts_with(": "));
+        only.iter().any(within)
+    };
+    let is_other = |test: &&TestCase| !is_meant(test) && !flaky.contains(&test.name);
     if only.is_empty() { Vec::new() } else { report.failing().filter(is_other).map(|test| test.name.clone()).collect() }
 }
 

@@ -24,19 +24,29 @@ const MOST_SAID: usize = 300;
 /// How many characters an id has at most before what tells it from another.
 const MOST_OF_ID: usize = 60;
 
-/// The failing tests of a run as tasks. `product` tells which file of the repository a printed path is, where it is one and no test.
+/// A file of the repository.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Named {
+    /// Its path from the top.
+    pub path: String,
+    /// Whether it holds tests.
+    pub is_test: bool,
+}
+
+/// The failing tests of a run as tasks. `named` tells which file of the repository a printed path is, where it is
+/// one.
 #[must_use]
-pub fn clusters(report: &TestReport, product: &dyn Fn(&str) -> Option<String>) -> Vec<Task> {
+pub fn clusters(report: &TestReport, named: &dyn Fn(&str) -> Option<Named>) -> Vec<Task> {
     let failing: Vec<&TestCase> = report.failing().collect();
-    let keys: Vec<BTreeSet<String>> = failing.iter().map(|test| keys(test, product)).collect();
+    let keys: Vec<BTreeSet<String>> = failing.iter().map(|test| keys(test, named)).collect();
     let mut groups = joined(&keys);
     groups.sort_by_key(|group| (group.len(), group.first().copied()));
     let mut ids = BTreeSet::new();
     let task = |group: Vec<usize>| {
         let tests: Vec<&TestCase> = group.iter().filter_map(|at| failing.get(*at).copied()).collect();
         let first = tests.first()?;
-        let place = group.iter().find_map(|at| suspect(failing.get(*at)?, product));
-        let place = place.or_else(|| first.file.clone()).unwrap_or_else(|| first.name.clone());
+        let place = group.iter().find_map(|at| suspect(failing.get(*at)?, named));
+        let place = place.or_else(|| file_of(first, named)).unwrap_or_else(|| first.name.clone());
         let names: BTreeSet<String> = tests.iter().map(|test| test.name.clone()).collect();
         let count =
             if names.len() == 1 { "1 failing test".to_owned() } else { format!("{} failing tests", names.len()) };
@@ -55,18 +65,25 @@ pub fn clusters(report: &TestReport, product: &dyn Fn(&str) -> Option<String>) -
 }
 
 /// What a test shares with others of the same cause.
-fn keys(test: &TestCase, product: &dyn Fn(&str) -> Option<String>) -> BTreeSet<String> {
+fn keys(test: &TestCase, named: &dyn Fn(&str) -> Option<Named>) -> BTreeSet<String> {
     let said = test.message.lines().rev().map(str::trim).find(|line| QUOTED.is_match(line));
-    let place = suspect(test, product).or_else(|| test.file.clone());
+    let place = suspect(test, named).or_else(|| file_of(test, named));
     let mut keys: BTreeSet<String> = said.map(|line| format!("said {line}")).into_iter().collect();
     keys.extend(place.map(|file| format!("file {file}")));
     keys
 }
 
 /// The file of the product that a failure leads to.
-fn suspect(test: &TestCase, product: &dyn Fn(&str) -> Option<String>) -> Option<String> {
-    let mut files = PATHS.find_iter(&test.message).filter_map(|path| product(path.as_str()));
+fn suspect(test: &TestCase, named: &dyn Fn(&str) -> Option<Named>) -> Option<String> {
+    let mut files = PATHS.find_iter(&test.message).filter_map(|path| named(path.as_str()));
+    let mut files = files.by_ref().filter(|file| !file.is_test).map(|file| file.path);
     if test.message.contains(INNERMOST_LAST) { files.last() } else { files.next() }
+}
+
+/// The file that a failing test names itself by.
+fn file_of(test: &TestCase, named: &dyn Fn(&str) -> Option<Named>) -> Option<String> {
+    let printed = test.file.as_ref()?;
+    Some(named(printed).map_or_else(|| printed.clone(), |file| file.path))
 }
 
 /// The numbers of those that share a key with one another, directly or through others.
@@ -109,19 +126,16 @@ mod tests {
     fn told(tests: Vec<TestCase>) -> Vec<(String, Vec<String>)> {
         let mut report = testlog::read(&b""[..], None).unwrap();
         report.tests = tests;
-        let product = |path: &str| {
-            (path.ends_with("cart.py") || path.ends_with("tax.py")).then(|| {
-                if path.contains("test_") {
-                    return None;
-                }
-                Some(path.trim_start_matches("/w/").to_owned())
-            })?
+        let named = |path: &str| {
+            let path = path.trim_start_matches("/w/").to_owned();
+            let is_known = path.ends_with(".py") && !path.contains("unknown");
+            is_known.then(|| Named { is_test: path.contains("test_"), path })
         };
         let of = |task: Task| match task.proof {
             Proof::Tests(tests) => (task.id, tests),
             Proof::Command(_) | Proof::Nothing => unreachable!("tests"),
         };
-        clusters(&report, &product).into_iter().map(of).collect()
+        clusters(&report, &named).into_iter().map(of).collect()
     }
 
     #[test]

@@ -11,7 +11,7 @@ mod prd;
 mod source;
 mod task;
 
-pub use clusters::clusters;
+pub use clusters::{Named, clusters};
 pub use list::List;
 pub use next::{next, validated};
 pub use prd::Prd;

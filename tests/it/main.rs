@@ -12,6 +12,8 @@ mod agents;
 #[cfg(test)]
 mod audit;
 #[cfg(test)]
+mod backlog;
+#[cfg(test)]
 mod bodies;
 #[cfg(test)]
 mod breakpoints;

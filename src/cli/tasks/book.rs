@@ -23,18 +23,20 @@ pub(super) struct Entry {
     pub(super) reason: String,
     /// Whether it was deferred once.
     pub(super) had_second_turn: bool,
+    /// Whether more money may have mended it.
+    pub(super) wants_money: bool,
 }
 
 impl Entry {
     pub(super) fn of(task: Task) -> Self {
         let (cost, reason) = (Charge::default(), String::new());
-        Self { task, tries: 0, run: None, commit: None, cost, reason, had_second_turn: false }
+        Self { task, tries: 0, run: None, commit: None, cost, reason, had_second_turn: false, wants_money: false }
     }
 
     fn from_record(record: TaskRecord) -> Option<Self> {
         let task: Task = serde_json::from_str(&record.body).ok()?;
         let TaskRecord { tries, run_id: run, commit, cost, reason, .. } = record;
-        Some(Self { task, tries, run, commit, cost, reason, had_second_turn: false })
+        Some(Self { task, tries, run, commit, cost, reason, had_second_turn: false, wants_money: false })
     }
 
     fn record(&self) -> TaskRecord {

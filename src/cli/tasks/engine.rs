@@ -4,7 +4,6 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use clap::{Args, ValueEnum};
 use serde_json::json;
 
 use super::super::environment::Environment;
@@ -12,6 +11,8 @@ use super::super::plan::{self, Flags, Resolved};
 use super::super::setup::{self, Setup};
 use super::super::{Failure, details, signals};
 use super::book::{self, Book, Entry};
+use super::flags::BacklogFlags;
+use super::outcome::{ended, reason, status};
 use super::told::{Teller, completed};
 use super::worker::{self, Came, Order};
 use super::{committed, load};
@@ -21,54 +22,13 @@ use crate::domain::clock::Timestamp;
 use crate::domain::outcome::{EXIT_BUDGET, EXIT_NOT_FIXED, EXIT_SIGNAL_BASE, EXIT_SUCCESS, Outcome};
 use crate::domain::stop::{Stop, StopCause, StopSource};
 use crate::domain::units::{MicroUsd, RunId};
-use crate::policy::backlog::{ErrorStrategy, Fate, RunEnd, StopReason, fate, share};
+use crate::policy::backlog::{Fate, RunEnd, StopReason, fate, share};
 use crate::report::view::RunView;
 use crate::tracker::{Proof, Source, Task, TaskStatus};
 use crate::workspace::Revisions;
 
 /// The least that a task may be given: less buys no call.
 const LEAST_SHARE: MicroUsd = MicroUsd(1_000);
-
-/// The flags of a backlog.
-#[derive(Debug, Clone, Args)]
-pub(crate) struct BacklogFlags {
-    /// Work off a backlog, a run and a commit for each task: `failing-tests`, a prd.json, or a list in YAML; --max-cost-usd is then for all together
-    #[arg(long, value_name = "SOURCE")]
-    pub(crate) tasks: Option<String>,
-    /// The most tasks that are worked on; 0 is no limit
-    #[arg(long, value_name = "N", default_value_t = 10, requires = "tasks")]
-    max_tasks: u32,
-    /// What happens with a task that is not mended
-    #[arg(long, value_enum, default_value = "skip", requires = "tasks")]
-    on_error: OnError,
-    /// How often such a task is tried again, where --on-error is `retry`
-    #[arg(long, value_name = "N", default_value_t = 3, requires = "tasks")]
-    task_retries: u32,
-    /// How long is waited before it is
-    #[arg(long, value_name = "SECONDS", default_value_t = 5, requires = "tasks")]
-    retry_delay_seconds: u64,
-}
-
-/// What happens with a task that is not mended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum OnError {
-    /// It is tried again
-    Retry,
-    /// It is left out
-    Skip,
-    /// The work ends
-    Abort,
-}
-
-impl From<OnError> for ErrorStrategy {
-    fn from(word: OnError) -> Self {
-        match word {
-            OnError::Retry => Self::Retry,
-            OnError::Skip => Self::Skip,
-            OnError::Abort => Self::Abort,
-        }
-    }
-}
 
 /// Works off the backlog that the flags name.
 pub(crate) fn run(flags: Flags, backlog: BacklogFlags, environment: &Environment) -> anyhow::Result<u8> {
@@ -259,7 +219,10 @@ impl Engine<'_> {
             let share = share(book.left(), book.to_come());
             if share < LEAST_SHARE {
                 let cap = book.backlog.max_cost;
-                book.change(at, |entry| entry.reason = format!("the {cap} for all tasks are used up"))?;
+                book.change(at, |entry| {
+                    entry.reason = format!("the {cap} for all tasks are used up");
+                    entry.wants_money = true;
+                })?;
                 book.aside.insert(task.id);
                 continue;
             }
@@ -379,6 +342,7 @@ impl Engine<'_> {
         let why = reason(fate, &came);
         book.change(at, |entry| {
             entry.task.status = status;
+            entry.wants_money = came.end == RunEnd::ShareUsed;
             entry.cost = entry.cost + came.cost;
             entry.run = came.run.clone().or(entry.run.take());
             entry.commit = commit.clone().or(entry.commit.take());
@@ -449,7 +413,7 @@ impl Engine<'_> {
         }
         self.tell("engine:stopped", json!({ "reason": reason.as_str(), "tasksCompleted": completed(book) }));
         self.teller.end(book, reason.as_str())?;
-        let used_up = book.left() < LEAST_SHARE && !book.is_done();
+let used_up = book.entries.iter().any(|entry| entry.wants_money && entry.task.is_open());
         Ok(match (reason, self.stop.raised()) {
             (StopReason::Interrupted, Some(StopCause::Signal(signal))) => {
                 u8::try_from(signal).map_or(EXIT_NOT_FIXED, |signal| EXIT_SIGNAL_BASE.saturating_add(signal))
@@ -464,54 +428,4 @@ impl Engine<'_> {
 /// The task of an entry, as its runs know it.
 fn key(book: &Book, entry: &Entry) -> String {
     format!("{}/{}", book.backlog.backlog_id, entry.task.id)
-}
-
-/// How a run ended that an earlier process did not see end.
-fn ended(view: &RunView, outcome: &Outcome) -> Came {
-    let document = crate::report::json::document(view);
-    let end = match outcome {
-        Outcome::Fixed { .. } => RunEnd::Mended,
-        Outcome::AlreadyGreen => RunEnd::NothingFails,
-        Outcome::Blocked { .. } => RunEnd::Blocked,
-        Outcome::Budget => RunEnd::ShareUsed,
-        Outcome::Parked => RunEnd::Waits,
-        Outcome::Interrupted { .. } => RunEnd::Interrupted,
-        Outcome::Proposed { .. }
-        | Outcome::Exhausted
-        | Outcome::Stalled
-        | Outcome::Objected
-        | Outcome::NoModel
-        | Outcome::Refused { .. }
-        | Outcome::Broken { .. }
-        | Outcome::Ended { .. } => RunEnd::NotMended,
-    };
-    Came {
-        end,
-        code: outcome.exit_code(),
-        run: document.run_id.map(|id| RunId(id.to_owned())),
-        cost: view.spent.charge(),
-        said: document.verdict.clone(),
-        files: document.diff_stat.iter().map(|file| file.path.clone()).collect(),
-    }
-}
-
-const fn status(fate: Fate, end: RunEnd) -> TaskStatus {
-    match (fate, end) {
-        (Fate::Completed, _) => TaskStatus::Completed,
-        (Fate::Blocked, _) => TaskStatus::Blocked,
-        // Its run goes on with the same command.
-        (Fate::Ends(_), RunEnd::Interrupted) => TaskStatus::InProgress,
-        (Fate::Again | Fate::Deferred | Fate::LeftOut | Fate::Ends(_), _) => TaskStatus::Open,
-    }
-}
-
-fn reason(fate: Fate, came: &Came) -> String {
-    let why = match (fate, came.end) {
-        (Fate::Completed, RunEnd::NothingFails) => "its tests pass already",
-        (Fate::Completed, _) => return String::new(),
-        (Fate::Blocked, RunEnd::NothingFails) => "its command succeeds already, so that nothing would prove a change",
-        (_, RunEnd::ShareUsed) => "its share of the budget is used up",
-        _ => return came.said.clone(),
-    };
-    why.to_owned()
 }

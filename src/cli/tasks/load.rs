@@ -12,7 +12,7 @@ use crate::domain::units::RunId;
 use crate::lifecycle::state::RunState;
 use crate::process;
 use crate::test_run;
-use crate::tracker::{List, Prd, Source, Task, TaskFault, clusters};
+use crate::tracker::{List, Named, Prd, Source, Task, TaskFault, clusters};
 use crate::workspace::is_test_path;
 
 /// The largest file of tasks that is read, in bytes.
@@ -97,10 +97,10 @@ async fn failing(resolved: &Resolved, environment: &Environment) -> anyhow::Resu
         )));
     }
     let files = workspace.files();
-    let product = |printed: &str| {
-        let mut found = files.iter().filter(|file| may_be_same(printed, file) && !is_test_path(Path::new(file)));
-        let one = found.next()?;
-        found.next().is_none().then(|| one.clone())
+    let named = |printed: &str| {
+        let mut found = files.iter().filter(|file| may_be_same(printed, file));
+        let path = found.next()?.clone();
+        found.next().is_none().then(|| Named { is_test: is_test_path(Path::new(&path)), path })
     };
-    Ok(clusters(&run.report, &product))
+    Ok(clusters(&run.report, &named))
 }

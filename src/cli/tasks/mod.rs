@@ -8,7 +8,9 @@ mod book;
 mod command;
 mod committed;
 mod engine;
+mod flags;
 mod load;
+mod outcome;
 mod told;
 mod worker;
 
@@ -16,7 +18,8 @@ use super::environment::Environment;
 use crate::process::companion;
 
 pub(super) use command::{Args, run as command};
-pub(super) use engine::{BacklogFlags, run};
+pub(super) use engine::run;
+pub(super) use flags::BacklogFlags;
 
 /// Names the task that a run is for, as `backlog/task`; set for the runs of a backlog alone.
 pub(super) const TASK: &str = "UPSHIFT_TASK";

@@ -87,6 +87,13 @@ impl Request {
         list.as_array().into_iter().flatten().filter_map(|tool| name(tool).as_str().map(str::to_owned)).collect()
     }
 
+    /// The user's words before the model's first reply.
+    pub(crate) fn first_user_text(&self) -> String {
+        let entries = self.entries();
+        let own = entries.iter().take_while(|entry| !is_theirs(entry)).filter(|entry| entry["role"] == "user");
+        own.map(|entry| texts(entry.get("content").unwrap_or(&entry["parts"]))).collect::<Vec<_>>().join("\n")
+    }
+
     /// The text of everything we said since the model's last reply, tool results excluded.
     pub(crate) fn last_user_text(&self) -> String {
         let entries = self.entries();

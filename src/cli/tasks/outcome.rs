@@ -1,0 +1,61 @@
+//! What a run that ended means for its task, and the words for it.
+
+use super::worker::Came;
+use crate::domain::outcome::Outcome;
+use crate::domain::units::RunId;
+use crate::policy::backlog::{Fate, RunEnd};
+use crate::report::json;
+use crate::report::view::RunView;
+use crate::tracker::TaskStatus;
+
+/// How a run ended that an earlier process did not see end.
+pub(super) fn ended(view: &RunView, outcome: &Outcome) -> Came {
+    let document = json::document(view);
+    let end = match outcome {
+        Outcome::Fixed { .. } => RunEnd::Mended,
+        Outcome::AlreadyGreen => RunEnd::NothingFails,
+        Outcome::Blocked { .. } => RunEnd::Blocked,
+        Outcome::Budget => RunEnd::ShareUsed,
+        Outcome::Parked => RunEnd::Waits,
+        Outcome::Interrupted { .. } => RunEnd::Interrupted,
+        Outcome::Proposed { .. }
+        | Outcome::Exhausted
+        | Outcome::Stalled
+        | Outcome::Objected
+        | Outcome::NoModel
+        | Outcome::Refused { .. }
+        | Outcome::Broken { .. }
+        | Outcome::Ended { .. } => RunEnd::NotMended,
+    };
+    Came {
+        end,
+        code: outcome.exit_code(),
+        run: document.run_id.map(|id| RunId(id.to_owned())),
+        cost: view.spent.charge(),
+        said: document.verdict.clone(),
+        files: document.diff_stat.iter().map(|file| file.path.clone()).collect(),
+    }
+}
+
+/// How its task stands then.
+pub(super) const fn status(fate: Fate, end: RunEnd) -> TaskStatus {
+    match (fate, end) {
+        (Fate::Completed, _) => TaskStatus::Completed,
+        (Fate::Blocked, _) => TaskStatus::Blocked,
+        // Its run goes on with the same command.
+        (Fate::Ends(_), RunEnd::Interrupted) => TaskStatus::InProgress,
+        (Fate::Again | Fate::Deferred | Fate::LeftOut | Fate::Ends(_), _) => TaskStatus::Open,
+    }
+}
+
+/// Why it stands so; nothing to say of one that is mended.
+pub(super) fn reason(fate: Fate, came: &Came) -> String {
+    let why = match (fate, came.end) {
+        (Fate::Completed, RunEnd::NothingFails) => "its tests pass already",
+        (Fate::Completed, _) => return String::new(),
+        (Fate::Blocked, RunEnd::NothingFails) => "its command succeeds already, so that nothing would prove a change",
+        (_, RunEnd::ShareUsed) => "its share of the budget is used up",
+        _ => return came.said.clone(),
+    };
+    why.to_owned()
+}

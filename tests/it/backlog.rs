@@ -1,0 +1,186 @@
+//! Backlogs: many tasks, a run and a commit each, killed anywhere and gone on with.
+
+mod kills;
+mod sources;
+
+use std::process::Command;
+
+use serde_json::{Value, json};
+
+use crate::world::model_server::{ModelServer, Request, Say, Scripted};
+use crate::world::program::{Program, Said};
+use crate::world::project::Project;
+
+/// Bugs that have nothing to do with each other: the module, the wrong line, the right one, the assertion.
+const BUGS: [(&str, &str, &str, &str); 3] = [
+    ("names", "return names[1]", "return names[0]", "self.assertEqual(run(['a', 'b']), 'a')"),
+    ("rates", "return names * 3", "return names * 2", "self.assertEqual(run(4), 8)"),
+    ("words", "return names.upper()", "return names.lower()", "self.assertEqual(run('Ab'), 'ab')"),
+];
+
+/// A project of three bugs, each in a file of its own, committed.
+fn project() -> Project {
+    let project = Project::python();
+    project.write(project.source, "def total(prices):\n    return sum(prices)\n");
+    for (module, wrong, _, assertion) in BUGS {
+        project.write(&format!("shop/{module}.py"), &format!("def run(names):\n    {wrong}\n"));
+        let test = format!(
+            "import unittest\n\nfrom shop.{module} import run\n\n\nclass {module}Test(unittest.TestCase):\n    def test_run(self):\n        {assertion}\n"
+        );
+        project.write(&format!("tests/test_{module}.py"), &test);
+    }
+    project.write(".gitignore", "__pycache__\n.upshift\n");
+    project.commit();
+    project
+}
+
+/// Mends the module that the failing tests name.
+fn mends(request: &Request) -> Scripted {
+    let asked = request.first_user_text();
+    let failing =
+        asked.split("FAILING TESTS").nth(1).unwrap_or(&asked).split(">>").next().unwrap_or_default().to_owned();
+    let found = BUGS.iter().find(|(module, ..)| failing.contains(&format!("test_{module}")));
+    let (module, wrong, right, _) = found.unwrap_or_else(|| panic!("no bug is named in {asked}"));
+    match request.turn() {
+        0 => {
+            let edit = json!({ "path": format!("shop/{module}.py"), "old_text": wrong, "new_text": right });
+            Say::call("edit_file", edit).usage(1_000, 50).into()
+        }
+        _ => Say::call("final_report", json!({ "summary": "mended", "status": "done" })).usage(1_000, 20).into(),
+    }
+}
+
+const WITH: [&str; 4] = ["--tiers", "claude-haiku-4-5 x1", "--test-command", "python3 -m unittest -v"];
+
+fn work_off(program: &Program, project: &Project, more: &[&str]) -> Said {
+    let args: Vec<&str> = ["run"].iter().chain(&WITH).chain(more).copied().collect();
+    program.run(project.path(), &args)
+}
+
+/// What git says of a project.
+fn git(project: &Project, args: &[&str]) -> String {
+    let said = Command::new("git").args(args).current_dir(project.path()).output().expect("git");
+    String::from_utf8_lossy(&said.stdout).into_owned()
+}
+
+/// The subjects of the commits behind the first, the earliest first.
+fn subjects(project: &Project) -> Vec<String> {
+    let log = git(project, &["log", "--reverse", "--format=%s"]);
+    log.lines().skip(1).map(str::to_owned).collect()
+}
+
+/// The lines of JSON that were printed, of one type.
+fn lines_of<'s>(said: &'s Said, kind: &'s str) -> impl Iterator<Item = Value> + 's {
+    let parsed = said.out.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
+    parsed.filter(move |line| line["type"] == kind)
+}
+
+#[test]
+fn failing_tests_become_tasks_and_each_fix_a_commit() {
+    let project = project();
+    let server = ModelServer::start(mends);
+    let program = Program::with_anthropic(&server.url());
+    let said =
+        work_off(&program, &project, &["--tasks", "failing-tests", "--max-cost-usd", "0.30", "--format", "jsonl"]);
+    assert_eq!(said.code, 0, "{}", said.all());
+    let wanted = BUGS.map(|(module, ..)| format!("fix: tests/test_{module}.py tests/test_{module}.py: 1 failing test"));
+    assert_eq!(subjects(&project), wanted, "{}", said.all());
+    assert_eq!(git(&project, &["status", "--porcelain"]), "", "nothing is left over");
+    for (commit, (module, ..)) in git(&project, &["log", "--reverse", "--format=%H"]).lines().skip(1).zip(BUGS) {
+        assert_eq!(git(&project, &["show", "--format=", "--name-only", commit]), format!("shop/{module}.py\n"));
+        assert!(git(&project, &["show", "--no-patch", "--format=%B", commit]).contains("\nUpshift-Run-Id: "));
+    }
+    let kinds: Vec<String> = said
+        .out
+        .lines()
+        .filter_map(|line| serde_json::from_str::<Value>(line).ok())
+        .map(|line| line["type"].as_str().unwrap_or_default().to_owned())
+        .filter(|kind| kind.contains(':'))
+        .collect();
+    let of_task = ["task:selected", "task:activated", "iteration:started", "iteration:completed", "task:completed"];
+    let expected: Vec<&str> = ["engine:started"]
+        .into_iter()
+        .chain(of_task)
+        .chain(of_task)
+        .chain(of_task)
+        .chain(["all:complete", "engine:stopped"])
+        .collect();
+    assert_eq!(kinds, expected, "the seed's events in their order");
+    let last = lines_of(&said, "backlog").last().expect("the document");
+    assert_eq!(
+        (&last["stopReason"], &last["tasksCompleted"], &last["totalTasks"]),
+        (&json!("completed"), &json!(3), &json!(3))
+    );
+    assert_eq!(last["costMicroUsd"], json!(server.billed().0), "what the tasks cost is what was billed");
+    let events = lines_of(&said, "event")
+        .filter(|line| line["task"].as_str().is_some_and(|task| task.contains("/tests/test_names.py")));
+    assert!(events.count() > 5, "a task's events are told as its own");
+    // Worked off once, it is green.
+    let again = work_off(&program, &project, &["--tasks", "failing-tests"]);
+    assert_eq!(again.code, 0, "{}", again.all());
+    assert!(again.out.contains("0 of 0 tasks completed, $0.00"), "{}", again.all());
+    server.finish();
+}
+
+#[test]
+fn what_is_not_mended_is_left_out_and_told_and_the_rest_is_done() {
+    let project = project();
+    let server = ModelServer::start(|request| {
+        let is_hard = request
+            .first_user_text()
+            .split("FAILING TESTS")
+            .nth(1)
+            .is_some_and(|rest| rest.split(">>").next().unwrap_or_default().contains("test_rates"));
+        match request.turn() {
+            0 if is_hard => {
+                let edit = json!({ "path": "shop/rates.py", "old_text": "names * 3", "new_text": "names * 5" });
+                Say::call("edit_file", edit).into()
+            }
+            _ if is_hard => Say::call("final_report", json!({ "summary": "tried", "status": "done" })).into(),
+            _ => mends(request),
+        }
+    });
+    let program = Program::with_anthropic(&server.url());
+    let said = work_off(&program, &project, &["--tasks", "failing-tests"]);
+    assert_eq!(said.code, 1, "{}", said.all());
+    assert_eq!(subjects(&project).len(), 2, "{}", said.all());
+    assert!(
+        said.out.contains("✖ 2 of 3 tasks completed") && said.out.contains("✖ tests/test_rates.py"),
+        "{}",
+        said.all()
+    );
+    assert_eq!(git(&project, &["status", "--porcelain"]), "", "what was tried is taken back");
+    // Once more: only what is left is tried, and `abort` ends with it.
+    let asked = server.requests().len();
+    let said = work_off(&program, &project, &["--tasks", "failing-tests", "--on-error", "abort"]);
+    assert_eq!((said.code, server.requests().len()), (1, asked + 2), "{}", said.all());
+    assert!(said.out.contains("a task could not be worked on"), "{}", said.all());
+    let said =
+        work_off(&program, &project, &["--tasks", "failing-tests", "--on-error", "retry", "--task-retries", "2"]);
+    assert_eq!((said.code, server.requests().len()), (1, asked + 2 + 6), "{}", said.all());
+    server.finish();
+}
+
+#[test]
+fn all_tasks_together_stay_below_the_cap_and_are_told_when_it_is_used_up() {
+    let project = project();
+    let server = ModelServer::start(mends);
+    let program = Program::with_anthropic(&server.url());
+    let said = work_off(&program, &project, &["--tasks", "failing-tests", "--max-cost-usd", "0.002"]);
+    assert_eq!(said.code, 3, "{}", said.all());
+    assert!(server.billed().0 <= 2_000, "{}", said.all());
+    assert!(said.out.contains("are used up"), "{}", said.all());
+    assert_eq!(subjects(&project), Vec::<String>::new());
+    server.finish();
+}
+
+#[test]
+fn so_many_tasks_are_worked_on_as_are_allowed() {
+    let project = project();
+    let server = ModelServer::start(mends);
+    let program = Program::with_anthropic(&server.url());
+    let said = work_off(&program, &project, &["--tasks", "failing-tests", "--max-tasks", "1"]);
+    assert_eq!((said.code, subjects(&project).len()), (1, 1), "{}", said.all());
+    assert!(said.out.contains("1 of 3 tasks completed") && said.out.contains("--max-tasks"), "{}", said.all());
+    server.finish();
+}

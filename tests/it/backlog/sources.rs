@@ -1,0 +1,101 @@
+//! Backlogs in files: a `prd.json`, and a list in YAML.
+
+use serde_json::{Value, json};
+
+use super::{git, mends, project, subjects, work_off};
+use crate::world::model_server::{ModelServer, Say};
+use crate::world::program::Program;
+
+const PRD: &str = "{\n  \"name\": \"Shop\",\n  \"userStories\": [\n    {\n      \"id\": \"US-2\",\n      \"title\": \"Say it in small letters\",\n      \"acceptanceCriteria\": [\n        \"`python3 -m unittest tests.test_words` passes\"\n      ],\n      \"priority\": 2,\n      \"passes\": false,\n      \"dependsOn\": [\n        \"US-1\"\n      ]\n    },\n    {\n      \"id\": \"US-1\",\n      \"title\": \"A greeting\",\n      \"acceptanceCriteria\": [\n        \"`test -f greeting.txt` succeeds\"\n      ],\n      \"priority\": 3,\n      \"passes\": false,\n      \"labels\": [\n        \"fast\"\n      ]\n    },\n    {\n      \"id\": \"US-3\",\n      \"title\": \"Make it nicer\",\n      \"acceptanceCriteria\": [\n        \"It is nice\"\n      ],\n      \"priority\": 1,\n      \"passes\": false\n    }\n  ],\n  \"metadata\": {\n    \"version\": \"1.0.0\"\n  }\n}\n";
+
+#[test]
+fn stories_are_worked_off_in_their_order_and_marked_in_their_own_file() {
+    let project = project();
+    project.write("tasks/prd.json", PRD);
+    git(&project, &["add", "--all"]);
+    git(
+        &project,
+        &["-c", "user.name=T", "-c", "user.email=t@example.invalid", "commit", "--quiet", "--message=stories"],
+    );
+    let server = ModelServer::start(|request| match (request.first_user_text().contains("greeting"), request.turn()) {
+        (true, 0) => Say::call("write_file", json!({ "path": "greeting.txt", "content": "hello\n" })).into(),
+        (false, 0) => {
+            let edit = json!({ "path": "shop/words.py", "old_text": "names.upper()", "new_text": "names.lower()" });
+            Say::call("edit_file", edit).into()
+        }
+        _ => Say::call("final_report", json!({ "summary": "done", "status": "done" })).into(),
+    });
+    let program = Program::with_anthropic(&server.url());
+    let said = work_off(&program, &project, &["--tasks", "tasks/prd.json"]);
+    assert_eq!(said.code, 1, "{}", said.all());
+    let wanted = ["stories", "fix: US-1 A greeting", "fix: US-2 Say it in small letters"];
+    assert_eq!(subjects(&project), wanted, "{}", said.all());
+    assert!(said.out.contains("! US-3") && said.out.contains("nothing that can be run proves it"), "{}", said.all());
+    let marked = PRD.replacen("\"passes\": false", "\"passes\": true", 2);
+    assert_eq!(project.read("tasks/prd.json"), marked, "nothing else in it changes");
+    assert_eq!(git(&project, &["show", "--format=", "--name-only", "HEAD"]), "shop/words.py\ntasks/prd.json\n");
+    assert_eq!(git(&project, &["status", "--porcelain"]), "");
+    // A reset story's command succeeds already: that proves nothing.
+    let reset = program.run(project.path(), &["tasks", "reset", "--tasks", "tasks/prd.json", "US-1"]);
+    assert_eq!((reset.code, reset.out.as_str()), (0, "reset 1 of 3 tasks\n"), "{}", reset.all());
+    git(
+        &project,
+        &["-c", "user.name=T", "-c", "user.email=t@example.invalid", "commit", "--all", "--quiet", "--message=again"],
+    );
+    let asked = server.requests().len();
+    let said = work_off(&program, &project, &["--tasks", "tasks/prd.json"]);
+    assert_eq!((said.code, server.requests().len()), (1, asked), "{}", said.all());
+    assert!(said.out.contains("its command succeeds already"), "{}", said.all());
+    server.finish();
+}
+
+#[test]
+fn a_list_is_added_to_shown_and_worked_off_once() {
+    let project = project();
+    let program = Program::new();
+    let add = |id: &str, more: &[&str]| {
+        let args: Vec<&str> =
+            ["tasks", "add", "--tasks", "tasks.yml", id, "Mend it"].iter().chain(more).copied().collect();
+        program.run(project.path(), &args)
+    };
+    let name = |module: &str| format!("test_run (tests.test_{module}.{module}Test.test_run)");
+    assert_eq!(add("words", &["--test", &name("words"), "--priority", "3"]).code, 0);
+    assert_eq!(add("names", &["--test", &name("names")]).code, 0);
+    let twice = add("names", &["--command", "false"]);
+    assert!(twice.code == 2 && twice.all().contains("two tasks have the id names"), "{}", twice.all());
+    let shown = program.run(project.path(), &["tasks", "next", "--tasks", "tasks.yml", "--format", "json"]);
+    let shown: Value = serde_json::from_str(&shown.out).expect("JSON");
+    assert_eq!(
+        (shown["tasks"][0]["id"].as_str(), shown["tasks"][0]["proof"]["tests"][0].as_str()),
+        (Some("names"), Some(name("names").as_str()))
+    );
+    git(&project, &["add", "--all"]);
+    git(&project, &["-c", "user.name=T", "-c", "user.email=t@example.invalid", "commit", "--quiet", "--message=list"]);
+    let server = ModelServer::start(mends);
+    let program = Program::with_anthropic(&server.url());
+    let said = work_off(&program, &project, &["--tasks", "tasks.yml"]);
+    assert_eq!((said.code, subjects(&project).len()), (0, 3), "{}", said.all());
+    let asked = server.requests().len();
+    let again = work_off(&program, &project, &["--tasks", "tasks.yml"]);
+    assert_eq!((again.code, server.requests().len()), (0, asked), "what is done is not begun again: {}", again.all());
+    server.finish();
+}
+
+#[test]
+fn what_cannot_be_worked_off_is_told_before_anything_is_paid() {
+    let project = project();
+    let program = Program::with_anthropic("http://127.0.0.1:9");
+    for (more, said) in [
+        (&["--tasks", "everything"][..], "names no source of tasks"),
+        (&["--tasks", "none.yml"], "cannot be read"),
+        (&["--tasks", "failing-tests", "--no-audit"], "stands in the audit log"),
+        (&["--tasks", "failing-tests", "--push", "commit"], "--push"),
+        (&["--max-tasks", "3"], "--tasks"),
+    ] {
+        let told = work_off(&program, &project, more);
+        assert!(told.code == 2 && told.all().contains(said), "{more:?}: {}", told.all());
+    }
+    project.write("shop/words.py", "def run(names):\n    return names\n");
+    let told = work_off(&program, &project, &["--tasks", "failing-tests"]);
+    assert!(told.code == 2 && told.all().contains("commit or stash"), "{}", told.all());
+}
