@@ -20,7 +20,7 @@ use super::tiers_source::{Chosen, TiersSource, chosen, classify_tiers};
 use super::{estimate, github, hosts, suggest};
 
 /// Variables of ours that are no settings.
-const OTHER_VARIABLES: [&str; 14] = [
+const OTHER_VARIABLES: [&str; 15] = [
     "UPSHIFT_ACTION",
     "UPSHIFT_BIN",
     "UPSHIFT_COMMAND",

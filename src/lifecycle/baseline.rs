@@ -274,7 +274,8 @@ fn for_the_environment(report: &TestReport, flaky: &[String], others: &[String])
 fn other_tests(only: &[String], report: &TestReport, flaky: &[String]) -> Vec<String> {
     // The name of a check stands for all that fails in it.
     let is_meant = |test: &TestCase| {
-        let within = |name: &String| test.name.strip_prefix(name).is_some_and(|rest| rest.is_empty() || rest.starts_with(": "));
+        let within =
+            |name: &String| test.name.strip_prefix(name).is_some_and(|rest| rest.is_empty() || rest.starts_with(": "));
         only.iter().any(within)
     };
     let is_other = |test: &&TestCase| !is_meant(test) && !flaky.contains(&test.name);

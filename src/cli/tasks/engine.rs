@@ -343,7 +343,7 @@ impl Engine<'_> {
         book.change(at, |entry| {
             entry.task.status = status;
             entry.wants_money = came.end == RunEnd::ShareUsed;
-            entry.cost = entry.cost + came.cost;
+            entry.cost += came.cost;
             entry.run = came.run.clone().or(entry.run.take());
             entry.commit = commit.clone().or(entry.commit.take());
             entry.reason.clone_from(&why);
@@ -413,7 +413,7 @@ impl Engine<'_> {
         }
         self.tell("engine:stopped", json!({ "reason": reason.as_str(), "tasksCompleted": completed(book) }));
         self.teller.end(book, reason.as_str())?;
-let used_up = book.entries.iter().any(|entry| entry.wants_money && entry.task.is_open());
+        let used_up = book.entries.iter().any(|entry| entry.wants_money && entry.task.is_open());
         Ok(match (reason, self.stop.raised()) {
             (StopReason::Interrupted, Some(StopCause::Signal(signal))) => {
                 u8::try_from(signal).map_or(EXIT_NOT_FIXED, |signal| EXIT_SIGNAL_BASE.saturating_add(signal))
