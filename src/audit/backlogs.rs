@@ -147,6 +147,24 @@ impl Store {
         Ok(run.map_err(|error| explain(self.path(), &error))?.map(RunId))
     }
 
+    /// What all runs that were begun for a task cost. Calls that were never settled count as unknown, at what was set aside for them.
+    ///
+    /// # Errors
+    /// When the log cannot be read.
+    pub fn cost_of_task(&self, task: &str) -> Result<Charge, AuditError> {
+        let text =
+            "WITH runs AS (SELECT run_id FROM events WHERE kind = 'run_started' AND json_extract(body, '$.task') = ?1)
+            SELECT
+              (SELECT coalesce(sum(cost_micro_usd), 0) FROM model_calls WHERE run_id IN runs),
+              (SELECT coalesce(sum(unknown_cost_micro_usd), 0) FROM model_calls WHERE run_id IN runs),
+              (SELECT coalesce(sum(reserved_micro_usd), 0) FROM reservations
+                WHERE run_id IN runs AND scope = 'run:' || run_id AND settled_micro_usd IS NULL)";
+        let sums =
+            self.db.query_row(text, [task], |row| Ok((micros(row.get(0)?), micros(row.get(1)?), micros(row.get(2)?))));
+        let (known, unknown, unsettled) = sums.map_err(|error| explain(self.path(), &error))?;
+        Ok(Charge { known, unknown: unknown + unsettled })
+    }
+
     fn without_secrets(&self, task: &TaskRecord) -> TaskRecord {
         TaskRecord { body: self.redacted(&task.body), reason: self.redacted(&task.reason), ..task.clone() }
     }

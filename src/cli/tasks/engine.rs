@@ -164,7 +164,7 @@ impl Engine<'_> {
             };
             let loaded = book.store().load_run(&run).map_err(|error| book::failed(&error))?;
             let came = match &loaded.status {
-                RunStatus::Ended(Some(outcome)) if *outcome != Outcome::Parked => {
+                RunStatus::Ended(Some(outcome)) if !goes_on(outcome) => {
                     ended(&RunView::from_events(&loaded.events, details::liveness(&loaded.status)), outcome)
                 }
                 RunStatus::Ended(_) | RunStatus::Interrupted => {
@@ -338,12 +338,14 @@ impl Engine<'_> {
                 return Ok(Some(StopReason::Error));
             }
         };
+        let key = key(book, &entry);
+        let cost = book.store().cost_of_task(&key).map_err(|error| book::failed(&error))?;
         let status = status(fate, came.end);
         let why = reason(fate, &came);
         book.change(at, |entry| {
             entry.task.status = status;
             entry.wants_money = came.end == RunEnd::ShareUsed;
-            entry.cost += came.cost;
+            entry.cost = cost;
             entry.run = came.run.clone().or(entry.run.take());
             entry.commit = commit.clone().or(entry.commit.take());
             entry.reason.clone_from(&why);
@@ -423,6 +425,11 @@ impl Engine<'_> {
             _ => EXIT_NOT_FIXED,
         })
     }
+}
+
+/// Whether a run that ended can be gone on with.
+const fn goes_on(outcome: &Outcome) -> bool {
+    matches!(outcome, Outcome::Parked | Outcome::Interrupted { .. })
 }
 
 /// The task of an entry, as its runs know it.

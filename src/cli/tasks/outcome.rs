@@ -31,7 +31,6 @@ pub(super) fn ended(view: &RunView, outcome: &Outcome) -> Came {
         end,
         code: outcome.exit_code(),
         run: document.run_id.map(|id| RunId(id.to_owned())),
-        cost: view.spent.charge(),
         said: document.verdict.clone(),
         files: document.diff_stat.iter().map(|file| file.path.clone()).collect(),
     }

@@ -15,7 +15,7 @@ use super::TASK;
 use crate::config::{Setting, Settings};
 use crate::domain::outcome::{EXIT_BUDGET, EXIT_NOT_FIXED, EXIT_PARKED, EXIT_SIGNAL_BASE, EXIT_SUCCESS};
 use crate::domain::stop::Stop;
-use crate::domain::units::{Charge, MicroUsd, RunId};
+use crate::domain::units::RunId;
 use crate::domain::verdict::Exit;
 use crate::policy::backlog::RunEnd;
 use crate::process::accompany::accompany;
@@ -46,8 +46,6 @@ pub(super) struct Came {
     pub(super) code: u8,
     /// The run; `None` where none was begun.
     pub(super) run: Option<RunId>,
-    /// What it cost; nothing where that is not known, since no run was begun.
-    pub(super) cost: Charge,
     /// Its report's first line, or why there is none.
     pub(super) said: String,
     /// The files that it changed.
@@ -123,9 +121,6 @@ fn came(exit: &Exit, report: Option<&Value>) -> Came {
     };
     let text = |key: &str| report.and_then(|report| report.get(key)?.as_str()).unwrap_or_default();
     let outcome = text("outcome");
-    let amount = |value: Option<&Value>| MicroUsd(value.and_then(Value::as_u64).unwrap_or_default());
-    let known = amount(report.and_then(|report| report.get("cost_micro_usd")));
-    let unknown = |key: &str| amount(report.and_then(|report| report.get(key)?.get("micro_usd")));
     let end = match (code, outcome) {
         (EXIT_SUCCESS, "already_green") => RunEnd::NothingFails,
         (EXIT_SUCCESS, "fixed") => RunEnd::Mended,
@@ -144,7 +139,6 @@ fn came(exit: &Exit, report: Option<&Value>) -> Came {
         end,
         code,
         run: report.and_then(|report| report.get("run_id")?.as_str()).map(|id| RunId(id.to_owned())),
-        cost: Charge { known, unknown: unknown("unknown_cost") },
         said,
         files: files.map(str::to_owned).collect(),
     }

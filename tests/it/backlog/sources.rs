@@ -17,13 +17,18 @@ fn stories_are_worked_off_in_their_order_and_marked_in_their_own_file() {
         &project,
         &["-c", "user.name=T", "-c", "user.email=t@example.invalid", "commit", "--quiet", "--message=stories"],
     );
-    let server = ModelServer::start(|request| match (request.first_user_text().contains("greeting"), request.turn()) {
-        (true, 0) => Say::call("write_file", json!({ "path": "greeting.txt", "content": "hello\n" })).into(),
-        (false, 0) => {
-            let edit = json!({ "path": "shop/words.py", "old_text": "names.upper()", "new_text": "names.lower()" });
-            Say::call("edit_file", edit).into()
+    // The objective comes first, whatever of the repository is shown behind it.
+    let server = ModelServer::start(|request| {
+        let asked = request.first_user_text();
+        let place = |title: &str| asked.find(title).unwrap_or(usize::MAX);
+        match (place("A greeting") < place("small letters"), request.turn()) {
+            (true, 0) => Say::call("write_file", json!({ "path": "greeting.txt", "content": "hello\n" })).into(),
+            (false, 0) => {
+                let edit = json!({ "path": "shop/words.py", "old_text": "names.upper()", "new_text": "names.lower()" });
+                Say::call("edit_file", edit).into()
+            }
+            _ => Say::call("final_report", json!({ "summary": "done", "status": "done" })).into(),
         }
-        _ => Say::call("final_report", json!({ "summary": "done", "status": "done" })).into(),
     });
     let program = Program::with_anthropic(&server.url());
     let said = work_off(&program, &project, &["--tasks", "tasks/prd.json"]);
