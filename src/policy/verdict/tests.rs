@@ -38,6 +38,17 @@ fn word(baseline: &Baseline, exit: Exit, report: &TestReport) -> &'static str {
     judge(baseline, exit, report).verdict.as_str()
 }
 
+#[test]
+fn a_suite_beside_the_tests_passes_with_what_failed_in_it_where_it_names_nothing() {
+    let ok = Exit::Code { code: 0 };
+    let before = Baseline::from_report(&report(RunKind::Tests, &["a"], &["task: x"]), Vec::new(), true);
+    assert_eq!(word(&before, ok, &report(RunKind::Tests, &["a", "task"], &[])), "green");
+    assert_eq!(word(&before, ok, &report(RunKind::Tests, &["a", "other"], &[])), "red");
+    // A test of that name was there before: it says nothing of what failed.
+    let before = Baseline::from_report(&report(RunKind::Tests, &["a", "task"], &["task: x"]), Vec::new(), true);
+    assert_eq!(word(&before, ok, &report(RunKind::Tests, &["a", "task"], &[])), "red");
+}
+
 /// Issue 6, must-show 4: exit code × report → verdict.
 #[test]
 fn a_part_is_seen_passing_with_its_whole_test() {
