@@ -165,6 +165,7 @@ fn journal(setup: &Setup<'_>, checkout: &Path) -> anyhow::Result<(Journal, Vec<C
         audit_db: None,
         started_at: setup.clock().timestamp(),
         command: None,
+        task: None,
     };
     store.begin_run(&started, std::process::id(), "{}")?;
     let caps = vec![Cap { scope: Scope::Run(started.run_id.clone()), max: CAP }];
