@@ -46,7 +46,7 @@ fn a_suite_beside_the_tests_passes_with_what_failed_in_it_where_it_names_nothing
     assert_eq!(word(&before, ok, &report(RunKind::Tests, &["a", "other"], &[])), "red");
     // A test of that name was there before: it says nothing of what failed.
     let before = Baseline::from_report(&report(RunKind::Tests, &["a", "task"], &["task: x"]), Vec::new(), true);
-    assert_eq!(word(&before, ok, &report(RunKind::Tests, &["a", "task"], &[])), "red");
+    assert_eq!(word(&before, ok, &report(RunKind::Tests, &["a", "task"], &[])), "tampered");
 }
 
 /// Issue 6, must-show 4: exit code × report → verdict.

@@ -1,5 +1,6 @@
-//! Files that a change adds or alters and no experiment can read: data, templates, code under another name. Where the tests that failed
-//! need one of them, a remark sends the reviewer there, since neither its values nor what it decides were tried.
+//! Files that a change adds and no experiment can read: data, templates, code under another name. Where the tests that failed need one of
+//! them, a remark sends the reviewer there, since neither its values nor what it decides were tried. What was there before is the
+//! repository's own way of writing, of which the reviewer sees the lines.
 
 use std::collections::BTreeMap;
 
@@ -12,15 +13,15 @@ use crate::framework::source::is_read;
 use crate::policy::tamper::Change;
 use crate::test_run::TestRun;
 
-/// Files that are put back one by one; more are remarked together.
+/// Files that are emptied one by one; more are remarked together.
 const MOST_FILES: usize = 4;
 
 impl Court<'_> {
     /// Remarks the files without which the tests that failed fail again.
     pub(super) async fn unread(&mut self, green: &TestRun, changes: &[Change]) -> Result<(), TrialError> {
         let is_unread = |change: &&Change| {
-            let has_text = change.after.is_some() && !change.may_edit_tests;
-            has_text && !is_read(&change.path, change.after.as_deref().unwrap_or_default())
+            let is_new = change.before.is_none() && change.after.is_some() && !change.may_edit_tests;
+            is_new && !is_read(&change.path, change.after.as_deref().unwrap_or_default())
         };
         // What is remarked of a file already sends the reviewer there.
         let is_told = |change: &&Change| self.remarks.iter().any(|remark| remark.file == change.path);
@@ -48,10 +49,9 @@ impl Court<'_> {
         Ok(())
     }
 
-    /// Whether the tests that failed at the start are no longer green when files are as they were, or empty where they were not there.
+    /// Whether the tests that failed at the start are no longer green when files are empty.
     async fn needs(&mut self, green: &TestRun, files: &[&Change]) -> Result<bool, TrialError> {
-        let before = |change: &&Change| (change.path.clone(), change.before.clone().unwrap_or_default());
-        let texts: BTreeMap<String, String> = files.iter().map(before).collect();
+        let texts: BTreeMap<String, String> = files.iter().map(|change| (change.path.clone(), String::new())).collect();
         let run = self.of_failed(&texts).await?;
         Ok(run.is_some_and(|run| outcome::did_not_run(&run) || !is_green(&run, green)))
     }
