@@ -198,7 +198,7 @@ fn no_step_finds_its_shell_on_the_path_or_lets_the_environment_steer_it() {
     let action = action();
     let steps = action["runs"]["steps"].as_sequence().expect("steps").clone();
     let scripts: Vec<_> = steps.iter().filter(|step| step.get("run").is_some()).collect();
-    assert_eq!(scripts.len(), 2);
+    assert_eq!(scripts.len(), 3);
     for step in scripts {
         let shell = step["shell"].as_str().expect("a shell");
         assert!(shell.contains("'/bin/bash' }} --noprofile --norc -p -e ") && shell.contains("'C:\\"), "{shell}");
