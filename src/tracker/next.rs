@@ -45,17 +45,23 @@ pub fn validated(tasks: Vec<Task>) -> Result<Vec<Task>, TaskFault> {
 
 /// A task that can never be ready.
 fn circle(by_id: &BTreeMap<&str, &Task>) -> Option<String> {
-    let mut settled: BTreeSet<&str> = BTreeSet::new();
-    loop {
-        let ready = |(id, task): &(&&str, &&Task)| {
-            !settled.contains(**id) && task.depends_on.iter().all(|other| settled.contains(other.as_str()))
-        };
-        let more: Vec<&str> = by_id.iter().filter(ready).map(|(id, _)| *id).collect();
-        if more.is_empty() {
-            return by_id.keys().find(|id| !settled.contains(**id)).map(|id| (*id).to_owned());
-        }
-        settled.extend(more);
+    let mut waits: BTreeMap<&str, usize> = by_id.iter().map(|(id, task)| (*id, task.depends_on.len())).collect();
+    let mut behind: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    for (id, task) in by_id {
+        task.depends_on.iter().for_each(|other| behind.entry(other).or_default().push(id));
     }
+    let mut ready: Vec<&str> = waits.iter().filter(|(_, count)| **count == 0).map(|(id, _)| *id).collect();
+    while let Some(id) = ready.pop() {
+        waits.remove(id);
+        for other in behind.remove(id).unwrap_or_default() {
+            let Some(count) = waits.get_mut(other) else { continue };
+            *count -= 1;
+            if *count == 0 {
+                ready.push(other);
+            }
+        }
+    }
+    waits.keys().next().map(|id| (*id).to_owned())
 }
 
 #[cfg(test)]

@@ -126,7 +126,13 @@ fn task(story: &Value) -> Result<Task, TaskFault> {
 fn proof(criteria: &[String]) -> Proof {
     let commands: Vec<&str> = criteria.iter().filter_map(|criterion| command_in(criterion)).collect();
     if !commands.is_empty() {
-        return Proof::Command(commands.join(" && "));
+        // A comment in one must not take the next along.
+        let [one] = commands.as_slice() else {
+            return Proof::Command(
+                commands.iter().map(|command| format!("( {command}\n)")).collect::<Vec<_>>().join(" && "),
+            );
+        };
+        return Proof::Command((*one).to_owned());
     }
     let test = |criterion: &String| {
         let name = criterion.strip_prefix("the test ")?.strip_suffix(" passes")?;
@@ -182,6 +188,23 @@ mod tests {
             let read = prd.tasks().unwrap().pop().unwrap();
             assert_eq!((&read.id, &read.proof, read.priority), (&task.id, &task.proof, 3));
         }
+    }
+
+    #[test]
+    fn only_a_command_that_is_said_to_pass_proves_a_story() {
+        let of = |criteria: &[&str]| proof(&criteria.iter().map(|&one| one.to_owned()).collect::<Vec<_>>());
+        for none in [
+            "The `token` is passed to the API",
+            "Never run `terraform destroy`",
+            "`a` and `b` pass",
+            "`x` is not passed",
+        ] {
+            assert_eq!(of(&[none]), Proof::Nothing, "{none}");
+        }
+        assert_eq!(
+            of(&["`make x # all` passes", "`make y` succeeds"]),
+            Proof::Command("( make x # all\n) && ( make y\n)".to_owned())
+        );
     }
 
     #[test]

@@ -112,11 +112,12 @@ pub(super) fn one_line(text: &str) -> String {
         .join(" ")
 }
 
-/// The command that a sentence names in backticks, where it names exactly one and says that it passes, succeeds or is green.
+/// The command that a sentence names in backticks, where it says that it passes or succeeds: "`make lint` passes".
 pub(super) fn command_in(criterion: &str) -> Option<&str> {
     let mut parts = criterion.split('`');
-    let (before, command, after) = (parts.next()?, parts.next()?.trim(), parts.next()?);
-    let said = format!("{before} {after}").to_lowercase();
-    let promises = ["pass", "succeed", "green", "exit 0", "exits 0", "run"].iter().any(|word| said.contains(word));
-    (parts.next().is_none() && promises && command.contains(|letter: char| letter.is_alphabetic())).then_some(command)
+    let (before, command, after) = (parts.next()?, parts.next()?.trim(), parts.next()?.trim_start().to_lowercase());
+    let promises = ["pass", "succeed", "exits 0", "exits with 0", "is green"];
+    let promised = promises.iter().any(|word| after.starts_with(word)) && !after.starts_with("passed");
+    let denied = before.to_lowercase().split_whitespace().any(|word| matches!(word, "not" | "never" | "no"));
+    (parts.next().is_none() && promised && !denied && !command.is_empty()).then_some(command)
 }

@@ -23,6 +23,43 @@ impl Revisions<'_> {
         Ok((!found.is_empty()).then_some(CommitSha(found)))
     }
 
+    /// What is under way in this repository that a commit of ours would break into, in git's word for its head; `None` if nothing is.
+    ///
+    /// # Errors
+    /// When git cannot be asked.
+    pub async fn under_way(&self) -> Result<Option<&'static str>, RevisionError> {
+        for head in ["MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD", "REBASE_HEAD"] {
+            match self.commit(head).await {
+                Ok(_) => return Ok(Some(head)),
+                Err(RevisionError::Unknown { .. }) => {}
+                Err(other) => return Err(other),
+            }
+        }
+        Ok(None)
+    }
+
+    /// Whether a branch is checked out, not a commit alone.
+    ///
+    /// # Errors
+    /// When git cannot be asked.
+    pub async fn is_on_branch(&self) -> Result<bool, RevisionError> {
+        match self.ask(&["symbolic-ref", "--quiet", "HEAD"]).await {
+            Ok(_) => Ok(true),
+            Err(RevisionError::Git { .. }) => Ok(false),
+            Err(other) => Err(other),
+        }
+    }
+
+    /// Files that git does not know and does not ignore.
+    ///
+    /// # Errors
+    /// When git cannot be asked.
+    pub async fn untracked(&self) -> Result<Vec<String>, RevisionError> {
+        let out = self.ask(&["ls-files", "--others", "--exclude-standard", "-z"]).await?;
+        let names = out.split(|byte| *byte == 0).filter(|name| !name.is_empty());
+        Ok(names.map(|name| String::from_utf8_lossy(name).into_owned()).collect())
+    }
+
     /// Whether git knows a file: it is in the commit that is checked out, or waits for the next.
     ///
     /// # Errors
@@ -48,13 +85,12 @@ impl Revisions<'_> {
         };
         // Files that are ignored were changed all the same.
         self.act(&with(&["add", "--all", "--force", "--"])).await?;
-        let (name, email) = (format!("user.name={}", author.name), format!("user.email={}", author.email));
         let message = format!("--message={message}");
-        let mut words: Vec<String> = ["-c", &name, "-c", &email].iter().map(|&word| word.to_owned()).collect();
-        words.extend(["commit", "--quiet", "--no-verify", "--no-gpg-sign", "--cleanup=verbatim"].map(str::to_owned));
+        let mut words: Vec<String> =
+            ["commit", "--quiet", "--no-verify", "--no-gpg-sign", "--cleanup=verbatim"].map(str::to_owned).to_vec();
         words.push(message);
         words.extend(with(&["--only", "--"]));
-        self.act(&words).await?;
+        self.as_author(&author.name, &author.email).act(&words).await?;
         self.commit("HEAD").await
     }
 

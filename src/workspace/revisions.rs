@@ -150,6 +150,20 @@ impl<'a> Revisions<'a> {
         Self { top: self.top.clone(), env, stop: self.stop }
     }
 
+    /// The same repository, whose commits are by somebody.
+    pub(super) fn as_author(&self, name: &str, email: &str) -> Revisions<'a> {
+        let mut env = self.env.clone();
+        for (variable, value) in [
+            ("GIT_AUTHOR_NAME", name),
+            ("GIT_AUTHOR_EMAIL", email),
+            ("GIT_COMMITTER_NAME", name),
+            ("GIT_COMMITTER_EMAIL", email),
+        ] {
+            env.insert(variable.into(), value.into());
+        }
+        Self { top: self.top.clone(), env, stop: self.stop }
+    }
+
     /// The commit that a revision names.
     ///
     /// # Errors

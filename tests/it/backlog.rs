@@ -192,3 +192,35 @@ fn so_many_tasks_are_worked_on_as_are_allowed() {
     assert!(said.out.contains("1 of 3 tasks completed") && said.out.contains("--max-tasks"), "{}", said.all());
     server.finish();
 }
+
+#[test]
+fn a_task_that_waits_keeps_its_share_and_comes_once_more() {
+    let project = project();
+    let mut limited = true;
+    let server = ModelServer::start(move |request| {
+        let asked = request.first_user_text();
+        let is_first = asked
+            .split("FAILING TESTS")
+            .nth(1)
+            .is_some_and(|rest| rest.split(">>").next().unwrap_or_default().contains("test_names"));
+        if is_first && std::mem::take(&mut limited) {
+            return Scripted::status(429, "{}").header("retry-after", "7200");
+        }
+        mends(request)
+    });
+    let program = Program::with_anthropic(&server.url());
+    let said =
+        work_off(&program, &project, &["--tasks", "failing-tests", "--max-cost-usd", "0.3", "--format", "jsonl"]);
+    let shares: Vec<u64> =
+        lines_of(&said, "iteration:started").filter_map(|line| line["shareMicroUsd"].as_u64()).collect();
+    assert_eq!(shares[..2], [100_000, 100_000], "{}", said.all());
+    assert!(shares[2] < 200_000, "the share of the run that waits is nobody else's: {shares:?}");
+    assert_eq!(shares.len(), 3, "who goes on gets no other share");
+    let deferred = lines_of(&said, "iteration:failed").any(|line| line["action"] == "defer");
+    assert!(deferred, "{}", said.all());
+    let last = lines_of(&said, "backlog").last().expect("the document");
+    // Its limit lasts for two hours: it is open still, and everything else is done.
+    let done = last["tasksCompleted"].as_u64().expect("a number");
+    assert!(done >= 2 && (said.code == 0) == (done == 3), "{}", said.all());
+    server.finish();
+}

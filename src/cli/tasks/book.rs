@@ -2,9 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use super::super::Failure;
-use crate::audit::{AuditError, BacklogRecord, Store, TaskRecord};
+use super::super::{Failure, details};
+use crate::audit::{AuditError, BacklogRecord, RunStatus, Store, TaskRecord};
+use crate::domain::outcome::Outcome;
 use crate::domain::units::{Charge, CommitSha, MicroUsd, RunId};
+use crate::report::view::RunView;
 use crate::tracker::{Task, TaskStatus, next};
 
 /// A task, and what became of it so far.
@@ -53,6 +55,16 @@ impl Entry {
     }
 }
 
+/// Whether a run can be gone on with.
+pub(super) const fn can_go_on(status: &RunStatus) -> bool {
+    match status {
+        RunStatus::Running | RunStatus::Interrupted => true,
+        RunStatus::Ended(outcome) => {
+            matches!(outcome, None | Some(Outcome::Parked | Outcome::Interrupted { .. }))
+        }
+    }
+}
+
 /// The backlog under work.
 #[derive(Debug)]
 pub(super) struct Book {
@@ -65,25 +77,37 @@ pub(super) struct Book {
 }
 
 impl Book {
-    /// Begins a backlog, or takes up the one that was killed or interrupted; what an earlier one completed stays completed where
-    /// the task is the same.
-    pub(super) fn open(mut store: Store, backlog: BacklogRecord, tasks: Vec<Task>) -> anyhow::Result<(Self, bool)> {
+    /// Whether the last backlog of a source and a checkout is to be gone on with: it was killed or interrupted, or a task is under way.
+    pub(super) fn goes_on(store: &Store, from: &str, folder: &str) -> anyhow::Result<bool> {
+        let Some((before, tasks)) = store.last_backlog(from, folder).map_err(|error| failed(&error))? else {
+            return Ok(false);
+        };
+        let is_cut_short = before.stop_reason.as_deref().is_none_or(|why| why == "interrupted");
+        Ok(is_cut_short || tasks.iter().any(|task| task.status == TaskStatus::InProgress.as_str()))
+    }
+
+    /// Begins a backlog, or takes up the one that was cut short. `source_knows` says that the source itself tells what is done; else
+    /// what an earlier backlog completed stays completed where the task is the same.
+    pub(super) fn open(
+        mut store: Store,
+        backlog: BacklogRecord,
+        tasks: Vec<Task>,
+        source_knows: bool,
+    ) -> anyhow::Result<(Self, bool)> {
+        let goes_on = Self::goes_on(&store, &backlog.source, &backlog.folder)?;
         let last = store.last_backlog(&backlog.source, &backlog.folder).map_err(|error| failed(&error))?;
         let past: Vec<Entry> =
             last.iter().flat_map(|(_, tasks)| tasks.clone()).filter_map(Entry::from_record).collect();
-        let goes_on = last
-            .as_ref()
-            .is_some_and(|(before, _)| before.stop_reason.as_deref().is_none_or(|why| why == "interrupted"));
         let (aside, deferred) = (BTreeSet::new(), BTreeSet::new());
         if let (true, Some((before, _))) = (goes_on, last) {
             let backlog = BacklogRecord { max_cost: backlog.max_cost, ..before };
             let mut book = Self { backlog, entries: past, aside, deferred, store };
-            book.take_in(tasks);
+            book.take_in(tasks, source_knows);
             return Ok((book, true));
         }
         let entry = |task: Task| {
             let same = past.iter().find(|entry| entry.task.id == task.id && entry.task.proof == task.proof);
-            match same.filter(|entry| entry.task.status == TaskStatus::Completed && task.is_open()) {
+            match same.filter(|entry| !source_knows && entry.task.status == TaskStatus::Completed && task.is_open()) {
                 Some(done) => done.clone(),
                 None => Entry::of(task),
             }
@@ -94,12 +118,22 @@ impl Book {
         Ok((Self { backlog, entries, aside, deferred, store }, false))
     }
 
-    /// Takes in what the source says now: new tasks, and those that were closed there meanwhile.
-    fn take_in(&mut self, tasks: Vec<Task>) {
+    /// Takes in what the source says now. A task that is under way stays as it is until its run has ended.
+    fn take_in(&mut self, tasks: Vec<Task>, source_knows: bool) {
+        let is_gone = |entry: &Entry| !tasks.iter().any(|task| task.id == entry.task.id);
+        for entry in self.entries.iter_mut().filter(|entry| entry.task.status == TaskStatus::Open && is_gone(entry)) {
+            entry.task.status = TaskStatus::Cancelled;
+            "the source has it no more".clone_into(&mut entry.reason);
+        }
         for task in tasks {
             match self.entries.iter_mut().find(|entry| entry.task.id == task.id) {
-                Some(entry) if !task.is_open() => entry.task.status = task.status,
-                Some(_) => {}
+                Some(entry) if entry.task.status == TaskStatus::InProgress => {}
+                Some(entry) if entry.task.proof == task.proof => {
+                    let stays = !source_knows && task.is_open() && entry.task.status == TaskStatus::Completed;
+                    let status = if stays { TaskStatus::Completed } else { task.status };
+                    entry.task = Task { status, ..task };
+                }
+                Some(entry) => *entry = Entry::of(task),
                 None => self.entries.push(Entry::of(task)),
             }
         }
@@ -127,10 +161,42 @@ impl Book {
         self.entries.iter().all(|entry| matches!(entry.task.status, TaskStatus::Completed | TaskStatus::Cancelled))
     }
 
-    /// What all tasks together may still cost; what is not known of a cost counts as spent.
-    pub(super) fn left(&self) -> MicroUsd {
-        let spent: MicroUsd = self.entries.iter().map(|entry| entry.cost.known + entry.cost.unknown).sum();
-        self.backlog.max_cost.saturating_sub(spent)
+    /// What runs that are yet to be begun may cost together. What is not known of a cost counts as spent, and so does what a run that
+    /// can be gone on with may still spend.
+    pub(super) fn left(&self) -> anyhow::Result<MicroUsd> {
+        let mut taken: MicroUsd = self.entries.iter().map(|entry| entry.cost.total()).sum();
+        for entry in self.entries.iter().filter(|entry| entry.task.is_open()) {
+            taken += self.promised(entry)?;
+        }
+        Ok(self.backlog.max_cost.saturating_sub(taken))
+    }
+
+    /// Whether a run that can be gone on with still fits below the cap, which may have been lowered since.
+    pub(super) fn fits(&self, entry: &Entry) -> anyhow::Result<bool> {
+        let spent: MicroUsd = self.entries.iter().map(|entry| entry.cost.total()).sum();
+        Ok(spent + self.promised(entry)? <= self.backlog.max_cost)
+    }
+
+    /// What the run of a task that can be gone on with may cost beyond what was counted.
+    fn promised(&self, entry: &Entry) -> anyhow::Result<MicroUsd> {
+        let key = self.key(entry);
+        let Some(run) = self.store.run_of_task(&key).map_err(|error| failed(&error))? else {
+            return Ok(MicroUsd::ZERO);
+        };
+        let loaded = self.store.load_run(&run).map_err(|error| failed(&error))?;
+        if !can_go_on(&loaded.status) {
+            return Ok(MicroUsd::ZERO);
+        }
+        let view = RunView::from_events(&loaded.events, details::liveness(&loaded.status));
+        let cap = view.run.as_ref().map_or(MicroUsd::ZERO, |run| run.budget.max_cost);
+        let all = self.store.cost_of_task(&key).map_err(|error| failed(&error))?.total();
+        // What its task's runs cost since it was counted last is no longer a promise, nor is it counted.
+        Ok(cap.saturating_sub(view.spent.charge().total()) + all.saturating_sub(entry.cost.total()))
+    }
+
+    /// A task as its runs know it.
+    pub(super) fn key(&self, entry: &Entry) -> String {
+        format!("{}/{}", self.backlog.backlog_id, entry.task.id)
     }
 
     /// How many tasks may still come.

@@ -1,6 +1,6 @@
 //! From task to task until none is left (S3-2): the effects. What follows from how a run ended is `policy::backlog`.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -10,14 +10,15 @@ use super::super::environment::Environment;
 use super::super::plan::{self, Flags, Resolved};
 use super::super::setup::{self, Setup};
 use super::super::{Failure, details, signals};
-use super::book::{self, Book, Entry};
+use super::book::{self, Book, can_go_on};
 use super::flags::BacklogFlags;
 use super::outcome::{ended, reason, status};
+use super::ready::{clean, ready_for_commits, refuse, unreadable};
 use super::told::{Teller, completed};
 use super::worker::{self, Came, Order};
 use super::{committed, load};
 use crate::audit::{BacklogRecord, RunStatus};
-use crate::config::{Format, Push, Setting, Settings, TASK_CHECK};
+use crate::config::{Format, Setting, Settings, TASK_CHECK};
 use crate::domain::clock::Timestamp;
 use crate::domain::outcome::{EXIT_BUDGET, EXIT_NOT_FIXED, EXIT_SIGNAL_BASE, EXIT_SUCCESS, Outcome};
 use crate::domain::stop::{Stop, StopCause, StopSource};
@@ -40,6 +41,10 @@ pub(crate) fn run(flags: Flags, backlog: BacklogFlags, environment: &Environment
     setup::block_on(begin(resolved, settings, backlog, &environment))
 }
 
+/// How many files of a person's are named to a run, and how many characters of a task's description.
+const MOST_PROTECTED: usize = 200;
+const MOST_OF_OBJECTIVE: usize = 32_000;
+
 /// What stays the same from task to task.
 struct Engine<'e> {
     resolved: &'e Resolved,
@@ -51,6 +56,8 @@ struct Engine<'e> {
     stop: &'e Stop,
     teller: Teller<'e>,
     setup: &'e Setup<'e>,
+    /// Files of a person's that no commit holds: they are nobody's to change.
+    theirs: Vec<String>,
 }
 
 async fn begin(
@@ -70,23 +77,29 @@ async fn begin(
     let setup = Setup::new(&resolved.checkout, environment, Some(plan), None);
     let (raises, stop) = StopSource::new();
     signals::pass_to(&Arc::new(raises))?;
-    let unreadable = |error: crate::workspace::RevisionError| Failure::usage(error.to_string());
     let revisions = Revisions::open(&resolved.checkout, environment.raw(), &stop).await.map_err(unreadable)?;
     let store = setup.open_store(plan.audit.as_deref())?;
     let lock = store.lock_backlogs().map_err(|error| book::failed(&error))?;
     let Some(_lock) = lock else {
         return Err(Failure::usage("another upshift works off a backlog here\n→ Fix: wait for it to end, or stop it"));
     };
+    ready_for_commits(&revisions).await?;
+    let folder = resolved.checkout.display().to_string();
+    // A task that is under way has its change in the files.
+    if !Book::goes_on(&store, &source.to_string(), &folder)? {
+        clean(&revisions).await?;
+    }
+    let theirs = revisions.untracked().await.map_err(unreadable)?;
     let tasks = load::tasks(&source, &resolved, environment).await?;
     let backlog = BacklogRecord {
         backlog_id: RunId::random().0,
         source: source.to_string(),
-        folder: resolved.checkout.display().to_string(),
+        folder,
         started_at: setup.clock().timestamp(),
         stop_reason: None,
         max_cost: plan.budget.max_cost,
     };
-    let (mut book, goes_on) = Book::open(store, backlog, tasks)?;
+    let (mut book, goes_on) = Book::open(store, backlog, tasks, !matches!(source, Source::List(_)))?;
     let teller = Teller { format: plan.format, environment };
     let engine = Engine {
         resolved: &resolved,
@@ -98,6 +111,7 @@ async fn begin(
         stop: &stop,
         teller,
         setup: &setup,
+        theirs,
     };
     let payload = json!({ "backlogId": book.backlog.backlog_id, "source": book.backlog.source, "totalTasks": book.entries.len(), "goesOn": goes_on });
     engine.tell("engine:started", payload);
@@ -110,35 +124,11 @@ async fn begin(
     let reason = match engine.take_up(&mut book).await? {
         Some(reason) => reason,
         None => {
-            if !goes_on && !revisions.is_clean().await.map_err(unreadable)? {
-                return Err(Failure::usage(
-                    "files here differ from the commit that is checked out, and each task becomes a commit\n→ Fix: commit or stash them",
-                ));
-            }
+            clean(&revisions).await?;
             engine.work_off(&mut book).await?
         }
     };
     engine.finish(&mut book, reason)
-}
-
-/// What a backlog cannot do.
-fn refuse(resolved: &Resolved) -> anyhow::Result<()> {
-    let plan = &resolved.plan;
-    if plan.audit.is_none() {
-        return Err(Failure::usage(
-            "a backlog stands in the audit log, and there is none\n→ Fix: leave --no-audit out",
-        ));
-    }
-    if plan.record.is_some() {
-        return Err(Failure::usage("--record takes one run, and a backlog has many\n→ Fix: leave it out"));
-    }
-    if plan.github.push != Push::None {
-        return Err(Failure::usage(
-            "the tasks of a backlog are committed on the branch that is checked out, and pushed by whoever wants them pushed\n→ Fix: leave \
-             --push out, and push the branch afterwards",
-        ));
-    }
-    Ok(())
 }
 
 impl Engine<'_> {
@@ -156,7 +146,7 @@ impl Engine<'_> {
             let Some(entry) = book.entries.get(at).filter(|entry| entry.task.status == TaskStatus::InProgress) else {
                 continue;
             };
-            let (task, key) = (entry.task.clone(), key(book, entry));
+            let (task, key, fits) = (entry.task.clone(), book.key(entry), book.fits(entry)?);
             let Some(run) = book.store().run_of_task(&key).map_err(|error| book::failed(&error))? else {
                 // It was killed before its run began: nothing was paid.
                 book.change(at, |entry| entry.task.status = TaskStatus::Open)?;
@@ -164,8 +154,17 @@ impl Engine<'_> {
             };
             let loaded = book.store().load_run(&run).map_err(|error| book::failed(&error))?;
             let came = match &loaded.status {
-                RunStatus::Ended(Some(outcome)) if !goes_on(outcome) => {
+                RunStatus::Ended(Some(outcome)) if !can_go_on(&loaded.status) => {
                     ended(&RunView::from_events(&loaded.events, details::liveness(&loaded.status)), outcome)
+                }
+                RunStatus::Ended(_) | RunStatus::Interrupted if !fits => {
+                    book.change(at, |entry| {
+                        entry.task.status = TaskStatus::Open;
+                        entry.wants_money = true;
+                        "its run could pass the cap if it went on".clone_into(&mut entry.reason);
+                    })?;
+                    book.aside.insert(task.id);
+                    continue;
                 }
                 RunStatus::Ended(_) | RunStatus::Interrupted => {
                     self.teller.word(&format!("◆ Task {}: going on with run {}", task.id, run.short()));
@@ -216,8 +215,10 @@ impl Engine<'_> {
                 self.tell("task:blocked", json!({ "taskId": task.id, "reason": why }));
                 continue;
             }
-            let share = share(book.left(), book.to_come());
-            if share < LEAST_SHARE {
+            // A run that waited has its share already.
+            let waits = self.waiting(book, at);
+            let share = share(book.left()?, book.to_come());
+            if waits.is_none() && share < LEAST_SHARE {
                 let cap = book.backlog.max_cost;
                 book.change(at, |entry| {
                     entry.reason = format!("the {cap} for all tasks are used up");
@@ -227,7 +228,7 @@ impl Engine<'_> {
                 continue;
             }
             worked_on += 1;
-            if let Some(reason) = self.work_on(book, (at, &task), share, worked_on).await? {
+            if let Some(reason) = self.work_on(book, (at, &task), (share, waits), worked_on).await? {
                 return Ok(reason);
             }
         }
@@ -238,10 +239,9 @@ impl Engine<'_> {
         &self,
         book: &mut Book,
         (at, task): (usize, &Task),
-        share: MicroUsd,
+        (share, waits): (MicroUsd, Option<RunId>),
         number: u32,
     ) -> anyhow::Result<Option<StopReason>> {
-        let parked = book.entries.get(at).filter(|entry| entry.had_second_turn).and_then(|entry| entry.run.clone());
         self.tell("task:selected", json!({ "taskId": task.id, "title": task.title, "iteration": number }));
         book.change(at, |entry| {
             entry.task.status = TaskStatus::InProgress;
@@ -249,7 +249,10 @@ impl Engine<'_> {
             entry.reason.clear();
         })?;
         self.tell("task:activated", json!({ "taskId": task.id }));
-        self.tell("iteration:started", json!({ "iteration": number, "taskId": task.id, "shareMicroUsd": share.0 }));
+        self.tell(
+            "iteration:started",
+            json!({ "iteration": number, "taskId": task.id, "shareMicroUsd": waits.is_none().then_some(share.0) }),
+        );
         self.teller.word(&format!(
             "◆ Task {}/{} {} (at most {})",
             completed(book) + 1,
@@ -257,10 +260,7 @@ impl Engine<'_> {
             task.title,
             share
         ));
-        let Some(key) = book.entries.get(at).map(|entry| key(book, entry)) else { return Ok(None) };
-        let waits = parked.filter(|run| {
-            matches!(book.store().load_run(run).map(|run| run.status), Ok(RunStatus::Ended(Some(Outcome::Parked))))
-        });
+        let Some(key) = book.entries.get(at).map(|entry| book.key(entry)) else { return Ok(None) };
         let words = match waits {
             Some(run) => self.words_of_resume(&run),
             None => worker::words("run", &self.settings_of(task, share)),
@@ -271,6 +271,13 @@ impl Engine<'_> {
             json!({ "iteration": number, "taskId": task.id, "exitCode": came.code, "result": came.said }),
         );
         self.settle(book, at, came).await
+    }
+
+    /// The run of a deferred task that waits.
+    fn waiting(&self, book: &mut Book, at: usize) -> Option<RunId> {
+        let run = book.entries.get(at).filter(|entry| entry.had_second_turn)?.run.clone()?;
+        let status = book.store().load_run(&run).ok()?.status;
+        matches!(status, RunStatus::Ended(Some(Outcome::Parked))).then_some(run)
     }
 
     async fn spawn(&self, key: &str, words: Vec<String>) -> anyhow::Result<Came> {
@@ -295,8 +302,11 @@ impl Engine<'_> {
         };
         let dollars = format!("{}.{:06}", share.0 / 1_000_000, share.0 % 1_000_000);
         // The list itself is nobody's to change on the way.
-        let list = load::file_of(self.source, Path::new(""));
-        let protected = plan.safety.protected_paths.iter().cloned().chain(list.map(|path| path.display().to_string()));
+        let list = load::within(self.source, &self.resolved.checkout).map(|path| path.display().to_string());
+        let plain = |name: &&String| !name.contains(['*', '?', '[', '{', ',', '\n', '\\']);
+        let theirs = self.theirs.iter().filter(plain).take(MOST_PROTECTED).cloned();
+        let protected = plan.safety.protected_paths.iter().cloned().chain(list).chain(theirs);
+        let objective: String = objective.chars().filter(|letter| *letter != '\0').take(MOST_OF_OBJECTIVE).collect();
         settings
             .set(Setting::Objective, Some(objective))
             .set(Setting::OnlyTests, only)
@@ -317,6 +327,7 @@ impl Engine<'_> {
     /// What follows from how a task's run ended.
     async fn settle(&self, book: &mut Book, at: usize, came: Came) -> anyhow::Result<Option<StopReason>> {
         let Some(entry) = book.entries.get(at).cloned() else { return Ok(None) };
+        let book_key = book.key(&entry);
         let (task, retries) = (&entry.task, entry.tries.saturating_sub(1));
         let proves_itself = matches!(task.proof, Proof::Tests(_));
         let fate = fate(
@@ -333,13 +344,19 @@ impl Engine<'_> {
         let (commit, fate) = match commit {
             Ok(commit) => (commit, fate),
             Err(error) => {
-                // The change stays in the files, the task under way: the same command commits it when that is mended.
-                self.teller.word(&format!("✖ the change for {} could not be committed: {error}", task.id));
-                return Ok(Some(StopReason::Error));
+                // The change stays in the files and the task under way: the same command commits it when that is mended.
+                let why = format!("its change is proven, and could not be committed: {}", first_line(&error));
+                self.teller.word(&format!("✖ {}: {why}", task.id));
+                let cost = book.store().cost_of_task(&book_key).map_err(|error| book::failed(&error))?;
+                book.change(at, |entry| {
+                    entry.cost = cost;
+                    entry.reason = why;
+                })?;
+                let stopped = self.stop.raised().is_some();
+                return Ok(Some(if stopped { StopReason::Interrupted } else { StopReason::Error }));
             }
         };
-        let key = key(book, &entry);
-        let cost = book.store().cost_of_task(&key).map_err(|error| book::failed(&error))?;
+        let cost = book.store().cost_of_task(&book_key).map_err(|error| book::failed(&error))?;
         let status = status(fate, came.end);
         let why = reason(fate, &came);
         book.change(at, |entry| {
@@ -394,15 +411,24 @@ impl Engine<'_> {
     ) -> anyhow::Result<crate::domain::units::CommitSha> {
         let mut files: Vec<PathBuf> = files.iter().map(PathBuf::from).collect();
         if let (Source::Prd(_), Some(path)) = (self.source, load::file_of(self.source, &self.resolved.checkout)) {
+            // One that lies elsewhere, or that git does not know, is nobody's commit.
+            let within = load::within(self.source, &self.resolved.checkout);
+            let known = match &within {
+                Some(within) => self.revisions.knows(within).await?,
+                None => false,
+            };
+            let before = load::text_of(&path)?;
             let mut prd = load::prd(&path)?;
             prd.mark(&task.id, true);
             std::fs::write(&path, prd.write())?;
-            // One that lies elsewhere, or that git does not know, is nobody's commit.
-            if let Ok(within) = path.strip_prefix(&self.resolved.checkout)
-                && self.revisions.knows(within).await?
-            {
-                files.push(within.to_owned());
+            files.extend(within.filter(|_| known));
+            let done =
+                committed::commit(self.revisions, &self.resolved.plan, (task, run), &files, self.environment).await;
+            if done.is_err() {
+                // What is not committed is not done.
+                std::fs::write(&path, before)?;
             }
+            return Ok(done?);
         }
         Ok(committed::commit(self.revisions, &self.resolved.plan, (task, run), &files, self.environment).await?)
     }
@@ -427,12 +453,6 @@ impl Engine<'_> {
     }
 }
 
-/// Whether a run that ended can be gone on with.
-const fn goes_on(outcome: &Outcome) -> bool {
-    matches!(outcome, Outcome::Parked | Outcome::Interrupted { .. })
-}
-
-/// The task of an entry, as its runs know it.
-fn key(book: &Book, entry: &Entry) -> String {
-    format!("{}/{}", book.backlog.backlog_id, entry.task.id)
+fn first_line(error: &anyhow::Error) -> String {
+    error.to_string().lines().next().unwrap_or_default().to_owned()
 }

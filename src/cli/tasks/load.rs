@@ -1,5 +1,7 @@
 //! The tasks of a source: a file that is read, or the failing tests, for which the tests are run once.
 
+use std::fs::File;
+use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 use super::super::environment::{Environment, from_here};
@@ -7,7 +9,9 @@ use super::super::plan::Resolved;
 use super::super::setup::{self, Setup};
 use super::super::{Failure, work};
 use crate::config::Plan;
+use crate::domain::outcome::EXIT_SIGNAL_BASE;
 use crate::domain::printed_path::may_be_same;
+use crate::domain::stop::StopCause;
 use crate::domain::units::RunId;
 use crate::lifecycle::state::RunState;
 use crate::process;
@@ -18,12 +22,21 @@ use crate::workspace::is_test_path;
 /// The largest file of tasks that is read, in bytes.
 const MOST_BYTES: u64 = 4 * 1024 * 1024;
 
-/// Where the file of a source lies; `None` for one that is no file.
+/// The file of a source, by its real place; `None` for one that is no file.
 pub(super) fn file_of(source: &Source, checkout: &Path) -> Option<PathBuf> {
     match source {
         Source::FailingTests => None,
-        Source::Prd(path) | Source::List(path) => Some(from_here(checkout, &path.to_string_lossy())),
+        Source::Prd(path) | Source::List(path) => {
+            let named = from_here(checkout, &path.to_string_lossy());
+            Some(std::fs::canonicalize(&named).unwrap_or(named))
+        }
     }
+}
+
+/// The same from the top of the checkout; `None` where it lies elsewhere.
+pub(super) fn within(source: &Source, checkout: &Path) -> Option<PathBuf> {
+    let top = std::fs::canonicalize(checkout).ok()?;
+    file_of(source, checkout)?.strip_prefix(top).ok().map(Path::to_owned)
 }
 
 /// The text of a source's file.
@@ -37,11 +50,17 @@ pub(super) fn text_of(path: &Path) -> anyhow::Result<String> {
             "the tasks in {shown} cannot be read: {why}\n→ Fix: name a prd.json or a list in YAML with --tasks"
         ))
     };
-    let size = std::fs::metadata(path).map_err(|error| failed(error.to_string()))?.len();
-    if size > MOST_BYTES {
-        return Err(failed(format!("it holds {size} bytes, more than {MOST_BYTES}")));
+    let file = File::open(path).map_err(|error| failed(error.to_string()))?;
+    if !file.metadata().is_ok_and(|about| about.is_file()) {
+        return Err(failed("it is no file".to_owned()));
     }
-    std::fs::read_to_string(path).map_err(|error| failed(error.to_string()))
+    let mut text = String::new();
+    file.take(MOST_BYTES + 1).read_to_string(&mut text).map_err(|error| failed(error.to_string()))?;
+    if text.len() as u64 > MOST_BYTES {
+        Err(failed(format!("it holds more than {MOST_BYTES} bytes")))
+    } else {
+        Ok(text)
+    }
 }
 
 /// A `prd.json` in a file.
@@ -51,7 +70,10 @@ pub(super) fn prd(path: &Path) -> anyhow::Result<Prd> {
 
 /// A file whose content is not what it should be.
 pub(super) fn wrong(path: &Path, fault: &TaskFault) -> anyhow::Error {
-    Failure::usage(format!("{}: {fault}", path.display()))
+    // It may quote the file.
+    let said: String =
+        fault.to_string().chars().map(|c| if c.is_control() && c != '\n' { '\u{fffd}' } else { c }).collect();
+    Failure::usage(format!("{}: {said}", path.display()))
 }
 
 /// The tasks of a source as it says.
@@ -88,6 +110,10 @@ async fn failing(resolved: &Resolved, environment: &Environment) -> anyhow::Resu
         }
     }
     let run = test_run::run(&world.tests, None, &world.stop).await?;
+    if let Some(StopCause::Signal(signal)) = world.stop.raised() {
+        let code = u8::try_from(signal).map_or(u8::MAX, |signal| EXIT_SIGNAL_BASE.saturating_add(signal));
+        return Err(Failure::with_code(code, "interrupted while the tests were looked at; nothing was begun"));
+    }
     if run.report.failing().next().is_none() && !run.exit.is_success() {
         let command = &state.test_command;
         return Err(Failure::usage(format!(

@@ -11,6 +11,7 @@ mod engine;
 mod flags;
 mod load;
 mod outcome;
+mod ready;
 mod told;
 mod worker;
 

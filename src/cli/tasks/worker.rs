@@ -24,6 +24,9 @@ use crate::process::companion::Companion;
 /// How long a run may take to end once it was told: seven seconds, and some for a slow disk.
 const GRACE: Duration = Duration::from_secs(15);
 
+/// How much of why it could not be started is told, in characters.
+const MOST_SAID: usize = 200;
+
 /// A run to be started or taken up.
 #[derive(Debug)]
 pub(super) struct Order<'o> {
@@ -87,7 +90,15 @@ pub(super) async fn work(order: Order<'_>, environment: &Environment, stop: &Sto
     // With our end of the pipe the listener's lines end.
     drop(companion);
     let report = heard.join().unwrap_or_default();
-    Ok(came(&exit?, report.as_ref()))
+    match exit {
+        Ok(exit) => Ok(came(&exit, report.as_ref())),
+        // It is this task's text that no program can be given: the others go on.
+        Err(error) => {
+            let said: String = error.to_string().chars().take(MOST_SAID).collect();
+            let said = format!("its run could not be started: {said}");
+            Ok(Came { end: RunEnd::Blocked, code: EXIT_NOT_FIXED, run: None, said, files: Vec::new() })
+        }
+    }
 }
 
 /// Reads lines until nobody writes any; returns the report among them.

@@ -104,3 +104,93 @@ fn what_cannot_be_worked_off_is_told_before_anything_is_paid() {
     let told = work_off(&program, &project, &["--tasks", "failing-tests"]);
     assert!(told.code == 2 && told.all().contains("commit or stash"), "{}", told.all());
 }
+
+#[test]
+fn where_no_commit_can_be_made_nothing_is_paid() {
+    let project = project();
+    let program = Program::with_anthropic("http://127.0.0.1:9");
+    git(
+        &project,
+        &[
+            "-c",
+            "user.name=T",
+            "-c",
+            "user.email=t@example.invalid",
+            "commit",
+            "--quiet",
+            "--allow-empty",
+            "--message=x",
+        ],
+    );
+    git(&project, &["branch", "other", "HEAD~1"]);
+    git(&project, &["switch", "--quiet", "other"]);
+    git(
+        &project,
+        &[
+            "-c",
+            "user.name=T",
+            "-c",
+            "user.email=t@example.invalid",
+            "commit",
+            "--quiet",
+            "--allow-empty",
+            "--message=y",
+        ],
+    );
+    git(
+        &project,
+        &[
+            "-c",
+            "user.name=T",
+            "-c",
+            "user.email=t@example.invalid",
+            "merge",
+            "--no-commit",
+            "--no-ff",
+            "--strategy=ours",
+            "main",
+        ],
+    );
+    let told = work_off(&program, &project, &["--tasks", "failing-tests"]);
+    assert!(told.code == 2 && told.all().contains("MERGE_HEAD") && told.all().contains("→ Fix: "), "{}", told.all());
+    git(&project, &["merge", "--abort"]);
+    // Twice: what was refused once is no backlog to go on with.
+    project.write("shop/words.py", "def run(names):\n    return names\n");
+    for _ in 0..2 {
+        let told = work_off(&program, &project, &["--tasks", "failing-tests"]);
+        assert!(told.code == 2 && told.all().contains("commit or stash"), "{}", told.all());
+    }
+    std::fs::remove_dir_all(project.path().join(".git")).expect("removed");
+    git(&project, &["init", "--quiet"]);
+    let told = work_off(&program, &project, &["--tasks", "failing-tests"]);
+    assert!(told.code == 2 && told.all().contains("commit what you have first"), "{}", told.all());
+}
+
+#[test]
+fn a_change_that_could_not_be_committed_is_committed_by_the_same_command() {
+    let project = project();
+    let outside = tempfile::tempdir().expect("a folder");
+    let list = outside.path().join("prd.json");
+    let story = "{\"userStories\": [{\"id\": \"U1\", \"title\": \"Names\", \"acceptanceCriteria\": [\"the test test_run (tests.test_names.namesTest.test_run) passes\"], \"passes\": false}]}\n";
+    std::fs::write(&list, story).expect("written");
+    let list = list.to_str().expect("text");
+    let server = ModelServer::start(mends);
+    let program = Program::with_anthropic(&server.url());
+    project.write(".git/index.lock", "");
+    let said = work_off(&program, &project, &["--tasks", list]);
+    assert_eq!((said.code, subjects(&project).len()), (1, 0), "{}", said.all());
+    assert!(said.out.contains("could not be committed") && !said.out.contains(", $0.00:"), "{}", said.all());
+    assert_eq!(std::fs::read_to_string(list).expect("it"), story, "what is not committed is not done");
+    std::fs::remove_file(project.path().join(".git/index.lock")).expect("removed");
+    let asked = server.requests().len();
+    let said = work_off(&program, &project, &["--tasks", list]);
+    assert_eq!((said.code, server.requests().len()), (0, asked), "{}", said.all());
+    assert_eq!(subjects(&project), ["fix: U1 Names"], "{}", said.all());
+    assert_eq!(
+        git(&project, &["show", "--format=", "--name-only", "HEAD"]),
+        "shop/names.py\n",
+        "the list lies elsewhere"
+    );
+    assert!(std::fs::read_to_string(list).expect("it").contains("\"passes\": true"));
+    server.finish();
+}

@@ -1,0 +1,60 @@
+//! What must hold before a backlog is worked off: said before anything is paid.
+
+use super::super::Failure;
+use super::super::output::say;
+use super::super::plan::Resolved;
+use crate::config::Push;
+use crate::workspace::{RevisionError, Revisions};
+
+/// A repository that cannot be read.
+pub(super) fn unreadable(error: RevisionError) -> anyhow::Error {
+    Failure::usage(error.to_string())
+}
+
+/// Refuses a repository in which no commit can be made, before anything is paid.
+pub(super) async fn ready_for_commits(revisions: &Revisions<'_>) -> anyhow::Result<()> {
+    if let Err(error) = revisions.commit("HEAD").await {
+        return Err(Failure::usage(format!(
+            "each task becomes a commit, and there is none here to put it on: {error}\n→ Fix: commit what you have first"
+        )));
+    }
+    if let Some(head) = revisions.under_way().await.map_err(unreadable)? {
+        return Err(Failure::usage(format!(
+            "something is under way here ({head}), and each task becomes a commit\n→ Fix: end it or abort it (`git status` says how)"
+        )));
+    }
+    if !revisions.is_on_branch().await.map_err(unreadable)? {
+        say("⚠ no branch is checked out: the commits hang on this checkout alone; `git switch -c NAME` keeps them");
+    }
+    Ok(())
+}
+
+/// Refuses files that differ from the commit: a task's commit must hold its change alone.
+pub(super) async fn clean(revisions: &Revisions<'_>) -> anyhow::Result<()> {
+    if revisions.is_clean().await.map_err(unreadable)? {
+        return Ok(());
+    }
+    Err(Failure::usage(
+        "files here differ from the commit that is checked out, and each task becomes a commit\n→ Fix: commit or stash them",
+    ))
+}
+
+/// What a backlog cannot do.
+pub(super) fn refuse(resolved: &Resolved) -> anyhow::Result<()> {
+    let plan = &resolved.plan;
+    if plan.audit.is_none() {
+        return Err(Failure::usage(
+            "a backlog stands in the audit log, and there is none\n→ Fix: leave --no-audit out",
+        ));
+    }
+    if plan.record.is_some() {
+        return Err(Failure::usage("--record takes one run, and a backlog has many\n→ Fix: leave it out"));
+    }
+    if plan.github.push != Push::None {
+        return Err(Failure::usage(
+            "the tasks of a backlog are committed on the branch that is checked out, and pushed by whoever wants them pushed\n→ Fix: leave \
+             --push out, and push the branch afterwards",
+        ));
+    }
+    Ok(())
+}
