@@ -103,6 +103,9 @@ impl Book {
             let backlog = BacklogRecord { max_cost: backlog.max_cost, ..before };
             let mut book = Self { backlog, entries: past, aside, deferred, store };
             book.take_in(tasks, source_knows);
+            for entry in &book.entries {
+                book.store.save_task(&book.backlog.backlog_id, &entry.record()).map_err(|error| failed(&error))?;
+            }
             return Ok((book, true));
         }
         let entry = |task: Task| {

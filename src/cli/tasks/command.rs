@@ -1,7 +1,5 @@
 //! `upshift tasks`: a backlog looked at and added to, without a model.
 
-use std::io::Write as _;
-use std::path::Path;
 use std::sync::Arc;
 
 use clap::{Args as ClapArgs, Subcommand};
@@ -156,7 +154,7 @@ fn add(source: &Source, task: Task) -> anyhow::Result<u8> {
             let mut prd = load::prd(&path)?;
             with(prd.tasks().map_err(|fault| load::wrong(&path, &fault))?)?;
             prd.add(&task);
-            replace(&path, &prd.write())?;
+            load::replace(&path, &prd.write())?;
         }
         Source::List(_) | Source::FailingTests => {
             let mut text = if path.exists() { load::text_of(&path)? } else { "tasks:\n".to_owned() };
@@ -171,7 +169,7 @@ fn add(source: &Source, task: Task) -> anyhow::Result<u8> {
             text.push_str(&List::entry(&task));
             // What the person's own way of writing makes of it is seen before it is written.
             List::read(&text).map_err(|fault| load::wrong(&path, &fault))?;
-            replace(&path, &text)?;
+            load::replace(&path, &text)?;
         }
     }
     print(&format!("added {} to {}\n", task.id, path.display()))
@@ -200,7 +198,7 @@ fn reset(source: &Source, ids: &[String], audit_db: Option<&str>, environment: &
     if let Source::Prd(_) = source {
         let mut prd = load::prd(&path)?;
         chosen.iter().for_each(|id| prd.mark(id, false));
-        replace(&path, &prd.write())?;
+        load::replace(&path, &prd.write())?;
     }
     // Which tasks of a list are done stands in the log alone.
     let location = setup::locate(&plan::audit_path(audit_db, environment, &checkout), &checkout, environment);
@@ -210,17 +208,4 @@ fn reset(source: &Source, ids: &[String], audit_db: Option<&str>, environment: &
         book::reopen(&mut store, (&source.to_string(), &checkout.display().to_string()), chosen)?;
     }
     print(&format!("reset {} of {} tasks\n", chosen.len(), known.len()))
-}
-
-/// Writes a file whole or not at all.
-fn replace(path: &Path, text: &str) -> anyhow::Result<()> {
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let mut file = tempfile::NamedTempFile::new_in(folder)?;
-    file.write_all(text.as_bytes())?;
-    if let Ok(about) = std::fs::metadata(path) {
-        file.as_file().set_permissions(about.permissions())?;
-    }
-    file.as_file().sync_all()?;
-    file.persist(path)?;
-    Ok(())
 }

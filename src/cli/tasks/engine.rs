@@ -253,13 +253,12 @@ impl Engine<'_> {
             "iteration:started",
             json!({ "iteration": number, "taskId": task.id, "shareMicroUsd": waits.is_none().then_some(share.0) }),
         );
-        self.teller.word(&format!(
-            "◆ Task {}/{} {} (at most {})",
-            completed(book) + 1,
-            book.entries.len(),
-            task.title,
-            share
-        ));
+        let how = match &waits {
+            Some(run) => format!("goes on with run {}", run.short()),
+            None => format!("at most {share}"),
+        };
+        let (place, all) = (completed(book) + 1, book.entries.len());
+        self.teller.word(&format!("◆ Task {place}/{all} {} ({how})", task.title));
         let Some(key) = book.entries.get(at).map(|entry| book.key(entry)) else { return Ok(None) };
         let words = match waits {
             Some(run) => self.words_of_resume(&run),
@@ -420,13 +419,13 @@ impl Engine<'_> {
             let before = load::text_of(&path)?;
             let mut prd = load::prd(&path)?;
             prd.mark(&task.id, true);
-            std::fs::write(&path, prd.write())?;
+            load::replace(&path, &prd.write())?;
             files.extend(within.filter(|_| known));
             let done =
                 committed::commit(self.revisions, &self.resolved.plan, (task, run), &files, self.environment).await;
             if done.is_err() {
                 // What is not committed is not done.
-                std::fs::write(&path, before)?;
+                load::replace(&path, &before)?;
             }
             return Ok(done?);
         }

@@ -1,7 +1,7 @@
 //! The tasks of a source: a file that is read, or the failing tests, for which the tests are run once.
 
 use std::fs::File;
-use std::io::Read as _;
+use std::io::{Read as _, Write as _};
 use std::path::{Path, PathBuf};
 
 use super::super::environment::{Environment, from_here};
@@ -129,4 +129,17 @@ async fn failing(resolved: &Resolved, environment: &Environment) -> anyhow::Resu
         found.next().is_none().then(|| Named { is_test: is_test_path(Path::new(&path)), path })
     };
     Ok(clusters(&run.report, &named))
+}
+
+/// Writes a file whole or not at all.
+pub(super) fn replace(path: &Path, text: &str) -> anyhow::Result<()> {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let mut file = tempfile::NamedTempFile::new_in(folder)?;
+    file.write_all(text.as_bytes())?;
+    if let Ok(about) = std::fs::metadata(path) {
+        file.as_file().set_permissions(about.permissions())?;
+    }
+    file.as_file().sync_all()?;
+    file.persist(path)?;
+    Ok(())
 }

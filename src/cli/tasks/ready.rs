@@ -13,10 +13,14 @@ pub(super) fn unreadable(error: RevisionError) -> anyhow::Error {
 
 /// Refuses a repository in which no commit can be made, before anything is paid.
 pub(super) async fn ready_for_commits(revisions: &Revisions<'_>) -> anyhow::Result<()> {
-    if let Err(error) = revisions.commit("HEAD").await {
-        return Err(Failure::usage(format!(
-            "each task becomes a commit, and there is none here to put it on: {error}\n→ Fix: commit what you have first"
-        )));
+    match revisions.commit("HEAD").await {
+        Ok(_) => {}
+        Err(RevisionError::Unknown { .. }) => {
+            return Err(Failure::usage(
+                "each task becomes a commit, and there is none here to put it on\n→ Fix: commit what you have first",
+            ));
+        }
+        Err(other) => return Err(unreadable(other)),
     }
     if let Some(head) = revisions.under_way().await.map_err(unreadable)? {
         return Err(Failure::usage(format!(

@@ -69,7 +69,7 @@ pub(super) fn words(command: &str, settings: &Settings) -> Vec<String> {
 /// Starts it and waits for its end.
 ///
 /// # Errors
-/// When the program cannot be started.
+/// When no pipe can be had. A program that cannot be started is told as this task's end.
 pub(super) async fn work(order: Order<'_>, environment: &Environment, stop: &Stop) -> anyhow::Result<Came> {
     let (reader, writer) = io::pipe()?;
     let mut command = vec![std::env::current_exe()?.into_os_string()];
