@@ -1,19 +1,19 @@
 //! Whether a pull request may have one more run: not for ever, whoever keeps triggering them.
 //!
-//! Invariant: what cannot be told counts as used up; only a person's explicit wish lets a run pass then, and that one counts too.
+//! Invariant: a history that cannot be read counts as used up. Only a person's explicit wish lets a run pass then, and that run counts too.
 
 use crate::domain::units::MicroUsd;
 
-/// What the runs for a pull request came to.
+/// The earlier runs for a pull request, summed up.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct History {
     /// How many there were.
     pub attempts: u32,
-    /// What they cost together.
+    /// Their total cost.
     pub spent: MicroUsd,
 }
 
-/// What could be found out about earlier runs.
+/// Knowledge of the earlier runs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Known {
     /// This.
@@ -22,7 +22,7 @@ pub enum Known {
     Unreadable(String),
 }
 
-/// Who wants the run.
+/// The origin of the wish for a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Wish {
     /// An event.

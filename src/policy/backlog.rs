@@ -2,10 +2,10 @@
 
 use crate::domain::units::MicroUsd;
 
-/// What is done with a task that was not mended.
+/// The way to treat a task whose run did not mend it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ErrorStrategy {
-    /// It is tried again, at most so often; then it is left out.
+    /// It is tried again up to a limit, and left out afterwards.
     Retry,
     /// It is left out.
     Skip,
@@ -18,7 +18,7 @@ pub enum ErrorStrategy {
 pub enum RunEnd {
     /// Mended, and proven.
     Mended,
-    /// What is to prove it passes already.
+    /// The tests or commands that should prove the fix pass already.
     NothingFails,
     /// Not mended.
     NotMended,
@@ -34,7 +34,7 @@ pub enum RunEnd {
     Unusable,
 }
 
-/// What becomes of a task.
+/// The next state of a task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fate {
     /// It is done.
@@ -80,9 +80,9 @@ impl StopReason {
     }
 }
 
-/// What becomes of a task whose run ended. `retries` counts those that it had, `had_second_turn` says whether it was deferred before,
-/// `proves_itself` whether passing already is all that it asks for: a failing test that another fix mended, and no command that says
-/// nothing of the change.
+/// The next state of a task whose run ended. `retries` counts the retries that it had, `had_second_turn` says whether it was deferred
+/// before. `proves_itself` says whether the task asks for no more than to pass already: a failing test that another fix mended, and no
+/// command that says nothing of the change.
 #[must_use]
 pub const fn fate(
     end: RunEnd,
@@ -105,7 +105,7 @@ pub const fn fate(
     }
 }
 
-/// What the next task may cost: an equal part of what is left for those that are open. What one leaves over goes to the others.
+/// The budget of the next task: an equal part of the rest for each open task. A task's unspent part goes to the others.
 #[must_use]
 pub fn share(left: MicroUsd, open: usize) -> MicroUsd {
     let open = u64::try_from(open).unwrap_or(u64::MAX).max(1);

@@ -1,8 +1,8 @@
 //! The budget: what is left, what one call may cost at worst, what it is settled at.
 //!
-//! Owns the arithmetic only. Who reserves, and where the reservation is kept, is decided elsewhere.
-//! Invariant: as long as a vendor bills no more than the tokens of a [`Quote`], the settled costs of a run never
-//! pass the cap that was quoted against (SPEC "Tests that prove us better"; contradiction 10).
+//! Owns the arithmetic only. Other modules decide when to reserve, and where the reservation is kept. Invariant: as long as a vendor bills
+//! no more than the tokens of a [`Quote`], the settled costs of a run never pass the cap that was quoted against (SPEC "Tests that prove us
+//! better", contradiction 10).
 
 use std::collections::BTreeSet;
 
@@ -20,8 +20,8 @@ pub const WARNING_PERCENT: u64 = 80;
 /// to 530 tokens), chat-template markers, begin and end marks. Twice that, in round numbers.
 pub const VENDOR_OVERHEAD_TOKENS: u64 = 1_024;
 
-/// The most reply tokens asked for in one call; more is never useful for one turn's edits and would make a
-/// reservation so large that small budgets allow no call at all (DESIGN §4).
+/// The most reply tokens asked for in one call. More is never useful for one turn's edits and would make a reservation so large that small
+/// budgets allow no call at all (DESIGN §4).
 pub const MAX_REPLY_TOKENS: u64 = 16_384;
 
 /// Replies shorter than this cannot hold a useful edit, so a call that affords less is not made (DESIGN §4).
@@ -65,7 +65,7 @@ impl Dimension {
     }
 }
 
-/// Why no further iteration may begin, in the seeds' words: the first cap that is reached, of iterations, then cost, then duration; a cap
+/// Why no further iteration may begin, in the seeds' words: the first cap that is reached, of iterations, then cost, then duration. A cap
 /// counts as reached at equality (S0-3).
 #[must_use]
 pub fn check(budget: &Budget, spent: &Spent) -> Option<String> {
@@ -111,7 +111,7 @@ fn minutes(ms: u64) -> f64 {
 pub struct Warning {
     /// Which cap.
     pub dimension: Dimension,
-    /// Percent of it that is used, rounded down; 100 for a cap of zero.
+    /// Percent of it that is used, rounded down. It is 100 for a cap of zero.
     pub percent: u32,
 }
 
@@ -141,12 +141,12 @@ fn percent_of(used: u64, cap: u64) -> u64 {
     u64::try_from(percent).unwrap_or(u64::MAX)
 }
 
-/// What one call is allowed, and the worst it can cost.
+/// The allowance of one call, and its worst cost.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Quote {
     /// The `max_tokens` to send.
     pub max_output_tokens: u64,
-    /// What to set aside until the call is settled.
+    /// The amount to set aside until the call is settled.
     pub reserve: MicroUsd,
 }
 
@@ -196,7 +196,7 @@ fn worst_case(price: &Price, prompt_tokens: u64, output_tokens: u64) -> MicroUsd
     dearest.cost(&Usage { input: prompt_tokens, output: output_tokens, ..Usage::default() })
 }
 
-/// The most reply tokens that fit beside the prompt; `None` when the prompt alone does not fit.
+/// The most reply tokens that fit beside the prompt. `None` when the prompt alone does not fit.
 fn affordable_output(price: &Price, prompt_tokens: u64, remaining: MicroUsd) -> Option<u64> {
     // In millionths of a micro-dollar, so that nothing is rounded before the comparison.
     let funds = u128::from(remaining.0) * u128::from(MICROS_PER_USD);
@@ -215,8 +215,8 @@ pub enum Billing {
     Impossible,
 }
 
-/// What a call is settled at: its usage at its price; without usage the whole reservation if it may be billed, else
-/// nothing (DESIGN §4). A usage without a price counts as unknown, and so does one without a prompt, which no call has.
+/// The settled cost of a call: its usage at its price. Without usage it is the whole reservation if the call may be billed, else nothing
+/// (DESIGN §4). A usage without a price counts as unknown, and so does one without a prompt, which no call has.
 #[must_use]
 pub fn settle(info: &ModelInfo, usage: Option<&Usage>, reserved: MicroUsd, billing: Billing) -> Charge {
     match (usage.filter(|usage| usage.prompt() > 0), &info.price, billing) {

@@ -16,7 +16,7 @@ pub struct Candidate {
     pub fixed: BTreeSet<String>,
     /// Whether something that passed before fails or is gone on it.
     pub lost: bool,
-    /// Whether its tests ran at all; without that (it does not compile) none can be seen passing.
+    /// Whether its tests ran at all. Without that (it does not compile) none can be seen passing.
     #[serde(default)]
     pub ran: bool,
     /// Its failing tests by name.

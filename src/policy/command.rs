@@ -1,7 +1,7 @@
 //! Commands in comments: their grammar, and who may give which.
 //!
-//! Pure. A comment is written by anybody; its first line is a command or it is not, to the letter: nothing is guessed from prose,
-//! quotes or hidden characters, and nothing below the first line counts.
+//! Pure. A comment is written by anybody. Its first line is a command or it is not, to the letter: nothing is guessed from prose, quotes or
+//! hidden characters, and nothing below the first line counts.
 
 use crate::domain::command::Command;
 use crate::domain::units::MicroUsd;
@@ -15,7 +15,7 @@ const MOST_DOLLARS: u64 = 1_000;
 /// Micro-dollars in a cent.
 const CENT: u64 = 10_000;
 
-/// What a comment says to us.
+/// The meaning of a comment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Said {
     /// Nothing.
@@ -76,7 +76,7 @@ fn dollars(text: &str) -> Option<MicroUsd> {
     (cents > 0 && cents <= MOST_DOLLARS * 100).then_some(MicroUsd(cents * CENT))
 }
 
-/// What somebody may do in the repository, as far as commands ask.
+/// Somebody's permission in the repository, as far as commands ask.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Rank {
     /// Not write: a stranger, whose words are passed over.
@@ -87,8 +87,8 @@ pub enum Rank {
     Maintainer,
 }
 
-/// Whether somebody of this rank may give a command. Whoever may push may start, stop and steer a run; the budget is a setting, so
-/// only who may change settings may raise it. The caps per pull request and per day are never raised by a comment.
+/// Whether somebody of this rank may give a command. A writer may start, stop and steer a run. The budget is a setting, so raising it needs
+/// the right to change settings. The caps per pull request and per day are never raised by a comment.
 #[must_use]
 pub fn may(rank: Rank, command: Command) -> bool {
     match command {

@@ -1,8 +1,8 @@
 //! The entropy detector: the same error again and again means that a tier has stalled (S0-4, S0-10).
 //!
-//! Counts consecutive sightings of one normalised signature (contradiction 6: at least `threshold` in a row). What a
-//! stall leads to is not decided here (contradiction 7). S0-5 would take every number for the same one, and so `2 != 10` after
-//! `4 != 10` for a stall: here only what differs between two runs of the same code is taken out.
+//! Counts consecutive sightings of one normalised signature (contradiction 6: at least `threshold` in a row). The consequence of a stall is
+//! decided elsewhere (contradiction 7). S0-5 would take every number for the same one, and so `2 != 10` after `4 != 10` for a stall. Here
+//! only the parts that differ between two runs of the same code are taken out.
 
 mod normalise;
 
@@ -24,7 +24,7 @@ pub struct Entropy {
     pub threshold: u32,
 }
 
-/// The counter; one per tier.
+/// The counter of one tier.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EntropyState {
     threshold: u32,
@@ -33,13 +33,13 @@ pub struct EntropyState {
 }
 
 impl EntropyState {
-    /// A counter that fires at `threshold` sightings in a row; 0 is taken as 1.
+    /// A counter that fires at `threshold` sightings in a row. A threshold of 0 is taken as 1.
     #[must_use]
     pub fn new(threshold: u32) -> Self {
         Self { threshold: threshold.max(1), signature: None, count: 0 }
     }
 
-    /// Counts one error; fires when it was seen `threshold` times in a row, and again on every later repeat.
+    /// Counts one error. Fires when the error was seen `threshold` times in a row, and again on every later repeat.
     pub fn observe(&mut self, error: &str) -> Option<Entropy> {
         let signature = normalise(error);
         if self.signature.as_deref() == Some(signature.as_str()) {

@@ -1,8 +1,8 @@
 //! Escalation: after each iteration, what comes next. The one place that knows when to go up a tier.
 //!
-//! Invariants (property-tested): every sequence of observations ends; a tier is never entered twice nor left
-//! downwards; no tier runs more iterations than its cap; nothing follows a green, approved tree. A tier that is limited or down
-//! is never entered because another one was limited or down, and a refused one is never entered.
+//! Invariants (property-tested): every sequence of observations ends, a tier is never entered twice nor left downwards, no tier runs more
+//! iterations than its cap, and nothing follows a green, approved tree. A tier that is limited or down is never entered because another one
+//! was limited or down, and a refused one is never entered.
 
 use std::collections::BTreeSet;
 
@@ -18,9 +18,9 @@ use crate::domain::outcome::Outcome;
 /// The fixed part: what the configuration says.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Rules {
-    /// Each tier's iteration cap, in order; never empty.
+    /// Each tier's iteration cap, in order. Never empty.
     pub tier_caps: Vec<u32>,
-    /// What a stalled tier leads to.
+    /// The consequence of a stalled tier.
     pub on_entropy: OnEntropy,
     /// The same error this often in a row is a stall.
     pub entropy_threshold: u32,
@@ -56,7 +56,7 @@ impl Position {
     }
 }
 
-/// What an iteration came to, as far as the ladder cares.
+/// The result of an iteration, as far as the ladder cares.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Observation {
     /// The tests are green and nobody objects.
@@ -65,9 +65,9 @@ pub enum Observation {
     Rejected,
     /// The tests are not green.
     NotGreen {
-        /// What failed and how, to be normalised; `None` when nothing was judged.
+        /// The failure and its words, to be normalised. `None` when nothing was judged.
         signature: Option<String>,
-        /// A hash of the whole change so far; `None` when nothing was judged.
+        /// A hash of the whole change so far. `None` when nothing was judged.
         patch: Option<String>,
         /// Whether it is further than every tree before it.
         progress: bool,
@@ -93,7 +93,7 @@ pub enum Observation {
     },
 }
 
-/// What to do next.
+/// The next step of a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Decision {
     /// Another iteration in the same tier.
@@ -117,7 +117,7 @@ pub enum Decision {
 /// A decision, and the stall that was noticed on the way.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Step {
-    /// What to do.
+    /// The next step.
     pub decision: Decision,
     /// Set when the same error was seen often enough.
     pub entropy: Option<Entropy>,
@@ -125,8 +125,8 @@ pub struct Step {
 
 /// Takes one ended iteration into account and decides what follows. `above` tells of each tier above whether it can be entered.
 ///
-/// A run's budget stops a run that would go on; it never turns an ended ladder into a budget stop, which is why
-/// the caller asks the budget only after [`Decision::Iterate`] and [`Decision::Escalate`].
+/// A run's budget stops a run that would go on. It never turns an ended ladder into a budget stop, which is why the caller asks the budget
+/// only after [`Decision::Iterate`] and [`Decision::Escalate`].
 #[must_use]
 pub fn step(rules: &Rules, position: &mut Position, observation: &Observation, above: &[Readiness]) -> Step {
     let plain = |decision| Step { decision, entropy: None };
@@ -245,9 +245,8 @@ fn leave(rules: &Rules, position: &mut Position, exit: TierExit, at_the_end: Out
     }
 }
 
-/// The tier that follows: the first that is ready; without one the first that is limited, the shorter the better, then the first
-/// that is down. Tiers
-/// that `above` does not tell of count as ready.
+/// The tier that follows: the first that is ready. Without one, the limited tier with the shortest limit, then the first that is down.
+/// Tiers that `above` does not tell of count as ready.
 #[must_use]
 pub fn next_tier(rules: &Rules, tier_index: u32, above: &[Readiness]) -> Option<u32> {
     let ladder = u32::try_from(rules.tier_caps.len()).unwrap_or(u32::MAX);

@@ -1,7 +1,7 @@
 //! The guards against a false green and a read secret, by name, so that each can be tried with it alone switched off.
 //!
-//! Invariant: in a release build every guard is on; only a debug build can be told to leave some out (the red team proves
-//! with it that each attack would succeed if its guard were not there).
+//! Invariant: in a release build every guard is on. Only a debug build can be told to leave some out (the red team proves with it that each
+//! attack would succeed if its guard were not there).
 
 /// One guard.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -10,7 +10,7 @@ pub enum Guard {
     TestPaths,
     /// Test regions inside source files are put back for judging.
     TestRegions,
-    /// What of a manifest or build file decides which tests run is compared.
+    /// The parts of manifests and build files that decide which tests run are compared.
     Manifests,
     /// No new file shadows the runner or the standard library.
     Shadowing,
@@ -24,9 +24,9 @@ pub enum Guard {
     UnderTest,
     /// Files that judge may not change while the tests run.
     Rewriting,
-    /// What passed at the start may not be gone, skipped or fewer.
+    /// Tests that passed at the start may not be gone, skipped or fewer.
     Baseline,
-    /// What earlier runs of changed code left behind is gone before a run judges.
+    /// Leftovers of earlier runs of changed code are gone before a run judges.
     Leftovers,
     /// Files that tools run or obey without being asked are refused at write, and removed at the end where they are new.
     Autorun,
@@ -44,7 +44,7 @@ pub enum Guard {
     Direct,
     /// A check that is no test finds again what it found at the start, where that stands again.
     Planted,
-    /// What a change decides by is looked at by a test.
+    /// The values that a change decides by are looked at by a test.
     Choices,
     /// Without the change the tests fail again.
     Counter,
@@ -113,14 +113,14 @@ impl Guard {
     }
 }
 
-/// Which guards stand; all by default.
+/// The guards that are on. By default all are.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Guards {
     off: Vec<Guard>,
 }
 
 impl Guards {
-    /// All but the named ones (separated by commas); unknown names leave nothing out.
+    /// All but the named ones (separated by commas). Unknown names leave nothing out.
     #[cfg(debug_assertions)]
     #[must_use]
     pub fn all_but(names: &str) -> Self {

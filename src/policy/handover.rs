@@ -1,4 +1,4 @@
-//! The handover: the compressed failure history that the next tier is given (S0-25 to S0-28, S2-8; contradictions 2, 3).
+//! The handover: the compressed failure history that the next tier is given (S0-25 to S0-28, S2-8, contradictions 2 and 3).
 //!
 //! Owns the text's exact bytes and its cap. Invariant: never more than 4,000 characters (Unicode scalar values).
 
@@ -20,10 +20,10 @@ const ERRORS_PER_ITERATION: usize = 2;
 /// Distinct messages shown per tier (S0-26).
 const PATTERNS_PER_TIER: usize = 5;
 
-/// What the next tier learns of those before it; everything is empty before the first tier (S0-27).
+/// The next tier's knowledge of the tiers before it. Everything is empty before the first tier (S0-27).
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Handover {
-    /// The text; empty when there is no prior tier.
+    /// The text. Empty when there is no prior tier.
     pub summary: String,
     /// Oldest tiers that the cap left out of [`Self::summary`].
     pub dropped_tiers: u32,
@@ -47,7 +47,7 @@ pub fn build(prior: &[TierResult]) -> Handover {
     Handover { summary, dropped_tiers }
 }
 
-/// Drops the oldest blocks until the rest and the footer fit; cuts the last block when even that is too long.
+/// Drops the oldest blocks until the rest and the footer fit. Cuts the last block when even that is too long.
 fn fit(blocks: &[String], footer: &str) -> (String, u32) {
     for first in 0..blocks.len() {
         let text = blocks.get(first..).unwrap_or_default().join("\n") + footer;

@@ -1,6 +1,6 @@
 //! Advice on ladders: which order of models would have fixed as much for less, played over tasks of the past.
 //!
-//! A ladder is played task by task. Where a model worked on the task, what it did then counts; where it did not, its mean over the other
+//! A ladder is played task by task. Where a model worked on the task, its result there counts. Where it did not, its mean over the other
 //! tasks does. Models of upper tiers saw the harder tasks, so their means are low rather than high.
 
 use std::collections::BTreeMap;
@@ -17,7 +17,7 @@ const GOOD_ENOUGH: f64 = 0.99;
 /// The public table, for models of the catalogue.
 const TABLE: &str = include_str!("prior/swebench_verified.txt");
 
-/// A ladder for tasks like those of the past; `None` where too little is known.
+/// A ladder for tasks like those of the past. `None` where too little is known.
 #[must_use]
 pub fn suggest(tasks: &[PlayedTask], basis: Basis) -> Option<Suggestion> {
     let records = records(tasks);

@@ -1,14 +1,14 @@
 //! Which hunks of a green change are tried to be left out next (delta debugging, Zeller and Hildebrandt 2002, complements only).
 //!
-//! Pure: what is tried is judged elsewhere. Invariant: what is kept is a subset of what was green, never empty, and was seen green
-//! itself; every search ends.
+//! Pure: tries are judged elsewhere. Invariant: the kept hunks are a subset of the green ones, never empty, and were seen green themselves.
+//! Every search ends.
 
 /// A search under way.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Search {
-    /// What green is known to need at most.
+    /// Hunks that suffice for green, as far as is known.
     kept: Vec<usize>,
-    /// What must stay whatever green needs.
+    /// Hunks that stay, whether green needs them or not.
     pinned: Vec<usize>,
     /// Into how many parts the rest is cut.
     parts: usize,
@@ -17,13 +17,13 @@ pub struct Search {
 }
 
 impl Search {
-    /// Begins with all of `count` hunks; `pinned` ones are never left out.
+    /// Begins with all of `count` hunks. The `pinned` ones are never left out.
     #[must_use]
     pub fn new(count: usize, pinned: &[usize]) -> Self {
         Self { kept: (0..count).collect(), pinned: pinned.to_vec(), parts: 2, part: 0 }
     }
 
-    /// The hunks to keep in the next try; `None` when nothing more can be left out.
+    /// The hunks to keep in the next try. `None` when nothing more can be left out.
     #[must_use]
     pub fn next(&self) -> Option<Vec<usize>> {
         let loose: Vec<usize> = self.kept.iter().copied().filter(|hunk| !self.pinned.contains(hunk)).collect();
@@ -58,14 +58,14 @@ impl Search {
         }
     }
 
-    /// What is kept.
+    /// The hunks that are kept.
     #[must_use]
     pub fn kept(&self) -> &[usize] {
         &self.kept
     }
 }
 
-/// What the tests said about a try.
+/// The tests' result for a try.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Seen {
     /// Green.
@@ -80,7 +80,7 @@ mod tests {
 
     use super::*;
 
-    /// Searches to the end; what was kept and how many tries it took.
+    /// Searches to the end. Returns the kept hunks and the number of tries.
     fn search(count: usize, pinned: &[usize], needed: &[usize]) -> (Vec<usize>, usize) {
         let mut search = Search::new(count, pinned);
         let mut tries = 0;

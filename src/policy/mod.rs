@@ -1,8 +1,7 @@
 //! Decisions, pure: state and observations in, decisions out.
 //!
-//! Owns no state but what is handed in, so that every rule can be property-tested and every state be saved. What the
-//! rules decide is carried out by `lifecycle` and `session`.
-//! Invariant: no file, clock, environment or randomness; imports `domain` only.
+//! Owns no state but the one handed in, so that every rule can be property-tested and every state be saved. Decisions are carried out by
+//! `lifecycle` and `session`. Invariant: no file, clock, environment or randomness. Imports `domain` only.
 //!
 //! Start reading at [`escalation::step`]: after every iteration it says what comes next.
 

@@ -1,4 +1,4 @@
-//! What a critic's issues mean: how each is read, and when they overrule its own approval (S0-33).
+//! A critic's issues: how each is read, and when they overrule its own approval (S0-33).
 
 use serde_json::Value;
 
@@ -47,7 +47,7 @@ fn of_object(text: &str) -> Option<Issue> {
     Some(Issue { severity, kind, said: said.map_or_else(|| text.to_owned(), |said| format!("{place}{said}")) })
 }
 
-/// The label that an issue begins with and the text behind it; `None` where it begins with no label.
+/// The label that an issue begins with and the text behind it. `None` where it begins with no label.
 fn label(text: &str) -> Option<(&str, &str)> {
     let mark = |c: char| matches!(c, ':' | ']' | '-' | '–' | '—' | '|');
     let split = text.char_indices().take(MOST_LABEL).filter(|(at, c)| mark(*c) && *at > 0);

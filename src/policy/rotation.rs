@@ -1,5 +1,4 @@
-//! Rotation: which target a role asks next after a failed call, and how long it waits (S1-3 to S1-6, S3-7;
-//! contradictions 16 to 19).
+//! Rotation: which target a role asks next after a failed call, and how long it waits (S1-3 to S1-6, S3-7, contradictions 16 to 19).
 //!
 //! Invariants: no turn makes more than `max_attempts` calls, but for calls that a limit or an outage turned away for nothing and
 //! that [`Patience`] waits for. No target of an account whose key or quota was refused is asked again. A limit or an outage never
@@ -16,14 +15,14 @@ use crate::domain::receipt::CallStatus;
 pub const RATE_LIMIT_WAIT_MS: (u64, u64) = (1_000, 60_000);
 /// The longest wait after a network failure or timeout, in milliseconds (S1-6).
 pub const TRANSIENT_WAIT_MAX_MS: u64 = 30_000;
-/// The first wait for a rate limit without advice, in milliseconds; each further one is three times as long (S3-7).
+/// The first wait for a rate limit without advice, in milliseconds. Each further one is three times as long (S3-7).
 pub const BASE_BACKOFF_MS: u64 = 5_000;
 /// The factor of [`BASE_BACKOFF_MS`].
 const BACKOFF_FACTOR: u64 = 3;
 /// One step of the wait after network failures, in milliseconds (S1-6).
 const TRANSIENT_STEP_MS: u64 = 1_000;
-/// Failures in a row on one target before another one is tried: one hiccup is common, and staying keeps the vendor's
-/// prompt cache; a second failure speaks against the target.
+/// Failures in a row on one target before another one is tried. One hiccup is common, and staying keeps the vendor's prompt cache. A second
+/// failure speaks against the target.
 const PATIENCE: u32 = 2;
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -65,7 +64,7 @@ pub struct Rotation {
 
 impl Rotation {
     /// A rotation over `n_targets` targets of as many accounts, without patience beyond `max_attempts` calls per turn in total
-    /// (contradiction 17); 0 of either counts as 1.
+    /// (contradiction 17). 0 of either counts as 1.
     #[must_use]
     pub fn new(n_targets: usize, max_attempts: u32) -> Self {
         let identity = |index| Identity { account: index, host: index, price: 0 };
@@ -101,7 +100,7 @@ impl Rotation {
         self.targets.iter().any(|target| !target.refused)
     }
 
-    /// Takes a target out for the whole run; for refusals that another role or tier met.
+    /// Takes a target out for the whole run. Meant for refusals that another role or tier met.
     pub fn refuse(&mut self, target: usize) {
         if let Some(target) = self.targets.get_mut(target) {
             target.refused = true;
@@ -111,15 +110,15 @@ impl Rotation {
         }
     }
 
-    /// Leaves a target alone until a monotonic time; for limits that another role or tier met.
+    /// Leaves a target alone until a monotonic time. Meant for limits that another role or tier met.
     pub fn rest(&mut self, target: usize, until_ms: u64) {
         if let Some(target) = self.targets.get_mut(target) {
             target.limited_until_ms = target.limited_until_ms.max(until_ms);
         }
     }
 
-    /// Begins at the first target that is free at a monotonic time, if one is; where none is, the first that may be asked is
-    /// asked, since a limit may have been lifted.
+    /// Begins at the first target that is free at a monotonic time. Where none is free, the first that may be asked is asked, since a limit
+    /// may have been lifted.
     pub fn begin_free(&mut self, now_ms: u64) {
         let free = self.targets.iter().position(|target| target.is_free(now_ms));
         self.cursor = free.unwrap_or(self.cursor);
@@ -278,8 +277,8 @@ impl Rotation {
         Next::Retry { target: self.cursor, after_ms: wait }
     }
 
-    /// Waits for the longest limit of the targets that are still alive (S1-6), as far as that is short; for the shortest where
-    /// all are long and patience allows it. Goes on with the next target that is free then.
+    /// Waits for the longest limit of the targets that are still alive (S1-6), as far as that is short. Where all are long and patience
+    /// allows it, waits for the shortest. Goes on with the next target that is free then.
     fn sleep_all(&mut self, now_ms: u64, jitter: Jitter) -> Option<Next> {
         let (shortest, longest) = RATE_LIMIT_WAIT_MS;
         let waits = || {
@@ -297,7 +296,7 @@ impl Rotation {
         Some(Next::SleepAll { target, ms })
     }
 
-    /// The next target after the current one, round robin; the current one comes last.
+    /// The next target after the current one, round robin. The current one comes last.
     fn next_where(&self, wanted: impl Fn(&Target) -> bool) -> Option<usize> {
         let count = self.targets.len();
         (1..=count).map(|step| (self.cursor + step) % count).find(|&index| self.targets.get(index).is_some_and(&wanted))

@@ -1,7 +1,7 @@
 //! The smart zone: how full each role's window is, and when a fresh context is due (S0-12 to S0-16).
 //!
-//! The percentage is the last call's occupancy over the window, not a sum over calls (contradiction 14).
-//! Invariant: each level is reported once per session of an agent; registering it anew begins a new session.
+//! The percentage is the last call's occupancy over the window, not a sum over calls (contradiction 14). Invariant: each level is reported
+//! once per session of an agent. Registering it anew begins a new session.
 
 use std::collections::BTreeMap;
 
@@ -89,7 +89,7 @@ pub struct NotRegistered {
     pub agent: String,
 }
 
-/// What registering found.
+/// The result of registering.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Registered {
     /// The window is known.
@@ -113,7 +113,7 @@ pub struct ContextMonitor {
 }
 
 impl ContextMonitor {
-    /// Registers an agent's session with its model and window; an agent that was registered starts anew.
+    /// Registers an agent's session with its model and window. An agent that was registered starts anew.
     pub fn register(&mut self, agent: &str, model: &str, window: Option<u64>) -> Registered {
         let known = window.filter(|&tokens| tokens > 0);
         let limit = known.unwrap_or(UNKNOWN_CONTEXT_WINDOW);
@@ -121,7 +121,7 @@ impl ContextMonitor {
         if known.is_some() { Registered::Known } else { Registered::WindowAssumed }
     }
 
-    /// Notes the occupancy after a call; returns the highest level that is crossed for the first time in this session.
+    /// Notes the occupancy after a call. Returns the highest level that is crossed for the first time in this session.
     ///
     /// # Errors
     /// [`NotRegistered`] when the agent was not registered before.
@@ -139,7 +139,7 @@ impl ContextMonitor {
         Ok(level.map(|level| warning(usage, level)))
     }
 
-    /// One agent's window; `None` when it is not registered.
+    /// One agent's window. `None` when it is not registered.
     #[must_use]
     pub fn usage(&self, agent: &str) -> Option<ContextUsage> {
         self.agents.get(agent).map(|state| usage_of(agent, state))

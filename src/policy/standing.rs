@@ -12,18 +12,18 @@ use super::rotation::Patience;
 
 /// How long an account without an announced time counts as limited or down: the longest wait that is taken in one go.
 const REST_MS: i64 = 60_000;
-/// The longest that an outage without an announced time is waited for. Most pass within minutes; a longer one is better met by
-/// another run than by a runner that is paid to wait.
+/// The longest wait for an outage without an announced time. Most outages pass within minutes. A longer one is better met by another run
+/// than by a runner that is paid to wait.
 const OUTAGE_PATIENCE_MS: u64 = 5 * 60_000;
 
-/// What is known of an account that cannot be asked.
+/// A note on an account that cannot be asked.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Note {
     /// Why.
     pub why: Unavailability,
     /// When it is over by the vendor's own words.
     pub until_ms: Option<i64>,
-    /// The vendor's words; foreign text.
+    /// The vendor's words. They are foreign text.
     pub said: String,
     /// When it was noted.
     pub at_ms: i64,
@@ -35,7 +35,7 @@ impl Note {
     }
 }
 
-/// Whether a tier can be entered; the order is that of preference.
+/// Whether a tier can be entered. The order is that of preference.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Readiness {
     /// Every role has a target that can be asked.
@@ -53,7 +53,7 @@ pub enum Readiness {
 /// The accounts of one role's targets.
 pub type RoleAccounts = Vec<Account>;
 
-/// What a run has learnt of its accounts.
+/// A run's knowledge of its accounts.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Standing(BTreeMap<Account, Note>);
 
@@ -74,7 +74,7 @@ impl Standing {
         self.0.remove(account);
     }
 
-    /// What keeps an account from being asked now. An outage is the host's, whatever the key.
+    /// The obstacle that keeps an account from being asked now. An outage is the host's, whatever the key.
     #[must_use]
     pub fn of(&self, account: &Account, now_ms: i64) -> Option<&Note> {
         let own = self.0.get(account).filter(|note| note.stands(now_ms));
@@ -104,7 +104,7 @@ impl Standing {
         }
     }
 
-    /// What stands in the way of a tier: of the worst role, the target that can be asked soonest.
+    /// The obstacle before a tier: of the worst role, the target that can be asked soonest.
     #[must_use]
     pub fn obstacle<'n>(&'n self, roles: &'n [RoleAccounts], now_ms: i64) -> Option<(&'n Account, &'n Note)> {
         let worst = roles.iter().max_by_key(|role| self.readiness(std::slice::from_ref(role), now_ms))?;
@@ -112,8 +112,8 @@ impl Standing {
         noted.min_by_key(|(account, note)| (self.readiness_of(account, now_ms), note.until_ms.unwrap_or(i64::MAX)))
     }
 
-    /// How long a session may wait for limits and outages. Where a tier above would do without these accounts, waits stay as
-    /// short as between two attempts; else all the time that is left may be waited, since nobody else could do the work.
+    /// How long a session may wait for limits and outages. Where a tier above would do without these accounts, waits stay as short as
+    /// between two attempts. Else all the time that is left may be waited, since nobody else could do the work.
     #[must_use]
     pub fn patience(
         &self,

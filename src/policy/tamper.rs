@@ -1,11 +1,11 @@
-//! What of a change is a person's to decide, by the structure of its files (DESIGN §5, promise 1).
+//! Parts of a change that are a person's to decide, by the structure of its files (DESIGN §5, promise 1).
 //!
-//! Files that are tests by their name never reach this place: they are refused at write and put back for judging. What stays
-//! writable because fixes need it is compared with the start here: [`region`] finds the tests inside source files, [`build`] the parts
-//! of manifests that decide what is run, `shadow` new files that would be run in a tool's place. [`remarks`] names what a reviewer
-//! may want to look at, and refuses nothing.
+//! Files that are tests by their name never reach this place: they are refused at write and put back for judging. Files that stay writable
+//! because fixes need them are compared with the start here: [`region`] finds the tests inside source files, [`build`] the parts of
+//! manifests that decide what is run, `shadow` new files that would be run in a tool's place. [`remarks`] names places that a reviewer may
+//! want to look at, and refuses nothing.
 //!
-//! Invariant: pure over the texts before and after; what stood there at the start is a person's and never held against a model.
+//! Invariant: pure over the texts before and after. Text that stood there at the start is a person's and never held against a model.
 
 pub mod build;
 mod change;
@@ -50,7 +50,7 @@ fn wanted_failure(change: &Change) -> Option<String> {
     Some(format!("the change marks the test `{name}` in {} as one that is to fail", change.path))
 }
 
-/// Why a change cannot be judged green; `None` when nothing objects.
+/// Why a change cannot be judged green. `None` when nothing objects.
 ///
 /// `import_roots` are folders in which Python looks for modules when the tests run, beside the usual ones.
 #[must_use]

@@ -20,17 +20,17 @@ const EXIT_NOT_FOUND: i32 = 127;
 /// How many test names a reason spells out.
 const NAMES_IN_REASON: usize = 3;
 
-/// What the tests said before any change: the measure for every later run.
+/// The tests' results before any change: the measure for every later run.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Baseline {
     /// F0: tests that failed and must be seen passing.
     pub failing: Vec<String>,
-    /// Those of F0 that could not even run (import, collection, setup): their names may be files or modules.
+    /// Tests of F0 that could not even run (import, collection, setup). Their names may be files or modules.
     pub errored: Vec<String>,
-    /// Those of F0 that stand nowhere at the start: the change of a person brought them.
+    /// Tests of F0 that stand nowhere at the start, because a person's change brought them.
     #[serde(default)]
     pub absent: BTreeSet<String>,
-    /// Tests that failed once and passed once; their failures do not count.
+    /// Tests that failed once and passed once. Their failures do not count.
     pub flaky: Vec<String>,
     /// Where tests of F0 failed, as printed: the file and the one-based line.
     #[serde(default)]
@@ -88,7 +88,7 @@ pub fn judge_baseline(exit: Exit, report: &TestReport, explicit_command: bool) -
     judge_readable(exit, report, report.kind == RunKind::Unreadable && explicit_command)
 }
 
-/// What is said of tests that did not end, where nothing tells which.
+/// The reason given for tests that did not end, where nothing tells which.
 const NO_END: &str = "the tests did not end within their time limit (test.timeoutSeconds)";
 
 /// The first line about the test that was under way when the time was up, if that is known.
@@ -150,7 +150,7 @@ fn verdict_of(
     }
 }
 
-/// Exit code and report must agree; `believe_unreadable` lets exit 0 stand alone.
+/// Exit code and report must agree. `believe_unreadable` lets exit 0 stand alone.
 fn judge_readable(exit: Exit, report: &TestReport, believe_unreadable: bool) -> Verdict {
     let failing = report.failing().next().is_some() || report.failed.unwrap_or(0) > 0 || report.errors.unwrap_or(0) > 0;
     let broken_code = matches!(
@@ -224,7 +224,7 @@ fn proven_green(baseline: &Baseline, report: &TestReport, seen: &Seen<'_>, fixed
 }
 
 impl Baseline {
-    /// Takes the measure from the baseline's report; `flaky` tests are set aside.
+    /// Takes the measure from the baseline's report. The `flaky` tests are set aside.
     #[must_use]
     pub fn from_report(report: &TestReport, flaky: Vec<String>, explicit_command: bool) -> Self {
         let mut passing = BTreeMap::new();
@@ -277,7 +277,7 @@ fn place_of(test: &TestCase) -> Option<(String, (String, u32))> {
     Some((test.name.clone(), (test.file.clone()?, test.line?)))
 }
 
-/// What a run shows, prepared for comparison.
+/// The results of a run, prepared for comparison.
 struct Seen<'a> {
     report: &'a TestReport,
     passing: BTreeMap<String, u32>,

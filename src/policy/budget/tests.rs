@@ -112,7 +112,7 @@ prop_compose! {
     }
 }
 
-/// What the vendor does with one call: how its prompt tokens divide, how much of the limits it uses, whether it says so.
+/// The vendor's side of one call: how its prompt tokens divide, how much of the limits it uses, whether it says so.
 #[derive(Debug, Clone)]
 struct Call {
     bytes: u64,

@@ -1,4 +1,5 @@
-//! What differs between two sightings of the same error, taken out: times, addresses, ports, temporary paths, lines.
+//! Normalised errors: the parts that differ between two sightings of the same error are taken out, such as times, addresses, ports,
+//! temporary paths and lines.
 //!
 //! Invariant: a number that a test compares stays as it is, for it tells one wrong answer from another.
 
@@ -7,8 +8,8 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-/// What is taken out and what stands in its place, in the order of work: a date holds what would look like a line number.
-/// What stands in quotes is a value, so dates and durations there stay.
+/// Patterns to take out and their replacements, in the order of work: a date holds parts that look like a line number. Quoted text is a
+/// value, so dates and durations inside quotes stay.
 const RULES: [(&str, &str); 13] = [
     // 2026-11-24T10:20:30.123Z, 2026-11-24 10:20, 2026-11-24
     (
@@ -47,7 +48,7 @@ const RULES: [(&str, &str); 13] = [
 /// How random the end of a temporary path may look before it is taken out as well.
 const RANDOM_NAME: &str = r"TEMPORARY/[^\s'\x22]*\d[^\s'\x22]*";
 
-/// An error without what differs between two sightings of it; white space is one space.
+/// An error without the parts that differ between two sightings of it. Runs of white space become one space.
 #[must_use]
 pub fn normalise(error: &str) -> String {
     static COMPILED: LazyLock<Vec<(Regex, &'static str)>> = LazyLock::new(|| {

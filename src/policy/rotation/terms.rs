@@ -1,4 +1,4 @@
-//! What rotation is told and what it says: failures, identities, patience, the next step.
+//! Input and output of rotation: failures, identities, patience, the next step.
 
 use serde::{Deserialize, Serialize};
 
@@ -6,10 +6,10 @@ use crate::domain::receipt::CallStatus;
 
 /// The most that jitter adds, as a divisor of the wait: a quarter spreads parallel jobs and stays near the advice.
 const JITTER_DIVISOR: u64 = 4;
-/// What [`Jitter`] is out of.
+/// The largest value of [`Jitter`].
 const JITTER_FULL: u64 = 1_000;
 
-/// A random number between 0 and 1,000, drawn by the caller; larger values count as 1,000.
+/// A random number between 0 and 1,000, drawn by the caller. Larger values count as 1,000.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Jitter(pub u16);
 
@@ -31,13 +31,13 @@ pub struct FailureClass {
     pub retryable: bool,
     /// How long the vendor wants us to wait, in milliseconds.
     pub retry_after_ms: Option<u64>,
-    /// What a refusal takes out.
+    /// The targets that a refusal takes out.
     pub reach: Reach,
     /// Whether it cost nothing and may pass, so that [`Patience`] may wait for it.
     pub waitable: bool,
 }
 
-/// What a refused key or quota takes out.
+/// The targets that a refused key or quota takes out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reach {
     /// This target alone: the key may not use this model.
@@ -46,7 +46,7 @@ pub enum Reach {
     Account,
 }
 
-/// How long may be waited beyond the attempts, in milliseconds; waiting uses it up.
+/// The time that may be waited beyond the attempts, in milliseconds. Waiting uses it up.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Patience {
     /// For rate limits.
@@ -62,18 +62,18 @@ pub struct Identity {
     pub account: usize,
     /// Equal for targets of one host.
     pub host: usize,
-    /// What it costs, to compare; any unit.
+    /// Its price in any unit, for comparison only.
     pub price: u64,
 }
 
-/// What to do after a failed call.
+/// The next step after a failed call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Next {
     /// Ask the same target again after a wait.
     Retry {
         /// Zero-based target.
         target: usize,
-        /// The wait in milliseconds; 0 for none.
+        /// The wait in milliseconds. 0 for none.
         after_ms: u64,
     },
     /// Ask another target at once.

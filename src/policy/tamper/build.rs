@@ -23,7 +23,7 @@ pub fn is_build_file(path: &str) -> bool {
     shape_of(path).is_some()
 }
 
-/// A changed build file with the start's parts about tests; `None` where they are the same, or cannot be told from the rest.
+/// A changed build file with the start's parts about tests. `None` where they are the same, or cannot be told from the rest.
 #[must_use]
 pub fn merged(change: &Change) -> Option<Merged> {
     let (before, after) = (change.before.as_deref()?, change.after.as_deref()?);
@@ -34,7 +34,7 @@ pub fn merged(change: &Change) -> Option<Merged> {
     }
 }
 
-/// What would be judged as it was, in a sentence.
+/// The parts that would be judged as they were, in a sentence.
 #[must_use]
 pub fn judged_as_it_was(change: &Change) -> Option<String> {
     let merged = merged(change).filter(|_| !change.may_edit_tests)?;
@@ -70,7 +70,7 @@ fn merged_json(before: &str, after: &str) -> Option<Merged> {
     (!parts.is_empty()).then_some(Merged { text, parts })
 }
 
-/// Puts a value in a key's place, or takes the key out; says whether that changes anything.
+/// Puts a value in a key's place, or takes the key out. Returns whether that changes anything.
 fn put(map: &mut Map<String, Value>, key: &str, value: Option<&Value>) -> bool {
     if map.get(key) == value {
         return false;

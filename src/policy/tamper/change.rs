@@ -1,6 +1,6 @@
 //! A change, file by file, as it is compared with the start.
 
-/// A file of a change, as text before and after; `None` where it is not there. Bytes that are no text are shown as well as can be.
+/// A file of a change, as text before and after. `None` where it is not there. Bytes that are no text are shown as well as can be.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Change {
     /// Its path from the root.

@@ -1,7 +1,7 @@
 //! Tests inside source files: found, compared with the start, and put back without losing the change around them.
 //!
-//! Invariant: putting a file's own regions back is no change at all; what is put back holds the start's regions and no others, or
-//! the whole is refused ([`Restored::Lost`]).
+//! Invariant: putting a file's own regions back is no change at all. A restored file holds the start's regions and no others, or the whole
+//! is refused ([`Restored::Lost`]).
 
 mod document;
 mod javascript;
@@ -17,7 +17,7 @@ use std::collections::{HashMap, VecDeque};
 pub use self::document::{may_speak, runs_by_name, says_run, speaks_of_doctests};
 use self::span::Region;
 
-/// What became of a file whose regions were put back.
+/// The state of a file whose regions were put back.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Restored {
     /// Its regions are those of the start.
@@ -139,7 +139,7 @@ fn regions(path: &str, text: &str) -> Vec<Region> {
     }
 }
 
-/// Whether the new regions are the old ones in order; documentation may show more examples.
+/// Whether the new regions are the old ones in order. Documentation may show more examples.
 fn unchanged(old: &[Region], before: &str, new: &[Region], after: &str) -> bool {
     let same = |one: &Region, other: &Region| {
         one.key == other.key
@@ -199,7 +199,7 @@ fn outside(regions: &[Region], text: &str) -> String {
     rest
 }
 
-/// The new text with the old regions in the places of the new ones; what has no place goes to the end.
+/// The new text with the old regions in the places of the new ones. Regions without a place go to the end.
 fn rebuilt(old: &[Region], before: &str, new: &[Region], after: &str) -> Result<(String, Vec<String>), String> {
     let mut text = String::with_capacity(after.len());
     let mut touched = Vec::new();

@@ -16,7 +16,7 @@ use crate::policy::guard::{Guard, Guards};
 
 /// Files that nobody executes.
 const NO_CODE: &str = "md rst adoc svg css lock txt json toml yml yaml xml html";
-/// Those of them that only people read.
+/// The endings among [`NO_CODE`] of files that only people read.
 const PROSE: &str = "md rst adoc svg css lock";
 /// How much of a line is shown.
 const LONGEST: usize = 120;
@@ -73,7 +73,7 @@ impl Lazy {
     }
 }
 
-/// What is remarked on a change, one place of each kind in a file. A file whose tests may be edited is free of what test files do.
+/// The remarks on a change, one place of each kind in a file. A file whose tests may be edited is free to do as test files do.
 #[must_use]
 pub fn remarkable(changes: &[Change], guards: &Guards) -> Vec<Remark> {
     changes.iter().filter(|change| change.after.is_some()).flat_map(|change| of(change, guards)).collect()
@@ -151,7 +151,7 @@ fn look_alike(line: &str) -> Option<&str> {
     })
 }
 
-/// The lines that a change adds, with their one-based numbers; those that stood elsewhere in the file are none.
+/// The lines that a change adds, with their one-based numbers. Lines that stood elsewhere in the file are left out.
 #[must_use]
 pub fn added_lines(change: &Change) -> Vec<(u32, String)> {
     let (before, after) = (change.before(), change.after());

@@ -15,7 +15,7 @@ const MAKEFILES: [&str; 3] = ["GNUmakefile", "makefile", "Makefile"];
 /// Endings of files that makefiles and justfiles include where they are there.
 const RULE_FILES: [&str; 3] = [".mk", ".mak", ".just"];
 
-/// What a new file would stand in for.
+/// The program, module or rules that a new file would stand in for.
 pub(super) fn stands_for(change: &Change) -> Option<String> {
     change.after.as_ref()?;
     let path = change.path.as_str();

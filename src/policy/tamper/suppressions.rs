@@ -3,7 +3,7 @@
 
 use super::change::Change;
 
-/// What they hold, without spaces and in lower case; each belongs to one kind of check.
+/// Marks that silence a checker, without spaces and in lower case. Each belongs to one kind of check.
 const MARKERS: [&str; 44] = [
     "#noqa",
     "#ruff:noqa",

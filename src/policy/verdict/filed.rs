@@ -1,13 +1,13 @@
 //! The second witness: what the runner wrote into a file whose name nobody could know, beside what it printed.
 //!
-//! Each is measured by itself, so that their names need not agree. At the start the file is only believed if it says of the run what
-//! the print says (a runner may be called in ways that no file can follow); from then on no green stands without it.
+//! Each witness is measured by itself, so that their names need not agree. At the start the file is only believed if it says of the run
+//! what the print says (a runner may be called in ways that no file can follow). From then on no green stands without it.
 
 use super::{Baseline, Judgement, judge, judge_baseline};
 use crate::domain::test_report::{RunKind, TestReport, TestStatus};
 use crate::domain::verdict::{Exit, Verdict};
 
-/// Takes the start's measure from a result file; `None` if it does not bear out what was `printed`, and its `verdict`.
+/// Takes the start's measure from a result file. `None` if it does not bear out what was `printed`, and its `verdict`.
 ///
 /// Where a test file could not be loaded, its tests have no names yet, and the result file may call it what it likes: what failed
 /// there is proven by more tests that pass.

@@ -167,7 +167,7 @@ fn runners_that_do_not_name_passing_tests_are_judged_by_their_counts() {
     assert_eq!(halfway.fixed.into_iter().collect::<Vec<_>>(), ["c"]);
 }
 
-/// What `python -m unittest` says without `-v`: the total, what failed by name, what was skipped by number.
+/// The report of `python -m unittest` without `-v`: the total, the failures by name, the skipped tests by number.
 fn terse(total: u64, skipped: u64, failed: &[&str]) -> TestReport {
     let mut terse = report(RunKind::Tests, &[], failed);
     terse.passed = None;

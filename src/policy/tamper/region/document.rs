@@ -4,7 +4,7 @@
 use super::span::Region;
 use crate::domain::word_list::lists;
 
-/// Endings of documents in Markdown; in the others of [`DOCUMENTS`] neither fences' HTML nor plain indentation means anything.
+/// Endings of documents in Markdown. In the others of [`DOCUMENTS`] neither fences' HTML nor plain indentation means anything.
 const MARKDOWN: &str = "md markdown mdx";
 const DOCUMENTS: &str = "md markdown mdx rst txt";
 /// Languages behind a fence that no runner of examples takes for its own.
@@ -16,7 +16,7 @@ const BINDING: &str = "python python3 py pycon doctest";
 const DIRECTIVES: &str = "doctest testcode testoutput testsetup testcleanup";
 /// Elements of HTML inside which nothing is Markdown until they are closed.
 const RAW_ELEMENTS: &str = "pre script style textarea";
-/// What a program, a test or a setting holds that has examples of documents run, by patterns or by names.
+/// Words of programs, tests and settings that have examples of documents run, by patterns or by names.
 const RUNNERS: [&str; 24] = [
     "doctest-glob",
     "doctest_glob",
@@ -45,7 +45,7 @@ const RUNNERS: [&str; 24] = [
 ];
 /// Words of every program, plug-in and setting that runs the examples in Python's docstrings.
 const DOCTEST_RUNNERS: [&str; 6] = ["doctest", "DocTest", "testmod", "sybil", "pytest-examples", "pytest_examples"];
-/// What runs the documents that it is given by name.
+/// Programs that run the documents which they are given by name.
 const GIVEN: [&str; 3] = ["pytest", "py.test", "rustdoc"];
 /// Endings of files that may say so, and names without one.
 const SPEAKERS: &str =
@@ -91,7 +91,7 @@ fn name(path: &str) -> &str {
     path.rsplit('/').next().unwrap_or(path)
 }
 
-/// What stands behind the last dot; the whole name where there is none.
+/// The part behind the last dot. The whole name where there is none.
 fn extension(path: &str) -> &str {
     let name = name(path);
     name.rsplit_once('.').map_or(name, |(_, extension)| extension)
@@ -122,7 +122,7 @@ struct Reading {
     after_blank: bool,
     /// The last line that was not indented began a list, so that what is indented below belongs to it.
     in_list: bool,
-    /// What ends the HTML in which nothing is Markdown; nothing for a blank line.
+    /// The closing mark of the HTML in which nothing is Markdown. The inner `None` stands for a blank line.
     html: Option<Option<String>>,
     /// The directive that encloses what is indented deeper, with its options.
     directive: Option<(usize, String)>,
@@ -198,7 +198,7 @@ impl Reading {
         }
     }
 
-    /// What a line begins that stands in no example.
+    /// The kind of example that a line outside of all examples begins.
     fn kind(&self, said: &str, indent: usize) -> Option<Kind> {
         let mark = said.chars().next().filter(|mark| matches!(mark, '`' | '~'));
         let length = said.chars().take_while(|c| Some(*c) == mark).count();
@@ -270,7 +270,7 @@ fn directive(said: &str) -> Option<&str> {
     said.strip_prefix(".. ").and_then(|rest| rest.split_once("::")).map(|(name, _)| name.trim())
 }
 
-/// What ends the HTML that a line opens, if it does.
+/// The closing mark of the HTML that a line opens, if it does.
 fn html(said: &str) -> Option<Option<String>> {
     let rest = said.strip_prefix('<')?;
     let name: String = rest.chars().take_while(char::is_ascii_alphanumeric).collect();

@@ -3,7 +3,7 @@
 use super::mask::{behind_match, blank, byte};
 use super::span::Region;
 
-/// What is there only while vitest runs a source for its tests.
+/// A condition that holds only while vitest runs a source for its tests.
 pub(super) const VITEST: &str = "import.meta.vitest";
 /// Bytes behind which a slash begins a regular expression.
 const BEFORE_REGEX: &[u8] = b"(,=:[!&|?{};\n+-*%<>~^";

@@ -2,12 +2,12 @@
 
 use std::ops::Range;
 
-/// The byte at a place; 0 behind the end.
+/// The byte at a place. 0 behind the end.
 pub(super) fn byte(text: &[u8], at: usize) -> u8 {
     text.get(at).copied().unwrap_or(0)
 }
 
-/// The place behind the bracket that closes the one at `at`; the end when none does. Works on masked text.
+/// The place behind the bracket that closes the one at `at`. The end when none does. Works on masked text.
 pub(super) fn behind_match(mask: &[u8], at: usize) -> usize {
     let mut depth = 0_usize;
     for (place, &found) in mask.iter().enumerate().skip(at) {

@@ -6,9 +6,9 @@ use super::mask::{blank, byte};
 use super::span::Region;
 use crate::domain::word_list::lists;
 
-/// What a block under `if __name__` must hold to be one of the tests.
+/// Words of which a block under `if __name__` must hold one to be one of the tests.
 const MAINS: [&str; 4] = ["unittest.main", "doctest.", "pytest.main", "testmod"];
-/// What begins and ends a docstring.
+/// Marks that begin and end a docstring.
 const QUOTES: [&str; 2] = ["\"\"\"", "'''"];
 /// Stands behind the name of what holds a text that documents nothing.
 const TEXT: &str = " (a text)";
@@ -131,7 +131,7 @@ pub(super) fn words(text: &str) -> HashMap<&str, usize> {
     found
 }
 
-/// What a statement at the top is, if it is one of the tests.
+/// The key of a statement at the top, if it is one of the tests.
 fn test_key(code: &str, whole: &str) -> Option<String> {
     let head = code.lines().map(str::trim_end).find(|line| !line.is_empty() && !line.starts_with('@'))?;
     let word =
@@ -150,7 +150,8 @@ fn test_key(code: &str, whole: &str) -> Option<String> {
     (head.starts_with("if __name__") && MAINS.iter().any(|main| whole.contains(main))).then(|| "if __name__".to_owned())
 }
 
-/// The statements at the left margin, decorators with what they decorate; each from its first byte to the next one's.
+/// The statements at the left margin, where decorators belong to the statement that they decorate. Each reaches from its first byte to the
+/// next one's.
 fn statements(mask: &[u8]) -> Vec<(usize, usize)> {
     let mut starts: Vec<usize> = Vec::new();
     let mut at = 0;

@@ -7,9 +7,9 @@ use std::ops::Range;
 pub(super) struct Region {
     /// Where it stands, in bytes.
     pub(super) range: Range<usize>,
-    /// What it is, so that it is found again after a change: `mod tests`, `fn adds`, `example`.
+    /// Its identity, so that it is found again after a change: `mod tests`, `fn adds`, `example`.
     pub(super) key: String,
-    /// What encloses it and may keep it from being run, from the outside in: modules, macros, conditions of compilation.
+    /// Its surroundings that may keep it from being run, from the outside in: modules, macros, conditions of compilation.
     pub(super) around: String,
     /// Whether it may be put at the end of the file when its place is gone.
     pub(super) is_top: bool,

@@ -23,7 +23,7 @@ struct Open {
     start: usize,
     /// Where the last line of it that says something ends.
     end: usize,
-    /// What closes it; nothing for an indented one.
+    /// The fence that closes it. `None` for an indented one.
     fence: Option<String>,
 }
 
@@ -47,7 +47,7 @@ pub(super) fn examples(text: &str) -> Vec<Region> {
 }
 
 impl Examples {
-    /// What a line says, without the comment's marks; `None` if it is no documentation.
+    /// The text of a line, without the comment's marks. `None` if it is no documentation.
     fn documentation<'l>(&mut self, line: &'l str) -> Option<&'l str> {
         let trimmed = line.trim();
         if self.in_block {

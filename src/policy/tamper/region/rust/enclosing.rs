@@ -1,4 +1,5 @@
-//! What encloses a place of a Rust file: a test inside a module, a macro's call or a condition of compilation is run only if those let it.
+//! Surroundings of a place of a Rust file: a test inside a module, a macro's call or a condition of compilation is run only if those let
+//! it.
 
 use super::super::mask::{behind_match, byte};
 use super::lexing::{attributes, code_alone, inner_attribute, opens_attribute, skip_space, squeezed, words};
@@ -7,7 +8,7 @@ use super::lexing::{attributes, code_alone, inner_attribute, opens_attribute, sk
 pub(super) struct Enclosing<'t> {
     text: &'t str,
     mask: &'t [u8],
-    /// What each open bracket belongs to, and the item in which it stands.
+    /// The open brackets: the head that each belongs to, and the item in which it stands.
     open: Vec<(String, Item)>,
     /// The item that is being read.
     item: Item,
@@ -65,8 +66,8 @@ impl<'t> Enclosing<'t> {
         said.join(" ")
     }
 
-    /// What a bracket or semicolon at `end` belongs to: the conditions of compilation and the kind of the item that is being read; a
-    /// module's and a macro's name. It looks at no more of the item than its beginning, however often it is asked.
+    /// The head to which a bracket or semicolon at `end` belongs: the conditions of compilation and the kind of the item that is being
+    /// read, with a module's and a macro's name. It looks at no more of the item than its beginning, however often it is asked.
     fn head(&mut self, end: usize) -> String {
         let (at, conditions) =
             self.item.attributes.get_or_insert_with(|| attributes_of(self.text, self.mask, self.item.start, end));

@@ -1,4 +1,4 @@
-//! Code alone, without the insides of strings and comments; words and attributes in it.
+//! Code alone, without the insides of strings and comments, and the words and attributes in it.
 
 use std::ops::Range;
 
@@ -85,7 +85,7 @@ fn string_end(source: &[u8], at: usize) -> usize {
     source.len()
 }
 
-/// The end of `#*"…"#*`; `None` for a raw identifier.
+/// The end of `#*"…"#*`. `None` for a raw identifier.
 fn raw_end(source: &[u8], at: usize) -> Option<usize> {
     let hashes = source.get(at..)?.iter().take_while(|&&found| found == b'#').count();
     if byte(source, at + hashes) != b'"' {
