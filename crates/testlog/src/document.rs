@@ -1,12 +1,11 @@
 //! Reads JSON documents out of a log, of any size: one line that is a whole object, or one printed over many lines.
 //!
-//! A report is a list of tests with a few words around it. The elements of the lists that a reader names are handed on
-//! one at a time and forgotten; what is left is the document's skeleton, with those lists empty. Long texts are cut,
-//! long values and what is too much of an object are left out, so that memory does not grow with the document and what is
-//! too long costs only itself.
+//! A report is a list of tests with a few words around it. The elements of the lists that a reader names are handed on one at a time and
+//! forgotten. The document's skeleton remains, with those lists empty. Long texts are cut, and long values and the surplus of an object are
+//! left out, so that memory does not grow with the document and an oversized part costs only itself.
 //!
-//! What is kept of a line is copied in runs as long as possible; an element that stands in one line whole is handed on
-//! from there. Most are passed over in one go ([`express`]).
+//! The kept parts of a line are copied in runs as long as possible. An element that stands in one line whole is handed on from there. Most
+//! are passed over in one go ([`express`]).
 //!
 //! Invariant: at most [`LONGEST_OBJECT`] and [`LONGEST_VALUE`] for each of [`MOST_LEVELS`] objects are held beside the
 //! line, and what is handed on is valid JSON when the document is.
@@ -32,7 +31,7 @@ const PIECE: usize = 1024 * 1024;
 const DEEPEST: u32 = 127;
 /// How many lists of lists are taken apart.
 const MOST_LEVELS: usize = 4;
-/// What stands for a value that is left out.
+/// The stand-in for a value that is left out.
 const NOTHING: &str = "null";
 
 /// A part of a document, as JSON.
@@ -142,7 +141,7 @@ impl JsonDocument {
         self.cut
     }
 
-    /// Takes a line; says whether it belongs to a document, whose parts are handed on as they end.
+    /// Takes a line. Returns whether it belongs to a document, whose parts are handed on as they end.
     ///
     /// A document begins with a line `{`, or is one line that begins like an object.
     pub(super) fn line(&mut self, line: &str, on: &mut dyn FnMut(Part<'_>)) -> bool {
@@ -178,7 +177,7 @@ impl JsonDocument {
         ended || self.open
     }
 
-    /// Reads on; says whether the document ended, or nothing when it is none.
+    /// Reads on. Returns whether the document ended, `None` when it is no document.
     fn read(&mut self, line: &str, on: &mut dyn FnMut(Part<'_>)) -> Option<bool> {
         let bytes = line.as_bytes();
         self.from = 0;
@@ -245,7 +244,7 @@ impl JsonDocument {
         self.from = at;
     }
 
-    /// Takes the byte at `at` outside of texts; says whether the document ended, or nothing when it is none.
+    /// Takes the byte at `at` outside of texts. Returns whether the document ended, `None` when it is no document.
     fn byte(&mut self, line: &str, at: usize, byte: u8, on: &mut dyn FnMut(Part<'_>)) -> Option<bool> {
         match byte {
             b'{' | b'[' => self.opens(byte, at + 1)?,
@@ -352,7 +351,7 @@ impl JsonDocument {
         }
     }
 
-    /// Ends a member of an object that is taken apart; says whether it is dropped, because there are too many.
+    /// Ends a member of an object that is taken apart. Returns whether it is dropped, because there are too many.
     #[inline]
     fn member_ends(&mut self, line: &str, at: usize) -> bool {
         let (depth, here) = (self.depth, self.here(at));
@@ -369,7 +368,7 @@ impl JsonDocument {
         true
     }
 
-    /// Hands on the element of a list that ends here; says whether there is such a list.
+    /// Hands on the element of a list that ends here. Returns whether there is such a list.
     #[inline]
     fn element_ends(&mut self, line: &str, at: usize, on: &mut dyn FnMut(Part<'_>)) -> bool {
         let depth = self.depth;

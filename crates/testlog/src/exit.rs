@@ -20,14 +20,14 @@ pub enum Exit {
     Timeout,
     /// We ended it because one of its processes took more memory than it may.
     Memory {
-        /// What it may, in MiB.
+        /// The limit for one process, in MiB.
         limit_mb: u32,
     },
     /// We ended it because all of its processes had left too little of the machine's memory.
     MachineMemory,
     /// The kernel ended it because its processes together held more memory than they may.
     MemoryTogether {
-        /// What they may, in MiB.
+        /// The limit for all of them together, in MiB.
         limit_mb: u32,
     },
 }

@@ -1,7 +1,7 @@
-//! What one framework's reader makes of a log, and the bounded stores it collects into.
+//! The findings of one framework's reader in a log, and the bounded stores it collects into.
 //!
-//! Invariant: all stores of one log draw on one [`Budget`], so a log of any size is read in bounded memory; what does
-//! not fit is counted and not kept.
+//! Invariant: all stores of one log draw on one [`Budget`], so a log of any size is read in bounded memory. Anything that does not fit is
+//! counted and not kept.
 
 use std::collections::HashMap;
 use std::hash::BuildHasher;
@@ -20,9 +20,9 @@ const LEFT_TO_FAILURES: usize = 3;
 const MESSAGE_HEAD: usize = 8 * 1024;
 /// The most of one message's end that is kept: most frameworks print the reason last.
 const MESSAGE_TAIL: usize = 8 * 1024;
-/// The longest name that is kept; parametrised tests put whole values into names.
+/// The longest name that is kept. Parametrised tests put whole values into names.
 const LONGEST_NAME: usize = 4 * 1024;
-/// What a stored test or problem costs beside its text.
+/// The cost of a stored test or problem beside its text.
 const ENTRY_COST: usize = 160;
 /// The most problems that are kept of one framework: one compile error shows its cause, a thousand hide it.
 const MOST_PROBLEMS: usize = 200;
@@ -31,7 +31,7 @@ const MOST_PROBLEMS: usize = 200;
 #[derive(Debug, Clone)]
 pub(super) struct Budget {
     left: Arc<AtomicUsize>,
-    /// What only failures may take.
+    /// The part that only failures may take.
     reserved: usize,
 }
 
@@ -59,7 +59,7 @@ impl Budget {
     }
 }
 
-/// Numbers as the framework prints them; `None` where it prints none.
+/// Numbers as the framework prints them. `None` where it prints none.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Counts {
     pub(super) total: Option<u64>,
@@ -70,7 +70,7 @@ pub(super) struct Counts {
 }
 
 impl Counts {
-    /// Adds another part's numbers; a number that neither part gives stays unknown.
+    /// Adds another part's numbers. A number that neither part gives stays unknown.
     pub(super) fn add(&mut self, other: &Self) {
         let sum = |a: Option<u64>, b: Option<u64>| match (a, b) {
             (Some(a), Some(b)) => Some(a.saturating_add(b)),
@@ -91,7 +91,7 @@ pub(super) fn sum(numbers: &[u64]) -> u64 {
     numbers.iter().fold(0, |sum, number| sum.saturating_add(*number))
 }
 
-/// What one framework's reader found in a log.
+/// The findings of one framework's reader in a log.
 #[derive(Debug, Clone)]
 pub(super) struct Findings {
     /// The framework's name in reports.
@@ -124,8 +124,8 @@ impl Findings {
         }
     }
 
-    /// What was read of a JSON report that has no end: tests, and no numbers to hold them against. `None` without tests,
-    /// since any document may lack its end.
+    /// The findings of a JSON report that has no end: tests, and no numbers to hold them against. `None` without tests, since any document
+    /// may lack its end.
     pub(super) fn broken_off(framework: &'static str, cases: Cases) -> Option<Self> {
         let count = cases.len();
         let message = format!(
@@ -153,8 +153,8 @@ impl Findings {
 #[derive(Debug)]
 pub(super) struct Cases {
     list: Vec<TestCase>,
-    /// From the hash of a name to the last test of that name; a clash is told by comparing the name. Its seed is random:
-    /// nobody can prepare names that clash.
+    /// From the hash of a name to the last test of that name. A clash is told by comparing the name. Its seed is random: nobody can prepare
+    /// names that clash.
     index: HashMap<u64, usize, RandomState>,
     /// How many tests are in the index: many logs are read without a question for a name.
     indexed: usize,
@@ -196,7 +196,7 @@ impl Cases {
         self.list.get(at).filter(|test| test.name == name).map(|_| at)
     }
 
-    /// Sets the status of the test of that name, adding the test when it is new; the last word wins.
+    /// Sets the status of the test of that name, adding the test when it is new. The last status wins.
     pub(super) fn set(&mut self, name: &str, status: TestStatus) -> Option<usize> {
         match self.find(name) {
             Some(at) => {
@@ -224,7 +224,7 @@ impl Cases {
         }
     }
 
-    /// Adds text to a test's message; a second text is put below the first.
+    /// Adds text to a test's message. A second text is put below the first.
     pub(super) fn explain(&mut self, at: Option<usize>, message: &str, place: Option<(String, u32)>) {
         let Some(test) = at.and_then(|at| self.list.get_mut(at)) else { return };
         let message = message.trim_matches('\n').trim_end();
@@ -255,7 +255,7 @@ impl Cases {
         self.list.get_mut(at)
     }
 
-    /// Drops the tests from a place on that `keep` refuses; an older test of a dropped name is not found by it any more.
+    /// Drops the tests from a place on that `keep` refuses. An older test of a dropped name is not found by it any more.
     pub(super) fn retain_from(&mut self, start: usize, mut keep: impl FnMut(&TestCase) -> bool) {
         let tail = self.list.split_off(start.min(self.list.len()));
         let before = tail.len();

@@ -1,9 +1,8 @@
 //! Takes off what CI systems and process managers put around each line of a log.
 //!
-//! GitHub Actions and Azure: a time stamp, `##[group]` and `##[endgroup]`. `gh run view --log`: job, step, time stamp.
-//! GitLab: sections, and time stamps with a stream mark. Jenkins: a time stamp in brackets. Docker compose:
-//! `service-1  | `. Nothing of the line behind the frame is changed. What runs the tasks of several packages at once, and
-//! mixes their lines, is taken apart by [`super::lanes`].
+//! GitHub Actions and Azure: a time stamp, `##[group]` and `##[endgroup]`. `gh run view --log`: job, step, time stamp. GitLab: sections,
+//! and time stamps with a stream mark. Jenkins: a time stamp in brackets. Docker compose: `service-1  | `. Nothing of the line behind the
+//! frame is changed. Runners that work on several packages at once, and mix their lines, are taken apart by [`super::lanes`].
 
 use super::lanes::Lanes;
 
@@ -12,7 +11,7 @@ use super::lanes::Lanes;
 pub(super) struct Frames {
     /// The service name of the last line that looked as if it came from docker compose.
     service: String,
-    /// Whether the text at hand has what two of the frames are told by; most texts have not.
+    /// Whether the text at hand holds a tab, by which two of the frames are told. Most texts hold none.
     tabs: bool,
     bars: bool,
     /// The lines of packages whose tasks run side by side.
@@ -33,17 +32,17 @@ impl Frames {
         self.spoken = true;
     }
 
-    /// What is ready of the lines that were held back, when anything is: whole lines without their frames.
+    /// The part of the lines held back that is ready, when there is one: whole lines without their frames.
     pub(super) fn ready(&mut self) -> Option<String> {
         self.lanes.ready()
     }
 
-    /// What is left of the lines that were held back.
+    /// The rest of the lines that were held back.
     pub(super) fn rest(&mut self) -> String {
         self.lanes.rest()
     }
 
-    /// The line without its frame, which is its end; nothing when the line was all frame, or is held back.
+    /// The line without its frame, which is its end. `None` when the line was all frame, or is held back.
     #[inline]
     pub(super) fn strip<'a>(&mut self, line: &'a str) -> Option<&'a str> {
         // What every frame begins with; most lines end here.
@@ -124,7 +123,7 @@ impl Frames {
     }
 }
 
-/// `2026-01-02T03:04:05.6789012Z text` → `text`; GitLab adds a stream mark (`00O `, `00E+`).
+/// `2026-01-02T03:04:05.6789012Z text` → `text`. GitLab adds a stream mark (`00O `, `00E+`).
 fn strip_stamp(line: &str) -> Option<&str> {
     let length = stamp_length(line.as_bytes())?;
     let rest = line.get(length..)?;
@@ -164,7 +163,7 @@ fn stamp_length(bytes: &[u8]) -> Option<usize> {
     (bytes.get(end) == Some(&b'Z')).then_some(end + 1)
 }
 
-/// Drops GitLab's `section_start:1700000000:name` marks; the text behind them, if any, stays.
+/// Drops GitLab's `section_start:1700000000:name` marks. The text behind them, if any, stays.
 fn strip_section(line: &str) -> Option<&str> {
     let mark = line.strip_prefix("section_start:").or_else(|| line.strip_prefix("section_end:"));
     match mark {

@@ -17,7 +17,7 @@ const CONTEXT: usize = 12;
 /// More hits than this are noise: the first ones are the cause.
 const MOST_HITS: usize = 4_000;
 
-/// Marks of commands that could not run, and the kind of trouble each is; the first that fits a line decides.
+/// Marks of commands that could not run, and the kind of trouble each is. The first that fits a line decides.
 const OF_COMMANDS: &[(&str, RunKind)] = &[
     // What the code under test says, before what the same words mean from a shell or an interpreter.
     (": fatal error: ", RunKind::CompileError),
@@ -79,7 +79,7 @@ const OF_COMMANDS: &[(&str, RunKind)] = &[
     ("MSB1003", RunKind::BadCommand),
 ];
 
-/// What is not the code's fault, beside what [`infrastructure::marks`] lists.
+/// Marks of trouble that is not the code's fault, beside those that [`infrastructure::marks`] lists.
 const OUTSIDE: &[(&str, RunKind)] = &[
     ("ENOTFOUND", RunKind::Infrastructure),
     ("ECONNRESET", RunKind::Infrastructure),
@@ -139,7 +139,7 @@ const OF_CODE: &[(&str, RunKind)] = &[
     ("Error: ", RunKind::Crash),
 ];
 
-/// What Go's compiler and `go vet` say has a place and no other mark; a mark has five bytes or more.
+/// Marks of places in Go files: a message of Go's compiler or of `go vet` has a place and no other mark. A mark has five bytes or more.
 const GO_PLACES: [&str; 9] = [".go:1", ".go:2", ".go:3", ".go:4", ".go:5", ".go:6", ".go:7", ".go:8", ".go:9"];
 
 /// Beginnings of lines that name a failing test.
@@ -186,7 +186,7 @@ struct Open {
 #[derive(Debug)]
 pub(super) struct Generic {
     cases: Cases,
-    /// What is certain to have kept the command from working, before all else.
+    /// Lines that are certain to tell why the command could not work, before all else.
     refusals: Problems,
     problems: Problems,
     open: Option<Open>,
@@ -300,7 +300,7 @@ impl Generic {
         }
     }
 
-    /// What was found, the likeliest cause first.
+    /// The findings, the likeliest cause first.
     pub(super) fn finish(mut self) -> Findings {
         self.close();
         let mut findings = Findings::new("generic");

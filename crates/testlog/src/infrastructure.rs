@@ -1,13 +1,13 @@
 //! Tells failures that no change of the code can mend: a full disk, no network, a service that is not there.
 //!
-//! Invariant: only when every failing test says so is the run called a failure of the infrastructure; one test that fails for
-//! another reason makes it red.
+//! Invariant: only when every failing test says so is the run called a failure of the infrastructure. One test that fails for another
+//! reason makes it red.
 
 use crate::report::{Problem, Report, RunKind, RunStatus};
 
-/// What disks say of themselves.
+/// Messages of disks about themselves.
 const DISK: [&str; 4] = ["No space left on device", "ENOSPC", "Disk quota exceeded", "database or disk is full"];
-/// What resolvers and routes say, never the code under test.
+/// Messages of resolvers and routes, never of the code under test.
 const NETWORK: [&str; 12] = [
     "Could not resolve host",
     "Temporary failure in name resolution",
@@ -22,7 +22,7 @@ const NETWORK: [&str; 12] = [
     "TLS handshake timeout",
     "temporary failure in name resolution",
 ];
-/// What the clients of databases, queues, containers and browsers say when nobody answers them.
+/// Messages of clients of databases, queues, containers and browsers when nobody answers them.
 const SERVICES: [&str; 9] = [
     "Can't connect to MySQL server on",
     "Can't connect to local MySQL server",
@@ -43,7 +43,7 @@ const REFUSED_SOMEWHERE: [&str; 2] = ["ConnectionRefusedError: [Errno 111]", "ja
 const SERVICE_PORTS: [&str; 8] = ["5432", "3306", "6379", "27017", "5672", "9092", "9200", "11211"];
 /// Where a test opens ports of its own.
 const OWN_MACHINE: [&str; 4] = ["127.0.0.1", "localhost", "::1", "0.0.0.0"];
-/// What else tests and package managers print, in small letters, when they may miss the network: worth a second look with it.
+/// Other words of tests and package managers, in small letters, when they may miss the network: worth a second look with it.
 const NETWORK_HINTS: [&str; 9] = [
     "getaddrinfo",
     "enotfound",
@@ -55,7 +55,7 @@ const NETWORK_HINTS: [&str; 9] = [
     "couldn't resolve host",
     "failed to lookup address",
 ];
-/// What package managers say that are told to stay offline.
+/// Messages of package managers that are told to stay offline.
 const OFFLINE_HINTS: [&str; 4] = ["--offline", "offline mode", "no such host", "unknownhostexception"];
 
 /// Every mark that blames the machine, the network or a service.

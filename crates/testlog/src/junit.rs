@@ -53,7 +53,7 @@ struct Case {
 const CASE: &str = "<testcase";
 const CASE_ENDS: &str = "</testcase>";
 
-/// What ends a piece that can be parsed; searched for in every line of a document.
+/// The end of a piece that can be parsed. It is searched for in every line of a document.
 static SUITE_ENDS: Needle = Needle::new("</testsuite");
 static CDATA_OPENS: Needle = Needle::new("<![CDATA[");
 static CDATA_CLOSES: Needle = Needle::new("]]>");
@@ -105,7 +105,7 @@ impl Junit {
         self.open
     }
 
-    /// Takes a line if it belongs to a document; nobody else is to see it then.
+    /// Takes a line if it belongs to a document. No other reader is to see it then.
     pub(super) fn wants(&mut self, line: &str) -> bool {
         if !self.open {
             let text = line.as_bytes().trim_ascii_start();
@@ -407,7 +407,7 @@ fn is_case(text: &str) -> bool {
     behind.is_some_and(|byte| byte.is_ascii_whitespace())
 }
 
-/// What stands behind a test case's end, when nothing but printed text stands before it.
+/// The text behind a test case's end, when nothing but printed text stands before it.
 fn behind_printed(text: &str) -> Option<&str> {
     const PRINTED: [&str; 4] = ["<system-out", "</system-out>", "<system-err", "</system-err>"];
     let mut rest = text;

@@ -4,7 +4,7 @@
 //! concurrently and npm-run-all (`--print-label`): `[name] text`, once npm announced `[name] > package@version script`.
 //! The lines of each package are held back, and given out together when its task has ended.
 //!
-//! Invariant: at most [`MOST_HELD`] bytes are held; what is more is given out before its task has ended.
+//! Invariant: at most [`MOST_HELD`] bytes are held. Anything more is given out before its task has ended.
 
 /// The first words of Turborepo.
 const TURBOREPO: &str = "• Packages in scope: ";
@@ -17,7 +17,7 @@ const MOST_LANES: usize = 512;
 /// How long the name of a package and its task may be.
 const LONGEST_NAME: usize = 200;
 
-/// Who runs the tasks.
+/// The runner of the tasks.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 enum Runner {
     #[default]
@@ -34,13 +34,13 @@ pub(super) struct Lanes {
     runner: Runner,
     open: Vec<Lane>,
     held: usize,
-    /// What has ended, or was too much to be held.
+    /// Text of tasks that have ended, and text that was too much to be held.
     ready: String,
 }
 
 #[derive(Debug)]
 struct Lane {
-    /// What its lines begin with.
+    /// The label that its lines begin with.
     name: String,
     text: String,
 }
@@ -56,7 +56,7 @@ impl Lanes {
         self.runner != Runner::Nobody
     }
 
-    /// Takes a line; one that is no package's is given back. After one that is not, something may be [`Self::ready`].
+    /// Takes a line. One that is no package's is given back. After one that is not, something may be [`Self::ready`].
     pub(super) fn take<'a>(&mut self, line: &'a str) -> Option<&'a str> {
         if let Some(runner) = runner_of(line) {
             self.runner = runner;
@@ -146,7 +146,7 @@ impl Lanes {
         }
     }
 
-    /// A package's task is over; another may follow.
+    /// Ends a package's task. Another may follow.
     fn end(&mut self, at: usize) {
         if let Some(lane) = self.open.get_mut(at) {
             self.held = self.held.saturating_sub(lane.text.len());
@@ -154,12 +154,12 @@ impl Lanes {
         }
     }
 
-    /// What may be read on.
+    /// The text that may be read on.
     pub(super) fn ready(&mut self) -> Option<String> {
         (!self.ready.is_empty()).then(|| std::mem::take(&mut self.ready))
     }
 
-    /// What is left at the end of the log.
+    /// The rest at the end of the log.
     pub(super) fn rest(&mut self) -> String {
         for at in 0..self.open.len() {
             self.end(at);

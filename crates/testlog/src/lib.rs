@@ -17,9 +17,9 @@
 //! A log comes whole ([`read`]) or in pieces as it is printed ([`Parser`]). Nobody has to say whose it is: over forty frameworks are
 //! known by what they print, in any mixture, behind the prefixes of CI systems, package managers and containers.
 //!
-//! Bytes → `lines` (clean text) → `frames` (CI wrappers off; `lanes` for packages tested side by side) → `readers`, one per framework
-//! → `merge` (which frameworks the log belongs to, and how the run ended). Everything streams; what is kept is bounded by
-//! `findings::STORED_BYTES`. Text goes through many lines at a time: whatever can be said of all of them at once (no control
+//! Bytes → `lines` (clean text) → `frames` (CI wrappers off, `lanes` for packages tested side by side) → `readers`, one per framework →
+//! `merge` (which frameworks the log belongs to, and how the run ended). Everything streams, and memory is bounded by
+//! `findings::STORED_BYTES`. Text goes through many lines at a time: a property that all of them can be asked for at once (no control
 //! character, all ASCII, no mark up to here) is not asked of each.
 //!
 //! Invariant: no input makes a reader panic, and memory does not grow with the log. A reader reads by the grammar of its framework,
@@ -61,7 +61,7 @@ pub use self::report::{Problem, Reading, Report, RunKind, RunStatus, TestCase, T
 /// Reads a whole log of any size in bounded memory.
 ///
 /// # Errors
-/// Those of the log.
+/// Errors of reading the log.
 pub fn read(mut log: impl Read, exit: Option<Exit>) -> std::io::Result<Report> {
     Ok(parser::read(&mut log, exit, None)?.report)
 }
@@ -69,7 +69,7 @@ pub fn read(mut log: impl Read, exit: Option<Exit>) -> std::io::Result<Report> {
 /// Reads a whole log of which something is known before: the name of its framework (one of [`names`]), as a hint.
 ///
 /// # Errors
-/// Those of the log.
+/// Errors of reading the log.
 pub fn read_as(mut log: impl Read, exit: Option<Exit>, framework: Option<&str>) -> std::io::Result<Reading> {
     parser::read(&mut log, exit, framework)
 }

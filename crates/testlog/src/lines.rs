@@ -1,14 +1,13 @@
 //! Turns the raw bytes of a log into clean lines, many at a time and in bounded memory.
 //!
-//! Owns everything about bytes: UTF-16 with or without a byte order mark, broken UTF-8, NULs and other control
-//! characters, ANSI escapes, carriage returns that overwrite, CRLF, and lines without end. What comes out are texts of
-//! whole lines, without the last line's end: a text that needs no cleaning is the log's own bytes.
-//! Knows nothing of test frameworks; the wrappers that CI systems put around a line are taken off by
-//! [`super::frames`].
+//! Owns everything about bytes: UTF-16 with or without a byte order mark, broken UTF-8, NULs and other control characters, ANSI escapes,
+//! carriage returns that overwrite, CRLF, and lines without end. The output is texts of whole lines, without the last line's end: a text
+//! that needs no cleaning is the log's own bytes. The module knows nothing of test frameworks. Wrappers that CI systems put around a line
+//! are taken off by [`super::frames`].
 //!
-//! Invariant: at most [`MAX_LINE`] bytes of one line are held ([`MAX_DOCUMENT_LINE`] where it starts like XML or
-//! JSON, whose documents often are one line), whatever the input. What is longer is cut, but for XML and JSON, which come
-//! in pieces of that length, each as a line.
+//! Invariant: at most [`MAX_LINE`] bytes of one line are held ([`MAX_DOCUMENT_LINE`] where it starts like XML or JSON, whose documents
+//! often are one line), whatever the input. A longer line is cut, but for XML and JSON, which come in pieces of that length, each as a
+//! line.
 
 mod clean;
 
@@ -32,7 +31,7 @@ enum Encoding {
     Utf16Be,
 }
 
-/// What a text that is given out holds.
+/// The content of a text that is given out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Held {
     /// Whole lines, one or many.
@@ -48,7 +47,7 @@ pub(super) type Sink<'a> = dyn FnMut(&str, Held) + 'a;
 #[derive(Debug)]
 pub(super) struct Lines {
     encoding: Encoding,
-    /// The first bytes, until the encoding is known; later an odd byte or a lone surrogate of UTF-16.
+    /// The first bytes, until the encoding is known, and later an odd byte or a lone surrogate of UTF-16.
     pending: Vec<u8>,
     /// The beginning of the line that is not ended yet.
     carry: Vec<u8>,
@@ -96,7 +95,7 @@ impl Lines {
         }
     }
 
-    /// What the line that ends here is.
+    /// The kind of the line that ends here.
     fn held(&mut self) -> Held {
         if std::mem::take(&mut self.in_pieces) { Held::Piece } else { Held::Lines }
     }
@@ -160,7 +159,7 @@ impl Lines {
         self.extend_carry(tail.get(1..).unwrap_or_default(), sink);
     }
 
-    /// Emits a run of whole lines; a run without control characters needs no cleaning.
+    /// Emits a run of whole lines. A run without control characters needs no cleaning.
     fn emit(&mut self, whole: &[u8], held: Held, sink: &mut Sink<'_>) {
         let found = Controls::of(whole);
         if !found.any()

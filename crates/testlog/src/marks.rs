@@ -1,9 +1,9 @@
 //! Finds in a line the marks that wake readers.
 //!
-//! Most lines of most logs hold no mark, so the search is made for saying no: of every long mark two overlapping pieces of
-//! four bytes are known, one of which begins at an even place wherever the mark stands. Only the pieces at even places
-//! of a line are looked up, in a table that stays in the near caches; what is there is compared in full. Short
-//! marks are looked for at the beginning of a line, or by their first byte when that is beyond ASCII.
+//! Most lines of most logs hold no mark, so the search is made for saying no: of every long mark two overlapping pieces of four bytes are
+//! known, one of which begins at an even place wherever the mark stands. Only the pieces at even places of a line are looked up, in a table
+//! that stays in the near caches, and a piece that is there is compared in full. Short marks are looked for at the beginning of a line, or
+//! by their first byte when that is beyond ASCII.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -27,7 +27,7 @@ const TABLE: usize = 1 << TABLE_BITS;
 /// Pieces are found again in two to the power of this many buckets.
 const BUCKET_BITS: u32 = 12;
 
-/// How many filters are kept; each is as large as its table.
+/// How many filters are kept. Each is as large as its table.
 const MOST_KEPT: usize = 4;
 
 /// Words that ordinary logs are full of: a piece that one of them holds is found too often to be of use.
@@ -70,7 +70,7 @@ struct Marks {
     foreign: Vec<Mark>,
 }
 
-/// What of a line may be a mark that anybody still waits for.
+/// A filter for the parts of a line that may be a mark that anybody still waits for.
 #[derive(Debug)]
 pub(super) struct Filter {
     marks: &'static Marks,
@@ -119,7 +119,8 @@ pub(super) struct Scan {
 }
 
 impl Filter {
-    /// Of the marks of the readers in `wanted`; those of the last few kinds of logs are kept, since the next log is of such a kind.
+    /// The filter for the marks of the readers in `wanted`. Filters of the last few kinds of logs are kept, since the next log is of such a
+    /// kind.
     pub(super) fn of(wanted: Mask) -> Arc<Self> {
         static KEPT: Mutex<VecDeque<(Mask, Arc<Filter>)>> = Mutex::new(VecDeque::new());
         let mut kept = KEPT.lock().unwrap_or_else(PoisonError::into_inner);
@@ -190,8 +191,8 @@ impl Scan {
         Self { at: 0, foreign: beyond_ascii(text.as_bytes(), 0) }
     }
 
-    /// The readers, of those in `wanted`, that the line at this place of the text wakes; lines are asked for in order.
-    /// `first` is the first byte of the line behind its indentation; the filter passes the marks of those in `wanted`.
+    /// The readers, of those in `wanted`, that the line at this place of the text wakes. Lines are asked for in order. `first` is the first
+    /// byte of the line behind its indentation. The filter passes the marks of those in `wanted`.
     #[inline]
     pub(super) fn wakes(&mut self, filter: &Filter, text: &str, line: Range<usize>, first: u8, wanted: Mask) -> Mask {
         let leads = filter.leads.get(usize::from(first)) == Some(&true);
@@ -302,7 +303,7 @@ impl Marks {
         self.leading.iter().filter(begins).fold(0, |found, mark| found | mark.wakes)
     }
 
-    /// Compares the marks that begin beyond ASCII; `from` is the first such byte of the window.
+    /// Compares the marks that begin beyond ASCII. `from` is the first such byte of the window.
     fn find_foreign(&self, window: &[u8], from: usize, wanted: Mask) -> Mask {
         const LONGEST_CHARACTER: usize = 4;
         let mut found = 0;
@@ -333,7 +334,7 @@ fn beyond_ascii(text: &[u8], from: usize) -> usize {
     text.len()
 }
 
-/// The place of the first byte beyond ASCII, or the length; eight at a time.
+/// The place of the first byte beyond ASCII, or the length. It looks at eight bytes at a time.
 fn first_beyond(bytes: &[u8]) -> usize {
     const HIGH: u64 = 0x8080_8080_8080_8080;
     let (steps, rest) = bytes.as_chunks::<STEP>();

@@ -142,7 +142,7 @@ fn drop_printed(kept: &mut Vec<Findings>, exit: Option<Exit>) {
     });
 }
 
-/// What npm says around a failing script; it names the workspace, but is no trouble of its own.
+/// Keeps npm's words around a failing script. They name the workspace, but are no trouble of their own.
 fn wrapper_words(generic: Findings, kept: &mut [Findings]) {
     let Some(last) = kept.last_mut() else { return };
     let is_wrapper =
@@ -152,7 +152,7 @@ fn wrapper_words(generic: Findings, kept: &mut [Findings]) {
     last.problems.extend(words);
 }
 
-/// What the fallback adds where the frameworks are silent: tests only when no framework ran any.
+/// The fallback's share where the frameworks are silent: tests only when no framework ran any.
 fn fallback(mut generic: Findings, kept: &[Findings]) -> Findings {
     /// More than these hide the cause.
     const MOST: usize = 12;

@@ -71,7 +71,7 @@ impl Seek for str {
     }
 }
 
-/// The place and the value of the byte of a text that lines hold least often; nothing for an empty text.
+/// The place and the value of the byte of a text that lines hold least often. `None` for an empty text.
 #[inline]
 fn rarest(wanted: &str) -> Option<(usize, u8)> {
     let mut best = (0, *wanted.as_bytes().first()?);

@@ -29,7 +29,7 @@ pub struct Parser {
     shown: Shown,
 }
 
-/// What stands behind the lines: the readers and what they were shown.
+/// The part behind the lines: the readers and what they were shown.
 #[derive(Debug)]
 struct Shown {
     frames: Frames,
@@ -82,7 +82,7 @@ impl Parser {
         self.finish_reading(exit).report
     }
 
-    /// Ends the log; the report and the log's own last words.
+    /// Ends the log. Returns the report and the log's own last words.
     #[must_use]
     pub fn finish_reading(mut self, exit: Option<Exit>) -> Reading {
         let shown = &mut self.shown;

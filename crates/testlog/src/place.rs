@@ -13,7 +13,7 @@ pub(super) fn find_last(text: &str) -> Option<(String, u32)> {
     places(text).last()
 }
 
-/// The first place of a text that is not in a dependency or in the language's own library; else the first of all.
+/// The first place of a text that is not in a dependency or in the language's own library. Without one, the first place of all.
 pub(super) fn in_repository(text: &str) -> Option<(String, u32)> {
     places(text).find(|(file, _)| is_own(file)).or_else(|| find(text))
 }

@@ -1,9 +1,9 @@
-//! What shells, package managers and runners say when the command itself cannot work.
+//! Messages of shells, package managers and runners when the command itself cannot work.
 //!
 //! These words are certain: each stands at a fixed place of its line, where code under test does not print it. They go
 //! before what may be the code's own words, and before any model is paid for.
 //!
-//! Invariant: a line is judged alone; words in the middle of another sentence are not taken for a refusal.
+//! Invariant: a line is judged alone. Words in the middle of another sentence are not taken for a refusal.
 
 use super::launchers::is_launcher;
 use crate::report::RunKind;
@@ -11,7 +11,7 @@ use crate::report::RunKind;
 /// Whether the rest of a line bears a mark out.
 type Fits = fn(&str) -> bool;
 
-/// What a line begins with.
+/// Beginnings of lines.
 const BEGINNINGS: &[(&str, RunKind)] = &[
     // Package managers.
     ("error: Failed to spawn: `", RunKind::MissingTool),
@@ -43,14 +43,14 @@ const BEGINNINGS: &[(&str, RunKind)] = &[
     ("Error: not a CMake build directory", RunKind::BadCommand),
 ];
 
-/// What shells say behind their own name.
+/// Words of shells behind their own name.
 const OF_SHELLS: &[(&str, RunKind)] = &[
     (": cd: can't cd to ", RunKind::BadCommand),
     (": cannot open ", RunKind::BadCommand),
     (": parameter not set", RunKind::BadCommand),
 ];
 
-/// What is certain only together with the rest of its line.
+/// Marks that are certain only together with the rest of their line.
 const OF_WHOLE_LINES: &[(&str, RunKind, Fits)] = &[
     ("error Command \"", RunKind::BadCommand, |line| {
         line.starts_with("error Command \"") && line.ends_with("\" not found.")
@@ -76,7 +76,7 @@ pub(super) fn marks() -> impl Iterator<Item = &'static str> {
     simple.chain(OF_WHOLE_LINES.iter().map(|(mark, ..)| *mark))
 }
 
-/// What kept the command from working, when a line says so beyond doubt.
+/// The kind of trouble that kept the command from working, when a line says so beyond doubt.
 pub(super) fn of(line: &str) -> Option<RunKind> {
     let begins = BEGINNINGS.iter().find(|(mark, _)| line.starts_with(mark)).map(|(_, kind)| *kind);
     let shell = || OF_SHELLS.iter().find(|(mark, _)| line.contains(mark) && is_launcher(line)).map(|(_, kind)| *kind);

@@ -1,4 +1,4 @@
-//! What a test run said: one shape for every framework.
+//! The report of a test run: one shape for every framework.
 
 use serde::{Deserialize, Serialize};
 
@@ -28,7 +28,7 @@ pub enum RunStatus {
     Error,
 }
 
-/// What sort of run this was, finer than [`RunStatus`].
+/// The kind of a run, finer than [`RunStatus`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RunKind {
@@ -65,7 +65,7 @@ pub struct TestCase {
     pub name: String,
     /// How it ended.
     pub status: TestStatus,
-    /// Why it failed: the runner's own words, trimmed of colour; empty when it passed.
+    /// Why it failed: the runner's own words, trimmed of colour. Empty when it passed.
     #[serde(default)]
     pub message: String,
     /// The file where it failed, as printed.
@@ -76,16 +76,16 @@ pub struct TestCase {
     pub line: Option<u32>,
 }
 
-/// What a reader makes of a test run's output.
+/// The report of a test run, read from its output.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Report {
-    /// The framework's name (`cargo-test`, `pytest`, …); `generic` when none was recognised.
+    /// The framework's name (`cargo-test`, `pytest`, …). `generic` when none was recognised.
     pub framework: String,
     /// How the run ended.
     pub status: RunStatus,
-    /// What sort of run it was.
+    /// The kind of the run.
     pub kind: RunKind,
-    /// Counts as the framework gave them; `None` where it gave none.
+    /// Counts as the framework gave them. `None` where it gave none.
     pub total: Option<u64>,
     /// Tests that passed.
     pub passed: Option<u64>,
@@ -97,7 +97,7 @@ pub struct Report {
     pub errors: Option<u64>,
     /// Every test that is named in the output.
     pub tests: Vec<TestCase>,
-    /// What went wrong outside any test (compile errors, crashes, bad commands): the lines a model needs.
+    /// Trouble outside any test (compile errors, crashes, bad commands): the lines a model needs.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub problems: Vec<Problem>,
 }
@@ -105,7 +105,7 @@ pub struct Report {
 /// Trouble that belongs to no single test: a compile error, a crash, a missing tool.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Problem {
-    /// What sort of trouble.
+    /// The kind of trouble.
     pub kind: RunKind,
     /// The lines that say so.
     pub message: String,
@@ -117,7 +117,7 @@ pub struct Problem {
     pub line: Option<u32>,
 }
 
-/// What was read from a whole log.
+/// The result of reading a whole log.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Reading {
     /// The report.

@@ -3,7 +3,7 @@
 use super::place;
 use crate::needle::Seek as _;
 
-/// What the paths of frames in libraries and runtimes contain.
+/// Parts of the paths of frames in libraries and runtimes.
 const FOREIGN: &[&str] = &[
     "node_modules/",
     "node:",

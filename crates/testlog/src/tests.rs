@@ -5,7 +5,7 @@ mod printed;
 use super::*;
 use crate::findings::STORED_BYTES;
 
-/// How many inputs the plain run tries; the ignored test tries a million others.
+/// How many inputs the plain run tries. The ignored test tries a million others.
 const PLAIN_INPUTS: u64 = 2_000;
 const MANY_INPUTS: u64 = 1_000_000;
 /// How much of a stored output a broken input begins with, at most: enough for a head, results and a summary.
@@ -158,7 +158,7 @@ fn noise(dice: &mut Dice) -> Vec<u8> {
     log
 }
 
-/// Reads in chunks; every few inputs also whole, which must say the same.
+/// Reads in chunks. Every few inputs are also read whole, which must say the same.
 fn check(dice: &mut Dice, log: &[u8]) {
     let exit = dice.exit();
     let mut parser = Parser::new(None);

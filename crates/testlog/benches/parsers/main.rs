@@ -1,9 +1,8 @@
 //! How fast logs are read: 100 MB of each of the main shapes, in memory, by the call that `upshift read` makes.
 //!
-//! `cargo bench --bench parsers`, with a part of a name behind `--` for one shape. A log is what a large suite leaves in CI:
-//! what tests and builds print (about two thirds of the lines), results that pass (one third) and some failures with
-//! their messages; `quiet` shapes hold results and failures alone. The figure is the best of [`RUNS`], and stands beside
-//! the limit of the test-run issue.
+//! `cargo bench --bench parsers`, with a part of a name behind `--` for one shape. A log looks like that of a large suite in CI: printed
+//! text of tests and builds (about two thirds of the lines), results that pass (one third) and some failures with their messages. `quiet`
+//! shapes hold results and failures alone. The figure is the best of [`RUNS`], and stands beside the limit of the test-run issue.
 
 #![expect(
     clippy::expect_used,

@@ -1,8 +1,8 @@
 //! The express lane: members and elements that stand whole in a line and need not be taken apart are passed over in one
 //! go, at a fraction of what it costs to look at each byte.
 //!
-//! It only looks for ends. What it does not pass is read the slow way from the same place: all that is torn, spaced, too
-//! long, named like a list or no JSON. What it passes leaves the collector as the slow way would have left it.
+//! It only looks for ends. Everything that it does not pass is read the slow way from the same place: all that is torn, spaced, too long,
+//! named like a list or no JSON. A passed part leaves the collector as the slow way would have left it.
 
 use super::texts::{DIGITS, LONGEST_TEXT, plain_length};
 use super::{JsonDocument, LONGEST_OBJECT, LONGEST_VALUE, MOST_LEVELS, is_literal};
@@ -16,7 +16,7 @@ const IN_OBJECT: u64 = (NONE_OPEN << 1) | 1;
 type Places<const N: usize> = [(usize, usize); N];
 
 impl JsonDocument {
-    /// Passes the members from `at` on of an object that is taken apart, where a key must come; returns where it ends.
+    /// Passes the members from `at` on of an object that is taken apart, where a key must come. Returns where it ends.
     pub(super) fn pass_members(&mut self, line: &str, at: usize) -> usize {
         let here = self.here(at);
         let Some(level) = self.levels.last_mut() else { return at };
@@ -44,7 +44,7 @@ impl JsonDocument {
         passed
     }
 
-    /// Passes an element that begins at `at` with a brace or bracket; returns where it ends.
+    /// Passes an element that begins at `at` with a brace or bracket. Returns where it ends.
     pub(super) fn pass_element(&mut self, line: &str, at: usize) -> usize {
         let is_apart = self.levels.len() < MOST_LEVELS;
         self.found = None;
@@ -86,14 +86,14 @@ impl Found {
 
 /// The values of these members of an object, when it has each of them once and they are texts without escapes.
 ///
-/// It is for the many that say nothing but that all is well; all others are worth being read with care.
+/// It is for the many elements that report only success. All others are worth being read with care.
 pub(crate) fn plain_texts<'a, const N: usize>(object: &'a str, names: [&str; N]) -> Option<[&'a str; N]> {
     let (end, found) = Plain::new(object, 0, object.len(), &[]).object(0, names)?;
     let texts = found.filter(|_| end == object.len())?;
     Some(texts.map(|(begins, ends)| object.get(begins..ends).unwrap_or_default()))
 }
 
-/// The part of a line that may be passed, by the grammar of JSON; only numbers and words are not looked at closely.
+/// The part of a line that may be passed, by the grammar of JSON. Only numbers and words are not looked at closely.
 #[derive(Debug, Clone, Copy)]
 struct Plain<'a> {
     bytes: &'a [u8],
@@ -121,15 +121,15 @@ impl<'a> Plain<'a> {
         (self.byte(end)? == b':').then_some((self.bytes.get(at + 1..end - 1)?, end + 1))
     }
 
-    /// Where the value of the member at `at` begins; nothing when it may be a list that is taken apart.
+    /// Where the value of the member at `at` begins. `None` when it may be a list that is taken apart.
     #[inline]
     fn unlisted(&self, at: usize) -> Option<usize> {
         let (name, value) = self.key(at)?;
         (!self.names_list(name)).then_some(value)
     }
 
-    /// Where the object at `at` ends, and the texts of these members, unless one is not there once or not plain; nothing
-    /// when one of its members may be a list that is taken apart.
+    /// Where the object at `at` ends, and the texts of these members, unless one is not there once or not plain. `None` when one of its
+    /// members may be a list that is taken apart.
     #[inline]
     fn object<const N: usize>(&self, at: usize, names: [&str; N]) -> Option<(usize, Option<Places<N>>)> {
         let inner = Self { lists: &[], ..*self };
@@ -174,7 +174,7 @@ impl<'a> Plain<'a> {
         self.lists.iter().any(|list| list.as_bytes() == name)
     }
 
-    /// Where the value that begins at `at` ends; nothing when it is an object with such a list.
+    /// Where the value that begins at `at` ends. `None` when it is an object with such a list.
     #[inline]
     fn value(&self, mut at: usize) -> Option<usize> {
         // The braces and brackets that are open in each other: ones and zeros, behind a mark.

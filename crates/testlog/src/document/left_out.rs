@@ -1,4 +1,4 @@
-//! What is said in the report of what a document says too much: of one entry, or beside its entries.
+//! The report's notes on parts of a document that were too long: of one entry, or beside its entries.
 
 use super::{JsonDocument, LONGEST_OBJECT};
 use crate::findings::{Cases, Problems};
@@ -21,7 +21,7 @@ impl LeftOut {
         self.next = true;
     }
 
-    /// The element was read; the tests from `before` on are its.
+    /// Takes note that the element was read. The tests from `before` on are its.
     pub(crate) fn element(&mut self, cases: &mut Cases, before: usize) {
         if !std::mem::take(&mut self.next) {
             return;

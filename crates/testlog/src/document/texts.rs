@@ -22,7 +22,7 @@ pub(super) struct Text {
 }
 
 impl JsonDocument {
-    /// Begins a text with the quote at `at`, and ends it, too, when it is short and plain; returns where it is read on.
+    /// Begins a text with the quote at `at`, and ends it, too, when it is short and plain. Returns where to read on.
     pub(super) fn begin_text(&mut self, line: &str, at: usize) -> usize {
         let start = self.here(at);
         let rest = line.as_bytes().get(at + 1..).unwrap_or_default();
@@ -38,7 +38,7 @@ impl JsonDocument {
         end
     }
 
-    /// Reads a text from `at` on, to its end or the line's; returns where that is.
+    /// Reads a text from `at` on, to its end or the line's. Returns where that is.
     pub(super) fn read_text(&mut self, line: &str, at: usize, mut text: Text) -> Option<usize> {
         let rest = line.get(at..)?;
         if text.escaped {

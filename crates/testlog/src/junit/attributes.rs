@@ -18,7 +18,7 @@ impl<'a> Attributes<'a> {
         Self::read(text).0
     }
 
-    /// Reads attributes up to the first thing that is none; returns also what stands from there on.
+    /// Reads attributes up to the first thing that is none. Returns also the text from there on.
     pub(super) fn read(text: &'a str) -> (Self, &'a str) {
         let mut found = Self { list: [("", ""); MOST], count: 0 };
         let mut rest = text;

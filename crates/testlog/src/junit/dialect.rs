@@ -1,4 +1,4 @@
-//! Who wrote a JUnit document: every framework has its own hand.
+//! The writer of a JUnit document: every framework has its own hand.
 
 use crate::findings::Counts;
 use crate::needle::Seek as _;
@@ -6,10 +6,10 @@ use crate::readers::cargo_test::panics;
 use crate::report::TestCase;
 use crate::{place, python};
 
-/// So many test cases show whose document it is; of later ones only unusual attributes are looked at.
+/// So many test cases show whose document it is. Of later ones only unusual attributes are looked at.
 const LOOKED_AT: u64 = 200;
 
-/// What gave a writer away; the first that is certain wins.
+/// The signs that gave a writer away. The first that is certain wins.
 #[derive(Debug, Default)]
 pub(super) struct Dialect {
     certain: Option<&'static str>,
@@ -145,7 +145,7 @@ impl Dialect {
         }
     }
 
-    /// The framework's name; `junit` when nothing gave it away.
+    /// The framework's name. `junit` when nothing gave it away.
     pub(super) fn framework(&self) -> &'static str {
         self.certain.or(self.likely).unwrap_or("junit")
     }

@@ -46,7 +46,7 @@ impl SuiteErrors {
         }
     }
 
-    /// Adds them to what was found; `counted` when the report's own numbers leave them out.
+    /// Adds them to the findings, and to their counts where `counted` is set, because the report's own numbers leave them out.
     pub(super) fn tell(&self, findings: &mut Findings, counted: bool) {
         if self.count == 0 {
             return;

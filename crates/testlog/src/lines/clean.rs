@@ -60,8 +60,8 @@ fn clean_lines(whole: &[u8], controls: Controls, clean: &mut Vec<u8>) {
     }
 }
 
-/// Cleans many lines at once, whose control characters are escapes and the ends of lines; where a carriage return
-/// overwrites, its line is cleaned on its own.
+/// Cleans many lines at once, whose control characters are escapes and the ends of lines. Where a carriage return overwrites, its line is
+/// cleaned on its own.
 fn clean_common(whole: &[u8], clean: &mut Vec<u8>) {
     const COMMON: Controls = Controls { any: true, rare: false };
     let mut at = 0;

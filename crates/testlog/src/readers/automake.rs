@@ -1,5 +1,5 @@
-//! Automake's `make check`, with both of its harnesses: the parallel one keeps what tests print in log files, and shows them
-//! behind the results with `VERBOSE=1`; the serial one (`serial-tests`) lets it through.
+//! Automake's `make check`, with both of its harnesses: the parallel one keeps the output of tests in log files, and shows them behind the
+//! results with `VERBOSE=1`. The serial one (`serial-tests`) lets it through.
 //!
 //! Each folder with tests has results and numbers of its own.
 
@@ -19,7 +19,7 @@ const MOST_EXPLAINED: usize = 500;
 enum Part {
     /// One line a test, and what the serial harness lets through.
     Results,
-    /// What failing tests printed, a section each.
+    /// The output of failing tests, a section each.
     Logs,
     /// The parallel harness's numbers.
     Numbers,
@@ -33,7 +33,7 @@ struct Unsettled {
     /// `FAIL: sells.sh`: the title of its section.
     title: String,
     case: Option<usize>,
-    /// What was printed before it, which is the test's own with the serial harness.
+    /// The output before it, which is the test's own with the serial harness.
     before: String,
 }
 
@@ -172,7 +172,7 @@ impl Reader {
         }
     }
 
-    /// What the serial harness let through stands before each result, and may look like one.
+    /// Ends the serial harness's folder. The output that it let through stands before each result, and may look like one.
     fn serial_ends(&mut self, counts: &Counts) {
         // Make splits the list of tests at spaces.
         let is_name = |name: &str| !name.contains(' ');

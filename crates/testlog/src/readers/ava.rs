@@ -15,7 +15,7 @@ const MOST_FAILURES: usize = 10_000;
 pub(super) struct Reader {
     cases: Cases,
     problems: Problems,
-    /// What stands behind `[fail]:`: a title, and a message with nothing between that would tell them apart.
+    /// The lines behind `[fail]:`: a title, and a message with nothing between that would tell them apart.
     failing: Vec<String>,
     /// Lines of `─` that were seen: the second ends the blocks.
     rules: u32,

@@ -8,7 +8,7 @@ use crate::needle::Seek as _;
 use crate::place;
 use crate::report::{RunKind, TestStatus};
 
-/// What stands above and below a step's failure in the format `progress3`.
+/// The rule above and below a step's failure in the format `progress3`.
 const RULE: &str = "--------------------------------------------------------------------------------";
 /// Texts of more scenarios than this are not kept for the lists at the end.
 const MOST_SCENARIOS: usize = 2_000;
@@ -28,7 +28,7 @@ pub(super) struct Reader {
     scenario: Option<String>,
     troubled: bool,
     text: Block,
-    /// What failing scenarios printed, by the same.
+    /// The output of failing scenarios, by the same.
     texts: HashMap<String, VecDeque<String>>,
     /// The line before.
     before: String,
@@ -182,7 +182,8 @@ impl Reader {
     }
 }
 
-/// Of a line that begins a feature, nothing; of one that begins a scenario, its place, or its name where no place is printed.
+/// The heading in a line: `Some(None)` for one that begins a feature. For one that begins a scenario, its place, or its name where no place
+/// is printed.
 fn heading(line: &str) -> Option<Option<&str>> {
     let text = line.trim_start();
     let is_feature = line.starts_with("Feature: ");

@@ -95,7 +95,7 @@ impl Reader {
         self.open = at;
     }
 
-    /// What follows an error: its context, and the last checkpoint.
+    /// Takes the lines after an error: its context, and the last checkpoint.
     fn explain(&mut self, line: &str) {
         let Some(at) = self.open else { return };
         if let Some((head, _)) = line.cut("): last checkpoint: ") {

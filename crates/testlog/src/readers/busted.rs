@@ -15,7 +15,7 @@ enum Open {
     /// A head was read: the name comes next.
     Head(Option<TestStatus>),
     Test(Option<usize>),
-    /// A file that could not be loaded; its name comes first, or last when Busted knows no place.
+    /// A file that could not be loaded. Its name comes first, or last when Busted knows no place.
     Suite,
 }
 
@@ -146,7 +146,7 @@ fn placeless(line: &str) -> Option<&str> {
     line.strip_prefix("Error -> ").or_else(|| line.strip_prefix("Error → "))
 }
 
-/// What sort of trouble keeps Busted from running a file.
+/// The kind of trouble that keeps Busted from running a file.
 fn kind_of(text: &str) -> RunKind {
     if text.starts_with("Cannot find file or directory: ") || text.starts_with("No test files found ") {
         RunKind::NoTests

@@ -1,7 +1,7 @@
 //! cargo nextest: one line per test, the output of failing tests below theirs or at the end, a summary.
 //!
-//! Each test is a process of its own, whose libtest output stands inside; that is nobody's result. Names are the
-//! binary's id, a blank, and the test's name, as printed.
+//! Each test is a process of its own, whose libtest output stands inside. That output is nobody's result. Names are the binary's id, a
+//! blank, and the test's name, as printed.
 
 use super::cargo_test::panics;
 use crate::exit::Exit;
@@ -224,7 +224,7 @@ fn status_line(line: &str) -> Option<(&str, &str)> {
     (is_status || words == "Summary").then_some((words, rest))
 }
 
-/// What stands behind `   0.004s]` and `>60.000s]`.
+/// The text behind `   0.004s]` and `>60.000s]`.
 fn behind_time(text: &str) -> Option<&str> {
     let (time, rest) = text.cut("]")?;
     let seconds = time.trim_ascii().trim_start_matches('>').trim_ascii_start().strip_suffix('s')?;

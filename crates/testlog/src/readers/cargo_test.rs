@@ -26,7 +26,7 @@ const VERBS: usize = 12;
 /// More slow tests than this are not remembered.
 const MOST_SLOW: usize = 100;
 
-/// What stands between a test and its result.
+/// The dots between a test and its result.
 static DOTS: Needle = Needle::new(" ... ");
 
 /// Where in a binary's output the reader is.
@@ -38,9 +38,9 @@ enum Part {
     Starting,
     /// Results come in.
     Results,
-    /// What tests printed, one block per test; kept when they failed.
+    /// The output of tests, one block per test. It is kept when they failed.
     Outputs,
-    /// What passing tests printed (`--show-output`).
+    /// The output of passing tests (`--show-output`).
     Successes,
     /// The names of the failing tests.
     Names,
@@ -72,7 +72,7 @@ pub(super) struct Reader {
     block: Block,
     /// Announcements of slow tests, with their names.
     slow: Vec<(String, String)>,
-    /// What the running binary printed outside of results: its last words if it dies.
+    /// The running binary's output outside of results: its last words if it dies.
     words: Block,
 }
 
@@ -402,7 +402,7 @@ impl Reader {
         }
     }
 
-    /// A binary's output is over; without a summary it died.
+    /// A binary's output is over. Without a summary it died.
     fn binary_ends(&mut self) {
         match self.part {
             Part::Results | Part::Names | Part::Outputs => {
@@ -449,7 +449,7 @@ impl Reader {
     }
 }
 
-/// `test a::b ... ok`: nearly every line of a log; names with dots (doctests) and other results are read with more care.
+/// `test a::b ... ok`: nearly every line of a log. Names with dots (doctests) and other results are read with more care.
 fn plain_result(line: &str) -> Option<(&str, TestStatus)> {
     let (head, word) = line.rsplit_once(' ')?;
     let status = match word {

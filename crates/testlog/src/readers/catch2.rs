@@ -13,7 +13,7 @@ use crate::report::{RunKind, TestStatus};
 use crate::{place, stack};
 
 const FRAMEWORK: &str = "catch2";
-/// What joins a test case and its sections.
+/// The joint between a test case and its sections.
 const JOIN: &str = " > ";
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -21,7 +21,7 @@ pub(super) struct Reader {
     detached: Cases,
     last: Option<usize>,
     problems: Problems,
-    /// The test that began and has not ended; empty when there is none.
+    /// The test that began and has not ended. Empty when there is none.
     running: String,
     block: Block,
     /// Where the failure of the block is, by its own line.
@@ -32,7 +32,7 @@ pub(super) struct Reader {
     foreign: bool,
     /// How many names of a list at the end are still to come, and what they are.
     listed: (u64, TestStatus),
-    /// A fixture of a whole group failed; the next line names the group.
+    /// A fixture of a whole group failed. The next line names the group.
     fixture: Option<String>,
     started: u64,
     ended: u64,

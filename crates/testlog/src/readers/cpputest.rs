@@ -1,4 +1,4 @@
-//! CppUTest: dots, with `-v` a line for each test; failures where they happen, and numbers at the end.
+//! CppUTest: dots, with `-v` a line for each test. Failures stand where they happen, and numbers at the end.
 
 use crate::exit::Exit;
 use crate::findings::{Block, Budget, Cases, Counts, Findings, Problems, sum};
@@ -16,7 +16,7 @@ pub(super) struct Reader {
     problems: Problems,
     /// Where the tests of this program begin.
     first: usize,
-    /// With `-v`, the test that began and has not ended; empty when there is none.
+    /// With `-v`, the test that began and has not ended. Empty when there is none.
     running: String,
     /// The failure whose words are being collected.
     open: Option<usize>,

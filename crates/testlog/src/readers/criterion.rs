@@ -15,7 +15,7 @@ pub(super) struct Reader {
     cases: Cases,
     block: Block,
     place: Option<(String, u32)>,
-    /// What `assert()` said before its signal; empty when it did not.
+    /// The message of `assert()` before its signal. Empty when there was none.
     aborted: String,
     counts: Counts,
     /// Something was seen that only Criterion writes.
@@ -142,7 +142,8 @@ fn mark(line: &str) -> Option<(&str, &str)> {
     Some((mark.trim(), rest.strip_prefix("] ")?))
 }
 
-/// Tests that crashed are among those that failed; tests that were skipped are not among those that were tested.
+/// The counts in a line of numbers. Tests that crashed are among those that failed. Tests that were skipped are not among those that were
+/// tested.
 fn numbers(text: &str) -> Option<Counts> {
     let of = |word: &str| {
         let part = text.split(" | ").find_map(|part| part.strip_prefix(word))?;

@@ -23,7 +23,7 @@ pub(super) struct Reader {
     running: HashMap<u64, Block>,
     open: Option<usize>,
     block: Block,
-    /// What ctest says before a result: a program that cannot be found.
+    /// The words of ctest before a result: a program that cannot be found.
     words: Block,
     recognised: bool,
     /// The last numbers: a test may print such a line, too.
@@ -282,7 +282,7 @@ impl Reader {
     }
 }
 
-/// What a line says about a test.
+/// A test's result as its line tells it.
 struct TestResult<'a> {
     /// How many results there are up to this one.
     count: Option<usize>,

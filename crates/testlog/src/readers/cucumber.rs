@@ -1,7 +1,7 @@
 //! Cucumber for JavaScript and for Ruby: numbers of scenarios, and the failing ones by name.
 //!
-//! JavaScript lists each failing scenario with its steps; Ruby prints the steps' errors where they occur (`pretty`) or
-//! together (`progress`), and lists the failing scenarios' names at the end.
+//! JavaScript lists each failing scenario with its steps. Ruby prints the steps' errors where they occur (`pretty`) or together
+//! (`progress`), and lists the failing scenarios' names at the end.
 
 use crate::exit::Exit;
 use crate::findings::{Block, Budget, Cases, Counts, Findings, Problems, sum};

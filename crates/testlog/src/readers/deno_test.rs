@@ -1,6 +1,6 @@
 //! `deno test`: the pretty and dot reporters. Its TAP is read by [`super::tap`].
 //!
-//! What failed is told in the section ` ERRORS `; a step that fails stands there for its test.
+//! Failures are told in the section ` ERRORS `. A step that fails stands there for its test.
 
 use crate::exit::Exit;
 use crate::findings::{Block, Budget, Cases, Counts, Findings, Problems};
@@ -13,7 +13,7 @@ const FRAMEWORK: &str = "deno-test";
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Part {
     Results,
-    /// What tests print.
+    /// The output of tests.
     Output,
     Errors,
     Failures,
@@ -155,7 +155,7 @@ impl Reader {
         }
     }
 
-    /// What deno says when it cannot run the tests.
+    /// Takes deno's words when it cannot run the tests.
     fn trouble(&mut self, line: &str) -> bool {
         let kind = if line.starts_with("error: Type checking failed") {
             RunKind::CompileError

@@ -9,11 +9,11 @@ use crate::place;
 use crate::report::{RunKind, TestStatus};
 
 const FRAMEWORK: &str = "exunit";
-/// What ExUnit indents a failure's text by.
+/// The indentation of a failure's text in ExUnit.
 const INDENT: usize = 5;
 /// More modules are not named.
 const MOST_INVALID: usize = 1_000;
-/// What stands behind a module's name when none of its tests could begin.
+/// The words behind a module's name when none of its tests could begin.
 const SETUP_ALL: &str = ": failure on setup_all callback";
 
 /// Reads ExUnit.
@@ -29,7 +29,7 @@ pub(super) struct Reader {
     block: Block,
     /// A compiler's or mix's complaint is being read.
     trouble: Option<RunKind>,
-    /// Modules that are said not to have been set up; the numbers at the end bear it out.
+    /// Modules that are said not to have been set up. The numbers at the end bear it out.
     invalid: Vec<String>,
     /// Behind `Finished in`.
     ending: bool,
@@ -130,7 +130,7 @@ impl Reader {
         (number.parse() == Ok(self.number + 1)).then(|| name.trim_end())
     }
 
-    /// `  0) ShopTest: failure on setup_all callback, all tests have been invalidated`; the number counts what failed so far.
+    /// `  0) ShopTest: failure on setup_all callback, all tests have been invalidated`: the number counts the failures so far.
     fn invalidated(&mut self, line: &str) -> bool {
         let Some((number, text)) = line.strip_prefix("  ").and_then(|text| text.trim_start().cut(") ")) else {
             return false;
@@ -247,7 +247,7 @@ impl Reader {
     }
 }
 
-/// The first line of a failure says where the test is; its stack trace where it failed.
+/// The place of a failure. Its first line says where the test is, and its stack trace where it failed.
 fn place_of(text: &str) -> Option<(String, u32)> {
     let trace = text.cut("stacktrace:").map_or(text, |(_, trace)| trace);
     let own = trace.lines().find(|line| {
@@ -257,7 +257,7 @@ fn place_of(text: &str) -> Option<(String, u32)> {
     own.and_then(place::find).or_else(|| place::find(text))
 }
 
-/// What Elixir says when it cannot compile or start.
+/// The kind of trouble that a line names when Elixir cannot compile or start.
 fn trouble(line: &str) -> Option<RunKind> {
     if line.starts_with("== Compilation error in file ") {
         return Some(RunKind::CompileError);

@@ -59,7 +59,7 @@ pub(super) struct Reader {
     verbose: bool,
     /// The results of the package that may be fakes: printed lines that look like results.
     doubtful: Vec<usize>,
-    /// The race detector spoke since the last result; it names no test, but the next failing one is it.
+    /// The race detector spoke since the last result. It names no test, but the next failing one is it.
     race: bool,
     /// A panic is being printed.
     panic: bool,
@@ -468,7 +468,7 @@ impl Reader {
     }
 }
 
-/// What sort of trouble kept a package from being tested.
+/// The kind of trouble that kept a package from being tested.
 fn build_kind(text: &str) -> RunKind {
     let any = |parts: &[&str]| parts.iter().any(|part| text.contains(part));
     // What has a place in the source is the code's.

@@ -1,7 +1,6 @@
 //! GoogleTest: its console output and its JSON report.
 //!
-//! What stands between `[ RUN      ]` and the result belongs to the test; with `--gtest_brief` the same lines stand
-//! without the first.
+//! Output between `[ RUN      ]` and the result belongs to the test. With `--gtest_brief` the same lines stand without the first.
 
 use serde::Deserialize;
 
@@ -31,7 +30,7 @@ pub(super) struct Reader {
     report: Option<(Cases, Numbers)>,
     left_out: LeftOut,
     budget: Budget,
-    /// The test that began and has not ended; empty when there is none.
+    /// The test that began and has not ended. Empty when there is none.
     running: String,
     block: Block,
     /// Behind the last `[==========]`: lists of names.
@@ -45,11 +44,11 @@ pub(super) struct Reader {
     /// Busted writes as GoogleTest does, names tests by file and line, and tells errors apart.
     busted: bool,
     errors: u64,
-    /// What Busted's hooks said between the tests; whose it is, the list at the end tells.
+    /// The output of Busted's hooks between the tests. The list at the end tells whose it is.
     hooks: Block,
     /// How many hooks were listed.
     listed: u64,
-    /// What failed between tests; it counts only when the framework itself ended.
+    /// Failures between tests. They count only when the framework itself ended.
     set_up: Problems,
     repeating: bool,
     /// cmocka's own part of the log, which has the same marks.
@@ -216,8 +215,8 @@ impl Reader {
         name.trim_end().clone_into(&mut self.running);
     }
 
-    /// What was said since the last test belongs to none: it is dropped, but for the hooks of Busted, and for a failure of
-    /// what sets tests up or cleans up behind them.
+    /// Drops the output since the last test, which belongs to none. Exceptions are the output of Busted's hooks, and a failure of code that
+    /// sets tests up or cleans up behind them.
     fn between(&mut self) {
         self.block.end_line();
         let text = self.block.take();
@@ -353,7 +352,7 @@ fn listed(rest: &str) -> Option<u64> {
     (rest.ends_with("listed below:")).then(|| place::leading_number(rest)).flatten()
 }
 
-/// What Busted's hooks said at a place: from the line that names it to the next that names one of the file.
+/// The output of Busted's hooks at a place: from the line that names it to the next that names one of the file.
 fn said_at(text: &str, file: &str, line: &str) -> String {
     let (place, of_file) = (format!("{file}:{line}: "), format!("{file}:"));
     let mut lines = text.lines().skip_while(|said| !said.starts_with(&place));

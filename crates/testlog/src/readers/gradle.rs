@@ -83,7 +83,7 @@ impl Reader {
         }
     }
 
-    /// `org.example.CartTest > twoMilks() FAILED`; nested classes and parameters add more parts.
+    /// `org.example.CartTest > twoMilks() FAILED`: nested classes and parameters add more parts.
     fn result_line(&mut self, line: &str) -> bool {
         let found =
             [(" FAILED", TestStatus::Failed), (" PASSED", TestStatus::Passed), (" SKIPPED", TestStatus::Skipped)]

@@ -1,7 +1,7 @@
 //! Jest: what its default, verbose and summary reporters print, and its JSON report (vitest's is the same).
 //!
-//! A file's part is its header (`FAIL path`), a tree of results up to a blank line, and blocks `  ● A › b` with the
-//! reasons. What tests print is indented deeper or stands before the header.
+//! A file's part is its header (`FAIL path`), a tree of results up to a blank line, and blocks `  ● A › b` with the reasons. Output of
+//! tests is indented deeper or stands before the header.
 
 mod json;
 
@@ -13,11 +13,11 @@ use crate::report::{RunKind, TestCase, TestStatus};
 use crate::{place, stack};
 
 const FRAMEWORK: &str = "jest";
-/// What stands between the parts of a test's name.
+/// The joint between the parts of a test's name.
 const ARROW: &str = " › ";
-/// What stands before a time.
+/// The text before a time.
 const BRACKET: &str = " (";
-/// What its reporter for GitHub calls the group in which it prints a file's failures, beside the default reporter.
+/// The group in which its reporter for GitHub prints a file's failures, beside the default reporter.
 pub(crate) const REPETITION: &str = "Errors thrown in ";
 /// The block of a file that could not be run.
 const SUITE_FAILED: &str = "Test suite failed to run";
@@ -259,7 +259,7 @@ impl Reader {
         at.and_then(|at| self.cases.get(at)).is_some_and(|test| !test.message.is_empty())
     }
 
-    /// Whether a file failed with that message, in or outside of a group; the name outside is the whole one.
+    /// Whether a file failed with that message, in or outside of a group. The name outside is the whole one.
     fn is_known_suite(&mut self, text: &str) -> bool {
         let text = text.trim_matches('\n').trim_end();
         let is_same = |test: &TestCase| test.status == TestStatus::Error && test.message == text;

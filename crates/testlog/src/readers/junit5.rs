@@ -14,7 +14,7 @@ use crate::place;
 use crate::report::TestStatus;
 
 const FRAMEWORK: &str = "junit5";
-/// What stands in the first line of flat and verbose details.
+/// The words in the first line of flat and verbose details.
 const STARTED: &str = "execution started. Number of static tests: ";
 /// How the frames of libraries and of Java itself begin.
 const FOREIGN: &[&str] =
@@ -36,7 +36,7 @@ pub(super) struct Reader {
     cases: Cases,
     /// With details that tell failures as they come.
     events: Option<Events>,
-    /// Lines that may be a failure's head: its name and its source. What comes next shows it.
+    /// Lines that may be a failure's head: its name and its source. The line after them shows it.
     head: Vec<String>,
     open: Option<usize>,
     /// Where the failures of this run begin.
@@ -118,7 +118,7 @@ impl Reader {
         self.cases.explain(at, &failure.text, place_of(&failure.text));
     }
 
-    /// A line of the list of failures: a head of a name, mostly a source, and `=> ` with the exception; then its trace.
+    /// A line of the list of failures: a head of a name, mostly a source, and `=> ` with the exception. Its trace follows.
     fn listed(&mut self, line: &str) {
         if let Some(exception) = line.strip_prefix("    => ")
             && !self.head.is_empty()
@@ -169,7 +169,7 @@ impl Reader {
         }
     }
 
-    /// `[         2 tests successful      ]`; the last such line is that of the tests that failed.
+    /// `[         2 tests successful      ]`: the last such line is that of the tests that failed.
     fn numbers(&mut self, line: &str) {
         let Some((number, what)) = is_row(line) else {
             self.part = Part::Running;

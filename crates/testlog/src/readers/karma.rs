@@ -1,7 +1,7 @@
 //! Karma: its progress and dots reporters, and the trees of `karma-spec-reporter` and `karma-mocha-reporter`.
 //!
-//! Every reporter but the last says for each browser `LABEL: Executed 4 of 6 (3 FAILED) (skipped 2) (…)`, again and again
-//! or once; failing tests stand above it with their messages indented by a tab.
+//! Every reporter but the last says for each browser `LABEL: Executed 4 of 6 (3 FAILED) (skipped 2) (…)`, again and again or once. Failing
+//! tests stand above it with their messages indented by a tab.
 
 mod label;
 mod tree;
@@ -18,13 +18,13 @@ const FRAMEWORK: &str = "karma";
 /// More browsers than this are not told apart.
 const MOST_BROWSERS: usize = 32;
 
-/// What the indented lines below belong to.
+/// The owner of the indented lines below.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Open {
     Nothing,
     /// The message of a test, indented by a tab.
     Case(Option<usize>),
-    /// What a browser says outside of tests, indented by two spaces.
+    /// A browser's own error outside of tests, indented by two spaces.
     Error,
     /// Why no browser started or nothing could be run, indented by a tab.
     Start(RunKind),
@@ -35,7 +35,7 @@ enum Open {
 pub(super) struct Reader {
     cases: Cases,
     problems: Problems,
-    /// What each browser ran so far.
+    /// The tests that each browser ran so far.
     browsers: Vec<(String, Executed)>,
     /// The browsers that connected: others are somebody's words.
     connected: Vec<String>,
@@ -192,7 +192,7 @@ impl Reader {
     }
 }
 
-/// What sort of trouble a browser's own error is.
+/// The kind of trouble in a browser's own error.
 fn kind_of(text: &str) -> RunKind {
     if text.holds("SyntaxError: ") {
         RunKind::CompileError

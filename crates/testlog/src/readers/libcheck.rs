@@ -81,7 +81,7 @@ impl Reader {
         }
     }
 
-    /// A program begins; two may not be at work at once.
+    /// A program begins. Two may not be at work at once.
     fn starts(&mut self) {
         self.settle();
         self.before.add(&self.counts);
@@ -135,7 +135,7 @@ impl Reader {
     }
 }
 
-/// The numbers, and how many results are not good. What is printed must add up.
+/// The numbers, and how many results are not good. Printed numbers must add up.
 fn numbers(line: &str) -> Option<(Counts, u64)> {
     let (percent, rest) = line.cut("%: Checks: ")?;
     let (checks, rest) = rest.cut(", Failures: ")?;

@@ -7,7 +7,7 @@ use crate::report::TestStatus;
 use crate::{place, stack};
 
 const FRAMEWORK: &str = "minitest";
-/// What stands before a result of the spec and progress-bar reporters, or behind it.
+/// The words before a result of the spec and progress-bar reporters, or behind it.
 const WORDS: [(&str, TestStatus); 4] = [
     ("PASS", TestStatus::Passed),
     ("FAIL", TestStatus::Failed),

@@ -14,7 +14,7 @@ use crate::report::{RunKind, RunStatus, TestStatus};
 use crate::stack;
 
 const FRAMEWORK: &str = "mocha";
-/// What joins the titles of a test.
+/// The joint between the titles of a test.
 const JOIN: &str = " > ";
 /// The indentation of a failure's second title.
 const SECOND_TITLE: usize = 7;
@@ -232,7 +232,7 @@ impl Reader {
         self.block.push(line.strip_prefix("     ").unwrap_or(line));
     }
 
-    /// One of the lines with the titles of a failure; the last ends with a colon.
+    /// Adds one of the lines with the titles of a failure. The last ends with a colon.
     fn add_title(&mut self, text: &str) {
         let Some(title) = &mut self.title else { return };
         if !title.is_empty() {

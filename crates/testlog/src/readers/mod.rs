@@ -3,32 +3,32 @@
 //! # How to add a framework
 //!
 //! 1. Write `readers/<framework>.rs` with a `pub(super) struct Reader` and on it
-//!    - `const WAKE: &'static [&'static str]`: literals of three bytes or more (ASCII of less than five is looked for at
-//!      the beginning of a line only, indentation aside), of which at least one stands in a line before anything that the reader must see. A reader sleeps, and costs nothing, until one occurs; then it is given
-//!      the last [`crate::recent::LOOK_BACK`] lines and every line after. Choose marks of the framework that ordinary output does not
-//!      have, and do not forget those of its errors (compile errors, bad arguments, no tests found);
-//!    - `fn new(budget: &Budget) -> Self`: starts with nothing; what it stores goes into [`crate::findings::Cases`] (tests),
-//!      [`crate::findings::Problems`] (trouble outside tests) and [`crate::findings::Block`] (a message being collected), which are
-//!      all bounded;
-//!    - `fn line(&mut self, line: &str)`: sees each clean line. It is the hot path: decide by the first byte or a
-//!      `starts_with` before anything dearer, no regular expressions, no allocation for lines that do not matter; a text
-//!      that is searched for in ordinary lines is a static [`crate::needle::Needle`];
-//!    - where one in three lines of a log may be such, `fn express(&mut self, line: &str) -> bool`: takes a line that is
-//!      beyond doubt a result of a passing test, in a state where such lines come. Nobody else is shown it, nor is it
-//!      searched for marks. Name the reader in `express!`;
-//!    - where the framework shows what tests printed in a part of its own, `fn quotes(&self) -> bool`: whether the next
-//!      line is in such a part, as far as the lines before tell. Nobody else is shown it, nor is it searched for marks: a
-//!      test may print another framework's report. It must end by itself. Name the reader in `quotes!`;
-//!    - `fn finish(self, exit: Option<Exit>) -> Option<Findings>`: `None` when it was not its log after all. Names are
-//!      exactly as the framework gives them; a message is the framework's own words, whole (expected, actual, the
-//!      frame); counts are those the framework prints, `None` for those it does not. Set `finished` only when the
-//!      framework's own end (summary) was seen. Leave `status` and `kind` at `None` unless the framework has a rule of
-//!      its own; [`crate::merge`] knows the common ones.
+//!    - `const WAKE: &'static [&'static str]`: literals of three bytes or more (ASCII of less than five is looked for at the beginning of a
+//!      line only, indentation aside), of which at least one stands in a line before anything that the reader must see. A reader sleeps,
+//!      and costs nothing, until one occurs. Then it is given the last [`crate::recent::LOOK_BACK`] lines and every line after. Choose
+//!      marks of the framework that ordinary output does not have, and do not forget those of its errors (compile errors, bad arguments, no
+//!      tests found).
+//!    - `fn new(budget: &Budget) -> Self`: starts with nothing. Its findings go into [`crate::findings::Cases`] (tests),
+//!      [`crate::findings::Problems`] (trouble outside tests) and [`crate::findings::Block`] (a message being collected), which are all
+//!      bounded.
+//!    - `fn line(&mut self, line: &str)`: sees each clean line. It is the hot path: decide by the first byte or a `starts_with` before
+//!      anything dearer, no regular expressions, no allocation for lines that do not matter. A text that is searched for in ordinary lines
+//!      is a static [`crate::needle::Needle`].
+//!    - where one in three lines of a log may be such, `fn express(&mut self, line: &str) -> bool`: takes a line that is beyond doubt a
+//!      result of a passing test, in a state where such lines come. Nobody else is shown it, nor is it searched for marks. Name the reader
+//!      in `express!`.
+//!    - where the framework shows the output of tests in a part of its own, `fn quotes(&self) -> bool`: whether the next line is in such a
+//!      part, as far as the lines before tell. Nobody else is shown it, nor is it searched for marks: a test may print another framework's
+//!      report. It must end by itself. Name the reader in `quotes!`.
+//!    - `fn finish(self, exit: Option<Exit>) -> Option<Findings>`: `None` when it was not its log after all. Names are exactly as the
+//!      framework gives them. A message is the framework's own words, whole (expected, actual, the frame). Counts are those the framework
+//!      prints, `None` for those it does not. Set `finished` only when the framework's own end (summary) was seen. Leave `status` and
+//!      `kind` at `None` unless the framework has a rule of its own: [`crate::merge`] knows the common ones.
 //! 2. Add one line to `readers!` below: the module and the names under which `--framework` knows it.
-//! 3. When its log contains another framework's output (a runner of runners), add the pair to `merge::ABSORBS`.
-//!    Documents: a JSON report is one line or many; [`crate::document::JsonDocument`] collects it (libtest's JSON lines:
-//!    `cargo_test::json`). JUnit XML of every framework is read by `junit`, which also tells whose dialect it is.
-//! 4. Add really made outputs with sidecars to `tests/fixtures/outputs/`; `tests/it/outputs.rs` checks them all.
+//! 3. When its log contains another framework's output (a runner of runners), add the pair to `merge::ABSORBS`. Documents: a JSON report is
+//!    one line or many, and [`crate::document::JsonDocument`] collects it (libtest's JSON lines: `cargo_test::json`). JUnit XML of every
+//!    framework is read by `junit`, which also tells whose dialect it is.
+//! 4. Add really made outputs with sidecars to `tests/fixtures/outputs/`. `tests/it/outputs.rs` checks them all.
 //!
 //! Tests print things: a line that looks like a summary inside captured output must not be counted. Prefer state (where
 //! in the report are we) over the look of a line. `cargo_test` and `pytest` are the examples to follow.
@@ -206,7 +206,7 @@ macro_rules! quotes {
         pub(crate) const QUOTES: Mask = $(1 << Bit::$module as u32)|*;
 
         impl Readers {
-            /// Those in `awake` that are in the middle of what a test printed.
+            /// The readers in `awake` that are in the middle of a test's output.
             pub(crate) fn quoting(&self, awake: Mask) -> Mask {
                 let mut quoting = 0;
                 $(if awake & 1 << Bit::$module as u32 != 0 && self.$module.quotes() {

@@ -1,8 +1,8 @@
-//! `node --test`: the spec reporter's tree and the dot reporter's list; its TAP is read by [`super::tap`].
+//! `node --test`: the spec reporter's tree and the dot reporter's list. Its TAP is read by [`super::tap`].
 //!
-//! The tree names tests by indentation. What failed stands below the result (node 20) or in the list after the numbers
-//! (node 22 and later), where names have no parents; entries are matched with the tree in order.
-//! Suites (`describe`) look like tests with subtests; the number of suites tells how many of the parents are tests.
+//! The tree names tests by indentation. Reasons of failures stand below the result (node 20) or in the list after the numbers (node 22 and
+//! later), where names have no parents. Entries are matched with the tree in order. Suites (`describe`) look like tests with subtests. The
+//! number of suites tells how many of the parents are tests.
 
 mod entry;
 
@@ -368,7 +368,7 @@ impl Reader {
         printed
     }
 
-    /// Takes the suites out of the list: they are no tests. What only they failed for becomes a problem.
+    /// Takes the suites out of the list: they are no tests. A reason for which only suites failed becomes a problem.
     fn drop_suites(&mut self) {
         let printed = self.printed();
         let parents = std::mem::take(&mut self.parents);
@@ -435,7 +435,7 @@ fn is_only_children(message: &str) -> bool {
     text.is_empty() || text.ends_with("subtest failed") || text.ends_with("subtests failed")
 }
 
-/// What a child's stack trace says about its parent: above zero for a test, below for a suite.
+/// The evidence of a child's stack trace about its parent: above zero for a test, below for a suite.
 fn evidence(message: &str) -> i32 {
     let test = message.holds("TestContext.test (");
     let suite = message.holds("at Suite.") || message.holds("SuiteContext");

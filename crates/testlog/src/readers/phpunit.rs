@@ -1,6 +1,6 @@
 //! PHPUnit (8 and later): progress, TestDox, debug and TeamCity output.
 //!
-//! The report begins behind `Time: …, Memory: …`; headings that look like it before that were printed by tests.
+//! The report begins behind `Time: …, Memory: …`. Headings that look like it before that were printed by tests.
 
 mod teamcity;
 mod testdox;
@@ -41,7 +41,7 @@ pub(super) struct Reader {
     number: u64,
     open: Option<usize>,
     block: Block,
-    /// What PHP says when it dies.
+    /// PHP's words when it dies.
     fatal: Block,
     fatal_open: bool,
     words: Block,
@@ -221,7 +221,7 @@ impl Reader {
         }
     }
 
-    /// What PHP said when it died, if that was under PHPUnit.
+    /// Takes PHP's words when it died, if that was under PHPUnit.
     fn settle_fatal(&mut self) -> bool {
         let text = self.fatal.take();
         if !self.fatal_open || !(self.version.is_some() || text.to_ascii_lowercase().holds("phpunit")) {

@@ -1,8 +1,8 @@
 //! Playwright Test: its reporters list, line, dot and github.
 //!
-//! Only list names what passed. Failures stand in numbered blocks whose titles may go on with the step that failed; a test
-//! that is expected to fail is drawn like one that does. The lists at the end say which tests failed: theirs is the last
-//! word, and what a test printed before that looks like an end is none.
+//! Only list names the tests that passed. Failures stand in numbered blocks whose titles may go on with the step that failed. A test that
+//! is expected to fail is drawn like one that does. The lists at the end say which tests failed: theirs is the last word, and a test's
+//! earlier output that looks like an end is none.
 //!
 //! Names are the framework's titles without line and column, which move with every edit.
 
@@ -17,7 +17,7 @@ use crate::{place, stack};
 const FRAMEWORK: &str = "playwright";
 /// Between the parts of a title.
 const PART: &str = " › ";
-/// What fills the lines of titles.
+/// The filling of the lines of titles.
 const RULE: char = '─';
 /// More titles than these are not remembered from one end.
 const MOST_NAMED: usize = 10_000;
@@ -34,7 +34,7 @@ enum List {
     Other,
 }
 
-/// What the end says: the last one counts.
+/// The lists and numbers of the end: the last one counts.
 #[derive(Debug, Default)]
 struct End {
     seen: bool,
@@ -321,7 +321,7 @@ impl Reader {
     }
 }
 
-/// A title with its rule gone; it names a place.
+/// A title with its rule gone. It names a place.
 fn title(text: &str) -> Option<&str> {
     let title = text.trim_end_matches(RULE).trim();
     place_in(title).map(|_| title)

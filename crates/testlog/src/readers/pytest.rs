@@ -1,9 +1,9 @@
 //! pytest: every verbosity, traceback style and plugin that keeps pytest's own report (xdist, sugar, timeout,
 //! subtests, rerunfailures), and its JSON report.
 //!
-//! A session is: header, progress, `ERRORS` and `FAILURES` (one block per failure), `short test summary info` (the only
-//! place with whole node ids), and the last line with the numbers. Names come from the short summary and from verbose
-//! progress; blocks are matched to them by the part of the id behind the file.
+//! A session is: header, progress, `ERRORS` and `FAILURES` (one block per failure), `short test summary info` (the only place with whole
+//! node ids), and the last line with the numbers. Names come from the short summary and from verbose progress. Blocks are matched to them
+//! by the part of the id behind the file.
 
 mod blocks;
 mod json;
@@ -35,7 +35,7 @@ enum Part {
     Errors,
     /// Blocks of failures.
     Failures,
-    /// What passing tests printed (`-rP`).
+    /// The output of passing tests (`-rP`).
     Passes,
     /// Parts that say nothing about failures: warnings, durations.
     Other,
@@ -45,7 +45,7 @@ enum Part {
     Results,
 }
 
-/// The interpreter's last words; searched for in every line that a test prints.
+/// The interpreter's last words. They are searched for in every line that a test prints.
 static FATAL: Needle = Needle::new("Fatal Python error: ");
 
 /// Reads pytest.
@@ -61,7 +61,7 @@ pub(super) struct Reader {
     marks: Marks,
     numbers: Option<Numbers>,
     collected: Option<u64>,
-    /// What the sessions that are over counted.
+    /// The sum of the counts of the sessions that are over.
     sum: Counts,
     sessions: u64,
     unfinished: u64,
@@ -170,7 +170,7 @@ impl Reader {
         }
     }
 
-    /// In a failure's block: source, reasons, and what the test printed; or in that of a passing test.
+    /// Whether the line is in a failure's block (source, reasons, and the test's output), or in that of a passing test.
     pub(super) const fn quotes(&self) -> bool {
         self.numbers.is_none()
             && match self.part {

@@ -11,11 +11,11 @@ use crate::report::{RunKind, TestStatus};
 const FRAMEWORK: &str = "qt-test";
 const STARS: &str = "********* ";
 
-/// What a line says of a test.
+/// A line's verdict on a test.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Word {
     Result(TestStatus),
-    /// The last words of a program that aborts; a failure follows as a rule.
+    /// The last words of a program that aborts. A failure follows as a rule.
     Fatal,
     /// A warning, a number, or an expected failure, behind which a result follows.
     Other,
@@ -28,7 +28,7 @@ pub(super) struct Reader {
     problems: Problems,
     /// Where the tests of this class begin.
     first: usize,
-    /// The class that is tested; empty when there is none.
+    /// The class that is tested. Empty when there is none.
     class: String,
     /// `-silent` names the class in another way, and says nothing behind the numbers.
     silent: bool,

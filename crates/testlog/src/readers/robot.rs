@@ -6,7 +6,7 @@ use crate::needle::Seek as _;
 use crate::place;
 use crate::report::{RunKind, RunStatus, TestStatus};
 
-/// What a suite says above its numbers when its teardown failed, after its setup or not.
+/// A suite's words above its numbers when its teardown failed, after its setup or not.
 const TEARDOWN_FAILED: &str = "uite teardown failed:\n";
 
 /// More suites are not remembered.
@@ -26,11 +26,11 @@ pub(super) struct Reader {
     /// The line before, where a suite's name may stand.
     heading: String,
     counts: Counts,
-    /// The result line that was seen last; whether it was a test or a suite shows in the next line.
+    /// The result line that was seen last. The next line shows whether it was a test or a suite.
     open: Option<(String, TestStatus)>,
     text: Block,
-    /// Numbers in the text that is being read. A suite's are its last line, above a rule of `=`; what else looks like them
-    /// is a test's message.
+    /// Numbers in the text that is being read. A suite's are its last line, above a rule of `=`. Anything else that looks like them is a
+    /// test's message.
     numbers: Option<Counts>,
     recognised: bool,
     dotted: bool,

@@ -1,7 +1,7 @@
 //! RSpec: its progress, documentation, failures and JSON formatters.
 //!
-//! The parts behind the dots are recognised by their headings; the numbers count only behind `Finished in`. What
-//! examples print stands above them.
+//! The parts behind the dots are recognised by their headings. The numbers count only behind `Finished in`. Output of examples stands above
+//! them.
 
 mod json;
 

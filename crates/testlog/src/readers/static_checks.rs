@@ -1,8 +1,8 @@
-//! What linters and formatters object to before the tests: ESLint, Stylelint, Prettier, flake8, pycodestyle, pylint, Ruff, Black,
-//! isort, RuboCop, ShellCheck, Biome and oxlint. Compilers and type checkers are [`crate::generic`]'s.
+//! Objections of linters and formatters before the tests: ESLint, Stylelint, Prettier, flake8, pycodestyle, pylint, Ruff, Black, isort,
+//! RuboCop, ShellCheck, Biome and oxlint. Compilers and type checkers are [`crate::generic`]'s.
 //!
-//! They are no tests, so beside failing tests nothing is said of them ([`crate::merge`]); where they alone made the command
-//! fail, each objection is a problem with its place.
+//! They are no tests, so beside failing tests nothing is said of them ([`crate::merge`]). Where they alone made the command fail, each
+//! objection is a problem with its place.
 
 mod drawn;
 
@@ -27,7 +27,7 @@ pub(super) struct Reader {
     problems: Problems,
     /// The last line that stands at the outermost column: the file of ESLint's list, or Ruff's words on the next place.
     head: String,
-    /// What is being collected up to an empty line, and where it is.
+    /// The place of the objection that is being collected up to an empty line.
     open: Option<(String, u32)>,
     block: Block,
     /// ESLint's warnings, which count only when there may be none.

@@ -1,8 +1,8 @@
 //! TAP 12, 13 and 14 of any tool (Bats, Perl, node's, vitest's, AVA's, mocha's, Deno's and Busted's reporters), Bats'
 //! pretty output, and prove, the harness that sums TAP up.
 //!
-//! A log is a row of result lines; what explains a result (a YAML block, comments, mocha's indented text) stands below
-//! it. Whose dialect it is decides the framework's name and which nested results are tests of their own.
+//! A log is a row of result lines. The explanation of a result (a YAML block, comments, mocha's indented text) stands below it. The
+//! writer's dialect decides the framework's name and which nested results are tests of their own.
 //!
 //! Invariant: inside a YAML block no line is a result.
 

@@ -27,7 +27,7 @@ enum Part {
     Ran,
 }
 
-/// What stands between a test and its result.
+/// The dots between a test and its result.
 const DOTS: &str = " ... ";
 
 /// Reads unittest.

@@ -1,8 +1,8 @@
 //! Vitest: its default, verbose, tree, dot and GitHub reporters. Its TAP is read by [`super::tap`], its JSON by
 //! [`super::jest`].
 //!
-//! Results come as lines with marks; the reasons stand in sections (`⎯⎯ Failed Tests 9 ⎯⎯`) behind them, where names
-//! are whole. The default reporter leaves `describe`s out of its tree, so what it shows is only used where whole.
+//! Results come as lines with marks. The reasons stand in sections (`⎯⎯ Failed Tests 9 ⎯⎯`) behind them, where names are whole. The default
+//! reporter leaves `describe`s out of its tree, so its names are only used where whole.
 
 use crate::exit::Exit;
 use crate::findings::{Block, Budget, Cases, Counts, Findings, Problems};
@@ -11,14 +11,14 @@ use crate::report::{RunKind, TestStatus};
 use crate::{place, stack};
 
 const FRAMEWORK: &str = "vitest";
-/// What stands between the parts of a test's name.
+/// The joint between the parts of a test's name.
 const ARROW: &str = " > ";
 
 /// Which section is being read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Part {
     Results,
-    /// What a test printed, up to a blank line.
+    /// The output of a test, up to a blank line.
     Printed,
     FailedTests,
     FailedSuites,

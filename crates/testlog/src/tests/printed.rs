@@ -1,4 +1,4 @@
-//! What tests print among a framework's lines: it hides no failing test, and makes no green run red.
+//! Output of tests among a framework's lines: it hides no failing test, and makes no green run red.
 
 use crate::exit::Exit;
 use crate::parser::read;

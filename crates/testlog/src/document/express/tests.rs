@@ -52,7 +52,7 @@ impl Text {
     }
 }
 
-/// What is made of the lines: what is handed on, and what is said of each line.
+/// The collector's answers to the lines: the parts that are handed on, and its verdict on each line.
 fn parts(lines: &[String], way: Way) -> Vec<String> {
     let mut document = JsonDocument::new(&["tests", "cases"]).with_texts(WANTED);
     let mut seen = Vec::new();

@@ -1,5 +1,5 @@
-//! What cargo and rustc say outside of tests: `error[E0308]: …` with its frame, `error: could not compile …`, and
-//! `error: test failed` with the cause of a death.
+//! Messages of cargo and rustc outside of tests: `error[E0308]: …` with its frame, `error: could not compile …`, and `error: test failed`
+//! with the cause of a death.
 
 use super::panics::rustc_arrow;
 use crate::findings::{Block, Problems};
@@ -40,7 +40,7 @@ const CARGO_ERRORS: &[&str] = &[
     "error: no test targets",
 ];
 
-/// What the problems mean for the run.
+/// The meaning of the problems for the run.
 #[derive(Debug, Default)]
 pub(super) struct Deaths {
     /// Binaries that died.
@@ -77,7 +77,7 @@ impl Diagnostics {
         self.open
     }
 
-    /// Starts a block at an error line; says whether it was one.
+    /// Starts a block at an error line. Returns whether it was one.
     pub(super) fn open(&mut self, line: &str) -> bool {
         if !(line.starts_with("error: ") || line.starts_with("error[")) {
             return false;
@@ -88,7 +88,7 @@ impl Diagnostics {
         true
     }
 
-    /// Starts the block of a test binary that failed; `words` are what it printed last.
+    /// Starts the block of a test binary that failed. `words` are its last output.
     pub(super) fn open_death(&mut self, line: &str, words: &str, own_harness: bool) {
         self.close();
         self.open = true;

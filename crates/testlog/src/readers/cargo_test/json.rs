@@ -57,7 +57,7 @@ impl<'de> Deserialize<'de> for Message {
     }
 }
 
-/// What the JSON lines say in sum.
+/// The sum of the JSON lines.
 #[derive(Debug, Default)]
 pub(super) struct Seen {
     pub(super) seen: bool,
@@ -76,7 +76,7 @@ pub(super) struct Json {
 }
 
 impl Json {
-    /// Takes a line that starts with a brace; says whether it was one of these.
+    /// Takes a line that starts with a brace. Returns whether it was one of these.
     pub(super) fn line(&mut self, line: &str, cases: &mut Cases, problems: &mut Problems) -> bool {
         // Other tools print JSON too: look before parsing.
         let head = line.get(..line.floor_char_boundary(400)).unwrap_or_default();
@@ -156,7 +156,7 @@ impl Json {
         true
     }
 
-    /// What was seen in all.
+    /// The sum of all lines.
     pub(super) fn finish(&mut self) -> Seen {
         let mut seen = std::mem::take(&mut self.total);
         if seen.nextest {

@@ -4,7 +4,7 @@ use crate::findings::{Block, Cases, Counts};
 use crate::report::TestStatus;
 use crate::stack;
 
-/// What was read so far.
+/// The state of the report read so far.
 #[derive(Debug, Default)]
 pub(super) struct Xml {
     seen: bool,

@@ -17,7 +17,7 @@ const MOST_OPEN: usize = 4096;
 const MOST_OUTPUT: usize = 8 * 1024 * 1024;
 /// How many empty stores are kept to be used again.
 const MOST_SPARE: usize = 16;
-/// What one test's output costs at most: [`Block`] keeps no more.
+/// The most that one test's output costs: [`Block`] keeps no more.
 const MOST_OF_ONE: usize = 24 * 1024;
 
 /// One event: an object of texts and numbers.
@@ -83,13 +83,13 @@ fn string(text: &str) -> Option<(Cow<'_, str>, &str)> {
     Some((Cow::Borrowed(inner.get(..end)?), behind))
 }
 
-/// What is known of a test or package that has not ended.
+/// The state of a test or package that has not ended.
 #[derive(Debug, Default)]
 struct Open {
     output: Block,
     line: String,
     failed: bool,
-    /// What is kept, in bytes.
+    /// The size of the kept output, in bytes.
     kept: usize,
 }
 
@@ -126,13 +126,13 @@ impl Open {
     }
 }
 
-/// What was read so far.
+/// The state of the events read so far.
 #[derive(Debug, Default)]
 pub(super) struct Json {
     seen: bool,
     /// By [`Json::key`].
     open: HashMap<String, Open, RandomState>,
-    /// What passed, to be used again.
+    /// Emptied room of tests that passed, to be used again.
     spare: Vec<Open>,
     /// Scratch for a key.
     key: String,
@@ -144,7 +144,7 @@ pub(super) struct Json {
     crashed: u64,
 }
 
-/// What the events say in the end.
+/// The outcome of all events.
 #[derive(Debug)]
 pub(super) struct Outcome {
     pub(super) seen: bool,
@@ -188,7 +188,7 @@ impl Json {
         self.key.push_str(test.unwrap_or_default());
     }
 
-    /// What is open under the key, unless there is too much.
+    /// The entry that is open under the key, unless there is too much.
     fn opened(&mut self) -> Option<&mut Open> {
         if !self.open.contains_key(self.key.as_str()) {
             if self.open.len() >= MOST_OPEN {

@@ -1,4 +1,4 @@
-//! What go test prints, line by line.
+//! Output of go test, line by line.
 
 use super::*;
 use crate::findings::STORED_BYTES;

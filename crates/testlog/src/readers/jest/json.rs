@@ -22,7 +22,7 @@ pub(super) struct Json {
     report: Option<(Read, Numbers)>,
 }
 
-/// What was read of a report that has not ended.
+/// The state of a report that has not ended.
 #[derive(Debug)]
 struct Read {
     cases: Cases,
@@ -88,7 +88,7 @@ impl Json {
         }
     }
 
-    /// Takes a line; says whether it belongs to a document.
+    /// Takes a line. Returns whether it belongs to a document.
     pub(super) fn line(&mut self, line: &str) -> bool {
         let (read, report, budget) = (&mut self.read, &mut self.report, &self.budget);
         let mut is_report = false;

@@ -1,5 +1,4 @@
-//! What the ConsoleLauncher prints with `--details=flat` and `--details=verbose`: each test as it ends, and no list of
-//! failures.
+//! Output of the ConsoleLauncher with `--details=flat` and `--details=verbose`: each test as it ends, and no list of failures.
 
 use std::collections::HashMap;
 
@@ -11,7 +10,7 @@ const MOST_NAMES: usize = 4_000;
 const MOST_LEVELS: usize = 100;
 /// A longer id is none.
 const LONGEST_ID: usize = 2 * 1024;
-/// What the flat details indent an exception by.
+/// The indentation of an exception in the flat details.
 const FLAT: &str = "             ";
 
 /// A test or a container that failed.
@@ -29,7 +28,7 @@ pub(super) struct Events {
     names: HashMap<String, String>,
     /// The names down to the one that was printed last, and how far each is indented (verbose).
     tree: Vec<(usize, String)>,
-    /// What the lines are about: its id, and its name with those of all that it is in.
+    /// The test or container that the lines are about: its id, and its name with those of all that it is in.
     id: String,
     name: String,
     source: String,
@@ -39,7 +38,7 @@ pub(super) struct Events {
 }
 
 impl Events {
-    /// Takes a line; returns the failure that it ends.
+    /// Takes a line. Returns the failure that it ends.
     pub(super) fn line(&mut self, line: &str) -> Option<Failure> {
         if let Some(rest) = line.strip_prefix("Started:     ") {
             let failure = self.settle();

@@ -1,4 +1,4 @@
-//! What stands before each word of a browser, and the numbers behind it.
+//! The label before each word of a browser, and the numbers behind it.
 
 use crate::findings::Counts;
 use crate::needle::Seek as _;

@@ -7,12 +7,12 @@ use crate::findings::{Budget, Cases, Counts, Findings, Problems};
 use crate::report::TestStatus;
 use crate::stack;
 
-/// The lists of the report; a fourth, of all tests, says nothing more.
+/// The lists of the report. A fourth, of all tests, says nothing more.
 const PASSES: &str = "passes";
 const FAILURES: &str = "failures";
 const PENDING: &str = "pending";
 
-/// What was read so far.
+/// The state of the report read so far.
 #[derive(Debug)]
 pub(super) struct Json {
     document: JsonDocument,
@@ -61,7 +61,7 @@ impl Json {
         }
     }
 
-    /// Takes a line; says whether it belongs to a document.
+    /// Takes a line. Returns whether it belongs to a document.
     pub(super) fn line(&mut self, line: &str, cases: &mut Cases) -> bool {
         let (read, budget) = (&mut self.read, &self.budget);
         let (seen, stats, left_out) = (&mut self.seen, &mut self.stats, &mut self.left_out);

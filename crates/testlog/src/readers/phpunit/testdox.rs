@@ -7,7 +7,7 @@ use crate::needle::Seek as _;
 use crate::report::{TestCase, TestStatus};
 use crate::stack;
 
-/// What stands between the class and the sentence.
+/// The joint between the class and the sentence.
 const JOIN: &str = " > ";
 
 /// Collects TestDox.

@@ -11,7 +11,7 @@ use crate::report::{RunKind, TestStatus};
 /// One failure's traceback under its title.
 #[derive(Debug)]
 struct Failure {
-    /// As printed between the underscores; empty for `--tb=line`, which prints none.
+    /// The title as printed between the underscores. Empty for `--tb=line`, which prints none.
     title: String,
     text: String,
     error: bool,
@@ -28,7 +28,7 @@ pub(super) struct Blocks {
     sugar: bool,
 }
 
-/// What matching showed.
+/// The outcome of matching.
 #[derive(Debug, Default)]
 pub(super) struct Settled {
     /// A failing test had failed in an earlier session too.
@@ -212,7 +212,7 @@ pub(super) struct Entry {
     text: String,
     rest: Block,
     error: bool,
-    /// What a subtest adds to its test's name: `[even number] (i=1)`.
+    /// The subtest's addition to its test's name: `[even number] (i=1)`.
     sub: String,
 }
 
@@ -324,7 +324,7 @@ fn bare_title(title: &str) -> &str {
         .unwrap_or(title)
 }
 
-/// `____ test_total ____`; not the `_ _ _ _` between frames.
+/// `____ test_total ____`, and not the `_ _ _ _` between frames.
 fn title(line: &str) -> Option<&str> {
     let title = numbers::title(line, '_')?;
     (!title.starts_with("_ ") && title != "_").then_some(title)

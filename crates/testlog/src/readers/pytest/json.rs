@@ -65,7 +65,7 @@ pub(super) struct Json {
     found: Option<Found>,
 }
 
-/// What was read of a document that has not ended.
+/// The state of a document that has not ended.
 #[derive(Debug)]
 struct Read {
     cases: Cases,
@@ -92,7 +92,7 @@ impl Json {
         }
     }
 
-    /// Takes a line; says whether it belongs to a document.
+    /// Takes a line. Returns whether it belongs to a document.
     pub(super) fn line(&mut self, line: &str, cases: &mut Cases) -> bool {
         if !self.document.is_open() && !line.starts_with('{') {
             return false;

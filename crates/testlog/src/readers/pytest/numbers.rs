@@ -3,7 +3,7 @@
 use crate::findings::{Counts, sum};
 use crate::needle::Needle;
 
-/// What stands before the time.
+/// The text before the time.
 static IN: Needle = Needle::new(" in ");
 
 /// The title in a line drawn with `fill`: `==== FAILURES ====`.
@@ -52,7 +52,7 @@ impl Numbers {
         words.split(", ").all(|part| numbers.add(part)).then_some(numbers)
     }
 
-    /// Adds one part (`12 failed`); says whether it was one.
+    /// Adds one part (`12 failed`). Returns whether it was one.
     pub(super) fn add(&mut self, part: &str) -> bool {
         let Some((number, word)) = part.trim().split_once(' ') else { return part.trim() == "no tests ran" };
         let Ok(number) = number.parse::<u64>() else { return false };
@@ -71,9 +71,9 @@ impl Numbers {
         true
     }
 
-    /// The counts; `collected` is what the session said it found, `untested` how many errors hide a test's result, and `subtests`
-    /// how many of the failures are of subtests, which pytest counts beside their test. Where nothing tells that of failures among
-    /// subtests, nobody knows how many tests there were.
+    /// The counts. `collected` is the number of tests that the session said it found, `untested` how many errors hide a test's result, and
+    /// `subtests` how many of the failures are of subtests, which pytest counts beside their test. Where nothing tells that of failures
+    /// among subtests, nobody knows how many tests there were.
     pub(super) fn counts(&self, collected: Option<u64>, untested: u64, subtests: u64) -> Counts {
         let results = sum(&[self.failed, self.passed, self.skipped, self.xfailed, self.xpassed]);
         let tests = results.saturating_sub(subtests).saturating_add(untested);

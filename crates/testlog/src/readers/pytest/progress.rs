@@ -75,7 +75,7 @@ pub(super) fn collected(line: &str) -> Option<u64> {
     (before.holds("worker") || before.holds("gw0")).then(|| place::leading_number(bracket))?
 }
 
-/// What stands between the file and the test.
+/// The colons between the file and the test.
 static COLONS: Needle = Needle::new("::");
 
 /// The marks of tests in a row.
@@ -84,7 +84,7 @@ const ROW: &[u8] = b".FEsxXRu,-y";
 /// Reads progress.
 #[derive(Debug, Default)]
 pub(super) struct Progress {
-    /// The test whose line is begun; with live logs the result comes on a line of its own.
+    /// The test whose line is begun. With live logs the result comes on a line of its own.
     pending: Option<String>,
 }
 
@@ -98,7 +98,7 @@ const STATUSES: [(&str, TestStatus); 6] = [
 ];
 
 impl Progress {
-    /// Takes `tests/a.py::test_b PASSED          [ 16%]` and nothing that needs a second look; says whether it was that.
+    /// Takes `tests/a.py::test_b PASSED          [ 16%]` and nothing that needs a second look. Returns whether it was that.
     pub(super) fn passed(&mut self, line: &str, cases: &mut Cases, marks: &mut Marks) -> bool {
         let name = || {
             let (text, percent) = line.split_at_checked(line.len().checked_sub("[ 16%]".len())?)?;
@@ -130,7 +130,7 @@ impl Progress {
         }
     }
 
-    /// Takes a line of progress; says whether it was one.
+    /// Takes a line of progress. Returns whether it was one.
     pub(super) fn line(&mut self, line: &str, cases: &mut Cases, marks: &mut Marks) -> bool {
         if !Self::is_likely(line) {
             return false;
@@ -207,7 +207,7 @@ fn split_percent(line: &str) -> (&str, Option<u8>) {
     split().map_or((line, None), |(text, percent)| (text, Some(percent)))
 }
 
-/// Takes the result off the end: `tests/a.py::b SKIPPED (reason)`; the name is empty when the line is the result alone.
+/// Takes the result off the end: `tests/a.py::b SKIPPED (reason)`. The name is empty when the line is the result alone.
 fn split_status(text: &str) -> Option<(&str, TestStatus)> {
     let text = text.trim_end();
     let bare = if text.ends_with(')') { text.seek(" (").and_then(|_| cut_reason(text)).unwrap_or(text) } else { text };

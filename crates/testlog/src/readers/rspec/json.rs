@@ -72,7 +72,7 @@ impl Json {
         self.document.is_open()
     }
 
-    /// Takes a line from the start of a report on, behind which output may stand; says whether it belongs to one.
+    /// Takes a line from the start of a report on, behind which output may stand. Returns whether it belongs to one.
     pub(super) fn line(&mut self, line: &str) -> bool {
         let (read, report, budget) = (&mut self.read, &mut self.report, &self.budget);
         let left_out = &mut self.left_out;

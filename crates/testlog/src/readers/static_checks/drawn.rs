@@ -5,9 +5,9 @@ use crate::needle::Seek as _;
 use crate::place;
 use crate::report::RunKind;
 
-/// What ends a heading of Biome.
+/// The end of a heading of Biome.
 const RULE: &str = " ━━━━━";
-/// What stands before the words of an error, and of a warning.
+/// The signs before the words of an error, and of a warning.
 const ERRORS: [&str; 3] = ["× ", "✖ ", "x "];
 const WARNINGS: [&str; 2] = ["⚠ ", "! "];
 /// How a box begins.
@@ -22,7 +22,7 @@ enum Open {
     Nothing,
     /// Up to the next heading or a sum.
     Heading,
-    /// Up to an empty line; whether it is an error.
+    /// Up to an empty line. Holds whether it is an error.
     Box(bool),
 }
 
@@ -124,7 +124,7 @@ fn heading(words: &str) -> Option<Option<Option<(String, u32)>>> {
     (place::is_path(path) && is_rule).then(|| Some(place::find(file)))
 }
 
-/// What Biome ends with.
+/// Whether a line is one of Biome's last.
 fn is_sum(line: &str) -> bool {
     ["Checked ", "Found ", "Skipped ", "The number of diagnostics "].iter().any(|start| line.starts_with(start))
 }

@@ -3,7 +3,7 @@
 use super::result::TapResult;
 use crate::needle::Seek as _;
 
-/// Who wrote the TAP.
+/// The writer of the TAP.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Dialect {
     Node,
@@ -36,7 +36,7 @@ impl Dialect {
     }
 }
 
-/// What was seen that tells the dialects apart.
+/// The signs that tell the dialects apart.
 #[derive(Debug, Default)]
 #[expect(clippy::struct_excessive_bools, reason = "each is one independent observation")]
 pub(super) struct Clues {
@@ -109,7 +109,7 @@ impl Clues {
         self.suite = false;
     }
 
-    /// Whether results deeper than `level` stood just before, which makes this one their parent; remembers `level`.
+    /// Whether results deeper than `level` stood just before, which makes this one their parent. Remembers `level`.
     pub(super) fn deepest_since(&mut self, level: usize) -> bool {
         std::mem::replace(&mut self.level, level) > level
     }

@@ -1,4 +1,4 @@
-//! What the results of a whole log come to: whose they are, and the numbers in the dialect's own way of counting.
+//! The end of a whole log of results: whose they are, and the numbers in the dialect's own way of counting.
 
 use std::collections::HashMap;
 
@@ -10,7 +10,7 @@ use crate::needle::Seek as _;
 use crate::report::{RunKind, RunStatus, TestStatus};
 use crate::stack;
 
-/// What stands between the names of a subtest and of what is in it.
+/// The joint between the names of a subtest and of a test in it.
 const JOIN: &str = " > ";
 
 impl Reader {
@@ -32,7 +32,7 @@ impl Reader {
         }
     }
 
-    /// Busted's TAP calls errors failures, too; what Lua itself says of a broken program tells them apart.
+    /// Tells errors from failures. Busted's TAP calls errors failures, too, and Lua's own words about a broken program tell them apart.
     fn move_errors(&mut self) {
         let mut errors = 0;
         for at in 0..self.cases.len() {

@@ -1,7 +1,6 @@
 //! prove (TAP::Harness): one line per file, and a summary of what was wrong with which file.
 //!
-//! To the harness a file is what fails; the single tests' diagnostics (`#   Failed test 'x'`) become problems with
-//! their places.
+//! The harness sees a file as the unit that fails. The single tests' diagnostics (`#   Failed test 'x'`) become problems with their places.
 
 use crate::exit::Exit;
 use crate::findings::{Block, Budget, Cases, Counts, Findings, Problems};
@@ -22,7 +21,7 @@ pub(super) struct Prove {
     block: Block,
     /// The file whose line is not ended: its results stand below.
     running: Option<usize>,
-    /// What was printed since the last file ended.
+    /// The output since the last file ended.
     output: Block,
     diagnostic: Block,
     diagnostic_open: bool,

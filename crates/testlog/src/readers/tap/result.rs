@@ -4,7 +4,7 @@ use crate::needle::Seek as _;
 use crate::place;
 use crate::report::TestStatus;
 
-/// What a result line says.
+/// The parts of a result line.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct TapResult<'a> {
     /// The test's number, when it has one.
@@ -83,7 +83,7 @@ fn without_time_comment(text: &str) -> &str {
     if is_time && number { name.trim_end() } else { text }
 }
 
-/// Splits ` # SKIP why` and ` # TODO why` off; any other `#` belongs to the name.
+/// Splits ` # SKIP why` and ` # TODO why` off. Any other `#` belongs to the name.
 fn split_directive(text: &str) -> (&str, Option<&str>) {
     for (at, _) in text.rmatch_indices('#') {
         let (before, after) = text.split_at_checked(at).unwrap_or((text, ""));
