@@ -1,7 +1,7 @@
 //! Tests that a change adds: they judge nothing, and stay in the change.
 //!
-//! Before a run that judges they are set aside, so that what judges is the start's; after it they are put back. In a green change they are
-//! run once with everything else: tests that fail, or make others fail, are left out.
+//! Added tests are set aside before a run that judges, so that the start's tests judge alone. They are put back after it. In a green change
+//! they are run once with everything else: tests that fail, or make others fail, are left out.
 
 use super::bench::{Bench, TrialError};
 use super::fresh;
@@ -10,8 +10,8 @@ use crate::domain::remark::{Remark, RemarkKind};
 use crate::domain::verdict::Verdict;
 use crate::test_run;
 
-/// Puts the added tests back into a judged change. In one that is green they are run with all others, and left out where the suite is not
-/// green with them; then the reason is returned.
+/// Puts the added tests back into a judged change. In a green change they are run with all others, and left out where the suite is not
+/// green with them. Returns the reason in that case.
 pub async fn put_back(bench: &Bench<'_>, judged: &mut Judged) -> Result<Option<String>, TrialError> {
     let added = std::mem::take(&mut judged.added);
     let tampered = matches!(judged.judgement.verdict, Verdict::Tampered { .. });

@@ -1,6 +1,6 @@
 //! Files that judge although their names do not say so: by what other files of the start say of them.
 //!
-//! Invariant: the start alone is asked; nothing that a model wrote makes a file one of the tests, or none.
+//! Invariant: the start alone is asked. Nothing that a model wrote makes a file one of the tests, or none.
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
@@ -37,8 +37,8 @@ pub(super) fn is_run(bench: &Bench<'_>, start: &TreeId, change: &Change) -> Resu
     Ok(bench.workspace.any_text_at(start, region::may_speak, says)?)
 }
 
-/// Whether the examples in a source file's documentation are tests of this run. A Rust example has a name of its own in the start's
-/// run; for Python somebody has to ask for them, by the command or in a file of the start.
+/// Whether the examples in a source file's documentation are tests of this run. A Rust example has a name of its own in the start's run.
+/// For Python somebody has to ask for them, by the command or in a file of the start.
 pub(super) fn examples_in(bench: &Bench<'_>, start: &TreeId, change: &Change) -> Result<Examples, TrialError> {
     let path = change.path.as_str();
     if !region::has_examples(path, change.before.as_deref().unwrap_or_default()) {
@@ -85,7 +85,7 @@ fn may_have_run(baseline: &Baseline, path: &str) -> bool {
     !names_all || names.any(is_of_file)
 }
 
-/// What pytest is told by the environment.
+/// The options that pytest takes from the environment.
 fn options_of_pytest<'e>(bench: &'e Bench<'_>) -> Option<&'e str> {
     bench.tests.env.get(OsStr::new("PYTEST_ADDOPTS")).and_then(|value| value.to_str())
 }

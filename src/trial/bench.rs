@@ -1,4 +1,4 @@
-//! What the court works with: the tree, the tests, and what the start said.
+//! The court's input: the tree, the tests, and their results at the start.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -36,15 +36,15 @@ pub struct Bench<'a> {
     pub stop: &'a Stop,
     /// Time.
     pub clock: &'a dyn Clock,
-    /// What stands between a change and a green that it did not earn.
+    /// The guards between a change and a green that it did not earn.
     pub guards: &'a Guards,
     /// Knows the secrets.
     pub redactor: &'a Redactor,
     /// Folders in which Python looks for modules when the tests run, beside the usual ones.
     pub import_roots: &'a BTreeSet<String>,
-    /// The tree as a person wrote it; `None` before it was recorded.
+    /// The tree as a person wrote it. `None` before it was recorded.
     pub start: Option<&'a TreeId>,
-    /// What the tests said of it.
+    /// The tests' results on that tree.
     pub baseline: Option<&'a Baseline>,
     /// How long the suite took then, in milliseconds.
     pub baseline_ms: u64,

@@ -15,7 +15,7 @@ use crate::test_run::{self, TestRun};
 /// Below this a runner's start costs about as much as its tests: looking first would not pay.
 const SLOW_MS: u64 = 2_000;
 
-/// What a first look showed.
+/// The result of a first look.
 #[derive(Debug)]
 pub(super) enum Look {
     /// None was taken.
@@ -41,7 +41,7 @@ pub(super) async fn still_red(bench: &Bench<'_>, baseline: &Baseline) -> Result<
     Ok(judge(baseline, best, &run).map_or(Look::Undecided, |judgement| Look::Red(Box::new((run, judgement)))))
 }
 
-/// Red, if the run shows it; `best` is how many of the failing tests the best tree has seen passing.
+/// Red, if the run shows it. `best` is how many of the failing tests the best tree has seen passing.
 fn judge(baseline: &Baseline, best: usize, run: &TestRun) -> Option<Judgement> {
     if run.stopped.is_some() || run.exit.is_success() {
         return None;

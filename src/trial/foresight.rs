@@ -1,4 +1,4 @@
-//! What would refuse a green, said while a model can still do something about it.
+//! Objections to a green, told while a model can still do something about them.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use crate::policy::guard::{Guard, Guards};
 use crate::policy::tamper::{self, Change, region};
 use crate::workspace::Workspace;
 
-/// What the rules are asked of, without a run: everything of its own, for a tool outlives no borrow.
+/// The rules' input without a run. It owns everything, for a tool outlives no borrow.
 #[derive(Debug, Clone)]
 pub struct Foresight {
     /// The files.
@@ -25,7 +25,7 @@ pub struct Foresight {
 }
 
 impl Foresight {
-    /// Why the files as they are now would not count although the tests pass; `None` where the rules see nothing.
+    /// Why the files as they are now would not count although the tests pass. `None` where the rules see nothing.
     ///
     /// # Errors
     /// When a file cannot be read.
@@ -44,7 +44,7 @@ impl Foresight {
             .or_else(|| self.changed_rules(&changes)))
     }
 
-    /// What the change alters of how the tests are run: the start's judges.
+    /// The change's parts that alter how the tests are run. The start's parts judge.
     fn changed_rules(&self, changes: &[Change]) -> Option<String> {
         if !self.guards.has(Guard::Manifests) {
             return None;

@@ -6,12 +6,12 @@ use super::bench::{Bench, TrialError};
 use crate::domain::units::TreeId;
 use crate::policy::guard::Guard;
 
-/// What stood in the way of a run that judges.
+/// Obstacles to a run that judges.
 #[derive(Debug, Default)]
 pub(super) struct Fresh {
     /// Files that judge, which were put back.
     pub(super) rewritten: Vec<String>,
-    /// What cannot be put back.
+    /// The reason why leftovers cannot be removed, if one cannot.
     pub(super) objection: Option<String>,
 }
 
@@ -36,8 +36,8 @@ pub(super) async fn freshen(bench: &Bench<'_>, tree: &TreeId) -> Result<Fresh, T
     Ok(fresh)
 }
 
-/// Files that judge (tests, their configuration) and differ from the start are put back, and all others made those of the tree;
-/// returns the former.
+/// Puts back files that judge (tests, their configuration) and differ from the start, and makes all others those of the tree. Returns the
+/// files that were put back.
 pub(super) async fn restore_tests(bench: &Bench<'_>, tree: &TreeId) -> Result<Vec<String>, TrialError> {
     let Some(start) = bench.start else { return Ok(Vec::new()) };
     let workspace = bench.workspace;

@@ -18,7 +18,7 @@ use crate::policy::guard::Guard;
 use crate::policy::verdict::{self, Baseline, Judgement};
 use crate::test_run::{self, TestRun};
 
-/// What a model is shown of a red run, in characters at most.
+/// The most characters of a red run that a model is shown.
 const FAILURES_CHARS: usize = 4_000;
 /// How many places the failures may name.
 const MAX_NAMED: usize = 12;
@@ -32,13 +32,13 @@ pub struct Judged {
     pub judgement: Judgement,
     /// The tree it is about.
     pub candidate: Candidate,
-    /// What was put back before the run, in words for the model and for reviewers.
+    /// Files and regions that were put back before the run, in words for the model and for reviewers.
     pub put_back: Vec<String>,
-    /// What in the change could deceive a runner, and may be honest: experiments decide, or a reviewer.
+    /// Places in the change that could deceive a runner, and may be honest: experiments decide, or a reviewer.
     pub remarks: Vec<Remark>,
     /// Files that judge and that code under test had rewritten, put back.
     pub rewritten: Vec<String>,
-    /// Files that judge and that changed in the run, also where they hold again what they held; `None` where that is not known.
+    /// Files that judge and that changed in the run, also where their text is the same again. `None` where that is not known.
     pub stirred: Option<Vec<String>>,
     /// Tests that the change adds, set aside while it was judged.
     pub added: Added,
@@ -46,7 +46,7 @@ pub struct Judged {
 
 /// Puts test files, test configuration and test regions back to the start, runs the tests and judges them.
 ///
-/// The tests that failed at the start may go first ([`first_look`]); the whole suite runs before any green. Failures of tests that did not
+/// The tests that failed at the start may go first ([`first_look`]). The whole suite runs before any green. Failures of tests that did not
 /// fail at the start are looked at once more before they count.
 pub(super) async fn run(bench: &Bench<'_>, tree: TreeId) -> Result<Judged, TrialError> {
     let settled = settle::settle(bench, tree).await?;
@@ -122,7 +122,7 @@ impl Judged {
 pub(super) struct Watched {
     /// The run.
     pub(super) run: TestRun,
-    /// The files; `None` where nobody knows which of them the tests change by themselves.
+    /// The files. `None` where nobody knows which of them the tests change by themselves.
     pub(super) stirred: Option<Vec<String>>,
 }
 
@@ -175,7 +175,7 @@ pub fn explained(verdict: &Verdict, report: &TestReport) -> Verdict {
     headline.map_or_else(|| verdict.clone(), |line| Verdict::Red { reason: Some(line.trim().to_owned()) })
 }
 
-/// The start's measure; nothing to compare with when that guard is off.
+/// The start's measure. It holds nothing to compare with when that guard is off.
 fn measure(bench: &Bench<'_>) -> Baseline {
     let baseline = bench.baseline.cloned().unwrap_or_default();
     if bench.guards.has(Guard::Baseline) {
@@ -205,7 +205,7 @@ fn with_reason(verdict: &Verdict, described: String) -> String {
     }
 }
 
-/// A tree with what its run says; nothing of F0 is counted as fixed yet.
+/// A tree with the results of its run. Nothing of F0 is counted as fixed yet.
 #[must_use]
 pub fn candidate(tree: TreeId, run: &TestRun, failures: &str) -> Candidate {
     Candidate {
@@ -264,7 +264,7 @@ pub fn failed(report: &TestReport) -> u64 {
     named.max(counted)
 }
 
-/// What failed and how, to be compared with the iteration before: names and messages.
+/// The failures' names and messages, to be compared with the iteration before.
 #[must_use]
 pub fn signature(report: &TestReport, verdict: &Verdict) -> String {
     let mut parts: Vec<String> = report.failing().map(|test| format!("{} {}", test.name, test.message)).collect();

@@ -1,11 +1,11 @@
 //! The court: it decides whether a green counts (PROOF).
 //!
-//! [`judge`] runs the start's tests over a change and says what they prove; [`evidence::prove`] asks of a green whether its tests could still say no;
-//! [`needed`] finds the parts of a green change that the tests pass without. The decisions are pure and stand in
-//! [`crate::policy::verdict`]; what is here carries them out.
+//! [`judge`] runs the start's tests over a change and says what they prove. [`evidence::prove`] asks of a green whether its tests could
+//! still say no. [`needed`] finds the parts of a green change that the tests pass without. The decisions are pure and stand in
+//! [`crate::policy::verdict`]. This module carries them out.
 //!
-//! Invariant: the start judges. Nothing that a model wrote decides which tests are run, what they say, or what is evidence; and when the
-//! court is done, the files on disk are those of the tree that it returns.
+//! Invariant: the start judges. Nothing that a model wrote decides which tests are run, what they say, or what is evidence. When the court
+//! is done, the files on disk are those of the tree that it returns.
 
 pub mod added;
 mod belongings;

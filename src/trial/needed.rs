@@ -1,8 +1,8 @@
 //! After green: which parts of the change the tests pass without (PROOF "needed").
 //!
-//! They are named to reviewers and stay, unless the configuration has them dropped: a part that no test needs may be an untested
-//! caller or the second half of a fix. Every try is a whole judging run, so a smaller change that is kept was seen green itself.
-//! Bounded by runs and by time; a killed process does the iteration's work anew and with it this.
+//! They are named to reviewers and stay, unless the configuration has them dropped: a part that no test needs may be an untested caller or
+//! the second half of a fix. Every try is a whole judging run, so a smaller change that is kept was seen green itself. Bounded by runs and
+//! by time. A killed process does the iteration's work anew and with it this.
 
 use std::time::Duration;
 
@@ -24,7 +24,7 @@ const UNNOTICED: Duration = Duration::from_secs(5);
 /// A search over the hunks of a green change, carried out.
 #[derive(Debug)]
 struct Found {
-    /// The smallest change that was seen green; `None` where every hunk tried was needed.
+    /// The smallest change that was seen green. `None` where every hunk tried was needed.
     smaller: Option<Judged>,
     /// Hunks that green needs as far as is known, by number.
     kept: Vec<usize>,
@@ -35,7 +35,7 @@ struct Found {
     on_disk: Option<TreeId>,
 }
 
-/// What looking for parts that green does not need came to.
+/// The result of looking for parts that green does not need.
 #[derive(Debug)]
 pub struct Needed {
     /// The places of the parts that green does not need, as far as was seen.
@@ -50,7 +50,7 @@ pub struct Needed {
     pub duration_ms: u64,
 }
 
-/// Looks for the parts of a green change that green does not need; `keep` says whether the whole change or the smaller one lies on disk
+/// Looks for the parts of a green change that green does not need. `keep` says whether the whole change or the smaller one lies on disk
 /// afterwards.
 ///
 /// # Errors

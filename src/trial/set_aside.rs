@@ -19,7 +19,7 @@ pub struct Added {
 }
 
 impl Added {
-    /// Those in files of tests alone: the rest of a source file may have changed since.
+    /// The added tests in files of tests alone: the rest of a source file may have changed since.
     #[must_use]
     pub fn in_files_of_tests(self) -> Self {
         let files = self.files.into_iter().filter(|file| is_test_path(Path::new(file))).collect();
@@ -31,7 +31,7 @@ impl Added {
     }
 }
 
-/// Takes the added tests out of the tree; returns them, and the tree without them.
+/// Takes the added tests out of the tree. Returns them, and the tree without them.
 pub(super) async fn set_aside(
     bench: &Bench<'_>,
     start: &TreeId,

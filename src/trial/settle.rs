@@ -18,9 +18,9 @@ use crate::workspace::{WorkspaceError, is_test_path, looks_secret};
 pub(super) struct Settled {
     /// The tree, with the start's test regions.
     pub(super) tree: TreeId,
-    /// What was put back, in words for the model and for reviewers.
+    /// Files and regions that were put back, in words for the model and for reviewers.
     pub(super) put_back: Vec<String>,
-    /// What in it could deceive a runner, and may be honest.
+    /// Places in it that could deceive a runner, and may be honest.
     pub(super) remarks: Vec<Remark>,
     /// Why it cannot be green.
     pub(super) objection: Option<String>,
@@ -86,8 +86,8 @@ fn stand_ins(bench: &Bench<'_>, start: &TreeId, changes: &[Change]) -> Result<Ve
     Ok(found)
 }
 
-/// A secret of this job that the change would carry out of it, by a file's text or name. What the repository held at the start is known
-/// to whoever can read it.
+/// A secret of this job that the change would carry out of it, by a file's text or name. A secret that the repository held at the start is
+/// known to anyone with read access.
 fn taken_secret(bench: &Bench<'_>, start: &TreeId, changes: &[Change]) -> Result<Option<String>, WorkspaceError> {
     let redactor = bench.redactor;
     for change in changes.iter().filter(|change| change.after.is_some() && bench.guards.has(Guard::TakenSecrets)) {

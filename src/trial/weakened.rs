@@ -4,7 +4,8 @@ use crate::domain::finding::Weakened;
 use crate::framework::source::Source;
 use crate::policy::tamper::Change;
 
-/// The tests of changed files that had another expectation as a literal before; one that is gone with its test is told by its name.
+/// The tests of changed files that had another expectation as a literal before. A test that is gone with its expectation is told by its
+/// name.
 #[must_use]
 pub fn weakened(changes: &[Change]) -> Vec<Weakened> {
     changes.iter().flat_map(of_file).collect()

@@ -25,7 +25,7 @@ pub(super) struct Located {
     pub(super) source: usize,
     /// The body.
     pub(super) body: TestBody,
-    /// What the runner calls it, and its rows and parts.
+    /// The runner's names for it, its rows and its parts.
     pub(super) names: Vec<String>,
     /// The one-based line of its file on which it failed at the start, where that is known.
     pub(super) failed_at: Option<u32>,
@@ -33,7 +33,7 @@ pub(super) struct Located {
     pub(super) said: Option<String>,
 }
 
-/// What was found.
+/// The result of the search.
 #[derive(Debug, Default)]
 pub(super) struct Bodies {
     /// The files.
@@ -42,7 +42,7 @@ pub(super) struct Bodies {
     pub(super) tests: Vec<Located>,
     /// The names without a body.
     pub(super) missing: Vec<String>,
-    /// What the product says, before the change and after it, in small letters: as far as the change touches it.
+    /// The product's text before and after the change, in small letters, as far as the change touches it.
     pub(super) product: String,
 }
 
@@ -58,7 +58,7 @@ impl Bodies {
     }
 }
 
-/// Looks for the tests in the files of a tree; `green` tells what the tests of a file are called that could not be loaded at the start.
+/// Looks for the tests in the files of a tree. `green` names the tests of a file that could not be loaded at the start.
 pub(super) fn find(
     bench: &Bench<'_>,
     tree: &TreeId,
@@ -100,7 +100,7 @@ pub(super) fn find(
     Ok(bodies)
 }
 
-/// The passing tests of a file that could not be loaded at the start; it is named by its path, its dotted module, or both.
+/// The passing tests of a file that could not be loaded at the start. The file is named by its path, its dotted module, or both.
 fn names_in(sources: &[Source], errored: &str, green: &TestRun) -> Vec<String> {
     let named = errored.split_whitespace().next().unwrap_or(errored);
     let is_named = |source: &&Source| {

@@ -44,7 +44,7 @@ impl At<'_> {
     }
 }
 
-/// What settling a place shows.
+/// The result of settling a place.
 enum Settled {
     /// A test needs it.
     Needed,
@@ -220,7 +220,7 @@ impl Court<'_> {
         if selected { self.of_failed(&texts).await } else { self.runs.whole(self.tree, &texts).await }
     }
 
-    /// The tests that failed at the start over the change with other texts; all where those cannot be run alone.
+    /// The tests that failed at the start over the change with other texts. All tests where those cannot be run alone.
     pub(super) async fn of_failed(&mut self, texts: &BTreeMap<String, String>) -> Result<Option<TestRun>, TrialError> {
         if self.bodies.tests.is_empty() {
             return self.runs.whole(self.tree, texts).await;
@@ -232,7 +232,7 @@ impl Court<'_> {
     }
 }
 
-/// The places that a change adds to a file; `None` where the file is not understood, or too large, and may hold some.
+/// The places that a change adds to a file. `None` where the file is not understood, or too large, and may hold some.
 fn places_of<'c>(change: &'c Change, added: &[(u32, String)]) -> Option<Vec<At<'c>>> {
     let text = change.after.as_deref().unwrap_or_default();
     if text.len() > MOST_BYTES {

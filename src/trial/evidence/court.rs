@@ -28,7 +28,7 @@ const MOST_SUITES: u64 = 4;
 /// Below this, nobody notices beside a model's call.
 const UNNOTICED: Duration = Duration::from_secs(30);
 
-/// What the evidence came to.
+/// The result of the evidence.
 #[derive(Debug)]
 pub struct Proven {
     /// Each kind that was tried or could not be.
@@ -39,7 +39,7 @@ pub struct Proven {
     pub duration_ms: u64,
 }
 
-/// Asks of a green whether its tests could still say no; refuses it in place where they could not. The files on disk are afterwards those
+/// Asks of a green whether its tests could still say no. Refuses it in place where they could not. The files on disk are afterwards those
 /// of its tree.
 ///
 /// # Errors
@@ -92,7 +92,7 @@ pub(super) struct Court<'b> {
     pub(super) runs: Runs<'b>,
     pub(super) chance: Chance,
     pub(super) tally: BTreeMap<EvidenceKind, Tally>,
-    /// What they leave for a reviewer to look at.
+    /// Remarks of the experiments for a reviewer to look at.
     pub(super) remarks: Vec<Remark>,
 }
 
@@ -104,11 +104,11 @@ pub(super) struct Tried {
     pub(super) treated: Vec<(usize, Treatment)>,
 }
 
-/// What became of a round.
+/// The result of a round.
 pub(super) enum Carried {
     /// It ran.
     Out(Box<Tried>),
-    /// No test could be treated in that way; it is tallied.
+    /// No test could be treated in that way, which is tallied.
     Nothing,
     /// No time was left.
     OutOfTime,
@@ -280,7 +280,7 @@ impl<'b> Court<'b> {
         Ok(())
     }
 
-    /// Takes in what a round shows of a test; where it accuses, once more and with its control.
+    /// Takes in the result of a test in a run. Where it accuses, the test is run once more and with its control.
     async fn read(&mut self, tried: &Tried, test: usize, treatment: Treatment) -> Result<(), TrialError> {
         self.tally(treatment).tried += 1;
         if self.is_as_it_must(tried, test, treatment) == Some(true) {
@@ -304,7 +304,7 @@ impl<'b> Court<'b> {
         Ok(())
     }
 
-    /// Whether a test shows what it must; `None` where the run says nothing about it.
+    /// Whether a test shows the required result. `None` where the run says nothing about it.
     fn is_as_it_must(&self, tried: &Tried, test: usize, treatment: Treatment) -> Option<bool> {
         let located = self.bodies.tests.get(test)?;
         let source = self.bodies.source(located)?;
@@ -358,7 +358,7 @@ impl<'b> Court<'b> {
         self.bodies.tests.get(test).and_then(|test| test.names.first()).cloned().unwrap_or_default()
     }
 
-    /// Changes the tests and runs them on a tree; treatments that cannot be had are tallied and left out.
+    /// Changes the tests and runs them on a tree. Treatments that cannot be had are tallied and left out.
     pub(super) async fn carry_out(
         &mut self,
         base: &TreeId,
@@ -438,7 +438,7 @@ impl<'b> Court<'b> {
         Ok(text.and_then(|text| Source::read(source.path(), &text)))
     }
 
-    /// What all of it shows.
+    /// Concludes from all experiments.
     fn conclude(self, green: &TestRun) -> Proven {
         let count = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);
         let failing = count(self.baseline.failing.len());

@@ -19,7 +19,7 @@ use crate::test_run::direct::{self, Became, Called, End, Outcome, Surroundings, 
 /// How many other tests of a file show that its tests need no runner.
 const MOST_CONTROLS: usize = 4;
 
-/// What the calls show of a test.
+/// The result of the calls of a test.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Shows {
     /// It passes.
@@ -36,10 +36,10 @@ pub(super) enum Shows {
     Needs(String),
 }
 
-/// What was had of the calls.
+/// The result of making the calls.
 #[derive(Debug)]
 pub(super) enum Had {
-    /// What they show of each test that failed at the start.
+    /// The result of each test that failed at the start.
     Each(Vec<Shows>),
     /// Nothing, and why.
     Not(String),
@@ -57,7 +57,7 @@ pub(super) struct Calls {
 }
 
 impl Calls {
-    /// Chooses them; paths are from the tests' working directory.
+    /// Chooses them. Paths are from the tests' working directory.
     pub(super) fn of(bench: &Bench<'_>, bodies: &Bodies, baseline: &Baseline, green: &TestRun) -> Self {
         let mut calls = Self { tests: Vec::new(), sources: Vec::new(), failed: bodies.tests.len() };
         for located in &bodies.tests {
@@ -93,7 +93,7 @@ impl Calls {
         self.sources.push(source);
     }
 
-    /// What they show over the changed tree, in the light of what they show over the start's. What accuses is seen twice.
+    /// The results over the changed tree, in the light of those over the start's. An accusation is seen twice.
     pub(super) async fn show(
         &self,
         runs: &mut Runs<'_>,
@@ -145,7 +145,7 @@ impl Calls {
             .any(|outcome| failed(&outcome.first) || outcome.again.as_ref().is_some_and(failed))
     }
 
-    /// What they show of each test that failed at the start.
+    /// The results of each test that failed at the start.
     fn shows(&self, now: &[Outcome], other: &[Outcome], before: &[Outcome]) -> Vec<Shows> {
         (0..self.failed).map(|at| self.shows_of(at, now, other, before)).collect()
     }

@@ -96,7 +96,7 @@ impl Court<'_> {
     }
 }
 
-/// What a command printed, without what hangs on the call.
+/// The output of a command, without the lines that depend on the call.
 fn said(run: &TestRun) -> Vec<&str> {
     let lines = run.output.lines().map(str::trim);
     lines.filter(|line| !line.is_empty() && !line.starts_with("make")).collect()

@@ -31,7 +31,7 @@ struct Home {
     root: String,
 }
 
-/// Writes the program for the tests that stand in the first one's crate; `None` where that is not understood.
+/// Writes the program for the tests that stand in the first one's crate. `None` where that is not understood.
 pub(super) fn write(
     bench: &Bench<'_>,
     tree: &TreeId,

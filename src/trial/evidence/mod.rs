@@ -1,7 +1,7 @@
 //! Evidence for a green: experiments on the tests that failed at the start, over the changed product.
 //!
-//! A judge that still says no when it must is a judge whose yes means something. `court` orders the experiments, within their time;
-//! `bodies` finds the tests in their files; `runs` carries an experiment out; `outcome` reads what it showed.
+//! A judge that still says no when it must is a judge whose yes means something. `court` orders the experiments, within their time.
+//! `bodies` finds the tests in their files, `runs` carries an experiment out, and `outcome` reads its result.
 //!
 //! Invariant: no evidence accuses before it was seen twice and, where the tests could be at fault, its control at the start held.
 

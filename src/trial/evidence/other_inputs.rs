@@ -15,7 +15,7 @@ use crate::domain::units::TreeId;
 use crate::framework::source::{Language, Means, Side};
 use crate::policy::guard::Guard;
 
-/// What tests report, by their number.
+/// Values that tests report, by the tests' number.
 type Told = BTreeMap<usize, Vec<String>>;
 
 /// A line of a report that names a place, a process or a file of ours, which say nothing of a value.
@@ -59,7 +59,7 @@ impl Court<'_> {
         Ok(())
     }
 
-    /// What the tests report of other values, with the change and without it.
+    /// The values that the tests report for other inputs, with the change and without it.
     async fn said_with_and_without(
         &mut self,
         tests: &[usize],
@@ -74,7 +74,7 @@ impl Court<'_> {
         Ok((with, without))
     }
 
-    /// What the tests report over a tree when they are treated; nothing of those that do not report a value.
+    /// The values that the tests report over a tree when they are treated. Tests that report no value are left out.
     async fn said_by(
         &mut self,
         tree: &TreeId,
@@ -94,8 +94,8 @@ impl Court<'_> {
         }
     }
 
-    /// The same where no test's body is known: words that are passed in and stand in what is expected too are longer in both places. What
-    /// passes on what it was given passes still.
+    /// The same where no test's body is known: words that are passed in and also stand in the expected text are made longer in both places.
+    /// A product that passes its input on still passes.
     async fn other_words(&mut self) -> Result<(), TrialError> {
         let texts = bodies::files_of_tests(self.runs.bench, self.start)?;
         let start: TreeId = self.start.clone();
@@ -121,7 +121,7 @@ impl Court<'_> {
         Ok(())
     }
 
-    /// A file of tests with longer words; `None` where it has none to vary.
+    /// A file of tests with longer words. `None` where it has none to vary.
     fn longer_words(&self, text: &str, side: Side) -> Option<String> {
         let told = overfit::told(text);
         let part = |c: char| c.is_alphanumeric() || c == '_' || c == '-';
@@ -152,7 +152,7 @@ impl Court<'_> {
         (varied != text).then_some(varied)
     }
 
-    /// What a failing test says of the value that it got; `None` where it does not fail by the assertion that failed at the start.
+    /// A failing test's words about the value that it got. `None` where it does not fail by the assertion that failed at the start.
     fn said_of(&self, tried: &Tried, test: usize) -> Option<Vec<String>> {
         let located = self.bodies.tests.get(test)?;
         let source = self.bodies.source(located)?;

@@ -1,11 +1,11 @@
-//! What a run shows of one test. Pure.
+//! The result of one test in a run. Pure.
 
 use super::bodies::Located;
 use crate::domain::test_report::{RunKind, TestStatus};
 use crate::framework::source::{Source, TestBody};
 use crate::test_run::TestRun;
 
-/// What a run shows of one test.
+/// The result of one test in a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Shown {
     /// It, or one of its rows, failed.
@@ -30,7 +30,7 @@ pub(super) fn did_not_run(run: &TestRun) -> bool {
     )
 }
 
-/// What the run shows of a test.
+/// The result of a test in the run.
 pub(super) fn of(run: &TestRun, source: &Source, test: &Located) -> Shown {
     of_body(run, source, &test.body)
 }
@@ -43,7 +43,7 @@ pub(super) fn renamed(source: &Source, body: &TestBody, word: &str) -> TestBody 
     body
 }
 
-/// What the run shows of a test with an added word in its name.
+/// The result of a test with an added word in its name.
 pub(super) fn of_renamed(run: &TestRun, source: &Source, test: &Located, word: &str) -> Shown {
     let body = renamed(source, &test.body, word);
     let shown = of_body(run, source, &body);

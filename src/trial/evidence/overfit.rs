@@ -62,7 +62,7 @@ pub(super) fn remarks_by_text(changes: &[Change], judges: &[String]) -> Vec<Rema
     changed.filter_map(remark).collect()
 }
 
-/// What a file of tests in an unknown language says: texts in quotes, and single words outside of them that are passed to something.
+/// The words of a file of tests in an unknown language: texts in quotes, and single words outside of them that are passed to something.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Told {
     pub(super) quoted: BTreeSet<String>,
@@ -114,7 +114,7 @@ fn held_by(added: &[(u32, String)], told: &Told) -> Option<u32> {
     expected.next()
 }
 
-/// Whether a line holds a value as a whole; blanks and the sort of quotes make no difference.
+/// Whether a line holds a value as a whole. Blanks and the sort of quotes make no difference.
 fn holds(line: &str, value: &str) -> bool {
     let (line, value) = (plain(line), plain(value));
     let is_part = |c: Option<char>| c.is_some_and(|c| c.is_alphanumeric() || c == '_' || c == '.');

@@ -1,4 +1,4 @@
-//! What is asked of checks that are no tests (linters, type checkers, formatters): whether they still find what they found at the start.
+//! Experiments on checks that are no tests (linters, type checkers, formatters): whether they still find the faults of the start.
 //!
 //! A fault that no parser passes over is planted in the file in which a check found fault: one that finds it at the start and not with
 //! the change does not look at the file any more. Then the file is put back to the start, under the rest of the change: the check must
@@ -17,7 +17,7 @@ use crate::policy::tamper::suppressions::new_suppression;
 /// A line that no language takes.
 const FAULT: &str = "\n)}] <<<< ((( '\"\n";
 
-/// What the check says of a file.
+/// The check's word on a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Says {
     No,

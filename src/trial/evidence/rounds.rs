@@ -1,14 +1,14 @@
 //! Which tests are treated how in which run. Pure.
 //!
-//! All tests together take five runs: in two of them a random half fails before its body and the other half, under other names, must pass;
-//! in two others one half fails after its body while the other expects another value; in the last all expect what they had at the start,
-//! where its report names that. Which half, and which run comes first, is random, so that code under test cannot tell an experiment from
-//! an honest run.
+//! All tests together take five runs. In two of them a random half fails before its body and the other half, under other names, must pass.
+//! In two others one half fails after its body while the other expects another value. In the last all expect the values that they had at
+//! the start, where its report names them. The choice of halves and the order of runs are random, so that code under test cannot tell an
+//! experiment from an honest run.
 
 use super::bodies::{Bodies, Located};
 use crate::framework::source::{Edit, Expectation, Means, Place, Poison, Side, Source};
 
-/// What is done to a test.
+/// A way to treat a test.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Treatment {
     /// It is made to fail.
@@ -89,7 +89,7 @@ pub(super) fn rounds(tests: usize, chance: &mut Chance) -> Vec<Round> {
     all
 }
 
-/// The edits that treat a test; `None` where that cannot be done to it.
+/// The edits that treat a test. `None` where that cannot be done to it.
 pub(super) fn edits(
     bodies: &Bodies,
     source: &Source,
@@ -119,7 +119,7 @@ pub(super) fn edits(
     }
 }
 
-/// The expectations of the assertion that failed at the start; all of the test where it is not known which one did.
+/// The expectations of the assertion that failed at the start. All of the test where it is not known which one did.
 fn decisive(source: &Source, test: &Located) -> Vec<Expectation> {
     let all = source.expectations(&test.body);
     let at = |line: u32| -> Vec<Expectation> {
@@ -128,7 +128,7 @@ fn decisive(source: &Source, test: &Located) -> Vec<Expectation> {
     test.failed_at.map(at).unwrap_or(all)
 }
 
-/// The literals that the assertion which failed at the start expects, as written; all of the test's where it is not known which one did.
+/// The literals that the assertion which failed at the start expects, as written. All of the test's where it is not known which one did.
 pub(super) fn expected<'s>(source: &'s Source, test: &Located) -> Vec<&'s str> {
     decisive(source, test).iter().flat_map(|one| source.written(one)).collect()
 }

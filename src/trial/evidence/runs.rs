@@ -49,8 +49,8 @@ impl<'b> Runs<'b> {
         TestCommand { timeout: command.timeout.min(Duration::from_millis(left)), ..command }
     }
 
-    /// Runs the wanted tests on a tree with some files' texts replaced; `None` when the time is up or the run is to end. Where a selection
-    /// leaves a run that tells nothing of them, all tests run, now and from then on.
+    /// Runs the wanted tests on a tree with some files' texts replaced. `None` when the time is up or the run is to end. Where a run of a
+    /// selection tells nothing of them, all tests run, now and from then on.
     pub(super) async fn run(
         &mut self,
         base: &TreeId,
@@ -71,7 +71,7 @@ impl<'b> Runs<'b> {
         Ok(None)
     }
 
-    /// Runs all tests on a tree with some files' texts replaced; `None` as in [`Self::run`].
+    /// Runs all tests on a tree with some files' texts replaced. `None` as in [`Self::run`].
     pub(super) async fn whole(
         &mut self,
         base: &TreeId,
@@ -90,7 +90,7 @@ impl<'b> Runs<'b> {
         self.by(&|| Some(tests.clone().into()), base, texts, wanted).await
     }
 
-    /// The same by another command, which is made when the world is as it was at the start; `None` where there is none.
+    /// The same by another command, which is made when the world is as it was at the start. `None` where there is none.
     pub(super) async fn by(
         &mut self,
         command: &dyn Fn() -> Option<Elsewhere>,
@@ -115,7 +115,7 @@ impl<'b> Runs<'b> {
         Ok(run.stopped.is_none().then_some(run))
     }
 
-    /// Runs the whole suite on a tree once more and tells which files that judge changed meanwhile; `None` when the time is up.
+    /// Runs the whole suite on a tree once more. Returns which files that judge changed meanwhile, and `None` when the time is up.
     pub(super) async fn watch(&mut self, base: &TreeId) -> Result<Option<Vec<String>>, TrialError> {
         if self.elapsed_ms() + self.bench.baseline_ms > self.allowed_ms || self.bench.stop.raised().is_some() {
             return Ok(None);
@@ -183,7 +183,7 @@ impl<'b> Runs<'b> {
         SystemTime::UNIX_EPOCH + Duration::from_millis(now) + STEP * self.count
     }
 
-    /// Runs as [`Self::run`]; a run in which no test ran says nothing.
+    /// Runs as [`Self::run`]. A run in which no test ran says nothing.
     pub(super) async fn telling(
         &mut self,
         base: &TreeId,

@@ -61,7 +61,7 @@ impl Court<'_> {
         self.tally.entry(EvidenceKind::StartsRules).or_default()
     }
 
-    /// The changed product with the start's build files; new ones are gone. `None` when the time is up.
+    /// The changed product with the start's build files, where new ones are gone. `None` when the time is up.
     async fn with_the_starts(&mut self, altered: &[&Change]) -> Result<Option<TestRun>, TrialError> {
         let workspace = self.runs.bench.workspace;
         let paths: BTreeSet<String> = altered.iter().map(|change| change.path.clone()).collect();

@@ -1,4 +1,4 @@
-//! What the experiments came to: counted, judged and put in words. Pure.
+//! The results of the experiments: counted, judged and put in words. Pure.
 
 use std::time::Duration;
 
@@ -47,7 +47,7 @@ pub(super) fn refusal(evidence: &[Evidence], demand: Demand) -> Option<Verdict> 
     })
 }
 
-/// What one kind of evidence showed so far.
+/// The results of one kind of evidence so far.
 #[derive(Debug, Default)]
 pub(super) struct Tally {
     pub(super) tried: u32,

@@ -1,6 +1,6 @@
 //! Files that a change adds and no experiment can read: data, templates, code under another name. Where the tests that failed need one of
-//! them, a remark sends the reviewer there, since neither its values nor what it decides were tried. What was there before is the
-//! repository's own way of writing, of which the reviewer sees the lines.
+//! them, a remark sends the reviewer there, since neither its values nor its decisions were tried. Files that were there before are the
+//! repository's own way of writing, and the reviewer sees their changed lines.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +13,7 @@ use crate::framework::source::is_read;
 use crate::policy::tamper::Change;
 use crate::test_run::TestRun;
 
-/// Files that are emptied one by one; more are remarked together.
+/// The most files that are emptied one by one. More are remarked together.
 const MOST_FILES: usize = 4;
 
 impl Court<'_> {

@@ -1,4 +1,4 @@
-//! What is asked of the change as a whole: whether files that judge were left alone, and whether the tests fail without it.
+//! Experiments on the change as a whole: whether files that judge were left alone, and whether the tests fail without it.
 
 use std::collections::BTreeMap;
 
@@ -7,12 +7,12 @@ use super::court::Court;
 use crate::domain::proof::EvidenceKind;
 
 impl Court<'_> {
-    /// How many tests failed at the start; the command stands for what has no name.
+    /// How many tests failed at the start. The command stands for a failure without a name.
     pub(super) fn all(&self) -> u32 {
         u32::try_from(self.baseline.failing.len().max(1)).unwrap_or(u32::MAX)
     }
 
-    /// Asks which files that judge changed in the green run; what did so is seen twice.
+    /// Asks which files that judge changed in the green run. An accusation is seen twice.
     pub(super) async fn look_at_judges(&mut self, stirred: Option<&[String]>) -> Result<(), TrialError> {
         let again = match stirred {
             Some(stirred) if !stirred.is_empty() => self.runs.watch(self.tree).await?,
