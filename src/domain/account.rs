@@ -1,4 +1,4 @@
-//! Accounts: an endpoint and the key it is asked with. What a vendor refuses or limits, it refuses or limits for the account.
+//! Accounts: an endpoint and the key it is asked with. Refusals and limits of a vendor apply to the account.
 
 use std::collections::BTreeMap;
 
@@ -10,9 +10,9 @@ use super::model_id::ModelId;
 /// An endpoint together with the key that it is asked with.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Account {
-    /// The base URL; the target's name where there is none.
+    /// The base URL. The target's name where there is none.
     pub endpoint: String,
-    /// The variable that holds the key; `None` for a server without keys.
+    /// The variable that holds the key. `None` for a server without keys.
     pub key_variable: Option<String>,
 }
 
@@ -38,7 +38,7 @@ impl Account {
 pub struct Accounts(pub BTreeMap<String, Account>);
 
 impl Accounts {
-    /// The account that a target is asked with; a target of a provider without an address (a recording) is one of its own.
+    /// The account that a target is asked with. A target of a provider without an address (a recording) is one of its own.
     #[must_use]
     pub fn of(&self, target: &ModelId) -> Account {
         let own = || Account { endpoint: target.to_string(), key_variable: None };
@@ -70,7 +70,7 @@ impl Unavailability {
         }
     }
 
-    /// What happened, as a sentence without its full stop.
+    /// The event, as a sentence without its full stop.
     #[must_use]
     pub fn sentence(self, host: &str, key_variable: Option<&str>) -> String {
         let key = key_variable.map_or_else(|| "requests without a key".to_owned(), |name| format!("the key in {name}"));
@@ -89,7 +89,7 @@ impl Unavailability {
 pub struct Limited {
     /// The host that set it.
     pub host: String,
-    /// When it is over by the host's own words; `None` where it did not say.
+    /// When it is over by the host's own words. `None` where it did not say.
     pub until: Option<Timestamp>,
 }
 

@@ -1,4 +1,4 @@
-//! What is told of coding agents on the ladder: who is asked in whose place, and the agents that agents start.
+//! Events of coding agents on the ladder: targets that are asked in place of others, and the agents that agents start.
 
 use serde::{Deserialize, Serialize};
 
@@ -13,9 +13,9 @@ pub struct AgentSwitch {
     pub role: Role,
     /// The target that is left.
     pub from: String,
-    /// The target that is asked instead; the first one, where several of ours share a session.
+    /// The target that is asked instead. The first one, where several of ours share a session.
     pub to: String,
-    /// Why, in words; foreign text is in it.
+    /// The reason, in words. Foreign text is in it.
     pub reason: String,
     /// When the limit that it is left for is over, where the vendor said so.
     pub until: Option<Timestamp>,
@@ -30,7 +30,7 @@ pub struct AllLimited {
     pub targets: Vec<String>,
     /// When the first of them can be asked again, where a vendor said so.
     pub until: Option<Timestamp>,
-    /// What the last one said; foreign text is in it.
+    /// The last target's words. Foreign text is in it.
     pub reason: String,
 }
 
@@ -42,7 +42,7 @@ pub struct AgentRecovery {
     pub role: Role,
     /// The target.
     pub target: String,
-    /// The target that stood in for it; empty where none did.
+    /// The target that stood in for it. Empty where none did.
     pub instead: String,
     /// Whether it answered.
     pub recovered: bool,
@@ -55,15 +55,15 @@ pub struct SubAgentChange {
     pub role: Role,
     /// Its id by the agent's own account.
     pub id: String,
-    /// The sub-agent that started it; `None` where the session itself did.
+    /// The sub-agent that started it. `None` where the session itself did.
     pub parent: Option<String>,
     /// How deep in the tree, from 1.
     pub depth: u32,
-    /// What it is called.
+    /// The sub-agent's name.
     pub name: String,
     /// `running`, `completed` or `failed`.
     pub state: String,
-    /// What it used, by the agent's own count; 0 where it tells none.
+    /// The tokens it used, by the agent's own count. 0 where it tells none.
     pub tokens: u64,
     /// Its share of what the session was billed so far, by these tokens: an estimate, since the vendor bills calls and no sub-agents.
     /// `None` where it tells no tokens.

@@ -10,7 +10,7 @@ use super::units::{Charge, MicroUsd};
 /// The reason of a tier that ended with [`TierExit::NoProgress`] because its models changed nothing any more.
 pub const NOTHING_CHANGED: &str = "nothing was changed any more";
 
-/// The seeds' three test states (S2-1); tampered counts as failed, broken as error.
+/// The seeds' three test states (S2-1). Tampered counts as failed, broken as error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum AttemptStatus {
@@ -45,11 +45,11 @@ pub struct Attempt {
     pub tier_mode: Mode,
     /// The artisan's model that answered last, as `provider/model`.
     pub model_artisan: String,
-    /// The librarian's; `None` in simple tiers.
+    /// The librarian's. `None` in simple tiers.
     pub model_librarian: Option<String>,
-    /// The critic's; `None` in simple tiers.
+    /// The critic's. `None` in simple tiers.
     pub model_critic: Option<String>,
-    /// The model that the artisan's vendor says it billed for the last reply; `None` when it did not say, as in the two below.
+    /// The model that the artisan's vendor says it billed for the last reply. `None` when it did not say, as in the two below.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub billed_artisan: Option<String>,
     /// The same of the librarian's.
@@ -60,7 +60,7 @@ pub struct Attempt {
     pub billed_critic: Option<String>,
     /// One-based iteration within the tier.
     pub iteration: u32,
-    /// What was changed, in words, at most 200 characters (S0-29).
+    /// The change in words, at most 200 characters (S0-29).
     pub code_change_summary: String,
     /// How the tests ended.
     pub test_status: AttemptStatus,
@@ -68,12 +68,12 @@ pub struct Attempt {
     pub failed_tests: Vec<String>,
     /// Their messages, trimmed.
     pub error_messages: Vec<String>,
-    /// What the critic said; `None` where there was no review.
+    /// The critic's review. `None` where there was none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub review: Option<Box<Review>>,
-    /// What is known of the cost of this iteration alone (S2-5).
+    /// The known cost of this iteration alone (S2-5).
     pub cost: MicroUsd,
-    /// What its failed calls cost at most beyond that.
+    /// The most that its failed calls cost beyond that.
     #[serde(default)]
     pub unknown_cost: MicroUsd,
     /// Wall-clock time of this iteration in milliseconds.
@@ -143,7 +143,7 @@ pub struct TierResult {
     pub exit: TierExit,
     /// Iterations that ran, errors included.
     pub iterations: u32,
-    /// What they cost together.
+    /// The cost of all iterations together.
     pub cost: Charge,
     /// One record per iteration, in order.
     pub attempts: Vec<Attempt>,

@@ -1,4 +1,4 @@
-//! What a model says that it is blocked on, and which of that a forge's API can be asked about (SPEC S4-3).
+//! Blockers: the things that a model says it is blocked on, and those among them that a forge's API can be asked about (SPEC S4-3).
 
 use std::fmt;
 
@@ -12,7 +12,7 @@ const LONGEST: usize = 120;
 /// How many blockers of one report are kept.
 pub const MOST_BLOCKERS: usize = 8;
 
-/// What kind of thing is in the way.
+/// The kind of thing that is in the way.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum BlockerKind {
@@ -52,15 +52,15 @@ impl BlockerKind {
 /// Something that is in the way.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Blocker {
-    /// What it is.
+    /// The kind of thing.
     pub kind: BlockerKind,
-    /// Which one: a number, a name, an address; the model's words.
+    /// The thing itself in the model's words: a number, a name, an address.
     #[serde(rename = "ref", default)]
     pub reference: String,
 }
 
 impl Blocker {
-    /// A blocker; the reference is cut.
+    /// A blocker with the reference cut to its longest.
     #[must_use]
     pub fn new(kind: BlockerKind, reference: &str) -> Self {
         Self { kind, reference: reference.trim().chars().filter(|c| !c.is_control()).take(LONGEST).collect() }
@@ -97,7 +97,7 @@ impl Blocker {
     /// Reads what a model gave as the list: texts, objects with `kind` and `ref`, or one of these alone.
     ///
     /// # Errors
-    /// What is none of them, in words for the model.
+    /// The entry that is none of them, in words for the model.
     pub fn read_list(value: &Value) -> Result<Vec<Self>, String> {
         let list = if let Value::Array(list) = value { list.as_slice() } else { std::slice::from_ref(value) };
         let blockers: Result<Vec<Option<Self>>, String> = list.iter().take(MOST_BLOCKERS).map(Self::read_one).collect();

@@ -11,29 +11,29 @@ pub struct Budget {
     pub max_cost: MicroUsd,
     /// The most iterations over all tiers.
     pub max_iterations: u32,
-    /// The most active time in milliseconds; waiting for CI or a person has its own clock (contradiction 11).
+    /// The most active time in milliseconds. Waiting for CI or a person has its own clock (contradiction 11).
     pub max_active_ms: u64,
 }
 
 /// Caps over all runs in one audit log that work for the same pull request, or on the same repository on one day.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SharedCaps {
-    /// The most all runs for one pull request may cost; `None` for no cap.
+    /// The most all runs for one pull request may cost. `None` for no cap.
     pub per_pull_request: Option<MicroUsd>,
-    /// The most all runs on one repository may cost on one day (UTC); `None` for no cap.
+    /// The most all runs on one repository may cost on one day (UTC). `None` for no cap.
     pub per_day: Option<MicroUsd>,
 }
 
 /// Whom a run works for: what [`SharedCaps`] are counted by.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Beneficiary {
-    /// The repository: `owner/name` in lower case, or the checkout's path where no forge tells; empty if unknown.
+    /// The repository: `owner/name` in lower case, or the checkout's path where no forge tells. Empty if unknown.
     pub repository: String,
     /// The pull request, if the run is about one.
     pub pull_request: Option<u64>,
 }
 
-/// What of a [`Budget`] is used.
+/// The used part of a [`Budget`].
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Spent {
     /// Money of settled receipts, the worst case of failed calls included: what counts towards the cap.

@@ -1,4 +1,4 @@
-//! What is known of models: prices, windows, limits. The arithmetic of a call's cost.
+//! The catalogue of models: prices, windows, limits. The arithmetic of a call's cost.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use super::chat::Usage;
 use super::model_id::ModelId;
 use super::units::{MICROS_PER_USD, MicroUsd};
 
-/// The window assumed for a model that nobody knows (S0-13); comes with a warning.
+/// The window assumed for a model that nobody knows (S0-13). It comes with a warning.
 pub const UNKNOWN_CONTEXT_WINDOW: u64 = 8_000;
 
 /// Prices in micro-dollars per million tokens (equally: dollars per million tokens, in millionths).
@@ -52,9 +52,9 @@ pub struct ModelInfo {
     pub context_window: u64,
     /// Tokens that a reply may take at most.
     pub max_output_tokens: u64,
-    /// What it costs; `None` when nobody said.
+    /// The price. `None` when nobody said.
     pub price: Option<Price>,
-    /// Whether the vendor's tool calling works; without it the text protocol is used.
+    /// Whether the vendor's tool calling works. Without it the text protocol is used.
     pub tools: bool,
     /// Where these numbers come from: a vendor page and date, `configuration`, or `unknown model`.
     pub source: String,
@@ -93,12 +93,12 @@ impl ModelInfo {
     }
 }
 
-/// The effective facts for each target of a plan, by [`ModelId`]; overrides are applied already.
+/// The effective facts for each target of a plan, by [`ModelId`]. Overrides are applied already.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ModelFacts(pub BTreeMap<ModelId, ModelInfo>);
 
 impl ModelFacts {
-    /// The facts of a target; an unlisted one is unknown.
+    /// The facts of a target. An unlisted one is unknown.
     #[must_use]
     pub fn of(&self, id: &ModelId) -> ModelInfo {
         self.0.get(id).cloned().unwrap_or_else(ModelInfo::unknown)

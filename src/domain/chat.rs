@@ -17,11 +17,11 @@ pub enum Message {
     },
     /// A model's reply.
     Assistant {
-        /// Its visible text; may be empty.
+        /// The visible text. It may be empty.
         text: String,
         /// The tools it called, in order.
         tool_calls: Vec<ToolCall>,
-        /// Vendor blocks that must be sent back unchanged (thinking with signatures); only to the same provider.
+        /// Vendor blocks that must be sent back unchanged (thinking with signatures), and only to the same provider.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         opaque: Option<Opaque>,
     },
@@ -91,7 +91,7 @@ pub struct Usage {
     pub cache_read: u64,
     /// Prompt tokens written to a cache.
     pub cache_write: u64,
-    /// The part of `output` that was reasoning; for information.
+    /// The part of `output` that was reasoning, for information.
     pub reasoning: u64,
 }
 
@@ -139,18 +139,18 @@ pub enum StopReason {
 /// One complete reply.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Reply {
-    /// The visible text; may be empty.
+    /// The visible text. It may be empty.
     pub text: String,
-    /// The tools called, in order; broken arguments are kept as [`ToolCall::arguments`] says.
+    /// The tools called, in order. Broken arguments are kept as [`ToolCall::arguments`] says.
     pub tool_calls: Vec<ToolCall>,
     /// Why it ended.
     pub stop: StopReason,
-    /// What it used; `None` when the vendor did not say.
+    /// The usage of the call. `None` when the vendor did not say.
     pub usage: Option<Usage>,
     /// Vendor blocks to be sent back.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub opaque: Option<Opaque>,
-    /// The model that the vendor says answered, and bills; `None` when it did not say.
+    /// The model that the vendor says answered, and bills. `None` when it did not say.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub billed_model: Option<String>,
 }

@@ -1,8 +1,8 @@
 //! Where a run was triggered: the job, the repository, the pull request, who did what.
 //!
-//! Owns the one description of the outside that the gate, the push and the reports read ([`CiContext`]); it is parsed once, in
-//! `cli`, from the environment and the event's payload. Invariant: what a payload does not tell is a variant or `None`, never a
-//! guess; the head commit is the one of the moment of the trigger.
+//! Owns the one description of the outside that the gate, the push and the reports read ([`CiContext`]). It is parsed once, in `cli`, from
+//! the environment and the event's payload. Invariant: a fact that the payload does not tell is a variant or `None`, never a guess. The
+//! head commit is the one of the moment of the trigger.
 
 use std::fmt;
 
@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::units::CommitSha;
 
-/// What triggered this process and everything that the trigger tells; there is none on somebody's own machine.
+/// The trigger of this process and everything that the trigger tells. There is none on somebody's own machine.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CiContext {
     /// Which forge's runner this is.
@@ -23,7 +23,7 @@ pub struct CiContext {
     pub repository: RepoName,
     /// Its default branch, where the payload tells.
     pub default_branch: Option<String>,
-    /// Whoever did what the event tells of; `schedule` has nobody.
+    /// Whoever did what the event tells of. `schedule` has nobody.
     pub actor: Option<Account>,
     /// Whoever started this attempt of the workflow run: on a re-run somebody else than the actor.
     pub triggering_actor: Option<Account>,
@@ -36,7 +36,7 @@ pub struct CiContext {
     pub head_sha: Option<CommitSha>,
     /// The branch of that commit, where the payload tells.
     pub head_branch: Option<String>,
-    /// The message of that commit, where the payload tells; foreign text.
+    /// The message of that commit, where the payload tells. It is foreign text.
     pub head_message: Option<String>,
     /// The comment or review that the event is about.
     pub comment: Option<Comment>,
@@ -73,7 +73,7 @@ impl CiContext {
     }
 }
 
-/// The software on the other side; decides where its API differs.
+/// The software on the other side. It decides where its API differs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Forge {
@@ -117,7 +117,7 @@ macro_rules! events {
 events! {
     /// Somebody opened or pushed to a pull request.
     PullRequest "pull_request",
-    /// The same with the base's secrets; refused.
+    /// The same with the base's secrets. It is refused.
     PullRequestTarget "pull_request_target",
     /// A review was submitted.
     PullRequestReview "pull_request_review",
@@ -150,7 +150,7 @@ impl RepoName {
     /// The most characters of either part.
     const MAX_PART: usize = 100;
 
-    /// Reads `owner/name`; `None` for anything else, such as a path or a URL.
+    /// Reads `owner/name`. `None` for anything else, such as a path or a URL.
     #[must_use]
     pub fn parse(full: &str) -> Option<Self> {
         let (owner, name) = full.split_once('/')?;
@@ -164,7 +164,7 @@ impl RepoName {
         (good(owner) && good(name)).then(|| Self { owner: owner.to_owned(), name: name.to_owned() })
     }
 
-    /// Whether both are the same repository; letters' case does not count on any forge.
+    /// Whether both are the same repository. Letters' case does not count on any forge.
     #[must_use]
     pub fn is(&self, other: &Self) -> bool {
         self.owner.eq_ignore_ascii_case(&other.owner) && self.name.eq_ignore_ascii_case(&other.name)
@@ -182,7 +182,7 @@ impl fmt::Display for RepoName {
 pub struct Account {
     /// The login, for an app with its `[bot]`.
     pub login: String,
-    /// What sort of account it is.
+    /// The kind of account.
     pub kind: AccountKind,
 }
 
@@ -206,7 +206,7 @@ pub enum AccountKind {
     Unknown,
 }
 
-/// What the trigger tells of a pull request.
+/// The trigger's knowledge of a pull request.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "known", content = "pull_request", rename_all = "snake_case")]
 pub enum PullRequestRef {
@@ -230,13 +230,13 @@ pub struct PullRequest {
     pub head_sha: CommitSha,
     /// The branch it comes from.
     pub head_branch: String,
-    /// The repository it comes from; `None` when that is gone.
+    /// The repository it comes from. `None` when that is gone.
     pub head_repository: Option<RepoName>,
     /// The commit it is compared with.
     pub base_sha: CommitSha,
     /// The branch it goes to.
     pub base_branch: String,
-    /// Who opened it.
+    /// The account that opened it.
     pub author: Option<Account>,
     /// Its labels.
     pub labels: Vec<String>,
@@ -251,28 +251,28 @@ pub struct UpstreamRun {
     pub id: u64,
     /// Which attempt of it.
     pub attempt: u64,
-    /// The workflow's name; foreign text.
+    /// The workflow's name, which is foreign text.
     pub name: String,
-    /// What triggered it.
+    /// The event that triggered it.
     pub event: String,
     /// How it ended, where it did.
     pub conclusion: Option<String>,
-    /// Who triggered it.
+    /// The account that triggered it.
     pub actor: Option<Account>,
-    /// Who started this attempt of it.
+    /// The account that started this attempt of it.
     pub triggering_actor: Option<Account>,
     /// The commit it ran for.
     pub head_sha: CommitSha,
-    /// Its branch; `None` for a tag or a deleted branch.
+    /// Its branch. `None` for a tag or a deleted branch.
     pub head_branch: Option<String>,
-    /// The repository of that commit; `None` when that is gone.
+    /// The repository of that commit. `None` when that is gone.
     pub head_repository: Option<RepoName>,
 }
 
 /// The failure of a workflow run that started this job, as it was looked up before the run began.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RedCi {
-    /// The workflow's name; foreign text.
+    /// The workflow's name, which is foreign text.
     pub workflow: String,
     /// The workflow run, and which attempt of it.
     #[serde(default)]
@@ -280,26 +280,26 @@ pub struct RedCi {
     /// The commit that it ran for.
     #[serde(default)]
     pub commit: CommitSha,
-    /// The jobs that failed; none where they could not be read.
+    /// The jobs that failed. Empty where they could not be read.
     pub failed: Vec<FailedJob>,
 }
 
 /// A job that failed.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FailedJob {
-    /// Its name; foreign text.
+    /// Its name, which is foreign text.
     pub name: String,
     /// Its id, which is that of its check run.
     #[serde(default)]
     pub job: u64,
-    /// The shell command of the step that failed, for the root of the checkout; from the base's workflow.
+    /// The shell command of the step that failed, for the root of the checkout. It comes from the base's workflow.
     pub command: Option<String>,
     /// Why there is none, in words that end a sentence.
     pub why_not: Option<String>,
 }
 
 impl RedCi {
-    /// The commands that failed, each once, behind the name of its job; for the root of the checkout.
+    /// The commands that failed, each once, behind the name of its job. They are for the root of the checkout.
     #[must_use]
     pub fn checks(&self) -> Vec<(&str, &str)> {
         let mut checks: Vec<(&str, &str)> = Vec::new();
@@ -326,15 +326,15 @@ pub struct Comment {
     pub id: u64,
     /// Where it stands.
     pub kind: CommentKind,
-    /// What it says; foreign text, at most as long as GitHub allows.
+    /// The comment's text, which is foreign and at most as long as GitHub allows.
     pub body: String,
-    /// Who wrote it.
+    /// The account that wrote it.
     pub author: Option<Account>,
     /// Whether the event tells of a text that was edited: its author may not be who edited it.
     pub edited: bool,
 }
 
-/// Where a comment stands; each has an API of its own.
+/// The place where a comment stands. Each has an API of its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CommentKind {

@@ -13,20 +13,20 @@ use serde::{Deserialize, Serialize};
 pub struct Timestamp(pub String);
 
 impl Timestamp {
-    /// Formats milliseconds since the Unix epoch; times outside the calendar's range become the epoch.
+    /// Formats milliseconds since the Unix epoch. Times outside the calendar's range become the epoch.
     #[must_use]
     pub fn from_unix_ms(ms: i64) -> Self {
         let at = jiff::Timestamp::from_millisecond(ms).unwrap_or(jiff::Timestamp::UNIX_EPOCH);
         Self(format!("{at:.3}"))
     }
 
-    /// Seconds since the Unix epoch; `None` for a text that is no instant.
+    /// Seconds since the Unix epoch. `None` for a text that is no instant.
     #[must_use]
     pub fn unix_seconds(&self) -> Option<u64> {
         Some(self.unix_ms()? / 1_000)
     }
 
-    /// Milliseconds since the Unix epoch; `None` for a text that is no instant, and for one before it.
+    /// Milliseconds since the Unix epoch. `None` for a text that is no instant, and for one before it.
     #[must_use]
     pub fn unix_ms(&self) -> Option<u64> {
         let at: jiff::Timestamp = self.0.parse().ok()?;
@@ -43,7 +43,7 @@ impl Timestamp {
     }
 }
 
-/// How many whole days are left until a day (`2026-11-30`, UTC), by milliseconds since the Unix epoch; negative after it. `None` for a text
+/// How many whole days are left until a day (`2026-11-30`, UTC), by milliseconds since the Unix epoch. Negative after it. `None` for a text
 /// that is no day.
 #[must_use]
 pub fn days_until(day: &str, now_ms: i64) -> Option<i64> {
@@ -60,13 +60,13 @@ impl std::fmt::Display for Timestamp {
 
 /// Where time comes from. A trait so that tests can move it.
 pub trait Clock: Debug + Send + Sync {
-    /// Milliseconds since the Unix epoch, from the wall clock; may jump.
+    /// Milliseconds since the Unix epoch, from the wall clock. They may jump.
     fn unix_ms(&self) -> i64;
 
-    /// Milliseconds since an arbitrary origin; never goes back. Budgets count with this one.
+    /// Milliseconds since an arbitrary origin, which never go back. Budgets count with this one.
     fn monotonic_ms(&self) -> u64;
 
-    /// Waits on the machine's timer; a clock that tests move moves on by itself instead.
+    /// Waits on the machine's timer. A clock that tests move moves on by itself instead.
     fn sleep(&self, duration: Duration) -> Pin<Box<dyn Future<Output = ()> + Send>> {
         Box::pin(tokio::time::sleep(duration))
     }

@@ -1,4 +1,4 @@
-//! What a person may tell upshift by a comment on the pull request.
+//! Commands that a person may give upshift by a comment on the pull request.
 
 use std::fmt;
 
@@ -44,13 +44,13 @@ impl fmt::Display for Command {
     }
 }
 
-/// What came of a command.
+/// The outcome of a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CommandAnswer {
     /// It is done.
     Obeyed,
-    /// What it asks for is under way.
+    /// Its work is under way.
     UnderWay,
     /// It is understood, and not done.
     Refused,

@@ -8,7 +8,7 @@ use super::units::CommitSha;
 /// The characters by which people name a commit.
 const SHORT: usize = 7;
 
-/// Where a fix goes; pinned when the run begins.
+/// The place where a fix goes, pinned when the run begins.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Destination {
     /// The address that people use, without a trailing slash: `https://github.com`.
@@ -36,7 +36,7 @@ impl Destination {
     }
 }
 
-/// What is waited for outside.
+/// The event outside that a run waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Awaited {
@@ -61,7 +61,7 @@ impl Awaited {
     }
 }
 
-/// What came of waiting.
+/// The outcome of waiting.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Answer {
@@ -87,7 +87,7 @@ pub enum Answer {
     ChangesRequested,
     /// Somebody stopped the run by a comment.
     Stopped,
-    /// What was in the way is out of it.
+    /// The blocker is out of the way.
     Resolved,
 }
 

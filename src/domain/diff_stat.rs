@@ -23,8 +23,8 @@ pub struct DiffStat {
 pub struct FileStat {
     /// The path in the repository.
     pub path: String,
-    /// Lines added; `None` for a binary file.
+    /// Lines added. `None` for a binary file.
     pub added: Option<u64>,
-    /// Lines removed; `None` for a binary file.
+    /// Lines removed. `None` for a binary file.
     pub removed: Option<u64>,
 }

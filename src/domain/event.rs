@@ -29,7 +29,7 @@ pub const MOST_LEFTOVERS: usize = 100;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
 pub enum Event {
-    /// The run begins; once per run.
+    /// The run begins, once per run.
     RunStarted(RunStarted),
     /// A process begins or continues the run.
     InvocationStarted {
@@ -40,15 +40,15 @@ pub enum Event {
     },
     /// The run's state was saved and nothing else happened: the link vouches for it.
     StateSaved,
-    /// A tree that the run builds on was written into the log, so that the run can go on elsewhere; or was not.
+    /// A tree that the run builds on was written into the log, so that the run can go on elsewhere. With a reason in `withheld` it was not.
     TreeRecorded {
         /// The tree.
         tree: TreeId,
-        /// Why it was not; `None` where it was.
+        /// The reason why it was not written. `None` where it was.
         #[serde(default)]
         withheld: Option<String>,
     },
-    /// The run counts towards the most that a pull request may have; told once, when it begins.
+    /// The run counts towards the most that a pull request may have. It is told once, when the run begins.
     AttemptCounted {
         /// The pull request.
         pull_request: u64,
@@ -56,10 +56,10 @@ pub enum Event {
         attempt: u32,
         /// The most it may have, unless a person asks for more.
         allowed: u32,
-        /// What the runs before cost together.
+        /// The cost of the runs before, together.
         spent_before: MicroUsd,
     },
-    /// The run counts towards the most that one failure of a branch may have, where no pull request is there to count for; told once,
+    /// The run counts towards the most that one failure of a branch may have, where no pull request is there to count for. It is told once,
     /// behind the baseline.
     FailureCounted {
         /// Names the failure: the same tests of the same branch.
@@ -68,7 +68,7 @@ pub enum Event {
         attempt: u32,
         /// The most it may have, unless a person starts more.
         allowed: u32,
-        /// What the runs before cost together.
+        /// The cost of the runs before, together.
         spent_before: MicroUsd,
     },
     /// The baseline was judged.
@@ -77,7 +77,7 @@ pub enum Event {
     TierStarted {
         /// Zero-based tier.
         tier_index: u32,
-        /// Characters of failure history handed over; 0 on the first tier.
+        /// Characters of failure history handed over. 0 on the first tier.
         handover_chars: u32,
         /// Prior tiers that the 4,000-character cap left out of it.
         dropped_tiers: u32,
@@ -95,33 +95,33 @@ pub enum Event {
     },
     /// A role's session begins.
     SessionStarted {
-        /// Who speaks.
+        /// The role that speaks.
         role: Role,
         /// The session's id.
         session_id: String,
         /// The first target, `provider/model`.
         target: String,
     },
-    /// The worst case of a call was set aside; it is about to be sent.
+    /// The worst case of a call was set aside, and the call is about to be sent.
     CallReserved {
         /// The call's id.
         call_id: String,
         /// Where it belongs.
         scope: CallScope,
-        /// What was set aside.
+        /// The amount that was set aside.
         reserved: MicroUsd,
     },
     /// A call was settled.
     CallSettled(Receipt),
     /// A tool ran for a model.
     ToolFinished {
-        /// Who called it.
+        /// The role that called it.
         role: Role,
         /// One-based turn of the session.
         turn: u32,
         /// The tool's name.
         name: String,
-        /// What it was about, in a few words (a path, a pattern).
+        /// The call's subject, in a few words (a path, a pattern).
         subject: String,
         /// Whether it worked.
         ok: bool,
@@ -139,7 +139,7 @@ pub enum Event {
     },
     /// A role's session ended with a report, real or synthetic (S1-12).
     SessionFinished {
-        /// Who spoke.
+        /// The role that spoke.
         role: Role,
         /// The session's id.
         session_id: String,
@@ -156,7 +156,7 @@ pub enum Event {
     TestsFinished {
         /// How the command ended.
         exit: Exit,
-        /// What sort of output it was.
+        /// The kind of output.
         kind: RunKind,
         /// Our judgement.
         verdict: Verdict,
@@ -167,7 +167,7 @@ pub enum Event {
         /// How long the command ran, in milliseconds.
         duration_ms: u64,
     },
-    /// A green change was tried without some of its hunks; what green does not need is gone from it.
+    /// A green change was tried without some of its hunks. Hunks that green does not need are gone from it.
     PatchMinimised {
         /// Hunks that were left out.
         dropped: u32,
@@ -178,7 +178,7 @@ pub enum Event {
         /// How long it took, in milliseconds.
         duration_ms: u64,
     },
-    /// Evidence was asked of a green; replaces what was shown of an earlier one.
+    /// Evidence was asked of a green. It replaces the evidence of an earlier one.
     EvidenceGathered {
         /// Each kind that was tried or could not be.
         proof: Vec<Evidence>,
@@ -187,7 +187,7 @@ pub enum Event {
         /// How long it took, in milliseconds.
         duration_ms: u64,
     },
-    /// Places in a green change that a reviewer should look at; replaces what was remarked on an earlier change.
+    /// Places in a green change that a reviewer should look at. They replace the remarks on an earlier change.
     Remarked {
         /// The places, most telling first.
         remarks: Vec<Remark>,
@@ -196,7 +196,7 @@ pub enum Event {
         /// How long it took, in milliseconds.
         duration_ms: u64,
     },
-    /// An iteration ended; its row is durable.
+    /// An iteration ended, and its row is durable.
     IterationFinished(Attempt),
     /// The same normalised error again and again (S0-4).
     EntropyDetected {
@@ -214,7 +214,7 @@ pub enum Event {
         /// Sessions that were closed.
         sessions_closed: u32,
     },
-    /// 80 % of a cap is used (S0-11); once per cap.
+    /// 80 % of a cap is used (S0-11). It is told once per cap.
     BudgetWarning {
         /// `cost`, `iterations` or `duration`.
         dimension: String,
@@ -231,9 +231,9 @@ pub enum Event {
         reason: Option<String>,
         /// Iterations that ran.
         iterations: u32,
-        /// What is known of their cost.
+        /// The known part of their cost.
         cost: MicroUsd,
-        /// What failed calls cost at most beyond that.
+        /// The most that failed calls cost beyond that.
         #[serde(default)]
         unknown_cost: MicroUsd,
     },
@@ -250,15 +250,15 @@ pub enum Event {
     ModelsUnavailable {
         /// The host.
         host: String,
-        /// The variable that holds the key; `None` where none is needed.
+        /// The variable that holds the key. `None` where none is needed.
         key_variable: Option<String>,
         /// Why.
         reason: Unavailability,
         /// When it is over by the host's own words.
         until: Option<Timestamp>,
-        /// How long the run waits for it now, in milliseconds; `None` when it does not.
+        /// How long the run waits for it now, in milliseconds. `None` when it does not.
         wait_ms: Option<u64>,
-        /// The host's words; not our text.
+        /// The host's words, which are not our text.
         said: String,
     },
     /// Tiers are passed over because no model of them can be asked.
@@ -276,7 +276,7 @@ pub enum Event {
     AgentRecoveryAttempted(AgentRecovery),
     /// An agent that an agent started began or ended.
     SubAgentChanged(SubAgentChange),
-    /// A fix is about to be pushed; whoever comes after a kill looks first whether it was.
+    /// A fix is about to be pushed. A process that comes after a kill looks first whether it was.
     PublishStarted {
         /// The branch.
         branch: String,
@@ -313,10 +313,10 @@ pub enum Event {
         commit: CommitSha,
         /// When.
         at: Timestamp,
-        /// Which agent of the run reached it, from 1; 0 in logs of an older version.
+        /// The number of the run's agent that reached it, from 1. 0 in logs of an older version.
         #[serde(default)]
         spawn: u32,
-        /// What is in the way.
+        /// The blockers in the way.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         on: Vec<Blocker>,
     },
@@ -324,9 +324,9 @@ pub enum Event {
     BreakpointCleared {
         /// Names the breakpoint.
         key: String,
-        /// What came of it.
+        /// The outcome of the waiting.
         answer: Answer,
-        /// In words, where there is more to say; foreign text.
+        /// Details in words, where there is more to say. They are foreign text.
         detail: String,
         /// How long was waited, in milliseconds, over all invocations.
         waited_ms: u64,
@@ -337,11 +337,11 @@ pub enum Event {
     CommandAnswered {
         /// The comment.
         comment: u64,
-        /// Who wrote it; not our text.
+        /// The author of the comment, which is not our text.
         by: String,
-        /// The command; `None` where none was understood.
+        /// The command. `None` where none was understood.
         command: Option<Command>,
-        /// What came of it.
+        /// The outcome of the command.
         answer: CommandAnswer,
         /// In words.
         said: String,
@@ -350,12 +350,12 @@ pub enum Event {
     },
     /// A model says that a test itself is wrong, and how it should read.
     CorrectionProposed(Correction),
-    /// Something a person should know; the run goes on.
+    /// A warning for a person. The run goes on.
     Warning {
-        /// What, and what to do.
+        /// The trouble, and what to do.
         message: String,
     },
-    /// What a run left that tools run or obey without being asked is gone.
+    /// Leftovers of a run that tools run or obey without being asked are gone.
     LeftoversRemoved {
         /// Which, at most [`MOST_LEFTOVERS`].
         leftovers: Vec<Leftover>,
@@ -366,12 +366,12 @@ pub enum Event {
     RunFinished(RunFinished),
 }
 
-/// What a run is about and what it may use.
+/// The subject of a run and the means it may use.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RunStarted {
     /// The run.
     pub run_id: RunId,
-    /// What is to be done.
+    /// The objective of the run.
     pub objective: String,
     /// Where.
     pub working_directory: String,
@@ -383,26 +383,26 @@ pub struct RunStarted {
     pub tiers: Vec<Tier>,
     /// The caps.
     pub budget: Budget,
-    /// The audit log as the user named it; `None` when it is off.
+    /// The audit log as the user named it. `None` when it is off.
     pub audit_db: Option<String>,
     /// When.
     pub started_at: Timestamp,
-    /// The program whose model calls were held to the budget, as it was typed; `None` for a run that mends a repository.
+    /// The program whose model calls were held to the budget, as it was typed. `None` for a run that mends a repository.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub command: Option<String>,
-    /// The task of a backlog that the run is for, as `backlog/task`; `None` for a run of its own.
+    /// The task of a backlog that the run is for, as `backlog/task`. `None` for a run of its own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub task: Option<String>,
 }
 
-/// What the tests said before any model was asked.
+/// The result of the tests before any model was asked.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct BaselineFinished {
     /// The framework that was recognised.
     pub framework: String,
     /// How the command ended.
     pub exit: Exit,
-    /// What sort of output it was.
+    /// The kind of output.
     pub kind: RunKind,
     /// Our judgement.
     pub verdict: Verdict,
@@ -423,17 +423,17 @@ pub struct BaselineFinished {
     /// Where the first of the failing tests stand, as far as the framework tells.
     #[serde(default)]
     pub places: Vec<TestPlace>,
-    /// What the first of the failing tests say, in a line each.
+    /// Messages of the first of the failing tests, in a line each.
     #[serde(default)]
     pub messages: Vec<TestMessage>,
 }
 
-/// What a failing test says.
+/// The message of a failing test.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TestMessage {
     /// Its name.
     pub test: String,
-    /// Its message, cut to a line; not our text.
+    /// Its message, cut to a line. It is not our text.
     pub said: String,
 }
 
@@ -457,7 +457,7 @@ pub struct RunFinished {
     pub stop_reason: String,
     /// The most recent errors, for the report.
     pub recent_errors: Vec<String>,
-    /// Failing tests at the end; `None` where no run of the tests was judged.
+    /// Failing tests at the end. `None` where no run of the tests was judged.
     pub still_failing: Option<Vec<String>>,
     /// Files changed, lines added, lines removed.
     pub diff_stat: DiffStat,

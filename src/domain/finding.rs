@@ -5,17 +5,17 @@ use serde::Serialize;
 use super::proof::Evidence;
 use super::remark::Remark;
 
-/// What the tests of a change prove of it.
+/// The court's finding: what the tests of a change prove of it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Finding {
     /// The conclusion.
     pub standing: Standing,
-    /// Why, where it is not proven; it may hold what is not our text.
+    /// The reason where it is not proven. It may hold text that is not ours.
     pub reason: Option<String>,
     /// The commit that the change starts from.
     pub base: String,
-    /// The commit that was judged; `working tree` for files that are in none.
+    /// The commit that was judged. `working tree` for files that are in none.
     pub head: String,
     /// Tests of the head that fail over the base's product and pass at the head.
     pub fail_to_pass: Vec<String>,
@@ -31,9 +31,9 @@ pub struct Finding {
     pub weakened: Vec<Weakened>,
     /// Changed files that decide how tests are run.
     pub deciding: Vec<String>,
-    /// What could not be looked at, in sentences.
+    /// The parts that could not be looked at, in sentences.
     pub notes: Vec<String>,
-    /// What a reviewer should look at.
+    /// The remarks for a reviewer.
     pub remarks: Vec<Remark>,
     /// The evidence.
     pub proof: Vec<Evidence>,
@@ -45,7 +45,7 @@ pub struct Finding {
 pub enum Standing {
     /// The tests tell base and head apart, and the evidence holds.
     Proven,
-    /// No test tells base and head apart; nothing speaks against the change.
+    /// No test tells base and head apart, and nothing speaks against the change.
     NothingToProve,
     /// A test fails, or evidence does.
     NotProven,
@@ -61,6 +61,6 @@ pub struct Weakened {
     pub test: String,
     /// Its file.
     pub file: String,
-    /// What it expected as a literal and does not any more.
+    /// Literals that it expected before and does not any more.
     pub gone: Vec<String>,
 }

@@ -1,8 +1,8 @@
 //! Characters that show nothing, or change how others show: controls, direction marks, joiners, fillers, tags
 //! (Unicode TR36, "Trojan Source").
 
-/// Whether a person reading a text could not see this character; white space that ends lines and parts words counts too,
-/// as far as Unicode calls it a control.
+/// Whether a person reading a text could not see this character. White space that ends lines and parts words counts too, as far as Unicode
+/// calls it a control.
 #[must_use]
 pub fn is_hidden(c: char) -> bool {
     c.is_control()

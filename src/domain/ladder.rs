@@ -26,7 +26,7 @@ impl Mode {
     }
 }
 
-/// Who speaks with a model.
+/// The role in which a model is spoken with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Role {
@@ -53,17 +53,17 @@ impl Role {
 /// One tier with everything resolved: absent librarian and critic are the artisan's models (contradiction 4).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Tier {
-    /// The label in reports and the audit log; unique in a ladder.
+    /// The label in reports and the audit log. It is unique in a ladder.
     pub name: String,
     /// Which roles run.
     pub mode: Mode,
     /// How many iterations this tier may run, 1 to 100.
     pub max_iterations: u32,
-    /// The artisan's targets in order; never empty.
+    /// The artisan's targets in order. The list is never empty.
     pub artisan: Vec<ModelId>,
-    /// The librarian's targets; equal to the artisan's unless given.
+    /// The librarian's targets. They equal the artisan's unless given.
     pub librarian: Vec<ModelId>,
-    /// The critic's targets; equal to the artisan's unless given.
+    /// The critic's targets. They equal the artisan's unless given.
     pub critic: Vec<ModelId>,
     /// The most this tier may cost, if less than the run's cap.
     pub max_cost: Option<MicroUsd>,
@@ -90,11 +90,11 @@ impl Tier {
     }
 }
 
-/// What a stalled tier leads to (contradiction 7).
+/// The consequence of a stalled tier (contradiction 7).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum OnEntropy {
-    /// The next tier; on the last one the run ends as stalled.
+    /// The next tier takes over. On the last one the run ends as stalled.
     Escalate,
     /// Neither detector ends a tier: it runs its full iteration budget.
     Continue,

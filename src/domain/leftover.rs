@@ -5,11 +5,11 @@ use serde::{Deserialize, Serialize};
 /// One of them, and what became of it at the end of the run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Leftover {
-    /// The path from the top of the checkout; not our text.
+    /// The path from the top of the checkout. It is not our text.
     pub path: String,
-    /// What it is.
+    /// The kind of leftover.
     pub kind: LeftoverKind,
-    /// What became of it.
+    /// The fate of it.
     pub fate: LeftoverFate,
 }
 
@@ -35,20 +35,20 @@ pub enum LeftoverKind {
     SpecialFile,
 }
 
-/// What became of a leftover.
+/// The fate of a leftover.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum LeftoverFate {
     /// It was new, and is gone.
     Removed,
-    /// It was there before and had been changed; it is as it was.
+    /// It was there before and had been changed. It is put back as it was.
     PutBack,
     /// It could not be removed or put back.
     Stays,
 }
 
 impl LeftoverKind {
-    /// What it is, in words.
+    /// The kind in words.
     #[must_use]
     pub const fn in_words(self) -> &'static str {
         match self {
@@ -65,7 +65,7 @@ impl LeftoverKind {
 }
 
 impl LeftoverFate {
-    /// What became of it, in words.
+    /// The fate in words.
     #[must_use]
     pub const fn in_words(self) -> &'static str {
         match self {

@@ -46,8 +46,8 @@ pub fn lines(text: &[u8]) -> Vec<&[u8]> {
     text.lines_with_terminator().collect()
 }
 
-/// The changes from old lines to new ones with so many equal lines around each; changes that these join are one group. After `limit` a larger
-/// difference than the smallest is taken.
+/// The changes from old lines to new ones with so many equal lines around each. Changes that these join are one group. After `limit` a
+/// larger difference than the smallest is taken.
 #[must_use]
 pub fn groups(old: &[&[u8]], new: &[&[u8]], context: usize, limit: Option<Duration>) -> Vec<Vec<Part>> {
     let part = |op: &DiffOp| Part { is_equal: op.tag() == DiffTag::Equal, old: op.old_range(), new: op.new_range() };
@@ -55,7 +55,7 @@ pub fn groups(old: &[&[u8]], new: &[&[u8]], context: usize, limit: Option<Durati
     groups.iter().map(|group| group.iter().map(part).collect()).collect()
 }
 
-/// Writes the hunks of a patch; how many lines came and went.
+/// Writes the hunks of a patch. Returns how many lines were added and how many removed.
 pub fn write_hunks(old: &[u8], new: &[u8], context: usize, limit: Option<Duration>, text: &mut String) -> (u64, u64) {
     let (old, new) = (lines(old), lines(new));
     let (mut added, mut removed) = (0, 0);

@@ -15,7 +15,7 @@ pub enum Outcome {
     },
     /// Green before any model was asked.
     AlreadyGreen,
-    /// A fix for the very same failure waits in an open pull request of ours; no model was asked.
+    /// A fix for the very same failure waits in an open pull request of ours. No model was asked.
     Proposed {
         /// The pull request's number.
         pull_request: u64,
@@ -50,7 +50,7 @@ pub enum Outcome {
         /// SIGHUP (1), SIGINT (2) or SIGTERM (15).
         signal: i32,
     },
-    /// Waiting outside the runner; `upshift resume` goes on.
+    /// Waiting outside the runner. `upshift resume` goes on.
     Parked,
     /// The program behind the gateway ended by itself.
     Ended {
@@ -84,7 +84,7 @@ pub const EXIT_INTERNAL: u8 = 70;
 pub const EXIT_SIGNAL_BASE: u8 = 128;
 
 impl Outcome {
-    /// The process exit code; exhaustive.
+    /// The process exit code, by an exhaustive match.
     #[must_use]
     pub fn exit_code(&self) -> u8 {
         match self {

@@ -48,25 +48,25 @@ pub enum Basis {
 pub struct Rung {
     /// The model, as `provider/model`.
     pub model: String,
-    /// The most iterations; `None` where the source tells nothing of iterations.
+    /// The most iterations. `None` where the source tells nothing of iterations.
     pub iterations: Option<u32>,
 }
 
 /// A ladder that would have done as well for less.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Suggestion {
-    /// What it is drawn from.
+    /// The records that it is drawn from.
     pub basis: Basis,
     /// Its rungs, the first one first.
     pub rungs: Vec<Rung>,
     /// How many tasks it was played on.
     pub tasks: usize,
-    /// How many of them it would have fixed; a sum of chances where a model did not work on a task.
+    /// How many of them it would have fixed. It is a sum of chances where a model did not work on a task.
     pub fixes: f64,
-    /// What it would have cost on all of them, in dollars.
+    /// The cost that it would have had on all of them, in dollars.
     pub cost_usd: f64,
-    /// How many of them were fixed in fact; in the public table, by any model.
+    /// How many of them were fixed in fact. In the public table, by any model.
     pub fixed_in_fact: usize,
-    /// What was spent on all of them in fact, in dollars.
+    /// The money that was spent on all of them in fact, in dollars.
     pub spent_in_fact_usd: f64,
 }

@@ -1,8 +1,8 @@
 //! Paths as programs print them, compared with the paths of a repository.
 //!
-//! Invariant: paths are compared by whole components; `cart.py` is not the end of `test_cart.py`.
+//! Invariant: paths are compared by whole components. `cart.py` is not the end of `test_cart.py`.
 
-/// The components of a path in either notation, the last one first; `.` and what a doubled slash leaves are none.
+/// The components of a path in either notation, the last one first. `.` and the empty part of a doubled slash are none.
 fn from_the_end(path: &str) -> impl Iterator<Item = &str> {
     path.rsplit(['/', '\\']).filter(|part| !matches!(*part, "" | "."))
 }

@@ -13,7 +13,7 @@ pub struct Evidence {
     pub tried: u32,
     /// On how many of them it showed what it must.
     pub noticed: u32,
-    /// The reason of a status that is not [`EvidenceStatus::Held`]; names of tests in it are not our text.
+    /// The reason of a status that is not [`EvidenceStatus::Held`]. Names of tests in it are not our text.
     #[serde(default)]
     pub why: Option<String>,
 }

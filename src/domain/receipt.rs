@@ -15,13 +15,13 @@ pub struct CallScope {
     pub tier_index: u32,
     /// One-based iteration within the tier.
     pub iteration: u32,
-    /// Who asked.
+    /// The role that asked.
     pub role: Role,
     /// The session's id.
     pub session_id: String,
     /// The session that started this one, if any.
     pub parent_session_id: Option<String>,
-    /// The first session of the tree; its own id for a root.
+    /// The first session of the tree. Its own id for a root.
     pub root_session_id: String,
     /// One-based turn within the session.
     pub turn: u32,
@@ -29,7 +29,7 @@ pub struct CallScope {
     pub attempt: u32,
 }
 
-/// What became of a call, as the vendor or the network told it.
+/// The outcome of a call, as the vendor or the network told it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CallStatus {
@@ -53,7 +53,7 @@ pub enum CallStatus {
     InvalidResponse,
     /// We ended the call (interrupt, abort).
     Aborted,
-    /// The process died while the call was under way; found on resume.
+    /// The process died while the call was under way. It is found on resume.
     Lost,
 }
 
@@ -80,25 +80,25 @@ impl CallStatus {
 /// One model call's audit row.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Receipt {
-    /// Unique id of the call; the reservation has the same.
+    /// Unique id of the call. The reservation has the same.
     pub call_id: String,
     /// Where it belongs.
     pub scope: CallScope,
-    /// Who was asked.
+    /// The target that was asked.
     pub target: ModelId,
-    /// The model that the vendor says it billed, in its own words; `None` when it did not say, and in logs of older versions.
+    /// The model that the vendor says it billed, in its own words. `None` when it did not say, and in logs of older versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub billed_model: Option<String>,
-    /// What became of it.
+    /// The outcome of the call.
     pub status: CallStatus,
-    /// Tokens as the vendor counted them; `None` when it did not say.
+    /// Tokens as the vendor counted them. `None` when it did not say.
     pub usage: Option<Usage>,
-    /// What had been set aside for the call.
+    /// The amount that had been set aside for the call.
     pub reserved: MicroUsd,
-    /// What it cost by its usage; zero when that is unknown.
+    /// The cost by its usage. Zero when that is unknown.
     pub cost: MicroUsd,
-    /// What it cost at most, where its usage is unknown and money may have gone: the reservation. Zero in logs of older versions,
-    /// which have it in `cost`.
+    /// The most that it cost, where its usage is unknown and money may have gone: the reservation. Zero in logs of older versions, which
+    /// have it in `cost`.
     #[serde(default)]
     pub unknown_cost: MicroUsd,
     /// From sending to the last byte, in milliseconds.
@@ -110,7 +110,7 @@ pub struct Receipt {
 }
 
 impl Receipt {
-    /// What it is settled at.
+    /// The charge that it is settled at.
     #[must_use]
     pub fn charge(&self) -> Charge {
         Charge { known: self.cost, unknown: self.unknown_cost }

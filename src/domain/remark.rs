@@ -7,11 +7,11 @@ use serde::{Deserialize, Serialize};
 pub struct Remark {
     /// The reason to look.
     pub kind: RemarkKind,
-    /// The file, from the top of the checkout; not our text.
+    /// The file, from the top of the checkout. Its name is not our text.
     pub file: String,
-    /// The first and the last line in the changed file, from 1; `None` for a file as a whole.
+    /// The first and the last line in the changed file, from 1. `None` for a file as a whole.
     pub lines: Option<(u32, u32)>,
-    /// The reason in its own words, where it says more than its kind; it may hold what is not our text.
+    /// The reason in its own words, where it says more than its kind. It may hold text that is not ours.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub said: Option<String>,
 }

@@ -2,10 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 
-/// What a critic said of a change that makes the tests pass.
+/// A critic's review of a change that makes the tests pass.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Review {
-    /// What it decided.
+    /// The critic's decision.
     pub verdict: ReviewVerdict,
     /// Whether its own issues overrule an approval (S0-33).
     pub overruled: bool,
@@ -36,13 +36,13 @@ pub enum ReviewVerdict {
 /// One thing that a critic found.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Issue {
-    /// How bad it is; `None` where the critic did not say.
+    /// How bad it is. `None` where the critic did not say.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub severity: Option<Severity>,
-    /// What it is about; `None` where the critic did not say.
+    /// The subject of the issue. `None` where the critic did not say.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kind: Option<IssueKind>,
-    /// What, in the critic's words.
+    /// The issue in the critic's words.
     pub said: String,
 }
 
@@ -58,7 +58,7 @@ pub enum Severity {
     Critical,
 }
 
-/// What an issue is about.
+/// The subject of an issue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum IssueKind {

@@ -1,6 +1,6 @@
-//! What programs speak with models: the four wires of the vendors.
+//! The wires between programs and models: the four of the vendors.
 
-/// What a client speaks with a vendor.
+/// The wire that a client uses with a vendor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Spoken {
     /// Anthropic's Messages.

@@ -30,11 +30,11 @@ pub fn signal_name(signal: i32) -> String {
     }
 }
 
-/// The raising end; the first cause wins.
+/// The raising end. The first cause wins.
 #[derive(Debug)]
 pub struct StopSource(watch::Sender<Option<StopCause>>);
 
-/// The watching end; cheap to clone.
+/// The watching end, which is cheap to clone.
 #[derive(Debug, Clone)]
 pub struct Stop(watch::Receiver<Option<StopCause>>);
 
@@ -46,7 +46,7 @@ impl StopSource {
         (Self(sender), Stop(receiver))
     }
 
-    /// Raises the flag; later causes are ignored.
+    /// Raises the flag. Later causes are ignored.
     pub fn raise(&self, cause: StopCause) {
         self.0.send_if_modified(|current| {
             let first = current.is_none();
@@ -71,7 +71,7 @@ impl Stop {
         *self.0.borrow()
     }
 
-    /// Waits until raised; for ever if the source is gone without raising it.
+    /// Waits until raised. It waits for ever if the source is gone without raising it.
     pub async fn wait(&self) -> StopCause {
         let mut receiver = self.0.clone();
         // What is waited for holds a lock that must not be held while waiting for ever.
@@ -102,7 +102,7 @@ impl Default for WrapUp {
 }
 
 impl WrapUp {
-    /// Wishes it; later causes are ignored.
+    /// Wishes it. Later causes are ignored.
     pub fn wish(&self, cause: StopCause) {
         self.source.raise(cause);
     }

@@ -1,7 +1,7 @@
 //! A tree as the audit log holds it: what differs from a commit or from another tree, so that a run can go on where nothing else of it is.
 //!
-//! Invariant: nothing here is believed. A patch names the tree that comes of it, a tree's name is the digest of all that is in it, and
-//! the log's chain vouches for both; whoever reads a patch compares them.
+//! Invariant: nothing here is believed. A patch names the tree that comes of it, a tree's name is the digest of all that is in it, and the
+//! log's chain vouches for both. A reader of a patch compares them.
 
 use std::collections::BTreeMap;
 
@@ -21,13 +21,13 @@ pub const MAX_FILES: usize = 2_000;
 pub struct TreePatch {
     /// The tree.
     pub tree: TreeId,
-    /// What it differs from.
+    /// The commit or tree that it differs from.
     pub over: Over,
     /// Every file that differs, by its path.
     pub files: Vec<PatchedFile>,
 }
 
-/// What a tree is told by.
+/// The state that a tree is told by.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "over", rename_all = "snake_case")]
 pub enum Over {
@@ -37,7 +37,7 @@ pub enum Over {
         commit: CommitSha,
         /// The permissions of its other files on the machine of the run.
         plain: u32,
-        /// Those of the files that can be executed.
+        /// The permissions of the files that can be executed.
         executable: u32,
     },
     /// Another tree of the run.
@@ -52,10 +52,10 @@ pub enum Over {
 pub struct PatchedFile {
     /// Its path from the root, with slashes.
     pub path: String,
-    /// How it is in the other tree; `None` where it is not there, and always over a commit.
+    /// The version in the other tree. `None` where it is not there, and always over a commit.
     #[serde(default)]
     pub before: Option<FileVersion>,
-    /// How it is in this one; `None` where it is not there.
+    /// The version in this tree. `None` where it is not there.
     #[serde(default)]
     pub after: Option<FileVersion>,
 }
@@ -63,21 +63,21 @@ pub struct PatchedFile {
 /// A file as a tree has it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FileVersion {
-    /// What it is.
+    /// The form of the file.
     pub form: FileForm,
-    /// Its permission bits; 0 for a link.
+    /// Its permission bits. 0 for a link.
     pub permissions: u32,
     /// The SHA-256 of its content, in lower-case hexadecimal.
     pub content: String,
 }
 
-/// What a file is.
+/// The form of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FileForm {
     /// A regular file.
     File,
-    /// A symbolic link; its content is where it leads.
+    /// A symbolic link. Its content is where it leads.
     Link,
 }
 

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 /// Micro-dollars in one dollar.
 pub const MICROS_PER_USD: u64 = 1_000_000;
 
-/// An amount of money in millionths of a US dollar. Never negative; arithmetic saturates.
+/// An amount of money in millionths of a US dollar. It is never negative, and arithmetic saturates.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct MicroUsd(pub u64);
@@ -18,7 +18,7 @@ impl MicroUsd {
     /// Nothing.
     pub const ZERO: Self = Self(0);
 
-    /// Reads a dollar amount as people write it in configuration; rounds up to a whole micro-dollar.
+    /// Reads a dollar amount as people write it in configuration. It rounds up to a whole micro-dollar.
     ///
     /// Returns `None` for negative, infinite or absurdly large amounts (above a thousand million dollars).
     #[must_use]
@@ -35,14 +35,14 @@ impl MicroUsd {
         Some(Self(whole * MICROS_PER_USD + sevenths.div_ceil(10)))
     }
 
-    /// The amount in dollars, for `REAL` columns and JSON; exact below 2^53 micro-dollars.
+    /// The amount in dollars, for `REAL` columns and JSON. It is exact below 2^53 micro-dollars.
     #[must_use]
     #[expect(clippy::cast_precision_loss, reason = "micro-dollars above 2^53 are nine thousand million dollars")]
     pub fn as_usd(self) -> f64 {
         self.0 as f64 / MICROS_PER_USD as f64
     }
 
-    /// What is left of `self` after `spent`; zero when overspent.
+    /// The rest of `self` after `spent`. Zero when overspent.
     #[must_use]
     pub fn saturating_sub(self, spent: Self) -> Self {
         Self(self.0.saturating_sub(spent.0))
@@ -71,7 +71,7 @@ impl MicroUsd {
     }
 }
 
-/// What was spent: what is known of it, and what at most was billed beyond that.
+/// The money that was spent: the known part of it, and the most that was billed beyond that.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Charge {
     /// By the usage that vendors reported.
@@ -84,7 +84,7 @@ impl Charge {
     /// Nothing.
     pub const ZERO: Self = Self { known: MicroUsd::ZERO, unknown: MicroUsd::ZERO };
 
-    /// What counts towards a cap.
+    /// The amount that counts towards a cap.
     #[must_use]
     pub fn total(self) -> MicroUsd {
         self.known + self.unknown
@@ -175,7 +175,7 @@ impl fmt::Display for RunId {
     }
 }
 
-/// Names a recorded state of the working tree; made by `workspace`, opaque to everyone else.
+/// The name of a recorded state of the working tree. It is made by `workspace`, and opaque to everyone else.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct TreeId(pub String);

@@ -1,10 +1,10 @@
-//! What our verifier says about a working tree.
+//! The verifier's verdict about a working tree.
 
 use serde::{Deserialize, Serialize};
 
 pub use testlog::Exit;
 
-/// That memory ended it and what can be done, in words; `None` where something else did.
+/// The words that memory ended it and what can be done. `None` where something else did.
 #[must_use]
 pub fn over_memory(exit: Exit) -> Option<String> {
     match exit {
@@ -43,7 +43,7 @@ pub enum Verdict {
     },
     /// It looks green, but what judges was changed.
     Tampered {
-        /// What was changed.
+        /// The change to what judges.
         reason: String,
     },
 }

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// Counts waiting; clones count together.
+/// Counts waiting. Clones count together.
 #[derive(Debug, Clone, Default)]
 pub struct Waiting(Arc<Mutex<Counted>>);
 

@@ -1,11 +1,11 @@
-//! What a rendered Markdown page does not show: HTML comments, the insides of tags, elements that are never displayed.
+//! The hidden parts of a rendered Markdown page: HTML comments, the insides of tags, elements that are never displayed.
 //!
 //! Text in an issue that only a model reads is how a stranger instructs it behind the maintainer's back. Code spans and
 //! fenced blocks are shown as they are, so they stay.
 
 /// Elements whose content a page does not show as text.
 const UNSEEN: [&str; 9] = ["script", "style", "template", "svg", "noscript", "title", "iframe", "picture", "head"];
-/// Tags that GitHub takes for HTML; a `<T>` that is none of them stays, since people write generics without backticks.
+/// Tags that GitHub takes for HTML. A `<T>` that is none of them stays, since people write generics without backticks.
 const TAGS: [&str; 62] = [
     "a",
     "abbr",

@@ -37,13 +37,13 @@ impl Foreign {
         Self::new(&markup::shown(text))
     }
 
-    /// As [`Self::new`], cut to at most `chars` characters; says how many were left out.
+    /// As [`Self::new`], cut to at most `chars` characters. The text says how many were left out.
     #[must_use]
     pub fn capped(text: &str, chars: usize) -> Self {
         Self::new(text).cut(chars)
     }
 
-    /// The same, cut to at most `chars` characters; says how many were left out.
+    /// The same, cut to at most `chars` characters. The text says how many were left out.
     #[must_use]
     pub fn cut(self, chars: usize) -> Self {
         let Self(mut clean) = self;
@@ -85,7 +85,7 @@ fn is_hidden(c: char) -> bool {
 pub struct Mark(String);
 
 impl Mark {
-    /// A fresh mark; one per session. It has letters and digits, so that a cassette knows it for what it is: random.
+    /// A fresh mark, one per session. It has letters and digits, so that a cassette knows it for what it is: random.
     #[must_use]
     pub fn random() -> Self {
         let id = uuid::Uuid::new_v4().simple().to_string();

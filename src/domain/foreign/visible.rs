@@ -1,8 +1,8 @@
 //! Hidden characters in tool output, shown for what they are.
 //!
-//! Text that a model reads but a person does not see (zero-width, bidirectional and tag characters, terminal controls) is
-//! how a hostile file speaks to a model behind the reader's back (Unicode TR36; DESIGN §5). It is not dropped, because a
-//! model that edits such a line has to know what stands there.
+//! Text that a model reads but a person does not see (zero-width, bidirectional and tag characters, terminal controls) is how a hostile
+//! file speaks to a model behind the reader's back (Unicode TR36, DESIGN §5). It is not dropped, because a model that edits such a line has
+//! to know what stands there.
 
 use std::borrow::Cow;
 
