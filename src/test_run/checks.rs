@@ -1,6 +1,6 @@
-//! What is run beside the tests and judges with them: linters, type checkers, formatters, other suites.
+//! Checks: commands that run beside the tests and judge with them, such as linters, type checkers, formatters and other suites.
 //!
-//! Each is a command with a result of its own. One whose output names tests adds those, behind its name; any other is one test of that
+//! Each is a command with a result of its own. A check whose output names tests adds those, behind its name. Any other is one test of that
 //! name, which passes where the command exits with 0. Invariant: a check that could not work (a missing program, no network, a service that
 //! is not there) is trouble of the whole run, never work for a model.
 
@@ -122,7 +122,7 @@ async fn carry_out(command: &TestCommand, check: &Check, stop: &Stop) -> Result<
     })
 }
 
-/// What a check adds to the report of a run.
+/// A check's part of the report of a run.
 #[derive(Debug, Clone, Default)]
 struct Added {
     tests: Vec<TestCase>,
@@ -177,7 +177,7 @@ fn trouble(check: &Check, run: &TestRun) -> Option<Problem> {
     Some(Problem { kind: RunKind::BadCommand, message, file: None, line: None })
 }
 
-/// What a failed check says: its whole output where that is short, else the places it names, else its end.
+/// The text of a failed check: its whole output where that is short, else the places it names, else its end.
 fn said(check: &Check, run: &TestRun) -> String {
     let exit = if run.exit == Exit::Timeout {
         "it did not end within its time limit (test.timeoutSeconds)".to_owned()

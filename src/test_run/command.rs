@@ -15,7 +15,7 @@ use crate::streams::Streams;
 /// A command beside the tests that judges with them: a linter, a type checker, another suite.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Check {
-    /// The name that it is told by; no other check and no test has it.
+    /// The name that it is told by. No other check and no test has it.
     pub name: String,
     /// The shell command.
     pub run: String,
@@ -72,9 +72,9 @@ impl TestCommand {
 pub struct TestRun {
     /// How the command ended.
     pub exit: Exit,
-    /// What its output says.
+    /// The report read from its output.
     pub report: TestReport,
-    /// What the runner wrote into its result file.
+    /// The report read from the runner's result file.
     pub filed: Filed,
     /// The output's head and tail, colours removed, for people and for models.
     pub output: String,
@@ -94,7 +94,7 @@ pub enum ResultFiles {
     Unwanted,
 }
 
-/// What a run's result file says.
+/// The content of a run's result file.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum Filed {
     /// The runner was not told to write one.
@@ -109,7 +109,7 @@ pub enum Filed {
 }
 
 impl Filed {
-    /// What it says, if it was written.
+    /// Its report, if the file was written.
     #[must_use]
     pub fn report(&self) -> Option<&TestReport> {
         match self {

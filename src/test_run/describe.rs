@@ -1,7 +1,7 @@
 //! Chooses what a model is shown of a test run: the failures that matter, each cause once, in few characters.
 //!
-//! Every iteration pays for this text. Order: what kept tests from running; then one part per cause with the tests it
-//! hits, the error, and the source around the frame in the repository; then the names that found no room.
+//! Every iteration pays for this text. The order is: first the problems that kept tests from running, then one part per cause with the
+//! tests it hits, the error, and the source around the frame in the repository, then the names that found no room.
 //!
 //! Invariant: reads only regular files inside `root`, never through a link that leads out of it.
 

@@ -1,8 +1,8 @@
 //! Single tests called without their runner, as a program would call the product: a call that code under test cannot tell from any other
 //! by its runner's traces (command line, loaded modules, frames, threads, captured streams).
 //!
-//! Known for one plain call of those of which [`Direct`] says how. What needs its runner (fixtures, mocks, marks, hooks around it) is
-//! not called, and says so.
+//! Known for one plain call of the runners that [`Direct`] covers. A test that needs its runner (fixtures, mocks, marks, hooks around it)
+//! is not called, and the outcome says so.
 
 pub mod cargo;
 
@@ -23,7 +23,7 @@ use crate::process::{self, ProcessError, SecretDir};
 const LONGEST: u64 = 4 * 1024 * 1024;
 /// How much output is kept: nobody reads it.
 const KEPT_OUTPUT: usize = 4 * 1024;
-/// The longest first line of a script that names an interpreter; Linux reads 256 bytes of it.
+/// The longest first line of a script that names an interpreter. Linux reads 256 bytes of it.
 const LONGEST_SHEBANG: u64 = 512;
 
 /// Variables of other surroundings.
@@ -68,18 +68,18 @@ pub enum End {
     Error,
 }
 
-/// What became of a call.
+/// The result of a call.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct Became {
     /// How it ended.
     pub end: End,
-    /// The line of its file on which it failed; 0 where that is not known.
+    /// The line of its file on which it failed. 0 where that is not known.
     pub line: u32,
-    /// What it said; foreign text.
+    /// Its message, which is foreign text.
     pub said: String,
 }
 
-/// What became of a test.
+/// The result of a test.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct Outcome {
     /// Its number.
@@ -91,7 +91,7 @@ pub struct Outcome {
     pub again: Option<Became>,
 }
 
-/// What is asked of the calling program.
+/// The request to the calling program.
 #[derive(Debug, Serialize)]
 struct Asked<'a> {
     name: &'a str,
@@ -103,14 +103,14 @@ struct Asked<'a> {
 /// In what surroundings tests are called.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Surroundings {
-    /// Those of their runner.
+    /// The surroundings of their runner.
     Same,
     /// Another folder without the tests beside the product, another time, language and time zone, the variables of production, a terminal or
     /// another thread, Python optimised.
     Other,
 }
 
-/// Calls tests without their runner; `None` where it cannot be left out of the command, or nothing came back.
+/// Calls tests without their runner. `None` where it cannot be left out of the command, or nothing came back.
 ///
 /// # Errors
 /// When the program cannot be started.
@@ -236,7 +236,7 @@ fn prepare(command: &TestCommand, plan: &Plan, asked: &Asked<'_>) -> Option<(Sec
     Some((secret_dir, line))
 }
 
-/// A path as a shell's word; the private folder's name needs no quotes.
+/// A path as a shell's word. The private folder's name needs no quotes.
 fn shlex_quoted(path: &str) -> Option<&str> {
     path.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"/._-".contains(&byte)).then_some(path)
 }

@@ -1,7 +1,8 @@
 //! The whole test command in other surroundings, for tests that cannot be called one by one.
 //!
-//! What is changed is what an honest program may depend on only knowingly: language, time zone, date, the variables of production, a
-//! terminal, the folder for temporary files, the rules of make that call the tests, the folder and the name of the tests' script.
+//! The surroundings that change are those on which an honest program depends only knowingly: language, time zone, date, the variables of
+//! production, a terminal, the folder for temporary files, the rules of make that call the tests, the folder and the name of the tests'
+//! script.
 
 use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
@@ -26,7 +27,7 @@ pub struct Moved {
 /// Which surroundings.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Place {
-    /// Those of the start, but for what calls the tests: rules of make are followed without it.
+    /// The surroundings of the start, but without make: the commands of its rules are called directly.
     Called,
     /// The same with another language, time zone, date, variables, and a terminal.
     Other,
@@ -49,10 +50,10 @@ impl From<TestCommand> for Elsewhere {
     }
 }
 
-/// A clock that goes some years ahead, for programs that ask the shell's; other questions are left to the machine's.
+/// A clock that goes some years ahead, for programs that ask the shell's. Other questions are left to the machine's.
 const DATE: &str = "#!/bin/sh\nown=/bin/date\n[ -x \"$own\" ] || own=/usr/bin/date\nfor one do case $one in -d* | --date* | -r* | -s* | --set* | --reference*) exec \"$own\" \"$@\" ;; esac; done\nexec \"$own\" -d '20 years' \"$@\"\n";
 
-/// The command in the place; `None` where that cannot be had.
+/// The command in the place. `None` where that cannot be had.
 #[must_use]
 pub fn elsewhere(command: &TestCommand, place: &Place) -> Option<Elsewhere> {
     let folder = SecretDir::make(&command.env).ok()?;
@@ -116,7 +117,7 @@ fn without_make(command: &str) -> Option<String> {
         .then(|| format!("sh -ec \"$(make --no-print-directory -n{rest})\""))
 }
 
-/// The line with the script in its new place; `None` where the command does not name it.
+/// The line with the script in its new place. `None` where the command does not name it.
 fn with_moved(command: &str, line: &str, script: &Moved) -> Option<String> {
     let plain = |path: &str| path.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_-./".contains(&byte));
     if ![&script.from, &script.folder, &script.to].into_iter().all(|path| plain(path)) || script.folder.is_empty() {

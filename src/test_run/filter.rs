@@ -35,7 +35,7 @@ pub(super) fn is_plain(command: &str) -> bool {
         && !command.trim_end().ends_with('&')
 }
 
-/// What stands between the command and the runner.
+/// The program between the command and the runner.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Through {
     Nothing,

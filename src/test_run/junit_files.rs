@@ -30,7 +30,7 @@ pub(super) struct Files {
 }
 
 impl Files {
-    /// Notes which there are; the path is meant from the root.
+    /// Notes the files that are there. The path is meant from the root.
     pub(super) fn at(root: &Path, path: &Path) -> Self {
         let path = path.strip_prefix(root).unwrap_or(path);
         let before =
@@ -58,7 +58,7 @@ impl Files {
     }
 }
 
-/// The file itself, the XML files of a folder, or the files that a glob matches; at most [`MOST`], in the order of their names.
+/// The file itself, the XML files of a folder, or the files that a glob matches. At most [`MOST`], in the order of their names.
 fn list(root: &Path, below: &Path) -> Vec<PathBuf> {
     let path = root.join(below);
     let is_xml = |path: &PathBuf| path.extension().is_some_and(|extension| extension == "xml");
@@ -77,7 +77,7 @@ fn is_pattern(part: &OsStr) -> bool {
     part.to_string_lossy().contains(['*', '?', '[', '{'])
 }
 
-/// Regular files below a root that a glob matches; no link is followed.
+/// Regular files below a root that a glob matches. No link is followed.
 fn matching(root: &Path, glob: &Path) -> Vec<PathBuf> {
     let Ok(matcher) = GlobBuilder::new(&glob.to_string_lossy()).literal_separator(true).build() else {
         return Vec::new();
@@ -89,7 +89,7 @@ fn matching(root: &Path, glob: &Path) -> Vec<PathBuf> {
     found.map(ignore::DirEntry::into_path).filter(matches).take(MOST).collect()
 }
 
-/// When a regular file was changed, and its size; `None` for anything else.
+/// When a regular file was changed, and its size. `None` for anything else.
 fn stamp(file: &Path) -> Option<(Option<SystemTime>, u64)> {
     let metadata = file.symlink_metadata().ok()?;
     metadata.is_file().then(|| (metadata.modified().ok(), metadata.len()))

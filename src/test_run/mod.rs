@@ -56,7 +56,7 @@ pub fn frameworks() -> &'static [&'static str] {
 /// Reads a log of any size in bounded memory.
 ///
 /// # Errors
-/// Those of the reader.
+/// The reader's own errors.
 pub fn read(log: &mut dyn Read, exit: Option<Exit>, framework: Option<&str>) -> std::io::Result<Reading> {
     testlog::read_as(log, exit, framework)
 }
@@ -74,7 +74,7 @@ pub fn blames_environment(message: &str) -> bool {
     testlog::blames_environment(message)
 }
 
-/// What a model is shown of a red run: the failures that matter, in at most `budget` characters.
+/// The text of a red run for a model: the failures that matter, in at most `budget` characters.
 #[must_use]
 pub fn describe(run: &TestRun, root: &Path, budget: usize) -> String {
     describe::describe(run, root, budget)

@@ -184,8 +184,8 @@ pub(super) fn plain_call(command: &TestCommand) -> Option<(&'static Framework, S
     })
 }
 
-/// The one runner that a plain command calls, where it can be told; by its words, as the script of its package, or, where it is a program
-/// of any name, by what is configured.
+/// The one runner that a plain command calls, where it can be told: by its words, as the script of its package, or, where it is a program
+/// of any name, by its configuration.
 fn runner_of(command: &TestCommand, line: &str) -> Option<Asked> {
     if !filter::is_plain(line) {
         return None;
@@ -251,7 +251,7 @@ fn ask(asked: &Asked, secret_dir: &SecretDir, told: &Told) -> Option<(String, BT
     Some((line, env))
 }
 
-/// What needs no quotes, neither for the shell nor in a variable of options.
+/// Whether a byte needs no quotes, neither for the shell nor in a variable of options.
 const fn is_plain_byte(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.' | b'/')
 }

@@ -65,7 +65,7 @@ fn blame(report: &mut TestReport, found: Option<UnderWay>, command: &TestCommand
     (report.status, report.kind) = (RunStatus::Failed, RunKind::Timeout);
 }
 
-/// The JUnit report where it is whole, with the trouble that only the output shows; else what was printed.
+/// The JUnit report where it is whole, with the trouble that only the output shows. Else the printed report.
 fn choose(printed: TestReport, written: Option<TestReport>) -> TestReport {
     let Some(mut written) = written else { return printed };
     if written.kind == RunKind::Unreadable || (written.tests.is_empty() && !printed.tests.is_empty()) {

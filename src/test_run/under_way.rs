@@ -9,9 +9,9 @@ use regex::Regex;
 /// A test that had begun and not ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct UnderWay {
-    /// The name, as the runner would have printed it; `None` where only its function is known.
+    /// The name, as the runner would have printed it. `None` where only its function is known.
     pub(super) name: Option<String>,
-    /// What is known of the place, innermost first: `total at shop/cart.py:3`.
+    /// The known frames of the place, innermost first: `total at shop/cart.py:3`.
     pub(super) stack: Vec<Frame>,
 }
 
@@ -48,7 +48,7 @@ impl UnderWay {
         self.stack.iter().find(is_test)
     }
 
-    /// What is said of it, in a sentence and a line for each frame.
+    /// A description of it: a sentence, and a line for each frame.
     pub(super) fn said(&self, seconds: u64) -> String {
         let which = match (&self.name, self.test()) {
             (Some(name), _) => format!("`{name}` was under way"),
@@ -139,7 +139,7 @@ fn frame(found: &regex::Captures<'_>) -> Option<Frame> {
     Some(Frame { function: text("function")?, file: text("file")?, line: text("line")?.parse().ok()? })
 }
 
-/// The stack in which a test stands, cut behind it; else the first.
+/// The stack in which a test stands, cut behind it. Else the first.
 fn best(stacks: Vec<Vec<Frame>>) -> Option<Vec<Frame>> {
     let whole = |stack: &Vec<Frame>| UnderWay { name: None, stack: stack.clone() };
     let with_test = stacks.iter().position(|stack| whole(stack).test().is_some());

@@ -1,4 +1,4 @@
-//! What is essential in a failure's message: the error and the frames in the repository, without the runner's noise.
+//! The essence of a failure's message: the error and the frames in the repository, without the runner's noise.
 
 use crate::domain::test_report::{Problem, TestCase};
 use testlog::place;
@@ -87,7 +87,7 @@ impl<'a> Essence<'a> {
     }
 }
 
-/// Lines until `room` characters are used; a line too long for the rest is cut.
+/// Lines until `room` characters are used. A line too long for the rest is cut.
 fn joined<'a>(lines: impl Iterator<Item = &'a str>, room: usize) -> String {
     const LONGEST_LINE: usize = 400;
     /// A line cut shorter than this says nothing.

@@ -42,7 +42,7 @@ impl Group<'_> {
         self.others.len() + 1
     }
 
-    /// `(the same at src/a.rs:6, 8, src/b.rs:3 and 9 more places)`; empty when it is the only one.
+    /// `(the same at src/a.rs:6, 8, src/b.rs:3 and 9 more places)`. Empty when it is the only one.
     pub(super) fn elsewhere(&self) -> String {
         if self.others.is_empty() {
             return String::new();
@@ -66,7 +66,7 @@ impl Group<'_> {
     }
 }
 
-/// What a problem says without its place and the source that compilers quote; nothing when it has no place.
+/// A problem's message without its place and the source that compilers quote. `None` when it has no place.
 fn without_place(problem: &Problem) -> Option<String> {
     let (file, _) = problem.file.as_ref().zip(problem.line)?;
     let lines = problem.message.lines().filter_map(|line| {

@@ -45,7 +45,7 @@ fn is_quoted(source: &str, shown: &str) -> bool {
     source.len() < TOO_SHORT_TO_TELL || shown.contains(source)
 }
 
-/// The file below `root` that a printed path means; nothing outside, through no link.
+/// The file below `root` that a printed path means. No file outside, and none through a link.
 fn inside(root: &Path, file: &str) -> Option<PathBuf> {
     let root = files::real_place(root).ok()?;
     let printed = Path::new(file);

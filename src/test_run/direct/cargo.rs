@@ -9,7 +9,7 @@ use crate::test_run::{TestCommand, filter};
 
 /// Options of `cargo test` that `cargo rustc` takes too, without a value.
 const FLAGS: [&str; 6] = ["--offline", "--locked", "--frozen", "--release", "--all-features", "--no-default-features"];
-/// Those with a value.
+/// Options with a value.
 const OPTIONS: [&str; 3] = ["--features", "-F", "--profile"];
 /// Options with which a build lies somewhere else, or other tests are run than functions.
 const ELSEWHERE: [&str; 5] = ["--target", "--target-dir", "--doc", "--config", "-Z"];
@@ -35,7 +35,7 @@ pub fn can_call(command: &TestCommand) -> bool {
     options(&command.command).is_some()
 }
 
-/// What stands in front of cargo's command (`+nightly`), and the options that a build takes too.
+/// The toolchain in front of cargo's command (`+nightly`), and the options that a build takes too.
 fn options(line: &str) -> Option<(String, Vec<String>)> {
     if !filter::is_plain(line) || line.contains("&&") {
         return None;
@@ -90,7 +90,7 @@ pub fn secret_dir(command: &TestCommand) -> Option<(SecretDir, PathBuf)> {
     Some((secret_dir, results))
 }
 
-/// Builds a program and runs it; `None` where that does not come to an end with results.
+/// Builds a program and runs it. `None` where that does not come to an end with results.
 ///
 /// # Errors
 /// When it cannot be started.

@@ -1,7 +1,7 @@
 //! Go behind make, scripts and other commands: with `-v` in `GOFLAGS` it names the tests that pass.
 //!
-//! Without names no test could be seen passing again. `-v` is a flag of Go's every build command, where it prints names of
-//! packages to standard error; commands that do not know it pass it over.
+//! Without names no test could be seen passing again. `-v` is a flag of Go's every build command, where it prints names of packages to
+//! standard error. Commands that do not know it pass it over.
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
