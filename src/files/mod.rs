@@ -1,10 +1,11 @@
-//! What platforms differ in about files: folders that are held, what is known of a file, who may read it.
+//! Differences between platforms about files: folders that are held, the metadata of a file, the users who may read it.
 //!
 //! A [`Folder`] is a folder that is held, and everything in it is touched by one name at a time, never through a link. On Unix it is a
 //! descriptor, and the kernel is asked relative to it. Windows has nothing of the kind in the standard library: there a folder and
 //! all above it are kept open in a way that lets nobody rename or remove them, so that their path goes on leading to them.
 //!
-//! Start reading at [`Folder`]; `names` says what Windows takes for something else than it looks like. Nothing here knows what a file is for.
+//! Start reading at [`Folder`]. `names` lists names that Windows takes for something else than they look like. Nothing here knows a file's
+//! purpose.
 //!
 //! Invariant: no method of a [`Folder`] follows a link, or reaches what lies outside of it.
 
@@ -25,39 +26,39 @@ pub use platform::{
 /// The bits of a file's permissions.
 pub const PERMISSIONS: u32 = 0o7777;
 
-/// What is at a path, itself, not what it links to.
+/// The kind of a path itself, not of the target of a link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     /// A regular file.
     File,
     /// A folder.
     Folder,
-    /// A symbolic link; on Windows also a junction.
+    /// A symbolic link, on Windows also a junction.
     Link,
     /// A FIFO, a device, a socket.
     Special,
 }
 
-/// What is known of a path itself.
+/// The metadata of a path itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Found {
-    /// What it is.
+    /// The kind of file.
     pub kind: Kind,
-    /// Its permissions; on Windows those that its read-only mark amounts to.
+    /// Its permissions. On Windows those that its read-only mark amounts to.
     pub permissions: u32,
     /// Its size in bytes.
     pub size: i64,
     /// When its content changed, in nanoseconds since the epoch.
     pub modified: i128,
-    /// When it changed in any way, in nanoseconds since the epoch; on Windows when it came into being.
+    /// When it changed in any way, in nanoseconds since the epoch. On Windows when it came into being.
     pub changed: i128,
-    /// What tells it from others of its file system; 0 on Windows.
+    /// The number that tells it from others of its file system. 0 on Windows.
     pub inode: u64,
-    /// Whether it has another name; on Windows taken to be so.
+    /// Whether it has another name. On Windows taken to be so.
     pub has_other_names: bool,
 }
 
-/// What tells a file from all others of the machine, whatever its names are.
+/// The identity that tells a file from all others of the machine, whatever its names are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Identity {
     /// Its file system.
@@ -66,12 +67,12 @@ pub struct Identity {
     pub inode: u64,
 }
 
-/// What is free of a file system.
+/// The free room of a file system.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Free {
     /// In bytes.
     pub bytes: u64,
-    /// In files; `None` where the file system makes them as it needs them.
+    /// In files. `None` where the file system makes them as it needs them.
     pub files: Option<u64>,
 }
 
@@ -109,7 +110,7 @@ pub fn slashed(path: &Path) -> String {
     if cfg!(windows) { shown.replace('\\', "/") } else { shown }
 }
 
-/// The real place of a path, all links resolved; on Windows in the spelling that programs understand.
+/// The real place of a path, all links resolved. On Windows it is in the spelling that programs understand.
 ///
 /// # Errors
 /// When there is nothing.

@@ -1,15 +1,15 @@
 //! Names that Windows takes for something else than they look like.
 //!
-//! Pure, and the same everywhere; [`is_refused_here`] says whether this system is one that does so. A repository may hold such names
-//! where it is checked out on another system: there they are names like others.
+//! Pure, and the same everywhere. [`is_refused_here`] says whether this system is one that does so. A repository may hold such names where
+//! it is checked out on another system: there they are names like others.
 
-/// What has been a device in every folder since the first versions; also with an ending (`nul.txt`) on all but the newest.
+/// Devices of every folder since the first versions, also with an ending (`nul.txt`) on all but the newest.
 const DEVICES: &str = "con prn aux nul clock$ conin$ conout$";
 /// Devices with a number.
 const NUMBERED: [&str; 2] = ["com", "lpt"];
-/// The digits of their numbers; those raised count too.
+/// The digits of their numbers. Raised ones count too.
 const DIGITS: &str = "0123456789\u{b9}\u{b2}\u{b3}";
-/// What no name can hold: separators, the mark of drives and of alternate streams, wildcards.
+/// Characters that no name can hold: separators, the mark of drives and of alternate streams, wildcards.
 const FORBIDDEN: &str = "<>:\"/\\|?*";
 
 /// Whether this system takes the name for something else.

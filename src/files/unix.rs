@@ -59,7 +59,7 @@ impl Folder {
         Ok(rustix::fs::mkdirat(&self.0, name, mode(permissions))?)
     }
 
-    /// What is known of a name; `None` if there is nothing.
+    /// The metadata of a name. `None` if there is nothing.
     ///
     /// # Errors
     /// When the system says no.
@@ -138,7 +138,7 @@ impl Folder {
         Ok(rustix::fs::unlinkat(&self.0, name, AtFlags::REMOVEDIR)?)
     }
 
-    /// Removes a folder and all in it; links in it are removed, not followed.
+    /// Removes a folder and all in it. Links in it are removed, not followed.
     ///
     /// # Errors
     /// When something cannot be removed.
@@ -224,7 +224,7 @@ pub fn temporary_for_all(folder: &Path) -> io::Result<NamedTempFile> {
     tempfile::Builder::new().permissions(Permissions::from_mode(0o644)).tempfile_in(folder)
 }
 
-/// Makes a folder that nobody else may look into, and those above it; one that is there stays as it is.
+/// Makes a folder that nobody else may look into, and those above it. One that is there stays as it is.
 ///
 /// # Errors
 /// When it cannot be made.
@@ -243,13 +243,13 @@ pub fn changed(found: &Metadata) -> i64 {
     found.ctime().wrapping_mul(1_000_000_000).wrapping_add(found.ctime_nsec())
 }
 
-/// What tells a file from another that is put in its place.
+/// The stamp that tells a file from another that is put in its place.
 #[must_use]
 pub fn stamp(found: &Metadata) -> String {
     format!("{}:{}:{}:{}.{}", found.dev(), found.ino(), found.len(), found.mtime(), found.mtime_nsec())
 }
 
-/// What tells a file from all others; always known here.
+/// The identity that tells a file from all others. It is always known here.
 #[must_use]
 pub fn identity(found: &Metadata) -> Option<Identity> {
     Some(Identity { device: found.dev(), inode: found.ino() })
@@ -283,7 +283,7 @@ pub fn make_ours(folder: &Path, found: &Metadata) -> io::Result<()> {
     std::fs::set_permissions(folder, Permissions::from_mode(found.mode() | OURS))
 }
 
-/// What is free of the file system that a path lies on; `None` if that cannot be known.
+/// The free room of the file system that a path lies on. `None` if that cannot be known.
 #[must_use]
 pub fn free(place: &Path) -> Option<Free> {
     let found = rustix::fs::statvfs(place).ok()?;

@@ -4,8 +4,8 @@
 //! neither be renamed nor removed, so as long as it and all folders above it are held, their path leads to them. Paths are
 //! used in their verbatim form (`\\?\`), in which every name is just a name.
 //!
-//! What remains: an *empty* folder can be turned into a junction while it is held. A program that does so in the very moment between
-//! its opening and the next step could lead that step astray; children of upshift are all gone by then.
+//! One gap remains: an *empty* folder can be turned into a junction while it is held. A program that does so in the very moment between its
+//! opening and the next step could lead that step astray. Children of upshift are all gone by then.
 
 use std::ffi::OsStr;
 use std::fs::{File, FileType, Metadata, OpenOptions};
@@ -89,7 +89,7 @@ impl Folder {
         Self::hold(self.of(name).map_err(refusal)?, Some(self.clone()))
     }
 
-    /// Makes a folder; who may use it is inherited.
+    /// Makes a folder. Its access rights are inherited.
     ///
     /// # Errors
     /// When it cannot be made, or is there.
@@ -97,7 +97,7 @@ impl Folder {
         std::fs::create_dir(self.of(name)?)
     }
 
-    /// What is known of a name; `None` if there is nothing.
+    /// The metadata of a name. `None` if there is nothing.
     ///
     /// # Errors
     /// When the system says no.
@@ -135,7 +135,7 @@ impl Folder {
         Ok(bytes.replace("\\", "/"))
     }
 
-    /// Makes a file; who may use it is inherited.
+    /// Makes a file. Its access rights are inherited.
     ///
     /// # Errors
     /// When it cannot be made, or is there.
@@ -204,7 +204,7 @@ impl Folder {
         std::fs::remove_dir(self.of(name)?)
     }
 
-    /// Removes a folder and all in it; links in it are removed, not followed.
+    /// Removes a folder and all in it. Links in it are removed, not followed.
     ///
     /// # Errors
     /// When something cannot be removed.
@@ -271,7 +271,7 @@ fn kind(form: FileType, attributes: u32) -> Kind {
     }
 }
 
-/// Takes away the mark that keeps a file from being replaced or removed; nothing there is no error.
+/// Takes away the mark that keeps a file from being replaced or removed. A missing file is no error.
 fn make_writable(path: &Path) -> io::Result<()> {
     match path.symlink_metadata() {
         Ok(found) if found.permissions().readonly() && !found.is_symlink() => {
@@ -307,7 +307,7 @@ pub fn set_permissions(file: &File, permissions: u32) -> io::Result<()> {
     file.set_permissions(now)
 }
 
-/// Makes a temporary file; who may read it is inherited from the folder.
+/// Makes a temporary file. The right to read it is inherited from the folder.
 ///
 /// # Errors
 /// When it cannot be made.
@@ -315,7 +315,7 @@ pub fn temporary_for_all(folder: &Path) -> io::Result<NamedTempFile> {
     NamedTempFile::new_in(folder)
 }
 
-/// Makes a folder and those above it; below a user's own folders nobody else may look into it.
+/// Makes a folder and those above it. Below a user's own folders nobody else may look into it.
 ///
 /// # Errors
 /// When it cannot be made.
@@ -328,20 +328,20 @@ pub const fn private(options: &mut OpenOptions) -> &mut OpenOptions {
     options
 }
 
-/// What tells that a file changed: its times and its size, all of which a program can set.
+/// The number that tells that a file changed: its times and its size, all of which a program can set.
 #[must_use]
 pub fn changed(found: &Metadata) -> i64 {
     let mixed = found.last_write_time() ^ found.creation_time().rotate_left(21) ^ found.file_size().rotate_left(42);
     mixed.cast_signed()
 }
 
-/// What tells a file from another that is put in its place.
+/// The stamp that tells a file from another that is put in its place.
 #[must_use]
 pub fn stamp(found: &Metadata) -> String {
     format!("{}:{}:{}", found.creation_time(), found.file_size(), found.last_write_time())
 }
 
-/// What tells a file from all others: not known without opening it.
+/// The identity that tells a file from all others: not known without opening it.
 #[must_use]
 pub const fn identity(_found: &Metadata) -> Option<Identity> {
     None

@@ -1,7 +1,7 @@
 //! The Anthropic wire: Messages API (docs.claude.com, "Messages", "Prompt caching", "Extended thinking").
 //!
-//! Requests put what is stable first (model, tools, system, messages), so that the prefix is the same bytes in every turn but
-//! for the moving cache points. Replies come as a stream or plain; both are read by one function.
+//! Requests put their stable parts first (model, tools, system, messages), so that the prefix is the same bytes in every turn but for the
+//! moving cache points. Replies come as a stream or plain, and both are read by one function.
 
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use serde::Serialize;
@@ -24,7 +24,7 @@ use super::{CallFailure, Provider, ReplyFuture};
 pub(super) const VERSION: &str = "2023-06-01";
 /// The smallest thinking budget that the vendor takes.
 const MIN_THINKING: u64 = 1_024;
-/// What must remain of `max_tokens` for the visible reply when thinking has a budget.
+/// The part of `max_tokens` that must remain for the visible reply when thinking has a budget.
 const MIN_REPLY: u64 = 1_024;
 /// How many of our latest turns are cache points: the last, and the one before, which the call before wrote.
 const MOVING_CACHE_POINTS: usize = 2;
@@ -99,8 +99,8 @@ impl Provider for Anthropic {
     }
 }
 
-/// Whether the vendor refuses a block of thinking because something before it is not as it was when the model thought: "The block is
-/// bound to a different conversation" (status 400; Claude 5.5 and newer, seen in public reports of September 2026).
+/// Whether the vendor refuses a block of thinking because something before it is not as it was when the model thought: "The block is bound
+/// to a different conversation" (status 400, Claude 5.5 and newer, seen in public reports of September 2026).
 fn is_bound_elsewhere(failure: &CallFailure) -> bool {
     failure.http_status == Some(400) && failure.message.contains("bound to a different conversation")
 }
@@ -223,8 +223,8 @@ fn encode_messages(request: &ChatRequest, provider: &str) -> Value {
     messages.collect()
 }
 
-/// A reply as it goes back: the vendor's own blocks in their order where there are any, with the calls as the session knows
-/// them; else text and calls.
+/// A reply as it goes back: the vendor's own blocks in their order where there are any, with the calls as the session knows them. Without
+/// blocks, text and calls.
 fn encode_reply(text: &str, calls: &[ToolCall], opaque: Option<&Value>) -> Vec<Value> {
     let call_block = |call: &ToolCall| {
         json!({
@@ -255,7 +255,7 @@ fn encode_reply(text: &str, calls: &[ToolCall], opaque: Option<&Value>) -> Vec<V
     shown.map(|text| json!({"type": "text", "text": text})).into_iter().chain(calls.iter().map(call_block)).collect()
 }
 
-/// Sets thinking and temperature as far as the model has them; the two exclude each other.
+/// Sets thinking and temperature as far as the model has them. The two exclude each other.
 fn set_effort(body: &mut Map<String, Value>, request: &ChatRequest, provider: &str) {
     let hints = catalogue::wire_hints(&request.target);
     let thinking = match (request.effort, hints.effort) {

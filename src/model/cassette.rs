@@ -1,8 +1,8 @@
 //! Recorded conversations: `cassette/PATH` replays one, `--record PATH` makes one.
 //!
-//! A cassette is a JSON file of calls in the order in which they were made: who was asked, what the request looked like, what
-//! came back. Several models may stand in one file; `cassette/PATH#NAME` replays only the calls of the model `NAME` (in full,
-//! or without its provider), `cassette/PATH` all of them in order. So one file serves a whole ladder.
+//! A cassette is a JSON file of calls in the order in which they were made: the target, the look of the request, the answer. Several models
+//! may stand in one file: `cassette/PATH#NAME` replays only the calls of the model `NAME` (in full, or without its provider),
+//! `cassette/PATH` all of them in order. So one file serves a whole ladder.
 //!
 //! A replay checks each request against the recorded one ([`normalise`] says what may differ) and ends with a failure that
 //! says where the two diverged. Parts that a cassette leaves out (`request`, or `system` or `tools` in it) are not checked: a
@@ -94,7 +94,7 @@ struct Recording {
     calls: Vec<Call>,
 }
 
-/// What is known of one model of a recording.
+/// The facts about one model of a recording.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct RecordedModel {
@@ -128,7 +128,7 @@ struct RecordedFailure {
     may_be_billed: bool,
 }
 
-/// What of a request is compared: digests of everything, and the text of what is new since the model's last reply.
+/// The compared parts of a request: digests of everything, and the text that is new since the model's last reply.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct RequestPrint {
@@ -145,7 +145,7 @@ struct RequestPrint {
 struct MessagePrint {
     role: String,
     digest: String,
-    /// The normalised text; only where the message was new.
+    /// The normalised text, only where the message was new.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     text: Option<String>,
 }
@@ -190,7 +190,7 @@ impl RequestPrint {
         }
     }
 
-    /// Where a request that came differs from this recorded one; `None` if it does not.
+    /// The difference between a request that came and this recorded one. `None` if there is none.
     fn divergence(&self, came: &Self) -> Option<String> {
         for (index, (expected, got)) in self.messages.iter().zip(&came.messages).enumerate() {
             if expected.role != got.role {
@@ -227,12 +227,12 @@ fn difference(expected: &MessagePrint, got: &MessagePrint) -> String {
 pub struct Cassette {
     name: String,
     recording: Recording,
-    /// Calls replayed so far, by the name asked for; the empty one for the whole cassette.
+    /// Calls replayed so far, by the name asked for. The empty one stands for the whole cassette.
     replayed: Mutex<BTreeMap<String, usize>>,
 }
 
 impl Cassette {
-    /// Reads a cassette out of a text, such as one compiled in; `name` is for messages.
+    /// Reads a cassette out of a text, such as one compiled in. `name` is for messages.
     ///
     /// # Errors
     /// [`CassetteError`] when it is none.
@@ -272,7 +272,7 @@ impl Cassette {
         names
     }
 
-    /// What is known of a model of this cassette: free of charge with a large window, unless it is `pricedAs` another.
+    /// The facts about a model of this cassette: free of charge with a large window, unless it is `pricedAs` another.
     #[must_use]
     pub fn model_info(&self, model: Option<&str>) -> Option<ModelInfo> {
         let free = ModelId { provider: "cassette".to_owned(), model: self.name.clone() };
@@ -393,7 +393,7 @@ impl Cassettes {
         }
     }
 
-    /// What is known of a target; `None` if its cassette is not here.
+    /// The facts about a target. `None` if its cassette is not here.
     #[must_use]
     pub fn model_info(&self, target: &ModelId) -> Option<ModelInfo> {
         let (path, model) = split_target(&target.model);

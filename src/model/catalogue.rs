@@ -1,7 +1,7 @@
-//! What is known of the vendors and their models: endpoints, prices, windows, limits, default ladders.
+//! The catalogue of vendors and their models: endpoints, prices, windows, limits, default ladders.
 //!
-//! Owns `catalogue.json` (vendored, with source and date; checked against the price table of the `litellm` package) and
-//! how a name finds its entry. Knows nothing of configuration: overrides are applied by whoever resolves a plan.
+//! Owns `catalogue.json` (vendored, with source and date, and checked against the price table of the `litellm` package) and how a name
+//! finds its entry. It knows nothing of configuration: overrides are applied by whoever resolves a plan.
 //!
 //! Invariant: a price is never guessed. A name that is not in the table, nor a dated or tagged form of one that is, has none.
 //! Where a vendor charges more above a prompt size, the window stands at that size, so that the price here always holds.
@@ -20,8 +20,8 @@ use super::endpoint::Wire;
 
 static TEXT: &str = include_str!("catalogue.json");
 
-/// The window in tokens that a local model is loaded with unless somebody says otherwise. Ollama's own choice on a machine with 24 to
-/// 48 GiB of video memory (docs.ollama.com/context-length, read 2026-11-23); on a smaller one it takes 4,096, too few for any repair.
+/// The window in tokens that a local model is loaded with unless somebody says otherwise. It is Ollama's own choice on a machine with 24 to
+/// 48 GiB of video memory (docs.ollama.com/context-length, read 2026-11-23). On a smaller one Ollama takes 4,096, too few for any repair.
 pub const LOCAL_CONTEXT_WINDOW: u64 = 32_768;
 
 /// A built-in provider's endpoint and the variables that customarily change it, first one wins.
@@ -29,17 +29,17 @@ pub const LOCAL_CONTEXT_WINDOW: u64 = 32_768;
 pub struct BuiltIn {
     /// The wire it speaks.
     pub wire: Wire,
-    /// Where it is reached unless a variable says otherwise; empty for Azure, which has none.
+    /// The address where it is reached unless a variable says otherwise. Empty for Azure, which has none.
     pub default_base_url: &'static str,
     /// Variables that hold another base URL.
     pub base_url_vars: &'static [&'static str],
-    /// Variables that hold the key; empty where none is needed.
+    /// Variables that hold the key. Empty where none is needed.
     pub key_vars: &'static [&'static str],
     /// Whether it runs on the user's own machine: costs nothing and needs no key.
     pub local: bool,
 }
 
-/// The endpoint of a built-in provider; `None` for any other name and for `cassette`, which has no endpoint.
+/// The endpoint of a built-in provider. `None` for any other name and for `cassette`, which has no endpoint.
 #[must_use]
 pub fn built_in_endpoint(provider: &str) -> Option<BuiltIn> {
     let remote = |wire, default_base_url, base_url_vars, key_vars| {
@@ -123,7 +123,7 @@ pub(super) enum EffortSetting {
     Named,
 }
 
-/// What a wire has to know of a model beyond its price.
+/// Facts about a model that a wire needs beyond its price.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct WireHints {
     /// How effort is set.
@@ -186,7 +186,7 @@ const fn yes() -> bool {
 }
 
 impl Entry {
-    /// The price; kinds without one of their own cost what plain input costs.
+    /// The price. Kinds without one of their own cost the same as plain input.
     fn price(&self) -> Option<Price> {
         let micros = |usd: f64| MicroUsd::from_usd(usd).map(|amount| amount.0);
         let input = micros(self.input?)?;
@@ -199,7 +199,7 @@ impl Entry {
     }
 }
 
-/// The parsed file; parsed once, when the first model is looked up.
+/// The parsed file. It is parsed once, when the first model is looked up.
 fn catalogue() -> &'static Catalogue {
     static PARSED: OnceLock<Catalogue> = OnceLock::new();
     PARSED.get_or_init(|| {
@@ -208,11 +208,11 @@ fn catalogue() -> &'static Catalogue {
     })
 }
 
-/// What is known of a model; `None` when nobody said (the caller then takes [`ModelInfo::unknown`] and warns).
+/// The facts about a model. `None` when nobody said (the caller then takes [`ModelInfo::unknown`] and warns).
 ///
-/// Local models cost nothing whatever their name; one of an unlisted family has the unknown model's window. Dated names
-/// (`claude-sonnet-4-5-20250929`, `gpt-4.1-2025-04-14`) share the entry of their undated form. OpenRouter's
-/// `vendor/model` and Azure's deployments named like the model are priced as the vendor's own.
+/// Local models cost nothing whatever their name. One of an unlisted family has the unknown model's window. Dated names
+/// (`claude-sonnet-4-5-20250929`, `gpt-4.1-2025-04-14`) share the entry of their undated form. OpenRouter's `vendor/model` and Azure's
+/// deployments named like the model are priced as the vendor's own.
 #[must_use]
 pub fn lookup(id: &ModelId) -> Option<ModelInfo> {
     match id.provider.as_str() {
@@ -248,7 +248,7 @@ pub struct Retirement {
     pub source: &'static str,
 }
 
-/// When a model ends, where its vendor has said so; a dated name ends with its undated form.
+/// When a model ends, where its vendor has said so. A dated name ends with its undated form.
 #[must_use]
 pub fn retirement(id: &ModelId) -> Option<Retirement> {
     let (vendor_name, name) = home_of(id).filter(|_| id.provider != "ollama" && id.provider != "cassette")?;
@@ -261,7 +261,7 @@ fn recorded_model() -> ModelInfo {
     ModelInfo { context_window: 1_000_000, max_output_tokens: 64_000, ..ModelInfo::unknown() }
 }
 
-/// What a model may take on the user's own machine, where its server says nothing else: its memory grows with the window.
+/// The limits of a model on the user's own machine, where its server says nothing else: its memory grows with the window.
 fn local_model(name: &str) -> ModelInfo {
     let known = find("ollama", name).map(|(vendor, entry)| ModelInfo {
         context_window: entry.context_window.min(LOCAL_CONTEXT_WINDOW),
@@ -293,7 +293,7 @@ fn home_of(id: &ModelId) -> Option<(&str, Cow<'_, str>)> {
     }
 }
 
-/// What the wire has to know of a model; an unknown one takes a temperature and no effort.
+/// The facts about a model that the wire needs. An unknown one takes a temperature and no effort.
 pub(super) fn wire_hints(id: &ModelId) -> WireHints {
     let found = home_of(id).and_then(|(vendor, name)| find(vendor, &name).map(|(_, entry)| entry));
     // An own endpoint may serve any vendor's model: its name tells.
@@ -321,7 +321,7 @@ pub(super) fn vendor_spelling(id: &ModelId) -> &str {
     vendor.models.iter().find(aliased).map_or(id.model.as_str(), |entry| entry.name.as_str())
 }
 
-/// What may follow an entry's name.
+/// The text that may follow an entry's name.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Tail {
     /// A date, a version stamp or a word like `latest`: the same model.

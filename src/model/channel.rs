@@ -1,6 +1,6 @@
 //! One request to one vendor and the bytes of its answer: headers, time limits, size limits, content type.
 //!
-//! Owns everything about a call that does not depend on the wire. What the bytes mean is the wire's affair, through [`Fold`].
+//! Owns everything about a call that does not depend on the wire. The meaning of the bytes is the wire's affair, through [`Fold`].
 //!
 //! Invariant: after the first byte of an answer, every failure carries the most that the call can have cost, if the vendor
 //! said anything about it ([`Fold::usage_bound`]).
@@ -266,7 +266,7 @@ impl Answer<'_> {
         content_type.and_then(Framing::of_content_type)
     }
 
-    /// The next piece of the body; `None` at its proper end.
+    /// The next piece of the body. `None` at its proper end.
     async fn chunk(&mut self) -> Result<Option<Vec<u8>>, CallFailure> {
         let channel = self.channel;
         let chunk = match channel.within(self.deadline, self.response.chunk()).await? {
@@ -289,7 +289,7 @@ impl Answer<'_> {
         Ok(Some(chunk.into()))
     }
 
-    /// The failure behind a status other than 200; reads what is said about it, as far as it comes.
+    /// The failure behind a status other than 200. It reads the vendor's words about it, as far as they come.
     async fn refusal(mut self) -> CallFailure {
         let mut body = Vec::new();
         while body.len() < MAX_ERROR_BYTES {
@@ -300,7 +300,7 @@ impl Answer<'_> {
         self.channel.blamed.refused(status, headers, self.channel.clock.unix_ms(), &Complaint::of_body(&body))
     }
 
-    /// A plain JSON answer, of which `body` has been read; an event stream under a wrong content type is read all the same.
+    /// A plain JSON answer, of which `body` has been read. An event stream under a wrong content type is read all the same.
     async fn whole(mut self, mut body: Vec<u8>, fold: impl Fold) -> Result<Value, CallFailure> {
         while let Some(chunk) = self.chunk().await? {
             body.extend_from_slice(&chunk);
@@ -323,7 +323,7 @@ impl Answer<'_> {
         Err(self.channel.blamed.unreadable(&what))
     }
 
-    /// A stream; plain JSON under a wrong content type is read all the same.
+    /// A stream. Plain JSON under a wrong content type is read all the same.
     async fn fold(mut self, fold: impl Fold, framing: Framing) -> Result<Value, CallFailure> {
         let mut folding = Folding { channel: self.channel, decoder: framing.decoder(), fold };
         let mut begun = false;

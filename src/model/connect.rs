@@ -13,7 +13,7 @@ use crate::domain::clock::Clock;
 use crate::http::Http;
 
 impl Endpoint {
-    /// Makes the provider; nothing is sent, and no certificate is loaded before the first call.
+    /// Makes the provider. Nothing is sent, and no certificate is loaded before the first call.
     ///
     /// The clock serves `Retry-After` dates.
     ///

@@ -60,11 +60,11 @@ impl Default for CallLimits {
 pub struct Endpoint {
     /// The provider's name: a built-in one (its peculiarities follow from it) or one of the configuration's.
     pub name: String,
-    /// What it speaks.
+    /// The wire that it uses.
     pub wire: Wire,
-    /// Where it is; with or without a trailing slash, with or without the version segment.
+    /// The address, with or without a trailing slash, with or without the version segment.
     pub base_url: String,
-    /// The key; none for local servers.
+    /// The key. `None` for local servers.
     pub api_key: Option<SecretString>,
     /// The variable the key came from, for error messages.
     pub key_variable: Option<String>,
@@ -100,7 +100,7 @@ pub enum EndpointError {
         provider: String,
         /// The URL as given.
         url: String,
-        /// What is wrong with it.
+        /// The fault of the URL.
         reason: String,
     },
     /// The key has characters that no header can carry.
@@ -139,7 +139,7 @@ impl Endpoint {
         self
     }
 
-    /// The base URL without a trailing slash; `OLLAMA_HOST` forms are completed.
+    /// The base URL without a trailing slash. `OLLAMA_HOST` forms are completed.
     pub(super) fn parsed_base(&self) -> Result<Url, EndpointError> {
         let refuse = |reason: &str| EndpointError::BaseUrl {
             provider: self.name.clone(),
@@ -166,8 +166,8 @@ impl Endpoint {
     }
 }
 
-/// Reads `OLLAMA_HOST` as Ollama does: the scheme defaults to http, the port to 11434; an address to listen on everywhere
-/// (`0.0.0.0`) is reached on loopback.
+/// Reads `OLLAMA_HOST` as Ollama does: the scheme defaults to http, the port to 11434. An address to listen on everywhere (`0.0.0.0`) is
+/// reached on loopback.
 fn ollama_host(text: &str) -> String {
     const PORT: u16 = 11_434;
     if text.contains("://") {

@@ -48,7 +48,7 @@ impl Scrubber {
     }
 }
 
-/// Who failed, for messages.
+/// The provider that failed, for messages.
 #[derive(Debug, Clone)]
 pub(super) struct Blamed {
     pub(super) provider: String,
@@ -56,7 +56,7 @@ pub(super) struct Blamed {
     pub(super) scrubber: Scrubber,
 }
 
-/// What a vendor's error says, whatever its shape.
+/// The content of a vendor's error, whatever its shape.
 #[derive(Debug, Default)]
 pub(super) struct Complaint {
     /// Codes, types and statuses, in lower case, separated by spaces.
@@ -337,7 +337,7 @@ impl Blamed {
         }
     }
 
-    /// An answer that makes no sense; it was paid for.
+    /// An answer that makes no sense, but was paid for.
     pub(super) fn unreadable(&self, what: &str) -> CallFailure {
         let what = self.scrubber.clean(what);
         let fix = "run again; if it stays, check that the base URL speaks this provider's wire";

@@ -12,7 +12,7 @@ pub(super) enum Framing {
 }
 
 impl Framing {
-    /// The framing that a content type announces; `None` for an answer in one piece.
+    /// The framing that a content type announces. `None` for an answer in one piece.
     pub(super) fn of_content_type(text: &str) -> Option<Self> {
         let text = text.trim_start().to_ascii_lowercase();
         let is = |kind: &&str| text.starts_with(kind);
@@ -48,7 +48,7 @@ impl Framing {
     }
 }
 
-/// Collects bytes until they make events; the events do not depend on how the bytes were cut.
+/// Collects bytes until they make events. The events do not depend on how the bytes were cut.
 #[derive(Debug)]
 pub(super) enum Decoder {
     /// Of server-sent events.
@@ -75,7 +75,7 @@ impl Decoder {
         events
     }
 
-    /// What an unfinished last event holds.
+    /// The content of an unfinished last event.
     pub(super) fn finish(&mut self) -> Option<Event> {
         match self {
             Self::Events(decoder) => decoder.finish(),

@@ -18,7 +18,7 @@ use super::endpoint::join;
 use super::turn::{NO_OUTPUT, NO_TEXT, Turn, arguments_object, named_model, turns, visible, with_unique_ids, written};
 use super::{CallFailure, Provider, ReplyFuture};
 
-/// What the vendor tells clients to write where a call of another vendor's model has no signature.
+/// The text that the vendor tells clients to write where a call of another vendor's model has no signature.
 const NO_SIGNATURE: &str = "skip_thought_signature_validator";
 
 /// A provider that speaks the Gemini wire.
@@ -37,7 +37,7 @@ impl Gemini {
         &self.channel.blamed.provider
     }
 
-    /// Where a model is asked; its name may bring its own collection (`tunedModels/x`).
+    /// The address where a model is asked. Its name may bring its own collection (`tunedModels/x`).
     fn url(&self, target: &ModelId) -> Url {
         let name = catalogue::vendor_spelling(target);
         let mut url = join(&self.base, "v1beta", "");
@@ -113,7 +113,7 @@ impl Provider for Gemini {
     }
 }
 
-/// The model that answered (`modelVersion`: npm @google/genai 2.32.0, `GenerateContentResponse`; read 2026-11-23), without its collection.
+/// The model that answered (`modelVersion`: npm @google/genai 2.32.0, `GenerateContentResponse`, read 2026-11-23), without its collection.
 fn billed_model(answer: &Value) -> Option<String> {
     let named = named_model(answer.get("modelVersion"))?;
     Some(named.strip_prefix("models/").map(str::to_owned).unwrap_or(named))

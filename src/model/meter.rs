@@ -1,10 +1,10 @@
-//! What an answer that is passed on to somebody else has used, read while it passes.
+//! The usage of an answer that is passed on to somebody else, read while it passes.
 //!
 //! Owns the four shapes in which vendors tell their counts ([`Spoken`]). Nothing of the answer is kept but an unfinished event, or the
 //! body where it comes as one JSON value or as an error, which has to be read whole to be understood.
 //!
-//! Invariant: what is read does not depend on how the network cut the bytes. A count is believed when the vendor has counted to the
-//! end; before that [`Metered::usage`] is a bound, so that settling by it never bills too little.
+//! Invariant: the result does not depend on how the network cut the bytes. A count is believed when the vendor has counted to the end.
+//! Before that [`Metered::usage`] is a bound, so that settling by it never bills too little.
 
 mod counts;
 mod told;
@@ -81,7 +81,7 @@ impl Meter {
         self.form.push(&plain, &mut self.counts);
     }
 
-    /// What the answer came to as far as it was there.
+    /// The measure of the answer as far as it was there.
     #[must_use]
     pub fn finish(mut self) -> Metered {
         match &mut self.form {

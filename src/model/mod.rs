@@ -3,9 +3,9 @@
 //! Owns the vendors' protocols, their error words, prices and windows, and recorded replies. Decides nothing about retries,
 //! budgets or conversations: that is `session`'s.
 //!
-//! Start reading at [`Provider`]; [`endpoint`] makes one from configuration, [`cassette`] from a recording. Each wire is one
-//! file (`anthropic`, `openai`, `gemini`, `ollama`): it writes requests and reads messages; `channel` carries the bytes, `failure`
-//! turns refusals into [`CallFailure`]s.
+//! Start reading at [`Provider`]. [`endpoint`] makes one from configuration, [`cassette`] from a recording. Each wire is one file
+//! (`anthropic`, `openai`, `gemini`, `ollama`) that writes requests and reads messages. `channel` carries the bytes, and `failure` turns
+//! refusals into [`CallFailure`]s.
 //!
 //! Invariant: a key leaves this module only in a request's header.
 
@@ -48,7 +48,7 @@ pub trait Provider: Debug + Send + Sync {
     /// The size in bytes of the request as it would be sent: what a reservation counts.
     fn request_bytes(&self, request: &ChatRequest) -> u64;
 
-    /// What a person should know about this provider since the last call, once; the call itself did not fail.
+    /// A warning for a person about this provider since the last call, given once. The call itself did not fail.
     fn take_warning(&self) -> Option<String> {
         None
     }
@@ -58,9 +58,9 @@ pub trait Provider: Debug + Send + Sync {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct CallFailure {
-    /// The class; never [`CallStatus::Ok`].
+    /// The class, never [`CallStatus::Ok`].
     pub status: CallStatus,
-    /// What happened, for people: no secrets.
+    /// The failure in words for people, without secrets.
     pub message: String,
     /// The HTTP status, if one came.
     pub http_status: Option<u16>,
@@ -68,8 +68,8 @@ pub struct CallFailure {
     pub retry_after_ms: Option<u64>,
     /// Whether the same request may succeed later on the same target.
     pub retryable: bool,
-    /// What was used nevertheless, when the vendor said so: exact when the answer had been counted, else a bound (the prompt
-    /// as counted, the reply as if it had reached `max_output_tokens`), so that settling by it never bills too little.
+    /// The usage nevertheless, when the vendor said so: exact when the answer had been counted, else a bound (the prompt as counted, the
+    /// reply as if it had reached `max_output_tokens`), so that settling by it never bills too little.
     pub usage: Option<Usage>,
     /// Whether the vendor may have billed it: false only when the request surely was not processed.
     pub may_be_billed: bool,
@@ -82,7 +82,7 @@ const MODEL_REFUSED: &str = "access to this model was refused";
 const OVERLOADED: &str = "the vendor is overloaded";
 
 impl CallFailure {
-    /// What a refusal takes out: the account, unless the vendor speaks of this model alone.
+    /// The reach of a refusal: the account, unless the vendor speaks of this model alone.
     #[must_use]
     pub fn reach(&self) -> Reach {
         let of_model = self.http_status == Some(403) && self.message.contains(MODEL_REFUSED);

@@ -1,5 +1,5 @@
-//! The Ollama wire: `/api/chat` of a server that the user runs (github.com/ollama/ollama, `api/types.go` and `server/routes.go` of
-//! v0.33.2; npm `ollama` 0.6.4, `ChatRequest`; read 2026-11-23).
+//! The Ollama wire: `/api/chat` of a server that the user runs (github.com/ollama/ollama, `api/types.go` and `server/routes.go` of v0.33.2,
+//! and npm `ollama` 0.6.4, `ChatRequest`, read 2026-11-23).
 //!
 //! Its compatible API takes no window, and a server that is told none loads a model with 4,096 tokens on a small machine and cuts
 //! what is longer in silence. Here the window is said (`num_ctx`), and cutting is declined (`truncate`, `shift`): what does not fit is
@@ -93,7 +93,7 @@ impl Provider for Ollama {
     }
 }
 
-/// The server's own address; some people give that of its compatible API.
+/// The server's own address. Some people give that of its compatible API.
 fn root_of(mut base: Url) -> Url {
     let path = base.path().trim_end_matches('/');
     let path = path.strip_suffix("/v1").or_else(|| path.strip_suffix("/api")).unwrap_or(path).to_owned();
@@ -131,7 +131,7 @@ fn encode(request: &ChatRequest, provider: &str) -> Value {
     Value::Object(body)
 }
 
-/// A schema with the keywords alone that the server hands on to the model; it drops the others unread.
+/// A schema with the keywords alone that the server hands on to the model. The server drops the others unread.
 fn kept(schema: &Value, keys: &[&str]) -> Value {
     let entries = schema.as_object().into_iter().flatten().filter(|(key, _)| keys.contains(&key.as_str()));
     let entries = entries.map(|(key, value)| match (key.as_str(), value) {

@@ -1,8 +1,8 @@
-//! The OpenAI wire: chat completions, as OpenAI, Azure, OpenRouter, Groq, Mistral, DeepSeek, xAI and
-//! most others offer them (platform.openai.com, "Chat completions"; the vendors' own pages for what differs).
+//! The OpenAI wire: chat completions, as OpenAI, Azure, OpenRouter, Groq, Mistral, DeepSeek, xAI and most others offer them
+//! (platform.openai.com, "Chat completions", and the vendors' own pages for the differences).
 //!
-//! What differs between vendors is in [`Dialect`] and nowhere else. Requests put what is stable first, so that the prefix is
-//! the same bytes in every turn.
+//! Differences between vendors are in [`Dialect`] and nowhere else. Requests put their stable parts first, so that the prefix is the same
+//! bytes in every turn.
 
 mod quirks;
 pub(super) mod responses;
@@ -70,7 +70,7 @@ impl Dialect {
         }
     }
 
-    /// OpenAI's reasoning models refuse `max_tokens`; most others know nothing else.
+    /// The field for the limit. OpenAI's reasoning models refuse `max_tokens`, and most others know nothing else.
     fn limit_field(self) -> &'static str {
         match self {
             Self::OpenAi | Self::Azure | Self::Groq | Self::XAi => "max_completion_tokens",
@@ -114,8 +114,8 @@ impl OpenAi {
         Self { channel, base, dialect, api_version, quirks, responding: Mutex::default() }
     }
 
-    /// Whether a model is asked through the Responses API: on OpenAI's own server those that take tools nowhere else; elsewhere, and for
-    /// others, chat completions until they say otherwise.
+    /// Whether a model is asked through the Responses API: on OpenAI's own server those that take tools nowhere else. On other servers, and
+    /// for other models, chat completions are asked until they say otherwise.
     fn responds(&self, target: &ModelId) -> bool {
         needs_responses(&self.base, target) || self.learnt().contains(&target.model)
     }
@@ -354,8 +354,8 @@ fn encode_reply(text: &str, calls: &[ToolCall], opaque: Option<&Value>, dialect:
     Value::Object(message)
 }
 
-/// What of a reply has to go back besides text and calls; `extra_content` of calls is how Gemini's compatible endpoint
-/// carries signatures.
+/// The fields of a reply that have to go back besides text and calls. `extra_content` of calls is how Gemini's compatible endpoint carries
+/// signatures.
 fn kept_fields(message: &Value, calls: &[Value], provider: &str) -> Option<Opaque> {
     let mut kept = Map::new();
     for key in KEPT_FIELDS {

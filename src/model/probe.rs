@@ -39,19 +39,19 @@ const PATIENCE: Duration = Duration::from_secs(15);
 /// The most names that are told of a list in which a model is missing.
 const MOST_NAMES: usize = 5;
 
-/// What the answers prove.
+/// The proof that the answers give.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Proof {
     /// The question that was answered, for people: `GET /v1/models/claude-haiku-4-5`.
     pub question: String,
-    /// What no free question can tell; `None` when key, name and endpoint are proven.
+    /// The part that no free question can tell. `None` when key, name and endpoint are proven.
     pub unproven: Option<&'static str>,
 }
 
 /// Asks an endpoint for a model of it.
 ///
 /// # Errors
-/// What is wrong, in a sentence with its `→ Fix:`.
+/// The trouble, in a sentence with its `→ Fix:`.
 pub async fn prove(endpoint: Endpoint, target: &ModelId, http: &Http, clock: Arc<dyn Clock>) -> Result<Proof, String> {
     let limits = CallLimits { overall: PATIENCE, idle: PATIENCE, ..CallLimits::default() };
     let endpoint = Endpoint { limits, ..endpoint };
@@ -107,7 +107,7 @@ impl Probe {
         Ok(Proof { question, unproven: None })
     }
 
-    /// The list of models is public, so that the key is asked about by itself; the answer tells what its limit has left.
+    /// The list of models is public, so the key is asked about by itself. The answer tells the rest of its limit.
     async fn openrouter(&self) -> Result<Proof, String> {
         let headers = || self.channel.bearer_header();
         let (key, _) =

@@ -1,7 +1,7 @@
 //! Another program's request passed on to a vendor with the real key, and the answer's bytes as they come.
 //!
-//! Owns the addresses of the wires and the key's header. Decides nothing: what may be sent, and what it costs, is the gateway's
-//! affair; [`super::meter`] reads what was used.
+//! Owns the addresses of the wires and the key's header. It decides nothing: the permission to send and the cost are the gateway's affair.
+//! [`super::meter`] reads the usage.
 //!
 //! Invariant: nothing is sent twice, and of the other program's headers only those go on that `HEADERS` lists.
 
@@ -35,7 +35,7 @@ const HEADERS: [&str; 7] = [
     "x-stainless-retry-count",
 ];
 
-/// What is asked, each with its own address.
+/// The question that is asked. Each has its own address.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Method {
     /// A reply, in the form that the body asks for.
@@ -49,7 +49,7 @@ pub enum Method {
 /// A request to be passed on.
 #[derive(Debug)]
 pub struct Passed<'a> {
-    /// What is asked.
+    /// The question that is asked.
     pub method: Method,
     /// The model, which Gemini has in its address.
     pub model: &'a str,
@@ -71,7 +71,7 @@ pub struct Relay {
 }
 
 impl Relay {
-    /// The way to an endpoint that speaks this; nothing is sent.
+    /// The way to an endpoint that speaks this. Nothing is sent.
     ///
     /// # Errors
     /// [`EndpointError`] when the URL or the key cannot be used.
@@ -99,7 +99,7 @@ impl Relay {
         Ok(Passing { status, headers, body: Body(Box::pin(response.bytes_stream())) })
     }
 
-    /// The failure that an error answer stands for; also of one inside an answer with status 200.
+    /// The failure that an error answer stands for, also one inside an answer with status 200.
     #[must_use]
     pub fn failure(&self, status: u16, headers: &HeaderMap, body: &[u8]) -> CallFailure {
         self.channel.refused(status, headers, &Complaint::of_body(body))
@@ -153,11 +153,11 @@ pub struct Passing {
     pub status: u16,
     /// The vendor's headers.
     pub headers: HeaderMap,
-    /// What follows.
+    /// The rest of the answer.
     pub body: Body,
 }
 
-/// An answer's bytes as they come; dropping it ends the call.
+/// An answer's bytes as they come. Dropping it ends the call.
 pub struct Body(Pin<Box<dyn Stream<Item = Result<Bytes, reqwest::Error>> + Send>>);
 
 impl std::fmt::Debug for Body {
@@ -167,7 +167,7 @@ impl std::fmt::Debug for Body {
 }
 
 impl Body {
-    /// The next bytes; `None` at the proper end, the network's words where it was cut.
+    /// The next bytes. `None` at the proper end, the network's words where it was cut.
     pub fn poll_next(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<Bytes, String>>> {
         self.0.as_mut().poll_next(context).map_err(|error| innermost(&error))
     }

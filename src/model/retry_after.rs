@@ -84,7 +84,7 @@ fn moment(value: &str, now: i64) -> Option<u64> {
     spoken_duration(value)
 }
 
-/// Reads `6m0s`, `20ms`, `1.5s`, `20 seconds`, `1 minute`; stops at the first thing that is no duration.
+/// Reads `6m0s`, `20ms`, `1.5s`, `20 seconds`, `1 minute`. It stops at the first thing that is no duration.
 fn spoken_duration(text: &str) -> Option<u64> {
     let mut total = 0.0;
     let mut found = false;

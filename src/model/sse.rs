@@ -41,7 +41,7 @@ impl Decoder {
         events
     }
 
-    /// What an unfinished last event holds: some servers close without the empty line.
+    /// The content of an unfinished last event: some servers close without the empty line.
     pub(super) fn finish(&mut self) -> Option<Event> {
         if !self.line.is_empty() {
             let completed = self.end_line();

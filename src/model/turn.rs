@@ -1,4 +1,4 @@
-//! What the wires share when they write conversations and read replies: ids, arguments, empty texts.
+//! The shared parts of the wires for writing conversations and reading replies: ids, arguments, empty texts.
 
 use std::collections::HashSet;
 
@@ -120,13 +120,13 @@ pub(super) fn with_unique_ids(calls: Vec<ToolCall>, turn: usize) -> Vec<ToolCall
 /// One side's turn: neighbouring messages of the same side, since vendors want the sides to alternate.
 #[derive(Debug)]
 pub(super) enum Turn<'a> {
-    /// What we said: results first, then texts.
+    /// Our own turn: results first, then texts.
     Ours { results: Vec<&'a ToolResult>, texts: Vec<&'a str> },
     /// One reply of the model.
     Theirs { text: &'a str, calls: &'a [ToolCall], opaque: Option<&'a Value> },
 }
 
-/// The conversation as alternating turns; vendor blocks are kept only for the provider that made them.
+/// The conversation as alternating turns. Vendor blocks are kept only for the provider that made them.
 pub(super) fn turns<'a>(messages: &'a [Message], provider: &str) -> Vec<Turn<'a>> {
     let mut turns: Vec<Turn<'a>> = Vec::new();
     for message in messages {

@@ -1,9 +1,8 @@
-//! What may differ between a recorded request and a replayed one: everything that depends on the machine and the moment.
+//! The parts that may differ between a recorded request and a replayed one: everything that depends on the machine and the moment.
 //!
-//! In this order: colours go; line ends become line feeds and trailing blanks go; then become alike, each kind by its own
-//! placeholder: UUIDs; instants, dates and times of day; durations with a unit; amounts of dollars; memory addresses; ports of
-//! loopback; numbers of processes and threads; directories of absolute paths (the last name stays); hexadecimal hashes of
-//! seven digits and more.
+//! In this order: colours go, then line ends become line feeds and trailing blanks go. Then these become alike, each kind by its own
+//! placeholder: UUIDs, instants, dates and times of day, durations with a unit, amounts of dollars, memory addresses, ports of loopback,
+//! numbers of processes and threads, directories of absolute paths (the last name stays), and hexadecimal hashes of seven digits and more.
 
 use std::sync::LazyLock;
 
@@ -27,7 +26,7 @@ const RULES: [(&str, &str); 11] = [
     (r#"(^|[\s"'`(=\[<>,:])/(?:[^\s"'`/:,;()\[\]<>]+/)+"#, "$1<dir>/"),
 ];
 
-/// Hashes; applied where the match has both digits and letters, so that numbers and words stay.
+/// Hashes. The pattern is applied where the match has both digits and letters, so that numbers and words stay.
 const HASH: &str = r"\b[0-9a-f]{7,64}\b";
 
 static COMPILED: LazyLock<Vec<(Regex, &'static str)>> =

@@ -11,7 +11,7 @@ use crate::domain::chat::{ChatRequest, Reply};
 use crate::model::{CallFailure, Provider, ReplyFuture};
 use crate::redact::Redactor;
 
-/// A cassette in the making; cheap to clone, all clones write to one file.
+/// A cassette in the making. It is cheap to clone, and all clones write to one file.
 #[derive(Debug, Clone)]
 pub struct Tape(Arc<Inner>);
 

@@ -10,7 +10,7 @@ use crate::domain::tool::{ToolCall, ToolResult};
 use crate::domain::units::MicroUsd;
 use crate::redact::Redactor;
 
-/// Answers each call with its number; the second fails.
+/// Answers each call with its number. The second fails.
 #[derive(Debug, Default)]
 struct Counting(std::sync::atomic::AtomicU64);
 

@@ -1,4 +1,4 @@
-//! JSON Schema cut down to what Gemini's `Schema` object knows (ai.google.dev, "Schema"; its words are those of `Type` in npm
+//! JSON Schema cut down to the keywords of Gemini's `Schema` object (ai.google.dev, "Schema", whose words are those of `Type` in npm
 //! `@google/genai` 3.1.0, read on 2026-11-23).
 
 use serde_json::{Map, Value, json};
@@ -17,14 +17,14 @@ const COPIED: [&str; 11] = [
     "maxLength",
     "nullable",
 ];
-/// Formats that the vendor accepts; others are refused.
+/// Formats that the vendor accepts. Others are refused.
 const FORMATS: [&str; 7] = ["float", "double", "int32", "int64", "enum", "date-time", "byte"];
 /// How deep references are followed: a schema that contains itself has no end.
 const MAX_DEPTH: usize = 8;
 /// The vendor's word for an object.
 const OBJECT: &str = "OBJECT";
 
-/// A tool's parameters as the vendor takes them; `None` for an object without properties, which it refuses.
+/// A tool's parameters as the vendor takes them. `None` for an object without properties, which it refuses.
 pub(super) fn subset(parameters: &Value) -> Option<Value> {
     let schema = cut(parameters, parameters, 0);
     let has_properties = schema.get("properties").and_then(Value::as_object).is_some_and(|map| !map.is_empty());
@@ -74,7 +74,7 @@ fn upper(kind: &Value) -> Value {
     kind.as_str().map_or_else(|| kind.clone(), |word| json!(word.to_ascii_uppercase()))
 }
 
-/// One type; a list with null becomes nullable, a list of several the first.
+/// Sets one type. A list with null becomes nullable, and a list of several becomes the first.
 fn set_type(out: &mut Map<String, Value>, source: &Map<String, Value>) {
     match source.get("type") {
         Some(Value::Array(types)) => {

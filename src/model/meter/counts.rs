@@ -10,13 +10,13 @@ use crate::model::sse::Event;
 use crate::model::turn::named_model;
 use crate::model::{anthropic, gemini, openai};
 
-/// What an answer has told so far.
+/// The counts that an answer has told so far.
 #[derive(Debug)]
 pub(super) struct Counts {
     spoken: Spoken,
     ok: bool,
     max_output: u64,
-    /// The vendor's counts as it wrote them; Anthropic's come in parts.
+    /// The vendor's counts as it wrote them. Anthropic's come in parts.
     told: Map<String, Value>,
     /// Whether the reply's own tokens are among them.
     counted_output: bool,
@@ -39,7 +39,7 @@ impl Counts {
         }
     }
 
-    /// Takes one event of a stream. Those that carry text alone are not even parsed.
+    /// Takes one event of a stream. Events that carry text alone are not even parsed.
     pub(super) fn event(&mut self, event: &Event) {
         if self.is_text_alone(event) {
             return;
@@ -49,7 +49,7 @@ impl Counts {
         }
     }
 
-    /// Takes an answer in one piece; a list is a stream that came as one.
+    /// Takes an answer in one piece. A list is a stream that came as one.
     pub(super) fn whole(&mut self, body: Vec<u8>) {
         if !self.ok {
             self.error = Some(body);
@@ -189,8 +189,8 @@ impl Counts {
         self.ended && self.counted_output
     }
 
-    /// What was used: the vendor's count, or the most that it can come to. Anthropic counts the prompt first; the others count once,
-    /// at the end, and what they say before it is not the end of it.
+    /// The usage: the vendor's count, or the most that it can come to. Anthropic counts the prompt first. The others count once, at the
+    /// end, and their earlier counts are not final.
     fn usage(&self) -> Option<Usage> {
         let told = Value::Object(self.told.clone());
         match self.spoken {
@@ -212,7 +212,7 @@ impl Counts {
     }
 }
 
-/// An event's JSON; none for the end mark and for what is none.
+/// An event's JSON. `None` for the end mark and for anything else that is no JSON.
 fn json_of(event: &Event) -> Option<Value> {
     serde_json::from_str(event.data.trim()).ok()
 }

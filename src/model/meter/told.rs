@@ -1,12 +1,12 @@
-//! What is spoken, and what an answer came to.
+//! The wire that is spoken, and the measure of an answer.
 
 use crate::domain::chat::Usage;
 pub use crate::domain::spoken::Spoken;
 
-/// What an answer came to.
+/// The measure of an answer.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Metered {
-    /// The vendor's counts, or a bound where it was cut before they came; `None` when it told nothing.
+    /// The vendor's counts, or a bound where the answer was cut before they came. `None` when it told nothing.
     pub usage: Option<Usage>,
     /// The model that the vendor says it billed.
     pub billed_model: Option<String>,

@@ -1,17 +1,17 @@
-//! What Ollama's users are told: its server is theirs, so they can pull a model and start it.
+//! Advice for Ollama's users: its server is theirs, so they can pull a model and start it.
 
 use url::Url;
 
 use crate::domain::receipt::CallStatus;
 use crate::model::CallFailure;
 
-/// What stands between what happened and how to mend it.
+/// The words between a trouble and its fix.
 const FIX: &str = " → Fix: ";
 
 /// The failure with the address (which never holds a password: endpoints refuse that) and the command that mends it.
 ///
-/// A model that was not pulled is answered with 404 and `model 'm' not found` (public reports, read 2026-11-23); a server of another
-/// kind has no such path.
+/// A model that was not pulled is answered with 404 and `model 'm' not found` (public reports, read 2026-11-23). A server of another kind
+/// has no such path.
 pub(super) fn advised(failure: CallFailure, base: &Url, model: &str) -> CallFailure {
     let what = failure.message.split(FIX).next().unwrap_or_default().to_owned();
     let provider = what.split(':').next().unwrap_or_default().to_owned();

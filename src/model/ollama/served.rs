@@ -1,4 +1,4 @@
-//! What a server says of a model that it holds (`POST /api/show`), and what follows for the window that the model is loaded with.
+//! A server's answer about a model that it holds (`POST /api/show`), and its consequences for the window that the model is loaded with.
 //!
 //! Invariant: a window is never larger than the server says that the model was made for, whatever configuration wishes: the server
 //! would lower it and say so in its own log alone (`llm/server.go` of v0.33.2).
@@ -27,14 +27,14 @@ const REPLY_SHARE: u64 = 4;
 /// How long the answer may take: it is read from a disk.
 const PATIENCE: std::time::Duration = std::time::Duration::from_secs(15);
 
-/// What a server says of one of its models.
+/// A server's answer about one of its models.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Served {
     /// The tokens that the model was made for (`ARCHITECTURE.context_length`).
     pub context_length: Option<u64>,
     /// The window that whoever made it there has set (`PARAMETER num_ctx`).
     pub pinned: Option<u64>,
-    /// Whether it can call tools; `None` from a server that does not say.
+    /// Whether it can call tools. `None` from a server that does not say.
     pub tools: Option<bool>,
 }
 
@@ -54,8 +54,8 @@ impl Served {
         }
     }
 
-    /// What is known of the model once its server has spoken, and what a person should know of that. Configuration may ask for less
-    /// than the server has, and never for more.
+    /// The facts about the model once its server has spoken, and a notice for a person about them. Configuration may ask for less than the
+    /// server has, and never for more.
     #[must_use]
     pub fn applied(&self, known: &ModelInfo) -> (ModelInfo, Option<String>) {
         let configured = known.is_configured();
@@ -80,12 +80,12 @@ impl Served {
     }
 }
 
-/// What the servers said.
+/// The answers of the servers.
 #[derive(Debug, Default)]
 pub struct Learnt {
     /// The facts that replace those of the catalogue.
     pub facts: ModelFacts,
-    /// What a person should know.
+    /// Notices for a person.
     pub notices: Vec<String>,
 }
 
@@ -98,10 +98,10 @@ impl Learnt {
     }
 }
 
-/// Asks an endpoint for one of its models; free, and no model is loaded.
+/// Asks an endpoint for one of its models. It is free, and no model is loaded.
 ///
 /// # Errors
-/// What is wrong, in a sentence with its `→ Fix:`.
+/// The trouble, in a sentence with its `→ Fix:`.
 pub async fn ask(endpoint: Endpoint, target: &ModelId, http: &Http, clock: Arc<dyn Clock>) -> Result<Served, String> {
     let limits = CallLimits { overall: PATIENCE, idle: PATIENCE, ..CallLimits::default() };
     let endpoint = Endpoint { limits, ..endpoint };

@@ -1,11 +1,11 @@
-//! What an Ollama server's answer says of its tokens.
+//! The token counts in an Ollama server's answer.
 
 use serde_json::Value;
 
 use crate::domain::chat::Usage;
 
-/// The server's counts. The prompt's includes what a cache served (`prompt_eval_cached_count`); older servers leave it out where all
-/// of it was cached, and say nothing then.
+/// The server's counts. The prompt's include the tokens that a cache served (`prompt_eval_cached_count`). Older servers leave it out where
+/// all of it was cached, and say nothing then.
 pub(super) fn usage_of(answer: &Value) -> Option<Usage> {
     let count = |key: &str| answer.get(key).and_then(Value::as_u64);
     let prompt = count("prompt_eval_count")?;

@@ -1,4 +1,4 @@
-//! What a compatible server turned out not to take.
+//! Fields that a compatible server turned out not to take.
 //!
 //! Nobody can list all servers that speak this wire. One that refuses an optional field by name (status 400 or 422: nothing was
 //! processed, nothing is billed) is asked once more without it, and never offered it again.
@@ -22,7 +22,7 @@ pub(super) struct Quirks {
 }
 
 impl Quirks {
-    /// Learns from a refusal; whether there is something new to try.
+    /// Learns from a refusal. Returns whether there is something new to try.
     pub(super) fn learn(&self, failure: &CallFailure) -> bool {
         let said = failure.message.to_ascii_lowercase();
         let is_refusal = matches!(failure.http_status, Some(400 | 422)) && failure.status == CallStatus::ModelError;

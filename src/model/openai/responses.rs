@@ -28,7 +28,7 @@ pub(super) fn is_pointed_to(failure: &CallFailure) -> bool {
     failure.http_status == Some(400) && failure.message.contains("/v1/responses")
 }
 
-/// A request's body; what is stable over a session stands first.
+/// A request's body. The parts that are stable over a session stand first.
 pub(super) fn encode(request: &ChatRequest, provider: &str, quirks: &Quirks) -> Value {
     let mut body = Map::new();
     let mut set = |key: &str, value: Value| drop(body.insert(key.to_owned(), value));
@@ -98,8 +98,8 @@ fn is_call(item: &Value) -> bool {
     kind(item) == "function_call"
 }
 
-/// A reply as it goes back: the vendor's own items in their order where there are any, with the calls as the session knows them; else
-/// text and calls.
+/// A reply as it goes back: the vendor's own items in their order where there are any, with the calls as the session knows them. Without
+/// items, text and calls.
 fn reply_items(text: &str, calls: &[ToolCall], opaque: Option<&Value>) -> Vec<Value> {
     let call_item = |call: &ToolCall| {
         json!({
@@ -132,7 +132,7 @@ fn reply_items(text: &str, calls: &[ToolCall], opaque: Option<&Value>) -> Vec<Va
 /// Reads a whole response.
 ///
 /// # Errors
-/// What the vendor reports inside it, and an answer that is none.
+/// An error that the vendor reports inside the response, and an answer that is no response.
 pub(super) fn decode(channel: &Channel, answer: &Value, request: &ChatRequest) -> Result<Reply, CallFailure> {
     let usage = usage_of(answer);
     let with_usage = |failure: CallFailure| CallFailure { usage, ..failure };
@@ -179,7 +179,7 @@ fn stop_reason(answer: &Value, calls: &[ToolCall]) -> StopReason {
     }
 }
 
-/// The vendor's counts. Input includes what a cache served or took in; output includes reasoning.
+/// The vendor's counts. Input includes tokens that a cache served or took in, and output includes reasoning.
 pub(in crate::model) fn usage_of(answer: &Value) -> Option<Usage> {
     let usage = answer.get("usage").filter(|usage| usage.is_object())?;
     let count = |pointer: &str| usage.pointer(pointer).and_then(Value::as_u64);

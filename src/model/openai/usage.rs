@@ -1,11 +1,11 @@
-//! What an OpenAI-like answer says of its tokens.
+//! The token counts in an OpenAI-like answer.
 
 use serde_json::Value;
 
 use crate::domain::chat::Usage;
 
-/// The vendor's counts. `prompt_tokens` includes what a cache served or took in; DeepSeek says the first in a field of its
-/// own, Groq puts the counts of a stream elsewhere.
+/// The vendor's counts. `prompt_tokens` includes tokens that a cache served or took in. DeepSeek says the first in a field of its own, and
+/// Groq puts the counts of a stream elsewhere.
 pub(in crate::model) fn usage_of(answer: &Value) -> Option<Usage> {
     let usage = answer.get("usage").filter(|usage| usage.is_object()).or_else(|| answer.pointer("/x_groq/usage"))?;
     let count = |pointer: &str| usage.pointer(pointer).and_then(Value::as_u64);

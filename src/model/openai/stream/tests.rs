@@ -1,4 +1,4 @@
-//! What compatible servers really stream.
+//! Real streams of compatible servers.
 
 use super::*;
 
