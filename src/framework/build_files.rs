@@ -1,8 +1,8 @@
 //! Build files and manifests: how a product is built and, beside that, how its tests are run.
 //!
-//! Pure over names and texts. Which of these files a change needs, the court finds out by running the tests with the start's
-//! ([`crate::trial`]); what is listed here only says which parts are a person's, as the files of test configuration are, and which
-//! lines are too ordinary to be shown to a reviewer.
+//! Pure over names and texts. The court finds out which of these files a change needs, by running the tests with the start's
+//! ([`crate::trial`]). The lists here only say which parts are a person's, as the files of test configuration are, and which lines are too
+//! ordinary to be shown to a reviewer.
 
 use std::sync::LazyLock;
 
@@ -32,7 +32,7 @@ const WHOLE_ENDINGS: &str = "cmake mk mak just csproj fsproj vbproj props target
 /// Beginnings of names of such files.
 const WHOLE_BEGINNINGS: [&str; 3] = ["build.gradle", "settings.gradle", "tsconfig"];
 
-/// The shape of a build file, by its name; `None` for any other file.
+/// The shape of a build file, by its name. `None` for any other file.
 #[must_use]
 pub fn shape_of(path: &str) -> Option<Shape> {
     let name = path.rsplit('/').next().unwrap_or(path).to_ascii_lowercase();
@@ -52,7 +52,7 @@ pub fn shape_of(path: &str) -> Option<Shape> {
     is_whole.then_some(Shape::Whole)
 }
 
-/// Keys of a JSON manifest that say what the product is and needs; any other may be read by a runner of tests.
+/// Keys of a JSON manifest that say what the product is and needs. Any other key may be read by a runner of tests.
 const PRODUCT_KEYS: &str = "name version description license author contributors keywords repository homepage bugs funding files main module \
     browser types typings exports imports type sideEffects engines private bin publishConfig dependencies devDependencies peerDependencies \
     optionalDependencies peerDependenciesMeta packageManager workspaces overrides resolutions browserslist scripts \
@@ -70,7 +70,7 @@ pub fn judges_by_key(key: &str) -> bool {
     !lists(PRODUCT_KEYS, key)
 }
 
-/// Whether a new script would be run although nobody calls it; `known` are the scripts that there were.
+/// Whether a new script would be run although nobody calls it. `known` are the scripts that there were.
 #[must_use]
 pub fn runs_by_itself(script: &str, known: &dyn Fn(&str) -> bool) -> bool {
     let around = ["pre", "post"].iter().any(|mark| script.strip_prefix(mark).is_some_and(known));
@@ -113,7 +113,7 @@ static DESCRIBES: LazyLock<Regex> = LazyLock::new(|| {
 /// Endings of sources.
 const SOURCES: &str = "c cc cpp cxx h hh hpp hxx rs go py js ts java kt cs fs swift f90 ml hs cu m mm s";
 
-/// Whether a line says nothing to a reviewer; `needed` says that the tests do not pass without it or its like.
+/// Whether a line says nothing to a reviewer. `needed` says that the tests do not pass without it or its like.
 #[must_use]
 pub fn is_ordinary(line: &str, needed: bool) -> bool {
     let plain = line.split_whitespace().collect::<Vec<_>>().join(" ");

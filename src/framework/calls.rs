@@ -3,7 +3,7 @@
 use super::facts::{Call, Framework};
 use super::table;
 
-/// What may stand before a runner's name in its own command.
+/// Words that may stand before a runner's name in its own command.
 const THROUGH: [&str; 21] = [
     "npx", "pnpm", "yarn", "bunx", "exec", "run", "dlx", "bundle", "uv", "poetry", "pdm", "pipenv", "hatch", "rye",
     "-m", "env", "time", "timeout", "sudo", "nice", "php",
@@ -58,7 +58,7 @@ fn is_passed_over(word: &str) -> bool {
         || word.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-/// The one framework that a plain line calls by its own name, and whether the line's last command does; `None` for none, and for several
+/// The one framework that a plain line calls by its own name, and whether the line's last command does. `None` for none, and for several
 /// calls.
 #[must_use]
 pub fn called(line: &str) -> Option<(&'static Framework, bool)> {
@@ -80,7 +80,7 @@ pub fn called(line: &str) -> Option<(&'static Framework, bool)> {
     }
 }
 
-/// What a word of a command is.
+/// The role of a word in a command.
 enum At {
     /// No framework's name.
     Nothing,

@@ -1,9 +1,9 @@
 //! Finds out from a repository's files how its tests are run (S0-42).
 //!
-//! Looks at names and contents of files, runs nothing. One module per family of languages; each answers with a command,
-//! the framework and what gave it away.
+//! Looks at names and contents of files, runs nothing. There is one module per family of languages, and each answers with a command, the
+//! framework and the sign that gave it away.
 //!
-//! Invariant: reads only regular files of bounded size; a detected command is a suggestion that a given one overrides.
+//! Invariant: reads only regular files of bounded size. A detected command is a suggestion that a given one overrides.
 
 mod compiled;
 mod folder;
@@ -28,7 +28,7 @@ use crate::domain::shell::quote_path;
 const MOST_PROJECTS: usize = 16;
 /// More folders than this inside one folder are not looked into.
 const MOST_LOOKED_AT: usize = 100;
-/// What stands below these belongs to the outer project, or is not meant to be run with it.
+/// Folders below which files belong to the outer project, or are not meant to be run with it.
 const HOLDS_NO_PROJECTS: [&str; 8] = ["test", "tests", "spec", "examples", "example", "samples", "scripts", "src"];
 
 /// Finds out how a repository's tests are run (S0-42).
@@ -118,7 +118,7 @@ fn projects_in(root: &Path, outer: &str) -> Vec<(String, Detected)> {
     projects.take(MOST_PROJECTS + 1).collect()
 }
 
-/// What go-task reads, in its own order.
+/// Endings of the files that go-task reads, in its own order.
 const TASK_ENDINGS: [&str; 4] = [".yml", ".yaml", ".dist.yml", ".dist.yaml"];
 
 /// `make test`, `just test`, `task test`, and Python's runners of environments.

@@ -1,4 +1,4 @@
-//! What can be said of a test framework: how a command calls it, how it is told to write its results, how single tests are selected.
+//! Facts about a test framework: how a command calls it, how it is told to write its results, how single tests are selected.
 
 /// Everything that is known of one test framework, beside its reader in `testlog`.
 #[derive(Debug, PartialEq, Eq)]
@@ -19,7 +19,7 @@ pub struct Framework {
     pub direct: Option<Direct>,
     /// A variable and the options in it that have it start programs of tests through `{program}`.
     pub starts_through: Option<(&'static str, &'static str)>,
-    /// What has it run each test twice in one process.
+    /// The option that has it run each test twice in one process.
     pub runs_twice: Option<&'static str>,
 }
 

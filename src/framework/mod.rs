@@ -4,7 +4,7 @@
 //! results, how it selects tests. [`detect`] finds out which of them a repository uses. [`source`] finds the tests that a file defines, with a real grammar, and says how each is changed for
 //! an experiment of the court (`trial`): made to fail inside its own body, given another expectation, given another name.
 //!
-//! Invariant: starts nothing and writes nothing; all but [`detect`], which reads a repository's own files, is pure.
+//! Invariant: starts nothing and writes nothing. All but [`detect`], which reads a repository's own files, is pure.
 
 pub mod build_files;
 pub mod calls;

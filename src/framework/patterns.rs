@@ -1,4 +1,5 @@
-//! What a reviewer may want to look at in code: ways to end a process, to speak for a test runner, to reach into one, to ask for one.
+//! Patterns of code that a reviewer may want to look at: ways to end a process, to speak for a test runner, to reach into one, to ask for
+//! one.
 //!
 //! Nothing here refuses a change, so that nothing here needs to know rarer spellings: experiments decide.
 
@@ -7,7 +8,7 @@ use crate::domain::remark::RemarkKind;
 /// A reason to look at a line: the endings of the files that it is for (none: of all), and how it is recognised.
 pub type Rule = (RemarkKind, &'static str, &'static str);
 
-/// The rules; of each kind the first line that fits is shown.
+/// The rules. Of each kind the first line that fits is shown.
 pub const RULES: &[Rule] = &[
     (
         RemarkKind::EndsProcess,

@@ -27,7 +27,7 @@ pub const DATA_MARKS: &str =
 pub const TEST_FILES: &str = "conftest.py pytest.ini .pytest.ini tox.ini noxfile.py .coveragerc sitecustomize.py usercustomize.py tests.py test.py tests.rs \
     test.rs .rspec .rspec-local spec_helper.rb rails_helper.rb test_helper.rb test_helper.exs nextest.toml phpunit.xml phpunit.xml.dist phpunit.dist.xml \
     testng.xml pytest.toml .pytest.toml unittest.cfg .proverc  behat.yml behat.yml.dist codeception.yml .mocharc .c8rc .nycrc cmakepresets.json cmakeuserpresets.json ctesttestfile.cmake ctestcustom.cmake pest.php wallaby.js";
-/// Those of them that are code and hold no tests.
+/// Files of [`TEST_FILES`] that are code and hold no tests.
 pub const CONFIGURE_TESTS: &str = "conftest.py noxfile.py sitecustomize.py usercustomize.py wallaby.js";
 /// Files by which another tool, another toolchain or other code comes into the test run's place.
 pub const TOOL_FILES: &str = "rust-toolchain rust-toolchain.toml .tool-versions mise.toml .mise.toml .nvmrc .node-version .python-version \
@@ -37,14 +37,14 @@ pub const TOOL_FILES: &str = "rust-toolchain rust-toolchain.toml .tool-versions 
 /// Folders of installed packages and of what was built: nothing there is this repository's code.
 pub const TOOL_FOLDERS: &str =
     "node_modules site-packages dist-packages .venv venv .tox .nox __pycache__ .mvn .yarn .eggs";
-/// What go, PHP, Ruby and cargo call the folder of other people's code. Deeper than the root the name may be a word of the
-/// repository's own business, so that what stands in it decides.
+/// The folder of other people's code by go, PHP, Ruby and cargo. Deeper than the root the name may be a word of the repository's own
+/// business, so that its content decides.
 pub const VENDORED: &str = "vendor";
 /// Names in such a folder that tell it from a product's own.
 pub const IN_VENDORED: &str = "autoload.php bin bundle composer gems github.com golang.org google.golang.org gopkg.in modules.txt phpunit pestphp";
 /// Endings of such folders, and of files that load code unasked.
 pub const TOOL_SUFFIXES: [&str; 7] = [".dist-info", ".egg-info", ".pth", ".egg-link", ".pyc", ".pyo", ".egg"];
-/// What a build script of cargo is called; below `src` it is a module like any other.
+/// The name of cargo's build script. Below `src` it is a module like any other.
 pub const BUILD_SCRIPT: &str = "build.rs";
 /// Beginnings of the names of such files.
 pub const TEST_FILE_PREFIXES: &str = "jest.config. jest.setup. jest-setup. jest.polyfills. jest.preset. setuptests. vitest-setup. vitest.config. vitest.workspace. vitest.setup. .mocharc. .c8rc. \
@@ -55,7 +55,7 @@ pub const TEST_FILE_SUFFIXES: &str = ".snap .golden .bats .robot .runsettings .f
 pub const CARGO_CONFIG: &str = ".cargo/config .cargo/config.toml";
 /// Endings of files that are no code: a mark in their name says little (`api-spec.json`).
 pub const PROSE_AND_DATA: &str = "md rst adoc txt json yaml yml toml lock html css svg xml csv";
-/// Those of them that people read.
+/// Endings of [`PROSE_AND_DATA`] that people read.
 pub const PROSE: &str = "md rst adoc html css svg";
 /// Languages in which `spec` at the end of a name means a test (`job_spec.rs` is none).
 pub const SPEC_LANGUAGES: &str = "rb js jsx mjs cjs ts tsx mts cts lua cr coffee vue svelte php";

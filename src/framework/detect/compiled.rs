@@ -91,7 +91,7 @@ fn is_dotnet_test(folder: &Folder, name: &str) -> bool {
         && (name.contains("Test") || folder.read(name).is_some_and(|text| text.contains("Microsoft.NET.Test.Sdk")))
 }
 
-/// Each test project by its path; one that fails makes the whole fail.
+/// Each test project by its path. One that fails makes the whole fail.
 fn dotnet_projects(paths: &[String]) -> Option<Detected> {
     let one = |path: &String| format!("dotnet test {}", quote_path(path));
     let command = match paths {

@@ -49,7 +49,7 @@ impl Folder {
         self.folders.contains(name).then(|| Self::open(&self.path.join(name)))?
     }
 
-    /// A file's text; `None` when it is not there or too large.
+    /// A file's text. `None` when it is not there or too large.
     pub(super) fn read(&self, name: &str) -> Option<String> {
         if !self.has(name) {
             return None;

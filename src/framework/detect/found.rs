@@ -1,4 +1,4 @@
-//! What is found: a command, its framework, and what gave it away.
+//! Detected test commands: the command, its framework, and the sign that gave it away.
 
 /// A detected test command.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -7,7 +7,7 @@ pub struct Detected {
     pub command: String,
     /// The framework's name.
     pub framework: String,
-    /// What gave it away.
+    /// The sign that gave it away.
     pub why: String,
 }
 

@@ -1,4 +1,4 @@
-//! JavaScript and TypeScript: `package.json`, its test script and the package manager; Deno; plain Node.
+//! JavaScript and TypeScript: `package.json`, its test script and the package manager, Deno, and plain Node.
 
 use serde_json::Value;
 
@@ -91,7 +91,7 @@ fn monorepo_tool(folder: &Folder, manager: &Manager, framework: Option<&str>) ->
     found(&format!("{} {run}", manager.exec), framework.unwrap_or("generic"), why)
 }
 
-/// What makes a script that watches for changes end after one run, and the words that say so.
+/// The option that makes a script which watches for changes end after one run, and the words that say so.
 fn end_of_watching(script: &str, framework: &str) -> (&'static str, &'static str) {
     // What is added reaches the script's last command alone.
     let last = script.rsplit(['&', ';', '|']).next().unwrap_or(script);

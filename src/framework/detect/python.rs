@@ -1,4 +1,4 @@
-//! Python: pytest where anything names it, Django, plain unittest; run through the tool that owns the lock file.
+//! Python: pytest where anything names it, Django, plain unittest, each run through the tool that owns the lock file.
 
 use super::folder::Folder;
 use super::found::{Detected, found};
@@ -21,7 +21,7 @@ pub(super) fn detect(folder: &Folder) -> Option<Detected> {
     None
 }
 
-/// What names pytest.
+/// The sign that names pytest.
 fn pytest_sign(folder: &Folder) -> Option<String> {
     if folder.read("pyproject.toml").is_some_and(|text| text.contains("pytest")) {
         return Some("pyproject.toml names pytest".to_owned());

@@ -1,7 +1,7 @@
 //! The value that a test had at the start, taken from the words in which it failed, as a literal like the one that it expects.
 //!
-//! Whatever is taken is another value than the expected one, so that a right product fails an assertion of it; a wrong one that only
-//! compares generously passes.
+//! A taken value differs from the expected one, so that a right product fails an assertion of it. A wrong product that only compares
+//! generously passes.
 
 use std::sync::LazyLock;
 
@@ -10,7 +10,7 @@ use regex::Regex;
 /// The longest text that is taken.
 const MOST_CHARS: usize = 200;
 
-/// What holds numbers that are no value: places, lines, addresses.
+/// Texts whose numbers are no values: places, lines, addresses.
 static PLACES: LazyLock<Option<Regex>> =
     LazyLock::new(|| Regex::new(r"\S+\.\w+:\d+(:\d+)?|\bline \d+|\b0x[0-9a-fA-F]+|\(\d+(\.\d+)? ?(s|ms)\)").ok());
 static NUMBER: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"-?\b\d+(\.\d+)?\b").ok());

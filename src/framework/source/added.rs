@@ -8,7 +8,7 @@ use tree_sitter::Node;
 use super::nodes::{children, is_comment, text_of};
 use super::{Language, Source, TestBody};
 
-/// What the grammars call the statements that bring names in from elsewhere.
+/// The grammars' names for the statements that bring names in from elsewhere.
 const IMPORTS: [&str; 6] = [
     "import_statement",
     "import_from_statement",
@@ -18,11 +18,11 @@ const IMPORTS: [&str; 6] = [
     "namespace_use_declaration",
 ];
 
-/// Whether a file, compared with its earlier text, holds more tests and more imports and is otherwise the same; of a new file, whether it
+/// Whether a file, compared with its earlier text, holds more tests and more imports and is otherwise the same. Of a new file, whether it
 /// holds tests.
 ///
-/// What the earlier tests do may still depend on what was added, since an import may bind a name anew: a file that passes here is no
-/// measure of the change that brought it.
+/// The earlier tests may still depend on the additions, since an import may bind a name anew. A file that passes here is no measure of the
+/// change that brought it.
 #[must_use]
 pub fn adds_tests_only(path: &str, before: Option<&str>, after: &str) -> bool {
     let Some(after) = Source::read(path, after) else { return false };
@@ -39,7 +39,7 @@ pub fn adds_tests_only(path: &str, before: Option<&str>, after: &str) -> bool {
         && rest(&before, &old, &[], &BTreeSet::new()) == rest(&after, &old, &new, &comments(&before))
 }
 
-/// Whether a definition is called as runners call for tests; Python's are told apart from helpers and fixtures by that alone.
+/// Whether a definition has a name by which runners call tests. Python's tests are told apart from helpers and fixtures by that alone.
 fn is_test(source: &Source, test: &TestBody) -> bool {
     source.language != Language::Python || test.names.last().is_some_and(|name| name.starts_with("test"))
 }
@@ -96,7 +96,7 @@ fn is_statement(node: Node<'_>) -> bool {
     node.parent().is_some_and(|parent| block(parent.kind()))
 }
 
-/// What a file's comments say.
+/// The comments of a file.
 fn comments(source: &Source) -> BTreeSet<&str> {
     let mut found = BTreeSet::new();
     let mut waiting: Vec<Node<'_>> = source.root().into_iter().collect();
@@ -109,7 +109,7 @@ fn comments(source: &Source) -> BTreeSet<&str> {
     found
 }
 
-/// Where the new comments and attributes begin that stand right above a node; a comment may steer how the whole file is run.
+/// The beginning of the new comments and attributes that stand right above a node. A comment may steer how the whole file is run.
 fn comments_above(node: Node<'_>, text: &str, known: &BTreeSet<&str>) -> usize {
     let belongs = |above: &Node<'_>| {
         above.kind() == "attribute_item" || is_comment(*above) && !known.contains(text_of(*above, text))

@@ -1,7 +1,7 @@
 //! `<T>value` and `<T>(…) => …` in TypeScript: to the grammar with JSX they are elements.
 //!
-//! Instead of a second grammar of more than a megabyte the brackets are blanked, byte for byte, so that all places stay what they are. Asked
-//! only of a text that does not parse as it is; what is blanked wrongly makes it parse no better.
+//! Instead of a second grammar of more than a megabyte the brackets are blanked, byte for byte, so that all places stay the same. Asked
+//! only of a text that does not parse as it is. A bracket blanked wrongly makes it parse no better.
 
 /// How long a type in angle brackets may be.
 const LONGEST: usize = 300;
@@ -9,7 +9,7 @@ const LONGEST: usize = 300;
 const BEFORE_A_VALUE: [&str; 12] =
     ["return", "await", "async", "yield", "case", "default", "typeof", "void", "throw", "in", "of", "new"];
 
-/// The text with blanks for types in angle brackets before a value; `None` where there are none.
+/// The text with blanks for types in angle brackets before a value. `None` where there are none.
 pub(super) fn blanked(text: &str) -> Option<String> {
     let mut bytes = text.as_bytes().to_vec();
     let mut at = 0;
@@ -40,8 +40,8 @@ fn value_follows(before: &str) -> bool {
     }
 }
 
-/// The length of a type in angle brackets; `None` where there is none. What could be the end of a text or a comment is in none, so that no
-/// such end is ever blanked, and brackets of all kinds go with their partners.
+/// The length of a type in angle brackets. `None` where there is none. A type holds nothing that could end a string or a comment, so that
+/// no such end is ever blanked, and brackets of all kinds go with their partners.
 fn type_length(text: &[u8]) -> Option<usize> {
     let mut open: Vec<u8> = Vec::new();
     let mut last = 0;

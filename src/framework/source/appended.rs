@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-/// A file of tests with one more that fails with a word; `None` where nobody knows how that is written.
+/// A file of tests with one more that fails with a word. `None` where nobody knows how that is written.
 #[must_use]
 pub fn failing(path: &str, text: &str, word: &str) -> Option<String> {
     let extension = Path::new(path).extension().and_then(|extension| extension.to_str()).unwrap_or_default();

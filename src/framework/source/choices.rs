@@ -22,8 +22,9 @@ const JOINING: [&str; 5] = ["&&", "||", "and", "or", "??"];
 /// Operators whose value is yes or no.
 const COMPARING: [&str; 12] = ["==", "!=", "===", "!==", "<", ">", "<=", ">=", "in", "instanceof", "is", "not in"];
 
-/// The conditions of a shell's script: what stands in brackets of its own, and other commands that a branch hangs on. Of bytes, since an
-/// automaton that knows characters takes longer to make than the script to read; what is found stands between ASCII either way.
+/// The conditions of a shell's script: the text in brackets of its own, and other commands that a branch hangs on. The pattern works on
+/// bytes, since an automaton that knows characters takes longer to make than the script to read. Each match stands between ASCII either
+/// way.
 #[expect(clippy::unwrap_used, reason = "a constant, which a test compiles")]
 static TESTS_OF_SHELL: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(r"(?-u)\[\[ [^\]\n]+ \]\]|\[ [^\]\n]+ \]|\b(?:if|elif) (?P<command>[^\[\n;&|]+); then").unwrap()
@@ -33,7 +34,7 @@ static TESTS_OF_SHELL: LazyLock<Regex> = LazyLock::new(|| {
 static ARMS_OF_SHELL: LazyLock<Regex> =
     LazyLock::new(|| Regex::new(r"(?m-u)(?:\bin|;;|^)[ \t]*\(?(?P<pattern>[^\s()#;&`$]+)\)").unwrap());
 
-/// The choices of a file, in the order of its text, and none where its language is not known; `None` where its text is not understood.
+/// The choices of a file, in the order of its text, and none where its language is not known. `None` where its text is not understood.
 #[must_use]
 pub fn choices(path: &str, text: &str) -> Option<Vec<Choice>> {
     let Some(language) = Language::of(path) else {

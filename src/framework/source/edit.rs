@@ -5,9 +5,9 @@ use std::ops::Range;
 /// One edit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Edit {
-    /// What is replaced, in bytes of the original; empty to insert.
+    /// The replaced range, in bytes of the original. Empty to insert.
     pub range: Range<usize>,
-    /// What stands there instead.
+    /// The new text.
     pub text: String,
 }
 
@@ -19,7 +19,7 @@ impl Edit {
     }
 }
 
-/// The text with all edits; `None` where two overlap or one is out of the text. Insertions at one place keep their order.
+/// The text with all edits. `None` where two overlap or one is out of the text. Insertions at one place keep their order.
 #[must_use]
 pub fn apply(text: &str, edits: &[Edit]) -> Option<String> {
     let mut sorted: Vec<&Edit> = edits.iter().collect();

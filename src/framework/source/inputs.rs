@@ -9,7 +9,7 @@ use regex::Regex;
 
 use super::edit::Edit;
 
-/// At which end a value grows. What depends on the first value, or on the last, is not lost at the other end.
+/// The end at which a value grows. A product that depends on the first value, or on the last, still shows it at the other end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Side {
     /// Behind the last value.

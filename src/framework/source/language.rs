@@ -9,7 +9,7 @@ pub enum Language {
     Python,
     /// jest, vitest, mocha, `node --test` and their like, in JavaScript and TypeScript.
     JavaScript,
-    /// What libtest runs, by cargo or nextest.
+    /// Tests of libtest, run by cargo or nextest.
     Rust,
     /// `go test`.
     Go,

@@ -48,7 +48,7 @@ pub use self::test_body::{Expectation, Means, Place, Poison, TestBody};
 
 use self::parse::parse;
 
-/// What the grammars call literals.
+/// The grammars' names for literals.
 const LITERALS: [&str; 16] = [
     "integer",
     "float",
@@ -80,7 +80,7 @@ pub struct Source {
 }
 
 impl Source {
-    /// Parses a file and finds its tests; `None` where the language is not known or the text does not parse as a whole.
+    /// Parses a file and finds its tests. `None` where the language is not known or the text does not parse as a whole.
     #[must_use]
     pub fn read(path: &str, text: &str) -> Option<Self> {
         let language = Language::of(path)?;
@@ -120,7 +120,7 @@ impl Source {
         fit(test).is_some_and(|own| !self.tests.iter().any(|other| fit(other) > Some(own)))
     }
 
-    /// The edits that make a test fail; `None` where its shape is not understood, or it expects to fail.
+    /// The edits that make a test fail. `None` where its shape is not understood, or it expects to fail.
     #[must_use]
     pub fn poisoned(&self, test: &TestBody, poison: &Poison) -> Option<Vec<Edit>> {
         match (self.language, self.root()) {
@@ -191,7 +191,7 @@ impl Source {
         found
     }
 
-    /// The edits that put another value of the same type, far from it, in an expected literal's place; `None` where it cannot be said.
+    /// The edits that put another value of the same type, far from it, in an expected literal's place. `None` where it cannot be said.
     #[must_use]
     pub fn altered(&self, expectation: &Expectation, word: &str) -> Option<Vec<Edit>> {
         let altered = |place: &Range<usize>| {
@@ -210,8 +210,8 @@ impl Source {
         expectation.places.iter().map(altered).collect()
     }
 
-    /// The edits that have a test fail whatever the product says, and call it with other values; `None` where the test has no values to vary,
-    /// or it is not known which are expected. `is_free` denies words that mean something to the product.
+    /// The edits that have a test fail whatever the product says, and call it with other values. `None` where the test has no values to
+    /// vary, or it is not known which are expected. `is_free` denies words that mean something to the product.
     #[must_use]
     pub fn with_other_inputs(
         &self,
@@ -243,7 +243,7 @@ impl Source {
         lines(first.saturating_sub(1))..lines(last)
     }
 
-    /// The edit that has an expectation expect the value that the test had when it failed in these words; `None` where they name none, or
+    /// The edit that has an expectation expect the value that the test had when it failed in these words. `None` where they name none, or
     /// the expectation is a row of a table.
     #[must_use]
     pub fn as_it_was(&self, expectation: &Expectation, said: &str) -> Option<Edit> {
@@ -330,7 +330,7 @@ impl Source {
         self.tree.as_ref().map(Tree::root_node)
     }
 
-    /// The text with edits; `None` where they overlap or the result does not parse.
+    /// The text with edits. `None` where they overlap or the result does not parse.
     #[must_use]
     pub fn edited(&self, edits: &[Edit]) -> Option<String> {
         let text = apply(&self.text, edits)?;

@@ -1,11 +1,11 @@
-//! What runners call the tests of a file.
+//! The runners' names for the tests of a file.
 
 use super::{Language, TestBody, scan};
 use crate::domain::printed_path;
 
-/// What stands between the parts of a name in the runners' prints.
+/// Marks between the parts of a name in the runners' prints.
 const JOINTS: [&str; 4] = [" › ", " > ", "::", " | "];
-/// Stands for a gap while a title is compared; nobody prints it.
+/// A stand-in for a gap while a title is compared. Nobody prints it.
 const GAP: &str = "\u{0}";
 
 /// See [`super::Source::is_called`].
@@ -177,7 +177,7 @@ fn matches_from(name: &str, pieces: &[String]) -> Option<usize> {
     (last.is_empty() || name.ends_with(last.as_str())).then_some(start)
 }
 
-/// What of a title is written as it is, between its gaps (`%s`, `$value`, `$a.b`, `${value}`).
+/// The literal pieces of a title, between its gaps (`%s`, `$value`, `$a.b`, `${value}`).
 fn pieces_of(title: &str) -> Vec<String> {
     let mut pieces = vec![String::new()];
     let mut chars = title.chars().peekable();
@@ -223,7 +223,7 @@ fn rows_in_rust(path: &str, test: &TestBody, name: &str) -> Option<usize> {
     (0..=usize::from(test.is_template)).find(fits)
 }
 
-/// Whether a file may be the module of this path. Directories tell it where cargo's layout is kept; `#[path]` is beyond them.
+/// Whether a file may be the module of this path. Directories tell it where cargo's layout is kept. `#[path]` is beyond them.
 fn is_module_of(path: &str, modules: &[&str]) -> bool {
     let stem = path.strip_suffix(".rs").unwrap_or(path);
     let mut parts: Vec<&str> = stem.split('/').collect();

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use tree_sitter::Node;
 
-/// What a node holds, without comments.
+/// The children of a node, without comments.
 pub(super) fn children(node: Node<'_>) -> Vec<Node<'_>> {
     node.named_children(&mut node.walk()).filter(|child| !is_comment(*child)).collect()
 }
@@ -24,7 +24,7 @@ pub(super) fn descendants(node: Node<'_>) -> impl Iterator<Item = Node<'_>> {
     })
 }
 
-/// What a node spells.
+/// The text of a node.
 pub(super) fn text_of<'t>(node: Node<'_>, text: &'t str) -> &'t str {
     text.get(node.byte_range()).unwrap_or_default()
 }

@@ -5,7 +5,7 @@ pub(super) const FAR: u32 = 7_919;
 /// Above this, a sum may be lost in a float's precision, or be none of the literal's type.
 const MOST: u64 = 1_000_000_000_000;
 
-/// Another plain decimal number, far from the given one; `None` for other notations.
+/// Another plain decimal number, far from the given one. `None` for other notations.
 pub(super) fn far(literal: &str) -> Option<String> {
     let (whole, fraction) = match literal.split_once('.') {
         Some((whole, fraction)) => (whole, Some(fraction)),

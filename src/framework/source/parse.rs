@@ -5,7 +5,7 @@ use tree_sitter::{Parser, Tree};
 use super::angles;
 use super::language::Language;
 
-/// Parses a text; `None` where the grammar finds an error in it.
+/// Parses a text. `None` where the grammar finds an error in it.
 pub(super) fn parse(language: Language, text: &str) -> Option<Tree> {
     let grammar = language.grammar()?;
     let by = |text: &str| {

@@ -11,7 +11,7 @@ use super::edit::Edit;
 use super::language::Language;
 use super::nodes::{children, lines_of, text_of};
 
-/// What makes a part fail: in Python no handler of mere errors holds it.
+/// Statements that make a part fail. In Python no handler of mere errors holds it.
 const PYTHON: &str = "raise SystemExit('not entered')";
 const SCRIPT: &str = "throw new Error('not entered');";
 const RUST: &str = "if std::hint::black_box(true) { panic!(\"not entered\") }";
@@ -104,7 +104,7 @@ fn behind_colon(node: Node<'_>, failure: &str) -> Option<Edit> {
     Some(Edit::insert(colon.end_byte(), format!(" {failure}")))
 }
 
-/// The first of the new lines by which something is in the program or not as it is built; the first of all for a new file that only some
+/// The first of the new lines by which something is in the program or not as it is built. The first of all for a new file that only some
 /// systems take in.
 #[must_use]
 pub fn decides_when_built(path: &str, is_new_file: bool, added: &[(u32, String)]) -> Option<u32> {

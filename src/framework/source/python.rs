@@ -22,7 +22,7 @@ const EQUALITY: [&str; 8] = [
     "assertSequenceEqual",
     "assertMultiLineEqual",
 ];
-/// What a definition is.
+/// The nodes of a definition.
 const WHOLE: [&str; 2] = ["decorated_definition", "function_definition"];
 
 /// The functions at the top of a file and in its classes.
@@ -245,7 +245,7 @@ pub(super) fn altered(literal: &str, word: &str) -> Option<String> {
     }
 }
 
-/// Whether braces hold pairs; empty ones are a dictionary.
+/// Whether braces hold pairs. Empty ones are a dictionary.
 fn is_dictionary(literal: &str) -> bool {
     let Some(tree) = parse(Language::Python, literal) else { return false };
     let expression = tree.root_node().named_child(0).and_then(|statement| statement.named_child(0));

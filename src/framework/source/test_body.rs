@@ -34,7 +34,8 @@ pub struct Poison {
 /// A test that a file defines.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TestBody {
-    /// Its names from the outermost suite, class or module to its own; titles as they are printed, `${}` for what a template leaves open.
+    /// Its names from the outermost suite, class or module to its own. Titles are as they are printed, with `${}` for the parts that a
+    /// template leaves open.
     pub names: Vec<String>,
     /// Whether its own name is a pattern that rows of a table fill (`%s`, `$value`, `${value}`).
     pub is_template: bool,

@@ -18,7 +18,7 @@ use super::facts::{Call, Direct, Framework, Results, Select, Tell, Written};
 /// All frameworks, those that are called by longer words first.
 const TABLES: [&[Framework]; 4] = [compiled::TABLE, python::TABLE, scripting::TABLE, javascript::TABLE];
 
-/// All frameworks; where two could be meant, the first.
+/// All frameworks. Where two could be meant, the first counts.
 pub fn all() -> impl Iterator<Item = &'static Framework> {
     TABLES.into_iter().flatten()
 }

@@ -5,7 +5,7 @@ use tree_sitter::Node;
 use crate::framework::source::TestBody;
 use crate::framework::source::nodes::{children, node_at, text_of};
 
-/// What kind of test a function is.
+/// The kind of test that a function is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Role {
     /// `TestX(t *testing.T)`, `FuzzX(f *testing.F)`.

@@ -88,7 +88,7 @@ fn contains(one: Node<'_>, other: Node<'_>) -> bool {
     one.start_byte() <= other.start_byte() && other.end_byte() <= one.end_byte()
 }
 
-/// What the file calls the first of some packages that it imports.
+/// The file's name for the first of some packages that it imports.
 fn package<'t>(root: Node<'_>, text: &'t str, wanted: &[&str]) -> Option<&'t str> {
     let imports: Vec<Node<'_>> = children(root)
         .into_iter()

@@ -11,7 +11,7 @@ pub(super) fn binding<'t>(place: Node<'t>, name: &str, text: &str) -> Option<Nod
     values.next().is_none().then_some(value)?
 }
 
-/// The value that a statement gives to a name; `None` inside where there is none of its own.
+/// The value that a statement gives to a name. The inner `None` stands for a name without a value of its own.
 fn bound<'t>(node: Node<'t>, name: &str, text: &str) -> Option<Option<Node<'t>>> {
     let position = |names: &[Node<'t>]| names.iter().position(|one| text_of(*one, text) == name);
     let list = |field: &str| node.child_by_field_name(field).map(children).unwrap_or_default();
@@ -51,7 +51,7 @@ pub(super) fn column<'t>(
     (!cells.is_empty()).then_some(cells)
 }
 
-/// What the loop goes over in which a name is a row.
+/// The rows of the loop in which a name is a row.
 fn rows_around<'t>(body: Node<'t>, assertion: Node<'t>, row: &str, text: &str) -> Option<Node<'t>> {
     let mut node = assertion;
     loop {
@@ -65,7 +65,7 @@ fn rows_around<'t>(body: Node<'t>, assertion: Node<'t>, row: &str, text: &str) -
     }
 }
 
-/// A row's value of a field; `None` inside where the row leaves it out.
+/// A row's value of a field. The inner `None` stands for a field that the row leaves out.
 fn cell<'t>(row: Node<'t>, field: &str, at: Option<usize>, text: &str) -> Option<Option<Node<'t>>> {
     let row = if row.kind() == "keyed_element" { row.child_by_field_name("value")? } else { row };
     let mut row = if row.kind() == "literal_element" { row.named_child(0)? } else { row };

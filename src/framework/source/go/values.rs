@@ -14,7 +14,7 @@ const EQUALITY: [&str; 8] =
     ["Equal", "Equalf", "EqualValues", "EqualValuesf", "Exactly", "Exactlyf", "EqualExportedValues", "DeepEqual"];
 /// Packages whose `Equal` only answers.
 const ANSWERS: [&str; 7] = ["bytes", "slices", "maps", "strings", "reflect", "cmp", "utf8"];
-/// What reports a failure, in the branch of a comparison.
+/// Methods that report a failure, in the branch of a comparison.
 const FAILURES: [&str; 6] = ["Error", "Errorf", "Fatal", "Fatalf", "Fail", "FailNow"];
 /// Types that a constant is converted to.
 const CONVERSIONS: [&str; 17] = [
@@ -28,7 +28,7 @@ const MOST_DEPTH: usize = 12;
 struct Comparison<'t> {
     /// The whole assertion.
     whole: Node<'t>,
-    /// What is compared, or computed for it.
+    /// The nodes that are compared, or computed for it.
     compares: Vec<Node<'t>>,
     left: Node<'t>,
     right: Node<'t>,
@@ -123,7 +123,7 @@ fn difference<'t>(computed: Node<'t>, text: &'t str) -> Option<(Node<'t>, Node<'
     descendants(computed).find_map(|call| answered(call, text, &["Diff"]))
 }
 
-/// `reflect.DeepEqual(got, wanted)`; options may leave a part of the values out.
+/// `reflect.DeepEqual(got, wanted)`. Options may leave a part of the values out.
 fn answered<'t>(call: Node<'t>, text: &'t str, names: &[&str]) -> Option<(Node<'t>, Node<'t>)> {
     (call.kind() == "call_expression").then_some(())?;
     let (object, method) = called(call, text)?;

@@ -11,7 +11,7 @@ const TESTS: [&str; 4] = ["it", "test", "specify", "fit"];
 const SUITES: [&str; 5] = ["describe", "suite", "context", "fdescribe", "fcontext"];
 /// Names of calls that never run what is in them.
 const LEFT_OUT: [&str; 7] = ["xit", "xtest", "xspecify", "xdescribe", "xcontext", "skip", "todo"];
-/// What may stand behind the function's name.
+/// Words that may stand behind the function's name.
 const MODIFIERS: [&str; 17] = [
     "only",
     "concurrent",
@@ -41,7 +41,7 @@ const TABLES: [&str; 2] = ["each", "for"];
 const MOST_LINKS: usize = 8;
 const FUNCTIONS: [&str; 4] = ["arrow_function", "function_expression", "generator_function", "function"];
 
-/// What a call defines.
+/// The kind of block that a call defines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Role {
     Test,
@@ -57,7 +57,7 @@ pub(super) struct Call<'t> {
     /// Whether the test passes when its body fails.
     pub(super) expects_failure: bool,
     pub(super) title: Node<'t>,
-    /// The function that is called; a suite's may be wrapped in something else.
+    /// The function that is called. A suite's may be wrapped in something else.
     pub(super) function: Option<Node<'t>>,
     /// The rows: an `arguments` or a `template_string`.
     pub(super) table: Option<Node<'t>>,

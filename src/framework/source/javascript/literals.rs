@@ -68,7 +68,7 @@ fn compared<'t>(node: Node<'t>, context: Option<&str>, text: &str) -> Option<(No
     Some((*arguments.first()?, *arguments.get(1)?))
 }
 
-/// What a sentence that holds no `not` is about: `expect(value).to.deep`, `value.should`.
+/// The subject of a sentence that holds no `not`: `expect(value).to.deep`, `value.should`.
 fn subject<'t>(sentence: Node<'t>, text: &str) -> Option<Node<'t>> {
     let mut node = sentence;
     for _ in 0..MOST_LINKS {
@@ -113,7 +113,7 @@ fn uses(name: &str, body: Node<'_>, text: &str) -> usize {
     descendants(body).filter(is_name).count()
 }
 
-/// The values that a name gets; `None` among them for one that is only declared or changed.
+/// The values that a name gets. `None` among them for one that is only declared or changed.
 fn written<'t>(name: &str, place: Node<'t>, text: &str) -> Vec<Option<Node<'t>>> {
     let value = |node: Node<'t>| {
         let is_named =
@@ -131,7 +131,7 @@ fn written<'t>(name: &str, place: Node<'t>, text: &str) -> Vec<Option<Node<'t>>>
 
 /// Where in a row a parameter's value stands.
 enum Cell<'t> {
-    /// The whole row, if it is no list; else its only value.
+    /// The whole row, if it is no list. Else its only value.
     Whole,
     At(usize),
     Key(&'t str),

@@ -39,7 +39,7 @@ pub(super) fn expects_failure(root: Node<'_>, text: &str, test: &TestBody) -> bo
     call_of(root, text, test).is_some_and(|call| call.expects_failure)
 }
 
-/// Notes a test; the names that are around what stands inside the call.
+/// Notes a test. Returns the names around the code inside the call.
 fn named(
     node: Node<'_>,
     call: &Call<'_>,

@@ -23,7 +23,7 @@ pub(super) struct Title {
     pub(super) holds_mark: bool,
 }
 
-/// A title's value; `None` where nothing can be added to it.
+/// A title's value. `None` where nothing can be added to it.
 pub(super) fn read(node: Node<'_>, text: &str) -> Option<Title> {
     let parts = parts_of(node, text)?;
     let last = *parts.last()?;
@@ -36,7 +36,7 @@ pub(super) fn read(node: Node<'_>, text: &str) -> Option<Title> {
     Some(Title { value, place: start..within(last), has_gap, holds_mark })
 }
 
-/// The parts of a sum, from the left; a title that is no sum is one part.
+/// The parts of a sum, from the left. A title that is no sum is one part.
 fn parts_of<'t>(node: Node<'t>, text: &str) -> Option<Vec<Node<'t>>> {
     let mut parts = Vec::new();
     let mut waiting = vec![node];
@@ -88,7 +88,7 @@ fn value_of(part: Node<'_>, text: &str) -> String {
     value
 }
 
-/// What a string is that is written like this.
+/// The string that is written like this.
 pub(super) fn unescaped(written: &str) -> String {
     let mut units: Vec<u16> = Vec::with_capacity(written.len());
     let mut chars = written.chars();

@@ -1,4 +1,4 @@
-//! What a file imports, as it is written there.
+//! The imports of a file, as written there.
 
 use tree_sitter::Node;
 
@@ -17,7 +17,7 @@ const MAX_GROUPS: usize = 64;
 pub struct Import {
     /// The module as written: `shop.cart`, `..price`, `../src/cart`, `crate::cart::total`, `example.test/shop/cart`.
     pub module: String,
-    /// The names that are taken from it; empty where it is imported as a whole, and for Rust, where the path ends with the name.
+    /// The names that are taken from it. Empty where it is imported as a whole, and for Rust, where the path ends with the name.
     pub names: Vec<String>,
     /// Whether everything in it is taken.
     pub is_glob: bool,
@@ -48,7 +48,7 @@ pub(super) fn imports(language: Language, root: Node<'_>, text: &str) -> Vec<Imp
     found
 }
 
-/// What a name is called where it comes from.
+/// The original of a name, where it comes from.
 fn original<'t>(node: Node<'_>, text: &'t str) -> &'t str {
     text_of(node.child_by_field_name("name").unwrap_or(node), text)
 }

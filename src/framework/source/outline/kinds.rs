@@ -9,9 +9,9 @@ use super::super::nodes::{children, text_of};
 pub(super) struct Kind<'t> {
     /// The name.
     pub(super) name: String,
-    /// What it belongs to, where that is written at it and not around it.
+    /// The type or class that it belongs to, where that is written at it and not around it.
     pub(super) within: Option<String>,
-    /// What other definitions stand in.
+    /// The body in which other definitions stand.
     pub(super) body: Option<Node<'t>>,
 }
 
@@ -56,7 +56,7 @@ pub(super) fn is_part_of_definition(node: Node<'_>) -> bool {
     own || (alone && node.named_child_count() == 1)
 }
 
-/// The definition that a node is; `None` where it is none.
+/// The definition that a node is. `None` where it is none.
 pub(super) fn of<'t>(language: Language, node: Node<'t>, nested: bool, text: &str) -> Option<Kind<'t>> {
     match language {
         Language::Python => in_python(node, text),

@@ -2,7 +2,7 @@
 //!
 //! Unlike [`super::Source`] it takes a text with errors in it: what cannot be parsed is often what is to be mended.
 //!
-//! Invariant: nothing is run and no other file is looked at; how deep or how long a hostile file is bounds no recursion here.
+//! Invariant: nothing is run and no other file is looked at. A hostile file's depth or length bounds no recursion here.
 
 mod imports;
 mod kinds;
@@ -57,7 +57,7 @@ pub struct Outline {
 }
 
 impl Outline {
-    /// Parses a file; `None` where the language is not known, or the text is too long for code.
+    /// Parses a file. `None` where the language is not known, or the text is too long for code.
     #[must_use]
     pub fn read(path: &str, text: &str) -> Option<Self> {
         let language = Language::of(path).filter(|_| text.len() <= MAX_BYTES)?;
@@ -85,7 +85,7 @@ impl Outline {
         &self.definitions
     }
 
-    /// What the file imports, in its order.
+    /// The imports of the file, in its order.
     #[must_use]
     pub fn imports(&self) -> &[Import] {
         &self.imports

@@ -7,15 +7,15 @@ use crate::framework::source::nodes::{children, is_comment, text_of};
 
 /// The last segment of the attributes that make a function a test: `#[test]`, `#[tokio::test]` and their like first.
 const TESTS: [&str; 4] = ["test", "rstest", "test_case", "test_matrix"];
-/// Those among them by which one function is several tests.
+/// Attributes of [`TESTS`] by which one function is several tests.
 const ROWS: [&str; 3] = ["rstest", "test_case", "test_matrix"];
 
 /// One attribute.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Attribute<'t> {
-    /// The last segment of its path; `case` for `#[case::named(…)]`.
+    /// The last segment of its path. `case` for `#[case::named(…)]`.
     pub(super) name: &'t str,
-    /// What stands in its brackets, with them.
+    /// The text in its brackets, with them.
     pub(super) arguments: Option<Node<'t>>,
     text: &'t str,
 }

@@ -8,7 +8,7 @@ use crate::framework::source::Language;
 use crate::framework::source::nodes::{children, text_of};
 use crate::framework::source::parse::parse;
 
-/// What stands before the values that are parsed for themselves.
+/// The text before the values that are parsed for themselves.
 const BEFORE: &str = "const A: () = [";
 
 /// A text with its place in the file.
@@ -29,7 +29,7 @@ impl<'t> Frame<'t> {
     }
 }
 
-/// The values between a macro's or an attribute's brackets. To the grammar they are words; here they are parsed for themselves.
+/// The values between a macro's or an attribute's brackets. To the grammar they are words, so here they are parsed for themselves.
 #[derive(Debug)]
 pub(super) struct Values {
     tree: Tree,

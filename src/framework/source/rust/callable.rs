@@ -12,7 +12,7 @@ use crate::framework::source::{Edit, TestBody};
 /// Attributes beside `#[test]` that change nothing about a call.
 const HARMLESS: [&str; 6] = ["allow", "expect", "warn", "doc", "inline", "must_use"];
 
-/// The edits that put tests behind the condition `word` instead of `test`, and make them and the modules around them visible in the crate;
+/// The edits that put tests behind the condition `word` instead of `test`, and make them and the modules around them visible in the crate.
 /// `None` where one is more than a plain function, or a module has a condition of its own.
 pub(in super::super) fn callable(root: Node<'_>, text: &str, tests: &[&TestBody], word: &str) -> Option<Vec<Edit>> {
     // By place: two tests share their modules.

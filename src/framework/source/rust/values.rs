@@ -14,9 +14,9 @@ use crate::framework::source::{Expectation, TestBody};
 const EQUALITY: [&str; 3] = ["assert_eq", "debug_assert_eq", "assert_str_eq"];
 /// Macros of a condition.
 const CONDITION: [&str; 2] = ["assert", "debug_assert"];
-/// What a literal is wrapped in; other constructors may compare as they like.
+/// Constructors in which a literal is wrapped. Other constructors may compare as they like.
 const WRAPPERS: [&str; 4] = ["Some", "Ok", "Err", "String::from"];
-/// What makes another type of a literal.
+/// Methods that make another type of a literal.
 const CONVERSIONS: [&str; 8] = ["to_string", "to_owned", "into", "to_vec", "as_bytes", "as_slice", "iter", "into_iter"];
 /// No literal is wrapped deeper than this.
 const MOST_DEPTH: usize = 12;

@@ -9,7 +9,7 @@ use super::super::choice::Choice;
 use super::lexer::{self, Kind};
 use super::view::View;
 
-/// What a condition of `? :` cannot reach over.
+/// Tokens that a condition of `? :` cannot reach over.
 const BOUNDS: [&str; 9] = ["return", "=", ",", ";", "{", "}", ":", "?", "=>"];
 /// A condition of Ruby at the beginning of its line, or behind what hangs on it.
 #[expect(clippy::unwrap_used, reason = "a constant, which a test compiles")]

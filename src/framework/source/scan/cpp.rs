@@ -6,7 +6,7 @@ use crate::framework::source::{Edit, Means, Place, Poison, TestBody};
 
 /// GoogleTest's, with a suite and a name.
 const GOOGLE: [&str; 7] = ["TEST", "TEST_F", "TEST_P", "TYPED_TEST", "TYPED_TEST_P", "GTEST_TEST", "GTEST_TEST_F"];
-/// Those with a title.
+/// Macros with a title.
 const TITLED: [&str; 2] = ["TEST_CASE", "SCENARIO"];
 
 /// The tests of a file, in its order.

@@ -5,9 +5,9 @@ use super::lexer::Kind;
 use super::view::View;
 use crate::framework::source::{Edit, Means, Poison, TestBody};
 
-/// What marks a test.
+/// Annotations that mark a test.
 const TESTS: [&str; 5] = ["Test", "ParameterizedTest", "RepeatedTest", "TestFactory", "TestTemplate"];
-/// What declares a type with a body.
+/// Keywords that declare a type with a body.
 const TYPES: [&str; 4] = ["class", "record", "interface", "enum"];
 /// The assertions of equality by what the file imports.
 const ASSERTIONS: [(&str, &str); 4] = [

@@ -1,6 +1,6 @@
 //! The words, values and brackets of a text, without its comments.
 //!
-//! Invariant: brackets are paired, or there are no tokens at all; how deep a hostile file nests bounds no recursion here.
+//! Invariant: brackets are paired, or there are no tokens at all. The depth to which a hostile file nests bounds no recursion here.
 
 use std::ops::Range;
 
@@ -12,7 +12,7 @@ const RAW: [&str; 5] = ["R", "u8R", "uR", "UR", "LR"];
 /// A kind of token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in super::super) enum Kind {
-    /// A name or a keyword; PHP's variables with their `$`.
+    /// A name or a keyword. PHP's variables have their `$`.
     Word,
     /// A number with its suffix.
     Number,
@@ -41,7 +41,7 @@ pub(in super::super) struct Token {
     pub(in super::super) partner: usize,
 }
 
-/// The tokens of a text; `None` where a bracket or a text is not closed.
+/// The tokens of a text. `None` where a bracket or a text is not closed.
 pub(in super::super) fn tokens(language: Language, text: &str) -> Option<Vec<Token>> {
     let mut lexer = Lexer { language, text, at: 0, line: 1, tokens: Vec::new(), open: Vec::new() };
     lexer.run()?;
@@ -84,7 +84,7 @@ impl Lexer<'_> {
         self.at = end;
     }
 
-    /// Goes behind the next place of a text; to the end where there is none.
+    /// Goes behind the next place of a text. To the end where there is none.
     fn advance_behind(&mut self, what: &str) {
         let bytes = self.rest().find(what).map_or(self.rest().len(), |at| at + what.len());
         self.advance(bytes);
@@ -98,7 +98,7 @@ impl Lexer<'_> {
         }
     }
 
-    /// Skips a comment, a directive, or what is no code; `None` where it does not end.
+    /// Skips a comment, a directive, or other text that is no code. `None` where it does not end.
     fn skipped(&mut self, c: char) -> Option<bool> {
         use Language::{Cpp, Php, Ruby};
         let rest = self.rest();

@@ -1,7 +1,7 @@
 //! Java, PHP, C++ and Ruby without their grammars, which are as large as the rest of the program: by tokens and brackets, and Ruby by the
 //! indentation of its `end`.
 //!
-//! What is not understood is not found. An edit that does not compile is a run that says nothing, never one that accuses.
+//! Code that is not understood is not found. An edit that does not compile is a run that says nothing, never one that accuses.
 
 mod braces;
 mod choices;
@@ -26,7 +26,7 @@ pub use self::names::java_test;
 pub(super) use self::names::{is_called, renamed};
 pub(super) use self::values::altered;
 
-/// The tests of a text; `None` where it is not whole.
+/// The tests of a text. `None` where it is not whole.
 pub(super) fn tests(language: Language, text: &str) -> Option<Vec<TestBody>> {
     if language == Language::Ruby {
         return Some(ruby::tests(text));

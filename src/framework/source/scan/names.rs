@@ -1,4 +1,4 @@
-//! What JUnit, PHPUnit, RSpec, minitest, GoogleTest and their like call their tests.
+//! The names that JUnit, PHPUnit, RSpec, minitest, GoogleTest and their like give to their tests.
 
 use super::super::{Language, TestBody};
 use super::ruby::joined;
@@ -40,7 +40,7 @@ pub(in super::super) fn renamed(language: Language, test: &TestBody, name: &str,
 }
 
 /// The class and the method of a test as Maven, Gradle or JUnit print it: `adds(org.example.CartTest)`, `org.example.CartTest.adds`,
-/// `org.example.CartTest > adds(int) > [1] 3`; `*` for the class where it is not printed.
+/// `org.example.CartTest > adds(int) > [1] 3`. The class is `*` where it is not printed.
 #[must_use]
 pub fn java_test(name: &str) -> Option<(&str, &str)> {
     let plain = |method: &'_ str| method.find(['(', '[', '{', ' ']).unwrap_or(method.len());

@@ -5,10 +5,10 @@ use super::values;
 use super::view::View;
 use crate::framework::source::{Edit, Expectation, Language, Means, Place, Poison, TestBody};
 
-/// What groups examples.
+/// Words that group examples.
 const GROUPS: [&str; 7] =
     ["describe", "context", "feature", "RSpec.describe", "RSpec.feature", "RSpec.context", "experiment"];
-/// What is an example.
+/// Words that begin an example.
 const EXAMPLES: [&str; 6] = ["it", "specify", "example", "scenario", "test", "should"];
 
 /// A group or a class that is open.
@@ -25,7 +25,7 @@ struct Line<'t> {
     /// Its number, from one.
     number: u32,
     indent: &'t str,
-    /// What stands on it behind its indentation.
+    /// The code that stands on it behind its indentation.
     code: &'t str,
 }
 

@@ -28,11 +28,11 @@ const EQUAL: [&str; 18] = [
     "assertStringEqualsStringIgnoringLineEndings",
     "assertIsEqual",
 ];
-/// What is called on the actual value with the expected one.
+/// Methods that are called on the actual value with the expected one.
 const ON_ACTUAL: [&str; 8] = ["isEqualTo", "isSameAs", "eq", "eql", "must_equal", "should_equal", "equalTo", "is"];
 /// Conditions of C++ that compare by `==`.
 const CONDITIONS: [&str; 6] = ["CHECK", "REQUIRE", "EXPECT_TRUE", "ASSERT_TRUE", "CHECK_THAT", "REQUIRE_THAT"];
-/// What makes a value of those that it is given, and nothing else.
+/// Makers of a value that consists of the given ones, and of nothing else.
 const MAKERS: [&str; 7] = ["of", "asList", "string", "vector", "array", "BigDecimal", "BigInteger"];
 
 /// See [`super::expectations`].

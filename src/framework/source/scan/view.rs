@@ -14,12 +14,12 @@ pub(super) struct View<'t> {
 }
 
 impl<'t> View<'t> {
-    /// What a token spells; nothing behind the last.
+    /// The text of a token. Empty behind the last.
     pub(super) fn word(&self, at: usize) -> &'t str {
         self.tokens.get(at).and_then(|token| self.text.get(token.range.clone())).unwrap_or_default()
     }
 
-    /// Whether a token spells this; a text never does.
+    /// Whether a token spells this. A text never does.
     pub(super) fn is(&self, at: usize, word: &str) -> bool {
         self.word(at) == word
     }
