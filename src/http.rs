@@ -1,8 +1,8 @@
-//! The one place that makes HTTP clients; `model` and `github` get theirs here.
+//! The one place that makes HTTP clients. `model` and `github` get theirs here.
 //!
-//! Owns the transport's settings: proxies, certificate authorities, connect and idle timeouts, redirects. Knows nothing of
-//! vendors, keys or retries, and reads no environment variable of its own (what `cli` found comes in as [`HttpSettings`];
-//! only the system's certificate loader looks at `SSL_CERT_FILE` and `SSL_CERT_DIR` itself).
+//! Owns the transport's settings: proxies, certificate authorities, connect and idle timeouts, redirects. It knows nothing of vendors, keys
+//! or retries, and reads no environment variable of its own (the variables that `cli` found come in as [`HttpSettings`], and only the
+//! system's certificate loader looks at `SSL_CERT_FILE` and `SSL_CERT_DIR` itself).
 //!
 //! Invariant: clients are made on first use, and one for plain `http://` loads no certificates: reading the system's
 //! costs more processor time than the rest of a start-up together.
@@ -18,8 +18,8 @@ use url::Url;
 
 /// How long a connection may take to be made: name, TCP and TLS together.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(15);
-/// The longest silence on an open connection; no model call is allowed more time in all (S1-3), so this is a backstop
-/// for callers that set nothing tighter.
+/// The longest silence on an open connection. No model call is allowed more time in all (S1-3), so this is a backstop for callers that set
+/// nothing tighter.
 const IDLE_TIMEOUT: Duration = Duration::from_secs(600);
 /// How long an unused connection is kept: shorter than the sixty seconds after which common load balancers drop one
 /// silently.
@@ -28,10 +28,10 @@ const POOL_IDLE_TIMEOUT: Duration = Duration::from_secs(50);
 const MAX_REDIRECTS: usize = 5;
 /// Loopback is never sent through a proxy (as in Go and in browsers): a local model is not reachable from there.
 const LOOPBACK: &str = "localhost,127.0.0.0/8,::1";
-/// What we call ourselves.
+/// The name that we send.
 const USER_AGENT: &str = concat!("upshift/", env!("CARGO_PKG_VERSION"));
 
-/// Proxies as the customary variables name them; proxy addresses may carry a password.
+/// Proxies as the customary variables name them. Proxy addresses may carry a password.
 #[derive(Clone, Default)]
 pub struct ProxySettings {
     /// `HTTP_PROXY` or `http_proxy`.
@@ -55,7 +55,7 @@ impl fmt::Debug for ProxySettings {
     }
 }
 
-/// What shapes every connection.
+/// The settings of every connection.
 #[derive(Debug, Clone, Default)]
 pub struct HttpSettings {
     /// Which proxies to use.
@@ -79,7 +79,7 @@ pub enum HttpError {
         /// Why.
         reason: String,
     },
-    /// A proxy's address cannot be used; the address itself is not shown, as it may hold a password.
+    /// A proxy's address cannot be used. The address itself is not shown, as it may hold a password.
     #[error("cannot use the proxy of {variable}: {reason} → Fix: set it to http://HOST:PORT, or unset it")]
     Proxy {
         /// The variable that named it.
@@ -97,7 +97,7 @@ pub enum HttpError {
     },
 }
 
-/// Makes clients on demand and keeps them; cheap to clone.
+/// Makes clients on demand and keeps them. It is cheap to clone.
 #[derive(Debug, Clone)]
 pub struct Http(Arc<Inner>);
 
@@ -109,7 +109,7 @@ struct Inner {
 }
 
 impl Http {
-    /// Keeps the settings; costs nothing until a client is asked for.
+    /// Keeps the settings. It costs nothing until a client is asked for.
     #[must_use]
     pub fn new(settings: HttpSettings) -> Self {
         Self(Arc::new(Inner { settings, plain: Mutex::new(None), secure: Mutex::new(None) }))
@@ -146,9 +146,9 @@ fn kept(slot: &Mutex<Option<Client>>, make: impl FnOnce() -> Result<Client, Http
     Ok(client)
 }
 
-/// Installs the process-wide TLS provider; later calls do nothing.
+/// Installs the process-wide TLS provider. Later calls do nothing.
 ///
-/// `main` calls it first; every client made here does too, as reqwest panics without one.
+/// `main` calls it first, and so does every client made here, as reqwest panics without one.
 pub fn install_tls_provider() {
     static INSTALLED: Once = Once::new();
     INSTALLED.call_once(|| {

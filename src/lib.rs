@@ -5,14 +5,14 @@
 //!
 //! # The path of a run
 //!
-//! [`cli`] reads flags, environment and files and has [`config`] resolve them into a plan; it opens the [`audit`] log and hands
-//! both to [`lifecycle`], which acts out one phase after the other: baseline, iterations, ending. An iteration holds
-//! one [`session`] per role ([`agent`] says what a role is told), has the change judged by [`test_run`] and
-//! [`policy::verdict`], and asks [`policy::escalation`] what comes next. [`report`] turns the events into text.
+//! [`cli`] reads flags, environment and files and has [`config`] resolve them into a plan. It opens the [`audit`] log and hands both to
+//! [`lifecycle`], which acts out one phase after the other: baseline, iterations, ending. An iteration holds one [`session`] per role
+//! ([`agent`] writes its prompts), has the change judged by [`test_run`] and [`policy::verdict`], and asks [`policy::escalation`] for the
+//! next step. [`report`] turns the events into text.
 //!
 //! # Layers
 //!
-//! A module imports only what stands left of it; modules inside braces do not know each other. `tests/it/tidy.rs` enforces it.
+//! A module imports only from modules to the left of it. Modules inside braces do not know each other. `tests/it/tidy.rs` enforces it.
 //!
 //! ```text
 //! testlog < domain < {framework, backend} < {config, policy, report, redact, files, tracker} < {process, http, streams}
@@ -22,26 +22,26 @@
 //!
 //! | module | owns |
 //! |---|---|
-//! | [`testlog`] | every reader of what test runners print and write; a crate of its own, below all |
-//! | [`grammars`] | the languages whose code is read as a tree, deflated; a crate of its own, and the one with code that is unsafe |
+//! | [`testlog`] | every reader of the output of test runners, in a crate of its own, below all |
+//! | [`grammars`] | the languages whose code is read as a tree, deflated, in a crate of its own, and the one with code that is unsafe |
 //! | [`domain`] | the nouns: money, models, reports, verdicts, receipts, events, outcomes |
-//! | [`backend`] | what is known of each coding agent: command line, settings, its stream |
+//! | [`backend`] | the facts about each coding agent: command line, settings, its stream |
 //! | [`config`] | text and maps in, a plan or every error out |
 //! | [`policy`] | pure decisions: budget, entropy, escalation, handover, context, rotation, standing, verdict |
 //! | [`report`] | events to terminal text, Markdown, an HTML page, JSON, progress lines (pure) |
 //! | [`redact`] | secrets out of text (pure) |
-//! | [`framework`] | what is known of each test framework; which of them a repository uses; the tests that a file defines |
+//! | [`framework`] | the facts about each test framework, which of them a repository uses, the tests that a file defines |
 //! | [`tracker`] | tasks, the forms in which backlogs come, which task is next (pure) |
-//! | [`files`] | what platforms differ in about files: held folders, names, private files |
+//! | [`files`] | differences between platforms about files: held folders, names, private files |
 //! | [`process`] | the one place that starts a process |
 //! | [`http`] | the one HTTP client |
 //! | [`streams`] | raw streams of a run, kept compressed beside its log |
 //! | [`workspace`] | recorded trees, diffs, every way a model may read or write files |
-//! | [`test_run`] | run tests, ask for result files, call single ones without their runner; what a model is shown of them |
+//! | [`test_run`] | run tests, ask for result files, call single ones without their runner, the view of them that a model gets |
 //! | [`model`] | the vendors' wires, the catalogue, cassettes |
-//! | [`github`] | the client of GitHub's API, and what the state of a commit's checks means |
+//! | [`github`] | the client of GitHub's API, and the meaning of the state of a commit's checks |
 //! | [`audit`] | the SQLite log: reservations, receipts, events, hash chain, spool |
-//! | [`trial`] | the court: judging runs, evidence, what of a change is needed |
+//! | [`trial`] | the court: judging runs, evidence, the hunks of a change that are needed |
 //! | [`session`] | one role's conversation with a model, to a final report |
 //! | [`gateway`] | the loopback model gateway: other programs' calls on our budget |
 //! | [`hosted`] | one role's session, held by a coding agent behind the gateway |
@@ -51,10 +51,10 @@
 //!
 //! # Invariants
 //!
-//! - **Decide apart from doing.** `policy` is pure; `lifecycle` and `session` have no policy of their own.
+//! - **Decide apart from doing.** `policy` is pure. `lifecycle` and `session` have no policy of their own.
 //! - **One event stream.** Log, progress and report read the same [`domain::event::Event`]s, so they cannot disagree.
-//! - **Durable before acted on.** Every decision is recorded with the state that follows from it in one transaction; a process
-//!   killed anywhere is continued from its last decision, and replies that were paid for are replayed, not bought again.
+//! - **Durable before acted on.** Every decision is recorded with the state that follows from it in one transaction. A process killed
+//!   anywhere is continued from its last decision, and replies that were paid for are replayed, not bought again.
 //! - **No call without a reservation**, and no reservation left without a receipt.
 //! - **Foreign text is data.** What the repository, its tests or a model wrote reaches a prompt fenced, a report escaped, and
 //!   every exit redacted.

@@ -1,9 +1,9 @@
 //! Raw streams of a run, kept compressed beside its log: what the tests printed and what models answered, byte by byte (S3-15).
 //!
-//! The log holds what was made of a stream. Who doubts that reads the stream itself: `gunzip -c FILE`. A stream keeps its last
+//! The log holds the result of reading a stream. A reader in doubt looks at the stream itself: `gunzip -c FILE`. A stream keeps its last
 //! [`MAX_STREAM`] bytes, a run [`MAX_RUN`] bytes on disk, a machine the streams of [`MAX_RUNS`] runs.
 //!
-//! Invariants: only text without known secrets reaches the disk; a stream that cannot be kept never changes a run; the folder lies outside
+//! Invariants: only text without known secrets reaches the disk. A stream that cannot be kept never changes a run. The folder lies outside
 //! every place that a child process may write.
 
 use std::fs;
@@ -46,7 +46,7 @@ struct State {
 }
 
 impl Streams {
-    /// Streams in a run's own folder; goes on counting where an earlier process of the run stopped. Writes nothing yet.
+    /// Streams in a run's own folder. They go on counting where an earlier process of the run stopped. Nothing is written yet.
     #[must_use]
     pub fn of_run(run_folder: &Path, redactor: Arc<Redactor>) -> Self {
         let folder = folder_of(run_folder);
@@ -62,7 +62,7 @@ impl Streams {
         self.with(|state| place.clone_into(&mut state.place));
     }
 
-    /// Opens a stream; it is kept when it is dropped.
+    /// Opens a stream. It is kept when it is dropped.
     #[must_use]
     pub fn open(self: &Arc<Self>, what: &'static str) -> Stream {
         let place = self.with(|state| state.place.clone());
@@ -116,7 +116,7 @@ impl Streams {
     }
 }
 
-/// A short text as a member of gzip (RFC 1952) of one stored block (RFC 1951, 3.2.4); `None` if it is longer.
+/// A short text as a member of gzip (RFC 1952) of one stored block (RFC 1951, 3.2.4). `None` if it is longer.
 fn stored(text: &[u8]) -> Option<Vec<u8>> {
     /// The format's two bytes, deflate, no flags, no time, no extra flags, an unknown system.
     const HEADER: [u8; 10] = [0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 0xff];
@@ -200,7 +200,7 @@ fn number_of(path: &Path) -> Option<u32> {
     path.file_name()?.to_str()?.strip_suffix(".txt.gz")?.split('-').next()?.parse().ok()
 }
 
-/// Removes the streams of all but the newest runs below a folder; what cannot be removed stays.
+/// Removes the streams of all but the newest runs below a folder. A stream that cannot be removed stays.
 pub fn prune(home: &Path) {
     let runs = fs::read_dir(home).into_iter().flatten().flatten();
     let folders = runs.map(|run| folder_of(&run.path()));

@@ -4,7 +4,7 @@
 //! owner for files and permissions ([`Asked`]). Terminals are not offered: such agents run commands themselves. Pure: nothing is read or
 //! written here.
 //!
-//! Invariants: an agent's request has one answer; what is not known is answered as such, never left open.
+//! Invariants: an agent's request has one answer. An unknown request is answered as such, never left open.
 
 use serde_json::{Value, json};
 
@@ -25,13 +25,13 @@ pub(super) static AGENT: Agent = Agent {
 
 /// The version of the protocol that is spoken.
 const VERSION: u32 = 1;
-/// JSON-RPC's codes: no such method, parameters that cannot be used; ACP's for an agent that wants a login first.
+/// JSON-RPC's codes: no such method, parameters that cannot be used. ACP's code for an agent that wants a login first.
 const NO_METHOD: i64 = -32_601;
 const BAD_PARAMETERS: i64 = -32_602;
 const NEEDS_LOGIN: i64 = -32_000;
 /// Kinds of tools that change files.
 const CHANGING: [&str; 3] = ["edit", "delete", "move"];
-/// What Gemini CLI and Qwen Code read of their kind of login, which is a key.
+/// Settings that tell Gemini CLI and Qwen Code their kind of login, which is a key.
 const SETTINGS: [(&str, &str); 2] = [
     (
         ".gemini/settings.json",
@@ -75,21 +75,21 @@ pub enum Turn {
     Say(String),
     /// The agent told something.
     Heard(AgentEvent),
-    /// The agent asks; [`Talk::answer`] makes the line that answers it.
+    /// The agent asks. [`Talk::answer`] makes the line that answers it.
     Asked(Asked),
     /// The session is over: nothing more is said.
     Over,
 }
 
-/// What an agent asks of us.
+/// A request that an agent makes of us.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Asked {
     id: Value,
-    /// What.
+    /// The wish in it.
     pub wish: Wish,
 }
 
-/// What an agent wishes.
+/// The wish of an agent.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Wish {
     /// A file's text.
@@ -110,7 +110,7 @@ pub enum Wish {
     },
     /// Leave to use a tool.
     Permission {
-        /// The files that the tool would change; none for other tools.
+        /// The files that the tool would change. Empty for other tools.
         changes: Vec<String>,
         /// Whether it changes files.
         is_change: bool,
@@ -246,7 +246,7 @@ impl Talk {
         self.request("session/new", &here)
     }
 
-    /// An agent that wants a login gets the one by a key, once; all other refusals end the session.
+    /// An agent that wants a login gets the one by a key, once. All other refusals end the session.
     fn refused(&mut self, failed: &Value) -> Vec<Turn> {
         let wants_login =
             self.stage == Stage::Session && failed.get("code").and_then(Value::as_i64) == Some(NEEDS_LOGIN);
@@ -304,7 +304,7 @@ fn permission(params: &Value) -> Wish {
     }
 }
 
-/// What an agent tells of its work.
+/// Reads an agent's report of its work.
 fn update(told: &Value) -> Vec<Turn> {
     let kind = text(told, "/sessionUpdate");
     let id = || text(told, "/toolCallId").to_owned();

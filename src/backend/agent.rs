@@ -1,11 +1,11 @@
-//! What is known of an agent: the shape that each one's own file fills.
+//! The facts about an agent: the shape that each one's own file fills.
 
 use std::path::{Path, PathBuf};
 
 use super::event::AgentEvent;
 use crate::domain::spoken::Spoken;
 
-/// What is known of an agent.
+/// The facts about an agent.
 #[derive(Debug)]
 pub struct Agent {
     /// Its name behind `cli/`, and its program.
@@ -14,7 +14,7 @@ pub struct Agent {
     pub package: &'static str,
     /// The target that it asks unless another is named.
     pub default_model: &'static str,
-    /// What it speaks; where several are, the provider's wire decides.
+    /// The wires that it speaks. Where it speaks several, the provider's wire decides.
     pub speaks: &'static [Spoken],
     /// The command line and the settings of a session.
     pub(super) invoke: fn(&Order<'_>) -> Invocation,
@@ -22,7 +22,7 @@ pub struct Agent {
     pub(super) read: fn(&serde_json::Value, &mut Vec<AgentEvent>),
 }
 
-/// What is asked of an agent.
+/// The order that an agent gets.
 #[derive(Debug, Clone, Copy)]
 pub struct Order<'o> {
     /// The task, or where it is to be read.
@@ -31,7 +31,7 @@ pub struct Order<'o> {
     pub model: &'o str,
     /// The model of side calls.
     pub side_model: &'o str,
-    /// What is spoken.
+    /// The wire that is spoken.
     pub spoken: Spoken,
     /// Where the gateway is: `http://127.0.0.1:PORT`.
     pub url: &'o str,

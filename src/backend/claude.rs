@@ -1,4 +1,4 @@
-//! Claude Code: `claude -p` with `stream-json`; Messages.
+//! Claude Code: `claude -p` with `stream-json`, over Messages.
 //!
 //! Its background agents go on behind a `result` line, so a session ends with the program. A failed call can be `subtype: success` with
 //! `is_error`.
@@ -48,7 +48,7 @@ fn invoke(order: &Order<'_>) -> Invocation {
     }
 }
 
-/// Reads a line; Qwen Code speaks the same.
+/// Reads a line. Qwen Code speaks the same.
 pub(super) fn read(line: &Value, out: &mut Vec<AgentEvent>) {
     let by = some_text(line, "/parent_tool_use_id");
     match text(line, "/type") {

@@ -1,4 +1,4 @@
-//! Codex: `codex exec --json`; Responses.
+//! Codex: `codex exec --json`, over Responses.
 //!
 //! A provider of its own keeps it from trying websockets first, and `web_search` is a tool of the vendor's, which no cap can hold.
 

@@ -1,4 +1,4 @@
-//! GitHub Copilot CLI: `copilot -p` with JSON lines, with a model of the user's own (BYOK); chat completions.
+//! GitHub Copilot CLI: `copilot -p` with JSON lines, with a model of the user's own (BYOK), over chat completions.
 //!
 //! It blanks its key out of all that it prints, so the placeholder has to be long and random.
 

@@ -1,11 +1,11 @@
-//! What agents tell, in one shape for all.
+//! Events of agents, in one shape for all.
 
 /// Something that an agent told.
 #[derive(Debug, Clone, PartialEq)]
 pub enum AgentEvent {
     /// The session began.
     Started {
-        /// Its id at the agent; empty where it has none.
+        /// Its id at the agent. Empty where it has none.
         session: String,
     },
     /// Words of the model. Never what was told to it.
@@ -14,7 +14,7 @@ pub enum AgentEvent {
         text: String,
         /// Whether they go on where the last ones of the same speaker ended.
         goes_on: bool,
-        /// The sub-agent that speaks; `None` for the session itself.
+        /// The sub-agent that speaks. `None` for the session itself.
         by: Option<String>,
     },
     /// A tool is called.
@@ -23,7 +23,7 @@ pub enum AgentEvent {
         id: String,
         /// The agent's name for the tool.
         name: String,
-        /// What it is about: a path, a command.
+        /// The subject of the call: a path, a command.
         subject: String,
         /// The sub-agent that calls.
         by: Option<String>,
@@ -35,19 +35,19 @@ pub enum AgentEvent {
         /// Whether it worked.
         ok: bool,
     },
-    /// What the agent counted itself; for information, never for a bill.
+    /// The agent's own counts, for information and never for a bill.
     Usage(Tokens),
     /// A sub-agent began, goes on or ended.
     SubAgent {
         /// Its id.
         id: String,
-        /// The sub-agent that started it; `None` where the session did.
+        /// The sub-agent that started it. `None` where the session did.
         parent: Option<String>,
-        /// What it is called.
+        /// The sub-agent's name.
         name: String,
         /// How it stands.
         state: SubAgentState,
-        /// What it used so far, as far as it is told.
+        /// The tokens it used so far, as far as it is told.
         tokens: Option<u64>,
     },
     /// The vendor limits the requests.
@@ -62,7 +62,7 @@ pub enum AgentEvent {
         /// The agent's words.
         said: String,
     },
-    /// A turn of the agent ended. A stream may hold several; the session ends with the program.
+    /// A turn of the agent ended. A stream may hold several. The session ends with the program.
     End {
         /// Whether it went well, by its own account.
         ok: bool,

@@ -1,4 +1,4 @@
-//! Gemini CLI: `gemini -o stream-json`; `generateContent`.
+//! Gemini CLI: `gemini -o stream-json`, over `generateContent`.
 //!
 //! It repeats its prompt as a `message` of the user, and ends with the HTTP status modulo 256. It ignores SIGINT and SIGTERM while a
 //! tool runs.

@@ -30,7 +30,7 @@ impl Backend {
     /// Every agent that is known by its name.
     pub const ALL: [Self; 6] = [Self::Claude, Self::Codex, Self::OpenCode, Self::Gemini, Self::Copilot, Self::Qwen];
 
-    /// What is known of it.
+    /// The facts about it.
     #[must_use]
     pub const fn agent(self) -> &'static Agent {
         match self {
@@ -56,7 +56,7 @@ impl Backend {
         Self::ALL.into_iter().chain([Self::Acp]).find(|backend| backend.as_str() == name)
     }
 
-    /// The agent that holds a target; `None` where the target is an ordinary model.
+    /// The agent that holds a target. `None` where the target is an ordinary model.
     #[must_use]
     pub fn of(target: &ModelId) -> Option<Self> {
         let name = target.model.split_once(':').map_or(target.model.as_str(), |(name, _)| name);

@@ -1,6 +1,6 @@
 //! Lines out of bytes that come in pieces of any size.
 //!
-//! Invariants: a line does not depend on where its bytes were cut, in the middle of a character too; no more than [`MAX_LINE`] bytes wait.
+//! Invariants: a line does not depend on where its bytes were cut, in the middle of a character too. No more than [`MAX_LINE`] bytes wait.
 
 /// The longest line that is read: a file's whole text may stand in one.
 const MAX_LINE: usize = 8 * 1024 * 1024;
@@ -16,7 +16,7 @@ pub(super) struct Lines {
 /// A finished line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Line {
-    /// Its text; bytes that are no UTF-8 are replaced.
+    /// Its text. Bytes that are no UTF-8 are replaced.
     Text(String),
     /// It was too long.
     TooLong,
@@ -43,7 +43,7 @@ impl Lines {
         }
     }
 
-    /// What is there when nothing comes any more; nothing for an empty line.
+    /// The rest when no more bytes come. `None` for an empty line.
     pub(super) fn finish(&mut self) -> Option<Line> {
         let line = std::mem::take(&mut self.begun);
         if std::mem::take(&mut self.too_long) {

@@ -6,7 +6,7 @@
 //!
 //! An agent that is none of these, but speaks the Agent Client Protocol, is asked by that ([`acp`]).
 //!
-//! Start reading at [`Backend`]; to add an agent, write its file and name it in [`Backend`] and [`Backend::agent`] (`known`).
+//! Start reading at [`Backend`]. To add an agent, write its file and name it in [`Backend`] and [`Backend::agent`] (`known`).
 //!
 //! Invariants: what an agent says of its cost is never believed (the gateway bills), its prompt that it repeats is never read as its word,
 //! and an event that nobody knows is kept as such, no error.

@@ -1,4 +1,4 @@
-//! opencode: `opencode run --format json`; chat completions, or Messages where the provider speaks them.
+//! opencode: `opencode run --format json`, over chat completions, or Messages where the provider speaks them.
 //!
 //! A tool's call and its answer come as one event, when the tool is done.
 

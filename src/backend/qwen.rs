@@ -1,4 +1,4 @@
-//! Qwen Code: `qwen -o stream-json`, in the shapes of Claude Code; chat completions.
+//! Qwen Code: `qwen -o stream-json`, in the shapes of Claude Code, over chat completions.
 
 use std::path::PathBuf;
 

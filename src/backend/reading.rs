@@ -1,10 +1,10 @@
-//! What agents' lines have in common: texts and numbers at a place, what a call is about, what a complaint means.
+//! Common parts of reading agents' lines: texts and numbers at a place, the subject of a call, the meaning of a complaint.
 
 use serde_json::Value;
 
 use super::event::AgentEvent;
 
-/// A text at a place; empty where there is none.
+/// A text at a place. Empty where there is none.
 pub(super) fn text<'v>(value: &'v Value, pointer: &str) -> &'v str {
     value.pointer(pointer).and_then(Value::as_str).unwrap_or_default()
 }
@@ -14,12 +14,12 @@ pub(super) fn some_text(value: &Value, pointer: &str) -> Option<String> {
     value.pointer(pointer).and_then(Value::as_str).filter(|text| !text.is_empty()).map(str::to_owned)
 }
 
-/// A number at a place; 0 where there is none.
+/// A number at a place. 0 where there is none.
 pub(super) fn number(value: &Value, pointer: &str) -> u64 {
     value.pointer(pointer).and_then(Value::as_u64).unwrap_or_default()
 }
 
-/// What a tool call is about, by the names that agents have for it.
+/// The subject of a tool call, by the names that agents have for it.
 pub(super) fn subject(arguments: &Value) -> String {
     const NAMES: [&str; 13] = [
         "file_path",

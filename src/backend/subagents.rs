@@ -10,7 +10,7 @@ const MOST: usize = 1_000;
 /// One sub-agent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SubAgent {
-    /// What it is called.
+    /// The sub-agent's name.
     pub name: String,
     /// The sub-agent that started it.
     pub parent: Option<String>,
@@ -18,7 +18,7 @@ pub struct SubAgent {
     pub depth: u32,
     /// How it stands.
     pub state: SubAgentState,
-    /// What it used by its own count.
+    /// The tokens it used by its own count.
     pub tokens: u64,
 }
 
@@ -27,7 +27,7 @@ pub struct SubAgent {
 pub struct SubAgents(BTreeMap<String, SubAgent>);
 
 impl SubAgents {
-    /// Takes an event; those of other kinds change nothing. Returns the sub-agent that began or ended by it.
+    /// Takes an event. Events of other kinds change nothing. Returns the sub-agent that began or ended by it.
     pub fn take(&mut self, event: &AgentEvent) -> Option<(String, SubAgent)> {
         let AgentEvent::SubAgent { id, parent, name, state, tokens } = event else { return None };
         let before = self.0.get(id).map(|known| known.state);

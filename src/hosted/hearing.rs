@@ -1,6 +1,6 @@
-//! What an agent's stream comes to: its last words, its tools, its helpers, and a conversation to be kept.
+//! The summary of an agent's stream: its last words, its tools, its helpers, and a conversation to be kept.
 //!
-//! Invariant: bounded, however much an agent says; the whole of it is in the raw stream.
+//! Invariant: bounded, however much an agent says. The whole of it is in the raw stream.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -20,7 +20,7 @@ const MOST_UNKNOWN: usize = 50;
 /// Characters of a subject.
 const MAX_SUBJECT: usize = 400;
 
-/// What was heard.
+/// The state of a stream heard so far.
 #[derive(Debug, Default)]
 pub(super) struct Hearing {
     said: VecDeque<Said>,
@@ -48,7 +48,7 @@ enum Said {
 pub(super) struct Call {
     /// The tool.
     pub(super) name: String,
-    /// What it is about.
+    /// The subject of the call.
     pub(super) subject: String,
     /// When it began, in milliseconds.
     pub(super) began: u64,
@@ -64,7 +64,7 @@ pub(super) enum Heard {
 }
 
 impl Hearing {
-    /// Takes an event at a time; returns what a person should hear of at once.
+    /// Takes an event at a time. Returns news that a person should hear of at once.
     pub(super) fn take(&mut self, event: AgentEvent, now: u64) -> Option<Heard> {
         match event {
             AgentEvent::SubAgent { .. } => {
@@ -156,7 +156,7 @@ impl Hearing {
         &self.sub_agents
     }
 
-    /// What was told that nobody knows, by its kind.
+    /// The events that nobody knows, counted by their kind.
     pub(super) const fn unknown(&self) -> &BTreeMap<String, u32> {
         &self.unknown
     }
@@ -186,7 +186,7 @@ impl Hearing {
 
 impl Said {
     fn chars(&self) -> usize {
-        /// What an entry takes beside its texts.
+        /// The size of an entry beside its texts.
         const FRAME: usize = 100;
         FRAME
             + match self {

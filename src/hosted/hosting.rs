@@ -26,9 +26,9 @@ pub struct Hosting {
     pub network: Network,
     /// The tree.
     pub checkout: PathBuf,
-    /// What tools need of the caller's environment.
+    /// The variables of the caller's environment that tools need.
     pub env: BTreeMap<OsString, OsString>,
-    /// What no child may reach.
+    /// The paths that no child may reach.
     pub kept_out: Vec<PathBuf>,
     /// A folder outside every granted path for what must survive a crash.
     pub state: PathBuf,
@@ -40,7 +40,7 @@ pub struct Hosting {
     pub clock: Arc<dyn Clock>,
     /// Raw streams.
     pub streams: Option<Arc<Streams>>,
-    /// What a person should know of how agents are kept.
+    /// Notices for a person about how agents are kept.
     pub notes: Vec<String>,
 }
 

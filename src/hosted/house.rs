@@ -1,7 +1,7 @@
 //! Where an agent lives: its room, its home with the settings of one session, its environment and its program.
 //!
-//! Invariant: the environment of the child is that of the tests without what a user hands on to those, plus what the agent's own file
-//! names; no key is in it.
+//! Invariant: the environment of the child is that of the tests without the variables that a user hands on to those, plus the variables
+//! that the agent's own file names. No key is in it.
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
@@ -25,7 +25,7 @@ use crate::process::{Confinement, Program, Spec};
 
 /// The most time of one session. The run's own time ends it before, where less is left.
 const SESSION_LIMIT: Duration = Duration::from_secs(60 * 60);
-/// How much of its output is kept in memory from each end, in bytes; the stream is read as it comes, and kept on disk.
+/// How much of its output is kept in memory from each end, in bytes. The stream is read as it comes, and kept on disk.
 const KEEP: usize = 16 * 1024;
 /// The longest prompt that is an argument: Linux takes 128 KiB for one.
 const LONGEST_ARGUMENT: usize = 100_000;
@@ -38,7 +38,7 @@ const PROXIES: [&str; 8] =
 /// The house of one session.
 #[derive(Debug)]
 pub(super) struct House {
-    /// What is started.
+    /// The process to start.
     pub(super) spec: Spec,
     /// Where its model is to answer.
     pub(super) listener: TcpListener,
@@ -132,7 +132,7 @@ fn lanes(spec: &HostedSpec, hosting: &Hosting, provider: &str) -> BTreeMap<Spoke
     speaks.filter_map(way).collect()
 }
 
-/// What an agent is told as an argument: the task, or where it stands.
+/// The argument that tells an agent its task: the task itself, or where it stands.
 fn prompt(task: &str, home: &Path) -> io::Result<String> {
     if task.len() <= LONGEST_ARGUMENT && !task.contains('\0') {
         return Ok(task.to_owned());

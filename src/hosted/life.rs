@@ -124,7 +124,7 @@ async fn play(
     }
 }
 
-/// What ends a session from outside.
+/// The signals that end a session from outside.
 struct Watched {
     stop: Stop,
     wrap_up: Stop,
@@ -134,7 +134,7 @@ struct Watched {
     is_over: Stop,
 }
 
-/// Ends the agent when it is time; never comes to an end itself.
+/// Ends the agent when it is time. It never comes to an end itself.
 async fn watch(end: &StopSource, watched: Watched) -> Infallible {
     let Watched { stop, wrap_up, capped, limited, is_complete, is_over } = watched;
     // Real time: a clock that leaps over pauses must not leap while an agent works.
@@ -255,7 +255,7 @@ fn judge(
     Err(unusable(&spec.target, &format!("it asked no model and ended ({how}): {said}")))
 }
 
-/// What the vendor's last answer means, where it was none.
+/// The reason for failure in the vendor's last answer, where it was no reply.
 fn of_vendor(spec: &HostedSpec, tally: &Tally) -> Option<FailureReason> {
     let trouble = tally.trouble.as_ref()?;
     let last = format!("{}: {}", spec.target, trouble.why);

@@ -19,11 +19,11 @@ use crate::workspace::Workspace;
 pub(super) enum Line {
     /// It is heard alone.
     Stream(AgentStream),
-    /// It is spoken to, by what goes through the sender; `None` once nothing more is said.
+    /// It is spoken to, by what goes through the sender. `None` once nothing more is said.
     Talk(Box<Talk>, Option<UnboundedSender<Vec<u8>>>),
 }
 
-/// Who answers an agent.
+/// The desk that answers an agent.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Desk<'d> {
     workspace: &'d Workspace,
@@ -84,7 +84,7 @@ impl<'d> Desk<'d> {
         Ok(json!({}))
     }
 
-    /// Why a tool may not change these files; `None` where it may.
+    /// Why a tool may not change these files. `None` where it may.
     fn refuses(&self, changes: &[String], is_change: bool) -> Option<String> {
         if is_change && self.reads_only {
             return Some("this role reads and changes nothing".to_owned());
@@ -97,7 +97,7 @@ impl<'d> Desk<'d> {
 }
 
 impl Line {
-    /// The line to a session's agent; the first words are said.
+    /// Opens the line to a session's agent, and says the first words.
     pub(super) fn open(spec: &HostedSpec, ports: &HostedPorts<'_>, say: UnboundedSender<Vec<u8>>) -> Self {
         if spec.backend != Backend::Acp {
             return Self::Stream(AgentStream::of(spec.backend));

@@ -1,11 +1,11 @@
 //! One role's session, held by a coding agent that the user has installed, behind the gateway.
 //!
-//! Owns the way from a target `cli/…` to a [`SessionEnd`]: the agent's room and home ([`Hosting`], `house`), its life (`life`), what its
-//! stream comes to (`hearing`), and what it left in the tree (`tree`). What is known of each agent stands in [`backend`](crate::backend).
+//! Owns the way from a target `cli/…` to a [`SessionEnd`]: the agent's room and home ([`Hosting`], `house`), its life (`life`), the summary
+//! of its stream (`hearing`), and its changes to the tree (`tree`). The facts about each agent stand in [`backend`](crate::backend).
 //!
 //! Invariants: an agent has no key, and no way to a model but the gateway, so that no call is made without a reservation and none is left
-//! without a receipt; nothing of it lives on when its session is over, also when this process is killed; its word counts for nothing but a
-//! summary, since the tests judge; and what it changed in files that judge is put back.
+//! without a receipt. Nothing of it lives on when its session is over, also when this process is killed. Its word counts for nothing but a
+//! summary, since the tests judge. Its changes to files that judge are put back.
 //!
 //! Start reading at [`hold`].
 

@@ -1,4 +1,4 @@
-//! What a session of an agent is asked to do, what it needs of the world, and what it came to.
+//! The order of an agent's session, its needs of the world, and its outcome.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -22,7 +22,7 @@ use crate::workspace::Workspace;
 /// One session to be held by an agent.
 #[derive(Debug, Clone)]
 pub struct HostedSpec {
-    /// Who speaks. All but the artisan may only read.
+    /// The role that speaks. All but the artisan may only read.
     pub role: Role,
     /// Zero-based tier.
     pub tier_index: u32,
@@ -32,13 +32,13 @@ pub struct HostedSpec {
     pub target: ModelId,
     /// The agent behind it.
     pub backend: Backend,
-    /// What it speaks with its model.
+    /// The wire that it speaks with its model.
     pub spoken: Spoken,
-    /// The model of its side calls; the session's own where there is none, or where it is of another provider.
+    /// The model of its side calls. The session's own where there is none, or where it is of another provider.
     pub side_model: Option<ModelId>,
-    /// What the agent is told: instructions and task.
+    /// The agent's prompt: instructions and task.
     pub prompt: String,
-    /// The session that starts this one; `None` for a root.
+    /// The session that starts this one. `None` for a root.
     pub lineage: Option<Lineage>,
     /// The tree that it begins with.
     pub tree: TreeId,
@@ -51,7 +51,7 @@ pub struct HostedSpec {
 pub struct HostedPorts<'a> {
     /// Where agents live.
     pub hosting: &'a Hosting,
-    /// What is known of the models.
+    /// The facts about the models.
     pub facts: &'a ModelFacts,
     /// Where events and money go.
     pub journal: &'a mut Journal,
@@ -67,7 +67,7 @@ pub struct HostedPorts<'a> {
     pub redactor: &'a Arc<Redactor>,
 }
 
-/// What a session of an agent came to.
+/// The outcome of an agent's session.
 #[derive(Debug)]
 pub struct HostedEnd {
     /// As any session's.
@@ -76,12 +76,12 @@ pub struct HostedEnd {
     pub limited_until_ms: Option<i64>,
 }
 
-/// What a session came to before it is told.
+/// The outcome of a session before it is told.
 #[derive(Debug, Default)]
 pub(super) struct Held {
-    /// What was heard.
+    /// The summary of its stream.
     pub(super) hearing: Hearing,
-    /// What its calls came to.
+    /// The tally of its calls.
     pub(super) tally: Tally,
     /// The files of its change.
     pub(super) wrote: Vec<String>,

@@ -1,4 +1,4 @@
-//! What an agent left in the tree: what of it is its change, and what is put back.
+//! The agent's traces in the tree: its change, and the files that are put back.
 //!
 //! Invariant: files that judge are what they were when the session began, but for tests that were added, as with tools of ours.
 
@@ -12,7 +12,7 @@ use crate::workspace::WorkspaceError;
 /// The most files that are named when they are put back.
 const MOST_NAMED: usize = 5;
 
-/// The files that are the agent's change; what it may not change is put back and told.
+/// The files that are the agent's change. Changes that it may not make are put back and told.
 pub(super) async fn settle(spec: &HostedSpec, ports: &mut HostedPorts<'_>) -> Result<Vec<String>, WorkspaceError> {
     let changed = ports.workspace.changed_since(&spec.tree).await?;
     let mut wrote = Vec::new();

@@ -4,7 +4,7 @@
 //! lie in the program deflated, and are unpacked into memory that the program has reserved when a grammar is first asked for. Start
 //! reading at [`Grammar`].
 //!
-//! Invariant: the C files and the tables come out of `pack` and are never edited. What is unsafe is here, and nowhere else in upshift.
+//! Invariant: the C files and the tables come out of `pack` and are never edited. Unsafe code is here, and nowhere else in upshift.
 
 use std::sync::OnceLock;
 
@@ -38,7 +38,7 @@ struct Packed {
     size: unsafe extern "C" fn() -> usize,
     /// Copies as many bytes to where the tables belong.
     fill: unsafe extern "C" fn(*const u8),
-    /// The language with its tables, once it was asked for; nothing where they could not be unpacked.
+    /// The language with its tables, once it was asked for. `None` inside where they could not be unpacked.
     ready: OnceLock<Option<Language>>,
 }
 
@@ -66,7 +66,7 @@ static RUST: Packed = packed!("rust", tree_sitter_rust, upshift_rust_size, upshi
 static TSX: Packed = packed!("tsx", tree_sitter_tsx, upshift_tsx_size, upshift_tsx_fill);
 
 impl Grammar {
-    /// The language, unpacked at the first call; `None` if the program is damaged.
+    /// The language, unpacked at the first call. `None` if the program is damaged.
     #[must_use]
     pub fn language(self) -> Option<Language> {
         let packed = match self {
@@ -93,7 +93,7 @@ impl Packed {
     }
 }
 
-/// Unpacks a text whose length is known; `None` if it has another one.
+/// Unpacks a text whose length is known. `None` if it has another one.
 fn inflated(deflated: &[u8], size: usize) -> Option<Vec<u8>> {
     let mut whole = Vec::with_capacity(size);
     let ended = Decompress::new(false).decompress_vec(deflated, &mut whole, FlushDecompress::Finish).ok()?;
