@@ -1,4 +1,4 @@
-//! What a model asked for, checked: from a tool call's arguments to an [`Action`].
+//! A model's request, checked: from a tool call's arguments to an [`Action`].
 //!
 //! Lenient where the meaning is plain (`"12"` for 12, arguments encoded twice), never guessing where it is not: whatever
 //! is missing, unknown or of the wrong type is said precisely, so that the next call can be right.
@@ -58,7 +58,7 @@ pub(super) enum Source {
     },
 }
 
-/// What a code block demands of the file that it names.
+/// A code block's demand on the file that it names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Existing {
     /// Nothing.
@@ -86,7 +86,7 @@ impl Action {
         }
     }
 
-    /// What it is about, in a few words: a path, a pattern.
+    /// Its subject in a few words: a path, a pattern.
     pub(super) fn subject(&self) -> &str {
         match self {
             Self::ListFiles { path, glob } => path.as_deref().or(glob.as_deref()).unwrap_or("."),
@@ -119,7 +119,7 @@ impl Action {
     /// Checks a call's arguments. Beside the action it returns the unknown parameters that were ignored.
     ///
     /// # Errors
-    /// What is wrong, in words for the model.
+    /// The fault, in words for the model.
     pub(super) fn of_call(tool: Tool, role: Role, arguments: &Value) -> Result<(Self, Vec<String>), String> {
         let params = tool.params(role);
         let given = object(tool, params, arguments)?;
@@ -229,7 +229,7 @@ impl Checked<'_> {
         })
     }
 
-    /// What a blocked model is blocked on; the librarian's report has no such parameter.
+    /// The blockers that a blocked model names. The librarian's report has no such parameter.
     fn blocked_on(&self) -> Result<Vec<Blocker>, String> {
         self.get("blocked_on").map_or_else(|| Ok(Vec::new()), Blocker::read_list)
     }
@@ -257,7 +257,7 @@ impl Checked<'_> {
         if text.trim().is_empty() { Err(format!("`{name}` is empty")) } else { Ok(text) }
     }
 
-    /// An optional text; an empty one counts as absent.
+    /// An optional text. An empty one counts as absent.
     fn maybe(&self, name: &str) -> Result<Option<String>, String> {
         match self.get(name) {
             None => Ok(None),
@@ -290,7 +290,7 @@ impl Checked<'_> {
         found.ok_or_else(|| format!("`{name}` must be one of {}, not `{}`", words.join(", "), text.trim()))
     }
 
-    /// A list of texts; one text counts as a list of one, an object is kept as its JSON.
+    /// A list of texts. One text counts as a list of one, and an object is kept as its JSON.
     fn texts(&self, name: &str) -> Result<Vec<String>, String> {
         match self.get(name) {
             None => Ok(Vec::new()),

@@ -1,8 +1,8 @@
 //! Whether text that is to replace a whole file is whole (issue 3, must-show 6).
 //!
-//! Small models often send a part of a file as if it were all of it, or stand-ins such as `// rest unchanged`. Writing
-//! that would destroy code, so it is refused with a reason that says what is missing.
-//! Invariant: pure; when in doubt it refuses, because a refusal costs a turn and a wrong write costs the tree.
+//! Small models often send a part of a file as if it were all of it, or stand-ins such as `// rest unchanged`. Writing that would destroy
+//! code, so it is refused with a reason that says what is missing. Invariant: pure. When in doubt it refuses, because a refusal costs a
+//! turn and a wrong write costs the tree.
 
 use std::collections::BTreeSet;
 
@@ -15,7 +15,7 @@ pub(super) enum Intent {
     Shown,
 }
 
-/// Longest line that is taken for a stand-in; real code with such words is longer or has none of them.
+/// Longest line that is taken for a stand-in. Real code with such words is longer or has none of them.
 const MAX_STAND_IN_CHARS: usize = 120;
 /// Lines that a shown file may lose without suspicion, whatever its size.
 const SMALL_LOSS_LINES: usize = 3;
@@ -105,7 +105,7 @@ fn bracketed(trimmed: &str) -> bool {
     (trimmed.starts_with('[') && trimmed.ends_with(']')) || (trimmed.starts_with('(') && trimmed.ends_with(')'))
 }
 
-/// Takes comment signs and brackets off both ends; tells whether there was a comment sign.
+/// Takes comment signs and brackets off both ends. Returns whether there was a comment sign.
 fn strip_marks(trimmed: &str) -> (&str, bool) {
     let mut text = trimmed;
     let mut marked = false;
@@ -127,7 +127,7 @@ fn has_phrase(text: &str, phrase: &str) -> bool {
     })
 }
 
-/// Says why `new` must not replace the file's present text; `None` when it may.
+/// Says why `new` must not replace the file's present text. `None` when it may.
 pub(super) fn objection(path: &str, old: &str, new: &str, intent: Intent) -> Option<String> {
     if let Some(line) = stand_in(path, old, new) {
         return Some(format!(
@@ -207,7 +207,7 @@ fn definitions(text: &str) -> BTreeSet<&str> {
     found
 }
 
-/// The name in `name(…) {`; for a Go method the one after the receiver.
+/// The name in `name(…) {`. For a Go method the one after the receiver.
 fn method_name(line: &str) -> Option<&str> {
     let line = line.strip_suffix('{')?;
     let line = line.strip_prefix("func (").and_then(|rest| rest.split_once(')')).map_or(line, |(_, rest)| rest);

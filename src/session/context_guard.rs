@@ -1,7 +1,7 @@
 //! The context guard: how full a window is before a call, and whether the call still fits (S1-9).
 //!
-//! Pure. An estimate is the vendor's last count plus what was added since, at the bytes per token that the vendor showed;
-//! never below a token for four bytes.
+//! Pure. An estimate is the vendor's last count plus the bytes added since, at the bytes per token that the vendor showed. It is never
+//! below a token for four bytes.
 
 use crate::domain::catalogue::ModelInfo;
 use crate::domain::chat::Usage;
@@ -14,7 +14,7 @@ const BUFFER_TOKENS: (u64, u64) = (256, 8_192);
 /// The share of a window that a reply is planned with at most (S1-9).
 const REPLY_SHARE: u64 = 4;
 
-/// What is known of a conversation's size.
+/// Knowledge of a conversation's size.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct ContextGuard {
     last: Option<Measured>,
@@ -33,7 +33,7 @@ struct Measured {
 pub(super) enum Fit {
     /// It does, with a reply of at most so many tokens.
     Call {
-        /// What the reply may have.
+        /// The most tokens of the reply.
         max_output: u64,
     },
     /// Only a last, short reply fits.

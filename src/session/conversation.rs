@@ -1,7 +1,7 @@
-//! What was said in a session, and how it is told to a target.
+//! The messages of a session, and the form in which a target gets them.
 //!
-//! Invariant: what was sent once stays as it was sent, so that the next request begins with the same bytes and vendors
-//! can answer it from their caches; every result answers a call of the reply before it.
+//! Invariant: a sent message stays as it was sent, so that the next request begins with the same bytes and vendors can answer it from their
+//! caches. Every result answers a call of the reply before it.
 
 use serde::Serialize;
 
@@ -64,7 +64,7 @@ impl Conversation {
         self.entries.push(Entry::Theirs { target: target.clone(), text, calls, opaque });
     }
 
-    /// Adds a reply of which only the text is kept; an empty one leaves no trace.
+    /// Adds a reply of which only the text is kept. An empty one leaves no trace.
     pub(super) fn failed_reply(&mut self, target: &ModelId, text: &str) {
         if !text.trim().is_empty() {
             let text = text.to_owned();

@@ -11,7 +11,7 @@ use crate::domain::stop::StopCause;
 use crate::domain::units::Charge;
 use crate::policy::rotation::GiveUp;
 
-/// What a session came to.
+/// The result of a session.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SessionEnd {
     /// The session's id, as in its receipts.
@@ -20,26 +20,25 @@ pub struct SessionEnd {
     pub report: FinalReport,
     /// The fine-grained reason, by the seeds' names (S1-15).
     pub exit: SessionExit,
-    /// The target that answered last; the first one when none did.
+    /// The target that answered last. The first one when none did.
     pub target: ModelId,
     /// The model that its vendor says it billed for that answer.
     pub billed_model: Option<String>,
     /// Turns begun.
     pub turns: u32,
-    /// What its receipts add up to; replayed calls are not among them.
+    /// The sum of its receipts. Replayed calls are not among them.
     pub cost: Charge,
-    /// What its replies used, as far as the vendors said.
+    /// The token usage of its replies, as far as the vendors said.
     pub usage: Usage,
     /// The largest share of a model's window that was in use, in percent (contradiction 14).
     pub peak_context_percent: u32,
-    /// Files that were written or deleted, relative to the workspace's root, in order of first change; replayed tool
-    /// calls included.
+    /// Files that were written or deleted, relative to the workspace's root, in order of first change. Replayed tool calls are included.
     pub wrote: Vec<String>,
-    /// How often an allowed command was run; such a command may have changed any file.
+    /// How often an allowed command was run. Such a command may have changed any file.
     pub commands_ran: u32,
     /// How often the tests were run for the model.
     pub tests_ran: u32,
-    /// What a blocked artisan would have changed in files that judge, as the files would read then.
+    /// Changes that a blocked artisan would have made in files that judge, as the files would read then.
     pub corrections: BTreeMap<String, String>,
 }
 
@@ -48,7 +47,7 @@ pub struct SessionEnd {
 pub enum FinalReport {
     /// Artisan: finished.
     Done {
-        /// What was found or changed.
+        /// The findings or changes.
         summary: String,
     },
     /// Librarian: finished.
@@ -60,25 +59,25 @@ pub enum FinalReport {
     },
     /// Librarian or artisan: a person is needed.
     Blocked {
-        /// What was found.
+        /// The findings.
         summary: String,
         /// Why a person is needed.
         reason: String,
-        /// What stands in the way, where it says.
+        /// The blockers, where it names them.
         on: Vec<Blocker>,
     },
     /// Critic: the change is good.
     Approve {
         /// Why.
         summary: String,
-        /// What could be better, one entry per issue; a critical one overrules the verdict (S0-33), which the caller decides.
+        /// Suggestions for the better, one entry per issue. A critical one overrules the verdict (S0-33), which the caller decides.
         issues: Vec<String>,
     },
     /// Critic: the change must not stand.
     Reject {
         /// Why.
         summary: String,
-        /// What is wrong, one entry per issue; may be empty.
+        /// The faults, one entry per issue. May be empty.
         issues: Vec<String>,
     },
     /// None came: written by us, with the reason (S1-13).
@@ -101,7 +100,7 @@ impl FinalReport {
         }
     }
 
-    /// The summary; for a synthetic report the reason in words.
+    /// The summary. For a synthetic report the reason in words.
     #[must_use]
     pub fn summary(&self) -> String {
         match self {
@@ -115,26 +114,26 @@ impl FinalReport {
     }
 }
 
-/// Why there is no report from the model. What a caller branches on.
+/// Why there is no report from the model. Callers branch on it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum FailureReason {
-    /// A cap does not allow one more call; none was made.
+    /// A cap does not allow one more call. None was made.
     Budget {
-        /// Whose cap; a tier's own ends the tier, any other the run.
+        /// The cap's scope. A tier's own cap ends the tier, any other ends the run.
         scope: Scope,
         /// The amounts, in words.
         detail: String,
     },
     /// No target could be used: the tier ends as `provider_error` (contradictions 18, 19).
     NoUsableTarget {
-        /// What stands in the way; `Limited` is a reason to park.
+        /// The obstacle. `Limited` is a reason to park.
         why: GiveUp,
-        /// What the last one said.
+        /// The last failure's words.
         last: String,
     },
     /// A target answered, but never with anything usable: the iteration counts (contradiction 19).
     UnusableReplies {
-        /// What was wrong with the last one.
+        /// The fault of the last one.
         last: String,
     },
     /// The conversation fits into no target's window any more.
@@ -143,7 +142,7 @@ pub enum FailureReason {
     NoReport,
     /// A tool failed in a way that no model can mend.
     ToolFailed {
-        /// What failed.
+        /// The failure's message.
         message: String,
     },
     /// A signal, or the run's time is up.
@@ -216,9 +215,9 @@ pub enum SessionExit {
     MaxTurnsNoResponse,
     /// A signal.
     SignalReceived,
-    /// The run's time is up; ours.
+    /// The run's time is up. Our own name.
     TimeUp,
-    /// A cap refused the call; ours.
+    /// A cap refused the call. Our own name.
     BudgetExhausted,
 }
 

@@ -23,18 +23,18 @@ use crate::policy::budget::{self, Billing, MAX_REPLY_TOKENS, Quote};
 /// Characters of a failure's reason that a receipt keeps.
 const MAX_ERROR_CHARS: usize = 300;
 
-/// What came of one attempt.
+/// The result of one attempt.
 #[derive(Debug)]
 pub(super) enum Attempt {
     /// A reply, settled and read.
     Heard { target: ModelId, protocol: Protocol, reply: Box<Reply>, reading: Reading },
-    /// No reply; settled.
+    /// No reply. The call is settled.
     Failed(CallFailure),
-    /// The call does not fit into the target's window; not sent.
+    /// The call does not fit into the target's window and is not sent.
     TooLarge(Fit),
-    /// No cap allows the call; not sent.
+    /// No cap allows the call, and it is not sent.
     Unaffordable { scope: Scope, detail: String },
-    /// We ended it; settled if it was under way.
+    /// We ended it. It is settled if it was under way.
     Stopped(StopCause),
 }
 
@@ -47,7 +47,7 @@ struct Call {
     reserved: MicroUsd,
 }
 
-/// What a call is settled with.
+/// The data that a call is settled with.
 struct Settlement<'r> {
     status: CallStatus,
     usage: Option<Usage>,
@@ -84,7 +84,7 @@ impl Session<'_, '_> {
         self.send(provider.as_ref(), &request, &call, bytes).await
     }
 
-    /// The request as this target is to get it; the same beginning, byte for byte, on every turn.
+    /// The request as this target is to get it. Its beginning is the same, byte for byte, on every turn.
     fn request(&self, target: &ModelId, info: &ModelInfo) -> ChatRequest {
         let protocol = protocol_of(info);
         let tools = match protocol {
@@ -123,8 +123,8 @@ impl Session<'_, '_> {
 
     /// Plans the call against what is left and sets its worst case aside.
     ///
-    /// Another run may take from a shared cap between planning and reserving; then it is planned anew with what that cap
-    /// has left, which only shrinks.
+    /// Another run may take from a shared cap between planning and reserving. Then the call is planned anew with the rest of that cap,
+    /// which only shrinks.
     fn reserve(
         &mut self,
         target: &ModelId,
@@ -224,7 +224,7 @@ impl Session<'_, '_> {
         Attempt::Heard { target: call.target.clone(), protocol, reply: Box::new(reply), reading }
     }
 
-    /// What the vendor says it billed: its words, so without secrets.
+    /// The model that the vendor says it billed, without secrets.
     pub(super) fn billed_model(&self, reply: &Reply) -> Option<String> {
         reply.billed_model.as_ref().map(|named| self.ports.redactor.redact(named).into_owned())
     }
@@ -275,7 +275,7 @@ fn log_settled(receipt: &Receipt) {
     );
 }
 
-/// Whose cap refuses a call, and why; caps that other runs use up as well are named.
+/// The cap that refuses a call, and the reason. Caps that other runs use up as well are named.
 fn refusal(scope: &Scope, reason: &str) -> (Scope, String) {
     let whose = match scope {
         Scope::Run(_) | Scope::Tier(..) => String::new(),

@@ -1,7 +1,7 @@
-//! What the text protocol and `write_file` make of a file's text before it is changed.
+//! A file's new text before it is written, from the text protocol and `write_file`.
 //!
-//! Pure: `present` is what [`crate::workspace::Workspace::look`] found, `None` for nothing. Invariant: touches no file; whether
-//! a path may be touched is decided by the workspace, which does the reading and the writing.
+//! Pure: `present` is the text that [`crate::workspace::Workspace::look`] found, `None` for nothing. Invariant: touches no file. The
+//! workspace decides whether a path may be touched, and does the reading and the writing.
 
 use super::action::{Existing, Source};
 use super::completeness::{self, Intent};

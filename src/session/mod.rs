@@ -70,9 +70,9 @@ pub fn wants_written(workspace: &Workspace, reply: &Reply) -> Vec<String> {
 
 /// Holds one role's conversation to its end.
 ///
-/// It never fails: whatever happens, there is a [`SessionEnd`] with a report, the model's own or a synthetic one with its
-/// reason. `SessionStarted` and `SessionFinished` are emitted around it; every call is reserved before it is sent and
-/// settled with a receipt; the conversation is kept as a snapshot.
+/// It never fails: in every case there is a [`SessionEnd`] with a report, the model's own or a synthetic one with its reason.
+/// `SessionStarted` and `SessionFinished` are emitted around it. Every call is reserved before it is sent and settled with a receipt. The
+/// conversation is kept as a snapshot.
 pub async fn converse(spec: SessionSpec, ports: &mut Ports<'_>) -> SessionEnd {
     let mut session = Session::begin(spec, ports);
     let first = session.spec.targets.first().map_or_else(String::new, ToString::to_string);

@@ -1,14 +1,14 @@
 //! Tool output on its way to a model: redacted by the caller, capped here.
 //!
-//! An output above the limit is kept behind a handle and replaced by its head and tail (S1-10); all outputs of a session
-//! together have a budget. Results are admitted one after the other, in the order of their calls, by the one task that
-//! owns this: that is the mutex that the seeds ask for.
+//! An output above the limit is kept behind a handle and replaced by its head and tail (S1-10). All outputs of a session together have a
+//! budget. Results are admitted one after the other, in the order of their calls, by the one task that owns this: that is the mutex that
+//! the seeds ask for.
 
 /// Bytes of the head and of the tail that a preview shows: failures stand at the end of logs, causes at the beginning.
 const PREVIEW_BYTES: usize = 3_072;
-/// Bytes that one kept output may have; more is cut in the middle when it is kept.
+/// The most bytes of one kept output. A longer one is cut in the middle when it is kept.
 const MAX_KEPT_BYTES: usize = 1_000_000;
-/// Outputs that are kept; the oldest goes first.
+/// The most outputs that are kept. The oldest goes first.
 const MAX_KEPT: usize = 16;
 /// Characters of a line that `read_output` shows: minified files have lines of megabytes.
 const MAX_LINE_CHARS: usize = 2_000;
@@ -28,7 +28,7 @@ impl Outputs {
         Self { max_result, left: max_total, next: 1, kept: Vec::new() }
     }
 
-    /// What the model is shown of an output.
+    /// The part of an output that the model is shown.
     pub(super) fn admit(&mut self, text: String) -> String {
         let shown = if text.len() > self.max_result { self.keep(text) } else { text };
         if shown.len() > self.left {
@@ -106,7 +106,7 @@ fn cut_line(line: &str) -> String {
     if rest == 0 { head } else { format!("{head} [… {rest} bytes more in this line]") }
 }
 
-/// The first lines that fit; the first bytes, on a character boundary, when not even one line fits.
+/// The first lines that fit. The first bytes, on a character boundary, when not even one line fits.
 fn head(text: &str, bytes: usize) -> &str {
     let cut = text.get(..text.floor_char_boundary(bytes)).unwrap_or_default();
     cut.rfind('\n').and_then(|at| cut.get(..at)).unwrap_or(cut)

@@ -1,4 +1,4 @@
-//! What a session needs of the world.
+//! A session's ports to the world.
 
 use std::collections::{BTreeSet, VecDeque};
 use std::fmt;
@@ -21,12 +21,12 @@ use crate::policy::standing::Standing;
 use crate::redact::Redactor;
 use crate::workspace::{ToolError, Workspace};
 
-/// The world around a session; may serve many sessions, one after the other.
+/// The world around a session. May serve many sessions, one after the other.
 #[derive(Debug)]
 pub struct Ports<'a> {
     /// The endpoints.
     pub providers: &'a Providers,
-    /// What is known of the models.
+    /// The facts about the models.
     pub facts: &'a ModelFacts,
     /// Where events and money go.
     pub journal: &'a mut Journal,
@@ -44,11 +44,11 @@ pub struct Ports<'a> {
     pub redactor: &'a Redactor,
     /// Replies that were paid for before the run was killed.
     pub replay: Replay,
-    /// What the run has learnt of its targets.
+    /// The run's knowledge of its targets.
     pub memory: &'a mut Memory,
 }
 
-/// What a run has learnt of its targets; outlives single sessions.
+/// A run's knowledge of its targets. It outlives single sessions.
 #[derive(Debug, Clone, Default)]
 pub struct Memory {
     /// The accounts that targets are asked with.
@@ -78,7 +78,7 @@ pub type RunCommand<'a> = Box<dyn Fn(Vec<String>) -> ToolFuture<'a> + 'a>;
 
 /// The world of the tools of DESIGN §2.3.
 pub struct Toolbox<'a> {
-    /// The tree; shared, so that searches can run beside the session.
+    /// The tree. It is shared, so that searches can run beside the session.
     pub workspace: Arc<Workspace>,
     /// `None` takes `run_tests` away.
     pub run_tests: Option<RunTests<'a>>,
@@ -114,7 +114,7 @@ impl Replay {
         Self(calls.into())
     }
 
-    /// The next recorded reply if it is this role's; failed calls before it are skipped, not repeated.
+    /// The next recorded reply if it is this role's. Failed calls before it are skipped, not repeated.
     pub(super) fn next(&mut self, role: Role) -> Option<(ModelId, Reply)> {
         while let Some((receipt, reply)) = self.0.pop_front_if(|(receipt, _)| receipt.scope.role == role) {
             if let Some(reply) = reply {

@@ -1,4 +1,4 @@
-//! What a reply comes to: wishes to be carried out, or a failed attempt with a reason (S1-5, S1-7).
+//! The meaning of a reply: wishes to be carried out, or a failed attempt with a reason (S1-5, S1-7).
 //!
 //! Pure. Owns the classification of every odd reply: empty, refused, cut, filtered, text without a call, unknown tools,
 //! broken arguments, ids that repeat, too many calls.
@@ -20,11 +20,11 @@ const MAX_NAME_CHARS: usize = 64;
 /// One thing to be carried out or answered.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Wish {
-    /// The call it answers; `None` when it came as text.
+    /// The call it answers. `None` when it came as text.
     pub(super) call_id: Option<String>,
     /// The name it goes by in the answer.
     pub(super) name: String,
-    /// What is to be done, or why nothing is.
+    /// The action to carry out, or why there is none.
     pub(super) action: Result<Action, String>,
     /// Something to be told beside the result.
     pub(super) note: Option<String>,
@@ -37,16 +37,16 @@ pub(super) struct Unusable {
     pub(super) status: CallStatus,
     /// Whether the same target may do better.
     pub(super) retryable: bool,
-    /// What happened, for receipts and reports.
+    /// A description of the failure, for receipts and reports.
     pub(super) what: String,
-    /// What the model is told before the next attempt.
+    /// Advice to the model before the next attempt.
     pub(super) advice: String,
 }
 
 /// A reply, read.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Reading {
-    /// There is something to do; the calls are as they go back to the vendor.
+    /// There is something to do. The calls are as they go back to the vendor.
     Usable {
         /// One per call or item, in order.
         wishes: Vec<Wish>,
@@ -57,7 +57,7 @@ pub(super) enum Reading {
     Unusable(Unusable),
 }
 
-/// What a reply is read against.
+/// The context against which a reply is read.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Rules<'a> {
     /// Whose tools.
@@ -70,7 +70,7 @@ pub(super) struct Rules<'a> {
     pub(super) max_calls: usize,
     /// One-based turn, for ids that we make up.
     pub(super) turn: u32,
-    /// What was said before, for ids that repeat.
+    /// The conversation so far, for ids that repeat.
     pub(super) conversation: &'a Conversation,
 }
 
@@ -142,7 +142,7 @@ fn advice(rules: &Rules<'_>) -> String {
     }
 }
 
-/// What a model is told on its last turn.
+/// The notice to a model on its last turn.
 pub(super) fn final_turn_advice(rules: &Rules<'_>) -> String {
     final_turn_notice(rules.protocol, rules.offer.role)
 }
@@ -225,7 +225,7 @@ fn sound_name(name: &str) -> String {
     if name.is_empty() { "unnamed".to_owned() } else { name }
 }
 
-/// Arguments that were encoded twice become the object that they are; others stay.
+/// Arguments that were encoded twice become the object that they are. Others stay.
 fn sound_arguments(arguments: &Value) -> Value {
     let decoded = arguments.as_str().and_then(|raw| serde_json::from_str(raw).ok()).filter(Value::is_object);
     decoded.unwrap_or_else(|| arguments.clone())

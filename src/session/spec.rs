@@ -1,4 +1,4 @@
-//! What a session is asked to do, and within which limits.
+//! A session's task and limits.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use crate::policy::rotation::Patience;
 /// One session to be held.
 #[derive(Debug, Clone)]
 pub struct SessionSpec {
-    /// Who speaks; decides the tools and the shape of the final report.
+    /// The speaker's role, which decides the tools and the shape of the final report.
     pub role: Role,
     /// Zero-based tier, for the receipts.
     pub tier_index: u32,
@@ -21,11 +21,11 @@ pub struct SessionSpec {
     pub targets: Vec<ModelId>,
     /// The instructions of the role. The text protocol is appended here for models without tool calling.
     pub system: String,
-    /// What the model is told first: the task, the failures, the files.
+    /// The first message to the model: the task, the failures, the files.
     pub first_message: String,
-    /// What fences foreign text in the first message and in what tools find: one mark from the first word to the last.
+    /// The mark that fences foreign text in the first message and in the results of tools: one mark from the first word to the last.
     pub mark: Mark,
-    /// The session that starts this one; `None` for a root.
+    /// The session that starts this one. `None` for a root.
     pub lineage: Option<Lineage>,
     /// The limits.
     pub limits: Limits,
@@ -47,7 +47,7 @@ pub struct Lineage {
 /// The limits of one session.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Limits {
-    /// The most turns; the last one may only report (S1-11).
+    /// The most turns. The last one may only report (S1-11).
     pub max_turns: u32,
     /// The most attempts per turn in total, over all targets (S1-3, contradiction 17).
     pub max_attempts: u32,

@@ -34,7 +34,7 @@ struct Trouble {
 }
 
 impl Session<'_, '_> {
-    /// Takes out the targets that cannot be asked; ends the session when none is left.
+    /// Takes out the targets that cannot be asked. Ends the session when none is left.
     pub(super) fn prepare(&mut self) -> Option<Ending> {
         let mut last = "no target is given".to_owned();
         let mut missing = 0;
@@ -78,7 +78,7 @@ impl Session<'_, '_> {
         self.rotation.begin_free(now);
     }
 
-    /// What was said when this target or its account was refused, if it was.
+    /// The vendor's words when this target or its account was refused, if it was.
     fn refused_before(&self, target: &ModelId) -> Option<String> {
         let memory = &*self.ports.memory;
         let account = memory.accounts.of(target);
@@ -95,9 +95,9 @@ impl Session<'_, '_> {
 
     /// Seeks one usable reply.
     ///
-    /// Recorded replies of an interrupted run come first and cost nothing. Then targets are asked as rotation says, with
-    /// its waits, until a reply is usable or the attempts are used up. A model's own mistakes (empty reply, text without a
-    /// call, cut reply) are told to it before the next attempt in one message; the latest replaces the one before.
+    /// Recorded replies of an interrupted run come first and cost nothing. Then targets are asked as rotation says, with its waits, until a
+    /// reply is usable or the attempts are used up. A model's own mistakes (empty reply, text without a call, cut reply) are told to it
+    /// before the next attempt in one message. The latest replaces the one before.
     pub(super) async fn reply(&mut self) -> Result<Heard, Ending> {
         self.rotation.begin_turn();
         self.failed = None;
@@ -181,7 +181,7 @@ impl Session<'_, '_> {
         (class, Trouble { status: unusable.status, what, misfit: None, declined, unavailable: None })
     }
 
-    /// What rotation must know of a failure.
+    /// Rotation's view of a failure.
     fn class_of(&self, target: &ModelId, failure: &CallFailure) -> FailureClass {
         let memory = &*self.ports.memory;
         let unheard = !memory.heard.contains(&memory.accounts.of(target).endpoint);
@@ -220,7 +220,7 @@ impl Session<'_, '_> {
         Some((account, note))
     }
 
-    /// Lets rotation decide what follows a failure; waits if it says so.
+    /// Lets rotation decide what follows a failure. Waits if it says so.
     async fn next(&mut self, failure: FailureClass, trouble: &Trouble) -> Result<(), Ending> {
         let now = self.ports.clock.monotonic_ms();
         let next = self.rotation.after_failure(failure, now, jitter());
@@ -258,7 +258,7 @@ impl Session<'_, '_> {
         }
     }
 
-    /// Tells of an account that cannot be asked; a wait is told once, and again when the vendor names another time.
+    /// Tells of an account that cannot be asked. A wait is told once, and again when the vendor names another time.
     fn tell_unavailable(&mut self, account: &Account, note: &Note, wait_ms: Option<u64>) {
         if wait_ms.is_some() {
             let near = |one: Option<i64>, other: Option<i64>| match (one, other) {
@@ -291,7 +291,7 @@ impl Session<'_, '_> {
         ended
     }
 
-    /// Waits; ends at once when everything is to end.
+    /// Waits. Ends at once when everything is to end.
     async fn pause(&self, ms: u64) -> Result<(), Ending> {
         tokio::select! {
             biased;

@@ -36,11 +36,11 @@ use crate::model::{CallFailure, Provider, Providers, ReplyFuture};
 use crate::redact::Redactor;
 use crate::workspace::{PathRules, Workspace};
 
-/// What every reply of a script uses unless it says otherwise: 140 micro-dollars at [`PRICE`].
+/// The usage of every reply of a script unless it says otherwise: 140 micro-dollars at [`PRICE`].
 const USAGE: Usage = Usage { input: 100, output: 20, cache_read: 0, cache_write: 0, reasoning: 0 };
 /// A dollar and two dollars a million tokens: one and two micro-dollars a token.
 const PRICE: Price = Price { input: 1_000_000, output: 2_000_000, cache_read: 100_000, cache_write: 1_250_000 };
-/// What the log takes out of everything that it keeps.
+/// A secret that the log takes out of everything that it keeps.
 const SECRET: &str = "sk-very-secret-0123456789";
 const CALC: &str = "def add(a, b):\n    return a - b\n";
 
@@ -92,7 +92,7 @@ impl Clock for Paused {
     }
 }
 
-/// Remembers events; may raise a stop at one.
+/// Remembers events. May raise a stop at one.
 struct Recorder {
     events: Rc<RefCell<Vec<Event>>>,
     trigger: Rc<RefCell<Option<Trigger>>>,
@@ -137,7 +137,7 @@ struct Bench {
     commands: Vec<String>,
 }
 
-/// What the scripted test run says.
+/// The answer of the scripted test run.
 #[derive(Debug)]
 enum TestAnswer {
     Says(&'static str),
@@ -279,7 +279,7 @@ impl Bench {
         end
     }
 
-    /// No money lost, none counted twice; begun and finished once.
+    /// No money lost, none counted twice. Begun and finished once.
     fn check(&self, end: &SessionEnd) {
         let events = self.events.borrow();
         let reserved: Vec<&String> = events
@@ -317,7 +317,7 @@ impl Bench {
         self.seen.lock().unwrap().clone()
     }
 
-    /// What the model was told last before its nth reply.
+    /// The last message to the model before its nth reply.
     fn told(&self, nth: usize) -> String {
         match self.requests()[nth].messages.last().unwrap() {
             Message::User { text } => text.clone(),

@@ -1,8 +1,8 @@
 //! The tools of DESIGN §2.3: names, parameters, and who gets which.
 //!
-//! One table per tool gives both what a vendor is told and what a call is checked against, so they cannot disagree.
-//! Invariant: the list for a role is the same, byte for byte, on every turn but the final one, so that vendors can cache
-//! it; descriptions are as short as a model can bear, because every call pays for them.
+//! One table per tool gives both the vendor's description and the check of a call, so they cannot disagree. Invariant: the list for a role
+//! is the same, byte for byte, on every turn but the final one, so that vendors can cache it. Descriptions are as short as a model can
+//! bear, because every call pays for them.
 
 use serde_json::{Map, Value, json};
 
@@ -10,7 +10,7 @@ use crate::domain::blocker::BlockerKind;
 use crate::domain::ladder::Role;
 use crate::domain::tool::ToolSpec;
 
-/// A built-in tool; a closed list.
+/// A built-in tool. The list is closed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Tool {
     ListFiles,
@@ -25,7 +25,7 @@ pub(super) enum Tool {
     FinalReport,
 }
 
-/// What a parameter takes.
+/// The type of a parameter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
     /// A string.
@@ -36,7 +36,7 @@ pub(super) enum Kind {
     Word(&'static [&'static str]),
     /// A list of strings.
     Texts,
-    /// What is in the way: a list of objects with a kind and a reference.
+    /// Blockers: a list of objects with a kind and a reference.
     Blockers,
 }
 
@@ -113,7 +113,7 @@ impl Tool {
         Self::FinalReport,
     ];
 
-    /// The name a model calls it by; contract.
+    /// The name by which a model calls it. Part of the contract.
     pub(super) const fn name(self) -> &'static str {
         match self {
             Self::ListFiles => "list_files",
@@ -170,7 +170,7 @@ impl Tool {
         fixed.to_owned()
     }
 
-    /// What a vendor is told of it.
+    /// Its description for a vendor.
     pub(super) fn spec(self, role: Role, commands: &[String]) -> ToolSpec {
         let mut properties = Map::new();
         let mut required = Vec::new();
@@ -196,7 +196,7 @@ impl Tool {
     }
 }
 
-/// What is there to be called.
+/// The tools on offer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Offer {
     /// Whose session.

@@ -1,8 +1,7 @@
 //! Carries out what a reply asks for, in order, and gathers the answers.
 //!
-//! Neighbouring reads run side by side on blocking threads; everything that may change something runs alone and in
-//! order; the report comes last. Every wish gets an answer, whatever happens, so that no vendor misses one.
-//! Invariant: ends within [`STOP_GRACE`] of a stop.
+//! Neighbouring reads run side by side on blocking threads. Every action that may change something runs alone and in order, and the report
+//! comes last. Every wish gets an answer in every case, so that no vendor misses one. Invariant: ends within [`STOP_GRACE`] of a stop.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -26,8 +25,8 @@ use crate::domain::ladder::Role;
 use crate::domain::stop::StopCause;
 use crate::workspace::{ToolError, Workspace};
 
-/// A running tool that sees the stop by itself gets this long to end its processes in order; less than the 100 ms within
-/// which a session must end (issue 3, must-show 4).
+/// The time that a running tool which sees the stop by itself gets to end its processes in order. It is less than the 100 ms within which a
+/// session must end (issue 3, must-show 4).
 const STOP_GRACE: Duration = Duration::from_millis(60);
 /// Characters of a subject, to tell what a tool was about.
 const MAX_SUBJECT_CHARS: usize = 120;
@@ -38,19 +37,19 @@ const MAX_PATH_CHARS: usize = 4_096;
 /// The answer to one wish.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Answer {
-    /// The call it answers; `None` for text.
+    /// The call it answers. `None` for text.
     pub(super) call_id: Option<String>,
     /// The tool's name.
     pub(super) name: String,
-    /// What it was about.
+    /// The subject of the wish.
     pub(super) subject: String,
-    /// What the model reads.
+    /// The text for the model.
     pub(super) content: String,
     /// Whether it worked.
     pub(super) ok: bool,
 }
 
-/// What a round of wishes came to.
+/// The result of a round of wishes.
 #[derive(Debug, Default)]
 pub(super) struct Round {
     /// One answer per wish, in order.
@@ -84,13 +83,13 @@ pub(super) struct Toolroom {
     pub(super) tests_ran: u32,
     /// Runs of commands.
     pub(super) commands_ran: u32,
-    /// What guards refused and no event has told yet.
+    /// Refusals by guards that no event has told yet.
     refusals: Vec<String>,
     /// Files of tests as the model would have had them read.
     pub(super) corrections: BTreeMap<String, String>,
 }
 
-/// What one action came to: text for the model, or the end.
+/// The result of one action: text for the model, or the end.
 type Done = Result<Result<String, String>, Halt>;
 
 impl Toolroom {
@@ -109,7 +108,7 @@ impl Toolroom {
         }
     }
 
-    /// Carries out the wishes of a reply; on the final turn only the report.
+    /// Carries out the wishes of a reply. On the final turn only the report.
     pub(super) async fn carry_out(&mut self, wishes: Vec<Wish>, turn: Turn, ports: &mut Ports<'_>) -> Round {
         let mut round = Round::default();
         let mut failed_write = None;
@@ -278,7 +277,7 @@ impl Toolroom {
         }
     }
 
-    /// Text for the model, or the end; what a guard refused is noted for reviewers too.
+    /// Text for the model, or the end. A guard's refusal is noted for reviewers too.
     fn sorted(&mut self, result: Result<String, ToolError>) -> Done {
         if let Err(ToolError::Refused(reason)) = &result {
             self.refusals.push(reason.clone());

@@ -35,7 +35,7 @@ pub(super) struct Session<'s, 'a> {
     pub(super) spec: SessionSpec,
     pub(super) ports: &'s mut Ports<'a>,
     pub(super) id: String,
-    /// One-based; 0 before the first.
+    /// One-based. 0 before the first.
     pub(super) turn: u32,
     pub(super) cost: Charge,
     pub(super) usage: Usage,
@@ -52,17 +52,17 @@ pub(super) struct Session<'s, 'a> {
     pub(super) failed: Option<Failed>,
     /// Calls sent in this turn.
     pub(super) calls: u32,
-    /// Those of them that were not turned away for nothing.
+    /// Calls of this turn that were not turned away for nothing.
     pub(super) tries: u32,
     /// The wait that a person was told of last.
     pub(super) told: Option<Told>,
     pub(super) forced: Option<Forced>,
     /// The turn that is the last one because the window fills up.
     last_turn: Option<u32>,
-    /// What the model is told of that in the turn after this one.
+    /// The notice of that to the model, in the turn after this one.
     notice: Option<(u32, String)>,
     answered: Option<ModelId>,
-    /// What its vendor says it billed for that.
+    /// The model that its vendor says it billed for that.
     billed: Option<String>,
     peak_percent: u32,
 }
@@ -149,11 +149,11 @@ impl<'s, 'a> Session<'s, 'a> {
 
     /// Takes turns until there is a report.
     ///
-    /// A turn is one usable reply and its tool calls. Before it: a stop ends the session at once; the last turn, a nearly
-    /// full window, a wish to wrap up or an unsound report make it the final one, which may only report. The reply is
-    /// sought in at most `max_attempts` calls over all targets ([`Self::reply`]). Then its tool calls are carried out in
-    /// order and answered, every one; a report among them is taken last and ends the session. What cannot go on ends it
-    /// with a synthetic report: no usable target, no usable reply, no money, no room, a fatal tool, a stop.
+    /// A turn is one usable reply and its tool calls. A stop before it ends the session at once. The last turn, a nearly full window, a
+    /// wish to wrap up or an unsound report make it the final one, which may only report. The reply is sought in at most `max_attempts`
+    /// calls over all targets ([`Self::reply`]). Then its tool calls are carried out in order and answered, every one. A report among them
+    /// is taken last and ends the session. Six causes end it with a synthetic report: no usable target, no usable reply, no money, no room,
+    /// a fatal tool, a stop.
     pub(super) async fn run(&mut self) -> Ending {
         if let Some(ending) = self.prepare() {
             return ending;
@@ -272,7 +272,7 @@ impl<'s, 'a> Session<'s, 'a> {
         told
     }
 
-    /// What replies are read against now.
+    /// The context against which replies are read now.
     pub(super) fn rules(&self, protocol: Protocol) -> Rules<'_> {
         Rules {
             offer: self.offer,
@@ -284,7 +284,7 @@ impl<'s, 'a> Session<'s, 'a> {
         }
     }
 
-    /// Learns from a reply how full the window is; tells when a threshold is passed (S0-12, S0-15).
+    /// Learns from a reply how full the window is. Tells when a threshold is passed (S0-12, S0-15).
     pub(super) fn measure(&mut self, target: &ModelId, reply: &Reply, request_bytes: u64) {
         let Some(usage) = &reply.usage else { return };
         if request_bytes > 0 {

@@ -1,6 +1,6 @@
 //! Allowed commands: from a line that a model wrote to the words of one program.
 //!
-//! Invariant: no shell ever sees the line; a sign that a shell would act on is refused outside quotes.
+//! Invariant: no shell ever sees the line. A sign that a shell would act on is refused outside quotes.
 
 /// Signs with a meaning to a shell.
 const SHELL_SIGNS: &str = ";&|<>$`\\(){}*?~!#\n\r\0";
@@ -16,7 +16,7 @@ pub(super) fn allowed(command: &str, allow: &[String]) -> Result<Vec<String>, St
     if fits { Ok(words) } else { Err(refusal(command, allow)) }
 }
 
-/// What a model is told of a command that is not allowed.
+/// The answer to a model about a command that is not allowed.
 pub(super) fn refusal(command: &str, allow: &[String]) -> String {
     let known = if allow.is_empty() { "none".to_owned() } else { allow.join(", ") };
     let command: String = command.chars().take(80).collect();

@@ -120,7 +120,7 @@ async fn the_conversation_is_kept_as_a_snapshot() {
     assert!(kept["entries"].to_string().contains("return a - b"));
 }
 
-/// What the log knows as a secret is in no kept conversation: not as a tool printed it, not as the model says or writes it.
+/// A secret that the log knows is in no kept conversation: not as a tool printed it, not as the model says or writes it.
 #[tokio::test(start_paused = true)]
 async fn a_kept_conversation_holds_no_secret() {
     let leak = format!("The key is {SECRET}.");

@@ -30,7 +30,7 @@ fn sound(form: usize) -> String {
     }
 }
 
-/// What may happen to a reply; numbers are taken modulo what there is.
+/// A fault in a reply. Numbers are taken modulo the length.
 #[derive(Debug, Clone)]
 enum Spoil {
     CutAt(usize),

@@ -45,7 +45,7 @@ async fn a_conversation_moves_between_targets_with_and_without_tools() {
     assert!(serde_json::to_string(&last.messages).unwrap().contains("return a - b"));
 }
 
-/// What a small model may answer to "fix calc.py", and what the file must be afterwards: fixed, or as it was.
+/// Answers that a small model may give to "fix calc.py", and the file's state afterwards: fixed, or as it was.
 const WORST: [(&str, &str, bool); 22] = [
     ("a plain block", "calc.py\n<<<<<<< SEARCH\n    return a - b\n=======\n    return a + b\n>>>>>>> REPLACE", true),
     (

@@ -33,7 +33,7 @@ fn undecorated(line: &str) -> &str {
     line.trim().trim_start_matches(['-', '*', '>', '`', ' ']).trim_end_matches(['`', '*', ' '])
 }
 
-/// What follows a command word: nothing, or a space or colon and the rest.
+/// The rest behind a command word: nothing, or the text behind a space or colon.
 fn after<'a>(line: &'a str, word: &str) -> Option<&'a str> {
     let rest = line.strip_prefix(word)?.trim_start_matches(['*', '`']);
     let parted = rest.is_empty() || rest.starts_with([' ', ':', '\t']);
@@ -124,7 +124,7 @@ fn report(word: &str, rest: &str, more: &str, role: Role) -> Item {
     }))
 }
 
-/// What stands in the way, and why: `ON TEST why`, `ON PULL REQUEST 12 why`, `ON ISSUE 5 why`, `ON CHECK name: why`.
+/// The blocker and the reason: `ON TEST why`, `ON PULL REQUEST 12 why`, `ON ISSUE 5 why`, `ON CHECK name: why`.
 fn blocked_on<'a>(whole: &'a str) -> Option<(Blocker, &'a str)> {
     let why = |rest: &'a str| rest.trim_start_matches([':', ' ', '\t', '\n']);
     if let Some(rest) = after(whole, "ON TEST") {

@@ -1,4 +1,4 @@
-//! What a reply in text asks for.
+//! The requests of a reply in text.
 
 use crate::session::action::Action;
 
@@ -9,7 +9,7 @@ pub(in crate::session) enum Item {
     Act(Action),
     /// Not understood for certain: not done.
     Refuse {
-        /// What it was about.
+        /// The subject of the request.
         subject: String,
         /// Why, in words for the model.
         why: String,

@@ -7,7 +7,7 @@ use crate::domain::ladder::Role;
 use crate::session::action::Action;
 use crate::session::tool::Tool;
 
-/// Opening braces that are tried per text; a hostile text has millions.
+/// Opening braces that are tried per text. A hostile text has millions.
 const MAX_TRIES: usize = 500;
 
 /// Finds the tool calls in a text: `{"name": …, "arguments": {…}}` and its common variants.

@@ -1,8 +1,8 @@
 //! The text protocol: how a model without tool calling reads, edits and reports.
 //!
-//! Owns the reading of a reply into [`Item`]s and the prompt that teaches the protocol (`text_protocol.md`). Tolerant of
-//! what small models really write: prose around everything, wrong fence languages, tildes, CRLF, paths in five places.
-//! Invariant: pure; an edit is understood for certain or refused with a reason, never guessed (issue 3, must-show 6).
+//! Owns the reading of a reply into [`Item`]s and the prompt that teaches the protocol (`text_protocol.md`). Tolerant of the replies that
+//! small models really write: prose around everything, wrong fence languages, tildes, CRLF, paths in five places. Invariant: pure. An edit
+//! is understood for certain or refused with a reason, never guessed (issue 3, must-show 6).
 //!
 //! Start reading at [`read`].
 
@@ -17,7 +17,7 @@ use self::scan::{Naming, Piece};
 use super::action::{Action, Existing, Matching, Source};
 use crate::domain::ladder::Role;
 
-/// What teaches the protocol to a role; appended to the system prompt of models without tool calling.
+/// The text that teaches the protocol to a role. It is appended to the system prompt of models without tool calling.
 pub(super) fn prompt(role: Role) -> &'static str {
     match role {
         Role::Artisan => include_str!("../text_protocol.md"),
@@ -26,7 +26,7 @@ pub(super) fn prompt(role: Role) -> &'static str {
     }
 }
 
-/// What of a text counts.
+/// The parts of a text that count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Heed {
     /// Edits, files, JSON calls and line commands: the model was taught the protocol.
@@ -35,7 +35,7 @@ pub(super) enum Heed {
     EditsAndCalls,
 }
 
-/// Reads a reply; the items come in the order of the text.
+/// Reads a reply. The items come in the order of the text.
 pub(super) fn read(text: &str, role: Role, heed: Heed) -> Vec<Item> {
     let mut items = Vec::new();
     for piece in scan::pieces(text) {

@@ -1,7 +1,7 @@
 //! Paths in what models write around their code: alone on a line, in a fence's info string, in a first comment, in a
 //! sentence.
 //!
-//! Invariant: only decides what looks like a path; whether it may be touched is the workspace's business.
+//! Invariant: only decides what looks like a path. The workspace decides whether it may be touched.
 
 /// No path in a repository that people work with is longer.
 const MAX_PATH_CHARS: usize = 260;

@@ -32,7 +32,7 @@ pub(super) enum Naming {
 const AMBIGUOUS_FENCES: &str = "the ``` lines do not pair up, so where the file ends is not certain. Nothing was \
                                 written. Put ~~~~ lines around the file, or use a SEARCH/REPLACE block.";
 
-/// Parts a reply; the pieces come in the order of the text.
+/// Parts a reply. The pieces come in the order of the text.
 pub(super) fn pieces(text: &str) -> Vec<Piece> {
     let text = text.replace("\r\n", "\n");
     let lines: Vec<&str> = text.split('\n').collect();
@@ -94,13 +94,13 @@ impl<'a> Scanner<'a> {
         prose.clear();
     }
 
-    /// The nearest line before `at` that is not blank, at most one blank line away; no fence.
+    /// The nearest line before `at` that is not blank, at most one blank line away, and is no fence.
     fn line_before(&self, at: usize) -> Option<&'a str> {
         let near = (1..=2).filter_map(|back| self.line(at.checked_sub(back)?)).find(|line| !line.trim().is_empty());
         near.filter(|line| fence(line).is_none() && closer(line).is_none())
     }
 
-    /// Reads one SEARCH/REPLACE block; `self.at` is at its opener.
+    /// Reads one SEARCH/REPLACE block. `self.at` is at its opener.
     fn edit(&mut self, block_path: Option<&str>) {
         let start = self.at;
         let (length, tail) = self.line(start).and_then(opener).unwrap_or((0, ""));
@@ -137,7 +137,7 @@ impl<'a> Scanner<'a> {
         self.pieces.push(piece);
     }
 
-    /// Reads one fenced block; `self.at` is at its opening line.
+    /// Reads one fenced block. `self.at` is at its opening line.
     fn fenced(&mut self, fence: &Fence<'_>) {
         let start = self.at;
         let before = self.line_before(start);
@@ -168,7 +168,7 @@ impl<'a> Scanner<'a> {
     }
 }
 
-/// What a fenced block without edits is.
+/// The piece that a fenced block without edits makes.
 fn whole_file(fence: &Fence<'_>, stated: Option<String>, mentioned: Option<String>, content: &[&str]) -> Piece {
     let header = content.first().filter(|line| paths::in_comment(line).is_some()).map(|line| (*line).to_owned());
     let in_header = header.as_deref().and_then(paths::in_comment);
