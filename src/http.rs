@@ -58,7 +58,7 @@ impl fmt::Debug for ProxySettings {
 /// The settings of every connection.
 #[derive(Debug, Clone, Default)]
 pub struct HttpSettings {
-    /// Which proxies to use.
+    /// The proxies to use.
     pub proxy: ProxySettings,
     /// A PEM file of certificate authorities trusted beside the system's (`SSL_CERT_FILE`, `NODE_EXTRA_CA_CERTS`).
     pub extra_ca: Option<PathBuf>,

@@ -22,7 +22,7 @@ pub const MAX_STREAM: usize = 2_000_000;
 pub const MAX_RUN: u64 = 64_000_000;
 /// The streams of so many runs stay on a machine.
 pub const MAX_RUNS: usize = 20;
-/// Up to here a stream is stored as it is: a compressor's tables are hundreds of kilobytes to fill, and one block of a disk is what it takes
+/// Up to here a stream is stored as it is: a compressor's tables are hundreds of kilobytes to fill, and a file takes one block of a disk
 /// either way.
 const MOST_STORED: usize = 2_048;
 /// The name of the folder in a run's own one.
@@ -120,7 +120,7 @@ impl Streams {
 fn stored(text: &[u8]) -> Option<Vec<u8>> {
     /// The format's two bytes, deflate, no flags, no time, no extra flags, an unknown system.
     const HEADER: [u8; 10] = [0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 0xff];
-    /// Of a block that is the last one and stored.
+    /// The mark of a block that is the last one and stored.
     const LAST_STORED: u8 = 1;
     let length = u16::try_from(text.len()).ok().filter(|_| text.len() <= MOST_STORED)?;
     let mut sum = Crc::new();

@@ -79,9 +79,9 @@ pub enum AgentEvent {
 /// Tokens by an agent's own count.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Tokens {
-    /// Of prompts, cached ones included or not: agents differ.
+    /// Tokens of prompts, cached ones included or not: agents differ.
     pub input: u64,
-    /// Of replies.
+    /// Tokens of replies.
     pub output: u64,
 }
 

@@ -22,7 +22,7 @@ pub enum Backend {
     Copilot,
     /// Qwen Code.
     Qwen,
-    /// Whatever speaks the Agent Client Protocol, by the command that a user names.
+    /// Any agent that speaks the Agent Client Protocol, by the command that a user names.
     Acp,
 }
 

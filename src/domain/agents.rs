@@ -9,7 +9,7 @@ use super::units::MicroUsd;
 /// Another target is asked (S3-9, `agent:switched`).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AgentSwitch {
-    /// Whose session it is.
+    /// The role that holds the session.
     pub role: Role,
     /// The target that is left.
     pub from: String,
@@ -24,7 +24,7 @@ pub struct AgentSwitch {
 /// Every target of a role is limited or cannot be asked, at least one of them for a limit alone (S3-9, `agent:all-limited`).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AllLimited {
-    /// Whose session it is.
+    /// The role that holds the session.
     pub role: Role,
     /// All of them, in their order.
     pub targets: Vec<String>,
@@ -38,7 +38,7 @@ pub struct AllLimited {
 /// `agent:recovery-attempted`).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AgentRecovery {
-    /// Whose session it is.
+    /// The role that holds the session.
     pub role: Role,
     /// The target.
     pub target: String,
@@ -51,7 +51,7 @@ pub struct AgentRecovery {
 /// How an agent that an agent started stands now (S3-12).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SubAgentChange {
-    /// Whose session started it.
+    /// The role whose session started it.
     pub role: Role,
     /// Its id by the agent's own account.
     pub id: String,

@@ -59,7 +59,7 @@ pub enum Effort {
 /// One request for one reply.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ChatRequest {
-    /// Which model to ask.
+    /// The model to ask.
     pub target: ModelId,
     /// The instructions: stable over a session, so that vendors can cache them.
     pub system: String,

@@ -13,7 +13,7 @@ use super::units::CommitSha;
 /// The trigger of this process and everything that the trigger tells. There is none on somebody's own machine.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CiContext {
-    /// Which forge's runner this is.
+    /// The forge of this runner.
     pub forge: Forge,
     /// The kind of the event.
     pub event: EventKind,
@@ -23,9 +23,9 @@ pub struct CiContext {
     pub repository: RepoName,
     /// Its default branch, where the payload tells.
     pub default_branch: Option<String>,
-    /// Whoever did what the event tells of. `schedule` has nobody.
+    /// The account that did what the event tells of. `schedule` has none.
     pub actor: Option<Account>,
-    /// Whoever started this attempt of the workflow run: on a re-run somebody else than the actor.
+    /// The account that started this attempt of the workflow run: on a re-run another one than the actor.
     pub triggering_actor: Option<Account>,
     /// The workflow run that this one follows (`workflow_run`).
     pub upstream: Option<UpstreamRun>,
@@ -59,8 +59,8 @@ impl CiContext {
         }
     }
 
-    /// Whether the head of a pull request may decide what files of the checkout say, so that configuration must not be read
-    /// from it (DESIGN §2.2). Whoever follows a workflow run or a comment works on such a head too.
+    /// Whether the head of a pull request may decide what files of the checkout say, so that configuration must not be read from it (DESIGN
+    /// §2.2). A process that follows a workflow run or a comment works on such a head too.
     #[must_use]
     pub fn is_about_a_pull_request(&self) -> bool {
         self.pull_request != PullRequestRef::None
@@ -140,7 +140,7 @@ events! {
 /// A repository's full name. Only letters, digits, `.`, `_` and `-` in either part.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct RepoName {
-    /// Whose.
+    /// The owner's name.
     pub owner: String,
     /// Its own name.
     pub name: String,
@@ -249,7 +249,7 @@ pub struct PullRequest {
 pub struct UpstreamRun {
     /// Its id.
     pub id: u64,
-    /// Which attempt of it.
+    /// The number of its attempt.
     pub attempt: u64,
     /// The workflow's name, which is foreign text.
     pub name: String,

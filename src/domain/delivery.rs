@@ -44,7 +44,7 @@ pub enum Awaited {
     Ci,
     /// The merge of a pull request.
     Merge,
-    /// That what is in the way of the work goes away.
+    /// The end of the blockers.
     #[serde(rename = "blocked")]
     Blockers,
 }

@@ -52,7 +52,7 @@ pub enum Event {
     AttemptCounted {
         /// The pull request.
         pull_request: u64,
-        /// Which run for it this is, from 1.
+        /// The number of this run among those for it, from 1.
         attempt: u32,
         /// The most it may have, unless a person asks for more.
         allowed: u32,
@@ -64,7 +64,7 @@ pub enum Event {
     FailureCounted {
         /// Names the failure: the same tests of the same branch.
         key: String,
-        /// Which run for it this is, from 1.
+        /// The number of this run among those for it, from 1.
         attempt: u32,
         /// The most it may have, unless a person starts more.
         allowed: u32,
@@ -130,7 +130,7 @@ pub enum Event {
     },
     /// Part of the window is in use: 30 % info, 40 % warning, 50 % critical (S0-12).
     ContextThreshold {
-        /// Whose session.
+        /// The role that holds the session.
         role: Role,
         /// `info`, `warning` or `critical`.
         level: String,
@@ -357,7 +357,7 @@ pub enum Event {
     },
     /// Leftovers of a run that tools run or obey without being asked are gone.
     LeftoversRemoved {
-        /// Which, at most [`MOST_LEFTOVERS`].
+        /// The leftovers, at most [`MOST_LEFTOVERS`].
         leftovers: Vec<Leftover>,
         /// How many more there were.
         more: u32,
@@ -453,7 +453,7 @@ pub struct TestPlace {
 pub struct RunFinished {
     /// How.
     pub outcome: Outcome,
-    /// Which cap, signal or condition, in words.
+    /// The cap, signal or condition, in words.
     pub stop_reason: String,
     /// The most recent errors, for the report.
     pub recent_errors: Vec<String>,

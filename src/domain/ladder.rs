@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::model_id::ModelId;
 use super::units::MicroUsd;
 
-/// Which roles a tier's iterations run.
+/// The roles that a tier's iterations run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Mode {
@@ -55,7 +55,7 @@ impl Role {
 pub struct Tier {
     /// The label in reports and the audit log. It is unique in a ladder.
     pub name: String,
-    /// Which roles run.
+    /// The roles that run.
     pub mode: Mode,
     /// How many iterations this tier may run, 1 to 100.
     pub max_iterations: u32,

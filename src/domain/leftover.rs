@@ -13,7 +13,7 @@ pub struct Leftover {
     pub fate: LeftoverFate,
 }
 
-/// Which tool would have run or obeyed it.
+/// The kind of a leftover, by the tool that would have run or obeyed it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum LeftoverKind {

@@ -32,7 +32,7 @@ pub enum Side {
 /// A line that one of two texts holds and the other does not.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ChangedLine<'a> {
-    /// Which of them.
+    /// The text that holds it.
     pub side: Side,
     /// Its number there, from 1.
     pub number: u32,

@@ -19,7 +19,7 @@ pub struct ToolSpec {
 pub struct ToolCall {
     /// The vendor's id of this call. Every result names it.
     pub id: String,
-    /// Which tool.
+    /// The tool's name.
     pub name: String,
     /// The arguments. A JSON string value holds the raw text when it was no JSON object.
     pub arguments: Value,

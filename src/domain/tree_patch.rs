@@ -33,7 +33,7 @@ pub struct TreePatch {
 pub enum Over {
     /// A commit, which knows of permissions only whether a file can be executed.
     Commit {
-        /// Which.
+        /// The commit.
         commit: CommitSha,
         /// The permissions of its other files on the machine of the run.
         plain: u32,
@@ -42,7 +42,7 @@ pub enum Over {
     },
     /// Another tree of the run.
     Tree {
-        /// Which.
+        /// The other tree.
         tree: TreeId,
     },
 }

@@ -63,7 +63,7 @@ pub struct Found {
 pub struct Identity {
     /// Its file system.
     pub device: u64,
-    /// Which of its files.
+    /// The file's number there.
     pub inode: u64,
 }
 

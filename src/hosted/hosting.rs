@@ -22,7 +22,7 @@ pub struct Hosting {
     pub programs: BTreeMap<String, AgentProgram>,
     /// How much confinement is asked for.
     pub sandbox: Sandbox,
-    /// Which network.
+    /// The network that is allowed.
     pub network: Network,
     /// The tree.
     pub checkout: PathBuf,

@@ -1,6 +1,6 @@
 //! The agent's traces in the tree: its change, and the files that are put back.
 //!
-//! Invariant: files that judge are what they were when the session began, but for tests that were added, as with tools of ours.
+//! Invariant: files that judge stay as they were when the session began, but for tests that were added, as with tools of ours.
 
 use std::path::PathBuf;
 

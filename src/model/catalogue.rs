@@ -273,7 +273,7 @@ fn local_model(name: &str) -> ModelInfo {
     ModelInfo { price: Some(Price::default()), ..known.unwrap_or_else(ModelInfo::unknown) }
 }
 
-/// Whose model it is, where the provider serves the models of others, and its name there.
+/// The vendor of a model, where the provider serves the models of others, and its name there.
 fn home_of(id: &ModelId) -> Option<(&str, Cow<'_, str>)> {
     match id.provider.as_str() {
         "azure" => Some(("openai", Cow::Borrowed(&id.model))),

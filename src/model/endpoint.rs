@@ -24,7 +24,7 @@ pub const MAX_ANSWER_BYTES: usize = 16 * 1024 * 1024;
 /// OpenAI's own client, that of LiteLLM.
 pub const AZURE_VERSION_VARIABLES: [&str; 3] = ["AZURE_OPENAI_API_VERSION", "OPENAI_API_VERSION", "AZURE_API_VERSION"];
 
-/// Which vendor's protocol an endpoint speaks.
+/// The vendor's protocol that an endpoint speaks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Wire {

@@ -51,9 +51,9 @@ impl Framing {
 /// Collects bytes until they make events. The events do not depend on how the bytes were cut.
 #[derive(Debug)]
 pub(super) enum Decoder {
-    /// Of server-sent events.
+    /// A decoder of server-sent events.
     Events(sse::Decoder),
-    /// Of lines: what has come of the next one.
+    /// A decoder of lines, with the bytes of the next one that have come.
     Lines(Vec<u8>),
 }
 

@@ -38,7 +38,7 @@ const OPENAI_HOST: &str = "api.openai.com";
 /// Fields of a reply that must come back with it: DeepSeek's thinking inside a tool loop, OpenRouter's signed blocks.
 const KEPT_FIELDS: [&str; 2] = ["reasoning_content", "reasoning_details"];
 
-/// Whose peculiarities an endpoint has.
+/// The peculiarities of an endpoint.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Dialect {
     OpenAi,

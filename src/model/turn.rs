@@ -73,7 +73,7 @@ pub(super) fn decode_call(call: &Value) -> ToolCall {
     ToolCall { id: text("/id"), name: text("/function/name"), arguments }
 }
 
-/// Which ids a vendor takes.
+/// The ids that a vendor takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum IdRule {
     /// Letters, digits, `_` and `-` (Anthropic).

@@ -41,7 +41,7 @@ pub(super) enum Part<'a> {
     Begin,
     /// An element of the list of this name, and the texts in it that were asked for, when it was passed over and has them.
     Element(&'static str, &'a str, Option<[&'a str; 2]>),
-    /// Of the element of this list that is handed on next, members or the whole were too long and left out.
+    /// Members of the next element of this list, or the whole of it, were too long and left out.
     LeftOut(&'static str),
     /// The document itself, without those elements: the last part.
     Whole(&'a str),

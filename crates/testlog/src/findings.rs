@@ -12,9 +12,9 @@ use foldhash::fast::RandomState;
 
 use crate::report::{Problem, RunKind, RunStatus, TestCase, TestStatus};
 
-/// All that is kept of one log: 64 MB is the promise for any log, and documents need their share.
+/// The most bytes that are kept of one log: 64 MB is the promise for any log, and documents need their share.
 pub(super) const STORED_BYTES: usize = 24 * 1024 * 1024;
-/// One part in so many is what tests that passed leave of it to those that fail, wherever in the log these stand.
+/// One part in so many is left by passing tests to failing ones, wherever in the log these stand.
 const LEFT_TO_FAILURES: usize = 3;
 /// The most of one message's beginning that is kept.
 const MESSAGE_HEAD: usize = 8 * 1024;

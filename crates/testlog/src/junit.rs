@@ -26,7 +26,7 @@ const LONGEST_ELEMENT: usize = 8 * 1024 * 1024;
 /// Below this many bytes a failure's own text is thin, and what the test printed is shown with it.
 const THIN: usize = 300;
 
-/// Which text is being collected.
+/// The text that is being collected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Text {
     Nothing,

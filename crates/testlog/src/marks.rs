@@ -74,9 +74,9 @@ struct Marks {
 #[derive(Debug)]
 pub(super) struct Filter {
     marks: &'static Marks,
-    /// Which pieces.
+    /// The pieces that are looked up.
     table: Box<[u8; TABLE]>,
-    /// Which bytes the short marks in ASCII begin with.
+    /// The bytes that the short marks in ASCII begin with.
     leads: [bool; 256],
     /// Whether a mark begins beyond ASCII.
     foreign: bool,
@@ -133,7 +133,7 @@ impl Filter {
         made
     }
 
-    /// Of the marks of the readers in `wanted`.
+    /// The filter for the marks of the readers in `wanted`.
     fn new(wanted: Mask) -> Self {
         let marks = &*MARKS;
         let mut filter = Self { marks, table: Box::new([0; TABLE]), leads: [false; 256], foreign: false };

@@ -84,7 +84,8 @@ pub(super) fn of(line: &str) -> Option<RunKind> {
     begins.or_else(shell).or_else(whole)
 }
 
-/// `ImportError: Error importing plugin "p": No module named 'p'`, `ERROR: …` since pytest 9: the plugin itself is what is missing, not what it imports.
+/// `ImportError: Error importing plugin "p": No module named 'p'`, `ERROR: …` since pytest 9: the plugin itself is missing, not a module
+/// that it imports.
 fn is_missing_plugin(line: &str) -> bool {
     let parse = || {
         let said = line.strip_prefix("ImportError: ").or_else(|| line.strip_prefix("ERROR: "))?;

@@ -13,7 +13,7 @@ const MOST_OF_FIXTURE: usize = 3_000;
 /// One input in so many is read twice, in pieces and whole.
 const COMPARED: usize = 4;
 
-/// All that a hostile log might want to break: marks of frameworks, halves of documents, control characters.
+/// Texts that a hostile log might want to break: marks of frameworks, halves of documents, control characters.
 const SPICES: &[&str] = &[
     "\n",
     "\r",

@@ -6,7 +6,7 @@ use crate::readers::cargo_test::panics;
 use crate::report::TestCase;
 use crate::{place, python};
 
-/// So many test cases show whose document it is. Of later ones only unusual attributes are looked at.
+/// So many test cases show whose document it is. Later ones are looked at for unusual attributes only.
 const LOOKED_AT: u64 = 200;
 
 /// The signs that gave a writer away. The first that is certain wins.

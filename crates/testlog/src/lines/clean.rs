@@ -1,12 +1,12 @@
 //! Takes control characters and escapes out of whole lines, and what a carriage return overwrites.
 //!
-//! Invariant: many lines cleaned at once are what each of them is cleaned alone.
+//! Invariant: many lines cleaned at once come out as if each were cleaned alone.
 
 const fn is_control(byte: u8) -> bool {
     ((byte < 0x20) & (byte != b'\t')) | (byte == 0x7F)
 }
 
-/// Which control characters stand in a run of lines, beside the ends of lines.
+/// The control characters in a run of lines, beside the ends of lines.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Controls {
     any: bool,

@@ -12,7 +12,7 @@ use crate::report::TestStatus;
 use crate::{place, stack};
 
 const FRAMEWORK: &str = "automake";
-/// Of more failures of one folder no words are kept.
+/// The most failures of one folder whose words are kept.
 const MOST_EXPLAINED: usize = 500;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -58,7 +58,7 @@ pub(super) struct Reader {
     budget: Budget,
     /// Numbers of this folder were seen.
     numbered: bool,
-    /// Of a harness that was started, the end was not seen.
+    /// A harness was started, and its end was not seen.
     unfinished: bool,
     ended: bool,
 }

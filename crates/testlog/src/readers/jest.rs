@@ -53,7 +53,7 @@ pub(super) struct Reader {
     found_nothing: bool,
 }
 
-/// Whose block is being read.
+/// The owner of the block that is being read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Open {
     Nothing,

@@ -26,7 +26,7 @@ const FRAMEWORK: &str = "pytest";
 /// pytest's exit code for a wrong command line or configuration.
 pub(crate) const EXIT_USAGE: i32 = 4;
 
-/// Which part of a session's report the reader is in.
+/// The part of a session's report that the reader is in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Part {
     /// No session, or its progress.

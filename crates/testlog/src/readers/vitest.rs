@@ -14,7 +14,7 @@ const FRAMEWORK: &str = "vitest";
 /// The joint between the parts of a test's name.
 const ARROW: &str = " > ";
 
-/// Which section is being read.
+/// The section that is being read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Part {
     Results,

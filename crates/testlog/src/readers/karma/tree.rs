@@ -1,6 +1,6 @@
 //! The trees of `karma-spec-reporter` and `karma-mocha-reporter`, and their lists of failures.
 //!
-//! A test's name is what Karma itself calls it: the suites' and its own titles with spaces between.
+//! A test's name is Karma's own name for it: the suites' and its own titles with spaces between.
 
 use super::label::label;
 use crate::findings::{Block, Cases, Counts};

@@ -109,7 +109,7 @@ impl Drawn {
     }
 }
 
-/// Of the words before a rule: the place of `a.js:2:7 lint/suspicious/noDebugger  FIXABLE`, no place for `a.js format`, and
+/// The objection in the words before a rule: the place of `a.js:2:7 lint/suspicious/noDebugger  FIXABLE`, no place for `a.js format`, and
 /// nothing at all for `check`, below which Biome sums up.
 #[expect(clippy::option_option, reason = "a heading, with an objection below it, with a place")]
 fn heading(words: &str) -> Option<Option<Option<(String, u32)>>> {

@@ -1,4 +1,4 @@
-//! Whose TAP it is, told by what only that tool writes.
+//! The dialect of a TAP log, told by the signs that only one tool writes.
 
 use super::result::TapResult;
 use crate::needle::Seek as _;
