@@ -25,8 +25,8 @@ const LIBRARIAN: &str = include_str!("prompts/librarian.v2.md");
 /// The critic's instructions.
 const CRITIC: &str = include_str!("prompts/critic.v2.md");
 
-/// The most characters of one part of a first message, whoever gathered it: each has its own, smaller cap; what a stranger can
-/// make longer than was thought of ends here.
+/// The most characters of one part of a first message, whoever gathered it. Each part has its own, smaller cap. This one stops input that a
+/// stranger can make longer than expected.
 const MAX_PART_CHARS: usize = 24_000;
 
 /// A role's instructions (the stable, cacheable part) and its first message.
@@ -36,7 +36,7 @@ pub struct Prompt {
     pub system: &'static str,
     /// This session's task.
     pub first_message: String,
-    /// What fences foreign text in it, and is to fence what the session's tools find.
+    /// The mark that fences foreign text in it, and in the results of the session's tools.
     pub mark: Mark,
 }
 
@@ -49,7 +49,7 @@ pub struct Excerpt {
     pub text: Foreign,
 }
 
-/// What the last iteration of the tier left behind.
+/// The leftovers of the tier's last iteration.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LastIteration {
     /// The change since the tier began.
@@ -59,36 +59,36 @@ pub struct LastIteration {
     pub taken_back: bool,
     /// How it was judged.
     pub result: Foreign,
-    /// What the critic objected to; empty when it did not.
+    /// The critic's objections. Empty when there were none.
     pub objections: Vec<Foreign>,
 }
 
 /// Everything a role may be given. Never the whole repository (DESIGN §4).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Material {
-    /// What is to be done, in the user's words; a workflow may have taken them from an issue.
+    /// The task in the user's words. A workflow may have taken them from an issue.
     pub objective: Foreign,
     /// The command that verifies it.
     pub test_command: Foreign,
-    /// The folder it runs in, from the repository's root; `None` for the root itself.
+    /// The folder it runs in, from the repository's root. `None` for the root itself.
     pub working_directory: Option<Foreign>,
     /// The failing tests and their messages.
     pub failures: Foreign,
     /// The files they name and what those import.
     pub excerpts: Vec<Excerpt>,
-    /// Likely files by rank that are not excerpted; how many more there are is in the last entry.
+    /// Likely files by rank that are not excerpted. The last entry says how many more there are.
     pub likely: Foreign,
     /// The librarian's brief, in full mode.
     pub brief: Option<Foreign>,
     /// The compressed failure history of the tiers below (at most 4,000 characters).
     pub handover: Foreign,
-    /// The last iterations of the same tier, oldest first; at most [`REMEMBERED`].
+    /// The last iterations of the same tier, oldest first. At most [`REMEMBERED`].
     pub past: Vec<PastIteration>,
     /// The iteration before, in the same tier.
     pub last: Option<LastIteration>,
 }
 
-/// What an agent that has tools of its own is told of its role, before the task.
+/// The role's instructions for an agent that has tools of its own, before the task.
 #[must_use]
 pub fn for_agents(role: Role) -> &'static str {
     match role {
@@ -111,7 +111,7 @@ pub fn artisan(material: &Material, mark: &Mark) -> Prompt {
     Prompt { system: ARTISAN, first_message: message.0, mark: mark.clone() }
 }
 
-/// The librarian's prompt; prior attempts come first (S0-27).
+/// The librarian's prompt. Prior attempts come first (S0-27).
 #[must_use]
 pub fn librarian(material: &Material, mark: &Mark) -> Prompt {
     let mut message = task(material);
@@ -185,7 +185,7 @@ impl Message {
 mod tests {
     use super::*;
 
-    /// What each prompt may cost in every session; raise it only with a reason.
+    /// The most that each prompt may cost in every session. Raise it only with a reason.
     const LIMITS: [(&str, &str, usize); 3] =
         [("artisan", ARTISAN, 1_300), ("librarian", LIBRARIAN, 1_100), ("critic", CRITIC, 1_100)];
 

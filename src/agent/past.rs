@@ -10,23 +10,23 @@ pub const REMEMBERED: usize = 5;
 /// The most characters that are told of them together, as many as of the tiers below.
 const MAX_CHARS: usize = 4_000;
 
-/// What an iteration of the tier came to, in few words.
+/// The result of an iteration of the tier, in few words.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PastIteration {
     /// Its one-based number in the tier.
     pub iteration: u32,
-    /// What was changed, in the model's words.
+    /// The changes, in the model's words.
     pub summary: Foreign,
-    /// What the judge said; empty where nothing was judged.
+    /// The judge's words. Empty where nothing was judged.
     #[serde(default)]
     pub judged: Foreign,
-    /// The tests that failed after it, by name; not all where they are many.
+    /// The tests that failed after it, by name. Some are left out where they are many.
     #[serde(default)]
     pub failing: Vec<Foreign>,
     /// How many more failed.
     #[serde(default)]
     pub more_failing: usize,
-    /// Why the change was refused, or the session was of no use; empty where neither was so.
+    /// Why the change was refused, or the session was of no use. Empty where neither was so.
     #[serde(default)]
     pub refused: Foreign,
 }
@@ -50,7 +50,7 @@ impl PastIteration {
     }
 }
 
-/// The iterations in their order; where they are too much together, the oldest are left out.
+/// The iterations in their order. Where they are too much together, the oldest are left out.
 pub(super) fn told(past: &[PastIteration]) -> Foreign {
     let mut left = MAX_CHARS;
     let fits = |told: &String| {

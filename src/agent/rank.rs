@@ -28,7 +28,7 @@ pub const UNREACHED: u32 = u32::MAX;
 pub struct Ranked {
     /// The path in the repository.
     pub path: String,
-    /// 0 for a file that a failure names; [`UNREACHED`] for one that no import leads to.
+    /// 0 for a file that a failure names, [`UNREACHED`] for one that no import leads to.
     pub distance: u32,
 }
 
@@ -54,9 +54,9 @@ pub fn rank(files: &[String], named: &[String], read: &dyn Fn(&str) -> Option<St
 /// How much the model's rank and the distance weigh in a score (S0-40).
 const WEIGHTS: (f64, f64) = (0.7, 0.3);
 
-/// Ranks files anew by what the librarian said: `0.7 * rank + 0.3 / (distance + 1)` (S0-40), best first, as they were where
-/// scores are equal. The first file that the model named has rank 1, the last one a share of it, a file that it did not name
-/// 0; a file that no import leads to counts as infinitely far. What the model named and the tree does not have is left out.
+/// Ranks files anew by the librarian's report: `0.7 * rank + 0.3 / (distance + 1)` (S0-40), best first, in the old order where scores are
+/// equal. The first file that the model named has rank 1, the last one a share of it, and a file that it did not name 0. A file that no
+/// import leads to counts as infinitely far. Files that the model named and the tree does not have are left out.
 #[must_use]
 pub fn by_relevance(ranked: &[Ranked], files: &[String], relevant: &[String]) -> Vec<Ranked> {
     let mut named: Vec<&str> = Vec::new();

@@ -1,6 +1,6 @@
 //! The repository's files as the choice of material sees them: by name, and as text within a budget.
 //!
-//! Invariant: only files of the given list are read, each once; how large or how many they are is not theirs to say.
+//! Invariant: only files of the given list are read, each once. Constants bound their size and number.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
@@ -10,7 +10,7 @@ use crate::framework::source::{Import, Outline};
 
 /// The most files that are read.
 const MAX_READ: usize = 300;
-/// The most characters that are read in all; what is larger in itself is still shown in part.
+/// The most characters that are read in all. A file that is larger in itself is still shown in part.
 const MAX_CHARS: usize = 16 * 1024 * 1024;
 
 /// The most manifests that are read for the names of packages.
@@ -81,7 +81,7 @@ impl<'a> Sources<'a> {
         inside.filter(move |path| path.strip_prefix(start.as_str()).is_some_and(|rest| !rest.contains('/')))
     }
 
-    /// A file's text; `None` for what is no text, may not be shown, or is beyond the budget.
+    /// A file's text. `None` for a file that is no text, may not be shown, or is beyond the budget.
     pub fn text(&mut self, path: &str) -> Option<Rc<str>> {
         if let Some(known) = self.texts.get(path) {
             return known.clone();
@@ -95,7 +95,7 @@ impl<'a> Sources<'a> {
         text
     }
 
-    /// A file's definitions; `None` where its language is not known.
+    /// A file's definitions. `None` where its language is not known.
     pub fn outline(&mut self, path: &str) -> Option<Rc<Outline>> {
         if let Some(known) = self.outlines.get(path) {
             return known.clone();

@@ -28,7 +28,7 @@ const MAX_LOOSE: usize = 8;
 const MAX_CONTAINER: u32 = 40;
 /// How many lines of such a container are its head.
 const MAX_HEAD: u32 = 12;
-/// What makes a value of a class, in the languages that are read.
+/// Methods that make a value of a class, in the languages that are read.
 const CONSTRUCTORS: [&str; 3] = ["__init__", "constructor", "new"];
 
 /// Lines of a file that belong together.
@@ -40,12 +40,12 @@ pub struct Part {
     pub lines: (u32, u32),
 }
 
-/// What failing tests consist of and use.
+/// The parts of failing tests, and the code that they use.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Trace {
     /// The failing tests' own definitions.
     pub tests: Vec<Part>,
-    /// What they use, nearest first; names that are only imported come last.
+    /// The code that they use, nearest first. Names that are only imported come last.
     pub used: Vec<Part>,
 }
 
@@ -78,7 +78,7 @@ pub fn trace(sources: &mut Sources<'_>, places: &[Place], failing: &[String], is
     Trace { tests, used }
 }
 
-/// The failing tests in the files that failures name; in a file of tests without one that is called so, what stands around the lines.
+/// The failing tests in the files that failures name. In a file of tests without one of that name, the code around the lines.
 fn tests_at(
     sources: &mut Sources<'_>,
     places: &[Place],
@@ -145,7 +145,7 @@ pub fn around(sources: &mut Sources<'_>, path: &str, line: u32) -> Option<Part> 
     Some(Part { path: path.to_owned(), lines: innermost.lines })
 }
 
-/// What the names in a part mean: definitions of its own file first, then those of the files that are imported.
+/// The meaning of the names in a part: definitions of its own file first, then those of the files that are imported.
 fn uses(sources: &mut Sources<'_>, part: &Part) -> Vec<Part> {
     let Some(outline) = sources.outline(&part.path) else { return Vec::new() };
     let words: Vec<String> = outline.words(part.lines).into_iter().map(str::to_owned).collect();
@@ -169,7 +169,7 @@ fn is_inside(inner: (u32, u32), outer: (u32, u32)) -> bool {
     outer.0 <= inner.0 && inner.1 <= outer.1
 }
 
-/// What the tests' files import by name, whether or not the failing tests name it themselves: a fixture may.
+/// The names that the tests' files import, whether or not the failing tests name them themselves: a fixture may.
 fn only_imported(sources: &mut Sources<'_>, tests: &[Part]) -> Vec<Part> {
     let mut found = Vec::new();
     let files: BTreeSet<&String> = tests.iter().map(|test| &test.path).collect();
@@ -200,7 +200,7 @@ struct Search<'w> {
 }
 
 impl Search<'_> {
-    /// Adds what a file defines of the words; returns the words that it does not.
+    /// Adds the file's definitions of the words. Returns the words that it does not define.
     fn look_in(&mut self, sources: &mut Sources<'_>, path: &str) -> Vec<String> {
         let Some(outline) = sources.outline(path) else { return self.words.to_vec() };
         let words: BTreeMap<&str, usize> =
@@ -243,7 +243,7 @@ impl Search<'_> {
         }
     }
 
-    /// What was found, by the order of the words; methods of classes that are not named come last.
+    /// The definitions that were found, by the order of the words. Methods of classes that are not named come last.
     fn in_order(mut self) -> Vec<Part> {
         self.found.sort_by_key(|(is_loose, at, _)| (*is_loose, *at));
         let firm = self.found.iter().filter(|(is_loose, ..)| !is_loose);

@@ -5,13 +5,13 @@ use std::fmt::Write as _;
 use base64::engine::general_purpose::{STANDARD_NO_PAD, URL_SAFE_NO_PAD};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
-/// What RFC 3986 has escaped in a segment.
+/// The characters that RFC 3986 has escaped in a segment.
 const SEGMENT: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.').remove(b'~');
-/// What JavaScript's `encodeURIComponent` escapes.
+/// The characters that JavaScript's `encodeURIComponent` escapes.
 const COMPONENT: &AsciiSet = &SEGMENT.remove(b'!').remove(b'*').remove(b'\'').remove(b'(').remove(b')');
-/// What a form escapes.
+/// The characters that a form escapes.
 const FORM: &AsciiSet = &NON_ALPHANUMERIC.remove(b'*').remove(b'-').remove(b'.').remove(b'_');
-/// What is escaped in a path.
+/// The characters that are escaped in a path.
 const PATH: &AsciiSet = &SEGMENT.remove(b'/');
 
 /// A way to write a secret, or a line of it.

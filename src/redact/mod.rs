@@ -1,9 +1,9 @@
 //! Secrets out of text: every exit of the process passes through one [`Redactor`].
 //!
-//! Owns what a secret looks like in text: its encodings (`encodings`), text whose spelling hides it (`view`),
-//! tokens of known shapes that nobody told us of (`tokens`), and which values of variables are secrets (`values`).
-//! Invariant: pure; nothing here prints, stores or compares a secret anywhere but in the automaton. Redact before
-//! text is cut: half a secret is not recognised. Encodings of encodings (base64 of base64) are not undone.
+//! Owns the shape of secrets in text: their encodings (`encodings`), text whose spelling hides them (`view`), tokens of known shapes that
+//! nobody told us of (`tokens`), and which values of variables are secrets (`values`). Invariant: pure. Nothing here prints, stores or
+//! compares a secret anywhere but in the automaton. Redact before text is cut: half a secret is not recognised. Encodings of encodings
+//! (base64 of base64) are not undone.
 
 mod diff;
 mod encodings;
@@ -23,7 +23,7 @@ use secrecy::{ExposeSecret, SecretString};
 pub use values::MIN_SECRET_CHARS;
 use view::Escapes;
 
-/// What stands where a secret stood.
+/// The mask that replaces a secret.
 pub const MASK: &str = "***";
 
 /// From this length on a pattern is found with white space inside it: nobody writes that by chance.
@@ -41,14 +41,14 @@ pub struct Redactor {
 }
 
 impl Redactor {
-    /// Learns the secrets; ones shorter than eight characters are ignored (they would eat ordinary words).
-    /// Does no work yet: the automaton is built when first needed, so that start-up does not pay for it.
+    /// Learns the secrets. Ones shorter than eight characters are ignored (they would eat ordinary words). Does no work yet: the automaton
+    /// is built when first needed, so that start-up does not pay for it.
     #[must_use]
     pub fn new(secrets: &[SecretString]) -> Self {
         Self { secrets: secrets.to_vec(), ..Self::default() }
     }
 
-    /// The text without secrets; borrowed when there was none.
+    /// The text without secrets. Borrowed when there was none.
     #[must_use]
     pub fn redact<'a>(&self, text: &'a str) -> Cow<'a, str> {
         let mut result = Cow::Borrowed(text);
@@ -148,7 +148,7 @@ struct Pattern {
 struct Matcher {
     /// Answers fast that there is nothing.
     detector: AhoCorasick,
-    /// Finds all, overlapping ones too; built at the first hit.
+    /// Finds all, overlapping ones too. Built at the first hit.
     collector: OnceLock<Option<AhoCorasick>>,
     patterns: Vec<Pattern>,
     /// How text has to be looked at: escapes kept as well only where a secret itself could be taken for one.

@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 
 use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
 
-/// What follows a prefix in a token of one kind.
+/// The characters behind the prefix in a token of one kind.
 #[derive(Clone, Copy)]
 enum Shape {
     /// A run of these characters, at least so many.

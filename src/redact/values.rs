@@ -12,7 +12,7 @@ const LONGEST_WORD: usize = 24;
 const ROOTS: &[&str] =
     &["usr", "home", "opt", "etc", "var", "tmp", "srv", "mnt", "app", "root", "run", "Users", "github", "workspace"];
 
-/// What of a variable's value is secret: nothing, the value, or also the password in a URL.
+/// The secret parts of a variable's value: nothing, the value, or also the password in a URL.
 #[must_use]
 pub fn secret_parts(value: &str) -> Vec<String> {
     let value = value.trim();
@@ -53,7 +53,7 @@ fn is_place(value: &str) -> bool {
     relative || first.is_some_and(|first| ROOTS.contains(&first))
 }
 
-/// The values that a `.env` file sets, as written and with the escapes of double quotes undone; at most `most`.
+/// The values that a `.env` file sets, as written and with the escapes of double quotes undone. At most `most`.
 #[must_use]
 pub fn dotenv_values(text: &str, most: usize) -> Vec<String> {
     let mut values = Vec::new();
@@ -82,7 +82,7 @@ pub fn dotenv_values(text: &str, most: usize) -> Vec<String> {
     values
 }
 
-/// What stands behind the equals sign of `NAME=` or `export NAME=`.
+/// The text behind the equals sign of `NAME=` or `export NAME=`.
 fn assigned(line: &str) -> Option<&str> {
     let line = line.trim_start();
     let line = line.strip_prefix("export ").unwrap_or(line).trim_start();
@@ -96,7 +96,7 @@ fn without_comment(value: &str) -> &str {
     value.split_once(" #").map_or(value, |(value, _comment)| value).trim()
 }
 
-/// Where the quoted text ends; single quotes know no escapes.
+/// Where the quoted text ends. Single quotes know no escapes.
 fn closing(text: &str, quote: char) -> Option<usize> {
     let mut escaped = false;
     text.char_indices().find_map(|(at, c)| {

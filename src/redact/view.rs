@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use crate::domain::hidden::is_hidden;
 
-/// Whether escapes are read as what they stand for; a secret may itself look like one.
+/// Whether escapes are undone. A secret may itself look like one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Escapes {
     /// `%41`, `\"`, `\u0041`, `&#65;` and the like are undone.
@@ -138,7 +138,7 @@ fn unit(text: &[u8], escapes: Escapes) -> Unit {
     }
 }
 
-/// What ends a string for the terminal, or breaks it off; in JSON the ends are written with a backslash.
+/// Bytes that end a string for the terminal, or break it off. In JSON the ends are written with a backslash.
 const RAW_ENDS: &[u8] = &[0x07, 0x18, 0x1a, 0x1b];
 const ESCAPED_ENDS: &[u8] = &[0x07, 0x18, 0x1a, 0x1b, b'\\'];
 

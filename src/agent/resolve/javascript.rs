@@ -6,7 +6,7 @@ use crate::framework::source::Import;
 
 /// Endings that an import leaves out.
 const ENDINGS: [&str; 9] = ["ts", "tsx", "mts", "cts", "js", "jsx", "mjs", "cjs", "d.ts"];
-/// What stands for the source folder by custom.
+/// Prefixes that stand for the source folder by custom.
 const ALIASES: [&str; 4] = ["@/", "~/", "#/", "$/"];
 /// Folders that an alias may stand for.
 const ROOTS: [&str; 3] = ["src", "", "app"];
@@ -26,7 +26,7 @@ pub(super) fn resolve(from: &str, import: &Import, sources: &mut Sources<'_>) ->
     Resolved { files: file.into_iter().collect(), names: import.names.clone() }
 }
 
-/// The file that a path without or with an ending means; `./cart.js` is `cart.ts` before it is compiled.
+/// The file that a path without or with an ending means. `./cart.js` is `cart.ts` before it is compiled.
 fn file(path: &str, sources: &Sources<'_>) -> Option<String> {
     if sources.has(path) {
         return Some(path.to_owned());

@@ -1,6 +1,6 @@
 //! From an import to the files of the repository that it means, by the layouts that its language's tools expect.
 //!
-//! Invariant: nothing is run and no path is looked up outside the list of files; what cannot be resolved is no file.
+//! Invariant: nothing is run and no path is looked up outside the list of files. An import that cannot be resolved is no file.
 
 mod go;
 mod javascript;

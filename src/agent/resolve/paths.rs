@@ -1,6 +1,6 @@
 //! Paths of a repository as imports lead to them (pure).
 
-/// What an import means.
+/// The meaning of an import.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Resolved {
     /// The files, likeliest first.
@@ -9,12 +9,12 @@ pub struct Resolved {
     pub names: Vec<String>,
 }
 
-/// The folder of a path; empty for the root.
+/// The folder of a path. Empty for the root.
 pub(in crate::agent) fn folder_of(path: &str) -> &str {
     path.rsplit_once('/').map_or("", |(folder, _)| folder)
 }
 
-/// A path below a folder; neither may be empty for a slash to stand between them.
+/// A path below a folder. The slash stands between them only where neither is empty.
 pub(in crate::agent) fn join(folder: &str, rest: &str) -> String {
     match (folder, rest) {
         ("", rest) => rest.to_owned(),
@@ -23,7 +23,7 @@ pub(in crate::agent) fn join(folder: &str, rest: &str) -> String {
     }
 }
 
-/// A path without `.` and `..`; `None` for one that leads out of the repository.
+/// A path without `.` and `..`. `None` for one that leads out of the repository.
 pub(in crate::agent) fn tidied(path: &str) -> Option<String> {
     let mut parts: Vec<&str> = Vec::new();
     for part in path.split('/') {

@@ -51,7 +51,7 @@ fn folders_above(path: &str) -> impl Iterator<Item = &str> {
     std::iter::successors(Some(folder_of(path)), |folder| (!folder.is_empty()).then(|| folder_of(folder)))
 }
 
-/// The folder so many levels above; `None` above the root.
+/// The folder so many levels above. `None` above the root.
 fn above(folder: &str, levels: usize) -> Option<&str> {
     (0..levels).try_fold(folder, |folder, _| (!folder.is_empty()).then(|| folder_of(folder)))
 }

@@ -47,7 +47,7 @@ pub(super) fn resolve(from: &str, import: &Import, sources: &mut Sources<'_>) ->
     found
 }
 
-/// Follows a path as far as files are modules; what is left begins with a name in the last one.
+/// Follows a path as far as files are modules. The rest begins with a name in the last one.
 fn walk(mut module: Module, parts: &[&str], sources: &Sources<'_>) -> Option<(String, Option<String>)> {
     for part in parts {
         let own = format!("{}.rs", join(&module.folder, part));

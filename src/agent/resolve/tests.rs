@@ -1,7 +1,7 @@
 use super::*;
 use crate::framework::source::Outline;
 
-/// What the imports of one file mean: for each the files and the names.
+/// The meaning of one file's imports: for each the files and the names.
 fn resolved(files: &[(&str, &str)], from: &str) -> Vec<(Vec<String>, Vec<String>)> {
     let paths: Vec<String> = files.iter().map(|(path, _)| (*path).to_owned()).collect();
     let read = |path: &str| files.iter().find(|(name, _)| *name == path).map(|(_, text)| (*text).to_owned());

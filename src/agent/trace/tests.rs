@@ -4,7 +4,7 @@ fn is_test(path: &str) -> bool {
     path.contains("test")
 }
 
-/// What is found for a failing test: `tests` and `used`, each as `path:first-last`.
+/// The trace of a failing test: `tests` and `used`, each as `path:first-last`.
 fn traced(files: &[(&str, &str)], places: &[(&str, u32)], failing: &str) -> (Vec<String>, Vec<String>) {
     let paths: Vec<String> = files.iter().map(|(path, _)| (*path).to_owned()).collect();
     let read = |path: &str| files.iter().find(|(name, _)| *name == path).map(|(_, text)| (*text).to_owned());
