@@ -8,10 +8,10 @@ use super::read::{Place, Readable};
 use super::reference::paths_ending_in;
 use super::sources::FileContent;
 
-/// Which text it is; decides how its faults are headed.
+/// The kind of the text, which decides how its faults are headed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// What `tiers` names or holds: the seeds' file.
+    /// The text that `tiers` names or holds: the seeds' file.
     Tiers,
     /// The configuration file.
     Configuration,
@@ -32,7 +32,7 @@ impl Kind {
 pub(super) struct Document {
     kind: Kind,
     label: String,
-    /// What it says; everything absent when it could not be read.
+    /// Its settings. All are absent when it could not be read.
     pub(super) file: ConfigFile,
     /// The faults of single values.
     pub(super) faults: Faults,

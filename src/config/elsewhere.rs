@@ -1,4 +1,5 @@
-//! What of its plan a run takes along to another machine, and what counts as it is said there: decided here and nowhere else.
+//! The parts of its plan that a run takes along to another machine, and which of them count as they are said there. Decided here and
+//! nowhere else.
 //!
 //! Invariant: whatever could be handed a key, lets code out, or judges, is today's: addresses, prices, confinement, variables, commands.
 //! A log comes from an artifact, which somebody else may have written.
@@ -10,7 +11,7 @@ use crate::domain::budget::Budget;
 use crate::domain::ladder::Tier;
 use crate::domain::model_id::ModelId;
 
-/// The most iterations that a tier of a configuration may have (S0-22); comments may have allowed more.
+/// The most iterations that a tier of a configuration may have (S0-22). Comments may have allowed more.
 const MAX_ITERATIONS: u32 = 100;
 
 /// How far a saved plan is known to be ours.

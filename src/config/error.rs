@@ -1,4 +1,4 @@
-//! What is wrong with a configuration: every fault at once, each with a way to mend it.
+//! Errors of a configuration: every fault at once, each with a way to mend it.
 
 use std::cell::RefCell;
 use std::fmt;
@@ -9,9 +9,9 @@ pub const CLOSING: &str = "Fix the errors above and re-run. No LLM calls were ma
 /// One fault.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Problem {
-    /// Where in the source: a JSON path, a flag or a variable; empty when it concerns the whole.
+    /// The place in the source: a JSON path, a flag or a variable. Empty when it concerns the whole.
     pub path: String,
-    /// What is wrong.
+    /// A description of the fault.
     pub message: String,
     /// How to mend it.
     pub fix: String,
@@ -61,26 +61,26 @@ impl Faults {
 /// The faults of one source.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SourceErrors {
-    /// What the list is headed by, e.g. `Tier config invalid: tiers.json`.
+    /// The heading of the list, e.g. `Tier config invalid: tiers.json`.
     pub heading: String,
-    /// The faults, in order; empty when the heading says it all.
+    /// The faults, in order. Empty when the heading says it all.
     pub problems: Vec<Problem>,
     /// How to mend what the heading says, when there are no single faults.
     pub fix: Option<String>,
 }
 
 impl SourceErrors {
-    /// The faults under a heading; `None` when there are none.
+    /// The faults under a heading. `None` when there are none.
     pub(super) fn of(heading: String, faults: Faults) -> Option<Self> {
         let problems = faults.into_problems();
         (!problems.is_empty()).then_some(Self { heading, problems, fix: None })
     }
 }
 
-/// Every fault of a configuration; exit code 2.
+/// Every fault of a configuration. It leads to exit code 2.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ConfigErrors {
-    /// By source, in order of precedence; never empty in an `Err`.
+    /// By source, in order of precedence. Never empty in an `Err`.
     pub sources: Vec<SourceErrors>,
 }
 

@@ -1,4 +1,4 @@
-//! What a run can cost at most.
+//! The highest cost of a run.
 //!
 //! The cap decides: no call is made that could pass it. The uncapped figure tells how much of a ladder a cap pays for.
 

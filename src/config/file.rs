@@ -277,7 +277,7 @@ object! {
     }
 }
 
-/// The wire of an endpoint; a cassette is a provider of its own and no wire.
+/// The wire of an endpoint. A cassette is a provider of its own and no wire.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct EndpointWire(pub(super) Wire);
 
@@ -308,10 +308,10 @@ impl Readable for EndpointWire {
     }
 }
 
-/// What stands under `tiers`.
+/// The content of `tiers`.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Tiers {
-    /// The tiers in order; `None` stands for one with a fault of its own.
+    /// The tiers in order. `None` stands for one with a fault of its own.
     List(Vec<Option<TierSection>>),
     /// A shorthand ladder.
     Shorthand(String),

@@ -27,11 +27,11 @@ pub struct GatewayPlan {
     pub per_day: Option<MicroUsd>,
     /// The most all runs for one pull request may cost.
     pub per_pull_request: Option<MicroUsd>,
-    /// Where the audit log is written, as given; `None` is off.
+    /// Where the audit log is written, as given. `None` is off.
     pub audit: Option<String>,
     /// How each provider with a key is reached.
     pub endpoints: BTreeMap<String, EndpointPlan>,
-    /// What configuration says of models, laid over the catalogue.
+    /// The configuration's facts about models, laid over the catalogue.
     pub facts: ModelFacts,
     /// The model that the session is held to.
     pub model: Option<ModelId>,
@@ -39,14 +39,14 @@ pub struct GatewayPlan {
     pub side_model: Option<ModelId>,
     /// Variables handed to the program whatever their names.
     pub pass_env: Vec<String>,
-    /// What a person should know before.
+    /// Warnings for a person, to be shown before.
     pub warnings: Vec<String>,
 }
 
 /// Resolves the gateway's configuration: flag, variable, configuration file, default.
 ///
 /// # Errors
-/// [`ConfigErrors`] with every fault of every source; also when there is no key at all.
+/// [`ConfigErrors`] with every fault of every source. Also when there is no key at all.
 pub fn resolve_gateway(
     sources: &Sources,
     side_model: Option<&str>,

@@ -17,7 +17,7 @@ const DEFAULT_ATTEMPTS_PER_PR: u32 = 3;
 /// The label that keeps upshift away where nothing names another.
 pub const DEFAULT_SKIP_LABEL: &str = "upshift:skip";
 
-/// What happens on GitHub.
+/// The settings for GitHub.
 pub(super) fn github(picker: &Picker<'_>) -> GithubPlan {
     let push = picker.either(Setting::Push, of(|github| github.push));
     let default_push = picker.sources.build.default_push.unwrap_or(Push::None);

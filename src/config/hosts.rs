@@ -46,7 +46,7 @@ impl Registry<'_> {
         }
     }
 
-    /// Finds out how the model behind an agent is reached and what it costs; the agent's target is known by the same.
+    /// Finds out how the model behind an agent is reached and what it costs. The agent's target is known by the same.
     pub(super) fn hosted(&mut self, path: &str, id: &ModelId, backend: Backend, faults: &Faults) {
         let Some(model) = backend.model_of(id) else { return };
         self.endpoint(path, &model.provider, faults);
@@ -66,7 +66,7 @@ impl Registry<'_> {
         }
     }
 
-    /// The model of agents' side calls; those of the tiers text before those of the configuration file.
+    /// The model of agents' side calls. The tiers text goes before the configuration file.
     pub(super) fn side_model(&mut self, picker: &Picker<'_>) -> Option<ModelId> {
         const KEY: &str = "agent.sideModel";
         let mut told =
@@ -86,7 +86,7 @@ impl Registry<'_> {
     }
 }
 
-/// The users' own command lines, by the agent's name; those of the tiers text before those of the configuration file.
+/// The users' own command lines, by the agent's name. The tiers text goes before the configuration file.
 pub(super) fn programs(picker: &Picker<'_>) -> BTreeMap<String, AgentProgram> {
     let mut programs = BTreeMap::new();
     for document in picker.documents() {
@@ -112,7 +112,7 @@ pub(super) fn programs(picker: &Picker<'_>) -> BTreeMap<String, AgentProgram> {
     programs
 }
 
-/// What an agent speaks over a wire, if it can: the first of it is its usual one.
+/// The agent's usual protocol over a wire, which is the first in its list. `None` where it speaks none over it.
 #[must_use]
 pub fn spoken_by(backend: Backend, wire: Wire) -> Option<Spoken> {
     all_spoken_by(backend, wire).next()

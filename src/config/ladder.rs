@@ -81,7 +81,7 @@ impl Draft {
     }
 }
 
-/// The tiers of a document; faults of single tiers were noted when it was read.
+/// The tiers of a document. Faults of single tiers were noted when it was read.
 pub(super) fn from_document(tiers: &Tiers, faults: &Faults) -> Vec<Draft> {
     match tiers {
         Tiers::Shorthand(text) => from_shorthand(text, "tiers", faults),
@@ -95,8 +95,8 @@ pub(super) fn from_document(tiers: &Tiers, faults: &Faults) -> Vec<Draft> {
     }
 }
 
-/// A tier as far as it can be read: a fault in one key must not keep those of its models from being told. What is
-/// missing gets a stand-in, which no plan ever shows: its fault was noted when the document was read.
+/// A tier as far as it can be read: a fault in one key must not keep those of its models from being told. A missing value gets a stand-in,
+/// which no plan ever shows, since its fault was noted when the document was read.
 fn from_section(index: usize, tier: &TierSection) -> Draft {
     let path = format!("tiers[{index}]");
     let of_role = |role: &str, targets: Option<&super::values::Targets>| {
@@ -131,7 +131,7 @@ fn refuse_equal_names(drafts: &[Draft], faults: &Faults) {
     }
 }
 
-/// The tiers of a shorthand ladder: `model xN full > model …`; default x5, simple; a repeated model gets `-2`.
+/// The tiers of a shorthand ladder: `model xN full > model …`. The default is x5 and simple. A repeated model gets `-2`.
 pub(super) fn from_shorthand(text: &str, path: &str, faults: &Faults) -> Vec<Draft> {
     let mut drafts: Vec<Draft> = Vec::new();
     for (index, step) in text.split('>').enumerate() {

@@ -26,7 +26,7 @@ const OLLAMA_PORT: u16 = 11_434;
 /// A provider's section and where it stands.
 #[derive(Debug)]
 pub(super) struct Declared<'d> {
-    /// What is said of it.
+    /// Its settings.
     pub(super) section: &'d ProviderSection,
     /// The document's faults.
     pub(super) faults: &'d Faults,
@@ -41,7 +41,7 @@ pub(super) type Override<'d> = (&'d ModelSection, &'d Faults);
 pub(super) struct Registry<'d> {
     /// Flags and environment.
     pub(super) sources: &'d Sources,
-    /// What is known of models and providers.
+    /// The known models and providers.
     pub(super) catalogue: &'d Catalogue,
     /// Faults of flags and variables.
     pub(super) setting_faults: &'d Faults,
@@ -51,9 +51,9 @@ pub(super) struct Registry<'d> {
     pub(super) overrides: BTreeMap<ModelId, Override<'d>>,
     /// How each provider in use is reached, and where its address came from.
     pub(super) endpoints: BTreeMap<String, (EndpointPlan, Origin)>,
-    /// What is known of each target.
+    /// The facts about each target.
     pub(super) facts: ModelFacts,
-    /// What a person should know.
+    /// Warnings for a person.
     pub(super) warnings: Vec<String>,
     failed_providers: BTreeSet<String>,
 }
@@ -168,7 +168,7 @@ impl<'d> Registry<'d> {
         }
     }
 
-    /// Resolves a role's models; those of a role that never speaks only by name.
+    /// Resolves a role's models. A role that never speaks has them resolved only by name.
     fn targets(&mut self, targets: &DraftTargets, faults: &Faults, spoken: bool) -> Option<Vec<ModelId>> {
         let mut resolved = Vec::new();
         let mut all = true;
@@ -235,7 +235,7 @@ impl<'d> Registry<'d> {
         }
     }
 
-    /// Finds out how a provider is reached; once per provider.
+    /// Finds out how a provider is reached, once per provider.
     pub(super) fn endpoint(&mut self, path: &str, provider: &str, faults: &Faults) {
         if self.endpoints.contains_key(provider) || self.failed_providers.contains(provider) {
             return;
@@ -292,7 +292,7 @@ impl<'d> Registry<'d> {
         Some((EndpointPlan { wire, base_url, key_var, local: built_in.local }, origin))
     }
 
-    /// The address that a customary variable gives; `Err` after a fault was noted.
+    /// The address that a customary variable gives. `Err` after a fault was noted.
     fn url_of_variable(&self, built_in: &BuiltInEndpoint, provider: &str) -> Option<Result<(String, Origin), ()>> {
         let present =
             |name: &&str| self.sources.variable(name).map(|text| ((*name).to_owned(), text.trim().to_owned()));
@@ -343,7 +343,7 @@ impl<'d> Registry<'d> {
         }
     }
 
-    /// Finds out what is known of a model; once per model.
+    /// Finds out the facts about a model, once per model.
     pub(super) fn learn(&mut self, path: &str, id: &ModelId, faults: &Faults) {
         if self.facts.0.contains_key(id) {
             return;

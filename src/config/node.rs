@@ -17,7 +17,7 @@ const MAX_TREE_BYTES: usize = 4 * 1024 * 1024;
 /// The deepest nesting of brackets taken: the YAML reader's time grows with its square.
 const MAX_BRACKET_DEPTH: usize = 64;
 
-/// What a node counts beside its text.
+/// The bytes that a node counts beside its text.
 const NODE_BYTES: usize = 64;
 
 /// A value as it stands in a file.
@@ -35,7 +35,7 @@ pub(super) enum Node {
     Text(String),
     /// A list.
     List(Vec<Node>),
-    /// Keys and values in the order written; a key may stand twice.
+    /// Keys and values in the order written. A key may stand twice.
     Map(Vec<(String, Node)>),
 }
 
@@ -91,7 +91,7 @@ impl Node {
         Self::List(parts.map(|part| Self::Text(part.to_owned())).collect())
     }
 
-    /// What it is, for messages; long text is shortened.
+    /// A description of it for messages. Long text is shortened.
     pub(super) fn describe(&self) -> String {
         const SHOWN: usize = 40;
         match self {

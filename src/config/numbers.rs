@@ -75,7 +75,7 @@ impl Readable for One {
     }
 }
 
-/// The number here, whole or not; infinite and undefined ones are faults.
+/// The number here, whole or not. Infinite and undefined ones are faults.
 fn number_here(at: &Place<'_>, wanted: &str, fix: &str) -> Option<f64> {
     match at.node {
         #[expect(clippy::cast_precision_loss, reason = "amounts that large are refused anyway")]
@@ -110,7 +110,7 @@ impl Readable for Dollars {
     }
 }
 
-/// A price in micro-dollars per million tokens; may be nothing.
+/// A price in micro-dollars per million tokens. It may be zero.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct PerMillion(pub(super) u64);
 

@@ -13,10 +13,10 @@ use crate::domain::ladder::{OnEntropy, Tier};
 use crate::domain::model_id::ModelId;
 use crate::domain::units::MicroUsd;
 
-/// Everything `upshift run` needs to know before it starts; made by [`super::resolve`].
+/// Everything `upshift run` needs to know before it starts. Made by [`super::resolve`].
 #[derive(Debug, Clone, PartialEq)]
 pub struct Plan {
-    /// The ladder; never empty, names are unique.
+    /// The ladder. Never empty, and its names are unique.
     pub tiers: Vec<Tier>,
     /// Where the ladder came from: a path, `(inline)`, `(shorthand)`, `(built-in)` or `(none)` (the seeds' two-mode path).
     pub tier_config_path: String,
@@ -24,13 +24,13 @@ pub struct Plan {
     pub budget: Budget,
     /// The caps that it shares with other runs.
     pub shared_caps: SharedCaps,
-    /// What a stalled tier leads to.
+    /// The consequence of a stalled tier.
     pub on_entropy: OnEntropy,
     /// How many equal errors in a row are a stall (S0-1).
     pub entropy_threshold: u32,
-    /// What is to be done.
+    /// The task.
     pub objective: String,
-    /// The directory to work in, as given; `None` is the current one.
+    /// The directory to work in, as given. `None` is the current one.
     pub working_directory: Option<String>,
     /// How the tests are run.
     pub test: TestPlan,
@@ -38,11 +38,11 @@ pub struct Plan {
     pub agent: AgentPlan,
     /// The users' own command lines of coding agents, by the name behind `cli/`.
     pub agents: BTreeMap<String, AgentProgram>,
-    /// What children may do and what models may not write.
+    /// Rights of child processes and paths that models may not write.
     pub safety: SafetyPlan,
-    /// What happens on GitHub.
+    /// The settings for GitHub.
     pub github: GithubPlan,
-    /// Where the audit log is written, as given; `None` is off.
+    /// Where the audit log is written, as given. `None` is off.
     pub audit: Option<String>,
     /// Where replies are recorded.
     pub record: Option<String>,
@@ -54,20 +54,20 @@ pub struct Plan {
     pub endpoints: BTreeMap<String, EndpointPlan>,
     /// Every effective value, in the order of the documentation.
     pub values: Vec<EffectiveValue>,
-    /// What a person should know before the run.
+    /// Warnings for a person, to be shown before the run.
     pub warnings: Vec<String>,
     /// Why a run must be refused (exit 6): what is asked for and this build cannot do. Empty in the ordinary case.
     pub refusals: Vec<String>,
     /// The most this run can cost: never above the cost cap.
     pub worst_case: MicroUsd,
-    /// What each tier would cost at most if there were no caps; for information.
+    /// The highest cost of each tier if there were no caps. For information only.
     pub uncapped: Vec<MicroUsd>,
 }
 
 /// A command that judges beside the tests.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NamedCommand {
-    /// The name in reports; unique.
+    /// The unique name in reports.
     pub name: String,
     /// The shell command, for the folder in which the tests run.
     pub run: String,
@@ -76,19 +76,19 @@ pub struct NamedCommand {
 /// How the tests are run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TestPlan {
-    /// The command; `None` means that it is detected.
+    /// The command. `None` means that it is detected.
     pub command: Option<String>,
-    /// What judges beside it, in order.
+    /// The commands that judge beside it, in order.
     pub commands: Vec<NamedCommand>,
     /// A command run once before any model output.
     pub setup_command: Option<String>,
-    /// The failing tests that are to be mended; none means all.
+    /// The failing tests that are to be mended. An empty list means all.
     pub only: Vec<String>,
-    /// The framework whose output is read; `None` means that it is recognised.
+    /// The framework whose output is read. `None` means that it is recognised.
     pub framework: Option<String>,
     /// How long one run may take, in seconds (contradiction 30).
     pub timeout_seconds: u64,
-    /// How much memory one process of the tests may take, in MiB; 0 is no limit.
+    /// How much memory one process of the tests may take, in MiB. 0 is no limit.
     pub memory_mb: u32,
     /// How long the evidence for a green may take, in minutes.
     pub proof_minutes: u32,
@@ -103,7 +103,7 @@ pub(super) const DEFAULT_MEMORY_MB: u32 = 2_048;
 pub(super) const DEFAULT_PROOF_MINUTES: u32 = 10;
 
 impl TestPlan {
-    /// How much memory one process may take, in MiB; `None` is no limit.
+    /// How much memory one process may take, in MiB. `None` is no limit.
     #[must_use]
     pub const fn memory_limit(&self) -> Option<u32> {
         if self.memory_mb == 0 { None } else { Some(self.memory_mb) }
@@ -123,21 +123,21 @@ pub struct AgentPlan {
     pub temperature: Option<f64>,
     /// Commands the artisan may run.
     pub allow_commands: Vec<String>,
-    /// The model of coding agents' side calls; the tier's where there is none, or where it is of another provider.
+    /// The model of coding agents' side calls. The tier's model is used where there is none, or where it is of another provider.
     pub side_model: Option<ModelId>,
 }
 
-/// A user's own command line of a coding agent; nothing of it is used for another.
+/// A user's own command line of a coding agent. Nothing of it is used for another.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct AgentProgram {
-    /// The program and what stands before our arguments; empty for its own name in `PATH`.
+    /// The program and the arguments before ours. Empty for its own name in `PATH`.
     pub command: Vec<String>,
-    /// What stands behind our arguments.
+    /// The arguments behind ours.
     pub args: Vec<String>,
 }
 
-/// What children may do and what models may not write.
+/// Rights of child processes and paths that models may not write.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SafetyPlan {
     /// Confinement of child processes.
@@ -148,11 +148,11 @@ pub struct SafetyPlan {
     pub protected_paths: Vec<String>,
     /// Globs of test files that the task may edit.
     pub allow_test_edits: Vec<String>,
-    /// What happens with the parts of a fix that the tests pass without.
+    /// The treatment of the parts of a fix that the tests pass without.
     pub minimise: Minimise,
     /// How much a green is asked to prove beyond its own run.
     pub proof: Proof,
-    /// What happens with a fix in which something could deceive a test runner.
+    /// The treatment of a fix in which something could deceive a test runner.
     pub on_remark: OnRemark,
     /// Variables handed to the tests.
     pub pass_env: Vec<String>,
@@ -161,12 +161,12 @@ pub struct SafetyPlan {
 /// How often one run pushes at most unless something else is said.
 pub(super) const DEFAULT_MAX_PUSHES: u32 = 3;
 
-/// What happens on GitHub; used by the Action.
+/// The settings for GitHub, used by the Action.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GithubPlan {
-    /// What happens with a fix.
+    /// The treatment of a fix.
     pub push: Push,
-    /// What is waited for after a push.
+    /// The event to wait for after a push.
     pub wait_for: WaitFor,
     /// How often one run pushes at most.
     pub max_pushes: u32,
@@ -176,7 +176,7 @@ pub struct GithubPlan {
     pub merge_timeout_minutes: u32,
     /// When the pull request is commented.
     pub comment: Comment,
-    /// The outcomes that fail the step; `None` is all but exit 0, 4 and harmless refusals.
+    /// The outcomes that fail the step. `None` is all but exit 0, 4 and harmless refusals.
     pub fail_on: Option<Vec<FailOn>>,
     /// The most runs for one pull request, or for one failure of a branch whose fix is proposed.
     pub max_attempts_per_pr: u32,
@@ -184,15 +184,15 @@ pub struct GithubPlan {
     pub skip_label: String,
     /// The bots that may start a run on their own pull requests, by their exact names.
     pub allowed_bots: Vec<String>,
-    /// The message of the commit that holds a fix; `None` is the built-in one.
+    /// The message of the commit that holds a fix. `None` is the built-in one.
     pub commit_message: Option<String>,
-    /// Who is named as its author, as `Name <address>`; `None` is the account of a workflow's own token.
+    /// The name of its author, as `Name <address>`. `None` is the account of a workflow's own token.
     pub commit_author: Option<String>,
     /// Whether it is made through the API, where GitHub signs it.
     pub sign_commits: bool,
     /// Whether a pull request is opened as a draft.
     pub draft: bool,
-    /// Who merges a pull request that upshift opened.
+    /// The one who merges a pull request that upshift opened.
     pub merge: Merge,
     /// How long the job may take, in minutes.
     pub job_timeout_minutes: u32,
@@ -203,9 +203,9 @@ pub struct GithubPlan {
 pub struct EndpointPlan {
     /// The wire format.
     pub wire: Wire,
-    /// The base URL without a trailing slash; empty for a cassette.
+    /// The base URL without a trailing slash. Empty for a cassette.
     pub base_url: String,
-    /// The variable that holds the key; `None` when no key is needed.
+    /// The variable that holds the key. `None` when no key is needed.
     pub key_var: Option<String>,
     /// Whether it costs nothing.
     pub local: bool,
@@ -239,7 +239,7 @@ pub enum Origin {
 }
 
 impl Origin {
-    /// The bare name: a flag, a variable, a path; `default` for none.
+    /// The bare name: a flag, a variable, a path. `default` for none.
     #[must_use]
     pub fn name(&self) -> &str {
         match self {
@@ -360,7 +360,7 @@ words! {
 }
 
 impl Default for Proof {
-    /// Many frameworks have no bodies that can be found; their greens count, and the report says what was not witnessed.
+    /// Many frameworks have no bodies that can be found. Their greens count, and the report says what was not witnessed.
     fn default() -> Self {
         Self::Auto
     }
@@ -377,7 +377,7 @@ words! {
 }
 
 impl Default for OnRemark {
-    /// Honest programs end, print and ask as well; experiments have shown that the tests can still fail.
+    /// Honest programs end, print and ask as well, and experiments have shown that the tests can still fail.
     fn default() -> Self {
         Self::Flag
     }

@@ -1,4 +1,4 @@
-//! What configuration says of a model, laid over what the catalogue knows: window, limits, price.
+//! The configuration's facts about a model, laid over the catalogue's: window, limits, price.
 
 use crate::domain::catalogue::{ModelInfo, Price};
 use crate::domain::model_id::ModelId;

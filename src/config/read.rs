@@ -43,7 +43,7 @@ impl<'n> Place<'n> {
         Self { node, path: join(&self.path, key), faults: self.faults }
     }
 
-    /// Goes to the items of a list; `None` (with a fault) when it is none.
+    /// Goes to the items of a list. `None` (with a fault) when it is none.
     pub(super) fn items(&self) -> Option<Vec<Self>> {
         let Node::List(items) = self.node else {
             return self.mismatch("a list", "Write it as a list: [a, b], or one `- item` per line.");
@@ -52,7 +52,7 @@ impl<'n> Place<'n> {
         Some(items.iter().enumerate().map(place).collect())
     }
 
-    /// Goes to the entries of a mapping with free keys, in order; a key that stands twice is a fault.
+    /// Goes to the entries of a mapping with free keys, in order. A key that stands twice is a fault.
     pub(super) fn entries(&self) -> Option<Vec<(&'n str, Self)>> {
         let Node::Map(entries) = self.node else {
             return self.mismatch("a mapping", "Write it as `key: value` lines.");
@@ -63,7 +63,7 @@ impl<'n> Place<'n> {
         Some(entries.iter().map(|(key, node)| (key.as_str(), self.under(key, node))).collect())
     }
 
-    /// Goes to an object's known keys; every other key is a fault.
+    /// Goes to an object's known keys. Every other key is a fault.
     pub(super) fn known(&self, keys: &[&str]) -> Option<BTreeMap<&'n str, Self>> {
         let mut found = BTreeMap::new();
         for (key, place) in self.entries()? {
@@ -78,7 +78,7 @@ impl<'n> Place<'n> {
     }
 }
 
-/// A JSON path one key deeper; keys that are no plain names are quoted.
+/// A JSON path one key deeper. Keys that are no plain names are quoted.
 fn join(path: &str, key: &str) -> String {
     let key = if looks_like_key(key) { "…" } else { key };
     let plain = !key.is_empty() && key.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | '-' | '$'));
@@ -121,9 +121,9 @@ pub struct Entry {
     pub key: String,
     /// Its type in words.
     pub kind: String,
-    /// Its default in words; empty for a mere container.
+    /// Its default in words. Empty for a mere container.
     pub default: &'static str,
-    /// What it means.
+    /// Its meaning.
     pub meaning: &'static str,
 }
 
@@ -144,10 +144,10 @@ impl Entry {
 
 /// A value that configuration can hold.
 pub(super) trait Readable: Sized {
-    /// Whether an explicit null is a value of its own; elsewhere it is the same as leaving the key out.
+    /// Whether an explicit null is a value of its own. Elsewhere it is the same as leaving the key out.
     const READS_NULL: bool = false;
 
-    /// What parts the items of a list when it comes as one text.
+    /// The characters that part the items of a list when it comes as one text.
     const SEPARATORS: &'static [char] = &[',', '\n'];
 
     /// The type in words, for the reference.
@@ -161,7 +161,7 @@ pub(super) trait Readable: Sized {
         Node::Text(text.trim().to_owned())
     }
 
-    /// The keys below it, for the reference; with the path that leads to them.
+    /// The keys below it, for the reference, with the path that leads to them.
     fn describe(_path: &str, _out: &mut Vec<Entry>) {}
 }
 

@@ -40,9 +40,9 @@ const OTHER_VARIABLES: [&str; 15] = [
 
 /// Resolves a run's configuration.
 ///
-/// Precedence (contradiction 9): flag, `UPSHIFT_*` variable, the text given as `tiers`, the configuration file, default.
-/// A tiers text outranks the configuration file because a flag or variable gave it for this run; a flag or variable
-/// that names a value itself outranks both.
+/// Precedence (contradiction 9): flag, `UPSHIFT_*` variable, the text given as `tiers`, the configuration file, default. A tiers text
+/// outranks the configuration file because a flag or variable gave it for this run. A flag or variable that names a value itself outranks
+/// both.
 ///
 /// # Errors
 /// [`ConfigErrors`] with every fault of every source.
@@ -107,7 +107,7 @@ pub fn audit_path(sources: &Sources) -> String {
     sections::audit(&picker).unwrap_or_else(|| sections::default_audit_path(sources))
 }
 
-/// The configuration file; a missing one counts only when it was asked for.
+/// The configuration file. A missing one counts only when it was asked for.
 pub(super) fn config_document(sources: &Sources) -> Option<Document> {
     let file = sources.config_file.as_ref()?;
     let asked_for = sources.setting(Setting::Config).is_some();
@@ -231,7 +231,7 @@ fn names_of(ladder: &[Tier]) -> String {
     ladder.iter().map(|tier| tier.name.as_str()).collect::<Vec<_>>().join(" > ")
 }
 
-/// The sections under `providers`; a name in the tiers text outranks the same name in the configuration file.
+/// The sections under `providers`. A name in the tiers text outranks the same name in the configuration file.
 pub(super) fn declared_providers<'d>(picker: &Picker<'d>) -> BTreeMap<String, Declared<'d>> {
     let mut declared = BTreeMap::new();
     for document in picker.documents() {
@@ -304,7 +304,7 @@ fn draft<'d>(
     }
 }
 
-/// The tiers of a document; one that `tiers` names (`named_by`) must hold some.
+/// The tiers of a document. A document that `tiers` names (`named_by`) must hold some.
 fn of_document(picker: &Picker<'_>, document: &Document, named_by: &str) -> Vec<Draft> {
     let Some(tiers) = &document.file.tiers else {
         if !named_by.is_empty() && !document.is_incomplete() {

@@ -25,12 +25,12 @@ use crate::domain::units::MicroUsd;
 /// How many iterations a saved tier has that does not say it: the shorthand's number.
 const UNSAID_ITERATIONS: u32 = 5;
 
-/// Writes a plan in its saved form; for serde's `with`.
+/// Writes a plan in its saved form. Meant for serde's `with`.
 pub(crate) fn serialize<S: Serializer>(plan: &Plan, serializer: S) -> Result<S::Ok, S::Error> {
     SavedPlan::of(plan).serialize(serializer)
 }
 
-/// Reads a saved plan; for serde's `with`.
+/// Reads a saved plan. Meant for serde's `with`.
 pub(crate) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Plan, D::Error> {
     Ok(SavedPlan::deserialize(deserializer)?.over(defaults()))
 }
@@ -98,7 +98,7 @@ saved! {
     }
 }
 saved! {
-    /// What children may do and what models may not write.
+    /// Rights of child processes and paths that models may not write.
     SavedSafety of SafetyPlan {
         sandbox: Sandbox,
         network: Network,
@@ -111,7 +111,7 @@ saved! {
     }
 }
 saved! {
-    /// What happens on GitHub.
+    /// The settings for GitHub.
     SavedGithub of GithubPlan {
         push: Push,
         wait_for: WaitFor,
@@ -136,7 +136,7 @@ saved! {
     SavedEndpoint of EndpointPlan { wire: Wire, base_url: String, key_var: Option<String>, local: bool, }
 }
 saved! {
-    /// What is known of a model.
+    /// The facts about a model.
     SavedModel of ModelInfo {
         context_window: u64,
         max_output_tokens: u64,
@@ -159,7 +159,7 @@ saved! {
 }
 
 impl SavedTier {
-    /// A tier; nothing where no model is named.
+    /// A tier. `None` where no model is named.
     fn tier(self) -> Option<Tier> {
         let artisan = self.artisan.clone().filter(|targets| !targets.is_empty())?;
         let unsaid = Tier {
@@ -176,7 +176,7 @@ impl SavedTier {
 }
 
 impl SavedEndpoint {
-    /// An endpoint; nothing where it is not said what is spoken there.
+    /// An endpoint. `None` where its wire or address is not said.
     fn endpoint(self) -> Option<EndpointPlan> {
         let unsaid = EndpointPlan { wire: self.wire?, base_url: self.base_url.clone()?, key_var: None, local: false };
         Some(self.over(unsaid))

@@ -1,4 +1,4 @@
-//! What looks like a vendor's key: it never stands in a file, and is never shown.
+//! The shape of a vendor's key: it never stands in a file, and is never shown.
 
 /// How keys of the known vendors begin.
 const KEY_PREFIXES: [&str; 9] = ["sk-", "sk_", "ghp_", "ghs_", "gho_", "github_pat_", "AIza", "gsk_", "xai-"];

@@ -78,7 +78,7 @@ pub(super) fn exact_dollars(amount: &MicroUsd) -> String {
     amount.exact()
 }
 
-/// What a stall is and what it leads to.
+/// The threshold of a stall and its consequence.
 pub(super) fn entropy(picker: &Picker<'_>) -> (OnEntropy, u32) {
     for document in picker.documents() {
         let Some(global) = &document.file.global else { continue };
@@ -111,7 +111,7 @@ pub(super) fn entropy(picker: &Picker<'_>) -> (OnEntropy, u32) {
     (on, threshold)
 }
 
-/// What is to be done.
+/// The task.
 pub(super) fn objective(picker: &Picker<'_>) -> String {
     let picked = picker.either(Setting::Objective, |file| file.objective.clone());
     picker.take("objective", picked, DEFAULT_OBJECTIVE.to_owned(), String::clone)
@@ -195,7 +195,7 @@ pub(super) fn agent(picker: &Picker<'_>) -> AgentPlan {
     }
 }
 
-/// What children may do and what models may not write; what this build cannot do lands in `refusals`.
+/// Rights of child processes and paths that models may not write. Demands that this build cannot meet land in `refusals`.
 pub(super) fn safety(picker: &Picker<'_>, key_vars: &[&str], refusals: &mut Vec<String>) -> SafetyPlan {
     fn of<T>(get: impl Fn(&SafetySection) -> Option<T>) -> impl Fn(&ConfigFile) -> Option<T> {
         move |file| get(file.safety.as_ref()?)
@@ -264,7 +264,7 @@ fn refuse_secrets(picker: &Picker<'_>, names: &[VarName], origin: &Origin, key_v
     }
 }
 
-/// Where the audit log goes; `None` is off (contradiction 1).
+/// Where the audit log goes. `None` is off (contradiction 1).
 pub(super) fn audit(picker: &Picker<'_>) -> Option<String> {
     let path = picker.setting::<String>(Setting::AuditDb).map(|p| p.map(AuditPath::At));
     let off = picker.setting::<bool>(Setting::NoAudit).filter(|p| p.value).map(|p| p.map(|_| AuditPath::Off));

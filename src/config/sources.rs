@@ -1,7 +1,6 @@
-//! What configuration is made from: flags, environment, files, all as data.
+//! The sources of configuration: flags, environment, files, all as data.
 //!
-//! Owns the names of the settings and which of flag and environment wins.
-//! Invariant: reads nothing itself; `cli` hands everything in.
+//! Owns the names of the settings and which of flag and environment wins. Invariant: reads nothing itself, since `cli` hands everything in.
 
 use std::collections::BTreeMap;
 
@@ -16,7 +15,7 @@ pub const DEFAULT_CONFIG_PATH: &str = ".github/upshift.yml";
 
 macro_rules! settings {
     ($($variant:ident $flag:literal $env:literal $doc:literal,)+) => {
-        /// One setting that a flag or an `UPSHIFT_*` variable may give; both have the same kebab-case name.
+        /// One setting that a flag or an `UPSHIFT_*` variable may give. Both have the same kebab-case name.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub enum Setting {
             $(#[doc = $doc] $variant,)+
@@ -80,7 +79,7 @@ settings! {
 pub struct Settings(BTreeMap<Setting, String>);
 
 impl Settings {
-    /// Sets one; `None` leaves it unset. Takes the text as it was typed: resolving reports what is wrong with it.
+    /// Sets one. `None` leaves it unset. Takes the text as it was typed: resolving reports what is wrong with it.
     pub fn set(&mut self, setting: Setting, value: Option<String>) -> &mut Self {
         if let Some(value) = value {
             self.0.insert(setting, value);
@@ -102,7 +101,7 @@ impl Settings {
     }
 }
 
-/// What reading a file came to.
+/// The result of reading a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum FileContent {
     /// Its text.
@@ -118,7 +117,7 @@ pub enum FileContent {
 pub struct NamedFile {
     /// The path as the user named it.
     pub path: String,
-    /// What was in it.
+    /// Its content.
     pub content: FileContent,
 }
 
@@ -129,24 +128,24 @@ pub struct Sources {
     pub flags: Settings,
     /// The whole environment. Values of keys are only tested for presence and never copied into a plan.
     pub env: BTreeMap<String, String>,
-    /// The file at [`Sources::config_path`]; `None` when none was looked for.
+    /// The file at [`Sources::config_path`]. `None` when none was looked for.
     pub config_file: Option<NamedFile>,
     /// The file at [`Sources::tiers_path`], when that names one.
     pub tiers_file: Option<NamedFile>,
-    /// What this build of the program can do.
+    /// The abilities of this build of the program.
     pub build: Build,
 }
 
-/// What this build of the program can do here; what it cannot is refused, not ignored.
+/// The abilities of this build of the program here. A setting beyond them is refused, not ignored.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Build {
-    /// What happens with a fix when nothing says otherwise; `None` is that it stays.
+    /// The treatment of a fix when nothing says otherwise. `None` is that it stays.
     pub default_push: Option<Push>,
-    /// What is waited for after a push when nothing says otherwise; `None` is CI, in this process.
+    /// The event to wait for after a push when nothing says otherwise. `None` is CI, in this process.
     pub default_wait_for: Option<WaitFor>,
     /// Whether child processes can be confined.
     pub confinement: bool,
-    /// The names `test.framework` may have; empty means that any is taken.
+    /// The names `test.framework` may have. Empty means that any is taken.
     pub frameworks: &'static [&'static str],
 }
 
@@ -161,7 +160,7 @@ impl Sources {
         self.variable(setting.env()).map(|text| (text, Origin::Env(setting.env().to_owned())))
     }
 
-    /// A variable of the environment; an empty one counts as unset.
+    /// A variable of the environment. An empty one counts as unset.
     #[must_use]
     pub fn variable(&self, name: &str) -> Option<&str> {
         self.env.get(name).map(String::as_str).filter(|text| !text.trim().is_empty())
@@ -195,24 +194,23 @@ impl Sources {
 pub struct BuiltInEndpoint {
     /// The wire format.
     pub wire: Wire,
-    /// The base URL; empty when only a variable or the configuration can give it (azure).
+    /// The base URL. Empty when only a variable or the configuration can give it (azure).
     pub default_base_url: &'static str,
     /// The variables that may hold another base URL, the first present one wins.
     pub base_url_vars: &'static [&'static str],
-    /// The variables that may hold the key, the first present one wins; empty when no key is needed.
+    /// The variables that may hold the key, where the first present one wins. Empty when no key is needed.
     pub key_vars: &'static [&'static str],
     /// Whether it runs on the user's own machine and costs nothing.
     pub local: bool,
 }
 
-/// What is known of models and providers. Function pointers, because the catalogue stands right of this module:
-/// `cli` hands it in.
+/// The known models and providers. Function pointers, because the catalogue stands right of this module: `cli` hands it in.
 #[derive(Debug, Clone, Copy)]
 pub struct Catalogue {
-    /// Price, window and limits, aliases followed; `None` when the catalogue does not know the model.
+    /// Price, window and limits, aliases followed. `None` when the catalogue does not know the model.
     pub lookup: fn(&ModelId) -> Option<ModelInfo>,
-    /// The endpoint of a built-in provider; `None` for any other name and for `cassette`, which has none.
+    /// The endpoint of a built-in provider. `None` for any other name and for `cassette`, which has none.
     pub endpoint: fn(&str) -> Option<BuiltInEndpoint>,
-    /// The ladder of a provider when nothing is configured, in shorthand; `None` when it has none.
+    /// The ladder of a provider when nothing is configured, in shorthand. `None` when it has none.
     pub default_ladder: fn(&str) -> Option<&'static str>,
 }

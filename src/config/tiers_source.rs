@@ -1,4 +1,4 @@
-//! What a `tiers` text is, and what flags and environment say about the ladder.
+//! The kind of a `tiers` text, and the choice of ladder by flags and environment.
 
 use super::plan::Origin;
 use super::sources::{Setting, Sources};
@@ -52,7 +52,7 @@ pub(super) fn mode_of(word: &str) -> Option<Mode> {
     }
 }
 
-/// What flags and environment say about the ladder.
+/// The choice of ladder by flags and environment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Chosen<'s> {
     /// A `tiers` text.
@@ -75,7 +75,7 @@ pub(super) enum Chosen<'s> {
     Nothing,
 }
 
-/// Flag before environment; within one level `tiers` and `model` exclude each other.
+/// Flag before environment. Within one level `tiers` and `model` exclude each other.
 pub(super) fn chosen(sources: &Sources) -> Chosen<'_> {
     match (sources.setting(Setting::Tiers), sources.setting(Setting::Model)) {
         (None, None) => Chosen::Nothing,
@@ -88,7 +88,7 @@ pub(super) fn chosen(sources: &Sources) -> Chosen<'_> {
 }
 
 impl Sources {
-    /// The file that `cli` should read into [`Sources::tiers_file`]; `None` when `tiers` is absent or no path.
+    /// The file that `cli` should read into [`Sources::tiers_file`]. `None` when `tiers` is absent or no path.
     ///
     /// Asks [`Sources::config_file`] for the names of providers: set that first.
     #[must_use]

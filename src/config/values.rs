@@ -12,7 +12,7 @@ use super::read::{Place, Readable};
 use super::secret_key::looks_like_key;
 use super::suggest::nearest;
 
-/// The longest name of a tier; it stands in tables and reports.
+/// The longest name of a tier, which stands in tables and reports.
 const MAX_NAME_CHARS: usize = 100;
 /// The longest name of a test: parameters stand in it.
 const MAX_TEST_NAME_CHARS: usize = 1_000;
@@ -263,7 +263,7 @@ impl Readable for Glob {
     }
 }
 
-/// One model or a list of models, tried in order; each as written.
+/// One model or a list of models, tried in order. Each is as written.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Targets(pub(super) Vec<String>);
 
@@ -351,7 +351,7 @@ impl Readable for AuditPath {
     }
 }
 
-/// One of a closed set of words; says which ones there are when it is none of them.
+/// One of a closed set of words. Its fault says which ones there are when it is none of them.
 pub(super) fn word_here<T>(at: &Place<'_>, words: &[&str], from_word: fn(&str) -> Option<T>) -> Option<T> {
     let wanted = format!("one of {}", words.join(", "));
     let Node::Text(text) = at.node else { return at.mismatch(&wanted, format!("Use {wanted}.")) };

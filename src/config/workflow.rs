@@ -72,7 +72,7 @@ fn only<T>(mut all: impl Iterator<Item = T>) -> Result<T, NotHere> {
     }
 }
 
-/// What the API calls a job of the file: its name, or its key.
+/// The API's name for a job of the file: its name, or its key.
 fn name_of<'y>(key: &'y Value, job: &'y Value) -> &'y str {
     job.get("name").and_then(Value::as_str).or_else(|| key.as_str()).unwrap_or_default()
 }

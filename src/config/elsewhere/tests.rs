@@ -1,4 +1,4 @@
-//! What a plan from elsewhere may say, and what it may not.
+//! Tests of the settings that a plan from elsewhere may change, and of those that it may not.
 
 use super::*;
 use crate::config::plan::{EndpointPlan, NamedCommand, Network, Proof, Push, Sandbox, WaitFor, Wire};
