@@ -1,5 +1,5 @@
-//! Backlogs that are worked off, task by task. Each task is a run, whose events stand in its own chain; what is kept here is
-//! their order and how each stands, so that one that was killed goes on.
+//! Backlogs that are worked off, task by task. Each task is a run, whose events stand in its own chain. This module keeps their order and
+//! how each stands, so that a killed backlog goes on.
 //!
 //! Invariant: one process works on the backlogs of a log at a time, for as long as it holds [`BacklogLock`].
 
@@ -12,7 +12,7 @@ use super::store::Store;
 use crate::domain::clock::Timestamp;
 use crate::domain::units::{Charge, CommitSha, MicroUsd, RunId};
 
-/// Shows others that a backlog is under way; given up when the process ends, however it ends.
+/// Shows others that a backlog is under way. Given up when the process ends, however it ends.
 #[derive(Debug)]
 pub struct BacklogLock {
     _held: Option<Held>,
@@ -29,7 +29,7 @@ pub struct BacklogRecord {
     pub folder: String,
     /// When it began.
     pub started_at: Timestamp,
-    /// Why it ended; `None` where it did not.
+    /// Why it ended. `None` where it did not.
     pub stop_reason: Option<String>,
     /// The most that all its tasks together may cost.
     pub max_cost: MicroUsd,
@@ -50,14 +50,14 @@ pub struct TaskRecord {
     pub run_id: Option<RunId>,
     /// The commit that holds its change.
     pub commit: Option<CommitSha>,
-    /// What all runs for it cost.
+    /// The cost of all runs for it.
     pub cost: Charge,
     /// Why it stands as it does.
     pub reason: String,
 }
 
 impl Store {
-    /// Takes the lock of the backlogs of this log; `None` while another process holds it.
+    /// Takes the lock of the backlogs of this log. `None` while another process holds it.
     ///
     /// # Errors
     /// When the lock file cannot be opened.
@@ -84,7 +84,7 @@ impl Store {
         })
     }
 
-    /// Records how a task stands now; a new one comes to the end.
+    /// Records how a task stands now. A new one comes to the end.
     ///
     /// # Errors
     /// When the log cannot be written.
@@ -137,7 +137,7 @@ impl Store {
         read().map_err(|error| explain(self.path(), &error))
     }
 
-    /// The last run that was begun for a task; `None` where there was none.
+    /// The last run that was begun for a task. `None` where there was none.
     ///
     /// # Errors
     /// When the log cannot be read.
@@ -147,7 +147,8 @@ impl Store {
         Ok(run.map_err(|error| explain(self.path(), &error))?.map(RunId))
     }
 
-    /// What all runs that were begun for a task cost. Calls that were never settled count as unknown, at what was set aside for them.
+    /// The cost of all runs that were begun for a task. Calls that were never settled count as unknown, at the amount that was set aside
+    /// for them.
     ///
     /// # Errors
     /// When the log cannot be read.

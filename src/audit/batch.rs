@@ -1,4 +1,4 @@
-//! What is written at once: links of a run's hash chain with everything their rows need, ready to be spooled.
+//! Batches that are written at once: links of a run's hash chain with everything their rows need, ready to be spooled.
 
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
@@ -7,7 +7,7 @@ use crate::domain::clock::Timestamp;
 use crate::domain::model_id::ModelId;
 use crate::domain::units::RunId;
 
-/// One write: all of it becomes durable or none. Redacted already; writing it twice is writing it once.
+/// One write: all of it becomes durable or none. Redacted already. Writing it twice is writing it once.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct Batch {
     pub(super) run_id: RunId,
@@ -38,7 +38,7 @@ pub(super) struct Link {
     pub(super) extra: Extra,
 }
 
-/// What a link's rows need beyond the event.
+/// The data that a link's rows need beyond the event.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(tag = "extra", rename_all = "snake_case")]
 pub(super) enum Extra {
@@ -69,7 +69,7 @@ pub(super) struct Packed {
 }
 
 impl Extra {
-    /// The hash of what is kept beside the event and vouched for with it; empty for nothing.
+    /// The hash of the data that is kept beside the event and vouched for with it. Empty for nothing.
     pub(super) fn attached(&self) -> String {
         match self {
             Self::Reply { reply: Some(reply) } => digest(reply),
@@ -104,7 +104,7 @@ impl Chain {
         Self { run_id, length: 0, head: String::new() }
     }
 
-    /// The link that comes next; the chain itself does not move.
+    /// The link that comes next. The chain itself does not move.
     pub(super) fn next(&self, body: String, extra: Extra) -> Link {
         let seq = self.length + 1;
         let hash = link_hash(&self.head, &self.run_id, seq, &body, &extra.attached());
@@ -118,8 +118,8 @@ impl Chain {
     }
 }
 
-/// SHA-256 over the previous hash, the run, the place, the event and what is attached, one a line; JSON holds no
-/// line breaks, so nothing can be shifted from one to the other.
+/// SHA-256 over the previous hash, the run, the place, the event and the attached hash, one a line. JSON holds no line breaks, so nothing
+/// can be shifted from one to the other.
 pub(super) fn link_hash(previous: &str, run_id: &RunId, seq: u64, body: &str, attached: &str) -> String {
     digest(&format!("{previous}\n{run_id}\n{seq}\n{attached}\n{body}"))
 }

@@ -1,7 +1,7 @@
 //! Reservations: a cap is checked and used up in one transaction, so that processes sharing a database share it.
 //!
-//! Invariant: what was granted for a scope, settled or not, never passes any cap that was asked about, whether the
-//! database can be written or not. What cannot be known counts as spent.
+//! Invariant: the grants for a scope, settled or not, never pass any cap that was asked about, whether the database can be written or not.
+//! An amount that cannot be known counts as spent.
 
 use super::batch::{Batch, Extra};
 use super::query;
@@ -27,7 +27,7 @@ impl Store {
     /// Sets aside the worst case of a call if no cap can be passed by it, and records the `CallReserved` event.
     ///
     /// # Errors
-    /// The first cap in the order given that it could pass; nothing is recorded then.
+    /// The first cap in the order given that it could pass. Nothing is recorded then.
     pub fn reserve(&mut self, call: &CallReservation, caps: &[Cap]) -> Result<(), Refused> {
         let Some(mut chain) = self.chain() else {
             // No run, no budget.
@@ -68,7 +68,7 @@ impl Store {
         Ok(())
     }
 
-    /// Checks and writes in one transaction; the outer error is the database's.
+    /// Checks and writes in one transaction. The outer error is the database's.
     fn reserve_in_database(
         &mut self,
         batch: &Batch,
@@ -119,13 +119,13 @@ impl Store {
         caps.iter().map(left).min().unwrap_or(MicroUsd(u64::MAX))
     }
 
-    /// What the settled calls of a scope cost; what is set aside for others does not count.
+    /// The cost of the settled calls of a scope. Reservations of others do not count.
     #[must_use]
     pub fn spent(&self, scope: &Scope) -> MicroUsd {
         self.sums(&scope.to_string()).map_or(MicroUsd::ZERO, |(settled, _)| settled)
     }
 
-    /// What the settled calls of a run cost, lost ones included; those of one iteration alone where tier and iteration are named.
+    /// The cost of the settled calls of a run, lost ones included. Of one iteration alone where tier and iteration are named.
     #[must_use]
     pub fn charge(&self, run: &RunId, of: Option<(u32, u32)>) -> Charge {
         let recorded = query::charges(&self.db, run, of).unwrap_or_default();
@@ -140,7 +140,7 @@ impl Store {
         charge
     }
 
-    /// A scope's sums, settled and open; `None` when they cannot be known.
+    /// A scope's sums, settled and open. `None` when they cannot be known.
     fn sums(&self, key: &str) -> Option<(MicroUsd, MicroUsd)> {
         let known = || self.totals.0.get(key).map(|total| (total.settled, total.open));
         // While writes wait in the spool the database knows less than we do.
@@ -149,7 +149,7 @@ impl Store {
     }
 }
 
-/// Whether a call fits under a cap whose scope has these sums, settled and open; unknown sums count as spent.
+/// Whether a call fits under a cap whose scope has these sums, settled and open. Unknown sums count as spent.
 fn check(cap: &Cap, sums: Option<(MicroUsd, MicroUsd)>, asked: MicroUsd) -> Result<(), Refused> {
     let (spent, reserved_elsewhere) = sums.unwrap_or((cap.max, MicroUsd::ZERO));
     let fits = sums.is_some() && spent + reserved_elsewhere + asked <= cap.max;

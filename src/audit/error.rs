@@ -1,4 +1,4 @@
-//! What can be wrong with an audit log, said so that its owner can mend it.
+//! Errors of an audit log, said so that its owner can mend it.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -37,7 +37,7 @@ pub enum AuditError {
     Foreign {
         /// The file.
         path: PathBuf,
-        /// What does not fit.
+        /// The part that does not fit.
         why: String,
     },
     /// The file or its folder cannot be written.
@@ -65,7 +65,7 @@ pub enum AuditError {
     Damaged {
         /// The file.
         path: PathBuf,
-        /// What is wrong.
+        /// The fault.
         why: String,
     },
     /// There is no log.
@@ -85,7 +85,7 @@ pub enum AuditError {
     /// No run has that id or prefix.
     #[error("the audit log holds no run {prefix}\n  → Fix: `upshift report` without a run shows the latest")]
     NoSuchRun {
-        /// What was asked for.
+        /// The id or prefix that was asked for.
         prefix: String,
     },
     /// The log is empty.
@@ -94,7 +94,7 @@ pub enum AuditError {
     /// More than one run begins so.
     #[error("{prefix} is the beginning of {n} runs: {list}\n  → Fix: give more of the id", n = .runs.len(), list = ids(.runs))]
     Ambiguous {
-        /// What was asked for.
+        /// The id or prefix that was asked for.
         prefix: String,
         /// All that fit.
         runs: Vec<RunId>,

@@ -1,7 +1,7 @@
 //! Where events and money go: the store first, then everyone who listens.
 //!
-//! Invariant: what a listener hears is durable already and without secrets, so log, terminal and report cannot disagree
-//! (DESIGN §3). What was told is kept, too: a report is made of it, also where the database could not be written in the end.
+//! Invariant: an event that a listener hears is durable already and without secrets, so log, terminal and report cannot disagree (DESIGN
+//! §3). Told events are kept, too: a report is made of them, also where the database could not be written in the end.
 
 use super::store::recorded;
 use super::{CallReservation, Cap, Refused, Snapshot, Store};
@@ -36,7 +36,7 @@ impl Journal {
         &self.events
     }
 
-    /// Adds a listener; it hears what comes from now on.
+    /// Adds a listener, which hears all later events.
     pub fn listen(&mut self, listener: Box<dyn EventSink>) {
         self.listeners.push(listener);
     }
@@ -76,28 +76,28 @@ impl Journal {
         }
     }
 
-    /// Sets aside the worst case of a call; see [`Store::reserve`].
+    /// Sets aside the worst case of a call. See [`Store::reserve`].
     ///
     /// # Errors
-    /// The cap that the call could pass; nothing is recorded or told then.
+    /// The cap that the call could pass. Nothing is recorded or told then.
     pub fn reserve(&mut self, call: &CallReservation, caps: &[Cap]) -> Result<(), Refused> {
         self.store.reserve(call, caps)?;
         self.tell(&call.event());
         Ok(())
     }
 
-    /// Settles a reservation; see [`Store::settle`].
+    /// Settles a reservation. See [`Store::settle`].
     pub fn settle(&mut self, receipt: &Receipt, reply: Option<&Reply>) {
         self.store.settle(receipt, reply);
         self.tell(&Event::CallSettled(receipt.clone()));
     }
 
-    /// Lets no write wait for another program any longer; see [`Store::hasten`].
+    /// Lets no write wait for another program any longer. See [`Store::hasten`].
     pub fn hasten(&mut self) {
         self.store.hasten();
     }
 
-    /// Keeps a snapshot; see [`Store::save_snapshot`].
+    /// Keeps a snapshot. See [`Store::save_snapshot`].
     pub fn save_snapshot(&mut self, snapshot: &Snapshot<'_>) {
         self.store.save_snapshot(snapshot);
     }
@@ -108,7 +108,7 @@ impl Journal {
         &self.store
     }
 
-    /// Closes the store; see [`Store::close`]. Returns its last warnings.
+    /// Closes the store. See [`Store::close`]. Returns its last warnings.
     pub fn close(self) -> Vec<String> {
         self.store.close()
     }

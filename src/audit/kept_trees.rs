@@ -1,4 +1,4 @@
-//! The trees of a run as its log has them; not believed when they are read.
+//! The trees of a run as its log has them. They are not believed when they are read.
 //!
 //! Invariant: a row counts only as far as its event's link vouches for it, and a content only where it has the digest that it is kept by.
 
@@ -21,7 +21,7 @@ pub(super) fn sizes(db: &Connection, run: &RunId) -> rusqlite::Result<BTreeMap<S
         .collect()
 }
 
-/// A tree of a run; `None` where it is not there.
+/// A tree of a run. `None` where it is not there.
 pub(super) fn load(db: &Connection, run: &RunId, tree: &TreeId) -> Result<Option<RecordedTree>, QueryError> {
     let Some(body) = body(db, run, tree)? else { return Ok(None) };
     let unreadable = || QueryError::Unreadable(format!("tree {tree}"));
@@ -38,7 +38,7 @@ pub(super) fn load(db: &Connection, run: &RunId, tree: &TreeId) -> Result<Option
     Ok(Some(RecordedTree { patch, contents }))
 }
 
-/// What is wrong with a tree of which an event tells, with the table that holds it.
+/// The fault of a tree of which an event tells, with the table that holds it.
 pub(super) fn fault(
     db: &Connection,
     run: &RunId,

@@ -1,7 +1,7 @@
 //! Where a log lives: where its owner wants it, and where it is written.
 //!
-//! What runs inside a checkout may write there, and Landlock has no deny rule (DESIGN §5): so a log that is wanted
-//! inside is written outside, and copies are published to where it is wanted.
+//! Programs that run inside a checkout may write there, and Landlock has no deny rule (DESIGN §5). So a log that is wanted inside is
+//! written outside, and copies are published to the wanted place.
 
 use std::path::{Component, Path, PathBuf};
 
@@ -22,12 +22,12 @@ pub struct Location {
     pub(super) published: Option<Published>,
 }
 
-/// A place inside a checkout; reached folder by folder, never through a link.
+/// A place inside a checkout. It is reached folder by folder, never through a link.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Published {
     /// The checkout.
     pub(super) root: PathBuf,
-    /// The file in it; plain names only.
+    /// The file in it, by plain names only.
     pub(super) relative: PathBuf,
 }
 
@@ -86,7 +86,7 @@ fn lexical(path: &Path) -> PathBuf {
     plain
 }
 
-/// Links resolved as far as the path exists; the file itself may be missing.
+/// Links resolved as far as the path exists. The file itself may be missing.
 fn canonical(path: &Path) -> PathBuf {
     let mut missing = Vec::new();
     let mut existing = path;

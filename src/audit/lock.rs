@@ -14,7 +14,7 @@ const TRIES: u32 = 20;
 /// The pause between two such tries.
 const PAUSE: Duration = Duration::from_millis(2);
 
-/// A lock file that is held; removed when given up.
+/// A lock file that is held. It is removed when given up.
 #[derive(Debug)]
 pub(super) struct Held {
     path: PathBuf,
@@ -41,7 +41,7 @@ pub(super) fn beside(db: &Path, suffix: &str) -> PathBuf {
     db.with_file_name(name)
 }
 
-/// Takes the lock alone; `None` while another process holds it.
+/// Takes the lock alone. `None` while another process holds it.
 pub(super) fn take(path: &Path) -> io::Result<Option<Held>> {
     for _ in 0..TRIES {
         let file = open(path)?;

@@ -1,12 +1,11 @@
 //! The audit log: SQLite, append-only, safe against `kill -9`.
 //!
-//! Owns the database: its schema and migrations, the hash chain, reservations of money, the spool for times when the
-//! database cannot be written, the OS lock that tells a living run from a dead one, and the copy that is published
-//! inside a checkout. Everything is redacted before it is written.
-//! Invariant: no clock and no environment is read here; timestamps come with the events. Only this module names
+//! Owns the database: its schema and migrations, the hash chain, reservations of money, the spool for times when the database cannot be
+//! written, the OS lock that tells a living run from a dead one, and the copy that is published inside a checkout. Everything is redacted
+//! before it is written. Invariant: no clock and no environment is read here, since timestamps come with the events. Only this module names
 //! `rusqlite`, and none of its types leave it. Once a run has begun, no trouble with the log changes its outcome.
 //!
-//! Start reading at [`Store`] (writing) and [`Reader`] (reading); [`locate`] decides where a log lives.
+//! Start reading at [`Store`] (writing) and [`Reader`] (reading). [`locate`] decides where a log lives.
 
 mod backlogs;
 mod batch;

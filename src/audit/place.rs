@@ -1,6 +1,6 @@
 //! Making the place of a log ready: folders, and the copy in the checkout weighed against the live file.
 //!
-//! Invariant: neither the live log nor its published copy is ever lost by it; what gives way is moved aside.
+//! Invariant: neither the live log nor its published copy is ever lost by it. A file that gives way is moved aside.
 
 use std::fs::{File, TryLockError};
 use std::path::Path;
@@ -102,7 +102,7 @@ fn reconcile(live: &Path, place: &Published, warnings: &mut Vec<String>) -> Resu
     Ok(())
 }
 
-/// Whether a run in the live log has neither ended nor is under way; a log that cannot be read holds none.
+/// Whether a run in the live log has neither ended nor is under way. A log that cannot be read holds none.
 fn holds_unfinished(live: &Path) -> bool {
     let Ok(db) = connect(live) else { return false };
     query::list(&db, |_nobody| false).is_ok_and(|runs| runs.iter().any(|run| run.status == RunStatus::Interrupted))

@@ -1,4 +1,4 @@
-//! The copy of a log inside a checkout: put there whole, by rename; taken in again when it is all there is.
+//! The copy of a log inside a checkout: put there whole, by rename, and taken in again when it is all there is.
 //!
 //! Invariant: the folders of a checkout may be a stranger's, so each is opened from the one before and no link is
 //! followed. The copy is one plain file (rollback journal, not WAL), readable from a read-only place.
@@ -18,7 +18,7 @@ use super::types::Sync;
 use super::{AuditError, lock};
 use crate::files::{self, Folder, Kind};
 
-/// Pages copied at a time; all of them, for the log is small and a copy in one step is consistent.
+/// Pages copied at a time. All of them, for the log is small and a copy in one step is consistent.
 const ALL_PAGES: i32 = i32::MAX;
 
 /// The permissions of the copy, and of the folders that are made for it.
@@ -57,7 +57,7 @@ pub(super) fn run_backup(from: &Connection, to: &mut Connection) -> rusqlite::Re
     Backup::new(from, to)?.run_to_completion(ALL_PAGES, Duration::from_millis(5), None)
 }
 
-/// Puts the copy in its place; returns the stamp by which it is known again.
+/// Puts the copy in its place. Returns the stamp by which it is known again.
 fn put(copy: &Path, place: &Published, sync: Sync) -> io::Result<String> {
     let (folder, name) = open_folder(place, Missing::Make)?;
     let mut temporary = OsString::from(".");
@@ -115,7 +115,7 @@ fn ignore(folder: &Folder) -> io::Result<()> {
     }
 }
 
-/// What became of the published copy since we put it there.
+/// The state of the published copy since we put it there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum CopyState {
     /// It is as we left it.
@@ -177,7 +177,7 @@ pub(super) fn fetch(place: &Published, to: &Path) -> Result<(), AuditError> {
     db.close().map_err(|(_, error)| sql_failed(error))
 }
 
-/// Moves a live log with all that belongs to it out of the way; returns where it is now.
+/// Moves a live log with all that belongs to it out of the way. Returns where it is now.
 pub(super) fn set_aside(live: &Path) -> io::Result<PathBuf> {
     let mut number = 1_u32;
     let aside = loop {

@@ -1,4 +1,4 @@
-//! What is read out of a log. Free functions over a connection; [`super::Store`] and [`super::Reader`] share them.
+//! Queries of a log. Free functions over a connection, which [`super::Store`] and [`super::Reader`] share.
 
 use std::path::Path;
 
@@ -44,14 +44,14 @@ pub(super) fn events(db: &Connection, run: &RunId) -> Result<Vec<Event>, QueryEr
     Ok(events)
 }
 
-/// When each of them was recorded; `None` for one of an older version.
+/// When each of them was recorded. `None` for one of an older version.
 pub(super) fn times(db: &Connection, run: &RunId) -> Result<Vec<Option<Timestamp>>, QueryError> {
     let mut query = db.prepare_cached("SELECT recorded_at FROM events WHERE run_id = ?1 ORDER BY seq")?;
     let times = query.query_map([&run.0], |row| Ok(row.get::<_, Option<String>>(0)?.map(Timestamp)))?;
     Ok(times.collect::<Result<_, _>>()?)
 }
 
-/// Everything of a run; `alive` says whether a process holds it.
+/// Everything of a run. `alive` says whether a process holds it.
 pub(super) fn load(db: &Connection, run: &RunId, alive: impl Fn(&RunId) -> bool) -> Result<LoadedRun, QueryError> {
     let known: Option<String> = db
         .prepare_cached("SELECT coalesce(outcome, 'in_progress') FROM run_metadata WHERE run_id = ?1")?
@@ -124,7 +124,7 @@ pub(super) fn run_ids(db: &Connection) -> rusqlite::Result<Vec<String>> {
     db.prepare_cached("SELECT run_id FROM run_metadata")?.query_map([], |row| row.get(0))?.collect()
 }
 
-/// Runs whose id is or begins with the prefix, the latest first; an exact id stands alone.
+/// Runs whose id is or begins with the prefix, the latest first. An exact id stands alone.
 pub(super) fn with_prefix(db: &Connection, prefix: &str) -> Result<Vec<RunId>, QueryError> {
     let prefix = prefix.trim().to_ascii_lowercase();
     let mut query = db.prepare_cached(
@@ -211,7 +211,7 @@ pub(super) fn is_settled(db: &Connection, call_id: &str) -> rusqlite::Result<boo
     db.prepare_cached("SELECT 1 FROM model_calls WHERE call_id = ?1")?.exists([call_id])
 }
 
-/// What calls of a scope have cost, and what is set aside for those under way.
+/// The cost of a scope's calls, and the amount that is set aside for those under way.
 pub(super) fn sums(db: &Connection, scope: &str) -> rusqlite::Result<(MicroUsd, MicroUsd)> {
     db.prepare_cached(
         "SELECT coalesce(sum(settled_micro_usd), 0),
@@ -256,7 +256,7 @@ pub(super) fn open_calls(db: &Connection, run: &RunId) -> rusqlite::Result<Vec<(
     .collect()
 }
 
-/// The calls of a run that have their receipts, and what each is settled at; of one iteration alone where it is named.
+/// The calls of a run that have their receipts, and the amount at which each is settled. Of one iteration alone where it is named.
 pub(super) fn charges(db: &Connection, run: &RunId, of: Option<(u32, u32)>) -> rusqlite::Result<Vec<(String, Charge)>> {
     let (tier_index, iteration) = of.unzip();
     db.prepare_cached(

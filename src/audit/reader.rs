@@ -32,8 +32,8 @@ pub struct Reader {
 }
 
 impl Reader {
-    /// Opens the live log, or the published copy where there is no live one. Rows and schema stay as they are; what
-    /// an older upshift wrote is brought up to date in memory, what is spooled is added there.
+    /// Opens the live log, or the published copy where there is no live one. Rows and schema stay as they are. A log of an older upshift is
+    /// brought up to date in memory, and spooled writes are added there.
     ///
     /// # Errors
     /// [`AuditError::Missing`], [`AuditError::NotADatabase`], [`AuditError::Newer`], [`AuditError::Damaged`] ….
@@ -65,12 +65,12 @@ impl Reader {
     /// Everything the log holds of one run.
     ///
     /// # Errors
-    /// [`AuditError::NoSuchRun`]; [`AuditError::Damaged`] when an event cannot be read.
+    /// [`AuditError::NoSuchRun`], or [`AuditError::Damaged`] when an event cannot be read.
     pub fn load_run(&self, run: &RunId) -> Result<LoadedRun, AuditError> {
         query::load(&self.db, run, |run| self.is_alive(run)).map_err(|error| told(&self.path, &run.0, error))
     }
 
-    /// When each event of a run was recorded, in their order; `None` for one of an older version.
+    /// When each event of a run was recorded, in their order. `None` for one of an older version.
     ///
     /// # Errors
     /// [`AuditError::Damaged`].
@@ -110,8 +110,8 @@ impl Reader {
         verify::verify(&self.db, &self.path, run)
     }
 
-    /// Whether a hash is that of a link in a run's chain: what a comment quoted while the run went on. Says nothing about the
-    /// chain; see [`Self::verify`].
+    /// Whether a hash is that of a link in a run's chain, as a comment quoted it while the run went on. Says nothing about the chain. See
+    /// [`Self::verify`].
     ///
     /// # Errors
     /// When the log cannot be read.
@@ -119,7 +119,7 @@ impl Reader {
         query::holds_link(&self.db, run, hash).map_err(|error| explain(&self.path, &error))
     }
 
-    /// A tree of a run, with the contents that stand in the log; `None` where the tree does not.
+    /// A tree of a run, with the contents that stand in the log. `None` where the tree does not.
     ///
     /// # Errors
     /// When it cannot be read, or a content is not what it is called.
@@ -127,7 +127,7 @@ impl Reader {
         kept_trees::load(&self.db, run, tree).map_err(|error| told(&self.path, &run.0, error))
     }
 
-    /// The place of a link in a run's chain, from 1, by its hash; `None` where there is none. Says nothing about the chain.
+    /// The place of a link in a run's chain, from 1, by its hash. `None` where there is none. Says nothing about the chain.
     ///
     /// # Errors
     /// When the log cannot be read.
@@ -181,7 +181,7 @@ impl Store {
     /// Everything the log holds of one run.
     ///
     /// # Errors
-    /// [`AuditError::NoSuchRun`]; [`AuditError::Damaged`] when an event cannot be read.
+    /// [`AuditError::NoSuchRun`], or [`AuditError::Damaged`] when an event cannot be read.
     pub fn load_run(&self, run: &RunId) -> Result<LoadedRun, AuditError> {
         self.asked(&run.0, query::load(&self.db, run, |run| self.is_alive(run)))
     }
@@ -228,8 +228,8 @@ impl Store {
     }
 }
 
-/// Opens a database that is there already. One in WAL mode needs to write beside itself even to be read; where that
-/// is not allowed, a private copy is read.
+/// Opens a database that is there already. One in WAL mode needs to write beside itself even to be read. Where that is not allowed, a
+/// private copy is read.
 fn connect(path: &Path) -> Result<(Connection, Option<TempDir>), AuditError> {
     let attempt = |path: &Path| {
         let db = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;

@@ -20,7 +20,7 @@ pub(super) const RUNNING: &str = "running";
 /// The upshift that writes.
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 
-/// SQLite has no unsigned integers; nothing here comes near the limit.
+/// An integer for SQLite, which has no unsigned ones. Nothing here comes near the limit.
 pub(super) fn int(number: u64) -> i64 {
     i64::try_from(number).unwrap_or(i64::MAX)
 }
@@ -77,7 +77,7 @@ fn apply_link(db: &Connection, run_id: &RunId, link: &Link) -> rusqlite::Result<
     Ok(true)
 }
 
-/// What an event's JSON says of itself.
+/// The heading of an event's JSON.
 #[derive(Debug, Default, serde::Deserialize)]
 pub(super) struct Heading {
     /// Its name.
@@ -87,7 +87,7 @@ pub(super) struct Heading {
     pub(super) recorded_at: Option<String>,
 }
 
-/// The heading of an event's JSON; empty where there is none.
+/// The heading of an event's JSON. Empty where there is none.
 pub(super) fn heading_of(body: &str) -> Heading {
     serde_json::from_str(body).unwrap_or_default()
 }

@@ -1,6 +1,6 @@
 //! Opening the database file and bringing its schema up to date.
 //!
-//! Invariant: rows that are there stay there; a database that is not ours is left alone.
+//! Invariant: existing rows stay, and a database that is not ours is left alone.
 
 use std::path::Path;
 use std::time::Duration;
@@ -11,7 +11,7 @@ use rusqlite::{Connection, OpenFlags, TransactionBehavior};
 use super::AuditError;
 use super::error::explain;
 
-/// Every migration, in order; the number of those applied is the database's `user_version`.
+/// Every migration, in order. The number of those applied is the database's `user_version`.
 pub(super) const MIGRATIONS: [&str; 8] = [
     include_str!("migrations/0001_seed_tables.sql"),
     include_str!("migrations/0002_runs_events_money.sql"),
@@ -23,7 +23,7 @@ pub(super) const MIGRATIONS: [&str; 8] = [
     include_str!("migrations/0008_backlogs.sql"),
 ];
 
-/// What they come to in an empty file.
+/// The schema that they lead to in an empty file.
 pub(super) const WHOLE: &str = include_str!("migrations/whole.sql");
 
 /// The tables that a database without a version may have: what the seeds' tool leaves.
@@ -69,7 +69,7 @@ const SEED_COLUMNS: [(&str, &[&str]); 2] = [
     ),
 ];
 
-/// How often switching to WAL is tried against others that open the same new file; SQLite does not wait by itself there.
+/// How often switching to WAL is tried against others that open the same new file. SQLite does not wait by itself there.
 const WAL_TRIES: u32 = 200;
 
 /// The pause between two such tries.
@@ -187,7 +187,7 @@ fn columns(db: &Connection, table: &str) -> rusqlite::Result<Vec<String>> {
     db.prepare_cached("SELECT name FROM pragma_table_info(?1)")?.query_map([table], |row| row.get(0))?.collect()
 }
 
-/// Applies the migrations that are missing, each in a transaction of its own; in an empty file all at once.
+/// Applies the migrations that are missing, each in a transaction of its own. In an empty file all at once.
 pub(super) fn migrate(db: &mut Connection, path: &Path) -> Result<(), AuditError> {
     let failed = |error: rusqlite::Error| explain(path, &error);
     make_whole(db).map_err(failed)?;

@@ -30,7 +30,7 @@ fn string(redactor: &Redactor, text: &mut String) {
     }
 }
 
-/// Redacts a serialised document; text that is no JSON is redacted as text.
+/// Redacts a serialised document. Text that is no JSON is redacted as text.
 pub(super) fn document(redactor: &Redactor, text: &str) -> String {
     // Escapes do not hide a secret from the redactor, so serialised text without a hit has none in its strings.
     if let Cow::Borrowed(clean) = redactor.redact(text) {

@@ -1,6 +1,6 @@
 //! Writes that the database did not take: JSON lines beside it, replayed in order before anything else is written.
 //!
-//! Invariant: a line is removed only after its batch was committed; a batch that is applied twice changes nothing.
+//! Invariant: a line is removed only after its batch was committed. A batch that is applied twice changes nothing.
 
 use std::fs::File;
 use std::io::{self, Read as _, Write as _};
@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use super::batch::Batch;
 use super::lock;
 
-/// The spool of a database; processes that share the database share it.
+/// The spool of a database. Processes that share the database share it.
 #[derive(Debug, Clone)]
 pub(super) struct Spool {
     path: PathBuf,
@@ -51,7 +51,7 @@ impl Spool {
         added
     }
 
-    /// Whether anything is waiting; cheap enough to be asked before every write.
+    /// Whether anything is waiting. The check is cheap enough to be made before every write.
     pub(super) fn is_empty(&self) -> bool {
         std::fs::metadata(&self.path).map_or(true, |file| file.len() == 0)
     }
@@ -61,7 +61,7 @@ impl Spool {
         std::fs::read(&self.path).map(|text| parse(&text).0).unwrap_or_default()
     }
 
-    /// Locks and reads what is waiting; `None` for nothing.
+    /// Locks and reads the waiting writes. `None` where there are none.
     pub(super) fn take(&self) -> io::Result<Option<Content>> {
         if self.is_empty() {
             return Ok(None);

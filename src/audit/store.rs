@@ -32,7 +32,7 @@ const MAX_SNAPSHOT_BYTES: usize = 1024 * 1024;
 /// While writes are spooled, each first tries the database, but waits no longer than this: a run goes on at its pace.
 const DEGRADED_BUSY_TIMEOUT: Duration = Duration::from_millis(5);
 
-/// What may differ from the defaults, for tests above all.
+/// Settings of a store, changed by tests above all.
 #[derive(Debug, Clone)]
 pub struct Settings {
     /// How long a write waits for another program's lock before it is spooled. Short enough that an interrupted run
@@ -65,7 +65,7 @@ pub struct Store {
     held_back: Vec<Batch>,
     degraded: bool,
     pub(super) totals: Totals,
-    /// Calls settled by this process; their receipts may be in the spool.
+    /// Calls settled by this process. Their receipts may be in the spool.
     pub(super) settled: BTreeMap<String, Receipt>,
     warnings: Vec<String>,
     copy_failed: bool,
@@ -83,7 +83,7 @@ struct Current {
     _lock: Option<Held>,
 }
 
-/// What makes a link vouch for a state.
+/// The part of a link that vouches for a state.
 fn vouching(state: &str) -> Extra {
     Extra::State { digest: digest(state) }
 }
@@ -106,7 +106,7 @@ impl Store {
     /// Opens or creates the log, brings its schema up to date, replays what was spooled and publishes a copy.
     ///
     /// # Errors
-    /// Says what is wrong with the file, its folder or its disk, and how to mend it; no money is spent yet.
+    /// Says what is wrong with the file, its folder or its disk, and how to mend it. No money is spent yet.
     pub fn open(location: &Location, redactor: Arc<Redactor>) -> Result<Self, AuditError> {
         Self::open_with(location, redactor, &Settings::default())
     }
@@ -165,9 +165,8 @@ impl Store {
         }
     }
 
-    /// Records the start of a run with the lifecycle's first state, and takes the lock that shows it alive. `RunStarted`
-    /// and the returned `InvocationStarted` are recorded by this; other listeners still want them, and
-    /// [`Self::append`] ignores them.
+    /// Records the start of a run with the lifecycle's first state, and takes the lock that shows it alive. `RunStarted` and the returned
+    /// `InvocationStarted` are recorded by this. Other listeners still want them, and [`Self::append`] ignores them.
     ///
     /// # Errors
     /// When the log cannot be written: the run must not start. [`AuditError::Alive`] for a run that another process
@@ -186,7 +185,7 @@ impl Store {
     /// Takes up a run that was killed or parked. The returned `InvocationStarted` is recorded by this.
     ///
     /// # Errors
-    /// [`AuditError::Alive`] while another process works on it; [`AuditError::NoSuchRun`].
+    /// [`AuditError::Alive`] while another process works on it, and [`AuditError::NoSuchRun`].
     pub fn continue_run(&mut self, run: &RunId, pid: u32, at: &Timestamp) -> Result<Event, AuditError> {
         if self.chain().is_some_and(|chain| chain.run_id == *run) {
             // Our own, parked and taken up again.
@@ -250,7 +249,7 @@ impl Store {
         self.append_with(&[], events, state);
     }
 
-    /// As [`Self::append_all`], with trees that the state builds on; the event of each comes first.
+    /// As [`Self::append_all`], with trees that the state builds on. The event of each comes first.
     pub fn append_with(&mut self, trees: &[RecordedTree], events: &[Event], state: Option<&str>) {
         let Some(current) = &self.current else {
             self.early.extend_from_slice(events);
@@ -332,7 +331,7 @@ impl Store {
         }
     }
 
-    /// From now on no write waits for another program's lock: everything is to end. What the database does not take at once is
+    /// From now on no write waits for another program's lock: everything is to end. Writes that the database does not take at once are
     /// spooled, as ever, and replayed when the log is opened next.
     pub fn hasten(&mut self) {
         if self.settings.busy_timeout > DEGRADED_BUSY_TIMEOUT {
@@ -347,13 +346,13 @@ impl Store {
         self.degraded
     }
 
-    /// The current run's chain; `None` before a run.
+    /// The current run's chain. `None` before a run.
     pub(super) fn chain(&self) -> Option<Chain> {
         self.current.as_ref().map(|current| current.chain.clone())
     }
 
-    /// Settles a reservation: receipt, event and sums in one transaction; the redacted reply is kept for
-    /// [`Self::recorded_replies`]. Settling the same call again changes nothing.
+    /// Settles a reservation: receipt, event and sums in one transaction. The redacted reply is kept for [`Self::recorded_replies`].
+    /// Settling the same call again changes nothing.
     pub fn settle(&mut self, receipt: &Receipt, reply: Option<&Reply>) {
         let Some(mut chain) = self.chain() else { return };
         if !self.settles(receipt) {
@@ -368,7 +367,7 @@ impl Store {
         self.write(chain, batch, Sync::Later);
     }
 
-    /// Notes that a call is being settled; false if it was before.
+    /// Notes that a call is being settled. Returns false if it was before.
     fn settles(&mut self, receipt: &Receipt) -> bool {
         let known = self.settled.contains_key(&receipt.call_id)
             || query::is_settled(&self.db, &receipt.call_id).unwrap_or(false);
@@ -380,7 +379,7 @@ impl Store {
         true
     }
 
-    /// Keeps a redacted snapshot; one that is too large is kept as its beginning.
+    /// Keeps a redacted snapshot. One that is too large is kept as its beginning.
     pub fn save_snapshot(&mut self, snapshot: &Snapshot<'_>) {
         let Some(chain) = self.chain() else { return };
         let mut body = scrub::document(&self.redactor, snapshot.body);
@@ -398,19 +397,19 @@ impl Store {
         self.location.as_ref().map_or(Path::new(":memory:"), |location| &location.live)
     }
 
-    /// Where this log is written; `None` in memory.
+    /// Where this log is written. `None` in memory.
     #[must_use]
     pub fn live_path(&self) -> Option<PathBuf> {
         self.location.as_ref().map(|location| location.live.clone())
     }
 
-    /// The hash of the current run's last link; `None` before a run.
+    /// The hash of the current run's last link. `None` before a run.
     #[must_use]
     pub fn chain_head(&self) -> Option<&str> {
         self.current.as_ref().map(|current| current.chain.head.as_str())
     }
 
-    /// What a person should know about the log since last asked: spooled writes, an unwritable copy.
+    /// Warnings for a person about the log since last asked: spooled writes, an unwritable copy.
     pub fn take_warnings(&mut self) -> Vec<String> {
         std::mem::take(&mut self.warnings)
     }

@@ -1,4 +1,4 @@
-//! What this process knows of the sums that caps are about.
+//! This process's knowledge of the sums that caps are about.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,7 @@ use super::types::CallReservation;
 use crate::domain::receipt::Receipt;
 use crate::domain::units::MicroUsd;
 
-/// What this process knows of the sums of scopes: the database's last word and its own calls since.
+/// This process's knowledge of the sums of scopes: the database's last word and its own calls since.
 #[derive(Debug)]
 pub(super) struct Totals(pub(super) BTreeMap<String, Total>);
 

@@ -12,7 +12,7 @@ use super::batch::{Extra, Packed};
 use crate::domain::tree_patch::RecordedTree;
 use crate::domain::units::{RunId, TreeId};
 
-/// What a tree's link needs beyond the event.
+/// The data that a tree's link needs beyond the event.
 pub(super) fn extra(tree: &RecordedTree) -> std::io::Result<Extra> {
     let pack = |(content, bytes): (&String, &Vec<u8>)| {
         let mut encoder = ZlibEncoder::new(Vec::new(), Compression::default());
@@ -24,7 +24,7 @@ pub(super) fn extra(tree: &RecordedTree) -> std::io::Result<Extra> {
     Ok(Extra::Tree { body: serde_json::to_string(&tree.patch)?, contents })
 }
 
-/// Writes a tree's rows; a content that is there already stays.
+/// Writes a tree's rows. A content that is there already stays.
 pub(super) fn insert(
     db: &Connection,
     run: &RunId,

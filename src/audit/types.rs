@@ -1,4 +1,4 @@
-//! What goes into the log and comes out of it, beside the events themselves.
+//! Input and output of the log, beside the events themselves.
 
 use std::fmt;
 
@@ -8,12 +8,12 @@ use crate::domain::outcome::Outcome;
 use crate::domain::receipt::CallScope;
 use crate::domain::units::{MicroUsd, RunId};
 
-/// What a sum of money is counted over; runs that share a database share the caps of equal scopes.
+/// The calls over which a sum of money is counted. Runs that share a database share the caps of equal scopes.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Scope {
     /// All calls of one run.
     Run(RunId),
-    /// All calls of one tier of a run; zero-based.
+    /// All calls of one tier of a run, which is zero-based.
     Tier(RunId, u32),
     /// All calls for one pull request, over all its runs: `owner/name#12`.
     PullRequest(String),
@@ -36,7 +36,7 @@ impl fmt::Display for Scope {
 /// The most that all calls of a scope together may cost.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Cap {
-    /// What is counted.
+    /// The calls that are counted.
     pub scope: Scope,
     /// The most it may come to.
     pub max: MicroUsd,
@@ -45,18 +45,18 @@ pub struct Cap {
 /// The worst case of a call that is about to be sent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CallReservation {
-    /// The call's unique id; its receipt will have the same.
+    /// The call's unique id. Its receipt will have the same.
     pub call_id: String,
     /// Where in the run it belongs.
     pub scope: CallScope,
-    /// Who will be asked.
+    /// The model that will be asked.
     pub target: ModelId,
-    /// What is set aside.
+    /// The amount that is set aside.
     pub reserved: MicroUsd,
 }
 
 impl CallReservation {
-    /// The event that tells of it; [`super::Store::reserve`] has recorded it, other listeners still want it.
+    /// The event that tells of it. [`super::Store::reserve`] has recorded it, and other listeners still want it.
     #[must_use]
     pub fn event(&self) -> Event {
         Event::CallReserved { call_id: self.call_id.clone(), scope: self.scope.clone(), reserved: self.reserved }
@@ -77,12 +77,12 @@ pub struct Refused {
     pub spent: MicroUsd,
     /// Set aside for calls that are not settled, of any run that shares the scope.
     pub reserved_elsewhere: MicroUsd,
-    /// What was asked for.
+    /// The amount that was asked for.
     pub asked: MicroUsd,
 }
 
 impl Refused {
-    /// What could still be reserved.
+    /// The amount that could still be reserved.
     #[must_use]
     pub fn left(&self) -> MicroUsd {
         self.max.saturating_sub(self.spent + self.reserved_elsewhere)
@@ -92,7 +92,7 @@ impl Refused {
 /// A serialised conversation or other state that is worth keeping, beside the events.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Snapshot<'a> {
-    /// What sort: `conversation`, ….
+    /// The kind: `conversation`, ….
     pub kind: &'a str,
     /// The session it belongs to.
     pub session_id: &'a str,
@@ -107,7 +107,7 @@ pub enum RunStatus {
     Running,
     /// It was never finished and no process holds it: killed, or its machine is gone.
     Interrupted,
-    /// It ended or is parked; `None` for a run that an older program wrote without events.
+    /// It ended or is parked. `None` for a run that an older program wrote without events.
     Ended(Option<Outcome>),
 }
 
@@ -116,7 +116,7 @@ pub enum RunStatus {
 pub struct RunSummary {
     /// The run.
     pub run_id: RunId,
-    /// What was to be done.
+    /// The task.
     pub objective: String,
     /// When it began, as it stands in the log.
     pub started_at: String,
@@ -133,7 +133,7 @@ pub struct RunSummary {
 pub struct LoadedRun {
     /// The run.
     pub run_id: RunId,
-    /// Its events, in order; empty for a run that an older program wrote.
+    /// Its events, in order. Empty for a run that an older program wrote.
     pub events: Vec<Event>,
     /// The lifecycle's last serialised state.
     pub state: Option<String>,
@@ -152,7 +152,7 @@ pub struct Verified {
     pub head: String,
     /// How many links there are.
     pub links: u64,
-    /// The link that vouches for the saved state; `None` in a log of an older version.
+    /// The link that vouches for the saved state. `None` in a log of an older version.
     pub state: Option<StateLink>,
 }
 
@@ -171,9 +171,9 @@ pub struct StateLink {
 pub struct BrokenLink {
     /// The table.
     pub table: &'static str,
-    /// The row's `rowid`; 0 when there is none.
+    /// The row's `rowid`. 0 when there is none.
     pub rowid: i64,
-    /// What is wrong with it.
+    /// The fault.
     pub why: String,
 }
 
@@ -191,9 +191,8 @@ pub enum VerifyError {
     Log(#[from] super::AuditError),
 }
 
-/// Whether a write waits for the disk. A kill loses nothing either way; a power cut may take away the writes since the
-/// last one that waited, never their order. Waiting costs milliseconds on many disks, so a turn waits once: when its
-/// money is reserved.
+/// Whether a write waits for the disk. A kill loses nothing either way. A power cut may take away the writes since the last one that
+/// waited, never their order. Waiting costs milliseconds on many disks, so a turn waits once: when its money is reserved.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Sync {
     /// The disk has it before the write returns: reservations, finished iterations, beginning and end of a run.

@@ -1,8 +1,8 @@
 //! Walking a run's hash chain: is the log what was written?
 //!
-//! Detected: any change, removal or addition among a run's events, attempts and receipts, a cut tail, and a start or
-//! an end that the run's own rows do not bear out. Not detected from the log alone: a chain that was computed anew
-//! from the start, or a tail that was cut together with `run_state`; for that the head is quoted elsewhere.
+//! Detected: any change, removal or addition among a run's events, attempts and receipts, a cut tail, and a start or an end that the run's
+//! own rows do not bear out. Not detected from the log alone: a chain that was computed anew from the start, or a tail that was cut
+//! together with `run_state`. For that the head is quoted elsewhere.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -29,7 +29,7 @@ struct Row {
     values: Vec<Value>,
 }
 
-/// What stands between the links and the end of a walk.
+/// The state of a walk between the links and the end.
 struct Walk<'a> {
     run: &'a RunId,
     chain: Chain,
@@ -125,7 +125,7 @@ fn walk(db: &Connection, run: &RunId) -> Result<Verified, Trouble> {
     Ok(Verified { head: walk.chain.head, links: walk.chain.length, state: saved })
 }
 
-/// What is set aside and settled for each call of a run, as far as it counts for the run.
+/// The amounts set aside and settled for each call of a run, as far as they count for the run.
 fn reservations(db: &Connection, run: &RunId) -> rusqlite::Result<BTreeMap<String, (Value, Value)>> {
     db.prepare("SELECT call_id, reserved_micro_usd, settled_micro_usd FROM reservations WHERE scope = ?1")?
         .query_map([Scope::Run(run.clone()).to_string()], |row| Ok((row.get(0)?, (row.get(1)?, row.get(2)?))))?
@@ -187,7 +187,7 @@ impl Walk<'_> {
         }
     }
 
-    /// What was set aside must still be, or caps mean nothing.
+    /// Checks that a reservation is still the amount that was set aside, or caps mean nothing.
     fn reserved(&self, call: &str, reserved: MicroUsd) -> Result<(), Trouble> {
         let found = self.reservations.get(call).map(|(reserved, _)| reserved);
         if found == Some(&Value::Integer(int(reserved.0))) {

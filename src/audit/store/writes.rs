@@ -1,7 +1,7 @@
 //! How a batch reaches the disk: one transaction per write, and what happens when one fails.
 //!
-//! Invariant: what a write was given is in the database, in the spool or in memory, in this order of preference; the next write
-//! that succeeds takes all of it along.
+//! Invariant: the content of a write is in the database, in the spool or in memory, in this order of preference. The next write that
+//! succeeds takes all of it along.
 
 use rusqlite::{Connection, ErrorCode, Transaction, TransactionBehavior};
 
@@ -12,7 +12,7 @@ use crate::audit::types::Sync;
 use crate::audit::{AuditError, Location, publish, rows};
 
 impl Store {
-    /// Writes a batch now or spools it; the chain moves either way.
+    /// Writes a batch now or spools it. The chain moves either way.
     pub(super) fn write(&mut self, chain: Chain, batch: Batch, sync: Sync) {
         self.advance(chain);
         match self.commit(Some(&batch), sync) {
@@ -32,7 +32,7 @@ impl Store {
         Ok(())
     }
 
-    /// Writes what is no part of a run's chain, together with what waits; it is neither spooled nor held back.
+    /// Writes rows that are no part of a run's chain, together with the waiting ones. The write is neither spooled nor held back.
     pub(in crate::audit) fn written_now(
         &mut self,
         write: impl FnOnce(&Connection) -> rusqlite::Result<()>,
@@ -88,7 +88,7 @@ impl Store {
         ));
     }
 
-    /// Begins a transaction and replays what waits; for callers that decide within it.
+    /// Begins a transaction and replays the waiting writes. Meant for callers that decide within it.
     pub(in crate::audit) fn transaction(&mut self, sync: Sync) -> rusqlite::Result<(Transaction<'_>, Replayed)> {
         if self.sync != sync {
             let synchronous = match sync {
@@ -118,7 +118,7 @@ impl Store {
     }
 }
 
-/// What a replay took from where, to be cleared once it is committed.
+/// The writes that a replay took, and their places, to be cleared once it is committed.
 #[derive(Debug, Default)]
 pub(in crate::audit) struct Replayed {
     content: Option<Content>,

@@ -1,4 +1,4 @@
-//! What the tests of the log share: a run's events, and places to write them.
+//! Helpers that the tests of the log share: a run's events, and places to write them.
 
 mod budget;
 mod places;

@@ -1,4 +1,4 @@
-//! What the database does not take, and how it comes back.
+//! Tests of writes that the database does not take, and of how they come back.
 
 use std::time::Duration;
 

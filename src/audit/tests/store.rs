@@ -1,4 +1,4 @@
-//! What a run leaves in its log.
+//! Tests of the log that a run leaves.
 
 use proptest::prelude::*;
 
