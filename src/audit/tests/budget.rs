@@ -105,7 +105,7 @@ fn step() -> impl Strategy<Value = Step> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
 
-    /// Whatever is asked for, settled, locked or restarted: what was granted never passes the cap, and nothing is lost.
+    /// Grants never pass the cap and nothing is lost, for any order of requests, settlements, locks and restarts.
     #[test]
     fn no_script_passes_a_cap(steps in proptest::collection::vec(step(), 1..30), cap in 0_u64..1_000) {
         let place = Place::new();

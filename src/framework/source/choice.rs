@@ -27,7 +27,7 @@ pub enum Way {
     Left,
     /// The right one does.
     Right,
-    /// Whoever enters it fails.
+    /// Code that enters it fails.
     Stops,
     /// A table has no rows.
     Unused,

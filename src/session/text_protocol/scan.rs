@@ -1,7 +1,7 @@
 //! Parts a reply into edits, whole files, other code blocks and prose.
 //!
 //! Markers of an edit count before fences, because models put fences around, inside and between them as they like.
-//! Whatever cannot be told apart for certain is refused with a reason.
+//! Text that cannot be told apart for certain is refused with a reason.
 
 use super::paths;
 
