@@ -5,7 +5,7 @@ use super::plain;
 /// The widest cell, in columns.
 const MAX_CELL: usize = 40;
 
-/// Renders rows whose cells stand under each other; the last column is not filled up.
+/// Renders rows whose cells stand under each other. The last column is not padded.
 #[must_use]
 pub(super) fn render(rows: &[Vec<String>]) -> String {
     let rows: Vec<Vec<String>> =

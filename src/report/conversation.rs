@@ -1,6 +1,6 @@
 //! A kept conversation, as a report reads it out of the log.
 //!
-//! The shape is written by `session::conversation`; a log of an older version may leave out what has a default here.
+//! The shape is written by `session::conversation`. A log of an older version may leave out every field that has a default here.
 
 use serde::Deserialize;
 

@@ -1,6 +1,6 @@
 //! A finding in words: for a terminal, for a page, for programs.
 //!
-//! Invariant: names of tests and files and what tests said are not ours; they stand escaped, clipped and in code spans.
+//! Invariant: names of tests and files and the tests' output are foreign text. They are escaped, clipped and put in code spans.
 
 use super::markdown::code;
 use super::plain;

@@ -3,8 +3,8 @@
 //! The page stands alone: no script, no network, one style sheet inside. Its parts are `summary` (the verdict and what was had for it),
 //! `timeline` (the ladder over time and money) and `iterations` (each to unfold, with conversation, tests and change).
 //!
-//! Invariants: text that is not ours passes [`plain`] and is escaped by the template; the page forbids itself to load anything;
-//! it never grows past [`MAX_BYTES`] of foreign text, and says where the rest is found.
+//! Invariants: foreign text passes [`plain`] and is escaped by the template. The page forbids itself to load anything. It never grows past
+//! [`MAX_BYTES`] of foreign text, and says where the rest is found.
 
 mod iterations;
 mod pieces;
@@ -25,7 +25,7 @@ use crate::domain::event::Event;
 pub const MAX_BYTES: usize = 8 * 1024 * 1024;
 /// Colours, type and spacing, for light and dark, for a phone and a desk.
 const STYLE: &str = include_str!("html/style.css");
-/// What the page may load: nothing but the style in it.
+/// The content security policy of the page. It may load nothing but the style in it.
 const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'";
 
 /// Everything that a page shows.
@@ -37,7 +37,7 @@ pub struct Page<'a> {
     pub events: &'a [Event],
     /// Its iterations, each with what the log holds of it.
     pub steps: &'a [(Step, Details)],
-    /// The whole change, as a unified diff; empty where there is none or it is not known.
+    /// The whole change, as a unified diff. Empty where there is none or it is not known.
     pub patch: &'a str,
 }
 

@@ -1,8 +1,8 @@
 //! The report as JSON, for programs: `upshift report --format json` and `run --format json`.
 //!
-//! Contract: the keys of [`Document`] stay; new ones may come; a change of meaning raises `version`. Names and messages
-//! are data and stand as they were; hidden characters and what a terminal or the Actions runner would interpret are
-//! written as `\u` escapes, so the text is safe to print and unchanged when parsed.
+//! Contract: the keys of [`Document`] stay, new ones may come, and a change of meaning raises `version`. Names and messages are data and
+//! stand as they were. Hidden characters and those that a terminal or the Actions runner would interpret are written as `\u` escapes, so
+//! the text is safe to print and unchanged when parsed.
 
 mod shape;
 mod steps;
@@ -25,13 +25,13 @@ use super::view::{BilledView, CommandView, Ending, PushView, RunView, TierState,
 /// The version of this document's shape.
 pub const VERSION: u32 = 1;
 
-/// Renders the report as indented JSON; ends with a line break.
+/// Renders the report as indented JSON that ends with a line break.
 #[must_use]
 pub fn render(view: &RunView) -> String {
     pretty(&document(view))
 }
 
-/// Renders a document as indented JSON that is safe to print; ends with a line break.
+/// Renders a document as indented JSON that is safe to print and ends with a line break.
 #[must_use]
 pub fn pretty(document: &impl serde::Serialize) -> String {
     let json = serde_json::to_string_pretty(document).unwrap_or_else(|error| {

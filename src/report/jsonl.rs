@@ -14,7 +14,7 @@ use crate::domain::event::Event;
 use crate::domain::ladder::Role;
 use crate::domain::receipt::{CallScope, Receipt};
 
-/// How a session ends that its model ended with a report of its own; any other word is why there is none.
+/// Ends of a session whose model ended it with a report of its own. Any other word says why there is none.
 const REPORTED: [&str; 4] = ["done", "blocked", "approve", "reject"];
 
 /// One line, without its end.
@@ -31,14 +31,14 @@ enum Line<'a> {
     Report(Box<Document<'a>>),
 }
 
-/// A settled model call; the keys are those of S1-17, and one for what is not known of its cost.
+/// A settled model call. The keys are those of S1-17, and one for the unknown part of its cost.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct LlmCall<'a> {
     status: &'static str,
     provider: &'a str,
     model: &'a str,
-    /// Tokens; null where the vendor did not say.
+    /// Tokens. Null where the vendor did not say.
     input_tokens: Option<u64>,
     output_tokens: Option<u64>,
     cache_read_tokens: Option<u64>,
@@ -60,7 +60,7 @@ struct ToolCall<'a> {
     /// `ok` or `failed`.
     status: &'static str,
     tool: &'a str,
-    /// What it was about: a path, a pattern.
+    /// The subject of the call: a path, a pattern.
     subject: &'a str,
     latency_ms: u64,
     timestamp: Option<&'a Timestamp>,
@@ -68,7 +68,7 @@ struct ToolCall<'a> {
     session_id: &'a str,
 }
 
-/// Something of a role's session; what does not belong to the line's type is absent.
+/// An update of a role's session. Fields that do not belong to the line's type are absent.
 #[derive(Debug, Default, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Agent<'a> {
@@ -97,7 +97,7 @@ struct Agent<'a> {
     summary: Option<&'a str>,
 }
 
-/// Turns events into lines; feed it every event in order.
+/// Turns events into lines. It is fed every event in order.
 #[derive(Debug, Default)]
 pub struct Stream {
     /// Zero-based tier and one-based iteration.

@@ -1,8 +1,7 @@
-//! The pull-request comment and the job summary: one renderer, two caps (DESIGN §2.5; GITHUB 18, 27).
+//! The pull-request comment and the job summary: one renderer, two caps (DESIGN §2.5, GITHUB 18, 27).
 //!
-//! Invariants: the first line is the hidden [`marker`]; the text never passes its surface's cap and is cut between
-//! blocks only, with a note of what was left out; what is not ours stands in a code span or a fence, where it can make
-//! no link, image, mention, HTML or marker.
+//! Invariants: the first line is the hidden [`marker`]. The text never passes its surface's cap and is cut between blocks only, with a note
+//! of what was left out. Foreign text stands in a code span or a fence, where it can make no link, image, mention, HTML or marker.
 
 use std::fmt::Write as _;
 
@@ -15,7 +14,7 @@ use super::whereabouts::Whereabouts;
 use super::words::{self, Mark, Piece, Sentence};
 use fence::{break_comments, fence, longest_backtick_run};
 
-/// Where the Markdown is shown; decides how long it may be.
+/// The place where the Markdown is shown. It decides how long the text may be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Surface {
     /// A comment on a pull request: 65,536 characters.
@@ -34,7 +33,7 @@ impl Surface {
         }
     }
 
-    /// What one list may take, so that all blocks together usually fit and the note of what was cut stays exact.
+    /// The most bytes that one list may take, so that all blocks together usually fit and the note of what was cut stays exact.
     const fn list_bytes(self) -> usize {
         self.max_bytes() / 8
     }
@@ -46,7 +45,7 @@ const MAX_REASON: usize = 160;
 const MAX_SPEECH: usize = 400;
 /// One error in the fence of recent errors.
 const MAX_ERROR: usize = 1_000;
-/// The message of an error that kept a run from beginning; a configuration may have many faults.
+/// The longest message of an error that kept a run from beginning. A configuration may have many faults.
 const MAX_MESSAGE: usize = 20_000;
 /// Lists up to this length are shown open.
 const OPEN_LIST: usize = 10;
@@ -55,11 +54,11 @@ const MAX_WARNINGS: usize = 10;
 /// The most characters of a marker's key.
 const MAX_KEY: usize = 100;
 
-/// What the first line of every comment of ours begins with.
+/// The beginning of the first line of every comment of ours.
 pub const MARKER: &str = "<!-- upshift:report key=";
 
-/// The hidden first line by which a report finds its own comment again; other characters than letters, digits, `.`,
-/// `_`, `/` and single `-` in the key are written as `%` and their hexadecimal code.
+/// The hidden first line by which a report finds its own comment again. Other characters than letters, digits, `.`, `_`, `/` and single `-`
+/// in the key are written as `%` and their hexadecimal code.
 #[must_use]
 pub fn marker(key: &str) -> String {
     let mut safe = String::new();
@@ -78,7 +77,7 @@ pub fn marker(key: &str) -> String {
 /// A piece of the page that is shown whole or not at all.
 struct Block {
     text: String,
-    /// How the note names it when it is left out; `None` for what always stays.
+    /// The block's name in the note of what was left out. `None` for a block that always stays.
     optional: Option<&'static str>,
 }
 
@@ -96,7 +95,7 @@ pub fn render_with_patch(view: &RunView, surface: Surface, key: &str, patch: &st
     assemble(blocks, surface.max_bytes())
 }
 
-/// What stands below the first lines.
+/// The blocks below the first lines.
 fn body(view: &RunView, surface: Surface, patch: &str) -> impl Iterator<Item = Block> {
     let may = |text: Option<String>, name| text.map(|text| Block { text, optional: Some(name) });
     [
@@ -134,7 +133,7 @@ pub fn not_needed(message: &str) -> String {
     format!("### upshift was not needed here\n\n{}\n", fence(&plain::clip(message, MAX_MESSAGE), "text"))
 }
 
-/// Joins the blocks; while they are too long, leaves out the longest optional one and says so at the end.
+/// Joins the blocks. While they are too long, leaves out the longest optional one and says so at the end.
 fn assemble(mut blocks: Vec<Block>, max_bytes: usize) -> String {
     let mut left_out: Vec<&'static str> = Vec::new();
     loop {
@@ -256,7 +255,7 @@ fn tests(view: &RunView, surface: Surface) -> Option<String> {
     Some(parts.join("\n\n"))
 }
 
-/// A titled list of test names; `None` when there are none.
+/// A titled list of test names. `None` when there are none.
 fn list(title: &str, names: &[&str], surface: Surface) -> Option<String> {
     if names.is_empty() {
         return None;
@@ -297,7 +296,7 @@ fn warnings(view: &RunView) -> Option<String> {
     (!lines.is_empty()).then(|| format!("**Warnings**\n\n{}", lines.join("\n")))
 }
 
-/// What evidence was had for the fix.
+/// The evidence for the fix.
 fn proof(view: &RunView) -> Option<String> {
     let heading = words::proof_heading(view)?;
     let line = |line: &words::ProofLine| format!("- {} {}", words::proof_sign(line.status), say(&line.sentence));
@@ -305,14 +304,14 @@ fn proof(view: &RunView) -> Option<String> {
     Some(format!("**Proof:** {heading}\n\n{}", lines.join("\n")))
 }
 
-/// What a reviewer should look at stands above everything else.
+/// Places that a reviewer should look at. They stand above everything else.
 fn remarks(view: &RunView) -> Option<String> {
     let heading = words::remarks_heading(view)?;
     let lines: Vec<String> = words::remarks(view).iter().map(|remark| format!("- {}", say(remark))).collect();
     Some(format!("**⚠ {heading}**\n\n{}", lines.join("\n")))
 }
 
-/// What the critic said of the last change, with every issue.
+/// The critic's words on the last change, with every issue.
 fn review(view: &RunView, surface: Surface) -> Option<String> {
     let heading = format!("**Review:** {}", say(&words::review_heading(view)?));
     let issues = words::review_issues(view);
@@ -337,7 +336,7 @@ fn corrections(view: &RunView, surface: Surface) -> Option<String> {
     (!all.is_empty()).then(|| all.join("\n\n"))
 }
 
-/// What git, shells and editors would have run.
+/// Leftovers that git, shells and editors would have run.
 fn leftovers(view: &RunView) -> Option<String> {
     let lines: Vec<String> =
         words::leftovers(view, MAX_WARNINGS).iter().map(|sentence| format!("- {}", say(sentence))).collect();

@@ -1,9 +1,9 @@
 //! Reports: a run's events as text, Markdown, HTML, JSON and progress lines (DESIGN §2.5).
 //!
-//! Owns every sentence that a person reads about a run. One fold, [`view::RunView`], feeds all surfaces, so they cannot
-//! disagree; [`words`] holds the sentences, and each surface escapes what is not ours in its own way.
-//! Invariants: pure functions of `&[Event]`, no I/O and no clock; text from a model or a repository is sanitised by
-//! [`plain`] and never interpreted by a terminal, by Markdown or by the Actions runner.
+//! Owns every sentence that a person reads about a run. One fold, [`view::RunView`], feeds all surfaces, so they cannot disagree. [`words`]
+//! holds the sentences, and each surface escapes foreign text in its own way. Invariants: pure functions of `&[Event]`, no I/O and no
+//! clock. Text from a model or a repository is sanitised by [`plain`] and never interpreted by a terminal, by Markdown or by the Actions
+//! runner.
 
 pub mod annotations;
 mod columns;

@@ -1,8 +1,8 @@
 //! The outputs of the Action's step: names and safe values, and the form that the runner reads them in.
 //!
-//! Source: `actions/runner`, `FileCommandManager.cs`: `name<<DELIMITER`, the value's lines, the delimiter alone on its line.
-//! Invariants: no value holds text of a model; every value is one printable line; the delimiter is the caller's random one, so that
-//! nothing in a value can forge another output (GITHUB 17).
+//! Source: `actions/runner`, `FileCommandManager.cs`: `name<<DELIMITER`, the value's lines, the delimiter alone on its line. Invariants: no
+//! value holds text of a model. Every value is one printable line. The delimiter is the caller's random one, so that nothing in a value can
+//! forge another output (GITHUB 17).
 
 use crate::domain::outcome::Outcome;
 use crate::domain::units::MicroUsd;
@@ -13,7 +13,7 @@ use super::view::RunView;
 /// The most columns of a value: names and paths are shorter.
 const MAX_VALUE: usize = 1_000;
 
-/// Every output in the order of the documentation; `action.yml` has the same.
+/// Every output in the order of the documentation. `action.yml` has the same.
 pub const NAMES: [&str; 11] = [
     "outcome",
     "result-type",
@@ -34,7 +34,7 @@ pub const OF_GATE: [&str; 4] = ["go", "checkout", "head-sha", "reason"];
 /// The output of a judged change, which no run writes.
 pub const OF_JUDGE: &str = "standing";
 
-/// What the events of a run do not tell.
+/// Places that the events of a run do not tell.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Places {
     /// Where the audit log lies.
@@ -45,7 +45,7 @@ pub struct Places {
     pub pull_request: Option<u64>,
 }
 
-/// The outputs of a run; what is not known is empty.
+/// The outputs of a run. Unknown values are empty.
 #[must_use]
 pub fn of_run(view: &RunView, places: &Places) -> Vec<(&'static str, String)> {
     let tier = view.resolved().map(|(tier, _)| tier.tier.name.clone());
@@ -111,7 +111,7 @@ fn safe(value: &str) -> String {
     plain::clip(&plain::command(value), MAX_VALUE)
 }
 
-/// What is appended to the file that `GITHUB_OUTPUT` names.
+/// The text that is appended to the file that `GITHUB_OUTPUT` names.
 #[must_use]
 pub fn render(outputs: &[(&str, String)], delimiter: &str) -> String {
     let entry = |(name, value): &(&str, String)| format!("{name}<<{delimiter}\n{value}\n{delimiter}\n");

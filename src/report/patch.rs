@@ -3,12 +3,12 @@
 use super::plain;
 use super::style::{Style, Tone};
 
-/// The most lines shown; what is left out is counted.
+/// The most lines shown. Lines left out are counted.
 const MAX_LINES: usize = 120;
 /// The widest line shown, in columns.
 const MAX_WIDTH: usize = 200;
 
-/// Renders a unified diff with an indent; empty for none. Nothing in it reaches the terminal raw.
+/// Renders a unified diff with an indent. Empty for none. Nothing in it reaches the terminal raw.
 #[must_use]
 pub fn render(patch: &str, style: Style) -> String {
     lines_of(patch, style, MAX_LINES)

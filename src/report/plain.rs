@@ -87,8 +87,7 @@ pub fn width(text: &str) -> usize {
     text.width()
 }
 
-/// Cuts a text to at most `max_width` columns, between words where the last one leaves most of the room to the others; what was cut
-/// shows as `…`.
+/// Cuts a text to at most `max_width` columns, between words where the last one leaves most of the room to the others. A cut shows as `…`.
 #[must_use]
 pub fn clip(text: &str, max_width: usize) -> String {
     if width(text) <= max_width {

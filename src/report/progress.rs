@@ -31,7 +31,7 @@ use super::workflow_command;
 const RULE: &str = "━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━";
 /// Warnings say what to do at their end, so they get more room.
 const MAX_WARNING: usize = 400;
-/// Failing tests named at the baseline; the report names them all.
+/// The most failing tests named at the baseline. The report names them all.
 const MAX_TESTS: usize = 5;
 /// By so many characters an error is known again.
 const MAX_REPEATED: usize = 60;
@@ -46,7 +46,7 @@ enum Group {
     Closed,
 }
 
-/// Turns events into lines; feed it every event in order.
+/// Turns events into lines. It is fed every event in order.
 #[derive(Debug)]
 pub struct Progress {
     style: Style,
@@ -75,7 +75,7 @@ impl Progress {
         }
     }
 
-    /// The lines for one event; most events have one or none.
+    /// The lines for one event. Most events have one or none.
     pub fn lines(&mut self, event: &Event) -> Vec<String> {
         let mut lines = self.commands_before(event);
         let said = self.say(event);
@@ -87,7 +87,7 @@ impl Progress {
         lines
     }
 
-    /// The lines that close what is still open; for an end without [`Event::RunFinished`].
+    /// The lines that close what is still open, for an end without [`Event::RunFinished`].
     pub fn finish(&mut self) -> Vec<String> {
         self.close_group().into_iter().collect()
     }
@@ -453,8 +453,8 @@ impl Progress {
         Some(format!("    {role}: call to {target} failed ({status}){why}"))
     }
 
-    /// What a text says before it repeats a vendor's error that was told with its advice just above. What a model did wrong has
-    /// no advice and is short: such a text stays whole.
+    /// The part of a text before it repeats a vendor's error that was told with its advice just above. A model's own fault has no advice
+    /// and is short, so such a text stays whole.
     fn untold<'t>(&self, text: &'t str) -> &'t str {
         let Some((error, _)) = self.told.split_once(ADVICE) else { return text };
         let error: String = error.split('\n').next().unwrap_or_default().trim().chars().take(MAX_REPEATED).collect();

@@ -20,13 +20,13 @@ pub struct Row {
     pub about: String,
     /// The outcome's word, `running` or `interrupted`.
     pub outcome: String,
-    /// The tier that fixed it; else the last one that was reached.
+    /// The tier that fixed it, else the last one that was reached.
     pub tier: Option<String>,
     /// Iterations begun.
     pub iterations: u32,
-    /// What is known of its cost, in dollars.
+    /// Its known cost, in dollars.
     pub cost_usd: f64,
-    /// What failed calls cost at most beyond that, in dollars.
+    /// The most that failed calls cost beyond that, in dollars.
     pub unknown_cost_usd: f64,
     /// Failing tests at the start.
     pub failing_before: usize,
@@ -43,7 +43,7 @@ pub struct Row {
 }
 
 impl Row {
-    /// The line of a run; `pull_request` is the one that it was counted for.
+    /// The line of a run. `pull_request` is the one that it was counted for.
     #[must_use]
     pub fn of(view: &RunView, pull_request: Option<u64>) -> Self {
         let run = view.run.as_ref();

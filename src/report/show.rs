@@ -20,18 +20,18 @@ pub struct Step {
     pub tier_index: u32,
     /// One-based iteration within the tier.
     pub iteration: u32,
-    /// Its row; `None` when it did not come to its end.
+    /// Its row. `None` when it did not come to its end.
     pub attempt: Option<Attempt>,
     /// Its sessions in order: who spoke, and the id.
     pub sessions: Vec<(Role, String)>,
 }
 
-/// What the log holds of an iteration beside its row; `None` where that is nothing.
+/// The details that the log holds of an iteration beside its row. `None` where it holds nothing.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Details {
     /// Conversations as JSON, in the order of the sessions.
     pub conversations: Vec<String>,
-    /// What the tests printed when the change was judged.
+    /// The output of the tests when the change was judged.
     pub tests: Option<String>,
     /// The whole change since the start.
     pub patch: Option<String>,
@@ -84,7 +84,7 @@ pub fn heading(view: &RunView, step: &Step, style: Style) -> String {
     lines.join("\n") + "\n"
 }
 
-/// What was asked for of an iteration's details; says so where the log holds nothing.
+/// The output of an iteration's tests. It says so where the log holds none.
 #[must_use]
 pub fn tests(details: &Details) -> String {
     details.tests.as_deref().map_or_else(
@@ -102,7 +102,7 @@ pub fn change(details: &Details, style: Style) -> String {
     }
 }
 
-/// The raw streams of an iteration, ready to be read; empty where none is kept here.
+/// The raw streams of an iteration, ready to be read. Empty where none is kept here.
 #[must_use]
 pub fn raw(paths: &[String]) -> String {
     let commands = paths.iter().map(|path| format!("    gunzip -c {}\n", quote_path(path)));

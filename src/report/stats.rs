@@ -25,32 +25,32 @@ pub struct Stats {
     pub outcomes: BTreeMap<String, usize>,
     /// Tests that were fixed.
     pub tests_fixed: usize,
-    /// What is known of the cost of all runs, in dollars.
+    /// The known cost of all runs, in dollars.
     pub cost_usd: f64,
-    /// What failed calls cost at most beyond that, in dollars.
+    /// The most that failed calls cost beyond that, in dollars.
     pub unknown_cost_usd: f64,
-    /// The known cost a fixed test, in dollars; `None` where none was fixed.
+    /// The known cost a fixed test, in dollars. `None` where none was fixed.
     pub cost_per_fixed_test_usd: Option<f64>,
     /// The known cost of runs that fixed nothing, in dollars.
     pub hopeless_cost_usd: f64,
-    /// Its share of the known cost, from 0 to 1; `None` where nothing was spent.
+    /// Its share of the known cost, from 0 to 1. `None` where nothing was spent.
     pub hopeless_share: Option<f64>,
     /// Tiers, by name and model.
     pub tiers: Vec<TierStats>,
     /// Models, in any role.
     pub models: Vec<ModelStats>,
-    /// A ladder that would have cost less; `None` where too little is known.
+    /// A ladder that would have cost less. `None` where too little is known.
     pub suggestion: Option<SuggestionStats>,
     #[serde(skip)]
     charge: Charge,
     #[serde(skip)]
     hopeless: Charge,
-    /// What of it went to runs that mend a repository.
+    /// The part of it for runs that mend a repository.
     #[serde(skip)]
     repairs: Charge,
 }
 
-/// What a tier did over all runs.
+/// The figures of a tier over all runs.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct TierStats {
     /// Its name.
@@ -65,13 +65,13 @@ pub struct TierStats {
     pub iterations: u64,
     /// Its known cost, in dollars.
     pub cost_usd: f64,
-    /// Its known cost a resolved run, in dollars; `None` where it resolved none.
+    /// Its known cost a resolved run, in dollars. `None` where it resolved none.
     pub cost_per_resolve_usd: Option<f64>,
     #[serde(skip)]
     charge: Charge,
 }
 
-/// What a model did over all runs.
+/// The figures of a model over all runs.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct ModelStats {
     /// The model, as `provider/model`.
@@ -105,11 +105,11 @@ pub struct SuggestionStats {
     pub tasks: usize,
     /// How many of them it would have fixed.
     pub fixes: f64,
-    /// What it would have cost on all of them, in dollars.
+    /// The cost that it would have had on all of them, in dollars.
     pub cost_usd: f64,
-    /// How many of them were fixed in fact; in the public table, by any model.
+    /// How many of them were fixed in fact. In the public table, by any model.
     pub fixed_in_fact: usize,
-    /// What was spent on all of them in fact, in dollars.
+    /// The money spent on all of them in fact, in dollars.
     pub spent_in_fact_usd: f64,
 }
 

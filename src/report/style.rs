@@ -13,7 +13,7 @@ pub enum Style {
     Actions,
 }
 
-/// What a piece of text is, for colouring.
+/// The kind of a piece of text, for colouring.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Tone {
     Good,

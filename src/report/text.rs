@@ -24,10 +24,10 @@ const MIN_COST: usize = 7;
 const MAX_SPEECH: usize = 400;
 /// An error bullet is cut here: about two terminal lines.
 const MAX_ERROR: usize = 160;
-/// Error bullets and warnings shown; the rest is in the audit log.
+/// The most error bullets and warnings shown. The rest is in the audit log.
 const MAX_BULLETS: usize = 5;
 
-/// Renders the final report of a run; ends with a line break.
+/// Renders the final report of a run. It ends with a line break.
 #[must_use]
 pub fn render(view: &RunView, style: Style) -> String {
     let mut lines = vec![headline(view, style)];
@@ -63,7 +63,7 @@ fn signed(mark: Mark, sentence: &Sentence, style: Style) -> String {
     style.paint(tone, &format!("{} {}", mark.sign(), say(sentence)))
 }
 
-/// A sentence for a terminal. A command in its middle stands in backticks; at its end it is ready to be copied.
+/// A sentence for a terminal. A command in its middle stands in backticks. At its end it is ready to be copied.
 pub(super) fn say(sentence: &Sentence) -> String {
     let last = sentence.0.last();
     sentence.render(|piece| match piece {

@@ -39,7 +39,7 @@ pub enum Liveness {
 pub enum Ending {
     /// Still under way.
     Running,
-    /// The process died; `upshift resume` may go on.
+    /// The process died. `upshift resume` may go on.
     Died,
     /// It ended.
     Finished(RunFinished),
@@ -56,7 +56,7 @@ impl Ending {
     }
 }
 
-/// What became of a tier.
+/// The state of a tier.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TierState {
     /// Its turn never came.
@@ -96,7 +96,7 @@ pub struct TierView {
     pub number: usize,
     /// Its configuration.
     pub tier: Tier,
-    /// What became of it.
+    /// Its state.
     pub state: TierState,
     /// How it ended, if it did.
     pub exit: Option<TierExit>,
@@ -104,14 +104,14 @@ pub struct TierView {
     pub reason: Option<String>,
     /// Iterations begun.
     pub iterations: u32,
-    /// What its calls were settled at.
+    /// The settled cost of its calls.
     pub cost: Charge,
     /// Its finished iterations, in order.
     pub attempts: Vec<Attempt>,
 }
 
 impl TierView {
-    /// The artisan's model that answered last, else the first configured one; as `provider/model`.
+    /// The artisan's model that answered last, else the first configured one, as `provider/model`.
     #[must_use]
     pub fn model(&self) -> String {
         let answered = self.attempts.iter().rev().map(|attempt| attempt.model_artisan.clone()).find(|m| !m.is_empty());
@@ -142,14 +142,14 @@ pub struct Position {
     pub iteration: u32,
 }
 
-/// What left the machine, and what came of it.
+/// Everything that left the machine, and the answers to it.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Delivery {
-    /// What was pushed, in order.
+    /// Pushes, in order.
     pub pushes: Vec<PushView>,
     /// The pull request that was opened or found for it.
     pub pull_request: Option<PullRequestView>,
-    /// What was waited for, in order.
+    /// Waits, in order.
     pub waits: Vec<WaitView>,
 }
 
@@ -158,7 +158,7 @@ pub struct Delivery {
 pub struct PushView {
     /// The commit.
     pub commit: CommitSha,
-    /// The branch; not our text.
+    /// The branch, foreign text.
     pub branch: String,
     /// How many files it changes.
     pub files: u32,
@@ -182,13 +182,13 @@ pub struct WaitView {
     pub awaited: Awaited,
     /// The commit it is about.
     pub commit: CommitSha,
-    /// What came of it; `None` while waiting.
+    /// The answer. `None` while waiting.
     pub answer: Option<Answer>,
-    /// More about it; not our text.
+    /// More about it, foreign text.
     pub detail: String,
     /// How long was waited, in milliseconds.
     pub waited_ms: u64,
-    /// What is in the way, where that is waited for; the model's words.
+    /// The blockers in the way, where they are waited for, in the model's words.
     pub on: Vec<Blocker>,
 }
 
@@ -197,7 +197,7 @@ pub struct WaitView {
 pub struct BilledView {
     /// The one that was asked, as `provider/model`.
     pub asked: String,
-    /// The vendor's name for what it billed; not our text.
+    /// The vendor's name for the billed model, foreign text.
     pub billed: String,
 }
 
@@ -206,11 +206,11 @@ pub struct BilledView {
 pub struct CommandView {
     /// The comment.
     pub comment: u64,
-    /// Who gave it; not our text.
+    /// The person who gave it, foreign text.
     pub by: String,
-    /// The command; `None` where none was understood.
+    /// The command. `None` where none was understood.
     pub command: Option<Command>,
-    /// What came of it.
+    /// The answer to it.
     pub answer: CommandAnswer,
     /// In words.
     pub said: String,
@@ -219,19 +219,19 @@ pub struct CommandView {
 /// Everything that a report says about a run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RunView {
-    /// What the run is about; `None` when it was refused before it began.
+    /// The start of the run, with its subject. `None` when it was refused before it began.
     pub run: Option<RunStarted>,
     /// How it stands.
     pub ending: Ending,
-    /// What the tests said before any model was asked.
+    /// The tests' result before any model was asked.
     pub baseline: Option<BaselineFinished>,
     /// Every tier of the ladder, reached or not.
     pub tiers: Vec<TierView>,
-    /// Where the last iteration began; `None` before the first.
+    /// Where the last iteration began. `None` before the first.
     pub position: Option<Position>,
-    /// What is used of the budget.
+    /// The used part of the budget.
     pub spent: Spent,
-    /// What was set aside for calls that were never settled: it may have been billed too.
+    /// Money reserved for calls that were never settled. It may have been billed too.
     pub unsettled: MicroUsd,
     /// Whether a model replied, or may have: such a run counts towards the most that a pull request may have.
     pub reached_a_model: bool,
@@ -241,13 +241,13 @@ pub struct RunView {
     pub billed: Vec<BilledView>,
     /// Failing tests at the start.
     pub failing_before: Vec<String>,
-    /// Failing tests at the end, or after the last finished iteration; `None` when the tests never ran again.
+    /// Failing tests at the end, or after the last finished iteration. `None` when the tests never ran again.
     pub failing_after: Option<Vec<String>>,
     /// The most recent errors.
     pub recent_errors: Vec<String>,
     /// Hunks of the fix that green did not need and that were left out.
     pub dropped_hunks: u32,
-    /// What evidence was had for the last green.
+    /// The evidence for the last green.
     pub proof: Vec<Evidence>,
     /// Places in the last green change that a reviewer should look at.
     pub remarks: Vec<Remark>,
@@ -257,15 +257,15 @@ pub struct RunView {
     pub warnings: Vec<String>,
     /// Processes that worked on the run.
     pub invocations: u32,
-    /// What left the machine.
+    /// Everything that left the machine.
     pub delivery: Delivery,
     /// Commands that people gave by comments, in order.
     pub commands: Vec<CommandView>,
-    /// What was left that tools run unasked, and what became of it.
+    /// Leftovers that tools run unasked, and their fate.
     pub leftovers: Vec<Leftover>,
     /// How many more of them there were.
     pub more_leftovers: u32,
-    /// Where a reader finds the log and what was kept; the events do not tell.
+    /// Where a reader finds the log and the kept files. The events do not tell.
     pub kept_in: Whereabouts,
 }
 
@@ -276,7 +276,7 @@ impl RunView {
         Self { kept_in, ..self }
     }
 
-    /// The caps; all zero when the run never began.
+    /// The caps. All zero when the run never began.
     #[must_use]
     pub fn budget(&self) -> Budget {
         let none = Budget { max_cost: MicroUsd::ZERO, max_iterations: 0, max_active_ms: 0 };
@@ -289,13 +289,13 @@ impl RunView {
         self.ending.outcome()
     }
 
-    /// The program whose calls passed the gateway; `None` for a run that mends a repository.
+    /// The program whose calls passed the gateway. `None` for a run that mends a repository.
     #[must_use]
     pub fn command(&self) -> Option<&str> {
         self.run.as_ref()?.command.as_deref()
     }
 
-    /// What was changed; empty while running.
+    /// The size of the change. Empty while running.
     #[must_use]
     pub fn diff_stat(&self) -> DiffStat {
         match &self.ending {
@@ -350,7 +350,7 @@ impl RunView {
         }
     }
 
-    /// The size of the change with which the tests pass; empty where there is none, or the run did not end.
+    /// The size of the change with which the tests pass. Empty where there is none, or the run did not end.
     #[must_use]
     pub fn green_stat(&self) -> DiffStat {
         match &self.ending {
@@ -362,7 +362,7 @@ impl RunView {
         }
     }
 
-    /// Which cap, signal or condition ended the run; empty while running.
+    /// The cap, signal or condition that ended the run. Empty while running.
     #[must_use]
     pub fn stop_reason(&self) -> &str {
         match &self.ending {

@@ -42,7 +42,7 @@ impl Artifact {
         format!("gh run download {workflow_run} --repo {repository} --name {name} --dir {}", Self::folder(run))
     }
 
-    /// Where a file of the runner lies once it is fetched, quoted for a shell; `None` for one that the artifact does not hold.
+    /// The place of a file of the runner once it is fetched, quoted for a shell. `None` for one that the artifact does not hold.
     #[must_use]
     pub fn fetched(&self, run: &RunId, path: &str) -> Option<String> {
         let inside = path.strip_prefix(&self.root)?.trim_start_matches(['/', '\\']);

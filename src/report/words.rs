@@ -47,7 +47,7 @@ pub fn count(n: u64, singular: &str) -> String {
     format!("{n} {singular}{plural}")
 }
 
-/// The verdict of a run in one sentence (FR-011); the first line of a report says more.
+/// The verdict of a run in one sentence (FR-011). The first line of a report says more.
 #[must_use]
 pub(super) fn verdict(view: &RunView) -> (Mark, Sentence) {
     match &view.ending {
@@ -143,7 +143,7 @@ fn stall(tier: &TierView) -> Option<&'static str> {
     }
 }
 
-/// How a tier's row ends; `None` for a tier that was not reached, whose row has no columns.
+/// How a tier's row ends. `None` for a tier that was not reached, whose row has no columns.
 #[must_use]
 pub const fn state_label(state: TierState) -> Option<&'static str> {
     match state {
@@ -164,7 +164,7 @@ pub const fn state_label(state: TierState) -> Option<&'static str> {
     }
 }
 
-/// Why a tier did not end the run with green tests; empty where its state says enough.
+/// Why a tier did not end the run with green tests. Empty where its state says enough.
 #[must_use]
 pub fn why_it_ended(tier: &TierView) -> Sentence {
     let ours = match tier.state {
@@ -190,7 +190,7 @@ pub fn why_it_ended(tier: &TierView) -> Sentence {
     }
 }
 
-/// What is left of the budget, in one line: `$1.9992 of $2.00, 23 of 30 iterations, 12m 46s of 15m 0s`.
+/// The rest of the budget, in one line: `$1.9992 of $2.00, 23 of 30 iterations, 12m 46s of 15m 0s`.
 #[must_use]
 pub fn budget_left(view: &RunView) -> String {
     let caps = view.budget();
@@ -209,7 +209,7 @@ pub fn budget_left(view: &RunView) -> String {
     )
 }
 
-/// What was spent in whole cents, finer below one, with what is not known beside it.
+/// The money spent in whole cents, finer below one, with the unknown part beside it.
 #[must_use]
 pub fn brief_cost(view: &RunView) -> String {
     let charge = view.spent.charge();
@@ -217,14 +217,14 @@ pub fn brief_cost(view: &RunView) -> String {
     if charge.unknown == MicroUsd::ZERO && whole_cents { charge.known.to_cents() } else { charge.to_string() }
 }
 
-/// Whole cents with two decimals, as caps are written; anything finer with four, or with what it takes not to be nothing.
+/// Whole cents with two decimals, as caps are written. Finer amounts have four, or as many as keep them from showing as nothing.
 fn round_money(amount: MicroUsd) -> String {
     const SMALL: u64 = 1_000;
     let exact = amount.0.is_multiple_of(MICROS_PER_CENT) || amount.0 < SMALL;
     if exact { amount.exact() } else { amount.to_string() }
 }
 
-/// Says that money may have gone beyond the total; `None` when every call was settled.
+/// Says that money may have gone beyond the total. `None` when every call was settled.
 #[must_use]
 pub fn unsettled(view: &RunView) -> Option<String> {
     (view.unsettled > MicroUsd::ZERO).then(|| {
@@ -232,7 +232,7 @@ pub fn unsettled(view: &RunView) -> Option<String> {
     })
 }
 
-/// `3 failing → 0 failing (3 fixed)`, or what kept the tests from running at the start; `None` when neither is known.
+/// `3 failing → 0 failing (3 fixed)`, or what kept the tests from running at the start. `None` when neither is known.
 #[must_use]
 pub fn tests_change(view: &RunView) -> Option<Sentence> {
     let baseline = view.baseline.as_ref()?;
@@ -248,7 +248,7 @@ pub fn tests_change(view: &RunView) -> Option<Sentence> {
     Some(said)
 }
 
-/// What is wrong when tests did not run to their end.
+/// The fault when tests did not run to their end.
 pub(super) const fn trouble(kind: RunKind) -> Option<&'static str> {
     Some(match kind {
         RunKind::Tests => return None,
@@ -285,7 +285,7 @@ fn counted_change(view: &RunView, baseline: &BaselineFinished) -> Option<String>
     Some(format!("{before} failing → {} failing{fixed}{aside}", after.len()))
 }
 
-/// `2 files, +12 −3`; `None` when nothing was changed.
+/// `2 files, +12 −3`. `None` when nothing was changed.
 #[must_use]
 pub fn diff_size(view: &RunView) -> Option<String> {
     let stat = view.diff_stat();

@@ -1,6 +1,6 @@
 //! Workflow commands: the lines by which a step speaks to the Actions runner, escaped so that data stays data.
 //!
-//! Source: `actions/runner`, `ActionCommand.cs`: data escapes `%`, CR and LF; property values also `:` and `,`.
+//! Source: `actions/runner`, `ActionCommand.cs`: data escapes `%`, CR and LF, and property values also `:` and `,`.
 
 use super::plain;
 
@@ -10,7 +10,7 @@ const MAX_ANNOTATION_CHARS: usize = 4_096;
 /// Shorter values are no secrets, and masking them would make the log unreadable.
 const MIN_MASK_BYTES: usize = 8;
 
-/// How the first and last lines of a PEM block begin; every such file has them.
+/// The beginning of the first and last lines of a PEM block. Every such file has them.
 const PEM_FRAME: &str = "-----";
 
 /// The kind of an annotation.
@@ -46,7 +46,7 @@ pub fn escape_property(value: &str) -> String {
     escape_data(value).replace(':', "%3A").replace(',', "%2C")
 }
 
-/// Opens a foldable section; its title is made one harmless line.
+/// Opens a foldable section. Its title is made one harmless line.
 #[must_use]
 pub fn group(title: &str) -> String {
     format!("::group::{}", escape_data(&plain::line(title)))
@@ -80,7 +80,7 @@ pub fn stopped(text: &str, token: &str) -> String {
     format!("::stop-commands::{token}\n{text}{end}::{token}::\n")
 }
 
-/// An annotation with a title; both are sanitised.
+/// An annotation with a title. Both are sanitised.
 #[must_use]
 pub fn annotation(kind: Annotation, title: &str, message: &str) -> String {
     annotation_at(kind, None, title, message)
@@ -104,7 +104,7 @@ mod tests {
 
     use super::*;
 
-    /// What the runner does with data: it replaces the escapes, `%25` last.
+    /// The runner's decoding of data: it replaces the escapes, `%25` last.
     fn unescape_data(data: &str) -> String {
         data.replace("%0D", "\r").replace("%0A", "\n").replace("%25", "%")
     }

@@ -2,12 +2,12 @@
 
 use super::plain;
 
-/// Signs that stand before what is said; what follows of it stands below its first word.
+/// Signs that stand before a sentence. Its continuation lines stand below its first word.
 const SIGNS: [&str; 13] = ["-", "•", "✔", "✖", "✓", "✗", "!", "⚠", "◆", "▶", "→", "⏸", "…"];
 /// How much deeper the rest of a line stands that begins with no sign.
 const DEEPER: usize = 2;
 
-/// Breaks lines that are wider than `columns` between words; `None` leaves all as they are.
+/// Breaks lines that are wider than `columns` between words. `None` leaves all as they are.
 ///
 /// No word is broken: one that is wider than a line (an id, a path) stands on a line of its own. Spaces within a line stay, and
 /// escape sequences take no room.

@@ -10,7 +10,7 @@ const MAX_NAME: usize = 80;
 /// Speech of a model or a test inside a sentence is cut here.
 const MAX_SPEECH: usize = 1_000;
 
-/// A sentence; what is not ours stands in an element that says so.
+/// A sentence. Its foreign text stands in an element that says so.
 pub(super) fn say(sentence: &Sentence) -> Markup {
     html! {
         @for piece in &sentence.0 {
@@ -24,7 +24,7 @@ pub(super) fn say(sentence: &Sentence) -> Markup {
     }
 }
 
-/// A section with a heading; nothing where it has no content.
+/// A section with a heading. Empty where it has no content.
 pub(super) fn section(id: &str, heading: &str, content: Option<Markup>) -> Markup {
     html! {
         @if let Some(content) = content {
@@ -33,7 +33,7 @@ pub(super) fn section(id: &str, heading: &str, content: Option<Markup>) -> Marku
     }
 }
 
-/// A list of sentences; `None` for none.
+/// A list of sentences. `None` for none.
 pub(super) fn list(sentences: &[Sentence]) -> Option<Markup> {
     (!sentences.is_empty()).then(|| html! { ul { @for sentence in sentences { li { (say(sentence)) } } } })
 }

@@ -21,7 +21,7 @@ impl Room {
         Self { left: Cell::new(bytes) }
     }
 
-    /// A text made harmless and cut where it is long; `None` where there is no room for it any more.
+    /// A text made harmless and cut where it is long. `None` where there is no room for it any more.
     pub(super) fn take(&self, text: &str) -> Option<String> {
         let shown = cut(&plain::block(text));
         let left = self.left.get().checked_sub(shown.len())?;

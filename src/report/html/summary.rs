@@ -168,7 +168,7 @@ pub(super) fn tests(view: &RunView) -> Markup {
     section("tests", "Tests", content)
 }
 
-/// What left the machine, what people asked for, what was cleaned up, what to be warned of.
+/// Pushes and waits, commands of people, leftovers and warnings.
 pub(super) fn facts(view: &RunView) -> Markup {
     let warnings = (!view.warnings.is_empty()).then(|| {
         html! { ul {

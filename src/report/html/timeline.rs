@@ -13,7 +13,7 @@ use crate::domain::units::{MicroUsd, human_duration};
 use crate::report::plain;
 use crate::report::view::RunView;
 
-/// The drawing's width, in its own units; the page stretches it.
+/// The drawing's width, in its own units. The page stretches it.
 const WIDTH: f64 = 1_000.0;
 /// The height of the money's part.
 const HEIGHT: f64 = 100.0;
@@ -29,12 +29,12 @@ struct Span {
     to: u64,
 }
 
-/// What is drawn, in time.
+/// The data that is drawn, over time.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Course {
     began: u64,
     ended: u64,
-    /// What was spent in all, each time a call was settled.
+    /// The total spent, each time a call was settled.
     money: Vec<(u64, MicroUsd)>,
     /// Iterations by tier: when, how they ended, which.
     lanes: BTreeMap<u32, Vec<(Span, AttemptStatus, u32)>>,
@@ -42,7 +42,7 @@ struct Course {
     waits: Vec<Span>,
 }
 
-/// The section; nothing where no iteration ended or the log has no times.
+/// The section. Empty where no iteration ended or the log has no times.
 pub(super) fn section(view: &RunView, events: &[Event]) -> Markup {
     let course = Course::of(view, events);
     let drawn = course.filter(|course| !course.lanes.is_empty()).map(|course| draw(view, &course));

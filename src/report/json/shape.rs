@@ -17,7 +17,7 @@ use crate::domain::units::MicroUsd;
 pub struct Money {
     /// Dollars.
     pub usd: f64,
-    /// Millionths of a dollar; exact.
+    /// Millionths of a dollar, exact.
     pub micro_usd: u64,
 }
 
@@ -32,17 +32,17 @@ impl From<MicroUsd> for Money {
 pub struct Document<'a> {
     /// [`super::VERSION`].
     pub version: u32,
-    /// The run's id; null when the run was refused before it began.
+    /// The run's id. Null when the run was refused before it began.
     pub run_id: Option<&'a str>,
     /// `ended`, `running` or `died`.
     pub state: &'static str,
-    /// The outcome's word (`fixed`, `exhausted`, …); `running` while under way, `interrupted` when the process died.
+    /// The outcome's word (`fixed`, `exhausted`, …). `running` while under way, `interrupted` when the process died.
     pub outcome: &'static str,
-    /// The process exit code; null when the run did not end.
+    /// The process exit code. Null when the run did not end.
     pub exit_code: Option<u8>,
     /// The verdict line of the text report.
     pub verdict: String,
-    /// Which cap, signal or condition ended the run; null while running.
+    /// The cap, signal or condition that ended the run. Null while running.
     pub stop_reason: Option<&'a str>,
     /// The tier that made the tests pass.
     pub resolved_tier_name: Option<&'a str>,
@@ -50,7 +50,7 @@ pub struct Document<'a> {
     pub resolved_tier_index: Option<usize>,
     /// The one-based iteration within it.
     pub resolved_iteration: Option<u32>,
-    /// What was to be done.
+    /// The objective of the run.
     pub objective: Option<&'a str>,
     /// Where.
     pub working_directory: Option<&'a str>,
@@ -58,7 +58,7 @@ pub struct Document<'a> {
     pub test_command: Option<&'a str>,
     /// Where the tiers came from.
     pub tier_config_path: Option<&'a str>,
-    /// The program behind the gateway; absent for a run that mends a repository.
+    /// The program behind the gateway. Absent for a run that mends a repository.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub command: Option<&'a str>,
     /// When the run began.
@@ -71,14 +71,14 @@ pub struct Document<'a> {
     pub iterations: u32,
     /// Model calls that were settled.
     pub model_calls: u32,
-    /// Where the vendor says that it billed another model than was asked; absent where it did not.
+    /// Models that the vendor says it billed instead of the one asked. Absent where it did not.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub billed_models: Vec<BilledDocument<'a>>,
     /// The sum of all receipts in dollars, as far as it is known.
     pub cost_usd: f64,
     /// The same, exact, in millionths.
     pub cost_micro_usd: u64,
-    /// What failed calls cost at most beyond that.
+    /// The most that failed calls cost beyond that.
     pub unknown_cost: Money,
     /// Set aside for calls that were never settled.
     pub unsettled: Money,
@@ -86,31 +86,32 @@ pub struct Document<'a> {
     pub duration_ms: u64,
     /// Processes that worked on the run.
     pub invocations: u32,
-    /// The caps and what is left of them; null when the run never began.
+    /// The caps and their remainders. Null when the run never began.
     pub budget: Option<BudgetDocument>,
     /// The framework recognised at the baseline.
     pub framework: Option<&'a str>,
     /// Failing tests at the start.
     pub failing_before: &'a [String],
-    /// Failing tests at the end; null when they never ran again.
+    /// Failing tests at the end. Null when they never ran again.
     pub failing_after: Option<&'a [String]>,
-    /// Those of the first list that are not in the second.
+    /// Tests of the first list that are not in the second.
     pub fixed_tests: Vec<&'a str>,
     /// Tests that were set aside because they both failed and passed.
     pub flaky_tests: &'a [String],
-    /// Tests that were set aside because they fail for want of a service or for the machine's sake; absent where there are none.
+    /// Tests that were set aside because they fail for want of a service or because of the machine. Absent where there are none.
     #[serde(skip_serializing_if = "<[String]>::is_empty")]
     pub environment_tests: &'a [String],
-    /// Changed files; `added` and `removed` are null for binary ones.
+    /// Changed files. `added` and `removed` are null for binary ones.
     pub diff_stat: Vec<FileStat>,
     /// Hunks of the fix that green did not need and that were left out.
     pub dropped_hunks: u32,
-    /// What evidence was had for the last green: its `evidence` (`seen`, `starts_rules`, `untouched`, `poisoned`, `altered_expectation`, `renamed`, `direct`, `counter`), `status`
-    /// (`held`, `failed`, `not_possible`, `left_out`), on how many tests it was `tried` and on how many `noticed`, and `why`.
+    /// The evidence for the last green: its `evidence` (`seen`, `starts_rules`, `untouched`, `poisoned`, `altered_expectation`, `renamed`,
+    /// `direct`, `counter`), `status` (`held`, `failed`, `not_possible`, `left_out`), on how many tests it was `tried` and on how many
+    /// `noticed`, and `why`.
     pub proof: &'a [Evidence],
     /// Places in the fix that a reviewer should look at.
     pub remarks: Vec<RemarkDocument<'a>>,
-    /// Tests that a model calls wrong: the `files`, the proposed `patch`, the `reason` in its words, and where the patch was `kept`; absent
+    /// Tests that a model calls wrong: the `files`, the proposed `patch`, the `reason` in its words, and where the patch was `kept`. Absent
     /// where there are none.
     #[serde(skip_serializing_if = "<[Correction]>::is_empty")]
     pub corrections: &'a [Correction],
@@ -122,27 +123,27 @@ pub struct Document<'a> {
     pub limited: Option<&'a Limited>,
     /// The most recent errors.
     pub recent_errors: &'a [String],
-    /// What a person should know.
+    /// Warnings for people.
     pub warnings: &'a [String],
-    /// The audit log as the user named it; null when it is off.
+    /// The audit log as the user named it. Null when it is off.
     pub audit_db: Option<&'a str>,
-    /// `TASK_COMPLETE`, `PR_CREATED`, `BLOCKED`, `MAX_RETRIES`, `ERROR` or `SHUTDOWN` (S4-2); null while under way.
+    /// `TASK_COMPLETE`, `PR_CREATED`, `BLOCKED`, `MAX_RETRIES`, `ERROR` or `SHUTDOWN` (S4-2). Null while under way.
     pub result_type: Option<&'static str>,
-    /// What was pushed, in order.
+    /// Pushes, in order.
     pub pushes: Vec<PushDocument<'a>>,
     /// The pull request that was opened or found for it.
     pub pull_request: Option<PullRequestDocument<'a>>,
-    /// What was waited for, in order.
+    /// Waits, in order.
     pub breakpoints: Vec<BreakpointDocument<'a>>,
-    /// Commands that people gave by comments, in order; absent where there were none.
+    /// Commands that people gave by comments, in order. Absent where there were none.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub commands: Vec<CommandDocument<'a>>,
-    /// What was left that tools run unasked: its `path`, `kind` (`git_directory`, `version_control`, `git_hooks`, `shell_hook`,
-    /// `editor_settings`, `agent_settings`, `link_out`, `special_file`) and `fate` (`removed`, `put_back`, `stays`); absent where
-    /// there was nothing.
+    /// Leftovers that tools run unasked: the `path`, `kind` (`git_directory`, `version_control`, `git_hooks`, `shell_hook`,
+    /// `editor_settings`, `agent_settings`, `link_out`, `special_file`) and `fate` (`removed`, `put_back`, `stays`). Absent where there was
+    /// nothing.
     #[serde(skip_serializing_if = "<[Leftover]>::is_empty")]
     pub leftovers: &'a [Leftover],
-    /// How many more of them there were; absent where there were none.
+    /// The number of further leftovers. Absent where there were none.
     #[serde(skip_serializing_if = "is_zero")]
     pub more_leftovers: u32,
 }
@@ -168,9 +169,9 @@ pub struct RemarkDocument<'a> {
     pub kind: &'static str,
     /// The file, from the top of the checkout.
     pub file: &'a str,
-    /// The first line in the changed file, from 1; null for a file as a whole.
+    /// The first line in the changed file, from 1. Null for a file as a whole.
     pub first_line: Option<u32>,
-    /// The last line; null for a file as a whole.
+    /// The last line. Null for a file as a whole.
     pub last_line: Option<u32>,
     /// The reason to look, in words.
     pub why: &'static str,
@@ -179,9 +180,9 @@ pub struct RemarkDocument<'a> {
 /// A command that somebody gave by a comment.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct CommandDocument<'a> {
-    /// Who gave it.
+    /// The person who gave it.
     pub by: &'a str,
-    /// As it is written; null where none was understood.
+    /// The command as it is written. Null where none was understood.
     pub command: Option<String>,
     /// `obeyed`, `under_way`, `refused` or `not_understood`.
     pub answer: CommandAnswer,
@@ -214,12 +215,12 @@ pub struct PullRequestDocument<'a> {
 pub struct BreakpointDocument<'a> {
     /// `ci`, `merge` or `blocked`.
     pub awaited: &'static str,
-    /// What is in the way; empty but for `blocked`.
+    /// The blockers in the way. Empty but for `blocked`.
     pub blocked_on: &'a [Blocker],
     /// The commit it is about.
     pub commit: &'a str,
-    /// `green`, `red`, `absent`, `needs_approval`, `superseded`, `timed_out`, `unreadable`, `merged`, `closed`,
-    /// `changes_requested`, `stopped` or `resolved`; null while waiting.
+    /// `green`, `red`, `absent`, `needs_approval`, `superseded`, `timed_out`, `unreadable`, `merged`, `closed`, `changes_requested`,
+    /// `stopped` or `resolved`. Null while waiting.
     pub answer: Option<&'static str>,
     /// More about it, in words.
     pub detail: &'a str,
@@ -243,7 +244,7 @@ pub struct TierDocument<'a> {
     /// `not_reached`, `running`, `solved`, `failed`, `stalled`, `budget_limit`, `no_model`, `rejected`, `blocked`,
     /// `interrupted` or `parked`.
     pub state: &'static str,
-    /// The recorded exit reason (`success`, `iterations_exhausted`, …); null while it has none.
+    /// The recorded exit reason (`success`, `iterations_exhausted`, …). Null while it has none.
     pub exit: Option<&'static str>,
     /// Why, in words.
     pub reason: Option<&'a str>,
@@ -253,7 +254,7 @@ pub struct TierDocument<'a> {
     pub cost_usd: f64,
     /// The same, exact, in millionths.
     pub cost_micro_usd: u64,
-    /// What failed calls cost at most beyond that.
+    /// The most that failed calls cost beyond that.
     pub unknown_cost: Money,
     /// Its finished iterations.
     pub attempts: Vec<AttemptDocument<'a>>,
@@ -266,20 +267,20 @@ pub struct AttemptDocument<'a> {
     pub iteration: u32,
     /// `passed`, `failed` or `error`.
     pub test_status: &'static str,
-    /// What was changed, in words.
+    /// The change, in words.
     pub code_change_summary: &'a str,
-    /// What the critic said; absent where there was no review.
+    /// The critic's review. Absent where there was none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub review: Option<&'a Review>,
     /// Failing tests.
     pub failed_tests: &'a [String],
     /// Their messages.
     pub error_messages: &'a [String],
-    /// What it cost, in dollars.
+    /// Its cost, in dollars.
     pub cost_usd: f64,
     /// The same, exact, in millionths.
     pub cost_micro_usd: u64,
-    /// What failed calls cost at most beyond that.
+    /// The most that failed calls cost beyond that.
     pub unknown_cost: Money,
     /// Its wall-clock time in milliseconds.
     pub duration_ms: u64,
@@ -292,14 +293,14 @@ pub struct AttemptDocument<'a> {
 pub struct BudgetDocument {
     /// The most that all calls together may cost.
     pub max_cost: Money,
-    /// What is left of it.
+    /// The money left of it.
     pub cost_left: Money,
     /// The most iterations.
     pub max_iterations: u32,
-    /// What is left of them.
+    /// The iterations left of them.
     pub iterations_left: u32,
     /// The most active milliseconds.
     pub max_duration_ms: u64,
-    /// What is left of them.
+    /// The milliseconds left of them.
     pub duration_left_ms: u64,
 }

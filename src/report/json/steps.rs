@@ -1,6 +1,6 @@
 //! `upshift show --format json`: iterations of a run with what the log holds of each, for programs.
 //!
-//! Contract: the keys of [`StepsDocument`] stay, new ones may come; a change of meaning raises `version`.
+//! Contract: the keys of [`StepsDocument`] stay, new ones may come, and a change of meaning raises `version`.
 
 use serde::Serialize;
 use serde_json::Value;
@@ -12,14 +12,14 @@ use crate::report::view::RunView;
 /// The version of this document's shape.
 const VERSION: u32 = 1;
 
-/// The details that were asked for; the others are absent.
+/// The details that were asked for. The others are absent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Wanted {
-    /// What the models were told and answered.
+    /// The models' prompts and answers.
     pub conversation: bool,
-    /// What the tests printed.
+    /// The output of the tests.
     pub tests: bool,
-    /// What was changed.
+    /// The change.
     pub patch: bool,
 }
 
@@ -29,7 +29,7 @@ pub struct StepsDocument<'a> {
     version: u32,
     run_id: &'a str,
     iterations: Vec<StepDocument<'a>>,
-    /// The change with which the run ended, a unified diff; null where the log holds none, absent where one iteration was asked for.
+    /// The change with which the run ended, a unified diff. Null where the log holds none, absent where one iteration was asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     patch: Option<Option<&'a str>>,
 }
@@ -43,7 +43,7 @@ struct StepDocument<'a> {
     tier_name: Option<&'a str>,
     /// One-based within the tier.
     iteration: u32,
-    /// Its row; null when it did not come to its end.
+    /// Its row. Null when it did not come to its end.
     attempt: Option<AttemptDocument<'a>>,
     sessions: Vec<SessionDocument<'a>>,
     /// One for each session that the log holds, as it is kept there.
@@ -52,7 +52,7 @@ struct StepDocument<'a> {
     /// Null where the log holds none.
     #[serde(skip_serializing_if = "Option::is_none")]
     tests: Option<Option<&'a str>>,
-    /// A unified diff since the start; null where the log holds none.
+    /// A unified diff since the start. Null where the log holds none.
     #[serde(skip_serializing_if = "Option::is_none")]
     patch: Option<Option<&'a str>>,
 }

@@ -9,16 +9,16 @@ use crate::domain::units::CommitSha;
 use crate::report::view::{Ending, RunView};
 use crate::report::words;
 
-/// What the second line begins and ends with.
+/// The beginning and the end of the second line.
 const STAMP: (&str, &str) = ("<!-- upshift:state ", " -->");
-/// What the third line is where a note stands above the report.
+/// The third line where a note stands above the report.
 const NOTE: &str = "<!-- upshift:note -->";
-/// The most bytes of a note; every report leaves them free.
+/// The most bytes of a note. Every report leaves them free.
 const NOTE_BYTES: usize = 1_000;
 /// The longest value in it: a hash or the name of an artifact.
 const MAX_VALUE: usize = 200;
 
-/// What a comment keeps for later runs, beside the report for people.
+/// The data that a comment keeps for later runs, beside the report for people.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Stamp {
     /// The run that wrote it.
@@ -29,9 +29,9 @@ pub struct Stamp {
     pub attempt: u32,
     /// The artifact that its log is kept in.
     pub artifact: String,
-    /// The last comment whose command was answered; 0 for none.
+    /// The last comment whose command was answered. 0 for none.
     pub heard: u64,
-    /// What it waits for, where it was parked because every model is limited.
+    /// The time it waits for, where it was parked because every model is limited.
     pub parked: Option<Parked>,
     /// How often a process has taken the run up, the first included.
     pub spawn: u32,
@@ -39,16 +39,16 @@ pub struct Stamp {
     pub pushed: Option<CommitSha>,
     /// Whether it is to go on once what it waits for has an answer.
     pub standing: Standing,
-    /// What is in its way, where that is waited for.
+    /// The blockers in its way, where they are waited for.
     pub held: Option<Held>,
-    /// The workflow run that claimed it, and which attempt of that; until its own report takes the place of this one.
+    /// The workflow run that claimed it, and which attempt of that. It stands until that run's own report takes the place of this one.
     pub claimed: Option<(u64, u64)>,
 }
 
 /// Whether a run is over.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Standing {
-    /// It is; or an older version wrote the comment.
+    /// The run is over, or an older version wrote the comment.
     #[default]
     Over,
     /// A process is at work on it, or died.
@@ -115,7 +115,7 @@ impl Stamp {
         line + STAMP.1
     }
 
-    /// Reads the hidden line of a comment of ours; `None` where there is none, as in one of an older version.
+    /// Reads the hidden line of a comment of ours. `None` where there is none, as in one of an older version.
     #[must_use]
     pub fn read(body: &str) -> Option<Self> {
         let line = body.trim_start().lines().nth(1)?;
@@ -153,16 +153,16 @@ fn value(text: &str) -> String {
     kept.replace("--", "-")
 }
 
-/// What a comment says beside the run's own story.
+/// The parts of a comment beside the run's own story.
 #[derive(Debug, Clone, Copy)]
 pub struct Page<'a> {
     /// Tells this report's comment from others on the same pull request.
     pub key: &'a str,
-    /// What is kept for later runs.
+    /// The data for later runs.
     pub stamp: &'a Stamp,
-    /// Which run for this pull request it is, from 1; 0 where that is not counted.
+    /// The number of the run among those for this pull request, from 1. 0 where that is not counted.
     pub number: u32,
-    /// The page of the job that works on it; an address of the forge's.
+    /// The page of the job that works on it, an address of the forge's.
     pub job_url: Option<&'a str>,
 }
 
@@ -180,8 +180,8 @@ pub fn comment(view: &RunView, page: &Page<'_>) -> String {
     assemble(blocks, Surface::Comment.max_bytes() - NOTE_BYTES)
 }
 
-/// A comment that keeps its report under a note on why no run followed it; nothing waits for a time any more. `None` where the
-/// comment has no hidden line of ours, or no room.
+/// A comment that keeps its report under a note on why no run followed it. Nothing waits for a time any more. `None` where the comment has
+/// no hidden line of ours, or no room.
 #[must_use]
 pub fn with_note(body: &str, note: &str) -> Option<String> {
     let stamp = Stamp { parked: None, held: None, ..Stamp::read(body)? }.line();
@@ -196,7 +196,7 @@ pub fn with_note(body: &str, note: &str) -> Option<String> {
     (noted.len() <= Surface::Comment.max_bytes()).then_some(noted)
 }
 
-/// A comment with another hidden line, its report untouched; `None` where it has none of ours.
+/// A comment with another hidden line, its report untouched. `None` where it has none of ours.
 #[must_use]
 pub fn with_stamp(body: &str, stamp: &Stamp) -> Option<String> {
     let (marker, rest) = body.trim_start().split_once('\n')?;
@@ -205,7 +205,7 @@ pub fn with_stamp(body: &str, stamp: &Stamp) -> Option<String> {
     Some(format!("{marker}\n{}\n{report}", stamp.line()))
 }
 
-/// What the run is at, in one line.
+/// The present work of the run, in one line.
 fn working(view: &RunView) -> String {
     // A comment that a dead job left behind is told from one of a job at work by its time.
     let since = view.run.as_ref().map(|run| format!(", since {}", run.started_at.for_people())).unwrap_or_default();

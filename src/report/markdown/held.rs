@@ -1,17 +1,17 @@
-//! What a blocked run waits for, in the hidden line of its comment: a later job reads it before it spends anything.
+//! Blockers that a run waits for, in the hidden line of its comment. A later job reads them before it spends anything.
 
 use crate::domain::blocker::{Blocker, BlockerKind};
 use crate::domain::units::CommitSha;
 
-/// The most characters of it; what does not fit is not told, and so never found out of the way by the comment alone.
+/// The most characters of the encoded blockers. Longer ones are left out, so the comment alone never shows that they are out of the way.
 const ROOM: usize = 190;
 
-/// What is in a run's way.
+/// The blockers in a run's way.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Held {
     /// The commit whose checks count.
     pub commit: CommitSha,
-    /// What; empty where it did not fit.
+    /// The blockers. Empty where they did not fit.
     pub on: Vec<Blocker>,
 }
 

@@ -3,10 +3,10 @@
 use super::fence::fence;
 use crate::report::words;
 
-/// What each file of a patch begins with.
+/// The beginning of each file of a patch.
 const FILE: &str = "diff --git ";
 
-/// The change in a fold under a title of ours, as many of its files as fit; `None` when there is none.
+/// The change in a fold under a title of ours, as many of its files as fit. `None` when there is none.
 pub(super) fn block(patch: &str, max_bytes: usize, title: &str) -> Option<String> {
     let starts: Vec<usize> =
         std::iter::once(0).chain(patch.match_indices(&format!("\n{FILE}")).map(|(at, _)| at + 1)).collect();

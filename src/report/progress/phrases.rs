@@ -45,7 +45,7 @@ fn first_model(tier: &Tier) -> String {
     tier.artisan.first().map(|target| model(&target.to_string())).unwrap_or_default()
 }
 
-/// A model as people know it: `anthropic/claude-haiku-5-5`; of a recording its own name.
+/// A model as people know it: `anthropic/claude-haiku-5-5`. For a recording, its own name.
 pub(super) fn model(target: &str) -> String {
     match target.strip_prefix("cassette/") {
         Some(path) => {
@@ -106,7 +106,7 @@ pub(super) fn sentence_case(words: &str) -> String {
     chars.next().map_or_else(String::new, |first| first.to_uppercase().chain(chars).collect())
 }
 
-/// What was left that tools run unasked, and what became of it.
+/// Leftovers that tools run unasked, and their fate.
 pub(super) fn leftovers(leftovers: &[Leftover], more: u32) -> String {
     let one = |left: &Leftover| format!("{} ({}) {}", left.path, left.kind.in_words(), left.fate.in_words());
     let mut parts: Vec<String> = leftovers.iter().take(MOST_LEFT).map(one).collect();

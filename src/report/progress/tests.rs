@@ -32,7 +32,7 @@ fn failed_receipt(script: &Script, error: &str) -> Event {
     Event::CallSettled(receipt)
 }
 
-/// A run that shows every kind of line; what comes from outside holds `theirs`.
+/// A run that shows every kind of line. Text from outside holds `theirs`.
 fn eventful(theirs: &str) -> Script {
     let mut script = Script::new();
     script.red().tier(0).begin(0, 1);

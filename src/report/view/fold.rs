@@ -24,7 +24,7 @@ use crate::report::whereabouts::Whereabouts;
 const RECENT_ERRORS: usize = 5;
 
 impl RunView {
-    /// Folds a run's events; `liveness` decides what a missing end means.
+    /// Folds a run's events. `liveness` decides what a missing end means.
     #[must_use]
     pub fn from_events(events: &[Event], liveness: Liveness) -> Self {
         let mut fold = Fold::default();
@@ -35,7 +35,7 @@ impl RunView {
     }
 }
 
-/// What is gathered on the way.
+/// The data gathered while folding.
 #[derive(Debug, Default)]
 struct Fold {
     run: Option<RunStarted>,
@@ -218,7 +218,7 @@ impl Fold {
         self.reached |= receipt.status == CallStatus::Ok || receipt.charge() != Charge::ZERO;
     }
 
-    /// What a comment allowed counts as the run's caps.
+    /// Raises the run's caps by a comment's allowance.
     fn raise(&mut self, command: Command, tier_index: u32) {
         let Some(run) = &mut self.run else { return };
         match command {
@@ -325,7 +325,7 @@ impl Fold {
     }
 }
 
-/// What became of a tier that was begun: its own end, overruled by how the run ended where the run stood in it.
+/// The state of a tier that was begun: its own end, overruled by how the run ended where the run stood in it.
 fn state(index: u32, fold: &TierFold, last: Option<u32>, ending: &Ending) -> TierState {
     if fold.skipped {
         return TierState::Skipped;

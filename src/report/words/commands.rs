@@ -5,11 +5,10 @@ use crate::domain::shell::quote_path;
 use crate::report::view::RunView;
 use crate::report::whereabouts::Whereabouts;
 
-/// Where commands look for the audit log when nothing names it (DESIGN §2.4); it need not be named in advice.
+/// The place where commands look for the audit log when nothing names it (DESIGN §2.4). It need not be named in advice.
 const DEFAULT_AUDIT_DB: &str = ".upshift/audit.db";
 
-/// The shell command that shows a run's whole history; `None` when the audit log is off or holds no
-/// iteration. The id is the full one
+/// The shell command that shows a run's whole history. `None` when the audit log is off or holds no iteration. The id is the full one
 /// (contradiction 25).
 #[must_use]
 pub fn history_command(view: &RunView) -> Option<String> {
@@ -19,7 +18,7 @@ pub fn history_command(view: &RunView) -> Option<String> {
     Some(format!("sqlite3 {db} \"SELECT * FROM tier_attempts WHERE run_id='{id}' ORDER BY tier_index, iteration;\""))
 }
 
-/// The commands that fetch the log, print the report again, check the log, and show its rows; empty where it cannot be reached.
+/// The commands that fetch the log, print the report again, check the log, and show its rows. Empty where it cannot be reached.
 #[must_use]
 pub fn log_commands(view: &RunView) -> Vec<String> {
     let Some(run) = &view.run else { return Vec::new() };
@@ -31,7 +30,7 @@ pub fn log_commands(view: &RunView) -> Vec<String> {
     commands
 }
 
-/// The command that puts a kept patch into the files, and the one before it that fetches it; `None` where it cannot be reached.
+/// The command that puts a kept patch into the files, and the one before it that fetches it. `None` where it cannot be reached.
 pub(super) fn apply(view: &RunView, patch: &str) -> Option<String> {
     let apply = format!("git apply {}", reachable(view, patch)?);
     Some(download(view).map(|download| format!("{download} && {apply}")).unwrap_or(apply))

@@ -5,7 +5,7 @@ use super::sentence::Sentence;
 use crate::domain::correction::Correction;
 use crate::report::view::RunView;
 
-/// The most corrections that a report shows; models of one ladder propose few.
+/// The most corrections that a report shows. Models of one ladder propose few.
 const MOST: usize = 3;
 
 /// The last corrections that were proposed.

@@ -6,7 +6,7 @@ use crate::domain::delivery::Awaited;
 use crate::domain::units::{CommitSha, human_duration};
 use crate::report::view::{CommandView, RunView, WaitView};
 
-/// What left the machine, one sentence each: pushes with what CI said of them, the pull request with its fate.
+/// Everything that left the machine, one sentence each: pushes with CI's answer to them, the pull request with its fate.
 #[must_use]
 pub fn delivery(view: &RunView) -> Vec<Sentence> {
     let delivery = &view.delivery;
@@ -42,7 +42,7 @@ pub fn delivery(view: &RunView) -> Vec<Sentence> {
     sentences
 }
 
-/// What people asked for by comments and what came of it, one sentence each.
+/// Commands that people gave by comments and the answers to them, one sentence each.
 #[must_use]
 pub fn commands(view: &RunView) -> Vec<Sentence> {
     let sentence = |given: &CommandView| {
@@ -56,7 +56,7 @@ pub fn commands(view: &RunView) -> Vec<Sentence> {
     view.commands.iter().map(sentence).collect()
 }
 
-/// What is waited for, in a sentence.
+/// The event that is waited for, in a sentence.
 #[must_use]
 pub const fn awaited(awaited: Awaited) -> &'static str {
     match awaited {

@@ -5,7 +5,7 @@ use crate::domain::outcome::{EXIT_SUCCESS, Outcome};
 use crate::domain::stop::signal_name;
 use crate::report::view::RunView;
 
-/// What came of the program; `None` for a run that mends a repository, and for a program that still runs.
+/// The end of the program. `None` for a run that mends a repository, and for a program that still runs.
 pub(super) fn verdict(view: &RunView) -> Option<(Mark, Sentence)> {
     view.command()?;
     let start = Sentence::plain;
@@ -30,7 +30,7 @@ pub(super) fn verdict(view: &RunView) -> Option<(Mark, Sentence)> {
     })
 }
 
-/// What a person may do next about it.
+/// The next steps for a person about it.
 pub(super) fn next_steps(view: &RunView) -> Option<Vec<Sentence>> {
     view.command()?;
     let capped = matches!(view.outcome(), Some(Outcome::Budget));

@@ -8,7 +8,7 @@ use crate::domain::stop::signal_name;
 use crate::domain::units::Charge;
 use crate::report::view::{Ending, RunView, WaitView};
 
-/// Files that are named; more are counted.
+/// The most files that are named. More are counted.
 const NAMED_FILES: usize = 2;
 
 /// The whole run in one line.
@@ -31,7 +31,7 @@ pub fn headline(view: &RunView) -> (Mark, Sentence) {
     }
 }
 
-/// Who fixed it (FR-011); `None` for a run that did not.
+/// The tier that fixed it (FR-011). `None` for a run that did not.
 #[must_use]
 pub fn resolved_by(view: &RunView) -> Option<Sentence> {
     matches!(view.outcome(), Some(Outcome::Fixed { .. })).then(|| super::verdict(view).1)
@@ -161,7 +161,7 @@ fn cost(view: &RunView) -> Option<String> {
     (view.spent.charge() != Charge::ZERO || view.calls > 0).then(|| brief_cost(view))
 }
 
-/// What came of it outside: how sure that makes the fix, and in words.
+/// The fate of the fix outside: how sure that makes it, and in words.
 fn outside(view: &RunView) -> (Mark, Option<String>) {
     let Some(push) = view.delivery.pushes.last() else { return (Mark::Good, None) };
     let of = |awaited: Awaited| {
@@ -186,7 +186,7 @@ fn outside(view: &RunView) -> (Mark, Option<String>) {
     (mark, Some(words.to_owned()))
 }
 
-/// What was waited for when the run was ended.
+/// The event that was waited for when the run was ended.
 fn waiting(view: &RunView) -> Option<String> {
     let wait = view.delivery.waits.last().filter(|wait| wait.answer.is_none())?;
     Some(format!("waiting for {}", super::awaited(wait.awaited)))

@@ -3,7 +3,7 @@
 use super::{Sentence, u64_of};
 use crate::report::view::RunView;
 
-/// What was left and what became of it, one sentence each; at most `most`, then how many more.
+/// Leftovers and their fate, one sentence each. At most `most`, then how many more.
 #[must_use]
 pub fn leftovers(view: &RunView, most: usize) -> Vec<Sentence> {
     let mut sentences: Vec<Sentence> = view

@@ -1,4 +1,4 @@
-//! What a person may do next, for each outcome and each way that a delivery ends: words of ours.
+//! The next steps for a person, for each outcome and each way that a delivery ends, in words of ours.
 
 use super::commands::{apply, resume};
 use super::sentence::Sentence;
@@ -7,7 +7,7 @@ use crate::domain::outcome::{DISCARDED, Outcome};
 use crate::report::view::{Ending, RunView};
 use crate::report::whereabouts::Whereabouts;
 
-/// What a person may do next (S0-32).
+/// The next steps for a person (S0-32).
 #[must_use]
 pub fn next_steps(view: &RunView) -> Vec<Sentence> {
     if let Some(steps) = super::gateway::next_steps(view) {
@@ -111,7 +111,7 @@ fn goes_on_by_itself(view: &RunView) -> bool {
     open && matches!(view.kept_in, Whereabouts::Artifact(_))
 }
 
-/// What is left to do about what is in the way of a run that waits.
+/// The steps left to do about the blockers of a run that waits.
 fn blocked(view: &RunView) -> Vec<Sentence> {
     let out_of_the_way =
         "Get what is waited for out of the way: then a fresh session goes on with what was done so far.";
@@ -137,7 +137,7 @@ fn refused(view: &RunView) -> Sentence {
     Sentence::plain("Nothing was run and nothing was spent. See what the gate requires: ").code("upshift check")
 }
 
-/// What is left to do about a fix: it depends on where it is and what was said of it there.
+/// The step left to do about a fix. It depends on where the fix is and what was said of it there.
 fn review(view: &RunView) -> Sentence {
     const VOUCHED: &str = "that the tests pass is all that upshift vouches for.";
     let Some(push) = view.delivery.pushes.last() else {
@@ -187,7 +187,7 @@ fn look_at_checks(view: &RunView, why: &str) -> Sentence {
     Sentence::plain(format!("Look at the checks of {commit}: {why}."))
 }
 
-/// What a person may do about a rate limit.
+/// The steps that a person may take about a rate limit.
 fn limited(view: &RunView) -> Vec<Sentence> {
     let when = view.limited().and_then(|limited| limited.until.as_ref());
     let when = when.map_or_else(|| "later".to_owned(), |until| format!("after {}", until.for_people()));

@@ -13,13 +13,13 @@ pub struct ProofLine {
     pub sentence: Sentence,
 }
 
-/// What was had, in the order of the evidence; empty where no green came up for proof.
+/// The evidence had, in its own order. Empty where no green came up for proof.
 #[must_use]
 pub fn proof(view: &RunView) -> Vec<ProofLine> {
     view.proof.iter().map(|one| ProofLine { status: one.status, sentence: evidence(one) }).collect()
 }
 
-/// `3 of 4 kinds of evidence hold`; `None` where no green came up for proof.
+/// `3 of 4 kinds of evidence hold`. `None` where no green came up for proof.
 #[must_use]
 pub fn proof_heading(view: &RunView) -> Option<String> {
     let held = view.proof.iter().filter(|one| one.status == EvidenceStatus::Held).count();

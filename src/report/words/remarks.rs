@@ -5,10 +5,10 @@ use super::{count, u64_of};
 use crate::domain::remark::{Remark, RemarkKind};
 use crate::report::view::RunView;
 
-/// The most remarks that a report shows; more would hide the telling ones.
+/// The most remarks that a report shows. More would hide the telling ones.
 const MAX_REMARKS: usize = 8;
 
-/// `2 places to look at`; `None` where there is nothing to look at.
+/// `2 places to look at`. `None` where there is nothing to look at.
 #[must_use]
 pub fn remarks_heading(view: &RunView) -> Option<String> {
     (!view.remarks.is_empty()).then(|| format!("{} to look at", count(u64_of(view.remarks.len()), "place")))

@@ -9,7 +9,7 @@ fn last(view: &RunView) -> Option<&Review> {
     view.tiers.iter().flat_map(|tier| &tier.attempts).filter_map(|attempt| attempt.review.as_deref()).next_back()
 }
 
-/// What the critic decided; `None` where there was no review, or an approval with nothing more to say.
+/// The critic's decision. `None` where there was no review, or an approval with nothing more to say.
 #[must_use]
 pub fn review_heading(view: &RunView) -> Option<Sentence> {
     let review = last(view)?;

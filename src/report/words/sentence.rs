@@ -9,7 +9,7 @@ pub enum Piece {
     Ours(String),
     /// A name that is not ours (a tier): to be escaped.
     Name(String),
-    /// A path or command to be copied; it may hold names that are not ours: to be escaped.
+    /// A path or command to be copied. It may hold foreign names, so it is to be escaped.
     Code(String),
     /// Speech that is not ours (a model's reason, an error): to be escaped and clipped.
     Speech(String),
@@ -44,7 +44,7 @@ impl Sentence {
         self.with(Piece::Code(text.into()))
     }
 
-    /// Adds speech that is not ours; where there is none it says so.
+    /// Adds foreign speech. Where there is none it says so.
     #[must_use]
     pub fn speech(self, text: &str) -> Self {
         if text.trim().is_empty() { self.ours("no reason given") } else { self.with(Piece::Speech(text.to_owned())) }
@@ -55,7 +55,7 @@ impl Sentence {
         self
     }
 
-    /// Adds where the run stood, after `joint`, if it stood anywhere; then `end` in any case.
+    /// Adds where the run stood, after `joint`, if it stood anywhere. Adds `end` in any case.
     pub(super) fn at(self, view: &RunView, joint: &str, end: &str) -> Self {
         let here = view.position.and_then(|position| Some((view.tier(position.tier_index)?, position.iteration)));
         let Some((tier, iteration)) = here else { return self.ours(end) };
@@ -64,7 +64,7 @@ impl Sentence {
             .ours(format!("), iteration {iteration}{end}"))
     }
 
-    /// Renders the sentence; `escape` is given the pieces that are not ours.
+    /// Renders the sentence. `escape` is given the pieces of foreign text.
     pub fn render(&self, mut escape: impl FnMut(&Piece) -> String) -> String {
         self.0
             .iter()
