@@ -10,12 +10,12 @@ use crate::domain::units::TreeId;
 use crate::framework::source::adds_tests_only;
 use crate::policy::guard::Guard;
 
-/// What a model may do about a test file instead of changing it.
+/// The model's options about a test file instead of changing it.
 const INSTEAD: &str = "You may add tests to a file of tests, or a new file of them, if nothing else in it changes; they judge nothing. \
      If a test itself is wrong, end with `final_report`, status `blocked`, `blocked_on` `[{\"kind\": \"test\"}]` (in text: BLOCKED ON TEST): a person is shown this change then";
 
 impl Workspace {
-    /// Tells from which state the tests judge; what is compared with it before a file of tests is written.
+    /// Tells from which state the tests judge. A file of tests is compared with it before it is written.
     pub fn judged_from(&self, start: &TreeId) {
         // The start of a run never changes.
         self.start.get_or_init(|| {
@@ -54,7 +54,7 @@ impl Workspace {
         Ok(patch)
     }
 
-    /// Why what a program left at a path may not stay, as if a tool had been asked to write it; `None` if it may.
+    /// Why a file that a program left at a path may not stay, as if a tool had been asked to write it. `None` if it may.
     ///
     /// # Errors
     /// When the start cannot be read.
@@ -75,7 +75,7 @@ impl Workspace {
         }
     }
 
-    /// Why a file may not be written or deleted (`after` is `None`); `None` if it may.
+    /// Why a file may not be written or deleted (`after` is `None`). `None` if it may.
     pub(super) fn objection(&self, path: &RelPath, after: Option<&str>) -> Result<Option<String>, ToolError> {
         let Some(reason) = self.protection.reason(path.as_path()) else { return Ok(None) };
         let Some(start) = self.start.get().filter(|_| self.protection.takes_new_tests(path.as_path())) else {
@@ -91,7 +91,7 @@ impl Workspace {
         Ok((!sound).then(|| format!("{reason}. {INSTEAD}")))
     }
 
-    /// Why a file of a change may not be published; `None` if it may.
+    /// Why a file of a change may not be published. `None` if it may.
     pub(super) fn unpublishable(
         &self,
         path: &RelPath,

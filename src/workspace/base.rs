@@ -16,11 +16,11 @@ use crate::domain::units::CommitSha;
 pub struct BaseTree {
     /// The commit.
     pub commit: CommitSha,
-    /// Its files; submodules left out.
+    /// Its files, without submodules.
     pub(super) files: BTreeMap<RelPath, CommitFile>,
-    /// Those that git does not know to be the same in the checkout.
+    /// Files that git does not know to be the same in the checkout.
     pub(super) changed: BTreeSet<PathBuf>,
-    /// What stands in some of them, where the commit itself is not here.
+    /// The contents of some of them, where the commit itself is not here.
     pub(super) known: BTreeMap<RelPath, Vec<u8>>,
 }
 
@@ -61,7 +61,7 @@ impl BaseTree {
 }
 
 impl Revisions<'_> {
-    /// A commit's files, and which of them are otherwise in the checkout; `revision` names it.
+    /// A commit's files, and which of them are otherwise in the checkout. `revision` names the commit.
     ///
     /// # Errors
     /// When there is no such commit or git cannot be asked.
@@ -75,7 +75,7 @@ impl Revisions<'_> {
         Ok(BaseTree { commit, files, changed, known: BTreeMap::new() })
     }
 
-    /// What a commit has at a path.
+    /// The content that a commit has at a path.
     ///
     /// # Errors
     /// When it has no file there.

@@ -14,7 +14,7 @@ pub(super) use crate::files::{Found, Kind};
 use super::rel_path::RelPath;
 use crate::files::{self, Folder, Refusal};
 
-/// How files begin that are written and not yet renamed; left behind only by a crash.
+/// The beginning of the names of files that are written and not yet renamed. Only a crash leaves them behind.
 pub(super) const UNFINISHED: &str = ".upshift-new-";
 /// Permissions of new files and folders, before the user's umask.
 pub(super) const NEW_FILE: u32 = 0o666;
@@ -65,7 +65,7 @@ impl Beneath {
         &self.path
     }
 
-    /// What is known of a path itself; `None` if there is nothing.
+    /// The status of a path itself. `None` if there is nothing.
     pub(super) fn stat(&self, path: &RelPath) -> Result<Option<Found>, TouchError> {
         let place = match self.place(path, MakeFolders::No) {
             Ok(place) => place,
@@ -102,7 +102,7 @@ impl Beneath {
         place.folder.read_link(&place.name).map_err(|error| failed(path, error))
     }
 
-    /// Writes a file, new or over an old one; `permissions` are set as they are, absent ones are a new file's.
+    /// Writes a file, new or over an old one. `permissions` are set as they are. Absent ones are a new file's.
     pub(super) fn write(&self, path: &RelPath, bytes: &[u8], permissions: Option<u32>) -> Result<(), TouchError> {
         let place = self.place(path, MakeFolders::Yes)?;
         self.put(path, &place, |temporary| {
@@ -114,7 +114,7 @@ impl Beneath {
         })
     }
 
-    /// Makes a symbolic link, new or over an old file; only restoring a recorded state does this.
+    /// Makes a symbolic link, new or over an old file. Only restoring a recorded state does this.
     pub(super) fn write_link(&self, path: &RelPath, target: &[u8]) -> Result<(), TouchError> {
         let place = self.place(path, MakeFolders::Yes)?;
         self.put(path, &place, |temporary| place.folder.make_link(temporary, target))
@@ -127,7 +127,7 @@ impl Beneath {
         set.map_err(|refusal| explain(path, path.as_path(), &place, refusal))
     }
 
-    /// Removes a file or a link (not what it points to), then the folders that this emptied; nothing there is no error.
+    /// Removes a file or a link (not the file it points to), then the folders that this emptied. A path with nothing there is no error.
     pub(super) fn remove(&self, path: &RelPath) -> Result<(), TouchError> {
         let place = match self.place(path, MakeFolders::No) {
             Ok(place) => place,

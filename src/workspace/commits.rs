@@ -12,7 +12,7 @@ use super::revisions::{RevisionError, Revisions};
 use crate::domain::units::CommitSha;
 
 impl Revisions<'_> {
-    /// The commit on this branch whose message holds a line; `None` where there is none.
+    /// The commit on this branch whose message holds a line. `None` where there is none.
     ///
     /// # Errors
     /// When git cannot be asked.
@@ -23,7 +23,8 @@ impl Revisions<'_> {
         Ok((!found.is_empty()).then_some(CommitSha(found)))
     }
 
-    /// What is under way in this repository that a commit of ours would break into, in git's word for its head; `None` if nothing is.
+    /// The operation under way in this repository that a commit of ours would break into, in git's word for its head. `None` if there is
+    /// none.
     ///
     /// # Errors
     /// When git cannot be asked.
@@ -69,7 +70,7 @@ impl Revisions<'_> {
         Ok(!out.is_empty())
     }
 
-    /// Commits the named files as they stand, also where they are gone; paths are from the top.
+    /// Commits the named files as they stand, also where they are gone. Paths are from the top.
     ///
     /// # Errors
     /// When git refuses: nothing to commit, a lock of another git, a full disk.
@@ -94,7 +95,7 @@ impl Revisions<'_> {
         self.commit("HEAD").await
     }
 
-    /// Whom the user's own settings of git name as the author; `None` where they name nobody.
+    /// The author that the user's own settings of git name. `None` where they name nobody.
     ///
     /// # Errors
     /// When git cannot be asked.

@@ -13,9 +13,9 @@ use super::{Diff, WorkspaceError};
 use crate::domain::event::FileStat;
 use crate::domain::line_diff::write_hunks;
 
-/// Unchanged lines around a change; git's own number.
+/// Unchanged lines around a change, in git's own number.
 pub(super) const CONTEXT: usize = 3;
-/// How long the smallest difference of one file is searched for; then a larger one is taken.
+/// The time for which the smallest difference of one file is searched. After it a larger one is taken.
 pub(super) const DEADLINE: Duration = Duration::from_millis(500);
 /// Where git looks for a NUL to call a file binary.
 const BINARY_REACH: usize = 8000;
@@ -91,7 +91,7 @@ pub(super) fn of_text(path: &RelPath, old: &[u8], new: &[u8]) -> String {
     text
 }
 
-/// Writes the hunks; how many lines came and went.
+/// Writes the hunks. Returns how many lines came and went.
 fn hunks(old: &[u8], new: &[u8], text: &mut String) -> (u64, u64) {
     write_hunks(old, new, CONTEXT, Some(DEADLINE), text)
 }

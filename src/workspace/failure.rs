@@ -1,4 +1,4 @@
-//! What a workspace is asked for, and what it answers: which paths may be written, a change, and why not.
+//! Requests to a workspace and its answers: which paths may be written, a change, and why not.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -24,7 +24,7 @@ pub struct PathRules {
 /// A change between two recorded states.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Diff {
-    /// Unified diff as `git apply` takes it; binary files only named.
+    /// Unified diff as `git apply` takes it. Binary files are only named.
     pub text: String,
     /// Its size.
     pub stat: DiffStat,
@@ -101,7 +101,7 @@ pub enum ToolError {
     /// The model can mend it.
     #[error("{0}")]
     ForModel(String),
-    /// A guard refused it; the model is told, and so are reviewers.
+    /// A guard refused it. The model is told, and so are reviewers.
     #[error("{0}")]
     Refused(String),
     /// Nobody can.

@@ -20,7 +20,7 @@ const EXTENDED: u16 = 0x4000;
 const MODE_AT: usize = 24;
 /// The mode of a submodule: no file.
 const GITLINK: u32 = 0o160_000;
-/// Git's own limit is memory; ours keeps a forged index from costing it.
+/// The most bytes of an index. Git's own limit is memory, and ours keeps a forged index from costing it.
 const MAX_INDEX_BYTES: u64 = 256 * 1024 * 1024;
 /// How long a `.git` file that points elsewhere may be.
 const MAX_POINTER_BYTES: u64 = 8 * 1024;

@@ -21,7 +21,7 @@ pub struct Hunks {
 struct FileHunks {
     path: RelPath,
     new: Option<Entry>,
-    /// The stretches of changed lines; empty for a file that changes whole.
+    /// The stretches of changed lines. Empty for a file that changes whole.
     stretches: Vec<Stretch>,
 }
 
@@ -34,7 +34,7 @@ struct Stretch {
     changed: Range<usize>,
 }
 
-/// Where a hunk stands: its file, and the first and last changed line of the new file, from 1; `None` for a whole file.
+/// The place of a hunk: its file, and the first and last changed line of the new file, from 1. `None` for a whole file.
 pub type Place = (String, Option<(u32, u32)>);
 
 impl FileHunks {

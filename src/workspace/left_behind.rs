@@ -1,4 +1,4 @@
-//! What a run left that did not end: its note against the files as they are now.
+//! Files left by a run that did not end: its note against the files as they are now.
 
 use std::collections::BTreeSet;
 use std::io;
@@ -18,11 +18,11 @@ use crate::files;
 pub struct LeftBehind {
     /// The run.
     pub writer: Writer,
-    /// Files that are as the run wrote them, or gone as it removed them; sorted.
+    /// Files that are as the run wrote them, or gone as it removed them. Sorted.
     pub written: Vec<String>,
-    /// Other files that were changed while it lived: by code under test, mostly; sorted.
+    /// Other files that were changed while it lived, mostly by code under test. Sorted.
     pub meanwhile: Vec<String>,
-    /// Files that were changed later; sorted.
+    /// Files that were changed later. Sorted.
     pub later: Vec<String>,
 }
 
@@ -55,7 +55,7 @@ fn compare(states: &States, root: &Beneath) -> Result<Option<LeftBehind>, Worksp
     Ok(Some(LeftBehind { writer: note.writer, written, meanwhile, later }))
 }
 
-/// When a file was changed; of one that is gone, when its folder was.
+/// When a file was changed. For one that is gone, when its folder was.
 fn changed(root: &Beneath, path: &RelPath) -> Option<i64> {
     let whole = root.path().join(path.as_path());
     let found = whole.symlink_metadata().or_else(|_gone| whole.parent().unwrap_or(&whole).symlink_metadata());
@@ -76,7 +76,7 @@ impl Workspace {
     /// Notes from now on what is written, for a run or for one that goes on.
     ///
     /// # Errors
-    /// When it cannot be written down; then it is not known of a killed process what it left.
+    /// When it cannot be written down. Then nobody knows what a killed process left.
     pub fn note_writes(&self, run: &RunId, log: &str, start: &TreeId) -> io::Result<()> {
         let open = self.states.open_files().names();
         let writer = Writer { run: run.clone(), log: log.to_owned(), start: start.clone(), open };

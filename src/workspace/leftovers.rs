@@ -1,4 +1,4 @@
-//! What runs of the tests leave in the tree, ignored files too: nothing that changed code made may judge that code, or its successor.
+//! Files that runs of the tests leave in the tree, ignored ones too: nothing that changed code made may judge that code, or its successor.
 //!
 //! A recorded state knows no ignored files, and code under test can write the rules by which files are ignored. So all paths are
 //! noted by their times before and after the tests run for the first time, with nobody's change in the tree.
@@ -35,7 +35,7 @@ impl Leftovers {
         }
     }
 
-    /// Removes what came since, but for what the state has and what somebody writes; what is left to be said.
+    /// Removes newer files, but for those of the state and those that somebody writes. Returns remarks on the files that stay.
     pub(super) fn remove(&self, root: &Path, state: &Manifest, open: &OpenFiles) -> Vec<String> {
         let mut traces = self.traces.lock().unwrap_or_else(PoisonError::into_inner);
         let Some(traces) = traces.as_ref() else {

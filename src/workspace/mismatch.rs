@@ -6,7 +6,7 @@ use super::tools::likeness;
 
 /// How many lines of the file are shown.
 const MAX_SHOWN: usize = 14;
-/// How many lines of the file are compared; larger files get a shorter answer.
+/// The most lines of the file that are compared. Larger files get a shorter answer.
 const MAX_COMPARED: usize = 20_000;
 /// How alike two lines must be to be worth showing, in hundredths.
 const WORTH_SHOWING: usize = 50;
@@ -77,7 +77,7 @@ fn plain_characters(line: &str) -> String {
         .collect()
 }
 
-/// Where all lines of `old` stand, taken as the same when `same` makes them so; blank ones around it do not count.
+/// Where all lines of `old` stand, taken as the same when `same` makes them so. Blank ones around it do not count.
 fn find_lines(lines: &[&str], old: &str, same: Same) -> Option<usize> {
     let wanted: Vec<String> = old.trim_matches('\n').lines().map(same).collect();
     if wanted.iter().all(String::is_empty) {
@@ -110,7 +110,7 @@ fn nearest(lines: &[&str], old: &str) -> Option<usize> {
     Some(best.saturating_sub(offset))
 }
 
-/// Numbered lines of the file; a line each that is too long is cut.
+/// Numbered lines of the file. A line that is too long is cut.
 fn show(lines: &[&str], at: usize, length: usize) -> String {
     let shown = length.clamp(1, MAX_SHOWN);
     let numbered = lines.iter().enumerate().skip(at).take(shown).map(|(index, line)| {

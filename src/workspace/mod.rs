@@ -1,8 +1,8 @@
 //! The working tree: recorded states, diffs, and every way a model may read or write it.
 //!
-//! A [`Workspace`] is a checkout and a private folder outside it. Start reading at its methods: the states (`states`, kept by
-//! `store`, compared by `diff`), and the tools for models (`tools`). What stands between them and harm: `rel_path` (names),
-//! `beneath` (handles), `protected` (what judges, what runs with rights).
+//! A [`Workspace`] is a checkout and a private folder outside it. Start reading at its methods: the states (`states`, kept by `store`,
+//! compared by `diff`), and the tools for models (`tools`). Guards stand between them and harm: `rel_path` (names), `beneath` (handles),
+//! `protected` (what judges, what runs with rights).
 //!
 //! Invariant: nothing outside the checkout and the private folder is written, no link is followed, and no process is started: no hook,
 //! filter or setting of a repository ever runs. Whether a change is good is not decided here.
@@ -95,7 +95,7 @@ pub struct Workspace {
     reason = "the states may be recorded by processes or threads one day; callers need not know"
 )]
 impl Workspace {
-    /// Opens a checkout; `shadow` is a private folder outside it for recorded states, made if missing.
+    /// Opens a checkout. `shadow` is a private folder outside it for recorded states, made if missing.
     ///
     /// # Errors
     /// When the checkout or the folder cannot be used, another process uses it, or a glob cannot be read.
@@ -144,7 +144,7 @@ impl Workspace {
         tree
     }
 
-    /// Makes the tree equal to a recorded state; ignored files stay. Mends what an interrupted restore left.
+    /// Makes the tree equal to a recorded state. Ignored files stay. Mends what an interrupted restore left.
     ///
     /// # Errors
     /// When no such state is recorded, or a file cannot be written.
@@ -161,13 +161,13 @@ impl Workspace {
     /// Puts single files, or all in single folders, back as they are in a recorded state (deletes those it does not have).
     ///
     /// # Errors
-    /// As [`Self::restore`]; also for paths outside the checkout.
+    /// As [`Self::restore`], and also for paths outside the checkout.
     pub async fn restore_paths(&self, tree: &TreeId, paths: &[PathBuf]) -> Result<(), WorkspaceError> {
         tracing::debug!(%tree, ?paths, "puts paths back");
         self.states.restore_paths(&self.root, tree, paths)
     }
 
-    /// What changed between two recorded states.
+    /// The change between two recorded states.
     ///
     /// # Errors
     /// When one of them is not recorded.
@@ -177,7 +177,8 @@ impl Workspace {
         diff::diff(store, &from, &to)
     }
 
-    /// Every file that differs between two recorded states, with its text before and after; bytes that are no text as well as can be.
+    /// Every file that differs between two recorded states, with its text before and after. Bytes that are no text are shown as well as can
+    /// be.
     ///
     /// # Errors
     /// When one of them is not recorded.
@@ -217,7 +218,7 @@ impl Workspace {
         links::led_to(store, &start, changes)
     }
 
-    /// What changed between two recorded states, as hunks.
+    /// The change between two recorded states, as hunks.
     ///
     /// # Errors
     /// When one of them is not recorded.
@@ -236,7 +237,7 @@ impl Workspace {
         store.save(&hunks.compose(store, keep)?)
     }
 
-    /// As [`Self::replace_text`], with a time of change of its own; a file that is not there is made.
+    /// As [`Self::replace_text`], with a time of change of its own. A file that is not there is made.
     ///
     /// # Errors
     /// As [`Self::replace_text`].
@@ -254,7 +255,7 @@ impl Workspace {
         file.set_modified(changed).map_err(|error| WorkspaceError::File { reason: format!("`{path}`: {error}") })
     }
 
-    /// Replaces the whole text of a file that is there, protected or not; its permissions stay.
+    /// Replaces the whole text of a file that is there, protected or not. Its permissions stay.
     ///
     /// # Errors
     /// When it is no UTF-8 text file, or cannot be written.
@@ -279,8 +280,8 @@ impl Workspace {
         self.remember_judges(start)
     }
 
-    /// Removes what came since the files were noted and belongs to no recorded state; says what else is not as it was noted and
-    /// can judge the tests (installed packages), or cannot be removed.
+    /// Removes files that came since the files were noted and belong to no recorded state. Returns remarks on other files that are not as
+    /// they were noted and can judge the tests (installed packages), or cannot be removed.
     ///
     /// # Errors
     /// When the state is not recorded.
@@ -289,11 +290,11 @@ impl Workspace {
         Ok(self.leftovers.remove(self.root.path(), &manifest, self.states.open_files()))
     }
 
-    /// Notes what tools run or obey without being asked, when a run starts or goes on; returns what an earlier run, which was killed
-    /// and did not go on, may have left of that kind.
+    /// Notes files that tools run or obey without being asked, when a run starts or goes on. Returns the files of that kind that an earlier
+    /// run, which was killed and did not go on, may have left.
     ///
     /// # Errors
-    /// When it cannot be written down; then a killed process loses it.
+    /// When it cannot be written down. Then a killed process loses it.
     pub fn note_autorun(&self, run: &str) -> std::io::Result<Vec<String>> {
         if !self.protection.has(Guard::Autorun) {
             return Ok(Vec::new());
@@ -311,8 +312,8 @@ impl Workspace {
         self.autorun.forget(self.states.store());
     }
 
-    /// Makes every file that is not ignored that of `tree`, and those that a model may not write that of `start`, but for those to be
-    /// left as they are; returns which of the latter were otherwise.
+    /// Makes every file that is not ignored that of `tree`, and those that a model may not write that of `start`, but for those to be left
+    /// as they are (`leave`). Returns which of the latter were otherwise.
     ///
     /// # Errors
     /// As [`Self::restore`].
@@ -345,15 +346,15 @@ impl Workspace {
     /// Far cheaper than [`Self::snapshot`]: nothing else is looked at.
     ///
     /// # Errors
-    /// As [`Self::snapshot`]; also when `base` is not recorded or a path is none of the checkout's.
+    /// As [`Self::snapshot`], and also when `base` is not recorded or a path is none of the checkout's.
     pub async fn snapshot_paths(&self, base: &TreeId, paths: &BTreeSet<String>) -> Result<TreeId, WorkspaceError> {
         self.states.record_paths(&self.root, base, paths)
     }
 
-    /// The paths that are there now and were not, are gone, or are different; sorted. Names that are no UTF-8 are shown as well as can be.
+    /// The paths that are there now and were not, are gone, or are different. Sorted. Names that are no UTF-8 are shown as well as can be.
     ///
     /// # Errors
-    /// As [`Self::snapshot`]; also when the state is not recorded.
+    /// As [`Self::snapshot`], and also when the state is not recorded.
     pub async fn changed_since(&self, tree: &TreeId) -> Result<Vec<String>, WorkspaceError> {
         let (then, now) = (self.states.store().load(tree)?, self.states.look(&self.root)?);
         let differs = |path: &&RelPath| then.get(path) != now.get(path) && !self.is_open(path);
@@ -361,8 +362,8 @@ impl Workspace {
         Ok(paths.into_iter().map(ToString::to_string).collect())
     }
 
-    /// The files that are there now and not ignored, by their paths from the root, sorted; links, names that are no UTF-8 and what somebody
-    /// writes meanwhile left out.
+    /// The files that are there now and not ignored, by their paths from the root, sorted. Links, names that are no UTF-8 and files that
+    /// somebody writes meanwhile are left out.
     #[must_use]
     pub fn files(&self) -> Vec<String> {
         let files = walk::files_below(self.root.path(), Path::new(""), usize::MAX);
@@ -371,7 +372,7 @@ impl Workspace {
         regular.filter_map(|(path, _)| path.to_str().map(|_| files::slashed(&path))).collect()
     }
 
-    /// A file's text as a tool would read it, with LF line ends; `None` for what is no text file of the checkout.
+    /// A file's text as a tool would read it, with LF line ends. `None` for a path that is no text file of the checkout.
     #[must_use]
     pub fn read_text(&self, path: &str) -> Option<String> {
         self.text_of(path).ok()

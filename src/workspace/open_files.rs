@@ -1,7 +1,7 @@
 //! Files that somebody writes while a run goes on: they are not part of any state, and are neither put back nor removed.
 //!
 //! Invariant: a file is spared only at the place where it was found and as long as it is the same file there, so that no other can be
-//! hidden behind it. What judges the tests is spared for nobody but upshift's own output.
+//! hidden behind it. Files that judge the tests are spared for nobody but upshift's own output.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -16,7 +16,7 @@ use crate::process::open_files::{By, OpenFile, identity_at, open_for_writing};
 pub(super) struct OpenFiles(Mutex<BTreeMap<RelPath, (Identity, By)>>);
 
 impl OpenFiles {
-    /// Looks for them; `may_be_spared` decides of those that another program writes.
+    /// Looks for them. `may_be_spared` decides of those that another program writes.
     pub(super) fn look(root: &Path, may_be_spared: impl Fn(&RelPath) -> bool) -> Self {
         let named = |open: OpenFile| {
             let path = RelPath::from_path(&open.path).ok()?;

@@ -1,6 +1,6 @@
 //! Recorded states as patches, for the audit log: what of a state no commit and no other state has.
 //!
-//! Invariant: no content that holds a secret, or that is called by a name of credentials, leaves in a patch; then there is none.
+//! Invariant: no content that holds a secret, or that is called by a name of credentials, leaves in a patch. Then there is no patch.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -81,7 +81,7 @@ impl Workspace {
     }
 }
 
-/// What permissions the files of a commit have here, as most of them do.
+/// The permissions that most of a commit's files have here.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Usual {
     pub(super) plain: u32,
@@ -103,7 +103,7 @@ impl Usual {
         Self { plain: most(false).unwrap_or(PLAIN), executable: most(true).unwrap_or(EXECUTABLE) }
     }
 
-    /// Those of a file.
+    /// The permissions of a file.
     pub(super) fn permissions(self, form: Form, executable: bool) -> u32 {
         match (form, executable) {
             (Form::Link, _) => 0,
@@ -182,7 +182,7 @@ impl<'w> Patch<'w> {
     }
 }
 
-/// What is said of a run that differs too much.
+/// The message for a run that differs too much.
 #[must_use]
 pub fn too_many_bytes() -> String {
     format!("what differs is more than {} MiB", MAX_RUN_BYTES / (1024 * 1024))

@@ -1,7 +1,7 @@
 //! Files of the product that are called like tests (`app/ab_test.py`, `app/fixtures/roles.json`): by what the start's other files say.
 //!
 //! Invariant: the start alone is asked, and doubt leaves a file with the tests. A file is the product's where the product names it and it
-//! holds no test itself; of data, no test and nothing that configures tests may name it, its folder included.
+//! holds no test itself. No test and nothing that configures tests may name a file of data, or its folder.
 
 use std::collections::BTreeSet;
 use std::path::Path;

@@ -1,8 +1,8 @@
-//! What a model may not write: what judges it (tests and their configuration), what runs with rights (CI), git's own.
+//! Paths that a model may not write: those that judge it (tests and their configuration), those that run with rights (CI), git's own.
 //!
-//! Pure over paths. By name only: files that hold test configuration beside other things (`Cargo.toml`, `package.json`,
-//! `pyproject.toml`, `setup.cfg`, `vite.config.*`, `Makefile`) stay writable, because fixes need them; the court runs the
-//! tests with the start's. Lock files are writable unless [`PathRules::protected`] names them.
+//! Pure over paths. By name only: files that hold test configuration beside other things (`Cargo.toml`, `package.json`, `pyproject.toml`,
+//! `setup.cfg`, `vite.config.*`, `Makefile`) stay writable, because fixes need them, and the court runs the tests with the start's. Lock
+//! files are writable unless [`PathRules::protected`] names them.
 //!
 //! Invariant: a path is judged in the spelling of the most forgiving file system (case, invisible characters, trailing dots).
 
@@ -51,7 +51,7 @@ impl Protection {
         })
     }
 
-    /// Why a path may not be written; `None` if it may.
+    /// Why a path may not be written. `None` if it may.
     pub(super) fn reason(&self, path: &Path) -> Option<String> {
         let parts = folded(path);
         let shown = path.display();
@@ -252,7 +252,7 @@ fn folded(path: &Path) -> Vec<String> {
     path.iter().map(|part| fold(&part.to_string_lossy())).collect()
 }
 
-/// Globs over paths from the root; one without `/` matches at any depth, one that names a folder all that is in it.
+/// Globs over paths from the root. One without `/` matches at any depth, and one that names a folder matches all that is in it.
 pub(super) fn globs(patterns: &[String]) -> Result<GlobSet, WorkspaceError> {
     let mut set = GlobSetBuilder::new();
     for pattern in patterns {

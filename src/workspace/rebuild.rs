@@ -1,7 +1,7 @@
 //! Recorded states made again from a log, on a machine that has the repository and nothing else of the run.
 //!
-//! A log may come from anybody. Invariant: a state counts only where its name comes of it, which is the digest of every path and content;
-//! and what a run changed passes the same rules again as when a model wrote it. Nothing here writes into the checkout but
+//! A log may come from anybody. Invariant: a state counts only where its name comes of it, which is the digest of every path and content.
+//! The files that a run changed pass the same rules again as when a model wrote them. Nothing here writes into the checkout but
 //! [`Workspace::move_in`], which overwrites only what git has as well.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -25,7 +25,7 @@ const MOVING: &str = "moving-in";
 /// Why a state cannot be made again.
 #[derive(Debug, thiserror::Error)]
 pub enum RebuildError {
-    /// What comes of a patch is not what it says.
+    /// The tree that a patch makes is not the one that it names.
     #[error("the tree {0} does not come of what the log holds and this checkout has")]
     Mismatch(TreeId),
     /// A content stands nowhere.
@@ -75,7 +75,7 @@ impl Workspace {
     /// Makes the start of a run again: what a commit has, and what differed from it.
     ///
     /// # Errors
-    /// [`RebuildError`]; nothing is written into the checkout.
+    /// [`RebuildError`], with nothing written into the checkout.
     pub async fn rebuild_start(
         &self,
         revisions: &Revisions<'_>,
@@ -119,7 +119,7 @@ impl Workspace {
     /// Makes a later state of a run again: the start, and what a run changed, which passes the rules for models once more.
     ///
     /// # Errors
-    /// [`RebuildError`]; nothing is written into the checkout.
+    /// [`RebuildError`], with nothing written into the checkout.
     pub fn rebuild_later(&self, start: &TreeId, recorded: &RecordedTree) -> Result<TreeId, RebuildError> {
         if recorded.patch.over != (Over::Tree { tree: start.clone() }) {
             return Err(RebuildError::Odd("a tree of the run is not told by its start"));
@@ -144,7 +144,7 @@ impl Workspace {
         self.settled(&manifest, &recorded.patch)
     }
 
-    /// What a commit has at a path, taken in.
+    /// The entry that a commit has at a path, taken in.
     async fn committed(
         &self,
         revisions: &Revisions<'_>,
@@ -201,7 +201,7 @@ impl Workspace {
     /// checkout's own files beside it. Returns the names that the states have here, the start's first.
     ///
     /// # Errors
-    /// [`RebuildError::InTheWay`] where that would overwrite what git does not have; nothing is written then.
+    /// [`RebuildError::InTheWay`] where that would overwrite what git does not have. Nothing is written then.
     pub fn move_in(
         &self,
         head: &BaseTree,

@@ -7,7 +7,7 @@ use super::{Workspace, WorkspaceError, store};
 use crate::domain::units::TreeId;
 
 impl Workspace {
-    /// A file's text in a recorded state; `None` where it has no such text.
+    /// A file's text in a recorded state. `None` where it has no such text.
     ///
     /// # Errors
     /// When the state is not recorded.
@@ -19,8 +19,8 @@ impl Workspace {
         Ok(bytes.and_then(|bytes| String::from_utf8(bytes).ok()))
     }
 
-    /// Whether the text of any file of a recorded state holds what is looked for, among those whose paths are wanted; links and what is
-    /// no UTF-8 text left out. Costs reading each of them.
+    /// Whether the text of any file of a recorded state holds what is looked for, among those whose paths are wanted. Links and files that
+    /// are no UTF-8 text are left out. Costs reading each of them.
     ///
     /// # Errors
     /// When the state is not recorded.
@@ -42,8 +42,8 @@ impl Workspace {
         Ok(false)
     }
 
-    /// The texts of the files of a recorded state whose paths are wanted, by path; links, what is no UTF-8 text, and what is longer than
-    /// `most_bytes` left out. At most `most` files.
+    /// The texts of the files of a recorded state whose paths are wanted, by path. Links, files that are no UTF-8 text, and files longer
+    /// than `most_bytes` are left out. At most `most` files.
     ///
     /// # Errors
     /// When the state is not recorded.

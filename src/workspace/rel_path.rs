@@ -22,7 +22,7 @@ const OWN_FOLDER: &str = ".upshift";
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) struct RelPath(PathBuf);
 
-/// Why a path was refused; in words for the model.
+/// Why a path was refused, in words for the model.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(super) enum PathError {
     #[error("the path is empty; give one relative to the repository, such as `src/main.rs`")]
@@ -46,7 +46,7 @@ pub(super) enum PathError {
 }
 
 impl RelPath {
-    /// Checks what a model wrote; an absolute path inside `root` is understood as the relative one.
+    /// Checks a path that a model wrote. An absolute path inside `root` is understood as the relative one.
     pub(super) fn parse(text: &str, root: &Path) -> Result<Self, PathError> {
         if text.len() > MAX_BYTES {
             return Err(PathError::TooLong);
@@ -127,7 +127,7 @@ pub(super) fn fold(name: &str) -> String {
     visible.trim_end_matches(['.', ' ']).to_owned()
 }
 
-/// The characters that HFS+ ignores in names; git's own list.
+/// The characters that HFS+ ignores in names, from git's own list.
 const fn is_ignorable(c: char) -> bool {
     matches!(c, '\u{200c}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{206a}'..='\u{206f}' | '\u{feff}')
 }

@@ -1,7 +1,7 @@
 //! Commits of the user's own repository, read: which files two of them differ in, and what one of them has there.
 //!
-//! Invariant: git is only asked (what is committed here is `commits`' matter). It gets no secret, writes nothing, fetches nothing, and runs no hook, filter, pager or monitor of the
-//! repository; it is asked before any code under test has run.
+//! Invariant: git is only asked (commits are made by `commits`). It gets no secret, writes nothing, fetches nothing, and runs no hook,
+//! filter, pager or monitor of the repository. It is asked before any code under test has run.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{OsStr, OsString};
@@ -22,7 +22,7 @@ use crate::workspace::rel_path::RelPath;
 
 /// The most time one command may take: it reads what lies on this disk.
 const TIMEOUT: Duration = Duration::from_secs(60);
-/// How much of an answer is kept from each end; a larger file is left as it is.
+/// The most bytes of an answer that are kept from each end. A larger file is left as it is.
 const KEEP: usize = 32 * 1024 * 1024;
 /// How much of what git said stands in an error.
 const SAID_CHARS: usize = 300;
@@ -52,9 +52,9 @@ pub enum RevisionError {
     Unknown {
         /// The revision as it was given.
         revision: String,
-        /// What git said.
+        /// Git's message.
         said: String,
-        /// What may mend it.
+        /// The advice that may mend it.
         fix: &'static str,
     },
     /// Git failed.
@@ -62,7 +62,7 @@ pub enum RevisionError {
     Git {
         /// The subcommand.
         command: String,
-        /// What it said.
+        /// Git's message.
         said: String,
     },
     /// The run was stopped.
@@ -76,7 +76,7 @@ pub enum RevisionError {
     Workspace(#[from] WorkspaceError),
 }
 
-/// What clones with the last commit alone need.
+/// The advice for clones that hold the last commit alone.
 pub const FETCH_ALL: &str =
     "\n→ Fix: in a workflow, check out with `fetch-depth: 0`; elsewhere `git fetch --unshallow`";
 
@@ -196,7 +196,7 @@ impl<'a> Revisions<'a> {
         Ok(None)
     }
 
-    /// Where two commits part; `None` where this clone does not know.
+    /// Where two commits part. `None` where this clone does not know.
     ///
     /// # Errors
     /// When git cannot be asked.
@@ -242,7 +242,7 @@ impl<'a> Revisions<'a> {
         Ok(names.map(|name| name.to_path_lossy().into_owned()).collect())
     }
 
-    /// A file in a commit; `None` where there is none, or no file that could be judged (a submodule, what another program stores).
+    /// A file in a commit. `None` where there is none, or no file that could be judged (a submodule, or one that another program stores).
     pub(super) async fn blob(&self, commit: &CommitSha, path: &Path) -> Result<Option<Blob>, RevisionError> {
         let name = path.to_string_lossy().into_owned();
         let listed = self.ask(&["ls-tree", "-z", "--full-tree", &commit.0, "--", &name]).await?;
@@ -300,7 +300,7 @@ impl<'a> Revisions<'a> {
 }
 
 impl Workspace {
-    /// Records a state with some files as a commit has them; those that it does not have are gone from it.
+    /// Records a state with some files as a commit has them. Files that it does not have are gone from it.
     ///
     /// # Errors
     /// When the repository or the private folder cannot be read.
@@ -371,7 +371,7 @@ impl Workspace {
         kept.map_err(|source| WorkspaceError::Store { path: PathBuf::from(WAY_BACK), source })
     }
 
-    /// Puts a person's files back where a process was killed before it did; whether it had to.
+    /// Puts a person's files back where a process was killed before it did. Returns whether it had to.
     ///
     /// # Errors
     /// When they cannot be put back.

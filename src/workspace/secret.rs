@@ -1,6 +1,6 @@
 //! Files that a model is not shown: what holds credentials by its name, and what git ignores, since it is the user's own.
 //!
-//! Pure over names; whether a file is ignored is [`super::walk`]'s to say. Source code named after credentials is code.
+//! Pure over names. Whether a file is ignored is [`super::walk`]'s to say. Source code named after credentials is code.
 
 use crate::domain::word_list::lists;
 use crate::framework::programs::BUILT;

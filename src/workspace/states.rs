@@ -1,14 +1,14 @@
 //! Recording the state of the tree and making it so again.
 //!
-//! A state holds every regular file and symbolic link that no ignore rule of the tree names, with its permissions and its bytes
-//! as they are; beside them what git tracks, what a tool wrote, and what was recorded before, although ignored. It holds no
-//! `.git`, no `.upshift`, and nothing of a nested repository that was there at the start: those are left alone.
+//! A state holds every regular file and symbolic link that no ignore rule of the tree names, with its permissions and its bytes as they
+//! are. It also holds files that git tracks, that a tool wrote, or that were recorded before, although ignored. It holds no `.git`, no
+//! `.upshift`, and nothing of a nested repository that was there at the start: those are left alone.
 //!
 //! A file that somebody writes meanwhile ([`super::open_files`]) is in no state either.
 //!
 //! Of a file too large to be kept only the marks of its change are recorded: it is noticed and removed when it is new, but not put back.
 //!
-//! Invariant: restoring touches only what differs, file by file, each at once; a crash in between is mended by restoring again.
+//! Invariant: restoring touches only what differs, file by file, each at once. A crash in between is mended by restoring again.
 
 use std::collections::{BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
@@ -30,7 +30,7 @@ const RACY_NANOSECONDS: i128 = 50_000_000;
 /// The file that holds ignore rules.
 const IGNORE_FILE: &str = ".gitignore";
 
-/// What is remembered between two recordings.
+/// The data remembered between two recordings.
 #[derive(Debug, Default)]
 struct Memory {
     /// Paths that belong to the state although a rule may name them.
@@ -43,7 +43,7 @@ struct Memory {
     known: HashMap<RelPath, (Mark, Digest)>,
 }
 
-/// What of a status changes when a file does.
+/// The part of a status that changes when a file does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Mark {
     modified: i128,
@@ -119,7 +119,7 @@ impl States {
         self.store.save(&manifest)
     }
 
-    /// Records `base` with single files as they are now; a folder stands for all that is in it.
+    /// Records `base` with single files as they are now. A folder stands for all that is in it.
     pub(super) fn record_paths(
         &self,
         root: &Beneath,
@@ -147,7 +147,7 @@ impl States {
         self.store.save(&manifest)
     }
 
-    /// Notes that a run has made files what they are in a state; a folder stands for all that is in it.
+    /// Notes that a run has made files what they are in a state. A folder stands for all that is in it.
     fn note_all(&self, manifest: &Manifest, paths: &BTreeSet<String>) {
         for path in paths.iter().map(Path::new) {
             let below = manifest.iter().filter(|(recorded, _)| recorded.as_path().starts_with(path));
@@ -166,7 +166,7 @@ impl States {
         Ok(())
     }
 
-    /// Reads the tree as it is; contents are stored.
+    /// Reads the tree as it is, and stores the contents.
     pub(super) fn look(&self, root: &Beneath) -> Result<Manifest, WorkspaceError> {
         let mut memory = self.memory();
         let now = now();
@@ -180,7 +180,7 @@ impl States {
         Ok(manifest)
     }
 
-    /// As [`Self::look`], also at files that an ignore rule may name; nothing of it is remembered.
+    /// As [`Self::look`], also at files that an ignore rule may name. Nothing of it is remembered.
     pub(super) fn look_also<'p>(
         &self,
         root: &Beneath,
@@ -217,7 +217,7 @@ impl States {
         Ok(())
     }
 
-    /// Puts single files back; those that the state does not have are removed. A folder stands for all that is in it.
+    /// Puts single files back. Files that the state does not have are removed. A folder stands for all that is in it.
     pub(super) fn restore_paths(&self, root: &Beneath, tree: &TreeId, paths: &[PathBuf]) -> Result<(), WorkspaceError> {
         let target = self.store.load(tree)?;
         let mut memory = self.memory();
@@ -240,7 +240,7 @@ impl States {
         Ok(())
     }
 
-    /// Removes what the state does not have; whether ignore rules were among it.
+    /// Removes files that the state does not have. Returns whether ignore rules were among them.
     fn remove_strangers(&self, root: &Beneath, target: &Manifest) -> Result<bool, WorkspaceError> {
         let paths = self.walk(root, &mut self.memory())?;
         let mut rules_changed = false;
@@ -314,7 +314,7 @@ impl States {
         Ok(())
     }
 
-    /// Everything that belongs to the state by the rules, and what is kept beside; not whether it is there.
+    /// The paths that belong to the state by the rules, and those kept beside, whether they are there or not.
     fn walk(&self, root: &Beneath, memory: &mut Memory) -> Result<BTreeSet<RelPath>, WorkspaceError> {
         let nested = match &memory.nested {
             Some(nested) => nested.clone(),
@@ -405,7 +405,7 @@ impl States {
 }
 
 impl Mark {
-    /// The mark in place of a content; binary, so that no patch shows it as text.
+    /// The mark in place of a content. It is binary, so that no patch shows it as text.
     fn description(&self) -> Vec<u8> {
         format!("\0{} bytes, modified at {} ns", self.size, self.modified).into_bytes()
     }

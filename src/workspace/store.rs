@@ -4,7 +4,7 @@
 //! (hooks, `core.fsmonitor`, filters), and two processes for every state. Nothing here starts a process, reads configuration, or
 //! looks into the user's git directory beyond the list of tracked names ([`super::git_index`]).
 //!
-//! Invariant: what stands under a name never changes; a name appears by rename, so that a crash leaves nothing half written.
+//! Invariant: the content under a name never changes. A name appears by rename, so that a crash leaves nothing half written.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::fs::{File, TryLockError};
@@ -55,15 +55,15 @@ impl Digest {
 /// One file of a recorded state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Entry {
-    /// Whether it is a link; then the content is its target.
+    /// Whether it is a link. Then the content is its target.
     pub(super) form: Form,
-    /// Permission bits; 0 for a link.
+    /// Permission bits. 0 for a link.
     pub(super) permissions: u32,
     /// Its content.
     pub(super) content: Digest,
 }
 
-/// What a recorded file is.
+/// The form of a recorded file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Form {
     /// A regular file.
@@ -81,7 +81,7 @@ pub(super) type Manifest = BTreeMap<RelPath, Entry>;
 #[derive(Debug)]
 pub(super) struct Store {
     folder: PathBuf,
-    /// Held as long as the store is open; `None` where contents are only named, never written.
+    /// The lock, held as long as the store is open. `None` where contents are only named, never written.
     lock: Option<File>,
     recent: Mutex<Recent>,
 }
@@ -105,7 +105,7 @@ impl Recent {
 }
 
 impl Store {
-    /// Opens the folder, made if missing, and locks it against other processes; the lock dies with the process.
+    /// Opens the folder, made if missing, and locks it against other processes. The lock dies with the process.
     pub(super) fn open(folder: &Path) -> Result<Self, WorkspaceError> {
         let failed = |source| WorkspaceError::Store { path: folder.to_owned(), source };
         for name in ["contents", "trees"] {
@@ -234,14 +234,14 @@ impl Store {
         Ok(manifest)
     }
 
-    /// Keeps bytes under a name beside the states; they appear whole or not at all.
+    /// Keeps bytes under a name beside the states. They appear whole or not at all.
     pub(super) fn keep(&self, name: &str, bytes: &[u8]) -> io::Result<()> {
         let mut temporary = self.temporary()?;
         temporary.write_all(bytes)?;
         self.settle(temporary, &self.folder.join(name))
     }
 
-    /// What is kept under a name; `None` if nothing is.
+    /// The bytes kept under a name. `None` if there are none.
     pub(super) fn kept(&self, name: &str) -> io::Result<Option<Vec<u8>>> {
         match std::fs::read(self.folder.join(name)) {
             Ok(bytes) => Ok(Some(bytes)),

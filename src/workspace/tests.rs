@@ -1,4 +1,4 @@
-//! States of real trees in temporary folders; git itself is the judge of patches.
+//! States of real trees in temporary folders. Git itself is the judge of patches.
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};

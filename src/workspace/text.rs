@@ -1,11 +1,11 @@
 //! Text files in the encodings that repositories really hold, and back to the same bytes.
 //!
-//! Invariant: `encode(decode(bytes)) == bytes` for everything that [`Text::decode`] takes; an edit changes the bytes it replaces
-//! and no others.
+//! Invariant: `encode(decode(bytes)) == bytes` for everything that [`Text::decode`] takes. An edit changes the bytes it replaces and no
+//! others.
 
 use std::borrow::Cow;
 
-/// Where a NUL makes a file binary; git looks as far.
+/// The number of first bytes in which a NUL makes a file binary. Git looks as far.
 const BINARY_REACH: usize = 8000;
 const UTF8_MARK: &[u8] = b"\xef\xbb\xbf";
 const UTF16_LE_MARK: &[u8] = b"\xff\xfe";
@@ -103,7 +103,7 @@ impl Text {
         crlf > all - crlf
     }
 
-    /// What is worth telling about how it is stored; empty for plain UTF-8.
+    /// Remarks on how it is stored. Empty for plain UTF-8.
     pub(super) fn notes(&self) -> String {
         let encoding = match self.encoding {
             Encoding::Utf8 => "",

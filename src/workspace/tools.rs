@@ -1,8 +1,8 @@
 //! The tools that read and write files for a model (DESIGN §2.3): their answers are short, since every byte is paid for, and a
 //! failure says what to do instead.
 //!
-//! Invariant: every path goes through [`RelPath`] and [`Beneath`], every write through the protection; a tool that reports a
-//! failure has changed nothing.
+//! Invariant: every path goes through [`RelPath`] and [`Beneath`], every write through the protection. A tool that reports a failure has
+//! changed nothing.
 
 use super::beneath::TouchError;
 use super::rel_path::{PathError, RelPath};
@@ -23,7 +23,7 @@ mod tests;
 
 pub(super) use suggest::likeness;
 
-/// The most bytes a tool answers with; above the limit for tool output (S1-10) it would be hidden behind a handle.
+/// The most bytes a tool answers with. An answer above the limit for tool output (S1-10) would be hidden behind a handle.
 const MAX_ANSWER: usize = 12_000;
 /// The largest file that is shown, searched or edited: no hand-written source is larger.
 const MAX_FILE: usize = 4 * 1024 * 1024;
@@ -118,7 +118,7 @@ impl Workspace {
         })
     }
 
-    /// What went wrong with a file, for the model; a missing one with what it may have meant.
+    /// The error about a file, for the model. A missing file comes with the paths that it may have meant.
     fn touch_error(&self, error: TouchError) -> ToolError {
         match error {
             TouchError::Missing(path) => {

@@ -9,7 +9,7 @@ use std::sync::{Mutex, PoisonError};
 
 use crate::files;
 
-/// When each of some files changed, in nanoseconds; nothing for one that is not there.
+/// When each of some files changed, in nanoseconds. `None` for one that is not there.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Times(HashMap<PathBuf, Option<i64>>);
 
@@ -26,7 +26,7 @@ impl Times {
     }
 }
 
-/// What the tests do to files that judge when nobody's change is there.
+/// The tests' own effect on files that judge, when nobody's change is there.
 #[derive(Debug, Default)]
 pub(super) struct Untouched {
     measured: Mutex<Measured>,
@@ -53,7 +53,7 @@ impl Untouched {
         };
     }
 
-    /// The files that judge and that the tests changed at the start; `None` before they ran.
+    /// The files that judge and that the tests changed at the start. `None` before they ran.
     pub(super) fn at_the_start(&self) -> Option<Vec<PathBuf>> {
         match &*self.measured.lock().unwrap_or_else(PoisonError::into_inner) {
             Measured::Stirred(files) => Some(files.iter().cloned().collect()),
@@ -66,7 +66,7 @@ impl Untouched {
         *self.measured.lock().unwrap_or_else(PoisonError::into_inner) = Measured::Stirred(stirred.collect());
     }
 
-    /// The files that changed since they were looked at and that the tests left alone at the start, sorted; `None` where nobody knows what
+    /// The files that changed since they were looked at and that the tests left alone at the start, sorted. `None` where nobody knows what
     /// they did then.
     pub(super) fn stirred(&self, root: &Path, times: &Times) -> Option<Vec<PathBuf>> {
         let measured = self.measured.lock().unwrap_or_else(PoisonError::into_inner);

@@ -1,7 +1,7 @@
 //! Walks over the checkout by its ignore rules.
 //!
-//! Invariant: the rules are those inside the tree and in its `.git/info/exclude`; the user's and the machine's own do not count, so that the
-//! same tree is seen the same everywhere. No link is followed.
+//! Invariant: the rules are those inside the tree and in its `.git/info/exclude`. The user's and the machine's own do not count, so that
+//! the same tree is seen the same everywhere. No link is followed.
 
 use std::fs::FileType;
 use std::path::{Path, PathBuf};
@@ -25,7 +25,7 @@ pub(super) fn walker(from: &Path) -> WalkBuilder {
     builder
 }
 
-/// The files and links below a folder, by their paths from the root, sorted; at most `most`.
+/// The files and links below a folder, by their paths from the root, sorted. At most `most`.
 ///
 /// Nothing that is ignored, but if the folder itself is: who asks for `node_modules/x` wants to see it.
 pub(super) fn files_below(root: &Path, base: &Path, most: usize) -> Vec<(PathBuf, FileType)> {

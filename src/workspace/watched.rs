@@ -1,4 +1,4 @@
-//! What a workspace knows of its files beside their contents: which are open somewhere, and when those that judge last changed.
+//! A workspace's knowledge of its files beside their contents: which are open somewhere, and when those that judge last changed.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -36,7 +36,7 @@ impl Workspace {
         Ok(Times::look(self.root.path(), self.judges(start)?.into_iter()))
     }
 
-    /// The files that judge and changed since, also where they are as they were again, and that the tests left alone at the start; `None`
+    /// The files that judge and changed since, also where they are as they were again, and that the tests left alone at the start. `None`
     /// where that is not known: before the tests ran, and where programs can set a file's time of change.
     #[must_use]
     pub fn stirred_since(&self, times: &Times) -> Option<Vec<String>> {
@@ -47,7 +47,7 @@ impl Workspace {
         Some(stirred.iter().map(|path| files::slashed(path)).collect())
     }
 
-    /// The files that judge and that the tests themselves changed at the start; `None` before they ran.
+    /// The files that judge and that the tests themselves changed at the start. `None` before they ran.
     #[must_use]
     pub fn stirred_at_start(&self) -> Option<BTreeSet<String>> {
         Some(self.untouched.at_the_start()?.iter().map(|path| files::slashed(path)).collect())

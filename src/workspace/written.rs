@@ -1,5 +1,5 @@
-//! What a run writes into the tree, noted in the private folder before each write: so what a killed process left there is told from
-//! what a person did since.
+//! A run's writes into the tree, noted in the private folder before each write. So files that a killed process left there are told from
+//! those that a person changed since.
 //!
 //! Code under test and allowed commands write, too, and nobody is told. So the note is also a sign of life: it is added to at every event
 //! and every second, and a file whose time of change, which no program can set, lies before the last sign was changed while the run lived.
@@ -37,7 +37,7 @@ pub struct Writer {
     pub log: String,
     /// The tree that it started from.
     pub start: TreeId,
-    /// Files that somebody wrote when it began; they belong to no state of it.
+    /// Files that somebody wrote when it began. They belong to no state of it.
     #[serde(default)]
     pub open: Vec<String>,
 }
@@ -46,10 +46,10 @@ pub struct Writer {
 #[derive(Debug, Default)]
 pub(super) struct Written(Mutex<Option<File>>);
 
-/// Contents by path; `None` for a file that was removed.
+/// Contents by path. `None` for a file that was removed.
 pub(super) type Contents = BTreeMap<RelPath, BTreeSet<Option<Digest>>>;
 
-/// What the note says.
+/// The content of the note.
 #[derive(Debug)]
 pub(super) struct Note {
     pub(super) writer: Writer,
@@ -61,7 +61,7 @@ pub(super) struct Note {
 }
 
 impl Written {
-    /// Begins a note, or goes on with that of the same run; returns which files were written when it began.
+    /// Begins a note, or goes on with that of the same run. Returns which files were written when it began.
     pub(super) fn begin(&self, store: &Store, writer: Writer) -> io::Result<Vec<String>> {
         let mut note = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let before =
@@ -91,7 +91,7 @@ impl Written {
         }
     }
 
-    /// Notes what is about to be written; nothing where no run is noted.
+    /// Notes a write that is about to happen. Does nothing where no run is noted.
     pub(super) fn add(&self, path: &RelPath, content: Option<&Digest>) {
         let mut note = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let Some(file) = note.as_mut() else { return };
@@ -145,7 +145,8 @@ impl Note {
         self.contents.get(path).is_some_and(|written| written.contains(&content))
     }
 
-    /// Whether somebody worked on the run then. What falls together with the end of a life, as coarse as kernels' clocks are, came after.
+    /// Whether somebody worked on the run then. A time that falls together with the end of a life, as coarse as kernels' clocks are, came
+    /// after.
     pub(super) fn lived(&self, when: i64) -> bool {
         when < self.last && !self.gaps.iter().any(|(from, to)| (*from..*to).contains(&when))
     }

@@ -19,7 +19,7 @@ const HEAD: &str = "HEAD";
 const COMMON: &str = "commondir";
 const STORES: [&str; 2] = ["objects", "refs"];
 
-/// What is at a path.
+/// The kind of file at a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Form {
     File,
@@ -68,7 +68,7 @@ enum Inside {
 
 struct Walk<'a> {
     root: &'a Path,
-    /// Whether something was there at the start; what was not is not looked into.
+    /// Whether something was there at the start. Newer folders are not looked into.
     known: &'a dyn Fn(&Path) -> bool,
     seen: Seen,
     folders: Vec<(PathBuf, Inside)>,

@@ -1,11 +1,11 @@
 //! Files that tools run or obey without being asked: noted at the start, and what is new removed at the end.
 //!
-//! Code under test runs confined, and what it leaves in the tree does not: a git directory in a folder runs a program of its
-//! configuration at the next `git status` there, a shell obeys `.envrc`, an editor its tasks. So what of that kind (`names`) is there
-//! before the tests first run is noted, outside of the tree and durably; whatever is there at the end and was not is removed, and what was
-//! changed is put back.
+//! Code under test runs confined, and the files it leaves in the tree do not: a git directory in a folder runs a program of its
+//! configuration at the next `git status` there, a shell obeys `.envrc`, an editor its tasks. So the files of that kind (`names`) that are
+//! there before the tests first run are noted, outside of the tree and durably. At the end, new files of that kind are removed, and changed
+//! ones are put back.
 //!
-//! Start reading at [`Autorun::note`] and [`Autorun::sweep`]; `look` is the walk, `links` tells links that lead out.
+//! Start reading at [`Autorun::note`] and [`Autorun::sweep`]. `look` is the walk, `links` tells links that lead out.
 //!
 //! Invariant: what was there at the start is never removed, and no link is followed.
 
@@ -41,13 +41,13 @@ const MOST_FILES: usize = 4096;
 /// How often the tree is looked at anew for folders that code under test closed: opening one opens all below it.
 const MOST_CLOSED: usize = 3;
 
-/// What is known of the start.
+/// The state at the start, where it was noted.
 #[derive(Debug, Default)]
 pub(super) struct Autorun {
     note: Mutex<Option<Note>>,
 }
 
-/// What was there at the start of a run.
+/// The files of that kind at the start of a run.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 struct Note {
     /// The run.
@@ -58,7 +58,7 @@ struct Note {
     closed: BTreeSet<String>,
 }
 
-/// What was at a path.
+/// A file or link at a path.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 struct There {
     form: char,
@@ -70,8 +70,8 @@ struct There {
 }
 
 impl Autorun {
-    /// Notes what is there when a run starts; a run that was killed and goes on has noted it before. Returns what an earlier run, which
-    /// was killed and did not go on, may have left.
+    /// Notes the files of that kind when a run starts. A run that was killed and goes on has noted them before. Returns the files that an
+    /// earlier run, which was killed and did not go on, may have left.
     pub(super) fn note(&self, root: &Path, store: &Store, run: &str) -> io::Result<Vec<String>> {
         let mut note = self.note.lock().unwrap_or_else(PoisonError::into_inner);
         if note.is_some() {
@@ -97,7 +97,7 @@ impl Autorun {
         written.map(|()| left)
     }
 
-    /// Removes what is new since the start, and puts back what was changed; nothing where no start was noted.
+    /// Removes files that are new since the start, and puts back those that were changed. Does nothing where no start was noted.
     pub(super) fn sweep(&self, root: &Path, store: &Store, open: &OpenFiles) -> Vec<Leftover> {
         let note = self.note.lock().unwrap_or_else(PoisonError::into_inner);
         let Some(note) = note.as_ref() else { return Vec::new() };
@@ -136,7 +136,7 @@ fn fate(done: io::Result<()>) -> LeftoverFate {
     if done.is_ok() { LeftoverFate::PutBack } else { LeftoverFate::Stays }
 }
 
-/// A path as the note holds it; names that are no text stand in another spelling, which differs for each.
+/// A path as the note holds it. Names that are no text stand in another spelling, which differs for each.
 fn key(path: &Path) -> String {
     path.to_str().map_or_else(|| format!("{path:?}"), |_| files::slashed(path))
 }
@@ -174,7 +174,7 @@ const fn letter(form: Form) -> char {
     }
 }
 
-/// What is there and was not, or was something else; and what was there already.
+/// The items that are new or of another form, and the items that were there already.
 fn look_again(note: &Note, root: &Path) -> (Vec<Item>, Vec<Item>) {
     let is_known = |item: &Item| note.there.get(&key(&item.path)).is_some_and(|there| there.form == letter(item.form));
     let seen = see_again(note, root);
@@ -191,7 +191,7 @@ fn look_again(note: &Note, root: &Path) -> (Vec<Item>, Vec<Item>) {
     (fresh, known)
 }
 
-/// Looks at the tree once more. What code under test closed is opened; what was closed before is the user's.
+/// Looks at the tree once more. Folders that code under test closed are opened. Folders closed before are the user's.
 fn see_again(note: &Note, root: &Path) -> Seen {
     let was_there = |path: &Path| note.there.contains_key(&key(path));
     let mut seen = look(root, &was_there);
@@ -215,7 +215,8 @@ fn differs(root: &Path, store: &Store, item: &Item, there: &There) -> bool {
     is_kept && now.as_deref() != Some(before)
 }
 
-/// The content of a file or the target of a link, with its permissions; nothing for what is too large, or what an editor writes itself.
+/// The content of a file or the target of a link, with its permissions. `None` for a file that is too large, or that an editor writes
+/// itself.
 fn content(root: &Path, item: &Item) -> Option<(Vec<u8>, u32)> {
     let (folder, name) = open_folder(root, &item.path).ok()?;
     match item.form {

@@ -13,7 +13,7 @@ use std::sync::LazyLock;
 use crate::domain::leftover::LeftoverKind;
 use crate::domain::word_list::lists;
 
-/// What a tool runs or obeys, by name; one with `/` is a name and that of the folder around it. In small letters.
+/// Files and folders that a tool runs or obeys, by name. A name with `/` includes the folder around it. In small letters.
 const TABLE: [(LeftoverKind, &str); 5] = [
     (LeftoverKind::VersionControl, ".hg .jj _darcs"),
     (
@@ -41,9 +41,9 @@ const TABLE: [(LeftoverKind, &str); 5] = [
 const AROUND: &str = "mise .config";
 /// Endings of files that an editor opens as a whole project, with tasks.
 const PROJECTS: [&str; 2] = [".code-workspace", ".sublime-project"];
-/// What editors write themselves while they are open: there a change says nothing.
+/// Files that editors write themselves while they are open. A change there says nothing.
 const EDITOR_STATE: &str = "workspace.xml tasks.xml usage.statistics.xml .suo";
-/// What makes git run a program, in a git directory.
+/// Files of a git directory that make git run a program.
 const IN_GIT: &str = "config config.worktree commondir";
 /// Folders there that hold nothing of the kind, and much else.
 const QUIET_IN_GIT: &str = "objects refs logs lfs";

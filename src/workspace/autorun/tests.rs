@@ -1,4 +1,4 @@
-//! What is new goes, what was there stays byte for byte, and nothing outside is touched.
+//! New files go, old ones stay byte for byte, and nothing outside is touched.
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt as _, symlink};

@@ -6,7 +6,7 @@ use super::{folded, has_class_mark, is_test_folder, is_test_path, of_data};
 use crate::domain::word_list::lists;
 use crate::framework::protected_names::{SPEC_FOLDERS, TEST_FILE_PREFIXES, TEST_FILE_SUFFIXES, TEST_FILES};
 
-/// What a file may be that is called like a test and lies with the product.
+/// The possible kind of a file that is called like a test and lies with the product.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in super::super) enum Suspect {
     /// Code: a word of its name is that of tests.

@@ -1,8 +1,8 @@
-//! What every changed file becomes on top of the parent commit, and the commit made of them.
+//! Changed files on top of the parent commit, and the commit made of them.
 //!
-//! The checkout is not always the parent: a pull request's job checks out its merge with the base (GITHUB.md 9), and lines
-//! may end otherwise on disk. So each file is compared with what the parent has: the same bytes, or the same but for line ends,
-//! are replaced; anything else is merged line by line, or refused.
+//! The checkout is not always the parent: a pull request's job checks out its merge with the base (GITHUB.md 9), and lines may end
+//! otherwise on disk. So each file is compared with the parent's: the same bytes, or the same but for line ends, are replaced, and anything
+//! else is merged line by line, or refused.
 //!
 //! Invariant: what a run did not change stays as the parent has it, permissions and kinds included.
 
@@ -14,13 +14,13 @@ use super::order::{Composed, ComposedFile, Order, PublishError, git_path};
 use crate::domain::units::CommitSha;
 use crate::workspace::store::{Entry, Form, Store};
 
-/// What a pointer file of Git LFS begins with (git-lfs, docs/spec.md).
+/// The beginning of a pointer file of Git LFS (git-lfs, docs/spec.md).
 const LFS_POINTER: &[u8] = b"version https://git-lfs.github.com/spec/";
 /// The attributes by which git stores another content than the checkout's.
 const FILTERS: [&str; 2] = ["filter", "working-tree-encoding"];
 /// The attribute by which it stores other line ends.
 const TEXT: &str = "text";
-/// Who may run a file: its owner's bit decides, as in git.
+/// The bit that lets the owner run a file. It decides, as in git.
 const OWNER_MAY_RUN: u32 = 0o100;
 /// Git's permissions of a file, of one that can be run, and of a symbolic link.
 const MODES: [&str; 3] = ["100644", "100755", "120000"];
@@ -44,14 +44,14 @@ impl Line {
     }
 }
 
-/// What the parent commit has at a path.
+/// The parent commit's file at a path.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Held {
     mode: String,
     object: String,
 }
 
-/// What becomes of a path.
+/// The fate of a path.
 enum Fate {
     /// Its mode and content.
     Put(&'static str, Vec<u8>),
@@ -125,7 +125,7 @@ pub(super) async fn carry(
     Ok(Carried { tree, lines: carried })
 }
 
-/// Makes the commit; returns it and the files that it changes.
+/// Makes the commit. Returns it and the files that it changes.
 pub(super) async fn commit(
     git: &Git<'_>,
     order: &Order<'_>,
@@ -148,7 +148,7 @@ pub(super) async fn commit(
     Ok((CommitSha(one_line(&made.out)), carried.files()))
 }
 
-/// What the parent has at the changed paths; folders and submodules too.
+/// The parent's objects at the changed paths, folders and submodules too.
 async fn held(git: &Git<'_>, parent: &CommitSha, lines: &[Line]) -> Result<BTreeMap<String, Held>, PublishError> {
     // Paths are literal, and the list may be longer than a command line: the whole tree is asked for, it is here anyway.
     let said = git.must(&["ls-tree", "-r", "-z", "--full-tree", &parent.0], &[]).await?;

@@ -12,7 +12,7 @@ use secrecy::SecretString;
 use super::git_config::{self, Entry};
 use super::head::{git_folder_above, read};
 
-/// How such a header begins; the case of letters does not count.
+/// The beginning of such a header. The case of letters does not count.
 const HEADER: &str = "authorization: basic ";
 /// The name that checkout gives beside the token.
 const USER: &str = "x-access-token:";
@@ -28,7 +28,7 @@ pub struct Left {
     pub secrets: Vec<SecretString>,
 }
 
-/// The credential that was left in a checkout for the server of a URL; of several the last counts, as in git.
+/// The credential that was left in a checkout for the server of a URL. Of several the last counts, as in git.
 #[must_use]
 pub fn left_by_checkout(folder: &Path, url: &str) -> Option<Left> {
     let git = git_folder_above(folder)?;

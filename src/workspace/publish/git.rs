@@ -17,15 +17,15 @@ use crate::process::{self, Confinement, Program, Spec};
 
 /// The most time one git command may take: a push over a slow line included.
 const TIMEOUT: Duration = Duration::from_secs(5 * 60);
-/// How much of a command's output is kept from each end; the longest is a list of the changed files.
+/// The most bytes of a command's output that are kept from each end. The longest is a list of the changed files.
 const KEEP: usize = 4 * 1024 * 1024;
 /// How much of what git said stands in an error.
 const SAID_CHARS: usize = 400;
 /// How often a command that the network failed is tried.
 const TRIES: u32 = 3;
-/// The pause before the first repetition; doubled each time.
+/// The pause before the first repetition, doubled each time.
 const PAUSE: Duration = Duration::from_secs(2);
-/// How the folders of publications begin; what a killed process left is removed by the next one.
+/// The beginning of the names of publications' folders. A folder that a killed process left is removed by the next one.
 const PREFIX: &str = "git-";
 /// The name under which the private repository knows the remote.
 const REMOTE: &str = "origin";
@@ -34,7 +34,7 @@ const NAMES: &str = "HTTP_PROXY HTTPS_PROXY ALL_PROXY NO_PROXY http_proxy https_
     SSL_CERT_FILE SSL_CERT_DIR CURL_CA_BUNDLE GIT_SSL_CAINFO GIT_SSL_CAPATH LD_LIBRARY_PATH DYLD_LIBRARY_PATH \
     SYSTEMROOT SYSTEMDRIVE WINDIR COMSPEC PATHEXT TEMP TMP";
 
-/// The folder of one publication; gone with it.
+/// The folder of one publication. It is removed with this value.
 #[derive(Debug)]
 pub(super) struct Scratch(tempfile::TempDir);
 
@@ -83,7 +83,7 @@ pub(super) struct Git<'a> {
 }
 
 impl<'a> Git<'a> {
-    /// Prepares git's environment; programs of the checkout are not found by it.
+    /// Prepares git's environment. Programs of the checkout are not found by it.
     pub(super) fn new(
         scratch: &'a Scratch,
         remote: &'a Remote,
@@ -178,7 +178,7 @@ impl<'a> Git<'a> {
         self.reach(&arguments).await.map(drop)
     }
 
-    /// Pushes a commit to a reference; never forced.
+    /// Pushes a commit to a reference, never forced.
     pub(super) async fn push(&self, commit: &CommitSha, reference: &str) -> Result<(), PublishError> {
         let refspec = format!("{}:{reference}", commit.0);
         self.reach(&["push", "--quiet", "--porcelain", "--no-verify", "--no-signed", REMOTE, &refspec]).await.map(drop)
@@ -250,7 +250,7 @@ impl<'a> Git<'a> {
     }
 }
 
-/// What git gets of the caller's environment. `PATH` without the checkout, where a program called `git` may be anybody's.
+/// The part of the caller's environment for git. `PATH` goes without the checkout, where a program called `git` may be anybody's.
 pub(in crate::workspace) fn inherited(
     caller: &BTreeMap<OsString, OsString>,
     checkout: &Path,
@@ -281,7 +281,7 @@ fn quoted(value: &str) -> String {
     format!("\"{}\"", value.replace('\\', "\\\\").replace('"', "\\\""))
 }
 
-/// What a failed command means, from what git and the server said; the locale is ours, so the words are known.
+/// The meaning of a failed command, from what git and the server said. The locale is ours, so the words are known.
 fn explain(arguments: &[&str], said: &Said) -> PublishError {
     let all = format!("{}\n{}", said.err, String::from_utf8_lossy(&said.out));
     let has = |words: &[&str]| words.iter().any(|word| all.contains(word));

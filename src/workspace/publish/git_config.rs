@@ -1,7 +1,7 @@
 //! Git's configuration files, read as text: git itself would follow what they include and run what they name.
 //!
-//! Pure. Understands sections, subsections, quoted and continued values as git-config(1) has them; a line that it does not
-//! understand is passed over.
+//! Pure. Understands sections, subsections, quoted and continued values as git-config(1) has them. A line that it does not understand is
+//! passed over.
 
 /// One setting with the lines that it stands on.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -12,7 +12,7 @@ pub(super) struct Entry {
     pub(super) subsection: Option<String>,
     /// The name in lower case.
     pub(super) name: String,
-    /// The value; `true` where there is none.
+    /// The value. `true` where there is none.
     pub(super) value: String,
     /// Zero-based first and last line.
     pub(super) lines: (usize, usize),

@@ -1,4 +1,4 @@
-//! What a checkout's git directory says of itself, read as text: which commit and branch is checked out, and from where.
+//! The state of a checkout's git directory, read as text: which commit and branch is checked out, and from where.
 
 use std::path::{Path, PathBuf};
 
@@ -9,18 +9,18 @@ use crate::workspace::git_index::git_folder;
 /// The largest file of a git directory that is read here.
 const MAX_BYTES: u64 = 4 * 1024 * 1024;
 
-/// What is checked out.
+/// The commit and branch that are checked out.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct CheckedOut {
     /// The commit.
     pub head: Option<CommitSha>,
-    /// The branch, without `refs/heads/`; `None` when a commit is checked out by its name.
+    /// The branch, without `refs/heads/`. `None` when a commit is checked out by its name.
     pub branch: Option<String>,
     /// The URL of the remote `origin`, as configured.
     pub origin: Option<String>,
 }
 
-/// Reads what is checked out in a folder; nothing where it is no checkout.
+/// Reads the commit and branch that are checked out in a folder. Empty where it is no checkout.
 #[must_use]
 pub fn checked_out(folder: &Path) -> CheckedOut {
     let Some(git) = git_folder_above(folder) else { return CheckedOut::default() };
@@ -40,7 +40,7 @@ pub fn checked_out(folder: &Path) -> CheckedOut {
     CheckedOut { head: commit, branch, origin }
 }
 
-/// The folder's place in its repository; empty at the top, and where there is no repository.
+/// The folder's place in its repository. Empty at the top, and where there is no repository.
 pub(super) fn folder_in_repository(folder: &Path) -> PathBuf {
     let top = folder.ancestors().find(|top| git_folder(top).is_some());
     top.and_then(|top| folder.strip_prefix(top).ok()).map(Path::to_owned).unwrap_or_default()

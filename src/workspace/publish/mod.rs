@@ -27,7 +27,7 @@ use carry::Line;
 pub(super) use git::inherited;
 use git::{Git, Scratch};
 
-/// The folder at the top of a repository that GitHub reads; never pushed, also where the checkout is a folder inside it.
+/// The folder at the top of a repository that GitHub reads. It is never pushed, also where the checkout is a folder inside it.
 const CI_FOLDER: &str = ".github";
 
 impl Workspace {
@@ -68,7 +68,7 @@ impl Workspace {
         }
     }
 
-    /// What a change makes of the parent's tree, for whoever makes the commit elsewhere; nothing is pushed.
+    /// The parent's tree with a change in it, for a caller that makes the commit elsewhere. Nothing is pushed.
     ///
     /// # Errors
     /// [`PublishError`]
@@ -82,7 +82,7 @@ impl Workspace {
         Ok(carry::carry(&git, self.states.store(), order, &lines).await?.composed())
     }
 
-    /// The head of a branch on the remote; `None` when there is no such branch.
+    /// The head of a branch on the remote. `None` when there is no such branch.
     ///
     /// # Errors
     /// [`PublishError`]

@@ -1,4 +1,4 @@
-//! What is to be published, what came of it, and why it did not.
+//! Orders of publication, their results and their errors.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -17,11 +17,11 @@ use crate::workspace::WorkspaceError;
 pub struct Remote {
     /// Its URL over HTTP(S), without credentials: `https://github.com/acme/shop`.
     pub url: String,
-    /// How requests are authorised; `None` for a repository that anybody may write to.
+    /// How requests are authorised. `None` for a repository that anybody may write to.
     pub access: Option<Access>,
 }
 
-/// What authorises a request to a git server.
+/// The authorisation of a request to a git server.
 #[derive(Debug, Clone)]
 pub enum Access {
     /// A token of GitHub's.
@@ -39,13 +39,13 @@ pub struct Order<'a> {
     pub branch: &'a str,
     /// Whether the branch is there already.
     pub onto: Onto,
-    /// The commit it is built on; the branch's head, unless it is a new branch.
+    /// The commit it is built on. It is the branch's head, unless it is a new branch.
     pub parent: &'a CommitSha,
     /// The state that the change starts from.
     pub from: &'a TreeId,
     /// The state that it leads to.
     pub to: &'a TreeId,
-    /// Who is named as its author.
+    /// The person or program named as its author.
     pub author: &'a Author,
     /// The message, trailers included.
     pub message: &'a str,
@@ -54,7 +54,7 @@ pub struct Order<'a> {
     pub at: i64,
 }
 
-/// What is expected of a branch before a push.
+/// The expected state of a branch before a push.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Onto {
     /// Its head is the parent.
@@ -97,14 +97,14 @@ pub struct Composed {
 pub struct ComposedFile {
     /// Its path in the repository.
     pub path: String,
-    /// Git's mode and its content; `None` when it goes.
+    /// Git's mode and its content. `None` when it goes.
     pub content: Option<(&'static str, Vec<u8>)>,
 }
 
 /// Why a change is not on the remote branch.
 #[derive(Debug, thiserror::Error)]
 pub enum PublishError {
-    /// The branch is no longer where it was when the run began; it is left as it is.
+    /// The branch is no longer where it was when the run began. It is left as it is.
     #[error(
         "{branch} moved from {expected} to {found} meanwhile, and is not overwritten → Fix: run upshift again on the new head"
     )]
@@ -113,7 +113,7 @@ pub enum PublishError {
         branch: String,
         /// Where it was.
         expected: String,
-        /// Where it is; `nowhere` when it is gone.
+        /// Where it is. `nowhere` when it is gone.
         found: String,
     },
     /// A file of the change is another one in the parent commit.
@@ -150,7 +150,7 @@ pub enum PublishError {
         "the server refused the credential: {said} → Fix: give the job `permissions: contents: write`, or a `push-token` that may write to the repository"
     )]
     Credential {
-        /// What it said.
+        /// The server's message.
         said: String,
     },
     /// The push carries workflow files that the token may not touch (GITHUB.md 7).
@@ -158,7 +158,7 @@ pub enum PublishError {
         "the server refused a push that carries workflow files: {said} → Fix: give a `push-token` of an App or a person with the `workflows` permission"
     )]
     Workflows {
-        /// What it said.
+        /// The server's message.
         said: String,
     },
     /// A rule of the repository refuses it.
@@ -166,7 +166,7 @@ pub enum PublishError {
         "a rule of the repository refused the push: {said} → Fix: use `push: pr`, or let upshift's token bypass the rule"
     )]
     Rule {
-        /// What it said.
+        /// The server's message.
         said: String,
     },
     /// The name of a branch that git could misread.
@@ -184,7 +184,7 @@ pub enum PublishError {
     /// The remote could not be reached.
     #[error("git could not reach the repository: {said}")]
     Unreachable {
-        /// What git said.
+        /// Git's message.
         said: String,
     },
     /// Git itself failed.
@@ -192,7 +192,7 @@ pub enum PublishError {
     Git {
         /// Its subcommand.
         command: String,
-        /// What it said.
+        /// Git's message.
         said: String,
     },
     /// A signal or the budget's clock ended it.
@@ -214,10 +214,10 @@ pub enum PublishError {
     },
 }
 
-/// What a publication needs of the world.
+/// The surroundings that a publication needs.
 #[derive(Debug, Clone, Copy)]
 pub struct Surroundings<'a> {
-    /// The caller's environment; git gets a few names of it.
+    /// The caller's environment. Git gets a few names of it.
     pub environment: &'a BTreeMap<OsString, OsString>,
     /// Ends it.
     pub stop: &'a Stop,

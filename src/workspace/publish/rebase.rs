@@ -1,4 +1,4 @@
-//! What somebody pushed meanwhile, put under recorded states, so that the change between them can be judged on top of it.
+//! Changes that somebody pushed meanwhile, put under recorded states, so that the change between them can be judged on top of it.
 //!
 //! Three-way, file by file: what both sides changed in different lines is merged by git, anything else is a conflict. Invariant:
 //! nothing is written into the checkout, and no program of the repository (a filter, a merge driver) runs.
@@ -16,9 +16,9 @@ use crate::workspace::store::{Entry, Form, Manifest};
 
 /// Git's permissions of an ordinary file, of one that can be run, and of a symbolic link.
 const MODES: [&str; 3] = ["100644", "100755", "120000"];
-/// What git calls a file that is not there.
+/// Git's mode of a file that is not there.
 const NONE: &str = "000000";
-/// What a pointer file of Git LFS begins with (git-lfs, docs/spec.md).
+/// The beginning of a pointer file of Git LFS (git-lfs, docs/spec.md).
 const LFS_POINTER: &[u8] = b"version https://git-lfs.github.com/spec/";
 
 /// Recorded states with what was pushed meanwhile.
@@ -114,7 +114,7 @@ impl Workspace {
     }
 }
 
-/// The files that differ between two commits, with their contents; those outside of a folder are left out.
+/// The files that differ between two commits, with their contents. Files outside of a folder are left out.
 async fn pushed(git: &Git<'_>, from: &CommitSha, to: &CommitSha, folder: &Path) -> Result<Vec<Pushed>, PublishError> {
     let arguments = ["diff-tree", "-r", "-z", "--raw", "--no-renames", "--no-abbrev", &from.0, &to.0];
     let said = git.must(&arguments, &[]).await?;

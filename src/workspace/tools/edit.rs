@@ -19,8 +19,8 @@ impl Workspace {
     /// `edit_file`: replaces `old`, which must stand in the file exactly once, by `new`. Encoding, line ends and permissions stay.
     ///
     /// # Errors
-    /// When the file may not be written, does not exist or is no text; when `old` is empty, equals `new`, or stands there not once: then
-    /// with the lines that come nearest, or all places. The file is unchanged then.
+    /// When the file may not be written, does not exist or is no text, and when `old` is empty, equals `new`, or does not stand there
+    /// exactly once: then with the lines that come nearest, or all places. The file is unchanged then.
     pub fn edit_file(&self, path: &str, old: &str, new: &str) -> Result<String, ToolError> {
         let path = self.writable(path)?;
         let (file, stat) = self.root.open_file(&path).map_err(|error| self.touch_error(error))?;
@@ -58,7 +58,8 @@ impl Workspace {
         Ok(format!("edited `{path}` at line {line}: -{gone} +{come}"))
     }
 
-    /// `write_file`: makes a file, with the folders on the way, or replaces all of it; then encoding, CR LF line ends and permissions stay.
+    /// `write_file`: makes a file, with the folders on the way, or replaces all of it. In the second case encoding, CR LF line ends and
+    /// permissions stay.
     ///
     /// # Errors
     /// When the path may not be written or is no file, or the old encoding has no such characters.

@@ -1,4 +1,4 @@
-//! `list_files`: a folder a line, its files behind it; deep folders as counts when there are too many.
+//! `list_files`: a folder a line, its files behind it. Deep folders are shown as counts when there are too many.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -9,7 +9,7 @@ use super::super::{ToolError, Workspace, protected};
 use super::count;
 use crate::files;
 
-/// The most bytes of an answer; a longer list is folded.
+/// The most bytes of an answer. A longer list is folded.
 const MAX_LIST: usize = 6_000;
 /// The most entries that are walked: beyond, the count says "more than".
 const MAX_WALKED: usize = 100_000;
@@ -18,7 +18,7 @@ impl Workspace {
     /// `list_files`: the files that are not ignored, below `path`, matching `glob` (without `/`: at any depth).
     ///
     /// # Errors
-    /// When the path does not exist, is no folder, or is none of the repository's; when the glob cannot be read.
+    /// When the path does not exist, is no folder, or is none of the repository's, and when the glob cannot be read.
     pub fn list_files(&self, path: Option<&str>, glob: Option<&str>) -> Result<String, ToolError> {
         let base = self.folder(path)?;
         let set = compile(glob)?;
@@ -40,7 +40,7 @@ impl Workspace {
         Ok(fold(&folders, total))
     }
 
-    /// A folder that a tool starts from; the root by default. A file is an error that says so.
+    /// A folder that a tool starts from, by default the root. A file is an error that says so.
     pub(super) fn folder(&self, path: Option<&str>) -> Result<PathBuf, ToolError> {
         let text = path.unwrap_or_default().trim_end_matches('/');
         if matches!(text, "" | ".") || Path::new(text) == self.root.path() {
@@ -58,7 +58,7 @@ impl Workspace {
     }
 }
 
-/// The files that a glob names; all without one.
+/// The matcher of a glob. `None` without one, so that all files match.
 pub(super) fn compile(glob: Option<&str>) -> Result<Option<globset::GlobSet>, ToolError> {
     let Some(glob) = glob.filter(|glob| !glob.is_empty()) else { return Ok(None) };
     protected::globs(&[glob.to_owned()]).map(Some).map_err(|error| ToolError::ForModel(error.to_string()))

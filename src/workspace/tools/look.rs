@@ -1,14 +1,14 @@
-//! What stands at a path before a model changes it, and the name that the change is known by.
+//! The text at a path before a model changes it, and the name that the change is known by.
 
 use super::super::beneath::TouchError;
 use super::super::rel_path::RelPath;
 use super::super::{ToolError, Workspace};
 
 impl Workspace {
-    /// What a model that wants to write a path finds there: the text as it is, CR LF too; `None` where there is nothing.
+    /// The text that a model that wants to write a path finds there, as it is, CR LF too. `None` where there is nothing.
     ///
     /// # Errors
-    /// When the path may not be written, leads over a link, or is no text file; as the tools that write say it.
+    /// When the path may not be written, leads over a link, or is no text file, in the words of the tools that write.
     pub fn look(&self, path: &str) -> Result<Option<String>, ToolError> {
         let path = self.writable(path)?;
         match self.root.open_file(&path) {
@@ -18,7 +18,7 @@ impl Workspace {
         }
     }
 
-    /// The name that a change is recorded under: the path from the root, tidied; `None` for what no tool touches, by its words or
+    /// The name that a change is recorded under: the path from the root, tidied. `None` for a path that no tool touches, by its words or
     /// because it leads over a link.
     #[must_use]
     pub fn recorded(&self, path: &str) -> Option<String> {

@@ -3,7 +3,7 @@
 use super::super::{ToolError, Workspace};
 use super::{MAX_ANSWER, count, cut};
 
-/// The most characters shown of a line; minified files have one.
+/// The most characters shown of a line. Minified files have one.
 const MAX_LINE: usize = 1_000;
 
 impl Workspace {

@@ -21,11 +21,11 @@ const MAX_MATCHES: usize = 100;
 const MAX_COUNTED: usize = 10_000;
 /// The most characters shown of a line.
 const MAX_LINE: usize = 240;
-/// How much memory a pattern may take when compiled; patterns that need more are traps.
+/// The most memory that a pattern may take when compiled. Patterns that need more are traps.
 const MAX_PATTERN: usize = 4 * 1024 * 1024;
 
 impl Workspace {
-    /// `search`: lines that match `pattern`, under their file's name; a pattern that is no regular expression is taken literally.
+    /// `search`: lines that match `pattern`, under their file's name. A pattern that is no regular expression is taken literally.
     ///
     /// # Errors
     /// When the pattern is empty, the path does not exist or lies outside, or the glob cannot be read.
@@ -94,7 +94,7 @@ impl Workspace {
     }
 }
 
-/// What was found.
+/// The matches found.
 #[derive(Debug, Default)]
 struct Hits {
     text: String,

@@ -1,4 +1,4 @@
-//! What a model may have meant by a path that does not exist.
+//! Paths that a model may have meant by one that does not exist.
 
 use std::collections::BTreeSet;
 
@@ -7,14 +7,14 @@ use super::super::rel_path::{RelPath, is_private};
 use super::super::walk::walker;
 use crate::files;
 
-/// How many files are looked at; a larger tree is searched in part.
+/// The most files that are looked at. A larger tree is searched in part.
 const MAX_LOOKED_AT: usize = 20_000;
 /// How many paths are suggested.
 const MAX_SUGGESTED: usize = 3;
 /// How alike two names must be, in hundredths of shared letter pairs.
 const ALIKE: usize = 50;
 
-/// `; did you mean …?`, or that the folder is empty of such; begins so that it continues a sentence.
+/// `; did you mean …?`, or that the folder is empty of such. It begins so that it continues a sentence.
 pub(super) fn near(root: &Beneath, wanted: &RelPath) -> String {
     let name = wanted.as_path().file_name().unwrap_or_default().to_string_lossy().to_lowercase();
     let whole = wanted.to_string().to_lowercase();

@@ -1,4 +1,4 @@
-//! What models are told, word for word where it matters; files in temporary folders.
+//! Answers to models, word for word where it matters, on files in temporary folders.
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};

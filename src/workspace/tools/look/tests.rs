@@ -102,7 +102,8 @@ fn swap(name: &Path, aside: &Path, outside: &Path, end: &AtomicBool) {
 
 #[tokio::test]
 async fn no_race_of_names_makes_a_tool_read_or_write_outside() {
-    /// Enough for thousands of swaps in between; the old way, by the resolved path, read the outside within dozens.
+    /// The number of looks. It is enough for thousands of swaps in between, and the old way, by the resolved path, read the outside within
+    /// dozens.
     const LOOKS: usize = 300;
     let (folder, workspace) = beside_a_secret().await;
     let root = workspace.root().to_owned();
